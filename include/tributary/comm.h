@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* comm.h: communicators and their collectives. This is the interface for programs; it needs nothing but libc.
+ *
+ * Use:
+ *   1. trib_config_init(&config), or trib_config_from_environment(&config) under torchrun, mpirun, Slurm or
+ *      `tributary run`; change fields at will.
+ *   2. trib_comm_create(&config, &comm): joins the switch and waits until all ranks are there.
+ *   3. Collectives, in the same order on every rank. The blocking form returns when this rank has its result; the form
+ *      ending in _start returns at once with a request.
+ *   4. trib_comm_close(comm): waits until no other rank can still need this one, then frees.
+ *
+ * Threads: every function may be called from any thread; calls on one communicator are ordered by who enters first, and
+ * it is the caller's business that this order is the same on every rank.
+ * Buffers are borrowed from the call until the operation ends. Before that a result buffer holds either its old bytes or
+ * final ones, element by element; after it the library never touches it again.
+ * Read next: docs/ARCHITECTURE.md for what happens below. */
+#ifndef TRIBUTARY_COMM_H
+#define TRIBUTARY_COMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tributary/status.h>
+#include <tributary/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TRIB_MUST_USE __attribute__((warn_unused_result))
+
+#define TRIB_DEFAULT_PORT 7470
+#define TRIB_RANKS_MAX 64          /* ranks of one communicator */
+#define TRIB_NAME_MAX 64           /* bytes of a job or switch name, without the final zero */
+#define TRIB_ERROR_TEXT_MAX 512    /* bytes of an error text, with the final zero */
+
+struct trib_comm;
+struct trib_request;
+
+/* How elements of a float32 tensor travel. Tensors of other types travel as they are. */
+enum trib_wire {
+    TRIB_WIRE_FLOAT32 = 1,  /* as they are; the sum is reproducible bit by bit */
+    TRIB_WIRE_BFLOAT16 = 3, /* rounded to bfloat16: half the bytes */
+    TRIB_WIRE_INT32 = 4     /* block floating point, what a switch without floats can add (SwitchML, NSDI'21, section 3.7) */
+};
+
+/* Faults that the library injects into its own receive path; rates are probabilities from 0 to 1. For tests and demos. */
+struct trib_faults {
+    double loss;
+    double duplicate;
+    double reorder;
+    double corrupt;
+    uint64_t seed; /* same seed, same decisions for the same packets received */
+};
+
+/* Everything has a default (given in brackets). All ranks of a communicator must agree on ranks, scheme, wire, payload,
+ * window and arrival_order: a difference is reported on every rank, with both values. */
+struct trib_config {
+    char switch_address[TRIB_NAME_MAX + 1]; /* "host", "host:port", "1.2.3.4:7470" [127.0.0.1:7470] */
+    char job[TRIB_NAME_MAX + 1];            /* ranks with the same job name meet ["default"] */
+    uint32_t rank;                          /* [0] */
+    uint32_t ranks;                         /* 1 to TRIB_RANKS_MAX [1] */
+    char scheme[16];                        /* ["switchml"] */
+    enum trib_wire wire;                    /* [TRIB_WIRE_FLOAT32] */
+    uint32_t payload;                       /* bytes of one packet's payload, a multiple of 64, 64 to 8192 [1408] */
+    uint32_t window;                        /* bytes that a rank keeps in flight per switch shard [0: the switch chooses] */
+    bool multicast;                         /* ask for results by multicast; used only if every rank receives it [true] */
+    bool progress_thread;                   /* [true]; without it only calls make progress */
+    bool trains;                            /* many packets per system call [true]; false exists for comparison */
+    uint32_t spin_us;                       /* longest busy wait before sleeping, microseconds [0] */
+    uint32_t dscp;                          /* 0 to 63 [0] */
+    uint64_t join_timeout_ns;               /* to reach the switch and all ranks [30 s] */
+    uint64_t switch_timeout_ns;             /* how long a switch that went away is waited for [10 s] */
+    uint64_t timeout_ns;                    /* of one operation; it ends the job [30 min] */
+    uint64_t linger_ns;                     /* longest wait in trib_comm_close [1 s] */
+    struct trib_faults faults;              /* [none] */
+};
+
+/* Free-running counts since trib_comm_create. Bytes are UDP payload bytes (64-byte header + payload), before IP. */
+struct trib_comm_stats {
+    uint64_t bytes_sent, bytes_received, packets_sent, packets_received;
+    uint64_t send_calls, receive_calls; /* system calls that moved packets */
+    uint64_t fragments;                 /* fragments finished */
+    uint64_t operations;                /* operations finished */
+    uint64_t contributions_resent, probes_sent, asks_received, held_received, offers_sent, results_repeated;
+    uint64_t reregistrations;      /* times that this rank registered anew with a restarted switch */
+    uint64_t multicast_received;   /* results that came by multicast */
+    uint64_t dropped;              /* packets dropped, all reasons */
+    uint64_t dropped_corrupt;      /* of those: checksum or header wrong */
+    uint64_t dropped_duplicate;    /* of those: already had */
+    uint64_t lane_failures;        /* of those: the sum's set of contributors was wrong */
+    uint64_t injected_loss, injected_duplicate, injected_reorder, injected_corrupt;
+    bool multicast; /* results come by multicast */
+};
+
+void trib_config_init(struct trib_config *config);
+
+/* Fills config from the environment over the defaults: TRIB_* variables (`tributary info` lists them), and rank and size
+ * from torchrun (RANK, WORLD_SIZE), Open MPI (OMPI_COMM_WORLD_*), PMI (PMI_RANK, PMI_SIZE) or Slurm (SLURM_PROCID,
+ * SLURM_NTASKS). error takes a text that names the variable and the value, may be NULL, else TRIB_ERROR_TEXT_MAX bytes.
+ * Returns ERR_INVALID for a variable that cannot be read. */
+TRIB_MUST_USE enum trib_status trib_config_from_environment(struct trib_config *config, char *error);
+
+/* Joins the communicator config->job of config->ranks ranks at the switch, and returns when all are there.
+ * *comm is written only on success; the caller owns it and ends it with trib_comm_close or trib_comm_abort + close.
+ * error: as above, gets the cause.
+ * Returns ERR_INVALID, ERR_MEMORY, ERR_SYSTEM, ERR_UNREACHABLE, ERR_REFUSED, ERR_VERSION, ERR_SETTINGS, ERR_TIMEOUT, ERR_PEER. */
+TRIB_MUST_USE enum trib_status trib_comm_create(const struct trib_config *config, struct trib_comm **comm, char *error);
+
+uint32_t trib_comm_rank(const struct trib_comm *comm);
+uint32_t trib_comm_ranks(const struct trib_comm *comm);
+/* Text of the failure that ended the communicator, "" while there is none. Valid until close. */
+const char *trib_comm_error(const struct trib_comm *comm);
+void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats);
+
+/* recv[i] = sum or average over the ranks of send[i]. count: elements, 0 is allowed. send == recv is in place; else the two may
+ * not overlap. Any alignment. Types: float32, float16, bfloat16, int32, int64.
+ * All ranks get the same bits, and the same bits in every run (float32 wire; integers).
+ * Returns what trib_request_wait returns. */
+TRIB_MUST_USE enum trib_status trib_allreduce(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
+                                              enum trib_type type, enum trib_reduction reduction);
+/* The root's buffer on every rank. count elements of any type. */
+TRIB_MUST_USE enum trib_status trib_broadcast(struct trib_comm *comm, void *buffer, uint64_t count, enum trib_type type,
+                                              uint32_t root);
+/* Returns when every rank has entered. */
+TRIB_MUST_USE enum trib_status trib_barrier(struct trib_comm *comm);
+
+/* As above, but return at once. *request is the caller's until trib_request_wait or a trib_request_test that says done.
+ * Returns ERR_INVALID, ERR_UNSUPPORTED, ERR_MEMORY, or the failure that has ended the communicator. */
+TRIB_MUST_USE enum trib_status trib_allreduce_start(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
+                                                    enum trib_type type, enum trib_reduction reduction,
+                                                    struct trib_request **request);
+TRIB_MUST_USE enum trib_status trib_broadcast_start(struct trib_comm *comm, void *buffer, uint64_t count,
+                                                    enum trib_type type, uint32_t root, struct trib_request **request);
+TRIB_MUST_USE enum trib_status trib_barrier_start(struct trib_comm *comm, struct trib_request **request);
+
+/* Waits for the operation, frees the request, returns how the operation ended: OK, ERR_TIMEOUT, ERR_PEER, ERR_SWITCH,
+ * ERR_MISMATCH, ERR_ABORTED, ERR_CHECK, ERR_CLOSED. After anything but OK the communicator takes no further operation. */
+TRIB_MUST_USE enum trib_status trib_request_wait(struct trib_request *request);
+/* *done says whether it has ended; if so the request is freed and the status is as above, else OK. Makes progress. */
+TRIB_MUST_USE enum trib_status trib_request_test(struct trib_request *request, bool *done);
+
+/* Makes progress without waiting; needed only where the progress thread is off and nothing else is called. */
+void trib_comm_progress(struct trib_comm *comm);
+/* Ends every operation of this communicator here with ERR_ABORTED and tells the other ranks, who get ERR_PEER. Any thread, any time. */
+void trib_comm_abort(struct trib_comm *comm);
+/* Waits until the marks of all ranks have passed the last operation, a rank is gone, or linger_ns; then frees comm.
+ * Operations still running are ended as by abort. Returns OK, or the failure that had ended the communicator. */
+enum trib_status trib_comm_close(struct trib_comm *comm);
+
+/* Version of the library: "0.1.0". */
+const char *trib_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

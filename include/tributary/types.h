@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* types.h: element types and reductions. The values are the ones on the wire (docs/PROTOCOL.md): never renumber them.
+ * Read next: comm.h. */
+#ifndef TRIBUTARY_TYPES_H
+#define TRIBUTARY_TYPES_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum trib_type {
+    TRIB_TYPE_NONE = 0,
+    TRIB_FLOAT32 = 1,  /* IEEE 754 binary32 */
+    TRIB_FLOAT16 = 2,  /* IEEE 754 binary16; summed in float32, rounded once */
+    TRIB_BFLOAT16 = 3, /* upper half of binary32; summed in float32, rounded once */
+    TRIB_INT32 = 4,    /* two's complement, sums wrap */
+    TRIB_INT64 = 5,    /* two's complement, sums wrap */
+    TRIB_BYTES = 6,    /* opaque bytes: broadcast only */
+    TRIB_TYPE_COUNT
+};
+
+enum trib_reduction {
+    TRIB_REDUCTION_NONE = 0,
+    TRIB_SUM = 1,
+    TRIB_AVERAGE = 2, /* the sum divided by the number of ranks, on the worker; integers divide towards zero */
+    TRIB_REDUCTION_COUNT
+};
+
+/* Size of one element in bytes; 0 for a value that is no type. */
+size_t trib_type_size(enum trib_type type);
+/* "float32", "sum"; "unknown" for a value that is none. */
+const char *trib_type_name(enum trib_type type);
+const char *trib_reduction_name(enum trib_reduction reduction);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.h: the messages between a rank and the control plane, on one TCP connection per rank and communicator (same port
+ * number as shard 0 of the data). Only the format: a codec without sockets; docs/PROTOCOL.md has the same byte by byte.
+ *
+ * Framing: 4 bytes length of what follows, 1 byte kind, fields in network byte order, strings as 2 bytes length and bytes.
+ * The dialogue:
+ *   rank                          control plane
+ *   JOIN (settings, known) ->                      known.communicator != 0: a return after the switch restarted
+ *                          <- WELCOME              admitted; when all ranks are there. Or FAIL
+ *   PATHS (what arrived)   ->                      after trying TRIB_PATH packets on every shard, and by multicast
+ *   REGISTER (mark)        ->
+ *                          <- READY (boot, M)      all have registered: slots are open
+ *   MARK (mark) at idle    -> <- MARK (M)
+ *                          <- DESCRIBE (sequence)  which operation is it? (I10)
+ *   OPERATION (text)       ->
+ *   CLOSE (mark)           -> <- MARK (M) ... CLOSED when all marks have passed, or a peer is gone
+ *   ABORT (text)           -> <- FAIL (status, text) to all the others; then the connection ends
+ * A closed or reset connection without CLOSE is the death of that rank: the others get FAIL(ERR_PEER, "rank 2 ...").
+ * Read next: server.h (the control plane's side), comm/session_client.h (the rank's). */
+#ifndef TRIB_CONTROL_SESSION_H
+#define TRIB_CONTROL_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tributary/comm.h>
+
+#include "core/node.h"
+
+#define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
+#define TRIB_SESSION_VERSION 1
+#define TRIB_MESSAGE_MAX 2048 /* bytes of a whole message, framing included */
+
+enum trib_message_kind {
+    TRIB_MESSAGE_NONE = 0,
+    TRIB_MESSAGE_JOIN = 1,
+    TRIB_MESSAGE_WELCOME = 2,
+    TRIB_MESSAGE_PATHS = 3,
+    TRIB_MESSAGE_REGISTER = 4,
+    TRIB_MESSAGE_READY = 5,
+    TRIB_MESSAGE_MARK = 6,
+    TRIB_MESSAGE_DESCRIBE = 7,
+    TRIB_MESSAGE_OPERATION = 8,
+    TRIB_MESSAGE_CLOSE = 9,
+    TRIB_MESSAGE_CLOSED = 10,
+    TRIB_MESSAGE_ABORT = 11,
+    TRIB_MESSAGE_FAIL = 12,
+    TRIB_MESSAGE_STALL = 13, /* rank -> control: waits for `missing` on `sequence` since `since_ms`; for people */
+    TRIB_MESSAGE_KIND_COUNT
+};
+
+/* What all ranks must agree on. */
+struct trib_settings {
+    char scheme[16];
+    uint32_t ranks;
+    uint32_t payload;
+    uint32_t window; /* bytes, 0: the switch chooses */
+    uint8_t wire;
+};
+
+/* What an admitted communicator is; a rank that comes back after a restart of the switch brings it along. */
+struct trib_grant {
+    uint64_t salt;
+    uint64_t token;         /* secret of the communicator: who returns must know it */
+    uint32_t communicator;
+    uint32_t boot;          /* of the switch as it is now (in known: as it was) */
+    uint32_t roots;         /* shards */
+    uint32_t train;
+    uint32_t slots;
+    uint32_t window;        /* fragments in flight per root */
+    uint16_t generation;
+    uint16_t data_port;     /* UDP port of shard 0; shard t has data_port + t, at the address of the session */
+    uint32_t group;         /* IPv4 multicast group for results, host order; 0: none */
+    uint16_t group_port;    /* its UDP port for shard 0; shard t has group_port + t */
+};
+
+struct trib_message {
+    enum trib_message_kind kind;
+    union {
+        struct {
+            uint32_t magic;
+            uint16_t version;
+            uint16_t wire_version;
+            char job[TRIB_NAME_MAX + 1];
+            uint32_t rank;
+            uint16_t data_port[TRIB_ROOTS_MAX]; /* this rank's UDP port for each shard; 0 from the end: fewer */
+            bool multicast;                     /* this rank would take results by multicast */
+            struct trib_settings settings;
+            struct trib_grant known; /* communicator 0: none, a new join */
+        } join;
+        struct {
+            struct trib_grant grant;
+            uint32_t generation_ranks; /* = ranks; for a check */
+        } welcome;
+        struct {
+            bool unicast;   /* full-size packets pass on every shard, both ways */
+            bool multicast; /* and by multicast */
+        } paths;
+        struct {
+            uint64_t mark;
+        } mark; /* REGISTER, MARK, CLOSE */
+        struct {
+            uint32_t boot;
+            uint64_t mark; /* M */
+            bool multicast;
+        } ready;
+        struct {
+            uint64_t sequence;
+        } describe;
+        struct {
+            uint64_t sequence;
+            char text[256]; /* "operation 17, allreduce of 1024 float32 (sum)" */
+        } operation;
+        struct {
+            int32_t status; /* enum trib_status */
+            char text[TRIB_ERROR_TEXT_MAX];
+        } fail; /* FAIL, ABORT */
+        struct {
+            uint64_t sequence;
+            uint64_t missing; /* bitmap of ranks, 0: unknown */
+            uint32_t since_ms;
+        } stall;
+    };
+};
+
+/* Writes the framed message into buffer (TRIB_MESSAGE_MAX bytes); returns its length. */
+size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer);
+/* Reads one framed message from len bytes. *used: bytes taken; 0 with OK: more are needed. ERR_INVALID: not a message (the
+ * connection must end). ERR_VERSION: a JOIN of another version; *message then holds magic and versions only. */
+TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message,
+                                                   size_t *used);
+
+#endif

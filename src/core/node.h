@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node.h: the contract between a node (a state machine of one scheme) and its driver (what owns sockets and clocks).
+ *
+ * Use, the same for io, simulator and tests:
+ *   1. size(config) bytes, 64-byte aligned, from the driver; init(node, config). Nothing to free: the memory is the driver's.
+ *   2. receive() for everything that has arrived, then next_packet() until false, then next_event() until false.
+ *   3. Wake at next_timeout(), call on_timeout(), then drain as in 2. After a control verb drain as well.
+ * A node is plain data with indexes, no pointers but those to the caller's tensors and to the constant kernel table: a copy of its bytes is
+ * a snapshot. The first state_size(node) bytes are its state; counters, times and RTT estimates lie behind.
+ * Time is an argument, nanoseconds of any steady clock. One thread at a time per node.
+ * Packets given to receive() are borrowed for the call. Payloads handed out by next_packet() stay valid until the next verb other
+ * than next_packet(). A driver that cannot send a packet drops it: recovery is the node's business.
+ * Read next: schemes/schemes.h (the table), schemes/switchml/switchml.h (the first scheme). */
+#ifndef TRIB_CORE_NODE_H
+#define TRIB_CORE_NODE_H
+
+#include "core/counters.h"
+#include "core/packet.h"
+#include "core/value.h"
+
+#define TRIB_NEVER UINT64_MAX
+#define TRIB_CHILDREN_MAX 64
+#define TRIB_ROOTS_MAX 16
+
+/* Where a packet goes, or came from: a logical place that the driver maps to a socket, never an address. */
+enum trib_place_kind {
+    TRIB_PLACE_NONE = 0,
+    TRIB_PLACE_ROOT,    /* worker: the switch shard `index` of the root table */
+    TRIB_PLACE_CHILDREN /* switch: the children in `children`; one of them, or a multicast */
+};
+
+struct trib_place {
+    uint64_t children; /* bitmap */
+    uint32_t index;
+    enum trib_place_kind kind;
+};
+
+/* An event that the driver must act on or report. */
+enum trib_event_kind {
+    TRIB_EVENT_NONE = 0,
+    TRIB_EVENT_DONE,     /* worker: operation `token` has ended with success; its buffers are the caller's again */
+    TRIB_EVENT_FAILED,   /* worker: a result failed its check `attempts` times; the communicator must end */
+    TRIB_EVENT_BOOT,     /* worker: root `root` seems to have booted as `boot`: ask the session */
+    TRIB_EVENT_STALL,    /* worker: `sequence` has waited since `since_ns`; `bitmap` = ranks that are there, if known */
+    TRIB_EVENT_MISMATCH, /* switch: on `sequence` child `child` and the slot's first child `other` run other operations */
+    TRIB_EVENT_KIND_COUNT
+};
+
+struct trib_event {
+    uint64_t token;
+    uint64_t sequence;
+    uint64_t since_ns;
+    uint64_t bitmap;
+    uint32_t boot;
+    uint32_t root;
+    uint16_t child;
+    uint16_t other;
+    enum trib_event_kind kind;
+};
+
+/* A collective as submitted. Buffers are borrowed until its DONE event or until the node is given up. */
+enum trib_collective {
+    TRIB_COLLECTIVE_NONE = 0,
+    TRIB_ALLREDUCE = 1,
+    TRIB_BROADCAST = 2,
+    TRIB_BARRIER = 3,
+    TRIB_COLLECTIVE_COUNT
+};
+
+struct trib_operation {
+    const void *send; /* NULL where this rank has none */
+    void *recv;       /* NULL where this rank has none */
+    uint64_t count;   /* elements */
+    uint64_t token;   /* the caller's, comes back in DONE */
+    enum trib_collective collective;
+    enum trib_type type;
+    enum trib_reduction reduction;
+    uint32_t root;
+};
+
+/* What every node of a communicator agrees on; given out by the control plane. */
+struct trib_session_config {
+    uint64_t salt;          /* keys of the lanes; 0 for a switch, which must not know it */
+    uint64_t first;         /* the first sequence, 0 but in tests */
+    uint32_t communicator;
+    uint32_t ranks;         /* 1 to TRIB_CHILDREN_MAX */
+    uint32_t roots;         /* shards: 1 to TRIB_ROOTS_MAX */
+    uint32_t train;         /* consecutive sequences that go to one root */
+    uint32_t slots;         /* P, per root */
+    uint32_t payload;       /* bytes, a multiple of 64 */
+    uint16_t generation;
+    enum trib_type wire;    /* of float32 tensors: TRIB_FLOAT32, TRIB_BFLOAT16 or TRIB_INT32 */
+    bool arrival_order;     /* sums in order of arrival: less memory, bits differ from run to run */
+};
+
+struct trib_worker_config {
+    struct trib_session_config session;
+    const struct trib_value_kernels *kernels;
+    uint32_t rank;
+    uint32_t window;        /* fragments in flight per root, at most session.slots */
+    uint32_t operations;    /* submitted and not ended, at most */
+    uint64_t stall_ns;      /* report a fragment that waits longer */
+};
+
+struct trib_switch_config {
+    struct trib_session_config session;
+    const struct trib_value_kernels *kernels;
+    uint32_t root;          /* which shard of the root table this node is */
+    uint32_t boot;          /* random, not 0 */
+};
+
+struct trib_worker_verbs {
+    size_t (*size)(const struct trib_worker_config *config);
+    void (*init)(void *node, const struct trib_worker_config *config);
+    size_t (*state_size)(const void *node);
+    /* Takes one packet that came from `from`. TRIB_DROP_NONE: it was used. */
+    enum trib_drop (*receive)(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns);
+    bool (*next_packet)(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
+    bool (*next_event)(void *node, struct trib_event *event);
+    uint64_t (*next_timeout)(const void *node);
+    void (*on_timeout)(void *node, uint64_t now_ns);
+    /* False when `operations` are under way: submit again after a DONE. */
+    bool (*submit)(void *node, const struct trib_operation *operation, uint64_t now_ns);
+    /* The session confirms: all ranks are registered with this boot of the roots. mark: M as the session knows it. */
+    void (*registered)(void *node, uint32_t boot, uint64_t mark, uint64_t now_ns);
+    /* The session has lost the switch: send nothing until registered() again. */
+    void (*suspend)(void *node);
+    /* M came by the session. */
+    void (*learn_mark)(void *node, uint64_t mark, uint64_t now_ns);
+    uint64_t (*mark)(const void *node);       /* own mark */
+    uint64_t (*group_mark)(const void *node); /* M as known here */
+    uint64_t (*end)(const void *node);        /* the sequence behind the last submitted one */
+    /* Describes the operation that `sequence` belongs to; false when it is not one under way here. */
+    bool (*describe)(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number);
+    const struct trib_counters *(*counters)(const void *node);
+};
+
+struct trib_switch_verbs {
+    size_t (*size)(const struct trib_switch_config *config);
+    void (*init)(void *node, const struct trib_switch_config *config);
+    size_t (*state_size)(const void *node);
+    enum trib_drop (*receive)(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns);
+    bool (*next_packet)(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
+    bool (*next_event)(void *node, struct trib_event *event);
+    uint64_t (*next_timeout)(const void *node);
+    void (*on_timeout)(void *node, uint64_t now_ns);
+    /* Child registers with its mark, or its idle mark came by the session. Slots open when all children have joined. */
+    void (*join)(void *node, uint32_t child, uint64_t mark);
+    uint64_t (*group_mark)(const void *node); /* M */
+    uint32_t (*slots_held)(const void *node);
+    uint64_t (*missing)(const void *node, uint64_t *sequence); /* children missing on the oldest open slot, 0 if none is open */
+    const struct trib_counters *(*counters)(const void *node);
+};
+
+#endif

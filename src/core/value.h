@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* value.h: everything that is done to numbers: what a switch does to rows, what a worker does between tensor and payload.
+ *
+ * Payload elements are little-endian. Kernels exist three times: scalar (the reference and the oracle of the tests), AVX2 and
+ * AVX-512; all give the same bits. trib_value_kernels() chooses once by the CPU; a node keeps the pointer to the constant table.
+ * Any pointer may have any alignment. dst may equal a source, partial overlap is not allowed.
+ * NaN: an addition, narrowing or division whose result is NaN gives the canonical quiet NaN (0x7fc00000, 0x7fc0, 0x7e00), so
+ * that bits never depend on operand order or CPU. Subnormals are kept.
+ * Read next: slot.h (the switch's use), schemes/switchml/switchml_worker.c (the worker's). */
+#ifndef TRIB_CORE_VALUE_H
+#define TRIB_CORE_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tributary/types.h>
+
+struct trib_value_kernels {
+    const char *name; /* "scalar", "avx2", "avx512" */
+    /* dst = a + b. Integers wrap. */
+    void (*add_f32)(float *dst, const float *a, const float *b, size_t count);
+    void (*add_i32)(int32_t *dst, const int32_t *a, const int32_t *b, size_t count);
+    void (*add_i64)(int64_t *dst, const int64_t *a, const int64_t *b, size_t count);
+    /* dst = a + widened b. */
+    void (*add_f32_bf16)(float *dst, const float *a, const uint16_t *b, size_t count);
+    void (*add_f32_f16)(float *dst, const float *a, const uint16_t *b, size_t count);
+    /* Exact widening; a signalling NaN may stay one. */
+    void (*widen_bf16)(float *dst, const uint16_t *src, size_t count);
+    void (*widen_f16)(float *dst, const uint16_t *src, size_t count);
+    /* Round to nearest even, overflow to infinity. dst may be the same memory as src (front to back). */
+    void (*narrow_bf16)(uint16_t *dst, const float *src, size_t count);
+    void (*narrow_f16)(uint16_t *dst, const float *src, size_t count);
+    /* dst = src / divisor, correctly rounded. */
+    void (*divide_f32)(float *dst, const float *src, float divisor, size_t count);
+    /* The largest magnitude's bits, i.e. max over i of (bits(src[i]) & 0x7fffffff); 0 for count 0. Order of the bits is order of
+     * the magnitudes, with infinity and NaN on top. */
+    uint32_t (*max_magnitude)(const float *src, size_t count);
+    /* dst = round to nearest even of src * 2^shift, |result| < 2^31 guaranteed by the caller. / dst = src * 2^-shift, rounded
+     * once. -300 <= shift <= 300: exact powers of two even where 2^shift itself is no float32. */
+    void (*quantise)(int32_t *dst, const float *src, int shift, size_t count);
+    void (*dequantise)(float *dst, const int32_t *src, int shift, size_t count);
+};
+
+/* The best table for this CPU; TRIB_CPU_* below limit it for tests. Pure: same answer at every call. */
+const struct trib_value_kernels *trib_value_kernels(void);
+/* One table by name, NULL where the CPU or the build lacks it. */
+const struct trib_value_kernels *trib_value_kernels_named(const char *name);
+
+/* ---- what a switch does: rows ----
+ * A row is one partial sum of a fragment, in the accumulator's type: float32 for the 16-bit floats (twice the payload's bytes),
+ * the type itself otherwise. len is always the payload's length in bytes, a multiple of the type's size. */
+
+/* Bytes of a row for a payload of len bytes. */
+static inline size_t trib_row_size(enum trib_type type, size_t len)
+{
+    return type == TRIB_FLOAT16 || type == TRIB_BFLOAT16 ? 2 * len : len;
+}
+/* row = payload; row += payload; row += other row. */
+void trib_row_load(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len);
+void trib_row_add(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len);
+void trib_row_merge(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *other, size_t len);
+/* Turns the row, in place, into the result's payload of len bytes at the row's start. */
+void trib_row_finish(const struct trib_value_kernels *k, enum trib_type type, void *row, size_t len);
+
+/* ---- what a worker does: tensors ---- */
+
+/* Block exponent: every element of a block is below 2^exponent in magnitude. */
+#define TRIB_EXPONENT_ZERO ((int16_t)-1000) /* all elements are zero */
+#define TRIB_EXPONENT_RAW ((int16_t)1000)   /* infinity or NaN inside: the block travels as float32 */
+/* Exponent of a block of float32: ZERO, RAW, or e with max|x| < 2^e, 2^(e-1) <= max|x| (so -148 <= e <= 128). */
+int16_t trib_block_exponent(const struct trib_value_kernels *k, const void *src, size_t count);
+/* The shift for an agreed exponent and a number of ranks such that ranks x |q| <= INT32_MAX: quantised q = x * 2^shift. */
+int trib_block_shift(int16_t exponent, uint32_t ranks);
+
+/* payload = tensor elements in wire form. tensor_type float32 with wire float32, bfloat16 or int32 (shift used), or wire == tensor_type
+ * (a copy). */
+void trib_tensor_encode(const struct trib_value_kernels *k, enum trib_type wire, enum trib_type tensor_type, void *payload,
+                        const void *tensor, size_t count, int shift);
+/* tensor = payload, then divided by divisor (1: not divided; integers towards zero; 16-bit floats are widened, divided, rounded
+ * once). Raw exponents arrive here as wire float32. */
+void trib_tensor_decode(const struct trib_value_kernels *k, enum trib_type wire, enum trib_type tensor_type, void *tensor,
+                        const void *payload, size_t count, int shift, uint32_t divisor);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* udp.h: UDP sockets that move trains: packets for one destination, handed over one after another, leave as one
+ * UDP_SEGMENT call (header and payload gathered by iovec, nothing copied) and arrive as one UDP_GRO buffer.
+ * It knows packets and addresses, no nodes. One thread at a time per object.
+ *
+ * Use:
+ *   trib_udp_open; then again and again
+ *     while (trib_udp_receive(udp, now)) while (trib_udp_next(udp, &arrival)) ... decode, feed, ...
+ *     trib_udp_send(udp, &packet, to, count) for each packet, trib_udp_flush(udp) at the end of a drain;
+ *   and trib_udp_close. Waiting is the caller's: poll(2) trib_udp_fd() until trib_udp_deadline().
+ * Faults (inject.h) are applied between receive and next, so every user of this file has them.
+ * Read next: inject.h. */
+#ifndef TRIB_IO_UDP_H
+#define TRIB_IO_UDP_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include <tributary/comm.h>
+
+#include "core/packet.h"
+
+struct trib_udp;
+
+/* An address of any family we speak, with its length. */
+struct trib_address {
+    struct sockaddr_storage storage;
+    socklen_t len;
+};
+
+struct trib_udp_config {
+    struct trib_address local;      /* bind here; port 0: any */
+    struct trib_address peer;       /* len > 0: connect, and take packets only from there */
+    struct trib_address group;      /* len > 0: join this multicast group on the interface of `local` and bind to it (receive only) */
+    struct trib_address group_source; /* with group: take packets only from this address (port included) */
+    uint32_t payload;               /* bytes of the largest payload */
+    uint32_t buffer;                /* socket buffers wanted, bytes, each direction; SO_*BUFFORCE is tried first */
+    uint32_t dscp;
+    bool trains;                    /* false: one packet a call, for comparison */
+    struct trib_faults faults;
+};
+
+/* Free-running. bytes are UDP payload bytes. */
+struct trib_udp_stats {
+    uint64_t bytes_sent, bytes_received, packets_sent, packets_received, send_calls, receive_calls;
+    uint64_t send_dropped; /* packets that the kernel would not take: dropped, as the node contract says */
+    uint64_t injected_loss, injected_duplicate, injected_reorder, injected_corrupt;
+};
+
+/* One packet as it came: bytes valid until the next trib_udp_next or _receive. */
+struct trib_arrival {
+    const uint8_t *data;
+    size_t len;
+    const struct trib_address *from;
+};
+
+/* error: TRIB_ERROR_TEXT_MAX bytes for the cause, may be NULL. Returns ERR_SYSTEM, ERR_MEMORY. */
+TRIB_MUST_USE enum trib_status trib_udp_open(const struct trib_udp_config *config, struct trib_udp **udp, char *error);
+void trib_udp_close(struct trib_udp *udp);
+int trib_udp_fd(const struct trib_udp *udp);
+/* The local address, with the port that was really bound. */
+void trib_udp_local(const struct trib_udp *udp, struct trib_address *local);
+/* Socket buffer really granted for receiving, in bytes of payload that fit (the kernel counts overhead too). */
+uint32_t trib_udp_receive_room(const struct trib_udp *udp);
+/* True if the kernel sends and receives whole trains here; false: one system call a packet (trains off, or an old kernel). */
+bool trib_udp_has_trains(const struct trib_udp *udp);
+
+/* Reads one buffer without blocking; false when there is none (then also held-back packets of the injector that are due have
+ * been handed out). Receive errors such as ICMP port unreachable are swallowed. */
+bool trib_udp_receive(struct trib_udp *udp, uint64_t now_ns);
+/* The next packet of that buffer, after fault injection; false at its end. */
+bool trib_udp_next(struct trib_udp *udp, struct trib_arrival *arrival);
+/* When the injector wants trib_udp_receive to be called although nothing came; UINT64_MAX: never. */
+uint64_t trib_udp_deadline(const struct trib_udp *udp);
+
+/* Adds a packet to the train for these destinations (the same train goes to each of them, encoded once; connected: to is NULL,
+ * count 1). Sends first if the destinations, the packet's size or the train's limit (64 packets, 65,507 bytes) say so; a shorter packet may end a train.
+ * The payload must stay valid until the next flush. The `to` array is compared by pointer and count, so keep it stable. */
+void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to, uint32_t count);
+void trib_udp_flush(struct trib_udp *udp);
+
+const struct trib_udp_stats *trib_udp_stats(const struct trib_udp *udp);
+
+/* "1.2.3.4:7470", "[::1]:7470". text: 64 bytes. */
+void trib_address_format(const struct trib_address *address, char *text);
+/* "host", "host:port", "[v6]:port"; resolves names, IPv4 first. Returns ERR_INVALID with the cause in error. */
+TRIB_MUST_USE enum trib_status trib_address_parse(const char *text, uint16_t default_port, struct trib_address *address,
+                                                  char *error);
+bool trib_address_equal(const struct trib_address *a, const struct trib_address *b); /* family, address, port */
+uint16_t trib_address_port(const struct trib_address *address);
+void trib_address_set_port(struct trib_address *address, uint16_t port);
+
+#endif
