@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log.c: see log.h. A line is built on the stack and leaves in one write, so no lock is needed. */
+#define _GNU_SOURCE
+#include "io/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_MAX_LEN 1000
+#define LEVEL_UNKNOWN (-1)
+
+static atomic_int level_default = TRIB_LOG_WARN;
+static atomic_int level_environment = LEVEL_UNKNOWN;
+
+static const char *level_name(enum trib_log_level level)
+{
+    switch (level) {
+    case TRIB_LOG_NONE:
+        return "none";
+    case TRIB_LOG_WARN:
+        return "warn";
+    case TRIB_LOG_INFO:
+        return "info";
+    case TRIB_LOG_TRACE:
+        return "trace";
+    }
+    return "unknown";
+}
+
+/* What TRIB_DEBUG says; NONE when it is not set or says nothing known. */
+static int level_read(void)
+{
+    const char *text = getenv("TRIB_DEBUG");
+    for (int level = TRIB_LOG_WARN; text && level <= TRIB_LOG_TRACE; level++) {
+        if (strcasecmp(text, level_name((enum trib_log_level)level)) == 0) {
+            return level;
+        }
+    }
+    return TRIB_LOG_NONE;
+}
+
+void trib_log_set_default(enum trib_log_level level)
+{
+    atomic_store(&level_default, (int)level);
+}
+
+bool trib_log_enabled(enum trib_log_level level)
+{
+    int limit = atomic_load_explicit(&level_environment, memory_order_relaxed);
+    if (limit == LEVEL_UNKNOWN) {
+        limit = level_read();
+        atomic_store(&level_environment, limit);
+    }
+    if (limit == TRIB_LOG_NONE) {
+        limit = atomic_load_explicit(&level_default, memory_order_relaxed);
+    }
+    return (int)level <= limit;
+}
+
+void trib_log(enum trib_log_level level, const char *format, ...)
+{
+    if (!trib_log_enabled(level)) {
+        return;
+    }
+    int saved = errno;
+    char line[LINE_MAX_LEN + 1];
+    struct timespec now;
+    struct tm day;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)gmtime_r(&now.tv_sec, &day);
+    size_t len = strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &day);
+    len += (size_t)snprintf(line + len, sizeof(line) - len, ".%06ldZ tributary[%ld] %s ", now.tv_nsec / 1000, (long)getpid(),
+                            level_name(level));
+    va_list arguments;
+    va_start(arguments, format);
+    int more = vsnprintf(line + len, sizeof(line) - len, format, arguments);
+    va_end(arguments);
+    len += more > 0 ? (size_t)more : 0;
+    len = len < LINE_MAX_LEN ? len : LINE_MAX_LEN;
+    line[len] = '\n';
+    ssize_t written = write(STDERR_FILENO, line, len + 1);
+    (void)written; /* there is nobody left to tell */
+    errno = saved;
+}
