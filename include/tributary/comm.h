@@ -24,6 +24,7 @@
 #include <tributary/status.h>
 #include <tributary/types.h>
 
+#pragma GCC visibility push(default) /* exported; all else in the library is hidden */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -54,8 +55,8 @@ struct trib_faults {
     uint64_t seed; /* same seed, same decisions for the same packets received */
 };
 
-/* Everything has a default (given in brackets). All ranks of a communicator must agree on ranks, scheme, wire, payload,
- * window and arrival_order: a difference is reported on every rank, with both values. */
+/* Everything has a default (given in brackets). All ranks of a communicator must agree on ranks, scheme, wire, payload
+ * and window: a difference is reported on every rank, with both values. */
 struct trib_config {
     char switch_address[TRIB_NAME_MAX + 1]; /* "host", "host:port", "1.2.3.4:7470" [127.0.0.1:7470] */
     char job[TRIB_NAME_MAX + 1];            /* ranks with the same job name meet ["default"] */
@@ -155,4 +156,5 @@ const char *trib_version(void);
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 #endif

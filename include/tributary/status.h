@@ -7,6 +7,7 @@
 #ifndef TRIBUTARY_STATUS_H
 #define TRIBUTARY_STATUS_H
 
+#pragma GCC visibility push(default) /* exported; all else in the library is hidden */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -43,4 +44,5 @@ const char *trib_status_text(enum trib_status status);
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 #endif

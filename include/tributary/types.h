@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#pragma GCC visibility push(default) /* exported; all else in the library is hidden */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -37,4 +38,5 @@ const char *trib_reduction_name(enum trib_reduction reduction);
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 #endif

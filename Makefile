@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# The everyday commands, thin over CMake. `make help` lists them.
+.DEFAULT_GOAL := build
+.PHONY: build demo test test-all bench lint format fuzz install clean help
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+
+build:      ## build everything that this machine can build, in build/
+	@tools/deps.sh build
+	@test -f build/CMakeCache.txt || cmake -S . -B build
+	@cmake --build build -j $(JOBS)
+
+demo:       ## train a network over a software switch, twice: clean, and with faults
+	@tools/deps.sh build
+	@test -f build/CMakeCache.txt || cmake -S . -B build
+	@cmake --build build -j $(JOBS) --target tributary digits-demo
+	@build/bin/digits-demo
+
+test:       ## the tests that need no root, in under 3 minutes
+	@tools/test.sh
+
+test-all:   ## sanitizers, namespaces, fuzzing, headers, examples, installation (what CI runs as well)
+	@tools/test_all.sh
+
+bench:      ## the benchmark table and build/bench.json; ROW=name for one row
+	@tools/deps.sh build bench
+	@test -f build/CMakeCache.txt || cmake -S . -B build
+	@cmake --build build -j $(JOBS)
+	@bench/run $(ROW)
+
+lint:       ## formatting, static analysis, and the rules of this tree
+	@tools/lint.sh
+
+format:     ## apply clang-format to every C file
+	@tools/deps.sh all
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+fuzz:       ## search with libFuzzer; SECONDS_EACH=60 for each target
+	@tools/deps.sh build all
+	@cmake --preset fuzz -D TRIB_FUZZ_SECONDS=$(or $(SECONDS_EACH),60)
+	@cmake --build --preset fuzz -j $(JOBS)
+	@ctest --test-dir build-fuzz --output-on-failure
+
+install: build  ## install below PREFIX (/usr/local)
+	@cmake --install build --prefix $(PREFIX)
+
+clean:      ## remove every build folder
+	@rm -rf build build-*
+
+help:       ## this list
+	@sed -n 's/^\([a-z-]*\): *\([a-z ]*\)## /\1\t/p' Makefile | expand -t 12

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiler flags: warnings, floating point, instruction sets of single files, sanitizers.
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+
+# Assertions stay in release builds, so no NDEBUG anywhere.
+set(CMAKE_C_FLAGS_RELEASE "-O3 -g")
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
+set(CMAKE_C_FLAGS_DEBUG "-O1 -g")
+
+find_program(CCACHE ccache)
+mark_as_advanced(CCACHE)
+if(CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
+    set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes
+    -Wpointer-arith -Wcast-qual -Wcast-align -Wwrite-strings -Wundef -Wvla -Wswitch-enum -Wformat=2 -Wdouble-promotion
+    -Wimplicit-fallthrough)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    list(APPEND warnings -Wlogical-op -Wduplicated-cond)
+endif()
+if(TRIB_WERROR)
+    list(APPEND warnings -Werror)
+endif()
+
+# The same bits from every compiler and every kernel: no fused multiply-add, and NaN and infinity keep their meaning.
+set(floating_point -ffp-contract=off -fno-math-errno)
+
+add_library(trib_sanitizers INTERFACE)
+if(TRIB_SANITIZE)
+    target_compile_options(trib_sanitizers INTERFACE -fsanitize=${TRIB_SANITIZE} -fno-sanitize-recover=all
+                           -fno-omit-frame-pointer)
+    target_link_options(trib_sanitizers INTERFACE -fsanitize=${TRIB_SANITIZE})
+endif()
+if(TRIB_FUZZ)
+    target_compile_options(trib_sanitizers INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+function(trib_flags target)
+    target_compile_options(${target} PRIVATE ${warnings} ${floating_point})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    # _GNU_SOURCE empty, so that a file may define it again for itself.
+    target_compile_definitions(${target} PRIVATE TRIB_VERSION="${PROJECT_VERSION}" _GNU_SOURCE=)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:trib_sanitizers>)
+endfunction()
+
+# A library needs a source: stands in for a folder without any.
+function(trib_some list)
+    if(NOT ${list})
+        file(WRITE ${CMAKE_BINARY_DIR}/none.c "extern int trib_none;\n")
+        set(${list} ${CMAKE_BINARY_DIR}/none.c PARENT_SCOPE)
+    endif()
+endfunction()
+
+function(trib_program name library)
+    add_executable(${name} ${ARGN})
+    trib_flags(${name})
+    target_link_libraries(${name} PRIVATE ${library} Threads::Threads m)
+endfunction()
+
+# A file per instruction set; which one runs is chosen at start. Elsewhere than on x86-64 these files compile to nothing.
+function(trib_per_file_flags)
+    if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+        return()
+    endif()
+    foreach(file ${ARGN})
+        set(flags "")
+        if(file MATCHES "_avx2\\.c$")
+            set(flags -mavx2 -mf16c)
+        elseif(file MATCHES "_avx512\\.c$")
+            set(flags -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512)
+        elseif(file MATCHES "_vpclmul\\.c$")
+            set(flags -mvpclmulqdq -mavx512f -mavx512vl -mavx512bw -mpclmul -msse4.2)
+        elseif(file MATCHES "_clmul\\.c$")
+            set(flags -mpclmul -msse4.2)
+        endif()
+        set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${flags}")
+    endforeach()
+endfunction()
