@@ -14,7 +14,7 @@ if(TRIB_HTTP)
         set(http_libraries ${MICROHTTPD_LIBRARY} ${JANSSON_LIBRARY})
         set(http_includes ${MICROHTTPD_INCLUDE} ${JANSSON_INCLUDE})
     else()
-        message(STATUS "HTTP left out of the daemon: needs libmicrohttpd and jansson "
+        message(NOTICE "HTTP left out of the daemon: needs libmicrohttpd and jansson "
                        "(apt-get install libmicrohttpd-dev libjansson-dev)")
     endif()
 endif()

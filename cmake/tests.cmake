@@ -48,7 +48,7 @@ if(CMOCKA_INCLUDE AND CMOCKA_LIBRARY AND NOT TRIB_FUZZ)
         endforeach()
     endforeach()
 elseif(NOT TRIB_FUZZ)
-    message(STATUS "Unit and property tests left out: needs cmocka (apt-get install libcmocka-dev)")
+    message(NOTICE "Unit and property tests left out: needs cmocka (apt-get install libcmocka-dev)")
 endif()
 
 # World and model: each folder is one program with its own options.

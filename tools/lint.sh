@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# `make lint`: formatting, static analysis, and the rules of this tree (check_tree.py).
+set -uo pipefail
+. "$(dirname "$0")/steps.sh"
+
+tools/deps.sh build test http all || exit 1
+
+format() {
+    git ls-files -co --exclude-standard '*.c' '*.h' | xargs -P "$jobs" -n 8 clang-format --dry-run -Werror
+}
+
+# The analyzer's view of what is shipped; the tests have the sanitizers. A file takes a few seconds.
+tidy() {
+    git ls-files -co --exclude-standard 'src/*.c' 'examples/*.c' |
+        timeout 400 xargs -P "$jobs" -n 2 clang-tidy -p build --quiet --warnings-as-errors='*' \
+            --extra-arg=-Wno-unknown-warning-option 2>build/tidy.log
+}
+
+check() {
+    cppcheck --enable=warning,performance,portability --std=c11 --inline-suppr --quiet --error-exitcode=1 -j "$jobs" \
+        --suppress=missingIncludeSystem -I include -I src -D_GNU_SOURCE -DTRIB_WITH_HTTP=1 src examples
+}
+
+step build configure release
+step format format
+step tree python3 tools/check_tree.py build
+step cppcheck check
+step tidy tidy
+finish

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the scripts that check something: runs named steps, goes on after a failure, and counts.
+#   step NAME COMMAND...        one command, one count
+#   tests NAME DIR ARGUMENT...  ctest in a build folder; counts its tests
+#   finish                      prints "N passed, N failed" and exits accordingly
+# The counts are also appended to $TRIB_RESULTS, if set, for .ci/run to add up.
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+jobs=$(nproc)
+passed=0
+failed=0
+failures=()
+
+count() { # name passed failed seconds
+    passed=$((passed + $2))
+    failed=$((failed + $3))
+    [ "$3" -eq 0 ] || failures+=("$1")
+    echo "-- $1: $2 passed, $3 failed, $4 s"
+    [ -z "${TRIB_RESULTS:-}" ] || echo "$2 $3 $1" >>"$TRIB_RESULTS"
+}
+
+step() { # name command...
+    local name=$1 start=$SECONDS
+    shift
+    echo "== $name"
+    if "$@"; then
+        count "$name" 1 0 $((SECONDS - start))
+    else
+        count "$name" 0 1 $((SECONDS - start))
+        return 1
+    fi
+}
+
+tests() { # name build-folder ctest-arguments...
+    local name=$1 dir=$2 start=$SECONDS junit total bad skipped
+    shift 2
+    echo "== $name"
+    junit=$PWD/$dir/$name.xml
+    rm -f "$junit"
+    ctest --test-dir "$dir" -j "$jobs" --output-on-failure --output-junit "$junit" --no-tests=error "$@" |
+        grep -v -e '^ *Start ' -e '^Internal ctest' -e '^Label Time' -e '^$'
+    attribute() { sed -n "s/.*\b$1=\"\([0-9]*\)\".*/\1/p" "$junit" | head -n 1; }
+    if ! [ -s "$junit" ]; then
+        count "$name" 0 1 $((SECONDS - start))
+        return 1
+    fi
+    total=$(attribute tests)
+    bad=$(attribute failures)
+    skipped=$(($(attribute skipped) + $(attribute disabled)))
+    [ "$skipped" -eq 0 ] || echo "   $skipped skipped"
+    count "$name" $((total - bad - skipped)) "$bad" $((SECONDS - start))
+    [ "$bad" -eq 0 ]
+}
+
+configure() { # preset, cmake arguments...; builds as well, quietly unless something is wrong
+    local preset=$1
+    shift
+    cmake --preset "$preset" --log-level=NOTICE "$@" && cmake --build "$(folder "$preset")" -j "$jobs" -- --no-print-directory -s
+}
+
+folder() { # preset
+    [ "$1" = release ] && echo build || echo "build-$1"
+}
+
+finish() {
+    [ ${#failures[@]} -eq 0 ] || printf 'failed: %s\n' "${failures[@]}"
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+    exit
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# `make test-all`: what takes longer than `make test` or needs more tools. Names of steps as arguments run only those.
+set -uo pipefail
+. "$(dirname "$0")/steps.sh"
+
+tools/deps.sh build test http all || exit 1
+
+# Scripts that need root or namespaces, and those too long for `make test`.
+run_integration() {
+    step build-release configure release && tests integration build -L integration -LE user
+}
+
+# Everything that `make test` runs, with AddressSanitizer and UndefinedBehaviorSanitizer.
+run_asan() {
+    step build-asan configure asan && tests asan build-asan -LE root
+}
+
+# ThreadSanitizer where there are threads.
+run_tsan() {
+    step build-tsan configure tsan &&
+        tests tsan build-tsan -L '^(io|comm|control|switchd|cli|user)$'
+}
+
+# clang: the same warnings as errors, and the same bits from another compiler.
+run_clang() {
+    step build-clang configure clang && tests clang build-clang -L '^(core|schemes)$' -LE '^integration$'
+}
+
+# MemorySanitizer where nothing outside the tree is called.
+run_msan() {
+    step build-msan configure msan && tests msan build-msan -L '^(core|schemes)$' -LE '^(io|comm|control|switchd|cli)$'
+}
+
+run_fuzz() {
+    step build-fuzz configure fuzz && tests fuzz build-fuzz -L fuzz
+}
+
+# Every public header compiles alone, as C11 and as C++17, with both compilers.
+headers() {
+    local header compiler bad=0
+    for header in include/tributary/*.h; do
+        for compiler in "gcc -std=c11 -x c" "clang -std=c11 -x c" "g++ -std=c++17 -x c++" "clang++ -std=c++17 -x c++"; do
+            echo "#include <${header#include/}>" |
+                $compiler -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Iinclude - || { echo "$header: $compiler"; bad=1; }
+        done
+    done
+    return $bad
+}
+
+# The switch's step for one contribution must also compile for BPF.
+bpf() {
+    local header bad=0
+    for header in src/core/slot.h src/core/window.h src/core/lane.h; do
+        clang -target bpf -ffreestanding -std=gnu11 -O2 -Wall -Wextra -Werror -Wno-unused-function -Isrc -Iinclude \
+            -x c -c "$header" -o /dev/null || { echo "$header"; bad=1; }
+    done
+    return $bad
+}
+
+run_headers() {
+    step headers headers
+    step bpf bpf
+}
+
+# As `make demo` builds: no cmocka, no HTTP. Installed to a scratch folder, and used from there by a small program.
+consumer() {
+    local root flags
+    root=$PWD/build-bare/root
+    rm -rf "$root" build-bare/consumer
+    cmake --install build-bare --prefix "$root" >/dev/null
+    cmake -S tests/consumer -B build-bare/consumer -D CMAKE_PREFIX_PATH="$root" --log-level=NOTICE &&
+        cmake --build build-bare/consumer -- --no-print-directory -s &&
+        build-bare/consumer/consumer && build-bare/consumer/consumer_static || return 1
+    flags=$(PKG_CONFIG_PATH=$root/lib/pkgconfig:$(echo "$root"/lib/*/pkgconfig) pkg-config --cflags --libs tributary) || return 1
+    # shellcheck disable=SC2086
+    cc -std=c11 -Wall -Werror tests/consumer/consumer.c $flags -o build-bare/consumer_pc &&
+        LD_LIBRARY_PATH=$(dirname "$(find "$root" -name libtributary.so)") build-bare/consumer_pc &&
+        "$root/bin/tributary" --help >/dev/null
+}
+
+bare() {
+    cmake -S . -B build-bare -D TRIB_TESTS=OFF -D TRIB_HTTP=OFF -D TRIB_WERROR=ON --log-level=NOTICE &&
+        cmake --build build-bare -j "$jobs" -- --no-print-directory -s
+}
+
+run_install() {
+    step build-bare bare && step install consumer
+}
+
+for name in "${@:-integration asan tsan clang msan fuzz headers install}"; do
+    for part in $name; do
+        "run_$part"
+    done
+done
+finish
