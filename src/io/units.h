@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* units.h: numbers with units as people write them: 64MB, 64KiB, 500ms, 1%, 10Gbps; and back into text.
+ * A number without its unit is refused, with a text that says what to write, because 10 is ten of what?
+ * No locale, no allocation. Used by the environment (comm/environment.c) and the command line.
+ *
+ * Every parse function takes the whole text or refuses it, writes *value only on success, and puts the cause into error
+ * (TRIB_ERROR_TEXT_MAX bytes, or NULL). Returns ERR_INVALID. */
+#ifndef TRIB_IO_UNITS_H
+#define TRIB_IO_UNITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tributary/comm.h>
+
+#define TRIB_UNITS_TEXT_MAX 32 /* bytes that a format function writes at most */
+
+/* "64MB" = 64,000,000, "64MiB" = 67,108,864; B, KB, MB, GB, TB, KiB, MiB, GiB, TiB. 0 needs no unit. */
+TRIB_MUST_USE enum trib_status trib_parse_size(const char *text, uint64_t *value, char *error);
+/* As nccl-tests write sizes: "8", "4K", "128M", "1G" are bytes and powers of 1024; the names above are taken as well. */
+TRIB_MUST_USE enum trib_status trib_parse_size_short(const char *text, uint64_t *value, char *error);
+/* "30s", "1.5s", "500ms", "20us", "100ns", "30min", "2h", in nanoseconds. 0 needs no unit. */
+TRIB_MUST_USE enum trib_status trib_parse_duration(const char *text, uint64_t *value, char *error);
+/* "1%" = 0.01, from 0% to 100%. 0 needs no unit. */
+TRIB_MUST_USE enum trib_status trib_parse_percent(const char *text, double *value, char *error);
+/* "10Gbps" = 10,000,000,000 bits per second; bps, Kbps, Mbps, Gbps, Tbps. */
+TRIB_MUST_USE enum trib_status trib_parse_rate(const char *text, uint64_t *value, char *error);
+/* A plain decimal number from min to max. */
+TRIB_MUST_USE enum trib_status trib_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *value,
+                                                 char *error);
+/* 1, yes, true, on; 0, no, false, off. */
+TRIB_MUST_USE enum trib_status trib_parse_bool(const char *text, bool *value, char *error);
+
+/* "10 s", "1.2 s", "150 ms", "20 us": one decimal below ten, rounded down. text: TRIB_UNITS_TEXT_MAX bytes. */
+void trib_format_duration(uint64_t ns, char *text);
+/* "64 MiB", "1.5 KiB", "100 B". */
+void trib_format_size(uint64_t bytes, char *text);
+
+#endif
