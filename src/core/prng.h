@@ -21,7 +21,7 @@ static inline uint64_t trib_prng_next(struct trib_prng *prng)
 /* Uniform in [0, bound); bound > 0. */
 static inline uint64_t trib_prng_below(struct trib_prng *prng, uint64_t bound)
 {
-    return (uint64_t)(((unsigned __int128)trib_prng_next(prng) * bound) >> 64);
+    return (uint64_t)(__extension__((unsigned __int128)trib_prng_next(prng) * bound) >> 64);
 }
 
 /* True with the given probability. */

@@ -45,6 +45,7 @@ struct trib_udp_config {
 /* Free-running. bytes are UDP payload bytes. */
 struct trib_udp_stats {
     uint64_t bytes_sent, bytes_received, packets_sent, packets_received, send_calls, receive_calls;
+    uint64_t send_waits;   /* times that the kernel had no room and was waited for, 2 ms at most */
     uint64_t send_dropped; /* packets that the kernel would not take: dropped, as the node contract says */
     uint64_t injected_loss, injected_duplicate, injected_reorder, injected_corrupt;
 };

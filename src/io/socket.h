@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* socket.h: the sockets below udp.h: made, sized, bound, joined. For src/io only. Read next: train.h (sending), udp.c. */
+#ifndef TRIB_IO_SOCKET_H
+#define TRIB_IO_SOCKET_H
+
+#include "io/udp.h"
+
+/* Makes and binds the socket of config. local gets the bound address. *fd is -1 on failure. */
+TRIB_MUST_USE enum trib_status trib_socket_open(const struct trib_udp_config *config, int *fd,
+                                                struct trib_address *local, char *error);
+/* Lets the kernel hand over whole trains; false where it cannot. */
+bool trib_socket_set_trains(int fd);
+/* Bytes of payload that surely fit into the receive buffer. */
+uint32_t trib_socket_receive_room(int fd);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train.h: packets gathered for one send. Headers lie here, payloads where their owner has them. For src/io only.
+ * Read next: udp.c. */
+#ifndef TRIB_IO_TRAIN_H
+#define TRIB_IO_TRAIN_H
+
+#include <sys/uio.h>
+
+#include "io/udp.h"
+
+#define TRIB_TRAIN_PACKETS_MAX 64 /* UDP_MAX_SEGMENTS of every kernel that has UDP_SEGMENT */
+#define TRIB_TRAIN_BYTES_MAX 65507
+
+/* All packets are `segment` bytes long but the last, which may be shorter. A packet has one piece when it is a header alone,
+ * else two. */
+struct trib_train {
+    const struct trib_address *to; /* NULL: connected */
+    uint32_t to_count;
+    uint32_t packets;
+    uint32_t pieces;
+    size_t segment;
+    size_t bytes;
+    struct iovec piece[2 * TRIB_TRAIN_PACKETS_MAX];
+    uint8_t header[TRIB_TRAIN_PACKETS_MAX][TRIB_HEADER_SIZE];
+};
+
+/* Can a packet of len bytes for these destinations join the train? An empty train takes any. */
+bool trib_train_fits(const struct trib_train *train, size_t len, const struct trib_address *to, uint32_t count);
+void trib_train_add(struct trib_train *train, const struct trib_packet *packet, const struct trib_address *to,
+                    uint32_t count);
+/* Sends the train to each of its destinations and empties it. *whole: send it in one call; cleared when the kernel refuses
+ * that here but takes the packets one by one. */
+void trib_train_send(struct trib_train *train, int fd, bool *whole, struct trib_udp_stats *stats);
+
+#endif

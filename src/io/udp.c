@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* udp.c: see udp.h. Receiving lies here; sending in train.c, making sockets in socket.c, faults in inject.c. */
+#define _GNU_SOURCE
+#include "io/udp.h"
+
+#include <errno.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/explain.h"
+#include "io/inject.h"
+#include "io/socket.h"
+#include "io/train.h"
+
+/* The largest datagram, and the largest buffer that UDP_GRO builds. */
+#define BUFFER_SIZE 65536
+/* Tries per call when a buffer is from a stranger or an ICMP error is pending: bounded, so that a flood of either does not keep
+ * the caller here. */
+#define TRIES_MAX 16
+/* Senders of the packets that the injector holds: each is held for 16 later packets at most, and each buffer has one at least. */
+#define SENDERS 32
+
+struct trib_udp {
+    /* the buffer read last */
+    uint8_t *buffer;
+    size_t buffer_len;
+    size_t segment;
+    size_t at; /* of the next packet */
+    uint64_t now_ns;
+    uint32_t sender_index;
+    struct trib_address sender[SENDERS];
+    /* fixed */
+    int fd;
+    bool receives_trains;
+    bool sends_trains; /* cleared when the kernel refuses them */
+    struct trib_address local;
+    struct trib_address source; /* len > 0: packets from elsewhere are not read */
+    struct trib_inject *inject; /* NULL: no faults */
+    struct trib_udp_stats stats;
+    struct trib_train train;
+};
+
+static bool allocate(struct trib_udp *udp, const struct trib_udp_config *config)
+{
+    udp->buffer = aligned_alloc(64, BUFFER_SIZE);
+    if (udp->buffer == NULL) {
+        return false;
+    }
+    memset(udp->buffer, 0, BUFFER_SIZE); /* page faults now, not in the first packets */
+    if (trib_inject_active(&config->faults)) {
+        udp->inject = trib_inject_create(&config->faults, TRIB_HEADER_SIZE + (size_t)config->payload);
+        return udp->inject != NULL;
+    }
+    return true;
+}
+
+enum trib_status trib_udp_open(const struct trib_udp_config *config, struct trib_udp **udp, char *error)
+{
+    struct trib_udp *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        trib_explain(error, "out of memory for a socket's buffers");
+        return TRIB_ERR_MEMORY;
+    }
+    made->fd = -1;
+    if (!allocate(made, config)) {
+        trib_explain(error, "out of memory for a socket's buffers");
+        trib_udp_close(made);
+        return TRIB_ERR_MEMORY;
+    }
+    enum trib_status status = trib_socket_open(config, &made->fd, &made->local, error);
+    if (status != TRIB_OK) {
+        trib_udp_close(made);
+        return status;
+    }
+    made->source = config->group.len > 0 ? config->group_source : config->peer;
+    made->receives_trains = config->trains && trib_socket_set_trains(made->fd);
+    made->sends_trains = made->receives_trains;
+    *udp = made;
+    return TRIB_OK;
+}
+
+void trib_udp_close(struct trib_udp *udp)
+{
+    if (udp == NULL) {
+        return;
+    }
+    if (udp->fd >= 0) {
+        (void)close(udp->fd);
+    }
+    trib_inject_destroy(udp->inject);
+    free(udp->buffer);
+    free(udp);
+}
+
+int trib_udp_fd(const struct trib_udp *udp)
+{
+    return udp->fd;
+}
+
+void trib_udp_local(const struct trib_udp *udp, struct trib_address *local)
+{
+    *local = udp->local;
+}
+
+uint32_t trib_udp_receive_room(const struct trib_udp *udp)
+{
+    return trib_socket_receive_room(udp->fd);
+}
+
+bool trib_udp_has_trains(const struct trib_udp *udp)
+{
+    return udp->receives_trains && udp->sends_trains;
+}
+
+const struct trib_udp_stats *trib_udp_stats(const struct trib_udp *udp)
+{
+    return &udp->stats;
+}
+
+/* The size of the packets in a buffer of len bytes: what UDP_GRO says, the whole when it says nothing. */
+static size_t segment_of(struct msghdr *message, size_t len)
+{
+    for (struct cmsghdr *item = CMSG_FIRSTHDR(message); item != NULL; item = CMSG_NXTHDR(message, item)) {
+        if (item->cmsg_level == IPPROTO_UDP && item->cmsg_type == UDP_GRO) {
+            int size;
+            memcpy(&size, CMSG_DATA(item), sizeof size);
+            return size > 0 ? (size_t)size : len;
+        }
+    }
+    return len;
+}
+
+/* One recvmsg; -1 with errno. */
+static ssize_t read_buffer(struct trib_udp *udp, struct trib_address *from)
+{
+    union {
+        struct cmsghdr header;
+        uint8_t bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec piece = {udp->buffer, BUFFER_SIZE};
+    struct msghdr message = {
+        .msg_name = &from->storage,
+        .msg_namelen = sizeof from->storage,
+        .msg_iov = &piece,
+        .msg_iovlen = 1,
+        .msg_control = control.bytes,
+        .msg_controllen = sizeof control.bytes,
+    };
+    udp->stats.receive_calls++;
+    ssize_t len = recvmsg(udp->fd, &message, MSG_DONTWAIT);
+    if (len >= 0) {
+        from->len = message.msg_namelen;
+        udp->segment = segment_of(&message, (size_t)len);
+    }
+    return len;
+}
+
+static bool is_passing(int error)
+{
+    return error != EAGAIN && error != EBADF && error != ENOTSOCK && error != EFAULT;
+}
+
+bool trib_udp_receive(struct trib_udp *udp, uint64_t now_ns)
+{
+    udp->now_ns = now_ns;
+    udp->at = 0;
+    udp->buffer_len = 0;
+    for (unsigned i = 0; i < TRIES_MAX; i++) {
+        uint32_t index = (udp->sender_index + 1) % SENDERS;
+        struct trib_address *from = &udp->sender[index];
+        ssize_t len = read_buffer(udp, from);
+        if (len < 0 && !is_passing(errno)) {
+            break;
+        }
+        if (len > 0 && (udp->source.len == 0 || trib_address_equal(from, &udp->source))) {
+            udp->buffer_len = (size_t)len;
+            udp->sender_index = index;
+            return true;
+        }
+    }
+    /* Nothing came, but what the injector holds may be due: an empty buffer brings it out. */
+    return trib_udp_deadline(udp) <= now_ns;
+}
+
+/* Cuts the next packet off the buffer. */
+static bool next_segment(struct trib_udp *udp, struct trib_arrival *arrival)
+{
+    size_t left = udp->buffer_len - udp->at;
+    if (left == 0) {
+        return false;
+    }
+    arrival->data = udp->buffer + udp->at;
+    arrival->len = left < udp->segment ? left : udp->segment;
+    arrival->from = &udp->sender[udp->sender_index];
+    udp->at += arrival->len;
+    udp->stats.packets_received++;
+    udp->stats.bytes_received += arrival->len;
+    return true;
+}
+
+static void count_injected(struct trib_udp *udp)
+{
+    const struct trib_inject_counts *counts = trib_inject_counts(udp->inject);
+    udp->stats.injected_loss = counts->loss;
+    udp->stats.injected_duplicate = counts->duplicate;
+    udp->stats.injected_reorder = counts->reorder;
+    udp->stats.injected_corrupt = counts->corrupt;
+}
+
+static bool next_injected(struct trib_udp *udp, struct trib_arrival *arrival)
+{
+    struct trib_injected out;
+    while (!trib_inject_next(udp->inject, udp->now_ns, &out)) {
+        if (!next_segment(udp, arrival)) {
+            return false;
+        }
+        trib_inject_put(udp->inject, arrival->data, arrival->len, udp->sender_index, udp->now_ns);
+        count_injected(udp);
+    }
+    *arrival = (struct trib_arrival){out.data, out.len, &udp->sender[out.tag]};
+    return true;
+}
+
+bool trib_udp_next(struct trib_udp *udp, struct trib_arrival *arrival)
+{
+    return udp->inject == NULL ? next_segment(udp, arrival) : next_injected(udp, arrival);
+}
+
+uint64_t trib_udp_deadline(const struct trib_udp *udp)
+{
+    return udp->inject == NULL ? UINT64_MAX : trib_inject_deadline(udp->inject);
+}
+
+void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to, uint32_t count)
+{
+    size_t len = TRIB_HEADER_SIZE + (size_t)packet->payload_len;
+    if (!trib_train_fits(&udp->train, len, to, count)) {
+        trib_udp_flush(udp);
+    }
+    trib_train_add(&udp->train, packet, to, count);
+}
+
+void trib_udp_flush(struct trib_udp *udp)
+{
+    trib_train_send(&udp->train, udp->fd, &udp->sends_trains, &udp->stats);
+}
