@@ -20,6 +20,8 @@ set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -W
     -Wimplicit-fallthrough)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     list(APPEND warnings -Wlogical-op -Wduplicated-cond)
+else()
+    list(APPEND warnings -Wno-string-conversion) # for assertions of the form !"why this cannot be"
 endif()
 if(TRIB_WERROR)
     list(APPEND warnings -Werror)

@@ -12,7 +12,7 @@ packages() {
     build) echo gcc libc6-dev make cmake pkg-config ;;
     test) echo libcmocka-dev ;;
     http) echo libmicrohttpd-dev libjansson-dev ;;
-    all) echo g++ clang llvm clang-format clang-tidy cppcheck python3 iproute2 ethtool util-linux curl prometheus ;;
+    all) echo g++ clang libclang-rt-dev llvm clang-format clang-tidy cppcheck python3 iproute2 ethtool util-linux curl prometheus ;;
     bench) echo g++ libgloo-dev libopenmpi-dev openmpi-bin iproute2 ;;
     *)
         echo "deps.sh: no group \"$1\"; there are build test http all bench" >&2
@@ -58,8 +58,8 @@ if [ "$(id -u)" -ne 0 ] && [ "${CI:-}" != true ]; then
     [ "$answer" = y ] || { echo "not installed: ${missing[*]}" >&2; exit 1; }
 fi
 
-apt() {
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 "$@"
+apt() { # RUNLEVEL: what comes with a daemon does not start it
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -qq -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 "$@"
 }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -22,7 +22,7 @@ check() {
         --suppress=missingIncludeSystem -I include -I src -D_GNU_SOURCE -DTRIB_WITH_HTTP=1 src examples
 }
 
-step build configure release
+step build preset release
 step format format
 step tree python3 tools/check_tree.py build
 step cppcheck check

@@ -51,14 +51,16 @@ tests() { # name build-folder ctest-arguments...
     [ "$bad" -eq 0 ]
 }
 
-configure() { # preset, cmake arguments...; builds as well, quietly unless something is wrong
-    local preset=$1
+build() { # folder, cmake arguments...; shows warnings and errors only
+    local dir=$1
     shift
-    cmake --preset "$preset" --log-level=NOTICE "$@" && cmake --build "$(folder "$preset")" -j "$jobs" -- --no-print-directory -s
+    cmake -S . -B "$dir" --log-level=NOTICE "$@" | grep -v -e '^-- \(Configuring\|Generating\) done' -e '^-- Build files' \
+        -e '^Preset CMake' -e '^ *[A-Z_]*="' -e '^$' || [ "${PIPESTATUS[0]}" -eq 0 ] || return 1
+    cmake --build "$dir" -j "$jobs" -- --no-print-directory 2>&1 | grep -v '^\[ *[0-9]*%\]' || [ "${PIPESTATUS[0]}" -eq 0 ]
 }
 
-folder() { # preset
-    [ "$1" = release ] && echo build || echo "build-$1"
+preset() { # name of a preset: build-NAME, and build for release
+    if [ "$1" = release ]; then build build --preset "$1"; else build "build-$1" --preset "$1"; fi
 }
 
 finish() {

@@ -8,32 +8,32 @@ tools/deps.sh build test http all || exit 1
 
 # Scripts that need root or namespaces, and those too long for `make test`.
 run_integration() {
-    step build-release configure release && tests integration build -L integration -LE user
+    step build-release preset release && tests integration build -L integration -LE user
 }
 
 # Everything that `make test` runs, with AddressSanitizer and UndefinedBehaviorSanitizer.
 run_asan() {
-    step build-asan configure asan && tests asan build-asan -LE root
+    step build-asan preset asan && tests asan build-asan -LE root
 }
 
 # ThreadSanitizer where there are threads.
 run_tsan() {
-    step build-tsan configure tsan &&
+    step build-tsan preset tsan &&
         tests tsan build-tsan -L '^(io|comm|control|switchd|cli|user)$'
 }
 
 # clang: the same warnings as errors, and the same bits from another compiler.
 run_clang() {
-    step build-clang configure clang && tests clang build-clang -L '^(core|schemes)$' -LE '^integration$'
+    step build-clang preset clang && tests clang build-clang -L '^(core|schemes)$' -LE '^integration$'
 }
 
 # MemorySanitizer where nothing outside the tree is called.
 run_msan() {
-    step build-msan configure msan && tests msan build-msan -L '^(core|schemes)$' -LE '^(io|comm|control|switchd|cli)$'
+    step build-msan preset msan && tests msan build-msan -L '^(core|schemes)$' -LE '^(io|comm|control|switchd|cli)$'
 }
 
 run_fuzz() {
-    step build-fuzz configure fuzz && tests fuzz build-fuzz -L fuzz
+    step build-fuzz preset fuzz && tests fuzz build-fuzz -L fuzz
 }
 
 # Every public header compiles alone, as C11 and as C++17, with both compilers.
@@ -80,8 +80,7 @@ consumer() {
 }
 
 bare() {
-    cmake -S . -B build-bare -D TRIB_TESTS=OFF -D TRIB_HTTP=OFF -D TRIB_WERROR=ON --log-level=NOTICE &&
-        cmake --build build-bare -j "$jobs" -- --no-print-directory -s
+    build build-bare -D TRIB_TESTS=OFF -D TRIB_HTTP=OFF -D TRIB_WERROR=ON
 }
 
 run_install() {
