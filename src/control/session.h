@@ -124,10 +124,11 @@ struct trib_message {
     };
 };
 
-/* Writes the framed message into buffer (TRIB_MESSAGE_MAX bytes); returns its length. */
+/* Writes the framed message into buffer (TRIB_MESSAGE_MAX bytes); returns its length. Texts without a final zero are cut. */
 size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer);
-/* Reads one framed message from len bytes. *used: bytes taken; 0 with OK: more are needed. ERR_INVALID: not a message (the
- * connection must end). ERR_VERSION: a JOIN of another version; *message then holds magic and versions only. */
+/* Reads one framed message from len bytes. *used: bytes taken; 0 with OK: more are needed, and *message is not written.
+ * ERR_INVALID: not a message (the connection must end). ERR_VERSION: a JOIN of another version; *message then holds magic and
+ * versions only. What a value may be is checked by who acts on it; texts hold no zero byte, bools are 0 or 1. */
 TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message,
                                                    size_t *used);
 

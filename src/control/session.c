@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.c: the codec of session.h. Bytes in, structs out, and back; no sockets, no decisions about what a value may mean.
+ * A message is read whole or not at all: no length is believed, nothing may be left over behind the last field.
+ * A change here also changes: docs/PROTOCOL.md ("Sessions"), tests/unit/test_session.c, TRIB_SESSION_VERSION. */
+#include "control/session.h"
+
+#include <string.h>
+
+#include "core/assert.h"
+
+#define LENGTH_SIZE 4
+#define FRAME_SIZE (LENGTH_SIZE + 1) /* length and kind */
+
+/* Every message has room to spare; put_bytes checks all the same. */
+struct writer {
+    uint8_t *at;
+    uint8_t *end;
+};
+
+/* A read behind the end gives 0 and makes the reader bad; it stays bad. */
+struct reader {
+    const uint8_t *at;
+    const uint8_t *end;
+    bool bad;
+};
+
+static void put_bytes(struct writer *w, const void *data, size_t len)
+{
+    TRIB_ASSERT(len <= (size_t)(w->end - w->at));
+    memcpy(w->at, data, len);
+    w->at += len;
+}
+
+static void put_number(struct writer *w, uint64_t value, unsigned size)
+{
+    uint8_t bytes[8];
+    for (unsigned i = 0; i < size; i++) {
+        bytes[i] = (uint8_t)(value >> (8 * (size - 1 - i)));
+    }
+    put_bytes(w, bytes, size);
+}
+
+/* capacity counts the final zero, which may be missing: the text is cut there. */
+static void put_text(struct writer *w, const char *text, size_t capacity)
+{
+    const char *zero = memchr(text, 0, capacity);
+    size_t len = zero ? (size_t)(zero - text) : capacity - 1;
+    put_number(w, len, 2);
+    put_bytes(w, text, len);
+}
+
+static uint64_t get_number(struct reader *r, unsigned size)
+{
+    if (r->bad || (size_t)(r->end - r->at) < size) {
+        r->bad = true;
+        return 0;
+    }
+    uint64_t value = 0;
+    for (unsigned i = 0; i < size; i++) {
+        value = value << 8 | r->at[i];
+    }
+    r->at += size;
+    return value;
+}
+
+static uint8_t get_u8(struct reader *r)
+{
+    return (uint8_t)get_number(r, 1);
+}
+
+static uint16_t get_u16(struct reader *r)
+{
+    return (uint16_t)get_number(r, 2);
+}
+
+static uint32_t get_u32(struct reader *r)
+{
+    return (uint32_t)get_number(r, 4);
+}
+
+static uint64_t get_u64(struct reader *r)
+{
+    return get_number(r, 8);
+}
+
+static bool get_bool(struct reader *r)
+{
+    uint8_t value = get_u8(r);
+    r->bad = r->bad || value > 1;
+    return value == 1;
+}
+
+/* A text that does not fit, or holds a zero byte, is no text. */
+static void get_text(struct reader *r, char *text, size_t capacity)
+{
+    size_t len = get_u16(r);
+    if (r->bad || len >= capacity || len > (size_t)(r->end - r->at) || (len > 0 && memchr(r->at, 0, len))) {
+        r->bad = true;
+        return;
+    }
+    memcpy(text, r->at, len);
+    text[len] = '\0';
+    r->at += len;
+}
+
+static void put_settings(struct writer *w, const struct trib_settings *settings)
+{
+    put_text(w, settings->scheme, sizeof settings->scheme);
+    put_number(w, settings->ranks, 4);
+    put_number(w, settings->payload, 4);
+    put_number(w, settings->window, 4);
+    put_number(w, settings->wire, 1);
+}
+
+static void get_settings(struct reader *r, struct trib_settings *settings)
+{
+    get_text(r, settings->scheme, sizeof settings->scheme);
+    settings->ranks = get_u32(r);
+    settings->payload = get_u32(r);
+    settings->window = get_u32(r);
+    settings->wire = get_u8(r);
+}
+
+static void put_grant(struct writer *w, const struct trib_grant *grant)
+{
+    put_number(w, grant->salt, 8);
+    put_number(w, grant->token, 8);
+    put_number(w, grant->communicator, 4);
+    put_number(w, grant->boot, 4);
+    put_number(w, grant->roots, 4);
+    put_number(w, grant->train, 4);
+    put_number(w, grant->slots, 4);
+    put_number(w, grant->window, 4);
+    put_number(w, grant->generation, 2);
+    put_number(w, grant->data_port, 2);
+    put_number(w, grant->group, 4);
+    put_number(w, grant->group_port, 2);
+}
+
+static void get_grant(struct reader *r, struct trib_grant *grant)
+{
+    grant->salt = get_u64(r);
+    grant->token = get_u64(r);
+    grant->communicator = get_u32(r);
+    grant->boot = get_u32(r);
+    grant->roots = get_u32(r);
+    grant->train = get_u32(r);
+    grant->slots = get_u32(r);
+    grant->window = get_u32(r);
+    grant->generation = get_u16(r);
+    grant->data_port = get_u16(r);
+    grant->group = get_u32(r);
+    grant->group_port = get_u16(r);
+}
+
+static void put_join(struct writer *w, const struct trib_message *message)
+{
+    put_number(w, message->join.magic, 4);
+    put_number(w, message->join.version, 2);
+    put_number(w, message->join.wire_version, 2);
+    put_text(w, message->join.job, sizeof message->join.job);
+    put_number(w, message->join.rank, 4);
+    for (unsigned i = 0; i < TRIB_ROOTS_MAX; i++) {
+        put_number(w, message->join.data_port[i], 2);
+    }
+    put_number(w, message->join.multicast, 1);
+    put_settings(w, &message->join.settings);
+    put_grant(w, &message->join.known);
+}
+
+static void put_fields(struct writer *w, const struct trib_message *message)
+{
+    switch (message->kind) {
+    case TRIB_MESSAGE_JOIN:
+        put_join(w, message);
+        break;
+    case TRIB_MESSAGE_WELCOME:
+        put_grant(w, &message->welcome.grant);
+        put_number(w, message->welcome.generation_ranks, 4);
+        break;
+    case TRIB_MESSAGE_PATHS:
+        put_number(w, message->paths.unicast, 1);
+        put_number(w, message->paths.multicast, 1);
+        break;
+    case TRIB_MESSAGE_REGISTER:
+    case TRIB_MESSAGE_MARK:
+    case TRIB_MESSAGE_CLOSE:
+        put_number(w, message->mark.mark, 8);
+        break;
+    case TRIB_MESSAGE_READY:
+        put_number(w, message->ready.boot, 4);
+        put_number(w, message->ready.mark, 8);
+        put_number(w, message->ready.multicast, 1);
+        break;
+    case TRIB_MESSAGE_DESCRIBE:
+        put_number(w, message->describe.sequence, 8);
+        break;
+    case TRIB_MESSAGE_OPERATION:
+        put_number(w, message->operation.sequence, 8);
+        put_text(w, message->operation.text, sizeof message->operation.text);
+        break;
+    case TRIB_MESSAGE_ABORT:
+    case TRIB_MESSAGE_FAIL:
+        put_number(w, (uint32_t)message->fail.status, 4);
+        put_text(w, message->fail.text, sizeof message->fail.text);
+        break;
+    case TRIB_MESSAGE_STALL:
+        put_number(w, message->stall.sequence, 8);
+        put_number(w, message->stall.missing, 8);
+        put_number(w, message->stall.since_ms, 4);
+        break;
+    case TRIB_MESSAGE_CLOSED:
+        break;
+    case TRIB_MESSAGE_NONE:
+    case TRIB_MESSAGE_KIND_COUNT:
+        TRIB_ASSERT(!"a message needs a kind");
+        break;
+    }
+}
+
+size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer)
+{
+    struct writer w = {.at = buffer + LENGTH_SIZE, .end = buffer + TRIB_MESSAGE_MAX};
+    put_number(&w, (uint64_t)message->kind, 1);
+    put_fields(&w, message);
+    size_t len = (size_t)(w.at - buffer);
+    struct writer frame = {.at = buffer, .end = buffer + LENGTH_SIZE};
+    put_number(&frame, len - LENGTH_SIZE, LENGTH_SIZE);
+    return len;
+}
+
+/* Magic and versions come first and stay there in every version, so that any two can tell each other why they part. */
+static enum trib_status get_join(struct reader *r, struct trib_message *message)
+{
+    message->join.magic = get_u32(r);
+    message->join.version = get_u16(r);
+    message->join.wire_version = get_u16(r);
+    if (r->bad || message->join.magic != TRIB_SESSION_MAGIC) {
+        return TRIB_ERR_INVALID;
+    }
+    if (message->join.version != TRIB_SESSION_VERSION || message->join.wire_version != TRIB_WIRE_VERSION) {
+        return TRIB_ERR_VERSION;
+    }
+    get_text(r, message->join.job, sizeof message->join.job);
+    message->join.rank = get_u32(r);
+    for (unsigned i = 0; i < TRIB_ROOTS_MAX; i++) {
+        message->join.data_port[i] = get_u16(r);
+    }
+    message->join.multicast = get_bool(r);
+    get_settings(r, &message->join.settings);
+    get_grant(r, &message->join.known);
+    return TRIB_OK;
+}
+
+static enum trib_status get_fields(struct reader *r, struct trib_message *message)
+{
+    switch (message->kind) {
+    case TRIB_MESSAGE_JOIN:
+        return get_join(r, message);
+    case TRIB_MESSAGE_WELCOME:
+        get_grant(r, &message->welcome.grant);
+        message->welcome.generation_ranks = get_u32(r);
+        return TRIB_OK;
+    case TRIB_MESSAGE_PATHS:
+        message->paths.unicast = get_bool(r);
+        message->paths.multicast = get_bool(r);
+        return TRIB_OK;
+    case TRIB_MESSAGE_REGISTER:
+    case TRIB_MESSAGE_MARK:
+    case TRIB_MESSAGE_CLOSE:
+        message->mark.mark = get_u64(r);
+        return TRIB_OK;
+    case TRIB_MESSAGE_READY:
+        message->ready.boot = get_u32(r);
+        message->ready.mark = get_u64(r);
+        message->ready.multicast = get_bool(r);
+        return TRIB_OK;
+    case TRIB_MESSAGE_DESCRIBE:
+        message->describe.sequence = get_u64(r);
+        return TRIB_OK;
+    case TRIB_MESSAGE_OPERATION:
+        message->operation.sequence = get_u64(r);
+        get_text(r, message->operation.text, sizeof message->operation.text);
+        return TRIB_OK;
+    case TRIB_MESSAGE_ABORT:
+    case TRIB_MESSAGE_FAIL:
+        message->fail.status = (int32_t)get_u32(r);
+        get_text(r, message->fail.text, sizeof message->fail.text);
+        return TRIB_OK;
+    case TRIB_MESSAGE_STALL:
+        message->stall.sequence = get_u64(r);
+        message->stall.missing = get_u64(r);
+        message->stall.since_ms = get_u32(r);
+        return TRIB_OK;
+    case TRIB_MESSAGE_CLOSED:
+        return TRIB_OK;
+    case TRIB_MESSAGE_NONE:
+    case TRIB_MESSAGE_KIND_COUNT:
+        break;
+    }
+    return TRIB_ERR_INVALID;
+}
+
+enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message, size_t *used)
+{
+    *used = 0;
+    if (len < LENGTH_SIZE) {
+        return TRIB_OK;
+    }
+    struct reader frame = {.at = buffer, .end = buffer + LENGTH_SIZE};
+    size_t body = get_u32(&frame);
+    if (body < 1 || body > TRIB_MESSAGE_MAX - LENGTH_SIZE) {
+        return TRIB_ERR_INVALID;
+    }
+    if (len >= FRAME_SIZE && (buffer[LENGTH_SIZE] == 0 || buffer[LENGTH_SIZE] >= TRIB_MESSAGE_KIND_COUNT)) {
+        return TRIB_ERR_INVALID;
+    }
+    if (len - LENGTH_SIZE < body) {
+        return TRIB_OK;
+    }
+    memset(message, 0, sizeof *message);
+    message->kind = (enum trib_message_kind)buffer[LENGTH_SIZE];
+    struct reader r = {.at = buffer + FRAME_SIZE, .end = buffer + LENGTH_SIZE + body};
+    enum trib_status status = get_fields(&r, message);
+    if (status == TRIB_OK && (r.bad || r.at != r.end)) {
+        status = TRIB_ERR_INVALID;
+    }
+    if (status == TRIB_OK) {
+        *used = LENGTH_SIZE + body;
+    }
+    return status;
+}
