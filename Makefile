@@ -7,12 +7,12 @@ PREFIX ?= /usr/local
 
 build:      ## build everything that this machine can build, in build/
 	@tools/deps.sh build
-	@test -f build/CMakeCache.txt || cmake -S . -B build
+	@cmake -S . -B build --log-level=NOTICE >/dev/null
 	@cmake --build build -j $(JOBS)
 
 demo:       ## train a network over a software switch, twice: clean, and with faults
 	@tools/deps.sh build
-	@test -f build/CMakeCache.txt || cmake -S . -B build
+	@cmake -S . -B build --log-level=NOTICE >/dev/null
 	@cmake --build build -j $(JOBS) --target tributary digits-demo
 	@build/bin/digits-demo
 
@@ -24,7 +24,7 @@ test-all:   ## sanitizers, namespaces, fuzzing, headers, examples, installation 
 
 bench:      ## the benchmark table and build/bench.json; ROW=name for one row
 	@tools/deps.sh build bench
-	@test -f build/CMakeCache.txt || cmake -S . -B build
+	@cmake -S . -B build --log-level=NOTICE >/dev/null
 	@cmake --build build -j $(JOBS)
 	@bench/run $(ROW)
 
