@@ -90,7 +90,7 @@ struct trib_session_config {
     uint32_t payload;       /* bytes, a multiple of 64 */
     uint16_t generation;
     enum trib_type wire;    /* of float32 tensors: TRIB_FLOAT32, TRIB_BFLOAT16 or TRIB_INT32 */
-    bool arrival_order;     /* sums in order of arrival: less memory, bits differ from run to run */
+    uint32_t lookahead;     /* wire int32: how many sequences ahead exponents are agreed; at least 1, the same on all ranks */
 };
 
 struct trib_worker_config {
@@ -98,7 +98,7 @@ struct trib_worker_config {
     const struct trib_value_kernels *kernels;
     uint32_t rank;
     uint32_t window;        /* fragments in flight per root, at most session.slots */
-    uint32_t operations;    /* submitted and not ended, at most */
+    uint32_t operations;    /* submitted and not ended, at most; at least 1 */
     uint64_t stall_ns;      /* report a fragment that waits longer */
 };
 

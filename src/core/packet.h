@@ -58,7 +58,7 @@ enum trib_offset {
     TRIB_AT_DIGEST = 32,       /* 4 */
     TRIB_AT_BOOT = 36,         /* 4 */
     TRIB_AT_MARK = 40,         /* 4: two's complement, mark - sequence */
-    TRIB_AT_CONTRIBUTORS = 44, /* 2 */
+    TRIB_AT_CONTRIBUTORS = 44, /* 2: contributions with payload that are in this one */
     TRIB_AT_LAST_RANK = 46,    /* 2 */
     TRIB_AT_WINDOW_CAP = 48,   /* 2 */
     TRIB_AT_EXPONENT = 50,     /* 2: two's complement */

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slot.h: the switch's step for one contribution: key check, bitmap, lane, verdict, and which row the payload goes to.
+ * Freestanding and free of floats, so that it also compiles for BPF; the adding itself is value.h's.
+ *
+ * A slot is empty while nobody is present, complete when the bitmap holds the required set, and nothing else says so (I2).
+ *
+ * The reproducible sum (I9). Children are the leaves of a fixed binary tree in the order of their numbers. A pair of leaves shares a
+ * row; whoever of the pair comes second is added to it; a subtree that is whole is merged into its left neighbour as soon as
+ * that is whole too. Absent children (header only) are skipped. The tree decides every operand of every addition, and addition
+ * is commutative with NaN made canonical, so the bits depend on who contributed, never on the order of arrival, although
+ * adding starts with the first pair. A subtree's sum lies in the row of its first child with payload.
+ * Read next: schemes/switchml/switchml_switch.c. */
+#ifndef TRIB_CORE_SLOT_H
+#define TRIB_CORE_SLOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/packet.h"
+
+struct trib_slot {
+    uint64_t sequence; /* with attempt, and the node's communicator and generation: the key (I1) */
+    uint64_t present;  /* children that are in */
+    uint64_t loaded;   /* of those: with payload */
+    uint64_t unwanted; /* of those: want a header-only result */
+    uint64_t lane;
+    uint32_t digest;
+    uint16_t payload_len;
+    uint16_t flags; /* TRIB_FLAG_ECN of any contribution */
+    uint16_t last;  /* child that completed it; TRIB_LAST_NONE after an OFFER */
+    int16_t exponent;
+    uint8_t attempt;
+    uint8_t type;
+    uint8_t reduction;
+    uint8_t first; /* the first child that came, to name in a mismatch */
+    uint8_t parts; /* contributions with payload in it */
+    uint8_t unused[5];
+};
+
+_Static_assert(sizeof(struct trib_slot) == 64, "one cache line, no holes: states are compared as bytes");
+
+#define TRIB_LAST_NONE 0xffffU
+
+/* Rows that a slot needs for this many children. */
+static inline uint32_t trib_slot_rows(uint32_t children)
+{
+    return (children + 1) / 2;
+}
+
+/* The lowest set bit's number; bits != 0. */
+static inline uint32_t trib_lowest(uint64_t bits)
+{
+    return (uint32_t)__builtin_ctzll(bits);
+}
+
+/* The row of the sum over `children`, of which at least one is loaded. */
+static inline uint32_t trib_slot_row(const struct trib_slot *slot, uint64_t children)
+{
+    return trib_lowest(slot->loaded & children) / 2;
+}
+
+static inline bool trib_slot_is_empty(const struct trib_slot *slot)
+{
+    return slot->present == 0;
+}
+
+static inline bool trib_slot_is_complete(const struct trib_slot *slot, uint64_t required)
+{
+    return (slot->present & required) == required;
+}
+
+/* Does the slot hold this sequence? */
+static inline bool trib_slot_holds(const struct trib_slot *slot, uint64_t sequence)
+{
+    return !trib_slot_is_empty(slot) && slot->sequence == sequence;
+}
+
+/* Takes an empty slot for the packet's key. Nobody is present yet. */
+static inline void trib_slot_open(struct trib_slot *slot, const struct trib_packet *packet, uint32_t child)
+{
+    *slot = (struct trib_slot){
+        .sequence = packet->sequence,
+        .attempt = packet->attempt,
+        .digest = packet->digest,
+        .reduction = packet->reduction,
+        .exponent = packet->exponent,
+        .last = TRIB_LAST_NONE,
+        .first = (uint8_t)child,
+    };
+}
+
+/* May this contribution be added? The slot holds its sequence or was just opened for it. */
+static inline enum trib_drop trib_slot_check(const struct trib_slot *slot, const struct trib_packet *packet, uint32_t child)
+{
+    if (slot->attempt != packet->attempt) {
+        return TRIB_DROP_SHAPE;
+    }
+    if (slot->present >> child & 1) {
+        return TRIB_DROP_DUPLICATE;
+    }
+    if (slot->digest != packet->digest) {
+        return TRIB_DROP_DIGEST;
+    }
+    if (slot->loaded != 0 && packet->payload_len != 0 &&
+        (slot->type != packet->type || slot->payload_len != packet->payload_len)) {
+        return TRIB_DROP_SHAPE;
+    }
+    return TRIB_DROP_NONE;
+}
+
+/* Notes a contribution that passed the check: everything but the payload. */
+static inline void trib_slot_note(struct trib_slot *slot, const struct trib_packet *packet, uint32_t child)
+{
+    uint64_t bit = UINT64_C(1) << child;
+
+    slot->present |= bit;
+    slot->lane += packet->lane;
+    slot->flags |= packet->flags & TRIB_FLAG_ECN;
+    slot->last = (uint16_t)child;
+    if (packet->exponent > slot->exponent) {
+        slot->exponent = packet->exponent;
+    }
+    if (packet->flags & TRIB_FLAG_UNWANTED) {
+        slot->unwanted |= bit;
+    }
+    if (packet->payload_len != 0) {
+        slot->loaded |= bit;
+        slot->parts++;
+        slot->type = packet->type;
+        slot->payload_len = packet->payload_len;
+    }
+}
+
+/* A step of the eager tree: merge the row `from` into the row `into`. */
+struct trib_merge {
+    uint32_t into;
+    uint32_t from;
+};
+
+/* After `child` was noted and its payload, if any, put into its pair's row: climbs the tree from level *level (start with 1).
+ * True: do this merge and ask again. False: the subtree's neighbour is not whole yet, or the root is reached. */
+static inline bool trib_slot_climb(const struct trib_slot *slot, uint64_t required, uint32_t child, uint32_t *level,
+                                   struct trib_merge *merge)
+{
+    while (*level < 6) {
+        uint32_t span = 1U << *level;
+        uint64_t ones = (UINT64_C(1) << span) - 1;
+        uint64_t mine = ones << (child & ~(span - 1));
+        uint64_t other = ones << ((child & ~(span - 1)) ^ span);
+
+        if ((slot->present & mine & required) != (mine & required) ||
+            (slot->present & other & required) != (other & required)) {
+            return false;
+        }
+        (*level)++;
+        uint64_t left = mine < other ? mine : other;
+        uint64_t right = mine < other ? other : mine;
+        if ((slot->loaded & left) != 0 && (slot->loaded & right) != 0) {
+            merge->into = trib_slot_row(slot, left);
+            merge->from = trib_slot_row(slot, right);
+            return true;
+        }
+    }
+    return false;
+}
+
+#endif

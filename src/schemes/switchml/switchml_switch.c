@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* switchml_switch.c: a switch's main line: a contribution comes, is checked, added to its slot's rows, and the last one completes
+ * the result, which goes to all. Marks free slots. What goes wrong on the way is in switchml_switch_answer.c.
+ * Read next: core/slot.h (the step), then switchml_switch_answer.c. */
+#include "schemes/switchml/switchml_switch.h"
+
+#include <string.h>
+
+#include "core/assert.h"
+#include "schemes/switchml/switchml.h"
+
+static size_t place(size_t *at, size_t bytes)
+{
+    size_t here = *at;
+
+    *at = (here + bytes + 63) & ~(size_t)63;
+    return here;
+}
+
+static size_t lay_out(struct switch_node *n, const struct trib_switch_config *config)
+{
+    const struct trib_session_config *s = &config->session;
+    size_t at = (sizeof *n + 63) & ~(size_t)63;
+
+    n->row_size = trib_row_size(TRIB_BFLOAT16, s->payload); /* any type may come */
+    n->slots_at = place(&at, s->slots * sizeof(struct trib_slot));
+    n->rows_at = place(&at, (size_t)s->slots * trib_slot_rows(s->ranks) * n->row_size);
+    n->ready_at = place(&at, s->slots * sizeof(uint32_t));
+    n->answers_at = place(&at, TRIB_SWITCHML_ANSWERS * sizeof(struct answer));
+    n->aside_at = place(&at, sizeof(struct switch_aside));
+    n->repeats_at = place(&at, s->slots * sizeof(struct slot_repeats));
+    return at;
+}
+
+static size_t switch_size(const struct trib_switch_config *config)
+{
+    struct switch_node scratch;
+
+    return lay_out(&scratch, config);
+}
+
+static void switch_init(void *node, const struct trib_switch_config *config)
+{
+    struct switch_node *n = node;
+    const struct trib_session_config *s = &config->session;
+
+    TRIB_ASSERT(s->ranks >= 1 && s->ranks <= TRIB_CHILDREN_MAX && config->root < s->roots && s->roots <= TRIB_ROOTS_MAX);
+    TRIB_ASSERT(s->train >= 1 && s->slots >= 1 && config->boot != 0);
+    TRIB_ASSERT(s->payload <= TRIB_PAYLOAD_MAX && s->payload % TRIB_PAYLOAD_ALIGN == 0 && s->payload > 0);
+    memset(n, 0, switch_size(config));
+    (void)lay_out(n, config);
+    n->config = *config;
+    n->window = (struct trib_window){s->roots, s->train, s->slots};
+    n->required = s->ranks == 64 ? UINT64_MAX : (UINT64_C(1) << s->ranks) - 1;
+    n->group = s->first;
+    n->group_dense = trib_window_dense_below(&n->window, config->root, s->first);
+}
+
+static size_t switch_state_size(const void *node)
+{
+    return ((const struct switch_node *)node)->aside_at;
+}
+
+/* ---- marks ---- */
+
+/* M has grown: what lies below it is finished everywhere, so its slots are free (I6). */
+static void free_below(struct switch_node *n, uint64_t mark)
+{
+    uint64_t below = trib_window_dense_below(&n->window, n->config.root, mark);
+    uint64_t count = below - n->group_dense;
+
+    for (uint64_t i = 0; i < count && i < n->window.slots && n->held > 0; i++) {
+        struct trib_slot *slot = switch_slot(n, (uint32_t)((n->group_dense + i) % n->window.slots));
+        if (!trib_slot_is_empty(slot) && slot->sequence < mark) {
+            memset(slot, 0, sizeof *slot);
+            n->held--;
+        }
+    }
+    n->group = mark;
+    n->group_dense = below;
+}
+
+static void update_group_mark(struct switch_node *n)
+{
+    uint64_t lowest = UINT64_MAX;
+
+    if (n->joined != n->required) {
+        return;
+    }
+    for (uint32_t child = 0; child < n->config.session.ranks; child++) {
+        lowest = n->marks[child] < lowest ? n->marks[child] : lowest;
+    }
+    if (lowest > n->group) {
+        free_below(n, lowest);
+        switch_pay_owed(n);
+    }
+}
+
+static void take_mark(struct switch_node *n, uint32_t child, uint64_t mark)
+{
+    uint64_t before = n->marks[child];
+
+    if (mark > before && mark <= TRIB_SEQUENCE_MAX) {
+        n->marks[child] = mark;
+        if (before <= n->group) {
+            update_group_mark(n);
+        }
+    }
+}
+
+static void switch_join(void *node, uint32_t child, uint64_t mark)
+{
+    struct switch_node *n = node;
+    uint64_t bit = UINT64_C(1) << child;
+
+    TRIB_ASSERT(child < n->config.session.ranks);
+    if (n->joined & bit) {
+        take_mark(n, child, mark);
+        return;
+    }
+    n->joined |= bit;
+    take_mark(n, child, mark);
+    n->expected[child] = trib_window_dense_below(&n->window, n->config.root, n->marks[child]);
+    switch_aside(n)->counters.registrations++;
+    update_group_mark(n);
+}
+
+/* ---- contributions ---- */
+
+static void add_payload(struct switch_node *n, uint32_t index, uint32_t child, const struct trib_packet *packet)
+{
+    const struct trib_slot *slot = switch_slot(n, index);
+    const struct trib_value_kernels *k = n->config.kernels;
+    enum trib_type type = (enum trib_type)packet->type;
+    void *row = switch_row(n, index, child / 2);
+
+    if (slot->loaded >> (child ^ 1U) & 1) {
+        trib_row_add(k, type, row, packet->payload, packet->payload_len);
+    } else {
+        trib_row_load(k, type, row, packet->payload, packet->payload_len);
+    }
+}
+
+static void merge_rows(struct switch_node *n, uint32_t index, uint32_t child)
+{
+    const struct trib_slot *slot = switch_slot(n, index);
+    struct trib_merge merge;
+    uint32_t level = 1;
+
+    while (trib_slot_climb(slot, n->required, child, &level, &merge)) {
+        trib_row_merge(n->config.kernels, (enum trib_type)slot->type, switch_row(n, index, merge.into),
+                       switch_row(n, index, merge.from), slot->payload_len);
+    }
+}
+
+/* The slot's result is final: queue it for all. */
+void switch_complete(struct switch_node *n, uint32_t index)
+{
+    uint32_t *ready = switch_at(n, n->ready_at);
+
+    TRIB_ASSERT(n->ready_count < n->window.slots);
+    ready[(n->ready_head + n->ready_count++) % n->window.slots] = index;
+    switch_aside(n)->counters.results++;
+}
+
+static enum trib_drop mismatch(struct switch_node *n, const struct trib_slot *slot, uint32_t child)
+{
+    switch_aside(n)->counters.mismatches++;
+    if (n->mismatch.kind == TRIB_EVENT_NONE) {
+        n->mismatch = (struct trib_event){
+            .kind = TRIB_EVENT_MISMATCH,
+            .sequence = slot->sequence,
+            .child = (uint16_t)child,
+            .other = slot->first,
+        };
+    }
+    return TRIB_DROP_DIGEST;
+}
+
+/* Only numbers can be summed; opaque bytes come from one root alone. */
+static bool can_add(const struct trib_slot *slot, const struct trib_packet *packet)
+{
+    size_t size = packet->type == TRIB_BYTES ? 1 : trib_type_size((enum trib_type)packet->type);
+
+    if (packet->payload_len == 0) {
+        return true;
+    }
+    if (packet->type == TRIB_BYTES && slot->loaded != 0) {
+        return false;
+    }
+    return size != 0 && packet->payload_len % size == 0;
+}
+
+static enum trib_drop contribution(struct switch_node *n, uint32_t child, const struct trib_packet *packet)
+{
+    uint32_t index = trib_window_slot(&n->window, packet->sequence);
+    struct trib_slot *slot = switch_slot(n, index);
+    bool opened = trib_slot_is_empty(slot);
+
+    if (packet->payload_len > n->config.session.payload) {
+        return TRIB_DROP_SHAPE;
+    }
+    if (n->ready_count == n->window.slots) {
+        return TRIB_DROP_FULL; /* only lying marks can bring a slot round twice before a drain */
+    }
+    if (opened) {
+        trib_slot_open(slot, packet, child);
+    }
+    /* The window and the mark leave no other sequence for this slot: an owned slot is never displaced. */
+    TRIB_ASSERT(slot->sequence == packet->sequence);
+    enum trib_drop drop = trib_slot_check(slot, packet, child);
+    if (drop == TRIB_DROP_NONE && !can_add(slot, packet)) {
+        drop = TRIB_DROP_SHAPE;
+    }
+    if (drop != TRIB_DROP_NONE) {
+        if (opened) {
+            memset(slot, 0, sizeof *slot);
+        }
+        return drop == TRIB_DROP_DIGEST ? mismatch(n, slot, child) : drop;
+    }
+    n->held += opened;
+    if (packet->payload_len != 0) {
+        add_payload(n, index, child, packet);
+    }
+    trib_slot_note(slot, packet, child);
+    merge_rows(n, index, child);
+    switch_aside(n)->counters.contributions++;
+    switch_find_gap(n, child, trib_window_dense(&n->window, packet->sequence));
+    if (trib_slot_is_complete(slot, n->required)) {
+        if (slot->loaded != 0) {
+            trib_row_finish(n->config.kernels, (enum trib_type)slot->type,
+                            switch_row(n, index, trib_slot_row(slot, n->required)), slot->payload_len);
+        }
+        switch_complete(n, index);
+    }
+    return TRIB_DROP_NONE;
+}
+
+/* ---- receive ---- */
+
+static enum trib_drop check(struct switch_node *n, uint32_t child, const struct trib_packet *packet, uint64_t now_ns)
+{
+    const struct trib_session_config *s = &n->config.session;
+
+    if (packet->communicator != s->communicator || child >= s->ranks) {
+        return TRIB_DROP_SOURCE;
+    }
+    if (packet->generation != s->generation) {
+        return TRIB_DROP_GENERATION;
+    }
+    if (trib_window_root(&n->window, packet->sequence) != n->config.root) {
+        return TRIB_DROP_SOURCE;
+    }
+    if (packet->boot != n->config.boot) {
+        switch_boot_hint(n, child, now_ns);
+        return TRIB_DROP_BOOT;
+    }
+    if (n->joined != n->required) {
+        return TRIB_DROP_UNREGISTERED;
+    }
+    if (packet->sequence > n->group + INT32_MAX) {
+        return TRIB_DROP_WINDOW; /* no answer could name M from there */
+    }
+    /* A sender's mark is its lowest unfinished sequence: not above one that it still works on. */
+    return packet->kind == TRIB_OFFER || packet->mark <= packet->sequence ? TRIB_DROP_NONE : TRIB_DROP_MARK;
+}
+
+static enum trib_drop take(struct switch_node *n, uint32_t child, const struct trib_packet *packet, uint64_t now_ns)
+{
+    enum trib_drop drop = check(n, child, packet, now_ns);
+
+    if (drop != TRIB_DROP_NONE) {
+        return drop;
+    }
+    take_mark(n, child, packet->mark);
+    if (packet->sequence < n->group) {
+        return TRIB_DROP_STALE; /* everybody has its result (I3) */
+    }
+    if (packet->kind == TRIB_PROBE) {
+        return switch_probe(n, child, packet, now_ns);
+    }
+    if (!trib_window_admits(&n->window, n->group, packet->sequence)) {
+        return TRIB_DROP_WINDOW;
+    }
+    if (packet->kind == TRIB_CONTRIBUTION) {
+        return contribution(n, child, packet);
+    }
+    return packet->kind == TRIB_OFFER ? switch_offer(n, child, packet) : TRIB_DROP_KIND;
+}
+
+static enum trib_drop switch_receive(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns)
+{
+    struct switch_node *n = node;
+    enum trib_drop drop = TRIB_DROP_SOURCE;
+
+    if (from.kind == TRIB_PLACE_CHILDREN && from.children != 0) {
+        drop = take(n, trib_lowest(from.children), packet, now_ns);
+    }
+    switch_aside(n)->counters.dropped[drop] += drop != TRIB_DROP_NONE;
+    return drop;
+}
+
+/* ---- what leaves ---- */
+
+/* Results first: payload to all who want it, then headers to those who do not. */
+static bool next_result(struct switch_node *n, struct trib_packet *packet, struct trib_place *to)
+{
+    const uint32_t *ready = switch_at(n, n->ready_at);
+
+    if (n->unwanted_due != 0) {
+        uint32_t index = n->unwanted_due - 1;
+        n->unwanted_due = 0;
+        switch_build_result(n, index, false, packet);
+        *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = switch_slot(n, index)->unwanted};
+        return true;
+    }
+    while (n->ready_count > 0) {
+        uint32_t index = ready[n->ready_head];
+        const struct trib_slot *slot = switch_slot(n, index);
+        n->ready_head = (n->ready_head + 1) % n->window.slots;
+        n->ready_count--;
+        if (!trib_slot_is_complete(slot, n->required)) {
+            continue; /* freed since: everybody had it */
+        }
+        uint64_t wanting = slot->loaded != 0 ? n->required & ~slot->unwanted : n->required;
+        if (wanting != n->required && wanting != 0) {
+            n->unwanted_due = index + 1;
+        }
+        switch_build_result(n, index, wanting != 0, packet);
+        *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = wanting != 0 ? wanting : n->required};
+        return true;
+    }
+    return false;
+}
+
+static bool switch_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
+{
+    struct switch_node *n = node;
+
+    (void)now_ns;
+    return next_result(n, packet, to) || switch_next_answer(n, packet, to);
+}
+
+static bool switch_next_event(void *node, struct trib_event *event)
+{
+    struct switch_node *n = node;
+
+    if (n->mismatch.kind == TRIB_EVENT_NONE) {
+        return false;
+    }
+    *event = n->mismatch;
+    n->mismatch = (struct trib_event){0};
+    return true;
+}
+
+/* A root waits for nobody: whoever misses something probes. */
+static uint64_t switch_next_timeout(const void *node)
+{
+    (void)node;
+    return TRIB_NEVER;
+}
+
+static void switch_on_timeout(void *node, uint64_t now_ns)
+{
+    (void)node;
+    (void)now_ns;
+}
+
+static uint64_t switch_group_mark(const void *node)
+{
+    return ((const struct switch_node *)node)->group;
+}
+
+static uint32_t switch_slots_held(const void *node)
+{
+    return ((const struct switch_node *)node)->held;
+}
+
+static uint64_t switch_missing(const void *node, uint64_t *sequence)
+{
+    const struct switch_node *n = node;
+
+    for (uint32_t i = 0; i < n->window.slots && n->held > 0; i++) {
+        const struct trib_slot *slot = switch_slot(n, (uint32_t)((n->group_dense + i) % n->window.slots));
+        if (!trib_slot_is_empty(slot) && !trib_slot_is_complete(slot, n->required)) {
+            *sequence = slot->sequence;
+            return n->required & ~slot->present;
+        }
+    }
+    return 0;
+}
+
+static const struct trib_counters *switch_counters(const void *node)
+{
+    return &switch_aside(node)->counters;
+}
+
+const struct trib_switch_verbs trib_switchml_switch_verbs = {
+    .size = switch_size,
+    .init = switch_init,
+    .state_size = switch_state_size,
+    .receive = switch_receive,
+    .next_packet = switch_next_packet,
+    .next_event = switch_next_event,
+    .next_timeout = switch_next_timeout,
+    .on_timeout = switch_on_timeout,
+    .join = switch_join,
+    .group_mark = switch_group_mark,
+    .slots_held = switch_slots_held,
+    .missing = switch_missing,
+    .counters = switch_counters,
+};

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* switchml_switch_answer.c: the switch's part in recovery. A PROBE gets exactly one answer: RESULT if the sum is there, ASK if
+ * this child's part is missing, HELD if others are waited for; then children that have finished the fragment long ago (the
+ * switch booted since) are ASKed too, and OFFER it. A gap in a child's stream is ASKed once, when it is first seen.
+ * Nothing here repeats by itself: every answer has a question (I5). Read next: switchml_worker_receive.c. */
+#include <string.h>
+
+#include "schemes/switchml/switchml_switch.h"
+
+/* ---- building ---- */
+
+void switch_build(const struct switch_node *n, enum trib_kind kind, uint64_t sequence, struct trib_packet *packet)
+{
+    *packet = (struct trib_packet){
+        .kind = (uint8_t)kind,
+        .sequence = sequence,
+        .mark = n->group,
+        .communicator = n->config.session.communicator,
+        .generation = n->config.session.generation,
+        .boot = n->config.boot,
+        .last_rank = TRIB_LAST_NONE,
+    };
+}
+
+void switch_build_result(const struct switch_node *n, uint32_t index, bool payload, struct trib_packet *packet)
+{
+    const struct trib_slot *slot = switch_slot(n, index);
+
+    switch_build(n, TRIB_RESULT, slot->sequence, packet);
+    packet->attempt = slot->attempt;
+    packet->bitmap = n->required;
+    packet->digest = slot->digest;
+    packet->type = slot->type;
+    packet->reduction = slot->reduction;
+    packet->flags = slot->flags;
+    packet->exponent = slot->exponent;
+    packet->lane = slot->lane;
+    packet->contributors = slot->parts;
+    packet->last_rank = slot->last;
+    if (payload && slot->loaded != 0) {
+        packet->payload_len = slot->payload_len;
+        packet->payload = switch_row(n, index, trib_slot_row(slot, n->required));
+    }
+}
+
+/* ---- the queue of answers ---- */
+
+static enum trib_drop queue_answer(struct switch_node *n, enum trib_kind kind, uint32_t child, uint64_t sequence,
+                                   uint64_t bitmap)
+{
+    struct answer *answers = switch_at(n, n->answers_at);
+
+    if (n->answers_count == TRIB_SWITCHML_ANSWERS) {
+        return TRIB_DROP_FULL;
+    }
+    uint32_t at = (n->answers_head + n->answers_count++) % TRIB_SWITCHML_ANSWERS;
+    answers[at] = (struct answer){.sequence = sequence, .bitmap = bitmap, .child = (uint16_t)child, .kind = (uint8_t)kind};
+    return TRIB_DROP_NONE;
+}
+
+static bool build_answer(struct switch_node *n, const struct answer *a, struct trib_packet *packet)
+{
+    struct trib_counters *counters = &switch_aside(n)->counters;
+    uint32_t index = trib_window_slot(&n->window, a->sequence);
+    const struct trib_slot *slot = switch_slot(n, index);
+
+    if (a->kind == TRIB_RESULT) {
+        if (!trib_slot_holds(slot, a->sequence) || !trib_slot_is_complete(slot, n->required)) {
+            return false; /* freed since: everybody has it */
+        }
+        counters->results_repeated++;
+        switch_build_result(n, index, !(slot->unwanted >> a->child & 1), packet);
+        return true;
+    }
+    switch_build(n, (enum trib_kind)a->kind, a->sequence, packet);
+    packet->bitmap = a->bitmap;
+    counters->asks += a->kind == TRIB_ASK;
+    counters->held += a->kind == TRIB_HELD;
+    counters->boots += a->kind == TRIB_BOOT;
+    return true;
+}
+
+bool switch_next_answer(struct switch_node *n, struct trib_packet *packet, struct trib_place *to)
+{
+    const struct answer *answers = switch_at(n, n->answers_at);
+
+    while (n->answers_count > 0) {
+        const struct answer *a = &answers[n->answers_head];
+        n->answers_head = (n->answers_head + 1) % TRIB_SWITCHML_ANSWERS;
+        n->answers_count--;
+        if (build_answer(n, a, packet)) {
+            packet->node = a->child;
+            *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << a->child};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- limits ---- */
+
+/* The slot's memory of whom it answered, for this sequence and this moment. */
+static struct slot_repeats *repeats(struct switch_node *n, uint64_t sequence, uint64_t now_ns)
+{
+    struct slot_repeats *r = switch_repeats(n, trib_window_slot(&n->window, sequence));
+
+    if (r->sequence != sequence) {
+        *r = (struct slot_repeats){.sequence = sequence, .since_ns = now_ns};
+    } else if (now_ns - r->since_ns > TRIB_SWITCHML_REPEAT_NS) {
+        *r = (struct slot_repeats){.sequence = sequence, .since_ns = now_ns, .offerers = r->offerers};
+    }
+    return r;
+}
+
+static bool first_time(uint64_t *answered, uint32_t child)
+{
+    uint64_t bit = UINT64_C(1) << child;
+    bool first = (*answered & bit) == 0;
+
+    *answered |= bit;
+    return first;
+}
+
+void switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_ns)
+{
+    uint64_t *last = &switch_aside(n)->boot_ns[child];
+
+    if (*last == 0 || now_ns - *last > TRIB_SWITCHML_REPEAT_NS) {
+        *last = now_ns;
+        (void)queue_answer(n, TRIB_BOOT, child, n->group, 0);
+    }
+}
+
+/* ---- probes ---- */
+
+/* Children that lack in the slot although they have finished its sequence: the switch booted since, and only an OFFER can help.
+ * One is enough, so one is ASKed; the next PROBE ASKs the next, should it be lost. */
+static uint64_t finished_children(const struct switch_node *n, uint64_t sequence, uint64_t present)
+{
+    uint64_t finished = 0;
+
+    for (uint64_t bits = n->required & ~present; bits != 0; bits &= bits - 1) {
+        uint32_t child = trib_lowest(bits);
+        finished |= (uint64_t)(n->marks[child] > sequence) << child;
+    }
+    return finished;
+}
+
+static void ask_one(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r)
+{
+    if ((finished & ~r->offerers) == 0) {
+        r->offerers = 0;
+    }
+    uint32_t child = trib_lowest(finished & ~r->offerers);
+    r->offerers |= UINT64_C(1) << child;
+    switch_aside(n)->counters.asks_finished++;
+    (void)queue_answer(n, TRIB_ASK, child, sequence, 0);
+}
+
+static bool lacks(const struct switch_node *n, uint32_t child, uint64_t dense)
+{
+    const struct trib_slot *slot = switch_slot(n, (uint32_t)(dense % n->window.slots));
+    uint64_t sequence = trib_window_sequence(&n->window, n->config.root, dense);
+
+    return !trib_slot_holds(slot, sequence) || !(slot->present >> child & 1);
+}
+
+/* Which of the dense indexes behind `dense` and below `end` lack the child's part; at most 64. */
+static uint64_t lacking(const struct switch_node *n, uint32_t child, uint64_t dense, uint64_t end)
+{
+    uint64_t bitmap = 0;
+
+    for (uint64_t i = 0; i < 64 && dense + 1 + i < end; i++) {
+        bitmap |= (uint64_t)lacks(n, child, dense + 1 + i) << i;
+    }
+    return bitmap;
+}
+
+/* The child probes for what it has not sent itself, or what was lost on the way up: ASK for it, and for whatever lacks behind
+ * it (a sequence that it has not sent yet is no harm: then the ASK only tells M). */
+static enum trib_drop ask_prober(struct switch_node *n, uint32_t child, uint64_t sequence)
+{
+    uint64_t dense = trib_window_dense(&n->window, sequence);
+
+    return queue_answer(n, TRIB_ASK, child, sequence, lacking(n, child, dense, n->group_dense + n->window.slots));
+}
+
+enum trib_drop switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet, uint64_t now_ns)
+{
+    uint64_t sequence = packet->sequence;
+    const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
+
+    switch_aside(n)->counters.probes++;
+    if (!trib_window_admits(&n->window, n->group, sequence)) {
+        n->owed |= UINT64_C(1) << child;
+        n->owed_sequence[child] = sequence;
+        return queue_answer(n, TRIB_HELD, child, sequence, 0);
+    }
+    struct slot_repeats *r = repeats(n, sequence, now_ns);
+    uint64_t present = trib_slot_holds(slot, sequence) ? slot->present : 0;
+    uint64_t finished = finished_children(n, sequence, present);
+    if (finished == 0 && !(present >> child & 1)) {
+        return first_time(&r->asks, child) ? ask_prober(n, child, sequence) : TRIB_DROP_REPEAT;
+    }
+    if (!first_time(&r->results, child)) {
+        return TRIB_DROP_REPEAT;
+    }
+    if ((present & n->required) == n->required) {
+        return queue_answer(n, TRIB_RESULT, child, sequence, 0);
+    }
+    if (finished != 0) {
+        ask_one(n, sequence, finished, r);
+    }
+    return queue_answer(n, TRIB_HELD, child, sequence, present);
+}
+
+/* M has moved: whoever was told to wait for that hears it, once. */
+void switch_pay_owed(struct switch_node *n)
+{
+    for (uint64_t bits = n->owed; bits != 0; bits &= bits - 1) {
+        uint32_t child = trib_lowest(bits);
+        (void)queue_answer(n, TRIB_HELD, child, n->owed_sequence[child], 0);
+    }
+    n->owed = 0;
+}
+
+/* ---- offers ---- */
+
+enum trib_drop switch_offer(struct switch_node *n, uint32_t child, const struct trib_packet *packet)
+{
+    uint32_t index = trib_window_slot(&n->window, packet->sequence);
+    struct trib_slot *slot = switch_slot(n, index);
+
+    if (packet->payload_len > n->config.session.payload || packet->type == TRIB_TYPE_NONE) {
+        return TRIB_DROP_SHAPE;
+    }
+    if (n->ready_count == n->window.slots) {
+        return TRIB_DROP_FULL;
+    }
+    if (!trib_slot_is_empty(slot)) {
+        if (trib_slot_is_complete(slot, n->required)) {
+            return TRIB_DROP_DUPLICATE;
+        }
+        if (slot->digest != packet->digest) {
+            return TRIB_DROP_DIGEST;
+        }
+        if (slot->loaded != 0 && packet->payload_len == 0) {
+            return TRIB_DROP_SHAPE;
+        }
+    }
+    uint64_t unwanted = slot->unwanted;
+    n->held += trib_slot_is_empty(slot);
+    trib_slot_open(slot, packet, child);
+    slot->present = n->required;
+    slot->unwanted = unwanted;
+    slot->lane = packet->lane;
+    slot->flags = packet->flags & TRIB_FLAG_ECN;
+    slot->type = packet->type;
+    slot->payload_len = packet->payload_len;
+    slot->parts = (uint8_t)packet->contributors;
+    slot->loaded = packet->payload_len != 0 ? 1 : 0; /* the result lies in row 0, as if child 0 alone had sent it */
+    if (packet->payload_len != 0) {
+        memcpy(switch_row(n, index, 0), packet->payload, packet->payload_len);
+    }
+    switch_aside(n)->counters.offers++;
+    switch_complete(n, index);
+    return TRIB_DROP_NONE;
+}
+
+/* ---- gaps ---- */
+
+/* The child's stream reached `dense`. What it skipped was probably lost: ASK for the lowest and up to 64 behind it in one packet.
+ * `expected` moves past what was asked for, so that each gap is asked for once; a second loss is found by the child's PROBE. */
+void switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense)
+{
+    uint64_t at = n->expected[child] > n->group_dense ? n->expected[child] : n->group_dense;
+
+    while (at < dense && !lacks(n, child, at)) {
+        at++;
+    }
+    if (at >= dense) {
+        if (dense >= n->expected[child]) {
+            n->expected[child] = dense + 1;
+        }
+        return;
+    }
+    uint64_t end = dense - at > 65 ? at + 65 : dense;
+    uint64_t bitmap = lacking(n, child, at, end);
+    n->expected[child] = end == dense ? dense + 1 : end;
+    switch_aside(n)->counters.asks_gap++;
+    (void)queue_answer(n, TRIB_ASK, child, trib_window_sequence(&n->window, n->config.root, at), bitmap);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* switchml_worker.c: a worker's memory and its control verbs: submit, registration, marks, events. No packet is built or read
+ * here. Read next: switchml_worker_send.c. */
+#include <string.h>
+
+#include "core/assert.h"
+#include "core/lane.h"
+#include "schemes/switchml/switchml.h"
+#include "schemes/switchml/switchml_worker.h"
+
+/* More than the DONE of every operation. */
+static uint32_t event_room(const struct trib_worker_config *config)
+{
+    return config->operations + 8;
+}
+
+static size_t place(size_t *at, size_t bytes)
+{
+    size_t here = *at;
+
+    *at = (here + bytes + 63) & ~(size_t)63;
+    return here;
+}
+
+/* Lays the arrays out behind the struct; returns the size of it all. */
+static size_t lay_out(struct worker *w, const struct trib_worker_config *config)
+{
+    const struct trib_session_config *s = &config->session;
+    size_t flights = (size_t)s->roots * s->slots;
+    size_t exponents = flights + 2 * (size_t)s->train * s->roots + s->lookahead;
+    size_t at = (sizeof *w + 63) & ~(size_t)63;
+
+    w->operations_at = place(&at, config->operations * sizeof(struct worker_operation));
+    w->flights_at = place(&at, flights * sizeof(struct flight));
+    w->queue_at = place(&at, flights * sizeof(uint32_t));
+    w->events_at = place(&at, event_room(config) * sizeof(struct trib_event));
+    w->exponents_at = place(&at, exponents * sizeof(int16_t));
+    w->wire_at = place(&at, flights * s->payload);
+    w->aside_at = place(&at, sizeof(struct worker_aside));
+    w->times_at = place(&at, flights * sizeof(struct flight_times));
+    return at;
+}
+
+static size_t worker_size(const struct trib_worker_config *config)
+{
+    struct worker scratch;
+
+    return lay_out(&scratch, config);
+}
+
+static void check_config(const struct trib_worker_config *config)
+{
+    const struct trib_session_config *s = &config->session;
+
+    TRIB_ASSERT(s->ranks >= 1 && s->ranks <= TRIB_CHILDREN_MAX && config->rank < s->ranks);
+    TRIB_ASSERT(s->roots >= 1 && s->roots <= TRIB_ROOTS_MAX && s->train >= 1);
+    TRIB_ASSERT(s->payload >= TRIB_PAYLOAD_ALIGN && s->payload <= TRIB_PAYLOAD_MAX && s->payload % TRIB_PAYLOAD_ALIGN == 0);
+    TRIB_ASSERT(config->window >= 1 && config->window <= s->slots);
+    TRIB_ASSERT(config->operations >= 1 && s->lookahead >= 1);
+}
+
+static void worker_init(void *node, const struct trib_worker_config *config)
+{
+    struct worker *w = node;
+
+    check_config(config);
+    memset(w, 0, worker_size(config));
+    (void)lay_out(w, config);
+    w->config = *config;
+    w->window = (struct trib_window){config->session.roots, config->session.train, config->session.slots};
+    w->flights = config->session.roots * config->session.slots;
+    w->key = trib_lane_key(config->session.salt, config->rank);
+    for (uint32_t rank = 0; rank < config->session.ranks; rank++) {
+        w->keys += trib_lane_key(config->session.salt, rank);
+    }
+    w->end = w->next = w->mark = config->session.first;
+    w->held_sequence = UINT64_MAX;
+    for (uint32_t root = 0; root < TRIB_ROOTS_MAX; root++) {
+        w->roots[root].congestion.window = config->window;
+        w->roots[root].oldest = w->roots[root].newest = NO_FLIGHT;
+        w->roots[root].group = w->roots[root].told = config->session.first;
+    }
+    for (uint32_t index = 0; index < w->flights; index++) {
+        worker_flight(w, index)->newer = worker_flight(w, index)->older = NO_FLIGHT;
+    }
+    worker_aside(w)->next_deadline_ns = TRIB_NEVER;
+}
+
+static size_t worker_state_size(const void *node)
+{
+    return ((const struct worker *)node)->aside_at;
+}
+
+static bool worker_submit(void *node, const struct trib_operation *operation, uint64_t now_ns)
+{
+    struct worker *w = node;
+    struct worker_operation *o = worker_operation_at(w, w->newest_operation);
+
+    (void)now_ns;
+    TRIB_ASSERT(operation->collective > TRIB_COLLECTIVE_NONE && operation->collective < TRIB_COLLECTIVE_COUNT);
+    if (w->newest_operation - w->oldest_operation == w->config.operations) {
+        return false;
+    }
+    *o = (struct worker_operation){.operation = *operation, .number = w->number, .first = w->end};
+    trib_layout_init(&o->layout, &w->config.session, operation, w->number);
+    TRIB_ASSERT(o->layout.sequences <= TRIB_SEQUENCE_MAX - w->end);
+    o->left = o->layout.sequences;
+    w->number++;
+    w->end += o->layout.sequences;
+    w->newest_operation++;
+    return true;
+}
+
+/* M from the session, which every root knows. It is a minimum over marks that this rank has told, so one above the own mark is
+ * no news but nonsense. */
+static void learn(struct worker *w, uint64_t mark, uint64_t now_ns)
+{
+    for (uint32_t root = 0; root < w->window.roots && mark <= w->mark; root++) {
+        worker_group_mark(w, root, mark, now_ns);
+    }
+}
+
+static void worker_registered(void *node, uint32_t boot, uint64_t mark, uint64_t now_ns)
+{
+    struct worker *w = node;
+
+    TRIB_ASSERT(boot != 0);
+    worker_aside(w)->counters.registrations++;
+    w->boot = boot;
+    learn(w, mark, now_ns);
+    /* What was in flight was lost with the old boot, or will be found here. */
+    worker_probe_all(w, now_ns);
+}
+
+static void worker_suspend(void *node)
+{
+    ((struct worker *)node)->boot = 0;
+}
+
+static void worker_learn_mark(void *node, uint64_t mark, uint64_t now_ns)
+{
+    learn(node, mark, now_ns);
+}
+
+static uint64_t worker_mark(const void *node)
+{
+    return ((const struct worker *)node)->mark;
+}
+
+static uint64_t worker_known_group_mark(const void *node)
+{
+    const struct worker *w = node;
+    uint64_t lowest = w->roots[0].group;
+
+    for (uint32_t root = 1; root < w->window.roots; root++) {
+        lowest = w->roots[root].group < lowest ? w->roots[root].group : lowest;
+    }
+    return lowest;
+}
+
+static uint64_t worker_end(const void *node)
+{
+    return ((const struct worker *)node)->end;
+}
+
+static bool worker_describe(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number)
+{
+    const struct worker *w = node;
+
+    for (uint64_t at = w->oldest_operation; at != w->newest_operation; at++) {
+        const struct worker_operation *o = worker_operation_at(w, at);
+        if (sequence >= o->first && sequence - o->first < o->layout.sequences) {
+            *operation = o->operation;
+            *number = o->number;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct trib_counters *worker_counters(const void *node)
+{
+    return &worker_aside(node)->counters;
+}
+
+void worker_event(struct worker *w, const struct trib_event *event)
+{
+    struct trib_event *ring = worker_at(w, w->events_at);
+    uint32_t room = event_room(&w->config);
+    bool done = event->kind == TRIB_EVENT_DONE;
+
+    /* Reports may be lost, completions never: their room is kept free. */
+    if (w->events_count >= (done ? room : 8)) {
+        TRIB_ASSERT(!done);
+        return;
+    }
+    ring[(w->events_head + w->events_count++) % room] = *event;
+}
+
+static bool worker_next_event(void *node, struct trib_event *event)
+{
+    struct worker *w = node;
+    const struct trib_event *ring = worker_at(w, w->events_at);
+
+    if (w->events_count == 0) {
+        return false;
+    }
+    *event = ring[w->events_head];
+    w->events_head = (w->events_head + 1) % event_room(&w->config);
+    w->events_count--;
+    return true;
+}
+
+const struct trib_worker_verbs trib_switchml_worker_verbs = {
+    .size = worker_size,
+    .init = worker_init,
+    .state_size = worker_state_size,
+    .receive = worker_receive,
+    .next_packet = worker_next_packet,
+    .next_event = worker_next_event,
+    .next_timeout = worker_next_timeout,
+    .on_timeout = worker_on_timeout,
+    .submit = worker_submit,
+    .registered = worker_registered,
+    .suspend = worker_suspend,
+    .learn_mark = worker_learn_mark,
+    .mark = worker_mark,
+    .group_mark = worker_known_group_mark,
+    .end = worker_end,
+    .describe = worker_describe,
+    .counters = worker_counters,
+};

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* switchml_worker.h: what the four files of the worker share: its memory. Private to them.
+ *
+ * One flight per slot of the window: root x P + dense index mod P. A rank sends s only while s < M + P per root, so the flight's
+ * former sequence is below M, finished everywhere, and its memory is free. A flight's wire buffer holds the contribution in
+ * wire form where that is not the tensor itself, and from the result on the retained copy that an OFFER is made of: never the
+ * caller's buffer, which is the caller's again (I11). */
+#ifndef TRIB_SWITCHML_WORKER_H
+#define TRIB_SWITCHML_WORKER_H
+
+#include "core/congestion.h"
+#include "core/loss.h"
+#include "core/node.h"
+#include "core/operation.h"
+#include "core/window.h"
+
+#define TRIB_SWITCHML_FAST_DISTANCE 16 /* later transmissions answered before a fragment is probed early */
+#define TRIB_SWITCHML_STRIKES 3        /* wrong lanes of one fragment before the communicator fails */
+
+enum flight_state {
+    FLIGHT_FREE = 0,
+    FLIGHT_SENT,
+    FLIGHT_FINISHED,
+};
+
+enum flight_pending {
+    PENDING_PROBE = 1 << 0,
+    PENDING_RESEND = 1 << 1,
+    PENDING_OFFER = 1 << 2,
+};
+
+#define NO_FLIGHT UINT32_MAX
+
+struct flight {
+    uint64_t sequence;
+    uint32_t newer, older; /* by last transmission, of the flights sent to one root; NO_FLIGHT at the ends */
+    uint32_t operation;    /* index into the ring */
+    /* of the retained result */
+    uint32_t digest;
+    uint16_t payload_len;
+    uint16_t flags;
+    int16_t exponent;
+    uint8_t type;
+    uint8_t reduction;
+    uint8_t state;
+    uint8_t pending; /* what is queued to be sent */
+    uint8_t strikes;
+    uint8_t encoded; /* the wire buffer holds the contribution */
+    uint8_t parts;   /* contributions with payload in the retained result */
+    uint8_t unused[3];
+};
+
+/* Behind the hashed state: times and estimates. */
+struct flight_times {
+    uint64_t sent_ns;     /* first transmission */
+    uint64_t deadline_ns; /* probe then */
+    uint64_t resent_ns;   /* last resend, 0: none */
+    uint64_t order;       /* of the last transmission */
+    uint32_t backoff;
+    bool repeated; /* payload was sent more than once, or probed: no sample (Karn) */
+};
+
+struct worker_operation {
+    struct trib_operation operation;
+    struct trib_layout layout;
+    uint64_t number;
+    uint64_t first; /* its first sequence */
+    uint64_t left;  /* sequences not finished */
+};
+
+/* Per root. Each shard of a switch knows the marks that it has heard, so M differs between them for a moment: what a root admits
+ * is decided by the M that this root has told, or that the session says of all. */
+struct worker_root {
+    struct trib_congestion congestion;
+    uint64_t group;          /* M as this root knows it */
+    uint64_t told;           /* own mark in the last packet to it */
+    uint32_t oldest, newest; /* list of sent flights by last transmission */
+    uint8_t probe;           /* hand out a probe of the first unsent sequence */
+    uint8_t unused[7];
+};
+
+struct worker {
+    struct trib_worker_config config;
+    struct trib_window window;
+    uint64_t key;     /* of this rank's lane */
+    uint64_t keys;    /* sum over all ranks */
+    uint64_t number;  /* operations submitted */
+    uint64_t end;     /* behind the last submitted sequence */
+    uint64_t next;    /* next new sequence */
+    uint64_t mark;    /* own mark: lowest unfinished */
+    uint32_t flights; /* how many */
+    uint32_t boot;    /* registered with; 0: suspended */
+    uint64_t oldest_operation, newest_operation; /* ring positions, free-running */
+    uint64_t sending;                            /* the operation that `next` belongs to */
+    uint32_t queue_head, queue_count;            /* flights with something pending */
+    uint32_t events_head, events_count;
+    uint64_t held_sequence, held_bitmap; /* the last HELD answer */
+    struct worker_root roots[TRIB_ROOTS_MAX];
+    /* offsets of the arrays behind this struct */
+    size_t operations_at, flights_at, queue_at, events_at, exponents_at, wire_at, aside_at, times_at;
+};
+
+struct worker_aside {
+    struct trib_counters counters;
+    struct trib_loss loss[TRIB_ROOTS_MAX];
+    uint64_t order[TRIB_ROOTS_MAX];    /* transmissions so far */
+    uint64_t answered[TRIB_ROOTS_MAX]; /* largest order that a result answered */
+    uint64_t next_deadline_ns;            /* not later than the earliest of a flight */
+    uint64_t quiet_ns[TRIB_ROOTS_MAX];    /* since when nothing is outstanding at a root, or its last probe */
+    uint32_t quiet_backoff[TRIB_ROOTS_MAX];
+    uint64_t stall_reported_ns;
+};
+
+static inline void *worker_at(const struct worker *w, size_t offset)
+{
+    return (char *)(uintptr_t)w + offset;
+}
+
+static inline struct worker_operation *worker_operation_at(const struct worker *w, uint64_t position)
+{
+    return (struct worker_operation *)worker_at(w, w->operations_at) + position % w->config.operations;
+}
+
+static inline struct flight *worker_flight(const struct worker *w, uint32_t index)
+{
+    return (struct flight *)worker_at(w, w->flights_at) + index;
+}
+
+static inline struct flight_times *worker_times(const struct worker *w, uint32_t index)
+{
+    return (struct flight_times *)worker_at(w, w->times_at) + index;
+}
+
+static inline uint8_t *worker_wire(const struct worker *w, uint32_t index)
+{
+    return (uint8_t *)worker_at(w, w->wire_at) + (size_t)index * w->config.session.payload;
+}
+
+static inline struct worker_aside *worker_aside(const struct worker *w)
+{
+    return worker_at(w, w->aside_at);
+}
+
+/* The flight of a sequence, whatever it holds now. */
+static inline uint32_t worker_flight_index(const struct worker *w, uint64_t sequence)
+{
+    return trib_window_root(&w->window, sequence) * w->window.slots + trib_window_slot(&w->window, sequence);
+}
+
+/* The agreed exponent of the block whose exponent travelled with this sequence. Sequences that can still be asked about lie
+ * within flights + lookahead of each other. */
+static inline int16_t *worker_exponent(const struct worker *w, uint64_t sequence)
+{
+    uint64_t ring = w->flights + 2 * (uint64_t)w->window.train * w->window.roots + w->config.session.lookahead;
+    return (int16_t *)worker_at(w, w->exponents_at) + sequence % ring;
+}
+
+/* Which block's payload a sequence of the operation carries; blocks and more: none. */
+static inline uint64_t worker_block(const struct worker_operation *o, uint64_t sequence)
+{
+    uint64_t index = sequence - o->first;
+    return index < o->layout.lookahead ? UINT64_MAX : index - o->layout.lookahead;
+}
+
+/* The form in which one sequence's payload travels. */
+struct worker_form {
+    uint64_t block;    /* UINT64_MAX: no payload */
+    uint64_t elements; /* 0: no payload */
+    enum trib_type wire;
+    uint16_t len; /* bytes of payload */
+    int shift;    /* wire int32 */
+    bool converted;
+};
+
+/* switchml_worker_send.c */
+void worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence, struct worker_form *form);
+bool worker_contributes(const struct worker *w, const struct worker_operation *o);
+bool worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
+
+/* switchml_worker_receive.c */
+enum trib_drop worker_receive(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns);
+void worker_group_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns);
+
+/* switchml_worker_recover.c */
+void worker_sent(struct worker *w, uint32_t index, uint64_t now_ns);          /* payload or probe left */
+void worker_answered(struct worker *w, uint32_t index, bool sample, uint64_t now_ns); /* its result came */
+void worker_queue(struct worker *w, uint32_t index, uint8_t pending);
+void worker_probe_all(struct worker *w, uint64_t now_ns);
+void worker_blocked(struct worker *w, uint32_t root);
+uint64_t worker_first_unsent(const struct worker *w, uint32_t root);
+uint64_t worker_next_timeout(const void *node);
+void worker_on_timeout(void *node, uint64_t now_ns);
+
+/* switchml_worker.c */
+void worker_event(struct worker *w, const struct trib_event *event);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* switchml_worker_receive.c: what comes back to a worker: results into tensors, asks into the queue, marks into M.
+ * Every check comes before the first effect. Read next: switchml_worker_recover.c. */
+#include <string.h>
+
+#include "core/assert.h"
+#include "core/lane.h"
+#include "schemes/switchml/switchml_worker.h"
+
+void worker_group_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns)
+{
+    TRIB_ASSERT(mark <= w->mark);
+    if (mark > w->roots[root].group) {
+        w->roots[root].group = mark;
+        worker_aside(w)->quiet_ns[root] = now_ns;
+        worker_aside(w)->quiet_backoff[root] = 0;
+    }
+}
+
+/* Parts with payload that the sum must have: a silent absence would be a wrong sum with a right lane. */
+static uint32_t parts(const struct worker *w, const struct worker_operation *o, const struct worker_form *form)
+{
+    if (form->elements == 0) {
+        return 0;
+    }
+    return o->operation.collective == TRIB_BROADCAST ? 1 : w->config.session.ranks;
+}
+
+/* An exponent that trib_block_exponent can give. */
+static bool is_exponent(int16_t exponent)
+{
+    return exponent == TRIB_EXPONENT_ZERO || exponent == TRIB_EXPONENT_RAW || (exponent >= -149 && exponent <= 128);
+}
+
+/* Does the result have the shape that this rank's own part says it must have? */
+static bool has_shape(const struct worker *w, const struct worker_operation *o, const struct trib_packet *packet,
+                      const struct worker_form *form)
+{
+    bool broadcast = o->operation.collective == TRIB_BROADCAST;
+
+    if (packet->contributors != parts(w, o, form) || packet->reduction != o->operation.reduction) {
+        return false;
+    }
+    if (o->layout.lookahead != 0 && !is_exponent(packet->exponent)) {
+        return false;
+    }
+    if (packet->payload_len == 0) {
+        return form->elements == 0 || (broadcast && worker_contributes(w, o));
+    }
+    return packet->payload_len == form->len && packet->type == form->wire;
+}
+
+static bool lane_holds(const struct worker *w, const struct trib_packet *packet)
+{
+    const struct trib_session_config *s = &w->config.session;
+    struct trib_lane_id id = {
+        .salt = s->salt,
+        .sequence = packet->sequence,
+        .communicator = s->communicator,
+        .digest = packet->digest,
+        .generation = s->generation,
+        .attempt = packet->attempt,
+    };
+
+    return packet->lane == w->keys * trib_lane_odd(&id);
+}
+
+/* A result that came whole but wrong: ask again, and give up at the third. */
+static enum trib_drop strike(struct worker *w, uint32_t index)
+{
+    struct flight *f = worker_flight(w, index);
+
+    if (++f->strikes == TRIB_SWITCHML_STRIKES) {
+        struct trib_event event = {.kind = TRIB_EVENT_FAILED, .sequence = f->sequence};
+        worker_event(w, &event);
+    }
+    worker_queue(w, index, PENDING_PROBE);
+    return TRIB_DROP_LANE;
+}
+
+static void *block_in(const struct worker_operation *o, uint64_t block)
+{
+    return (uint8_t *)o->operation.recv + block * o->layout.block_elements * o->layout.element_size;
+}
+
+/* Writes the result where the caller wants it. */
+static void deliver(const struct worker *w, const struct worker_operation *o, const struct trib_packet *packet,
+                    const struct worker_form *form)
+{
+    uint32_t divisor = o->operation.reduction == TRIB_AVERAGE ? w->config.session.ranks : 1;
+
+    if (form->wire == TRIB_BYTES) {
+        memcpy(block_in(o, form->block), packet->payload, packet->payload_len);
+        return;
+    }
+    trib_tensor_decode(w->config.kernels, form->wire, o->operation.type, block_in(o, form->block), packet->payload,
+                       form->elements, form->shift, divisor);
+}
+
+/* Keeps the result in wire form, for an OFFER after a restart of the switch. The root of a broadcast gets a header only: its
+ * own block is the result, and is still its to read now. */
+static void retain(const struct worker *w, struct flight *f, const struct worker_operation *o,
+                   const struct trib_packet *packet, const struct worker_form *form)
+{
+    uint8_t *wire = worker_wire(w, worker_flight_index(w, f->sequence));
+
+    f->digest = packet->digest;
+    f->reduction = packet->reduction;
+    f->flags = packet->flags & TRIB_FLAG_ECN;
+    f->exponent = packet->exponent;
+    f->type = (uint8_t)form->wire;
+    f->payload_len = form->len;
+    f->parts = (uint8_t)parts(w, o, form);
+    if (packet->payload_len != 0) {
+        memcpy(wire, packet->payload, packet->payload_len);
+    } else if (form->elements != 0) {
+        const uint8_t *send = o->operation.send;
+        memcpy(wire, send + form->block * o->layout.block_elements * o->layout.element_size, form->len);
+    }
+}
+
+/* Releases finished operations from the front of the ring. */
+static void release_operations(struct worker *w)
+{
+    while (w->oldest_operation != w->newest_operation && worker_operation_at(w, w->oldest_operation)->left == 0) {
+        w->oldest_operation++;
+    }
+}
+
+static void finish(struct worker *w, uint32_t index, struct worker_operation *o)
+{
+    worker_flight(w, index)->state = FLIGHT_FINISHED;
+    while (w->mark < w->next) {
+        const struct flight *f = worker_flight(w, worker_flight_index(w, w->mark));
+        if (f->sequence != w->mark || f->state != FLIGHT_FINISHED) {
+            break;
+        }
+        w->mark++;
+    }
+    if (--o->left == 0) {
+        struct trib_event event = {.kind = TRIB_EVENT_DONE, .token = o->operation.token, .sequence = o->first};
+        worker_event(w, &event);
+        release_operations(w);
+    }
+}
+
+static enum trib_drop take_result(struct worker *w, const struct trib_packet *packet, uint64_t now_ns)
+{
+    uint32_t index = worker_flight_index(w, packet->sequence);
+    struct flight *f = worker_flight(w, index);
+    struct worker_form form;
+
+    if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {
+        return packet->sequence < w->next ? TRIB_DROP_DUPLICATE : TRIB_DROP_UNASKED;
+    }
+    struct worker_operation *o = worker_operation_at(w, f->operation);
+    worker_form(w, o, packet->sequence, &form);
+    if (packet->digest != o->layout.digest) {
+        return TRIB_DROP_DIGEST;
+    }
+    if (!has_shape(w, o, packet, &form)) {
+        return TRIB_DROP_SHAPE;
+    }
+    if (!lane_holds(w, packet)) {
+        return strike(w, index);
+    }
+    retain(w, f, o, packet, &form);
+    if (packet->payload_len != 0) {
+        deliver(w, o, packet, &form);
+    }
+    if (o->layout.lookahead != 0 && packet->sequence - o->first < o->layout.blocks) {
+        *worker_exponent(w, packet->sequence) = packet->exponent;
+        worker_aside(w)->counters.raw_blocks += packet->exponent == TRIB_EXPONENT_RAW;
+    }
+    worker_aside(w)->counters.results++;
+    worker_answered(w, index, packet->last_rank == w->config.rank, now_ns);
+    finish(w, index, o);
+    return TRIB_DROP_NONE;
+}
+
+/* One sequence that the switch lacks this rank's part of. */
+static void asked_for(struct worker *w, uint64_t sequence, uint64_t now_ns)
+{
+    uint32_t index = worker_flight_index(w, sequence);
+    const struct flight *f = worker_flight(w, index);
+    struct flight_times *times = worker_times(w, index);
+    uint32_t root = trib_window_root(&w->window, sequence);
+
+    if (sequence >= w->next || f->sequence != sequence || f->state == FLIGHT_FREE) {
+        return;
+    }
+    /* At most one resend or offer per half RTO, however many ASKs come (I4). */
+    uint64_t half = trib_loss_timeout(&worker_aside(w)->loss[root], 0) / 2;
+    if (times->resent_ns != 0 && now_ns - times->resent_ns < half) {
+        return;
+    }
+    times->resent_ns = now_ns;
+    worker_queue(w, index, f->state == FLIGHT_FINISHED ? PENDING_OFFER : PENDING_RESEND);
+}
+
+static enum trib_drop take_ask(struct worker *w, const struct trib_packet *packet, uint64_t now_ns)
+{
+    uint32_t root = trib_window_root(&w->window, packet->sequence);
+    uint64_t dense = trib_window_dense(&w->window, packet->sequence);
+
+    worker_aside(w)->counters.asks++;
+    asked_for(w, packet->sequence, now_ns);
+    for (uint64_t bits = packet->bitmap; bits != 0; bits &= bits - 1) {
+        uint64_t ahead = (uint64_t)__builtin_ctzll(bits) + 1;
+        asked_for(w, trib_window_sequence(&w->window, root, dense + ahead), now_ns);
+    }
+    return TRIB_DROP_NONE;
+}
+
+static enum trib_drop take_held(struct worker *w, const struct trib_packet *packet)
+{
+    worker_aside(w)->counters.held++;
+    if (packet->sequence == w->mark) {
+        w->held_sequence = packet->sequence;
+        w->held_bitmap = packet->bitmap;
+    }
+    return TRIB_DROP_NONE;
+}
+
+static enum trib_drop take_boot(struct worker *w, const struct trib_packet *packet, uint32_t root)
+{
+    struct trib_event event = {.kind = TRIB_EVENT_BOOT, .boot = packet->boot, .root = root};
+
+    worker_aside(w)->counters.boots++;
+    worker_event(w, &event);
+    return TRIB_DROP_NONE;
+}
+
+static enum trib_drop check(const struct worker *w, struct trib_place from, const struct trib_packet *packet)
+{
+    const struct trib_session_config *s = &w->config.session;
+
+    if (packet->communicator != s->communicator) {
+        return TRIB_DROP_SOURCE;
+    }
+    if (packet->generation != s->generation) {
+        return TRIB_DROP_GENERATION;
+    }
+    if (from.kind != TRIB_PLACE_ROOT || (packet->kind != TRIB_BOOT && trib_window_root(&w->window, packet->sequence) != from.index)) {
+        return TRIB_DROP_SOURCE;
+    }
+    if (packet->kind == TRIB_BOOT) {
+        return packet->boot != w->boot ? TRIB_DROP_NONE : TRIB_DROP_DUPLICATE;
+    }
+    if (w->boot == 0 || packet->boot != w->boot) {
+        return TRIB_DROP_BOOT;
+    }
+    /* M is a minimum that this rank's own mark is part of. */
+    return packet->mark <= w->mark ? TRIB_DROP_NONE : TRIB_DROP_MARK;
+}
+
+static enum trib_drop take(struct worker *w, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns)
+{
+    enum trib_drop drop = check(w, from, packet);
+
+    if (drop != TRIB_DROP_NONE) {
+        return drop;
+    }
+    switch (packet->kind) {
+    case TRIB_RESULT:
+        drop = take_result(w, packet, now_ns);
+        if (drop == TRIB_DROP_NONE || drop == TRIB_DROP_DUPLICATE) {
+            worker_group_mark(w, from.index, packet->mark, now_ns);
+        }
+        return drop;
+    case TRIB_ASK:
+        worker_group_mark(w, from.index, packet->mark, now_ns);
+        return take_ask(w, packet, now_ns);
+    case TRIB_HELD:
+        worker_group_mark(w, from.index, packet->mark, now_ns);
+        return take_held(w, packet);
+    case TRIB_BOOT:
+        return take_boot(w, packet, from.index);
+    default:
+        return TRIB_DROP_KIND;
+    }
+}
+
+enum trib_drop worker_receive(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns)
+{
+    enum trib_drop drop = take(node, from, packet, now_ns);
+
+    worker_aside(node)->counters.dropped[drop] += drop != TRIB_DROP_NONE;
+    return drop;
+}

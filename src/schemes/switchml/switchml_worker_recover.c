@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* switchml_worker_recover.c: lost packets, seen from the worker. It never resends on its own: it PROBEs, and what the switch
+ * lacks it ASKs for. Three reasons to probe a fragment:
+ *   - its RTO has passed (doubling, to 1 s), a few of the oldest at a time: late ranks are no reason for a storm;
+ *   - results of fragments sent TRIB_SWITCHML_FAST_DISTANCE transmissions later have come: something of it was lost;
+ *   - the switch has booted anew.
+ * And one without a fragment: nothing is outstanding at a root whose M is behind the own mark. Marks and M travel only on
+ * packets, so a root that hears nothing more from this rank would keep the others waiting, and this rank's window closed.
+ * Sent flights of a root form a list by last transmission, so that the one to suspect is always its head.
+ *
+ * Rejected: scanning the window at each result (cost), and a timer per fragment (a heap for what one cached minimum does).
+ * Read next: switchml_worker_send.c (how a probe leaves), switchml_switch_answer.c (how it is answered). */
+#include "schemes/switchml/switchml_worker.h"
+
+#define OVERDUE_PROBES 16 /* per root and timeout */
+
+static void unlink_flight(struct worker *w, uint32_t index)
+{
+    struct flight *f = worker_flight(w, index);
+    struct worker_root *root = &w->roots[trib_window_root(&w->window, f->sequence)];
+
+    if (f->older != NO_FLIGHT) {
+        worker_flight(w, f->older)->newer = f->newer;
+    } else if (root->oldest == index) {
+        root->oldest = f->newer;
+    }
+    if (f->newer != NO_FLIGHT) {
+        worker_flight(w, f->newer)->older = f->older;
+    } else if (root->newest == index) {
+        root->newest = f->older;
+    }
+    f->older = f->newer = NO_FLIGHT;
+}
+
+static void append_flight(struct worker *w, uint32_t index)
+{
+    struct flight *f = worker_flight(w, index);
+    struct worker_root *root = &w->roots[trib_window_root(&w->window, f->sequence)];
+
+    f->older = root->newest;
+    if (root->newest != NO_FLIGHT) {
+        worker_flight(w, root->newest)->newer = index;
+    } else {
+        root->oldest = index;
+    }
+    root->newest = index;
+}
+
+static struct trib_loss *loss_of(struct worker *w, const struct flight *f)
+{
+    return &worker_aside(w)->loss[trib_window_root(&w->window, f->sequence)];
+}
+
+void worker_queue(struct worker *w, uint32_t index, uint8_t pending)
+{
+    struct flight *f = worker_flight(w, index);
+    uint32_t *queue = worker_at(w, w->queue_at);
+
+    if (f->pending == 0) {
+        queue[(w->queue_head + w->queue_count++) % w->flights] = index;
+    }
+    f->pending |= pending;
+}
+
+void worker_sent(struct worker *w, uint32_t index, uint64_t now_ns)
+{
+    struct worker_aside *aside = worker_aside(w);
+    struct flight *f = worker_flight(w, index);
+    struct flight_times *times = worker_times(w, index);
+
+    if (times->order == 0) {
+        times->sent_ns = now_ns;
+    } else {
+        times->repeated = true;
+        unlink_flight(w, index);
+    }
+    append_flight(w, index);
+    times->order = ++aside->order[trib_window_root(&w->window, f->sequence)];
+    times->deadline_ns = now_ns + trib_loss_timeout(loss_of(w, f), times->backoff);
+    if (times->deadline_ns < aside->next_deadline_ns) {
+        aside->next_deadline_ns = times->deadline_ns;
+    }
+}
+
+/* Something sent later is answered: probe what is older by the distance, once per transmission. */
+static void suspect(struct worker *w, uint32_t root)
+{
+    struct worker_aside *aside = worker_aside(w);
+    uint32_t index = w->roots[root].oldest;
+
+    while (index != NO_FLIGHT) {
+        struct flight_times *times = worker_times(w, index);
+        if (times->order + TRIB_SWITCHML_FAST_DISTANCE > aside->answered[root]) {
+            return;
+        }
+        if (worker_flight(w, index)->pending == 0) {
+            aside->counters.probes_fast++;
+            worker_queue(w, index, PENDING_PROBE);
+        }
+        index = worker_flight(w, index)->newer;
+    }
+}
+
+void worker_answered(struct worker *w, uint32_t index, bool sample, uint64_t now_ns)
+{
+    struct worker_aside *aside = worker_aside(w);
+    struct flight *f = worker_flight(w, index);
+    const struct flight_times *times = worker_times(w, index);
+    uint32_t root = trib_window_root(&w->window, f->sequence);
+
+    if (sample && !times->repeated) {
+        trib_loss_sampled(&aside->loss[root], now_ns - times->sent_ns);
+    }
+    trib_congestion_result(&w->roots[root].congestion);
+    unlink_flight(w, index);
+    aside->quiet_ns[root] = now_ns;
+    if (times->order > aside->answered[root]) {
+        aside->answered[root] = times->order;
+        suspect(w, root);
+    }
+}
+
+void worker_probe_all(struct worker *w, uint64_t now_ns)
+{
+    for (uint32_t root = 0; root < w->window.roots; root++) {
+        for (uint32_t index = w->roots[root].oldest; index != NO_FLIGHT; index = worker_flight(w, index)->newer) {
+            worker_times(w, index)->backoff = 0;
+            worker_times(w, index)->resent_ns = 0;
+            worker_queue(w, index, PENDING_PROBE);
+        }
+    }
+    for (uint32_t root = 0; root < w->window.roots; root++) {
+        worker_aside(w)->quiet_ns[root] = now_ns;
+        worker_aside(w)->quiet_backoff[root] = 0;
+    }
+}
+
+/* The first sequence of the root that was not sent; it may lie behind the last submitted one. */
+uint64_t worker_first_unsent(const struct worker *w, uint32_t root)
+{
+    return trib_window_sequence(&w->window, root, trib_window_dense_below(&w->window, root, w->next));
+}
+
+/* Nothing is outstanding there, so no result will bring its M, and it may lack this rank's mark. */
+static bool is_quiet(const struct worker *w, uint32_t root)
+{
+    return w->roots[root].oldest == NO_FLIGHT && w->roots[root].group < w->mark;
+}
+
+/* The root's window holds new payload back: if it has not heard the own mark, tell it at once. */
+void worker_blocked(struct worker *w, uint32_t root)
+{
+    if (is_quiet(w, root) && w->roots[root].told < w->mark) {
+        w->roots[root].probe = 1;
+    }
+}
+
+static uint64_t quiet_deadline(const struct worker *w, uint32_t root)
+{
+    const struct worker_aside *aside = worker_aside(w);
+
+    if (!is_quiet(w, root)) {
+        return TRIB_NEVER;
+    }
+    return aside->quiet_ns[root] + trib_loss_timeout(&aside->loss[root], aside->quiet_backoff[root]);
+}
+
+uint64_t worker_next_timeout(const void *node)
+{
+    const struct worker *w = node;
+    uint64_t earliest = worker_aside(w)->next_deadline_ns;
+
+    if (w->boot == 0) {
+        return TRIB_NEVER;
+    }
+    for (uint32_t root = 0; root < w->window.roots; root++) {
+        uint64_t deadline = quiet_deadline(w, root);
+        earliest = deadline < earliest ? deadline : earliest;
+    }
+    return earliest;
+}
+
+static void report_stall(struct worker *w, uint64_t now_ns)
+{
+    struct worker_aside *aside = worker_aside(w);
+    const struct flight_times *times = worker_times(w, worker_flight_index(w, w->mark));
+    uint64_t since = times->sent_ns > aside->stall_reported_ns ? times->sent_ns : aside->stall_reported_ns;
+
+    if (w->mark == w->next || now_ns - since < w->config.stall_ns) {
+        return;
+    }
+    aside->stall_reported_ns = now_ns;
+    aside->counters.stalls++;
+    struct trib_event event = {
+        .kind = TRIB_EVENT_STALL,
+        .sequence = w->mark,
+        .since_ns = times->sent_ns,
+        .bitmap = w->held_sequence == w->mark ? w->held_bitmap : 0,
+    };
+    worker_event(w, &event);
+}
+
+/* Probes the oldest of what is overdue, puts the rest off; returns the earliest deadline. */
+static uint64_t probe_overdue(struct worker *w, uint32_t root, uint64_t now_ns)
+{
+    uint64_t earliest = TRIB_NEVER;
+    uint32_t probes = 0;
+
+    for (uint32_t index = w->roots[root].oldest; index != NO_FLIGHT; index = worker_flight(w, index)->newer) {
+        struct flight_times *times = worker_times(w, index);
+        if (times->deadline_ns <= now_ns) {
+            if (probes++ < OVERDUE_PROBES) {
+                times->backoff++;
+                worker_queue(w, index, PENDING_PROBE);
+            }
+            times->deadline_ns = now_ns + trib_loss_timeout(&worker_aside(w)->loss[root], times->backoff);
+        }
+        if (times->deadline_ns < earliest) {
+            earliest = times->deadline_ns;
+        }
+    }
+    return earliest;
+}
+
+void worker_on_timeout(void *node, uint64_t now_ns)
+{
+    struct worker *w = node;
+    struct worker_aside *aside = worker_aside(w);
+
+    if (w->boot == 0) {
+        return;
+    }
+    if (aside->next_deadline_ns <= now_ns) {
+        aside->next_deadline_ns = TRIB_NEVER;
+        for (uint32_t root = 0; root < w->window.roots; root++) {
+            uint64_t earliest = probe_overdue(w, root, now_ns);
+            if (earliest < aside->next_deadline_ns) {
+                aside->next_deadline_ns = earliest;
+            }
+        }
+        report_stall(w, now_ns);
+    }
+    for (uint32_t root = 0; root < w->window.roots; root++) {
+        if (quiet_deadline(w, root) <= now_ns) {
+            aside->quiet_backoff[root]++;
+            aside->quiet_ns[root] = now_ns;
+            w->roots[root].probe = 1;
+        }
+    }
+}

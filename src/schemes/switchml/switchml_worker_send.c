@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* switchml_worker_send.c: what a worker hands out, in this order: what it was asked for (offers, resends), probes, then new
+ * payload within the window. When to probe is decided in switchml_worker_recover.c.
+ * Read next: switchml_switch.c, where it arrives. */
+#include "core/assert.h"
+#include "core/lane.h"
+#include "schemes/switchml/switchml_worker.h"
+
+bool worker_contributes(const struct worker *w, const struct worker_operation *o)
+{
+    switch (o->operation.collective) {
+    case TRIB_ALLREDUCE:
+        return true;
+    case TRIB_BROADCAST:
+        return o->operation.root == w->config.rank;
+    case TRIB_BARRIER:
+    case TRIB_COLLECTIVE_NONE:
+    case TRIB_COLLECTIVE_COUNT:
+        break;
+    }
+    return false;
+}
+
+void worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence, struct worker_form *form)
+{
+    const struct trib_layout *layout = &o->layout;
+
+    *form = (struct worker_form){.block = worker_block(o, sequence), .wire = layout->wire};
+    form->elements = trib_layout_elements(layout, o->operation.count, form->block);
+    form->len = (uint16_t)(form->elements * layout->wire_size);
+    if (form->elements != 0 && layout->lookahead != 0) {
+        int16_t exponent = *worker_exponent(w, o->first + form->block);
+        if (exponent == TRIB_EXPONENT_RAW) {
+            form->wire = TRIB_FLOAT32;
+        } else if (exponent != TRIB_EXPONENT_ZERO) {
+            form->shift = trib_block_shift(exponent, w->config.session.ranks);
+        }
+    }
+    form->converted = form->wire != TRIB_BYTES && form->wire != o->operation.type;
+}
+
+static const uint8_t *block_of(const struct worker_operation *o, const void *tensor, uint64_t block)
+{
+    return (const uint8_t *)tensor + block * o->layout.block_elements * o->layout.element_size;
+}
+
+static uint64_t lane_odd(const struct worker *w, uint64_t sequence, uint32_t digest)
+{
+    const struct trib_session_config *s = &w->config.session;
+    struct trib_lane_id id = {
+        .salt = s->salt,
+        .sequence = sequence,
+        .communicator = s->communicator,
+        .digest = digest,
+        .generation = s->generation,
+    };
+
+    return trib_lane_odd(&id);
+}
+
+/* The fields that every packet has. */
+static void begin(const struct worker *w, enum trib_kind kind, uint64_t sequence, struct trib_packet *packet)
+{
+    *packet = (struct trib_packet){
+        .kind = (uint8_t)kind,
+        .sequence = sequence,
+        .mark = w->mark,
+        .communicator = w->config.session.communicator,
+        .generation = w->config.session.generation,
+        .boot = w->boot,
+        .node = (uint16_t)w->config.rank,
+        .last_rank = (uint16_t)w->config.rank,
+    };
+}
+
+static bool address(struct worker *w, const struct trib_packet *packet, struct trib_place *to)
+{
+    *to = (struct trib_place){.kind = TRIB_PLACE_ROOT, .index = trib_window_root(&w->window, packet->sequence)};
+    w->roots[to->index].told = w->mark;
+    return true;
+}
+
+/* The exponent that travels with this sequence: that of the block `lookahead` ahead of its payload. */
+static int16_t exponent_ahead(const struct worker *w, const struct worker_operation *o, uint64_t sequence)
+{
+    uint64_t block = sequence - o->first;
+
+    if (o->layout.lookahead == 0) {
+        return 0;
+    }
+    uint64_t elements = trib_layout_elements(&o->layout, o->operation.count, block);
+    if (elements == 0) {
+        return TRIB_EXPONENT_ZERO;
+    }
+    return trib_block_exponent(w->config.kernels, block_of(o, o->operation.send, block), elements);
+}
+
+static void attach_payload(const struct worker *w, uint32_t index, const struct worker_operation *o,
+                           const struct worker_form *form, struct trib_packet *packet)
+{
+    struct flight *f = worker_flight(w, index);
+    const uint8_t *block = block_of(o, o->operation.send, form->block);
+
+    packet->payload_len = form->len;
+    packet->payload = block;
+    packet->contributors = 1;
+    if (!form->converted) {
+        return;
+    }
+    packet->payload = worker_wire(w, index);
+    if (!f->encoded) {
+        trib_tensor_encode(w->config.kernels, form->wire, o->operation.type, worker_wire(w, index), block, form->elements,
+                           form->shift);
+        f->encoded = 1;
+    }
+}
+
+static void build_contribution(struct worker *w, uint32_t index, const struct worker_operation *o, struct trib_packet *packet)
+{
+    struct flight *f = worker_flight(w, index);
+    struct worker_form form;
+
+    worker_form(w, o, f->sequence, &form);
+    begin(w, TRIB_CONTRIBUTION, f->sequence, packet);
+    packet->digest = o->layout.digest;
+    packet->reduction = (uint8_t)o->operation.reduction;
+    packet->type = (uint8_t)form.wire;
+    packet->exponent = exponent_ahead(w, o, f->sequence);
+    packet->lane = w->key * lane_odd(w, f->sequence, o->layout.digest);
+    if (o->operation.collective == TRIB_BROADCAST && worker_contributes(w, o)) {
+        packet->flags |= TRIB_FLAG_UNWANTED;
+    }
+    if (form.elements != 0 && worker_contributes(w, o)) {
+        attach_payload(w, index, o, &form, packet);
+    }
+}
+
+static void build_offer(const struct worker *w, uint32_t index, struct trib_packet *packet)
+{
+    const struct flight *f = worker_flight(w, index);
+
+    begin(w, TRIB_OFFER, f->sequence, packet);
+    packet->flags = (uint16_t)(f->flags | TRIB_FLAG_RESEND);
+    packet->digest = f->digest;
+    packet->type = f->type;
+    packet->reduction = f->reduction;
+    packet->exponent = f->exponent;
+    packet->contributors = f->parts;
+    packet->lane = w->keys * lane_odd(w, f->sequence, f->digest);
+    packet->payload_len = f->payload_len;
+    packet->payload = f->payload_len != 0 ? worker_wire(w, index) : NULL;
+}
+
+/* Hands out what is queued for one flight; false if it has lost its reason since. */
+static bool answer(struct worker *w, uint32_t index, uint64_t now_ns, struct trib_packet *packet)
+{
+    struct flight *f = worker_flight(w, index);
+    struct trib_counters *counters = &worker_aside(w)->counters;
+    uint8_t pending = f->pending;
+
+    f->pending = 0;
+    if (f->state == FLIGHT_FINISHED && (pending & PENDING_OFFER)) {
+        counters->offers++;
+        build_offer(w, index, packet);
+        return true;
+    }
+    if (f->state != FLIGHT_SENT || (pending & (PENDING_RESEND | PENDING_PROBE)) == 0) {
+        return false;
+    }
+    if (pending & PENDING_RESEND) {
+        counters->contributions_resent++;
+        build_contribution(w, index, worker_operation_at(w, f->operation), packet);
+        packet->flags |= TRIB_FLAG_RESEND;
+    } else {
+        counters->probes++;
+        begin(w, TRIB_PROBE, f->sequence, packet);
+    }
+    worker_sent(w, index, now_ns);
+    return true;
+}
+
+static bool next_answer(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
+{
+    const uint32_t *queue = worker_at(w, w->queue_at);
+
+    while (w->queue_count > 0) {
+        uint32_t index = queue[w->queue_head];
+        w->queue_head = (w->queue_head + 1) % w->flights;
+        w->queue_count--;
+        if (answer(w, index, now_ns, packet)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A block can only be quantised when its exponent has come back. */
+static bool exponent_agreed(const struct worker *w, const struct worker_operation *o)
+{
+    uint64_t index = w->next - o->first;
+
+    if (o->layout.lookahead == 0 || index < o->layout.lookahead) {
+        return true;
+    }
+    uint64_t before = w->next - o->layout.lookahead;
+    const struct flight *f = worker_flight(w, worker_flight_index(w, before));
+    return before < w->mark || (f->sequence == before && f->state == FLIGHT_FINISHED);
+}
+
+/* The operation that `next` belongs to. */
+static const struct worker_operation *sending_operation(struct worker *w)
+{
+    if (w->sending < w->oldest_operation) {
+        w->sending = w->oldest_operation;
+    }
+    const struct worker_operation *o = worker_operation_at(w, w->sending);
+    if (w->next - o->first == o->layout.sequences) {
+        w->sending++;
+        o = worker_operation_at(w, w->sending);
+    }
+    TRIB_ASSERT(w->next - o->first < o->layout.sequences);
+    return o;
+}
+
+static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
+{
+    if (w->next == w->end) {
+        return false;
+    }
+    const struct worker_operation *o = sending_operation(w);
+    uint32_t root = trib_window_root(&w->window, w->next);
+    if (!trib_window_admits(&w->window, w->roots[root].group, w->next)) {
+        worker_blocked(w, root);
+        return false;
+    }
+    if (!trib_congestion_admits(&w->roots[root].congestion) || !exponent_agreed(w, o)) {
+        return false;
+    }
+    uint32_t index = worker_flight_index(w, w->next);
+    struct flight *f = worker_flight(w, index);
+    TRIB_ASSERT(f->state != FLIGHT_SENT && (f->state == FLIGHT_FREE || f->sequence < w->roots[root].group));
+    *f = (struct flight){
+        .sequence = w->next,
+        .state = FLIGHT_SENT,
+        .operation = (uint32_t)(w->sending % w->config.operations),
+        .pending = f->pending, /* it may still stand in the queue, and must not twice */
+        .newer = NO_FLIGHT,
+        .older = NO_FLIGHT,
+    };
+    *worker_times(w, index) = (struct flight_times){0};
+    w->next++;
+    trib_congestion_sent(&w->roots[root].congestion);
+    worker_aside(w)->counters.contributions++;
+    build_contribution(w, index, o, packet);
+    worker_sent(w, index, now_ns);
+    return true;
+}
+
+/* A probe that asks for M alone: of a sequence that was not sent. */
+static bool next_mark_probe(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
+{
+    for (uint32_t root = 0; root < w->window.roots; root++) {
+        if (w->roots[root].probe) {
+            w->roots[root].probe = 0;
+            worker_aside(w)->quiet_ns[root] = now_ns;
+            worker_aside(w)->counters.probes++;
+            worker_aside(w)->counters.probes_blocked++;
+            begin(w, TRIB_PROBE, worker_first_unsent(w, root), packet);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
+{
+    struct worker *w = node;
+
+    if (w->boot == 0) {
+        return false;
+    }
+    if (next_answer(w, now_ns, packet) || next_contribution(w, now_ns, packet) || next_mark_probe(w, now_ns, packet)) {
+        return address(w, packet, to);
+    }
+    return false;
+}
