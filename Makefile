@@ -33,7 +33,7 @@ lint:       ## formatting, static analysis, and the rules of this tree
 
 format:     ## apply clang-format to every C file
 	@tools/deps.sh all
-	@git ls-files '*.c' '*.h' | xargs clang-format -i
+	@find include src tests bench examples -name '*.[ch]' -exec clang-format -i {} +
 
 fuzz:       ## search with libFuzzer; SECONDS_EACH=60 for each target
 	@tools/deps.sh build all
