@@ -5,7 +5,8 @@
  * AVX-512; all give the same bits. trib_value_kernels() chooses once by the CPU; a node keeps the pointer to the constant table.
  * Any pointer may have any alignment. dst may equal a source, partial overlap is not allowed.
  * NaN: an addition, narrowing or division whose result is NaN gives the canonical quiet NaN (0x7fc00000, 0x7fc0, 0x7e00), so
- * that bits never depend on operand order or CPU. Subnormals are kept.
+ * that bits never depend on operand order or CPU. Subnormals are kept. Rows and tensors are right whatever floating point mode
+ * the calling thread is in; kernels called directly expect the default one. Null pointers: for rows and tensors of length 0.
  * Read next: slot.h (the switch's use), schemes/switchml/switchml_worker.c (the worker's). */
 #ifndef TRIB_CORE_VALUE_H
 #define TRIB_CORE_VALUE_H
@@ -37,12 +38,13 @@ struct trib_value_kernels {
      * the magnitudes, with infinity and NaN on top. */
     uint32_t (*max_magnitude)(const float *src, size_t count);
     /* dst = round to nearest even of src * 2^shift, |result| < 2^31 guaranteed by the caller. / dst = src * 2^-shift, rounded
-     * once. -300 <= shift <= 300: exact powers of two even where 2^shift itself is no float32. */
+     * once. -300 <= shift <= 300: exact powers of two even where 2^shift itself is no float32. What breaks the guarantee, NaN
+     * included, becomes INT32_MIN. */
     void (*quantise)(int32_t *dst, const float *src, int shift, size_t count);
     void (*dequantise)(float *dst, const int32_t *src, int shift, size_t count);
 };
 
-/* The best table for this CPU; TRIB_CPU_* below limit it for tests. Pure: same answer at every call. */
+/* The best table for this CPU. Pure: same answer at every call. */
 const struct trib_value_kernels *trib_value_kernels(void);
 /* One table by name, NULL where the CPU or the build lacks it. */
 const struct trib_value_kernels *trib_value_kernels_named(const char *name);
@@ -56,7 +58,7 @@ static inline size_t trib_row_size(enum trib_type type, size_t len)
 {
     return type == TRIB_FLOAT16 || type == TRIB_BFLOAT16 ? 2 * len : len;
 }
-/* row = payload; row += payload; row += other row. */
+/* row = payload; row += payload; row += other row. Bytes are not summed: adding them, or what is no type, changes nothing. */
 void trib_row_load(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len);
 void trib_row_add(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len);
 void trib_row_merge(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *other, size_t len);
@@ -78,7 +80,8 @@ int trib_block_shift(int16_t exponent, uint32_t ranks);
 void trib_tensor_encode(const struct trib_value_kernels *k, enum trib_type wire, enum trib_type tensor_type, void *payload,
                         const void *tensor, size_t count, int shift);
 /* tensor = payload, then divided by divisor (1: not divided; integers towards zero; 16-bit floats are widened, divided, rounded
- * once). Raw exponents arrive here as wire float32. */
+ * once; int32 for a float32 tensor is rounded to float32, divided, rounded again). Raw exponents arrive here as wire float32.
+ * A pair of types that is not listed at encode is a programmer's error and traps. */
 void trib_tensor_decode(const struct trib_value_kernels *k, enum trib_type wire, enum trib_type tensor_type, void *tensor,
                         const void *payload, size_t count, int shift, uint32_t divisor);
 

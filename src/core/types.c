@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* types.c: sizes and names of element types and reductions. It computes nothing with elements: that is value.c.
+ * Read next: value.h. */
+#include <tributary/types.h>
+
+size_t trib_type_size(enum trib_type type)
+{
+    switch (type) {
+    case TRIB_FLOAT32:
+    case TRIB_INT32:
+        return 4;
+    case TRIB_FLOAT16:
+    case TRIB_BFLOAT16:
+        return 2;
+    case TRIB_INT64:
+        return 8;
+    case TRIB_BYTES:
+        return 1;
+    case TRIB_TYPE_NONE:
+    case TRIB_TYPE_COUNT:
+        break;
+    }
+    return 0;
+}
+
+const char *trib_type_name(enum trib_type type)
+{
+    switch (type) {
+    case TRIB_FLOAT32:
+        return "float32";
+    case TRIB_FLOAT16:
+        return "float16";
+    case TRIB_BFLOAT16:
+        return "bfloat16";
+    case TRIB_INT32:
+        return "int32";
+    case TRIB_INT64:
+        return "int64";
+    case TRIB_BYTES:
+        return "bytes";
+    case TRIB_TYPE_NONE:
+    case TRIB_TYPE_COUNT:
+        break;
+    }
+    return "unknown";
+}
+
+const char *trib_reduction_name(enum trib_reduction reduction)
+{
+    switch (reduction) {
+    case TRIB_SUM:
+        return "sum";
+    case TRIB_AVERAGE:
+        return "average";
+    case TRIB_REDUCTION_NONE:
+    case TRIB_REDUCTION_COUNT:
+        break;
+    }
+    return "unknown";
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* value.c: which kernels this CPU runs, and what rows, blocks and tensors are made of in terms of kernels. No arithmetic of its
+ * own but the division of integers.
+ *
+ * Bits must not depend on the process that the library was loaded into: a module built with -ffast-math turns subnormals off for
+ * every thread that starts after it, and a rank in such a process would get other bits than its peers (I9). So the
+ * functions here give the kernels the default floating point environment and put the caller's back.
+ * Read next: value_scalar.c. */
+#include "core/value_kernels.h"
+
+#if TRIB_VALUE_X86
+#include <cpuid.h>
+#include <xmmintrin.h>
+#endif
+
+/* ---- choice ---- */
+
+#if TRIB_VALUE_X86
+static bool cpu_has_avx2(void)
+{
+    unsigned int eax, ebx, ecx, edx;
+
+    __builtin_cpu_init();
+    /* The builtin also asks whether the operating system saves the registers; not every compiler's knows f16c by name. */
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
+static bool cpu_has_avx512(void)
+{
+    return cpu_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+#endif
+
+const struct trib_value_kernels *trib_value_kernels(void)
+{
+#if TRIB_VALUE_X86
+    if (cpu_has_avx512()) {
+        return &trib_value_avx512;
+    }
+    if (cpu_has_avx2()) {
+        return &trib_value_avx2;
+    }
+#endif
+    return &trib_value_scalar;
+}
+
+static bool is_same_name(const char *a, const char *b)
+{
+    while (*a != '\0' && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+const struct trib_value_kernels *trib_value_kernels_named(const char *name)
+{
+#if TRIB_VALUE_X86
+    if (is_same_name(name, trib_value_avx512.name)) {
+        return cpu_has_avx512() ? &trib_value_avx512 : NULL;
+    }
+    if (is_same_name(name, trib_value_avx2.name)) {
+        return cpu_has_avx2() ? &trib_value_avx2 : NULL;
+    }
+#endif
+    return is_same_name(name, trib_value_scalar.name) ? &trib_value_scalar : NULL;
+}
+
+/* ---- floating point environment ---- */
+
+#if TRIB_VALUE_X86
+/* Every exception masked, nearest even, subnormals kept; the six flags below are only history. */
+#define MXCSR_DEFAULT 0x1f80u
+#define MXCSR_FLAGS 0x3fu
+
+static inline bool is_default_mxcsr(uint32_t mxcsr)
+{
+    return (mxcsr & ~MXCSR_FLAGS) == MXCSR_DEFAULT;
+}
+
+static inline uint32_t enter_arithmetic(void)
+{
+    uint32_t callers = _mm_getcsr();
+
+    if (!is_default_mxcsr(callers)) {
+        _mm_setcsr(MXCSR_DEFAULT);
+    }
+    return callers;
+}
+
+static inline void leave_arithmetic(uint32_t callers)
+{
+    if (!is_default_mxcsr(callers)) {
+        _mm_setcsr(callers);
+    }
+}
+#else
+static inline uint32_t enter_arithmetic(void)
+{
+    return 0;
+}
+
+static inline void leave_arithmetic(uint32_t callers)
+{
+    (void)callers;
+}
+#endif
+
+static inline void copy(void *dst, const void *src, size_t len)
+{
+    if (dst != src) {
+        memcpy(dst, src, len);
+    }
+}
+
+/* ---- rows ----
+ * No bytes may come with null pointers, to which kernels must not add an index: so every function here asks for that first.
+ * Bytes are never summed: of a broadcast one child brings the payload, and a further one changes nothing. A value that is no
+ * type changes nothing either; packets with such a type were dropped before. */
+
+void trib_row_load(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len)
+{
+    if (len == 0) {
+        return;
+    }
+    switch (type) {
+    case TRIB_BFLOAT16:
+        k->widen_bf16(row, payload, len / 2);
+        break;
+    case TRIB_FLOAT16: {
+        uint32_t callers = enter_arithmetic();
+        k->widen_f16(row, payload, len / 2);
+        leave_arithmetic(callers);
+        break;
+    }
+    case TRIB_FLOAT32:
+    case TRIB_INT32:
+    case TRIB_INT64:
+    case TRIB_BYTES:
+        copy(row, payload, len);
+        break;
+    case TRIB_TYPE_NONE:
+    case TRIB_TYPE_COUNT:
+        break;
+    }
+}
+
+void trib_row_add(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len)
+{
+    if (len == 0) {
+        return;
+    }
+    uint32_t callers = enter_arithmetic();
+
+    switch (type) {
+    case TRIB_FLOAT32:
+        k->add_f32(row, row, payload, len / 4);
+        break;
+    case TRIB_FLOAT16:
+        k->add_f32_f16(row, row, payload, len / 2);
+        break;
+    case TRIB_BFLOAT16:
+        k->add_f32_bf16(row, row, payload, len / 2);
+        break;
+    case TRIB_INT32:
+        k->add_i32(row, row, payload, len / 4);
+        break;
+    case TRIB_INT64:
+        k->add_i64(row, row, payload, len / 8);
+        break;
+    case TRIB_BYTES:
+    case TRIB_TYPE_NONE:
+    case TRIB_TYPE_COUNT:
+        break;
+    }
+    leave_arithmetic(callers);
+}
+
+void trib_row_merge(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *other, size_t len)
+{
+    if (type == TRIB_FLOAT16 || type == TRIB_BFLOAT16) {
+        trib_row_add(k, TRIB_FLOAT32, row, other, trib_row_size(type, len));
+        return;
+    }
+    trib_row_add(k, type, row, other, len);
+}
+
+void trib_row_finish(const struct trib_value_kernels *k, enum trib_type type, void *row, size_t len)
+{
+    if (len == 0) {
+        return;
+    }
+    uint32_t callers = enter_arithmetic();
+
+    if (type == TRIB_FLOAT16) {
+        k->narrow_f16(row, row, len / 2);
+    } else if (type == TRIB_BFLOAT16) {
+        k->narrow_bf16(row, row, len / 2);
+    }
+    leave_arithmetic(callers);
+}
+
+/* ---- blocks ---- */
+
+#define EXPONENT_MIN (-148) /* of a block whose largest element is 2^-149, the smallest subnormal */
+#define EXPONENT_MAX 128
+
+int16_t trib_block_exponent(const struct trib_value_kernels *k, const void *src, size_t count)
+{
+    uint32_t max = count == 0 ? 0 : k->max_magnitude(src, count);
+
+    if (max == 0) {
+        return TRIB_EXPONENT_ZERO;
+    }
+    if (max >= TRIB_INFINITY_F32) {
+        return TRIB_EXPONENT_RAW;
+    }
+    if (max >> 23 == 0) { /* subnormal: max x 2^-149 */
+        return (int16_t)(32 - __builtin_clz(max) - 149);
+    }
+    return (int16_t)((int)(max >> 23) - 126);
+}
+
+/* With |x| <= 2^e (1 - 2^-24) and c = ceil(log2(ranks)), the shift 31 - c - e gives |q| <= round(2^(31-c) - 2^(7-c)).
+ * c <= 7: that is an integer below 2^(31-c), and ranks x |q| < 2^31. c >= 8: it may round up to 2^(31-c), which is still
+ * right for fewer than 2^c ranks, but for exactly 2^c the sum could be 2^31: there one bit is given up. */
+int trib_block_shift(int16_t exponent, uint32_t ranks)
+{
+    if (exponent == TRIB_EXPONENT_ZERO || exponent == TRIB_EXPONENT_RAW) {
+        return 0; /* zeros are zeros under any shift; a raw block is not quantised */
+    }
+    int e = exponent < EXPONENT_MIN ? EXPONENT_MIN : exponent > EXPONENT_MAX ? EXPONENT_MAX : exponent;
+    int log = ranks <= 1 ? 0 : 32 - __builtin_clz(ranks - 1);
+    bool is_power = ranks != 0 && (ranks & (ranks - 1)) == 0;
+
+    return 31 - log - e - (log >= 8 && is_power ? 1 : 0);
+}
+
+/* ---- tensors ---- */
+
+void trib_tensor_encode(const struct trib_value_kernels *k, enum trib_type wire, enum trib_type tensor_type,
+                        void *payload, const void *tensor, size_t count, int shift)
+{
+    if (count == 0) {
+        return;
+    }
+    if (wire == tensor_type) {
+        copy(payload, tensor, count * trib_type_size(wire));
+        return;
+    }
+    uint32_t callers = enter_arithmetic();
+
+    if (tensor_type == TRIB_FLOAT32 && wire == TRIB_BFLOAT16) {
+        k->narrow_bf16(payload, tensor, count);
+    } else if (tensor_type == TRIB_FLOAT32 && wire == TRIB_INT32) {
+        k->quantise(payload, tensor, shift, count);
+    } else {
+        __builtin_trap(); /* the operation's settings were not checked: better no sum than a wrong one */
+    }
+    leave_arithmetic(callers);
+}
+
+static void divide_i32(void *tensor, size_t count, uint32_t divisor)
+{
+    for (size_t i = 0; i < count; i++) {
+        unsigned char *at = (unsigned char *)tensor + 4 * i;
+        int32_t value;
+        memcpy(&value, at, sizeof value);
+        value = (int32_t)(value / (int64_t)divisor);
+        memcpy(at, &value, sizeof value);
+    }
+}
+
+static void divide_i64(void *tensor, size_t count, uint32_t divisor)
+{
+    for (size_t i = 0; i < count; i++) {
+        unsigned char *at = (unsigned char *)tensor + 8 * i;
+        int64_t value;
+        memcpy(&value, at, sizeof value);
+        value /= (int64_t)divisor;
+        memcpy(at, &value, sizeof value);
+    }
+}
+
+/* In pieces that stay on the stack: widened, divided, rounded once more into the 16 bits. */
+static void divide_16(const struct trib_value_kernels *k, enum trib_type type, void *tensor, size_t count,
+                      float divisor)
+{
+    float wide[256];
+    const size_t piece = sizeof wide / sizeof wide[0];
+
+    for (size_t i = 0; i < count; i += piece) {
+        size_t part = count - i < piece ? count - i : piece;
+        void *at = (unsigned char *)tensor + 2 * i;
+
+        trib_row_load(k, type, wide, at, 2 * part);
+        k->divide_f32(wide, wide, divisor, part);
+        if (type == TRIB_FLOAT16) {
+            k->narrow_f16(at, wide, part);
+        } else {
+            k->narrow_bf16(at, wide, part);
+        }
+    }
+}
+
+/* Divides a tensor in place. */
+static void divide(const struct trib_value_kernels *k, enum trib_type type, void *tensor, size_t count,
+                   uint32_t divisor)
+{
+    switch (type) {
+    case TRIB_FLOAT32:
+        k->divide_f32(tensor, tensor, (float)divisor, count);
+        break;
+    case TRIB_FLOAT16:
+    case TRIB_BFLOAT16:
+        divide_16(k, type, tensor, count, (float)divisor);
+        break;
+    case TRIB_INT32:
+        divide_i32(tensor, count, divisor);
+        break;
+    case TRIB_INT64:
+        divide_i64(tensor, count, divisor);
+        break;
+    case TRIB_BYTES:
+    case TRIB_TYPE_NONE:
+    case TRIB_TYPE_COUNT:
+        __builtin_trap(); /* no average of these was ever accepted */
+    }
+}
+
+void trib_tensor_decode(const struct trib_value_kernels *k, enum trib_type wire, enum trib_type tensor_type,
+                        void *tensor, const void *payload, size_t count, int shift, uint32_t divisor)
+{
+    if (count == 0) {
+        return;
+    }
+    uint32_t callers = enter_arithmetic();
+
+    if (wire == tensor_type) {
+        copy(tensor, payload, count * trib_type_size(wire));
+    } else if (tensor_type == TRIB_FLOAT32 && wire == TRIB_BFLOAT16) {
+        k->widen_bf16(tensor, payload, count);
+    } else if (tensor_type == TRIB_FLOAT32 && wire == TRIB_INT32) {
+        k->dequantise(tensor, payload, shift, count);
+    } else {
+        __builtin_trap(); /* as in encode */
+    }
+    if (divisor > 1) {
+        divide(k, tensor_type, tensor, count, divisor);
+    }
+    leave_arithmetic(callers);
+}

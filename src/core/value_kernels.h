@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* value_kernels.h: what value.c and the kernel files share: the tables, the canonical NaNs, exact powers of two.
+ *
+ * Internal to src/core: everybody else takes a table from trib_value_kernels(). Every kernel is defined by value_scalar.c; the
+ * others must give the same bits, which tests/property/test_value_twin.c checks on every table.
+ * Kernels round to nearest even and keep subnormals, so they expect the default floating point environment; value.c sets it.
+ * Read next: value_scalar.c. */
+#ifndef TRIB_CORE_VALUE_KERNELS_H
+#define TRIB_CORE_VALUE_KERNELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/value.h"
+
+#ifdef __FAST_MATH__
+#error "sums must be the same bits everywhere: compile without -ffast-math"
+#endif
+#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "payload elements are little-endian and are read in place: a little-endian machine is needed"
+#endif
+
+#define TRIB_NAN_F32 UINT32_C(0x7fc00000)
+#define TRIB_NAN_F16 ((uint16_t)0x7e00)
+#define TRIB_NAN_BF16 ((uint16_t)0x7fc0)
+#define TRIB_INFINITY_F32 UINT32_C(0x7f800000)
+
+extern const struct trib_value_kernels trib_value_scalar;
+#ifdef __x86_64__
+#define TRIB_VALUE_X86 1
+extern const struct trib_value_kernels trib_value_avx2;
+extern const struct trib_value_kernels trib_value_avx512;
+#else
+#define TRIB_VALUE_X86 0
+#endif
+
+static inline float trib_float_from_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline uint32_t trib_float_bits(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* 2^exponent, -126 <= exponent <= 127. */
+static inline float trib_float_power(int exponent)
+{
+    return trib_float_from_bits((uint32_t)(exponent + 127) << 23);
+}
+
+/* Whether dividing by divisor is the same, bit for bit, as multiplying by *reciprocal: both powers of two and no subnormals.
+ * The two then name the same real number, which is rounded once either way; multiplying is several times faster. */
+static inline bool trib_float_reciprocal(float divisor, float *reciprocal)
+{
+    uint32_t exponent = trib_float_bits(divisor) >> 23;
+
+    if ((trib_float_bits(divisor) & UINT32_C(0x7fffff)) != 0 || exponent < 1 || exponent > 253) {
+        return false; /* a sign bit makes exponent > 255: negative divisors are divided by */
+    }
+    *reciprocal = trib_float_from_bits((254 - exponent) << 23);
+    return true;
+}
+
+/* Where x * 2^shift in one float32 multiplication is enough for quantise: 2^shift is a normal number, and a product that is
+ * rounded because it is subnormal becomes the integer 0 in any case. */
+static inline bool trib_quantise_is_simple(int shift)
+{
+    return shift >= -126 && shift <= 127;
+}
+
+/* Where (float)q * 2^-shift rounds only once: 2^-shift is normal, and so is every product with an integer of at least 1. */
+static inline bool trib_dequantise_is_simple(int shift)
+{
+    return shift >= -127 && shift <= 126;
+}
+
+#endif

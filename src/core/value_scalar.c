@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* value_scalar.c: the kernels in plain C: the definition of every bit, the oracle of the tests, the tails of the AVX2 kernels
+ * and their rare paths. It is not tuned beyond what a compiler does by itself.
+ *
+ * Elements are copied in and out, never dereferenced, so that any alignment is allowed and dst may be a source.
+ * Read next: value_avx512.c. */
+#include <float.h>
+
+#include "core/value_kernels.h"
+
+_Static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16,
+               "float arithmetic must round to float (x86-32: -mfpmath=sse)");
+_Static_assert(FLT_RADIX == 2 && FLT_MANT_DIG == 24 && DBL_MANT_DIG == 53, "IEEE 754 binary32 and binary64 are needed");
+
+static inline uint16_t load_u16(const void *base, size_t index)
+{
+    uint16_t value;
+    memcpy(&value, (const unsigned char *)base + 2 * index, sizeof value);
+    return value;
+}
+
+static inline uint32_t load_u32(const void *base, size_t index)
+{
+    uint32_t value;
+    memcpy(&value, (const unsigned char *)base + 4 * index, sizeof value);
+    return value;
+}
+
+static inline uint64_t load_u64(const void *base, size_t index)
+{
+    uint64_t value;
+    memcpy(&value, (const unsigned char *)base + 8 * index, sizeof value);
+    return value;
+}
+
+static inline float load_f32(const void *base, size_t index)
+{
+    float value;
+    memcpy(&value, (const unsigned char *)base + 4 * index, sizeof value);
+    return value;
+}
+
+static inline void store_u16(void *base, size_t index, uint16_t value)
+{
+    memcpy((unsigned char *)base + 2 * index, &value, sizeof value);
+}
+
+static inline void store_u32(void *base, size_t index, uint32_t value)
+{
+    memcpy((unsigned char *)base + 4 * index, &value, sizeof value);
+}
+
+static inline void store_u64(void *base, size_t index, uint64_t value)
+{
+    memcpy((unsigned char *)base + 8 * index, &value, sizeof value);
+}
+
+/* Stores the bits of an arithmetic result, whose NaN may be any on this CPU and in this operand order. */
+static inline void store_result(void *base, size_t index, float value)
+{
+    store_u32(base, index, value == value ? trib_float_bits(value) : TRIB_NAN_F32);
+}
+
+/* ---- conversions of one element ---- */
+
+static inline uint32_t widened_bf16(uint16_t brain)
+{
+    return (uint32_t)brain << 16;
+}
+
+/* A signalling NaN becomes quiet with its payload, as the conversion instructions of CPUs do. */
+static inline uint32_t widened_f16(uint16_t half)
+{
+    uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
+    uint32_t magnitude = half & 0x7fffu;
+
+    if (magnitude > 0x7c00u) {
+        return sign | TRIB_NAN_F32 | magnitude << 13;
+    }
+    if (magnitude == 0x7c00u) {
+        return sign | TRIB_INFINITY_F32;
+    }
+    if (magnitude < 0x0400u) { /* subnormal: a multiple of 2^-24, exact in float32 */
+        return sign | trib_float_bits((float)(int32_t)magnitude * 0x1p-24f);
+    }
+    return sign | ((magnitude << 13) + UINT32_C(0x38000000));
+}
+
+static inline uint16_t narrowed_bf16(uint32_t bits)
+{
+    if ((bits & UINT32_C(0x7fffffff)) > TRIB_INFINITY_F32) {
+        return TRIB_NAN_BF16;
+    }
+    /* Half of the last place less a bit, plus the last bit: carries exactly when nearest-even rounds up. */
+    return (uint16_t)((bits + UINT32_C(0x7fff) + (bits >> 16 & 1)) >> 16);
+}
+
+static inline uint16_t narrowed_f16(uint32_t bits)
+{
+    uint32_t sign = bits >> 16 & 0x8000u;
+    uint32_t magnitude = bits & UINT32_C(0x7fffffff);
+
+    if (magnitude > TRIB_INFINITY_F32) {
+        return TRIB_NAN_F16;
+    }
+    if (magnitude >= UINT32_C(0x47800000)) { /* 2^16 and more; from 65520 on the rounding below carries into infinity */
+        return (uint16_t)(sign | 0x7c00u);
+    }
+    if (magnitude < UINT32_C(0x38800000)) { /* below 2^-14: a float32 in [0.5, 1) has steps of 2^-24, the ones wanted */
+        uint32_t rounded = trib_float_bits(trib_float_from_bits(magnitude) + 0.5f);
+        return (uint16_t)(sign | (rounded - UINT32_C(0x3f000000)));
+    }
+    magnitude -= UINT32_C(0x38000000);
+    return (uint16_t)(sign | (magnitude + UINT32_C(0xfff) + (magnitude >> 13 & 1)) >> 13);
+}
+
+/* 2^exponent, -1022 <= exponent <= 1023. */
+static inline double double_power(int exponent)
+{
+    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* In double the product is exact. Adding 1.5 x 2^52 rounds it to an integer, to nearest even. What does not fit, or is NaN,
+ * becomes INT32_MIN, as the conversion instructions do; callers keep it from happening. */
+static inline int32_t quantised(float value, double scale)
+{
+    double product = (double)value * scale;
+
+    if (!(product > -0x1p31 && product < 0x1p31)) {
+        return INT32_MIN;
+    }
+    return (int32_t)((product + 0x1.8p52) - 0x1.8p52);
+}
+
+/* ---- the kernels ---- */
+
+static void add_f32(float *dst, const float *a, const float *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        store_result(dst, i, load_f32(a, i) + load_f32(b, i));
+    }
+}
+
+static void add_i32(int32_t *dst, const int32_t *a, const int32_t *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        store_u32(dst, i, load_u32(a, i) + load_u32(b, i));
+    }
+}
+
+static void add_i64(int64_t *dst, const int64_t *a, const int64_t *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        store_u64(dst, i, load_u64(a, i) + load_u64(b, i));
+    }
+}
+
+static void add_f32_bf16(float *dst, const float *a, const uint16_t *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        store_result(dst, i, load_f32(a, i) + trib_float_from_bits(widened_bf16(load_u16(b, i))));
+    }
+}
+
+static void add_f32_f16(float *dst, const float *a, const uint16_t *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        store_result(dst, i, load_f32(a, i) + trib_float_from_bits(widened_f16(load_u16(b, i))));
+    }
+}
+
+static void widen_bf16(float *dst, const uint16_t *src, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        store_u32(dst, i, widened_bf16(load_u16(src, i)));
+    }
+}
+
+static void widen_f16(float *dst, const uint16_t *src, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        store_u32(dst, i, widened_f16(load_u16(src, i)));
+    }
+}
+
+static void narrow_bf16(uint16_t *dst, const float *src, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        store_u16(dst, i, narrowed_bf16(load_u32(src, i)));
+    }
+}
+
+static void narrow_f16(uint16_t *dst, const float *src, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        store_u16(dst, i, narrowed_f16(load_u32(src, i)));
+    }
+}
+
+static void divide_f32(float *dst, const float *src, float divisor, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        store_result(dst, i, load_f32(src, i) / divisor);
+    }
+}
+
+static uint32_t max_magnitude(const float *src, size_t count)
+{
+    uint32_t max = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t magnitude = load_u32(src, i) & UINT32_C(0x7fffffff);
+        max = magnitude > max ? magnitude : max;
+    }
+    return max;
+}
+
+static void quantise(int32_t *dst, const float *src, int shift, size_t count)
+{
+    double scale = double_power(shift);
+
+    for (size_t i = 0; i < count; i++) {
+        store_u32(dst, i, (uint32_t)quantised(load_f32(src, i), scale));
+    }
+}
+
+/* Integer to double is exact, so is the product; the one rounding is the one to float. */
+static void dequantise(float *dst, const int32_t *src, int shift, size_t count)
+{
+    double scale = double_power(-shift);
+
+    for (size_t i = 0; i < count; i++) {
+        int32_t value;
+        memcpy(&value, (const unsigned char *)src + 4 * i, sizeof value);
+        store_u32(dst, i, trib_float_bits((float)((double)value * scale)));
+    }
+}
+
+const struct trib_value_kernels trib_value_scalar = {
+    .name = "scalar",
+    .add_f32 = add_f32,
+    .add_i32 = add_i32,
+    .add_i64 = add_i64,
+    .add_f32_bf16 = add_f32_bf16,
+    .add_f32_f16 = add_f32_f16,
+    .widen_bf16 = widen_bf16,
+    .widen_f16 = widen_f16,
+    .narrow_bf16 = narrow_bf16,
+    .narrow_f16 = narrow_f16,
+    .divide_f32 = divide_f32,
+    .max_magnitude = max_magnitude,
+    .quantise = quantise,
+    .dequantise = dequantise,
+};
