@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* assert.h: TRIB_ASSERT, for programmer errors only, kept in release builds: a sum made after a broken invariant is
+ * worth less than none. Never for what comes from a network or a user: that is a counted drop or a status. The hook is
+ * defined by whoever links core (src/io/assert.c for programs), so that core needs no stdio and no abort. */
+#ifndef TRIB_CORE_ASSERT_H
+#define TRIB_CORE_ASSERT_H
+
+/* Says what failed and ends the program. */
+_Noreturn void trib_assert_failed(const char *expr, const char *file, int line);
+
+#define TRIB_ASSERT(expr) ((expr) ? (void)0 : trib_assert_failed(#expr, __FILE__, __LINE__))
+
+#endif
