@@ -2,8 +2,8 @@
 /* server.h: the control plane embedded in a switch: it listens for sessions, admits jobs within quotas, gives out ids, boot id,
  * roots and windows, watches liveness, and serves HTTP for people. It owns no slot: the data plane is reached through the
  * small table below, so that it can be tested without one and drive many switches later.
- * One thread runs it (trib_server_run); the only call allowed from others (and from signal handlers) is trib_server_stop.
- * Read next: server.c; switchd/switchd.c is its data plane. */
+ * One thread runs it (trib_server_run). Others may call trib_server_stop (signal handlers too) and trib_server_mismatch.
+ * Read next: jobs.h (the decisions), connections.h (the sessions), server.c (the loop); switchd/switchd.c is its data plane. */
 #ifndef TRIB_CONTROL_SERVER_H
 #define TRIB_CONTROL_SERVER_H
 
@@ -12,10 +12,12 @@
 
 struct trib_server;
 
-/* The data plane as the control plane sees it. `plane` is its owner's. Calls come from the server's thread. */
+/* The data plane as the control plane sees it. `plane` is its owner's. Calls come from the server's thread, and return at once:
+ * while one lasts no session is served. `communicator` is always one that open() has taken and close() has not. */
 struct trib_data_plane {
     void *plane;
-    /* Opens the communicator's slots on every shard; addresses[rank][shard] is where that child sends from. ERR_MEMORY. */
+    /* Opens the communicator's slots on every shard; addresses[rank][shard] is where that child sends from, borrowed for the
+     * call. session->salt is 0: the switch never learns it. ERR_MEMORY. */
     enum trib_status (*open)(void *plane, const struct trib_session_config *session, const char *scheme,
                              const struct trib_address (*addresses)[TRIB_ROOTS_MAX]);
     void (*close)(void *plane, uint32_t communicator);
@@ -35,29 +37,36 @@ struct trib_data_plane {
 };
 
 struct trib_server_config {
-    struct trib_address listen;   /* TCP; the data's shard 0 has the same port number */
-    struct trib_address http;     /* len 0: none; default 127.0.0.1 with port + 1000 */
+    struct trib_address listen;   /* TCP; the data's shard 0 has the same port number, shard t that + t; port 0: any */
+    struct trib_address http;     /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
     uint32_t shards;
     uint32_t boot;                /* random, not 0 */
     uint64_t memory_quota;        /* bytes of slot memory for all jobs */
     uint64_t job_quota;           /* bytes for one job */
-    uint32_t receive_room;        /* bytes that a shard's socket can hold: limits window x children */
-    uint32_t group;               /* first multicast group to give out, host order; 0: never */
-    uint64_t join_timeout_ns;     /* how long the first rank waits for the last */
+    uint32_t receive_room;        /* bytes of packets that a shard's socket can hold: limits window x children */
+    uint32_t group;               /* first of 256 multicast groups to give out, host order; 0: never. Results go to
+                                   * listen's port + 16 (TRIB_ROOTS_MAX) + shard of a communicator's own group */
+    uint64_t join_timeout_ns;     /* how long the first rank waits for the last, and then all for the last to register */
     struct trib_data_plane plane;
 };
 
+/* Listens, but serves nobody yet. *server is written only on success; the caller owns it. ERR_SYSTEM (a port is taken),
+ * ERR_MEMORY; error gets the cause, TRIB_ERROR_TEXT_MAX bytes, or NULL. */
 TRIB_MUST_USE enum trib_status trib_server_create(const struct trib_server_config *config, struct trib_server **server,
                                                   char *error);
 /* Runs until trib_server_stop; then tells every session FAIL(ERR_SWITCH, "the switch is shutting down") and returns. */
 void trib_server_run(struct trib_server *server);
 void trib_server_stop(struct trib_server *server);
+/* After trib_server_run has returned, or was never called. Closes what is still open. */
 void trib_server_destroy(struct trib_server *server);
-/* A slot saw two operations under one sequence (I10): ask both ranks what they run, then fail the communicator with both texts.
- * Any thread. */
+/* A slot saw two operations under one sequence (I10): asks both ranks what they run, waits 500 ms at most, then fails the
+ * communicator with both texts. Returns at once. Any thread; repeats are harmless. */
 void trib_server_mismatch(struct trib_server *server, uint32_t communicator, uint64_t sequence, uint32_t rank_a,
                           uint32_t rank_b);
-/* "1" when the build has HTTP, and why not else; for `tributary info`. */
+/* The TCP ports that are really listened on; http: 0 without. For a config that said "any". */
+uint16_t trib_server_port(const struct trib_server *server);
+uint16_t trib_server_http_port(const struct trib_server *server);
+/* False: a build without libmicrohttpd and jansson; for `tributary info`. */
 bool trib_server_has_http(void);
 
 #endif

@@ -10,12 +10,15 @@
  *   PATHS (what arrived)   ->                      after trying TRIB_PATH packets on every shard, and by multicast
  *   REGISTER (mark)        ->
  *                          <- READY (boot, M)      all have registered: slots are open
- *   MARK (mark) at idle    -> <- MARK (M)
+ *   MARK (mark) at idle    -> <- MARK (M)            at once, and again whenever M rises while it is below that mark
  *                          <- DESCRIBE (sequence)  which operation is it? (I10)
  *   OPERATION (text)       ->
  *   CLOSE (mark)           -> <- MARK (M) ... CLOSED when all marks have passed, or a peer is gone
  *   ABORT (text)           -> <- FAIL (status, text) to all the others; then the connection ends
- * A closed or reset connection without CLOSE is the death of that rank: the others get FAIL(ERR_PEER, "rank 2 ...").
+ * A closed or reset connection without CLOSE is the death of that rank: the others get FAIL(ERR_PEER, "rank 2 ..."). Before
+ * WELCOME it only gives its place up. After FAIL or CLOSED the control plane ends the connection.
+ * A return sends the grant of WELCOME as known, and has multicast only if READY said so; it may leave out PATHS. A rank that
+ * had sent CLOSE before the switch went away registers and sends CLOSE again.
  * Read next: server.h (the control plane's side), comm/session_client.h (the rank's). */
 #ifndef TRIB_CONTROL_SESSION_H
 #define TRIB_CONTROL_SESSION_H
@@ -84,7 +87,8 @@ struct trib_message {
             uint16_t wire_version;
             char job[TRIB_NAME_MAX + 1];
             uint32_t rank;
-            uint16_t data_port[TRIB_ROOTS_MAX]; /* this rank's UDP port for each shard; 0 from the end: fewer */
+            uint16_t data_port[TRIB_ROOTS_MAX]; /* this rank's UDP port for each shard; 0 from the end: n ports, and shard t
+                                                 * deals with port t mod n */
             bool multicast;                     /* this rank would take results by multicast */
             struct trib_settings settings;
             struct trib_grant known; /* communicator 0: none, a new join */

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission.c: how much a communicator gets: packets in a train, fragments in flight, slots, and whether its memory fits the
+ * quotas. Arithmetic only. Read next: start.c (who asks). */
+#include <stdio.h>
+
+#include "control/jobs.h"
+#include "io/explain.h"
+
+#define TRAIN_PACKETS_MAX 64 /* UDP_SEGMENT's own limit */
+#define DATAGRAM_MAX 65507
+#define TRAINS_DEFAULT 8 /* in flight per rank and shard: fills cache and socket buffers, and hides an RTT */
+#define SLOTS_PER_WINDOW 4
+#define SLOTS_PER_WINDOW_MIN 2
+
+char *trib_bytes_format(uint64_t bytes, char *text)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    double value = (double)bytes;
+    unsigned unit = 0;
+    while (value >= 1000 && unit + 1 < sizeof units / sizeof units[0]) {
+        value /= 1000;
+        unit++;
+    }
+    (void)snprintf(text, 32, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+    return text;
+}
+
+uint32_t trib_admission_train(uint32_t payload)
+{
+    uint32_t packets = DATAGRAM_MAX / (TRIB_HEADER_SIZE + payload);
+    return packets < TRAIN_PACKETS_MAX ? packets : TRAIN_PACKETS_MAX;
+}
+
+bool trib_admission_window(const struct trib_server_config *config, const struct trib_settings *settings,
+                           struct trib_grant *grant)
+{
+    uint32_t packet = TRIB_HEADER_SIZE + settings->payload;
+    uint32_t train = trib_admission_train(settings->payload);
+    uint32_t wanted = settings->window ? settings->window / packet : TRAINS_DEFAULT * train;
+    uint32_t room = config->receive_room / packet / settings->ranks;
+    uint32_t window = wanted < room ? wanted : room;
+    window = window > 0 ? window : 1;
+    /* Two trains must be able to be under way, or every rank waits for its own result. */
+    uint32_t half = window > 1 ? window / 2 : 1;
+    grant->train = train < half ? train : half;
+    grant->window = window;
+    grant->slots = SLOTS_PER_WINDOW * window;
+    return room < wanted;
+}
+
+void trib_admission_session(const struct trib_job *job, struct trib_session_config *session)
+{
+    *session = (struct trib_session_config){
+        .communicator = job->grant.communicator,
+        .ranks = job->settings.ranks,
+        .roots = job->grant.roots,
+        .train = job->grant.train,
+        .slots = job->grant.slots,
+        .payload = job->settings.payload,
+        .generation = job->grant.generation,
+        .wire = (enum trib_type)job->settings.wire,
+    };
+}
+
+static uint64_t slot_bytes(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    struct trib_session_config session;
+    trib_admission_session(job, &session);
+    const struct trib_data_plane *plane = &jobs->config->plane;
+    return plane->slot_bytes(plane->plane, &session, job->settings.scheme);
+}
+
+enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job, char *error)
+{
+    uint64_t quota = jobs->config->job_quota;
+    uint64_t memory = jobs->config->memory_quota;
+    uint64_t free_bytes = memory > jobs->memory_used ? memory - jobs->memory_used : 0;
+    uint64_t limit = quota < free_bytes ? quota : free_bytes;
+    uint32_t least = job->is_return ? job->grant.slots : SLOTS_PER_WINDOW_MIN * job->grant.window;
+    job->slot_bytes = slot_bytes(jobs, job);
+    while (job->slot_bytes > limit && job->grant.slots > least) {
+        uint32_t fewer = job->grant.slots - job->grant.window;
+        job->grant.slots = fewer > least ? fewer : least;
+        job->slot_bytes = slot_bytes(jobs, job);
+    }
+    if (job->slot_bytes <= limit) {
+        return TRIB_OK;
+    }
+    char needs[32];
+    char each[32];
+    char has[32];
+    char of[32];
+    uint64_t slots = (uint64_t)job->grant.slots * job->grant.roots;
+    (void)trib_bytes_format(job->slot_bytes, needs);
+    (void)trib_bytes_format(job->slot_bytes / (slots ? slots : 1), each);
+    if (job->slot_bytes > quota) {
+        trib_explain(error, "job %s needs %s of switch memory (%llu slots of %s), the quota of a job is %s: set a smaller "
+                     "window or payload, or raise the quota", job->name, needs, (unsigned long long)slots, each,
+                     trib_bytes_format(quota, has));
+    } else {
+        trib_explain(error, "job %s needs %s of switch memory (%llu slots of %s), free: %s of %s: wait for other jobs to "
+                     "end, set a smaller window, or raise the quota", job->name, needs, (unsigned long long)slots, each,
+                     trib_bytes_format(free_bytes, has), trib_bytes_format(memory, of));
+    }
+    return TRIB_ERR_REFUSED;
+}

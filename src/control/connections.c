@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* connections.c: see connections.h.
+ *
+ * A connection that must go is marked and freed in trib_connections_sweep only, never in the middle of a call: so jobs may send
+ * to any session at any time. OPEN: as usual. ENDING: the last words are being written. DRAINING: they are written and our side
+ * is shut; what the peer still sends is read and thrown away, since unread bytes would turn the close into a reset that can
+ * overtake the last words. BROKEN: to be freed. */
+#include "control/connections.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+
+#define BACKLOG 1024
+#define ACCEPTS_AT_ONCE 64
+#define ACCEPT_PAUSE_NS (100 * TRIB_MILLISECOND_NS)
+#define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
+#define OUT_SIZE (4 * TRIB_MESSAGE_MAX)
+/* A host that died without a word is noticed after 15 + 3 x 5 s. */
+#define KEEPALIVE_IDLE_S 15
+#define KEEPALIVE_GAP_S 5
+#define KEEPALIVE_COUNT 3
+
+enum connection_state {
+    CONNECTION_NONE = 0,
+    CONNECTION_OPEN,
+    CONNECTION_ENDING,
+    CONNECTION_DRAINING,
+    CONNECTION_BROKEN
+};
+
+struct trib_connection {
+    struct trib_session session; /* first: a session is found in its connection by a cast */
+    int fd;
+    enum connection_state state;
+    uint64_t since_ns;      /* accepted, or ending */
+    uint64_t half_ns;       /* since when a part of a message lies in `in`; 0: none */
+    size_t in_len;
+    size_t out_len;
+    char cause[128];        /* for the other ranks, when BROKEN */
+    uint8_t in[TRIB_MESSAGE_MAX];
+    uint8_t out[OUT_SIZE];
+};
+
+static struct trib_connection *connection_of(struct trib_session *session)
+{
+    return (struct trib_connection *)(void *)session;
+}
+
+static void set_option(int fd, int level, int name, int value)
+{
+    (void)setsockopt(fd, level, name, &value, sizeof value); /* all of them only make things better */
+}
+
+enum trib_status trib_listener_open(const struct trib_address *address, int *fd, struct trib_address *bound, char *error)
+{
+    char text[64];
+    trib_address_format(address, text);
+    const struct sockaddr *where = (const struct sockaddr *)(const void *)&address->storage;
+    int listener = socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (listener < 0) {
+        trib_explain(error, "cannot open a TCP socket for %s: %s", text, strerror(errno));
+        return TRIB_ERR_SYSTEM;
+    }
+    set_option(listener, SOL_SOCKET, SO_REUSEADDR, 1);
+    if (bind(listener, where, address->len) != 0 || listen(listener, BACKLOG) != 0) {
+        trib_explain(error, "cannot listen on TCP %s: %s%s", text, strerror(errno),
+                     errno == EADDRINUSE ? ": another program has this port, choose another" : "");
+        (void)close(listener);
+        return TRIB_ERR_SYSTEM;
+    }
+    memset(bound, 0, sizeof *bound);
+    bound->len = sizeof bound->storage;
+    (void)getsockname(listener, (struct sockaddr *)(void *)&bound->storage, &bound->len);
+    *fd = listener;
+    return TRIB_OK;
+}
+
+void trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs)
+{
+    memset(connections, 0, sizeof *connections);
+    connections->listen_fd = listen_fd;
+    connections->jobs = jobs;
+}
+
+static void set_broken(struct trib_connection *connection, const char *cause)
+{
+    if (connection->state != CONNECTION_BROKEN) {
+        connection->state = CONNECTION_BROKEN;
+        (void)snprintf(connection->cause, sizeof connection->cause, "%s", cause);
+    }
+}
+
+/* Counts a peer that is turned away. One line a second is enough to see that somebody knocks. */
+static void log_reject(struct trib_connections *connections, const struct trib_address *peer, const char *why)
+{
+    if (connections->logged_ns != 0 && connections->now_ns - connections->logged_ns < TRIB_SECOND_NS) {
+        connections->unlogged++;
+        return;
+    }
+    char text[64];
+    trib_address_format(peer, text);
+    trib_log(TRIB_LOG_WARN, "session from %s ended: %s (and %llu others since the last such line)", text, why,
+             (unsigned long long)connections->unlogged);
+    connections->logged_ns = connections->now_ns;
+    connections->unlogged = 0;
+}
+
+static void reject(struct trib_connections *connections, struct trib_connection *connection, uint64_t *counter,
+                   const char *why)
+{
+    char cause[128];
+    (*counter)++;
+    log_reject(connections, &connection->session.peer, why);
+    (void)snprintf(cause, sizeof cause, "its session was ended: %s", why);
+    set_broken(connection, cause);
+}
+
+/* Writes what the kernel takes now. */
+static void flush(struct trib_connection *connection)
+{
+    while (connection->out_len > 0) {
+        ssize_t sent = send(connection->fd, connection->out, connection->out_len, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) {
+            continue;
+        }
+        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            return;
+        }
+        if (sent < 0) {
+            char cause[128];
+            (void)snprintf(cause, sizeof cause, "its session broke: %s", strerror(errno));
+            set_broken(connection, cause);
+            return;
+        }
+        connection->out_len -= (size_t)sent;
+        memmove(connection->out, connection->out + sent, connection->out_len);
+    }
+    if (connection->state == CONNECTION_ENDING) {
+        connection->state = CONNECTION_DRAINING;
+        (void)shutdown(connection->fd, SHUT_WR);
+    }
+}
+
+void trib_connections_send(void *connections, struct trib_session *session, const struct trib_message *message)
+{
+    struct trib_connections *all = connections;
+    struct trib_connection *connection = connection_of(session);
+    if (connection->state != CONNECTION_OPEN) {
+        return;
+    }
+    if (sizeof connection->out - connection->out_len < TRIB_MESSAGE_MAX) {
+        reject(all, connection, &all->stats.rejected_unread, "answers pile up unread");
+        return;
+    }
+    connection->out_len += trib_message_encode(message, connection->out + connection->out_len);
+    flush(connection);
+}
+
+void trib_connections_end(void *connections, struct trib_session *session)
+{
+    struct trib_connections *all = connections;
+    struct trib_connection *connection = connection_of(session);
+    if (connection->state == CONNECTION_OPEN) {
+        connection->state = CONNECTION_ENDING;
+        connection->since_ns = all->now_ns;
+        flush(connection);
+    }
+}
+
+static void say_fail(struct trib_connections *connections, struct trib_connection *connection, enum trib_status status,
+                     const char *text)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
+    trib_explain(message.fail.text, "%s", text);
+    trib_connections_send(connections, &connection->session, &message);
+    trib_connections_end(connections, &connection->session);
+}
+
+static void refuse_version(struct trib_connections *connections, struct trib_connection *connection,
+                           const struct trib_message *message)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    trib_explain(text, "versions differ: the rank speaks session %u and packet %u, this switch (tributary %s) session %d and "
+                 "packet %d", message->join.version, message->join.wire_version, TRIB_VERSION, TRIB_SESSION_VERSION,
+                 TRIB_WIRE_VERSION);
+    connections->stats.rejected_version++;
+    log_reject(connections, &connection->session.peer, text);
+    say_fail(connections, connection, TRIB_ERR_VERSION, text);
+}
+
+static void refuse_turn(struct trib_connections *connections, struct trib_connection *connection,
+                        const struct trib_message *message)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    trib_explain(text, "message kind %d has no place here in the dialogue", (int)message->kind);
+    connections->stats.rejected_turn++;
+    log_reject(connections, &connection->session.peer, text);
+    trib_jobs_gone(connections->jobs, &connection->session, "it sent a message out of turn");
+    say_fail(connections, connection, TRIB_ERR_INVALID, text);
+}
+
+/* Hands whole messages over until one ends the session. */
+static void take_messages(struct trib_connections *connections, struct trib_connection *connection)
+{
+    struct trib_message message;
+    size_t at = 0;
+    size_t used = 1;
+    while (connection->state == CONNECTION_OPEN && used > 0) {
+        enum trib_status status = trib_message_decode(connection->in + at, connection->in_len - at, &message, &used);
+        if (status == TRIB_ERR_VERSION) {
+            refuse_version(connections, connection, &message);
+        } else if (status != TRIB_OK) {
+            reject(connections, connection, &connections->stats.rejected_malformed, "bytes that are no message");
+        } else if (used > 0) {
+            at += used;
+            trib_log(TRIB_LOG_TRACE, "session message kind %d of %zu bytes", (int)message.kind, used);
+            if (!trib_jobs_receive(connections->jobs, &connection->session, &message, connections->now_ns)) {
+                refuse_turn(connections, connection, &message);
+            }
+        }
+    }
+    connection->in_len -= at;
+    memmove(connection->in, connection->in + at, connection->in_len);
+    connection->half_ns = connection->in_len == 0 ? 0 : at > 0 || connection->half_ns == 0 ? connections->now_ns
+                                                                                           : connection->half_ns;
+}
+
+/* One read per wake: nobody can keep the others waiting. */
+static void take_bytes(struct trib_connections *connections, struct trib_connection *connection)
+{
+    bool is_open = connection->state == CONNECTION_OPEN;
+    if (!is_open) {
+        connection->in_len = 0;
+    }
+    ssize_t got = recv(connection->fd, connection->in + connection->in_len, sizeof connection->in - connection->in_len, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
+        return;
+    }
+    if (got <= 0) {
+        char cause[128];
+        (void)snprintf(cause, sizeof cause, got < 0 ? "its session broke: %s" : "its session closed", strerror(errno));
+        set_broken(connection, cause);
+        return;
+    }
+    if (is_open) {
+        connection->in_len += (size_t)got;
+        take_messages(connections, connection);
+    }
+}
+
+static void add(struct trib_connections *connections, int fd, const struct trib_address *peer)
+{
+    struct trib_connection *connection = NULL;
+    if (connections->count < TRIB_CONNECTIONS_MAX) {
+        connection = calloc(1, sizeof *connection);
+    }
+    if (!connection) {
+        connections->stats.rejected_full++;
+        log_reject(connections, peer, "too many connections");
+        (void)close(fd);
+        return;
+    }
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_GAP_S);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
+    connection->session.peer = *peer;
+    connection->fd = fd;
+    connection->state = CONNECTION_OPEN;
+    connection->since_ns = connections->now_ns;
+    connections->all[connections->count++] = connection;
+    connections->stats.accepted++;
+}
+
+static void accept_some(struct trib_connections *connections)
+{
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+        struct trib_address peer = {.len = sizeof peer.storage};
+        int fd = accept4(connections->listen_fd, (struct sockaddr *)(void *)&peer.storage, &peer.len,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            add(connections, fd, &peer);
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            trib_log(TRIB_LOG_WARN, "cannot accept a session now: %s: raise the limit of open files (ulimit -n)",
+                     strerror(errno));
+            connections->accept_ns = connections->now_ns + ACCEPT_PAUSE_NS;
+        }
+        if (errno != EINTR && errno != ECONNABORTED) {
+            return;
+        }
+    }
+}
+
+uint32_t trib_connections_poll(const struct trib_connections *connections, struct pollfd *fds, uint64_t now_ns)
+{
+    fds[0] = (struct pollfd){.fd = now_ns >= connections->accept_ns ? connections->listen_fd : -1, .events = POLLIN};
+    for (uint32_t i = 0; i < connections->count; i++) {
+        const struct trib_connection *connection = connections->all[i];
+        short events = connection->out_len > 0 ? POLLIN | POLLOUT : POLLIN;
+        fds[i + 1] = (struct pollfd){.fd = connection->fd, .events = events};
+    }
+    return connections->count + 1;
+}
+
+void trib_connections_ready(struct trib_connections *connections, const struct pollfd *fds, uint32_t count, uint64_t now_ns)
+{
+    connections->now_ns = now_ns;
+    for (uint32_t i = 1; i < count; i++) {
+        struct trib_connection *connection = connections->all[i - 1];
+        if (connection->state != CONNECTION_BROKEN && (fds[i].revents & POLLOUT)) {
+            flush(connection);
+        }
+        if (connection->state != CONNECTION_BROKEN && (fds[i].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL))) {
+            take_bytes(connections, connection);
+        }
+    }
+    if (fds[0].revents != 0) {
+        accept_some(connections);
+    }
+}
+
+/* When this connection's patience ends. */
+static uint64_t connection_timeout(const struct trib_connection *connection)
+{
+    switch (connection->state) {
+    case CONNECTION_OPEN:
+        if (!connection->session.job) {
+            return connection->since_ns + TRIB_JOIN_WAIT_NS;
+        }
+        return connection->half_ns ? connection->half_ns + TRIB_HALF_WAIT_NS : TRIB_NEVER;
+    case CONNECTION_ENDING:
+    case CONNECTION_DRAINING:
+        return connection->since_ns + TRIB_DRAIN_WAIT_NS;
+    case CONNECTION_BROKEN:
+        return 0;
+    case CONNECTION_NONE:
+        break;
+    }
+    return TRIB_NEVER;
+}
+
+uint64_t trib_connections_next_timeout(const struct trib_connections *connections)
+{
+    uint64_t when = connections->accept_ns > connections->now_ns ? connections->accept_ns : TRIB_NEVER;
+    for (uint32_t i = 0; i < connections->count; i++) {
+        uint64_t next = connection_timeout(connections->all[i]);
+        when = next < when ? next : when;
+    }
+    return when;
+}
+
+void trib_connections_on_timeout(struct trib_connections *connections, uint64_t now_ns)
+{
+    connections->now_ns = now_ns;
+    for (uint32_t i = 0; i < connections->count; i++) {
+        struct trib_connection *connection = connections->all[i];
+        if (now_ns < connection_timeout(connection)) {
+            continue;
+        }
+        if (connection->state != CONNECTION_OPEN) {
+            set_broken(connection, "its session closed");
+        } else if (!connection->session.job) {
+            reject(connections, connection, &connections->stats.rejected_silent, "no JOIN within 10 s");
+        } else {
+            reject(connections, connection, &connections->stats.rejected_slow, "half a message for 10 s");
+        }
+    }
+}
+
+void trib_connections_sweep(struct trib_connections *connections, uint64_t now_ns)
+{
+    connections->now_ns = now_ns;
+    bool again = true; /* the end of one may break others, that lie before it */
+    while (again) {
+        again = false;
+        for (uint32_t i = 0; i < connections->count; i++) {
+            struct trib_connection *connection = connections->all[i];
+            if (connection->state != CONNECTION_BROKEN) {
+                continue;
+            }
+            trib_jobs_gone(connections->jobs, &connection->session, connection->cause);
+            (void)close(connection->fd);
+            connections->all[i--] = connections->all[--connections->count];
+            free(connection);
+            again = true;
+        }
+    }
+}
+
+void trib_connections_deinit(struct trib_connections *connections, enum trib_status status, const char *text)
+{
+    uint64_t end_ns = trib_clock_ns() + GOODBYE_NS;
+    if (connections->listen_fd >= 0) {
+        (void)close(connections->listen_fd);
+        connections->listen_fd = -1;
+    }
+    for (uint32_t i = 0; i < connections->count; i++) {
+        say_fail(connections, connections->all[i], status, text);
+    }
+    struct pollfd *fds = calloc((size_t)connections->count + 1, sizeof *fds);
+    for (uint64_t now_ns = trib_clock_ns(); fds && connections->count > 0 && now_ns < end_ns; now_ns = trib_clock_ns()) {
+        uint32_t count = trib_connections_poll(connections, fds, now_ns);
+        (void)poll(fds, count, (int)((end_ns - now_ns) / TRIB_MILLISECOND_NS) + 1);
+        trib_connections_ready(connections, fds, count, trib_clock_ns());
+        trib_connections_sweep(connections, trib_clock_ns());
+    }
+    free(fds);
+    for (uint32_t i = 0; i < connections->count; i++) {
+        (void)close(connections->all[i]->fd);
+        free(connections->all[i]);
+    }
+    connections->count = 0;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobs.h: what the control plane decides: who may join, what a communicator gets, when it starts and how it ends. No sockets,
+ * no clock, no threads: messages come in by trib_jobs_receive, go out by the two calls of struct trib_jobs_output, and time is
+ * an argument. admission.c holds the arithmetic of windows, slots and quotas.
+ *
+ * A communicator's states: JOINING (ranks come, or come back after a restart of the switch) -> STARTING (all have got WELCOME;
+ * paths are tried, ranks register) -> RUNNING (all have got READY) -> gone. Its end is one of: all ranks have sent CLOSE; or
+ * trib_job_fail, which tells every rank the same cause. Nothing of it stays behind.
+ * Read next: jobs.c, then connections.h (the sessions that members are), server.c (who owns both). */
+#ifndef TRIB_CONTROL_JOBS_H
+#define TRIB_CONTROL_JOBS_H
+
+#include "control/server.h"
+
+#define TRIB_JOBS_MAX 1024
+
+struct trib_job;
+
+/* A session as the jobs see it; it lies in its connection. job is NULL before JOIN, and again when it has been let go. */
+struct trib_session {
+    struct trib_job *job;
+    uint32_t rank;
+    struct trib_address peer;
+};
+
+/* What the jobs ask of their driver; both may be called at any time, and neither calls back. */
+struct trib_jobs_output {
+    void *owner;
+    void (*send)(void *owner, struct trib_session *session, const struct trib_message *message);
+    /* Nothing more will be sent to it: end the connection when what was sent has left. */
+    void (*end)(void *owner, struct trib_session *session);
+};
+
+/* The latest STALL of a rank. */
+struct trib_stall {
+    uint64_t sequence;
+    uint64_t missing;
+    uint64_t at_ns; /* 0: none */
+    uint32_t since_ms;
+};
+
+struct trib_rank {
+    struct trib_session *session; /* NULL: not there, or left */
+    struct trib_address address;  /* of its session */
+    struct trib_stall stall;
+    uint64_t mark;                /* the highest it has told us */
+    uint64_t told;                /* the highest M that we have told it */
+    uint16_t data_port[TRIB_ROOTS_MAX];
+    bool wants_multicast;
+    bool has_paths;               /* PATHS has come, or was not needed */
+    bool has_multicast;           /* as it reported */
+    bool is_registered;
+    bool is_closing;              /* CLOSE has come */
+};
+
+/* Two ranks of one slot said to run different operations (I10), until both have named theirs. */
+struct trib_dispute {
+    uint64_t sequence;
+    uint64_t deadline_ns; /* 0: no dispute */
+    uint32_t rank[2];
+    char text[2][256];
+};
+
+enum trib_job_state {
+    TRIB_JOB_NONE = 0,
+    TRIB_JOB_JOINING,
+    TRIB_JOB_STARTING,
+    TRIB_JOB_RUNNING
+};
+
+struct trib_job {
+    struct trib_job *next;
+    char name[TRIB_NAME_MAX + 1];
+    enum trib_job_state state;
+    bool is_return;                 /* re-created from what its ranks brought along */
+    bool is_open;                   /* the data plane knows it */
+    bool multicast;                 /* results go by multicast */
+    struct trib_settings settings;
+    struct trib_grant grant;
+    uint64_t slot_bytes;            /* switch memory, all shards */
+    uint64_t started_ns;            /* when the first rank came */
+    uint64_t deadline_ns;           /* of this state; TRIB_NEVER: none */
+    uint64_t probe_ns;              /* when to try the multicast path next */
+    uint64_t probe_gap_ns;
+    uint64_t marks_ns;              /* when to look for a risen M next */
+    uint64_t marks_gap_ns;
+    uint64_t stall_logged_ns;
+    struct trib_dispute dispute;
+    struct trib_rank ranks[];       /* settings.ranks of them */
+};
+
+/* Free-running, for metrics. */
+struct trib_jobs_stats {
+    uint64_t started;                                /* communicators that became READY */
+    uint64_t closed;                                 /* that ended by CLOSE of all ranks */
+    uint64_t failed[-TRIB_ERR_CHECK + 1];            /* by -status */
+    uint64_t refused[-TRIB_ERR_CHECK + 1];           /* joins answered with FAIL, by -status */
+    uint64_t returned;                               /* of those started: came back after a restart */
+};
+
+struct trib_jobs {
+    struct trib_job *first;
+    uint32_t count;
+    uint64_t memory_used;           /* bytes of slot memory of all open communicators */
+    const struct trib_server_config *config;
+    struct trib_jobs_output output;
+    struct trib_jobs_stats stats;
+};
+
+void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config, const struct trib_jobs_output *output);
+/* Fails every communicator with this cause and frees all. */
+void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text);
+
+/* Takes one message of a session. False: a message that has no business here; the session must end (trib_jobs_gone). */
+bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                       uint64_t now_ns);
+/* The session has ended (its connection closed, broke, or was cut for `cause`). The caller frees it afterwards. */
+void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause);
+/* A slot saw two operations under one sequence. */
+void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2],
+                        uint64_t now_ns);
+uint64_t trib_jobs_next_timeout(const struct trib_jobs *jobs);
+void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns);
+
+/* For jobs.c and its parts. */
+
+/* NULL when there is none. */
+struct trib_job *trib_jobs_find(const struct trib_jobs *jobs, const char *name);
+struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator);
+/* Tells every rank the cause (FAIL; CLOSED to one that is closing), ends their sessions, frees the communicator. */
+void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text);
+void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
+/* Takes a JOIN; answers at once where it must be refused. */
+void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message, uint64_t now_ns);
+/* All ranks are there: admits the communicator and sends WELCOME, or fails it with the numbers. */
+void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
+/* "ranks 1, 3", "rank 2"; at most a line. Returns text. */
+char *trib_job_list_ranks(uint64_t ranks, char *text, size_t size);
+
+/* admission.c: the arithmetic. */
+
+/* Packets of one train for this payload: what one UDP_SEGMENT call takes. */
+uint32_t trib_admission_train(uint32_t payload);
+/* Chooses window, train and slots of a new communicator within receive_room. True: the window was cut by the room. */
+bool trib_admission_window(const struct trib_server_config *config, const struct trib_settings *settings,
+                           struct trib_grant *grant);
+/* Checks the quotas; a new communicator (is_return false) may get fewer slots than wanted, down to twice the window. ERR_REFUSED
+ * with the numbers in error; else job->slot_bytes and job->grant.slots are set. */
+TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job, char *error);
+/* The data plane's view of the communicator. */
+void trib_admission_session(const struct trib_job *job, struct trib_session_config *session);
+/* "12.3 MB". text: 32 bytes. Returns text. */
+char *trib_bytes_format(uint64_t bytes, char *text);
+
+#endif

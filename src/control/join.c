@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* join.c: what happens to a JOIN: is it valid, is it welcome, does it agree with the ranks that came before? A new communicator
+ * and one that comes back after a restart of the switch (its ranks bring their grants along) take the same path.
+ * Read next: start.c (when all are there). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/jobs.h"
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+#include "schemes/schemes.h"
+
+#define TRAIN_MAX 64
+
+/* Names end up in logs, labels and JSON: printable ASCII without quotes and backslashes. */
+static bool is_name(const char *name)
+{
+    for (const char *at = name; *at; at++) {
+        if (*at < ' ' || *at > '~' || *at == '"' || *at == '\\') {
+            return false;
+        }
+    }
+    return name[0] != '\0';
+}
+
+static bool is_wire(uint8_t wire)
+{
+    return wire == TRIB_WIRE_FLOAT32 || wire == TRIB_WIRE_BFLOAT16 || wire == TRIB_WIRE_INT32;
+}
+
+static void explain_scheme(const char *name, char *error)
+{
+    char known[128] = "";
+    size_t len = 0;
+    const struct trib_scheme *scheme;
+    for (unsigned i = 0; (scheme = trib_scheme_at(i)) != NULL && len < sizeof known; i++) {
+        len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", i ? ", " : "", scheme->name);
+    }
+    trib_explain(error, "unknown scheme %s: this switch has %s", is_name(name) ? name : "(not a name)", known);
+}
+
+/* Can anybody join like this? */
+static enum trib_status check_settings(const struct trib_message *message, char *error)
+{
+    const struct trib_settings *settings = &message->join.settings;
+    if (!is_name(message->join.job)) {
+        trib_explain(error, "a job name is 1 to %d printable ASCII characters without quotes and backslashes", TRIB_NAME_MAX);
+    } else if (settings->ranks < 1 || settings->ranks > TRIB_RANKS_MAX) {
+        trib_explain(error, "%u ranks: a communicator has 1 to %d", settings->ranks, TRIB_RANKS_MAX);
+    } else if (message->join.rank >= settings->ranks) {
+        trib_explain(error, "rank %u is out of range: the job has %u ranks", message->join.rank, settings->ranks);
+    } else if (settings->payload < TRIB_PAYLOAD_ALIGN || settings->payload > TRIB_PAYLOAD_MAX ||
+               settings->payload % TRIB_PAYLOAD_ALIGN != 0) {
+        trib_explain(error, "payload %u: want a multiple of %d, from %d to %d", settings->payload, TRIB_PAYLOAD_ALIGN,
+                     TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
+    } else if (!trib_scheme_find(settings->scheme)) {
+        explain_scheme(settings->scheme, error);
+    } else if (!is_wire(settings->wire)) {
+        trib_explain(error, "wire %u: want %d (float32), %d (bfloat16) or %d (int32)", settings->wire, TRIB_WIRE_FLOAT32,
+                     TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32);
+    } else if (message->join.data_port[0] == 0) {
+        trib_explain(error, "rank %u names no UDP port to send from", message->join.rank);
+    } else {
+        return TRIB_OK;
+    }
+    return TRIB_ERR_INVALID;
+}
+
+/* Could this server have given out what the rank brings along? */
+static enum trib_status check_known(const struct trib_jobs *jobs, const struct trib_message *message, char *error)
+{
+    const struct trib_grant *known = &message->join.known;
+    if (known->communicator == 0) {
+        return TRIB_OK;
+    }
+    if (known->boot == jobs->config->boot) {
+        trib_explain(error, "the session of rank %u of job %s was lost, which ended the communicator: the switch itself was "
+                     "never away", message->join.rank, message->join.job);
+        return TRIB_ERR_PEER;
+    }
+    if (known->roots != jobs->config->shards) {
+        trib_explain(error, "job %s was dealt over %u shards, the switch came back with %u", message->join.job, known->roots,
+                     jobs->config->shards);
+        return TRIB_ERR_REFUSED;
+    }
+    if (known->generation == 0 || known->train < 1 || known->train > TRAIN_MAX || known->window < 1 ||
+        known->slots < known->window) {
+        trib_explain(error, "rank %u of job %s brings a grant that no switch gives", message->join.rank, message->join.job);
+        return TRIB_ERR_INVALID;
+    }
+    return TRIB_OK;
+}
+
+static void refuse(struct trib_jobs *jobs, struct trib_session *session, enum trib_status status, const char *text)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
+    char peer[64];
+    trib_explain(message.fail.text, "%s", text);
+    trib_address_format(&session->peer, peer);
+    trib_log(TRIB_LOG_INFO, "join from %s refused: %s", peer, text);
+    jobs->stats.refused[-status]++;
+    jobs->output.send(jobs->output.owner, session, &message);
+    jobs->output.end(jobs->output.owner, session);
+}
+
+static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
+{
+    return a->salt == b->salt && a->token == b->token && a->communicator == b->communicator && a->roots == b->roots &&
+           a->train == b->train && a->slots == b->slots && a->window == b->window && a->generation == b->generation &&
+           a->group == b->group && a->group_port == b->group_port;
+}
+
+/* Names the first setting in which rank `other` differs from `rank`; false: none. */
+static bool explain_difference(const struct trib_settings *a, uint32_t rank, const struct trib_settings *b, uint32_t other,
+                               char *error)
+{
+    const struct {
+        const char *name;
+        uint32_t a, b;
+    } numbers[] = {{"ranks", a->ranks, b->ranks}, {"payload", a->payload, b->payload}, {"window", a->window, b->window}};
+    if (strcmp(a->scheme, b->scheme) != 0) {
+        trib_explain(error, "settings differ: scheme is %s on rank %u and %s on rank %u", a->scheme, rank, b->scheme, other);
+        return true;
+    }
+    for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (numbers[i].a != numbers[i].b) {
+            trib_explain(error, "settings differ: %s is %u on rank %u and %u on rank %u", numbers[i].name, numbers[i].a, rank,
+                         numbers[i].b, other);
+            return true;
+        }
+    }
+    if (a->wire != b->wire) {
+        trib_explain(error, "settings differ: wire is %s on rank %u and %s on rank %u", trib_type_name((enum trib_type)a->wire),
+                     rank, trib_type_name((enum trib_type)b->wire), other);
+        return true;
+    }
+    return false;
+}
+
+/* May this rank take its place in a job that exists? */
+static enum trib_status check_place(const struct trib_job *job, const struct trib_message *message, uint64_t now_ns,
+                                    char *error)
+{
+    uint32_t rank = message->join.rank;
+    bool is_return = message->join.known.communicator != 0;
+    char peer[64];
+    if (job->state != TRIB_JOB_JOINING) {
+        trib_explain(error, "job %s is already running, with %u ranks, since %llu s: choose another job name, or end it",
+                     job->name, job->settings.ranks, (unsigned long long)((now_ns - job->started_ns) / TRIB_SECOND_NS));
+    } else if (job->is_return && !is_return) {
+        trib_explain(error, "job %s is coming back after a restart of the switch: choose another job name, or wait", job->name);
+    } else if (!job->is_return && is_return) {
+        trib_explain(error, "job %s was started anew while the switch was away", job->name);
+    } else if (is_return && !same_grant(&job->grant, &message->join.known)) {
+        trib_explain(error, "rank %u brings another grant than the other ranks of job %s", rank, job->name);
+    } else if (rank < job->settings.ranks && job->ranks[rank].session) {
+        trib_address_format(&job->ranks[rank].session->peer, peer);
+        trib_explain(error, "rank %u of job %s is already taken by %s", rank, job->name, peer);
+    } else {
+        return TRIB_OK;
+    }
+    return TRIB_ERR_REFUSED;
+}
+
+static uint32_t first_rank(const struct trib_job *job)
+{
+    uint32_t rank = 0;
+    while (rank + 1 < job->settings.ranks && !job->ranks[rank].session) {
+        rank++;
+    }
+    return rank;
+}
+
+/* The lower rank is named first, whoever came first. */
+static bool differs(const struct trib_job *job, const struct trib_message *message, char *error)
+{
+    uint32_t first = first_rank(job);
+    uint32_t rank = message->join.rank;
+    const struct trib_settings *settings = &message->join.settings;
+    return first < rank ? explain_difference(&job->settings, first, settings, rank, error)
+                        : explain_difference(settings, rank, &job->settings, first, error);
+}
+
+static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns, char *error)
+{
+    const struct trib_grant *known = &message->join.known;
+    if (jobs->count >= TRIB_JOBS_MAX) {
+        trib_explain(error, "this switch has %d jobs, and takes no more", TRIB_JOBS_MAX);
+        return NULL;
+    }
+    if (known->communicator != 0 && trib_jobs_find_communicator(jobs, known->communicator)) {
+        trib_explain(error, "communicator %08x of job %s was given to another job while the switch was away",
+                     known->communicator, message->join.job);
+        return NULL;
+    }
+    struct trib_job *job = calloc(1, sizeof *job + message->join.settings.ranks * sizeof job->ranks[0]);
+    if (!job) {
+        trib_explain(error, "the control plane is out of memory");
+        return NULL;
+    }
+    memcpy(job->name, message->join.job, sizeof job->name);
+    job->state = TRIB_JOB_JOINING;
+    job->is_return = known->communicator != 0;
+    job->settings = message->join.settings;
+    job->grant = *known;
+    job->started_ns = now_ns;
+    job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
+    job->probe_ns = TRIB_NEVER;
+    job->marks_ns = TRIB_NEVER;
+    job->next = jobs->first;
+    jobs->first = job;
+    jobs->count++;
+    return job;
+}
+
+static void take_place(struct trib_job *job, struct trib_session *session, const struct trib_message *message)
+{
+    struct trib_rank *rank = &job->ranks[message->join.rank];
+    memset(rank, 0, sizeof *rank);
+    rank->session = session;
+    rank->address = session->peer;
+    rank->wants_multicast = message->join.multicast;
+    memcpy(rank->data_port, message->join.data_port, sizeof rank->data_port);
+    session->job = job;
+    session->rank = message->join.rank;
+    char peer[64];
+    trib_address_format(&session->peer, peer);
+    trib_log(TRIB_LOG_INFO, "job %s rank %u of %u %s from %s", job->name, session->rank, job->settings.ranks,
+             job->is_return ? "is back" : "joined", peer);
+}
+
+void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message, uint64_t now_ns)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    enum trib_status status = check_settings(message, error);
+    if (status == TRIB_OK) {
+        status = check_known(jobs, message, error);
+    }
+    struct trib_job *job = status == TRIB_OK ? trib_jobs_find(jobs, message->join.job) : NULL;
+    if (job) {
+        status = check_place(job, message, now_ns, error);
+    } else if (status == TRIB_OK) {
+        job = create(jobs, message, now_ns, error);
+        status = job ? TRIB_OK : TRIB_ERR_REFUSED;
+    }
+    if (status != TRIB_OK) {
+        refuse(jobs, session, status, error);
+        return;
+    }
+    if (differs(job, message, error)) {
+        refuse(jobs, session, TRIB_ERR_SETTINGS, error);
+        trib_job_fail(jobs, job, TRIB_ERR_SETTINGS, error);
+        return;
+    }
+    take_place(job, session, message);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (!job->ranks[i].session) {
+            return;
+        }
+    }
+    trib_job_start(jobs, job, now_ns);
+}

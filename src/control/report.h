@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.h: what people may see of a switch: the same facts as Prometheus text (metrics.c) and as JSON (http.c). Read only.
+ * Read next: http.h. */
+#ifndef TRIB_CONTROL_REPORT_H
+#define TRIB_CONTROL_REPORT_H
+
+#include "control/connections.h"
+#include "control/jobs.h"
+
+struct trib_report {
+    const struct trib_server_config *config;
+    const struct trib_jobs *jobs;
+    const struct trib_connections *connections;
+    uint64_t started_ns;
+};
+
+/* What one job's slots say; all zero when the data plane does not know. */
+struct trib_job_report {
+    struct trib_counters counters;
+    uint64_t missing;      /* children missing on the oldest open slot */
+    uint64_t sequence;     /* of that slot */
+    uint64_t group_mark;
+    uint32_t slots_held;
+    double stall_s;        /* how long the rank that has waited longest has waited, 0: none waits */
+};
+
+void trib_job_report(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns,
+                     struct trib_job_report *out);
+/* "joining", "starting", "running". */
+const char *trib_job_state_name(enum trib_job_state state);
+/* The whole of /metrics, Prometheus text format 0.0.4; the caller frees it. NULL: out of memory. */
+char *trib_metrics_text(const struct trib_report *report, uint64_t now_ns, size_t *len);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server.c: the loop of the control plane: one thread, one poll(2) over the wake descriptor, HTTP, the listener and all sessions.
+ * It decides nothing: jobs.c does. Other threads reach it by trib_server_stop and trib_server_mismatch only, which leave a note
+ * and write to the wake descriptor. */
+#include "control/server.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "control/connections.h"
+#include "control/http.h"
+#include "control/jobs.h"
+#include "control/report.h"
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+
+#define MISMATCHES_MAX 64
+#define POLL_OWN 2 /* descriptors polled before those of connections.c: wake, HTTP */
+#define POLL_LONGEST_MS 10000
+
+/* What a shard's thread reports; one slot may report many times, so losing some at the brim loses nothing. */
+struct mismatch {
+    uint64_t sequence;
+    uint32_t communicator;
+    uint32_t rank[2];
+};
+
+struct trib_server {
+    struct trib_server_config config;
+    struct trib_jobs jobs;
+    struct trib_connections connections;
+    struct trib_report report;
+    struct trib_http *http;
+    int wake_fd;
+    atomic_bool stopping;
+    pthread_mutex_t lock; /* of the two below */
+    uint32_t mismatch_count;
+    struct mismatch mismatches[MISMATCHES_MAX];
+    struct pollfd fds[POLL_OWN + TRIB_CONNECTIONS_MAX + 1];
+};
+
+static enum trib_status open_http(struct trib_server *server, char *error)
+{
+    struct trib_address address = server->config.http;
+    if (address.len == 0) {
+        return TRIB_OK;
+    }
+    enum trib_status status = trib_http_create(&address, &server->report, &server->http, error);
+    if (status == TRIB_OK && server->http) {
+        char text[64];
+        trib_address_set_port(&address, trib_http_port(server->http));
+        trib_address_format(&address, text);
+        trib_log(TRIB_LOG_INFO, "http on http://%s", text);
+    }
+    return status;
+}
+
+enum trib_status trib_server_create(const struct trib_server_config *config, struct trib_server **server, char *error)
+{
+    int listen_fd;
+    char text[64];
+    struct trib_server *made = calloc(1, sizeof *made);
+    if (!made) {
+        trib_explain(error, "out of memory for the control plane");
+        return TRIB_ERR_MEMORY;
+    }
+    made->config = *config;
+    enum trib_status status = trib_listener_open(&config->listen, &listen_fd, &made->config.listen, error);
+    if (status != TRIB_OK) {
+        goto free_server;
+    }
+    made->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (made->wake_fd < 0) {
+        trib_explain(error, "cannot make an event descriptor: %s", strerror(errno));
+        status = TRIB_ERR_SYSTEM;
+        goto close_listener;
+    }
+    const struct trib_jobs_output output = {&made->connections, trib_connections_send, trib_connections_end};
+    trib_jobs_init(&made->jobs, &made->config, &output);
+    trib_connections_init(&made->connections, listen_fd, &made->jobs);
+    made->report = (struct trib_report){&made->config, &made->jobs, &made->connections, trib_clock_ns()};
+    (void)pthread_mutex_init(&made->lock, NULL);
+    status = open_http(made, error);
+    if (status != TRIB_OK) {
+        goto close_wake;
+    }
+    trib_address_format(&made->config.listen, text);
+    trib_log(TRIB_LOG_INFO, "sessions on tcp %s, boot %08x", text, config->boot);
+    *server = made;
+    return TRIB_OK;
+
+close_wake:
+    (void)pthread_mutex_destroy(&made->lock);
+    (void)close(made->wake_fd);
+close_listener:
+    (void)close(listen_fd);
+free_server:
+    free(made);
+    return status;
+}
+
+uint16_t trib_server_port(const struct trib_server *server)
+{
+    return trib_address_port(&server->config.listen);
+}
+
+uint16_t trib_server_http_port(const struct trib_server *server)
+{
+    return trib_http_port(server->http);
+}
+
+static void wake(struct trib_server *server)
+{
+    uint64_t one = 1;
+    ssize_t written = write(server->wake_fd, &one, sizeof one);
+    (void)written; /* a full counter wakes as well */
+}
+
+void trib_server_stop(struct trib_server *server)
+{
+    int saved = errno; /* it may be a signal handler's */
+    atomic_store(&server->stopping, true);
+    wake(server);
+    errno = saved;
+}
+
+void trib_server_mismatch(struct trib_server *server, uint32_t communicator, uint64_t sequence, uint32_t rank_a,
+                          uint32_t rank_b)
+{
+    (void)pthread_mutex_lock(&server->lock);
+    if (server->mismatch_count < MISMATCHES_MAX) {
+        server->mismatches[server->mismatch_count++] = (struct mismatch){sequence, communicator, {rank_a, rank_b}};
+    }
+    (void)pthread_mutex_unlock(&server->lock);
+    wake(server);
+}
+
+static void take_mismatches(struct trib_server *server, uint64_t now_ns)
+{
+    struct mismatch taken[MISMATCHES_MAX];
+    (void)pthread_mutex_lock(&server->lock);
+    uint32_t count = server->mismatch_count;
+    memcpy(taken, server->mismatches, count * sizeof taken[0]);
+    server->mismatch_count = 0;
+    (void)pthread_mutex_unlock(&server->lock);
+    for (uint32_t i = 0; i < count; i++) {
+        trib_jobs_mismatch(&server->jobs, taken[i].communicator, taken[i].sequence, taken[i].rank, now_ns);
+    }
+}
+
+static int poll_timeout(const struct trib_server *server, uint64_t now_ns)
+{
+    uint64_t when = trib_jobs_next_timeout(&server->jobs);
+    uint64_t connections = trib_connections_next_timeout(&server->connections);
+    uint64_t http = trib_http_next_timeout(server->http, now_ns);
+    when = connections < when ? connections : when;
+    when = http < when ? http : when;
+    if (when <= now_ns) {
+        return 0;
+    }
+    uint64_t wait_ms = (when - now_ns + TRIB_MILLISECOND_NS - 1) / TRIB_MILLISECOND_NS;
+    return wait_ms < POLL_LONGEST_MS ? (int)wait_ms : POLL_LONGEST_MS;
+}
+
+static void run_once(struct trib_server *server)
+{
+    uint64_t now_ns = trib_clock_ns();
+    server->fds[0] = (struct pollfd){.fd = server->wake_fd, .events = POLLIN};
+    server->fds[1] = (struct pollfd){.fd = trib_http_fd(server->http), .events = POLLIN};
+    uint32_t count = trib_connections_poll(&server->connections, server->fds + POLL_OWN, now_ns);
+    int ready = poll(server->fds, POLL_OWN + count, poll_timeout(server, now_ns));
+    if (ready < 0) {
+        return; /* a signal: its handler may have said stop */
+    }
+    now_ns = trib_clock_ns();
+    if (server->fds[0].revents) {
+        uint64_t value;
+        ssize_t got = read(server->wake_fd, &value, sizeof value);
+        (void)got;
+    }
+    trib_connections_ready(&server->connections, server->fds + POLL_OWN, count, now_ns);
+    take_mismatches(server, now_ns);
+    trib_jobs_on_timeout(&server->jobs, now_ns);
+    trib_connections_on_timeout(&server->connections, now_ns);
+    trib_connections_sweep(&server->connections, now_ns);
+    trib_http_run(server->http);
+}
+
+void trib_server_run(struct trib_server *server)
+{
+    static const char farewell[] = "the switch is shutting down";
+    while (!atomic_load(&server->stopping)) {
+        run_once(server);
+    }
+    trib_jobs_deinit(&server->jobs, TRIB_ERR_SWITCH, farewell);
+    trib_connections_deinit(&server->connections, TRIB_ERR_SWITCH, farewell);
+}
+
+void trib_server_destroy(struct trib_server *server)
+{
+    if (!server) {
+        return;
+    }
+    static const char farewell[] = "the switch is gone";
+    trib_jobs_deinit(&server->jobs, TRIB_ERR_SWITCH, farewell);
+    trib_connections_deinit(&server->connections, TRIB_ERR_SWITCH, farewell);
+    trib_http_destroy(server->http);
+    (void)close(server->wake_fd);
+    (void)pthread_mutex_destroy(&server->lock);
+    free(server);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* start.c: from "all ranks are there" to "all slots are open": ids and memory are given out, the data plane is opened, paths are
+ * tried, ranks register. Read next: jobs.c (the rest of a communicator's life). */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "control/start.h"
+#include "core/assert.h"
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+
+#define GROUPS_MAX 256
+#define PROBE_FIRST_NS (5 * TRIB_MILLISECOND_NS)
+#define PROBE_GAP_FIRST_NS (15 * TRIB_MILLISECOND_NS)
+#define PROBE_GAP_MAX_NS (200 * TRIB_MILLISECOND_NS)
+#define IP_AND_UDP_SIZE 28
+
+static uint64_t draw(void)
+{
+    uint64_t value = 0;
+    ssize_t got;
+    do {
+        got = getrandom(&value, sizeof value, 0);
+    } while (got < 0 && errno == EINTR);
+    TRIB_ASSERT(got == (ssize_t)sizeof value); /* 8 bytes are never cut, and the pool never fails once it is seeded */
+    return value;
+}
+
+static uint32_t draw_communicator(const struct trib_jobs *jobs)
+{
+    uint32_t communicator;
+    do {
+        communicator = (uint32_t)draw();
+    } while (communicator == 0 || trib_jobs_find_communicator(jobs, communicator));
+    return communicator;
+}
+
+/* Multicast needs IPv4, somebody to share with, and the wish of all. */
+static bool wants_group(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint32_t port = trib_address_port(&jobs->config->listen);
+    if (jobs->config->group == 0 || job->settings.ranks < 2 || port + 2U * TRIB_ROOTS_MAX > UINT16_MAX) {
+        return false;
+    }
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (!job->ranks[i].wants_multicast || job->ranks[i].address.storage.ss_family != AF_INET) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool group_is_free(const struct trib_jobs *jobs, uint32_t group)
+{
+    for (const struct trib_job *job = jobs->first; job; job = job->next) {
+        if (job->grant.group == group) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A group of its own keeps what other communicators get off this one's links. 0: all are taken. */
+static uint32_t draw_group(const struct trib_jobs *jobs)
+{
+    for (uint32_t i = 0; i < GROUPS_MAX; i++) {
+        if (group_is_free(jobs, jobs->config->group + i)) {
+            return jobs->config->group + i;
+        }
+    }
+    return 0;
+}
+
+static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
+{
+    uint16_t port = trib_address_port(&jobs->config->listen);
+    job->grant.salt = draw();
+    job->grant.token = draw();
+    job->grant.communicator = draw_communicator(jobs);
+    job->grant.generation = 1;
+    job->grant.roots = jobs->config->shards;
+    job->grant.group = wants_group(jobs, job) ? draw_group(jobs) : 0;
+    job->grant.group_port = job->grant.group ? (uint16_t)(port + TRIB_ROOTS_MAX) : 0;
+    if (trib_admission_window(jobs->config, &job->settings, &job->grant)) {
+        trib_log(TRIB_LOG_WARN, "job %s: window cut to %u packets per rank: %u ranks share the %u bytes that a socket of this "
+                 "switch can hold: raise net.core.rmem_max (sysctl), or run the switch as root", job->name, job->grant.window,
+                 job->settings.ranks, jobs->config->receive_room);
+    }
+}
+
+/* Shard t's packets come from the t-th port that the rank named; a rank with fewer sockets uses them in turn. */
+static void spread(const struct trib_rank *rank, uint32_t roots, struct trib_address *row)
+{
+    uint32_t ports = 0;
+    while (ports < TRIB_ROOTS_MAX && rank->data_port[ports] != 0) {
+        ports++;
+    }
+    for (uint32_t t = 0; t < roots; t++) {
+        row[t] = rank->address;
+        trib_address_set_port(&row[t], rank->data_port[t % ports]);
+    }
+}
+
+static enum trib_status open_plane(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    struct trib_address(*addresses)[TRIB_ROOTS_MAX] = calloc(job->settings.ranks, sizeof *addresses);
+    if (!addresses) {
+        return TRIB_ERR_MEMORY;
+    }
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        spread(&job->ranks[i], job->grant.roots, addresses[i]);
+    }
+    struct trib_session_config session;
+    trib_admission_session(job, &session);
+    const struct trib_data_plane *plane = &jobs->config->plane;
+    enum trib_status status = plane->open(plane->plane, &session, job->settings.scheme,
+                                          (const struct trib_address(*)[TRIB_ROOTS_MAX])addresses);
+    free(addresses);
+    return status;
+}
+
+static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME,
+                                   .welcome = {.grant = job->grant, .generation_ranks = job->settings.ranks}};
+    char memory[32];
+    job->state = TRIB_JOB_STARTING;
+    job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
+    if (job->grant.group && !job->is_return) {
+        job->probe_ns = now_ns + PROBE_FIRST_NS;
+        job->probe_gap_ns = PROBE_GAP_FIRST_NS;
+    }
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        /* Paths were tried before the switch restarted, and nothing between has changed. */
+        job->ranks[i].has_paths = job->is_return;
+        job->ranks[i].has_multicast = job->is_return && job->ranks[i].wants_multicast;
+        jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
+    }
+    trib_log(TRIB_LOG_INFO, "job %s admitted: communicator %08x generation %u, %u ranks, scheme %s, payload %u, window %u and "
+             "slots %u per shard, %u shards, %s", job->name, job->grant.communicator, job->grant.generation,
+             job->settings.ranks, job->settings.scheme, job->settings.payload, job->grant.window, job->grant.slots,
+             job->grant.roots, trib_bytes_format(job->slot_bytes, memory));
+}
+
+void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    if (!job->is_return) {
+        draw_grant(jobs, job);
+    }
+    job->grant.boot = jobs->config->boot;
+    job->grant.data_port = trib_address_port(&jobs->config->listen);
+    enum trib_status status = trib_admission_memory(jobs, job, error);
+    if (status == TRIB_OK) {
+        status = open_plane(jobs, job);
+        if (status != TRIB_OK) {
+            char bytes[32];
+            trib_explain(error, "the switch cannot get the %s of memory that job %s needs: %s",
+                         trib_bytes_format(job->slot_bytes, bytes), job->name, trib_status_text(status));
+        }
+    }
+    if (status != TRIB_OK) {
+        trib_job_fail(jobs, job, status, error);
+        return;
+    }
+    job->is_open = true;
+    jobs->memory_used += job->slot_bytes;
+    welcome(jobs, job, now_ns);
+}
+
+void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    const struct trib_data_plane *plane = &jobs->config->plane;
+    plane->probe_multicast(plane->plane, job->grant.communicator, job->grant.group, job->grant.group_port);
+    job->probe_ns = now_ns + job->probe_gap_ns;
+    job->probe_gap_ns = 2 * job->probe_gap_ns < PROBE_GAP_MAX_NS ? 2 * job->probe_gap_ns : PROBE_GAP_MAX_NS;
+}
+
+bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message)
+{
+    struct trib_rank *rank = &job->ranks[index];
+    if (job->state != TRIB_JOB_STARTING || rank->is_registered) {
+        return false;
+    }
+    if (!message->paths.unicast) {
+        char error[TRIB_ERROR_TEXT_MAX];
+        char peer[64];
+        uint32_t packet = IP_AND_UDP_SIZE + TRIB_HEADER_SIZE + job->settings.payload;
+        trib_address_format(&rank->address, peer);
+        trib_explain(error, "packets of %u bytes payload (%u with IP) do not pass between rank %u (%s) and the switch's UDP "
+                     "ports %u to %u: check the path MTU and the firewall, or set a smaller payload", job->settings.payload,
+                     packet, index, peer, job->grant.data_port, job->grant.data_port + job->grant.roots - 1);
+        trib_job_fail(jobs, job, TRIB_ERR_UNREACHABLE, error);
+        return true;
+    }
+    rank->has_paths = true;
+    rank->has_multicast = message->paths.multicast && rank->wants_multicast;
+    bool all = true;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        all = all && job->ranks[i].has_paths;
+    }
+    job->probe_ns = all ? TRIB_NEVER : job->probe_ns;
+    return true;
+}
+
+static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struct trib_rank *rank)
+{
+    const struct trib_data_plane *plane = &jobs->config->plane;
+    struct trib_message message = {.kind = TRIB_MESSAGE_READY};
+    message.ready.boot = jobs->config->boot;
+    message.ready.mark = plane->group_mark(plane->plane, job->grant.communicator);
+    message.ready.multicast = job->multicast;
+    rank->told = message.ready.mark;
+    if (rank->session) {
+        jobs->output.send(jobs->output.owner, rank->session, &message);
+    }
+}
+
+/* The data plane learns how results travel before any rank may send. */
+static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    const struct trib_data_plane *plane = &jobs->config->plane;
+    job->multicast = jobs->config->group != 0 && job->grant.group != 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        job->multicast = job->multicast && job->ranks[i].has_multicast;
+    }
+    plane->multicast(plane->plane, job->grant.communicator, job->multicast ? job->grant.group : 0,
+                     job->multicast ? job->grant.group_port : 0);
+    job->state = TRIB_JOB_RUNNING;
+    job->deadline_ns = TRIB_NEVER;
+    job->probe_ns = TRIB_NEVER;
+    job->marks_ns = now_ns;
+    jobs->stats.started++;
+    jobs->stats.returned += job->is_return;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        send_ready(jobs, job, &job->ranks[i]);
+    }
+    trib_log(TRIB_LOG_INFO, "job %s runs: all %u ranks are registered, results by %s", job->name, job->settings.ranks,
+             job->multicast ? "multicast" : "unicast");
+}
+
+bool trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns)
+{
+    const struct trib_data_plane *plane = &jobs->config->plane;
+    struct trib_rank *rank = &job->ranks[index];
+    if (job->state == TRIB_JOB_JOINING || !rank->has_paths || rank->is_closing) {
+        return false;
+    }
+    rank->mark = mark > rank->mark ? mark : rank->mark;
+    rank->is_registered = true;
+    plane->join(plane->plane, job->grant.communicator, index, rank->mark);
+    if (job->state == TRIB_JOB_RUNNING) {
+        send_ready(jobs, job, rank);
+        return true;
+    }
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (!job->ranks[i].is_registered) {
+            return true;
+        }
+    }
+    run(jobs, job, now_ns);
+    return true;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* start.h: the steps between WELCOME and READY, as jobs.c takes them. Read next: start.c. */
+#ifndef TRIB_CONTROL_START_H
+#define TRIB_CONTROL_START_H
+
+#include "control/jobs.h"
+
+/* PATHS of rank `index`. False: out of turn. The job may be gone afterwards. */
+bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message);
+/* REGISTER of rank `index`; the last one starts the communicator. False: out of turn. */
+bool trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns);
+/* Sends the path packets to the group once more, and sets the time of the next. */
+void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
+
+#endif

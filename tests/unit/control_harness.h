@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* control_harness.h: a real control plane on 127.0.0.1 with a data plane that only records, and ranks that speak to it over
+ * real TCP. Used by test_server.c and test_http.c. */
+#ifndef TRIB_TESTS_CONTROL_HARNESS_H
+#define TRIB_TESTS_CONTROL_HARNESS_H
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "control/server.h"
+#include "control/session.h"
+#include "io/clock.h"
+
+#define SLOT_COST 1000 /* bytes per slot and rank that the recording plane asks for */
+#define JOB "digits"
+#define GROUP 0xefc07401U
+
+/* One communicator at a time. All fields are under lock: the server's thread writes, the test's reads. */
+struct recorder {
+    pthread_mutex_t lock;
+    unsigned opens, closes, probes, multicasts;
+    uint32_t communicator;
+    struct trib_session_config session;
+    struct trib_address addresses[TRIB_RANKS_MAX][TRIB_ROOTS_MAX];
+    uint64_t marks[TRIB_RANKS_MAX];
+    uint32_t joined; /* bitmap */
+    uint32_t group;
+    uint16_t group_port;
+    bool refuse_memory;
+};
+
+static enum trib_status recorder_open(void *plane, const struct trib_session_config *session, const char *scheme,
+                                      const struct trib_address (*addresses)[TRIB_ROOTS_MAX])
+{
+    struct recorder *r = plane;
+    pthread_mutex_lock(&r->lock);
+    enum trib_status status = r->refuse_memory ? TRIB_ERR_MEMORY : TRIB_OK;
+    if (status == TRIB_OK && strcmp(scheme, "switchml") == 0) {
+        r->opens++;
+        r->session = *session;
+        r->communicator = session->communicator;
+        r->joined = 0;
+        memset(r->marks, 0, sizeof r->marks);
+        memcpy(r->addresses, addresses, session->ranks * sizeof r->addresses[0]);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return status;
+}
+
+static void recorder_close(void *plane, uint32_t communicator)
+{
+    struct recorder *r = plane;
+    pthread_mutex_lock(&r->lock);
+    r->closes += communicator == r->communicator;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void recorder_join(void *plane, uint32_t communicator, uint32_t child, uint64_t mark)
+{
+    struct recorder *r = plane;
+    pthread_mutex_lock(&r->lock);
+    if (communicator == r->communicator) {
+        r->joined |= 1U << child;
+        r->marks[child] = mark > r->marks[child] ? mark : r->marks[child];
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+static uint64_t recorder_group_mark(void *plane, uint32_t communicator)
+{
+    struct recorder *r = plane;
+    uint64_t mark = UINT64_MAX;
+    pthread_mutex_lock(&r->lock);
+    for (uint32_t i = 0; i < r->session.ranks; i++) {
+        mark = r->marks[i] < mark ? r->marks[i] : mark;
+    }
+    mark = communicator == r->communicator ? mark : 0;
+    pthread_mutex_unlock(&r->lock);
+    return mark;
+}
+
+static void recorder_multicast(void *plane, uint32_t communicator, uint32_t group, uint16_t port)
+{
+    struct recorder *r = plane;
+    (void)communicator;
+    pthread_mutex_lock(&r->lock);
+    r->multicasts++;
+    r->group = group;
+    r->group_port = port;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void recorder_probe(void *plane, uint32_t communicator, uint32_t group, uint16_t port)
+{
+    struct recorder *r = plane;
+    (void)port;
+    pthread_mutex_lock(&r->lock);
+    r->probes += communicator == r->communicator && group != 0;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static size_t recorder_slot_bytes(void *plane, const struct trib_session_config *session, const char *scheme)
+{
+    (void)plane;
+    (void)scheme;
+    return (size_t)session->slots * session->roots * session->ranks * SLOT_COST;
+}
+
+static bool recorder_report(void *plane, uint32_t communicator, struct trib_counters *sum, uint32_t *slots_held,
+                            uint64_t *missing, uint64_t *sequence)
+{
+    struct recorder *r = plane;
+    pthread_mutex_lock(&r->lock);
+    bool known = communicator == r->communicator;
+    pthread_mutex_unlock(&r->lock);
+    memset(sum, 0, sizeof *sum);
+    sum->contributions = 4711;
+    sum->dropped[TRIB_DROP_CRC] = 3;
+    *slots_held = 5;
+    *missing = 4;
+    *sequence = 1841;
+    return known;
+}
+
+static void recorder_traffic(void *plane, struct trib_udp_stats *sum)
+{
+    (void)plane;
+    memset(sum, 0, sizeof *sum);
+    sum->bytes_received = 123456;
+    sum->packets_sent = 77;
+}
+
+struct control {
+    struct recorder recorder;
+    struct trib_server_config config;
+    struct trib_server *server;
+    pthread_t thread;
+    uint16_t port;
+};
+
+static void *control_main(void *argument)
+{
+    trib_server_run(((struct control *)argument)->server);
+    return NULL;
+}
+
+/* Defaults that a test may change before control_start. */
+static void control_init(struct control *c)
+{
+    memset(c, 0, sizeof *c);
+    pthread_mutex_init(&c->recorder.lock, NULL);
+    assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &c->config.listen, NULL), TRIB_OK);
+    c->config.shards = 2;
+    c->config.boot = 0xb0071234U;
+    c->config.memory_quota = UINT64_C(1) << 40;
+    c->config.job_quota = UINT64_C(1) << 40;
+    c->config.receive_room = 64U << 20;
+    c->config.join_timeout_ns = 5 * TRIB_SECOND_NS;
+    c->config.plane = (struct trib_data_plane){&c->recorder,        recorder_open,  recorder_close,
+                                               recorder_join,       recorder_group_mark, recorder_multicast,
+                                               recorder_probe,      recorder_slot_bytes, recorder_report,
+                                               recorder_traffic};
+}
+
+static void control_start(struct control *c)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    if (trib_server_create(&c->config, &c->server, error) != TRIB_OK) {
+        fail_msg("%s", error);
+    }
+    c->port = trib_server_port(c->server);
+    assert_int_equal(pthread_create(&c->thread, NULL, control_main, c), 0);
+}
+
+/* Ends the server; every communicator that was opened must have been closed. */
+static void control_stop(struct control *c)
+{
+    trib_server_stop(c->server);
+    assert_int_equal(pthread_join(c->thread, NULL), 0);
+    trib_server_destroy(c->server);
+    assert_int_equal(c->recorder.opens, c->recorder.closes);
+    pthread_mutex_destroy(&c->recorder.lock);
+}
+
+static unsigned recorder_get(struct control *c, const unsigned *field)
+{
+    pthread_mutex_lock(&c->recorder.lock);
+    unsigned value = *field;
+    pthread_mutex_unlock(&c->recorder.lock);
+    return value;
+}
+
+static int connect_to(uint16_t port)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct timeval patience = {.tv_sec = 4};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+static void send_bytes(int fd, const void *bytes, size_t len)
+{
+    assert_int_equal(send(fd, bytes, len, MSG_NOSIGNAL), (ssize_t)len);
+}
+
+static void send_message(int fd, const struct trib_message *message)
+{
+    uint8_t buffer[TRIB_MESSAGE_MAX];
+    send_bytes(fd, buffer, trib_message_encode(message, buffer));
+}
+
+static bool read_exactly(int fd, uint8_t *bytes, size_t len)
+{
+    size_t have = 0;
+    while (have < len) {
+        ssize_t got = recv(fd, bytes + have, len - have, 0);
+        if (got <= 0) {
+            return false;
+        }
+        have += (size_t)got;
+    }
+    return true;
+}
+
+/* The next message; kind NONE: the connection has ended, or nothing came in time. */
+static struct trib_message next_message(int fd)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_NONE};
+    uint8_t buffer[TRIB_MESSAGE_MAX];
+    size_t used = 0;
+    if (!read_exactly(fd, buffer, 4)) {
+        return message;
+    }
+    size_t len = ((size_t)buffer[2] << 8) | buffer[3];
+    assert_true(len <= TRIB_MESSAGE_MAX - 4);
+    assert_true(read_exactly(fd, buffer + 4, len));
+    assert_int_equal(trib_message_decode(buffer, len + 4, &message, &used), TRIB_OK);
+    assert_int_equal(used, len + 4);
+    return message;
+}
+
+static struct trib_message expect(int fd, enum trib_message_kind kind)
+{
+    struct trib_message message = next_message(fd);
+    if (message.kind == TRIB_MESSAGE_FAIL && kind != TRIB_MESSAGE_FAIL) {
+        fail_msg("got FAIL: %s", message.fail.text);
+    }
+    assert_int_equal(message.kind, kind);
+    return message;
+}
+
+/* FAIL with this status, whose text contains `part`; then the connection ends. */
+static void expect_fail(int fd, enum trib_status status, const char *part)
+{
+    struct trib_message message = expect(fd, TRIB_MESSAGE_FAIL);
+    if (!strstr(message.fail.text, part)) {
+        fail_msg("\"%s\" is not in \"%s\"", part, message.fail.text);
+    }
+    assert_int_equal(message.fail.status, status);
+    assert_int_equal(next_message(fd).kind, TRIB_MESSAGE_NONE);
+    close(fd);
+}
+
+static struct trib_message join_message(uint32_t rank, uint32_t ranks)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_JOIN};
+    message.join.magic = TRIB_SESSION_MAGIC;
+    message.join.version = TRIB_SESSION_VERSION;
+    message.join.wire_version = TRIB_WIRE_VERSION;
+    strcpy(message.join.job, JOB);
+    message.join.rank = rank;
+    message.join.data_port[0] = (uint16_t)(20000 + rank);
+    message.join.data_port[1] = (uint16_t)(21000 + rank);
+    strcpy(message.join.settings.scheme, "switchml");
+    message.join.settings.ranks = ranks;
+    message.join.settings.payload = 1408;
+    message.join.settings.wire = TRIB_WIRE_FLOAT32;
+    return message;
+}
+
+static int join_with(struct control *c, const struct trib_message *message)
+{
+    int fd = connect_to(c->port);
+    send_message(fd, message);
+    return fd;
+}
+
+static void send_mark(int fd, enum trib_message_kind kind, uint64_t mark)
+{
+    struct trib_message message = {.kind = kind, .mark = {.mark = mark}};
+    send_message(fd, &message);
+}
+
+static void send_paths(int fd, bool unicast, bool multicast)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_PATHS, .paths = {unicast, multicast}};
+    send_message(fd, &message);
+}
+
+/* Brings `ranks` ranks to READY; fds gets their sessions. */
+static struct trib_grant run_job(struct control *c, uint32_t ranks, int *fds)
+{
+    struct trib_grant grant = {0};
+    for (uint32_t i = 0; i < ranks; i++) {
+        struct trib_message message = join_message(i, ranks);
+        fds[i] = join_with(c, &message);
+    }
+    for (uint32_t i = 0; i < ranks; i++) {
+        grant = expect(fds[i], TRIB_MESSAGE_WELCOME).welcome.grant;
+        send_paths(fds[i], true, false);
+        send_mark(fds[i], TRIB_MESSAGE_REGISTER, 0);
+    }
+    for (uint32_t i = 0; i < ranks; i++) {
+        struct trib_message ready = expect(fds[i], TRIB_MESSAGE_READY);
+        assert_int_equal(ready.ready.boot, c->config.boot);
+        assert_false(ready.ready.multicast);
+    }
+    return grant;
+}
+
+/* Lets the server see these connections close, in turn. */
+static void close_all(const int *fds, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        close(fds[i]);
+    }
+}
+
+#endif
