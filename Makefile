@@ -2,6 +2,7 @@
 # The everyday commands, thin over CMake. `make help` lists them.
 .DEFAULT_GOAL := build
 .PHONY: build demo test test-all bench lint format fuzz install clean help
+MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 

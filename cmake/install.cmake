@@ -16,5 +16,6 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/tributary-config-version.cm
 install(FILES ${CMAKE_BINARY_DIR}/tributary-config.cmake ${CMAKE_BINARY_DIR}/tributary-config-version.cmake
         DESTINATION ${package_dir})
 
+file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/tributary.pc.in ${CMAKE_BINARY_DIR}/tributary.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/tributary.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
