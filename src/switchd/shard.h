@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shard.h: one thread of the data plane: a UDP socket, and the switch nodes of all communicators whose fragments are dealt to it.
+ * It maps addresses to children and places to addresses; what a packet means is the node's business.
+ *
+ * The thread holds the shard's lock while it works through a batch, never while it sleeps. Whoever else wants the nodes takes
+ * the lock by trib_shard_enter and gives it back by trib_shard_leave, which also wakes the thread so that it sends what the
+ * nodes have to send. A gate in front of the lock lets a waiter in after the batch under way, however busy the shard is.
+ * Read next: members.h (who is who), shard.c (the loop), plane.c (the other threads' side). */
+#ifndef TRIB_SWITCHD_SHARD_H
+#define TRIB_SWITCHD_SHARD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "io/udp.h"
+#include "switchd/members.h"
+
+/* Buffers read before results are sent: more makes longer trains, less makes shorter waits. */
+#define TRIB_SHARD_BATCH 16
+/* Mismatches reported after one batch; more wait in their nodes. */
+#define TRIB_SHARD_MISMATCHES 8
+
+struct trib_mismatch {
+    uint32_t communicator;
+    uint32_t rank[2];
+    uint64_t sequence;
+};
+
+/* Whom a shard tells of a mismatch, from its thread, without its lock. */
+struct trib_shard_listener {
+    void *owner;
+    void (*mismatch)(void *owner, const struct trib_mismatch *mismatch);
+};
+
+struct trib_shard {
+    /* the thread's, or under the lock */
+    struct trib_udp *udp;
+    struct trib_members members;
+    uint64_t dropped[TRIB_DROP_COUNT]; /* before a node was found */
+    uint64_t paths;                    /* path probes answered */
+    struct trib_mismatch mismatch[TRIB_SHARD_MISMATCHES];
+    uint32_t mismatch_count;
+    uint32_t boot;
+    uint64_t spin_ns;
+    uint64_t wake_ns; /* the earliest timeout */
+    struct trib_shard_listener listener;
+    /* between threads */
+    pthread_mutex_t gate, lock;
+    pthread_t thread;
+    bool is_running;
+    atomic_bool stop;
+    int kick_fd;
+};
+
+/* Opens the socket; no thread runs yet. */
+TRIB_MUST_USE enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_udp_config *config,
+                                               uint32_t boot, char *error);
+TRIB_MUST_USE enum trib_status trib_shard_start(struct trib_shard *shard, const struct trib_shard_listener *listener,
+                                                char *error);
+/* Ends the thread: nothing is reported any more. */
+void trib_shard_stop(struct trib_shard *shard);
+/* Ends the thread and closes everything; also for a shard that trib_shard_open has only begun or that was never started. */
+void trib_shard_close(struct trib_shard *shard);
+
+void trib_shard_enter(struct trib_shard *shard);
+void trib_shard_leave(struct trib_shard *shard);
+
+#endif

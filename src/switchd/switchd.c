@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* switchd.c: see switchd.h. The main thread runs the control plane, the others the shards. */
+#define _GNU_SOURCE
+#include "switchd/switchd.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+#include "switchd/plane.h"
+
+#define HTTP_PORT_OFFSET 1000
+#define PORT_TRIES 32
+
+/* What a signal handler can reach. */
+static _Atomic(struct trib_server *) serving;
+static atomic_bool stop_wanted;
+
+void trib_switchd_init(struct trib_switchd_config *config)
+{
+    memset(config, 0, sizeof *config);
+    /* Numeric addresses always parse. */
+    if (trib_address_parse("0.0.0.0", TRIB_DEFAULT_PORT, &config->listen, NULL) != TRIB_OK ||
+        trib_address_parse("127.0.0.1", 0, &config->http, NULL) != TRIB_OK) {
+        config->listen.len = 0;
+    }
+    config->threads = 1;
+    config->buffer = 32U << 20;
+    config->group = 0xefff4a46U;
+    config->memory_quota = UINT64_C(4) << 30;
+    config->job_quota = UINT64_C(1) << 30;
+    config->join_timeout_ns = 30 * TRIB_SECOND_NS;
+    config->trains = true;
+    config->ready_fd = -1;
+}
+
+void trib_switchd_stop(void)
+{
+    struct trib_server *server = atomic_load(&serving);
+    atomic_store(&stop_wanted, true);
+    if (server != NULL) {
+        trib_server_stop(server);
+    }
+}
+
+static enum trib_status check(const struct trib_switchd_config *config, char *error)
+{
+    if (config->listen.len == 0) {
+        trib_explain(error, "no address to listen at");
+        return TRIB_ERR_INVALID;
+    }
+    if (config->threads == 0 || config->threads > TRIB_ROOTS_MAX) {
+        trib_explain(error, "%" PRIu32 " threads: want 1 to %d", config->threads, TRIB_ROOTS_MAX);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->dscp > 63) {
+        trib_explain(error, "dscp %" PRIu32 ": want 0 to 63", config->dscp);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->group != 0 && config->group >> 28 != 0xe) {
+        trib_explain(error, "the multicast group is not between 224.0.0.0 and 239.255.255.255");
+        return TRIB_ERR_INVALID;
+    }
+    return TRIB_OK;
+}
+
+/* A random number that is not 0. */
+static enum trib_status draw_boot(uint32_t *boot, char *error)
+{
+    do {
+        if (getrandom(boot, sizeof *boot, 0) != (ssize_t)sizeof *boot) {
+            trib_explain(error, "cannot draw a boot id: %s", strerror(errno));
+            return TRIB_ERR_SYSTEM;
+        }
+    } while (*boot == 0);
+    return TRIB_OK;
+}
+
+static struct trib_server_config server_config(const struct trib_switchd_config *config, struct trib_plane *plane)
+{
+    struct trib_server_config server = {
+        .http = config->http,
+        .shards = config->threads,
+        .boot = plane->boot,
+        .memory_quota = config->memory_quota,
+        .job_quota = config->job_quota,
+        .receive_room = trib_plane_receive_room(plane),
+        .group = config->listen.storage.ss_family == AF_INET ? config->group : 0,
+        .join_timeout_ns = config->join_timeout_ns,
+        .plane = trib_plane_verbs(plane),
+    };
+    trib_plane_local(plane, &server.listen);
+    uint32_t port = trib_address_port(&server.listen);
+    if (server.http.len > 0 && trib_address_port(&server.http) == 0) {
+        trib_address_set_port(&server.http, (uint16_t)(port + HTTP_PORT_OFFSET <= UINT16_MAX ? port + HTTP_PORT_OFFSET
+                                                                                            : port - HTTP_PORT_OFFSET));
+    }
+    return server;
+}
+
+static enum trib_status open_both(const struct trib_switchd_config *config, uint32_t boot, struct trib_plane **plane,
+                                  struct trib_server **server, char *error)
+{
+    enum trib_status status = trib_plane_open(config, boot, plane, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    struct trib_server_config wanted = server_config(config, *plane);
+    status = trib_server_create(&wanted, server, error);
+    if (status != TRIB_OK) {
+        trib_plane_close(*plane);
+        *plane = NULL;
+    }
+    return status;
+}
+
+/* One port number must be free for TCP and UDP, and its neighbours for the other shards; where the kernel chooses, it may have
+ * to choose again. */
+static enum trib_status open_all(const struct trib_switchd_config *config, struct trib_plane **plane,
+                                 struct trib_server **server, char *error)
+{
+    uint32_t boot;
+    enum trib_status status = draw_boot(&boot, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    int tries = trib_address_port(&config->listen) == 0 ? PORT_TRIES : 1;
+    do {
+        status = open_both(config, boot, plane, server, error);
+    } while (status != TRIB_OK && status != TRIB_ERR_MEMORY && --tries > 0);
+    return status;
+}
+
+static void tell_mismatch(void *owner, const struct trib_mismatch *mismatch)
+{
+    trib_server_mismatch(owner, mismatch->communicator, mismatch->sequence, mismatch->rank[0], mismatch->rank[1]);
+}
+
+static void tell_ready(const struct trib_switchd_config *config, const struct trib_plane *plane)
+{
+    struct trib_address local;
+    char text[64];
+    trib_plane_local(plane, &local);
+    trib_address_format(&local, text);
+    trib_log(TRIB_LOG_INFO, "switch at %s, shards %" PRIu32 ", receive room %" PRIu32 " bytes", text, plane->shards,
+             trib_plane_receive_room(plane));
+    if (config->ready_fd >= 0 && dprintf(config->ready_fd, "%u\n", trib_address_port(&local)) < 0) {
+        trib_log(TRIB_LOG_WARN, "cannot tell the port: %s", strerror(errno));
+    }
+}
+
+static void serve(const struct trib_switchd_config *config, struct trib_plane *plane, struct trib_server *server)
+{
+    atomic_store(&serving, server);
+    if (atomic_load(&stop_wanted)) {
+        trib_server_stop(server);
+    } else {
+        tell_ready(config, plane);
+    }
+    trib_server_run(server);
+    atomic_store(&serving, NULL);
+    atomic_store(&stop_wanted, false);
+}
+
+enum trib_status trib_switchd_run(const struct trib_switchd_config *config, char *error)
+{
+    struct trib_plane *plane = NULL;
+    struct trib_server *server = NULL;
+    enum trib_status status = check(config, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    status = open_all(config, &plane, &server, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    const struct trib_shard_listener listener = {server, tell_mismatch};
+    status = trib_plane_start(plane, &listener, error);
+    if (status == TRIB_OK) {
+        serve(config, plane, server);
+    }
+    trib_plane_stop(plane);
+    trib_server_destroy(server);
+    trib_plane_close(plane);
+    return status;
+}

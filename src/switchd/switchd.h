@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* switchd.h: the switch daemon as one call: sockets, shard threads, control plane. Parsing options and signals are the program's
+ * (src/cli).
+ *
+ * Use: trib_switchd_init(&config); change fields; trib_switchd_run(&config, error) from the main thread;
+ * trib_switchd_stop() in the handlers of SIGTERM and SIGINT. One at a time in a process.
+ * Read next: switchd.c, plane.h (the data plane), shard.h (one thread of it). */
+#ifndef TRIB_SWITCHD_SWITCHD_H
+#define TRIB_SWITCHD_SWITCHD_H
+
+#include "core/node.h"
+#include "io/udp.h"
+
+struct trib_switchd_config {
+    struct trib_address listen; /* [0.0.0.0:7470] UDP port of shard 0, and TCP; shard t has port + t; port 0: any */
+    struct trib_address http;   /* [127.0.0.1:0] len 0: none; port 0: listen's port + 1000 */
+    uint32_t threads;           /* [1] shards, 1 to TRIB_ROOTS_MAX */
+    uint32_t buffer;            /* [32 MiB] socket buffers wanted, bytes, each direction of each shard */
+    uint32_t dscp;              /* [0] */
+    uint32_t group;             /* [239.255.74.70] first multicast group for results, host order; 0: unicast only */
+    uint32_t spin_us;           /* [0] longest busy wait of a shard before it sleeps */
+    uint64_t memory_quota;      /* [4 GiB] bytes of slot memory, all jobs */
+    uint64_t job_quota;         /* [1 GiB] bytes of slot memory, one job */
+    uint64_t join_timeout_ns;   /* [30 s] how long a job's first rank waits for its last */
+    bool trains;                /* [true] false: one packet a call, for comparison */
+    struct trib_faults faults;  /* [none] */
+    int ready_fd;               /* [-1] gets the port in decimal and a newline when the switch serves; -1: none. Stays open */
+};
+
+void trib_switchd_init(struct trib_switchd_config *config);
+/* Serves until trib_switchd_stop. error: TRIB_ERROR_TEXT_MAX bytes for the cause, may be NULL.
+ * Returns OK after a stop; ERR_INVALID, ERR_MEMORY, ERR_SYSTEM when it could not start. */
+TRIB_MUST_USE enum trib_status trib_switchd_run(const struct trib_switchd_config *config, char *error);
+/* Ends trib_switchd_run soon, also when it has not quite begun. For signal handlers and other threads. */
+void trib_switchd_stop(void);
+
+#endif
