@@ -19,7 +19,7 @@ set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -W
     -Wpointer-arith -Wcast-qual -Wcast-align -Wwrite-strings -Wundef -Wvla -Wswitch-enum -Wformat=2 -Wdouble-promotion
     -Wimplicit-fallthrough)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    list(APPEND warnings -Wlogical-op -Wduplicated-cond)
+    list(APPEND warnings -Wduplicated-cond) # not -Wlogical-op: it rejects errno == EAGAIN || errno == EWOULDBLOCK
 else()
     list(APPEND warnings -Wno-string-conversion) # for assertions of the form !"why this cannot be"
 endif()
