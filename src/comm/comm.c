@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* comm.c: a communicator's beginning and end, and what can be asked about it.
+ * Read next: collectives.c (what it is for), communicator.h (what is inside). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm/communicator.h"
+#include "comm/launcher.h"
+#include "io/clock.h"
+#include "io/explain.h"
+#include "schemes/schemes.h"
+
+static struct trib_comm *make(const struct trib_config *config)
+{
+    struct trib_comm *comm = calloc(1, sizeof *comm);
+    if (comm == NULL) {
+        return NULL;
+    }
+    comm->config = *config;
+    comm->verbs = trib_scheme_find(config->scheme)->worker;
+    comm->deadline_ns = TRIB_NEVER;
+    comm->state_deadline_ns = TRIB_NEVER;
+    comm->retry_ns = TRIB_NEVER;
+    comm->close_deadline_ns = TRIB_NEVER;
+    comm->polled_fd = -1;
+    trib_session_client_init(&comm->session);
+    atomic_init(&comm->joined, false);
+    atomic_init(&comm->ended, false);
+    atomic_init(&comm->failed, false);
+    return comm;
+}
+
+/* No thread knows it but the caller's, and no request runs. */
+static void dissolve(struct trib_comm *comm)
+{
+    trib_endpoint_lock(comm->endpoint);
+    while (comm->callers > 0) {
+        (void)pthread_cond_wait(&comm->endpoint->followers, &comm->endpoint->lock);
+    }
+    trib_session_client_close(&comm->session);
+    trib_comm_close_groups(comm);
+    trib_endpoint_unlock(comm->endpoint);
+    trib_endpoint_release(comm->endpoint, comm);
+    free(comm->node);
+    free(comm);
+}
+
+enum trib_status trib_comm_create(const struct trib_config *config, struct trib_comm **comm, char *error)
+{
+    struct trib_address address;
+    enum trib_status status = trib_config_check(config, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    status = trib_address_parse(config->switch_address, TRIB_DEFAULT_PORT, &address, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    struct trib_comm *made = make(config);
+    if (made == NULL) {
+        trib_explain(error, "out of memory for a communicator");
+        return TRIB_ERR_MEMORY;
+    }
+    status = trib_endpoint_acquire(&address, made, error);
+    if (status != TRIB_OK) {
+        free(made);
+        return status;
+    }
+    trib_endpoint_lock(made->endpoint);
+    trib_comm_join(made, trib_clock_ns());
+    trib_endpoint_wait(made->endpoint, &made->joined);
+    status = made->state == TRIB_COMM_FAILED ? made->failure : TRIB_OK;
+    if (status != TRIB_OK) {
+        trib_explain(error, "%s", made->failure_text);
+    }
+    trib_endpoint_unlock(made->endpoint);
+    if (status != TRIB_OK) {
+        dissolve(made);
+        return status;
+    }
+    *comm = made;
+    return TRIB_OK;
+}
+
+uint32_t trib_comm_rank(const struct trib_comm *comm)
+{
+    return comm->config.rank;
+}
+
+uint32_t trib_comm_ranks(const struct trib_comm *comm)
+{
+    return comm->config.ranks;
+}
+
+const char *trib_comm_error(const struct trib_comm *comm)
+{
+    return atomic_load_explicit(&comm->failed, memory_order_acquire) ? comm->failure_text : "";
+}
+
+static void add_counters(const struct trib_counters *counters, struct trib_comm_stats *stats)
+{
+    stats->fragments = counters->results;
+    stats->contributions_resent = counters->contributions_resent;
+    stats->probes_sent = counters->probes;
+    stats->asks_received = counters->asks;
+    stats->held_received = counters->held;
+    stats->offers_sent = counters->offers;
+    stats->results_repeated = counters->results_repeated;
+    for (unsigned i = 0; i < TRIB_DROP_COUNT; i++) {
+        stats->dropped += counters->dropped[i];
+    }
+    stats->dropped_duplicate = counters->dropped[TRIB_DROP_DUPLICATE];
+    stats->lane_failures = counters->dropped[TRIB_DROP_LANE];
+}
+
+static void add_undecodable(const struct trib_comm *comm, struct trib_comm_stats *stats)
+{
+    for (unsigned i = 0; i < TRIB_DROP_COUNT; i++) {
+        stats->dropped += comm->undecodable[i];
+        stats->dropped_corrupt += i == TRIB_DROP_SOURCE ? 0 : comm->undecodable[i];
+    }
+}
+
+void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
+{
+    struct trib_udp_stats traffic;
+    trib_endpoint_lock(comm->endpoint);
+    trib_endpoint_traffic(comm->endpoint, &traffic);
+    *stats = comm->stats;
+    stats->send_calls = traffic.send_calls - comm->base.send_calls;
+    stats->receive_calls = traffic.receive_calls - comm->base.receive_calls;
+    stats->injected_loss = traffic.injected_loss - comm->base.injected_loss;
+    stats->injected_duplicate = traffic.injected_duplicate - comm->base.injected_duplicate;
+    stats->injected_reorder = traffic.injected_reorder - comm->base.injected_reorder;
+    stats->injected_corrupt = traffic.injected_corrupt - comm->base.injected_corrupt;
+    add_undecodable(comm, stats);
+    if (comm->node != NULL) {
+        add_counters(comm->verbs->counters(comm->node), stats);
+    }
+    stats->multicast = comm->is_multicast;
+    trib_endpoint_unlock(comm->endpoint);
+}
+
+void trib_comm_progress(struct trib_comm *comm)
+{
+    trib_endpoint_lock(comm->endpoint);
+    trib_endpoint_poke(comm->endpoint);
+    trib_endpoint_unlock(comm->endpoint);
+}
+
+static void abort_locked(struct trib_comm *comm, const char *cause)
+{
+    trib_comm_fail_all(comm, TRIB_ERR_ABORTED, "rank %u: %s", comm->config.rank, cause);
+    trib_comm_settle(comm, trib_clock_ns());
+}
+
+void trib_comm_abort(struct trib_comm *comm)
+{
+    trib_endpoint_lock(comm->endpoint);
+    abort_locked(comm, "trib_comm_abort was called");
+    trib_endpoint_unlock(comm->endpoint);
+}
+
+/* Answers what other ranks still ask until the control plane says that none can need it. */
+static void say_goodbye(struct trib_comm *comm)
+{
+    uint64_t now = trib_clock_ns();
+    comm->is_closing = true;
+    comm->close_deadline_ns = now + comm->config.linger_ns;
+    if (comm->state == TRIB_COMM_RUNNING) {
+        trib_comm_tell_mark(comm, TRIB_MESSAGE_CLOSE);
+    }
+    trib_comm_settle(comm, now);
+    trib_endpoint_wait(comm->endpoint, &comm->ended);
+}
+
+enum trib_status trib_comm_close(struct trib_comm *comm)
+{
+    trib_endpoint_lock(comm->endpoint);
+    if (!trib_comm_is_idle(comm)) {
+        abort_locked(comm, "it was closed while operations were running");
+    }
+    enum trib_status status = comm->state == TRIB_COMM_FAILED ? comm->failure : TRIB_OK;
+    if (status == TRIB_OK) {
+        say_goodbye(comm);
+    }
+    trib_endpoint_unlock(comm->endpoint);
+    dissolve(comm);
+    return status;
+}
+
+const char *trib_version(void)
+{
+    return TRIB_VERSION;
+}

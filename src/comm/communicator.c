@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* communicator.c: between node, sockets and requests: packets in and out, events, timeouts of operations, failure.
+ * Read next: join.c (the session), drive.c (who calls). */
+#include "comm/communicator.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "io/clock.h"
+#include "io/log.h"
+#include "io/units.h"
+
+/* An idle communicator tells its mark by the session after so long without an operation. */
+#define IDLE_MARK_NS (50 * TRIB_MILLISECOND_NS)
+
+/* ---- lists of requests ---- */
+
+static void append(struct trib_request_list *list, struct trib_request *request)
+{
+    request->next = NULL;
+    request->previous = list->tail;
+    if (list->tail != NULL) {
+        list->tail->next = request;
+    } else {
+        list->head = request;
+    }
+    list->tail = request;
+}
+
+static void unlink_request(struct trib_request_list *list, struct trib_request *request)
+{
+    if (request->previous != NULL) {
+        request->previous->next = request->next;
+    } else {
+        list->head = request->next;
+    }
+    if (request->next != NULL) {
+        request->next->previous = request->previous;
+    } else {
+        list->tail = request->previous;
+    }
+}
+
+/* The request is the waiter's from the store on. */
+static void complete(struct trib_request_list *list, struct trib_request *request, enum trib_status status)
+{
+    unlink_request(list, request);
+    request->status = status;
+    atomic_store_explicit(&request->done, true, memory_order_release);
+}
+
+static void complete_all(struct trib_request_list *list, enum trib_status status)
+{
+    while (list->head != NULL) {
+        complete(list, list->head, status);
+    }
+}
+
+bool trib_comm_is_idle(const struct trib_comm *comm)
+{
+    return comm->running.head == NULL && comm->waiting.head == NULL;
+}
+
+/* ---- failure ---- */
+
+static void fail(struct trib_comm *comm, enum trib_status status, const char *text)
+{
+    comm->failure = status;
+    (void)snprintf(comm->failure_text, sizeof comm->failure_text, "%s", text);
+    comm->state = TRIB_COMM_FAILED;
+    if (comm->node != NULL) {
+        comm->verbs->suspend(comm->node);
+    }
+    atomic_store_explicit(&comm->failed, true, memory_order_release);
+    complete_all(&comm->running, status);
+    complete_all(&comm->waiting, status);
+    atomic_store_explicit(&comm->joined, true, memory_order_release);
+    atomic_store_explicit(&comm->ended, true, memory_order_release);
+    trib_session_client_close(&comm->session);
+    comm->dirty = true;
+    if (!comm->is_closing) {
+        trib_log(TRIB_LOG_WARN, "job %s rank %u: %s: %s", comm->config.job, comm->config.rank, trib_status_text(status), text);
+    }
+    trib_endpoint_wake(comm->endpoint);
+}
+
+void trib_comm_fail(struct trib_comm *comm, enum trib_status status, const char *format, ...)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    va_list arguments;
+    if (comm->state == TRIB_COMM_FAILED) {
+        return;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fail(comm, status, text);
+}
+
+void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status, const char *format, ...)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_ABORT, .fail = {.status = (int32_t)status}};
+    va_list arguments;
+    if (comm->state == TRIB_COMM_FAILED) {
+        return;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(message.fail.text, sizeof message.fail.text, format, arguments);
+    va_end(arguments);
+    trib_session_client_send(&comm->session, &message);
+    fail(comm, status, message.fail.text);
+}
+
+/* ---- texts ---- */
+
+void trib_comm_name_ranks(uint64_t ranks, char *text, size_t size)
+{
+    bool many = (ranks & (ranks - 1)) != 0;
+    size_t len = (size_t)snprintf(text, size, many ? "ranks" : "rank");
+    const char *separator = " ";
+    for (uint32_t rank = 0; rank < TRIB_RANKS_MAX && len + 16 < size; rank++) {
+        if ((ranks >> rank & 1) != 0) {
+            len += (size_t)snprintf(text + len, size - len, "%s%u", separator, rank);
+            separator = ", ";
+        }
+    }
+    (void)snprintf(text + len, size - len, many ? " are missing" : " is missing");
+}
+
+static const char *collective_name(enum trib_collective collective)
+{
+    switch (collective) {
+    case TRIB_ALLREDUCE:
+        return "allreduce";
+    case TRIB_BROADCAST:
+        return "broadcast";
+    case TRIB_BARRIER:
+        return "barrier";
+    case TRIB_COLLECTIVE_NONE:
+    case TRIB_COLLECTIVE_COUNT:
+        break;
+    }
+    return "operation";
+}
+
+static void format_operation(const struct trib_operation *operation, char *text, size_t size)
+{
+    const char *name = collective_name(operation->collective);
+    const char *type = trib_type_name(operation->type);
+    switch (operation->collective) {
+    case TRIB_ALLREDUCE:
+        (void)snprintf(text, size, "%s of %" PRIu64 " %s (%s)", name, operation->count, type,
+                       trib_reduction_name(operation->reduction));
+        return;
+    case TRIB_BROADCAST:
+        (void)snprintf(text, size, "%s of %" PRIu64 " %s from rank %u", name, operation->count, type, operation->root);
+        return;
+    case TRIB_BARRIER:
+    case TRIB_COLLECTIVE_NONE:
+    case TRIB_COLLECTIVE_COUNT:
+        (void)snprintf(text, size, "%s", name);
+        return;
+    }
+}
+
+void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *text, size_t size)
+{
+    struct trib_operation operation;
+    uint64_t number = 0;
+    char name[192];
+    if (comm->node != NULL && comm->verbs->describe(comm->node, sequence, &operation, &number)) {
+        format_operation(&operation, name, sizeof name);
+        (void)snprintf(text, size, "operation %" PRIu64 ", %s", number, name);
+    } else {
+        (void)snprintf(text, size, "no operation that is under way");
+    }
+}
+
+/* ---- packets ---- */
+
+void trib_comm_receive(struct trib_comm *comm, const struct trib_channel *channel, const struct trib_packet *packet,
+                       uint64_t now_ns)
+{
+    comm->stats.packets_received++;
+    comm->stats.bytes_received += TRIB_HEADER_SIZE + (uint64_t)packet->payload_len;
+    if (packet->kind == TRIB_PATH) {
+        trib_comm_path_arrived(comm, channel);
+        return;
+    }
+    if (comm->node == NULL || comm->state == TRIB_COMM_FAILED) {
+        return;
+    }
+    struct trib_place from = {.kind = TRIB_PLACE_ROOT, .index = channel->shard};
+    enum trib_drop drop = comm->verbs->receive(comm->node, from, packet, now_ns);
+    if (channel->is_group && drop == TRIB_DROP_NONE) {
+        comm->stats.multicast_received++;
+    }
+    comm->dirty = true;
+}
+
+void trib_comm_send(struct trib_comm *comm, uint32_t shard, const struct trib_packet *packet)
+{
+    comm->stats.packets_sent++;
+    comm->stats.bytes_sent += TRIB_HEADER_SIZE + (uint64_t)packet->payload_len;
+    trib_udp_send(comm->endpoint->shards[shard].udp, packet, NULL, 1);
+}
+
+void trib_comm_flush(struct trib_comm *comm)
+{
+    for (uint32_t i = 0; i < comm->endpoint->shard_count; i++) {
+        trib_udp_flush(comm->endpoint->shards[i].udp);
+    }
+}
+
+static void drain_packets(struct trib_comm *comm, uint64_t now_ns)
+{
+    struct trib_packet packet;
+    struct trib_place to;
+    bool any = false;
+    while (comm->verbs->next_packet(comm->node, now_ns, &packet, &to)) {
+        if (to.kind == TRIB_PLACE_ROOT && to.index < comm->endpoint->shard_count) {
+            trib_comm_send(comm, to.index, &packet);
+            any = true;
+        }
+    }
+    if (any) {
+        trib_comm_flush(comm);
+    }
+}
+
+/* ---- events ---- */
+
+/* True while the node takes more. */
+static bool submit_waiting(struct trib_comm *comm, uint64_t now_ns)
+{
+    bool any = false;
+    struct trib_request *request;
+    while ((request = comm->waiting.head) != NULL && comm->verbs->submit(comm->node, &request->operation, now_ns)) {
+        unlink_request(&comm->waiting, request);
+        append(&comm->running, request);
+        any = true;
+    }
+    return any;
+}
+
+static void end_operation(struct trib_comm *comm, uint64_t token, uint64_t now_ns)
+{
+    struct trib_request *request = (struct trib_request *)(uintptr_t)token;
+    comm->stats.operations++;
+    comm->idle_since_ns = now_ns;
+    complete(&comm->running, request, TRIB_OK);
+    trib_endpoint_wake(comm->endpoint);
+}
+
+static void take_event(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns)
+{
+    switch (event->kind) {
+    case TRIB_EVENT_DONE:
+        end_operation(comm, event->token, now_ns);
+        return;
+    case TRIB_EVENT_FAILED: {
+        char text[256];
+        trib_comm_describe(comm, event->sequence, text, sizeof text);
+        trib_comm_fail_all(comm, TRIB_ERR_CHECK, "rank %u: the result of fragment %" PRIu64 " (%s) failed its check again and again",
+                           comm->config.rank, event->sequence, text);
+        return;
+    }
+    case TRIB_EVENT_BOOT:
+        trib_comm_hint_boot(comm, now_ns);
+        return;
+    case TRIB_EVENT_STALL:
+        trib_comm_report_stall(comm, event, now_ns);
+        return;
+    case TRIB_EVENT_NONE:
+    case TRIB_EVENT_MISMATCH:
+    case TRIB_EVENT_KIND_COUNT:
+        return;
+    }
+}
+
+/* Until the node has nothing more to say: a DONE makes room for an operation that waits, which has packets. */
+static void run_node(struct trib_comm *comm, uint64_t now_ns)
+{
+    if (comm->verbs->next_timeout(comm->node) <= now_ns) {
+        comm->verbs->on_timeout(comm->node, now_ns);
+    }
+    bool again = true;
+    while (again && comm->state != TRIB_COMM_FAILED) {
+        struct trib_event event;
+        drain_packets(comm, now_ns);
+        again = false;
+        while (comm->state != TRIB_COMM_FAILED && comm->verbs->next_event(comm->node, &event)) {
+            take_event(comm, &event, now_ns);
+        }
+        if (comm->waiting.head != NULL) {
+            again = submit_waiting(comm, now_ns);
+        }
+    }
+}
+
+/* ---- time ---- */
+
+static const struct trib_request *oldest(const struct trib_comm *comm)
+{
+    return comm->running.head != NULL ? comm->running.head : comm->waiting.head;
+}
+
+static void time_out(struct trib_comm *comm)
+{
+    char operation[256];
+    char limit[TRIB_UNITS_TEXT_MAX];
+    char cause[384] = "";
+    trib_comm_describe(comm, comm->node != NULL ? comm->verbs->mark(comm->node) : 0, operation, sizeof operation);
+    trib_format_duration(comm->config.timeout_ns, limit);
+    if (comm->stall_missing != 0) {
+        char ranks[320];
+        trib_comm_name_ranks(comm->stall_missing, ranks, sizeof ranks);
+        (void)snprintf(cause, sizeof cause, ": %s on fragment %" PRIu64, ranks, comm->stall_sequence);
+    }
+    trib_comm_fail_all(comm, TRIB_ERR_TIMEOUT, "rank %u: %.150s did not end within %s%.300s", comm->config.rank, operation,
+                       limit, cause);
+}
+
+/* When an idle communicator has a mark to tell; NEVER: it has not. */
+static uint64_t mark_deadline(const struct trib_comm *comm)
+{
+    if (comm->state != TRIB_COMM_RUNNING || comm->is_closing || !trib_comm_is_idle(comm) ||
+        comm->verbs->mark(comm->node) <= comm->told_mark) {
+        return TRIB_NEVER;
+    }
+    return comm->idle_since_ns + IDLE_MARK_NS;
+}
+
+static uint64_t min64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t next_deadline(const struct trib_comm *comm)
+{
+    uint64_t deadline = comm->is_closing ? comm->close_deadline_ns : TRIB_NEVER;
+    if (atomic_load_explicit(&comm->ended, memory_order_relaxed)) {
+        return TRIB_NEVER;
+    }
+    deadline = min64(deadline, trib_comm_session_deadline(comm));
+    if (oldest(comm) != NULL) {
+        deadline = min64(deadline, oldest(comm)->deadline_ns);
+    }
+    if (comm->node != NULL) {
+        deadline = min64(deadline, min64(comm->verbs->next_timeout(comm->node), mark_deadline(comm)));
+    }
+    return deadline;
+}
+
+static void check_time(struct trib_comm *comm, uint64_t now_ns)
+{
+    trib_comm_session_timeout(comm, now_ns);
+    if (oldest(comm) != NULL && oldest(comm)->deadline_ns <= now_ns) {
+        time_out(comm);
+    }
+    if (comm->node != NULL && mark_deadline(comm) <= now_ns) {
+        trib_comm_tell_mark(comm, TRIB_MESSAGE_MARK);
+    }
+    if (comm->is_closing && comm->close_deadline_ns <= now_ns) {
+        atomic_store_explicit(&comm->ended, true, memory_order_release);
+        trib_endpoint_wake(comm->endpoint);
+    }
+}
+
+/* The poll sets must know when the session's descriptor, or what is wanted of it, has changed. */
+static void publish_session(struct trib_comm *comm)
+{
+    short interest = trib_session_client_interest(&comm->session);
+    if (comm->session.fd != comm->polled_fd || interest != comm->polled_interest) {
+        comm->polled_fd = comm->session.fd;
+        comm->polled_interest = interest;
+        trib_endpoint_changed(comm->endpoint);
+    }
+}
+
+void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns)
+{
+    comm->dirty = false;
+    if (comm->deadline_ns <= now_ns) {
+        check_time(comm, now_ns);
+    }
+    if (comm->node != NULL && comm->state != TRIB_COMM_FAILED) {
+        run_node(comm, now_ns);
+    }
+    publish_session(comm);
+    comm->deadline_ns = next_deadline(comm);
+}
+
+void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns)
+{
+    request->operation.token = (uint64_t)(uintptr_t)request;
+    request->deadline_ns = now_ns + comm->config.timeout_ns;
+    append(&comm->waiting, request);
+    (void)submit_waiting(comm, now_ns);
+    trib_comm_settle(comm, now_ns);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* communicator.h: what is behind struct trib_comm: one worker node, one session, and the requests between the caller and both.
+ * Everything here is called with the endpoint's lock held.
+ * Read next: communicator.c (packets and requests), join.c (the dialogue with the control plane), endpoint.h (who drives). */
+#ifndef TRIB_COMM_COMMUNICATOR_H
+#define TRIB_COMM_COMMUNICATOR_H
+
+#include <stdatomic.h>
+
+#include "comm/endpoint.h"
+#include "comm/session_client.h"
+#include "core/node.h"
+
+/* The states of a communicator's session. A lost session leads from any to CONNECTING, a failure to FAILED. */
+enum trib_comm_state {
+    TRIB_COMM_NONE = 0,
+    TRIB_COMM_CONNECTING,  /* connecting, or waiting to try again */
+    TRIB_COMM_JOINING,     /* JOIN has been sent */
+    TRIB_COMM_PROBING,     /* WELCOME has come, paths are tried */
+    TRIB_COMM_REGISTERING, /* REGISTER has been sent */
+    TRIB_COMM_RUNNING,     /* READY has come */
+    TRIB_COMM_CLOSED,      /* CLOSED has come */
+    TRIB_COMM_FAILED
+};
+
+struct trib_request {
+    struct trib_comm *comm;
+    struct trib_request *next;
+    struct trib_request *previous;
+    struct trib_operation operation;
+    uint64_t deadline_ns;
+    enum trib_status status;
+    atomic_bool done; /* set last: whoever sees it may free the request without the lock */
+};
+
+/* First in, first out; operations end nearly in order, so the head is the oldest. */
+struct trib_request_list {
+    struct trib_request *head;
+    struct trib_request *tail;
+};
+
+struct trib_comm {
+    /* every packet */
+    struct trib_endpoint *endpoint;
+    struct trib_comm *next; /* in the endpoint */
+    const struct trib_worker_verbs *verbs;
+    void *node;           /* NULL before the first WELCOME */
+    uint64_t deadline_ns; /* when to settle next although nothing comes */
+    enum trib_comm_state state;
+    bool dirty; /* has been given something: settle */
+    struct trib_channel groups[TRIB_ROOTS_MAX];
+    uint32_t group_count;
+    /* every operation */
+    struct trib_request_list running; /* the node has them */
+    struct trib_request_list waiting; /* the node has no room */
+    uint64_t idle_since_ns;
+    uint64_t told_mark; /* by the session */
+    uint32_t callers;   /* threads that wait for one of its requests */
+    /* the session */
+    struct trib_session_client session;
+    int polled_fd; /* what the poll sets know of the session */
+    short polled_interest;
+    struct trib_grant grant; /* communicator 0: none yet */
+    uint64_t state_deadline_ns;
+    uint64_t retry_ns; /* CONNECTING: next try; PROBING: next probe */
+    uint64_t retry_gap_ns;
+    uint64_t group_deadline_ns; /* PROBING: how long multicast is waited for */
+    uint64_t probes_until_ns;   /* PROBING: how long unicast is */
+    uint64_t boot_hint_ns;      /* last time that a BOOT hint was looked into */
+    uint64_t paths;             /* bitmap of shards that echoed */
+    uint64_t group_paths;       /* and of those heard by multicast */
+    bool was_running;           /* READY has come at least once */
+    bool is_closing;
+    bool is_multicast; /* results come by multicast */
+    atomic_bool joined;
+    atomic_bool ended; /* closing or failing is over */
+    uint64_t close_deadline_ns;
+    /* the last stall report, for texts */
+    uint64_t stall_sequence;
+    uint64_t stall_missing;
+    /* failure: text is written before `failed` */
+    atomic_bool failed;
+    enum trib_status failure;
+    char failure_text[TRIB_ERROR_TEXT_MAX];
+    /* counts */
+    struct trib_comm_stats stats;
+    uint64_t undecodable[TRIB_DROP_COUNT];
+    struct trib_udp_stats base; /* of the endpoint's sockets at creation */
+    struct trib_config config;
+};
+
+/* ---- communicator.c ---- */
+
+/* A decoded packet for this communicator. */
+void trib_comm_receive(struct trib_comm *comm, const struct trib_channel *channel, const struct trib_packet *packet,
+                       uint64_t now_ns);
+/* Timers, packets out, events, and the next deadline. */
+void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns);
+/* Hands the request to the node, or queues it. The communicator has not failed. */
+void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns);
+/* Ends the communicator: all requests end with status. The first failure stays. */
+__attribute__((format(printf, 3, 4))) void trib_comm_fail(struct trib_comm *comm, enum trib_status status,
+                                                          const char *format, ...);
+/* As fail, and tells the other ranks. */
+__attribute__((format(printf, 3, 4))) void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status,
+                                                              const char *format, ...);
+bool trib_comm_is_idle(const struct trib_comm *comm);
+/* Sends through the shard's socket; the caller flushes. */
+void trib_comm_send(struct trib_comm *comm, uint32_t shard, const struct trib_packet *packet);
+void trib_comm_flush(struct trib_comm *comm);
+/* "operation 17, allreduce of 1024 float32 (sum)" into text of size bytes. */
+void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *text, size_t size);
+/* "rank 2 is missing", "ranks 2, 3 are missing". */
+void trib_comm_name_ranks(uint64_t ranks, char *text, size_t size);
+
+/* ---- join.c ---- */
+
+void trib_comm_join(struct trib_comm *comm, uint64_t now_ns);
+/* What poll said about the session. */
+void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now_ns);
+/* Timers of the dialogue. */
+void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns);
+uint64_t trib_comm_session_deadline(const struct trib_comm *comm);
+/* A PATH packet has come. */
+void trib_comm_path_arrived(struct trib_comm *comm, const struct trib_channel *channel);
+/* Looks at a BOOT hint, report of a stall, a mark to tell. */
+void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns);
+void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns);
+void trib_comm_tell_mark(struct trib_comm *comm, enum trib_message_kind kind);
+void trib_comm_close_groups(struct trib_comm *comm);
+
+#endif

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* drive.c: the loop that every waiting thread and the progress thread run: receive, feed nodes, drain them, sleep.
+ * The rules of who runs it are in endpoint.h. Read next: communicator.c (what a packet does). */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "comm/communicator.h"
+#include "comm/endpoint.h"
+#include "io/clock.h"
+#include "io/log.h"
+
+/* Buffers read from one socket before nodes may send: a train of results opens room for a train of contributions. */
+#define BATCH 16
+/* How often sessions are looked at while data never pauses. */
+#define SESSION_NS (2 * TRIB_MILLISECOND_NS)
+/* The progress thread leaves the endpoint alone for so long after a caller drove it... */
+#define QUIET_NS (2 * TRIB_MILLISECOND_NS)
+/* ...and looks again after this while one drives. */
+#define PARK_NS (10 * TRIB_MILLISECOND_NS)
+/* Sleep when memory for a larger poll set cannot be had: some descriptors are then looked at late. */
+#define BLIND_NS (10 * TRIB_MILLISECOND_NS)
+
+/* ---- receiving ---- */
+
+static struct trib_comm *find_comm(struct trib_endpoint *endpoint, uint32_t communicator)
+{
+    struct trib_comm *comm = endpoint->comms;
+    while (comm != NULL && comm->grant.communicator != communicator) {
+        comm = comm->next;
+    }
+    return comm;
+}
+
+/* Nobody's packet is counted with all: whose it would have been is unknown. */
+static void count_undecodable(struct trib_endpoint *endpoint, enum trib_drop drop)
+{
+    for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        comm->undecodable[drop]++;
+    }
+}
+
+static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner, const struct trib_channel *channel,
+                        const struct trib_arrival *arrival, uint64_t now_ns)
+{
+    struct trib_packet packet;
+    enum trib_drop drop = trib_packet_decode(arrival->data, arrival->len, &packet);
+    if (drop != TRIB_DROP_NONE) {
+        count_undecodable(endpoint, drop);
+        return;
+    }
+    /* A group's socket belongs to one communicator; communicator 0 is none. */
+    struct trib_comm *comm = owner;
+    if (comm == NULL && packet.communicator != 0) {
+        comm = find_comm(endpoint, packet.communicator);
+    }
+    if (comm == NULL || comm->grant.communicator != packet.communicator) {
+        count_undecodable(endpoint, TRIB_DROP_SOURCE);
+        return;
+    }
+    trib_comm_receive(comm, channel, &packet, now_ns);
+}
+
+static bool receive_channel(struct trib_endpoint *endpoint, struct trib_comm *owner, struct trib_channel *channel,
+                            uint64_t now_ns)
+{
+    if (trib_udp_deadline(channel->udp) <= now_ns) {
+        channel->hot = true;
+    }
+    bool came = false;
+    for (unsigned i = 0; i < BATCH && channel->hot; i++) {
+        struct trib_arrival arrival;
+        if (!trib_udp_receive(channel->udp, now_ns)) {
+            channel->hot = false;
+            break;
+        }
+        came = true;
+        while (trib_udp_next(channel->udp, &arrival)) {
+            take_packet(endpoint, owner, channel, &arrival, now_ns);
+        }
+    }
+    return came;
+}
+
+static bool receive_all(struct trib_endpoint *endpoint, uint64_t now_ns)
+{
+    bool came = false;
+    for (uint32_t i = 0; i < endpoint->shard_count; i++) {
+        came |= receive_channel(endpoint, NULL, &endpoint->shards[i], now_ns);
+    }
+    for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        for (uint32_t i = 0; i < comm->group_count; i++) {
+            came |= receive_channel(endpoint, comm, &comm->groups[i], now_ns);
+        }
+    }
+    return came;
+}
+
+/* Makes every socket be tried. */
+static void heat(struct trib_endpoint *endpoint)
+{
+    for (uint32_t i = 0; i < endpoint->shard_count; i++) {
+        endpoint->shards[i].hot = true;
+    }
+    for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        for (uint32_t i = 0; i < comm->group_count; i++) {
+            comm->groups[i].hot = true;
+        }
+    }
+}
+
+/* One round: whatever has come, then whatever is due. True if something came. */
+static bool drive(struct trib_endpoint *endpoint, uint64_t now_ns)
+{
+    bool came = receive_all(endpoint, now_ns);
+    for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        if (comm->dirty || comm->deadline_ns <= now_ns) {
+            trib_comm_settle(comm, now_ns);
+        }
+    }
+    return came;
+}
+
+/* ---- polling ---- */
+
+static uint64_t min64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t next_deadline(const struct trib_endpoint *endpoint)
+{
+    uint64_t deadline = TRIB_NEVER;
+    for (uint32_t i = 0; i < endpoint->shard_count; i++) {
+        deadline = min64(deadline, trib_udp_deadline(endpoint->shards[i].udp));
+    }
+    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        deadline = min64(deadline, comm->deadline_ns);
+        for (uint32_t i = 0; i < comm->group_count; i++) {
+            deadline = min64(deadline, trib_udp_deadline(comm->groups[i].udp));
+        }
+    }
+    return deadline;
+}
+
+/* Room for the eventfd, all sockets and all sessions; false when memory is short. */
+static bool reserve(struct trib_pollset *set, const struct trib_endpoint *endpoint)
+{
+    uint32_t count = 1 + endpoint->shard_count;
+    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        count += 1 + comm->group_count;
+    }
+    if (count <= set->capacity) {
+        return true;
+    }
+    struct pollfd *fds = realloc(set->fds, (size_t)count * 2 * sizeof *fds);
+    if (fds == NULL) {
+        return false;
+    }
+    set->fds = fds;
+    set->capacity = count * 2;
+    return true;
+}
+
+static void add_fd(struct trib_pollset *set, int fd, short events)
+{
+    set->fds[set->count++] = (struct pollfd){.fd = fd, .events = events};
+}
+
+/* The order is the one in which take_answers goes through the endpoint. */
+static bool build(struct trib_pollset *set, const struct trib_endpoint *endpoint)
+{
+    if (set->generation == endpoint->generation) {
+        return true;
+    }
+    if (!reserve(set, endpoint)) {
+        return false;
+    }
+    set->count = 0;
+    add_fd(set, set->eventfd, POLLIN);
+    for (uint32_t i = 0; i < endpoint->shard_count; i++) {
+        add_fd(set, trib_udp_fd(endpoint->shards[i].udp), POLLIN);
+    }
+    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        add_fd(set, comm->polled_fd, comm->polled_interest);
+        for (uint32_t i = 0; i < comm->group_count; i++) {
+            add_fd(set, trib_udp_fd(comm->groups[i].udp), POLLIN);
+        }
+    }
+    set->generation = endpoint->generation;
+    return true;
+}
+
+/* Marks what is readable; the next round reads it. Sessions are served at once: what they say may open or close sockets, so
+ * that comes last. */
+static void take_answers(struct trib_pollset *set, struct trib_endpoint *endpoint, uint64_t now_ns)
+{
+    const struct pollfd *answer = set->fds;
+    if (answer->revents != 0) {
+        uint64_t count = 0;
+        ssize_t got = read(set->eventfd, &count, sizeof count);
+        (void)got; /* empty already: also fine */
+    }
+    answer++;
+    for (uint32_t i = 0; i < endpoint->shard_count; i++, answer++) {
+        endpoint->shards[i].hot |= answer->revents != 0;
+    }
+    for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        short session = answer->revents;
+        answer++;
+        for (uint32_t i = 0; i < comm->group_count; i++, answer++) {
+            comm->groups[i].hot |= answer->revents != 0;
+        }
+        if (session != 0) {
+            /* May change this communicator's sockets, never the number of the next one's; the shards are behind us. */
+            trib_comm_session_ready(comm, session, now_ns);
+        }
+    }
+}
+
+static struct timespec timeout_until(uint64_t deadline_ns, uint64_t now_ns)
+{
+    uint64_t left = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+    uint64_t bounded = min64(left, 3600 * TRIB_SECOND_NS);
+    return (struct timespec){.tv_sec = (time_t)(bounded / TRIB_SECOND_NS), .tv_nsec = (long)(bounded % TRIB_SECOND_NS)};
+}
+
+/* Looks at all descriptors without sleeping or unlocking. */
+static void glance(struct trib_endpoint *endpoint, struct trib_pollset *set, uint64_t now_ns)
+{
+    struct timespec none = {0, 0};
+    endpoint->polled_ns = now_ns;
+    if (build(set, endpoint) && ppoll(set->fds, set->count, &none, NULL) > 0) {
+        take_answers(set, endpoint, now_ns);
+    }
+}
+
+/* Unlocks, sleeps until something is readable, due, or a caller has news. */
+static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *set)
+{
+    uint64_t now = trib_clock_ns();
+    set->deadline_ns = next_deadline(endpoint);
+    if (!build(set, endpoint)) {
+        set->count = set->capacity > 0 ? 1 : 0; /* of the old set: the eventfd */
+        set->generation = 0;
+        set->deadline_ns = min64(set->deadline_ns, now + BLIND_NS);
+        heat(endpoint);
+    }
+    struct timespec timeout = timeout_until(set->deadline_ns, now);
+    uint64_t generation = set->generation;
+    set->sleeping = true;
+    trib_endpoint_unlock(endpoint);
+    int ready = ppoll(set->fds, set->count, &timeout, NULL);
+    trib_endpoint_lock(endpoint);
+    set->sleeping = false;
+    now = trib_clock_ns();
+    endpoint->polled_ns = now;
+    if (ready > 0 && generation == endpoint->generation) {
+        take_answers(set, endpoint, now);
+    } else if (ready > 0 && set->count > 0 && set->fds[0].revents != 0) {
+        uint64_t count = 0;
+        ssize_t got = read(set->eventfd, &count, sizeof count);
+        (void)got;
+    }
+}
+
+/* ---- waiting ---- */
+
+static void kick(const struct trib_pollset *set)
+{
+    uint64_t one = 1;
+    ssize_t wrote = write(set->eventfd, &one, sizeof one);
+    (void)wrote; /* full: it will wake anyway */
+}
+
+static void lead(struct trib_endpoint *endpoint, const atomic_bool *done)
+{
+    uint64_t spin_ns = endpoint->spin_us * TRIB_MICROSECOND_NS;
+    uint64_t spin_until = 0;
+    while (!atomic_load_explicit(done, memory_order_acquire)) {
+        uint64_t now = trib_clock_ns();
+        bool came = drive(endpoint, now);
+        endpoint->driven_ns = now;
+        if (atomic_load_explicit(done, memory_order_acquire)) {
+            return;
+        }
+        if (now - endpoint->polled_ns > SESSION_NS) {
+            glance(endpoint, &endpoint->leader_set, now);
+            continue;
+        }
+        if (came) {
+            spin_until = now + spin_ns;
+            continue;
+        }
+        if (spin_ns > 0 && spin_until == 0) {
+            spin_until = now + spin_ns;
+        }
+        if (now < spin_until) {
+            heat(endpoint);
+            trib_endpoint_unlock(endpoint);
+            (void)sched_yield();
+            trib_endpoint_lock(endpoint);
+            continue;
+        }
+        sleep_in_poll(endpoint, &endpoint->leader_set);
+        spin_until = spin_ns > 0 ? trib_clock_ns() + spin_ns : 0;
+    }
+}
+
+void trib_endpoint_wait(struct trib_endpoint *endpoint, const atomic_bool *done)
+{
+    endpoint->waiters++;
+    while (!atomic_load_explicit(done, memory_order_acquire)) {
+        if (endpoint->has_leader) {
+            (void)pthread_cond_wait(&endpoint->followers, &endpoint->lock);
+            continue;
+        }
+        endpoint->has_leader = true;
+        lead(endpoint, done);
+        endpoint->has_leader = false;
+        if (endpoint->waiters > 1) {
+            (void)pthread_cond_broadcast(&endpoint->followers);
+        }
+    }
+    endpoint->waiters--;
+    if (endpoint->waiters == 0) {
+        trib_endpoint_attend(endpoint);
+    }
+}
+
+void trib_endpoint_poke(struct trib_endpoint *endpoint)
+{
+    uint64_t now = trib_clock_ns();
+    heat(endpoint);
+    (void)drive(endpoint, now);
+    /* With a leader in poll its set is its own, and sessions are its business. */
+    if (!endpoint->has_leader && now - endpoint->polled_ns > SESSION_NS) {
+        glance(endpoint, &endpoint->leader_set, now);
+        (void)drive(endpoint, now);
+    }
+    endpoint->driven_ns = now;
+    trib_endpoint_attend(endpoint);
+}
+
+void trib_endpoint_wake(struct trib_endpoint *endpoint)
+{
+    if (endpoint->leader_set.sleeping) {
+        kick(&endpoint->leader_set);
+    }
+    if (endpoint->waiters > (endpoint->has_leader ? 1U : 0U)) {
+        (void)pthread_cond_broadcast(&endpoint->followers);
+    }
+}
+
+static bool is_late(const struct trib_pollset *set, const struct trib_endpoint *endpoint)
+{
+    return set->sleeping && (set->generation != endpoint->generation || next_deadline(endpoint) < set->deadline_ns);
+}
+
+void trib_endpoint_attend(struct trib_endpoint *endpoint)
+{
+    if (endpoint->has_leader) {
+        if (is_late(&endpoint->leader_set, endpoint)) {
+            kick(&endpoint->leader_set);
+        }
+        return;
+    }
+    if (is_late(&endpoint->progress_set, endpoint)) {
+        kick(&endpoint->progress_set);
+    }
+    /* Parked for long, because somebody was driving: now nobody is. */
+    uint64_t deadline = next_deadline(endpoint);
+    if (endpoint->parked_until_ns > endpoint->driven_ns + 2 * QUIET_NS && deadline < endpoint->parked_until_ns) {
+        (void)pthread_cond_signal(&endpoint->parked);
+    }
+}
+
+void trib_endpoint_changed(struct trib_endpoint *endpoint)
+{
+    endpoint->generation++;
+    if (endpoint->leader_set.sleeping) {
+        kick(&endpoint->leader_set);
+    } else if (endpoint->progress_set.sleeping && endpoint->waiters == 0) {
+        kick(&endpoint->progress_set);
+    }
+}
+
+/* ---- the progress thread ---- */
+
+static void park(struct trib_endpoint *endpoint, uint64_t until_ns)
+{
+    struct timespec until = {.tv_sec = (time_t)(until_ns / TRIB_SECOND_NS), .tv_nsec = (long)(until_ns % TRIB_SECOND_NS)};
+    endpoint->parked_until_ns = until_ns;
+    (void)pthread_cond_timedwait(&endpoint->parked, &endpoint->lock, &until);
+    endpoint->parked_until_ns = 0;
+}
+
+void *trib_endpoint_progress(void *argument)
+{
+    struct trib_endpoint *endpoint = argument;
+    trib_endpoint_lock(endpoint);
+    while (!endpoint->stopping) {
+        uint64_t now = trib_clock_ns();
+        if (endpoint->waiters > 0) {
+            park(endpoint, now + PARK_NS);
+        } else if (now < endpoint->driven_ns + QUIET_NS) {
+            park(endpoint, endpoint->driven_ns + QUIET_NS);
+        } else if (!drive(endpoint, now)) {
+            sleep_in_poll(endpoint, &endpoint->progress_set);
+        } else if (now - endpoint->polled_ns > SESSION_NS) {
+            glance(endpoint, &endpoint->progress_set, now);
+        }
+    }
+    trib_endpoint_unlock(endpoint);
+    return NULL;
+}

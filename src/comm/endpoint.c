@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* endpoint.c: endpoints begin, are shared, and end. Read next: drive.c. */
+#include "comm/endpoint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "comm/communicator.h"
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+
+/* Asked for each socket; the kernel grants what it likes. */
+#define SOCKET_BUFFER (8U << 20)
+
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct trib_endpoint *registry;
+
+static bool same_faults(const struct trib_faults *a, const struct trib_faults *b)
+{
+    return a->seed == b->seed && !(a->loss < b->loss || a->loss > b->loss) &&
+           !(a->duplicate < b->duplicate || a->duplicate > b->duplicate) &&
+           !(a->reorder < b->reorder || a->reorder > b->reorder) && !(a->corrupt < b->corrupt || a->corrupt > b->corrupt);
+}
+
+static bool has_job(struct trib_endpoint *endpoint, const char *job)
+{
+    bool found = false;
+    trib_endpoint_lock(endpoint);
+    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        found = found || strcmp(comm->config.job, job) == 0;
+    }
+    trib_endpoint_unlock(endpoint);
+    return found;
+}
+
+static bool suits(struct trib_endpoint *endpoint, const struct trib_address *address, const struct trib_config *config)
+{
+    return trib_address_equal(&endpoint->address, address) && endpoint->payload == config->payload &&
+           endpoint->dscp == config->dscp && endpoint->spin_us == config->spin_us && endpoint->trains == config->trains &&
+           endpoint->progress_thread == config->progress_thread && same_faults(&endpoint->faults, &config->faults) &&
+           !has_job(endpoint, config->job);
+}
+
+/* Before the first WELCOME nobody knows how many shards the switch has, but JOIN names the port for each: so all are
+ * opened, and trib_endpoint_connect closes what is too much. */
+static enum trib_status open_sockets(struct trib_endpoint *endpoint, uint32_t rank, char *error)
+{
+    struct trib_udp_config config = {
+        .payload = endpoint->payload,
+        .buffer = SOCKET_BUFFER,
+        .dscp = endpoint->dscp,
+        .trains = endpoint->trains,
+        .faults = endpoint->faults,
+    };
+    config.local = endpoint->address;
+    memset(&config.local.storage, 0, sizeof config.local.storage); /* any address, any port */
+    config.local.storage.ss_family = endpoint->address.storage.ss_family;
+    for (uint32_t i = 0; i < TRIB_ROOTS_MAX; i++) {
+        /* Each rank and shard loses other packets, from the same seed. */
+        config.faults.seed = endpoint->faults.seed + (uint64_t)rank * TRIB_ROOTS_MAX + i;
+        enum trib_status status = trib_udp_open(&config, &endpoint->shards[i].udp, error);
+        if (status != TRIB_OK) {
+            return status;
+        }
+        endpoint->shards[i].shard = i;
+        endpoint->shard_count = i + 1;
+    }
+    return TRIB_OK;
+}
+
+static void destroy_pollset(struct trib_pollset *set)
+{
+    if (set->eventfd >= 0) {
+        (void)close(set->eventfd);
+    }
+    free(set->fds);
+}
+
+/* The progress thread has ended, and nobody else knows the endpoint. */
+static void destroy(struct trib_endpoint *endpoint)
+{
+    for (uint32_t i = 0; i < endpoint->shard_count; i++) {
+        trib_udp_close(endpoint->shards[i].udp);
+    }
+    destroy_pollset(&endpoint->leader_set);
+    destroy_pollset(&endpoint->progress_set);
+    (void)pthread_cond_destroy(&endpoint->followers);
+    (void)pthread_cond_destroy(&endpoint->parked);
+    (void)pthread_mutex_destroy(&endpoint->lock);
+    free(endpoint);
+}
+
+static enum trib_status start_progress(struct trib_endpoint *endpoint, char *error)
+{
+    if (!endpoint->progress_thread) {
+        return TRIB_OK;
+    }
+    int failed = pthread_create(&endpoint->progress, NULL, trib_endpoint_progress, endpoint);
+    if (failed != 0) {
+        trib_explain(error, "cannot start the progress thread: %s", strerror(failed));
+        return TRIB_ERR_SYSTEM;
+    }
+    endpoint->has_progress = true;
+    return TRIB_OK;
+}
+
+static struct trib_endpoint *create(const struct trib_address *address, const struct trib_config *config)
+{
+    struct trib_endpoint *endpoint = calloc(1, sizeof *endpoint);
+    pthread_condattr_t steady;
+    if (endpoint == NULL) {
+        return NULL;
+    }
+    (void)pthread_mutex_init(&endpoint->lock, NULL);
+    (void)pthread_condattr_init(&steady);
+    (void)pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&endpoint->followers, &steady);
+    (void)pthread_cond_init(&endpoint->parked, &steady);
+    (void)pthread_condattr_destroy(&steady);
+    endpoint->leader_set.eventfd = -1;
+    endpoint->progress_set.eventfd = -1;
+    endpoint->generation = 1; /* poll sets begin with 0: never built */
+    endpoint->address = *address;
+    trib_address_format(address, endpoint->name);
+    endpoint->payload = config->payload;
+    endpoint->dscp = config->dscp;
+    endpoint->spin_us = config->spin_us;
+    endpoint->trains = config->trains;
+    endpoint->progress_thread = config->progress_thread;
+    endpoint->faults = config->faults;
+    return endpoint;
+}
+
+static enum trib_status open_endpoint(struct trib_endpoint *endpoint, uint32_t rank, char *error)
+{
+    endpoint->leader_set.eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    endpoint->progress_set.eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (endpoint->leader_set.eventfd < 0 || endpoint->progress_set.eventfd < 0) {
+        trib_explain(error, "cannot open an eventfd: %s", strerror(errno));
+        return TRIB_ERR_SYSTEM;
+    }
+    enum trib_status status = open_sockets(endpoint, rank, error);
+    return status == TRIB_OK ? start_progress(endpoint, error) : status;
+}
+
+static struct trib_endpoint *find(const struct trib_address *address, const struct trib_config *config)
+{
+    struct trib_endpoint *endpoint = registry;
+    while (endpoint != NULL && !suits(endpoint, address, config)) {
+        endpoint = endpoint->next;
+    }
+    return endpoint;
+}
+
+static void add_traffic(struct trib_udp_stats *sum, const struct trib_udp_stats *part)
+{
+    sum->send_calls += part->send_calls;
+    sum->receive_calls += part->receive_calls;
+    sum->send_dropped += part->send_dropped;
+    sum->injected_loss += part->injected_loss;
+    sum->injected_duplicate += part->injected_duplicate;
+    sum->injected_reorder += part->injected_reorder;
+    sum->injected_corrupt += part->injected_corrupt;
+}
+
+void trib_endpoint_traffic(const struct trib_endpoint *endpoint, struct trib_udp_stats *sum)
+{
+    *sum = endpoint->closed_traffic;
+    for (uint32_t i = 0; i < endpoint->shard_count; i++) {
+        add_traffic(sum, trib_udp_stats(endpoint->shards[i].udp));
+    }
+    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        for (uint32_t i = 0; i < comm->group_count; i++) {
+            add_traffic(sum, trib_udp_stats(comm->groups[i].udp));
+        }
+    }
+}
+
+void trib_endpoint_close_channel(struct trib_endpoint *endpoint, struct trib_channel *channel)
+{
+    add_traffic(&endpoint->closed_traffic, trib_udp_stats(channel->udp));
+    trib_udp_close(channel->udp);
+    *channel = (struct trib_channel){0};
+    trib_endpoint_changed(endpoint);
+}
+
+static void add(struct trib_endpoint *endpoint, struct trib_comm *comm)
+{
+    trib_endpoint_lock(endpoint);
+    comm->endpoint = endpoint;
+    trib_endpoint_traffic(endpoint, &comm->base);
+    comm->next = endpoint->comms;
+    endpoint->comms = comm;
+    trib_endpoint_changed(endpoint);
+    trib_endpoint_unlock(endpoint);
+}
+
+enum trib_status trib_endpoint_acquire(const struct trib_address *address, struct trib_comm *comm, char *error)
+{
+    enum trib_status status = TRIB_OK;
+    (void)pthread_mutex_lock(&registry_lock);
+    struct trib_endpoint *endpoint = find(address, &comm->config);
+    if (endpoint == NULL) {
+        endpoint = create(address, &comm->config);
+        if (endpoint == NULL) {
+            trib_explain(error, "out of memory for an endpoint");
+            status = TRIB_ERR_MEMORY;
+            goto unlock;
+        }
+        status = open_endpoint(endpoint, comm->config.rank, error);
+        if (status != TRIB_OK) {
+            destroy(endpoint);
+            goto unlock;
+        }
+        endpoint->next = registry;
+        registry = endpoint;
+    }
+    add(endpoint, comm);
+unlock:
+    (void)pthread_mutex_unlock(&registry_lock);
+    return status;
+}
+
+/* Locked; true when none is left. */
+static bool remove_comm(struct trib_endpoint *endpoint, struct trib_comm *comm)
+{
+    for (struct trib_comm **at = &endpoint->comms; *at != NULL; at = &(*at)->next) {
+        if (*at == comm) {
+            *at = comm->next;
+            break;
+        }
+    }
+    trib_endpoint_changed(endpoint);
+    return endpoint->comms == NULL;
+}
+
+static void stop(struct trib_endpoint *endpoint)
+{
+    for (struct trib_endpoint **at = &registry; *at != NULL; at = &(*at)->next) {
+        if (*at == endpoint) {
+            *at = endpoint->next;
+            break;
+        }
+    }
+    trib_endpoint_lock(endpoint);
+    endpoint->stopping = true;
+    trib_endpoint_changed(endpoint);
+    (void)pthread_cond_signal(&endpoint->parked);
+    trib_endpoint_unlock(endpoint);
+    if (endpoint->has_progress) {
+        (void)pthread_join(endpoint->progress, NULL);
+    }
+    destroy(endpoint);
+}
+
+void trib_endpoint_release(struct trib_endpoint *endpoint, struct trib_comm *comm)
+{
+    (void)pthread_mutex_lock(&registry_lock);
+    trib_endpoint_lock(endpoint);
+    bool last = remove_comm(endpoint, comm);
+    trib_endpoint_unlock(endpoint);
+    if (last) {
+        stop(endpoint);
+    }
+    (void)pthread_mutex_unlock(&registry_lock);
+}
+
+/* What came before the socket knew its peer may be from anybody. */
+static void discard(struct trib_udp *udp)
+{
+    struct trib_arrival arrival;
+    uint64_t now = trib_clock_ns();
+    for (unsigned i = 0; i < 64 && trib_udp_receive(udp, now); i++) {
+        while (trib_udp_next(udp, &arrival)) {
+        }
+    }
+}
+
+enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_grant *grant, char *error)
+{
+    if (grant->roots > endpoint->shard_count) {
+        trib_explain(error, "the switch has %u shards now, but this process opened %u sockets when it had fewer: close all "
+                     "communicators first", grant->roots, endpoint->shard_count);
+        return TRIB_ERR_REFUSED;
+    }
+    if (endpoint->connected && endpoint->data_port == grant->data_port) {
+        return TRIB_OK;
+    }
+    while (endpoint->shard_count > grant->roots) {
+        endpoint->shard_count--;
+        trib_endpoint_close_channel(endpoint, &endpoint->shards[endpoint->shard_count]);
+    }
+    for (uint32_t i = 0; i < endpoint->shard_count; i++) {
+        struct trib_address peer = endpoint->address;
+        trib_address_set_port(&peer, (uint16_t)(grant->data_port + i));
+        if (connect(trib_udp_fd(endpoint->shards[i].udp), (const struct sockaddr *)&peer.storage, peer.len) != 0) {
+            trib_explain(error, "cannot connect a UDP socket to %s: %s", endpoint->name, strerror(errno));
+            return TRIB_ERR_SYSTEM;
+        }
+        discard(endpoint->shards[i].udp);
+    }
+    endpoint->connected = true;
+    endpoint->data_port = grant->data_port;
+    return TRIB_OK;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* endpoint.h: a process's place at one switch: the UDP sockets, one lock, and whoever drives them. All communicators of the
+ * process with the same switch and the same socket settings share one endpoint; it ends with the last of them.
+ *
+ * DESIGN NOTES
+ * - One mutex protects everything of an endpoint and its communicators; nodes are one-thread objects. It is released
+ *   only in poll(2) and while a thread waits for another.
+ * - Who waits, drives: the first thread in trib_endpoint_wait becomes the leader, receives and sends for all, and polls;
+ *   others sleep on a condition until their flag is set or the leader leaves. Handing packets to a progress thread instead costs two
+ *   context switches per operation.
+ * - The progress thread drives only while nobody waits and nobody has for QUIET_NS, so back-to-back blocking calls neither
+ *   wake it nor are woken by it. Else it is parked.
+ * - poll sets are private to the poller and rebuilt when `generation` moves; after a poll whose generation has moved
+ *   meanwhile its answers are ignored (descriptors are level-triggered, nothing is lost).
+ * - Two eventfds, one per poller, because the other poller would eat a shared one's wake-up. Written only when a poller sleeps and
+ *   has to know.
+ * Communicators whose faults, dscp, trains, payload, spin or progress settings differ get endpoints of their own, and so do two ranks
+ * of one job in one process: the switch tells ranks apart by address.
+ *
+ * Lock order: the registry's lock, then the endpoint's. "Locked" below: the caller holds the endpoint's lock.
+ * Read next: drive.c (the loop), communicator.h (what is driven). */
+#ifndef TRIB_COMM_ENDPOINT_H
+#define TRIB_COMM_ENDPOINT_H
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "control/session.h"
+#include "io/udp.h"
+
+struct trib_comm;
+
+/* A data socket: of the endpoint, or a communicator's for multicast. */
+struct trib_channel {
+    struct trib_udp *udp; /* NULL: none */
+    uint32_t shard;
+    bool is_group; /* results by multicast come here */
+    bool hot;      /* may have something to read */
+};
+
+/* What one poller polls. */
+struct trib_pollset {
+    struct pollfd *fds;
+    uint32_t count;
+    uint32_t capacity;
+    uint64_t generation; /* of the endpoint when it was built */
+    uint64_t deadline_ns;
+    bool sleeping;
+    int eventfd;
+};
+
+struct trib_endpoint {
+    pthread_mutex_t lock;
+    pthread_cond_t followers; /* waiting threads that do not lead; closers */
+    pthread_cond_t parked;    /* the progress thread while others drive */
+    struct trib_comm *comms;
+    struct trib_channel shards[TRIB_ROOTS_MAX];
+    uint32_t shard_count;
+    uint32_t waiters; /* threads inside trib_endpoint_wait */
+    bool has_leader;
+    bool stopping;
+    bool connected; /* sockets are connected to data_port and up */
+    uint16_t data_port;
+    uint64_t generation;      /* moves with the set of descriptors and what is wanted of them */
+    uint64_t polled_ns;       /* last time that sessions were looked at */
+    uint64_t driven_ns;       /* last time that a caller drove */
+    uint64_t parked_until_ns; /* 0: the progress thread is not parked */
+    struct trib_pollset leader_set;
+    struct trib_pollset progress_set;
+    pthread_t progress;
+    bool has_progress;
+    /* fixed */
+    struct trib_address address; /* of the switch's sessions */
+    char name[64];               /* the same as text */
+    uint32_t payload, dscp, spin_us;
+    bool trains, progress_thread;
+    struct trib_faults faults;
+    struct trib_udp_stats closed_traffic; /* of sockets that are closed again */
+    /* registry */
+    struct trib_endpoint *next;
+};
+
+/* Finds or opens the endpoint for config and adds comm to it. error as in comm.h. Returns ERR_SYSTEM, ERR_MEMORY. */
+TRIB_MUST_USE enum trib_status trib_endpoint_acquire(const struct trib_address *address, struct trib_comm *comm, char *error);
+/* Takes comm out; the endpoint ends with its last communicator. Not locked. */
+void trib_endpoint_release(struct trib_endpoint *endpoint, struct trib_comm *comm);
+
+static inline void trib_endpoint_lock(struct trib_endpoint *endpoint)
+{
+    (void)pthread_mutex_lock(&endpoint->lock);
+}
+
+static inline void trib_endpoint_unlock(struct trib_endpoint *endpoint)
+{
+    (void)pthread_mutex_unlock(&endpoint->lock);
+}
+
+/* Connects the sockets to the switch's shards and closes those beyond `roots`. Locked. Returns ERR_SYSTEM, ERR_REFUSED. */
+TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_grant *grant, char *error);
+
+/* Drives until *done. Locked; releases the lock while it sleeps. */
+void trib_endpoint_wait(struct trib_endpoint *endpoint, const atomic_bool *done);
+/* Drives once without sleeping. Locked. */
+void trib_endpoint_poke(struct trib_endpoint *endpoint);
+/* Flags that others wait for were set: wakes them. Locked. */
+void trib_endpoint_wake(struct trib_endpoint *endpoint);
+/* New work or an earlier deadline while the caller is about to leave: makes sure that somebody awake knows. Locked. */
+void trib_endpoint_attend(struct trib_endpoint *endpoint);
+/* Descriptors, or what is wanted of them, have changed. Locked. */
+void trib_endpoint_changed(struct trib_endpoint *endpoint);
+
+/* System calls and injected faults of all its sockets. Locked. */
+void trib_endpoint_traffic(const struct trib_endpoint *endpoint, struct trib_udp_stats *sum);
+
+/* Closes a socket of the endpoint or of one of its communicators, and keeps its counts. Locked. */
+void trib_endpoint_close_channel(struct trib_endpoint *endpoint, struct trib_channel *channel);
+
+/* For endpoint.c: the progress thread's body. */
+void *trib_endpoint_progress(void *endpoint);
+
+#endif

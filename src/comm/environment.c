@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* environment.c: see environment.h. A new variable is a row here and a line in tests/unit/test_launcher.c. */
+#include "comm/environment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/packet.h"
+#include "io/explain.h"
+#include "io/units.h"
+
+#define WINDOW_MAX (UINT64_C(1) << 30)
+#define SPIN_US_MAX UINT64_C(1000000)
+#define DSCP_MAX 63
+
+static enum trib_status copy_text(const char *text, char *to, size_t size, char *error)
+{
+    size_t len = strlen(text);
+    if (len == 0 || len >= size) {
+        trib_explain(error, "\"%s\" is not 1 to %zu bytes long", text, size - 1);
+        return TRIB_ERR_INVALID;
+    }
+    memcpy(to, text, len + 1);
+    return TRIB_OK;
+}
+
+static enum trib_status read_u32(const char *text, uint64_t max, uint32_t *value, char *error)
+{
+    uint64_t number = 0;
+    enum trib_status status = trib_parse_number(text, 0, max, &number, error);
+    if (status == TRIB_OK) {
+        *value = (uint32_t)number;
+    }
+    return status;
+}
+
+static enum trib_status read_switch(const char *text, struct trib_config *config, char *error)
+{
+    return copy_text(text, config->switch_address, sizeof config->switch_address, error);
+}
+
+static enum trib_status read_job(const char *text, struct trib_config *config, char *error)
+{
+    return copy_text(text, config->job, sizeof config->job, error);
+}
+
+static enum trib_status read_rank(const char *text, struct trib_config *config, char *error)
+{
+    return read_u32(text, UINT32_MAX, &config->rank, error);
+}
+
+static enum trib_status read_ranks(const char *text, struct trib_config *config, char *error)
+{
+    return read_u32(text, UINT32_MAX, &config->ranks, error);
+}
+
+static enum trib_status read_scheme(const char *text, struct trib_config *config, char *error)
+{
+    return copy_text(text, config->scheme, sizeof config->scheme, error);
+}
+
+static enum trib_status read_wire(const char *text, struct trib_config *config, char *error)
+{
+    static const enum trib_wire wires[] = {TRIB_WIRE_FLOAT32, TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32};
+    static const char *const names[] = {"float32", "bfloat16", "int32"};
+    for (size_t i = 0; i < sizeof wires / sizeof wires[0]; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            config->wire = wires[i];
+            return TRIB_OK;
+        }
+    }
+    trib_explain(error, "\"%s\" is none of float32, bfloat16, int32", text);
+    return TRIB_ERR_INVALID;
+}
+
+static enum trib_status read_payload(const char *text, struct trib_config *config, char *error)
+{
+    uint64_t bytes = 0;
+    enum trib_status status = trib_parse_number(text, TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX, &bytes, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    if (bytes % TRIB_PAYLOAD_ALIGN != 0) {
+        trib_explain(error, "%s is not a multiple of %d", text, TRIB_PAYLOAD_ALIGN);
+        return TRIB_ERR_INVALID;
+    }
+    config->payload = (uint32_t)bytes;
+    return TRIB_OK;
+}
+
+static enum trib_status read_window(const char *text, struct trib_config *config, char *error)
+{
+    uint64_t bytes = 0;
+    enum trib_status status = trib_parse_size(text, &bytes, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    if (bytes > WINDOW_MAX) {
+        trib_explain(error, "%s is more than 1GiB", text);
+        return TRIB_ERR_INVALID;
+    }
+    config->window = (uint32_t)bytes;
+    return TRIB_OK;
+}
+
+static enum trib_status read_multicast(const char *text, struct trib_config *config, char *error)
+{
+    return trib_parse_bool(text, &config->multicast, error);
+}
+
+static enum trib_status read_progress(const char *text, struct trib_config *config, char *error)
+{
+    return trib_parse_bool(text, &config->progress_thread, error);
+}
+
+static enum trib_status read_trains(const char *text, struct trib_config *config, char *error)
+{
+    return trib_parse_bool(text, &config->trains, error);
+}
+
+static enum trib_status read_spin(const char *text, struct trib_config *config, char *error)
+{
+    return read_u32(text, SPIN_US_MAX, &config->spin_us, error);
+}
+
+static enum trib_status read_dscp(const char *text, struct trib_config *config, char *error)
+{
+    return read_u32(text, DSCP_MAX, &config->dscp, error);
+}
+
+static enum trib_status read_join_timeout(const char *text, struct trib_config *config, char *error)
+{
+    return trib_parse_duration(text, &config->join_timeout_ns, error);
+}
+
+static enum trib_status read_switch_timeout(const char *text, struct trib_config *config, char *error)
+{
+    return trib_parse_duration(text, &config->switch_timeout_ns, error);
+}
+
+static enum trib_status read_timeout(const char *text, struct trib_config *config, char *error)
+{
+    return trib_parse_duration(text, &config->timeout_ns, error);
+}
+
+static enum trib_status read_linger(const char *text, struct trib_config *config, char *error)
+{
+    return trib_parse_duration(text, &config->linger_ns, error);
+}
+
+static enum trib_status read_fault(const char *name, const char *value, struct trib_faults *faults, char *error)
+{
+    struct {
+        const char *name;
+        double *rate;
+    } const rates[] = {{"loss", &faults->loss},
+                       {"duplicate", &faults->duplicate},
+                       {"reorder", &faults->reorder},
+                       {"corrupt", &faults->corrupt}};
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        if (strcmp(name, rates[i].name) == 0) {
+            return trib_parse_percent(value, rates[i].rate, error);
+        }
+    }
+    if (strcmp(name, "seed") == 0) {
+        return trib_parse_number(value, 0, UINT64_MAX, &faults->seed, error);
+    }
+    trib_explain(error, "\"%s\" is none of loss, duplicate, reorder, corrupt, seed", name);
+    return TRIB_ERR_INVALID;
+}
+
+enum trib_status trib_faults_parse(const char *text, struct trib_faults *faults, char *error)
+{
+    char copy[256];
+    struct trib_faults result = *faults;
+    enum trib_status status = copy_text(text, copy, sizeof copy, error);
+    char *rest = copy;
+    while (status == TRIB_OK && rest != NULL) {
+        char *name = strsep(&rest, ",");
+        char *value = strchr(name, '=');
+        if (value == NULL) {
+            trib_explain(error, "\"%s\" is not name=value; write for example loss=1%%,seed=7", name);
+            return TRIB_ERR_INVALID;
+        }
+        *value++ = '\0';
+        status = read_fault(name, value, &result, error);
+    }
+    if (status == TRIB_OK) {
+        *faults = result;
+    }
+    return status;
+}
+
+static enum trib_status read_faults(const char *text, struct trib_config *config, char *error)
+{
+    return trib_faults_parse(text, &config->faults, error);
+}
+
+static const struct trib_variable variables[] = {
+    {"TRIB_SWITCH", "10.0.0.1:7470", "address of the switch: host, host:port or [v6]:port [127.0.0.1:7470]", read_switch},
+    {"TRIB_JOB", "train-17", "ranks with the same job name meet [default]", read_job},
+    {"TRIB_RANK", "0", "rank of this process; over the launcher's [0]", read_rank},
+    {"TRIB_RANKS", "4", "number of ranks, 1 to 64; over the launcher's [1]", read_ranks},
+    {"TRIB_SCHEME", "switchml", "aggregation scheme [switchml]", read_scheme},
+    {"TRIB_WIRE", "float32", "how float32 tensors travel: float32, bfloat16 or int32 [float32]", read_wire},
+    {"TRIB_PAYLOAD", "1408", "bytes of one packet's payload, a multiple of 64, 64 to 8192 [1408]", read_payload},
+    {"TRIB_WINDOW", "256KiB", "bytes that a rank keeps in flight per switch shard [0: the switch chooses]", read_window},
+    {"TRIB_MULTICAST", "1", "take results by multicast where every rank receives it [1]", read_multicast},
+    {"TRIB_PROGRESS", "1", "a thread makes progress while no call waits [1]", read_progress},
+    {"TRIB_TRAINS", "1", "many packets per system call; 0 is for comparison [1]", read_trains},
+    {"TRIB_SPIN_US", "50", "longest busy wait before sleeping, microseconds [0]", read_spin},
+    {"TRIB_DSCP", "0", "DSCP of data packets, 0 to 63 [0]", read_dscp},
+    {"TRIB_JOIN_TIMEOUT", "30s", "how long the switch and all ranks are waited for at the start [30s]", read_join_timeout},
+    {"TRIB_SWITCH_TIMEOUT", "10s", "how long a switch that went away is waited for [10s]", read_switch_timeout},
+    {"TRIB_TIMEOUT", "30min", "longest time of one operation; it ends the job [30min]", read_timeout},
+    {"TRIB_LINGER", "1s", "longest wait for the other ranks when closing [1s]", read_linger},
+    {"TRIB_FAULTS", "loss=1%,seed=7",
+     "faults on purpose, on received packets: loss, duplicate, reorder, corrupt in %, seed [none]", read_faults},
+    {"TRIB_DEBUG", "INFO", "lines on standard error: WARN, INFO or TRACE [WARN]", NULL}};
+
+const struct trib_variable *trib_variable_at(unsigned index)
+{
+    return index < sizeof variables / sizeof variables[0] ? &variables[index] : NULL;
+}
+
+static const struct trib_launcher launchers[] = {{"torchrun", "RANK", "WORLD_SIZE"},
+                                                 {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                                 {"PMI", "PMI_RANK", "PMI_SIZE"},
+                                                 {"Slurm", "SLURM_PROCID", "SLURM_NTASKS"}};
+
+const struct trib_launcher *trib_launcher_at(unsigned index)
+{
+    return index < sizeof launchers / sizeof launchers[0] ? &launchers[index] : NULL;
+}

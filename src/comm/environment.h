@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* environment.h: the one table of environment variables: what they are called, what they do, how they are read.
+ * launcher.c fills a config from it, `tributary info` prints it. Read next: launcher.c. */
+#ifndef TRIB_COMM_ENVIRONMENT_H
+#define TRIB_COMM_ENVIRONMENT_H
+
+#include <tributary/comm.h>
+
+struct trib_variable {
+    const char *name;
+    const char *example; /* what a value looks like */
+    const char *help;    /* one line, default in brackets */
+    /* Reads text into config; error (may be NULL) takes the cause without the name. NULL: others read this variable. */
+    enum trib_status (*read)(const char *text, struct trib_config *config, char *error);
+};
+
+/* The variable at index, NULL behind the last. */
+const struct trib_variable *trib_variable_at(unsigned index);
+
+/* "loss=1%,duplicate=1%,reorder=1%,corrupt=0.1%,seed=7": what TRIB_FAULTS holds. Returns ERR_INVALID with the cause. */
+TRIB_MUST_USE enum trib_status trib_faults_parse(const char *text, struct trib_faults *faults, char *error);
+
+/* Where rank and size come from when TRIB_RANK and TRIB_RANKS are not set, in this order. */
+struct trib_launcher {
+    const char *name; /* "torchrun" */
+    const char *rank;
+    const char *ranks;
+};
+const struct trib_launcher *trib_launcher_at(unsigned index);
+
+#endif

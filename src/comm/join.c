@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* join.c: the rank's side of the dialogue with the control plane (control/session.h): getting in, getting back in after
+ * the switch went away, marks, stalls, getting out.
+ *
+ *   state        leaves on                     to
+ *   CONNECTING   TCP connected, JOIN sent      JOINING
+ *   JOINING      WELCOME                       PROBING; REGISTERING when the communicator has run before
+ *   PROBING      all paths tried               REGISTERING
+ *   REGISTERING  READY                         RUNNING
+ *   RUNNING      CLOSED                        CLOSED
+ *   any          session lost                  CONNECTING, until its deadline
+ *   any          FAIL, deadline                FAILED
+ * Read next: session_client.c (the connection), communicator.c (the rest of a communicator). */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "comm/communicator.h"
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+#include "io/units.h"
+#include "schemes/schemes.h"
+
+#define RETRY_FIRST_NS (5 * TRIB_MILLISECOND_NS)
+#define RETRY_LAST_NS (100 * TRIB_MILLISECOND_NS)
+#define PROBE_GAP_NS (20 * TRIB_MILLISECOND_NS)
+#define PROBE_LIMIT_NS (2 * TRIB_SECOND_NS)
+#define GROUP_LIMIT_NS (150 * TRIB_MILLISECOND_NS)
+#define HINT_GAP_NS (100 * TRIB_MILLISECOND_NS)
+#define STALL_NS TRIB_SECOND_NS
+/* Operations that a node holds at a time; more wait outside. */
+#define OPERATIONS_MAX 64
+/* Bounds of what a switch may grant, so that sizes never overflow. */
+#define SLOTS_MAX (1U << 20)
+#define TRAIN_MAX 64
+#define GROUP_BUFFER (8U << 20)
+
+/* ---- messages out ---- */
+
+static void send_join(struct trib_comm *comm)
+{
+    const struct trib_config *config = &comm->config;
+    struct trib_message message = {.kind = TRIB_MESSAGE_JOIN};
+    message.join.magic = TRIB_SESSION_MAGIC;
+    message.join.version = TRIB_SESSION_VERSION;
+    message.join.wire_version = TRIB_WIRE_VERSION;
+    (void)snprintf(message.join.job, sizeof message.join.job, "%s", config->job);
+    message.join.rank = config->rank;
+    for (uint32_t i = 0; i < comm->endpoint->shard_count; i++) {
+        struct trib_address local;
+        trib_udp_local(comm->endpoint->shards[i].udp, &local);
+        message.join.data_port[i] = trib_address_port(&local);
+    }
+    /* After a restart the switch goes on by multicast only if it did before. */
+    message.join.multicast = comm->grant.communicator != 0 ? comm->is_multicast : config->multicast;
+    (void)snprintf(message.join.settings.scheme, sizeof message.join.settings.scheme, "%s", config->scheme);
+    message.join.settings.ranks = config->ranks;
+    message.join.settings.payload = config->payload;
+    message.join.settings.window = config->window;
+    message.join.settings.wire = (uint8_t)config->wire;
+    message.join.known = comm->grant;
+    trib_session_client_send(&comm->session, &message);
+}
+
+void trib_comm_tell_mark(struct trib_comm *comm, enum trib_message_kind kind)
+{
+    struct trib_message message = {.kind = kind};
+    message.mark.mark = comm->verbs->mark(comm->node);
+    comm->told_mark = message.mark.mark;
+    trib_session_client_send(&comm->session, &message);
+}
+
+static void send_paths(struct trib_comm *comm, bool unicast, bool multicast)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_PATHS, .paths = {.unicast = unicast, .multicast = multicast}};
+    trib_session_client_send(&comm->session, &message);
+}
+
+static void send_operation(struct trib_comm *comm, uint64_t sequence)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_OPERATION};
+    message.operation.sequence = sequence;
+    trib_comm_describe(comm, sequence, message.operation.text, sizeof message.operation.text);
+    trib_session_client_send(&comm->session, &message);
+}
+
+void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns)
+{
+    uint64_t all = comm->config.ranks == 64 ? UINT64_MAX : (UINT64_C(1) << comm->config.ranks) - 1;
+    uint64_t since = now_ns > event->since_ns ? now_ns - event->since_ns : 0;
+    struct trib_message message = {.kind = TRIB_MESSAGE_STALL};
+    char ranks[320] = "somebody is missing";
+    char duration[TRIB_UNITS_TEXT_MAX];
+    comm->stall_sequence = event->sequence;
+    comm->stall_missing = event->bitmap != 0 ? all & ~event->bitmap : 0;
+    if (comm->stall_missing != 0) {
+        trib_comm_name_ranks(comm->stall_missing, ranks, sizeof ranks);
+    }
+    trib_format_duration(since, duration);
+    trib_log(TRIB_LOG_WARN, "job %s rank %u: %s on fragment %" PRIu64 " since %s", comm->config.job, comm->config.rank, ranks,
+             event->sequence, duration);
+    message.stall.sequence = event->sequence;
+    message.stall.missing = comm->stall_missing;
+    message.stall.since_ms = (uint32_t)(since / TRIB_MILLISECOND_NS);
+    if (comm->state == TRIB_COMM_RUNNING) {
+        trib_session_client_send(&comm->session, &message);
+    }
+}
+
+/* The session is the truth about boots, but a machine that lost its power resets no connection until it is spoken to. */
+void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns)
+{
+    if (comm->state == TRIB_COMM_RUNNING && !comm->is_closing && now_ns >= comm->boot_hint_ns + HINT_GAP_NS) {
+        comm->boot_hint_ns = now_ns;
+        trib_comm_tell_mark(comm, TRIB_MESSAGE_MARK);
+    }
+}
+
+/* ---- connecting ---- */
+
+static void try_connecting(struct trib_comm *comm, uint64_t now_ns)
+{
+    comm->retry_ns = TRIB_NEVER;
+    trib_session_client_open(&comm->session, &comm->endpoint->address, comm->config.switch_timeout_ns);
+    comm->polled_fd = -2; /* the new descriptor may have the old one's number */
+    trib_comm_session_ready(comm, 0, now_ns);
+}
+
+void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
+{
+    comm->state = TRIB_COMM_CONNECTING;
+    comm->state_deadline_ns = now_ns + comm->config.join_timeout_ns;
+    comm->retry_gap_ns = RETRY_FIRST_NS;
+    try_connecting(comm, now_ns);
+    trib_comm_settle(comm, now_ns);
+}
+
+static void connected(struct trib_comm *comm, uint64_t now_ns)
+{
+    comm->state = TRIB_COMM_JOINING;
+    comm->retry_ns = TRIB_NEVER;
+    if (comm->was_running) {
+        comm->state_deadline_ns = now_ns + comm->config.join_timeout_ns; /* for the other ranks to come back as well */
+    }
+    send_join(comm);
+}
+
+/* The session broke: nothing that was sent counts until the control plane has confirmed a boot again. */
+static void lost(struct trib_comm *comm, uint64_t now_ns)
+{
+    if (comm->state != TRIB_COMM_CONNECTING) {
+        trib_log(comm->was_running ? TRIB_LOG_WARN : TRIB_LOG_INFO, "job %s rank %u: session with %s lost: %s; trying again",
+                 comm->config.job, comm->config.rank, comm->endpoint->name, comm->session.cause);
+        comm->retry_gap_ns = RETRY_FIRST_NS;
+        if (comm->was_running) {
+            comm->state_deadline_ns = now_ns + comm->config.switch_timeout_ns;
+        }
+        if (comm->node != NULL) {
+            comm->verbs->suspend(comm->node);
+        }
+    }
+    comm->state = TRIB_COMM_CONNECTING;
+    comm->retry_ns = now_ns + comm->retry_gap_ns;
+    comm->retry_gap_ns = 2 * comm->retry_gap_ns < RETRY_LAST_NS ? 2 * comm->retry_gap_ns : RETRY_LAST_NS;
+}
+
+/* ---- WELCOME ---- */
+
+static bool is_sane(const struct trib_comm *comm, const struct trib_message *message)
+{
+    const struct trib_grant *grant = &message->welcome.grant;
+    const struct trib_grant *known = &comm->grant;
+    if (grant->communicator == 0 || grant->boot == 0 || grant->roots < 1 || grant->roots > TRIB_ROOTS_MAX ||
+        grant->train < 1 || grant->train > TRAIN_MAX || grant->slots < 1 || grant->slots > SLOTS_MAX || grant->window < 1 ||
+        grant->window > grant->slots || grant->data_port == 0 ||
+        (uint32_t)grant->data_port + grant->roots > UINT16_MAX + 1U ||
+        (uint32_t)grant->group_port + grant->roots > UINT16_MAX + 1U ||
+        message->welcome.generation_ranks != comm->config.ranks) {
+        return false;
+    }
+    return known->communicator == 0 ||
+           (grant->communicator == known->communicator && grant->salt == known->salt &&
+            grant->generation == known->generation && grant->roots == known->roots && grant->train == known->train &&
+            grant->slots == known->slots);
+}
+
+/* More in flight than our own socket holds would come back as loss. */
+static uint32_t choose_window(const struct trib_comm *comm, const struct trib_grant *grant)
+{
+    uint32_t packet = TRIB_HEADER_SIZE + comm->config.payload;
+    uint32_t room = trib_udp_receive_room(comm->endpoint->shards[0].udp) / packet;
+    if (room >= grant->window) {
+        return grant->window;
+    }
+    trib_log(TRIB_LOG_WARN, "job %s rank %u: window cut from %u to %u packets, which is what a socket here can hold: raise "
+             "net.core.rmem_max (sysctl), or run as root", comm->config.job, comm->config.rank, grant->window, room > 0 ? room : 1);
+    return room > 0 ? room : 1;
+}
+
+static enum trib_status make_node(struct trib_comm *comm, const struct trib_grant *grant)
+{
+    uint64_t stall = comm->config.timeout_ns / 2 < STALL_NS ? comm->config.timeout_ns / 2 : STALL_NS;
+    struct trib_worker_config config = {
+        .session =
+            {
+                .salt = grant->salt,
+                .communicator = grant->communicator,
+                .ranks = comm->config.ranks,
+                .roots = grant->roots,
+                .train = grant->train,
+                .slots = grant->slots,
+                .payload = comm->config.payload,
+                .generation = grant->generation,
+                .wire = (enum trib_type)comm->config.wire,
+                /* An exponent is known when its sequence is done, which is when the window admits the one a window later. */
+                .lookahead = grant->window * grant->roots,
+            },
+        .kernels = trib_value_kernels(),
+        .rank = comm->config.rank,
+        .window = choose_window(comm, grant),
+        .operations = OPERATIONS_MAX,
+        .stall_ns = stall > 0 ? stall : 1,
+    };
+    size_t size = (comm->verbs->size(&config) + 63) & ~(size_t)63;
+    comm->node = aligned_alloc(64, size);
+    if (comm->node == NULL) {
+        return TRIB_ERR_MEMORY;
+    }
+    comm->verbs->init(comm->node, &config);
+    return TRIB_OK;
+}
+
+void trib_comm_close_groups(struct trib_comm *comm)
+{
+    while (comm->group_count > 0) {
+        comm->group_count--;
+        trib_endpoint_close_channel(comm->endpoint, &comm->groups[comm->group_count]);
+    }
+}
+
+static void group_address(uint32_t group, uint16_t port, struct trib_address *address)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(group)};
+    memset(address, 0, sizeof *address);
+    memcpy(&address->storage, &v4, sizeof v4);
+    address->len = sizeof v4;
+}
+
+/* One socket per shard, on the interface that leads to the switch. False: no multicast here, unicast then. */
+static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
+{
+    struct trib_endpoint *endpoint = comm->endpoint;
+    struct trib_udp_config config = {
+        .payload = comm->config.payload,
+        .buffer = GROUP_BUFFER,
+        .dscp = comm->config.dscp,
+        .trains = comm->config.trains,
+        .faults = comm->config.faults,
+    };
+    char cause[TRIB_ERROR_TEXT_MAX];
+    config.local.len = sizeof config.local.storage;
+    if (getsockname(trib_udp_fd(endpoint->shards[0].udp), (struct sockaddr *)&config.local.storage, &config.local.len) != 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < grant->roots; i++) {
+        group_address(grant->group, (uint16_t)(grant->group_port + i), &config.group);
+        config.group_source = endpoint->address;
+        trib_address_set_port(&config.group_source, (uint16_t)(grant->data_port + i));
+        config.faults.seed = comm->config.faults.seed + ((uint64_t)comm->config.rank + TRIB_RANKS_MAX) * TRIB_ROOTS_MAX + i;
+        if (trib_udp_open(&config, &comm->groups[i].udp, cause) != TRIB_OK) {
+            trib_log(TRIB_LOG_INFO, "job %s rank %u: no multicast: %s", comm->config.job, comm->config.rank, cause);
+            trib_comm_close_groups(comm);
+            return false;
+        }
+        comm->groups[i].shard = i;
+        comm->groups[i].is_group = true;
+        comm->group_count = i + 1;
+    }
+    trib_endpoint_changed(endpoint);
+    return true;
+}
+
+static void register_mark(struct trib_comm *comm)
+{
+    comm->state = TRIB_COMM_REGISTERING;
+    trib_comm_tell_mark(comm, TRIB_MESSAGE_REGISTER);
+}
+
+static void begin_probing(struct trib_comm *comm, uint64_t now_ns)
+{
+    comm->state = TRIB_COMM_PROBING;
+    comm->paths = 0;
+    comm->group_paths = 0;
+    comm->retry_ns = now_ns;
+    comm->probes_until_ns = now_ns + PROBE_LIMIT_NS;
+    if (comm->grant.group != 0 && comm->config.multicast) {
+        (void)open_groups(comm, &comm->grant);
+    }
+    comm->group_deadline_ns = comm->group_count > 0 ? now_ns + GROUP_LIMIT_NS : 0;
+}
+
+static void take_welcome(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    if (comm->state != TRIB_COMM_JOINING || !is_sane(comm, message)) {
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the switch %s granted what no switch may", comm->endpoint->name);
+        return;
+    }
+    enum trib_status status = trib_endpoint_connect(comm->endpoint, &message->welcome.grant, cause);
+    if (status == TRIB_OK && comm->node == NULL) {
+        status = make_node(comm, &message->welcome.grant);
+    }
+    if (status != TRIB_OK) {
+        trib_comm_fail_all(comm, status, "rank %u: %s", comm->config.rank,
+                           status == TRIB_ERR_MEMORY ? "out of memory for a worker" : cause);
+        return;
+    }
+    bool is_return = comm->grant.communicator != 0;
+    comm->grant = message->welcome.grant;
+    if (is_return) {
+        register_mark(comm);
+    } else {
+        begin_probing(comm, now_ns);
+    }
+}
+
+/* ---- paths ---- */
+
+static uint64_t all_shards(const struct trib_comm *comm)
+{
+    return (UINT64_C(1) << comm->grant.roots) - 1;
+}
+
+static void probe_paths(struct trib_comm *comm)
+{
+    static const uint8_t zeros[TRIB_PAYLOAD_MAX];
+    struct trib_packet packet = {
+        .kind = TRIB_PATH,
+        .communicator = comm->grant.communicator,
+        .generation = comm->grant.generation,
+        .boot = comm->grant.boot,
+        .node = (uint16_t)comm->config.rank,
+        .payload = zeros,
+        .payload_len = (uint16_t)comm->config.payload,
+    };
+    for (uint32_t i = 0; i < comm->grant.roots; i++) {
+        if ((comm->paths >> i & 1) == 0) {
+            trib_comm_send(comm, i, &packet);
+        }
+    }
+    trib_comm_flush(comm);
+}
+
+void trib_comm_path_arrived(struct trib_comm *comm, const struct trib_channel *channel)
+{
+    if (comm->state != TRIB_COMM_PROBING) {
+        return;
+    }
+    uint64_t *paths = channel->is_group ? &comm->group_paths : &comm->paths;
+    *paths |= UINT64_C(1) << channel->shard;
+    comm->dirty = true;
+    comm->deadline_ns = 0; /* look at the time: the last echo ends PROBING */
+}
+
+static void check_paths(struct trib_comm *comm, uint64_t now_ns)
+{
+    uint64_t all = all_shards(comm);
+    bool unicast = comm->paths == all;
+    bool multicast = comm->group_count > 0 && comm->group_paths == all;
+    if (!unicast && now_ns >= comm->probes_until_ns) {
+        send_paths(comm, false, false);
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "UDP packets of %u bytes payload do not pass between here and %s, ports %u to "
+                       "%u: check the path MTU and the firewall, or set a smaller payload", comm->config.payload,
+                       comm->endpoint->name, comm->grant.data_port, comm->grant.data_port + comm->grant.roots - 1);
+        return;
+    }
+    if (unicast && (comm->group_count == 0 || multicast || now_ns >= comm->group_deadline_ns)) {
+        send_paths(comm, true, multicast);
+        register_mark(comm);
+        return;
+    }
+    if (now_ns >= comm->retry_ns) {
+        probe_paths(comm);
+        comm->retry_ns = now_ns + PROBE_GAP_NS;
+    }
+}
+
+/* ---- READY, and what comes while running ---- */
+
+static void take_ready(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
+{
+    if (comm->state != TRIB_COMM_REGISTERING || message->ready.boot == 0) {
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the switch %s said READY out of turn", comm->endpoint->name);
+        return;
+    }
+    comm->state = TRIB_COMM_RUNNING;
+    comm->state_deadline_ns = TRIB_NEVER;
+    comm->retry_ns = TRIB_NEVER;
+    comm->grant.boot = message->ready.boot;
+    comm->is_multicast = message->ready.multicast && comm->group_count > 0;
+    if (!comm->is_multicast && !comm->was_running) {
+        trib_comm_close_groups(comm);
+    }
+    comm->stats.reregistrations += comm->was_running ? 1 : 0;
+    trib_log(comm->was_running ? TRIB_LOG_WARN : TRIB_LOG_INFO,
+             "job %s rank %u of %u: %s %s, boot %08x, communicator %08x, %u shards, window %u of %u slots, results by %s",
+             comm->config.job, comm->config.rank, comm->config.ranks, comm->was_running ? "back at" : "joined",
+             comm->endpoint->name, comm->grant.boot, comm->grant.communicator, comm->grant.roots, comm->grant.window,
+             comm->grant.slots, comm->is_multicast ? "multicast" : "unicast");
+    comm->was_running = true;
+    comm->idle_since_ns = now_ns;
+    comm->verbs->registered(comm->node, comm->grant.boot, message->ready.mark, now_ns);
+    atomic_store_explicit(&comm->joined, true, memory_order_release);
+    trib_endpoint_wake(comm->endpoint);
+    if (comm->is_closing) {
+        trib_comm_tell_mark(comm, TRIB_MESSAGE_CLOSE);
+    }
+}
+
+static void take_fail(struct trib_comm *comm, const struct trib_message *message)
+{
+    int32_t status = message->fail.status;
+    bool known = status < 0 && status >= TRIB_ERR_CHECK;
+    trib_comm_fail(comm, known ? (enum trib_status)status : TRIB_ERR_REFUSED, "%s", message->fail.text);
+}
+
+static void take_closed(struct trib_comm *comm)
+{
+    if (!comm->is_closing) {
+        trib_comm_fail(comm, TRIB_ERR_CLOSED, "the switch %s closed the communicator", comm->endpoint->name);
+        return;
+    }
+    comm->state = TRIB_COMM_CLOSED;
+    comm->state_deadline_ns = TRIB_NEVER;
+    comm->retry_ns = TRIB_NEVER;
+    trib_session_client_close(&comm->session);
+    atomic_store_explicit(&comm->ended, true, memory_order_release);
+    trib_endpoint_wake(comm->endpoint);
+}
+
+static void take_message(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
+{
+    switch (message->kind) {
+    case TRIB_MESSAGE_WELCOME:
+        take_welcome(comm, message, now_ns);
+        return;
+    case TRIB_MESSAGE_READY:
+        take_ready(comm, message, now_ns);
+        return;
+    case TRIB_MESSAGE_MARK:
+        if (comm->node != NULL) {
+            comm->verbs->learn_mark(comm->node, message->mark.mark, now_ns);
+        }
+        return;
+    case TRIB_MESSAGE_DESCRIBE:
+        send_operation(comm, message->describe.sequence);
+        return;
+    case TRIB_MESSAGE_FAIL:
+        take_fail(comm, message);
+        return;
+    case TRIB_MESSAGE_CLOSED:
+        take_closed(comm);
+        return;
+    case TRIB_MESSAGE_NONE:
+    case TRIB_MESSAGE_JOIN:
+    case TRIB_MESSAGE_PATHS:
+    case TRIB_MESSAGE_REGISTER:
+    case TRIB_MESSAGE_OPERATION:
+    case TRIB_MESSAGE_CLOSE:
+    case TRIB_MESSAGE_ABORT:
+    case TRIB_MESSAGE_STALL:
+    case TRIB_MESSAGE_KIND_COUNT:
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "%s does not speak like a switch", comm->endpoint->name);
+        return;
+    }
+}
+
+void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now_ns)
+{
+    struct trib_message message;
+    if (comm->state == TRIB_COMM_FAILED || comm->state == TRIB_COMM_CLOSED) {
+        return;
+    }
+    trib_session_client_ready(&comm->session, revents);
+    if (comm->state == TRIB_COMM_CONNECTING && comm->session.state == TRIB_SESSION_OPEN) {
+        connected(comm, now_ns);
+    }
+    while (trib_session_client_next(&comm->session, &message)) {
+        take_message(comm, &message, now_ns);
+    }
+    if (comm->session.state == TRIB_SESSION_LOST && comm->state != TRIB_COMM_FAILED && comm->state != TRIB_COMM_CLOSED &&
+        (comm->state != TRIB_COMM_CONNECTING || comm->retry_ns == TRIB_NEVER)) {
+        lost(comm, now_ns);
+    }
+    comm->dirty = true;
+}
+
+/* ---- time ---- */
+
+static void give_up(struct trib_comm *comm)
+{
+    const struct trib_config *config = &comm->config;
+    const char *name = comm->endpoint->name;
+    const char *cause = comm->session.cause[0] != '\0' ? comm->session.cause : "no answer";
+    char limit[TRIB_UNITS_TEXT_MAX];
+    bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
+    if (is_connecting && comm->was_running) {
+        trib_format_duration(config->switch_timeout_ns, limit);
+        trib_comm_fail(comm, TRIB_ERR_SWITCH, "the switch %s is gone: no answer for %s (%s)", name, limit, cause);
+        return;
+    }
+    trib_format_duration(config->join_timeout_ns, limit);
+    if (is_connecting) {
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "switch %s unreachable: %s; is `tributary switch` running there?", name, cause);
+    } else if (comm->was_running) {
+        trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "the switch %s is back, but not all ranks of job %s came back to it within %s", name,
+                       config->job, limit);
+    } else {
+        trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "not all %u ranks of job %s joined at switch %s within %s", config->ranks,
+                       config->job, name, limit);
+    }
+}
+
+void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns)
+{
+    if (comm->state == TRIB_COMM_FAILED || comm->state == TRIB_COMM_CLOSED) {
+        return;
+    }
+    if (now_ns >= comm->state_deadline_ns) {
+        give_up(comm);
+    } else if (comm->state == TRIB_COMM_PROBING) {
+        check_paths(comm, now_ns);
+    } else if (comm->state == TRIB_COMM_CONNECTING && now_ns >= comm->retry_ns) {
+        try_connecting(comm, now_ns);
+    }
+}
+
+uint64_t trib_comm_session_deadline(const struct trib_comm *comm)
+{
+    uint64_t deadline = comm->state_deadline_ns;
+    if (comm->state == TRIB_COMM_FAILED || comm->state == TRIB_COMM_CLOSED) {
+        return TRIB_NEVER;
+    }
+    if (comm->state == TRIB_COMM_PROBING && comm->paths == all_shards(comm)) {
+        return deadline < comm->group_deadline_ns ? deadline : comm->group_deadline_ns;
+    }
+    return deadline < comm->retry_ns ? deadline : comm->retry_ns;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* launcher.c: where a config comes from: defaults, launchers, TRIB_* variables; and whether it makes sense.
+ * Read next: environment.c (the variables), comm.c (what is done with a config). */
+#include "comm/launcher.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm/environment.h"
+#include "core/packet.h"
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+#include "io/units.h"
+#include "schemes/schemes.h"
+
+extern char **environ;
+
+void trib_config_init(struct trib_config *config)
+{
+    *config = (struct trib_config){
+        .switch_address = "127.0.0.1:7470",
+        .job = "default",
+        .rank = 0,
+        .ranks = 1,
+        .scheme = "switchml",
+        .wire = TRIB_WIRE_FLOAT32,
+        .payload = 1408,
+        .multicast = true,
+        .progress_thread = true,
+        .trains = true,
+        .join_timeout_ns = 30 * TRIB_SECOND_NS,
+        .switch_timeout_ns = 10 * TRIB_SECOND_NS,
+        .timeout_ns = 30 * 60 * TRIB_SECOND_NS,
+        .linger_ns = TRIB_SECOND_NS,
+    };
+}
+
+static enum trib_status read_launcher_number(const char *name, uint32_t *value, char *error)
+{
+    char cause[TRIB_ERROR_TEXT_MAX];
+    uint64_t number = 0;
+    enum trib_status status = trib_parse_number(getenv(name), 0, UINT32_MAX, &number, cause);
+    if (status != TRIB_OK) {
+        trib_explain(error, "%s: %s", name, cause);
+        return status;
+    }
+    *value = (uint32_t)number;
+    return TRIB_OK;
+}
+
+/* The first launcher both of whose variables are set; a lone RANK may be anybody's. */
+static enum trib_status read_launcher(struct trib_config *config, char *error)
+{
+    const struct trib_launcher *launcher = NULL;
+    for (unsigned i = 0; (launcher = trib_launcher_at(i)) != NULL; i++) {
+        if (getenv(launcher->rank) != NULL && getenv(launcher->ranks) != NULL) {
+            enum trib_status status = read_launcher_number(launcher->rank, &config->rank, error);
+            return status == TRIB_OK ? read_launcher_number(launcher->ranks, &config->ranks, error) : status;
+        }
+    }
+    return TRIB_OK;
+}
+
+static enum trib_status read_variables(struct trib_config *config, char *error)
+{
+    const struct trib_variable *variable = NULL;
+    for (unsigned i = 0; (variable = trib_variable_at(i)) != NULL; i++) {
+        const char *text = getenv(variable->name);
+        char cause[TRIB_ERROR_TEXT_MAX];
+        if (text != NULL && variable->read != NULL && variable->read(text, config, cause) != TRIB_OK) {
+            trib_explain(error, "%s: %s", variable->name, cause);
+            return TRIB_ERR_INVALID;
+        }
+    }
+    return TRIB_OK;
+}
+
+/* A misspelt variable does nothing, silently: say so. */
+static void warn_of_unknown(void)
+{
+    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+        const char *end = strchr(*entry, '=');
+        if (strncmp(*entry, "TRIB_", 5) != 0 || end == NULL) {
+            continue;
+        }
+        size_t len = (size_t)(end - *entry);
+        const struct trib_variable *variable = NULL;
+        unsigned i = 0;
+        while ((variable = trib_variable_at(i)) != NULL &&
+               (strlen(variable->name) != len || strncmp(variable->name, *entry, len) != 0)) {
+            i++;
+        }
+        if (variable == NULL) {
+            trib_log(TRIB_LOG_WARN, "%.*s has no effect: there is no variable of that name; `tributary info` lists them",
+                     (int)len, *entry);
+        }
+    }
+}
+
+enum trib_status trib_config_from_environment(struct trib_config *config, char *error)
+{
+    struct trib_config result;
+    trib_config_init(&result);
+    warn_of_unknown();
+    enum trib_status status = read_launcher(&result, error);
+    if (status == TRIB_OK) {
+        status = read_variables(&result, error);
+    }
+    if (status == TRIB_OK) {
+        status = trib_config_check(&result, error);
+    }
+    if (status == TRIB_OK) {
+        *config = result;
+    }
+    return status;
+}
+
+static bool is_rate(double rate)
+{
+    return rate >= 0.0 && rate <= 1.0; /* false for NaN */
+}
+
+static bool is_text(const char *text, size_t size)
+{
+    size_t len = strnlen(text, size);
+    return len > 0 && len < size;
+}
+
+static enum trib_status check_names(const struct trib_config *config, char *error)
+{
+    if (!is_text(config->switch_address, sizeof config->switch_address)) {
+        trib_explain(error, "switch address: 1 to %d bytes are needed", TRIB_NAME_MAX);
+        return TRIB_ERR_INVALID;
+    }
+    if (!is_text(config->job, sizeof config->job)) {
+        trib_explain(error, "job: a name of 1 to %d bytes is needed", TRIB_NAME_MAX);
+        return TRIB_ERR_INVALID;
+    }
+    if (!is_text(config->scheme, sizeof config->scheme) || trib_scheme_find(config->scheme) == NULL) {
+        trib_explain(error, "scheme: \"%.*s\" is not known; `tributary info` lists the schemes",
+                     (int)sizeof config->scheme, config->scheme);
+        return TRIB_ERR_INVALID;
+    }
+    return TRIB_OK;
+}
+
+enum trib_status trib_config_check(const struct trib_config *config, char *error)
+{
+    if (config->ranks < 1 || config->ranks > TRIB_RANKS_MAX) {
+        trib_explain(error, "ranks: %u is not from 1 to %d", config->ranks, TRIB_RANKS_MAX);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->rank >= config->ranks) {
+        trib_explain(error, "rank: %u is not below the number of ranks, %u", config->rank, config->ranks);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->payload < TRIB_PAYLOAD_ALIGN || config->payload > TRIB_PAYLOAD_MAX ||
+        config->payload % TRIB_PAYLOAD_ALIGN != 0) {
+        trib_explain(error, "payload: %u is not a multiple of %d from %d to %d", config->payload, TRIB_PAYLOAD_ALIGN,
+                     TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->wire != TRIB_WIRE_FLOAT32 && config->wire != TRIB_WIRE_BFLOAT16 && config->wire != TRIB_WIRE_INT32) {
+        trib_explain(error, "wire: %d is no wire format", (int)config->wire);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->dscp > 63) {
+        trib_explain(error, "dscp: %u is not from 0 to 63", config->dscp);
+        return TRIB_ERR_INVALID;
+    }
+    if (!is_rate(config->faults.loss) || !is_rate(config->faults.duplicate) || !is_rate(config->faults.reorder) ||
+        !is_rate(config->faults.corrupt)) {
+        trib_explain(error, "faults: a rate is not from 0 to 1");
+        return TRIB_ERR_INVALID;
+    }
+    return check_names(config, error);
+}

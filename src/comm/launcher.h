@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* launcher.h: the check that every config passes, from the environment or not. Read next: launcher.c. */
+#ifndef TRIB_COMM_LAUNCHER_H
+#define TRIB_COMM_LAUNCHER_H
+
+#include <tributary/comm.h>
+
+/* Returns ERR_INVALID with the field, the value and what it may be in error (may be NULL). */
+TRIB_MUST_USE enum trib_status trib_config_check(const struct trib_config *config, char *error);
+
+#endif

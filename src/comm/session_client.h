@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session_client.h: the rank's end of a session: one non-blocking TCP connection with framing, no dialogue (join.c has that).
+ * Nothing here waits: the owner polls fd for `interest` and calls ready. One thread at a time per object.
+ * Read next: join.c. */
+#ifndef TRIB_COMM_SESSION_CLIENT_H
+#define TRIB_COMM_SESSION_CLIENT_H
+
+#include "control/session.h"
+#include "io/udp.h"
+
+enum trib_session_state {
+    TRIB_SESSION_CLOSED = 0,
+    TRIB_SESSION_CONNECTING,
+    TRIB_SESSION_OPEN,
+    TRIB_SESSION_LOST /* refused, reset, ended by the other side, or not a session: see cause */
+};
+
+struct trib_session_client {
+    int fd; /* -1: none */
+    enum trib_session_state state;
+    size_t in_len;
+    size_t out_len;
+    uint8_t in[2 * TRIB_MESSAGE_MAX];
+    uint8_t out[8 * TRIB_MESSAGE_MAX];
+    char cause[128]; /* while LOST: "connection refused" */
+};
+
+void trib_session_client_init(struct trib_session_client *client);
+/* Starts connecting; the outcome comes by ready(). silence_ns: how long the peer's kernel may be silent before the
+ * connection counts as lost. */
+void trib_session_client_open(struct trib_session_client *client, const struct trib_address *peer, uint64_t silence_ns);
+void trib_session_client_close(struct trib_session_client *client);
+/* poll(2) events that matter now. */
+short trib_session_client_interest(const struct trib_session_client *client);
+/* Takes what poll said: finishes connecting, reads, writes. */
+void trib_session_client_ready(struct trib_session_client *client, short revents);
+/* Sends what fits, keeps the rest. Lost when the other side has not read for 8 messages. */
+void trib_session_client_send(struct trib_session_client *client, const struct trib_message *message);
+/* The next whole message; false: none now. What came before a loss is still handed out. */
+bool trib_session_client_next(struct trib_session_client *client, struct trib_message *message);
+
+#endif

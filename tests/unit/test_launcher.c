@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_launcher.c: configs from defaults, launchers and variables. Mirrors src/comm/launcher.c and environment.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "comm/environment.h"
+#include "comm/launcher.h"
+
+static char error[TRIB_ERROR_TEXT_MAX];
+
+/* What the program was started with must not leak into a test. */
+static int clear(void **state)
+{
+    (void)state;
+    const struct trib_variable *variable;
+    for (unsigned i = 0; (variable = trib_variable_at(i)) != NULL; i++) {
+        (void)unsetenv(variable->name);
+    }
+    const struct trib_launcher *launcher;
+    for (unsigned i = 0; (launcher = trib_launcher_at(i)) != NULL; i++) {
+        (void)unsetenv(launcher->rank);
+        (void)unsetenv(launcher->ranks);
+    }
+    error[0] = '\0';
+    return 0;
+}
+
+static void set(const char *name, const char *value)
+{
+    assert_int_equal(setenv(name, value, 1), 0);
+}
+
+static void config__defaults_are_those_of_the_header(void **state)
+{
+    (void)state;
+    struct trib_config config;
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+    assert_string_equal(config.switch_address, "127.0.0.1:7470");
+    assert_string_equal(config.job, "default");
+    assert_string_equal(config.scheme, "switchml");
+    assert_int_equal(config.rank, 0);
+    assert_int_equal(config.ranks, 1);
+    assert_int_equal(config.wire, TRIB_WIRE_FLOAT32);
+    assert_int_equal(config.payload, 1408);
+    assert_int_equal(config.window, 0);
+    assert_true(config.multicast && config.progress_thread && config.trains);
+    assert_int_equal(config.spin_us, 0);
+    assert_int_equal(config.dscp, 0);
+    assert_true(config.join_timeout_ns == 30000000000 && config.switch_timeout_ns == 10000000000);
+    assert_true(config.timeout_ns == 1800000000000 && config.linger_ns == 1000000000);
+    assert_true(config.faults.loss == 0 && config.faults.duplicate == 0 && config.faults.reorder == 0 &&
+                config.faults.corrupt == 0 && config.faults.seed == 0);
+}
+
+static void config__every_variable_takes_its_example(void **state)
+{
+    (void)state;
+    const struct trib_variable *variable;
+    struct trib_config config;
+    trib_config_init(&config);
+    unsigned read = 0;
+    for (unsigned i = 0; (variable = trib_variable_at(i)) != NULL; i++) {
+        assert_true(strlen(variable->help) > 0);
+        if (variable->read != NULL) {
+            assert_int_equal(variable->read(variable->example, &config, error), TRIB_OK);
+            read++;
+        }
+    }
+    assert_int_equal(read, 18);
+}
+
+static void config__variables_reach_their_fields(void **state)
+{
+    (void)state;
+    struct trib_config config;
+    set("TRIB_SWITCH", "[fe80::1]:99");
+    set("TRIB_JOB", "j");
+    set("TRIB_RANK", "3");
+    set("TRIB_RANKS", "5");
+    set("TRIB_SCHEME", "switchml");
+    set("TRIB_WIRE", "int32");
+    set("TRIB_PAYLOAD", "8192");
+    set("TRIB_WINDOW", "64KiB");
+    set("TRIB_MULTICAST", "0");
+    set("TRIB_PROGRESS", "off");
+    set("TRIB_TRAINS", "no");
+    set("TRIB_SPIN_US", "50");
+    set("TRIB_DSCP", "56");
+    set("TRIB_JOIN_TIMEOUT", "1s");
+    set("TRIB_SWITCH_TIMEOUT", "2s");
+    set("TRIB_TIMEOUT", "3min");
+    set("TRIB_LINGER", "250ms");
+    set("TRIB_FAULTS", "loss=1%,duplicate=2%,reorder=3%,corrupt=0.5%,seed=7");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+    assert_string_equal(config.switch_address, "[fe80::1]:99");
+    assert_string_equal(config.job, "j");
+    assert_int_equal(config.rank, 3);
+    assert_int_equal(config.ranks, 5);
+    assert_int_equal(config.wire, TRIB_WIRE_INT32);
+    assert_int_equal(config.payload, 8192);
+    assert_int_equal(config.window, 65536);
+    assert_false(config.multicast || config.progress_thread || config.trains);
+    assert_int_equal(config.spin_us, 50);
+    assert_int_equal(config.dscp, 56);
+    assert_true(config.join_timeout_ns == 1000000000 && config.switch_timeout_ns == 2000000000);
+    assert_true(config.timeout_ns == 180000000000 && config.linger_ns == 250000000);
+    assert_true(config.faults.loss == 0.01 && config.faults.duplicate == 0.02 && config.faults.reorder == 0.03);
+    assert_true(config.faults.corrupt == 0.005 && config.faults.seed == 7);
+}
+
+static void config__rank_and_size_come_from_launchers(void **state)
+{
+    static const char *const pairs[][2] = {{"RANK", "WORLD_SIZE"},
+                                           {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                           {"PMI_RANK", "PMI_SIZE"},
+                                           {"SLURM_PROCID", "SLURM_NTASKS"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        struct trib_config config;
+        (void)clear(state);
+        set(pairs[i][0], "2");
+        set(pairs[i][1], "8");
+        assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+        assert_int_equal(config.rank, 2);
+        assert_int_equal(config.ranks, 8);
+    }
+}
+
+static void config__own_variables_win_and_half_a_launcher_does_not_count(void **state)
+{
+    (void)state;
+    struct trib_config config;
+    set("RANK", "5"); /* without WORLD_SIZE: anybody's */
+    set("SLURM_PROCID", "1");
+    set("SLURM_NTASKS", "4");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+    assert_int_equal(config.rank, 1);
+    set("TRIB_RANK", "3");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+    assert_int_equal(config.rank, 3);
+    assert_int_equal(config.ranks, 4);
+}
+
+static void config__errors_name_variable_and_value(void **state)
+{
+    static const struct {
+        const char *name, *value, *text;
+    } cases[] = {
+        {"TRIB_JOIN_TIMEOUT", "30", "TRIB_JOIN_TIMEOUT: \"30\" has no unit; a duration is written like 30s or 500ms"},
+        {"TRIB_WINDOW", "65536", "TRIB_WINDOW: \"65536\" has no unit; a size is written like 64MB or 64KiB"},
+        {"TRIB_PAYLOAD", "1400", "TRIB_PAYLOAD: 1400 is not a multiple of 64"},
+        {"TRIB_PAYLOAD", "16384", "TRIB_PAYLOAD: 16384 is not from 64 to 8192"},
+        {"TRIB_WIRE", "fp32", "TRIB_WIRE: \"fp32\" is none of float32, bfloat16, int32"},
+        {"TRIB_RANKS", "65", "ranks: 65 is not from 1 to 64"},
+        {"TRIB_RANKS", "-1", "TRIB_RANKS: \"-1\" is not a whole number"},
+        {"TRIB_RANK", "1", "rank: 1 is not below the number of ranks, 1"},
+        {"TRIB_SCHEME", "magic", "scheme: \"magic\" is not known; `tributary info` lists the schemes"},
+        {"TRIB_JOB", "", "TRIB_JOB: \"\" is not 1 to 64 bytes long"},
+        {"TRIB_DSCP", "64", "TRIB_DSCP: 64 is not from 0 to 63"},
+        {"TRIB_TRAINS", "maybe", "TRIB_TRAINS: \"maybe\" is neither on nor off; write 1 or 0"},
+        {"TRIB_FAULTS", "loss=1", "TRIB_FAULTS: \"1\" has no unit; a percentage is written like 1% or 0.1%"},
+        {"TRIB_FAULTS", "lost=1%", "TRIB_FAULTS: \"lost\" is none of loss, duplicate, reorder, corrupt, seed"},
+        {"TRIB_FAULTS", "loss", "TRIB_FAULTS: \"loss\" is not name=value; write for example loss=1%,seed=7"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct trib_config config;
+        memset(&config, 0x5a, sizeof config);
+        (void)clear(state);
+        set(cases[i].name, cases[i].value);
+        assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
+        assert_string_equal(error, cases[i].text);
+        assert_int_equal(config.rank, 0x5a5a5a5a); /* written only on success */
+    }
+}
+
+static void config__launcher_errors_name_the_variable(void **state)
+{
+    (void)state;
+    struct trib_config config;
+    set("OMPI_COMM_WORLD_RANK", "zero");
+    set("OMPI_COMM_WORLD_SIZE", "2");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
+    assert_string_equal(error, "OMPI_COMM_WORLD_RANK: \"zero\" is not a whole number");
+    assert_int_equal(trib_config_from_environment(&config, NULL), TRIB_ERR_INVALID);
+}
+
+static void config_check__refuses_what_no_text_was_read_for(void **state)
+{
+    (void)state;
+    struct trib_config config;
+    trib_config_init(&config);
+    assert_int_equal(trib_config_check(&config, error), TRIB_OK);
+    config.wire = (enum trib_wire)2;
+    assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
+    trib_config_init(&config);
+    config.faults.loss = -0.5;
+    assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
+    trib_config_init(&config);
+    memset(config.job, 'x', sizeof config.job); /* no final zero */
+    assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
+    trib_config_init(&config);
+    config.ranks = 0;
+    assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(config__defaults_are_those_of_the_header, clear),
+        cmocka_unit_test_setup(config__every_variable_takes_its_example, clear),
+        cmocka_unit_test_setup(config__variables_reach_their_fields, clear),
+        cmocka_unit_test_setup(config__rank_and_size_come_from_launchers, clear),
+        cmocka_unit_test_setup(config__own_variables_win_and_half_a_launcher_does_not_count, clear),
+        cmocka_unit_test_setup(config__errors_name_variable_and_value, clear),
+        cmocka_unit_test_setup(config__launcher_errors_name_the_variable, clear),
+        cmocka_unit_test_setup(config_check__refuses_what_no_text_was_read_for, clear),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
