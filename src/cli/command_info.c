@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_info.c: `tributary info`: what this build is, what this machine gives it, and every environment variable. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "comm/environment.h"
+#include "control/server.h"
+#include "core/crc32c.h"
+#include "core/node.h"
+#include "core/value.h"
+#include "io/udp.h"
+#include "schemes/schemes.h"
+
+struct info_options {
+    bool json;
+};
+
+static const struct option_row rows[] = {
+    {"json", 0, NULL, "as one JSON object", option_on, offsetof(struct info_options, json)},
+    {NULL, 0, NULL, NULL, NULL, 0},
+};
+
+static const struct option_command command = {
+    .usage = "tributary info [options]",
+    .summary = "Prints the version, the CPU kernels in use, limits, and every environment variable.",
+    .rows = rows,
+};
+
+/* What the machine gives a socket. */
+struct sockets {
+    bool trains;
+    uint32_t room;
+};
+
+static struct sockets probe_sockets(void)
+{
+    struct trib_udp_config config = {.payload = 1408, .buffer = 32U << 20, .trains = true};
+    struct sockets found = {0};
+    struct trib_udp *udp = NULL;
+
+    if (trib_address_parse("127.0.0.1:0", 0, &config.local, NULL) == TRIB_OK &&
+        trib_udp_open(&config, &udp, NULL) == TRIB_OK) {
+        found = (struct sockets){trib_udp_has_trains(udp), trib_udp_receive_room(udp)};
+        trib_udp_close(udp);
+    }
+    return found;
+}
+
+static void print_text(struct sockets sockets)
+{
+    printf("version            %s (wire %d, session %d)\n", trib_version(), TRIB_WIRE_VERSION, TRIB_SESSION_VERSION);
+    printf("value kernels      %s\n", trib_value_kernels()->name);
+    printf("checksum           crc32c, %s\n", trib_crc32c_name());
+    printf("packet trains      %s\n", sockets.trains ? "yes (UDP_SEGMENT, UDP_GRO)" : "no: one packet a call");
+    printf("socket buffer      room for %u bytes of packets (raise net.core.rmem_max for more, or run as root)\n", sockets.room);
+    printf("http in the switch %s\n", trib_server_has_http() ? "yes" : "no: built without libmicrohttpd or jansson");
+    printf("limits             %d ranks, %d shards, payload 64 to %d bytes\n", TRIB_RANKS_MAX, TRIB_ROOTS_MAX, TRIB_PAYLOAD_MAX);
+    for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {
+        printf("scheme             %s: %s\n", trib_scheme_at(i)->name, trib_scheme_at(i)->guarantee);
+    }
+    printf("\nenvironment variables:\n");
+    for (unsigned i = 0; trib_variable_at(i) != NULL; i++) {
+        const struct trib_variable *v = trib_variable_at(i);
+        printf("  %-20s %s (such as %s)\n", v->name, v->help, v->example);
+    }
+    printf("\nrank and size are read from the first of these that is set:\n  %-20s TRIB_RANK, TRIB_RANKS\n", "tributary run");
+    for (unsigned i = 0; trib_launcher_at(i) != NULL; i++) {
+        const struct trib_launcher *l = trib_launcher_at(i);
+        printf("  %-20s %s, %s\n", l->name, l->rank, l->ranks);
+    }
+}
+
+/* Texts of ours hold no control characters; only quotes and backslashes need care. */
+static void print_quoted(const char *text)
+{
+    putchar('"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\') {
+            putchar('\\');
+        }
+        putchar(*text);
+    }
+    putchar('"');
+}
+
+static void print_json(struct sockets sockets)
+{
+    printf("{\"version\":\"%s\",\"wire_version\":%d,\"session_version\":%d,\"value_kernels\":\"%s\",\"checksum\":\"%s\",",
+           trib_version(), TRIB_WIRE_VERSION, TRIB_SESSION_VERSION, trib_value_kernels()->name, trib_crc32c_name());
+    printf("\"trains\":%s,\"receive_room\":%u,\"http\":%s,\"ranks_max\":%d,\"shards_max\":%d,\"payload_max\":%d,\"schemes\":[",
+           sockets.trains ? "true" : "false", sockets.room, trib_server_has_http() ? "true" : "false", TRIB_RANKS_MAX,
+           TRIB_ROOTS_MAX, TRIB_PAYLOAD_MAX);
+    for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {
+        printf("%s\"%s\"", i > 0 ? "," : "", trib_scheme_at(i)->name);
+    }
+    printf("],\"environment\":[");
+    for (unsigned i = 0; trib_variable_at(i) != NULL; i++) {
+        const struct trib_variable *v = trib_variable_at(i);
+        printf("%s{\"name\":\"%s\",\"example\":", i > 0 ? "," : "", v->name);
+        print_quoted(v->example);
+        printf(",\"help\":");
+        print_quoted(v->help);
+        putchar('}');
+    }
+    printf("]}\n");
+}
+
+int command_info(int argc, char **argv)
+{
+    struct info_options options = {0};
+    int rest = 0;
+    enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
+
+    if (outcome != OPTIONS_OK) {
+        return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
+    }
+    if (rest < argc) {
+        complain("unexpected argument \"%s\"", argv[rest]);
+        return EXIT_USAGE;
+    }
+    if (options.json) {
+        print_json(probe_sockets());
+    } else {
+        print_text(probe_sockets());
+    }
+    return 0;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_perf.c: `tributary perf`: options as nccl-tests has them, and the processes. With --workers N everything runs on this
+ * machine; without, this process is one rank that its launcher has named. Read next: perf.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/perf.h"
+#include "cli/spawn.h"
+#include "schemes/schemes.h"
+
+static enum trib_status pick(const char *text, const char *const *names, const int *values, int *picked, char *error)
+{
+    size_t used = (size_t)snprintf(error, TRIB_ERROR_TEXT_MAX, "\"%.40s\" is none of", text);
+
+    for (size_t i = 0; names[i] != NULL; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *picked = values[i];
+            return TRIB_OK;
+        }
+        used += (size_t)snprintf(error + used, TRIB_ERROR_TEXT_MAX - used, " %s", names[i]);
+    }
+    return TRIB_ERR_INVALID;
+}
+
+static enum trib_status read_type(const char *text, void *field, char *error)
+{
+    static const char *const names[] = {"float", "half", "bfloat16", "int32", "int64", "float32", "float16", NULL};
+    static const int values[] = {TRIB_FLOAT32, TRIB_FLOAT16, TRIB_BFLOAT16, TRIB_INT32, TRIB_INT64, TRIB_FLOAT32, TRIB_FLOAT16};
+    int picked = 0;
+    enum trib_status status = pick(text, names, values, &picked, error);
+
+    if (status == TRIB_OK) {
+        *(enum trib_type *)field = (enum trib_type)picked;
+    }
+    return status;
+}
+
+static enum trib_status read_reduction(const char *text, void *field, char *error)
+{
+    static const char *const names[] = {"sum", "avg", NULL};
+    static const int values[] = {TRIB_SUM, TRIB_AVERAGE};
+    int picked = 0;
+    enum trib_status status = pick(text, names, values, &picked, error);
+
+    if (status == TRIB_OK) {
+        *(enum trib_reduction *)field = (enum trib_reduction)picked;
+    }
+    return status;
+}
+
+static enum trib_status read_collective(const char *text, void *field, char *error)
+{
+    static const char *const names[] = {"allreduce", "broadcast", NULL};
+    static const int values[] = {TRIB_ALLREDUCE, TRIB_BROADCAST};
+    int picked = 0;
+    enum trib_status status = pick(text, names, values, &picked, error);
+
+    if (status == TRIB_OK) {
+        *(enum trib_collective *)field = (enum trib_collective)picked;
+    }
+    return status;
+}
+
+#define AT(field) offsetof(struct perf_options, field)
+
+static const struct option_row rows[] = {
+    {"minbytes", 'b', "SIZE", "smallest size [8]", option_size_short, AT(min_bytes)},
+    {"maxbytes", 'e', "SIZE", "largest size [32M]", option_size_short, AT(max_bytes)},
+    {"stepfactor", 'f', "N", "from size to size [2]", option_seed, AT(step_factor)},
+    {"datatype", 'd', "TYPE", "float, half, bfloat16, int32, int64 [float]", read_type, AT(type)},
+    {"op", 'o', "OP", "sum, avg [sum]", read_reduction, AT(reduction)},
+    {"iters", 'n', "N", "timed calls [20]", option_count, AT(iterations)},
+    {"warmup_iters", 'w', "N", "calls before [5]", option_count, AT(warmups)},
+    {"check", 'c', "0|1", "check every element of results [1]", option_count, AT(check)},
+    {"collective", 0, "NAME", "allreduce, broadcast [allreduce]", read_collective, AT(collective)},
+    {"in-place", 0, NULL, "send and receive in one buffer", option_on, AT(in_place)},
+    {"workers", 0, "N", "start N ranks here, and a switch unless one is named", option_count, AT(workers)},
+    {"switch", 0, "ADDRESS", "the switch [TRIB_SWITCH, else one is started with --workers]", option_text, AT(switch_address)},
+    {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
+    {"switch-pid", 0, "PID", "process whose CPU time is the switch's [the started one]", option_count, AT(switch_pid)},
+    {"scheme", 0, "NAME", "aggregation scheme [switchml]", option_text, AT(scheme)},
+    {"wire", 0, "FORMAT", "of float32 tensors: float32, bfloat16, int32 [float32]", option_wire, AT(comm.wire)},
+    {"payload", 0, "SIZE", "payload of a packet: 1408 for MTU 1500, 8192 for 9000 [1408]", option_size32, AT(comm.payload)},
+    {"window", 0, "SIZE", "in flight per rank and shard [the switch chooses]", option_size32, AT(comm.window)},
+    {"no-multicast", 0, NULL, "results by unicast", option_off, AT(comm.multicast)},
+    {"no-trains", 0, NULL, "one packet a system call, for comparison", option_off, AT(comm.trains)},
+    {"no-progress-thread", 0, NULL, "only calls make progress", option_off, AT(comm.progress_thread)},
+    {"spin-us", 0, "N", "longest busy wait before sleeping, microseconds [0]", option_count, AT(comm.spin_us)},
+    OPTION_FAULT_ROWS(AT(comm.faults)),
+    {"json", 0, NULL, "one JSON object", option_on, AT(json)},
+    {NULL, 0, NULL, NULL, NULL, 0},
+};
+
+static const struct option_command command = {
+    .usage = "tributary perf [options]",
+    .summary = "Measures a collective: times of the slowest rank, bytes on the interface, CPU, and wrong elements.\n"
+               "Exit status 1 if any element is wrong.",
+    .rows = rows,
+    .examples = "  tributary perf --workers 4 -b 8 -e 128M -f 2\n"
+                "  tributary perf --workers 4 -b 16M -e 16M --payload 8192 --loss 1% --seed 7\n"
+                "  torchrun ... tributary perf -b 1M -e 64M      # as one rank of a launcher's job",
+};
+
+static bool check_options(const struct perf_options *options)
+{
+    if (options->iterations < 1 || options->step_factor < 2 || options->max_bytes < options->min_bytes) {
+        complain("-n is at least 1, -f at least 2, -e at least -b");
+        return false;
+    }
+    if (options->workers > TRIB_RANKS_MAX || options->threads < 1 || options->threads > TRIB_ROOTS_MAX) {
+        complain("--workers is at most %d, --threads 1 to %d", TRIB_RANKS_MAX, TRIB_ROOTS_MAX);
+        return false;
+    }
+    if (trib_scheme_find(options->scheme) == NULL) {
+        complain("--scheme: there is no \"%s\"; `tributary info` lists what there is", options->scheme);
+        return false;
+    }
+    return true;
+}
+
+/* All sizes on this rank. */
+static int measure_all(const struct perf_options *options, struct trib_comm *comm)
+{
+    bool speaks = trib_comm_rank(comm) == 0;
+    struct perf_row *row = malloc(sizeof *row);
+    enum trib_status status = row != NULL ? TRIB_OK : TRIB_ERR_MEMORY;
+    int64_t wrong = 0;
+
+    if (speaks) {
+        perf_print_begin(options, comm);
+    }
+    for (uint64_t bytes = options->min_bytes; bytes <= options->max_bytes && status == TRIB_OK; bytes *= options->step_factor) {
+        status = perf_measure(options, comm, bytes, row);
+        for (uint32_t rank = 0; rank < row->ranks; rank++) {
+            wrong += row->columns[rank][PERF_WRONG];
+        }
+        if (status == TRIB_OK && speaks) {
+            perf_print_row(options, row);
+        }
+        if (bytes == 0 || bytes > UINT64_MAX / options->step_factor) {
+            break;
+        }
+    }
+    free(row);
+    if (status != TRIB_OK) {
+        return complain("rank %u: %s", trib_comm_rank(comm), trib_comm_error(comm));
+    }
+    if (speaks) {
+        perf_print_end(options, wrong);
+    }
+    return wrong != 0;
+}
+
+static int run_rank(const struct perf_options *options)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct trib_comm *comm = NULL;
+
+    if (trib_comm_create(&options->comm, &comm, error) != TRIB_OK) {
+        return complain("rank %u: %s", options->comm.rank, error);
+    }
+    int result = measure_all(options, comm);
+    if (trib_comm_close(comm) != TRIB_OK && result == 0) {
+        result = 1;
+    }
+    return result;
+}
+
+static bool start_switch(struct perf_options *options, struct spawn_switch *own)
+{
+    struct trib_switchd_config config;
+
+    trib_switchd_init(&config);
+    config.threads = options->threads;
+    config.faults = options->comm.faults;
+    config.trains = options->comm.trains;
+    config.spin_us = options->comm.spin_us;
+    config.http.len = 0;
+    if (trib_address_parse("127.0.0.1:0", 0, &config.listen, NULL) != TRIB_OK || !spawn_switch_start(&config, own)) {
+        return false;
+    }
+    snprintf(options->comm.switch_address, sizeof options->comm.switch_address, "127.0.0.1:%u", own->port);
+    options->switch_pid = (uint32_t)own->pid;
+    return true;
+}
+
+/* Ranks as children of this process. */
+static int run_here(struct perf_options *options)
+{
+    struct spawn_switch own = {0};
+    struct spawn_ranks ranks = {.count = 0};
+
+    if (options->switch_address == NULL && !start_switch(options, &own)) {
+        return 1;
+    }
+    spawn_job_name(options->comm.job, sizeof options->comm.job);
+    options->comm.ranks = options->workers;
+    for (uint32_t rank = 0; rank < options->workers; rank++) {
+        pid_t pid = spawn_rank(&ranks);
+        if (pid == 0) {
+            options->comm.rank = rank;
+            exit(run_rank(options));
+        }
+        if (pid < 0) {
+            break;
+        }
+    }
+    int result = spawn_wait(&ranks, true);
+    spawn_switch_stop(&own);
+    return ranks.count == options->workers ? result : 1;
+}
+
+int command_perf(int argc, char **argv)
+{
+    struct perf_options options = {
+        .min_bytes = 8,
+        .max_bytes = 32U << 20,
+        .step_factor = 2,
+        .iterations = 20,
+        .warmups = 5,
+        .threads = 1,
+        .check = 1,
+        .type = TRIB_FLOAT32,
+        .reduction = TRIB_SUM,
+        .collective = TRIB_ALLREDUCE,
+        .scheme = "switchml",
+        .switch_address = getenv("TRIB_SWITCH"),
+    };
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    int rest = 0;
+
+    if (trib_config_from_environment(&options.comm, error) != TRIB_OK) {
+        complain("%s", error);
+        return EXIT_USAGE;
+    }
+    enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
+    if (outcome != OPTIONS_OK) {
+        return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
+    }
+    if (rest < argc) {
+        complain("unexpected argument \"%s\"", argv[rest]);
+        return EXIT_USAGE;
+    }
+    if (!check_options(&options)) {
+        return EXIT_USAGE;
+    }
+    snprintf(options.comm.scheme, sizeof options.comm.scheme, "%s", options.scheme);
+    if (options.switch_address != NULL) {
+        snprintf(options.comm.switch_address, sizeof options.comm.switch_address, "%s", options.switch_address);
+    }
+    return options.workers > 0 ? run_here(&options) : run_rank(&options);
+}

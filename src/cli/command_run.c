@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_run.c: `tributary run -n 4 -- ./program`: ranks on this machine, with a switch of their own unless one is named. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/spawn.h"
+#include "core/node.h"
+
+struct run_options {
+    uint32_t ranks;
+    uint32_t threads;
+    const char *switch_address;
+    const char *job;
+    struct trib_faults faults;
+};
+
+#define AT(field) offsetof(struct run_options, field)
+
+static const struct option_row rows[] = {
+    {"ranks", 'n', "N", "how many [1]", option_count, AT(ranks)},
+    {"switch", 0, "ADDRESS", "use this switch [TRIB_SWITCH, else one is started for the run]", option_text, AT(switch_address)},
+    {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
+    {"job", 0, "NAME", "job name [one of its own]", option_text, AT(job)},
+    OPTION_FAULT_ROWS(AT(faults)),
+    {NULL, 0, NULL, NULL, NULL, 0},
+};
+
+static const struct option_command command = {
+    .usage = "tributary run -n N [options] -- program [arguments]",
+    .summary = "Runs a program as N ranks on this machine. Each finds its rank and the switch in its environment\n"
+               "(TRIB_RANK, TRIB_RANKS, TRIB_SWITCH, TRIB_JOB). Ends with the status of the first rank that fails.",
+    .rows = rows,
+    .examples = "  tributary run -n 4 -- ./02_udp_allreduce\n  tributary run -n 4 --loss 1% --seed 7 -- ./train",
+};
+
+static void set_number(const char *name, uint32_t value)
+{
+    char text[16];
+
+    snprintf(text, sizeof text, "%u", value);
+    setenv(name, text, 1);
+}
+
+static void set_faults(const struct trib_faults *faults)
+{
+    char text[160];
+
+    if (faults->loss + faults->duplicate + faults->reorder + faults->corrupt <= 0) {
+        return;
+    }
+    snprintf(text, sizeof text, "loss=%.9g%%,duplicate=%.9g%%,reorder=%.9g%%,corrupt=%.9g%%,seed=%llu", faults->loss * 100,
+             faults->duplicate * 100, faults->reorder * 100, faults->corrupt * 100, (unsigned long long)faults->seed);
+    setenv("TRIB_FAULTS", text, 1);
+}
+
+static void become(char **argv, uint32_t rank)
+{
+    set_number("TRIB_RANK", rank);
+    execvp(argv[0], argv);
+    complain("cannot run %s: %s", argv[0], strerror(errno));
+    _exit(errno == ENOENT ? 127 : 126);
+}
+
+static int run_ranks(const struct run_options *options, char **argv)
+{
+    struct spawn_ranks ranks = {.count = 0};
+
+    set_number("TRIB_RANKS", options->ranks);
+    set_faults(&options->faults);
+    for (uint32_t rank = 0; rank < options->ranks; rank++) {
+        pid_t pid = spawn_rank(&ranks);
+        if (pid == 0) {
+            become(argv, rank);
+        }
+        if (pid < 0) {
+            break;
+        }
+    }
+    int status = spawn_wait(&ranks, false);
+    return ranks.count == options->ranks ? status : 1;
+}
+
+static bool start_switch(const struct run_options *options, struct spawn_switch *own)
+{
+    struct trib_switchd_config config;
+    char address[64];
+
+    trib_switchd_init(&config);
+    config.threads = options->threads;
+    config.faults = options->faults;
+    config.http.len = 0;
+    if (trib_address_parse("127.0.0.1:0", 0, &config.listen, NULL) != TRIB_OK || !spawn_switch_start(&config, own)) {
+        return false;
+    }
+    snprintf(address, sizeof address, "127.0.0.1:%u", own->port);
+    setenv("TRIB_SWITCH", address, 1);
+    return true;
+}
+
+int command_run(int argc, char **argv)
+{
+    struct run_options options = {.ranks = 1, .threads = 1, .switch_address = getenv("TRIB_SWITCH")};
+    struct spawn_switch own = {0};
+    char job[TRIB_NAME_MAX + 1];
+    int rest = 0;
+
+    enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
+    if (outcome != OPTIONS_OK) {
+        return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
+    }
+    if (rest >= argc) {
+        complain("no program to run: tributary run -n 4 -- ./program");
+        return EXIT_USAGE;
+    }
+    if (options.ranks < 1 || options.ranks > TRIB_RANKS_MAX || options.threads < 1 || options.threads > TRIB_ROOTS_MAX) {
+        complain("-n takes 1 to %d, --threads 1 to %d", TRIB_RANKS_MAX, TRIB_ROOTS_MAX);
+        return EXIT_USAGE;
+    }
+    spawn_job_name(job, sizeof job);
+    setenv("TRIB_JOB", options.job != NULL ? options.job : job, 1);
+    if (options.switch_address != NULL) {
+        setenv("TRIB_SWITCH", options.switch_address, 1);
+    } else if (!start_switch(&options, &own)) {
+        return 1;
+    }
+    int status = run_ranks(&options, argv + rest);
+    spawn_switch_stop(&own);
+    return status;
+}

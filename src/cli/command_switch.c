@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_switch.c: `tributary switch`: options and a configuration file for the daemon of src/switchd. */
+#include <arpa/inet.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "control/server.h"
+#include "io/log.h"
+#include "switchd/switchd.h"
+
+struct switch_options {
+    struct trib_switchd_config config;
+    const char *file;
+    const char *listen;
+    const char *http;
+    const char *group;
+    bool check;
+};
+
+static enum trib_status read_fd(const char *text, void *field, char *error)
+{
+    uint32_t fd = 0;
+    enum trib_status status = option_count(text, &fd, error);
+
+    if (status == TRIB_OK) {
+        *(int *)field = (int)fd;
+    }
+    return status;
+}
+
+#define AT(field) offsetof(struct switch_options, field)
+
+static const struct option_row rows[] = {
+    {"listen", 'l', "ADDRESS", "address and port for sessions (TCP) and data (UDP) [0.0.0.0:7470]", option_text, AT(listen)},
+    {"threads", 't', "N", "shards: threads with a UDP port each, port + 0, 1, ... [1]", option_count, AT(config.threads)},
+    {"http", 0, "ADDRESS", "HTTP/JSON and /metrics for people; \"none\" for none [127.0.0.1, port + 1000]", option_text, AT(http)},
+    {"memory", 0, "SIZE", "slot memory for all jobs [4GiB]", option_size, AT(config.memory_quota)},
+    {"job-quota", 0, "SIZE", "slot memory for one job [1GiB]", option_size, AT(config.job_quota)},
+    {"join-timeout", 0, "TIME", "how long a job's first rank waits for its last [30s]", option_duration, AT(config.join_timeout_ns)},
+    {"group", 0, "IPV4", "first multicast group for results; \"none\" for unicast [239.255.74.70]", option_text, AT(group)},
+    {"buffer", 0, "SIZE", "socket buffers of a shard [32MiB]", option_size32, AT(config.buffer)},
+    {"dscp", 0, "N", "DSCP of data packets, 0 to 63 [0]", option_count, AT(config.dscp)},
+    {"spin-us", 0, "N", "longest busy wait before a shard sleeps, microseconds [0]", option_count, AT(config.spin_us)},
+    {"no-trains", 0, NULL, "one packet a system call, for comparison", option_off, AT(config.trains)},
+    OPTION_FAULT_ROWS(AT(config.faults)),
+    {"config", 'c', "FILE", "read options from FILE first: lines of `name = value`", option_text, AT(file)},
+    {"check-config", 0, NULL, "check options and file, start nothing", option_on, AT(check)},
+    {"ready-fd", 0, "FD", "write the port and a newline to this descriptor when serving", read_fd, AT(config.ready_fd)},
+    {NULL, 0, NULL, NULL, NULL, 0},
+};
+
+static const struct option_command command = {
+    .usage = "tributary switch [options]",
+    .summary = "Runs a software switch: sums the contributions of all ranks of a job and returns the result.",
+    .rows = rows,
+    .examples = "  tributary switch                             # all addresses, port 7470\n"
+                "  tributary switch --listen 10.0.0.1:7470 --threads 2\n"
+                "  tributary switch --config /etc/tributary/switch.conf --check-config",
+};
+
+static void on_signal(int number)
+{
+    (void)number;
+    trib_switchd_stop();
+}
+
+/* Addresses given as text become addresses. */
+static bool resolve(struct switch_options *options)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct trib_switchd_config *config = &options->config;
+
+    if (options->listen != NULL && trib_address_parse(options->listen, TRIB_DEFAULT_PORT, &config->listen, error) != TRIB_OK) {
+        complain("--listen: %s", error);
+        return false;
+    }
+    if (options->http != NULL) {
+        bool none = strcmp(options->http, "none") == 0;
+        if (none) {
+            config->http.len = 0;
+        } else if (trib_address_parse(options->http, 0, &config->http, error) != TRIB_OK) {
+            complain("--http: %s", error);
+            return false;
+        }
+    }
+    if (options->group != NULL) {
+        struct in_addr group = {0};
+        bool none = strcmp(options->group, "none") == 0;
+        if (!none && (inet_pton(AF_INET, options->group, &group) != 1 || !IN_MULTICAST(ntohl(group.s_addr)))) {
+            complain("--group: \"%s\" is no IPv4 multicast address such as 239.255.74.70", options->group);
+            return false;
+        }
+        config->group = ntohl(group.s_addr);
+    }
+    return true;
+}
+
+static bool check_ranges(const struct switch_options *options)
+{
+    const struct trib_switchd_config *config = &options->config;
+
+    if (config->threads < 1 || config->threads > TRIB_ROOTS_MAX) {
+        complain("--threads: %u is out of range: 1 to %d", config->threads, TRIB_ROOTS_MAX);
+        return false;
+    }
+    if (config->dscp > 63) {
+        complain("--dscp: %u is out of range: 0 to 63", config->dscp);
+        return false;
+    }
+    if (config->job_quota > config->memory_quota) {
+        complain("--job-quota: more than --memory");
+        return false;
+    }
+    return true;
+}
+
+/* The file first, then the command line over it: so the command line is read twice, first only for --config. */
+static enum option_outcome read_all(int argc, char **argv, struct switch_options *options)
+{
+    int rest = 0;
+    enum option_outcome outcome = options_read(&command, argc, argv, options, &rest);
+
+    if (outcome != OPTIONS_OK) {
+        return outcome;
+    }
+    if (rest < argc) {
+        complain("unexpected argument \"%s\"", argv[rest]);
+        return OPTIONS_BAD;
+    }
+    if (options->file != NULL) {
+        if (!options_read_file(&command, options->file, options)) {
+            return OPTIONS_BAD;
+        }
+        outcome = options_read(&command, argc, argv, options, &rest);
+    }
+    return outcome == OPTIONS_OK && (!resolve(options) || !check_ranges(options)) ? OPTIONS_BAD : outcome;
+}
+
+int command_switch(int argc, char **argv)
+{
+    struct switch_options options = {0};
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct sigaction action = {.sa_handler = on_signal};
+
+    trib_switchd_init(&options.config);
+    enum option_outcome outcome = read_all(argc, argv, &options);
+    if (outcome != OPTIONS_OK) {
+        return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
+    }
+    if (options.check) {
+        printf("configuration is good\n");
+        return 0;
+    }
+    trib_log_set_default(TRIB_LOG_INFO);
+    if (!trib_server_has_http() && options.http != NULL && options.config.http.len != 0) {
+        return complain("--http: this build has no HTTP: install libmicrohttpd-dev and libjansson-dev, and build again");
+    }
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    if (trib_switchd_run(&options.config, error) != TRIB_OK) {
+        return complain("%s", error);
+    }
+    return 0;
+}

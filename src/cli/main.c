@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c: the program `tributary`: picks the subcommand. Read next: commands.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include <tributary/comm.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+
+static const struct {
+    const char *name;
+    const char *help;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"switch", "run a software switch with its control plane", command_switch},
+    {"run", "run a program as several ranks on this machine", command_run},
+    {"perf", "measure a collective, check every value", command_perf},
+    {"info", "version, CPU kernels, limits, environment variables", command_info},
+};
+
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static int help(FILE *out)
+{
+    fprintf(out, "usage: tributary <command> [options]\n\nTributary %s: in-network aggregation for distributed training.\n\n",
+            trib_version());
+    for (size_t i = 0; i < COMMANDS; i++) {
+        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
+    }
+    fprintf(out, "\n`tributary <command> --help` tells more.\n");
+    return out == stdout ? 0 : EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        return help(stderr);
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        return help(stdout);
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+        printf("tributary %s\n", trib_version());
+        return 0;
+    }
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    complain("unknown command \"%s\"; `tributary --help` lists what there is", argv[1]);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* perf.h: what the files of `tributary perf` share. One measurement = one size: every rank times every call; the slowest rank
+ * counts; every element of a result is checked, before and after the timed calls.
+ * Read next: command_perf.c (options, processes), perf_measure.c, perf_values.c, perf_print.c. */
+#ifndef TRIB_CLI_PERF_H
+#define TRIB_CLI_PERF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <tributary/comm.h>
+
+#include "core/node.h"
+
+struct perf_options {
+    uint64_t min_bytes, max_bytes;
+    uint64_t step_factor;
+    uint32_t iterations, warmups;
+    uint32_t workers; /* 0: this process is one rank, named by its environment */
+    uint32_t threads; /* shards of the started switch */
+    uint32_t switch_pid;
+    enum trib_type type;
+    enum trib_reduction reduction;
+    enum trib_collective collective;
+    bool in_place;
+    bool json;
+    uint32_t check;
+    const char *switch_address;
+    const char *scheme;
+    struct trib_config comm;
+};
+
+/* What one rank adds to a row: a vector of int64, summed over the ranks by the collective under test. */
+enum perf_column {
+    PERF_CPU_NS,       /* of this process, over the timed calls */
+    PERF_SENT,         /* UDP payload bytes */
+    PERF_RECEIVED,
+    PERF_NIC_OUT,      /* bytes that the interface counted */
+    PERF_NIC_IN,
+    PERF_WRONG,        /* elements */
+    PERF_RESENT,
+    PERF_PROBES,
+    PERF_REPEATED,
+    PERF_DROPPED,
+    PERF_MULTICAST,    /* results that came by multicast */
+    PERF_CALLS,        /* system calls that moved packets */
+    PERF_COLUMNS
+};
+
+/* One size, all ranks together. */
+struct perf_row {
+    uint64_t bytes;
+    uint64_t count;
+    uint32_t ranks;
+    double min_us, median_us, mean_us, p99_us; /* over the calls, each the slowest rank's */
+    int64_t columns[TRIB_RANKS_MAX][PERF_COLUMNS];
+    int64_t switch_cpu_ns; /* -1: unknown */
+    char nic[32];          /* rank 0's interface */
+};
+
+/* perf_values.c: period of the pattern, in elements. */
+#define PERF_PERIOD 16
+/* Fills count elements with this rank's values for the round. */
+void perf_fill(const struct perf_options *options, void *tensor, uint64_t count, uint32_t rank, uint32_t round);
+/* Elements that are not what the collective must give. */
+int64_t perf_wrong(const struct perf_options *options, const void *tensor, uint64_t count, uint32_t ranks, uint32_t round);
+
+/* perf_measure.c: measures one size on this rank; row is whole on every rank. */
+enum trib_status perf_measure(const struct perf_options *options, struct trib_comm *comm, uint64_t bytes, struct perf_row *row);
+
+/* perf_print.c: rank 0 only. */
+void perf_print_begin(const struct perf_options *options, const struct trib_comm *comm);
+void perf_print_row(const struct perf_options *options, const struct perf_row *row);
+void perf_print_end(const struct perf_options *options, int64_t wrong);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* perf_measure.c: one size on one rank. Times, CPU, bytes and wrong elements of all ranks meet in an allreduce of int64 in which each
+ * rank fills its own part: no second channel between the processes. */
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/options.h"
+#include "cli/perf.h"
+#include "io/clock.h"
+#include "io/udp.h"
+
+struct buffers {
+    void *send;
+    void *recv;
+    int64_t *shared; /* columns of all ranks, then times of all calls and ranks */
+    size_t shared_count;
+};
+
+static int64_t cpu_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    return clock_gettime(clock, &now) == 0 ? (int64_t)now.tv_sec * 1000000000 + now.tv_nsec : -1;
+}
+
+static int64_t switch_cpu_ns(uint32_t pid)
+{
+    clockid_t clock;
+
+    if (pid == 0 || clock_getcpuclockid((pid_t)pid, &clock) != 0) {
+        return -1;
+    }
+    return cpu_ns(clock);
+}
+
+/* ---- the interface towards the switch ---- */
+
+static bool same_host(const struct sockaddr *a, const struct sockaddr_storage *b)
+{
+    struct sockaddr_in x;
+    struct sockaddr_in y;
+
+    if (a == NULL || a->sa_family != AF_INET || b->ss_family != AF_INET) {
+        return false;
+    }
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x.sin_addr.s_addr == y.sin_addr.s_addr;
+}
+
+/* The interface whose address this host uses towards the switch; "" when it cannot be told. */
+static void find_nic(const struct perf_options *options, char *name)
+{
+    struct trib_udp_config config = {.payload = 64, .buffer = 65536};
+    struct trib_address local;
+    struct trib_udp *udp = NULL;
+    struct ifaddrs *all = NULL;
+
+    name[0] = '\0';
+    if (trib_address_parse(options->comm.switch_address, TRIB_DEFAULT_PORT, &config.peer, NULL) != TRIB_OK ||
+        trib_address_parse("0.0.0.0:0", 0, &config.local, NULL) != TRIB_OK || trib_udp_open(&config, &udp, NULL) != TRIB_OK) {
+        return;
+    }
+    trib_udp_local(udp, &local);
+    trib_udp_close(udp);
+    if (getifaddrs(&all) != 0) {
+        return;
+    }
+    for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
+        if (same_host(i->ifa_addr, &local.storage)) {
+            snprintf(name, IF_NAMESIZE, "%s", i->ifa_name);
+            break;
+        }
+    }
+    freeifaddrs(all);
+}
+
+/* Bytes in and out of an interface, from /proc/net/dev of this network namespace. */
+static void read_nic(const char *name, int64_t *in, int64_t *out)
+{
+    FILE *file = fopen("/proc/net/dev", "r");
+    char line[512];
+
+    *in = *out = 0;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        char *colon = strchr(line, ':');
+        char *start = line + strspn(line, " ");
+        if (colon == NULL || strlen(name) != (size_t)(colon - start) || strncmp(start, name, strlen(name)) != 0) {
+            continue;
+        }
+        long long values[9] = {0};
+        char *at = colon + 1;
+        for (int i = 0; i < 9; i++) {
+            values[i] = strtoll(at, &at, 10);
+        }
+        *in = values[0];
+        *out = values[8];
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+}
+
+/* ---- calls ---- */
+
+static enum trib_status call(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b, uint64_t count)
+{
+    if (options->collective == TRIB_BROADCAST) {
+        return trib_broadcast(comm, b->recv, count, options->type, 0);
+    }
+    return trib_allreduce(comm, options->in_place ? b->recv : b->send, b->recv, count, options->type, options->reduction);
+}
+
+/* Input of a round where the call looks for it; elsewhere bytes that no result has. */
+static void prepare(const struct perf_options *options, const struct buffers *b, uint64_t count, uint32_t rank, uint32_t round)
+{
+    bool from_recv = options->in_place || (options->collective == TRIB_BROADCAST && rank == 0);
+
+    memset(b->recv, 0xa5, count * trib_type_size(options->type));
+    perf_fill(options, from_recv ? b->recv : b->send, count, rank, round);
+}
+
+/* Input, one call, every element looked at. */
+static enum trib_status checked_call(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b,
+                                     uint64_t count, uint32_t round, int64_t *wrong)
+{
+    prepare(options, b, count, trib_comm_rank(comm), round);
+    enum trib_status status = call(options, comm, b, count);
+    if (status == TRIB_OK && options->check) {
+        *wrong += perf_wrong(options, b->recv, count, trib_comm_ranks(comm), round);
+    }
+    return status;
+}
+
+/* In place, a sum that is summed again grows: the timed calls need their input afresh, outside the clock. */
+static enum trib_status timed_calls(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b,
+                                    uint64_t count, int64_t *times)
+{
+    uint32_t ranks = trib_comm_ranks(comm);
+    uint32_t rank = trib_comm_rank(comm);
+    enum trib_status status = TRIB_OK;
+
+    for (uint32_t i = 0; i < options->iterations && status == TRIB_OK; i++) {
+        if (options->in_place) {
+            perf_fill(options, b->recv, count, rank, 2);
+        }
+        uint64_t start = trib_clock_ns();
+        status = call(options, comm, b, count);
+        times[(size_t)i * ranks + rank] = (int64_t)(trib_clock_ns() - start);
+    }
+    return status;
+}
+
+static void note_stats(int64_t *columns, const struct trib_comm_stats *stats, int64_t sign)
+{
+    columns[PERF_SENT] += sign * (int64_t)stats->bytes_sent;
+    columns[PERF_RECEIVED] += sign * (int64_t)stats->bytes_received;
+    columns[PERF_RESENT] += sign * (int64_t)stats->contributions_resent;
+    columns[PERF_PROBES] += sign * (int64_t)stats->probes_sent;
+    columns[PERF_REPEATED] += sign * (int64_t)stats->results_repeated;
+    columns[PERF_DROPPED] += sign * (int64_t)stats->dropped;
+    columns[PERF_MULTICAST] += sign * (int64_t)stats->multicast_received;
+    columns[PERF_CALLS] += sign * (int64_t)(stats->send_calls + stats->receive_calls);
+}
+
+/* ---- rows ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void summarise(struct perf_row *row, const int64_t *times, uint32_t iterations, double *slowest)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < iterations; i++) {
+        int64_t worst = 0;
+        for (uint32_t rank = 0; rank < row->ranks; rank++) {
+            int64_t t = times[(size_t)i * row->ranks + rank];
+            worst = t > worst ? t : worst;
+        }
+        slowest[i] = (double)worst / 1000;
+        sum += slowest[i];
+    }
+    qsort(slowest, iterations, sizeof *slowest, by_value);
+    row->min_us = slowest[0];
+    row->median_us = iterations % 2 ? slowest[iterations / 2] : (slowest[iterations / 2] + slowest[iterations / 2 - 1]) / 2;
+    row->mean_us = sum / iterations;
+    row->p99_us = slowest[(iterations * 99 - 1) / 100];
+}
+
+static enum trib_status warm_up(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b,
+                                uint64_t count, int64_t *wrong)
+{
+    enum trib_status status = checked_call(options, comm, b, count, 1, wrong);
+
+    prepare(options, b, count, trib_comm_rank(comm), 2);
+    for (uint32_t i = 0; i < options->warmups && status == TRIB_OK; i++) {
+        if (options->in_place) {
+            perf_fill(options, b->recv, count, trib_comm_rank(comm), 2);
+        }
+        status = call(options, comm, b, count);
+    }
+    return status == TRIB_OK ? trib_barrier(comm) : status;
+}
+
+/* The timed part, with what it cost this rank. */
+static enum trib_status run_timed(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b,
+                                  struct perf_row *row)
+{
+    int64_t *mine = b->shared + (size_t)trib_comm_rank(comm) * PERF_COLUMNS;
+    int64_t *times = b->shared + (size_t)row->ranks * PERF_COLUMNS;
+    struct trib_comm_stats stats;
+    int64_t in;
+    int64_t out;
+
+    trib_comm_stats(comm, &stats);
+    note_stats(mine, &stats, -1);
+    read_nic(row->nic, &in, &out);
+    mine[PERF_NIC_IN] -= in;
+    mine[PERF_NIC_OUT] -= out;
+    row->switch_cpu_ns = -switch_cpu_ns(options->switch_pid);
+    mine[PERF_CPU_NS] -= cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+    enum trib_status status = timed_calls(options, comm, b, row->count, times);
+    mine[PERF_CPU_NS] += cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+    row->switch_cpu_ns += switch_cpu_ns(options->switch_pid);
+    trib_comm_stats(comm, &stats);
+    note_stats(mine, &stats, 1);
+    read_nic(row->nic, &in, &out);
+    mine[PERF_NIC_IN] += in;
+    mine[PERF_NIC_OUT] += out;
+    return status;
+}
+
+static enum trib_status measure(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b,
+                                struct perf_row *row)
+{
+    int64_t wrong = 0;
+    enum trib_status status = warm_up(options, comm, b, row->count, &wrong);
+
+    if (status == TRIB_OK) {
+        status = run_timed(options, comm, b, row);
+    }
+    if (status != TRIB_OK) {
+        return status;
+    }
+    if (options->check) {
+        wrong += perf_wrong(options, b->recv, row->count, row->ranks, 2);
+    }
+    status = checked_call(options, comm, b, row->count, 3, &wrong);
+    b->shared[(size_t)trib_comm_rank(comm) * PERF_COLUMNS + PERF_WRONG] = wrong;
+    if (status != TRIB_OK) {
+        return status;
+    }
+    return trib_allreduce(comm, b->shared, b->shared, b->shared_count, TRIB_INT64, TRIB_SUM);
+}
+
+enum trib_status perf_measure(const struct perf_options *options, struct trib_comm *comm, uint64_t bytes, struct perf_row *row)
+{
+    size_t size = trib_type_size(options->type);
+    uint32_t ranks = trib_comm_ranks(comm);
+    struct buffers b = {.shared_count = (size_t)ranks * (PERF_COLUMNS + options->iterations)};
+    double *slowest = calloc(options->iterations, sizeof *slowest);
+    enum trib_status status = TRIB_ERR_MEMORY;
+
+    memset(row, 0, sizeof *row);
+    row->bytes = bytes / size * size;
+    row->count = bytes / size;
+    row->ranks = ranks;
+    find_nic(options, row->nic);
+    b.send = malloc(row->bytes + 64);
+    b.recv = malloc(row->bytes + 64);
+    b.shared = calloc(b.shared_count, sizeof *b.shared);
+    if (slowest == NULL || b.send == NULL || b.recv == NULL || b.shared == NULL) {
+        complain("out of memory for %llu bytes", (unsigned long long)bytes);
+    } else {
+        status = measure(options, comm, &b, row);
+    }
+    if (status == TRIB_OK) {
+        memcpy(row->columns, b.shared, (size_t)ranks * sizeof row->columns[0]);
+        summarise(row, b.shared + (size_t)ranks * PERF_COLUMNS, options->iterations, slowest);
+    }
+    free(b.shared);
+    free(b.recv);
+    free(b.send);
+    free(slowest);
+    return status;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* perf_print.c: the table that readers of nccl-tests know, with bytes on the interface and CPU behind it; or JSON.
+ * algbw = bytes / time; busbw = algbw x 2(n-1)/n for an allreduce: what a ring would have to move for the same time. */
+#include <stdio.h>
+
+#include "cli/options.h"
+#include "cli/perf.h"
+#include "core/value.h"
+
+static const char *const columns[PERF_COLUMNS] = {
+    "cpu_ns",  "bytes_sent",   "bytes_received",   "nic_bytes_out", "nic_bytes_in",       "wrong",
+    "resent",  "probes",       "results_repeated", "dropped",       "results_multicast",  "system_calls",
+};
+
+static int64_t total(const struct perf_row *row, enum perf_column column)
+{
+    int64_t sum = 0;
+
+    for (uint32_t rank = 0; rank < row->ranks; rank++) {
+        sum += row->columns[rank][column];
+    }
+    return sum;
+}
+
+static const char *wire_name(enum trib_wire wire)
+{
+    return trib_type_name((enum trib_type)wire);
+}
+
+static const char *collective_name(const struct perf_options *options)
+{
+    return options->collective == TRIB_BROADCAST ? "broadcast" : "allreduce";
+}
+
+static double algbw(const struct perf_row *row)
+{
+    return row->median_us > 0 ? (double)row->bytes / row->median_us / 1000 : 0;
+}
+
+static double busbw(const struct perf_options *options, const struct perf_row *row)
+{
+    double factor = options->collective == TRIB_BROADCAST ? 1 : 2.0 * (row->ranks - 1) / row->ranks;
+
+    return algbw(row) * factor;
+}
+
+void perf_print_begin(const struct perf_options *options, const struct trib_comm *comm)
+{
+    const struct trib_config *c = &options->comm;
+    struct trib_comm_stats stats;
+
+    trib_comm_stats((struct trib_comm *)(uintptr_t)comm, &stats);
+    if (options->json) {
+        printf("{\"version\":\"%s\",\"collective\":\"%s\",\"ranks\":%u,\"scheme\":\"%s\",\"wire\":\"%s\",\"payload\":%u,"
+               "\"type\":\"%s\",\"redop\":\"%s\",\"multicast\":%s,\"trains\":%s,\"switch\":\"%s\",\"iterations\":%u,"
+               "\"warmups\":%u,\"in_place\":%s,\"kernels\":\"%s\",\"rows\":[",
+               trib_version(), collective_name(options), c->ranks, c->scheme, wire_name(c->wire), c->payload,
+               trib_type_name(options->type), trib_reduction_name(options->reduction), stats.multicast ? "true" : "false",
+               c->trains ? "true" : "false", c->switch_address, options->iterations, options->warmups,
+               options->in_place ? "true" : "false", trib_value_kernels()->name);
+        return;
+    }
+    printf("# %s, %u ranks, scheme %s, wire %s, payload %u, results by %s, switch %s, %s, median of %u calls\n",
+           collective_name(options), c->ranks, c->scheme, wire_name(c->wire), c->payload,
+           stats.multicast ? "multicast" : "unicast", c->switch_address, options->in_place ? "in place" : "out of place",
+           options->iterations);
+    printf("# out, in: bytes on %s per byte of the tensor, all processes that use it; cpu: ns per byte, per rank and switch\n",
+           "the interface");
+    printf("#%11s %12s %9s %6s %11s %8s %8s %7s %6s %6s %7s %7s\n", "size", "count", "type", "redop", "time", "algbw", "busbw",
+           "#wrong", "out", "in", "cpu", "switch");
+    printf("#%11s %12s %9s %6s %11s %8s %8s %7s %6s %6s %7s %7s\n", "(B)", "(elements)", "", "", "(us)", "(GB/s)", "(GB/s)", "",
+           "(B/B)", "(B/B)", "(ns/B)", "(ns/B)");
+    fflush(stdout);
+}
+
+static double per_byte(const struct perf_options *options, const struct perf_row *row, double amount)
+{
+    return row->bytes > 0 ? amount / ((double)row->bytes * options->iterations) : 0;
+}
+
+static void print_json_row(const struct perf_options *options, const struct perf_row *row)
+{
+    static bool first = true;
+
+    printf("%s{\"size\":%llu,\"count\":%llu,\"time_us\":%.3f,\"min_us\":%.3f,\"mean_us\":%.3f,\"p99_us\":%.3f,"
+           "\"algbw_gb_s\":%.6f,\"busbw_gb_s\":%.6f,\"wrong\":%lld,\"switch_cpu_ns\":%lld,\"nic\":\"%s\",\"workers\":[",
+           first ? "" : ",", (unsigned long long)row->bytes, (unsigned long long)row->count, row->median_us, row->min_us,
+           row->mean_us, row->p99_us, algbw(row), busbw(options, row), (long long)total(row, PERF_WRONG),
+           (long long)row->switch_cpu_ns, row->nic);
+    first = false;
+    for (uint32_t rank = 0; rank < row->ranks; rank++) {
+        printf("%s{", rank > 0 ? "," : "");
+        for (int i = 0; i < PERF_COLUMNS; i++) {
+            printf("%s\"%s\":%lld", i > 0 ? "," : "", columns[i], (long long)row->columns[rank][i]);
+        }
+        printf("}");
+    }
+    printf("]}");
+}
+
+void perf_print_row(const struct perf_options *options, const struct perf_row *row)
+{
+    if (options->json) {
+        print_json_row(options, row);
+        return;
+    }
+    printf("%12llu %12llu %9s %6s %11.2f %8.3f %8.3f %7lld %6.3f %6.3f %7.3f ", (unsigned long long)row->bytes,
+           (unsigned long long)row->count, trib_type_name(options->type),
+           options->reduction == TRIB_AVERAGE ? "avg" : "sum", row->median_us, algbw(row), busbw(options, row),
+           (long long)total(row, PERF_WRONG), per_byte(options, row, (double)row->columns[0][PERF_NIC_OUT]),
+           per_byte(options, row, (double)row->columns[0][PERF_NIC_IN]),
+           per_byte(options, row, (double)total(row, PERF_CPU_NS) / row->ranks));
+    if (row->switch_cpu_ns >= 0) {
+        printf("%7.3f\n", per_byte(options, row, (double)row->switch_cpu_ns));
+    } else {
+        printf("%7s\n", "-");
+    }
+    fflush(stdout);
+}
+
+void perf_print_end(const struct perf_options *options, int64_t wrong)
+{
+    if (options->json) {
+        printf("],\"wrong\":%lld}\n", (long long)wrong);
+    } else {
+        printf("# %lld wrong elements%s\n", (long long)wrong, options->check ? "" : " (nothing was checked: -c 0)");
+    }
+    fflush(stdout);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* perf_values.c: tensors whose sums are known. Values are small whole numbers, so that every number mode gives one exact answer,
+ * computed here without the code under test (but for rounding to 16 bits, whose scalar reference the unit tests pin). */
+#include <string.h>
+
+#include "cli/perf.h"
+#include "core/value.h"
+
+static double value(uint64_t i, uint32_t rank, uint32_t round)
+{
+    return (double)((i * 7 + rank * 5U + round * 3U + 1) % PERF_PERIOD);
+}
+
+static void store(enum trib_type type, void *element, double v)
+{
+    const struct trib_value_kernels *scalar = trib_value_kernels_named("scalar");
+    float f = (float)v;
+    int32_t i32 = (int32_t)v;
+    int64_t i64 = (int64_t)v;
+
+    switch (type) {
+    case TRIB_FLOAT32:
+        memcpy(element, &f, sizeof f);
+        break;
+    case TRIB_FLOAT16:
+        scalar->narrow_f16(element, &f, 1);
+        break;
+    case TRIB_BFLOAT16:
+        scalar->narrow_bf16(element, &f, 1);
+        break;
+    case TRIB_INT32:
+        memcpy(element, &i32, sizeof i32);
+        break;
+    case TRIB_INT64:
+        memcpy(element, &i64, sizeof i64);
+        break;
+    case TRIB_TYPE_NONE:
+    case TRIB_BYTES:
+    case TRIB_TYPE_COUNT:
+        break;
+    }
+}
+
+/* v as it is after travelling in 16 bits. */
+static double rounded(enum trib_type type, double v)
+{
+    const struct trib_value_kernels *scalar = trib_value_kernels_named("scalar");
+    uint16_t half;
+    float f = (float)v;
+
+    if (type == TRIB_FLOAT16) {
+        scalar->narrow_f16(&half, &f, 1);
+        scalar->widen_f16(&f, &half, 1);
+    } else if (type == TRIB_BFLOAT16) {
+        scalar->narrow_bf16(&half, &f, 1);
+        scalar->widen_bf16(&f, &half, 1);
+    }
+    return (double)f;
+}
+
+static double expected(const struct perf_options *options, uint64_t i, uint32_t ranks, uint32_t round)
+{
+    enum trib_type wire = options->type;
+    double sum = 0;
+
+    if (options->collective == TRIB_BROADCAST) {
+        return value(i, 0, round);
+    }
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        sum += value(i, rank, round);
+    }
+    if (wire == TRIB_FLOAT32 && options->comm.wire == TRIB_WIRE_BFLOAT16) {
+        wire = TRIB_BFLOAT16;
+    }
+    sum = rounded(wire, sum);
+    return options->reduction == TRIB_AVERAGE ? sum / ranks : sum;
+}
+
+/* Copies one period over the whole tensor. */
+static void repeat(uint8_t *tensor, const uint8_t *period, size_t period_size, size_t size)
+{
+    size_t done = period_size < size ? period_size : size;
+
+    memcpy(tensor, period, done);
+    while (done < size) {
+        size_t more = done < size - done ? done : size - done;
+        memcpy(tensor + done, tensor, more);
+        done += more;
+    }
+}
+
+void perf_fill(const struct perf_options *options, void *tensor, uint64_t count, uint32_t rank, uint32_t round)
+{
+    size_t size = trib_type_size(options->type);
+    uint8_t period[PERF_PERIOD * 8];
+
+    for (uint64_t i = 0; i < PERF_PERIOD; i++) {
+        store(options->type, period + i * size, value(i, rank, round));
+    }
+    if (count > 0) {
+        repeat(tensor, period, PERF_PERIOD * size, count * size);
+    }
+}
+
+int64_t perf_wrong(const struct perf_options *options, const void *tensor, uint64_t count, uint32_t ranks, uint32_t round)
+{
+    size_t size = trib_type_size(options->type);
+    const uint8_t *bytes = tensor;
+    uint8_t period[PERF_PERIOD * 8];
+    int64_t wrong = 0;
+
+    for (uint64_t i = 0; i < PERF_PERIOD; i++) {
+        store(options->type, period + i * size, expected(options, i, ranks, round));
+    }
+    for (uint64_t i = 0; i < count; i += PERF_PERIOD) {
+        uint64_t here = count - i < PERF_PERIOD ? count - i : PERF_PERIOD;
+        if (memcmp(bytes + i * size, period, here * size) == 0) {
+            continue;
+        }
+        for (uint64_t j = 0; j < here; j++) {
+            wrong += memcmp(bytes + (i + j) * size, period + j * size, size) != 0;
+        }
+    }
+    return wrong;
+}

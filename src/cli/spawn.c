@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spawn.c: see spawn.h. */
+#define _GNU_SOURCE
+#include "cli/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/options.h"
+#include "io/clock.h"
+
+#define SWITCH_START_MS 10000
+#define GRACE_NS UINT64_C(5000000000)
+#define TERM_NS UINT64_C(2000000000)
+#define NEVER_NS UINT64_MAX
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+    interrupted = number;
+}
+
+/* fork, and in the child: signals as they were, and death with the parent. */
+static pid_t fork_child(void)
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+
+    if (pid < 0) {
+        complain("cannot fork: %s", strerror(errno));
+    }
+    if (pid == 0) {
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) {
+            _exit(1); /* it died before prctl */
+        }
+    }
+    return pid;
+}
+
+static void on_switch_signal(int number)
+{
+    (void)number;
+    trib_switchd_stop();
+}
+
+static void run_switch(const struct trib_switchd_config *config, int ready_fd)
+{
+    struct trib_switchd_config own = *config;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct sigaction action = {.sa_handler = on_switch_signal};
+
+    own.ready_fd = ready_fd;
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGINT, SIG_IGN); /* Ctrl-C goes to the whole group: the parent ends the switch, last */
+    signal(SIGPIPE, SIG_IGN);
+    if (trib_switchd_run(&own, error) != TRIB_OK) {
+        complain("the switch did not start: %s", error);
+        _exit(1);
+    }
+    _exit(0);
+}
+
+/* The port that the switch writes when it serves. */
+static bool read_port(int fd, uint16_t *port)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    char text[16] = "";
+
+    if (poll(&ready, 1, SWITCH_START_MS) != 1 || read(fd, text, sizeof text - 1) <= 0) {
+        return false;
+    }
+    *port = (uint16_t)strtoul(text, NULL, 10);
+    return *port != 0;
+}
+
+bool spawn_switch_start(const struct trib_switchd_config *config, struct spawn_switch *own)
+{
+    int ready[2];
+
+    if (pipe2(ready, O_CLOEXEC) != 0) {
+        complain("cannot make a pipe: %s", strerror(errno));
+        return false;
+    }
+    own->pid = fork_child();
+    if (own->pid == 0) {
+        close(ready[0]);
+        run_switch(config, ready[1]);
+    }
+    close(ready[1]);
+    bool good = own->pid > 0 && read_port(ready[0], &own->port);
+    close(ready[0]);
+    if (!good && own->pid > 0) {
+        complain("the switch did not begin to serve within %d s", SWITCH_START_MS / 1000);
+        kill(own->pid, SIGKILL);
+        waitpid(own->pid, NULL, 0);
+        own->pid = 0;
+    }
+    return good;
+}
+
+void spawn_switch_stop(struct spawn_switch *own)
+{
+    if (own->pid > 0) {
+        kill(own->pid, SIGTERM);
+        waitpid(own->pid, NULL, 0);
+        own->pid = 0;
+    }
+}
+
+pid_t spawn_rank(struct spawn_ranks *ranks)
+{
+    pid_t pid = fork_child();
+
+    if (pid > 0) {
+        ranks->pids[ranks->count++] = pid;
+    }
+    return pid;
+}
+
+static void signal_all(const struct spawn_ranks *ranks, int number)
+{
+    for (uint32_t i = 0; i < ranks->count; i++) {
+        if (ranks->pids[i] > 0) {
+            kill(ranks->pids[i], number);
+        }
+    }
+}
+
+static int exit_of(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Takes one ended rank off the list; its number, or -1 when none has ended. */
+static int reap(struct spawn_ranks *ranks, int *status)
+{
+    for (uint32_t i = 0; i < ranks->count; i++) {
+        if (ranks->pids[i] > 0 && waitpid(ranks->pids[i], status, WNOHANG) == ranks->pids[i]) {
+            ranks->pids[i] = 0;
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static uint32_t alive(const struct spawn_ranks *ranks)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < ranks->count; i++) {
+        count += ranks->pids[i] > 0;
+    }
+    return count;
+}
+
+static void report(int rank, int status, bool quiet)
+{
+    if (quiet) {
+        return;
+    }
+    if (WIFSIGNALED(status)) {
+        complain("rank %d was ended by signal %d (%s)", rank, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    } else {
+        complain("rank %d ended with status %d", rank, WEXITSTATUS(status));
+    }
+}
+
+/* What becomes due: first SIGTERM, then SIGKILL. */
+static uint64_t press(const struct spawn_ranks *ranks, uint64_t due, bool *termed)
+{
+    if (trib_clock_ns() < due) {
+        return due;
+    }
+    signal_all(ranks, *termed ? SIGKILL : SIGTERM);
+    *termed = true;
+    return trib_clock_ns() + TERM_NS;
+}
+
+int spawn_wait(struct spawn_ranks *ranks, bool quiet)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    uint64_t due = NEVER_NS;
+    bool termed = false;
+    int result = 0;
+
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    while (alive(ranks) > 0) {
+        int status = 0;
+        int rank = reap(ranks, &status);
+        if (rank >= 0) {
+            if (exit_of(status) != 0 && result == 0) {
+                result = exit_of(status);
+                report(rank, status, quiet || interrupted);
+                due = due == NEVER_NS ? trib_clock_ns() + GRACE_NS : due;
+            }
+            continue;
+        }
+        if (interrupted) {
+            signal_all(ranks, SIGTERM);
+            result = 128 + interrupted;
+            interrupted = 0;
+            termed = true;
+            due = trib_clock_ns() + TERM_NS;
+        }
+        due = press(ranks, due, &termed);
+        poll(NULL, 0, 5);
+    }
+    return result;
+}
+
+void spawn_job_name(char *name, size_t size)
+{
+    snprintf(name, size, "local-%d-%llu", (int)getpid(), (unsigned long long)(trib_clock_ns() % 1000000007U));
+}

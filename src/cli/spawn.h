@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spawn.h: processes of `run` and `perf`: a switch of one's own, and ranks. All die with their parent, and when one rank fails the
+ * others get a moment to say why, then are ended. Read next: spawn.c. */
+#ifndef TRIB_CLI_SPAWN_H
+#define TRIB_CLI_SPAWN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <tributary/comm.h>
+
+#include "switchd/switchd.h"
+
+struct spawn_switch {
+    pid_t pid; /* 0: none of our own */
+    uint16_t port;
+};
+
+/* Forks a switch on 127.0.0.1 with any free port, waits until it serves. Prints the cause when it returns false. */
+bool spawn_switch_start(const struct trib_switchd_config *config, struct spawn_switch *own);
+/* SIGTERM, and waits. */
+void spawn_switch_stop(struct spawn_switch *own);
+
+struct spawn_ranks {
+    pid_t pids[TRIB_RANKS_MAX];
+    uint32_t count;
+};
+
+/* In the child: dies with the parent. Returns in both; 0 in the child, the pid in the parent, -1 on failure (printed). */
+pid_t spawn_rank(struct spawn_ranks *ranks);
+/* Waits for all. Returns 0, or the exit status of the first rank that failed; then the others get 5 s before SIGTERM, 2 s more before SIGKILL.
+ * SIGINT and SIGTERM are passed on to the ranks. quiet: do not name the failed rank. */
+int spawn_wait(struct spawn_ranks *ranks, bool quiet);
+/* A job name that no other run has. */
+void spawn_job_name(char *name, size_t size);
+
+#endif
