@@ -19,6 +19,9 @@
 /* Tries per call when a buffer is from a stranger or an ICMP error is pending: bounded, so that a flood of either does not keep
  * the caller here. */
 #define TRIES_MAX 16
+/* Trains under way at once, each for other destinations: a switch answers several children in turn, and sends a broadcast's results
+ * with payload to some and without to others. */
+#define TRAINS 4
 /* Senders of the packets that the injector holds: each is held for 16 later packets at most, and each buffer has one at least. */
 #define SENDERS 32
 
@@ -39,7 +42,8 @@ struct trib_udp {
     struct trib_address source; /* len > 0: packets from elsewhere are not read */
     struct trib_inject *inject; /* NULL: no faults */
     struct trib_udp_stats stats;
-    struct trib_train train;
+    uint32_t next_train; /* to be sent first when all are under way */
+    struct trib_train train[TRAINS];
 };
 
 static bool allocate(struct trib_udp *udp, const struct trib_udp_config *config)
@@ -233,16 +237,43 @@ uint64_t trib_udp_deadline(const struct trib_udp *udp)
     return udp->inject == NULL ? UINT64_MAX : trib_inject_deadline(udp->inject);
 }
 
+static void send_train(struct trib_udp *udp, struct trib_train *train)
+{
+    trib_train_send(train, udp->fd, &udp->sends_trains, &udp->stats);
+}
+
+/* The train for these destinations, else an empty one. */
+static struct trib_train *find_train(struct trib_udp *udp, const struct trib_address *to, uint32_t count)
+{
+    struct trib_train *empty = NULL;
+    for (uint32_t i = 0; i < TRAINS; i++) {
+        struct trib_train *train = &udp->train[i];
+        if (train->packets > 0 && train->to == to && train->to_count == count) {
+            return train;
+        }
+        empty = train->packets == 0 ? train : empty;
+    }
+    if (empty == NULL) {
+        empty = &udp->train[udp->next_train];
+        udp->next_train = (udp->next_train + 1) % TRAINS;
+        send_train(udp, empty);
+    }
+    return empty;
+}
+
 void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to, uint32_t count)
 {
     size_t len = TRIB_HEADER_SIZE + (size_t)packet->payload_len;
-    if (!trib_train_fits(&udp->train, len, to, count)) {
-        trib_udp_flush(udp);
+    struct trib_train *train = find_train(udp, to, count);
+    if (!trib_train_fits(train, len, to, count)) {
+        send_train(udp, train);
     }
-    trib_train_add(&udp->train, packet, to, count);
+    trib_train_add(train, packet, to, count);
 }
 
 void trib_udp_flush(struct trib_udp *udp)
 {
-    trib_train_send(&udp->train, udp->fd, &udp->sends_trains, &udp->stats);
+    for (uint32_t i = 0; i < TRAINS; i++) {
+        send_train(udp, &udp->train[i]);
+    }
 }

@@ -77,7 +77,8 @@ bool trib_udp_next(struct trib_udp *udp, struct trib_arrival *arrival);
 uint64_t trib_udp_deadline(const struct trib_udp *udp);
 
 /* Adds a packet to the train for these destinations (the same train goes to each of them, encoded once; connected: to is NULL,
- * count 1). Sends first if the destinations, the packet's size or the train's limit (64 packets, 65,507 bytes) say so; a shorter packet may end a train.
+ * count 1). A train is sent when the packet does not fit: larger than its first one, behind a shorter one (which ends a train), 64
+ * packets, 65,507 bytes; or when more than 4 destinations take turns. Packets to one destination leave in order.
  * The payload must stay valid until the next flush. The `to` array is compared by pointer and count, so keep it stable. */
 void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to, uint32_t count);
 void trib_udp_flush(struct trib_udp *udp);

@@ -285,7 +285,31 @@ static void send__another_destination_starts_another_train(void **state)
     close_pair(&pair);
 }
 
-/* A packet larger than the path is dropped and counted; the next ones, and trains, go on. */
+/* Destinations that take turns get their trains all the same; a fifth makes one of them leave early. */
+static void send__destinations_take_turns(void **state)
+{
+    (void)state;
+    struct pair pair = open_pair("127.0.0.1:0", true);
+    const struct trib_address to[5] = {pair.to, pair.to, pair.to, pair.to, pair.to};
+    set_lens(512);
+    for (uint32_t turns = 4; turns <= 5; turns++) {
+        uint64_t calls = trib_udp_stats(pair.sender)->send_calls;
+        for (uint32_t i = 0; i < 60; i++) {
+            struct trib_packet packet = packet_number(i, len_of[i]);
+            trib_udp_send(pair.sender, &packet, &to[i % turns], 1);
+        }
+        trib_udp_flush(pair.sender);
+        calls = trib_udp_stats(pair.sender)->send_calls - calls;
+        assert_in_range(calls, turns, turns == 4 ? 4 : 60);
+        assert_int_equal(drain(pair.receiver, 60, len_of, numbers), 60);
+        for (uint32_t i = 1; i < 15 && turns == 4; i++) {
+            assert_int_equal(numbers[i], numbers[i - 1] + 4);
+        }
+    }
+    close_pair(&pair);
+}
+
+/* What the kernel will not take is dropped and counted; trains go on. */
 static void send__refused_packets_are_counted(void **state)
 {
     (void)state;
@@ -579,6 +603,7 @@ int main(void)
         cmocka_unit_test(send__ipv6),
         cmocka_unit_test(send__one_train_to_many_destinations),
         cmocka_unit_test(send__another_destination_starts_another_train),
+        cmocka_unit_test(send__destinations_take_turns),
         cmocka_unit_test(send__refused_packets_are_counted),
         cmocka_unit_test(receive__connected_takes_packets_of_its_peer_only),
         cmocka_unit_test(receive__port_unreachable_is_swallowed),
