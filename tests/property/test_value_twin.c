@@ -382,7 +382,7 @@ static void try_row(struct trial *trial, enum trib_type type)
     const size_t size = trib_type_size(type), count = trial->count, len = count * size,
                  wide = trib_row_size(type, size);
     void *row = place(3, trib_row_size(type, len)), *other = place(0, trib_row_size(type, len));
-    uint64_t expected[ELEMENTS_MAX];
+    uint64_t expected[ELEMENTS_MAX] = {0};
 
     for (uint32_t part = 0, parts = 1 + below(5); part < parts; part++) {
         void *payload = place_random(1, type, count);

@@ -402,6 +402,7 @@ static void quantise__cases(void **state)
         {0x00000001, 127, 0},
         {0x7f7fffff, -97, 0x7fffff80}, /* the largest */
         {0xff7fffff, -97, -0x7fffff80},
+        {0x00800000, 128, 4}, /* 2^128 is no float32 either */
         {0x7f000000, -126, 2},
         {0x7f000000, -127, 1},
         {0x7f000000, -128, 0}, /* 0.5 */
