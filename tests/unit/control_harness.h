@@ -42,7 +42,7 @@ struct recorder {
     bool refuse_memory;
 };
 
-static enum trib_status recorder_open(void *plane, const struct trib_session_config *session, const char *scheme,
+static inline enum trib_status recorder_open(void *plane, const struct trib_session_config *session, const char *scheme,
                                       const struct trib_address (*addresses)[TRIB_ROOTS_MAX])
 {
     struct recorder *r = plane;
@@ -60,7 +60,7 @@ static enum trib_status recorder_open(void *plane, const struct trib_session_con
     return status;
 }
 
-static void recorder_close(void *plane, uint32_t communicator)
+static inline void recorder_close(void *plane, uint32_t communicator)
 {
     struct recorder *r = plane;
     pthread_mutex_lock(&r->lock);
@@ -68,7 +68,7 @@ static void recorder_close(void *plane, uint32_t communicator)
     pthread_mutex_unlock(&r->lock);
 }
 
-static void recorder_join(void *plane, uint32_t communicator, uint32_t child, uint64_t mark)
+static inline void recorder_join(void *plane, uint32_t communicator, uint32_t child, uint64_t mark)
 {
     struct recorder *r = plane;
     pthread_mutex_lock(&r->lock);
@@ -79,7 +79,7 @@ static void recorder_join(void *plane, uint32_t communicator, uint32_t child, ui
     pthread_mutex_unlock(&r->lock);
 }
 
-static uint64_t recorder_group_mark(void *plane, uint32_t communicator)
+static inline uint64_t recorder_group_mark(void *plane, uint32_t communicator)
 {
     struct recorder *r = plane;
     uint64_t mark = UINT64_MAX;
@@ -92,7 +92,7 @@ static uint64_t recorder_group_mark(void *plane, uint32_t communicator)
     return mark;
 }
 
-static void recorder_multicast(void *plane, uint32_t communicator, uint32_t group, uint16_t port)
+static inline void recorder_multicast(void *plane, uint32_t communicator, uint32_t group, uint16_t port)
 {
     struct recorder *r = plane;
     (void)communicator;
@@ -103,7 +103,7 @@ static void recorder_multicast(void *plane, uint32_t communicator, uint32_t grou
     pthread_mutex_unlock(&r->lock);
 }
 
-static void recorder_probe(void *plane, uint32_t communicator, uint32_t group, uint16_t port)
+static inline void recorder_probe(void *plane, uint32_t communicator, uint32_t group, uint16_t port)
 {
     struct recorder *r = plane;
     (void)port;
@@ -112,14 +112,14 @@ static void recorder_probe(void *plane, uint32_t communicator, uint32_t group, u
     pthread_mutex_unlock(&r->lock);
 }
 
-static size_t recorder_slot_bytes(void *plane, const struct trib_session_config *session, const char *scheme)
+static inline size_t recorder_slot_bytes(void *plane, const struct trib_session_config *session, const char *scheme)
 {
     (void)plane;
     (void)scheme;
     return (size_t)session->slots * session->roots * session->ranks * SLOT_COST;
 }
 
-static bool recorder_report(void *plane, uint32_t communicator, struct trib_counters *sum, uint32_t *slots_held,
+static inline bool recorder_report(void *plane, uint32_t communicator, struct trib_counters *sum, uint32_t *slots_held,
                             uint64_t *missing, uint64_t *sequence)
 {
     struct recorder *r = plane;
@@ -135,7 +135,7 @@ static bool recorder_report(void *plane, uint32_t communicator, struct trib_coun
     return known;
 }
 
-static void recorder_traffic(void *plane, struct trib_udp_stats *sum)
+static inline void recorder_traffic(void *plane, struct trib_udp_stats *sum)
 {
     (void)plane;
     memset(sum, 0, sizeof *sum);
@@ -151,14 +151,14 @@ struct control {
     uint16_t port;
 };
 
-static void *control_main(void *argument)
+static inline void *control_main(void *argument)
 {
     trib_server_run(((struct control *)argument)->server);
     return NULL;
 }
 
 /* Defaults that a test may change before control_start. */
-static void control_init(struct control *c)
+static inline void control_init(struct control *c)
 {
     memset(c, 0, sizeof *c);
     pthread_mutex_init(&c->recorder.lock, NULL);
@@ -175,7 +175,7 @@ static void control_init(struct control *c)
                                                recorder_traffic};
 }
 
-static void control_start(struct control *c)
+static inline void control_start(struct control *c)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     if (trib_server_create(&c->config, &c->server, error) != TRIB_OK) {
@@ -186,7 +186,7 @@ static void control_start(struct control *c)
 }
 
 /* Ends the server; every communicator that was opened must have been closed. */
-static void control_stop(struct control *c)
+static inline void control_stop(struct control *c)
 {
     trib_server_stop(c->server);
     assert_int_equal(pthread_join(c->thread, NULL), 0);
@@ -195,7 +195,7 @@ static void control_stop(struct control *c)
     pthread_mutex_destroy(&c->recorder.lock);
 }
 
-static unsigned recorder_get(struct control *c, const unsigned *field)
+static inline unsigned recorder_get(struct control *c, const unsigned *field)
 {
     pthread_mutex_lock(&c->recorder.lock);
     unsigned value = *field;
@@ -203,7 +203,7 @@ static unsigned recorder_get(struct control *c, const unsigned *field)
     return value;
 }
 
-static int connect_to(uint16_t port)
+static inline int connect_to(uint16_t port)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct timeval patience = {.tv_sec = 4};
@@ -214,18 +214,18 @@ static int connect_to(uint16_t port)
     return fd;
 }
 
-static void send_bytes(int fd, const void *bytes, size_t len)
+static inline void send_bytes(int fd, const void *bytes, size_t len)
 {
     assert_int_equal(send(fd, bytes, len, MSG_NOSIGNAL), (ssize_t)len);
 }
 
-static void send_message(int fd, const struct trib_message *message)
+static inline void send_message(int fd, const struct trib_message *message)
 {
     uint8_t buffer[TRIB_MESSAGE_MAX];
     send_bytes(fd, buffer, trib_message_encode(message, buffer));
 }
 
-static bool read_exactly(int fd, uint8_t *bytes, size_t len)
+static inline bool read_exactly(int fd, uint8_t *bytes, size_t len)
 {
     size_t have = 0;
     while (have < len) {
@@ -239,7 +239,7 @@ static bool read_exactly(int fd, uint8_t *bytes, size_t len)
 }
 
 /* The next message; kind NONE: the connection has ended, or nothing came in time. */
-static struct trib_message next_message(int fd)
+static inline struct trib_message next_message(int fd)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_NONE};
     uint8_t buffer[TRIB_MESSAGE_MAX];
@@ -255,7 +255,7 @@ static struct trib_message next_message(int fd)
     return message;
 }
 
-static struct trib_message expect(int fd, enum trib_message_kind kind)
+static inline struct trib_message expect(int fd, enum trib_message_kind kind)
 {
     struct trib_message message = next_message(fd);
     if (message.kind == TRIB_MESSAGE_FAIL && kind != TRIB_MESSAGE_FAIL) {
@@ -266,7 +266,7 @@ static struct trib_message expect(int fd, enum trib_message_kind kind)
 }
 
 /* FAIL with this status, whose text contains `part`; then the connection ends. */
-static void expect_fail(int fd, enum trib_status status, const char *part)
+static inline void expect_fail(int fd, enum trib_status status, const char *part)
 {
     struct trib_message message = expect(fd, TRIB_MESSAGE_FAIL);
     if (!strstr(message.fail.text, part)) {
@@ -277,7 +277,7 @@ static void expect_fail(int fd, enum trib_status status, const char *part)
     close(fd);
 }
 
-static struct trib_message join_message(uint32_t rank, uint32_t ranks)
+static inline struct trib_message join_message(uint32_t rank, uint32_t ranks)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_JOIN};
     message.join.magic = TRIB_SESSION_MAGIC;
@@ -294,27 +294,27 @@ static struct trib_message join_message(uint32_t rank, uint32_t ranks)
     return message;
 }
 
-static int join_with(struct control *c, const struct trib_message *message)
+static inline int join_with(struct control *c, const struct trib_message *message)
 {
     int fd = connect_to(c->port);
     send_message(fd, message);
     return fd;
 }
 
-static void send_mark(int fd, enum trib_message_kind kind, uint64_t mark)
+static inline void send_mark(int fd, enum trib_message_kind kind, uint64_t mark)
 {
     struct trib_message message = {.kind = kind, .mark = {.mark = mark}};
     send_message(fd, &message);
 }
 
-static void send_paths(int fd, bool unicast, bool multicast)
+static inline void send_paths(int fd, bool unicast, bool multicast)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_PATHS, .paths = {unicast, multicast}};
     send_message(fd, &message);
 }
 
 /* Brings `ranks` ranks to READY; fds gets their sessions. */
-static struct trib_grant run_job(struct control *c, uint32_t ranks, int *fds)
+static inline struct trib_grant run_job(struct control *c, uint32_t ranks, int *fds)
 {
     struct trib_grant grant = {0};
     for (uint32_t i = 0; i < ranks; i++) {
@@ -335,7 +335,7 @@ static struct trib_grant run_job(struct control *c, uint32_t ranks, int *fds)
 }
 
 /* Lets the server see these connections close, in turn. */
-static void close_all(const int *fds, uint32_t count)
+static inline void close_all(const int *fds, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         close(fds[i]);

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_http.c: what people and dashboards see, from a real server over real HTTP. A build without HTTP checks that it says so. */
+#include "control_harness.h"
+
+static void none__says_so(void **state)
+{
+    (void)state;
+    struct control c;
+    control_init(&c);
+    assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &c.config.http, NULL), TRIB_OK);
+    control_start(&c);
+    assert_int_equal(trib_server_http_port(c.server) != 0, trib_server_has_http());
+    control_stop(&c);
+}
+
+#if TRIB_WITH_HTTP
+#include <jansson.h>
+
+static int start(void **state)
+{
+    struct control *c = calloc(1, sizeof *c);
+    control_init(c);
+    assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &c->config.http, NULL), TRIB_OK);
+    control_start(c);
+    *state = c;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    control_stop(*state);
+    free(*state);
+    return 0;
+}
+
+/* Sends one request; the whole answer, head and body, is the caller's. */
+static char *request(struct control *c, const char *method, const char *path)
+{
+    char text[512];
+    size_t len = 0;
+    char *answer = calloc(1, 1 << 20);
+    int fd = connect_to(trib_server_http_port(c->server));
+    snprintf(text, sizeof text, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", method, path);
+    send_bytes(fd, text, strlen(text));
+    ssize_t got;
+    while ((got = recv(fd, answer + len, (1 << 20) - 1 - len, 0)) > 0) {
+        len += (size_t)got;
+    }
+    close(fd);
+    return answer;
+}
+
+static void expect_in(const char *answer, const char *part)
+{
+    if (!strstr(answer, part)) {
+        fail_msg("\"%s\" is not in:\n%s", part, answer);
+    }
+}
+
+/* The body of a 200 answer as JSON. */
+static json_t *get_json(struct control *c, const char *path)
+{
+    char *answer = request(c, "GET", path);
+    json_error_t error;
+    expect_in(answer, "HTTP/1.1 200");
+    expect_in(answer, "Content-Type: application/json");
+    json_t *root = json_loads(strstr(answer, "\r\n\r\n") + 4, 0, &error);
+    assert_non_null(root);
+    free(answer);
+    return root;
+}
+
+static int64_t number_in(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    assert_true(json_is_integer(value));
+    return json_integer_value(value);
+}
+
+static void pages__status_and_type(void **state)
+{
+    static const struct {
+        const char *method, *path, *want;
+    } cases[] = {
+        {"GET", "/", "HTTP/1.1 200"},
+        {"GET", "/", "text/html"},
+        {"GET", "/healthz", "\r\n\r\nok\n"},
+        {"HEAD", "/healthz", "HTTP/1.1 200"},
+        {"GET", "/nothing", "HTTP/1.1 404"},
+        {"GET", "/nothing", "\"error\": \"no such page"},
+        {"GET", "/v1/jobs/../../etc/passwd", "HTTP/1.1 404"},
+        {"POST", "/v1/jobs", "HTTP/1.1 405"},
+        {"POST", "/v1/jobs", "Allow: GET, HEAD"},
+        {"DELETE", "/v1/jobs", "\"error\": \"only GET"},
+        {"GET", "/metrics", "text/plain; version=0.0.4"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *answer = request(*state, cases[i].method, cases[i].path);
+        expect_in(answer, cases[i].want);
+        free(answer);
+    }
+}
+
+static void jobs__empty_is_an_array(void **state)
+{
+    json_t *root = get_json(*state, "/v1/jobs");
+    assert_true(json_is_array(root));
+    assert_int_equal(json_array_size(root), 0);
+    json_decref(root);
+}
+
+static void jobs__one_running(void **state)
+{
+    struct control *c = *state;
+    int fds[3];
+    struct trib_grant grant = run_job(c, 3, fds);
+    struct trib_message stall = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = 1841, .missing = 4, .since_ms = 1200}};
+    send_message(fds[0], &stall);
+    send_mark(fds[0], TRIB_MESSAGE_MARK, 9); /* its answer says that the stall has been taken */
+    (void)expect(fds[0], TRIB_MESSAGE_MARK);
+    json_t *root = get_json(c, "/v1/jobs");
+    assert_int_equal(json_array_size(root), 1);
+    const json_t *job = json_array_get(root, 0);
+    assert_string_equal(json_string_value(json_object_get(job, "job")), JOB);
+    assert_string_equal(json_string_value(json_object_get(job, "state")), "running");
+    assert_int_equal(number_in(job, "communicator"), grant.communicator);
+    assert_int_equal(number_in(job, "slots"), grant.slots);
+    assert_int_equal(number_in(job, "slot_bytes"), grant.slots * 2 * 3 * SLOT_COST);
+    assert_int_equal(number_in(job, "slots_held"), 5);
+    assert_int_equal(number_in(json_object_get(job, "counters"), "contributions"), 4711);
+    assert_int_equal(number_in(json_object_get(json_object_get(job, "counters"), "dropped"), "CRC"), 3);
+    assert_int_equal(json_integer_value(json_array_get(json_object_get(job, "missing"), 0)), 2);
+    assert_true(json_real_value(json_object_get(job, "stall_seconds")) >= 1.2);
+    const json_t *ranks = json_object_get(job, "ranks");
+    assert_int_equal(json_array_size(ranks), 3);
+    assert_int_equal(number_in(json_array_get(ranks, 0), "mark"), 9);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(ranks, 2), "state")), "running");
+    json_decref(root);
+    close_all(fds, 3);
+}
+
+static void switch__numbers(void **state)
+{
+    struct control *c = *state;
+    json_t *root = get_json(c, "/v1/switch");
+    assert_string_equal(json_string_value(json_object_get(root, "boot")), "b0071234");
+    assert_int_equal(number_in(root, "port"), c->port);
+    assert_int_equal(number_in(root, "shards"), 2);
+    assert_int_equal(number_in(root, "job_quota_bytes"), INT64_C(1) << 40);
+    assert_int_equal(number_in(root, "memory_used_bytes"), 0);
+    assert_int_equal(number_in(json_object_get(root, "traffic"), "received_bytes"), 123456);
+    json_decref(root);
+}
+
+static void metrics__jobs_and_reasons(void **state)
+{
+    struct control *c = *state;
+    int fds[2];
+    (void)run_job(c, 2, fds);
+    struct trib_message refused = join_message(9, 4);
+    expect_fail(join_with(c, &refused), TRIB_ERR_INVALID, "out of range");
+    char *text = request(c, "GET", "/metrics");
+    expect_in(text, "\n# TYPE tributary_contributions_total counter\n");
+    expect_in(text, "\ntributary_contributions_total{job=\"digits\"} 4711\n");
+    expect_in(text, "\ntributary_dropped_packets_total{job=\"digits\",reason=\"CRC\"} 3\n");
+    expect_in(text, "\ntributary_jobs 1\n");
+    expect_in(text, "\ntributary_jobs_started_total 1\n");
+    expect_in(text, "\ntributary_joins_refused_total{reason=\"invalid argument\"} 1\n");
+    expect_in(text, "\ntributary_job_ranks{job=\"digits\"} 2\n");
+    expect_in(text, "\ntributary_received_bytes_total 123456\n");
+    free(text);
+    close_all(fds, 2);
+}
+
+/* Every line is a comment, or name{labels} value; every series was announced by a TYPE. */
+static void metrics__well_formed(void **state)
+{
+    struct control *c = *state;
+    int fds[1];
+    (void)run_job(c, 1, fds);
+    char *answer = request(c, "GET", "/metrics");
+    char *save = NULL;
+    char typed[128] = "";
+    unsigned series = 0;
+    for (char *line = strtok_r(strstr(answer, "\r\n\r\n") + 4, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        if (strncmp(line, "# TYPE ", 7) == 0) {
+            assert_int_equal(sscanf(line + 7, "%127s", typed), 1);
+        } else if (line[0] != '#') {
+            char name[128];
+            double value;
+            char *end;
+            assert_int_equal(sscanf(line, "%127[a-z0-9_]", name), 1);
+            assert_string_equal(name, typed);
+            char *space = strrchr(line, ' ');
+            assert_non_null(space);
+            value = strtod(space + 1, &end);
+            assert_true(end > space + 1 && *end == '\0' && value >= 0);
+            series++;
+        }
+    }
+    assert_true(series > 50);
+    free(answer);
+    close_all(fds, 1);
+}
+
+static void hostile__requests_do_no_harm(void **state)
+{
+    struct control *c = *state;
+    static const char *const attacks[] = {"\r\n\r\n", "GET", "GET / HTTP/9.9\r\n\r\n", "\xff\xfe\xfd\r\n\r\n",
+                                          "GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"};
+    for (unsigned i = 0; i < sizeof attacks / sizeof attacks[0]; i++) {
+        int fd = connect_to(trib_server_http_port(c->server));
+        send_bytes(fd, attacks[i], strlen(attacks[i]));
+        close(fd);
+    }
+    char *answer = request(c, "GET", "/healthz");
+    expect_in(answer, "HTTP/1.1 200");
+    free(answer);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(none__says_so),
+#if TRIB_WITH_HTTP
+        TEST(pages__status_and_type),
+        TEST(jobs__empty_is_an_array),
+        TEST(jobs__one_running),
+        TEST(switch__numbers),
+        TEST(metrics__jobs_and_reasons),
+        TEST(metrics__well_formed),
+        TEST(hostile__requests_do_no_harm),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
