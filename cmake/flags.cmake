@@ -23,6 +23,9 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
 else()
     list(APPEND warnings -Wno-string-conversion) # for assertions of the form !"why this cannot be"
 endif()
+if(TRIB_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    list(APPEND warnings -Wno-maybe-uninitialized) # false alarms in instrumented code
+endif()
 if(TRIB_WERROR)
     list(APPEND warnings -Werror)
 endif()
