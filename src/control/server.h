@@ -34,6 +34,8 @@ struct trib_data_plane {
     bool (*report)(void *plane, uint32_t communicator, struct trib_counters *sum, uint32_t *slots_held, uint64_t *missing,
                    uint64_t *sequence);
     void (*traffic)(void *plane, struct trib_udp_stats *sum);
+    /* Packets dropped before a communicator was found for them: unreadable, or of unknown senders. May be NULL. */
+    void (*drops)(void *plane, uint64_t dropped[TRIB_DROP_COUNT]);
 };
 
 struct trib_server_config {

@@ -320,6 +320,20 @@ static void traffic(void *owner, struct trib_udp_stats *sum)
     }
 }
 
+static void drops(void *owner, uint64_t dropped[TRIB_DROP_COUNT])
+{
+    struct trib_plane *plane = owner;
+    memset(dropped, 0, TRIB_DROP_COUNT * sizeof *dropped);
+    for (uint32_t i = 0; i < plane->shards; i++) {
+        struct trib_shard *shard = &plane->shard[i];
+        trib_shard_enter(shard);
+        for (int k = 0; k < TRIB_DROP_COUNT; k++) {
+            dropped[k] += shard->dropped[k];
+        }
+        trib_shard_leave(shard);
+    }
+}
+
 struct trib_data_plane trib_plane_verbs(struct trib_plane *plane)
 {
     return (struct trib_data_plane){
@@ -333,5 +347,6 @@ struct trib_data_plane trib_plane_verbs(struct trib_plane *plane)
         .slot_bytes = slot_bytes,
         .report = report,
         .traffic = traffic,
+        .drops = drops,
     };
 }

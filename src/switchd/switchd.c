@@ -156,6 +156,19 @@ static void tell_ready(const struct trib_switchd_config *config, const struct tr
     }
 }
 
+/* The last chance to see what no communicator has counted. */
+static void log_drops(struct trib_plane *plane)
+{
+    uint64_t dropped[TRIB_DROP_COUNT];
+    struct trib_data_plane verbs = trib_plane_verbs(plane);
+    verbs.drops(plane, dropped);
+    for (int i = 0; i < TRIB_DROP_COUNT; i++) {
+        if (dropped[i] > 0) {
+            trib_log(TRIB_LOG_INFO, "dropped %" PRIu64 " packets: %s", dropped[i], trib_drop_text((enum trib_drop)i));
+        }
+    }
+}
+
 static void serve(const struct trib_switchd_config *config, struct trib_plane *plane, struct trib_server *server)
 {
     atomic_store(&serving, server);
@@ -187,6 +200,7 @@ enum trib_status trib_switchd_run(const struct trib_switchd_config *config, char
         serve(config, plane, server);
     }
     trib_plane_stop(plane);
+    log_drops(plane);
     trib_server_destroy(server);
     trib_plane_close(plane);
     return status;
