@@ -12,7 +12,7 @@
  * Read next: switchml_worker_send.c (how a probe leaves), switchml_switch_answer.c (how it is answered). */
 #include "schemes/switchml/switchml_worker.h"
 
-#define OVERDUE_PROBES 16 /* per root and timeout */
+#define OVERDUE_PROBES 64 /* per root and timeout */
 
 static void unlink_flight(struct worker *w, uint32_t index)
 {
@@ -114,7 +114,9 @@ void worker_answered(struct worker *w, uint32_t index, bool sample, uint64_t now
     trib_congestion_result(&w->roots[root].congestion);
     unlink_flight(w, index);
     aside->quiet_ns[root] = now_ns;
-    if (times->order > aside->answered[root]) {
+    /* Only a contribution that was sent once says something of those before it: the answer to a probe waits for nobody, so it
+     * overtakes results that are merely on their way, and taking it as a sign makes probes breed probes. */
+    if (!times->repeated && times->order > aside->answered[root]) {
         aside->answered[root] = times->order;
         suspect(w, root);
     }
