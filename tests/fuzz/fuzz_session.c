@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_session.c: bytes to the session codec, message after message as a connection would take them; what it takes must encode
+ * to the same bytes, and it must never take more than there is. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/session.h"
+#include "fuzz/fuzz.h"
+
+static void check(const struct trib_message *message, const uint8_t *bytes, size_t used)
+{
+    uint8_t again[TRIB_MESSAGE_MAX];
+    if (trib_message_encode(message, again) != used || memcmp(again, bytes, used) != 0) {
+        abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t *bytes = malloc(size + (size == 0)); /* of exactly this size, so that a read beyond it is seen */
+    if (bytes == NULL) {
+        return 0;
+    }
+    if (size > 0) {
+        memcpy(bytes, data, size);
+    }
+    struct trib_message message;
+    size_t at = 0;
+    size_t used = 1;
+    while (used > 0 && trib_message_decode(bytes + at, size - at, &message, &used) == TRIB_OK) {
+        if (used > size - at) {
+            abort();
+        }
+        if (used > 0) {
+            check(&message, bytes + at, used);
+            at += used;
+        }
+    }
+    free(bytes);
+    return 0;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_session.c: the session codec against bytes written down by hand (docs/PROTOCOL.md, "Sessions"), against itself, and
+ * against bytes that are no messages. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "control/session.h"
+#include "core/prng.h"
+
+#define GRANT_HEX                                                                                         \
+    "0102030405060708" "1112131415161718" "21222324" "31323334" "00000002" "0000002c" "00000580" "00000160" \
+    "0001" "1d2e" "efc07401" "1d3e"
+#define ZERO_GRANT_HEX                                                                                    \
+    "0000000000000000" "0000000000000000" "00000000" "00000000" "00000000" "00000000" "00000000" "00000000" \
+    "0000" "0000" "00000000" "0000"
+
+static const struct trib_grant grant = {
+    .salt = 0x0102030405060708, .token = 0x1112131415161718, .communicator = 0x21222324, .boot = 0x31323334, .roots = 2,
+    .train = 44, .slots = 1408, .window = 352, .generation = 1, .data_port = 7470, .group = 0xefc07401, .group_port = 7486};
+
+/* Every kind, with the bytes of its whole frame. */
+struct golden {
+    const char *name;
+    const char *hex;
+    struct trib_message message;
+};
+
+static const struct golden goldens[] = {
+    {"join",
+     "0000007f" "01" "54524942" "0001" "0001" "0006" "646967697473" "00000003" "4e204e21"
+     "00000000000000000000000000000000000000000000000000000000" "01"
+     "0008" "7377697463686d6c" "00000004" "00000580" "00010000" "04" ZERO_GRANT_HEX,
+     {.kind = TRIB_MESSAGE_JOIN,
+      .join = {.magic = TRIB_SESSION_MAGIC, .version = 1, .wire_version = 1, .job = "digits", .rank = 3,
+               .data_port = {20000, 20001}, .multicast = true,
+               .settings = {.scheme = "switchml", .ranks = 4, .payload = 1408, .window = 65536, .wire = 4}}}},
+    {"join, a return",
+     "00000072" "01" "54524942" "0001" "0001" "0001" "6a" "00000000" "ffff0000"
+     "00000000000000000000000000000000000000000000000000000000" "00"
+     "0000" "00000001" "00000040" "00000000" "01" GRANT_HEX,
+     {.kind = TRIB_MESSAGE_JOIN,
+      .join = {.magic = TRIB_SESSION_MAGIC, .version = 1, .wire_version = 1, .job = "j", .data_port = {65535},
+               .settings = {.ranks = 1, .payload = 64, .wire = 1}, .known = grant}}},
+    {"welcome", "00000037" "02" GRANT_HEX "00000004",
+     {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = grant, .generation_ranks = 4}}},
+    {"paths", "00000003" "03" "01" "00", {.kind = TRIB_MESSAGE_PATHS, .paths = {true, false}}},
+    {"register", "00000009" "04" "0000a1a2a3a4a5a6", {.kind = TRIB_MESSAGE_REGISTER, .mark = {0xa1a2a3a4a5a6}}},
+    {"ready", "0000000e" "05" "31323334" "0000000000000011" "01",
+     {.kind = TRIB_MESSAGE_READY, .ready = {0x31323334, 17, true}}},
+    {"mark", "00000009" "06" "0000000000000012", {.kind = TRIB_MESSAGE_MARK, .mark = {18}}},
+    {"describe", "00000009" "07" "0000000000000011", {.kind = TRIB_MESSAGE_DESCRIBE, .describe = {17}}},
+    {"operation", "00000012" "08" "0000000000000011" "0007" "62617272696572",
+     {.kind = TRIB_MESSAGE_OPERATION, .operation = {17, "barrier"}}},
+    {"close", "00000009" "09" "0000000000000013", {.kind = TRIB_MESSAGE_CLOSE, .mark = {19}}},
+    {"closed", "00000001" "0a", {.kind = TRIB_MESSAGE_CLOSED}},
+    {"abort", "0000000a" "0b" "fffffff3" "0003" "4e614e", {.kind = TRIB_MESSAGE_ABORT, .fail = {TRIB_ERR_ABORTED, "NaN"}}},
+    {"fail", "00000009" "0c" "fffffff5" "0002" "6869", {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "hi"}}},
+    {"stall", "00000015" "0d" "0000000000000731" "0000000000000004" "000004b0",
+     {.kind = TRIB_MESSAGE_STALL, .stall = {1841, 4, 1200}}},
+};
+
+#define GOLDEN_COUNT (sizeof goldens / sizeof goldens[0])
+
+static size_t from_hex(const char *hex, uint8_t *bytes)
+{
+    size_t len = strlen(hex) / 2;
+    for (size_t i = 0; i < len; i++) {
+        unsigned value = 0;
+        assert_int_equal(sscanf(hex + 2 * i, "%2x", &value), 1);
+        bytes[i] = (uint8_t)value;
+    }
+    return len;
+}
+
+static void encode__golden(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GOLDEN_COUNT; i++) {
+        uint8_t want[TRIB_MESSAGE_MAX];
+        uint8_t got[TRIB_MESSAGE_MAX];
+        size_t len = from_hex(goldens[i].hex, want);
+        print_message("%s\n", goldens[i].name);
+        assert_int_equal(trib_message_encode(&goldens[i].message, got), len);
+        assert_memory_equal(got, want, len);
+    }
+}
+
+/* Both ways through bytes: equal bytes are equal messages, whatever padding the structs have. */
+static void decode__golden(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GOLDEN_COUNT; i++) {
+        uint8_t bytes[TRIB_MESSAGE_MAX];
+        uint8_t again[TRIB_MESSAGE_MAX];
+        struct trib_message message;
+        size_t used;
+        size_t len = from_hex(goldens[i].hex, bytes);
+        assert_int_equal(trib_message_decode(bytes, len, &message, &used), TRIB_OK);
+        assert_int_equal(used, len);
+        assert_int_equal(message.kind, goldens[i].message.kind);
+        assert_int_equal(trib_message_encode(&message, again), len);
+        assert_memory_equal(again, bytes, len);
+    }
+}
+
+static void decode__every_kind_is_golden(void **state)
+{
+    (void)state;
+    uint32_t seen = 0;
+    for (size_t i = 0; i < GOLDEN_COUNT; i++) {
+        seen |= 1U << goldens[i].message.kind;
+    }
+    assert_int_equal(seen, (1U << TRIB_MESSAGE_KIND_COUNT) - 2);
+}
+
+/* A part of a message asks for more; a frame that is cut within its fields is no message. */
+static void decode__cut_at_each_byte(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GOLDEN_COUNT; i++) {
+        uint8_t bytes[TRIB_MESSAGE_MAX];
+        struct trib_message message;
+        size_t used;
+        size_t len = from_hex(goldens[i].hex, bytes);
+        for (size_t cut = 0; cut < len; cut++) {
+            uint8_t *exact = malloc(cut ? cut : 1); /* a read behind it is seen by the sanitizer */
+            memcpy(exact, bytes, cut);
+            assert_int_equal(trib_message_decode(exact, cut, &message, &used), TRIB_OK);
+            assert_int_equal(used, 0);
+            if (cut > 4) {
+                exact[0] = exact[1] = 0;
+                exact[2] = (uint8_t)((cut - 4) >> 8);
+                exact[3] = (uint8_t)(cut - 4);
+                assert_int_equal(trib_message_decode(exact, cut, &message, &used), TRIB_ERR_INVALID);
+                assert_int_equal(used, 0);
+            }
+            free(exact);
+        }
+    }
+}
+
+static void decode__one_byte_too_many(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GOLDEN_COUNT; i++) {
+        uint8_t bytes[TRIB_MESSAGE_MAX] = {0};
+        struct trib_message message;
+        size_t used;
+        size_t len = from_hex(goldens[i].hex, bytes);
+        assert_int_equal(trib_message_decode(bytes, len + 1, &message, &used), TRIB_OK);
+        assert_int_equal(used, len); /* it belongs to the next */
+        bytes[2] = (uint8_t)((len - 3) >> 8);
+        bytes[3] = (uint8_t)(len - 3);
+        assert_int_equal(trib_message_decode(bytes, len + 1, &message, &used), TRIB_ERR_INVALID);
+    }
+}
+
+static void decode__bad_bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *why, *hex;
+    } cases[] = {
+        {"length 0", "00000000"},
+        {"length above the limit, before the rest is there", "000007fd"},
+        {"length 2^32 - 1", "ffffffff"},
+        {"kind 0", "0000000900"},
+        {"kind behind the last, before the rest is there", "000000090e"},
+        {"a bool of 2", "00000003030200"},
+        {"a text longer than the message", "0000001208000000000000001100ff62617272696572"},
+        {"a text with a zero byte", "000000090cfffffff500026800"},
+        {"another magic", "000000090154524943000100010000000000"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint8_t bytes[64];
+        struct trib_message message;
+        size_t used;
+        size_t len = from_hex(cases[i].hex, bytes);
+        print_message("%s\n", cases[i].why);
+        assert_int_equal(trib_message_decode(bytes, len, &message, &used), TRIB_ERR_INVALID);
+    }
+}
+
+static void decode__text_that_does_not_fit(void **state)
+{
+    (void)state;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    struct trib_message message = {.kind = TRIB_MESSAGE_FAIL};
+    size_t used;
+    memset(message.fail.text, 'x', sizeof message.fail.text); /* no final zero: cut */
+    size_t len = trib_message_encode(&message, bytes);
+    assert_int_equal(len, 4 + 1 + 4 + 2 + TRIB_ERROR_TEXT_MAX - 1);
+    assert_int_equal(trib_message_decode(bytes, len, &message, &used), TRIB_OK);
+    assert_int_equal(strlen(message.fail.text), TRIB_ERROR_TEXT_MAX - 1);
+    bytes[3]++;
+    bytes[10]++; /* one character more than a text may have */
+    bytes[len] = 'x';
+    assert_int_equal(trib_message_decode(bytes, len + 1, &message, &used), TRIB_ERR_INVALID);
+}
+
+static void decode__other_versions(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {"00000009" "01" "54524942" "0002" "0001", "00000009" "01" "54524942" "0001" "0007",
+                                        "0000000b" "01" "54524942" "ffff" "ffff" "abcd"};
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t bytes[64];
+        struct trib_message message;
+        size_t used;
+        size_t len = from_hex(cases[i], bytes);
+        assert_int_equal(trib_message_decode(bytes, len, &message, &used), TRIB_ERR_VERSION);
+        assert_int_equal(message.join.magic, TRIB_SESSION_MAGIC);
+        assert_int_equal(message.join.version, i == 0 ? 2 : i == 1 ? 1 : 0xffff);
+        assert_int_equal(message.join.wire_version, i == 0 ? 1 : i == 1 ? 7 : 0xffff);
+    }
+}
+
+/* Golden messages with a few bytes changed, and plain noise: whatever is taken must encode to the bytes it came from. */
+static void decode__random_bytes(void **state)
+{
+    (void)state;
+    struct trib_prng prng = {.state = 7};
+    unsigned taken = 0;
+    for (unsigned round = 0; round < 200000; round++) {
+        uint8_t bytes[TRIB_MESSAGE_MAX] = {0};
+        uint8_t again[TRIB_MESSAGE_MAX];
+        struct trib_message message;
+        size_t used = 0;
+        size_t len = from_hex(goldens[round % GOLDEN_COUNT].hex, bytes);
+        for (unsigned i = 0; i < round % 4; i++) {
+            size_t at = trib_prng_below(&prng, len);
+            bytes[at] ^= (uint8_t)trib_prng_next(&prng);
+        }
+        enum trib_status status = trib_message_decode(bytes, len, &message, &used);
+        assert_true(used <= len);
+        if (status == TRIB_OK && used > 0) {
+            assert_int_equal(trib_message_encode(&message, again), used);
+            assert_memory_equal(again, bytes, used);
+            taken++;
+        }
+    }
+    assert_true(taken > 50000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(encode__golden),
+        cmocka_unit_test(decode__golden),
+        cmocka_unit_test(decode__every_kind_is_golden),
+        cmocka_unit_test(decode__cut_at_each_byte),
+        cmocka_unit_test(decode__one_byte_too_many),
+        cmocka_unit_test(decode__bad_bytes),
+        cmocka_unit_test(decode__text_that_does_not_fit),
+        cmocka_unit_test(decode__other_versions),
+        cmocka_unit_test(decode__random_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
