@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* comm_harness.h: a real switch in a process of its own, and threads as ranks, for the tests of src/comm.
+ * The switch is started by a keeper, a process that is forked before there are threads, because a program with threads
+ * should not fork: so a test can kill the switch with SIGKILL and start it again on its port while ranks run. */
+#ifndef TRIB_TESTS_COMM_HARNESS_H
+#define TRIB_TESTS_COMM_HARNESS_H
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <tributary/tributary.h>
+
+#include "io/clock.h"
+#include "switchd/switchd.h"
+
+static int keeper_in = -1;  /* commands */
+static int keeper_out = -1; /* answers: a port */
+static uint16_t switch_port;
+
+static inline int switch_process(uint16_t port, uint32_t threads, int ready_fd)
+{
+    struct trib_switchd_config config;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    trib_switchd_init(&config);
+    if (trib_address_parse("127.0.0.1", port, &config.listen, error) != TRIB_OK) {
+        return 1;
+    }
+    trib_address_set_port(&config.listen, port);
+    config.http.len = 0;
+    config.threads = threads;
+    config.join_timeout_ns = 20 * TRIB_SECOND_NS;
+    config.ready_fd = ready_fd;
+    if (trib_switchd_run(&config, error) != TRIB_OK) {
+        (void)fprintf(stderr, "switch: %s\n", error);
+        return 1;
+    }
+    return 0;
+}
+
+/* Starts a switch and returns its port once it serves; 0: it does not. */
+static inline uint16_t keeper_start(uint16_t port, uint32_t threads, pid_t *pid)
+{
+    int ready[2];
+    char text[16] = "";
+    if (pipe(ready) != 0) {
+        return 0;
+    }
+    *pid = fork();
+    if (*pid == 0) {
+        _exit(switch_process(port, threads, ready[1]));
+    }
+    (void)close(ready[1]);
+    ssize_t got = read(ready[0], text, sizeof text - 1);
+    (void)close(ready[0]);
+    return got > 0 ? (uint16_t)atoi(text) : 0;
+}
+
+/* 'k': kill the switch; a digit: start it with so many threads on the port of before. */
+static inline void keeper(int in, int out)
+{
+    char command = 0;
+    pid_t pid = -1;
+    uint16_t port = 0;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (read(in, &command, 1) == 1) {
+        if (command == 'k' && pid > 0) {
+            (void)kill(pid, SIGKILL);
+            (void)waitpid(pid, NULL, 0);
+            pid = -1;
+        } else if (command >= '1' && command <= '9') {
+            port = keeper_start(port, (uint32_t)(command - '0'), &pid);
+        }
+        if (write(out, &port, sizeof port) != (ssize_t)sizeof port) {
+            return;
+        }
+    }
+    if (pid > 0) {
+        (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+    }
+}
+
+static inline void switch_command(char command)
+{
+    uint16_t port = 0;
+    if (write(keeper_in, &command, 1) != 1 || read(keeper_out, &port, sizeof port) != (ssize_t)sizeof port || port == 0) {
+        (void)fprintf(stderr, "the switch does not start\n");
+        abort();
+    }
+    switch_port = port;
+}
+
+/* Before main makes any thread. */
+static inline void keeper_open(void)
+{
+    int in[2];
+    int out[2];
+    if (pipe(in) != 0 || pipe(out) != 0) {
+        abort();
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)close(in[1]);
+        (void)close(out[0]);
+        keeper(in[0], out[1]);
+        _exit(0);
+    }
+    (void)close(in[0]);
+    (void)close(out[1]);
+    keeper_in = in[1];
+    keeper_out = out[0];
+}
+
+/* ---- ranks ---- */
+
+#define RANKS_MAX 8
+
+struct rank {
+    struct trib_config config;
+    struct trib_comm *comm;
+    void (*body)(struct rank *rank);
+    pthread_barrier_t *together; /* of the test's threads; not of the communicator */
+    enum trib_status status;     /* of create */
+    char error[TRIB_ERROR_TEXT_MAX];
+    const char *wrong; /* first check that failed, NULL: none */
+    int wrong_line;
+};
+
+/* cmocka's assertions belong to the main thread: ranks note, the main thread asserts. */
+#define CHECK(rank, condition)                  \
+    do {                                        \
+        if (!(condition) && !(rank)->wrong) {   \
+            (rank)->wrong = #condition;         \
+            (rank)->wrong_line = __LINE__;      \
+        }                                       \
+    } while (0)
+
+static inline void rank_config(struct trib_config *config, uint32_t rank, uint32_t ranks)
+{
+    static atomic_uint jobs;
+    trib_config_init(config);
+    (void)snprintf(config->switch_address, sizeof config->switch_address, "127.0.0.1:%u", switch_port);
+    (void)snprintf(config->job, sizeof config->job, "test-%u", rank == 0 ? ++jobs : jobs);
+    config->rank = rank;
+    config->ranks = ranks;
+    config->join_timeout_ns = 15 * TRIB_SECOND_NS;
+    config->timeout_ns = 30 * TRIB_SECOND_NS;
+}
+
+static inline void *rank_thread(void *argument)
+{
+    struct rank *rank = argument;
+    rank->status = trib_comm_create(&rank->config, &rank->comm, rank->error);
+    if (rank->body != NULL && rank->status == TRIB_OK) {
+        rank->body(rank);
+    }
+    return NULL;
+}
+
+/* Ranks are configured by tweak (may be NULL), join, run body, and are left for the caller to look at. body closes. */
+static inline void run_ranks(struct rank *ranks, uint32_t count, void (*tweak)(struct trib_config *config),
+                             void (*body)(struct rank *rank))
+{
+    pthread_t threads[RANKS_MAX];
+    pthread_barrier_t together;
+    assert_int_equal(pthread_barrier_init(&together, NULL, count), 0);
+    memset(ranks, 0, count * sizeof *ranks);
+    for (uint32_t i = 0; i < count; i++) {
+        rank_config(&ranks[i].config, i, count);
+        if (tweak != NULL) {
+            tweak(&ranks[i].config);
+        }
+        ranks[i].body = body;
+        ranks[i].together = &together;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, rank_thread, &ranks[i]), 0);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    (void)pthread_barrier_destroy(&together);
+}
+
+static inline void expect_good(const struct rank *ranks, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (ranks[i].status != TRIB_OK) {
+            fail_msg("rank %u: %s: %s", i, trib_status_name(ranks[i].status), ranks[i].error);
+        }
+        if (ranks[i].wrong != NULL) {
+            fail_msg("rank %u, line %d: %s; %s", i, ranks[i].wrong_line, ranks[i].wrong, ranks[i].error);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_comm.c: collectives and requests over a real switch and real sockets. Failures are in test_comm_failure.c.
+ * Mirrors src/comm/comm.c, collectives.c, request.c, drive.c. */
+#include "comm_harness.h"
+
+#include "comm/communicator.h"
+#include "core/value.h"
+
+#define RANKS 3U
+
+/* ---- values whose sums are known ---- */
+
+/* Small whole numbers: exact in every type, in any order. */
+static int64_t value_at(uint32_t rank, uint64_t i)
+{
+    return (int64_t)((i * 7 + rank * 3) % 23) - 11;
+}
+
+static int64_t sum_at(uint32_t ranks, uint64_t i)
+{
+    int64_t sum = 0;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        sum += value_at(rank, i);
+    }
+    return sum;
+}
+
+static void store(void *buffer, uint64_t i, enum trib_type type, int64_t value)
+{
+    uint8_t *at = (uint8_t *)buffer + i * trib_type_size(type);
+    const struct trib_value_kernels *k = trib_value_kernels_named("scalar");
+    float real = (float)value;
+    int32_t whole = (int32_t)value;
+    uint16_t half = 0;
+    if (type == TRIB_FLOAT32) {
+        memcpy(at, &real, sizeof real);
+    } else if (type == TRIB_INT32) {
+        memcpy(at, &whole, sizeof whole);
+    } else if (type == TRIB_INT64) {
+        memcpy(at, &value, sizeof value);
+    } else {
+        (type == TRIB_FLOAT16 ? k->narrow_f16 : k->narrow_bf16)(&half, &real, 1);
+        memcpy(at, &half, sizeof half);
+    }
+}
+
+static void fill(void *buffer, uint64_t count, enum trib_type type, uint32_t rank)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        store(buffer, i, type, value_at(rank, i));
+    }
+}
+
+static bool is_sum(const void *buffer, uint64_t count, enum trib_type type, uint32_t ranks, int64_t divisor)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        uint8_t expected[8];
+        store(expected, 0, type, sum_at(ranks, i) / divisor);
+        if (memcmp((const uint8_t *)buffer + i * trib_type_size(type), expected, trib_type_size(type)) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- allreduce ---- */
+
+static const enum trib_type sum_types[] = {TRIB_FLOAT32, TRIB_FLOAT16, TRIB_BFLOAT16, TRIB_INT32, TRIB_INT64};
+static const uint64_t counts[] = {0, 1, 2, 351, 352, 353, 1000, 20000};
+#define MANY 20000U
+
+static void check_allreduce(struct rank *rank, enum trib_type type, uint64_t count, size_t shift)
+{
+    size_t bytes = count * trib_type_size(type);
+    uint8_t *send = malloc(bytes + 16);
+    uint8_t *recv = malloc(bytes + 16);
+    uint32_t ranks = rank->config.ranks;
+    CHECK(rank, send != NULL && recv != NULL);
+    if (send != NULL && recv != NULL) {
+        memset(recv, 0xa5, bytes + 16);
+        fill(send + shift, count, type, rank->config.rank);
+        CHECK(rank, trib_allreduce(rank->comm, send + shift, recv + shift, count, type, TRIB_SUM) == TRIB_OK);
+        CHECK(rank, is_sum(recv + shift, count, type, ranks, 1));
+        CHECK(rank, recv[shift + bytes] == 0xa5 && (shift == 0 || recv[shift - 1] == 0xa5));
+        CHECK(rank, trib_allreduce(rank->comm, send + shift, send + shift, count, type, TRIB_SUM) == TRIB_OK);
+        CHECK(rank, is_sum(send + shift, count, type, ranks, 1));
+    }
+    free(send);
+    free(recv);
+}
+
+static void allreduce_body(struct rank *rank)
+{
+    for (size_t t = 0; t < sizeof sum_types / sizeof sum_types[0]; t++) {
+        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+            check_allreduce(rank, sum_types[t], counts[c], 0);
+            check_allreduce(rank, sum_types[t], counts[c], 1 + c % 7);
+        }
+    }
+    CHECK(rank, trib_comm_error(rank->comm)[0] == '\0');
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void allreduce__all_types_sizes_places(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, allreduce_body);
+    expect_good(ranks, RANKS);
+}
+
+static void use_faults(struct trib_config *config)
+{
+    config->faults = (struct trib_faults){.loss = 0.02, .duplicate = 0.02, .reorder = 0.02, .corrupt = 0.005, .seed = 11};
+}
+
+static void allreduce__survives_faults(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, use_faults, allreduce_body);
+    expect_good(ranks, RANKS);
+}
+
+static void use_calls_only(struct trib_config *config)
+{
+    config->progress_thread = false;
+    config->trains = false;
+    config->multicast = false;
+    config->spin_us = 20;
+    config->payload = 256;
+    config->window = 64 << 10;
+}
+
+static void allreduce__without_thread_trains_multicast(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, use_calls_only, allreduce_body);
+    expect_good(ranks, RANKS);
+}
+
+static void allreduce__alone(void **state)
+{
+    (void)state;
+    struct rank ranks[1];
+    run_ranks(ranks, 1, NULL, allreduce_body);
+    expect_good(ranks, 1);
+}
+
+static void average_body(struct rank *rank)
+{
+    for (size_t t = 0; t < 2; t++) {
+        enum trib_type type = t == 0 ? TRIB_INT32 : TRIB_INT64;
+        uint64_t *buffer = calloc(MANY, sizeof *buffer);
+        fill(buffer, MANY, type, rank->config.rank);
+        CHECK(rank, trib_allreduce(rank->comm, buffer, buffer, MANY, type, TRIB_AVERAGE) == TRIB_OK);
+        CHECK(rank, is_sum(buffer, MANY, type, rank->config.ranks, (int64_t)rank->config.ranks));
+        free(buffer);
+    }
+    float four[4] = {1.0F, 2.0F, -3.0F, (float)rank->config.rank};
+    CHECK(rank, trib_allreduce(rank->comm, four, four, 4, TRIB_FLOAT32, TRIB_AVERAGE) == TRIB_OK);
+    CHECK(rank, four[0] == 1.0F && four[1] == 2.0F && four[2] == -3.0F && four[3] == 1.0F);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void allreduce__average(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, average_body);
+    expect_good(ranks, RANKS);
+}
+
+static void use_bfloat16(struct trib_config *config)
+{
+    config->wire = TRIB_WIRE_BFLOAT16;
+}
+
+static void use_int32(struct trib_config *config)
+{
+    config->wire = TRIB_WIRE_INT32;
+}
+
+/* Whole numbers below 2^8 are exact in bfloat16, and powers of two scale them without loss for int32. */
+static void wire_body(struct rank *rank)
+{
+    check_allreduce(rank, TRIB_FLOAT32, 10, 0);
+    check_allreduce(rank, TRIB_FLOAT32, MANY, 3);
+    check_allreduce(rank, TRIB_INT64, 100, 0);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void allreduce__narrow_wires(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, use_bfloat16, wire_body);
+    expect_good(ranks, RANKS);
+    run_ranks(ranks, RANKS, use_int32, wire_body);
+    expect_good(ranks, RANKS);
+}
+
+/* ---- broadcast, barrier ---- */
+
+static void broadcast_body(struct rank *rank)
+{
+    for (uint32_t root = 0; root < rank->config.ranks; root++) {
+        for (enum trib_type type = TRIB_FLOAT32; type < TRIB_TYPE_COUNT; type++) {
+            size_t bytes = 5001 * trib_type_size(type);
+            uint8_t *buffer = malloc(bytes + 1);
+            for (size_t i = 0; i < bytes; i++) {
+                buffer[i] = rank->config.rank == root ? (uint8_t)(i * 31 + root) : 0xee;
+            }
+            buffer[bytes] = 0x77;
+            CHECK(rank, trib_broadcast(rank->comm, buffer, 5001, type, root) == TRIB_OK);
+            size_t right = 0;
+            while (right < bytes && buffer[right] == (uint8_t)(right * 31 + root)) {
+                right++;
+            }
+            CHECK(rank, right == bytes && buffer[bytes] == 0x77);
+            free(buffer);
+        }
+    }
+    CHECK(rank, trib_broadcast(rank->comm, NULL, 0, TRIB_BYTES, 1) == TRIB_OK);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void broadcast__all_types_and_roots(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, broadcast_body);
+    expect_good(ranks, RANKS);
+}
+
+static atomic_uint entered;
+
+static void barrier_body(struct rank *rank)
+{
+    for (unsigned round = 0; round < 50; round++) {
+        (void)atomic_fetch_add(&entered, 1);
+        CHECK(rank, trib_barrier(rank->comm) == TRIB_OK);
+        CHECK(rank, atomic_load(&entered) >= (round + 1) * rank->config.ranks);
+    }
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void barrier__nobody_leaves_before_all_have_come(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    atomic_store(&entered, 0);
+    run_ranks(ranks, RANKS, NULL, barrier_body);
+    expect_good(ranks, RANKS);
+}
+
+/* ---- requests ---- */
+
+#define REQUESTS 150U /* more than a node holds */
+
+static void requests_body(struct rank *rank)
+{
+    struct trib_request *requests[REQUESTS];
+    int32_t *buffers[REQUESTS];
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        buffers[i] = malloc((1 + i * 10) * sizeof(int32_t));
+        fill(buffers[i], 1 + i * 10, TRIB_INT32, rank->config.rank);
+        CHECK(rank, trib_allreduce_start(rank->comm, buffers[i], buffers[i], 1 + i * 10, TRIB_INT32, TRIB_SUM, &requests[i]) ==
+                        TRIB_OK);
+    }
+    /* Half by waiting, last first; half by testing. */
+    for (unsigned i = REQUESTS; i-- > REQUESTS / 2;) {
+        CHECK(rank, trib_request_wait(requests[i]) == TRIB_OK);
+    }
+    for (unsigned i = 0; i < REQUESTS / 2; i++) {
+        bool done = false;
+        while (!done) {
+            CHECK(rank, trib_request_test(requests[i], &done) == TRIB_OK);
+        }
+    }
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        CHECK(rank, is_sum(buffers[i], 1 + i * 10, TRIB_INT32, rank->config.ranks, 1));
+        free(buffers[i]);
+    }
+    struct trib_comm_stats stats;
+    trib_comm_stats(rank->comm, &stats);
+    CHECK(rank, stats.operations == REQUESTS && stats.lane_failures == 0);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void request__many_at_once(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, requests_body);
+    expect_good(ranks, RANKS);
+    run_ranks(ranks, RANKS, use_calls_only, requests_body);
+    expect_good(ranks, RANKS);
+}
+
+/* Nobody calls anything after the start: the progress thread alone must bring the result. */
+static void progress_body(struct rank *rank)
+{
+    static int32_t buffers[RANKS][5000];
+    int32_t *buffer = buffers[rank->config.rank];
+    struct trib_request *request = NULL;
+    fill(buffer, 5000, TRIB_INT32, rank->config.rank);
+    CHECK(rank, trib_allreduce_start(rank->comm, buffer, buffer, 5000, TRIB_INT32, TRIB_SUM, &request) == TRIB_OK);
+    for (unsigned i = 0; i < 500 && !atomic_load(&request->done); i++) {
+        (void)usleep(10000);
+    }
+    CHECK(rank, atomic_load(&request->done));
+    CHECK(rank, is_sum(buffer, 5000, TRIB_INT32, rank->config.ranks, 1));
+    CHECK(rank, trib_request_wait(request) == TRIB_OK);
+    /* Now idle: its mark must reach the control plane by itself. */
+    trib_endpoint_lock(rank->comm->endpoint);
+    uint64_t mark = rank->comm->verbs->mark(rank->comm->node);
+    trib_endpoint_unlock(rank->comm->endpoint);
+    uint64_t told = 0;
+    for (unsigned i = 0; i < 300 && told != mark; i++) {
+        (void)usleep(10000);
+        trib_endpoint_lock(rank->comm->endpoint);
+        told = rank->comm->told_mark;
+        trib_endpoint_unlock(rank->comm->endpoint);
+    }
+    CHECK(rank, mark > 0 && told == mark);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void progress__needs_no_call(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, progress_body);
+    expect_good(ranks, RANKS);
+}
+
+/* ---- several communicators, several threads ---- */
+
+struct second {
+    struct rank *rank;
+    struct trib_comm *comm;
+};
+
+static void *second_thread(void *argument)
+{
+    const struct second *second = argument;
+    struct rank *rank = second->rank;
+    int64_t *buffer = malloc(3000 * sizeof *buffer);
+    for (unsigned round = 0; round < 30; round++) {
+        fill(buffer, 3000, TRIB_INT64, rank->config.rank);
+        CHECK(rank, trib_allreduce(second->comm, buffer, buffer, 3000, TRIB_INT64, TRIB_SUM) == TRIB_OK);
+        CHECK(rank, is_sum(buffer, 3000, TRIB_INT64, rank->config.ranks, 1));
+    }
+    free(buffer);
+    return NULL;
+}
+
+/* Any of this process's ranks: all have the same socket settings, and the second job is new to each endpoint. */
+static bool is_shared(const struct rank *rank, const struct trib_endpoint *endpoint)
+{
+    const struct rank *first = rank - rank->config.rank;
+    bool found = false;
+    for (uint32_t i = 0; i < rank->config.ranks; i++) {
+        found = found || first[i].comm->endpoint == endpoint;
+    }
+    return found;
+}
+
+/* Two communicators share an endpoint; each is driven by a thread of its own. */
+static void two_body(struct rank *rank)
+{
+    struct trib_config config = rank->config;
+    struct trib_comm *other = NULL;
+    pthread_t thread;
+    (void)pthread_barrier_wait(rank->together);
+    (void)snprintf(config.job, sizeof config.job, "%.50s-b", rank->config.job);
+    CHECK(rank, trib_comm_create(&config, &other, rank->error) == TRIB_OK);
+    if (other == NULL) {
+        (void)trib_comm_close(rank->comm);
+        return;
+    }
+    CHECK(rank, is_shared(rank, other->endpoint));
+    (void)pthread_barrier_wait(rank->together);
+    struct second first = {rank, rank->comm};
+    struct second second = {rank, other};
+    if (pthread_create(&thread, NULL, second_thread, &second) == 0) {
+        (void)second_thread(&first);
+        (void)pthread_join(thread, NULL);
+    }
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+    CHECK(rank, trib_barrier(other) == TRIB_OK);
+    CHECK(rank, trib_comm_close(other) == TRIB_OK);
+}
+
+static void comm__two_share_an_endpoint(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, two_body);
+    expect_good(ranks, RANKS);
+    run_ranks(ranks, RANKS, use_calls_only, two_body);
+    expect_good(ranks, RANKS);
+}
+
+static void stats_body(struct rank *rank)
+{
+    static float buffers[RANKS][352 * 100];
+    struct trib_comm_stats before;
+    struct trib_comm_stats after;
+    float *buffer = buffers[rank->config.rank];
+    trib_comm_stats(rank->comm, &before);
+    CHECK(rank, trib_allreduce(rank->comm, buffer, buffer, 352 * 100, TRIB_FLOAT32, TRIB_SUM) == TRIB_OK);
+    trib_comm_stats(rank->comm, &after);
+    CHECK(rank, after.fragments - before.fragments == 100);
+    CHECK(rank, after.operations - before.operations == 1);
+    CHECK(rank, after.bytes_sent - before.bytes_sent >= 100 * (1408 + 64));
+    CHECK(rank, after.bytes_received - before.bytes_received >= 100 * (1408 + 64));
+    CHECK(rank, after.send_calls > before.send_calls && after.receive_calls > before.receive_calls);
+    CHECK(rank, after.send_calls - before.send_calls < 100);
+    CHECK(rank, !after.multicast || after.multicast_received > 0);
+    CHECK(rank, after.lane_failures == 0 && after.reregistrations == 0);
+    CHECK(rank, trib_comm_rank(rank->comm) == rank->config.rank && trib_comm_ranks(rank->comm) == RANKS);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void stats__count_what_went_by(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, stats_body);
+    expect_good(ranks, RANKS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allreduce__all_types_sizes_places),
+        cmocka_unit_test(allreduce__survives_faults),
+        cmocka_unit_test(allreduce__without_thread_trains_multicast),
+        cmocka_unit_test(allreduce__alone),
+        cmocka_unit_test(allreduce__average),
+        cmocka_unit_test(allreduce__narrow_wires),
+        cmocka_unit_test(broadcast__all_types_and_roots),
+        cmocka_unit_test(barrier__nobody_leaves_before_all_have_come),
+        cmocka_unit_test(request__many_at_once),
+        cmocka_unit_test(progress__needs_no_call),
+        cmocka_unit_test(comm__two_share_an_endpoint),
+        cmocka_unit_test(stats__count_what_went_by),
+    };
+    keeper_open();
+    switch_command('2');
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
