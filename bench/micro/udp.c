@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* udp.c: what a packet costs on its way through src/io/udp.c over loopback: CPU nanoseconds a packet on both sides together and
- * gigabytes of payload a second, from one thread to another, trains on and off. Sequence and payload are checked.
+/* udp.c: what a packet costs on its way through src/io/udp.c over loopback: CPU nanoseconds a packet on both sides
+ * together and gigabytes of payload a second, from one thread to another, trains on and off. Sequence and payload
+ * are checked.
  *   bench-udp            the table
- *   bench-udp --room     what fits into a receive buffer of 1 MiB, as part of what getsockopt(SO_RCVBUF) says (socket.c) */
+ *   bench-udp --room     what fits into a receive buffer of 1 MiB, as part of what getsockopt(SO_RCVBUF) says
+ * (socket.c) */
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
@@ -138,7 +140,8 @@ static int table(void)
 {
     static const uint16_t sizes[] = {256, 512, 1024, 1408, 4096, 8192};
     int result = 0;
-    printf("%8s %10s %12s %8s %12s %8s %8s\n", "payload", "trains", "cpu ns/pkt", "GB/s", "one ns/pkt", "GB/s", "ratio");
+    printf("%8s %10s %12s %8s %12s %8s %8s\n", "payload", "trains", "cpu ns/pkt", "GB/s", "one ns/pkt", "GB/s",
+           "ratio");
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         double cpu[2] = {1e18, 1e18}, best[2] = {0, 0};
         for (int k = 0; k < 2 * BEST_OF; k++) {
@@ -183,8 +186,8 @@ static uint64_t read_some(struct trib_udp *receiver, uint64_t most)
     return got;
 }
 
-/* Fills a buffer that nobody reads; then the same again, but half is read and the rest filled up: what then lies in it is less, as
- * the kernel is slow to give room back. train: packets a send call. */
+/* Fills a buffer that nobody reads; then the same again, but half is read and the rest filled up: what then lies in
+ * it is less, as the kernel is slow to give room back. train: packets a send call. */
 static void room(uint16_t payload, uint32_t train)
 {
     struct trib_udp *sender = open_socket(true, 8 << 20);
@@ -201,7 +204,8 @@ static void room(uint16_t payload, uint32_t train)
     (void)read_some(receiver, full / 2);
     send_burst(sender, &to, payload, train, count);
     uint64_t again = read_some(receiver, UINT64_MAX);
-    printf("%8u %7u %8.3f %8.3f\n", payload, train, (double)full * payload / granted, (double)again * payload / granted);
+    printf("%8u %7u %8.3f %8.3f\n", payload, train, (double)full * payload / granted,
+           (double)again * payload / granted);
     trib_udp_close(sender);
     trib_udp_close(receiver);
 }

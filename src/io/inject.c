@@ -2,9 +2,9 @@
 /* inject.c: see inject.h. Every packet draws the same number of random values whatever is decided, so that a decision
  * depends on the seed and on the packet's number alone.
  *
- * One packet can suffer several faults: it is lost (and nothing else), or corrupted first, then doubled, then held back;
- * of a doubled and held packet one copy comes out at once. A held packet comes out after at most HELD_MAX later ones,
- * hence there are never more than HELD_MAX + 1 of them. */
+ * One packet can suffer several faults: it is lost (and nothing else), or corrupted first, then doubled, then held
+ * back; of a doubled and held packet one copy comes out at once. A held packet comes out after at most HELD_MAX
+ * later ones, hence there are never more than HELD_MAX + 1 of them. */
 #include "io/inject.h"
 
 #include <stdlib.h>

@@ -10,11 +10,11 @@
 
 #include "io/explain.h"
 
-/* The part of what getsockopt(SO_RCVBUF) says that payload can count on. The kernel charges a packet's whole memory, and gives
- * back what was read only a quarter of the buffer at a time. What fits while a buffer is read and refilled (bench-udp --room,
- * Linux 6.18, loopback), in trains of 64, of 4, and as single packets: 1408 bytes 0.70, 0.63, 0.46; 8192 bytes 0.72, 0.72, 0.37;
- * 1024 bytes single 0.33; below that single packets fit less (256 bytes 0.15), but nobody sends many of those that are no train.
- * Drivers that spend a page on each 1500-byte packet come to 0.26. */
+/* The part of what getsockopt(SO_RCVBUF) says that payload can count on. The kernel charges a packet's whole memory,
+ * and gives back what was read only a quarter of the buffer at a time. What fits while a buffer is read and refilled
+ * (bench-udp --room, Linux 6.18, loopback), in trains of 64, of 4, and as single packets: 1408 bytes 0.70, 0.63,
+ * 0.46; 8192 bytes 0.72, 0.72, 0.37; 1024 bytes single 0.33; below that single packets fit less (256 bytes 0.15), but
+ * nobody sends many of those that are no train. Drivers that spend a page on each 1500-byte packet come to 0.26. */
 #define ROOM_DIVISOR 4
 
 static bool set_int(int fd, int level, int option, int value)
@@ -44,7 +44,8 @@ uint32_t trib_socket_receive_room(int fd)
     return (uint32_t)granted / ROOM_DIVISOR;
 }
 
-/* Marks: DSCP and ECT(0). A packet larger than the path is an error, never cut up: a fragment's loss would lose the packet. */
+/* Marks: DSCP and ECT(0). A packet larger than the path is an error, never cut up: a fragment's loss would lose the
+ * packet. */
 static bool set_marks(int fd, int family, uint32_t dscp)
 {
     int tos = (int)(dscp << 2 | 2U);
@@ -63,8 +64,8 @@ static struct in_addr v4_of(const struct trib_address *address)
     return v4.sin_addr;
 }
 
-/* Where multicast goes out and comes in: the interface that owns the local address; the routing table's choice when that is
- * 0.0.0.0. Loop is for workers on the switch's own machine, TTL 1 keeps results on this network. */
+/* Where multicast goes out and comes in: the interface that owns the local address; the routing table's choice when
+ * that is 0.0.0.0. Loop is for workers on the switch's own machine, TTL 1 keeps results on this network. */
 static bool set_multicast_out(int fd, const struct trib_address *local)
 {
     struct ip_mreqn request = {.imr_address = v4_of(local)};
@@ -123,7 +124,8 @@ static enum trib_status set_up(const struct trib_udp_config *config, int fd, int
     return TRIB_OK;
 }
 
-enum trib_status trib_socket_open(const struct trib_udp_config *config, int *fd, struct trib_address *local, char *error)
+enum trib_status trib_socket_open(const struct trib_udp_config *config, int *fd, struct trib_address *local,
+                                  char *error)
 {
     const struct trib_address *first = config->local.len > 0 ? &config->local : &config->peer;
     int family = first->storage.ss_family;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* socket.h: the sockets below udp.h: made, sized, bound, joined. For src/io only. Read next: train.h (sending), udp.c. */
+/* socket.h: the sockets below udp.h: made, sized, bound, joined. For src/io only. Read next: train.h (sending),
+ * udp.c. */
 #ifndef TRIB_IO_SOCKET_H
 #define TRIB_IO_SOCKET_H
 

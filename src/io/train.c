@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train.c: see train.h. One sendmsg with UDP_SEGMENT a train costs about what one packet costs: 24 to 50 times less CPU than a
- * packet a call at 256 to 1472 bytes, and header and payload are only joined inside the kernel. */
+/* train.c: see train.h. One sendmsg with UDP_SEGMENT a train costs about what one packet costs: 24 to 50 times less
+ * CPU than a packet a call at 256 to 1472 bytes, and header and payload are only joined inside the kernel. */
 #define _GNU_SOURCE
 #include "io/train.h"
 
@@ -78,8 +78,9 @@ static ssize_t send_once(int fd, const struct span *span, const struct trib_addr
     return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Sends one span, 0 or the errno. A full socket or device queue is waited for once, shortly: windows make it rare, and a
- * dropped train costs a timeout of somebody. ECONNREFUSED is an old ICMP message, which hit this call by chance. */
+/* Sends one span, 0 or the errno. A full socket or device queue is waited for once, shortly: windows make it rare,
+ * and a dropped train costs a timeout of somebody. ECONNREFUSED is an old ICMP message, which hit this call by
+ * chance. */
 static int send_span(int fd, const struct span *span, const struct trib_address *to, struct trib_udp_stats *stats)
 {
     bool waited = false;
@@ -124,8 +125,8 @@ static bool send_singly(struct trib_train *train, int fd, const struct trib_addr
     return all;
 }
 
-/* EIO: a device without checksum offload. EINVAL, EMSGSIZE: no such option, or too large for the path, which the packets
- * themselves then find out. */
+/* EIO: a device without checksum offload. EINVAL, EMSGSIZE: no such option, or too large for the path, which the
+ * packets themselves then find out. */
 static bool is_refusal_of_trains(int error)
 {
     return error == EIO || error == EINVAL || error == EMSGSIZE || error == EOPNOTSUPP || error == ENOPROTOOPT;

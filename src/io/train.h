@@ -11,8 +11,8 @@
 #define TRIB_TRAIN_PACKETS_MAX 64 /* UDP_MAX_SEGMENTS of every kernel that has UDP_SEGMENT */
 #define TRIB_TRAIN_BYTES_MAX 65507
 
-/* All packets are `segment` bytes long but the last, which may be shorter. A packet has one piece when it is a header alone,
- * else two. */
+/* All packets are `segment` bytes long but the last, which may be shorter. A packet has one piece when it is a
+ * header alone, else two. */
 struct trib_train {
     const struct trib_address *to; /* NULL: connected */
     uint32_t to_count;
@@ -28,8 +28,8 @@ struct trib_train {
 bool trib_train_fits(const struct trib_train *train, size_t len, const struct trib_address *to, uint32_t count);
 void trib_train_add(struct trib_train *train, const struct trib_packet *packet, const struct trib_address *to,
                     uint32_t count);
-/* Sends the train to each of its destinations and empties it. *whole: send it in one call; cleared when the kernel refuses
- * that here but takes the packets one by one. */
+/* Sends the train to each of its destinations and empties it. *whole: send it in one call; cleared when the kernel
+ * refuses that here but takes the packets one by one. */
 void trib_train_send(struct trib_train *train, int fd, bool *whole, struct trib_udp_stats *stats);
 
 #endif

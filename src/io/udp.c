@@ -16,13 +16,14 @@
 
 /* The largest datagram, and the largest buffer that UDP_GRO builds. */
 #define BUFFER_SIZE 65536
-/* Tries per call when a buffer is from a stranger or an ICMP error is pending: bounded, so that a flood of either does not keep
- * the caller here. */
+/* Tries per call when a buffer is from a stranger or an ICMP error is pending: bounded, so that a flood of either
+ * does not keep the caller here. */
 #define TRIES_MAX 16
-/* Trains under way at once, each for other destinations: a switch answers several children in turn, and sends a broadcast's results
- * with payload to some and without to others. */
+/* Trains under way at once, each for other destinations: a switch answers several children in turn, and sends a
+ * broadcast's results with payload to some and without to others. */
 #define TRAINS 4
-/* Senders of the packets that the injector holds: each is held for 16 later packets at most, and each buffer has one at least. */
+/* Senders of the packets that the injector holds: each is held for 16 later packets at most, and each buffer has one
+ * at least. */
 #define SENDERS 32
 
 struct trib_udp {
@@ -261,7 +262,8 @@ static struct trib_train *find_train(struct trib_udp *udp, const struct trib_add
     return empty;
 }
 
-void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to, uint32_t count)
+void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to,
+                   uint32_t count)
 {
     size_t len = TRIB_HEADER_SIZE + (size_t)packet->payload_len;
     struct trib_train *train = find_train(udp, to, count);

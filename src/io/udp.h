@@ -31,14 +31,14 @@ struct trib_address {
 };
 
 struct trib_udp_config {
-    struct trib_address local;      /* bind here; port 0: any */
-    struct trib_address peer;       /* len > 0: connect, and take packets only from there */
-    struct trib_address group;      /* len > 0: join this multicast group on the interface of `local` and bind to it (receive only) */
+    struct trib_address local;        /* bind here; port 0: any */
+    struct trib_address peer;         /* len > 0: connect, and take packets only from there */
+    struct trib_address group;        /* len > 0: join and bind to it, on the interface of `local`; receive only */
     struct trib_address group_source; /* with group: take packets only from this address (port included) */
-    uint32_t payload;               /* bytes of the largest payload */
-    uint32_t buffer;                /* socket buffers wanted, bytes, each direction; SO_*BUFFORCE is tried first */
+    uint32_t payload;                 /* bytes of the largest payload */
+    uint32_t buffer;                  /* socket buffers wanted, bytes, each direction; SO_*BUFFORCE is tried first */
     uint32_t dscp;
-    bool trains;                    /* false: one packet a call, for comparison */
+    bool trains; /* false: one packet a call, for comparison */
     struct trib_faults faults;
 };
 
@@ -65,22 +65,25 @@ int trib_udp_fd(const struct trib_udp *udp);
 void trib_udp_local(const struct trib_udp *udp, struct trib_address *local);
 /* Socket buffer really granted for receiving, in bytes of payload that fit (the kernel counts overhead too). */
 uint32_t trib_udp_receive_room(const struct trib_udp *udp);
-/* True if the kernel sends and receives whole trains here; false: one system call a packet (trains off, or an old kernel). */
+/* True if the kernel sends and receives whole trains here; false: one system call a packet (trains off, or an old
+ * kernel). */
 bool trib_udp_has_trains(const struct trib_udp *udp);
 
-/* Reads one buffer without blocking; false when there is none (then also held-back packets of the injector that are due have
- * been handed out). Receive errors such as ICMP port unreachable are swallowed. */
+/* Reads one buffer without blocking; false when there is none (then also held-back packets of the injector that are
+ * due have been handed out). Receive errors such as ICMP port unreachable are swallowed. */
 bool trib_udp_receive(struct trib_udp *udp, uint64_t now_ns);
 /* The next packet of that buffer, after fault injection; false at its end. */
 bool trib_udp_next(struct trib_udp *udp, struct trib_arrival *arrival);
 /* When the injector wants trib_udp_receive to be called although nothing came; UINT64_MAX: never. */
 uint64_t trib_udp_deadline(const struct trib_udp *udp);
 
-/* Adds a packet to the train for these destinations (the same train goes to each of them, encoded once; connected: to is NULL,
- * count 1). A train is sent when the packet does not fit: larger than its first one, behind a shorter one (which ends a train), 64
- * packets, 65,507 bytes; or when more than 4 destinations take turns. Packets to one destination leave in order.
- * The payload must stay valid until the next flush. The `to` array is compared by pointer and count, so keep it stable. */
-void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to, uint32_t count);
+/* Adds a packet to the train for these destinations (the same train goes to each of them, encoded once; connected:
+ * to is NULL, count 1). A train is sent when the packet does not fit: larger than its first one, behind a shorter
+ * one (which ends a train), 64 packets, 65,507 bytes; or when more than 4 destinations take turns. Packets to one
+ * destination leave in order. The payload must stay valid until the next flush. The `to` array is compared by
+ * pointer and count, so keep it stable. */
+void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to,
+                   uint32_t count);
 void trib_udp_flush(struct trib_udp *udp);
 
 const struct trib_udp_stats *trib_udp_stats(const struct trib_udp *udp);

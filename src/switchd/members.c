@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* members.c: see members.h. The table of sources is open-addressed and built anew whenever a communicator comes or goes: that is
- * rare, and it keeps lookups to one hash and, nearly always, one comparison. */
+/* members.c: see members.h. The table of sources is open-addressed and built anew whenever a communicator comes or
+ * goes: that is rare, and it keeps lookups to one hash and, nearly always, one comparison. */
 #include "switchd/members.h"
 
 #include <netinet/in.h>
@@ -29,7 +29,8 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
         (void)madvise(node, size, MADV_HUGEPAGE);
     }
 #ifdef MADV_POPULATE_WRITE
-    /* Page faults here, in the control plane's thread, rather than under the first packets. A kernel that cannot does them then. */
+    /* Page faults here, in the control plane's thread, rather than under the first packets. A kernel that cannot
+     * does them then. */
     (void)madvise(node, size, MADV_POPULATE_WRITE);
 #endif
     member->verbs = verbs;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* members.h: the communicators of one shard: the node of each, the addresses of its children, and the way from a packet's
- * communicator and source address to both. No socket, no thread, no lock: all that is shard.c's.
+/* members.h: the communicators of one shard: the node of each, the addresses of its children, and the way from a
+ * packet's communicator and source address to both. No socket, no thread, no lock: all that is shard.c's.
  * Read next: members.c. */
 #ifndef TRIB_SWITCHD_MEMBERS_H
 #define TRIB_SWITCHD_MEMBERS_H
@@ -15,7 +15,7 @@ struct trib_member {
     uint64_t timeout_ns; /* of the node, as of its last drain */
     uint32_t communicator;
     uint32_t ranks;
-    uint32_t payload;    /* bytes of its largest payload */
+    uint32_t payload; /* bytes of its largest payload */
     uint16_t generation;
     bool is_touched;   /* a verb was called since the last drain */
     bool is_multicast; /* what goes to all children goes to `group` */
@@ -42,8 +42,8 @@ struct trib_members {
     uint32_t sources;
 };
 
-/* Makes a member with its node in zeroed, 64-byte aligned memory that is really there, not yet initialised. NULL: out of memory.
- * addresses: of each rank. */
+/* Makes a member with its node in zeroed, 64-byte aligned memory that is really there, not yet initialised. NULL:
+ * out of memory. addresses: of each rank. */
 struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_switch_config *config,
                                        const struct trib_address *addresses);
 void trib_member_destroy(struct trib_member *member);

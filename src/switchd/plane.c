@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plane.c: see plane.h. Memory is made before and freed after a shard's lock is held, so that packets do not wait for it. */
+/* plane.c: see plane.h. Memory is made before and freed after a shard's lock is held, so that packets do not wait
+ * for it. */
 #include "switchd/plane.h"
 
 #include <stdlib.h>
@@ -262,8 +263,8 @@ static void add_counters(struct trib_counters *sum, const struct trib_counters *
     }
 }
 
-static bool report(void *owner, uint32_t communicator, struct trib_counters *sum, uint32_t *slots_held, uint64_t *missing,
-                   uint64_t *sequence)
+static bool report(void *owner, uint32_t communicator, struct trib_counters *sum, uint32_t *slots_held,
+                   uint64_t *missing, uint64_t *sequence)
 {
     struct trib_plane *plane = owner;
     bool found = false;

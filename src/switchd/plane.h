@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plane.h: all shards together, as the control plane sees them (struct trib_data_plane). Its calls may come from any one thread.
+/* plane.h: all shards together, as the control plane sees them (struct trib_data_plane). Its calls may come from any
+ * one thread.
  * Read next: plane.c. */
 #ifndef TRIB_SWITCHD_PLANE_H
 #define TRIB_SWITCHD_PLANE_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shard.c: see shard.h. The loop: sleep; take in a batch; wake the nodes that are due; send what nodes have to send; report. */
+/* shard.c: see shard.h. The loop: sleep; take in a batch; wake the nodes that are due; send what nodes have to send;
+ * report. */
 #define _GNU_SOURCE
 #include "switchd/shard.h"
 
@@ -17,7 +18,8 @@
 /* Payload of answers to path probes; what it holds says nothing. */
 static const uint8_t zeros[TRIB_PAYLOAD_MAX];
 
-enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_udp_config *config, uint32_t boot, char *error)
+enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_udp_config *config, uint32_t boot,
+                                 char *error)
 {
     memset(shard, 0, sizeof *shard);
     atomic_init(&shard->stop, false);
@@ -64,8 +66,8 @@ void trib_shard_close(struct trib_shard *shard)
     (void)pthread_mutex_destroy(&shard->lock);
 }
 
-/* Everybody passes the gate on the way to the lock. Who waits for the lock keeps the gate shut, so the thread, which would
- * otherwise take its lock again at once, stops at the gate and the waiter is next. */
+/* Everybody passes the gate on the way to the lock. Who waits for the lock keeps the gate shut, so the thread, which
+ * would otherwise take its lock again at once, stops at the gate and the waiter is next. */
 static void take_lock(struct trib_shard *shard)
 {
     (void)pthread_mutex_lock(&shard->gate);
@@ -85,9 +87,10 @@ void trib_shard_leave(struct trib_shard *shard)
     kick(shard);
 }
 
-/* Sends a path probe back to who sent it, at the same size, so that nobody gains by a false source address; and it is only
- * answered to a child. */
-static void answer_path(struct trib_shard *shard, const struct trib_member_source *source, const struct trib_packet *probe)
+/* Sends a path probe back to who sent it, at the same size, so that nobody gains by a false source address; and it
+ * is only answered to a child. */
+static void answer_path(struct trib_shard *shard, const struct trib_member_source *source,
+                        const struct trib_packet *probe)
 {
     const struct trib_packet answer = {
         .kind = TRIB_PATH,
@@ -162,8 +165,8 @@ static void wake_due(struct trib_shard *shard, uint64_t now_ns)
     }
 }
 
-/* Sends to the children in bits: the whole set and single children have their lasting arrays, other sets share one, which a
- * train under way may still refer to. */
+/* Sends to the children in bits: the whole set and single children have their lasting arrays, other sets share one,
+ * which a train under way may still refer to. */
 static void send_to_children(struct trib_shard *shard, struct trib_member *member, const struct trib_packet *packet,
                              uint64_t bits)
 {
@@ -223,7 +226,8 @@ static bool drain_events(struct trib_shard *shard, struct trib_member *member)
     return false;
 }
 
-/* Sends for every node that a verb was called on. All trains leave before any node is called again, as payloads are borrowed. */
+/* Sends for every node that a verb was called on. All trains leave before any node is called again, as payloads are
+ * borrowed. */
 static bool drain(struct trib_shard *shard, uint64_t now_ns)
 {
     bool more = false;
@@ -276,7 +280,8 @@ static bool work(struct trib_shard *shard, uint64_t *wake_ns)
 /* Sleeps until a packet, a kick or wake_ns. */
 static void wait(const struct trib_shard *shard, uint64_t wake_ns)
 {
-    struct pollfd events[2] = {{.fd = trib_udp_fd(shard->udp), .events = POLLIN}, {.fd = shard->kick_fd, .events = POLLIN}};
+    struct pollfd events[2] = {{.fd = trib_udp_fd(shard->udp), .events = POLLIN},
+                               {.fd = shard->kick_fd, .events = POLLIN}};
     uint64_t now_ns = trib_clock_ns();
     uint64_t rest = wake_ns > now_ns ? wake_ns - now_ns : 0;
     const struct timespec limit = {(time_t)(rest / TRIB_SECOND_NS), (long)(rest % TRIB_SECOND_NS)};
@@ -287,7 +292,8 @@ static void wait(const struct trib_shard *shard, uint64_t wake_ns)
     }
 }
 
-/* Looks for packets without sleeping for spin_ns at most; true if one has come. Yields, as the sender may need this core. */
+/* Looks for packets without sleeping for spin_ns at most; true if one has come. Yields, as the sender may need this
+ * core. */
 static bool spin(const struct trib_shard *shard, uint64_t wake_ns)
 {
     if (shard->spin_ns == 0) {

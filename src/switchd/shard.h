@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shard.h: one thread of the data plane: a UDP socket, and the switch nodes of all communicators whose fragments are dealt to it.
- * It maps addresses to children and places to addresses; what a packet means is the node's business.
+/* shard.h: one thread of the data plane: a UDP socket, and the switch nodes of all communicators whose fragments are
+ * dealt to it. It maps addresses to children and places to addresses; what a packet means is the node's business.
  *
- * The thread holds the shard's lock while it works through a batch, never while it sleeps. Whoever else wants the nodes takes
- * the lock by trib_shard_enter and gives it back by trib_shard_leave, which also wakes the thread so that it sends what the
- * nodes have to send. A gate in front of the lock lets a waiter in after the batch under way, however busy the shard is.
+ * The thread holds the shard's lock while it works through a batch, never while it sleeps. Whoever else wants the
+ * nodes takes the lock by trib_shard_enter and gives it back by trib_shard_leave, which also wakes the thread so
+ * that it sends what the nodes have to send. A gate in front of the lock lets a waiter in after the batch under way,
+ * however busy the shard is.
  * Read next: members.h (who is who), shard.c (the loop), plane.c (the other threads' side). */
 #ifndef TRIB_SWITCHD_SHARD_H
 #define TRIB_SWITCHD_SHARD_H
@@ -59,7 +60,8 @@ TRIB_MUST_USE enum trib_status trib_shard_start(struct trib_shard *shard, const 
                                                 char *error);
 /* Ends the thread: nothing is reported any more. */
 void trib_shard_stop(struct trib_shard *shard);
-/* Ends the thread and closes everything; also for a shard that trib_shard_open has only begun or that was never started. */
+/* Ends the thread and closes everything; also for a shard that trib_shard_open has only begun or that was never
+ * started. */
 void trib_shard_close(struct trib_shard *shard);
 
 void trib_shard_enter(struct trib_shard *shard);

@@ -99,8 +99,9 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
     trib_plane_local(plane, &server.listen);
     uint32_t port = trib_address_port(&server.listen);
     if (server.http.len > 0 && trib_address_port(&server.http) == 0) {
-        trib_address_set_port(&server.http, (uint16_t)(port + HTTP_PORT_OFFSET <= UINT16_MAX ? port + HTTP_PORT_OFFSET
-                                                                                            : port - HTTP_PORT_OFFSET));
+        trib_address_set_port(
+            &server.http,
+            (uint16_t)(port + HTTP_PORT_OFFSET <= UINT16_MAX ? port + HTTP_PORT_OFFSET : port - HTTP_PORT_OFFSET));
     }
     return server;
 }
@@ -121,8 +122,8 @@ static enum trib_status open_both(const struct trib_switchd_config *config, uint
     return status;
 }
 
-/* One port number must be free for TCP and UDP, and its neighbours for the other shards; where the kernel chooses, it may have
- * to choose again. */
+/* One port number must be free for TCP and UDP, and its neighbours for the other shards; where the kernel chooses,
+ * it may have to choose again. */
 static enum trib_status open_all(const struct trib_switchd_config *config, struct trib_plane **plane,
                                  struct trib_server **server, char *error)
 {

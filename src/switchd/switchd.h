@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchd.h: the switch daemon as one call: sockets, shard threads, control plane. Parsing options and signals are the program's
- * (src/cli).
+/* switchd.h: the switch daemon as one call: sockets, shard threads, control plane. Parsing options and signals are
+ * the program's (src/cli).
  *
  * Use: trib_switchd_init(&config); change fields; trib_switchd_run(&config, error) from the main thread;
  * trib_switchd_stop() in the handlers of SIGTERM and SIGINT. One at a time in a process.
@@ -24,7 +24,7 @@ struct trib_switchd_config {
     uint64_t join_timeout_ns;   /* [30 s] how long a job's first rank waits for its last */
     bool trains;                /* [true] false: one packet a call, for comparison */
     struct trib_faults faults;  /* [none] */
-    int ready_fd;               /* [-1] gets the port in decimal and a newline when the switch serves; -1: none. Stays open */
+    int ready_fd; /* [-1] gets the port in decimal and a newline when the switch serves; -1: none. Stays open */
 };
 
 void trib_switchd_init(struct trib_switchd_config *config);

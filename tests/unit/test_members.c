@@ -25,7 +25,12 @@ static struct trib_address address_of(uint32_t number)
 static struct trib_member *make(uint32_t communicator, uint32_t ranks)
 {
     const struct trib_switch_config config = {
-        .session = {.communicator = communicator, .ranks = ranks, .roots = 1, .train = 1, .slots = 2, .payload = 64,
+        .session = {.communicator = communicator,
+                    .ranks = ranks,
+                    .roots = 1,
+                    .train = 1,
+                    .slots = 2,
+                    .payload = 64,
                     .lookahead = 1},
         .kernels = trib_value_kernels(),
         .boot = 1,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plane.c: the data plane of the switch against real worker nodes over real sockets, without a control plane: this file
- * opens, joins and closes as that would. All workers of a test run in its one thread. */
+/* test_plane.c: the data plane of the switch against real worker nodes over real sockets, without a control plane:
+ * this file opens, joins and closes as that would. All workers of a test run in its one thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,9 +67,12 @@ static struct trib_udp *open_udp(const struct trib_udp_config *config)
 static void open_rank(struct world *world, uint32_t index)
 {
     struct rank *rank = &world->rank[index];
-    const struct trib_worker_config config = {
-        .session = world->session, .kernels = trib_value_kernels(), .rank = index, .window = 128, .operations = 2,
-        .stall_ns = LIMIT_NS};
+    const struct trib_worker_config config = {.session = world->session,
+                                              .kernels = trib_value_kernels(),
+                                              .rank = index,
+                                              .window = 128,
+                                              .operations = 2,
+                                              .stall_ns = LIMIT_NS};
     struct trib_udp_config udp = {.payload = PAYLOAD, .buffer = 4 << 20, .trains = true};
     assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &udp.local, NULL), TRIB_OK);
     size_t size = (worker()->size(&config) + 63) & ~(size_t)63;
@@ -88,7 +91,8 @@ static void open_groups(struct world *world, uint32_t index)
 {
     struct rank *rank = &world->rank[index];
     for (uint16_t i = 0; i < SHARDS; i++) {
-        struct trib_udp_config udp = {.payload = PAYLOAD, .buffer = 4 << 20, .trains = true, .group_source = rank->root[i]};
+        struct trib_udp_config udp = {
+            .payload = PAYLOAD, .buffer = 4 << 20, .trains = true, .group_source = rank->root[i]};
         assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &udp.local, NULL), TRIB_OK);
         assert_int_equal(trib_address_parse("239.255.74.72", (uint16_t)(GROUP_PORT + i), &udp.group, NULL), TRIB_OK);
         rank->group[i] = open_udp(&udp);
@@ -115,9 +119,16 @@ static void open_world(struct world *world, const struct trib_faults *faults)
     const struct trib_shard_listener listener = {world, note_mismatch};
     assert_int_equal(trib_plane_start(world->plane, &listener, error), TRIB_OK);
     world->verbs = trib_plane_verbs(world->plane);
-    world->session = (struct trib_session_config){
-        .salt = 99, .communicator = 5, .ranks = RANKS, .roots = SHARDS, .train = 32, .slots = 256, .payload = PAYLOAD,
-        .lookahead = 1, .generation = 3, .wire = TRIB_FLOAT32};
+    world->session = (struct trib_session_config){.salt = 99,
+                                                  .communicator = 5,
+                                                  .ranks = RANKS,
+                                                  .roots = SHARDS,
+                                                  .train = 32,
+                                                  .slots = 256,
+                                                  .payload = PAYLOAD,
+                                                  .lookahead = 1,
+                                                  .generation = 3,
+                                                  .wire = TRIB_FLOAT32};
     struct trib_address addresses[RANKS][TRIB_ROOTS_MAX];
     for (uint32_t i = 0; i < RANKS; i++) {
         open_rank(world, i);
@@ -126,7 +137,8 @@ static void open_world(struct world *world, const struct trib_faults *faults)
         }
     }
     assert_int_equal(world->verbs.open(world->plane, &world->session, "switchml",
-                                       (const struct trib_address(*)[TRIB_ROOTS_MAX])addresses), TRIB_OK);
+                                       (const struct trib_address(*)[TRIB_ROOTS_MAX])addresses),
+                     TRIB_OK);
 }
 
 static void register_all(struct world *world)
@@ -238,9 +250,12 @@ static void check_allreduce(struct world *world, uint64_t count)
     make_tensors(world, count);
     for (uint32_t i = 0; i < RANKS; i++) {
         struct rank *rank = &world->rank[i];
-        const struct trib_operation operation = {
-            .send = rank->send, .recv = rank->recv, .count = count, .collective = TRIB_ALLREDUCE, .type = TRIB_FLOAT32,
-            .reduction = TRIB_SUM};
+        const struct trib_operation operation = {.send = rank->send,
+                                                 .recv = rank->recv,
+                                                 .count = count,
+                                                 .collective = TRIB_ALLREDUCE,
+                                                 .type = TRIB_FLOAT32,
+                                                 .reduction = TRIB_SUM};
         assert_true(worker()->submit(rank->node, &operation, trib_clock_ns()));
     }
     assert_true(run_until(world, before + 1));
@@ -336,9 +351,13 @@ static void path__is_answered_at_its_size_to_children_only(void **state)
     (void)state;
     struct world world;
     static const uint8_t payload[PAYLOAD];
-    const struct trib_packet probe = {
-        .kind = TRIB_PATH, .communicator = 5, .generation = 3, .sequence = 17, .mark = 17, .payload_len = PAYLOAD,
-        .payload = payload};
+    const struct trib_packet probe = {.kind = TRIB_PATH,
+                                      .communicator = 5,
+                                      .generation = 3,
+                                      .sequence = 17,
+                                      .mark = 17,
+                                      .payload_len = PAYLOAD,
+                                      .payload = payload};
     struct trib_packet answer;
     open_world(&world, &none);
     for (uint32_t i = 0; i < SHARDS; i++) {
@@ -393,9 +412,12 @@ static void listener__hears_of_a_mismatch(void **state)
     register_all(&world);
     make_tensors(&world, 1000);
     for (uint32_t i = 0; i < RANKS; i++) {
-        const struct trib_operation operation = {
-            .send = world.rank[i].send, .recv = world.rank[i].recv, .count = i == 1 ? 999 : 1000,
-            .collective = TRIB_ALLREDUCE, .type = TRIB_FLOAT32, .reduction = TRIB_SUM};
+        const struct trib_operation operation = {.send = world.rank[i].send,
+                                                 .recv = world.rank[i].recv,
+                                                 .count = i == 1 ? 999 : 1000,
+                                                 .collective = TRIB_ALLREDUCE,
+                                                 .type = TRIB_FLOAT32,
+                                                 .reduction = TRIB_SUM};
         assert_true(worker()->submit(world.rank[i].node, &operation, trib_clock_ns()));
     }
     uint64_t end_ns = trib_clock_ns() + LIMIT_NS;
@@ -458,7 +480,8 @@ static void enter__is_fair_under_a_flood(void **state)
     (void)state;
     struct world world;
     open_world(&world, &none);
-    struct trib_udp_config config = {.payload = PAYLOAD, .buffer = 4 << 20, .trains = true, .peer = world.rank[0].root[0]};
+    struct trib_udp_config config = {
+        .payload = PAYLOAD, .buffer = 4 << 20, .trains = true, .peer = world.rank[0].root[0]};
     assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &config.local, NULL), TRIB_OK);
     struct trib_udp *flood = open_udp(&config);
     const struct trib_packet packet = {.kind = TRIB_PROBE, .communicator = 5};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_switchd.c: the daemon from start to stop. What it does in between is tested in test_plane.c and test_server.c. */
+/* test_switchd.c: the daemon from start to stop. What it does in between is tested in test_plane.c and
+ * test_server.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +81,8 @@ static void run__serves_and_stops(void **state)
         for (uint16_t i = 0; i < threads; i++) { /* the data's ports are taken */
             struct trib_udp_config config = {.payload = 64};
             struct trib_udp *udp = NULL;
-            assert_int_equal(trib_address_parse("127.0.0.1", (uint16_t)(daemon.port + i), &config.local, NULL), TRIB_OK);
+            assert_int_equal(trib_address_parse("127.0.0.1", (uint16_t)(daemon.port + i), &config.local, NULL),
+                             TRIB_OK);
             assert_int_equal(trib_udp_open(&config, &udp, NULL), TRIB_ERR_SYSTEM);
         }
         stop(&daemon);
@@ -102,7 +104,8 @@ static void run__welcomes_a_rank(void **state)
     message.join.version = TRIB_SESSION_VERSION;
     message.join.wire_version = TRIB_WIRE_VERSION;
     message.join.data_port[0] = 40000;
-    message.join.settings = (struct trib_settings){.scheme = "switchml", .ranks = 1, .payload = 1408, .wire = TRIB_FLOAT32};
+    message.join.settings =
+        (struct trib_settings){.scheme = "switchml", .ranks = 1, .payload = 1408, .wire = TRIB_FLOAT32};
     memcpy(message.join.job, "alone", 6);
     size_t len = trib_message_encode(&message, buffer);
     assert_int_equal(write(fd, buffer, len), (ssize_t)len);

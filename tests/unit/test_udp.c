@@ -210,7 +210,8 @@ static void send__mixed_sizes_arrive_whole_and_in_order(void **state)
     }
 }
 
-/* Every pairing of old and new: trains into a plain socket are cut up by the kernel, single packets reach a train socket. */
+/* Every pairing of old and new: trains into a plain socket are cut up by the kernel, single packets reach a train
+ * socket. */
 static void send__trains_and_plain_sockets_understand_each_other(void **state)
 {
     (void)state;
@@ -400,7 +401,8 @@ static void receive__empty_datagrams_are_passed_over(void **state)
     struct pair pair = open_pair("127.0.0.1:0", true);
     set_lens(64);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(sendto(trib_udp_fd(pair.sender), "", 0, 0, (const struct sockaddr *)&pair.to.storage, pair.to.len), 0);
+        assert_int_equal(
+            sendto(trib_udp_fd(pair.sender), "", 0, 0, (const struct sockaddr *)&pair.to.storage, pair.to.len), 0);
     }
     assert_int_equal(check_exchange(pair.sender, pair.receiver, &pair.to, 10), 1);
     close_pair(&pair);
