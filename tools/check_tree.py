@@ -86,8 +86,10 @@ def check_text(path, text):
                 problem(path, number, "a marker for unfinished work")
 
 
-def check_functions(path, code):
-    """House style puts a function's braces alone in column 0, which makes functions easy to find."""
+def check_functions(path, text, code):
+    """House style puts a function's braces alone in column 0, which makes functions easy to find.
+    A comment on or above the head that says "8 parameters: WHY" permits them."""
+    lines = text.splitlines()
     for match in re.finditer(r"^([A-Za-z_][^;{}#]*\([^;{}]*\))[^;{}()=]*\n\{\n(.*?)^\}", code, flags=re.M | re.S):
         head, body = match.group(1), match.group(2)
         name = re.search(r"(\w+)\s*\(", head)
@@ -96,7 +98,8 @@ def check_functions(path, code):
         if length > FUNCTION_LINES:
             problem(path, start, f"{name.group(1)} has {length} lines; the limit is {FUNCTION_LINES}")
         count = parameter_count(head[name.end():])
-        if count > PARAMETERS:
+        reason = rf"\b{count} parameters: \w"
+        if count > PARAMETERS and not re.search(reason, "\n".join(lines[max(0, start - 3):start + 3])):
             problem(path, start, f"{name.group(1)} has {count} parameters; the limit is {PARAMETERS}")
 
 
@@ -201,7 +204,7 @@ def main():
         check_text(path, text)
         if path.endswith((".c", ".h")):
             code = without_comments(text)
-            check_functions(path, code)
+            check_functions(path, text, code)
             if path.startswith(("src/", "include/")):
                 check_source(path, code)
             if path.startswith("src/"):
