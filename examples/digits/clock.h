@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clock.h: seconds of a steady clock, as a double. */
+#ifndef DIGITS_CLOCK_H
+#define DIGITS_CLOCK_H
+
+double clock_seconds(void);
+
+#endif
