@@ -492,6 +492,9 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
     while (trib_session_client_next(&comm->session, &message)) {
         take_message(comm, &message, now_ns);
     }
+    if (comm->session.state == TRIB_SESSION_FOREIGN) {
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "switch %s unreachable: %s", comm->endpoint->name, comm->session.cause);
+    }
     if (comm->session.state == TRIB_SESSION_LOST && comm->state != TRIB_COMM_FAILED && comm->state != TRIB_COMM_CLOSED &&
         (comm->state != TRIB_COMM_CONNECTING || comm->retry_ns == TRIB_NEVER)) {
         lost(comm, now_ns);

@@ -96,6 +96,7 @@ short trib_session_client_interest(const struct trib_session_client *client)
         return client->out_len > 0 ? POLLIN | POLLOUT : POLLIN;
     case TRIB_SESSION_CLOSED:
     case TRIB_SESSION_LOST:
+    case TRIB_SESSION_FOREIGN:
         return 0;
     }
     return 0;
@@ -185,7 +186,8 @@ bool trib_session_client_next(struct trib_session_client *client, struct trib_me
     }
     if (trib_message_decode(client->in, client->in_len, message, &used) != TRIB_OK) {
         client->in_len = 0;
-        lose(client, "what came is not a session of a tributary switch");
+        lose(client, "what answers there is no tributary switch");
+        client->state = TRIB_SESSION_FOREIGN;
         return false;
     }
     client->in_len -= used;

@@ -12,7 +12,8 @@ enum trib_session_state {
     TRIB_SESSION_CLOSED = 0,
     TRIB_SESSION_CONNECTING,
     TRIB_SESSION_OPEN,
-    TRIB_SESSION_LOST /* refused, reset, ended by the other side, or not a session: see cause */
+    TRIB_SESSION_LOST,   /* refused, reset, ended by the other side: see cause */
+    TRIB_SESSION_FOREIGN /* who answers there is no switch: trying again is no use */
 };
 
 struct trib_session_client {
@@ -22,7 +23,7 @@ struct trib_session_client {
     size_t out_len;
     uint8_t in[2 * TRIB_MESSAGE_MAX];
     uint8_t out[8 * TRIB_MESSAGE_MAX];
-    char cause[128]; /* while LOST: "connection refused" */
+    char cause[128]; /* while LOST or FOREIGN: "connection refused" */
 };
 
 void trib_session_client_init(struct trib_session_client *client);

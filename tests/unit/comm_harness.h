@@ -28,7 +28,7 @@
 
 static int keeper_in = -1;  /* commands */
 static int keeper_out = -1; /* answers: a port */
-static uint16_t switch_port;
+static _Atomic uint16_t switch_port;
 
 static inline int switch_process(uint16_t port, uint32_t threads, int ready_fd)
 {

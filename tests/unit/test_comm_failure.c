@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_comm_failure.c: what goes wrong around collectives, over a real switch: each ends in bounded time, with a cause.
+ * Mirrors src/comm/join.c, session_client.c and the failure half of communicator.c. */
+#include "comm_harness.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include "comm/communicator.h"
+
+#define RANKS 3U
+
+static char error[TRIB_ERROR_TEXT_MAX];
+
+static bool says(const char *text, const char *part)
+{
+    return strstr(text, part) != NULL;
+}
+
+/* ---- joining ---- */
+
+/* A port that nobody listens on. */
+static uint16_t free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, len), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
+    (void)close(fd);
+    return ntohs(address.sin_port);
+}
+
+static void create__names_the_switch_that_is_not_there(void **state)
+{
+    (void)state;
+    struct trib_config config;
+    struct trib_comm *comm = NULL;
+    char expected[200];
+    uint16_t port = free_port();
+    rank_config(&config, 0, 1);
+    (void)snprintf(config.switch_address, sizeof config.switch_address, "127.0.0.1:%u", port);
+    config.join_timeout_ns = 300 * TRIB_MILLISECOND_NS;
+    uint64_t begin = trib_clock_ns();
+    assert_int_equal(trib_comm_create(&config, &comm, error), TRIB_ERR_UNREACHABLE);
+    uint64_t took = trib_clock_ns() - begin;
+    (void)snprintf(expected, sizeof expected,
+                   "switch 127.0.0.1:%u unreachable: connection refused; is `tributary switch` running there?", port);
+    assert_string_equal(error, expected);
+    assert_true(took >= 300 * TRIB_MILLISECOND_NS && took < 2 * TRIB_SECOND_NS);
+    assert_null(comm);
+}
+
+/* A switch that comes 200 ms late is waited for. */
+static void *late_switch(void *argument)
+{
+    (void)argument;
+    (void)usleep(200000);
+    switch_command('2');
+    return NULL;
+}
+
+static void close_body(struct rank *rank)
+{
+    CHECK(rank, trib_barrier(rank->comm) == TRIB_OK);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void create__waits_for_a_switch_that_comes(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    pthread_t thread;
+    switch_command('k');
+    assert_int_equal(pthread_create(&thread, NULL, late_switch, NULL), 0);
+    run_ranks(ranks, RANKS, NULL, close_body);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    expect_good(ranks, RANKS);
+}
+
+static void create__ends_when_not_all_come(void **state)
+{
+    (void)state;
+    struct trib_config config;
+    struct trib_comm *comm = NULL;
+    rank_config(&config, 0, 2);
+    config.join_timeout_ns = 300 * TRIB_MILLISECOND_NS;
+    assert_int_equal(trib_comm_create(&config, &comm, error), TRIB_ERR_TIMEOUT);
+    assert_true(says(error, "not all 2 ranks of job") && says(error, "300 ms"));
+}
+
+static void differ(struct trib_config *config)
+{
+    config->payload = config->rank == 1 ? 1024 : 1408;
+}
+
+static void create__names_settings_that_differ(void **state)
+{
+    (void)state;
+    struct rank ranks[2];
+    run_ranks(ranks, 2, differ, NULL);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(ranks[i].status, TRIB_ERR_SETTINGS);
+        assert_true(says(ranks[i].error, "payload is") && says(ranks[i].error, "1024") && says(ranks[i].error, "1408"));
+    }
+}
+
+static void twins(struct trib_config *config)
+{
+    if (config->rank == 1) {
+        config->rank = 0;
+        config->join_timeout_ns = TRIB_SECOND_NS;
+    }
+    config->join_timeout_ns = TRIB_SECOND_NS;
+}
+
+static void create__refuses_a_rank_that_is_taken(void **state)
+{
+    (void)state;
+    struct rank ranks[2];
+    run_ranks(ranks, 2, twins, NULL);
+    const struct rank *refused = ranks[0].status == TRIB_ERR_REFUSED ? &ranks[0] : &ranks[1];
+    const struct rank *other = refused == &ranks[0] ? &ranks[1] : &ranks[0];
+    assert_int_equal(refused->status, TRIB_ERR_REFUSED);
+    assert_true(says(refused->error, "already taken"));
+    assert_int_equal(other->status, TRIB_ERR_TIMEOUT);
+}
+
+static void create__refuses_bad_configs(void **state)
+{
+    (void)state;
+    struct trib_config config;
+    struct trib_comm *comm = NULL;
+    rank_config(&config, 0, 1);
+    config.rank = 1;
+    assert_int_equal(trib_comm_create(&config, &comm, error), TRIB_ERR_INVALID);
+    assert_string_equal(error, "rank: 1 is not below the number of ranks, 1");
+    rank_config(&config, 0, 1);
+    (void)snprintf(config.switch_address, sizeof config.switch_address, "127.0.0.1:99999");
+    assert_int_equal(trib_comm_create(&config, &comm, error), TRIB_ERR_INVALID);
+    assert_true(strlen(error) > 0);
+    assert_int_equal(trib_comm_create(&config, &comm, NULL), TRIB_ERR_INVALID);
+}
+
+/* Something that is no switch answers: a TCP server that says hello. */
+static void *stranger(void *argument)
+{
+    int listener = *(int *)argument;
+    int fd = accept(listener, NULL, NULL);
+    static const char hello[] = "220 mail.example.org ESMTP ready, and more\r\n";
+    if (fd >= 0) {
+        ssize_t sent = write(fd, hello, sizeof hello);
+        (void)sent;
+        (void)close(fd);
+    }
+    return NULL;
+}
+
+static void create__does_not_hang_at_a_stranger(void **state)
+{
+    (void)state;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    struct trib_config config;
+    struct trib_comm *comm = NULL;
+    pthread_t thread;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, len), 0);
+    assert_int_equal(listen(listener, 4), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &len), 0);
+    assert_int_equal(pthread_create(&thread, NULL, stranger, &listener), 0);
+    rank_config(&config, 0, 1);
+    (void)snprintf(config.switch_address, sizeof config.switch_address, "127.0.0.1:%u", ntohs(address.sin_port));
+    config.join_timeout_ns = 400 * TRIB_MILLISECOND_NS;
+    assert_int_equal(trib_comm_create(&config, &comm, error), TRIB_ERR_UNREACHABLE);
+    assert_true(says(error, "what answers there is no tributary switch"));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    (void)close(listener);
+}
+
+/* ---- calls ---- */
+
+static void arguments_body(struct rank *rank)
+{
+    float a[8] = {0};
+    struct trib_request *request = NULL;
+    struct trib_comm *comm = rank->comm;
+    CHECK(rank, trib_allreduce(comm, a, a, 8, TRIB_BYTES, TRIB_SUM) == TRIB_ERR_UNSUPPORTED);
+    CHECK(rank, trib_allreduce(comm, a, a, 8, (enum trib_type)99, TRIB_SUM) == TRIB_ERR_UNSUPPORTED);
+    CHECK(rank, trib_allreduce(comm, a, a, 8, TRIB_FLOAT32, (enum trib_reduction)3) == TRIB_ERR_UNSUPPORTED);
+    CHECK(rank, trib_allreduce(comm, a, a + 1, 4, TRIB_FLOAT32, TRIB_SUM) == TRIB_ERR_INVALID);
+    CHECK(rank, trib_allreduce(comm, NULL, a, 4, TRIB_FLOAT32, TRIB_SUM) == TRIB_ERR_INVALID);
+    CHECK(rank, trib_allreduce(comm, a, a, UINT64_MAX / 2, TRIB_FLOAT32, TRIB_SUM) == TRIB_ERR_INVALID);
+    CHECK(rank, trib_allreduce_start(comm, a, a, 8, TRIB_BYTES, TRIB_SUM, &request) == TRIB_ERR_UNSUPPORTED);
+    CHECK(rank, trib_broadcast(comm, a, 8, TRIB_FLOAT32, 7) == TRIB_ERR_INVALID);
+    CHECK(rank, trib_broadcast(comm, NULL, 8, TRIB_FLOAT32, 0) == TRIB_ERR_INVALID);
+    CHECK(rank, trib_broadcast(comm, a, 8, TRIB_TYPE_NONE, 0) == TRIB_ERR_UNSUPPORTED);
+    CHECK(rank, request == NULL && trib_comm_error(comm)[0] == '\0');
+    /* None of that has hurt the communicator. */
+    CHECK(rank, trib_allreduce(comm, a, a, 8, TRIB_FLOAT32, TRIB_SUM) == TRIB_OK);
+    CHECK(rank, trib_comm_close(comm) == TRIB_OK);
+}
+
+static void call__bad_arguments_leave_the_communicator_whole(void **state)
+{
+    (void)state;
+    struct rank ranks[2];
+    run_ranks(ranks, 2, NULL, arguments_body);
+    expect_good(ranks, 2);
+}
+
+static void mismatch_body(struct rank *rank)
+{
+    static float buffers[2][600];
+    float *buffer = buffers[rank->config.rank];
+    enum trib_status status = rank->config.rank == 0
+                                  ? trib_allreduce(rank->comm, buffer, buffer, 600, TRIB_FLOAT32, TRIB_SUM)
+                                  : trib_allreduce(rank->comm, buffer, buffer, 500, TRIB_FLOAT32, TRIB_SUM);
+    CHECK(rank, status == TRIB_ERR_MISMATCH);
+    const char *text = trib_comm_error(rank->comm);
+    CHECK(rank, says(text, "allreduce of 600 float32 (sum)") && says(text, "allreduce of 500 float32 (sum)"));
+    CHECK(rank, trib_barrier(rank->comm) == TRIB_ERR_MISMATCH);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_MISMATCH);
+}
+
+static void call__different_operations_name_both(void **state)
+{
+    (void)state;
+    struct rank ranks[2];
+    run_ranks(ranks, 2, NULL, mismatch_body);
+    expect_good(ranks, 2);
+}
+
+static void short_timeout(struct trib_config *config)
+{
+    config->timeout_ns = 600 * TRIB_MILLISECOND_NS;
+}
+
+/* Rank 2 never enters. */
+static void timeout_body(struct rank *rank)
+{
+    float value = 1.0F;
+    if (rank->config.rank == 2) {
+        (void)pthread_barrier_wait(rank->together);
+        CHECK(rank, trib_barrier(rank->comm) == TRIB_ERR_PEER);
+        CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_PEER);
+        return;
+    }
+    uint64_t begin = trib_clock_ns();
+    enum trib_status status = trib_allreduce(rank->comm, &value, &value, 1, TRIB_FLOAT32, TRIB_SUM);
+    uint64_t took = trib_clock_ns() - begin;
+    const char *text = trib_comm_error(rank->comm);
+    /* One rank's time is up first; the other may hear of it before its own is. */
+    CHECK(rank, status == TRIB_ERR_TIMEOUT || status == TRIB_ERR_PEER);
+    CHECK(rank, says(text, "allreduce of 1 float32 (sum) did not end within 600 ms: rank 2 is missing on fragment 0"));
+    CHECK(rank, took >= 590 * TRIB_MILLISECOND_NS && took < 3 * TRIB_SECOND_NS);
+    (void)pthread_barrier_wait(rank->together);
+    CHECK(rank, trib_comm_close(rank->comm) == status);
+}
+
+static void call__timeout_names_who_is_missing(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, short_timeout, timeout_body);
+    expect_good(ranks, RANKS);
+}
+
+/* ---- ends ---- */
+
+static void *abort_thread(void *argument)
+{
+    struct rank *rank = argument;
+    (void)usleep(100000);
+    trib_comm_abort(rank->comm);
+    return NULL;
+}
+
+/* Rank 1 is blocked in a barrier that rank 2 never enters, and aborts itself from another thread. */
+static void abort_body(struct rank *rank)
+{
+    pthread_t thread;
+    uint64_t begin = trib_clock_ns();
+    enum trib_status expected = rank->config.rank == 1 ? TRIB_ERR_ABORTED : TRIB_ERR_PEER;
+    if (rank->config.rank == 1 && pthread_create(&thread, NULL, abort_thread, rank) != 0) {
+        return;
+    }
+    if (rank->config.rank == 2) {
+        (void)usleep(300000);
+    }
+    CHECK(rank, trib_barrier(rank->comm) == expected);
+    CHECK(rank, trib_clock_ns() - begin < 2 * TRIB_SECOND_NS);
+    if (rank->config.rank == 1) {
+        CHECK(rank, says(trib_comm_error(rank->comm), "trib_comm_abort was called"));
+        (void)pthread_join(thread, NULL);
+    } else {
+        CHECK(rank, says(trib_comm_error(rank->comm), "rank 1"));
+    }
+    struct trib_request *request = NULL;
+    CHECK(rank, trib_barrier_start(rank->comm, &request) == expected && request == NULL);
+    CHECK(rank, trib_comm_close(rank->comm) == expected);
+}
+
+static void abort__frees_who_is_blocked(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, abort_body);
+    expect_good(ranks, RANKS);
+}
+
+static void no_thread(struct trib_config *config)
+{
+    config->progress_thread = false;
+}
+
+static void abort__frees_who_is_blocked_without_thread(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, no_thread, abort_body);
+    expect_good(ranks, RANKS);
+}
+
+/* Rank 1's session breaks, as when its process dies. */
+static void death_body(struct rank *rank)
+{
+    CHECK(rank, trib_barrier(rank->comm) == TRIB_OK);
+    (void)pthread_barrier_wait(rank->together);
+    if (rank->config.rank == 1) {
+        trib_endpoint_lock(rank->comm->endpoint);
+        (void)shutdown(rank->comm->session.fd, SHUT_RDWR);
+        trib_endpoint_unlock(rank->comm->endpoint);
+        (void)usleep(200000);
+    }
+    CHECK(rank, trib_barrier(rank->comm) == TRIB_ERR_PEER);
+    CHECK(rank, says(trib_comm_error(rank->comm), "rank 1"));
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_PEER);
+}
+
+static void death__is_told_to_all_with_the_rank(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, death_body);
+    expect_good(ranks, RANKS);
+}
+
+static void leave_body(struct rank *rank)
+{
+    static int32_t buffers[2][100];
+    int32_t *buffer = buffers[rank->config.rank];
+    struct trib_request *request = NULL;
+    (void)pthread_barrier_wait(rank->together);
+    if (rank->config.rank == 0) {
+        CHECK(rank, trib_allreduce_start(rank->comm, buffer, buffer, 100, TRIB_INT32, TRIB_SUM, &request) == TRIB_OK);
+        CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_ABORTED);
+        CHECK(rank, trib_request_wait(request) == TRIB_ERR_ABORTED); /* the request outlives its communicator */
+    } else {
+        (void)usleep(200000);
+        CHECK(rank, trib_barrier(rank->comm) == TRIB_ERR_PEER);
+        CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_PEER);
+    }
+}
+
+static void close__aborts_what_runs(void **state)
+{
+    (void)state;
+    struct rank ranks[2];
+    run_ranks(ranks, 2, NULL, leave_body);
+    expect_good(ranks, 2);
+}
+
+static void short_linger(struct trib_config *config)
+{
+    config->linger_ns = 200 * TRIB_MILLISECOND_NS;
+}
+
+static void linger_body(struct rank *rank)
+{
+    CHECK(rank, trib_barrier(rank->comm) == TRIB_OK);
+    if (rank->config.rank == 0) {
+        uint64_t begin = trib_clock_ns();
+        CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+        CHECK(rank, trib_clock_ns() - begin < TRIB_SECOND_NS);
+        (void)pthread_barrier_wait(rank->together);
+    } else {
+        (void)pthread_barrier_wait(rank->together);
+        /* A rank that has closed never contributes again: this waits for nothing, and is told so. */
+        CHECK(rank, trib_barrier(rank->comm) == TRIB_ERR_PEER);
+        CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_PEER);
+    }
+}
+
+static void close__is_bounded_by_linger(void **state)
+{
+    (void)state;
+    struct rank ranks[2];
+    run_ranks(ranks, 2, short_linger, linger_body);
+    expect_good(ranks, 2);
+}
+
+/* ---- the switch goes away ---- */
+
+static void *restart_thread(void *argument)
+{
+    atomic_bool *stop = argument;
+    while (!atomic_load(stop)) {
+        (void)usleep(150000);
+        switch_command('k');
+        switch_command('2');
+    }
+    return NULL;
+}
+
+static atomic_bool restarts_over;
+
+static void restart_body(struct rank *rank)
+{
+    static int32_t buffers[RANKS][40000];
+    int32_t *buffer = buffers[rank->config.rank];
+    struct trib_comm_stats stats;
+    uint64_t begin = trib_clock_ns();
+    bool last = false;
+    for (int32_t round = 0; !last; round++) {
+        for (int32_t i = 0; i < 40000; i++) {
+            buffer[i] = i * round + (int32_t)rank->config.rank;
+        }
+        /* Rank 0 decides how long, so that all run as many rounds. */
+        int32_t go_on = trib_clock_ns() - begin < 1500 * TRIB_MILLISECOND_NS;
+        CHECK(rank, trib_allreduce(rank->comm, buffer, buffer, 40000, TRIB_INT32, TRIB_SUM) == TRIB_OK);
+        for (int32_t i = 0; i < 40000; i++) {
+            CHECK(rank, buffer[i] == i * round * 3 + 3);
+        }
+        CHECK(rank, trib_broadcast(rank->comm, &go_on, 1, TRIB_INT32, 0) == TRIB_OK);
+        last = go_on == 0 || rank->wrong != NULL;
+    }
+    trib_comm_stats(rank->comm, &stats);
+    CHECK(rank, stats.reregistrations >= 1);
+    atomic_store(&restarts_over, true);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void restart__is_transparent(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    pthread_t thread;
+    atomic_store(&restarts_over, false);
+    assert_int_equal(pthread_create(&thread, NULL, restart_thread, &restarts_over), 0);
+    run_ranks(ranks, RANKS, NULL, restart_body);
+    atomic_store(&restarts_over, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    expect_good(ranks, RANKS);
+}
+
+static void short_switch_timeout(struct trib_config *config)
+{
+    config->switch_timeout_ns = 300 * TRIB_MILLISECOND_NS;
+}
+
+static void gone_body(struct rank *rank)
+{
+    CHECK(rank, trib_barrier(rank->comm) == TRIB_OK);
+    (void)pthread_barrier_wait(rank->together);
+    if (rank->config.rank == 0) {
+        switch_command('k');
+    }
+    (void)pthread_barrier_wait(rank->together);
+    uint64_t begin = trib_clock_ns();
+    CHECK(rank, trib_barrier(rank->comm) == TRIB_ERR_SWITCH);
+    CHECK(rank, trib_clock_ns() - begin < 2 * TRIB_SECOND_NS);
+    CHECK(rank, says(trib_comm_error(rank->comm), "is gone: no answer for 300 ms (connection refused)"));
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_SWITCH);
+}
+
+static void switch__that_stays_away_is_an_error(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, short_switch_timeout, gone_body);
+    switch_command('2');
+    expect_good(ranks, RANKS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(create__names_the_switch_that_is_not_there),
+        cmocka_unit_test(create__waits_for_a_switch_that_comes),
+        cmocka_unit_test(create__ends_when_not_all_come),
+        cmocka_unit_test(create__names_settings_that_differ),
+        cmocka_unit_test(create__refuses_a_rank_that_is_taken),
+        cmocka_unit_test(create__refuses_bad_configs),
+        cmocka_unit_test(create__does_not_hang_at_a_stranger),
+        cmocka_unit_test(call__bad_arguments_leave_the_communicator_whole),
+        cmocka_unit_test(call__different_operations_name_both),
+        cmocka_unit_test(call__timeout_names_who_is_missing),
+        cmocka_unit_test(abort__frees_who_is_blocked),
+        cmocka_unit_test(abort__frees_who_is_blocked_without_thread),
+        cmocka_unit_test(death__is_told_to_all_with_the_rank),
+        cmocka_unit_test(close__aborts_what_runs),
+        cmocka_unit_test(close__is_bounded_by_linger),
+        cmocka_unit_test(restart__is_transparent),
+        cmocka_unit_test(switch__that_stays_away_is_an_error),
+    };
+    keeper_open();
+    switch_command('2');
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
