@@ -360,6 +360,16 @@ static bool is_late(const struct trib_pollset *set, const struct trib_endpoint *
     return set->sleeping && (set->generation != endpoint->generation || next_deadline(endpoint) < set->deadline_ns);
 }
 
+static bool has_requests(const struct trib_endpoint *endpoint)
+{
+    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        if (comm->running.head != NULL || comm->waiting.head != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void trib_endpoint_attend(struct trib_endpoint *endpoint)
 {
     if (endpoint->has_leader) {
@@ -371,9 +381,9 @@ void trib_endpoint_attend(struct trib_endpoint *endpoint)
     if (is_late(&endpoint->progress_set, endpoint)) {
         kick(&endpoint->progress_set);
     }
-    /* Parked for long, because somebody was driving: now nobody is. */
-    uint64_t deadline = next_deadline(endpoint);
-    if (endpoint->parked_until_ns > endpoint->driven_ns + 2 * QUIET_NS && deadline < endpoint->parked_until_ns) {
+    /* Parked for long, because somebody was driving: now nobody is. Idle nodes' timers can wait for the end of the nap; waking
+     * the thread for them at the end of every blocking call would double the cost of a small one. */
+    if (endpoint->parked_until_ns > endpoint->driven_ns + 2 * QUIET_NS && has_requests(endpoint)) {
         (void)pthread_cond_signal(&endpoint->parked);
     }
 }
@@ -392,7 +402,8 @@ void trib_endpoint_changed(struct trib_endpoint *endpoint)
 
 static void park(struct trib_endpoint *endpoint, uint64_t until_ns)
 {
-    struct timespec until = {.tv_sec = (time_t)(until_ns / TRIB_SECOND_NS), .tv_nsec = (long)(until_ns % TRIB_SECOND_NS)};
+    struct timespec until = {.tv_sec = (time_t)(until_ns / TRIB_SECOND_NS),
+                             .tv_nsec = (long)(until_ns % TRIB_SECOND_NS)};
     endpoint->parked_until_ns = until_ns;
     (void)pthread_cond_timedwait(&endpoint->parked, &endpoint->lock, &until);
     endpoint->parked_until_ns = 0;
