@@ -94,13 +94,16 @@ enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib
     (void)trib_bytes_format(job->slot_bytes, needs);
     (void)trib_bytes_format(job->slot_bytes / (slots ? slots : 1), each);
     if (job->slot_bytes > quota) {
-        trib_explain(error, "job %s needs %s of switch memory (%llu slots of %s), the quota of a job is %s: set a smaller "
-                     "window or payload, or raise the quota", job->name, needs, (unsigned long long)slots, each,
-                     trib_bytes_format(quota, has));
+        trib_explain(error,
+                     "job %s needs %s of switch memory (%llu slots of %s), the quota of a job is %s: set a smaller "
+                     "window or payload, or raise the quota",
+                     job->name, needs, (unsigned long long)slots, each, trib_bytes_format(quota, has));
     } else {
-        trib_explain(error, "job %s needs %s of switch memory (%llu slots of %s), free: %s of %s: wait for other jobs to "
-                     "end, set a smaller window, or raise the quota", job->name, needs, (unsigned long long)slots, each,
-                     trib_bytes_format(free_bytes, has), trib_bytes_format(memory, of));
+        trib_explain(error,
+                     "job %s needs %s of switch memory (%llu slots of %s), free: %s of %s: wait for other jobs to "
+                     "end, set a smaller window, or raise the quota",
+                     job->name, needs, (unsigned long long)slots, each, trib_bytes_format(free_bytes, has),
+                     trib_bytes_format(memory, of));
     }
     return TRIB_ERR_REFUSED;
 }

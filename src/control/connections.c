@@ -20,6 +20,7 @@
 
 #define BACKLOG 1024
 #define ACCEPTS_AT_ONCE 64
+#define LAST_READS_MAX 4096
 #define ACCEPT_PAUSE_NS (100 * TRIB_MILLISECOND_NS)
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 #define OUT_SIZE (4 * TRIB_MESSAGE_MAX)
@@ -40,11 +41,11 @@ struct trib_connection {
     struct trib_session session; /* first: a session is found in its connection by a cast */
     int fd;
     enum connection_state state;
-    uint64_t since_ns;      /* accepted, or ending */
-    uint64_t half_ns;       /* since when a part of a message lies in `in`; 0: none */
+    uint64_t since_ns; /* accepted, or ending */
+    uint64_t half_ns;  /* since when a part of a message lies in `in`; 0: none */
     size_t in_len;
     size_t out_len;
-    char cause[128];        /* for the other ranks, when BROKEN */
+    char cause[128]; /* for the other ranks, when BROKEN */
     uint8_t in[TRIB_MESSAGE_MAX];
     uint8_t out[OUT_SIZE];
 };
@@ -59,7 +60,8 @@ static void set_option(int fd, int level, int name, int value)
     (void)setsockopt(fd, level, name, &value, sizeof value); /* all of them only make things better */
 }
 
-enum trib_status trib_listener_open(const struct trib_address *address, int *fd, struct trib_address *bound, char *error)
+enum trib_status trib_listener_open(const struct trib_address *address, int *fd, struct trib_address *bound,
+                                    char *error)
 {
     char text[64];
     trib_address_format(address, text);
@@ -188,8 +190,10 @@ static void refuse_version(struct trib_connections *connections, struct trib_con
                            const struct trib_message *message)
 {
     char text[TRIB_ERROR_TEXT_MAX];
-    trib_explain(text, "versions differ: the rank speaks session %u and packet %u, this switch (tributary %s) session %d and "
-                 "packet %d", message->join.version, message->join.wire_version, TRIB_VERSION, TRIB_SESSION_VERSION,
+    trib_explain(text,
+                 "versions differ: the rank speaks session %u and packet %u, this switch (tributary %s) session %d and "
+                 "packet %d",
+                 message->join.version, message->join.wire_version, TRIB_VERSION, TRIB_SESSION_VERSION,
                  TRIB_WIRE_VERSION);
     connections->stats.rejected_version++;
     log_reject(connections, &connection->session.peer, text);
@@ -229,8 +233,9 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
     }
     connection->in_len -= at;
     memmove(connection->in, connection->in + at, connection->in_len);
-    connection->half_ns = connection->in_len == 0 ? 0 : at > 0 || connection->half_ns == 0 ? connections->now_ns
-                                                                                           : connection->half_ns;
+    connection->half_ns = connection->in_len == 0              ? 0
+                          : at > 0 || connection->half_ns == 0 ? connections->now_ns
+                                                               : connection->half_ns;
 }
 
 /* One read per wake: nobody can keep the others waiting. */
@@ -240,7 +245,8 @@ static void take_bytes(struct trib_connections *connections, struct trib_connect
     if (!is_open) {
         connection->in_len = 0;
     }
-    ssize_t got = recv(connection->fd, connection->in + connection->in_len, sizeof connection->in - connection->in_len, 0);
+    ssize_t got =
+        recv(connection->fd, connection->in + connection->in_len, sizeof connection->in - connection->in_len, 0);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
         return;
     }
@@ -248,6 +254,7 @@ static void take_bytes(struct trib_connections *connections, struct trib_connect
         char cause[128];
         (void)snprintf(cause, sizeof cause, got < 0 ? "its session broke: %s" : "its session closed", strerror(errno));
         set_broken(connection, cause);
+        trib_jobs_gone(connections->jobs, &connection->session, cause);
         return;
     }
     if (is_open) {
@@ -307,21 +314,37 @@ uint32_t trib_connections_poll(const struct trib_connections *connections, struc
     fds[0] = (struct pollfd){.fd = now_ns >= connections->accept_ns ? connections->listen_fd : -1, .events = POLLIN};
     for (uint32_t i = 0; i < connections->count; i++) {
         const struct trib_connection *connection = connections->all[i];
-        short events = connection->out_len > 0 ? POLLIN | POLLOUT : POLLIN;
+        short events = connection->out_len > 0 ? POLLIN | POLLRDHUP | POLLOUT : POLLIN | POLLRDHUP;
         fds[i + 1] = (struct pollfd){.fd = connection->fd, .events = events};
     }
     return connections->count + 1;
 }
 
-void trib_connections_ready(struct trib_connections *connections, const struct pollfd *fds, uint32_t count, uint64_t now_ns)
+/* Reads what is left of a connection whose peer has shut its side: bounded by the socket's buffer. */
+static void take_last_bytes(struct trib_connections *connections, struct trib_connection *connection)
 {
+    for (int i = 0; i < LAST_READS_MAX && connection->state != CONNECTION_BROKEN; i++) {
+        take_bytes(connections, connection);
+    }
+}
+
+void trib_connections_ready(struct trib_connections *connections, const struct pollfd *fds, uint32_t count,
+                            uint64_t now_ns)
+{
+    const short ended = POLLRDHUP | POLLHUP | POLLERR | POLLNVAL;
     connections->now_ns = now_ns;
+    /* Who ends comes first: a rank that comes back at once must find its place, and its job's name, free. */
+    for (uint32_t i = 1; i < count; i++) {
+        if (fds[i].revents & ended) {
+            take_last_bytes(connections, connections->all[i - 1]);
+        }
+    }
     for (uint32_t i = 1; i < count; i++) {
         struct trib_connection *connection = connections->all[i - 1];
         if (connection->state != CONNECTION_BROKEN && (fds[i].revents & POLLOUT)) {
             flush(connection);
         }
-        if (connection->state != CONNECTION_BROKEN && (fds[i].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL))) {
+        if (connection->state != CONNECTION_BROKEN && (fds[i].revents & POLLIN)) {
             take_bytes(connections, connection);
         }
     }
@@ -409,7 +432,8 @@ void trib_connections_deinit(struct trib_connections *connections, enum trib_sta
         say_fail(connections, connections->all[i], status, text);
     }
     struct pollfd *fds = calloc((size_t)connections->count + 1, sizeof *fds);
-    for (uint64_t now_ns = trib_clock_ns(); fds && connections->count > 0 && now_ns < end_ns; now_ns = trib_clock_ns()) {
+    for (uint64_t now_ns = trib_clock_ns(); fds && connections->count > 0 && now_ns < end_ns;
+         now_ns = trib_clock_ns()) {
         uint32_t count = trib_connections_poll(connections, fds, now_ns);
         (void)poll(fds, count, (int)((end_ns - now_ns) / TRIB_MILLISECOND_NS) + 1);
         trib_connections_ready(connections, fds, count, trib_clock_ns());

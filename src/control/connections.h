@@ -18,13 +18,13 @@
 #define TRIB_DRAIN_WAIT_NS (UINT64_C(1) * 1000000000) /* and have this long to read the last words */
 
 /* Why the server, not the peer, ended a connection. */
-#define TRIB_REJECT_MAP(X)                                               \
-    X(full, "too many connections")                                      \
-    X(silent, "no JOIN within 10 s")                                     \
-    X(slow, "half a message for 10 s")                                   \
-    X(malformed, "bytes that are no message")                            \
-    X(version, "another version")                                        \
-    X(turn, "a message out of turn")                                     \
+#define TRIB_REJECT_MAP(X)                    \
+    X(full, "too many connections")           \
+    X(silent, "no JOIN within 10 s")          \
+    X(slow, "half a message for 10 s")        \
+    X(malformed, "bytes that are no message") \
+    X(version, "another version")             \
+    X(turn, "a message out of turn")          \
     X(unread, "answers pile up unread")
 
 struct trib_connections_stats {
@@ -41,16 +41,16 @@ struct trib_connections {
     uint32_t count;
     struct trib_connection *all[TRIB_CONNECTIONS_MAX];
     struct trib_jobs *jobs;
-    uint64_t now_ns;         /* of the call under way */
-    uint64_t accept_ns;      /* no accept before: the process was out of descriptors */
-    uint64_t logged_ns;      /* of the last line about a rejected peer */
-    uint64_t unlogged;       /* rejected since */
+    uint64_t now_ns;    /* of the call under way */
+    uint64_t accept_ns; /* no accept before: the process was out of descriptors */
+    uint64_t logged_ns; /* of the last line about a rejected peer */
+    uint64_t unlogged;  /* rejected since */
     struct trib_connections_stats stats;
 };
 
 /* A TCP socket that listens on address, non-blocking. *bound gets the real port. ERR_SYSTEM with the cause in error. */
-TRIB_MUST_USE enum trib_status trib_listener_open(const struct trib_address *address, int *fd, struct trib_address *bound,
-                                                  char *error);
+TRIB_MUST_USE enum trib_status trib_listener_open(const struct trib_address *address, int *fd,
+                                                  struct trib_address *bound, char *error);
 /* Takes listen_fd over. */
 void trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs);
 /* Tells all that remain the cause, gives them a moment to read it, and closes everything. */
@@ -58,7 +58,8 @@ void trib_connections_deinit(struct trib_connections *connections, enum trib_sta
 
 /* Writes what to poll for; fds has room for TRIB_CONNECTIONS_MAX + 1. Returns how many; the order holds until _ready. */
 uint32_t trib_connections_poll(const struct trib_connections *connections, struct pollfd *fds, uint64_t now_ns);
-void trib_connections_ready(struct trib_connections *connections, const struct pollfd *fds, uint32_t count, uint64_t now_ns);
+void trib_connections_ready(struct trib_connections *connections, const struct pollfd *fds, uint32_t count,
+                            uint64_t now_ns);
 uint64_t trib_connections_next_timeout(const struct trib_connections *connections);
 void trib_connections_on_timeout(struct trib_connections *connections, uint64_t now_ns);
 /* Frees what has ended, and tells the jobs about it. */

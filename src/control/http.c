@@ -104,17 +104,22 @@ static json_t *show_rank(const struct trib_job *job, uint32_t index, uint64_t no
     return object;
 }
 
+static json_t *show_dropped(const uint64_t *dropped)
+{
+    json_t *object = json_object();
+    for (int drop = TRIB_DROP_NONE + 1; drop < TRIB_DROP_COUNT; drop++) {
+        set(object, trib_drop_name((enum trib_drop)drop), json_u64(dropped[drop]));
+    }
+    return object;
+}
+
 static json_t *show_counters(const struct trib_counters *counters)
 {
     json_t *object = json_object();
-    json_t *dropped = json_object();
 #define X(name, help) set(object, #name, json_u64(counters->name));
     TRIB_COUNTER_MAP(X)
 #undef X
-    for (int drop = TRIB_DROP_NONE + 1; drop < TRIB_DROP_COUNT; drop++) {
-        set(dropped, trib_drop_name((enum trib_drop)drop), json_u64(counters->dropped[drop]));
-    }
-    set(object, "dropped", dropped);
+    set(object, "dropped", show_dropped(counters->dropped));
     return object;
 }
 
@@ -158,20 +163,27 @@ static json_t *show_jobs(const struct trib_report *report)
     return array;
 }
 
-static json_t *show_switch(const struct trib_report *report)
+static json_t *show_traffic(const struct trib_report *report)
 {
     struct trib_udp_stats sum = {0};
+    uint64_t dropped[TRIB_DROP_COUNT];
+    json_t *object = json_object();
+    trib_report_traffic(report, &sum, dropped);
+    set(object, "sent_bytes", json_u64(sum.bytes_sent));
+    set(object, "received_bytes", json_u64(sum.bytes_received));
+    set(object, "sent_packets", json_u64(sum.packets_sent));
+    set(object, "received_packets", json_u64(sum.packets_received));
+    set(object, "send_calls", json_u64(sum.send_calls));
+    set(object, "receive_calls", json_u64(sum.receive_calls));
+    set(object, "send_dropped_packets", json_u64(sum.send_dropped));
+    set(object, "dropped", show_dropped(dropped));
+    return object;
+}
+
+static json_t *show_switch(const struct trib_report *report)
+{
     char boot[16];
     json_t *object = json_object();
-    json_t *traffic = json_object();
-    report->config->plane.traffic(report->config->plane.plane, &sum);
-    set(traffic, "sent_bytes", json_u64(sum.bytes_sent));
-    set(traffic, "received_bytes", json_u64(sum.bytes_received));
-    set(traffic, "sent_packets", json_u64(sum.packets_sent));
-    set(traffic, "received_packets", json_u64(sum.packets_received));
-    set(traffic, "send_calls", json_u64(sum.send_calls));
-    set(traffic, "receive_calls", json_u64(sum.receive_calls));
-    set(traffic, "send_dropped_packets", json_u64(sum.send_dropped));
     (void)snprintf(boot, sizeof boot, "%08x", report->config->boot);
     set(object, "version", json_string(TRIB_VERSION));
     set(object, "boot", json_string(boot));
@@ -184,7 +196,7 @@ static json_t *show_switch(const struct trib_report *report)
     set(object, "job_quota_bytes", json_u64(report->config->job_quota));
     set(object, "memory_used_bytes", json_u64(report->jobs->memory_used));
     set(object, "receive_room_bytes", json_u64(report->config->receive_room));
-    set(object, "traffic", traffic);
+    set(object, "traffic", show_traffic(report));
     return object;
 }
 
@@ -228,7 +240,8 @@ static enum MHD_Result reply_text(struct MHD_Connection *connection, const char 
     return reply(connection, MHD_HTTP_OK, type, copy, strlen(text));
 }
 
-/* MHD calls this once when the head is there, and again when the body is: the answer comes with the second call. */
+/* libmicrohttpd calls this once when the head is there, and again when the body is: the answer comes with the second call.
+ * 8 parameters: its signature, not ours. */
 static enum MHD_Result serve(void *owner, struct MHD_Connection *connection, const char *url, const char *method,
                              const char *version, const char *data, size_t *data_len, void **seen)
 {
@@ -283,10 +296,10 @@ enum trib_status trib_http_create(const struct trib_address *address, const stru
     }
     made->report = report;
     made->port = trib_address_port(&bound);
-    made->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, serve, made, MHD_OPTION_LISTEN_SOCKET, listen_fd,
-                                    MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-                                    (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_SIZE,
-                                    MHD_OPTION_END);
+    made->daemon =
+        MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, serve, made, MHD_OPTION_LISTEN_SOCKET, listen_fd,
+                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+                         (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_SIZE, MHD_OPTION_END);
     const union MHD_DaemonInfo *info =
         made->daemon ? MHD_get_daemon_info(made->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info) {

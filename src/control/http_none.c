@@ -9,7 +9,8 @@ enum trib_status trib_http_create(const struct trib_address *address, const stru
     (void)address;
     (void)report;
     (void)error;
-    trib_log(TRIB_LOG_WARN, "no http: this build has neither /metrics nor /v1 (install libmicrohttpd-dev and libjansson-dev, "
+    trib_log(TRIB_LOG_WARN,
+             "no http: this build has neither /metrics nor /v1 (install libmicrohttpd-dev and libjansson-dev, "
              "and build again)");
     *http = NULL;
     return TRIB_OK;

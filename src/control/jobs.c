@@ -16,7 +16,8 @@
 #define MARKS_GAP_MAX_NS (100 * TRIB_MILLISECOND_NS)
 #define DISPUTE_NS (500 * TRIB_MILLISECOND_NS)
 
-void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config, const struct trib_jobs_output *output)
+void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,
+                    const struct trib_jobs_output *output)
 {
     memset(jobs, 0, sizeof *jobs);
     jobs->config = config;
@@ -47,7 +48,8 @@ char *trib_job_list_ranks(uint64_t ranks, char *text, size_t size)
     size_t len = (size_t)snprintf(text, size, "rank%s", (ranks & (ranks - 1)) != 0 ? "s" : "");
     for (unsigned rank = 0; rest != 0 && len < size; rank++, rest >>= 1) {
         if (rest & 1) {
-            len += (size_t)snprintf(text + len, size - len, "%s %u", rest == ranks >> rank && len <= 5 ? "" : ",", rank);
+            len +=
+                (size_t)snprintf(text + len, size - len, "%s %u", rest == ranks >> rank && len <= 5 ? "" : ",", rank);
         }
     }
     return text;
@@ -186,7 +188,7 @@ static bool take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t ind
 {
     const struct trib_data_plane *plane = &jobs->config->plane;
     struct trib_rank *rank = &job->ranks[index];
-    if (!rank->is_registered || rank->is_closing || mark > TRIB_SEQUENCE_MAX) {
+    if (!rank->is_registered || mark > TRIB_SEQUENCE_MAX) {
         return false;
     }
     rank->mark = mark > rank->mark ? mark : rank->mark;
@@ -261,13 +263,15 @@ static void end_dispute(struct trib_jobs *jobs, struct trib_job *job)
     static const char silent[] = "an operation that it does not name";
     char text[TRIB_ERROR_TEXT_MAX];
     trib_explain(text, "operations differ on sequence %llu: rank %u runs %.190s, rank %u runs %.190s",
-                 (unsigned long long)dispute->sequence, dispute->rank[0], dispute->text[0][0] ? dispute->text[0] : silent,
-                 dispute->rank[1], dispute->text[1][0] ? dispute->text[1] : silent);
+                 (unsigned long long)dispute->sequence, dispute->rank[0],
+                 dispute->text[0][0] ? dispute->text[0] : silent, dispute->rank[1],
+                 dispute->text[1][0] ? dispute->text[1] : silent);
     trib_job_fail(jobs, job, TRIB_ERR_MISMATCH, text);
 }
 
 /* An answer that nobody waits for any more is no offence: it may have crossed the end of the dispute. */
-static void take_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message)
+static void take_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
+                           const struct trib_message *message)
 {
     struct trib_dispute *dispute = &job->dispute;
     if (dispute->deadline_ns == 0 || dispute->sequence != message->operation.sequence) {

@@ -43,14 +43,14 @@ struct trib_rank {
     struct trib_session *session; /* NULL: not there, or left */
     struct trib_address address;  /* of its session */
     struct trib_stall stall;
-    uint64_t mark;                /* the highest it has told us */
-    uint64_t told;                /* the highest M that we have told it */
+    uint64_t mark; /* the highest it has told us */
+    uint64_t told; /* the highest M that we have told it */
     uint16_t data_port[TRIB_ROOTS_MAX];
     bool wants_multicast;
-    bool has_paths;               /* PATHS has come, or was not needed */
-    bool has_multicast;           /* as it reported */
+    bool has_paths;     /* PATHS has come, or was not needed */
+    bool has_multicast; /* as it reported */
     bool is_registered;
-    bool is_closing;              /* CLOSE has come */
+    bool is_closing; /* CLOSE has come */
 };
 
 /* Two ranks of one slot said to run different operations (I10), until both have named theirs. */
@@ -61,53 +61,49 @@ struct trib_dispute {
     char text[2][256];
 };
 
-enum trib_job_state {
-    TRIB_JOB_NONE = 0,
-    TRIB_JOB_JOINING,
-    TRIB_JOB_STARTING,
-    TRIB_JOB_RUNNING
-};
+enum trib_job_state { TRIB_JOB_NONE = 0, TRIB_JOB_JOINING, TRIB_JOB_STARTING, TRIB_JOB_RUNNING };
 
 struct trib_job {
     struct trib_job *next;
     char name[TRIB_NAME_MAX + 1];
     enum trib_job_state state;
-    bool is_return;                 /* re-created from what its ranks brought along */
-    bool is_open;                   /* the data plane knows it */
-    bool multicast;                 /* results go by multicast */
+    bool is_return; /* re-created from what its ranks brought along */
+    bool is_open;   /* the data plane knows it */
+    bool multicast; /* results go by multicast */
     struct trib_settings settings;
     struct trib_grant grant;
-    uint64_t slot_bytes;            /* switch memory, all shards */
-    uint64_t started_ns;            /* when the first rank came */
-    uint64_t deadline_ns;           /* of this state; TRIB_NEVER: none */
-    uint64_t probe_ns;              /* when to try the multicast path next */
+    uint64_t slot_bytes;  /* switch memory, all shards */
+    uint64_t started_ns;  /* when the first rank came */
+    uint64_t deadline_ns; /* of this state; TRIB_NEVER: none */
+    uint64_t probe_ns;    /* when to try the multicast path next */
     uint64_t probe_gap_ns;
-    uint64_t marks_ns;              /* when to look for a risen M next */
+    uint64_t marks_ns; /* when to look for a risen M next */
     uint64_t marks_gap_ns;
     uint64_t stall_logged_ns;
     struct trib_dispute dispute;
-    struct trib_rank ranks[];       /* settings.ranks of them */
+    struct trib_rank ranks[]; /* settings.ranks of them */
 };
 
 /* Free-running, for metrics. */
 struct trib_jobs_stats {
-    uint64_t started;                                /* communicators that became READY */
-    uint64_t closed;                                 /* that ended by CLOSE of all ranks */
-    uint64_t failed[-TRIB_ERR_CHECK + 1];            /* by -status */
-    uint64_t refused[-TRIB_ERR_CHECK + 1];           /* joins answered with FAIL, by -status */
-    uint64_t returned;                               /* of those started: came back after a restart */
+    uint64_t started;                      /* communicators that became READY */
+    uint64_t closed;                       /* that ended by CLOSE of all ranks */
+    uint64_t failed[-TRIB_ERR_CHECK + 1];  /* by -status */
+    uint64_t refused[-TRIB_ERR_CHECK + 1]; /* joins answered with FAIL, by -status */
+    uint64_t returned;                     /* of those started: came back after a restart */
 };
 
 struct trib_jobs {
     struct trib_job *first;
     uint32_t count;
-    uint64_t memory_used;           /* bytes of slot memory of all open communicators */
+    uint64_t memory_used; /* bytes of slot memory of all open communicators */
     const struct trib_server_config *config;
     struct trib_jobs_output output;
     struct trib_jobs_stats stats;
 };
 
-void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config, const struct trib_jobs_output *output);
+void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,
+                    const struct trib_jobs_output *output);
 /* Fails every communicator with this cause and frees all. */
 void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text);
 
@@ -131,7 +127,8 @@ struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint3
 void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text);
 void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
 /* Takes a JOIN; answers at once where it must be refused. */
-void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message, uint64_t now_ns);
+void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                   uint64_t now_ns);
 /* All ranks are there: admits the communicator and sends WELCOME, or fails it with the numbers. */
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 /* "ranks 1, 3", "rank 2"; at most a line. Returns text. */

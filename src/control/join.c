@@ -46,7 +46,8 @@ static enum trib_status check_settings(const struct trib_message *message, char 
 {
     const struct trib_settings *settings = &message->join.settings;
     if (!is_name(message->join.job)) {
-        trib_explain(error, "a job name is 1 to %d printable ASCII characters without quotes and backslashes", TRIB_NAME_MAX);
+        trib_explain(error, "a job name is 1 to %d printable ASCII characters without quotes and backslashes",
+                     TRIB_NAME_MAX);
     } else if (settings->ranks < 1 || settings->ranks > TRIB_RANKS_MAX) {
         trib_explain(error, "%u ranks: a communicator has 1 to %d", settings->ranks, TRIB_RANKS_MAX);
     } else if (message->join.rank >= settings->ranks) {
@@ -58,8 +59,8 @@ static enum trib_status check_settings(const struct trib_message *message, char 
     } else if (!trib_scheme_find(settings->scheme)) {
         explain_scheme(settings->scheme, error);
     } else if (!is_wire(settings->wire)) {
-        trib_explain(error, "wire %u: want %d (float32), %d (bfloat16) or %d (int32)", settings->wire, TRIB_WIRE_FLOAT32,
-                     TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32);
+        trib_explain(error, "wire %u: want %d (float32), %d (bfloat16) or %d (int32)", settings->wire,
+                     TRIB_WIRE_FLOAT32, TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32);
     } else if (message->join.data_port[0] == 0) {
         trib_explain(error, "rank %u names no UDP port to send from", message->join.rank);
     } else {
@@ -76,18 +77,21 @@ static enum trib_status check_known(const struct trib_jobs *jobs, const struct t
         return TRIB_OK;
     }
     if (known->boot == jobs->config->boot) {
-        trib_explain(error, "the session of rank %u of job %s was lost, which ended the communicator: the switch itself was "
-                     "never away", message->join.rank, message->join.job);
+        trib_explain(error,
+                     "the session of rank %u of job %s was lost, which ended the communicator: the switch itself was "
+                     "never away",
+                     message->join.rank, message->join.job);
         return TRIB_ERR_PEER;
     }
     if (known->roots != jobs->config->shards) {
-        trib_explain(error, "job %s was dealt over %u shards, the switch came back with %u", message->join.job, known->roots,
-                     jobs->config->shards);
+        trib_explain(error, "job %s was dealt over %u shards, the switch came back with %u", message->join.job,
+                     known->roots, jobs->config->shards);
         return TRIB_ERR_REFUSED;
     }
     if (known->generation == 0 || known->train < 1 || known->train > TRAIN_MAX || known->window < 1 ||
         known->slots < known->window) {
-        trib_explain(error, "rank %u of job %s brings a grant that no switch gives", message->join.rank, message->join.job);
+        trib_explain(error, "rank %u of job %s brings a grant that no switch gives", message->join.rank,
+                     message->join.job);
         return TRIB_ERR_INVALID;
     }
     return TRIB_OK;
@@ -113,27 +117,29 @@ static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
 }
 
 /* Names the first setting in which rank `other` differs from `rank`; false: none. */
-static bool explain_difference(const struct trib_settings *a, uint32_t rank, const struct trib_settings *b, uint32_t other,
-                               char *error)
+static bool explain_difference(const struct trib_settings *a, uint32_t rank, const struct trib_settings *b,
+                               uint32_t other, char *error)
 {
     const struct {
         const char *name;
         uint32_t a, b;
-    } numbers[] = {{"ranks", a->ranks, b->ranks}, {"payload", a->payload, b->payload}, {"window", a->window, b->window}};
+    } numbers[] = {
+        {"ranks", a->ranks, b->ranks}, {"payload", a->payload, b->payload}, {"window", a->window, b->window}};
     if (strcmp(a->scheme, b->scheme) != 0) {
-        trib_explain(error, "settings differ: scheme is %s on rank %u and %s on rank %u", a->scheme, rank, b->scheme, other);
+        trib_explain(error, "settings differ: scheme is %s on rank %u and %s on rank %u", a->scheme, rank, b->scheme,
+                     other);
         return true;
     }
     for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (numbers[i].a != numbers[i].b) {
-            trib_explain(error, "settings differ: %s is %u on rank %u and %u on rank %u", numbers[i].name, numbers[i].a, rank,
-                         numbers[i].b, other);
+            trib_explain(error, "settings differ: %s is %u on rank %u and %u on rank %u", numbers[i].name, numbers[i].a,
+                         rank, numbers[i].b, other);
             return true;
         }
     }
     if (a->wire != b->wire) {
-        trib_explain(error, "settings differ: wire is %s on rank %u and %s on rank %u", trib_type_name((enum trib_type)a->wire),
-                     rank, trib_type_name((enum trib_type)b->wire), other);
+        trib_explain(error, "settings differ: wire is %s on rank %u and %s on rank %u",
+                     trib_type_name((enum trib_type)a->wire), rank, trib_type_name((enum trib_type)b->wire), other);
         return true;
     }
     return false;
@@ -147,10 +153,12 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
     bool is_return = message->join.known.communicator != 0;
     char peer[64];
     if (job->state != TRIB_JOB_JOINING) {
-        trib_explain(error, "job %s is already running, with %u ranks, since %llu s: choose another job name, or end it",
+        trib_explain(error,
+                     "job %s is already running, with %u ranks, since %llu s: choose another job name, or end it",
                      job->name, job->settings.ranks, (unsigned long long)((now_ns - job->started_ns) / TRIB_SECOND_NS));
     } else if (job->is_return && !is_return) {
-        trib_explain(error, "job %s is coming back after a restart of the switch: choose another job name, or wait", job->name);
+        trib_explain(error, "job %s is coming back after a restart of the switch: choose another job name, or wait",
+                     job->name);
     } else if (!job->is_return && is_return) {
         trib_explain(error, "job %s was started anew while the switch was away", job->name);
     } else if (is_return && !same_grant(&job->grant, &message->join.known)) {
@@ -231,7 +239,8 @@ static void take_place(struct trib_job *job, struct trib_session *session, const
              job->is_return ? "is back" : "joined", peer);
 }
 
-void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message, uint64_t now_ns)
+void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                   uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     enum trib_status status = check_settings(message, error);

@@ -3,6 +3,7 @@
  * the sources (drop reasons, statuses). A job's series end with it. Read next: http.c (who serves it). */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "control/report.h"
 #include "io/clock.h"
@@ -53,15 +54,16 @@ static void put_switch(FILE *out, const struct trib_report *report, uint64_t now
     number(out, "sessions", "gauge", "connections now", report->connections->count);
     number(out, "sessions_accepted_total", "counter", "connections accepted", report->connections->stats.accepted);
     number(out, "jobs_started_total", "counter", "communicators that became ready", report->jobs->stats.started);
-    number(out, "jobs_returned_total", "counter", "of those, after a restart of the switch", report->jobs->stats.returned);
+    number(out, "jobs_returned_total", "counter", "of those, after a restart of the switch",
+           report->jobs->stats.returned);
     number(out, "jobs_closed_total", "counter", "communicators closed by all their ranks", report->jobs->stats.closed);
 }
 
 static void put_status(FILE *out, const char *name, const char *help, const uint64_t *counts)
 {
     head(out, name, "counter", help);
-#define X(status, value, text)                                                                                     \
-    if (TRIB_##status != TRIB_OK) {                                                                                \
+#define X(status, value, text)                                                                                      \
+    if (TRIB_##status != TRIB_OK) {                                                                                 \
         (void)fprintf(out, "tributary_%s{reason=\"%s\"} %llu\n", name, text, (unsigned long long)counts[-(value)]); \
     }
     TRIB_STATUS_MAP(X)
@@ -71,8 +73,8 @@ static void put_status(FILE *out, const char *name, const char *help, const uint
 static void put_rejects(FILE *out, const struct trib_connections_stats *stats)
 {
     head(out, "sessions_rejected_total", "counter", "connections that the switch ended");
-#define X(name, text)                                                                      \
-    (void)fprintf(out, "tributary_sessions_rejected_total{reason=\"%s\"} %llu\n", text,    \
+#define X(name, text)                                                                   \
+    (void)fprintf(out, "tributary_sessions_rejected_total{reason=\"%s\"} %llu\n", text, \
                   (unsigned long long)stats->rejected_##name);
     TRIB_REJECT_MAP(X)
 #undef X
@@ -81,7 +83,8 @@ static void put_rejects(FILE *out, const struct trib_connections_stats *stats)
 static void put_traffic(FILE *out, const struct trib_report *report)
 {
     struct trib_udp_stats sum = {0};
-    report->config->plane.traffic(report->config->plane.plane, &sum);
+    uint64_t dropped[TRIB_DROP_COUNT];
+    trib_report_traffic(report, &sum, dropped);
     number(out, "sent_bytes_total", "counter", "UDP payload bytes sent", sum.bytes_sent);
     number(out, "received_bytes_total", "counter", "UDP payload bytes received", sum.bytes_received);
     number(out, "sent_packets_total", "counter", "packets sent", sum.packets_sent);
@@ -89,6 +92,11 @@ static void put_traffic(FILE *out, const struct trib_report *report)
     number(out, "send_calls_total", "counter", "system calls that sent packets", sum.send_calls);
     number(out, "receive_calls_total", "counter", "system calls that received packets", sum.receive_calls);
     number(out, "send_dropped_packets_total", "counter", "packets that the kernel would not take", sum.send_dropped);
+    head(out, "foreign_dropped_packets_total", "counter", "packets dropped that belong to no job");
+    for (int drop = TRIB_DROP_NONE + 1; drop < TRIB_DROP_COUNT; drop++) {
+        (void)fprintf(out, "tributary_foreign_dropped_packets_total{reason=\"%s\"} %llu\n",
+                      trib_drop_name((enum trib_drop)drop), (unsigned long long)dropped[drop]);
+    }
 }
 
 static void put_gauges(FILE *out, const struct row *rows, size_t count)
@@ -134,13 +142,23 @@ static void put_counters(FILE *out, const struct row *rows, size_t count)
             (void)fprintf(out, "tributary_%s{job=\"%s\"} %llu\n", name, rows[i].job->name, (unsigned long long)*value);
         }
     }
-    head(out, "dropped_packets_total", "counter", "packets dropped");
+    head(out, "dropped_packets_total", "counter", "packets of a job dropped");
     for (size_t i = 0; i < count; i++) {
         for (int drop = TRIB_DROP_NONE + 1; drop < TRIB_DROP_COUNT; drop++) {
             (void)fprintf(out, "tributary_dropped_packets_total{job=\"%s\",reason=\"%s\"} %llu\n", rows[i].job->name,
                           trib_drop_name((enum trib_drop)drop),
                           (unsigned long long)rows[i].report.counters.dropped[drop]);
         }
+    }
+}
+
+void trib_report_traffic(const struct trib_report *report, struct trib_udp_stats *sum, uint64_t *dropped)
+{
+    const struct trib_data_plane *plane = &report->config->plane;
+    memset(dropped, 0, TRIB_DROP_COUNT * sizeof *dropped);
+    plane->traffic(plane->plane, sum);
+    if (plane->drops) {
+        plane->drops(plane->plane, dropped);
     }
 }
 

@@ -17,15 +17,17 @@ struct trib_report {
 /* What one job's slots say; all zero when the data plane does not know. */
 struct trib_job_report {
     struct trib_counters counters;
-    uint64_t missing;      /* children missing on the oldest open slot */
-    uint64_t sequence;     /* of that slot */
+    uint64_t missing;  /* children missing on the oldest open slot */
+    uint64_t sequence; /* of that slot */
     uint64_t group_mark;
     uint32_t slots_held;
-    double stall_s;        /* how long the rank that has waited longest has waited, 0: none waits */
+    double stall_s; /* how long the rank that has waited longest has waited, 0: none waits */
 };
 
 void trib_job_report(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns,
                      struct trib_job_report *out);
+/* What went over all sockets, and what was dropped before a job was found for it; drops has TRIB_DROP_COUNT entries. */
+void trib_report_traffic(const struct trib_report *report, struct trib_udp_stats *sum, uint64_t *dropped);
 /* "joining", "starting", "running". */
 const char *trib_job_state_name(enum trib_job_state state);
 /* The whole of /metrics, Prometheus text format 0.0.4; the caller frees it. NULL: out of memory. */

@@ -31,24 +31,25 @@ struct trib_data_plane {
     /* Bytes of slot memory, all shards together. */
     size_t (*slot_bytes)(void *plane, const struct trib_session_config *session, const char *scheme);
     /* For metrics and `jobs`; false when unknown. missing: children missing on the oldest open slot. */
-    bool (*report)(void *plane, uint32_t communicator, struct trib_counters *sum, uint32_t *slots_held, uint64_t *missing,
-                   uint64_t *sequence);
+    bool (*report)(void *plane, uint32_t communicator, struct trib_counters *sum, uint32_t *slots_held,
+                   uint64_t *missing, uint64_t *sequence);
     void (*traffic)(void *plane, struct trib_udp_stats *sum);
     /* Packets dropped before a communicator was found for them: unreadable, or of unknown senders. May be NULL. */
     void (*drops)(void *plane, uint64_t dropped[TRIB_DROP_COUNT]);
 };
 
 struct trib_server_config {
-    struct trib_address listen;   /* TCP; the data's shard 0 has the same port number, shard t that + t; port 0: any */
-    struct trib_address http;     /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
+    struct trib_address listen; /* TCP; the data's shard 0 has the same port number, shard t that + t; port 0: any */
+    struct trib_address http;   /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
     uint32_t shards;
-    uint32_t boot;                /* random, not 0 */
-    uint64_t memory_quota;        /* bytes of slot memory for all jobs */
-    uint64_t job_quota;           /* bytes for one job */
-    uint32_t receive_room;        /* bytes of packets that a shard's socket can hold: limits window x children */
-    uint32_t group;               /* first of 256 multicast groups to give out, host order; 0: never. Results go to
-                                   * listen's port + 16 (TRIB_ROOTS_MAX) + shard of a communicator's own group */
-    uint64_t join_timeout_ns;     /* how long the first rank waits for the last, and then all for the last to register */
+    uint32_t boot;         /* random, not 0 */
+    uint64_t memory_quota; /* bytes of slot memory for all jobs */
+    uint64_t job_quota;    /* bytes for one job */
+    uint32_t receive_room; /* bytes of packets that a shard's socket can hold: limits window x children */
+    /* First of 256 multicast groups to give out, host order; 0: never. Each communicator has its own; results go to
+     * listen's port + 16 (TRIB_ROOTS_MAX) + shard. */
+    uint32_t group;
+    uint64_t join_timeout_ns; /* how long the first rank waits for the last, and then all for the last to register */
     struct trib_data_plane plane;
 };
 

@@ -65,17 +65,17 @@ struct trib_settings {
 /* What an admitted communicator is; a rank that comes back after a restart of the switch brings it along. */
 struct trib_grant {
     uint64_t salt;
-    uint64_t token;         /* secret of the communicator: who returns must know it */
+    uint64_t token; /* secret of the communicator: who returns must know it */
     uint32_t communicator;
-    uint32_t boot;          /* of the switch as it is now (in known: as it was) */
-    uint32_t roots;         /* shards */
+    uint32_t boot;  /* of the switch as it is now (in known: as it was) */
+    uint32_t roots; /* shards */
     uint32_t train;
     uint32_t slots;
-    uint32_t window;        /* fragments in flight per root */
+    uint32_t window; /* fragments in flight per root */
     uint16_t generation;
-    uint16_t data_port;     /* UDP port of shard 0; shard t has data_port + t, at the address of the session */
-    uint32_t group;         /* IPv4 multicast group for results, host order; 0: none */
-    uint16_t group_port;    /* its UDP port for shard 0; shard t has group_port + t */
+    uint16_t data_port;  /* UDP port of shard 0; shard t has data_port + t, at the address of the session */
+    uint32_t group;      /* IPv4 multicast group for results, host order; 0: none */
+    uint16_t group_port; /* its UDP port for shard 0; shard t has group_port + t */
 };
 
 struct trib_message {
@@ -87,9 +87,9 @@ struct trib_message {
             uint16_t wire_version;
             char job[TRIB_NAME_MAX + 1];
             uint32_t rank;
-            uint16_t data_port[TRIB_ROOTS_MAX]; /* this rank's UDP port for each shard; 0 from the end: n ports, and shard t
-                                                 * deals with port t mod n */
-            bool multicast;                     /* this rank would take results by multicast */
+            /* This rank's UDP port for each shard; 0 from the end: n ports, and shard t deals with port t mod n. */
+            uint16_t data_port[TRIB_ROOTS_MAX];
+            bool multicast; /* this rank would take results by multicast */
             struct trib_settings settings;
             struct trib_grant known; /* communicator 0: none, a new join */
         } join;

@@ -86,16 +86,17 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
     job->grant.group = wants_group(jobs, job) ? draw_group(jobs) : 0;
     job->grant.group_port = job->grant.group ? (uint16_t)(port + TRIB_ROOTS_MAX) : 0;
     if (trib_admission_window(jobs->config, &job->settings, &job->grant)) {
-        trib_log(TRIB_LOG_WARN, "job %s: window cut to %u packets per rank: %u ranks share the %u bytes that a socket of this "
-                 "switch can hold: raise net.core.rmem_max (sysctl), or run the switch as root", job->name, job->grant.window,
-                 job->settings.ranks, jobs->config->receive_room);
+        trib_log(TRIB_LOG_WARN,
+                 "job %s: window cut to %u packets per rank: %u ranks share the %u bytes that a socket of this "
+                 "switch can hold: raise net.core.rmem_max (sysctl), or run the switch as root",
+                 job->name, job->grant.window, job->settings.ranks, jobs->config->receive_room);
     }
 }
 
 /* Shard t's packets come from the t-th port that the rank named; a rank with fewer sockets uses them in turn. */
 static void spread(const struct trib_rank *rank, uint32_t roots, struct trib_address *row)
 {
-    uint32_t ports = 0;
+    uint32_t ports = 1; /* JOIN has checked the first */
     while (ports < TRIB_ROOTS_MAX && rank->data_port[ports] != 0) {
         ports++;
     }
@@ -140,10 +141,12 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         job->ranks[i].has_multicast = job->is_return && job->ranks[i].wants_multicast;
         jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
     }
-    trib_log(TRIB_LOG_INFO, "job %s admitted: communicator %08x generation %u, %u ranks, scheme %s, payload %u, window %u and "
-             "slots %u per shard, %u shards, %s", job->name, job->grant.communicator, job->grant.generation,
-             job->settings.ranks, job->settings.scheme, job->settings.payload, job->grant.window, job->grant.slots,
-             job->grant.roots, trib_bytes_format(job->slot_bytes, memory));
+    trib_log(TRIB_LOG_INFO,
+             "job %s admitted: communicator %08x generation %u, %u ranks, scheme %s, payload %u, window %u and "
+             "slots %u per shard, %u shards, %s",
+             job->name, job->grant.communicator, job->grant.generation, job->settings.ranks, job->settings.scheme,
+             job->settings.payload, job->grant.window, job->grant.slots, job->grant.roots,
+             trib_bytes_format(job->slot_bytes, memory));
 }
 
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
@@ -191,9 +194,11 @@ bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
         char peer[64];
         uint32_t packet = IP_AND_UDP_SIZE + TRIB_HEADER_SIZE + job->settings.payload;
         trib_address_format(&rank->address, peer);
-        trib_explain(error, "packets of %u bytes payload (%u with IP) do not pass between rank %u (%s) and the switch's UDP "
-                     "ports %u to %u: check the path MTU and the firewall, or set a smaller payload", job->settings.payload,
-                     packet, index, peer, job->grant.data_port, job->grant.data_port + job->grant.roots - 1);
+        trib_explain(error,
+                     "packets of %u bytes payload (%u with IP) do not pass between rank %u (%s) and the switch's UDP "
+                     "ports %u to %u: check the path MTU and the firewall, or set a smaller payload",
+                     job->settings.payload, packet, index, peer, job->grant.data_port,
+                     job->grant.data_port + job->grant.roots - 1);
         trib_job_fail(jobs, job, TRIB_ERR_UNREACHABLE, error);
         return true;
     }

@@ -75,8 +75,8 @@ void trib_log(enum trib_log_level level, const char *format, ...)
     (void)clock_gettime(CLOCK_REALTIME, &now);
     (void)gmtime_r(&now.tv_sec, &day);
     size_t len = strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &day);
-    len += (size_t)snprintf(line + len, sizeof(line) - len, ".%06ldZ tributary[%ld] %s ", now.tv_nsec / 1000, (long)getpid(),
-                            level_name(level));
+    len += (size_t)snprintf(line + len, sizeof(line) - len, ".%06ldZ tributary[%ld] %s ", now.tv_nsec / 1000,
+                            (long)getpid(), level_name(level));
     va_list arguments;
     va_start(arguments, format);
     int more = vsnprintf(line + len, sizeof(line) - len, format, arguments);

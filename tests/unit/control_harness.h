@@ -43,7 +43,7 @@ struct recorder {
 };
 
 static inline enum trib_status recorder_open(void *plane, const struct trib_session_config *session, const char *scheme,
-                                      const struct trib_address (*addresses)[TRIB_ROOTS_MAX])
+                                             const struct trib_address (*addresses)[TRIB_ROOTS_MAX])
 {
     struct recorder *r = plane;
     pthread_mutex_lock(&r->lock);
@@ -120,7 +120,7 @@ static inline size_t recorder_slot_bytes(void *plane, const struct trib_session_
 }
 
 static inline bool recorder_report(void *plane, uint32_t communicator, struct trib_counters *sum, uint32_t *slots_held,
-                            uint64_t *missing, uint64_t *sequence)
+                                   uint64_t *missing, uint64_t *sequence)
 {
     struct recorder *r = plane;
     pthread_mutex_lock(&r->lock);
@@ -141,6 +141,13 @@ static inline void recorder_traffic(void *plane, struct trib_udp_stats *sum)
     memset(sum, 0, sizeof *sum);
     sum->bytes_received = 123456;
     sum->packets_sent = 77;
+}
+
+static inline void recorder_drops(void *plane, uint64_t dropped[TRIB_DROP_COUNT])
+{
+    (void)plane;
+    memset(dropped, 0, TRIB_DROP_COUNT * sizeof *dropped);
+    dropped[TRIB_DROP_SOURCE] = 12;
 }
 
 struct control {
@@ -169,10 +176,19 @@ static inline void control_init(struct control *c)
     c->config.job_quota = UINT64_C(1) << 40;
     c->config.receive_room = 64U << 20;
     c->config.join_timeout_ns = 5 * TRIB_SECOND_NS;
-    c->config.plane = (struct trib_data_plane){&c->recorder,        recorder_open,  recorder_close,
-                                               recorder_join,       recorder_group_mark, recorder_multicast,
-                                               recorder_probe,      recorder_slot_bytes, recorder_report,
-                                               recorder_traffic};
+    c->config.plane = (struct trib_data_plane){
+        .plane = &c->recorder,
+        .open = recorder_open,
+        .close = recorder_close,
+        .join = recorder_join,
+        .group_mark = recorder_group_mark,
+        .multicast = recorder_multicast,
+        .probe_multicast = recorder_probe,
+        .slot_bytes = recorder_slot_bytes,
+        .report = recorder_report,
+        .traffic = recorder_traffic,
+        .drops = recorder_drops,
+    };
 }
 
 static inline void control_start(struct control *c)

@@ -114,7 +114,8 @@ static void jobs__one_running(void **state)
     struct control *c = *state;
     int fds[3];
     struct trib_grant grant = run_job(c, 3, fds);
-    struct trib_message stall = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = 1841, .missing = 4, .since_ms = 1200}};
+    struct trib_message stall = {.kind = TRIB_MESSAGE_STALL,
+                                 .stall = {.sequence = 1841, .missing = 4, .since_ms = 1200}};
     send_message(fds[0], &stall);
     send_mark(fds[0], TRIB_MESSAGE_MARK, 9); /* its answer says that the stall has been taken */
     (void)expect(fds[0], TRIB_MESSAGE_MARK);
@@ -163,6 +164,7 @@ static void metrics__jobs_and_reasons(void **state)
     expect_in(text, "\n# TYPE tributary_contributions_total counter\n");
     expect_in(text, "\ntributary_contributions_total{job=\"digits\"} 4711\n");
     expect_in(text, "\ntributary_dropped_packets_total{job=\"digits\",reason=\"CRC\"} 3\n");
+    expect_in(text, "\ntributary_foreign_dropped_packets_total{reason=\"SOURCE\"} 12\n");
     expect_in(text, "\ntributary_jobs 1\n");
     expect_in(text, "\ntributary_jobs_started_total 1\n");
     expect_in(text, "\ntributary_joins_refused_total{reason=\"invalid argument\"} 1\n");

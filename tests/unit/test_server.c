@@ -80,7 +80,8 @@ static void join__every_setting_is_compared(void **state)
 {
     struct control *c = *state;
     control_start(c);
-    static const char *const want[] = {"ranks is 4 on rank 0 and 5 on rank 1", "window is 0 on rank 0 and 65536 on rank 1",
+    static const char *const want[] = {"ranks is 4 on rank 0 and 5 on rank 1",
+                                       "window is 0 on rank 0 and 65536 on rank 1",
                                        "wire is float32 on rank 0 and int32 on rank 1"};
     for (unsigned i = 0; i < 3; i++) {
         struct trib_message message = join_message(0, 4);
@@ -270,7 +271,8 @@ static void paths__unreachable_names_rank_and_size(void **state)
     (void)expect(fds[0], TRIB_MESSAGE_WELCOME);
     (void)expect(fds[1], TRIB_MESSAGE_WELCOME);
     send_paths(fds[1], false, false);
-    expect_fail(fds[0], TRIB_ERR_UNREACHABLE, "packets of 1408 bytes payload (1500 with IP) do not pass between rank 1");
+    expect_fail(fds[0], TRIB_ERR_UNREACHABLE,
+                "packets of 1408 bytes payload (1500 with IP) do not pass between rank 1");
     expect_fail(fds[1], TRIB_ERR_UNREACHABLE, "path MTU");
     wait_until(c, &c->recorder.closes, 1);
 }
@@ -325,6 +327,24 @@ static void gone__others_are_told_who(void **state)
     wait_until(c, &c->recorder.closes, 1);
     (void)run_job(c, 3, fds); /* the name is free again at once */
     close_all(fds, 3);
+}
+
+/* Also when its end and the next JOIN are seen in one look. */
+static void gone__name_is_free_at_once(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    const struct trib_message message = join_message(0, 1);
+    int fd = join_with(c, &message);
+    for (int i = 0; i < 100; i++) {
+        int next = connect_to(c->port);
+        (void)expect(fd, TRIB_MESSAGE_WELCOME);
+        close(fd);
+        send_message(next, &message);
+        fd = next;
+    }
+    (void)expect(fd, TRIB_MESSAGE_WELCOME);
+    close(fd);
 }
 
 static void abort__others_get_its_text(void **state)
@@ -411,8 +431,16 @@ static void close__who_waits_for_a_closed_rank_is_told(void **state)
 /* The grants of a job of another server, as its ranks bring them along. */
 static struct trib_grant old_grant(void)
 {
-    return (struct trib_grant){.salt = 5, .token = 6, .communicator = 7, .boot = 8, .roots = 2, .train = 4, .slots = 32,
-                               .window = 16, .generation = 3, .data_port = 1};
+    return (struct trib_grant){.salt = 5,
+                               .token = 6,
+                               .communicator = 7,
+                               .boot = 8,
+                               .roots = 2,
+                               .train = 4,
+                               .slots = 32,
+                               .window = 16,
+                               .generation = 3,
+                               .data_port = 1};
 }
 
 static void restart__ranks_bring_their_grants(void **state)
@@ -517,8 +545,13 @@ static void hostile__bytes_end_only_their_own_connection(void **state)
     static const struct {
         const char *bytes;
         size_t len;
-    } attacks[] = {{"GET / HTTP/1.1\r\n\r\n", 18}, {"\0\0\0\0\0", 5}, {"\0\0\0\1\x63", 5}, {"\xff\xff\xff\xff", 4},
-                   {"\0\0\0\x05\x01XXXX", 9}, {"\0\0\0\1\x0a", 5}, {"\0\0\0\x09\x06\0\0\0\0\0\0\0\0", 13}};
+    } attacks[] = {{"GET / HTTP/1.1\r\n\r\n", 18},
+                   {"\0\0\0\0\0", 5},
+                   {"\0\0\0\1\x63", 5},
+                   {"\xff\xff\xff\xff", 4},
+                   {"\0\0\0\x05\x01XXXX", 9},
+                   {"\0\0\0\1\x0a", 5},
+                   {"\0\0\0\x09\x06\0\0\0\0\0\0\0\0", 13}};
     for (unsigned i = 0; i < sizeof attacks / sizeof attacks[0]; i++) {
         int fd = connect_to(c->port);
         send_bytes(fd, attacks[i].bytes, attacks[i].len);
@@ -624,6 +657,7 @@ int main(void)
         TEST(paths__unreachable_names_rank_and_size),
         TEST(paths__multicast_if_all_report_it),
         TEST(gone__others_are_told_who),
+        TEST(gone__name_is_free_at_once),
         TEST(abort__others_get_its_text),
         TEST(mark__answers_and_tells_who_waits),
         TEST(close__waits_for_all_marks),
