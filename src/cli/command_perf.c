@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/perf.h"
 #include "cli/spawn.h"
+#include "core/packet.h"
 #include "schemes/schemes.h"
 
 static enum trib_status pick(const char *text, const char *const *names, const int *values, int *picked, char *error)
@@ -113,6 +114,16 @@ static bool check_options(const struct perf_options *options)
     }
     if (options->workers > TRIB_RANKS_MAX || options->threads < 1 || options->threads > TRIB_ROOTS_MAX) {
         complain("--workers is at most %d, --threads 1 to %d", TRIB_RANKS_MAX, TRIB_ROOTS_MAX);
+        return false;
+    }
+    if (options->check > 1) {
+        complain("-c takes 0 or 1");
+        return false;
+    }
+    if (options->comm.payload < TRIB_PAYLOAD_ALIGN || options->comm.payload > TRIB_PAYLOAD_MAX ||
+        options->comm.payload % TRIB_PAYLOAD_ALIGN != 0) {
+        complain("--payload: %u is not a multiple of %d from %d to %d", options->comm.payload, TRIB_PAYLOAD_ALIGN,
+                 TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
         return false;
     }
     if (trib_scheme_find(options->scheme) == NULL) {

@@ -32,6 +32,26 @@ static int help(FILE *out)
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
+static int unknown(const char *word)
+{
+    const char *best = NULL;
+    size_t best_distance = OPTION_DISTANCE_MAX + 1;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        size_t d = option_distance(word, strlen(word), commands[i].name);
+        if (d < best_distance && d < strlen(commands[i].name)) {
+            best_distance = d;
+            best = commands[i].name;
+        }
+    }
+    if (best != NULL) {
+        complain("unknown command \"%s\"; did you mean %s?", word, best);
+    } else {
+        complain("unknown command \"%s\"; `tributary --help` lists what there is", word);
+    }
+    return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -49,6 +69,5 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1);
         }
     }
-    complain("unknown command \"%s\"; `tributary --help` lists what there is", argv[1]);
-    return EXIT_USAGE;
+    return unknown(argv[1]);
 }

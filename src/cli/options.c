@@ -12,13 +12,13 @@
 
 int complain(const char *format, ...)
 {
+    char text[2 * TRIB_ERROR_TEXT_MAX];
     va_list arguments;
 
-    fputs("tributary: ", stderr);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    fprintf(stderr, "tributary: %s\n", text);
     return 1;
 }
 
@@ -49,8 +49,7 @@ static size_t lesser(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Edits that make one word of the other (Levenshtein), for names of up to 31 bytes. */
-static size_t distance(const char *a, size_t a_len, const char *b)
+size_t option_distance(const char *a, size_t a_len, const char *b)
 {
     size_t row[32];
     size_t b_len = strlen(b);
@@ -76,10 +75,10 @@ static size_t distance(const char *a, size_t a_len, const char *b)
 static const char *nearest(const struct option_row *rows, const char *name, size_t len)
 {
     const char *best = NULL;
-    size_t best_distance = 4;
+    size_t best_distance = OPTION_DISTANCE_MAX + 1;
 
     for (; rows->name != NULL; rows++) {
-        size_t d = distance(name, len, rows->name);
+        size_t d = option_distance(name, len, rows->name);
         if (d < best_distance) {
             best_distance = d;
             best = rows->name;

@@ -10,6 +10,8 @@
 
 #include <tributary/comm.h>
 
+#define OPTION_DISTANCE_MAX 3 /* of a suggestion */
+
 struct option_row {
     const char *name;     /* long name, "workers"; NULL ends a table */
     char letter;          /* 0: none */
@@ -37,7 +39,9 @@ enum option_outcome {
 enum option_outcome options_read(const struct option_command *command, int argc, char **argv, void *target, int *rest);
 /* Reads "name = value" lines, # comments, strings in quotes or bare. Prints file, line and cause when it returns false. */
 bool options_read_file(const struct option_command *command, const char *path, void *target);
-/* Prints "tributary: <message>" on standard error. Returns 1, the exit status of a failure. */
+/* Edits that make one word of the other (Levenshtein); more than any suggestion may have for words above 31 bytes. */
+size_t option_distance(const char *a, size_t a_len, const char *b);
+/* Prints "tributary: <message>" on standard error, as one write: ranks share a terminal. Returns 1, the exit status of a failure. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Readers; the field's type is in brackets. */

@@ -165,9 +165,10 @@ static uint32_t alive(const struct spawn_ranks *ranks)
     return count;
 }
 
+/* A rank that is quiet speaks for itself, unless a signal ended it. */
 static void report(int rank, int status, bool quiet)
 {
-    if (quiet) {
+    if (interrupted || (quiet && !WIFSIGNALED(status))) {
         return;
     }
     if (WIFSIGNALED(status)) {
@@ -203,7 +204,7 @@ int spawn_wait(struct spawn_ranks *ranks, bool quiet)
         if (rank >= 0) {
             if (exit_of(status) != 0 && result == 0) {
                 result = exit_of(status);
-                report(rank, status, quiet || interrupted);
+                report(rank, status, quiet);
                 due = due == NEVER_NS ? trib_clock_ns() + GRACE_NS : due;
             }
             continue;

@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# cli.user.sh: what somebody meets who types: help, wrong words, wrong values, configuration files, exit statuses, Ctrl-C.
+. "$(dirname "$0")/common.sh"
+T=$TRIBUTARY
+
+say "help and versions"
+expect 0 '^usage: tributary <command>' "$T" --help
+expect 2 '^usage: tributary <command>' "$T"
+expect_line 0 '^tributary [0-9]+\.[0-9]+\.[0-9]+$' "$T" --version
+for command in switch run perf info; do
+    expect 0 "^usage: tributary $command" "$T" "$command" --help
+    grep -oE '^  (-[a-z], )?--[a-z_-]+' "$TMP/out" | grep -oE -- '--[a-z_-]+' >"$TMP/options"
+    check "$command --help lists options" test -s "$TMP/options"
+done
+expect 0 '^value kernels +(scalar|avx2|avx512)' "$T" info
+for variable in TRIB_SWITCH TRIB_JOB TRIB_RANK TRIB_WIRE TRIB_PAYLOAD TRIB_FAULTS TRIB_DEBUG; do
+    check_in "info names $variable" "^  $variable " "$TMP/out"
+done
+if command -v python3 >/dev/null; then
+    expect 0 '"version": "' sh -c "'$T' info --json | python3 -m json.tool"
+    expect 0 '"wrong": 0' sh -c "'$T' perf --workers 2 -b 8 -e 64 --json | python3 -m json.tool"
+fi
+
+say "wrong words: status 2, one line, the nearest name"
+expect_line 2 'unknown command "swich"; did you mean switch\?' "$T" swich
+expect_line 2 'unknown command "xyzzy"; `tributary --help`' "$T" xyzzy
+expect_line 2 'unknown option --listn; did you mean --listen\?' "$T" switch --listn x
+expect_line 2 'unknown option --jsno; did you mean --json\?' "$T" info --jsno
+expect_line 2 'unknown option --xyzzy; --help lists' "$T" perf --xyzzy
+expect_line 2 'unknown option -Z' "$T" perf -Z
+expect_line 2 'unexpected argument "extra"' "$T" switch extra
+expect_line 2 'unexpected argument "extra"' "$T" perf extra
+expect_line 2 '--listen needs a value: ADDRESS' "$T" switch --listen
+expect_line 2 'no program to run' "$T" run -n 2
+
+say "wrong values: what was written, and how to write it"
+expect_line 2 '--memory: "12" has no unit; .*64MB' "$T" switch --memory 12
+expect_line 2 '--memory: "5XB" is not a size' "$T" switch --memory 5XB
+expect_line 2 '--join-timeout: "5" has no unit; .*30s' "$T" switch --join-timeout 5
+expect_line 2 '--threads: 17 is out of range: 1 to 16' "$T" switch --threads 17
+expect_line 2 '--threads: "two" is not a whole number' "$T" switch --threads two
+expect_line 2 '--dscp: 64 is out of range: 0 to 63' "$T" switch --dscp 64
+expect_line 2 '--seed: "-1" is not a whole number' "$T" switch --seed -1
+expect_line 2 '--listen: "127.0.0.1:99999" has no valid port' "$T" switch --listen 127.0.0.1:99999
+expect_line 2 '--listen: cannot resolve "300.1.1.1"' "$T" switch --listen 300.1.1.1:1
+expect_line 2 '--group: "10.0.0.1" is no IPv4 multicast address' "$T" switch --group 10.0.0.1
+expect_line 2 '--job-quota: more than --memory' "$T" switch --memory 1MiB --job-quota 2MiB
+expect_line 2 '--loss: "5" has no unit; .*1%' "$T" perf --loss 5
+expect_line 2 '--loss: "200%" is more than 100%' "$T" perf --loss 200%
+expect_line 2 '--wire: "int33" is none of float32, bfloat16, int32' "$T" perf --wire int33
+expect_line 2 '-d: "double" is none of' "$T" perf -d double
+expect_line 2 '-o: "max" is none of' "$T" perf -o max
+expect_line 2 '-b: "x" is not a size' "$T" perf -b x
+expect_line 2 '-f at least 2' "$T" perf -f 1
+expect_line 2 '--payload: 100 is not a multiple of 64 from 64 to 8192' "$T" perf --workers 2 --payload 100
+expect_line 2 '--payload: 9000 is not a multiple of 64 from 64 to 8192' "$T" perf --workers 2 --payload 9000
+expect_line 2 '-c takes 0 or 1' "$T" perf --workers 1 -c 2
+expect_line 2 '--scheme: there is no "foo"' "$T" perf --workers 2 --scheme foo
+expect_line 2 '--workers is at most 64' "$T" perf --workers 65
+expect_line 2 '-n takes 1 to 64' "$T" run -n 0 -- true
+expect_line 2 '-n takes 1 to 64' "$T" run -n 65 -- true
+
+say "the environment is checked in the same way"
+expect_line 2 'rank: 5 is not below the number of ranks, 2' env TRIB_RANK=5 TRIB_RANKS=2 "$T" perf
+expect_line 2 'TRIB_WIRE: "x" is none of' env TRIB_WIRE=x "$T" perf
+expect_line 2 'TRIB_PAYLOAD: 100 is not a multiple of 64' env TRIB_PAYLOAD=100 "$T" perf
+expect_line 2 'TRIB_RANK: "abc" is not a whole number' env TRIB_RANK=abc "$T" perf
+expect_line 2 'TRIB_FAULTS: ' env TRIB_FAULTS=loss=x "$T" perf
+expect 0 'TRIB_WRIE has no effect' env TRIB_WRIE=int32 "$T" perf --workers 1 -b 8 -e 8
+
+say "configuration files"
+config() { printf "$@" >"$TMP/conf"; }
+config '# a comment\nlisten = "127.0.0.1:0"\nthreads = 2 # two\nno-trains = yes\nmemory=1GiB\njob-quota = 1MiB\n\n'
+expect_line 0 'configuration is good' "$T" switch --config "$TMP/conf" --check-config
+expect_line 0 'configuration is good' "$T" switch --check-config
+config 'listen = 127.0.0.1:0\nthreds = 2\n'
+expect_line 2 'conf:2: unknown key "threds"; did you mean "threads"\?' "$T" switch --config "$TMP/conf" --check-config
+expect_line 2 'conf:2: unknown key "threds"; did you mean "threads"\?' "$T" switch --config "$TMP/conf"
+config 'threads = two\n'
+expect_line 2 'conf:1: threads: "two" is not a whole number' "$T" switch -c "$TMP/conf" --check-config
+config 'threads = 99\n'
+expect_line 2 '--threads: 99 is out of range' "$T" switch -c "$TMP/conf" --check-config
+expect_line 0 'configuration is good' "$T" switch -c "$TMP/conf" --threads 2 --check-config
+config 'memory = 12\n'
+expect_line 2 'conf:1: memory: "12" has no unit' "$T" switch -c "$TMP/conf" --check-config
+config 'listen = "127.0.0.1:0\n'
+expect_line 2 'conf:1: a quote does not end' "$T" switch -c "$TMP/conf" --check-config
+config 'listen\n'
+expect_line 2 'conf:1: expected `name = value`' "$T" switch -c "$TMP/conf" --check-config
+expect_line 2 'cannot read the configuration .*absent: No such file' "$T" switch -c "$TMP/absent" --check-config
+expect_line 2 'cannot read the configuration .*: Is a directory' "$T" switch -c "$TMP" --check-config
+if [ "$(id -u)" != 0 ]; then
+    config 'threads = 1\n'
+    chmod 0 "$TMP/conf"
+    expect_line 2 'cannot read the configuration .*: Permission denied' "$T" switch -c "$TMP/conf" --check-config
+fi
+
+say "run: programs and their status"
+unset TRIB_SWITCH
+expect 127 'cannot run ./absent: No such file' "$T" run -n 2 -- ./absent
+expect 126 'cannot run /: Permission denied' "$T" run -n 2 -- /
+expect 0 '^2 of 3$' "$T" run -n 3 -- sh -c 'echo $TRIB_RANK of $TRIB_RANKS'
+expect_line 7 'rank 1 ended with status 7' "$T" run -n 3 -- sh -c '[ $TRIB_RANK != 1 ] || exit 7'
+expect 139 'rank 1 was ended by signal 11' "$T" run -n 2 -- sh -c '[ $TRIB_RANK != 1 ] || kill -SEGV $$'
+expect 9 'rank 1 ended with status 9' "$T" run -n 2 -- sh -c '[ $TRIB_RANK != 1 ] || exit 9; exec sleep 50'
+check "what a failed rank leaves alone is ended" test -z "$(marked)"
+
+say "Ctrl-C leaves no process"
+# interrupt SIGNAL STATUS COMMAND...: in a process group of its own, as a terminal would have it. It says when it runs.
+interrupt() {
+    local signal=$1 status=$2
+    shift 2
+    : >"$TMP/interrupted"
+    setsid "$@" >"$TMP/interrupted" 2>&1 &
+    local pid=$!
+    CHILDREN+=("$pid")
+    wait_for 10 grep -qE 'running|float32|switch at' "$TMP/interrupted" || fail "does not run: ${*##*/}"
+    kill "-$signal" -- "-$pid"
+    ended 6 "$pid"
+    CHECKS=$((CHECKS + 1))
+    [ "$STATUS" = "$status" ] || { fail "status $STATUS, not $status, on SIG$signal: ${*##*/}"; show "$TMP/interrupted"; }
+    check "SIG$signal leaves no process: ${*##*/}" wait_for 3 none_marked
+}
+none_marked() { [ -z "$(marked)" ]; }
+for signal in INT TERM; do
+    [ "$signal" = INT ] && code=130 || code=143
+    interrupt "$signal" "$code" "$T" perf --workers 3 -b 8 -e 8M -n 100000
+    interrupt "$signal" "$code" "$T" run -n 2 -- sh -c 'echo running; exec sleep 60'
+    interrupt "$signal" 0 "$T" switch --listen 127.0.0.1:0 --http none
+done
+interrupt INT 130 "$T" run -n 2 -- sh -c 'trap "" INT TERM; echo running; while :; do sleep 0.5; done'
+finish

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+# common.sh: what the integration scripts share: real processes, their logs in a folder of their own, and an end that leaves
+# nothing behind. Sourced, never run. The environment gives TRIBUTARY (the program) and BUILD_DIR.
+# A check that does not hold prints why and lets the script go on; `finish` turns the count into the exit status.
+set -u
+
+: "${TRIBUTARY:?the program under test}" "${BUILD_DIR:?the build folder}"
+unset "${!TRIB_@}"
+TMP=$(mktemp -d)
+FAILURES=0
+CHECKS=0
+CHILDREN=()
+# Every process that a script starts inherits this, so that survivors can be found without knowing their parents.
+export TEST_MARK="tributary-test-$$-$RANDOM"
+
+# Processes that carry a mark, by default this script's; the asking shells themselves are not counted.
+marked() {
+    local mark=${1:-$TEST_MARK} entry pid
+    for entry in /proc/[0-9]*; do
+        pid=${entry#/proc/}
+        if [ "$pid" != "$$" ] && [ "$pid" != "$BASHPID" ] && grep -qsz "=$mark\$" "$entry/environ" &&
+            ! grep -qs '^State:.[ZX]' "$entry/status" && [ "$(readlink "$entry/exe")" != "$(readlink /proc/$$/exe)" ]; then
+            echo "$pid"
+        fi
+    done
+}
+
+clean_up() {
+    local pid
+    for pid in "${CHILDREN[@]}" $(marked); do
+        kill -KILL "$pid" 2>/dev/null
+    done
+    rm -rf "$TMP"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+
+say() { printf '# %s\n' "$*"; }
+
+fail() {
+    FAILURES=$((FAILURES + 1))
+    printf 'FAILED: %s\n' "$*"
+}
+
+show() {
+    local file
+    for file in "$@"; do
+        printf -- '--- %s\n' "${file##*/}"
+        tail -n 30 "$file"
+    done
+}
+
+skip() {
+    say "skipped: $*"
+    exit 77
+}
+
+finish() {
+    say "$CHECKS checks, $FAILURES failed"
+    [ "$FAILURES" -eq 0 ] && [ "$CHECKS" -gt 0 ]
+    exit
+}
+
+# check WHAT COMMAND...: COMMAND must succeed.
+check() {
+    local what=$1
+    shift
+    CHECKS=$((CHECKS + 1))
+    "$@" || fail "$what"
+}
+
+# check_in WHAT REGEX FILE...: a line of each file must match.
+check_in() {
+    local what=$1 regex=$2 file
+    shift 2
+    for file in "$@"; do
+        CHECKS=$((CHECKS + 1))
+        grep -qE -- "$regex" "$file" || { fail "$what: no line matches /$regex/"; show "$file"; }
+    done
+}
+
+# expect STATUS REGEX COMMAND...: the exit status, a line of the output (standard output and error together, kept in $TMP/out).
+expect() {
+    local status=$1 regex=$2 got
+    shift 2
+    CHECKS=$((CHECKS + 1))
+    timeout -k 5 60 "$@" >"$TMP/out" 2>&1
+    got=$?
+    if [ "$got" != "$status" ]; then
+        fail "exit status $got, not $status: ${*##*/}"
+        show "$TMP/out"
+    elif ! grep -qE -- "$regex" "$TMP/out"; then
+        fail "no line matches /$regex/: ${*##*/}"
+        show "$TMP/out"
+    fi
+}
+
+# expect_line: as expect, and the output is that one line.
+expect_line() {
+    expect "$@"
+    [ "$(wc -l <"$TMP/out")" = 1 ] || { fail "not one line: ${*:3}"; show "$TMP/out"; }
+}
+
+now_ms() { local now=$EPOCHREALTIME; echo $((10#${now/[.,]/} / 1000)); }
+
+# wait_for SECONDS COMMAND...: until it succeeds.
+wait_for() {
+    local end=$(($(now_ms) + $1 * 1000))
+    shift
+    until "$@"; do
+        [ "$(now_ms)" -lt "$end" ] || return 1
+        sleep 0.02
+    done
+}
+
+# ended SECONDS PID: waits for a child and sets STATUS; one that does not end is killed, and fails.
+ended() {
+    local seconds=$1 pid=$2
+    STATUS=124
+    wait_for "$seconds" gone "$pid" || { fail "process $pid still runs after $seconds s"; kill -KILL "$pid"; }
+    wait "$pid" 2>/dev/null
+    STATUS=$?
+}
+
+gone() { ! [ -e "/proc/$1" ] || grep -qs '^State:.[ZX]' "/proc/$1/status"; }
+
+# switch_start [OPTIONS]: sets SWITCH_PID, SWITCH_PORT, SWITCH_LOG and exports TRIB_SWITCH. On 127.0.0.1, a free port,
+# without HTTP, unless the options say otherwise.
+switch_start() {
+    local ready="$TMP/ready.$RANDOM"
+    SWITCH_LOG=${SWITCH_LOG:-$TMP/switch.log}
+    : >"$ready"
+    "$TRIBUTARY" switch --listen 127.0.0.1:0 --http none "$@" --ready-fd 9 9>"$ready" 2>>"$SWITCH_LOG" &
+    SWITCH_PID=$!
+    CHILDREN+=("$SWITCH_PID")
+    if ! wait_for 10 test -s "$ready"; then
+        fail "the switch did not start"
+        show "$SWITCH_LOG"
+        exit 1
+    fi
+    SWITCH_PORT=$(cat "$ready")
+    export TRIB_SWITCH=127.0.0.1:$SWITCH_PORT
+}
+
+# SIGTERM must end it cleanly.
+switch_stop() {
+    CHECKS=$((CHECKS + 1))
+    kill -TERM "$SWITCH_PID"
+    ended 5 "$SWITCH_PID"
+    [ "$STATUS" = 0 ] || { fail "the switch ended with status $STATUS on SIGTERM"; show "$SWITCH_LOG"; }
+}
+
+switch_kill() {
+    kill -KILL "$SWITCH_PID"
+    wait "$SWITCH_PID" 2>/dev/null
+}
+
+# ranks_start JOB RANKS OPTIONS...: `tributary perf` as RANKS processes of a launcher, output in $TMP/JOB.RANK; sets RANK_PIDS.
+ranks_start() {
+    local job=$1 ranks=$2 rank
+    shift 2
+    RANK_PIDS=()
+    for ((rank = 0; rank < ranks; rank++)); do
+        rank_start "$job" "$ranks" "$rank" "$@"
+    done
+}
+
+rank_start() {
+    local job=$1 ranks=$2 rank=$3
+    shift 3
+    TRIB_JOB=$job TRIB_RANKS=$ranks TRIB_RANK=$rank "$TRIBUTARY" perf "$@" >"$TMP/$job.$rank" 2>&1 &
+    RANK_PIDS+=($!)
+    CHILDREN+=($!)
+}
+
+# ranks_end SECONDS STATUS: all of RANK_PIDS must end with it.
+ranks_end() {
+    local pid
+    for pid in "${RANK_PIDS[@]}"; do
+        CHECKS=$((CHECKS + 1))
+        ended "$1" "$pid"
+        [ "$STATUS" = "$2" ] || fail "rank with pid $pid ended with status $STATUS, not $2"
+    done
+}
+
+# What a rank sends and the switch sums, without one wrong element: the last line of perf.
+check_right() { check_in "$1" '^# 0 wrong elements$' "$2"; }
+
+running() { grep -qs 'runs: all' "$SWITCH_LOG"; }
+runs_job() { grep -qs "job $1 runs: all" "$SWITCH_LOG"; }
