@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_connections.c: what keeps a silent, slow or greedy peer harmless, on real sockets and with a clock that the test sets.
+ * The dialogue itself: test_server.c. */
+#include <sys/resource.h>
+
+#include "control_harness.h"
+
+#include "control/connections.h"
+
+struct world {
+    struct control control; /* only its config and recorder: no thread runs */
+    struct trib_jobs jobs;
+    struct trib_connections connections;
+    struct pollfd fds[TRIB_CONNECTIONS_MAX + 1];
+    uint16_t port;
+    uint64_t now_ns;
+};
+
+static int start(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+    struct trib_address bound;
+    int fd;
+    control_init(&w->control);
+    assert_int_equal(trib_listener_open(&w->control.config.listen, &fd, &bound, NULL), TRIB_OK);
+    w->port = trib_address_port(&bound);
+    const struct trib_jobs_output output = {&w->connections, trib_connections_send, trib_connections_end};
+    trib_jobs_init(&w->jobs, &w->control.config, &output);
+    trib_connections_init(&w->connections, fd, &w->jobs);
+    w->now_ns = 1000 * TRIB_SECOND_NS;
+    *state = w;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    struct world *w = *state;
+    trib_jobs_deinit(&w->jobs, TRIB_ERR_SWITCH, "over");
+    trib_connections_deinit(&w->connections, TRIB_ERR_SWITCH, "over");
+    assert_int_equal(w->connections.count, 0);
+    free(w);
+    return 0;
+}
+
+/* What the server's loop does, until nothing moves any more. */
+static void step(struct world *w)
+{
+    int ready = 1;
+    while (ready > 0) {
+        uint32_t count = trib_connections_poll(&w->connections, w->fds, w->now_ns);
+        ready = poll(w->fds, count, 20);
+        trib_connections_ready(&w->connections, w->fds, count, w->now_ns);
+        trib_jobs_on_timeout(&w->jobs, w->now_ns);
+        trib_connections_on_timeout(&w->connections, w->now_ns);
+        trib_connections_sweep(&w->connections, w->now_ns);
+    }
+}
+
+static void silent__is_closed_after_its_time(void **state)
+{
+    struct world *w = *state;
+    int fd = connect_to(w->port);
+    step(w);
+    assert_int_equal(w->connections.count, 1);
+    assert_int_equal(trib_connections_next_timeout(&w->connections), w->now_ns + TRIB_JOIN_WAIT_NS);
+    w->now_ns += TRIB_JOIN_WAIT_NS - 1;
+    step(w);
+    assert_int_equal(w->connections.count, 1);
+    w->now_ns += 1;
+    step(w);
+    assert_int_equal(w->connections.count, 0);
+    assert_int_equal(w->connections.stats.rejected_silent, 1);
+    assert_int_equal(next_message(fd).kind, TRIB_MESSAGE_NONE);
+    close(fd);
+}
+
+static void slow__half_a_message_is_closed_after_its_time(void **state)
+{
+    struct world *w = *state;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    const struct trib_message join = join_message(0, 2);
+    size_t len = trib_message_encode(&join, bytes);
+    int fd = connect_to(w->port);
+    send_bytes(fd, bytes, len);
+    step(w);
+    assert_int_equal(w->jobs.count, 1);
+    w->now_ns += TRIB_SECOND_NS;
+    send_bytes(fd, "\0\0\0", 3);
+    step(w);
+    w->now_ns += TRIB_HALF_WAIT_NS - 1;
+    w->control.config.join_timeout_ns = TRIB_NEVER; /* has been read at JOIN; the job's own limit comes first else */
+    w->jobs.first->deadline_ns = TRIB_NEVER;
+    step(w);
+    assert_int_equal(w->connections.count, 1);
+    w->now_ns += 1;
+    step(w);
+    assert_int_equal(w->connections.count, 0);
+    assert_int_equal(w->connections.stats.rejected_slow, 1);
+    assert_int_equal(w->jobs.count, 0);
+    close(fd);
+}
+
+static void slow__whole_messages_may_come_at_any_pace(void **state)
+{
+    struct world *w = *state;
+    const struct trib_message join = join_message(0, 1);
+    int fd = connect_to(w->port);
+    send_message(fd, &join);
+    step(w);
+    send_paths(fd, true, false);
+    send_mark(fd, TRIB_MESSAGE_REGISTER, 0);
+    step(w);
+    w->now_ns += 3600 * TRIB_SECOND_NS;
+    step(w);
+    assert_int_equal(w->connections.count, 1);
+    assert_int_equal(trib_connections_next_timeout(&w->connections), TRIB_NEVER);
+    close(fd);
+}
+
+static void ended__that_never_closes_is_closed(void **state)
+{
+    struct world *w = *state;
+    const struct trib_message join = join_message(4, 4); /* out of range: FAIL */
+    int fd = connect_to(w->port);
+    send_message(fd, &join);
+    step(w);
+    assert_int_equal(w->connections.count, 1); /* it may still be reading */
+    send_bytes(fd, "noise behind the end", 20);
+    step(w);
+    assert_int_equal(w->connections.count, 1);
+    w->now_ns += TRIB_DRAIN_WAIT_NS;
+    step(w);
+    assert_int_equal(w->connections.count, 0);
+    assert_int_equal(next_message(fd).kind, TRIB_MESSAGE_FAIL);
+    close(fd);
+}
+
+static void full__no_descriptors_left_is_survived(void **state)
+{
+    struct world *w = *state;
+    struct rlimit limit;
+    int fd = connect_to(w->port);
+    int spare = dup(fd); /* the lowest free descriptor: the limit below is one under what accept would need */
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    struct rlimit tight = {.rlim_cur = (rlim_t)spare, .rlim_max = limit.rlim_max};
+    close(spare);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    uint32_t count = trib_connections_poll(&w->connections, w->fds, w->now_ns);
+    assert_int_equal(poll(w->fds, count, 1000), 1);
+    trib_connections_ready(&w->connections, w->fds, count, w->now_ns);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(w->connections.count, 0);
+    (void)trib_connections_poll(&w->connections, w->fds, w->now_ns);
+    assert_int_equal(w->fds[0].fd, -1); /* it does not spin */
+    assert_true(trib_connections_next_timeout(&w->connections) > w->now_ns);
+    w->now_ns = trib_connections_next_timeout(&w->connections);
+    step(w);
+    assert_int_equal(w->connections.count, 1);
+    close(fd);
+}
+
+/* Many ranks of many jobs come and go in a random order, some in the middle of a message; nothing may stay. */
+static void random__comings_and_goings_leave_nothing(void **state)
+{
+    struct world *w = *state;
+    uint64_t seed = 42;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    int fds[40];
+    for (unsigned i = 0; i < 40; i++) {
+        fds[i] = -1;
+    }
+    for (unsigned round = 0; round < 400; round++) {
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        unsigned at = (unsigned)(seed >> 33) % 40;
+        if (fds[at] >= 0) {
+            close(fds[at]);
+            fds[at] = -1;
+        } else {
+            struct trib_message join = join_message(at % 4, 4);
+            snprintf(join.join.job, sizeof join.join.job, "job%u", at / 4);
+            size_t len = trib_message_encode(&join, bytes);
+            fds[at] = connect_to(w->port);
+            send_bytes(fds[at], bytes, seed >> 60 == 0 ? len / 2 : len);
+        }
+        if (round % 3 == 0) {
+            uint32_t count = trib_connections_poll(&w->connections, w->fds, w->now_ns);
+            (void)poll(w->fds, count, 0);
+            trib_connections_ready(&w->connections, w->fds, count, w->now_ns);
+            trib_connections_sweep(&w->connections, w->now_ns);
+        }
+    }
+    for (unsigned i = 0; i < 40; i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
+        }
+    }
+    step(w);
+    assert_int_equal(w->connections.count, 0);
+    assert_int_equal(w->jobs.count, 0);
+    assert_int_equal(w->jobs.memory_used, 0);
+    assert_int_equal(w->control.recorder.opens, w->jobs.stats.failed[-TRIB_ERR_PEER]);
+    assert_true(w->control.recorder.opens > 3); /* some jobs did get together */
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(silent__is_closed_after_its_time),          TEST(slow__half_a_message_is_closed_after_its_time),
+        TEST(slow__whole_messages_may_come_at_any_pace), TEST(ended__that_never_closes_is_closed),
+        TEST(full__no_descriptors_left_is_survived),     TEST(random__comings_and_goings_leave_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
