@@ -83,8 +83,8 @@ static enum trib_status make_broadcast(const struct trib_comm *comm, void *buffe
 
 static const struct trib_operation barrier = {.collective = TRIB_BARRIER};
 
-enum trib_status trib_allreduce(struct trib_comm *comm, const void *send, void *recv, uint64_t count, enum trib_type type,
-                                enum trib_reduction reduction)
+enum trib_status trib_allreduce(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
+                                enum trib_type type, enum trib_reduction reduction)
 {
     struct trib_operation operation;
     struct trib_operation wanted = {.send = send, .recv = recv, .count = count, .type = type, .reduction = reduction};
@@ -92,7 +92,8 @@ enum trib_status trib_allreduce(struct trib_comm *comm, const void *send, void *
     return status == TRIB_OK ? trib_request_run(comm, &operation) : status;
 }
 
-enum trib_status trib_broadcast(struct trib_comm *comm, void *buffer, uint64_t count, enum trib_type type, uint32_t root)
+enum trib_status trib_broadcast(struct trib_comm *comm, void *buffer, uint64_t count, enum trib_type type,
+                                uint32_t root)
 {
     struct trib_operation operation;
     struct trib_operation wanted = {.count = count, .type = type, .root = root};
@@ -105,6 +106,7 @@ enum trib_status trib_barrier(struct trib_comm *comm)
     return trib_request_run(comm, &barrier);
 }
 
+/* 7 parameters: those of trib_allreduce, and the request. */
 enum trib_status trib_allreduce_start(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
                                       enum trib_type type, enum trib_reduction reduction, struct trib_request **request)
 {
@@ -114,8 +116,8 @@ enum trib_status trib_allreduce_start(struct trib_comm *comm, const void *send, 
     return status == TRIB_OK ? trib_request_start(comm, &operation, request) : status;
 }
 
-enum trib_status trib_broadcast_start(struct trib_comm *comm, void *buffer, uint64_t count, enum trib_type type, uint32_t root,
-                                      struct trib_request **request)
+enum trib_status trib_broadcast_start(struct trib_comm *comm, void *buffer, uint64_t count, enum trib_type type,
+                                      uint32_t root, struct trib_request **request)
 {
     struct trib_operation operation;
     struct trib_operation wanted = {.count = count, .type = type, .root = root};

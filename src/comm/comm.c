@@ -166,7 +166,7 @@ static void say_goodbye(struct trib_comm *comm)
 {
     uint64_t now = trib_clock_ns();
     comm->is_closing = true;
-    comm->close_deadline_ns = now + comm->config.linger_ns;
+    comm->close_deadline_ns = trib_time_after(now, comm->config.linger_ns);
     if (comm->state == TRIB_COMM_RUNNING) {
         trib_comm_tell_mark(comm, TRIB_MESSAGE_CLOSE);
     }

@@ -81,7 +81,8 @@ static void fail(struct trib_comm *comm, enum trib_status status, const char *te
     trib_session_client_close(&comm->session);
     comm->dirty = true;
     if (!comm->is_closing) {
-        trib_log(TRIB_LOG_WARN, "job %s rank %u: %s: %s", comm->config.job, comm->config.rank, trib_status_text(status), text);
+        trib_log(TRIB_LOG_WARN, "job %s rank %u: %s: %s", comm->config.job, comm->config.rank, trib_status_text(status),
+                 text);
     }
     trib_endpoint_wake(comm->endpoint);
 }
@@ -263,7 +264,8 @@ static void take_event(struct trib_comm *comm, const struct trib_event *event, u
     case TRIB_EVENT_FAILED: {
         char text[256];
         trib_comm_describe(comm, event->sequence, text, sizeof text);
-        trib_comm_fail_all(comm, TRIB_ERR_CHECK, "rank %u: the result of fragment %" PRIu64 " (%s) failed its check again and again",
+        trib_comm_fail_all(comm, TRIB_ERR_CHECK,
+                           "rank %u: the result of fragment %" PRIu64 " (%s) failed its check again and again",
                            comm->config.rank, event->sequence, text);
         return;
     }
@@ -319,8 +321,8 @@ static void time_out(struct trib_comm *comm)
         trib_comm_name_ranks(comm->stall_missing, ranks, sizeof ranks);
         (void)snprintf(cause, sizeof cause, ": %s on fragment %" PRIu64, ranks, comm->stall_sequence);
     }
-    trib_comm_fail_all(comm, TRIB_ERR_TIMEOUT, "rank %u: %.150s did not end within %s%.300s", comm->config.rank, operation,
-                       limit, cause);
+    trib_comm_fail_all(comm, TRIB_ERR_TIMEOUT, "rank %u: %.150s did not end within %s%.300s", comm->config.rank,
+                       operation, limit, cause);
 }
 
 /* When an idle communicator has a mark to tell; NEVER: it has not. */
@@ -396,7 +398,7 @@ void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns)
 void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns)
 {
     request->operation.token = (uint64_t)(uintptr_t)request;
-    request->deadline_ns = now_ns + comm->config.timeout_ns;
+    request->deadline_ns = trib_time_after(now_ns, comm->config.timeout_ns);
     append(&comm->waiting, request);
     (void)submit_waiting(comm, now_ns);
     trib_comm_settle(comm, now_ns);

@@ -89,6 +89,12 @@ struct trib_comm {
     struct trib_config config;
 };
 
+/* A time limit that its user meant to be endless stays so. */
+static inline uint64_t trib_time_after(uint64_t now_ns, uint64_t duration_ns)
+{
+    return duration_ns < TRIB_NEVER - now_ns ? now_ns + duration_ns : TRIB_NEVER;
+}
+
 /* ---- communicator.c ---- */
 
 /* A decoded packet for this communicator. */

@@ -21,6 +21,8 @@
 #define QUIET_NS (2 * TRIB_MILLISECOND_NS)
 /* ...and looks again after this while one drives. */
 #define PARK_NS (10 * TRIB_MILLISECOND_NS)
+/* How long a driver waits for threads that want the lock. */
+#define ASIDE_NS TRIB_MILLISECOND_NS
 /* Sleep when memory for a larger poll set cannot be had: some descriptors are then looked at late. */
 #define BLIND_NS (10 * TRIB_MILLISECOND_NS)
 
@@ -276,6 +278,20 @@ static void kick(const struct trib_pollset *set)
     (void)wrote; /* full: it will wake anyway */
 }
 
+/* Lets those in who want the lock, for a bounded time: waking takes them longer than it takes us to lock again. */
+static void step_aside(struct trib_endpoint *endpoint)
+{
+    if (atomic_load_explicit(&endpoint->wanting, memory_order_relaxed) == 0) {
+        return;
+    }
+    uint64_t until = trib_clock_ns() + ASIDE_NS;
+    trib_endpoint_unlock(endpoint);
+    while (atomic_load_explicit(&endpoint->wanting, memory_order_relaxed) != 0 && trib_clock_ns() < until) {
+        (void)sched_yield();
+    }
+    trib_endpoint_lock(endpoint);
+}
+
 static void lead(struct trib_endpoint *endpoint, const atomic_bool *done)
 {
     uint64_t spin_ns = endpoint->spin_us * TRIB_MICROSECOND_NS;
@@ -287,6 +303,7 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done)
         if (atomic_load_explicit(done, memory_order_acquire)) {
             return;
         }
+        step_aside(endpoint);
         if (now - endpoint->polled_ns > SESSION_NS) {
             glance(endpoint, &endpoint->leader_set, now);
             continue;
@@ -414,6 +431,7 @@ void *trib_endpoint_progress(void *argument)
     struct trib_endpoint *endpoint = argument;
     trib_endpoint_lock(endpoint);
     while (!endpoint->stopping) {
+        step_aside(endpoint);
         uint64_t now = trib_clock_ns();
         if (endpoint->waiters > 0) {
             park(endpoint, now + PARK_NS);

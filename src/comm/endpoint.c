@@ -3,6 +3,7 @@
 #include "comm/endpoint.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -25,7 +26,8 @@ static bool same_faults(const struct trib_faults *a, const struct trib_faults *b
 {
     return a->seed == b->seed && !(a->loss < b->loss || a->loss > b->loss) &&
            !(a->duplicate < b->duplicate || a->duplicate > b->duplicate) &&
-           !(a->reorder < b->reorder || a->reorder > b->reorder) && !(a->corrupt < b->corrupt || a->corrupt > b->corrupt);
+           !(a->reorder < b->reorder || a->reorder > b->reorder) &&
+           !(a->corrupt < b->corrupt || a->corrupt > b->corrupt);
 }
 
 static bool has_job(struct trib_endpoint *endpoint, const char *job)
@@ -42,9 +44,9 @@ static bool has_job(struct trib_endpoint *endpoint, const char *job)
 static bool suits(struct trib_endpoint *endpoint, const struct trib_address *address, const struct trib_config *config)
 {
     return trib_address_equal(&endpoint->address, address) && endpoint->payload == config->payload &&
-           endpoint->dscp == config->dscp && endpoint->spin_us == config->spin_us && endpoint->trains == config->trains &&
-           endpoint->progress_thread == config->progress_thread && same_faults(&endpoint->faults, &config->faults) &&
-           !has_job(endpoint, config->job);
+           endpoint->dscp == config->dscp && endpoint->spin_us == config->spin_us &&
+           endpoint->trains == config->trains && endpoint->progress_thread == config->progress_thread &&
+           same_faults(&endpoint->faults, &config->faults) && !has_job(endpoint, config->job);
 }
 
 /* Before the first WELCOME nobody knows how many shards the switch has, but JOIN names the port for each: so all are
@@ -101,7 +103,12 @@ static enum trib_status start_progress(struct trib_endpoint *endpoint, char *err
     if (!endpoint->progress_thread) {
         return TRIB_OK;
     }
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all); /* signals are for the program's own threads */
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&endpoint->progress, NULL, trib_endpoint_progress, endpoint);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed != 0) {
         trib_explain(error, "cannot start the progress thread: %s", strerror(failed));
         return TRIB_ERR_SYSTEM;
@@ -285,8 +292,10 @@ static void discard(struct trib_udp *udp)
 enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_grant *grant, char *error)
 {
     if (grant->roots > endpoint->shard_count) {
-        trib_explain(error, "the switch has %u shards now, but this process opened %u sockets when it had fewer: close all "
-                     "communicators first", grant->roots, endpoint->shard_count);
+        trib_explain(error,
+                     "the switch has %u shards now, but this process opened %u sockets when it had fewer: close all "
+                     "communicators first",
+                     grant->roots, endpoint->shard_count);
         return TRIB_ERR_REFUSED;
     }
     if (endpoint->connected && endpoint->data_port == grant->data_port) {

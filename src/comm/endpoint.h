@@ -52,6 +52,7 @@ struct trib_pollset {
 
 struct trib_endpoint {
     pthread_mutex_t lock;
+    atomic_uint wanting;      /* threads that wait for the lock */
     pthread_cond_t followers; /* waiting threads that do not lead; closers */
     pthread_cond_t parked;    /* the progress thread while others drive */
     struct trib_comm *comms;
@@ -82,13 +83,19 @@ struct trib_endpoint {
 };
 
 /* Finds or opens the endpoint for config and adds comm to it. error as in comm.h. Returns ERR_SYSTEM, ERR_MEMORY. */
-TRIB_MUST_USE enum trib_status trib_endpoint_acquire(const struct trib_address *address, struct trib_comm *comm, char *error);
+TRIB_MUST_USE enum trib_status trib_endpoint_acquire(const struct trib_address *address, struct trib_comm *comm,
+                                                     char *error);
 /* Takes comm out; the endpoint ends with its last communicator. Not locked. */
 void trib_endpoint_release(struct trib_endpoint *endpoint, struct trib_comm *comm);
 
+/* Who drives holds the lock as long as data flows, and mutexes are not fair: it looks at `wanting` and steps aside. */
 static inline void trib_endpoint_lock(struct trib_endpoint *endpoint)
 {
-    (void)pthread_mutex_lock(&endpoint->lock);
+    if (pthread_mutex_trylock(&endpoint->lock) != 0) {
+        (void)atomic_fetch_add_explicit(&endpoint->wanting, 1, memory_order_relaxed);
+        (void)pthread_mutex_lock(&endpoint->lock);
+        (void)atomic_fetch_sub_explicit(&endpoint->wanting, 1, memory_order_relaxed);
+    }
 }
 
 static inline void trib_endpoint_unlock(struct trib_endpoint *endpoint)
@@ -97,7 +104,8 @@ static inline void trib_endpoint_unlock(struct trib_endpoint *endpoint)
 }
 
 /* Connects the sockets to the switch's shards and closes those beyond `roots`. Locked. Returns ERR_SYSTEM, ERR_REFUSED. */
-TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_grant *grant, char *error);
+TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_grant *grant,
+                                                     char *error);
 
 /* Drives until *done. Locked; releases the lock while it sleeps. */
 void trib_endpoint_wait(struct trib_endpoint *endpoint, const atomic_bool *done);

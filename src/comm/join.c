@@ -101,8 +101,8 @@ void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *eve
         trib_comm_name_ranks(comm->stall_missing, ranks, sizeof ranks);
     }
     trib_format_duration(since, duration);
-    trib_log(TRIB_LOG_WARN, "job %s rank %u: %s on fragment %" PRIu64 " since %s", comm->config.job, comm->config.rank, ranks,
-             event->sequence, duration);
+    trib_log(TRIB_LOG_WARN, "job %s rank %u: %s on fragment %" PRIu64 " since %s", comm->config.job, comm->config.rank,
+             ranks, event->sequence, duration);
     message.stall.sequence = event->sequence;
     message.stall.missing = comm->stall_missing;
     message.stall.since_ms = (uint32_t)(since / TRIB_MILLISECOND_NS);
@@ -133,7 +133,7 @@ static void try_connecting(struct trib_comm *comm, uint64_t now_ns)
 void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
 {
     comm->state = TRIB_COMM_CONNECTING;
-    comm->state_deadline_ns = now_ns + comm->config.join_timeout_ns;
+    comm->state_deadline_ns = trib_time_after(now_ns, comm->config.join_timeout_ns);
     comm->retry_gap_ns = RETRY_FIRST_NS;
     try_connecting(comm, now_ns);
     trib_comm_settle(comm, now_ns);
@@ -144,7 +144,8 @@ static void connected(struct trib_comm *comm, uint64_t now_ns)
     comm->state = TRIB_COMM_JOINING;
     comm->retry_ns = TRIB_NEVER;
     if (comm->was_running) {
-        comm->state_deadline_ns = now_ns + comm->config.join_timeout_ns; /* for the other ranks to come back as well */
+        comm->state_deadline_ns =
+            trib_time_after(now_ns, comm->config.join_timeout_ns); /* for the other ranks to come back as well */
     }
     send_join(comm);
 }
@@ -153,11 +154,12 @@ static void connected(struct trib_comm *comm, uint64_t now_ns)
 static void lost(struct trib_comm *comm, uint64_t now_ns)
 {
     if (comm->state != TRIB_COMM_CONNECTING) {
-        trib_log(comm->was_running ? TRIB_LOG_WARN : TRIB_LOG_INFO, "job %s rank %u: session with %s lost: %s; trying again",
-                 comm->config.job, comm->config.rank, comm->endpoint->name, comm->session.cause);
+        trib_log(comm->was_running ? TRIB_LOG_WARN : TRIB_LOG_INFO,
+                 "job %s rank %u: session with %s lost: %s; trying again", comm->config.job, comm->config.rank,
+                 comm->endpoint->name, comm->session.cause);
         comm->retry_gap_ns = RETRY_FIRST_NS;
         if (comm->was_running) {
-            comm->state_deadline_ns = now_ns + comm->config.switch_timeout_ns;
+            comm->state_deadline_ns = trib_time_after(now_ns, comm->config.switch_timeout_ns);
         }
         if (comm->node != NULL) {
             comm->verbs->suspend(comm->node);
@@ -175,17 +177,16 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
     const struct trib_grant *grant = &message->welcome.grant;
     const struct trib_grant *known = &comm->grant;
     if (grant->communicator == 0 || grant->boot == 0 || grant->roots < 1 || grant->roots > TRIB_ROOTS_MAX ||
-        grant->train < 1 || grant->train > TRAIN_MAX || grant->slots < 1 || grant->slots > SLOTS_MAX || grant->window < 1 ||
-        grant->window > grant->slots || grant->data_port == 0 ||
+        grant->train < 1 || grant->train > TRAIN_MAX || grant->slots < 1 || grant->slots > SLOTS_MAX ||
+        grant->window < 1 || grant->window > grant->slots || grant->data_port == 0 ||
         (uint32_t)grant->data_port + grant->roots > UINT16_MAX + 1U ||
         (uint32_t)grant->group_port + grant->roots > UINT16_MAX + 1U ||
         message->welcome.generation_ranks != comm->config.ranks) {
         return false;
     }
-    return known->communicator == 0 ||
-           (grant->communicator == known->communicator && grant->salt == known->salt &&
-            grant->generation == known->generation && grant->roots == known->roots && grant->train == known->train &&
-            grant->slots == known->slots);
+    return known->communicator == 0 || (grant->communicator == known->communicator && grant->salt == known->salt &&
+                                        grant->generation == known->generation && grant->roots == known->roots &&
+                                        grant->train == known->train && grant->slots == known->slots);
 }
 
 /* More in flight than our own socket holds would come back as loss. */
@@ -196,8 +197,10 @@ static uint32_t choose_window(const struct trib_comm *comm, const struct trib_gr
     if (room >= grant->window) {
         return grant->window;
     }
-    trib_log(TRIB_LOG_WARN, "job %s rank %u: window cut from %u to %u packets, which is what a socket here can hold: raise "
-             "net.core.rmem_max (sysctl), or run as root", comm->config.job, comm->config.rank, grant->window, room > 0 ? room : 1);
+    trib_log(TRIB_LOG_WARN,
+             "job %s rank %u: window cut from %u to %u packets, which is what a socket here can hold: raise "
+             "net.core.rmem_max (sysctl), or run as root",
+             comm->config.job, comm->config.rank, grant->window, room > 0 ? room : 1);
     return room > 0 ? room : 1;
 }
 
@@ -263,14 +266,16 @@ static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
     };
     char cause[TRIB_ERROR_TEXT_MAX];
     config.local.len = sizeof config.local.storage;
-    if (getsockname(trib_udp_fd(endpoint->shards[0].udp), (struct sockaddr *)&config.local.storage, &config.local.len) != 0) {
+    if (getsockname(trib_udp_fd(endpoint->shards[0].udp), (struct sockaddr *)&config.local.storage,
+                    &config.local.len) != 0) {
         return false;
     }
     for (uint32_t i = 0; i < grant->roots; i++) {
         group_address(grant->group, (uint16_t)(grant->group_port + i), &config.group);
         config.group_source = endpoint->address;
         trib_address_set_port(&config.group_source, (uint16_t)(grant->data_port + i));
-        config.faults.seed = comm->config.faults.seed + ((uint64_t)comm->config.rank + TRIB_RANKS_MAX) * TRIB_ROOTS_MAX + i;
+        config.faults.seed =
+            comm->config.faults.seed + ((uint64_t)comm->config.rank + TRIB_RANKS_MAX) * TRIB_ROOTS_MAX + i;
         if (trib_udp_open(&config, &comm->groups[i].udp, cause) != TRIB_OK) {
             trib_log(TRIB_LOG_INFO, "job %s rank %u: no multicast: %s", comm->config.job, comm->config.rank, cause);
             trib_comm_close_groups(comm);
@@ -373,9 +378,11 @@ static void check_paths(struct trib_comm *comm, uint64_t now_ns)
     bool multicast = comm->group_count > 0 && comm->group_paths == all;
     if (!unicast && now_ns >= comm->probes_until_ns) {
         send_paths(comm, false, false);
-        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "UDP packets of %u bytes payload do not pass between here and %s, ports %u to "
-                       "%u: check the path MTU and the firewall, or set a smaller payload", comm->config.payload,
-                       comm->endpoint->name, comm->grant.data_port, comm->grant.data_port + comm->grant.roots - 1);
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
+                       "UDP packets of %u bytes payload do not pass between here and %s, ports %u to "
+                       "%u: check the path MTU and the firewall, or set a smaller payload",
+                       comm->config.payload, comm->endpoint->name, comm->grant.data_port,
+                       comm->grant.data_port + comm->grant.roots - 1);
         return;
     }
     if (unicast && (comm->group_count == 0 || multicast || now_ns >= comm->group_deadline_ns)) {
@@ -406,11 +413,12 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
         trib_comm_close_groups(comm);
     }
     comm->stats.reregistrations += comm->was_running ? 1 : 0;
-    trib_log(comm->was_running ? TRIB_LOG_WARN : TRIB_LOG_INFO,
-             "job %s rank %u of %u: %s %s, boot %08x, communicator %08x, %u shards, window %u of %u slots, results by %s",
-             comm->config.job, comm->config.rank, comm->config.ranks, comm->was_running ? "back at" : "joined",
-             comm->endpoint->name, comm->grant.boot, comm->grant.communicator, comm->grant.roots, comm->grant.window,
-             comm->grant.slots, comm->is_multicast ? "multicast" : "unicast");
+    trib_log(
+        comm->was_running ? TRIB_LOG_WARN : TRIB_LOG_INFO,
+        "job %s rank %u of %u: %s %s, boot %08x, communicator %08x, %u shards, window %u of %u slots, results by %s",
+        comm->config.job, comm->config.rank, comm->config.ranks, comm->was_running ? "back at" : "joined",
+        comm->endpoint->name, comm->grant.boot, comm->grant.communicator, comm->grant.roots, comm->grant.window,
+        comm->grant.slots, comm->is_multicast ? "multicast" : "unicast");
     comm->was_running = true;
     comm->idle_since_ns = now_ns;
     comm->verbs->registered(comm->node, comm->grant.boot, message->ready.mark, now_ns);
@@ -493,10 +501,11 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
         take_message(comm, &message, now_ns);
     }
     if (comm->session.state == TRIB_SESSION_FOREIGN) {
-        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "switch %s unreachable: %s", comm->endpoint->name, comm->session.cause);
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "switch %s unreachable: %s", comm->endpoint->name,
+                       comm->session.cause);
     }
-    if (comm->session.state == TRIB_SESSION_LOST && comm->state != TRIB_COMM_FAILED && comm->state != TRIB_COMM_CLOSED &&
-        (comm->state != TRIB_COMM_CONNECTING || comm->retry_ns == TRIB_NEVER)) {
+    if (comm->session.state == TRIB_SESSION_LOST && comm->state != TRIB_COMM_FAILED &&
+        comm->state != TRIB_COMM_CLOSED && (comm->state != TRIB_COMM_CONNECTING || comm->retry_ns == TRIB_NEVER)) {
         lost(comm, now_ns);
     }
     comm->dirty = true;
@@ -518,13 +527,15 @@ static void give_up(struct trib_comm *comm)
     }
     trib_format_duration(config->join_timeout_ns, limit);
     if (is_connecting) {
-        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "switch %s unreachable: %s; is `tributary switch` running there?", name, cause);
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "switch %s unreachable: %s; is `tributary switch` running there?",
+                       name, cause);
     } else if (comm->was_running) {
-        trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "the switch %s is back, but not all ranks of job %s came back to it within %s", name,
+        trib_comm_fail(comm, TRIB_ERR_TIMEOUT,
+                       "the switch %s is back, but not all ranks of job %s came back to it within %s", name,
                        config->job, limit);
     } else {
-        trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "not all %u ranks of job %s joined at switch %s within %s", config->ranks,
-                       config->job, name, limit);
+        trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "not all %u ranks of job %s joined at switch %s within %s",
+                       config->ranks, config->job, name, limit);
     }
 }
 

@@ -92,8 +92,9 @@ static void warn_of_unknown(void)
             i++;
         }
         if (variable == NULL) {
-            trib_log(TRIB_LOG_WARN, "%.*s has no effect: there is no variable of that name; `tributary info` lists them",
-                     (int)len, *entry);
+            trib_log(TRIB_LOG_WARN,
+                     "%.*s has no effect: there is no variable of that name; `tributary info` lists them", (int)len,
+                     *entry);
         }
     }
 }

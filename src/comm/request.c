@@ -12,7 +12,8 @@ static bool is_done(const struct trib_request *request)
 }
 
 /* Locked. Packets have left when it returns. */
-static enum trib_status submit(struct trib_comm *comm, struct trib_request *request, const struct trib_operation *operation)
+static enum trib_status submit(struct trib_comm *comm, struct trib_request *request,
+                               const struct trib_operation *operation)
 {
     if (comm->state == TRIB_COMM_FAILED) {
         return comm->failure;
@@ -38,7 +39,7 @@ static void wait_locked(struct trib_comm *comm, struct trib_request *request)
 
 enum trib_status trib_request_run(struct trib_comm *comm, const struct trib_operation *operation)
 {
-    struct trib_request request;
+    struct trib_request request = {.comm = comm};
     trib_endpoint_lock(comm->endpoint);
     enum trib_status status = submit(comm, &request, operation);
     if (status == TRIB_OK) {

@@ -19,26 +19,23 @@ struct unit {
 
 static const struct unit sizes[] = {{"B", 1},
                                     {"KB", KILO},
-                                    {"MB", KILO * KILO},
-                                    {"GB", KILO * KILO * KILO},
-                                    {"TB", KILO * KILO * KILO * KILO},
+                                    {"MB", KILO *KILO},
+                                    {"GB", KILO *KILO *KILO},
+                                    {"TB", KILO *KILO *KILO *KILO},
                                     {"KiB", KIBI},
-                                    {"MiB", KIBI * KIBI},
-                                    {"GiB", KIBI * KIBI * KIBI},
-                                    {"TiB", KIBI * KIBI * KIBI * KIBI}};
+                                    {"MiB", KIBI *KIBI},
+                                    {"GiB", KIBI *KIBI *KIBI},
+                                    {"TiB", KIBI *KIBI *KIBI *KIBI}};
 static const struct unit short_sizes[] = {
-    {"", 1}, {"K", KIBI}, {"M", KIBI * KIBI}, {"G", KIBI * KIBI * KIBI}, {"T", KIBI * KIBI * KIBI * KIBI}};
+    {"", 1}, {"K", KIBI}, {"M", KIBI *KIBI}, {"G", KIBI *KIBI *KIBI}, {"T", KIBI *KIBI *KIBI *KIBI}};
 static const struct unit durations[] = {{"ns", 1},
                                         {"us", KILO},
-                                        {"ms", KILO * KILO},
-                                        {"s", KILO * KILO * KILO},
-                                        {"min", 60 * KILO * KILO * KILO},
-                                        {"h", 3600 * KILO * KILO * KILO}};
-static const struct unit rates[] = {{"bps", 1},
-                                    {"Kbps", KILO},
-                                    {"Mbps", KILO * KILO},
-                                    {"Gbps", KILO * KILO * KILO},
-                                    {"Tbps", KILO * KILO * KILO * KILO}};
+                                        {"ms", KILO *KILO},
+                                        {"s", KILO *KILO *KILO},
+                                        {"min", 60 * KILO *KILO *KILO},
+                                        {"h", 3600 * KILO *KILO *KILO}};
+static const struct unit rates[] = {
+    {"bps", 1}, {"Kbps", KILO}, {"Mbps", KILO *KILO}, {"Gbps", KILO *KILO *KILO}, {"Tbps", KILO *KILO *KILO *KILO}};
 
 /* digits / 10^decimals, then the rest of the text. */
 struct number {

@@ -97,7 +97,8 @@ static inline void keeper(int in, int out)
 static inline void switch_command(char command)
 {
     uint16_t port = 0;
-    if (write(keeper_in, &command, 1) != 1 || read(keeper_out, &port, sizeof port) != (ssize_t)sizeof port || port == 0) {
+    if (write(keeper_in, &command, 1) != 1 || read(keeper_out, &port, sizeof port) != (ssize_t)sizeof port ||
+        port == 0) {
         (void)fprintf(stderr, "the switch does not start\n");
         abort();
     }
@@ -141,12 +142,12 @@ struct rank {
 };
 
 /* cmocka's assertions belong to the main thread: ranks note, the main thread asserts. */
-#define CHECK(rank, condition)                  \
-    do {                                        \
-        if (!(condition) && !(rank)->wrong) {   \
-            (rank)->wrong = #condition;         \
-            (rank)->wrong_line = __LINE__;      \
-        }                                       \
+#define CHECK(rank, condition)                \
+    do {                                      \
+        if (!(condition) && !(rank)->wrong) { \
+            (rank)->wrong = #condition;       \
+            (rank)->wrong_line = __LINE__;    \
+        }                                     \
     } while (0)
 
 static inline void rank_config(struct trib_config *config, uint32_t rank, uint32_t ranks)

@@ -111,7 +111,8 @@ static void allreduce__all_types_sizes_places(void **state)
 
 static void use_faults(struct trib_config *config)
 {
-    config->faults = (struct trib_faults){.loss = 0.02, .duplicate = 0.02, .reorder = 0.02, .corrupt = 0.005, .seed = 11};
+    config->faults =
+        (struct trib_faults){.loss = 0.02, .duplicate = 0.02, .reorder = 0.02, .corrupt = 0.005, .seed = 11};
 }
 
 static void allreduce__survives_faults(void **state)
@@ -266,8 +267,8 @@ static void requests_body(struct rank *rank)
     for (unsigned i = 0; i < REQUESTS; i++) {
         buffers[i] = malloc((1 + i * 10) * sizeof(int32_t));
         fill(buffers[i], 1 + i * 10, TRIB_INT32, rank->config.rank);
-        CHECK(rank, trib_allreduce_start(rank->comm, buffers[i], buffers[i], 1 + i * 10, TRIB_INT32, TRIB_SUM, &requests[i]) ==
-                        TRIB_OK);
+        CHECK(rank, trib_allreduce_start(rank->comm, buffers[i], buffers[i], 1 + i * 10, TRIB_INT32, TRIB_SUM,
+                                         &requests[i]) == TRIB_OK);
     }
     /* Half by waiting, last first; half by testing. */
     for (unsigned i = REQUESTS; i-- > REQUESTS / 2;) {
@@ -404,6 +405,50 @@ static void comm__two_share_an_endpoint(void **state)
     expect_good(ranks, RANKS);
 }
 
+struct asker {
+    struct rank *rank;
+    atomic_bool stop;
+    unsigned answers;
+};
+
+static void *ask(void *argument)
+{
+    struct asker *asker = argument;
+    struct trib_comm_stats stats;
+    while (!atomic_load(&asker->stop)) {
+        trib_comm_stats(asker->rank->comm, &stats);
+        asker->answers++;
+        (void)usleep(100);
+    }
+    return NULL;
+}
+
+/* One operation that lasts: who drives it must let other threads in meanwhile. */
+static void stream_body(struct rank *rank)
+{
+    uint64_t count = 16 << 20;
+    float *buffer = calloc(count, sizeof *buffer);
+    struct asker asker = {.rank = rank};
+    pthread_t thread;
+    uint64_t begin = trib_clock_ns();
+    CHECK(rank, pthread_create(&thread, NULL, ask, &asker) == 0);
+    CHECK(rank, trib_allreduce(rank->comm, buffer, buffer, count, TRIB_FLOAT32, TRIB_SUM) == TRIB_OK);
+    uint64_t took = trib_clock_ns() - begin;
+    atomic_store(&asker.stop, true);
+    (void)pthread_join(thread, NULL);
+    CHECK(rank, asker.answers > took / (20 * TRIB_MILLISECOND_NS));
+    free(buffer);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void drive__lets_other_threads_in(void **state)
+{
+    (void)state;
+    struct rank ranks[2];
+    run_ranks(ranks, 2, NULL, stream_body);
+    expect_good(ranks, 2);
+}
+
 static void stats_body(struct rank *rank)
 {
     static float buffers[RANKS][352 * 100];
@@ -447,6 +492,7 @@ int main(void)
         cmocka_unit_test(request__many_at_once),
         cmocka_unit_test(progress__needs_no_call),
         cmocka_unit_test(comm__two_share_an_endpoint),
+        cmocka_unit_test(drive__lets_other_threads_in),
         cmocka_unit_test(stats__count_what_went_by),
     };
     keeper_open();

@@ -18,9 +18,15 @@ static void parse_size__takes_decimal_and_binary_units(void **state)
     static const struct {
         const char *text;
         uint64_t value;
-    } cases[] = {{"1B", 1},           {"64KB", 64000},      {"64MB", 64000000},
-                 {"64KiB", 65536},    {"1.5MiB", 1572864},  {"2GB", 2000000000},
-                 {"1TiB", 1ULL << 40}, {"0", 0},            {"16777215TiB", 16777215ULL << 40}};
+    } cases[] = {{"1B", 1},
+                 {"64KB", 64000},
+                 {"64MB", 64000000},
+                 {"64KiB", 65536},
+                 {"1.5MiB", 1572864},
+                 {"2GB", 2000000000},
+                 {"1TiB", 1ULL << 40},
+                 {"0", 0},
+                 {"16777215TiB", 16777215ULL << 40}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint64_t value = UINT64_MAX;
         assert_int_equal(trib_parse_size(cases[i].text, &value, error), TRIB_OK);
@@ -31,8 +37,22 @@ static void parse_size__takes_decimal_and_binary_units(void **state)
 static void parse_size__refuses_and_leaves_the_value(void **state)
 {
     (void)state;
-    static const char *const cases[] = {"",      "64",    "MB",   "-1MB",  " 1MB",  "1MB ",  "1mb",        "1.5B",
-                                        "1..5K", "1.MB",  "0x1B", "1e3MB", "nanMB", "1,5MB", "16777217TiB", "4K",
+    static const char *const cases[] = {"",
+                                        "64",
+                                        "MB",
+                                        "-1MB",
+                                        " 1MB",
+                                        "1MB ",
+                                        "1mb",
+                                        "1.5B",
+                                        "1..5K",
+                                        "1.MB",
+                                        "0x1B",
+                                        "1e3MB",
+                                        "nanMB",
+                                        "1,5MB",
+                                        "16777217TiB",
+                                        "4K",
                                         "99999999999999999999B"};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint64_t value = 77;
@@ -57,7 +77,8 @@ static void parse_size_short__is_that_of_nccl_tests(void **state)
     static const struct {
         const char *text;
         uint64_t value;
-    } cases[] = {{"8", 8}, {"4K", 4096}, {"128M", 134217728}, {"1G", 1073741824}, {"64MB", 64000000}, {"64MiB", 67108864}};
+    } cases[] = {{"8", 8},           {"4K", 4096},       {"128M", 134217728},
+                 {"1G", 1073741824}, {"64MB", 64000000}, {"64MiB", 67108864}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint64_t value = 0;
         assert_int_equal(trib_parse_size_short(cases[i].text, &value, error), TRIB_OK);
@@ -73,9 +94,9 @@ static void parse_duration__takes_all_units(void **state)
     static const struct {
         const char *text;
         uint64_t value;
-    } cases[] = {{"100ns", 100},          {"20us", 20000},          {"500ms", 500000000}, {"30s", 30000000000},
-                 {"1.5s", 1500000000},    {"0.000000001s", 1},      {"0", 0},             {"30min", 1800000000000},
-                 {"2h", 7200000000000}};
+    } cases[] = {
+        {"100ns", 100},      {"20us", 20000}, {"500ms", 500000000},     {"30s", 30000000000}, {"1.5s", 1500000000},
+        {"0.000000001s", 1}, {"0", 0},        {"30min", 1800000000000}, {"2h", 7200000000000}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint64_t value = UINT64_MAX;
         assert_int_equal(trib_parse_duration(cases[i].text, &value, error), TRIB_OK);
@@ -154,9 +175,9 @@ static void format__is_for_people(void **state)
     static const struct {
         uint64_t ns;
         const char *text;
-    } durations[] = {{0, "0 ns"},           {999, "999 ns"},           {1500, "1.5 us"},         {150000000, "150 ms"},
-                     {1234567890, "1.2 s"}, {10000000000, "10 s"},     {90000000000, "90 s"},    {1800000000000, "30 min"},
-                     {7200000000000, "2 h"}};
+    } durations[] = {{0, "0 ns"},           {999, "999 ns"},           {1500, "1.5 us"},
+                     {150000000, "150 ms"}, {1234567890, "1.2 s"},     {10000000000, "10 s"},
+                     {90000000000, "90 s"}, {1800000000000, "30 min"}, {7200000000000, "2 h"}};
     char text[TRIB_UNITS_TEXT_MAX];
     for (size_t i = 0; i < sizeof durations / sizeof durations[0]; i++) {
         trib_format_duration(durations[i].ns, text);
