@@ -23,7 +23,8 @@ struct trib_data_plane {
     void (*close)(void *plane, uint32_t communicator);
     /* Registration, or a mark from the session. */
     void (*join)(void *plane, uint32_t communicator, uint32_t child, uint64_t mark);
-    uint64_t (*group_mark)(void *plane, uint32_t communicator); /* the largest M of its shards */
+    /* The smallest M of its shards: what holds for every root (docs/DECISIONS.md). */
+    uint64_t (*group_mark)(void *plane, uint32_t communicator);
     /* Results by multicast to this group from now on (0: unicast). */
     void (*multicast)(void *plane, uint32_t communicator, uint32_t group, uint16_t port);
     /* One TRIB_PATH packet of full size to the group, from every shard. */

@@ -183,16 +183,16 @@ static void join_communicator(void *owner, uint32_t communicator, uint32_t child
 static uint64_t group_mark(void *owner, uint32_t communicator)
 {
     struct trib_plane *plane = owner;
-    uint64_t largest = 0;
+    uint64_t smallest = UINT64_MAX;
     for (uint32_t i = 0; i < plane->shards; i++) {
         struct trib_shard *shard = &plane->shard[i];
         trib_shard_enter(shard);
         const struct trib_member *member = trib_members_find(&shard->members, communicator);
         uint64_t mark = member == NULL ? 0 : member->verbs->group_mark(member->node);
         trib_shard_leave(shard);
-        largest = mark > largest ? mark : largest;
+        smallest = mark < smallest ? mark : smallest;
     }
-    return largest;
+    return smallest;
 }
 
 /* The address of a shard's group. The port is the first shard's plus its index, as with unicast. */
