@@ -20,7 +20,7 @@ enum trib_kind {
     TRIB_KIND_NONE = 0,
     TRIB_CONTRIBUTION = 1, /* up: a rank's part of one fragment */
     TRIB_RESULT = 2,       /* down: the sum of one fragment */
-    TRIB_PROBE = 3,        /* up, no payload: "I have no result for this sequence" */
+    TRIB_PROBE = 3,        /* up, no payload: "I have no result for this sequence"; bitmap: which of the 64 behind were sent */
     TRIB_ASK = 4,          /* down, no payload: "send your part of this sequence", and of those in bitmap */
     TRIB_HELD = 5,         /* down, no payload: "waiting for others"; bitmap says who is there */
     TRIB_OFFER = 6,        /* up: a finished result, from a rank's retained copy */
@@ -36,7 +36,7 @@ enum trib_flag {
     TRIB_FLAG_COLLISION = 1 << 3, /* reserved for ATP */
     TRIB_FLAG_RESEND = 1 << 4,    /* sent because it was asked for */
     TRIB_FLAG_QUORUM = 1 << 5,    /* reserved for PANAMA */
-    TRIB_FLAG_UNWANTED = 1 << 6   /* up: this rank has no use for the result's payload */
+    TRIB_FLAG_UNWANTED = 1 << 6   /* up: this rank has no use for the result's payload; on a PROBE: it asks for M alone */
 };
 #define TRIB_FLAGS_KNOWN 0x7fU
 

@@ -64,6 +64,9 @@ static bool build_answer(struct switch_node *n, const struct answer *a, struct t
     uint32_t index = trib_window_slot(&n->window, a->sequence);
     const struct trib_slot *slot = switch_slot(n, index);
 
+    if (n->group > a->sequence + INT32_MAX) {
+        return false; /* M has leapt since (only lies do that): the header could not say by how much */
+    }
     if (a->kind == TRIB_RESULT) {
         if (!trib_slot_holds(slot, a->sequence) || !trib_slot_is_complete(slot, n->required)) {
             return false; /* freed since: everybody has it */
@@ -165,24 +168,26 @@ static bool lacks(const struct switch_node *n, uint32_t child, uint64_t dense)
     return !trib_slot_holds(slot, sequence) || !(slot->present >> child & 1);
 }
 
-/* Which of the dense indexes behind `dense` and below `end` lack the child's part; at most 64. */
-static uint64_t lacking(const struct switch_node *n, uint32_t child, uint64_t dense, uint64_t end)
+/* Which of the dense indexes behind `dense` that are set in `sent` lack the child's part. */
+static uint64_t lacking(const struct switch_node *n, uint32_t child, uint64_t dense, uint64_t sent)
 {
+    uint64_t end = n->group_dense + n->window.slots;
     uint64_t bitmap = 0;
 
-    for (uint64_t i = 0; i < 64 && dense + 1 + i < end; i++) {
-        bitmap |= (uint64_t)lacks(n, child, dense + 1 + i) << i;
+    for (uint64_t bits = sent; bits != 0; bits &= bits - 1) {
+        uint64_t ahead = trib_lowest(bits);
+        bool within = dense + 1 + ahead < end;
+        bitmap |= (uint64_t)(within && lacks(n, child, dense + 1 + ahead)) << ahead;
     }
     return bitmap;
 }
 
-/* The child probes for what it has not sent itself, or what was lost on the way up: ASK for it, and for whatever lacks behind
- * it (a sequence that it has not sent yet is no harm: then the ASK only tells M). */
-static enum trib_drop ask_prober(struct switch_node *n, uint32_t child, uint64_t sequence)
+/* The child's part was lost on the way up: ASK for it, and for what else lacks of that which the child says it has sent. */
+static enum trib_drop ask_prober(struct switch_node *n, uint32_t child, const struct trib_packet *probe)
 {
-    uint64_t dense = trib_window_dense(&n->window, sequence);
+    uint64_t dense = trib_window_dense(&n->window, probe->sequence);
 
-    return queue_answer(n, TRIB_ASK, child, sequence, lacking(n, child, dense, n->group_dense + n->window.slots));
+    return queue_answer(n, TRIB_ASK, child, probe->sequence, lacking(n, child, dense, probe->bitmap));
 }
 
 enum trib_drop switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet, uint64_t now_ns)
@@ -198,9 +203,12 @@ enum trib_drop switch_probe(struct switch_node *n, uint32_t child, const struct 
     }
     struct slot_repeats *r = repeats(n, sequence, now_ns);
     uint64_t present = trib_slot_holds(slot, sequence) ? slot->present : 0;
+    if (packet->flags & TRIB_FLAG_UNWANTED) {
+        return queue_answer(n, TRIB_HELD, child, sequence, present); /* it asks for M alone, and has sent nothing */
+    }
     uint64_t finished = finished_children(n, sequence, present);
     if (finished == 0 && !(present >> child & 1)) {
-        return first_time(&r->asks, child) ? ask_prober(n, child, sequence) : TRIB_DROP_REPEAT;
+        return first_time(&r->asks, child) ? ask_prober(n, child, packet) : TRIB_DROP_REPEAT;
     }
     if (!first_time(&r->results, child)) {
         return TRIB_DROP_REPEAT;
@@ -285,7 +293,7 @@ void switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense)
         return;
     }
     uint64_t end = dense - at > 65 ? at + 65 : dense;
-    uint64_t bitmap = lacking(n, child, at, end);
+    uint64_t bitmap = lacking(n, child, at, end - at > 64 ? UINT64_MAX : (UINT64_C(1) << (end - at - 1)) - 1);
     n->expected[child] = end == dense ? dense + 1 : end;
     switch_aside(n)->counters.asks_gap++;
     (void)queue_answer(n, TRIB_ASK, child, trib_window_sequence(&n->window, n->config.root, at), bitmap);

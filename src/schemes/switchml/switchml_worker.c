@@ -8,10 +8,12 @@
 #include "schemes/switchml/switchml.h"
 #include "schemes/switchml/switchml_worker.h"
 
-/* More than the DONE of every operation. */
+#define EVENT_REPORTS 8 /* reports that wait at most; more of them are lost */
+
+/* For the DONE of every operation, and one FAILED. */
 static uint32_t event_room(const struct trib_worker_config *config)
 {
-    return config->operations + 8;
+    return EVENT_REPORTS + config->operations + 1;
 }
 
 static size_t place(size_t *at, size_t bytes)
@@ -187,13 +189,14 @@ void worker_event(struct worker *w, const struct trib_event *event)
 {
     struct trib_event *ring = worker_at(w, w->events_at);
     uint32_t room = event_room(&w->config);
-    bool done = event->kind == TRIB_EVENT_DONE;
+    bool report = event->kind == TRIB_EVENT_STALL || event->kind == TRIB_EVENT_BOOT;
 
-    /* Reports may be lost, completions never: their room is kept free. */
-    if (w->events_count >= (done ? room : 8)) {
-        TRIB_ASSERT(!done);
+    /* Reports may be lost, completions and the one failure never: their room is kept free. */
+    if ((report && w->events_count >= EVENT_REPORTS) || (event->kind == TRIB_EVENT_FAILED && w->failed)) {
         return;
     }
+    TRIB_ASSERT(w->events_count < room);
+    w->failed |= event->kind == TRIB_EVENT_FAILED;
     ring[(w->events_head + w->events_count++) % room] = *event;
 }
 

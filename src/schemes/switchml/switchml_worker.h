@@ -95,6 +95,7 @@ struct worker {
     uint32_t queue_head, queue_count;            /* flights with something pending */
     uint32_t events_head, events_count;
     uint64_t held_sequence, held_bitmap; /* the last HELD answer */
+    uint64_t failed;                     /* 1: FAILED was reported */
     struct worker_root roots[TRIB_ROOTS_MAX];
     /* offsets of the arrays behind this struct */
     size_t operations_at, flights_at, queue_at, events_at, exponents_at, wire_at, aside_at, times_at;

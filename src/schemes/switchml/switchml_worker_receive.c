@@ -65,16 +65,21 @@ static bool lane_holds(const struct worker *w, const struct trib_packet *packet)
     return packet->lane == w->keys * trib_lane_odd(&id);
 }
 
-/* A result that came whole but wrong: ask again, and give up at the third. */
+/* A result that came whole but wrong: ask again at once, and give up at the third. From then on only the RTO asks, or wrong results
+ * and probes would answer each other without end (I5). */
 static enum trib_drop strike(struct worker *w, uint32_t index)
 {
     struct flight *f = worker_flight(w, index);
 
-    if (++f->strikes == TRIB_SWITCHML_STRIKES) {
-        struct trib_event event = {.kind = TRIB_EVENT_FAILED, .sequence = f->sequence};
-        worker_event(w, &event);
+    if (f->strikes == TRIB_SWITCHML_STRIKES) {
+        return TRIB_DROP_LANE;
     }
-    worker_queue(w, index, PENDING_PROBE);
+    if (++f->strikes < TRIB_SWITCHML_STRIKES) {
+        worker_queue(w, index, PENDING_PROBE);
+        return TRIB_DROP_LANE;
+    }
+    struct trib_event event = {.kind = TRIB_EVENT_FAILED, .sequence = f->sequence};
+    worker_event(w, &event);
     return TRIB_DROP_LANE;
 }
 
@@ -165,7 +170,8 @@ static enum trib_drop take_result(struct worker *w, const struct trib_packet *pa
         return strike(w, index);
     }
     retain(w, f, o, packet, &form);
-    if (packet->payload_len != 0) {
+    /* The root of a broadcast gets the payload as well when another rank's OFFER completed it: it has no use for that. */
+    if (packet->payload_len != 0 && o->operation.recv != NULL) {
         deliver(w, o, packet, &form);
     }
     if (o->layout.lookahead != 0 && packet->sequence - o->first < o->layout.blocks) {

@@ -151,6 +151,16 @@ static void build_offer(const struct worker *w, uint32_t index, struct trib_pack
     packet->payload = f->payload_len != 0 ? worker_wire(w, index) : NULL;
 }
 
+/* The bitmap says which of the 64 behind it were sent as well, so that an ASK names nothing that is only on its way. */
+static void build_probe(const struct worker *w, uint64_t sequence, struct trib_packet *packet)
+{
+    uint32_t root = trib_window_root(&w->window, sequence);
+    uint64_t behind = trib_window_dense_below(&w->window, root, w->next) - trib_window_dense(&w->window, sequence) - 1;
+
+    begin(w, TRIB_PROBE, sequence, packet);
+    packet->bitmap = behind >= 64 ? UINT64_MAX : (UINT64_C(1) << behind) - 1;
+}
+
 /* Hands out what is queued for one flight; false if it has lost its reason since. */
 static bool answer(struct worker *w, uint32_t index, uint64_t now_ns, struct trib_packet *packet)
 {
@@ -173,7 +183,7 @@ static bool answer(struct worker *w, uint32_t index, uint64_t now_ns, struct tri
         packet->flags |= TRIB_FLAG_RESEND;
     } else {
         counters->probes++;
-        begin(w, TRIB_PROBE, f->sequence, packet);
+        build_probe(w, f->sequence, packet);
     }
     worker_sent(w, index, now_ns);
     return true;
@@ -256,7 +266,8 @@ static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_pac
     return true;
 }
 
-/* A probe that asks for M alone: of a sequence that was not sent. */
+/* A probe that tells the own mark and asks for M alone: of a sequence that was not sent. The flag keeps the switch from asking for
+ * that: by the time the ASK came it might be on its way. */
 static bool next_mark_probe(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
 {
     for (uint32_t root = 0; root < w->window.roots; root++) {
@@ -266,6 +277,7 @@ static bool next_mark_probe(struct worker *w, uint64_t now_ns, struct trib_packe
             worker_aside(w)->counters.probes++;
             worker_aside(w)->counters.probes_blocked++;
             begin(w, TRIB_PROBE, worker_first_unsent(w, root), packet);
+            packet->flags = TRIB_FLAG_UNWANTED;
             return true;
         }
     }

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_retained.c: a rank must be able to OFFER every fragment that it has finished and that somebody may still need: all from the true
+ * M to its own mark. A node is plain data, so a copy of its bytes is asked, and the real one never knows.
+ * Read next: check_end.c. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/lane.h"
+#include "core/window.h"
+#include "world.h"
+
+#define SAMPLES 3
+
+static uint64_t true_mark(const struct world *world)
+{
+    uint64_t lowest = UINT64_MAX;
+
+    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
+        uint64_t mark = world->scheme->worker->mark(world->nodes[rank].memory);
+        lowest = mark < lowest ? mark : lowest;
+    }
+    return lowest;
+}
+
+/* Asks the copy; the time is late enough that no limit of repeats holds. */
+static bool offers(const struct world *world, void *copy, uint64_t sequence, uint64_t now_ns)
+{
+    const struct trib_worker_verbs *verbs = world->scheme->worker;
+    const struct trib_session_config *s = &world->set.session;
+    struct trib_window window = {s->roots, s->train, s->slots};
+    struct trib_place place = {.kind = TRIB_PLACE_ROOT, .index = trib_window_root(&window, sequence)};
+    struct trib_packet packet = {
+        .kind = TRIB_ASK,
+        .sequence = sequence,
+        .mark = true_mark(world),
+        .communicator = s->communicator,
+        .generation = s->generation,
+        .boot = 1,
+    };
+
+    verbs->registered(copy, 1, packet.mark, now_ns);
+    if (verbs->receive(copy, place, &packet, now_ns) != TRIB_DROP_NONE) {
+        return false;
+    }
+    for (uint32_t i = 0; i < 100000 && verbs->next_packet(copy, now_ns, &packet, &place); i++) {
+        if (packet.kind == TRIB_OFFER && packet.sequence == sequence) {
+            return packet.boot == 1;
+        }
+    }
+    return false;
+}
+
+void check_retained(struct world *world)
+{
+    uint64_t group = true_mark(world);
+
+    if (world->set.hostility == WORLD_LETHAL) {
+        return;
+    }
+    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
+        struct world_node *n = &world->nodes[rank];
+        uint64_t mark = world->scheme->worker->mark(n->memory);
+        for (uint32_t i = 0; i < SAMPLES && mark > group; i++) {
+            uint64_t sequence = i == 0 ? group : group + world_below(world, mark - group);
+            void *copy = aligned_alloc(64, (n->size + 63) & ~(size_t)63);
+            if (copy == NULL) {
+                exit(2);
+            }
+            memcpy(copy, n->memory, n->size);
+            if (!offers(world, copy, sequence, world->now_ns + n->clock_ns + 10 * WORLD_S)) {
+                world_fail(world, "rank %u cannot offer %" PRIu64 ", M is %" PRIu64 ", its mark %" PRIu64, rank, sequence, group, mark);
+            }
+            world->report->offers_tested++;
+            free(copy);
+        }
+    }
+}

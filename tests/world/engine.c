@@ -1,0 +1,763 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine.c: the clock, the events, the links with their faults, and how a node is driven: everything that has arrived goes in, then
+ * everything goes out, as in the loops of comm and switchd. Every packet is encoded and decoded.
+ * Read next: session.c, work.c. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/lane.h"
+#include "world.h"
+
+#define QUIET_NS (10 * WORLD_S)     /* after the last DONE nothing may move any more */
+#define LETHAL_NS (2 * WORLD_S)     /* how long a world of lies is watched after its end of faults */
+#define DRAIN_MAX 200000            /* packets that one run of a node may hand out */
+
+void world_fail(struct world *world, const char *format, ...)
+{
+    va_list arguments;
+
+    if (world->failed) {
+        return;
+    }
+    world->failed = true;
+    int len = snprintf(world->text, sizeof world->text, "at %" PRIu64 " ns: ", world->now_ns);
+    va_start(arguments, format);
+    (void)vsnprintf(world->text + len, sizeof world->text - (size_t)len, format, arguments);
+    va_end(arguments);
+}
+
+bool world_chance(struct world *world, double probability)
+{
+    return probability > 0 && !world->is_healed && trib_prng_chance(&world->prng, probability);
+}
+
+uint64_t world_below(struct world *world, uint64_t bound)
+{
+    return bound <= 1 ? 0 : trib_prng_below(&world->prng, bound);
+}
+
+static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t size)
+{
+    if (count < *capacity) {
+        return array;
+    }
+    *capacity = *capacity == 0 ? 64 : 2 * *capacity;
+    array = realloc(array, *capacity * size);
+    if (array == NULL) {
+        fprintf(stderr, "out of memory\n");
+        exit(2);
+    }
+    return array;
+}
+
+/* ---- events ---- */
+
+static bool is_before(const struct world_event *a, const struct world_event *b)
+{
+    return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->order < b->order;
+}
+
+void world_schedule(struct world *world, uint64_t time_ns, enum world_event_kind kind, uint32_t node, uint32_t a, uint32_t b)
+{
+    world->heap = grown(world->heap, world->heap_count, &world->heap_capacity, sizeof *world->heap);
+    struct world_event event = {
+        .time_ns = time_ns > world->now_ns ? time_ns : world->now_ns,
+        .order = world->order++,
+        .kind = (uint16_t)kind,
+        .node = (uint16_t)node,
+        .a = a,
+        .b = b,
+    };
+    uint32_t at = world->heap_count++;
+    while (at > 0 && is_before(&event, &world->heap[(at - 1) / 2])) {
+        world->heap[at] = world->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    world->heap[at] = event;
+}
+
+static struct world_event next_event(struct world *world)
+{
+    struct world_event *heap = world->heap;
+    struct world_event first = heap[0];
+    struct world_event last = heap[--world->heap_count];
+    uint32_t count = world->heap_count;
+    uint32_t at = 0;
+
+    for (uint32_t child = 1; child < count; child = 2 * at + 1) {
+        if (child + 1 < count && is_before(&heap[child + 1], &heap[child])) {
+            child++;
+        }
+        if (!is_before(&heap[child], &last)) {
+            break;
+        }
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = last;
+    return first;
+}
+
+void world_wake(struct world *world, uint32_t node, uint64_t time_ns)
+{
+    struct world_node *n = &world->nodes[node];
+    uint64_t when = time_ns > n->paused_ns ? time_ns : n->paused_ns;
+
+    if (when < world->now_ns) {
+        when = world->now_ns;
+    }
+    if (when < n->wake_ns) {
+        n->wake_ns = when;
+        world_schedule(world, when, WORLD_WAKE, node, 0, 0);
+    }
+}
+
+/* ---- parcels ---- */
+
+static uint32_t take_parcel(struct world *world)
+{
+    uint32_t index = world->parcel_free;
+
+    if (index != 0) {
+        world->parcel_free = world->parcels[index].next_free;
+    } else {
+        world->parcels = grown(world->parcels, world->parcel_count, &world->parcel_capacity, sizeof *world->parcels);
+        index = world->parcel_count++;
+    }
+    world->parcels[index].refs = 1;
+    return index;
+}
+
+void world_release(struct world *world, uint32_t parcel)
+{
+    if (--world->parcels[parcel].refs == 0) {
+        world->parcels[parcel].next_free = world->parcel_free;
+        world->parcel_free = parcel;
+    }
+}
+
+uint32_t world_parcel(struct world *world, const struct trib_packet *packet)
+{
+    uint32_t index = take_parcel(world);
+    struct parcel *parcel = &world->parcels[index];
+
+    trib_packet_encode(packet, parcel->data);
+    if (packet->payload_len != 0) {
+        memcpy(parcel->data + TRIB_HEADER_SIZE, packet->payload, packet->payload_len);
+    }
+    parcel->len = TRIB_HEADER_SIZE + packet->payload_len;
+    return index;
+}
+
+static uint32_t copied(struct world *world, uint32_t parcel)
+{
+    uint32_t index = take_parcel(world);
+
+    world->parcels[index].len = world->parcels[parcel].len;
+    memcpy(world->parcels[index].data, world->parcels[parcel].data, world->parcels[parcel].len);
+    return index;
+}
+
+/* ---- links ---- */
+
+static struct world_link *link_between(struct world *world, uint32_t from, uint32_t to)
+{
+    uint32_t ranks = world->set.session.ranks;
+
+    return from < ranks ? &world->up[from][to - ranks] : &world->down[to][from - ranks];
+}
+
+/* True: the packet is gone. */
+static bool is_lost(struct world *world, struct world_link *link)
+{
+    const struct world_settings *set = &world->set;
+
+    if (world_chance(world, set->burst)) {
+        link->is_losing = true;
+    }
+    bool lost = world_chance(world, set->loss) || (link->is_losing && !world->is_healed);
+    if (link->is_losing && world_below(world, 8) == 0) {
+        link->is_losing = false;
+    }
+    world->report->lost += lost;
+    return lost;
+}
+
+/* Flips bits or cuts the end off, in a copy that replaces the parcel. */
+static uint32_t damaged(struct world *world, uint32_t parcel)
+{
+    const struct world_settings *set = &world->set;
+    bool corrupt = world_chance(world, set->corrupt);
+    bool truncate = world_chance(world, set->truncate);
+
+    if (!corrupt && !truncate) {
+        return parcel;
+    }
+    uint32_t copy = copied(world, parcel);
+    struct parcel *p = &world->parcels[copy];
+    world_release(world, parcel);
+    if (corrupt) {
+        for (uint64_t bits = 1 + world_below(world, 4); bits > 0; bits--) {
+            p->data[world_below(world, p->len)] ^= (uint8_t)(1U << world_below(world, 8));
+        }
+        world->report->corrupted++;
+    }
+    if (truncate) {
+        p->len = (uint32_t)world_below(world, p->len);
+        world->report->truncated++;
+    }
+    return copy;
+}
+
+static uint64_t arrival(struct world *world, struct world_link *link)
+{
+    const struct world_settings *set = &world->set;
+    uint64_t time = world->now_ns + set->delay_ns + world_below(world, set->jitter_ns);
+
+    if (world_chance(world, set->spike)) {
+        link->spike_ns = world->now_ns + world_below(world, set->spike_ns);
+        world->report->spiked++;
+    }
+    if (link->spike_ns > world->now_ns) {
+        time += link->spike_ns - world->now_ns;
+    }
+    if (world_chance(world, set->reorder)) {
+        world->report->reordered++;
+        return time + world_below(world, 16 * (set->delay_ns + set->jitter_ns + set->turn_ns));
+    }
+    link->last_ns = time > link->last_ns ? time : link->last_ns;
+    return link->last_ns;
+}
+
+/* Some packets are kept, to come again long after. */
+static void remember(struct world *world, uint32_t from, uint32_t to, uint32_t parcel)
+{
+    if (world->set.replay <= 0 || world->is_healed || world_below(world, 8) != 0) {
+        return;
+    }
+    uint32_t at = world->old_at++ % 64;
+    if (world->old_parcels[at] != 0) {
+        world_release(world, world->old_parcels[at]);
+    }
+    world->parcels[parcel].refs++;
+    world->old_parcels[at] = parcel;
+    world->old_from[at] = from;
+    world->old_to[at] = to;
+}
+
+static void replay(struct world *world)
+{
+    uint32_t at = (uint32_t)world_below(world, 64);
+
+    if (world->old_parcels[at] != 0) {
+        world->report->replayed++;
+        world->parcels[world->old_parcels[at]].refs++;
+        world_deliver(world, world->old_from[at], world->old_to[at], world->old_parcels[at], world_below(world, 30 * WORLD_MS));
+    }
+}
+
+/* Takes over the caller's reference. No fault: those have been drawn. */
+void world_deliver(struct world *world, uint32_t from, uint32_t to, uint32_t parcel, uint64_t delay_ns)
+{
+    world_schedule(world, world->now_ns + delay_ns, WORLD_ARRIVE, to, parcel, from);
+}
+
+/* One receiver's copy; takes over a reference. */
+static void transmit(struct world *world, uint32_t from, uint32_t to, uint32_t parcel)
+{
+    struct world_link *link = link_between(world, from, to);
+
+    remember(world, from, to, parcel);
+    if (is_lost(world, link)) {
+        world_release(world, parcel);
+        return;
+    }
+    if (world_chance(world, world->set.duplicate)) {
+        world->report->duplicated++;
+        world->parcels[parcel].refs++;
+        world_schedule(world, arrival(world, link), WORLD_ARRIVE, to, parcel, from);
+    }
+    parcel = damaged(world, parcel);
+    world_schedule(world, arrival(world, link), WORLD_ARRIVE, to, parcel, from);
+    if (world_chance(world, world->set.replay)) {
+        replay(world);
+    }
+}
+
+static void trace_packet(const struct world *world, const char *what, uint32_t from, uint32_t to, const struct trib_packet *p)
+{
+    if (world->trace) {
+        bool up = world_is_worker(world, from);
+        uint32_t ranks = world->set.session.ranks;
+        printf("%12" PRIu64 " %s %s %u-%u %-12s seq %" PRIu64 " mark %" PRIu64 " bitmap %" PRIx64 " len %u boot %08x\n",
+               world->now_ns, what, up ? "up  " : "down", up ? from : to, (up ? to : from) - ranks,
+               trib_kind_name((enum trib_kind)p->kind), p->sequence, p->mark, p->bitmap, p->payload_len, p->boot);
+    }
+}
+
+void world_send(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet)
+{
+    trace_packet(world, "send", from, to, packet);
+    transmit(world, from, to, world_parcel(world, packet));
+}
+
+/* A bit flips in the switch's memory of the lane: at most twice for one fragment and rank, so that the third asking helps. */
+static uint32_t maybe_bent(struct world *world, uint32_t to, uint32_t parcel, const struct trib_packet *packet)
+{
+    if (packet->kind != TRIB_RESULT || !world_chance(world, world->set.lane) || world->bent[to][packet->sequence % 256] == 2) {
+        return parcel;
+    }
+    struct trib_packet bent = *packet;
+    bent.lane ^= UINT64_C(1) << world_below(world, 64);
+    world->bent[to][packet->sequence % 256]++;
+    world->report->bent++;
+    world_release(world, parcel);
+    return world_parcel(world, &bent);
+}
+
+static void send_down(struct world *world, uint32_t from, uint64_t children, const struct trib_packet *packet)
+{
+    uint32_t parcel = world_parcel(world, packet);
+    bool many = (children & (children - 1)) != 0;
+
+    for (uint64_t bits = children; bits != 0; bits &= bits - 1) {
+        uint32_t to = (uint32_t)__builtin_ctzll(bits);
+        if (to >= world->set.session.ranks) {
+            world_fail(world, "a switch sends to child %u, which does not exist", to);
+            break;
+        }
+        if (many && world_chance(world, world->set.partial)) {
+            world->report->lost++;
+            continue;
+        }
+        trace_packet(world, "send", from, to, packet);
+        world->parcels[parcel].refs++;
+        transmit(world, from, to, maybe_bent(world, to, parcel, packet));
+    }
+    world_release(world, parcel);
+}
+
+/* ---- driving nodes ---- */
+
+static uint64_t node_now(const struct world *world, const struct world_node *n)
+{
+    return world->now_ns + n->clock_ns;
+}
+
+static void feed(struct world *world, uint32_t node)
+{
+    struct world_node *n = &world->nodes[node];
+
+    for (uint32_t i = 0; i < n->inbox_count; i++) {
+        uint32_t index = n->inbox[i].parcel;
+        const struct parcel *parcel = &world->parcels[index];
+        struct trib_packet packet;
+        enum trib_drop drop = trib_packet_decode(parcel->data, parcel->len, &packet);
+        world->report->decode[drop] += drop != TRIB_DROP_NONE;
+        if (drop == TRIB_DROP_NONE) {
+            uint64_t now = node_now(world, n);
+            bool is_worker = world_is_worker(world, node);
+            struct trib_place from = {.kind = TRIB_PLACE_ROOT};
+            if (is_worker) {
+                from.index = n->inbox[i].from - world->set.session.ranks;
+                drop = world->scheme->worker->receive(n->memory, from, &packet, now);
+            } else {
+                from = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << n->inbox[i].from};
+                drop = world->scheme->switch_node->receive(n->memory, from, &packet, now);
+            }
+            trace_packet(world, drop == TRIB_DROP_NONE ? "take" : trib_drop_name(drop), n->inbox[i].from, node, &packet);
+        }
+        world_release(world, index);
+    }
+    n->inbox_count = 0;
+}
+
+static void take_worker_event(struct world *world, uint32_t rank, const struct trib_event *event)
+{
+    struct world_report *report = world->report;
+
+    switch (event->kind) {
+    case TRIB_EVENT_DONE:
+        work_done(world, rank, event->token);
+        return;
+    case TRIB_EVENT_FAILED:
+        report->failed_events++;
+        if (world->set.hostility != WORLD_LETHAL) {
+            world_fail(world, "rank %u gives up on sequence %" PRIu64, rank, event->sequence);
+        }
+        return;
+    case TRIB_EVENT_BOOT:
+        report->boot_events++;
+        return;
+    case TRIB_EVENT_STALL:
+        report->stall_events++;
+        return;
+    case TRIB_EVENT_NONE:
+    case TRIB_EVENT_MISMATCH:
+    case TRIB_EVENT_KIND_COUNT:
+        world_fail(world, "rank %u: event of kind %d", rank, (int)event->kind);
+        return;
+    }
+}
+
+static void drain_worker(struct world *world, uint32_t rank)
+{
+    const struct trib_worker_verbs *verbs = world->scheme->worker;
+    struct world_node *n = &world->nodes[rank];
+    uint32_t count = 0;
+    uint64_t submitted;
+
+    do {
+        struct trib_packet packet;
+        struct trib_place to;
+        struct trib_event event;
+        while (verbs->next_packet(n->memory, node_now(world, n), &packet, &to)) {
+            if (to.kind != TRIB_PLACE_ROOT || to.index >= world->set.session.roots || ++count > DRAIN_MAX) {
+                world_fail(world, "rank %u: a packet to nowhere, or without end", rank);
+                return;
+            }
+            world->sent_packets[0]++;
+            world_send(world, rank, world_switch(world, to.index), &packet);
+        }
+        while (verbs->next_event(n->memory, &event)) {
+            take_worker_event(world, rank, &event);
+        }
+        submitted = world->submitted[rank];
+        work_submit(world, rank);
+    } while (world->submitted[rank] != submitted);
+}
+
+static void drain_switch(struct world *world, uint32_t node)
+{
+    const struct trib_switch_verbs *verbs = world->scheme->switch_node;
+    struct world_node *n = &world->nodes[node];
+    struct trib_packet packet;
+    struct trib_place to;
+    struct trib_event event;
+    uint32_t count = 0;
+
+    while (verbs->next_packet(n->memory, node_now(world, n), &packet, &to)) {
+        if (to.kind != TRIB_PLACE_CHILDREN || to.children == 0 || ++count > DRAIN_MAX) {
+            world_fail(world, "root %u: a packet to nobody, or without end", node - world->set.session.ranks);
+            return;
+        }
+        if (packet.kind == TRIB_RESULT) {
+            check_result(world, &packet);
+        }
+        world->sent_packets[1] += (uint64_t)__builtin_popcountll(to.children);
+        send_down(world, node, to.children, &packet);
+    }
+    while (verbs->next_event(n->memory, &event)) {
+        world->report->mismatch_events += event.kind == TRIB_EVENT_MISMATCH;
+        if (event.kind != TRIB_EVENT_MISMATCH || world->set.hostility != WORLD_LETHAL) {
+            world_fail(world, "root %u: event of kind %d on %" PRIu64, node - world->set.session.ranks, (int)event.kind,
+                       event.sequence);
+        }
+    }
+}
+
+static bool maybe_pauses(struct world *world, uint32_t node)
+{
+    bool is_worker = world_is_worker(world, node);
+
+    if (!world_chance(world, is_worker ? world->set.pause : world->set.stall)) {
+        return false;
+    }
+    world->report->paused++;
+    world->nodes[node].paused_ns = world->now_ns + world_below(world, world->set.pause_ns);
+    world_wake(world, node, world->nodes[node].paused_ns);
+    return true;
+}
+
+static void run_node(struct world *world, uint32_t node)
+{
+    struct world_node *n = &world->nodes[node];
+    bool is_worker = world_is_worker(world, node);
+
+    n->wake_ns = TRIB_NEVER;
+    if ((!is_worker && world->now_ns < world->down_until_ns) || maybe_pauses(world, node)) {
+        return;
+    }
+    feed(world, node);
+    if (is_worker) {
+        const struct trib_worker_verbs *verbs = world->scheme->worker;
+        if (verbs->next_timeout(n->memory) <= node_now(world, n)) {
+            verbs->on_timeout(n->memory, node_now(world, n));
+        }
+        work_submit(world, node);
+        drain_worker(world, node);
+        if (world_below(world, 64) == 0) {
+            check_partial(world, node);
+        }
+        uint64_t timeout = verbs->next_timeout(n->memory);
+        if (timeout != TRIB_NEVER) {
+            world_wake(world, node, timeout > n->clock_ns + world->now_ns ? timeout - n->clock_ns : world->now_ns + 1);
+        }
+        return;
+    }
+    const struct trib_switch_verbs *verbs = world->scheme->switch_node;
+    if (verbs->next_timeout(n->memory) <= node_now(world, n)) {
+        verbs->on_timeout(n->memory, node_now(world, n));
+    }
+    drain_switch(world, node);
+    uint64_t timeout = verbs->next_timeout(n->memory);
+    if (timeout != TRIB_NEVER) {
+        world_wake(world, node, timeout > n->clock_ns + world->now_ns ? timeout - n->clock_ns : world->now_ns + 1);
+    }
+}
+
+static void arrive(struct world *world, const struct world_event *event)
+{
+    struct world_node *n = &world->nodes[event->node];
+    const struct parcel *parcel = &world->parcels[event->a];
+    bool is_down = !world_is_worker(world, event->node) && world->now_ns < world->down_until_ns;
+    bool is_full = n->inbox_count >= world->set.inbox && !world->is_healed;
+    uint64_t bytes = 0;
+
+    memcpy(&bytes, parcel->data + TRIB_AT_CRC, 8);
+    world->report->trace = trib_mix64(world->report->trace ^ world->now_ns) ^ (bytes + event->node + parcel->len);
+    world->report->packets++;
+    if (is_down || is_full) {
+        world->report->overflowed += is_full;
+        world_release(world, event->a);
+        return;
+    }
+    n->inbox = grown(n->inbox, n->inbox_count, &n->inbox_capacity, sizeof *n->inbox);
+    n->inbox[n->inbox_count++] = (struct inbox_entry){.parcel = event->a, .from = event->b};
+    world_wake(world, event->node, world->now_ns + world_below(world, world->set.turn_ns));
+}
+
+/* ---- the world's life ---- */
+
+void world_count_switches(struct world *world)
+{
+    for (uint32_t root = 0; root < world->set.session.roots; root++) {
+        const uint64_t *counts = (const uint64_t *)world->scheme->switch_node->counters(world->nodes[world_switch(world, root)].memory);
+        uint64_t *sums = (uint64_t *)&world->report->switches;
+        for (size_t i = 0; i < sizeof(struct trib_counters) / sizeof *sums; i++) {
+            sums[i] += counts[i];
+        }
+    }
+}
+
+static void count_workers(struct world *world)
+{
+    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
+        const uint64_t *counts = (const uint64_t *)world->scheme->worker->counters(world->nodes[rank].memory);
+        uint64_t *sums = (uint64_t *)&world->report->worker;
+        for (size_t i = 0; i < sizeof(struct trib_counters) / sizeof *sums; i++) {
+            sums[i] += counts[i];
+        }
+    }
+}
+
+static void *node_memory(size_t size)
+{
+    void *memory = aligned_alloc(64, (size + 63) & ~(size_t)63);
+
+    if (memory == NULL) {
+        fprintf(stderr, "out of memory\n");
+        exit(2);
+    }
+    memset(memory, 0xa5, size);
+    return memory;
+}
+
+void world_init_switches(struct world *world)
+{
+    for (uint32_t root = 0; root < world->set.session.roots; root++) {
+        struct world_node *n = &world->nodes[world_switch(world, root)];
+        struct trib_switch_config config = {.session = world->set.session, .root = root, .boot = world->boot};
+        config.session.salt = 0;
+        config.kernels = world->kernels[root % world->set.session.ranks];
+        if (n->memory == NULL) {
+            n->size = world->scheme->switch_node->size(&config);
+            n->memory = node_memory(n->size);
+            n->wake_ns = TRIB_NEVER;
+            n->clock_ns = world->set.clock_ns;
+        }
+        world->scheme->switch_node->init(n->memory, &config);
+        for (uint32_t i = 0; i < n->inbox_count; i++) {
+            world_release(world, n->inbox[i].parcel);
+        }
+        n->inbox_count = 0;
+    }
+}
+
+static void init_workers(struct world *world)
+{
+    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
+        struct world_node *n = &world->nodes[rank];
+        struct trib_worker_config config = {
+            .session = world->set.session,
+            .kernels = world->kernels[rank],
+            .rank = rank,
+            .window = world->set.window,
+            .operations = world->set.operations,
+            .stall_ns = world->set.stall_ns,
+        };
+        n->size = world->scheme->worker->size(&config);
+        n->memory = node_memory(n->size);
+        n->wake_ns = TRIB_NEVER;
+        n->clock_ns = world->set.clock_ns / (rank + 1);
+        world->scheme->worker->init(n->memory, &config);
+    }
+}
+
+static void choose_kernels(struct world *world)
+{
+    static const char *const names[] = {"scalar", "avx2", "avx512"};
+
+    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
+        const struct trib_value_kernels *kernels = trib_value_kernels_named(names[world_below(world, 3)]);
+        world->kernels[rank] = kernels != NULL ? kernels : trib_value_kernels();
+    }
+}
+
+static void heal(struct world *world)
+{
+    world->is_healed = true;
+    if (world->quiet_from_ns < world->now_ns) {
+        world->quiet_from_ns = world->now_ns;
+    }
+    for (uint32_t i = 0; i < 64; i++) {
+        if (world->old_parcels[i] != 0) {
+            world_release(world, world->old_parcels[i]);
+            world->old_parcels[i] = 0;
+        }
+    }
+}
+
+static void begin(struct world *world)
+{
+    world->scheme = trib_scheme_at(0);
+    world->parcel_count = 1; /* 0 is none */
+    world->parcels = grown(NULL, 1, &world->parcel_capacity, sizeof *world->parcels);
+    choose_kernels(world);
+    work_create(world);
+    init_workers(world);
+    session_begin(world);
+    work_schedule(world);
+    hostile_schedule(world);
+    for (uint32_t i = 0; i < world->set.restarts; i++) {
+        world_schedule(world, world_below(world, world->set.heal_ns), WORLD_RESTART, 0, 0, 0);
+    }
+    world_schedule(world, world->set.heal_ns, WORLD_HEAL, 0, 0, 0);
+}
+
+static void handle(struct world *world, const struct world_event *event)
+{
+    switch ((enum world_event_kind)event->kind) {
+    case WORLD_ARRIVE:
+        arrive(world, event);
+        return;
+    case WORLD_WAKE:
+        if (world->nodes[event->node].wake_ns == event->time_ns) {
+            run_node(world, event->node);
+        }
+        return;
+    case WORLD_SUBMIT:
+        world->due[event->node]++;
+        world->quiet_from_ns = world->now_ns > world->quiet_from_ns ? world->now_ns : world->quiet_from_ns;
+        world_wake(world, event->node, world->now_ns);
+        return;
+    case WORLD_MESSAGE: {
+        struct world_message message = world->messages[event->a];
+        session_message(world, &message);
+        return;
+    }
+    case WORLD_IDLE:
+        session_idle(world, event->node);
+        return;
+    case WORLD_RESTART:
+        session_restart(world);
+        return;
+    case WORLD_LOST:
+        session_lost(world, event->node, event->a);
+        return;
+    case WORLD_POLL:
+        session_poll(world, event->a);
+        return;
+    case WORLD_HOSTILE:
+        hostile_inject(world);
+        return;
+    case WORLD_HEAL:
+        heal(world);
+        return;
+    }
+}
+
+static bool is_done(const struct world *world)
+{
+    return world->done_all == world->set.session.ranks * world->set.op_count;
+}
+
+/* The two promises about time: everything ends, and then everything rests. */
+static bool is_overdue(struct world *world)
+{
+    if (world->set.hostility == WORLD_LETHAL) {
+        return false;
+    }
+    if (world->is_healed && !is_done(world) && world->now_ns > world->quiet_from_ns + WORLD_BOUND_NS) {
+        world_fail(world, "not live: %u of %u done %u s after the faults", world->done_all,
+                   world->set.session.ranks * world->set.op_count, (uint32_t)(WORLD_BOUND_NS / WORLD_S));
+        return true;
+    }
+    if (is_done(world) && world->is_healed && world->now_ns > world->last_done_ns + QUIET_NS &&
+        world->now_ns > world->quiet_from_ns + QUIET_NS) {
+        world_fail(world, "not quiet %u s after the last operation", (uint32_t)(QUIET_NS / WORLD_S));
+        return true;
+    }
+    return false;
+}
+
+static void end(struct world *world)
+{
+    struct world_report *report = world->report;
+
+    if (!world->failed) {
+        check_end(world);
+    }
+    world_count_switches(world);
+    count_workers(world);
+    report->worlds++;
+    report->fragments += world->fragments;
+    report->operations += world->set.op_count;
+    report->clean += world->set.is_clean;
+    report->lethal += world->set.hostility == WORLD_LETHAL;
+    uint64_t slow = is_done(world) && world->last_done_ns > world->quiet_from_ns ? world->last_done_ns - world->quiet_from_ns : 0;
+    if (slow > report->slowest_ns) {
+        report->slowest_ns = slow;
+        report->slowest_seed = world->seed;
+    }
+    for (uint32_t i = 0; i < world->set.session.ranks + world->set.session.roots; i++) {
+        free(world->nodes[i].memory);
+        free(world->nodes[i].inbox);
+    }
+    work_destroy(world);
+    free(world->heap);
+    free(world->parcels);
+    free(world->messages);
+}
+
+bool world_run(struct world *world)
+{
+    world_draw(world);
+    begin(world);
+    while (!world->failed && world->heap_count > 0) {
+        struct world_event event = next_event(world);
+        world->now_ns = event.time_ns;
+        world->report->events++;
+        if (is_overdue(world)) {
+            break;
+        }
+        if (world->set.hostility == WORLD_LETHAL && world->is_healed && world->now_ns > world->quiet_from_ns + LETHAL_NS) {
+            break;
+        }
+        handle(world, &event);
+    }
+    end(world);
+    return !world->failed;
+}
