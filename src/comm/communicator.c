@@ -81,7 +81,8 @@ static void fail(struct trib_comm *comm, enum trib_status status, const char *te
     trib_session_client_close(&comm->session);
     comm->dirty = true;
     if (!comm->is_closing) {
-        trib_log(TRIB_LOG_WARN, "job %s rank %u: %s: %s", comm->config.job, comm->config.rank, trib_status_text(status),
+        /* Not a warning: whoever called gets the text, and says it in his own words. */
+        trib_log(TRIB_LOG_INFO, "job %s rank %u: %s: %s", comm->config.job, comm->config.rank, trib_status_text(status),
                  text);
     }
     trib_endpoint_wake(comm->endpoint);

@@ -13,6 +13,8 @@
 #include "schemes/schemes.h"
 
 #define TRAIN_MAX 64
+/* Longer than the ranks of one launch come apart, shorter than it takes to mend settings and launch again. */
+#define VERDICT_NS (5 * TRIB_SECOND_NS)
 
 /* Names end up in logs, labels and JSON: printable ASCII without quotes and backslashes. */
 static bool is_name(const char *name)
@@ -239,6 +241,45 @@ static void take_place(struct trib_job *job, struct trib_session *session, const
              job->is_return ? "is back" : "joined", peer);
 }
 
+/* Keeps the difference for the ranks that have yet to come, and tells all that are there. */
+static void condemn(struct trib_jobs *jobs, struct trib_job *job, const struct trib_message *message, uint64_t now_ns,
+                    const char *text)
+{
+    struct trib_verdict *verdict = &jobs->verdicts[0];
+    for (uint32_t i = 1; i < TRIB_VERDICTS_MAX; i++) {
+        verdict = jobs->verdicts[i].at_ns < verdict->at_ns ? &jobs->verdicts[i] : verdict;
+    }
+    *verdict = (struct trib_verdict){.at_ns = now_ns};
+    memcpy(verdict->job, job->name, sizeof verdict->job);
+    trib_explain(verdict->text, "%s", text);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        verdict->waits |= (uint64_t)(job->ranks[i].session == NULL && i != message->join.rank) << i;
+    }
+    trib_job_fail(jobs, job, TRIB_ERR_SETTINGS, text);
+}
+
+/* Is this one of the late ranks of a job that has ended? A rank that has heard it comes with a new launch: all is forgotten. */
+static enum trib_status check_verdict(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns,
+                                      char *error)
+{
+    uint64_t bit = UINT64_C(1) << message->join.rank;
+    for (uint32_t i = 0; i < TRIB_VERDICTS_MAX; i++) {
+        struct trib_verdict *verdict = &jobs->verdicts[i];
+        if (verdict->at_ns == 0 || strcmp(verdict->job, message->join.job) != 0) {
+            continue;
+        }
+        if ((verdict->waits & bit) == 0 || now_ns - verdict->at_ns > VERDICT_NS) {
+            verdict->at_ns = 0;
+            continue;
+        }
+        verdict->waits &= ~bit;
+        trib_explain(error, "%s (the other ranks heard so %llu ms ago)", verdict->text,
+                     (unsigned long long)((now_ns - verdict->at_ns) / TRIB_MILLISECOND_NS));
+        return TRIB_ERR_SETTINGS;
+    }
+    return TRIB_OK;
+}
+
 void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                    uint64_t now_ns)
 {
@@ -246,6 +287,9 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     enum trib_status status = check_settings(message, error);
     if (status == TRIB_OK) {
         status = check_known(jobs, message, error);
+    }
+    if (status == TRIB_OK) {
+        status = check_verdict(jobs, message, now_ns, error);
     }
     struct trib_job *job = status == TRIB_OK ? trib_jobs_find(jobs, message->join.job) : NULL;
     if (job) {
@@ -260,7 +304,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     }
     if (differs(job, message, error)) {
         refuse(jobs, session, TRIB_ERR_SETTINGS, error);
-        trib_job_fail(jobs, job, TRIB_ERR_SETTINGS, error);
+        condemn(jobs, job, message, now_ns, error);
         return;
     }
     take_place(job, session, message);

@@ -35,7 +35,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM
 
-say() { printf '# %s\n' "$*"; }
+say() { printf "# %s\n" "$*"; }
 
 fail() {
     FAILURES=$((FAILURES + 1))
@@ -56,6 +56,7 @@ skip() {
 }
 
 finish() {
+    [ "$FAILURES" -eq 0 ] || [ -z "${SWITCH_LOG:-}" ] || show "$SWITCH_LOG"
     say "$CHECKS checks, $FAILURES failed"
     [ "$FAILURES" -eq 0 ] && [ "$CHECKS" -gt 0 ]
     exit
