@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# sizes.user.sh: counts from none to many, around the edges of fragments and trains; every type, payload and way to move data.
+. "$(dirname "$0")/common.sh"
+T=$TRIBUTARY
+
+# sizes OPTIONS...: nothing, one element, and one element around a fragment (1408 bytes) and a train (44 of them).
+switch_start --threads 2
+sizes() {
+    local bytes
+    for bytes in 0 8 1400 1408 1416 61944 61952 61960 123912; do
+        RANK_PIDS=()
+        expect 0 '^# 0 wrong elements$' "$T" perf --workers 3 -b "$bytes" -e "$bytes" -n 2 -w 1 "$@"
+        CHECKS=$((CHECKS + 1))
+        awk -v bytes="$bytes" '$1 == bytes { seen = 1 } END { exit !seen }' "$TMP/out" || { fail "no row of $bytes"; show "$TMP/out"; }
+    done
+}
+say "edges"
+sizes -d float
+sizes -d int64 --in-place
+sizes --collective broadcast -d half
+sizes -d float --wire int32
+sizes -d float --wire bfloat16 --no-progress-thread
+
+say "types and averages"
+for type in float half bfloat16 int32 int64; do
+    for op in sum avg; do
+        expect 0 '^# 0 wrong elements$' "$T" perf --workers 4 -b 40K -e 40K -n 2 -w 1 -d "$type" -o "$op"
+    done
+done
+
+say "payloads, windows, ranks"
+for payload in 64 1344 8192; do
+    expect 0 '^# 0 wrong elements$' "$T" perf --workers 2 -b 100000 -e 100000 -n 2 -w 1 --payload "$payload"
+done
+expect 0 '^# 0 wrong elements$' "$T" perf --workers 2 -b 1M -e 1M -n 2 -w 1 --window 4KB
+expect 0 '^# 0 wrong elements$' "$T" perf --workers 1 -b 1M -e 1M -n 2 -w 1
+expect 0 '^# 0 wrong elements$' "$T" perf --workers 32 -b 64K -e 64K -n 2 -w 1
+switch_stop
+
+say "IPv6"
+if [ -e /proc/net/if_inet6 ] && grep -q ' lo$' /proc/net/if_inet6; then
+    switch_start --listen '[::1]:0'
+    expect 0 '^# 0 wrong elements$' "$T" perf --switch "[::1]:$SWITCH_PORT" --workers 3 -b 1M -e 1M -n 2 --payload 1344
+    switch_stop
+fi
+finish
