@@ -45,6 +45,7 @@ enum perf_column {
     PERF_DROPPED,
     PERF_MULTICAST,    /* results that came by multicast */
     PERF_CALLS,        /* system calls that moved packets */
+    PERF_LOST,         /* received packets that --loss took away */
     PERF_COLUMNS
 };
 

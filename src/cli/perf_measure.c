@@ -165,6 +165,7 @@ static void note_stats(int64_t *columns, const struct trib_comm_stats *stats, in
     columns[PERF_REPEATED] += sign * (int64_t)stats->results_repeated;
     columns[PERF_DROPPED] += sign * (int64_t)stats->dropped;
     columns[PERF_MULTICAST] += sign * (int64_t)stats->multicast_received;
+    columns[PERF_LOST] += sign * (int64_t)stats->injected_loss;
     columns[PERF_CALLS] += sign * (int64_t)(stats->send_calls + stats->receive_calls);
 }
 

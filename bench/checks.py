@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a measurement must satisfy to count: right values, and at least the bytes on the wire that the method needs.
+
+All bounds are computed from tensor, payload and headers; nothing here knows how fast anything was.
+"""
+import math
+
+from processes import BenchError
+
+HEADER = 64             # of a Tributary packet
+FRAME = 14 + 20 + 8     # Ethernet, IPv4, UDP, as a shaper counts them
+FEW = 20                # of an expected number of lost packets: less than this proves nothing
+
+
+def expect(condition, text):
+    if not condition:
+        raise BenchError(text)
+
+
+def at_least(what, value, bound):
+    expect(value >= bound, f"{what}: {value:.0f}, but at least {bound:.0f} must have been on the wire")
+
+
+def check(network, scenario, contestant, measurement):
+    """Raises BenchError unless the measurement counts; else notes the bytes on the wire per byte of the tensor."""
+    expect(measurement["wrong"] == 0, f"{measurement['wrong']} wrong elements")
+    expect(measurement["size"] == scenario.size, "another size was measured")
+    tensor = measurement["calls"] * scenario.size
+    if contestant.runner == "ours":
+        (check_ours_star if network.kind == "star" else check_ours_loop)(scenario, contestant, measurement, tensor)
+        check_faults(scenario, contestant, measurement)
+    else:
+        check_ring(network, scenario, measurement, tensor)
+    worst = {key: min(part[key] for part in measurement["wire"]) for key in ("nic_out", "nic_in")}
+    measurement["wire_asserted"] = {f"{key}_per_byte": round(value / tensor, 4) for key, value in worst.items()}
+
+
+def check_ours_star(scenario, contestant, measurement, tensor):
+    """Every worker sent and received the whole tensor in each call, in frames with all their headers; what it sent or received
+    beyond that (probes, resends, repeated results) is noted."""
+    fragments = measurement["calls"] * math.ceil(scenario.size / contestant.payload)
+    framed = tensor + fragments * (HEADER + FRAME)
+    for worker, part in enumerate(measurement["wire"]):
+        for way in ("out", "in"):
+            at_least(f"worker {worker}'s interface, {way}", part[f"nic_{way}"], tensor)
+            at_least(f"worker {worker}'s frames, {way}", part[f"frames_{way}"], fragments)
+            at_least(f"worker {worker}'s bytes in frames, {way}", part[f"wire_{way}"], framed)
+    measurement["wire_over_needed"] = max(part[way] / framed for part in measurement["wire"] for way in ("wire_out", "wire_in"))
+
+
+def check_ours_loop(scenario, contestant, measurement, tensor):
+    """One interface for all: every worker's contributions, and the result once (multicast) or once for each."""
+    copies = scenario.workers + (1 if contestant.multicast else scenario.workers)
+    at_least("loopback", measurement["wire"][0]["nic_out"], copies * tensor)
+
+
+def check_ring(network, scenario, measurement, tensor):
+    """No allreduce without a switch moves less than 2(N-1)/N of the tensor through each worker."""
+    least = tensor * 2 * (scenario.workers - 1) / scenario.workers
+    for part in measurement["wire"]:
+        for way in ("out", "in"):
+            at_least(f"interface, {way}", part[f"nic_{way}"], least * (1 if network.kind == "star" else scenario.workers))
+
+
+def check_faults(scenario, contestant, measurement):
+    """Losses at every worker are counted there; losses at the switch show as contributions that were asked for again."""
+    if not contestant.loss:
+        expect(sum(measurement["ranks"]["injected_loss"]) == 0, "faults in a run without")
+        return
+    packets = scenario.iterations * scenario.size / contestant.payload
+    expected = packets * float(contestant.loss.rstrip("%")) / 100
+    if expected < FEW:
+        return
+    for key, where in (("injected_loss", "at worker"), ("resent", "at the switch, of worker")):
+        for worker, count in enumerate(measurement["ranks"][key]):
+            expect(count >= expected / 2, f"loss {where} {worker}: {count} packets, expected about {expected:.0f}")

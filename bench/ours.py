@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs Tributary: a switch and the ranks of `tributary perf` in a network, and makes one measurement of their output.
+
+A measurement is a dict: size, calls (every call of the run, timed or not), times in microseconds (median, mean, min), CPU
+nanoseconds per byte of the tensor (all, workers, switch), wrong elements, counters of the wire, and what is peculiar to it.
+"""
+import json
+import os
+import subprocess
+
+from processes import BenchError, finish, run, start, stop
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TRIBUTARY = os.path.join(ROOT, "build", "bin", "tributary")
+PORT, HTTP_PORT = 7470, 8470
+NICE = ["nice", "-n", "-15"]
+READ_SWITCH = (f"import urllib.request as r; print(r.build_opener(r.ProxyHandler({{}})).open('http://127.0.0.1:{HTTP_PORT}"
+               "/v1/switch', timeout=2).read().decode())")
+
+
+def start_switch(network, contestant):
+    """The daemon, serving."""
+    reader, writer = os.pipe()
+    command = network.switch_place() + NICE + [
+        TRIBUTARY, "switch", "--listen", f"{network.switch_address()}:{PORT}", "--ready-fd", str(writer)]
+    process = start(command + options_of(contestant), pass_fds=[writer])
+    os.close(writer)
+    with os.fdopen(reader) as ready:
+        if not ready.readline().strip():
+            stop(process)
+            raise BenchError("the switch did not start")
+    return process
+
+
+def options_of(contestant):
+    """Options that switch and ranks share."""
+    options = [] if contestant.trains else ["--no-trains"]
+    if contestant.loss:
+        options += ["--loss", contestant.loss, "--seed", "7"]
+    return options
+
+
+def start_rank(network, scenario, contestant, rank, switch_pid):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("TRIB_")}
+    environment.update(TRIB_RANK=str(rank), TRIB_RANKS=str(scenario.workers), TRIB_JOB="bench",
+                       TRIB_SWITCH=f"{network.switch_address()}:{PORT}")
+    command = network.worker_place(rank) + NICE + [
+        TRIBUTARY, "perf", "-b", str(scenario.size), "-e", str(scenario.size), "-n", str(scenario.iterations),
+        "-w", str(scenario.warmups), "--payload", str(contestant.payload), "--wire", contestant.wire, "--switch-pid",
+        str(switch_pid), "--json"]
+    if not contestant.multicast:
+        command.append("--no-multicast")
+    return start(command + options_of(contestant), env=environment)
+
+
+def switch_traffic(network):
+    """The switch's own counters, if this build has HTTP."""
+    try:
+        return json.loads(run(network.switch_place() + ["python3", "-c", READ_SWITCH]))["traffic"]
+    except (BenchError, ValueError, KeyError):
+        return None
+
+
+def measure(network, scenario, contestant):
+    switch = start_switch(network, contestant)
+    before = network.counters()
+    ranks = [start_rank(network, scenario, contestant, rank, switch.pid) for rank in range(scenario.workers)]
+    outputs = [finish(process, scenario.limit_s) for process in ranks]
+    after = network.counters()
+    traffic = switch_traffic(network)
+    stop(switch)
+    report = json.loads(outputs[0])
+    if report["multicast"] != contestant.multicast:
+        raise BenchError("results did not come by " + ("multicast" if contestant.multicast else "unicast"))
+    return digest(scenario, report, difference(before, after), traffic)
+
+
+def difference(before, after):
+    return [{key: new[key] - old[key] for key in new} for old, new in zip(before, after)]
+
+
+def digest(scenario, report, wire, traffic):
+    row = report["rows"][0]
+    moved = scenario.size * scenario.iterations
+    workers = sum(worker["cpu_ns"] for worker in row["workers"])
+    per_rank = {key: [worker[key] for worker in row["workers"]] for key in row["workers"][0]}
+    return {
+        "size": row["size"], "calls": scenario.iterations + scenario.warmups + 2, "wrong": report["wrong"],
+        "median_us": row["time_us"], "mean_us": row["mean_us"], "min_us": row["min_us"], "p99_us": row["p99_us"],
+        "cpu_all": (workers + row["switch_cpu_ns"]) / moved, "cpu_workers": workers / moved,
+        "cpu_switch": row["switch_cpu_ns"] / moved, "wire": wire, "ranks": per_rank, "switch_traffic": traffic,
+        "kernels": report["kernels"],
+    }
+
+
+def commit():
+    """The commit that was measured; "+" for changes on top."""
+    try:
+        git = ["git", "-C", ROOT]
+        name = subprocess.run(git + ["rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+        dirty = subprocess.run(git + ["status", "--porcelain", "-uno", "src", "include"], capture_output=True, text=True,
+                               check=True).stdout.strip()
+        return name + ("+" if dirty else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"

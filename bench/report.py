@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table, and the same as JSON."""
+import json
+import os
+import statistics
+import time
+
+import peers
+from ours import ROOT, commit
+from rows import FIGURES
+
+COLUMNS = "{:<17} {:>10} {:>10} {:>5} {:>7} {:>8}  {:<8} {}"
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        model = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "unknown")
+    return {"cpu": model, "cores": os.cpu_count(), "kernel": os.uname().release, **peers.versions()}
+
+
+def judge(row, scenario, runs):
+    """The entry of a row from all rounds of its scenario."""
+    unit, figure = FIGURES[row.figure]
+    ours = [figure(m) for m in runs[row.ours]]
+    middle = statistics.median(ours)
+    entry = {"ours": round(middle, 4), "peer": None, "unit": unit, "ratio": None, "rounds_ours": rounded(ours)}
+    compared = middle
+    if row.peer:
+        theirs = [FIGURES[row.peer_figure or row.figure][1](m) for m in runs[row.peer]]
+        entry["peer"] = round(statistics.median(theirs), 4)
+        compared = middle / statistics.median(theirs)
+        entry.update(ratio=round(compared, 4), rounds_peer=rounded(theirs))
+    entry["met"] = compared >= row.target if row.sense == ">=" else compared <= row.target
+    entry["setup"] = setup(row, scenario)
+    entry["medians"] = {name: medians(measurements) for name, measurements in runs.items()}
+    return entry
+
+
+def rounded(values):
+    return [round(value, 4) for value in values]
+
+
+def setup(row, scenario):
+    mine = next(c for c in scenario.contestants if c.name == row.ours)
+    return {"scenario": scenario.name, "network": scenario.network.__name__.lower(), "workers": scenario.workers,
+            "rate": scenario.rate or None, "mtu": scenario.mtu, "payload": mine.payload, "wire": mine.wire,
+            "results": "multicast" if mine.multicast else "unicast", "level0": False, "size": scenario.size,
+            "iterations": scenario.iterations, "rounds": scenario.rounds, "loss": mine.loss or None}
+
+
+def medians(measurements):
+    """Middle of every number over the rounds, element by element."""
+    first = measurements[0]
+    if isinstance(first, dict):
+        return {key: medians([m[key] for m in measurements]) for key in first}
+    if isinstance(first, list):
+        return [medians(list(parts)) for parts in zip(*measurements)]
+    if isinstance(first, (int, float)) and not isinstance(first, bool) and None not in measurements:
+        return round(statistics.median(measurements), 4)
+    return first
+
+
+def entry_of(row, about, result):
+    """result: what judge() gave, or {"reason": why there is none}."""
+    nothing = {"ours": None, "peer": None, "unit": FIGURES[row.figure][0], "ratio": None, "met": None}
+    return {"name": row.name, "what": row.what, "peer_name": row.peer or None, "target": row.target, "sense": row.sense,
+            **nothing, **result, **about}
+
+
+def about_run(quick):
+    return {"commit": commit(), "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "quick": quick,
+            "load": round(os.getloadavg()[0], 2), "machine": machine()}
+
+
+def head():
+    return COLUMNS.format("row", "ours", "peer", "unit", "ratio", "target", "verdict", "what")
+
+
+def line(entry):
+    def number(value):
+        return "-" if value is None else f"{value:.4g}"
+    verdict = entry.get("reason") and ("not run" if entry.get("skipped") else "FAILED")
+    if not verdict:
+        verdict = "(quick)" if entry["quick"] else "met" if entry["met"] else "MISSED"
+    text = COLUMNS.format(entry["name"], number(entry["ours"]), number(entry["peer"]), entry["unit"], number(entry["ratio"]),
+                          f"{entry['sense']} {entry['target']:g}", verdict, entry["what"])
+    return text + details(entry)
+
+
+def details(entry):
+    if entry.get("reason"):
+        return f"\n    {entry['reason']}"
+    s = entry["setup"]
+    return f" [MTU {s['mtu']}, payload {s['payload']}, {s['wire']}, {s['results']}]"
+
+
+def write(path, entries):
+    """Entries replace those of the same name; what earlier runs have left of other rows stays, each with its commit and time."""
+    kept = []
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            kept = json.load(file)
+    names = {entry["name"] for entry in entries}
+    kept = [entry for entry in kept if entry["name"] not in names]
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump(kept + entries, file, indent=1)
+        file.write("\n")
+    os.replace(path + ".new", path)
+    return os.path.relpath(path, ROOT)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of the table, as data. A scenario is what runs interleaved in one network; a row is one figure out of it.
+
+To add a row: name a scenario (or add one), say which figure of ours is compared with which of whom, and what must be reached.
+"""
+import dataclasses
+
+from star import Loop, Star
+
+MIB = 1 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Contestant:
+    """One side of a comparison. runner: ours, gloo or mpi; the rest as the command line has it."""
+
+    name: str
+    runner: str = "ours"
+    payload: int = 1408
+    wire: str = "float32"
+    multicast: bool = True
+    trains: bool = True
+    loss: str = ""
+    algorithm: str = "ring"
+
+
+@dataclasses.dataclass(frozen=True)
+class Scenario:
+    """Contestants that run one after another, round after round, in one network."""
+
+    name: str
+    network: type
+    workers: int
+    mtu: int
+    size: int
+    iterations: int
+    warmups: int
+    rounds: int
+    contestants: tuple
+    rate: str = ""
+    limit_s: float = 120
+
+    def open(self):
+        return Star(self.workers, self.mtu, self.rate) if self.network is Star else Loop(self.workers, self.mtu)
+
+    def quick(self):
+        """Small enough to show that everything works; too small to judge."""
+        return dataclasses.replace(self, size=min(self.size, MIB), iterations=min(self.iterations, 3), warmups=1, rounds=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """figure: what is compared, see FIGURES. peer: None compares the figure itself with the target."""
+
+    name: str
+    what: str
+    scenario: str
+    figure: str
+    ours: str
+    peer: str
+    sense: str
+    target: float
+    peer_figure: str = ""
+
+
+# Figure: unit and how it follows from a measurement. Goodput counts bytes of the tensor per worker; under loss every call counts.
+FIGURES = {
+    "goodput": ("MB/s", lambda m: m["size"] / m["median_us"]),
+    "goodput_mean": ("MB/s", lambda m: m["size"] / m["mean_us"]),
+    "cpu_all": ("ns/B", lambda m: m["cpu_all"]),
+    "cpu_workers": ("ns/B", lambda m: m["cpu_workers"]),
+    "median_us": ("us", lambda m: m["median_us"]),
+}
+
+GLOO, MPI = Contestant("gloo ring", "gloo"), Contestant("openmpi tcp", "mpi")
+
+
+def star(workers, mtu, payload):
+    return Scenario(f"star-{workers}-{mtu}", Star, workers, mtu, 64 * MIB, 5, 1, 3, (Contestant("ours", payload=payload), GLOO),
+                    rate="1gbit")
+
+
+SCENARIOS = {scenario.name: scenario for scenario in (
+    star(4, 1500, 1408),
+    star(8, 1500, 1408),
+    star(4, 9000, 8192),
+    star(8, 9000, 8192),
+    Scenario("star-loss", Star, 4, 1500, 64 * MIB, 5, 1, 3,
+             (Contestant("lossless"), Contestant("loss 0.1%", loss="0.1%"), Contestant("loss 1%", loss="1%")), rate="1gbit"),
+    Scenario("loop-100m", Loop, 4, 9000, 100 * MIB, 5, 1, 5, (Contestant("ours", payload=8192), GLOO, MPI)),
+    Scenario("loop-4k", Loop, 4, 9000, 4096, 2000, 200, 7,
+             (Contestant("ours 1408"), Contestant("ours 8192", payload=8192), MPI)),
+    Scenario("loop-trains", Loop, 4, 1500, 16 * MIB, 4, 1, 5, (Contestant("ours"), Contestant("no trains", trains=False))),
+)}
+
+ROWS = [
+    Row("star-gloo-4-1500", "1 Gbit/s star, 4 workers, 64 MiB, against Gloo's ring", "star-4-1500", "goodput", "ours", "gloo ring",
+        ">=", 1.42),
+    Row("star-gloo-8-1500", "same, 8 workers", "star-8-1500", "goodput", "ours", "gloo ring", ">=", 1.66),
+    Row("star-gloo-4-9000", "same, 4 workers, jumbo frames", "star-4-9000", "goodput", "ours", "gloo ring", ">=", 1.45),
+    Row("star-gloo-8-9000", "same, 8 workers, jumbo frames", "star-8-9000", "goodput", "ours", "gloo ring", ">=", 1.70),
+    Row("goodput-4-1500", "goodput per worker on that star, 4 workers", "star-4-1500", "goodput", "ours", "", ">=", 114),
+    Row("goodput-8-1500", "same, 8 workers", "star-8-1500", "goodput", "ours", "", ">=", 114),
+    Row("goodput-4-9000", "same, 4 workers, jumbo frames", "star-4-9000", "goodput", "ours", "", ">=", 121),
+    Row("goodput-8-9000", "same, 8 workers, jumbo frames", "star-8-9000", "goodput", "ours", "", ">=", 121),
+    Row("loss-0.1", "same star, 0.1 % loss at switch and workers, of lossless", "star-loss", "goodput_mean", "loss 0.1%",
+        "lossless", ">=", 0.95),
+    Row("loss-1", "same, 1 % loss", "star-loss", "goodput_mean", "loss 1%", "lossless", ">=", 0.70),
+    Row("cpu-all", "loopback, 4 workers, 100 MiB: CPU of all processes, against Gloo's ring", "loop-100m", "cpu_all", "ours",
+        "gloo ring", "<=", 1.0),
+    Row("cpu-workers", "same, CPU of our workers alone", "loop-100m", "cpu_workers", "ours", "gloo ring", "<=", 0.65, "cpu_all"),
+    Row("wall-mpi", "same, wall throughput against Open MPI over TCP", "loop-100m", "goodput", "ours", "openmpi tcp", ">=", 1.5),
+    Row("latency-4k", "loopback, 4 workers, 4 KiB, p50 against Open MPI over TCP", "loop-4k", "median_us", "ours 1408",
+        "openmpi tcp", "<=", 1.3),
+    Row("latency-4k-jumbo", "same, one fragment", "loop-4k", "median_us", "ours 8192", "openmpi tcp", "<=", 1.3),
+    Row("trains", "loopback, 4 workers, 16 MiB: CPU of all against one packet a call", "loop-trains", "cpu_all", "ours",
+        "no trains", "<=", 0.125),
+]

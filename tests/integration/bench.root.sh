@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The benchmark works: one row of the star and one of the loopback with small sizes; values, bytes on the wire and cleaning up.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+skip() {
+    echo "skipped: $1"
+    exit 77
+}
+
+[ "$(id -u)" -eq 0 ] || skip "needs root"
+command -v ip >/dev/null && command -v tc >/dev/null || skip "needs iproute2"
+command -v g++ >/dev/null && echo '#include <gloo/allreduce.h>' | g++ -std=c++17 -fsyntax-only -x c++ - 2>/dev/null ||
+    skip "needs libgloo-dev: tools/deps.sh bench"
+command -v mpicc >/dev/null && command -v mpirun >/dev/null || skip "needs Open MPI: tools/deps.sh bench"
+[ -x build/bin/tributary ] || skip "needs build/bin/tributary"
+probe=tribbenchprobe$$
+ip netns add "$probe" 2>/dev/null || skip "cannot make network namespaces here"
+ip netns del "$probe"
+
+bench/run --quick goodput-4-1500 star-gloo-4-1500 cpu-all wall-mpi
+python3 - build/bench-quick.json <<'END'
+import json, sys
+rows = {row["name"]: row for row in json.load(open(sys.argv[1]))}
+for name in ("goodput-4-1500", "star-gloo-4-1500", "cpu-all", "wall-mpi"):
+    row = rows[name]
+    assert row["ours"] > 0 and row["met"] is None and row["quick"], row
+    assert row["peer"] is None or row["peer"] > 0, row
+    for measurement in row["medians"].values():
+        assert measurement["wrong"] == 0 and measurement["wire_asserted"]["nic_out_per_byte"] >= 1, row
+END
+
+# Interrupted, it leaves nothing behind either.
+bench/run --quick >/dev/null 2>&1 &
+bench=$!
+sleep 1
+kill -INT "$bench" 2>/dev/null || true
+kill -TERM "$bench" 2>/dev/null || true
+wait "$bench" || true
+if ip netns list | grep "^tribbench${bench}-"; then
+    echo "namespaces are left over"
+    exit 1
+fi
+status=0
+bench/run no-such-row 2>/dev/null || status=$?
+[ "$status" -eq 2 ]
+echo "bench: passed"
