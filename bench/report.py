@@ -9,6 +9,7 @@ import peers
 from ours import ROOT, commit
 from rows import FIGURES
 
+EXCESS = 1.10  # of the bytes that lossless frames need: more than this is said beside the row
 COLUMNS = "{:<17} {:>10} {:>10} {:>5} {:>7} {:>8}  {:<8} {}"
 
 
@@ -91,7 +92,9 @@ def details(entry):
     if entry.get("reason"):
         return f"\n    {entry['reason']}"
     s = entry["setup"]
-    return f" [MTU {s['mtu']}, payload {s['payload']}, {s['wire']}, {s['results']}]"
+    text = f" [MTU {s['mtu']}, payload {s['payload']}, {s['wire']}, {s['results']}]"
+    excess = max(m.get("wire_over_needed", 1) for m in entry["medians"].values())
+    return text + (f" !! up to {excess:.2f} times the needed bytes were on the wire" if excess > EXCESS else "")
 
 
 def write(path, entries):
