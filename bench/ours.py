@@ -4,14 +4,17 @@
 A measurement is a dict: size, calls (every call of the run, timed or not), times in microseconds (median, mean, min), CPU
 nanoseconds per byte of the tensor (all, workers, switch), wrong elements, counters of the wire, and what is peculiar to it.
 """
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 
 from processes import BenchError, finish, run, start, stop
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TRIBUTARY = os.path.join(ROOT, "build", "bin", "tributary")
+BUILT = os.path.join(ROOT, "build", "bin", "tributary")
+TRIBUTARY = os.path.join(ROOT, "build", "bench", "tributary")  # a copy: a rebuild meanwhile must not mix two programs
 PORT, HTTP_PORT = 7470, 8470
 NICE = ["nice", "-n", "-15"]
 READ_SWITCH = (f"import urllib.request as r; print(r.build_opener(r.ProxyHandler({{}})).open('http://127.0.0.1:{HTTP_PORT}"
@@ -91,6 +94,16 @@ def digest(scenario, report, wire, traffic):
         "cpu_switch": row["switch_cpu_ns"] / moved, "wire": wire, "ranks": per_rank, "switch_traffic": traffic,
         "kernels": report["kernels"],
     }
+
+
+def keep_program():
+    """Copies the built program to where this run takes it from; its SHA-256."""
+    os.makedirs(os.path.dirname(TRIBUTARY), exist_ok=True)
+    if os.path.exists(TRIBUTARY):
+        os.remove(TRIBUTARY)
+    shutil.copy2(BUILT, TRIBUTARY)
+    with open(TRIBUTARY, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def commit():
