@@ -14,7 +14,7 @@ from processes import BenchError, finish, run, start, stop
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILT = os.path.join(ROOT, "build", "bin", "tributary")
-TRIBUTARY = os.path.join(ROOT, "build", "bench", "tributary")  # a copy: a rebuild meanwhile must not mix two programs
+TRIBUTARY = os.path.join(ROOT, "build", "bench", f"tributary-{os.getpid()}")  # a copy: a rebuild must not mix two programs
 PORT, HTTP_PORT = 7470, 8470
 NICE = ["nice", "-n", "-15"]
 READ_SWITCH = (f"import urllib.request as r; print(r.build_opener(r.ProxyHandler({{}})).open('http://127.0.0.1:{HTTP_PORT}"
@@ -99,11 +99,14 @@ def digest(scenario, report, wire, traffic):
 def keep_program():
     """Copies the built program to where this run takes it from; its SHA-256."""
     os.makedirs(os.path.dirname(TRIBUTARY), exist_ok=True)
-    if os.path.exists(TRIBUTARY):
-        os.remove(TRIBUTARY)
     shutil.copy2(BUILT, TRIBUTARY)
     with open(TRIBUTARY, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()
+
+
+def forget_program():
+    if os.path.exists(TRIBUTARY):
+        os.remove(TRIBUTARY)
 
 
 def commit():
