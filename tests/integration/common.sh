@@ -13,15 +13,14 @@ CHILDREN=()
 # Every process that a script starts inherits this, so that survivors can be found without knowing their parents.
 export TEST_MARK="tributary-test-$$-$RANDOM"
 
-# Processes that carry a mark, by default this script's; the asking shells themselves are not counted.
+# Processes that carry this script's mark, but for shells: those may be its own.
 marked() {
-    local mark=${1:-$TEST_MARK} entry pid
-    for entry in /proc/[0-9]*; do
-        pid=${entry#/proc/}
-        if [ "$pid" != "$$" ] && [ "$pid" != "$BASHPID" ] && grep -qsz "=$mark\$" "$entry/environ" &&
-            ! grep -qs '^State:.[ZX]' "$entry/status" && [ "$(readlink "$entry/exe")" != "$(readlink /proc/$$/exe)" ]; then
-            echo "$pid"
-        fi
+    local file pid shell
+    shell=$(readlink "/proc/$$/exe")
+    for file in $(grep -lsz "^TEST_MARK=$TEST_MARK\$" /proc/[0-9]*/environ); do
+        pid=${file#/proc/}
+        pid=${pid%/environ}
+        gone "$pid" || [ "$(readlink "/proc/$pid/exe")" = "$shell" ] || echo "$pid"
     done
 }
 

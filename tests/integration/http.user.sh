@@ -24,7 +24,7 @@ answers() { # METHOD PATH STATUS BODY
 }
 valid_json() { ! command -v python3 >/dev/null || python3 -m json.tool "$1" >/dev/null; }
 
-metrics_sum() { get GET /metrics && awk -v name="$1" 'index($1, name) == 1 { sum += $2 } END { print sum + 0 }' "$TMP/body"; }
+metrics_sum() { get GET /metrics && awk -v name="$1" 'index($1, name) == 1 { sum += $NF } END { print sum + 0 }' "$TMP/body"; }
 
 # HTTP on a free port, which its log names.
 switch_start --http 127.0.0.1:0

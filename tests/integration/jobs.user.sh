@@ -8,7 +8,7 @@ QUICK=(-b 8 -e 64K -f 8 -n 3 -w 1)
 
 say "two jobs at once, two shards"
 switch_start --threads 2
-ranks_start first 3 -b 1M -e 1M -n 60 -w 1
+ranks_start first 3 -b 1M -e 1M -n 300 -w 1
 FIRST=("${RANK_PIDS[@]}")
 ranks_start second 2 -b 1M -e 1M -n 60 -w 1 --wire int32 --payload 4096
 wait_for 10 runs_job first && wait_for 10 runs_job second
