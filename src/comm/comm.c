@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* comm.c: a communicator's beginning and end, and what can be asked about it.
  * Read next: collectives.c (what it is for), communicator.h (what is inside). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "comm/communicator.h"
 #include "comm/launcher.h"
 #include "io/clock.h"
+#include "io/log.h"
 #include "io/explain.h"
 #include "schemes/schemes.h"
 
@@ -174,9 +176,34 @@ static void say_goodbye(struct trib_comm *comm)
     trib_endpoint_wait(comm->endpoint, &comm->ended);
 }
 
+/* One line with what the node has counted, for people who ask why (TRIB_DEBUG=INFO). */
+static void log_counters(const struct trib_comm *comm)
+{
+    char text[800] = "";
+    size_t used = 0;
+    if (comm->node == NULL || !trib_log_enabled(TRIB_LOG_INFO)) {
+        return;
+    }
+    const struct trib_counters *counters = comm->verbs->counters(comm->node);
+#define X(name, help)                                                                                                  \
+    if (counters->name != 0 && used < sizeof text) {                                                                   \
+        used += (size_t)snprintf(text + used, sizeof text - used, ", %s %llu", #name, (unsigned long long)counters->name); \
+    }
+    TRIB_COUNTER_MAP(X)
+#undef X
+    for (int drop = 1; drop < TRIB_DROP_COUNT; drop++) {
+        if (counters->dropped[drop] != 0 && used < sizeof text) {
+            used += (size_t)snprintf(text + used, sizeof text - used, ", dropped %s %llu",
+                                     trib_drop_name((enum trib_drop)drop), (unsigned long long)counters->dropped[drop]);
+        }
+    }
+    trib_log(TRIB_LOG_INFO, "job %s rank %u has closed%s", comm->config.job, comm->config.rank, text);
+}
+
 enum trib_status trib_comm_close(struct trib_comm *comm)
 {
     trib_endpoint_lock(comm->endpoint);
+    log_counters(comm);
     if (!trib_comm_is_idle(comm)) {
         abort_locked(comm, "it was closed while operations were running");
     }

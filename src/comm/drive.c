@@ -296,14 +296,15 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done)
 {
     uint64_t spin_ns = endpoint->spin_us * TRIB_MICROSECOND_NS;
     uint64_t spin_until = 0;
-    while (!atomic_load_explicit(done, memory_order_acquire)) {
+    for (;;) {
+        step_aside(endpoint);
         uint64_t now = trib_clock_ns();
         bool came = drive(endpoint, now);
         endpoint->driven_ns = now;
+        /* From here to the sleep the lock is not released, so whoever sets *done later sees a sleeper to wake. */
         if (atomic_load_explicit(done, memory_order_acquire)) {
             return;
         }
-        step_aside(endpoint);
         if (now - endpoint->polled_ns > SESSION_NS) {
             glance(endpoint, &endpoint->leader_set, now);
             continue;
@@ -430,8 +431,11 @@ void *trib_endpoint_progress(void *argument)
 {
     struct trib_endpoint *endpoint = argument;
     trib_endpoint_lock(endpoint);
-    while (!endpoint->stopping) {
+    for (;;) {
         step_aside(endpoint);
+        if (endpoint->stopping) { /* not to be asked before stepping aside: who stops it wakes only a sleeper */
+            break;
+        }
         uint64_t now = trib_clock_ns();
         if (endpoint->waiters > 0) {
             park(endpoint, now + PARK_NS);

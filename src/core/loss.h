@@ -16,7 +16,7 @@ struct trib_loss {
     uint64_t variation_ns;
 };
 
-/* A round trip was measured, on a packet that was sent once (Karn's rule is the caller's). */
+/* An answer came this long after the question was first sent. */
 static inline void trib_loss_sampled(struct trib_loss *loss, uint64_t round_trip_ns)
 {
     if (loss->smoothed_ns == 0) {

@@ -176,7 +176,7 @@ static unsigned print_report(const struct world_report *r)
         missing += print_count("world", rows[i].name, rows[i].count, true);
     }
     printf("%" PRIu64 " worlds, %" PRIu64 " operations, %" PRIu64 " fragments, %" PRIu64 " packets, %" PRIu64
-           " events; slowest end after the faults %" PRIu64 " ms (seed %" PRIu64 "), the bound is %d x the longest RTO\n",
+           " events; latest end %" PRIu64 " ms after the faults and the transfer (seed %" PRIu64 "), the bound is %d x the longest RTO\n",
            r->worlds, r->operations, r->fragments, r->packets, r->events, r->slowest_ns / WORLD_MS, r->slowest_seed,
            WORLD_BOUND_RTOS);
     return missing;

@@ -55,11 +55,12 @@ static void draw_session(struct world_settings *set, struct trib_prng *prng)
     s->ranks = below(prng, 25) == 0 ? pick(prng, many, 3) : pick(prng, ranks, sizeof ranks / sizeof ranks[0]);
     s->roots = below(prng, 2) == 0 ? 1 : (uint32_t)between(prng, 2, WORLD_ROOTS_MAX);
     s->train = (uint32_t)logarithmic(prng, 5);
-    s->slots = (uint32_t)logarithmic(prng, 7);
+    s->slots = (uint32_t)logarithmic(prng, 9);
     s->payload = pick(prng, payloads, sizeof payloads / sizeof payloads[0]);
     s->wire = wires[below(prng, sizeof wires / sizeof wires[0])];
     s->lookahead = (uint32_t)logarithmic(prng, 5);
-    set->window = below(prng, 3) == 0 ? s->slots : (uint32_t)between(prng, 1, s->slots);
+    set->window = below(prng, 4) == 0 ? s->slots : below(prng, 2) == 0 ? s->slots / 2 : (uint32_t)between(prng, 1, s->slots);
+    set->window = set->window == 0 ? 1 : set->window;
     set->operations = (uint32_t)logarithmic(prng, 4);
     set->op_count = (uint32_t)between(prng, 2, WORLD_OPS_MAX);
     set->free_buffers = below(prng, 2) == 0;

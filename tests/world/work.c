@@ -9,7 +9,7 @@
 #include "world.h"
 
 /* Fragments times ranks of a world, so that a world takes some 10 ms. */
-#define BUDGET 5000
+#define BUDGET 8000
 
 static void *allocated(size_t size)
 {

@@ -26,9 +26,9 @@
 #define WORLD_MS UINT64_C(1000000)
 #define WORLD_S UINT64_C(1000000000)
 
-/* From the end of the faults, or the last submit, to the last DONE: what may take a few doubled timeouts in a row. */
-#define WORLD_BOUND_RTOS 12
-#define WORLD_BOUND_NS (WORLD_BOUND_RTOS * UINT64_C(1000000000)) /* TRIB_RTO_MAX_NS each */
+/* From the end of the faults, or the last submit, to the last DONE: what moving all fragments through the window takes, and this many
+ * times the longest timeout for what recovery is still due. */
+#define WORLD_BOUND_RTOS 2
 
 enum world_hostility {
     WORLD_PEACE = 0,

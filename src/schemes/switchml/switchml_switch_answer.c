@@ -73,6 +73,7 @@ static bool build_answer(struct switch_node *n, const struct answer *a, struct t
         }
         counters->results_repeated++;
         switch_build_result(n, index, !(slot->unwanted >> a->child & 1), packet);
+        packet->flags |= TRIB_FLAG_RESEND;
         return true;
     }
     switch_build(n, (enum trib_kind)a->kind, a->sequence, packet);

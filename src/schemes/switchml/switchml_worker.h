@@ -57,7 +57,7 @@ struct flight_times {
     uint64_t resent_ns;   /* last resend, 0: none */
     uint64_t order;       /* of the last transmission */
     uint32_t backoff;
-    bool repeated; /* payload was sent more than once, or probed: no sample (Karn) */
+    bool repeated; /* payload was sent more than once, or probed: its result is no sign of what was lost */
 };
 
 struct worker_operation {
@@ -103,7 +103,11 @@ struct worker {
 
 struct worker_aside {
     struct trib_counters counters;
-    struct trib_loss loss[TRIB_ROOTS_MAX];
+    struct trib_loss completion[TRIB_ROOTS_MAX]; /* from a fragment's first transmission to its result, whoever was late */
+    struct trib_loss trip[TRIB_ROOTS_MAX];       /* the same where this rank was the last to contribute: the network alone */
+    uint64_t active_ns[TRIB_ROOTS_MAX];          /* when a packet last went to the root or came from it */
+    uint32_t tail_backoff[TRIB_ROOTS_MAX];
+    uint64_t overdue_ns[TRIB_ROOTS_MAX]; /* when overdue fragments were last probed */
     uint64_t order[TRIB_ROOTS_MAX];    /* transmissions so far */
     uint64_t answered[TRIB_ROOTS_MAX]; /* largest order that a result answered */
     uint64_t next_deadline_ns;            /* not later than the earliest of a flight */
@@ -184,7 +188,9 @@ void worker_group_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t 
 
 /* switchml_worker_recover.c */
 void worker_sent(struct worker *w, uint32_t index, uint64_t now_ns);          /* payload or probe left */
-void worker_answered(struct worker *w, uint32_t index, bool sample, uint64_t now_ns); /* its result came */
+void worker_answered(struct worker *w, uint32_t index, bool was_last, uint64_t now_ns); /* its result came */
+void worker_heard(struct worker *w, uint32_t root, uint64_t now_ns);
+void worker_probe_more(struct worker *w, uint32_t index);
 void worker_queue(struct worker *w, uint32_t index, uint8_t pending);
 void worker_probe_all(struct worker *w, uint64_t now_ns);
 void worker_blocked(struct worker *w, uint32_t root);

@@ -179,6 +179,9 @@ static enum trib_drop take_result(struct worker *w, const struct trib_packet *pa
         worker_aside(w)->counters.raw_blocks += packet->exponent == TRIB_EXPONENT_RAW;
     }
     worker_aside(w)->counters.results++;
+    if (packet->flags & TRIB_FLAG_RESEND) {
+        worker_probe_more(w, index);
+    }
     worker_answered(w, index, packet->last_rank == w->config.rank, now_ns);
     finish(w, index, o);
     return TRIB_DROP_NONE;
@@ -196,7 +199,7 @@ static void asked_for(struct worker *w, uint64_t sequence, uint64_t now_ns)
         return;
     }
     /* At most one resend or offer per half RTO, however many ASKs come (I4). */
-    uint64_t half = trib_loss_timeout(&worker_aside(w)->loss[root], 0) / 2;
+    uint64_t half = trib_loss_timeout(&worker_aside(w)->trip[root], 0) / 2;
     if (times->resent_ns != 0 && now_ns - times->resent_ns < half) {
         return;
     }
@@ -267,6 +270,7 @@ static enum trib_drop take(struct worker *w, struct trib_place from, const struc
     if (drop != TRIB_DROP_NONE) {
         return drop;
     }
+    worker_heard(w, from.index, now_ns);
     switch (packet->kind) {
     case TRIB_RESULT:
         drop = take_result(w, packet, now_ns);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* switchml_worker_recover.c: lost packets, seen from the worker. It never resends on its own: it PROBEs, and what the switch
- * lacks it ASKs for. Three reasons to probe a fragment:
- *   - its RTO has passed (doubling, to 1 s), a few of the oldest at a time: late ranks are no reason for a storm;
+ * lacks it ASKs for. Four reasons to probe a fragment:
+ *   - it is the oldest of a root that has been silent for a round trip (one probe, doubling); if that brings a result, some more;
+ *   - it has waited longer than fragments usually do (RTO, doubling, to 1 s), a few of the oldest at a time. Late ranks are
+ *     no reason for a storm, so this RTO is made of whole waits, not of round trips: probes that come before the answer
+ *     was due bring repeats, repeats fill queues, and full queues bring probes;
  *   - results of fragments sent TRIB_SWITCHML_FAST_DISTANCE transmissions later have come: something of it was lost;
  *   - the switch has booted anew.
  * And one without a fragment: nothing is outstanding at a root whose M is behind the own mark. Marks and M travel only on
@@ -12,7 +15,8 @@
  * Read next: switchml_worker_send.c (how a probe leaves), switchml_switch_answer.c (how it is answered). */
 #include "schemes/switchml/switchml_worker.h"
 
-#define OVERDUE_PROBES 64 /* per root and timeout */
+#define OVERDUE_PROBES 16 /* per root and timeout */
+#define MORE_PROBES 4     /* after a repeat that was needed */
 
 static void unlink_flight(struct worker *w, uint32_t index)
 {
@@ -46,9 +50,11 @@ static void append_flight(struct worker *w, uint32_t index)
     root->newest = index;
 }
 
-static struct trib_loss *loss_of(struct worker *w, const struct flight *f)
+/* How long a fragment may wait for its result before it is suspicious: twice what is usual, since silence and later results
+ * tell of most losses sooner. */
+static uint64_t overdue_after(const struct worker *w, const struct flight *f, uint32_t backoff)
 {
-    return &worker_aside(w)->loss[trib_window_root(&w->window, f->sequence)];
+    return trib_loss_timeout(&worker_aside(w)->completion[trib_window_root(&w->window, f->sequence)], backoff + 1);
 }
 
 void worker_queue(struct worker *w, uint32_t index, uint8_t pending)
@@ -75,8 +81,9 @@ void worker_sent(struct worker *w, uint32_t index, uint64_t now_ns)
         unlink_flight(w, index);
     }
     append_flight(w, index);
+    aside->active_ns[trib_window_root(&w->window, f->sequence)] = now_ns;
     times->order = ++aside->order[trib_window_root(&w->window, f->sequence)];
-    times->deadline_ns = now_ns + trib_loss_timeout(loss_of(w, f), times->backoff);
+    times->deadline_ns = now_ns + overdue_after(w, f, times->backoff);
     if (times->deadline_ns < aside->next_deadline_ns) {
         aside->next_deadline_ns = times->deadline_ns;
     }
@@ -93,24 +100,46 @@ static void suspect(struct worker *w, uint32_t root)
         if (times->order + TRIB_SWITCHML_FAST_DISTANCE > aside->answered[root]) {
             return;
         }
-        if (worker_flight(w, index)->pending == 0) {
-            aside->counters.probes_fast++;
-            worker_queue(w, index, PENDING_PROBE);
+        if (worker_flight(w, index)->pending != 0) {
+            return; /* the queue was not drained since: the rest of a batch of results need not look again */
         }
+        aside->counters.probes_fast++;
+        worker_queue(w, index, PENDING_PROBE);
         index = worker_flight(w, index)->newer;
     }
 }
 
-void worker_answered(struct worker *w, uint32_t index, bool sample, uint64_t now_ns)
+/* A packet came from the root. */
+void worker_heard(struct worker *w, uint32_t root, uint64_t now_ns)
+{
+    worker_aside(w)->active_ns[root] = now_ns;
+}
+
+/* A probed result was really missing, so what is older may be missing as well: probe a few. Each that helps brings the next. */
+void worker_probe_more(struct worker *w, uint32_t index)
+{
+    uint32_t root = trib_window_root(&w->window, worker_flight(w, index)->sequence);
+    uint64_t order = worker_times(w, index)->order;
+    uint32_t next = w->roots[root].oldest;
+
+    for (uint32_t i = 0; i < MORE_PROBES && next != NO_FLIGHT && worker_times(w, next)->order < order; i++) {
+        worker_queue(w, next, PENDING_PROBE);
+        next = worker_flight(w, next)->newer;
+    }
+}
+
+void worker_answered(struct worker *w, uint32_t index, bool was_last, uint64_t now_ns)
 {
     struct worker_aside *aside = worker_aside(w);
     struct flight *f = worker_flight(w, index);
     const struct flight_times *times = worker_times(w, index);
     uint32_t root = trib_window_root(&w->window, f->sequence);
 
-    if (sample && !times->repeated) {
-        trib_loss_sampled(&aside->loss[root], now_ns - times->sent_ns);
+    trib_loss_sampled(&aside->completion[root], now_ns - times->sent_ns);
+    if (was_last && !times->repeated) {
+        trib_loss_sampled(&aside->trip[root], now_ns - times->sent_ns);
     }
+    aside->tail_backoff[root] = 0;
     trib_congestion_result(&w->roots[root].congestion);
     unlink_flight(w, index);
     aside->quiet_ns[root] = now_ns;
@@ -127,6 +156,7 @@ void worker_probe_all(struct worker *w, uint64_t now_ns)
     for (uint32_t root = 0; root < w->window.roots; root++) {
         for (uint32_t index = w->roots[root].oldest; index != NO_FLIGHT; index = worker_flight(w, index)->newer) {
             worker_times(w, index)->backoff = 0;
+            worker_times(w, index)->sent_ns = now_ns; /* the old boot's silence is no round trip */
             worker_times(w, index)->resent_ns = 0;
             worker_queue(w, index, PENDING_PROBE);
         }
@@ -164,7 +194,23 @@ static uint64_t quiet_deadline(const struct worker *w, uint32_t root)
     if (!is_quiet(w, root)) {
         return TRIB_NEVER;
     }
-    return aside->quiet_ns[root] + trib_loss_timeout(&aside->loss[root], aside->quiet_backoff[root]);
+    return aside->quiet_ns[root] + trib_loss_timeout(&aside->trip[root], aside->quiet_backoff[root]);
+}
+
+/* Something is outstanding at the root, and nothing has gone or come for a round trip. */
+static uint64_t tail_deadline(const struct worker *w, uint32_t root)
+{
+    const struct worker_aside *aside = worker_aside(w);
+
+    if (w->roots[root].oldest == NO_FLIGHT) {
+        return TRIB_NEVER;
+    }
+    return aside->active_ns[root] + trib_loss_timeout(&aside->trip[root], aside->tail_backoff[root]);
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 uint64_t worker_next_timeout(const void *node)
@@ -176,8 +222,7 @@ uint64_t worker_next_timeout(const void *node)
         return TRIB_NEVER;
     }
     for (uint32_t root = 0; root < w->window.roots; root++) {
-        uint64_t deadline = quiet_deadline(w, root);
-        earliest = deadline < earliest ? deadline : earliest;
+        earliest = lesser(earliest, lesser(quiet_deadline(w, root), tail_deadline(w, root)));
     }
     return earliest;
 }
@@ -205,17 +250,22 @@ static void report_stall(struct worker *w, uint64_t now_ns)
 /* Probes the oldest of what is overdue, puts the rest off; returns the earliest deadline. */
 static uint64_t probe_overdue(struct worker *w, uint32_t root, uint64_t now_ns)
 {
+    uint64_t *last_ns = &worker_aside(w)->overdue_ns[root];
     uint64_t earliest = TRIB_NEVER;
     uint32_t probes = 0;
+    /* Delays that grow make the whole window overdue, one after another: one burst in a while is enough. */
+    uint32_t allowed = now_ns - *last_ns < trib_loss_timeout(&worker_aside(w)->completion[root], 0) ? 0 : OVERDUE_PROBES;
 
     for (uint32_t index = w->roots[root].oldest; index != NO_FLIGHT; index = worker_flight(w, index)->newer) {
         struct flight_times *times = worker_times(w, index);
         if (times->deadline_ns <= now_ns) {
-            if (probes++ < OVERDUE_PROBES) {
+            if (probes < allowed) {
+                probes++;
+                *last_ns = now_ns;
                 times->backoff++;
                 worker_queue(w, index, PENDING_PROBE);
             }
-            times->deadline_ns = now_ns + trib_loss_timeout(&worker_aside(w)->loss[root], times->backoff);
+            times->deadline_ns = now_ns + overdue_after(w, worker_flight(w, index), times->backoff);
         }
         if (times->deadline_ns < earliest) {
             earliest = times->deadline_ns;
@@ -243,6 +293,11 @@ void worker_on_timeout(void *node, uint64_t now_ns)
         report_stall(w, now_ns);
     }
     for (uint32_t root = 0; root < w->window.roots; root++) {
+        if (tail_deadline(w, root) <= now_ns) {
+            aside->tail_backoff[root]++;
+            aside->active_ns[root] = now_ns;
+            worker_queue(w, w->roots[root].oldest, PENDING_PROBE);
+        }
         if (quiet_deadline(w, root) <= now_ns) {
             aside->quiet_backoff[root]++;
             aside->quiet_ns[root] = now_ns;
