@@ -107,9 +107,9 @@ foreach(source ${sources})
 endforeach()
 
 # Integration scripts: x.user.sh needs no root and belongs to `make test`; the others run in `make test-all` only.
-# common.sh is sourced by them. Each may use both cores.
+# common.sh and network.sh are sourced by them. Each may use both cores.
 file(GLOB sources CONFIGURE_DEPENDS tests/integration/*.sh)
-list(FILTER sources EXCLUDE REGEX "/common\\.sh$")
+list(FILTER sources EXCLUDE REGEX "/(common|network)\\.sh$")
 foreach(source ${sources})
     get_filename_component(name ${source} NAME)
     string(REGEX REPLACE "\\.sh$" "" name ${name})
