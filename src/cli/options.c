@@ -216,6 +216,25 @@ static char *unquote(char *text)
     return trim(text);
 }
 
+/* Fields keep pointers to texts, so what a file says lives as long as the program. NULL: out of memory. */
+static char *keep(const char *value)
+{
+    static struct kept {
+        struct kept *next;
+        char text[];
+    } *all;
+    size_t size = strlen(value) + 1;
+    struct kept *kept = malloc(sizeof *kept + size);
+
+    if (kept == NULL) {
+        return NULL;
+    }
+    memcpy(kept->text, value, size);
+    kept->next = all;
+    all = kept;
+    return kept->text;
+}
+
 static bool read_line(const struct option_command *command, char *line, const char *where, void *target)
 {
     char *name = trim(line);
@@ -242,8 +261,7 @@ static bool read_line(const struct option_command *command, char *line, const ch
         complain("%s: a quote does not end", where);
         return false;
     }
-    /* Fields keep pointers to texts, so a line's value lives as long as the program. */
-    char *kept = strdup(value);
+    char *kept = keep(value);
     char shown[TRIB_ERROR_TEXT_MAX];
     snprintf(shown, sizeof shown, "%s: %s", where, name);
     return kept != NULL && apply(row, shown, kept, target);

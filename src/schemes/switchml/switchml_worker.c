@@ -149,15 +149,19 @@ static uint64_t worker_mark(const void *node)
     return ((const struct worker *)node)->mark;
 }
 
-static uint64_t worker_known_group_mark(const void *node)
+uint64_t worker_lowest_group_mark(const struct worker *w)
 {
-    const struct worker *w = node;
     uint64_t lowest = w->roots[0].group;
 
     for (uint32_t root = 1; root < w->window.roots; root++) {
         lowest = w->roots[root].group < lowest ? w->roots[root].group : lowest;
     }
     return lowest;
+}
+
+static uint64_t worker_known_group_mark(const void *node)
+{
+    return worker_lowest_group_mark(node);
 }
 
 static uint64_t worker_end(const void *node)

@@ -3,8 +3,9 @@
  *
  * One flight per slot of the window: root x P + dense index mod P. A rank sends s only while s < M + P per root, so the flight's
  * former sequence is below M, finished everywhere, and its memory is free. A flight's wire buffer holds the contribution in
- * wire form where that is not the tensor itself, and from the result on the retained copy that an OFFER is made of: never the
- * caller's buffer, which is the caller's again (I11). */
+ * wire form where that is not the tensor itself, and later the retained copy of the result that an OFFER is made of. While the
+ * operation runs, its tensor is as good as a copy; when it ends, what some rank may still lack is copied, before the DONE event
+ * gives the buffer back to the caller (I11). */
 #ifndef TRIB_SWITCHML_WORKER_H
 #define TRIB_SWITCHML_WORKER_H
 
@@ -47,7 +48,8 @@ struct flight {
     uint8_t strikes;
     uint8_t encoded; /* the wire buffer holds the contribution */
     uint8_t parts;   /* contributions with payload in the retained result */
-    uint8_t unused[3];
+    uint8_t in_tensor; /* the result's wire form is the tensor itself; copied when the operation ends */
+    uint8_t unused[2];
 };
 
 /* Behind the hashed state: times and estimates. */
@@ -167,6 +169,12 @@ static inline uint64_t worker_block(const struct worker_operation *o, uint64_t s
     return index < o->layout.lookahead ? UINT64_MAX : index - o->layout.lookahead;
 }
 
+/* Where a block lies in one of the operation's tensors. */
+static inline void *worker_block_at(const struct worker_operation *o, const void *tensor, uint64_t block)
+{
+    return (uint8_t *)(uintptr_t)tensor + block * o->layout.block_elements * o->layout.element_size;
+}
+
 /* The form in which one sequence's payload travels. */
 struct worker_form {
     uint64_t block;    /* UINT64_MAX: no payload */
@@ -199,6 +207,7 @@ uint64_t worker_next_timeout(const void *node);
 void worker_on_timeout(void *node, uint64_t now_ns);
 
 /* switchml_worker.c */
+uint64_t worker_lowest_group_mark(const struct worker *w);
 void worker_event(struct worker *w, const struct trib_event *event);
 
 #endif

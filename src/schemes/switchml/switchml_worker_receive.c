@@ -83,23 +83,21 @@ static enum trib_drop strike(struct worker *w, uint32_t index)
     return TRIB_DROP_LANE;
 }
 
-static void *block_in(const struct worker_operation *o, uint64_t block)
+static uint32_t divisor(const struct worker *w, const struct worker_operation *o)
 {
-    return (uint8_t *)o->operation.recv + block * o->layout.block_elements * o->layout.element_size;
+    return o->operation.reduction == TRIB_AVERAGE ? w->config.session.ranks : 1;
 }
 
 /* Writes the result where the caller wants it. */
 static void deliver(const struct worker *w, const struct worker_operation *o, const struct trib_packet *packet,
                     const struct worker_form *form)
 {
-    uint32_t divisor = o->operation.reduction == TRIB_AVERAGE ? w->config.session.ranks : 1;
-
     if (form->wire == TRIB_BYTES) {
-        memcpy(block_in(o, form->block), packet->payload, packet->payload_len);
+        memcpy(worker_block_at(o, o->operation.recv, form->block), packet->payload, packet->payload_len);
         return;
     }
-    trib_tensor_decode(w->config.kernels, form->wire, o->operation.type, block_in(o, form->block), packet->payload,
-                       form->elements, form->shift, divisor);
+    trib_tensor_decode(w->config.kernels, form->wire, o->operation.type, worker_block_at(o, o->operation.recv, form->block), packet->payload,
+                       form->elements, form->shift, divisor(w, o));
 }
 
 /* Keeps the result in wire form, for an OFFER after a restart of the switch. The root of a broadcast gets a header only: its
@@ -117,10 +115,28 @@ static void retain(const struct worker *w, struct flight *f, const struct worker
     f->payload_len = form->len;
     f->parts = (uint8_t)parts(w, o, form);
     if (packet->payload_len != 0) {
-        memcpy(wire, packet->payload, packet->payload_len);
+        f->in_tensor = !form->converted && divisor(w, o) == 1 && o->operation.recv != NULL;
+        if (!f->in_tensor) {
+            memcpy(wire, packet->payload, packet->payload_len);
+        }
     } else if (form->elements != 0) {
-        const uint8_t *send = o->operation.send;
-        memcpy(wire, send + form->block * o->layout.block_elements * o->layout.element_size, form->len);
+        memcpy(wire, worker_block_at(o, o->operation.send, form->block), form->len);
+    }
+}
+
+/* The operation ends: what lies in its tensor, and some rank may still lack, is copied while the tensor is not the caller's. */
+static void retain_rest(const struct worker *w, const struct worker_operation *o)
+{
+    uint64_t end = o->first + o->layout.sequences;
+    uint64_t sequence = worker_lowest_group_mark(w);
+
+    for (sequence = sequence > o->first ? sequence : o->first; sequence < end; sequence++) {
+        uint32_t index = worker_flight_index(w, sequence);
+        struct flight *f = worker_flight(w, index);
+        if (f->sequence == sequence && f->in_tensor) {
+            memcpy(worker_wire(w, index), worker_block_at(o, o->operation.recv, worker_block(o, sequence)), f->payload_len);
+            f->in_tensor = 0;
+        }
     }
 }
 
@@ -143,6 +159,7 @@ static void finish(struct worker *w, uint32_t index, struct worker_operation *o)
         w->mark++;
     }
     if (--o->left == 0) {
+        retain_rest(w, o);
         struct trib_event event = {.kind = TRIB_EVENT_DONE, .token = o->operation.token, .sequence = o->first};
         worker_event(w, &event);
         release_operations(w);

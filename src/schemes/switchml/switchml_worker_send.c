@@ -39,11 +39,6 @@ void worker_form(const struct worker *w, const struct worker_operation *o, uint6
     form->converted = form->wire != TRIB_BYTES && form->wire != o->operation.type;
 }
 
-static const uint8_t *block_of(const struct worker_operation *o, const void *tensor, uint64_t block)
-{
-    return (const uint8_t *)tensor + block * o->layout.block_elements * o->layout.element_size;
-}
-
 static uint64_t lane_odd(const struct worker *w, uint64_t sequence, uint32_t digest)
 {
     const struct trib_session_config *s = &w->config.session;
@@ -92,14 +87,14 @@ static int16_t exponent_ahead(const struct worker *w, const struct worker_operat
     if (elements == 0) {
         return TRIB_EXPONENT_ZERO;
     }
-    return trib_block_exponent(w->config.kernels, block_of(o, o->operation.send, block), elements);
+    return trib_block_exponent(w->config.kernels, worker_block_at(o, o->operation.send, block), elements);
 }
 
 static void attach_payload(const struct worker *w, uint32_t index, const struct worker_operation *o,
                            const struct worker_form *form, struct trib_packet *packet)
 {
     struct flight *f = worker_flight(w, index);
-    const uint8_t *block = block_of(o, o->operation.send, form->block);
+    const uint8_t *block = worker_block_at(o, o->operation.send, form->block);
 
     packet->payload_len = form->len;
     packet->payload = block;
@@ -135,6 +130,15 @@ static void build_contribution(struct worker *w, uint32_t index, const struct wo
     }
 }
 
+/* The result in wire form: in the tensor while the operation runs, in the flight's own buffer after. */
+static const void *retained(const struct worker *w, uint32_t index)
+{
+    const struct flight *f = worker_flight(w, index);
+    const struct worker_operation *o = worker_operation_at(w, f->operation);
+
+    return f->in_tensor ? worker_block_at(o, o->operation.recv, worker_block(o, f->sequence)) : worker_wire(w, index);
+}
+
 static void build_offer(const struct worker *w, uint32_t index, struct trib_packet *packet)
 {
     const struct flight *f = worker_flight(w, index);
@@ -148,7 +152,7 @@ static void build_offer(const struct worker *w, uint32_t index, struct trib_pack
     packet->contributors = f->parts;
     packet->lane = w->keys * lane_odd(w, f->sequence, f->digest);
     packet->payload_len = f->payload_len;
-    packet->payload = f->payload_len != 0 ? worker_wire(w, index) : NULL;
+    packet->payload = f->payload_len != 0 ? retained(w, index) : NULL;
 }
 
 /* The bitmap says which of the 64 behind it were sent as well, so that an ASK names nothing that is only on its way. */
@@ -169,7 +173,11 @@ static bool answer(struct worker *w, uint32_t index, uint64_t now_ns, struct tri
     uint8_t pending = f->pending;
 
     f->pending = 0;
-    if (f->state == FLIGHT_FINISHED && (pending & PENDING_OFFER)) {
+    if (f->state == FLIGHT_FINISHED) {
+        /* Below M everybody has it, and its copy may be gone (I3). */
+        if ((pending & PENDING_OFFER) == 0 || f->sequence < w->roots[trib_window_root(&w->window, f->sequence)].group) {
+            return false;
+        }
         counters->offers++;
         build_offer(w, index, packet);
         return true;
