@@ -8,8 +8,8 @@
 #include "comm/communicator.h"
 #include "comm/launcher.h"
 #include "io/clock.h"
-#include "io/log.h"
 #include "io/explain.h"
+#include "io/log.h"
 #include "schemes/schemes.h"
 
 static struct trib_comm *make(const struct trib_config *config)
@@ -187,7 +187,8 @@ static void log_counters(const struct trib_comm *comm)
     const struct trib_counters *counters = comm->verbs->counters(comm->node);
 #define X(name, help)                                                                                                  \
     if (counters->name != 0 && used < sizeof text) {                                                                   \
-        used += (size_t)snprintf(text + used, sizeof text - used, ", %s %llu", #name, (unsigned long long)counters->name); \
+        used +=                                                                                                        \
+            (size_t)snprintf(text + used, sizeof text - used, ", %s %llu", #name, (unsigned long long)counters->name); \
     }
     TRIB_COUNTER_MAP(X)
 #undef X

@@ -69,6 +69,17 @@ static inline uint16_t keeper_start(uint16_t port, uint32_t threads, pid_t *pid)
     return got > 0 ? (uint16_t)atoi(text) : 0;
 }
 
+/* A first port below those that the kernel gives to sockets without one: else another test's socket could take it while the
+ * switch is away. */
+static inline uint16_t keeper_find_port(uint32_t threads, pid_t *pid)
+{
+    uint16_t port = 0;
+    for (unsigned i = 0; i < 20 && port == 0; i++) {
+        port = keeper_start((uint16_t)(10000 + ((unsigned)getpid() + i * 101) * 16 % 20000), threads, pid);
+    }
+    return port;
+}
+
 /* 'k': kill the switch; a digit: start it with so many threads on the port of before. */
 static inline void keeper(int in, int out)
 {
@@ -82,7 +93,8 @@ static inline void keeper(int in, int out)
             (void)waitpid(pid, NULL, 0);
             pid = -1;
         } else if (command >= '1' && command <= '9') {
-            port = keeper_start(port, (uint32_t)(command - '0'), &pid);
+            uint32_t threads = (uint32_t)(command - '0');
+            port = port == 0 ? keeper_find_port(threads, &pid) : keeper_start(port, threads, &pid);
         }
         if (write(out, &port, sizeof port) != (ssize_t)sizeof port) {
             return;

@@ -97,9 +97,9 @@ static void differ(struct trib_config *config)
 static void create__names_settings_that_differ(void **state)
 {
     (void)state;
-    struct rank ranks[2];
-    run_ranks(ranks, 2, differ, NULL);
-    for (uint32_t i = 0; i < 2; i++) {
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, differ, NULL);
+    for (uint32_t i = 0; i < RANKS; i++) {
         assert_int_equal(ranks[i].status, TRIB_ERR_SETTINGS);
         assert_true(says(ranks[i].error, "payload is") && says(ranks[i].error, "1024") && says(ranks[i].error, "1408"));
     }
