@@ -161,6 +161,18 @@ static void lethal(struct world *world, struct trib_packet *packet)
     }
 }
 
+/* All ranks lie to their sessions: M leaps. */
+static void lie_by_session(struct world *world)
+{
+    uint64_t mark = limited(lowest_mark(world) + (trib_prng_next(&world->prng) >> (16 + world_below(world, 40))));
+
+    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
+        for (uint32_t root = 0; root < world->set.session.roots; root++) {
+            world->scheme->switch_node->join(world->nodes[world_switch(world, root)].memory, rank, mark);
+        }
+    }
+}
+
 static void fit(struct trib_packet *packet)
 {
     if (packet->kind == TRIB_PATH) {
@@ -183,6 +195,10 @@ void hostile_inject(struct world *world)
         return;
     }
     begin(world, &packet);
+    if (world->set.hostility == WORLD_LETHAL && world_below(world, 200) == 0) {
+        lie_by_session(world);
+        return;
+    }
     if (world->set.hostility == WORLD_LETHAL) {
         lethal(world, &packet);
     } else if (up) {
