@@ -29,6 +29,7 @@ struct slot_repeats {
     uint64_t results; /* children that got a repeat since then */
     uint64_t asks;
     uint64_t offerers; /* children that were asked for an OFFER, in this round of them */
+    uint64_t offering; /* 1: one of them since then, whoever probed */
 };
 
 struct switch_node {

@@ -217,7 +217,8 @@ enum trib_drop switch_probe(struct switch_node *n, uint32_t child, const struct 
     if ((present & n->required) == n->required) {
         return queue_answer(n, TRIB_RESULT, child, sequence, 0);
     }
-    if (finished != 0) {
+    if (finished != 0 && !r->offering) {
+        r->offering = 1;
         ask_one(n, sequence, finished, r);
     }
     return queue_answer(n, TRIB_HELD, child, sequence, present);
