@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_session_client.c: framing over a real socket: pieces, ends, strangers, a peer that does not read.
+ * Mirrors src/comm/session_client.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "comm/session_client.h"
+
+static struct trib_session_client client;
+static int peer;
+
+static int connect_pair(void **state)
+{
+    int fds[2];
+    (void)state;
+    trib_session_client_init(&client);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    client.fd = fds[0];
+    client.state = TRIB_SESSION_OPEN;
+    peer = fds[1];
+    return 0;
+}
+
+static int close_pair(void **state)
+{
+    (void)state;
+    trib_session_client_close(&client);
+    (void)close(peer);
+    return 0;
+}
+
+static size_t encode_mark(uint64_t mark, uint8_t *buffer)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_MARK, .mark = {.mark = mark}};
+    return trib_message_encode(&message, buffer);
+}
+
+static void next__puts_pieces_together(void **state)
+{
+    (void)state;
+    uint8_t bytes[2 * TRIB_MESSAGE_MAX];
+    struct trib_message message;
+    size_t len = encode_mark(17, bytes);
+    len += encode_mark(18, bytes + len);
+    unsigned whole = 0;
+    for (size_t i = 0; i < len; i++) {
+        assert_int_equal(write(peer, bytes + i, 1), 1);
+        trib_session_client_ready(&client, POLLIN);
+        while (trib_session_client_next(&client, &message)) {
+            assert_int_equal(message.kind, TRIB_MESSAGE_MARK);
+            assert_int_equal(message.mark.mark, 17 + whole);
+            whole++;
+        }
+    }
+    assert_int_equal(whole, 2);
+    assert_int_equal(client.state, TRIB_SESSION_OPEN);
+}
+
+static void next__hands_out_what_came_before_the_end(void **state)
+{
+    (void)state;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    struct trib_message message;
+    size_t len = encode_mark(5, bytes);
+    assert_int_equal(write(peer, bytes, len), (ssize_t)len);
+    assert_int_equal(write(peer, bytes, len - 1), (ssize_t)len - 1); /* and half of another */
+    assert_int_equal(shutdown(peer, SHUT_RDWR), 0);
+    trib_session_client_ready(&client, POLLIN | POLLHUP);
+    assert_int_equal(client.state, TRIB_SESSION_LOST);
+    assert_string_equal(client.cause, "connection closed");
+    assert_true(trib_session_client_next(&client, &message));
+    assert_int_equal(message.mark.mark, 5);
+    assert_false(trib_session_client_next(&client, &message));
+    assert_int_equal(trib_session_client_interest(&client), 0);
+}
+
+static void next__knows_a_stranger(void **state)
+{
+    (void)state;
+    struct trib_message message;
+    assert_int_equal(write(peer, "HTTP/1.1 400 Bad Request\r\n", 26), 26);
+    trib_session_client_ready(&client, POLLIN);
+    assert_false(trib_session_client_next(&client, &message));
+    assert_int_equal(client.state, TRIB_SESSION_FOREIGN);
+    assert_int_equal(client.fd, -1);
+}
+
+/* Reads count messages at the peer's end and checks that their marks follow. */
+static void expect_marks(uint64_t count)
+{
+    static uint8_t bytes[TRIB_MESSAGE_MAX];
+    size_t len = 0;
+    for (uint64_t mark = 0; mark < count;) {
+        struct trib_message message;
+        size_t used = 0;
+        ssize_t got = read(peer, bytes + len, sizeof bytes - len);
+        len += got > 0 ? (size_t)got : 0;
+        trib_session_client_ready(&client, POLLOUT);
+        while (trib_message_decode(bytes, len, &message, &used) == TRIB_OK && used > 0) {
+            assert_int_equal(message.mark.mark, mark);
+            mark++;
+            len -= used;
+            memmove(bytes, bytes + used, len);
+        }
+    }
+}
+
+static void send__keeps_what_does_not_fit(void **state)
+{
+    (void)state;
+    struct trib_message message = {.kind = TRIB_MESSAGE_MARK};
+    while (client.out_len == 0) {
+        trib_session_client_send(&client, &message);
+        message.mark.mark++;
+    }
+    assert_int_equal(trib_session_client_interest(&client), POLLIN | POLLOUT);
+    expect_marks(message.mark.mark);
+    assert_int_equal(client.out_len, 0);
+    assert_int_equal(trib_session_client_interest(&client), POLLIN);
+}
+
+static void send__gives_up_on_a_peer_that_never_reads(void **state)
+{
+    (void)state;
+    struct trib_message message = {.kind = TRIB_MESSAGE_MARK};
+    for (unsigned i = 0; i < 10000000 && client.state == TRIB_SESSION_OPEN; i++) {
+        trib_session_client_send(&client, &message);
+    }
+    assert_int_equal(client.state, TRIB_SESSION_LOST);
+    trib_session_client_send(&client, &message); /* nobody there: no effect */
+    assert_int_equal(client.out_len, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(next__puts_pieces_together, connect_pair, close_pair),
+        cmocka_unit_test_setup_teardown(next__hands_out_what_came_before_the_end, connect_pair, close_pair),
+        cmocka_unit_test_setup_teardown(next__knows_a_stranger, connect_pair, close_pair),
+        cmocka_unit_test_setup_teardown(send__keeps_what_does_not_fit, connect_pair, close_pair),
+        cmocka_unit_test_setup_teardown(send__gives_up_on_a_peer_that_never_reads, connect_pair, close_pair),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
