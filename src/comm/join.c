@@ -165,6 +165,12 @@ static void lost(struct trib_comm *comm, uint64_t now_ns)
             comm->verbs->suspend(comm->node);
         }
     }
+    if (!comm->was_running && comm->retry_gap_ns < RETRY_LAST_NS && 2 * comm->retry_gap_ns >= RETRY_LAST_NS) {
+        char limit[TRIB_UNITS_TEXT_MAX];
+        trib_format_duration(comm->config.join_timeout_ns, limit);
+        trib_log(TRIB_LOG_WARN, "job %s rank %u: no switch at %s yet: %s; trying for %s", comm->config.job,
+                 comm->config.rank, comm->endpoint->name, comm->session.cause, limit);
+    }
     comm->state = TRIB_COMM_CONNECTING;
     comm->retry_ns = now_ns + comm->retry_gap_ns;
     comm->retry_gap_ns = 2 * comm->retry_gap_ns < RETRY_LAST_NS ? 2 * comm->retry_gap_ns : RETRY_LAST_NS;
