@@ -13,6 +13,10 @@ expect 0 "5 sums, all right" "$T" run -n 3 --loss 1% --reorder 1% --seed 3 -- "$
 expect 1 'cannot join: switch 127.0.0.1:1 unreachable' \
     env TRIB_SWITCH=127.0.0.1:1 TRIB_JOIN_TIMEOUT=200ms "$BIN/02_udp_allreduce"
 expect 1 'cannot join: TRIB_PAYLOAD: 100 is not a multiple of 64' env TRIB_PAYLOAD=100 "$BIN/02_udp_allreduce"
+expect 0 'hash of the final weights [0-9a-f]{16}, the same on the only rank' "$BIN/digits" --single --epochs 1
+expect 0 'hash of the final weights [0-9a-f]{16}, the same on all ranks' "$T" run -n 2 --loss 1% -- "$BIN/digits" --epochs 1
+expect 2 'digits: --epochs 0 is out of range' "$BIN/digits" --single --epochs 0
+expect 1 'absent' "$BIN/digits" --single --data "$TMP/absent"
 say "as any MPI launcher or torchrun would start it"
 switch_start
 PIDS=()
