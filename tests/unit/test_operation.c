@@ -12,7 +12,8 @@
 
 static struct trib_session_config session_of(enum trib_type wire, uint32_t payload, uint32_t lookahead)
 {
-    return (struct trib_session_config){.wire = wire, .payload = payload, .lookahead = lookahead, .ranks = 4, .roots = 1};
+    return (struct trib_session_config){
+        .wire = wire, .payload = payload, .lookahead = lookahead, .ranks = 4, .roots = 1};
 }
 
 static struct trib_operation allreduce_of(enum trib_type type, uint64_t count)

@@ -31,8 +31,15 @@ struct fixture {
 static struct trib_switch_config config_of(uint32_t ranks, uint32_t slots)
 {
     return (struct trib_switch_config){
-        .session = {.communicator = COMMUNICATOR, .generation = GENERATION, .ranks = ranks, .roots = 1, .train = 1,
-                    .slots = slots, .payload = 64, .wire = TRIB_FLOAT32, .lookahead = 1},
+        .session = {.communicator = COMMUNICATOR,
+                    .generation = GENERATION,
+                    .ranks = ranks,
+                    .roots = 1,
+                    .train = 1,
+                    .slots = slots,
+                    .payload = 64,
+                    .wire = TRIB_FLOAT32,
+                    .lookahead = 1},
         .kernels = trib_value_kernels(),
         .boot = BOOT,
     };
@@ -428,6 +435,18 @@ static void probe__is_held_with_the_bitmap_of_who_is_there(void **state)
     expect_nothing(f);
 }
 
+/* Child 0 is there on 0, but what it sent behind it was lost: better to hear that than to be told to wait. */
+static void probe__is_answered_with_ASK_for_what_lacks_behind_a_held_one(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(contribute(f, 0, 0, 0), TRIB_DROP_NONE);
+    assert_int_equal(probe(f, 0, 0, 0, 6), TRIB_DROP_NONE); /* 2 and 3 were sent */
+    struct trib_packet ask = expect(f, TRIB_ASK, 2, 1);
+    assert_int_equal(ask.bitmap, 1);
+    expect_nothing(f);
+}
+
 static void probe__of_a_complete_slot_repeats_the_result_to_one_child(void **state)
 {
     struct fixture *f = *state;
@@ -675,6 +694,7 @@ int main(void)
         WITH_NODE(join__with_a_mark_moves_M_and_frees_slots),
         WITH_NODE(probe__is_answered_with_ASK_for_what_lacks_and_was_sent),
         WITH_NODE(probe__is_held_with_the_bitmap_of_who_is_there),
+        WITH_NODE(probe__is_answered_with_ASK_for_what_lacks_behind_a_held_one),
         WITH_NODE(probe__of_a_complete_slot_repeats_the_result_to_one_child),
         WITH_NODE(probe__beyond_the_window_is_held_and_told_once_when_M_moves),
         WITH_NODE(probe__for_M_alone_is_never_answered_with_ASK),

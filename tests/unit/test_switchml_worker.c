@@ -41,8 +41,16 @@ static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     struct trib_worker_config config = {
-        .session = {.salt = SALT, .communicator = 11, .generation = 2, .ranks = RANKS, .roots = 1, .train = 1, .slots = SLOTS,
-                    .payload = 64, .wire = TRIB_FLOAT32, .lookahead = 2},
+        .session = {.salt = SALT,
+                    .communicator = 11,
+                    .generation = 2,
+                    .ranks = RANKS,
+                    .roots = 1,
+                    .train = 1,
+                    .slots = SLOTS,
+                    .payload = 64,
+                    .wire = TRIB_FLOAT32,
+                    .lookahead = 2},
         .kernels = trib_value_kernels(),
         .rank = 0,
         .window = WINDOW,
@@ -83,8 +91,13 @@ static void submit(struct fixture *f, const struct trib_operation *operation)
 static void submit_blocks(struct fixture *f, uint64_t blocks)
 {
     struct trib_operation operation = {
-        .send = f->send, .recv = f->recv, .count = blocks * ELEMENTS, .token = 7,
-        .collective = TRIB_ALLREDUCE, .type = TRIB_FLOAT32, .reduction = TRIB_SUM,
+        .send = f->send,
+        .recv = f->recv,
+        .count = blocks * ELEMENTS,
+        .token = 7,
+        .collective = TRIB_ALLREDUCE,
+        .type = TRIB_FLOAT32,
+        .reduction = TRIB_SUM,
     };
 
     submit(f, &operation);
@@ -152,14 +165,23 @@ static enum trib_drop down(struct fixture *f, const struct trib_packet *packet)
 static struct trib_packet packet_of(const struct fixture *f, enum trib_kind kind, uint64_t sequence)
 {
     return (struct trib_packet){
-        .kind = (uint8_t)kind, .sequence = sequence, .mark = f->mark, .communicator = 11, .generation = 2, .boot = BOOT,
+        .kind = (uint8_t)kind,
+        .sequence = sequence,
+        .mark = f->mark,
+        .communicator = 11,
+        .generation = 2,
+        .boot = BOOT,
     };
 }
 
 static uint64_t lane_of(const struct fixture *f, uint64_t sequence, uint64_t keys)
 {
     struct trib_lane_id id = {
-        .salt = SALT, .sequence = sequence, .communicator = 11, .digest = f->layout.digest, .generation = 2,
+        .salt = SALT,
+        .sequence = sequence,
+        .communicator = 11,
+        .digest = f->layout.digest,
+        .generation = 2,
     };
 
     return keys * trib_lane_odd(&id);
@@ -366,7 +388,11 @@ static void result__is_averaged_by_the_worker(void **state)
 {
     struct fixture *f = *state;
     struct trib_operation operation = {
-        .send = f->send, .recv = f->recv, .count = ELEMENTS, .collective = TRIB_ALLREDUCE, .type = TRIB_FLOAT32,
+        .send = f->send,
+        .recv = f->recv,
+        .count = ELEMENTS,
+        .collective = TRIB_ALLREDUCE,
+        .type = TRIB_FLOAT32,
         .reduction = TRIB_AVERAGE,
     };
 
@@ -551,7 +577,8 @@ static void probe__tells_the_mark_when_nothing_is_outstanding(void **state)
     assert_int_equal(packet.mark, 1);
     assert_int_equal(packet.flags, TRIB_FLAG_UNWANTED);
     f->verbs->learn_mark(f->node, 1, f->now_ns);
-    assert_int_equal(f->verbs->next_timeout(f->node) == TRIB_NEVER || f->verbs->next_timeout(f->node) > f->now_ns, true);
+    assert_int_equal(f->verbs->next_timeout(f->node) == TRIB_NEVER || f->verbs->next_timeout(f->node) > f->now_ns,
+                     true);
     for (int i = 0; i < 100 && f->verbs->next_timeout(f->node) != TRIB_NEVER; i++) {
         time_out(f);
         expect_nothing(f);
@@ -629,7 +656,11 @@ static void broadcast__root_gets_a_header_and_retains_its_block(void **state)
 {
     struct fixture *f = *state;
     struct trib_operation operation = {
-        .send = f->send, .count = 3, .collective = TRIB_BROADCAST, .type = TRIB_FLOAT32, .root = 0,
+        .send = f->send,
+        .count = 3,
+        .collective = TRIB_BROADCAST,
+        .type = TRIB_FLOAT32,
+        .root = 0,
     };
 
     submit(f, &operation);
@@ -655,7 +686,11 @@ static void broadcast__root_survives_a_payload_that_it_did_not_want(void **state
 {
     struct fixture *f = *state;
     struct trib_operation operation = {
-        .send = f->send, .count = ELEMENTS, .collective = TRIB_BROADCAST, .type = TRIB_FLOAT32, .root = 0,
+        .send = f->send,
+        .count = ELEMENTS,
+        .collective = TRIB_BROADCAST,
+        .type = TRIB_FLOAT32,
+        .root = 0,
     };
 
     submit(f, &operation);

@@ -43,7 +43,8 @@ static void sequence__is_the_inverse_of_root_and_dense(void **state)
     for (int trial = 0; trial < 200000; trial++) {
         const struct trib_window *w = &windows[trib_prng_below(&prng, WINDOWS)];
         uint64_t sequence = trib_prng_next(&prng) >> (16 + trib_prng_below(&prng, 48));
-        assert_int_equal(trib_window_sequence(w, trib_window_root(w, sequence), trib_window_dense(w, sequence)), sequence);
+        assert_int_equal(trib_window_sequence(w, trib_window_root(w, sequence), trib_window_dense(w, sequence)),
+                         sequence);
     }
 }
 
@@ -103,7 +104,8 @@ static void admits__never_two_of_one_slot(void **state)
         uint64_t span = 2 * (uint64_t)w->roots * (w->slots + w->train);
         uint64_t a = mark + trib_prng_below(&prng, span);
         uint64_t b = mark + trib_prng_below(&prng, span);
-        bool same = trib_window_root(w, a) == trib_window_root(w, b) && trib_window_slot(w, a) == trib_window_slot(w, b);
+        bool same =
+            trib_window_root(w, a) == trib_window_root(w, b) && trib_window_slot(w, a) == trib_window_slot(w, b);
         assert_false(a != b && same && trib_window_admits(w, mark, a) && trib_window_admits(w, mark, b));
     }
 }

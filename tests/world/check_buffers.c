@@ -127,8 +127,9 @@ void check_done(struct world *world, uint32_t rank, struct world_op *op)
     uint64_t want = 0;
     memcpy(&got, r->recv + at * size, size);
     memcpy(&want, op->expected + at * size, size);
-    world_fail(world, "rank %u: operation %u (%s, %s): element %llu of %llu is %llx, not %llx", rank, (uint32_t)op->operation.token,
-               trib_type_name(op->operation.type), trib_reduction_name(op->operation.reduction), (unsigned long long)at,
+    world_fail(world, "rank %u: operation %u (%s, %s): element %llu of %llu is %llx, not %llx", rank,
+               (uint32_t)op->operation.token, trib_type_name(op->operation.type),
+               trib_reduction_name(op->operation.reduction), (unsigned long long)at,
                (unsigned long long)op->operation.count, (unsigned long long)got, (unsigned long long)want);
 }
 
@@ -161,7 +162,8 @@ void check_partial(struct world *world, uint32_t rank)
         check_edges(world, rank, op);
         for (uint64_t at = 0; r->recv != NULL && at < op->operation.count; at++) {
             if (memcmp(r->recv + at * size, op->expected + at * size, size) != 0 && !is_old(op, rank, at, size)) {
-                world_fail(world, "rank %u: operation %u: element %llu is neither old nor final", rank, i, (unsigned long long)at);
+                world_fail(world, "rank %u: operation %u: element %llu is neither old nor final", rank, i,
+                           (unsigned long long)at);
                 return;
             }
         }

@@ -23,7 +23,8 @@ static void check_marks(struct world *world)
         uint64_t mark = world->scheme->worker->mark(memory);
         uint64_t group = world->scheme->worker->group_mark(memory);
         if (mark != end || group != end) {
-            world_fail(world, "rank %u rests with mark %" PRIu64 " and M %" PRIu64 ", the end is %" PRIu64, rank, mark, group, end);
+            world_fail(world, "rank %u rests with mark %" PRIu64 " and M %" PRIu64 ", the end is %" PRIu64, rank, mark,
+                       group, end);
         }
     }
     for (uint32_t root = 0; root < world->set.session.roots; root++) {
@@ -44,15 +45,15 @@ static void check_storm(struct world *world)
     const struct world_settings *set = &world->set;
     const struct world_report *r = world->report;
     uint64_t ranks = set->session.ranks;
-    uint64_t faults = r->lost + r->duplicated + r->reordered + r->corrupted + r->truncated + r->replayed + r->overflowed +
-                      r->forged + r->bent;
+    uint64_t faults = r->lost + r->duplicated + r->reordered + r->corrupted + r->truncated + r->replayed +
+                      r->overflowed + r->forged + r->bent;
     uint64_t late = 1 + set->op_count + r->paused + r->spiked;
     uint64_t bound = 4 * world->fragments * ranks + 32 * faults + 160 * late * ranks * set->session.roots +
                      4 * (r->restarts + 1) * ranks * set->session.roots * set->session.slots;
 
     if (world->sent_packets[0] > bound || world->sent_packets[1] > bound) {
-        world_fail(world, "a storm: %" PRIu64 " packets up and %" PRIu64 " down for %" PRIu64 " contributions", world->sent_packets[0],
-                   world->sent_packets[1], world->fragments * ranks);
+        world_fail(world, "a storm: %" PRIu64 " packets up and %" PRIu64 " down for %" PRIu64 " contributions",
+                   world->sent_packets[0], world->sent_packets[1], world->fragments * ranks);
     }
 }
 
@@ -68,13 +69,17 @@ static void check_clean(struct world *world)
         recoveries += c->contributions_resent + c->offers + c->boots + c->probes_fast;
     }
     for (uint32_t root = 0; root < world->set.session.roots; root++) {
-        const struct trib_counters *c = world->scheme->switch_node->counters(world->nodes[world_switch(world, root)].memory);
+        const struct trib_counters *c =
+            world->scheme->switch_node->counters(world->nodes[world_switch(world, root)].memory);
         results += c->results;
         recoveries += c->asks_gap + c->asks_finished + c->offers + c->boots + c->dropped[TRIB_DROP_WINDOW];
     }
-    if (contributions != world->fragments * world->set.session.ranks || results != world->fragments || recoveries != 0) {
-        world_fail(world, "without faults: %" PRIu64 " contributions, %" PRIu64 " results, %" PRIu64 " recoveries for %" PRIu64
-                   " fragments", contributions, results, recoveries, world->fragments);
+    if (contributions != world->fragments * world->set.session.ranks || results != world->fragments ||
+        recoveries != 0) {
+        world_fail(world,
+                   "without faults: %" PRIu64 " contributions, %" PRIu64 " results, %" PRIu64 " recoveries for %" PRIu64
+                   " fragments",
+                   contributions, results, recoveries, world->fragments);
     }
 }
 

@@ -40,7 +40,8 @@ void check_result(struct world *world, const struct trib_packet *packet)
     }
     for (uint32_t rank = 0; rank < s->ranks; rank++) {
         if (world->scheme->worker->mark(world->nodes[rank].memory) < packet->mark) {
-            world_fail(world, "a result of %" PRIu64 " says M %" PRIu64 ", rank %u is behind", packet->sequence, packet->mark, rank);
+            world_fail(world, "a result of %" PRIu64 " says M %" PRIu64 ", rank %u is behind", packet->sequence,
+                       packet->mark, rank);
         }
     }
 }

@@ -69,7 +69,8 @@ void check_retained(struct world *world)
             }
             memcpy(copy, n->memory, n->size);
             if (!offers(world, copy, sequence, world->now_ns + n->clock_ns + 10 * WORLD_S)) {
-                world_fail(world, "rank %u cannot offer %" PRIu64 ", M is %" PRIu64 ", its mark %" PRIu64, rank, sequence, group, mark);
+                world_fail(world, "rank %u cannot offer %" PRIu64 ", M is %" PRIu64 ", its mark %" PRIu64, rank,
+                           sequence, group, mark);
             }
             world->report->offers_tested++;
             free(copy);

@@ -39,7 +39,8 @@ static void add_payload(struct world *world, struct trib_packet *packet, const u
     bool may = packet->kind == TRIB_CONTRIBUTION || packet->kind == TRIB_RESULT || packet->kind == TRIB_OFFER;
 
     if (may && world_below(world, 2) == 0) {
-        packet->payload_len = (uint16_t)world_below(world, 1 + (world_below(world, 4) == 0 ? 1408 : world->set.session.payload));
+        packet->payload_len =
+            (uint16_t)world_below(world, 1 + (world_below(world, 4) == 0 ? 1408 : world->set.session.payload));
         packet->payload = packet->payload_len != 0 ? bytes : NULL;
     }
 }
@@ -93,11 +94,13 @@ static void nuisance_up(struct world *world, struct trib_packet *packet)
     switch (world_below(world, 6)) {
     case 0: /* a claim to have finished more than what it sends */
         packet->kind = TRIB_CONTRIBUTION;
-        packet->mark = packet->sequence + 1 + world_below(world, TRIB_SEQUENCE_MAX + 1 - packet->sequence < 100 ? 1 : 100);
+        packet->mark =
+            packet->sequence + 1 + world_below(world, TRIB_SEQUENCE_MAX + 1 - packet->sequence < 100 ? 1 : 100);
         return;
     case 1: /* far beyond the window */
         packet->kind = TRIB_CONTRIBUTION;
-        packet->sequence = limited(packet->sequence + (uint64_t)(s->slots + s->train) * s->roots + world_below(world, 100000));
+        packet->sequence =
+            limited(packet->sequence + (uint64_t)(s->slots + s->train) * s->roots + world_below(world, 100000));
         return;
     case 2: /* long finished everywhere */
         packet->kind = s->first > 0 ? TRIB_CONTRIBUTION : TRIB_PROBE;

@@ -13,22 +13,23 @@
 #include "core/assert.h"
 #include "world.h"
 
-#define TWICE 50         /* every so many seeds one is run twice */
+#define TWICE 50          /* every so many seeds one is run twice */
 #define FULL_COVERAGE 500 /* from so many seeds on no path may be unused */
 
 static uint64_t current_seed;
 
 _Noreturn void trib_assert_failed(const char *expr, const char *file, int line)
 {
-    fprintf(stderr, "seed %" PRIu64 ": %s:%d: assertion failed: %s\nreplay: world --seed %" PRIu64 "\n", current_seed, file, line,
-            expr, current_seed);
+    fprintf(stderr, "seed %" PRIu64 ": %s:%d: assertion failed: %s\nreplay: world --seed %" PRIu64 "\n", current_seed,
+            file, line, expr, current_seed);
     abort();
 }
 
 /* A crash is a failure too, and has its seed. */
 static void crashed(int number)
 {
-    fprintf(stderr, "seed %" PRIu64 ": signal %d\nreplay: world --seed %" PRIu64 "\n", current_seed, number, current_seed);
+    fprintf(stderr, "seed %" PRIu64 ": signal %d\nreplay: world --seed %" PRIu64 "\n", current_seed, number,
+            current_seed);
     _exit(1);
 }
 
@@ -94,17 +95,18 @@ static bool run_twice(uint64_t seed, struct world_report *report)
 /* What cannot happen, by construction:
  * - a worker takes no registration queue, holds no window of others, answers no probes: the drops of a switch are not its own;
  * - a switch gets no bytes that the decoder refused, checks no lane (it must not know the salt), and is asked nothing. */
-static const enum trib_drop worker_drops[] = {TRIB_DROP_SOURCE, TRIB_DROP_KIND,  TRIB_DROP_GENERATION, TRIB_DROP_BOOT,
-                                              TRIB_DROP_MARK,   TRIB_DROP_DUPLICATE, TRIB_DROP_SHAPE,  TRIB_DROP_DIGEST,
-                                              TRIB_DROP_LANE,   TRIB_DROP_UNASKED};
-static const enum trib_drop switch_drops[] = {TRIB_DROP_SOURCE, TRIB_DROP_KIND,   TRIB_DROP_GENERATION, TRIB_DROP_BOOT,
-                                              TRIB_DROP_UNREGISTERED, TRIB_DROP_MARK, TRIB_DROP_STALE, TRIB_DROP_WINDOW,
-                                              TRIB_DROP_DUPLICATE, TRIB_DROP_REPEAT, TRIB_DROP_SHAPE, TRIB_DROP_DIGEST,
-                                              TRIB_DROP_FULL};
+static const enum trib_drop worker_drops[] = {
+    TRIB_DROP_SOURCE,    TRIB_DROP_KIND,  TRIB_DROP_GENERATION, TRIB_DROP_BOOT, TRIB_DROP_MARK,
+    TRIB_DROP_DUPLICATE, TRIB_DROP_SHAPE, TRIB_DROP_DIGEST,     TRIB_DROP_LANE, TRIB_DROP_UNASKED};
+static const enum trib_drop switch_drops[] = {
+    TRIB_DROP_SOURCE, TRIB_DROP_KIND,   TRIB_DROP_GENERATION, TRIB_DROP_BOOT,      TRIB_DROP_UNREGISTERED,
+    TRIB_DROP_MARK,   TRIB_DROP_STALE,  TRIB_DROP_WINDOW,     TRIB_DROP_DUPLICATE, TRIB_DROP_REPEAT,
+    TRIB_DROP_SHAPE,  TRIB_DROP_DIGEST, TRIB_DROP_FULL};
 static const enum trib_drop decode_drops[] = {TRIB_DROP_SHORT, TRIB_DROP_VERSION, TRIB_DROP_LENGTH, TRIB_DROP_CRC};
 
 static const char *const never_worker[] = {"results_repeated", "asks_gap", "asks_finished", "mismatches"};
-static const char *const never_switch[] = {"contributions_resent", "probes_fast", "probes_blocked", "raw_blocks", "stalls"};
+static const char *const never_switch[] = {"contributions_resent", "probes_fast", "probes_blocked", "raw_blocks",
+                                           "stalls"};
 
 static bool is_in(const char *name, const char *const *names, size_t count)
 {
@@ -165,18 +167,34 @@ static unsigned print_report(const struct world_report *r)
         const char *name;
         uint64_t count;
     } rows[] = {
-        {"lost", r->lost}, {"duplicated", r->duplicated}, {"reordered", r->reordered}, {"corrupted", r->corrupted},
-        {"truncated", r->truncated}, {"delay spikes", r->spiked}, {"pauses", r->paused}, {"replayed", r->replayed},
-        {"inbox overflowed", r->overflowed}, {"forged", r->forged}, {"lanes bent", r->bent}, {"restarts", r->restarts},
-        {"boot events", r->boot_events}, {"stall events", r->stall_events}, {"mismatch events", r->mismatch_events},
-        {"failed events", r->failed_events}, {"marks by session", r->session_marks}, {"offers tried", r->offers_tested},
-        {"spot checks", r->spot_checks}, {"clean worlds", r->clean}, {"lethal worlds", r->lethal},
+        {"lost", r->lost},
+        {"duplicated", r->duplicated},
+        {"reordered", r->reordered},
+        {"corrupted", r->corrupted},
+        {"truncated", r->truncated},
+        {"delay spikes", r->spiked},
+        {"pauses", r->paused},
+        {"replayed", r->replayed},
+        {"inbox overflowed", r->overflowed},
+        {"forged", r->forged},
+        {"lanes bent", r->bent},
+        {"restarts", r->restarts},
+        {"boot events", r->boot_events},
+        {"stall events", r->stall_events},
+        {"mismatch events", r->mismatch_events},
+        {"failed events", r->failed_events},
+        {"marks by session", r->session_marks},
+        {"offers tried", r->offers_tested},
+        {"spot checks", r->spot_checks},
+        {"clean worlds", r->clean},
+        {"lethal worlds", r->lethal},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         missing += print_count("world", rows[i].name, rows[i].count, true);
     }
     printf("%" PRIu64 " worlds, %" PRIu64 " operations, %" PRIu64 " fragments, %" PRIu64 " packets, %" PRIu64
-           " events; latest end %" PRIu64 " ms after the faults and the transfer (seed %" PRIu64 "), the bound is %d x the longest RTO\n",
+           " events; latest end %" PRIu64 " ms after the faults and the transfer (seed %" PRIu64
+           "), the bound is %d x the longest RTO\n",
            r->worlds, r->operations, r->fragments, r->packets, r->events, r->slowest_ns / WORLD_MS, r->slowest_seed,
            WORLD_BOUND_RTOS);
     return missing;

@@ -146,7 +146,8 @@ static void answer_marks(struct world *world)
         struct world_session *session = &world->sessions[rank];
         if (session->is_registered && session->mark > session->answered && mark > session->answered) {
             session->answered = mark;
-            struct world_message message = {.kind = MESSAGE_MARK_DOWN, .rank = rank, .epoch = world->epoch, .mark = mark};
+            struct world_message message = {
+                .kind = MESSAGE_MARK_DOWN, .rank = rank, .epoch = world->epoch, .mark = mark};
             post(world, &message, 0);
         }
     }
@@ -170,7 +171,8 @@ void session_poll(struct world *world, uint32_t epoch)
     }
     answer_marks(world);
     if (is_waiting(world)) {
-        world_schedule(world, world->now_ns + POLL_FIRST_NS + world_below(world, 20 * WORLD_MS), WORLD_POLL, 0, epoch, 0);
+        world_schedule(world, world->now_ns + POLL_FIRST_NS + world_below(world, 20 * WORLD_MS), WORLD_POLL, 0, epoch,
+                       0);
     }
 }
 

@@ -59,7 +59,9 @@ static void draw_session(struct world_settings *set, struct trib_prng *prng)
     s->payload = pick(prng, payloads, sizeof payloads / sizeof payloads[0]);
     s->wire = wires[below(prng, sizeof wires / sizeof wires[0])];
     s->lookahead = (uint32_t)logarithmic(prng, 5);
-    set->window = below(prng, 4) == 0 ? s->slots : below(prng, 2) == 0 ? s->slots / 2 : (uint32_t)between(prng, 1, s->slots);
+    set->window = below(prng, 4) == 0   ? s->slots
+                  : below(prng, 2) == 0 ? s->slots / 2
+                                        : (uint32_t)between(prng, 1, s->slots);
     set->window = set->window == 0 ? 1 : set->window;
     set->operations = (uint32_t)logarithmic(prng, 4);
     set->op_count = (uint32_t)between(prng, 2, WORLD_OPS_MAX);
@@ -141,15 +143,20 @@ void world_describe(const struct world *world, FILE *out)
     const struct world_settings *set = &world->set;
     const struct trib_session_config *s = &set->session;
 
-    fprintf(out, "seed %" PRIu64 ": ranks %u roots %u train %u slots %u window %u payload %u wire %s lookahead %u first %" PRIu64 "\n",
-            world->seed, s->ranks, s->roots, s->train, s->slots, set->window, s->payload, trib_type_name(s->wire), s->lookahead,
-            s->first);
-    fprintf(out, "  operations %u of %u at once, %" PRIu64 " fragments; delay %" PRIu64 " jitter %" PRIu64 " turn %" PRIu64
-            " skew %" PRIu64 " gap %" PRIu64 " heal %" PRIu64 " ns\n", set->op_count, set->operations, world->fragments,
-            set->delay_ns, set->jitter_ns, set->turn_ns, set->skew_ns, set->gap_ns, set->heal_ns);
-    fprintf(out, "  loss %g burst %g duplicate %g reorder %g corrupt %g truncate %g partial %g spike %g replay %g lane %g\n",
+    fprintf(out,
+            "seed %" PRIu64
+            ": ranks %u roots %u train %u slots %u window %u payload %u wire %s lookahead %u first %" PRIu64 "\n",
+            world->seed, s->ranks, s->roots, s->train, s->slots, set->window, s->payload, trib_type_name(s->wire),
+            s->lookahead, s->first);
+    fprintf(out,
+            "  operations %u of %u at once, %" PRIu64 " fragments; delay %" PRIu64 " jitter %" PRIu64 " turn %" PRIu64
+            " skew %" PRIu64 " gap %" PRIu64 " heal %" PRIu64 " ns\n",
+            set->op_count, set->operations, world->fragments, set->delay_ns, set->jitter_ns, set->turn_ns, set->skew_ns,
+            set->gap_ns, set->heal_ns);
+    fprintf(out,
+            "  loss %g burst %g duplicate %g reorder %g corrupt %g truncate %g partial %g spike %g replay %g lane %g\n",
             set->loss, set->burst, set->duplicate, set->reorder, set->corrupt, set->truncate, set->partial, set->spike,
             set->replay, set->lane);
-    fprintf(out, "  pause %g stall %g inbox %u restarts %u hostility %d (%u packets)\n", set->pause, set->stall, set->inbox,
-            set->restarts, (int)set->hostility, set->hostile_packets);
+    fprintf(out, "  pause %g stall %g inbox %u restarts %u hostility %d (%u packets)\n", set->pause, set->stall,
+            set->inbox, set->restarts, (int)set->hostility, set->hostile_packets);
 }

@@ -23,9 +23,10 @@ static void *allocated(size_t size)
 
 /* ---- what ---- */
 
-static const enum trib_type sum_types[] = {TRIB_FLOAT32, TRIB_FLOAT32, TRIB_FLOAT32, TRIB_FLOAT16,
-                                           TRIB_BFLOAT16, TRIB_INT32, TRIB_INT64};
-static const enum trib_type any_types[] = {TRIB_FLOAT32, TRIB_FLOAT16, TRIB_BFLOAT16, TRIB_INT32, TRIB_INT64, TRIB_BYTES};
+static const enum trib_type sum_types[] = {TRIB_FLOAT32,  TRIB_FLOAT32, TRIB_FLOAT32, TRIB_FLOAT16,
+                                           TRIB_BFLOAT16, TRIB_INT32,   TRIB_INT64};
+static const enum trib_type any_types[] = {TRIB_FLOAT32, TRIB_FLOAT16, TRIB_BFLOAT16,
+                                           TRIB_INT32,   TRIB_INT64,   TRIB_BYTES};
 
 static void draw_operation(struct world *world, struct trib_operation *o, uint64_t elements)
 {
@@ -92,7 +93,8 @@ static float float_of(struct trib_prng *prng, enum value_class class)
         low &= UINT32_C(0x800fffff);
         break;
     case VALUES_SPECIAL:
-        low = bits >> 61 == 0 ? (low & UINT32_C(0x80000000)) | UINT32_C(0x7f800000) | (bits >> 59 & 1 ? low & 0xffU : 0) : low;
+        low = bits >> 61 == 0 ? (low & UINT32_C(0x80000000)) | UINT32_C(0x7f800000) | (bits >> 59 & 1 ? low & 0xffU : 0)
+                              : low;
         break;
     case VALUES_BITS:
     case VALUES_COUNT:
@@ -226,7 +228,8 @@ void work_submit(struct world *world, uint32_t rank)
         }
         uint64_t fragments = verbs->end(n->memory) - end;
         if (fragments != fragments_of(&world->set.session, &operation)) {
-            world_fail(world, "rank %u: operation %u takes %u sequences", rank, world->submitted[rank], (uint32_t)fragments);
+            world_fail(world, "rank %u: operation %u takes %u sequences", rank, world->submitted[rank],
+                       (uint32_t)fragments);
         }
         r->state = RANK_OP_RUNS;
         world->submitted[rank]++;

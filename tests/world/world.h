@@ -3,7 +3,7 @@
  * One seed is one world: its settings, its operations, its faults. The same seed gives the same packets, so that a failure is one line
  * to replay. Nothing here knows a scheme by name; nodes are driven through the table of schemes, as io drives them.
  *
- * Files, in reading order: swarm.c (what a seed means), engine.c (events, links, nodes), session.c (the control plane as reliable
+ * Files, in reading order: swarm.c (what a seed means), engine.c (events, nodes), link.c (faults), session.c (the control plane as reliable
  * messages), work.c (operations and buffers), oracle.c (what the results must be), hostile.c, check_*.c, main.c. */
 #ifndef TRIB_TESTS_WORLD_H
 #define TRIB_TESTS_WORLD_H
@@ -40,27 +40,27 @@ enum world_hostility {
 struct world_settings {
     struct trib_session_config session;
     uint32_t window;
-    uint32_t operations;   /* under way at most, per rank */
+    uint32_t operations; /* under way at most, per rank */
     uint32_t op_count;
     uint64_t stall_ns;
-    uint64_t delay_ns;     /* of a link, one way */
-    uint64_t jitter_ns;    /* keeps the order */
-    uint64_t turn_ns;      /* how long a node gathers packets before it is run */
-    uint64_t skew_ns;      /* between ranks' submits */
-    uint64_t gap_ns;       /* between operations */
-    uint64_t clock_ns;     /* where the nodes' clocks start */
-    uint64_t spike_ns;     /* length of a delay spike */
-    uint64_t pause_ns;     /* length of a pause */
-    uint64_t heal_ns;      /* faults end */
+    uint64_t delay_ns;  /* of a link, one way */
+    uint64_t jitter_ns; /* keeps the order */
+    uint64_t turn_ns;   /* how long a node gathers packets before it is run */
+    uint64_t skew_ns;   /* between ranks' submits */
+    uint64_t gap_ns;    /* between operations */
+    uint64_t clock_ns;  /* where the nodes' clocks start */
+    uint64_t spike_ns;  /* length of a delay spike */
+    uint64_t pause_ns;  /* length of a pause */
+    uint64_t heal_ns;   /* faults end */
     double loss, burst, duplicate, reorder, corrupt, truncate, partial, spike, replay, lane;
-    double pause;          /* per run of a worker */
-    double stall;          /* per run of a switch */
-    uint32_t inbox;        /* packets that wait at a node at most */
+    double pause;   /* per run of a worker */
+    double stall;   /* per run of a switch */
+    uint32_t inbox; /* packets that wait at a node at most */
     uint32_t restarts;
     uint32_t hostile_packets;
     enum world_hostility hostility;
-    bool free_buffers;     /* give buffers back to the allocator right after DONE */
-    bool is_clean;         /* no fault of any kind */
+    bool free_buffers; /* give buffers back to the allocator right after DONE */
+    bool is_clean;     /* no fault of any kind */
 };
 
 /* A packet on its way: immutable bytes, shared by the receivers of a multicast. */
@@ -78,8 +78,8 @@ enum world_event_kind {
     WORLD_MESSAGE, /* a: message */
     WORLD_IDLE,    /* a rank may be idle: tell its mark */
     WORLD_RESTART,
-    WORLD_LOST,    /* a: epoch; the rank sees that its session is gone */
-    WORLD_POLL,    /* a: epoch; the control plane looks at M for those that wait */
+    WORLD_LOST, /* a: epoch; the rank sees that its session is gone */
+    WORLD_POLL, /* a: epoch; the control plane looks at M for those that wait */
     WORLD_HOSTILE,
     WORLD_HEAL
 };
@@ -101,25 +101,21 @@ struct world_node {
     void *memory;
     size_t size;
     const struct trib_counters *counters;
-    uint64_t wake_ns;      /* the WAKE that counts; TRIB_NEVER: none */
-    uint64_t paused_ns;    /* not run before */
-    uint64_t clock_ns;     /* this node's clock is ahead by */
+    uint64_t wake_ns;   /* the WAKE that counts; TRIB_NEVER: none */
+    uint64_t paused_ns; /* not run before */
+    uint64_t clock_ns;  /* this node's clock is ahead by */
     struct inbox_entry *inbox;
     uint32_t inbox_count, inbox_capacity;
 };
 
 /* One direction between a worker and a switch. */
 struct world_link {
-    uint64_t last_ns;   /* last arrival */
-    uint64_t spike_ns;  /* delayed until */
-    bool is_losing;     /* within a burst */
+    uint64_t last_ns;  /* last arrival */
+    uint64_t spike_ns; /* delayed until */
+    bool is_losing;    /* within a burst */
 };
 
-enum rank_op_state {
-    RANK_OP_WAITS = 0,
-    RANK_OP_RUNS,
-    RANK_OP_DONE
-};
+enum rank_op_state { RANK_OP_WAITS = 0, RANK_OP_RUNS, RANK_OP_DONE };
 
 struct rank_op {
     uint8_t *send_memory, *recv_memory; /* as allocated */
@@ -137,12 +133,7 @@ struct world_op {
     struct rank_op ranks[WORLD_RANKS_MAX];
 };
 
-enum message_kind {
-    MESSAGE_REGISTER,
-    MESSAGE_READY,
-    MESSAGE_MARK_UP,
-    MESSAGE_MARK_DOWN
-};
+enum message_kind { MESSAGE_REGISTER, MESSAGE_READY, MESSAGE_MARK_UP, MESSAGE_MARK_DOWN };
 
 struct world_message {
     uint64_t mark;
@@ -154,13 +145,13 @@ struct world_message {
 
 /* A rank's side of its session, and the control plane's knowledge of the rank. */
 struct world_session {
-    uint32_t epoch;      /* the worker's connection */
+    uint32_t epoch;          /* the worker's connection */
     uint64_t up_ns, down_ns; /* last arrivals: messages keep their order */
-    uint64_t told;       /* the largest mark told in this session */
-    uint64_t idle_ns;    /* since when nothing is under way */
+    uint64_t told;           /* the largest mark told in this session */
+    uint64_t idle_ns;        /* since when nothing is under way */
     bool is_registered;
-    uint64_t mark;       /* as the control plane knows it */
-    uint64_t answered;   /* largest M that the control plane told it */
+    uint64_t mark;     /* as the control plane knows it */
+    uint64_t answered; /* largest M that the control plane told it */
 };
 
 /* What worlds did, summed. */
@@ -177,7 +168,7 @@ struct world_report {
 struct world {
     uint64_t seed;
     struct world_settings set;
-    struct trib_prng prng;     /* of the engine */
+    struct trib_prng prng; /* of the engine */
     const struct trib_scheme *scheme;
     const struct trib_value_kernels *kernels[WORLD_RANKS_MAX];
     struct world_node nodes[WORLD_NODES_MAX];
@@ -188,16 +179,16 @@ struct world {
     uint32_t due[WORLD_RANKS_MAX];       /* operations whose time has come */
     uint32_t done[WORLD_RANKS_MAX];
     uint32_t done_all;
-    uint64_t fragments;                  /* sequences of all operations */
+    uint64_t fragments; /* sequences of all operations */
     uint64_t now_ns;
-    uint64_t down_until_ns;              /* the switch is being restarted */
-    uint32_t epoch;                      /* of the switch */
+    uint64_t down_until_ns; /* the switch is being restarted */
+    uint32_t epoch;         /* of the switch */
     uint32_t boot;
     bool is_healed;
-    bool is_failing;                     /* a failure that the world asked for has ended the communicator */
-    uint64_t quiet_from_ns;              /* heal or last submit, whichever is later */
+    bool is_failing;        /* a failure that the world asked for has ended the communicator */
+    uint64_t quiet_from_ns; /* heal or last submit, whichever is later */
     uint64_t last_done_ns;
-    uint64_t sent_packets[2];            /* by workers, by switches */
+    uint64_t sent_packets[2]; /* by workers, by switches */
     struct world_event *heap;
     uint32_t heap_count, heap_capacity;
     uint64_t order;
@@ -205,9 +196,9 @@ struct world {
     uint32_t parcel_count, parcel_capacity, parcel_free;
     struct world_message *messages;
     uint32_t message_count, message_capacity;
-    uint32_t old_parcels[64];            /* for replays; 0: none */
+    uint32_t old_parcels[64]; /* for replays; 0: none */
     uint32_t old_from[64], old_to[64], old_at;
-    uint8_t bent[WORLD_RANKS_MAX][256];  /* results with a wrong lane per rank and sequence mod 256 */
+    uint8_t bent[WORLD_RANKS_MAX][256]; /* results with a wrong lane per rank and sequence mod 256 */
     struct world_report *report;
     bool trace;
     bool failed;
@@ -221,16 +212,23 @@ void world_describe(const struct world *world, FILE *out);
 /* engine.c */
 bool world_run(struct world *world);
 void world_fail(struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void world_schedule(struct world *world, uint64_t time_ns, enum world_event_kind kind, uint32_t node, uint32_t a, uint32_t b);
+void world_schedule(struct world *world, uint64_t time_ns, enum world_event_kind kind, uint32_t node, uint32_t a,
+                    uint32_t b);
 void world_wake(struct world *world, uint32_t node, uint64_t time_ns);
-void world_send(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet);
-void world_deliver(struct world *world, uint32_t from, uint32_t to, uint32_t parcel, uint64_t delay_ns);
-uint32_t world_parcel(struct world *world, const struct trib_packet *packet);
-void world_release(struct world *world, uint32_t parcel);
 bool world_chance(struct world *world, double probability); /* false after the faults have ended */
 uint64_t world_below(struct world *world, uint64_t bound);
 void world_init_switches(struct world *world);
 void world_count_switches(struct world *world);
+void *world_grown(void *array, uint32_t count, uint32_t *capacity, size_t size);
+
+/* link.c */
+uint32_t world_parcel(struct world *world, const struct trib_packet *packet);
+void world_release(struct world *world, uint32_t parcel);
+void world_send(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet);
+void world_send_down(struct world *world, uint32_t from, uint64_t children, const struct trib_packet *packet);
+void world_deliver(struct world *world, uint32_t from, uint32_t to, uint32_t parcel, uint64_t delay_ns);
+void world_trace(const struct world *world, const char *what, uint32_t from, uint32_t to,
+                 const struct trib_packet *packet);
 
 static inline uint32_t world_switch(const struct world *world, uint32_t root)
 {

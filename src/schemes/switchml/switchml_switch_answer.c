@@ -191,6 +191,21 @@ static enum trib_drop ask_prober(struct switch_node *n, uint32_t child, const st
     return queue_answer(n, TRIB_ASK, child, probe->sequence, lacking(n, child, dense, probe->bitmap));
 }
 
+/* Others are waited for on the probed sequence. But if this child is itself waited for on one behind it, it hears that instead: it may
+ * have nothing else to probe for a long time. */
+static enum trib_drop hold_prober(struct switch_node *n, uint32_t child, const struct trib_packet *probe, uint64_t present)
+{
+    uint64_t dense = trib_window_dense(&n->window, probe->sequence);
+    uint64_t lack = lacking(n, child, dense, probe->bitmap);
+
+    if (lack == 0) {
+        return queue_answer(n, TRIB_HELD, child, probe->sequence, present);
+    }
+    uint32_t first = trib_lowest(lack);
+    uint64_t sequence = trib_window_sequence(&n->window, n->config.root, dense + 1 + first);
+    return queue_answer(n, TRIB_ASK, child, sequence, lack >> first >> 1);
+}
+
 enum trib_drop switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet, uint64_t now_ns)
 {
     uint64_t sequence = packet->sequence;
@@ -221,7 +236,7 @@ enum trib_drop switch_probe(struct switch_node *n, uint32_t child, const struct 
         r->offering = 1;
         ask_one(n, sequence, finished, r);
     }
-    return queue_answer(n, TRIB_HELD, child, sequence, present);
+    return hold_prober(n, child, packet, present);
 }
 
 /* M has moved: whoever was told to wait for that hears it, once. */

@@ -274,6 +274,16 @@ static uint64_t probe_overdue(struct worker *w, uint32_t root, uint64_t now_ns)
     return earliest;
 }
 
+/* What to probe after silence: the own mark, which is what M waits for and so what everybody waits for, if it is this root's. */
+static uint32_t longest_awaited(const struct worker *w, uint32_t root)
+{
+    uint32_t index = worker_flight_index(w, w->mark);
+    const struct flight *f = worker_flight(w, index);
+    bool waits = w->mark < w->next && trib_window_root(&w->window, w->mark) == root && f->state == FLIGHT_SENT;
+
+    return waits ? index : w->roots[root].oldest;
+}
+
 void worker_on_timeout(void *node, uint64_t now_ns)
 {
     struct worker *w = node;
@@ -296,7 +306,7 @@ void worker_on_timeout(void *node, uint64_t now_ns)
         if (tail_deadline(w, root) <= now_ns) {
             aside->tail_backoff[root]++;
             aside->active_ns[root] = now_ns;
-            worker_queue(w, w->roots[root].oldest, PENDING_PROBE);
+            worker_queue(w, longest_awaited(w, root), PENDING_PROBE);
         }
         if (quiet_deadline(w, root) <= now_ns) {
             aside->quiet_backoff[root]++;
