@@ -294,8 +294,8 @@ static void step_aside(struct trib_endpoint *endpoint)
 
 static void lead(struct trib_endpoint *endpoint, const atomic_bool *done)
 {
-    uint64_t spin_ns = endpoint->spin_us * TRIB_MICROSECOND_NS;
-    uint64_t spin_until = 0;
+    struct trib_spin *spin = &endpoint->spin;
+    uint64_t spin_until = 0; /* 0: not waiting busily */
     for (;;) {
         step_aside(endpoint);
         uint64_t now = trib_clock_ns();
@@ -310,11 +310,14 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done)
             continue;
         }
         if (came) {
-            spin_until = now + spin_ns;
+            if (spin_until != 0) {
+                trib_spin_end(spin, true);
+                spin_until = 0;
+            }
             continue;
         }
-        if (spin_ns > 0 && spin_until == 0) {
-            spin_until = now + spin_ns;
+        if (spin_until == 0) {
+            spin_until = now + trib_spin_begin(spin);
         }
         if (now < spin_until) {
             heat(endpoint);
@@ -323,8 +326,9 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done)
             trib_endpoint_lock(endpoint);
             continue;
         }
+        trib_spin_end(spin, false);
+        spin_until = 0;
         sleep_in_poll(endpoint, &endpoint->leader_set);
-        spin_until = spin_ns > 0 ? trib_clock_ns() + spin_ns : 0;
     }
 }
 

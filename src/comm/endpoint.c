@@ -138,6 +138,7 @@ static struct trib_endpoint *create(const struct trib_address *address, const st
     endpoint->payload = config->payload;
     endpoint->dscp = config->dscp;
     endpoint->spin_us = config->spin_us;
+    endpoint->spin.limit_ns = endpoint->spin.length_ns = config->spin_us * TRIB_MICROSECOND_NS;
     endpoint->trains = config->trains;
     endpoint->progress_thread = config->progress_thread;
     endpoint->faults = config->faults;

@@ -27,6 +27,7 @@
 #include <stdatomic.h>
 
 #include "control/session.h"
+#include "io/spin.h"
 #include "io/udp.h"
 
 struct trib_comm;
@@ -75,6 +76,7 @@ struct trib_endpoint {
     struct trib_address address; /* of the switch's sessions */
     char name[64];               /* the same as text */
     uint32_t payload, dscp, spin_us;
+    struct trib_spin spin; /* the leader's */
     bool trains, progress_thread;
     struct trib_faults faults;
     struct trib_udp_stats closed_traffic; /* of sockets that are closed again */

@@ -34,7 +34,7 @@ static enum trib_status open_shard(const struct trib_switchd_config *config, str
         trib_address_set_port(&udp.local, (uint16_t)port);
     }
     enum trib_status status = trib_shard_open(&plane->shard[index], &udp, plane->boot, error);
-    plane->shard[index].spin_ns = (uint64_t)config->spin_us * 1000;
+    plane->shard[index].spin.limit_ns = plane->shard[index].spin.length_ns = (uint64_t)config->spin_us * 1000;
     plane->shards = index + 1; /* what is half open is closed as well */
     return status;
 }

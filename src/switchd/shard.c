@@ -292,23 +292,26 @@ static void wait(const struct trib_shard *shard, uint64_t wake_ns)
     }
 }
 
-/* Looks for packets without sleeping for spin_ns at most; true if one has come. Yields, as the sender may need this
+/* Looks for packets without sleeping for a moment; true if one has come. Yields, as the sender may need this
  * core. */
-static bool spin(const struct trib_shard *shard, uint64_t wake_ns)
+static bool spin(struct trib_shard *shard, uint64_t wake_ns)
 {
-    if (shard->spin_ns == 0) {
+    uint64_t length_ns = trib_spin_begin(&shard->spin);
+    if (length_ns == 0) {
         return false;
     }
-    uint64_t end_ns = trib_clock_ns() + shard->spin_ns;
+    uint64_t end_ns = trib_clock_ns() + length_ns;
     end_ns = wake_ns < end_ns ? wake_ns : end_ns;
     do {
         struct pollfd events[2] = {{.fd = trib_udp_fd(shard->udp), .events = POLLIN},
                                    {.fd = shard->kick_fd, .events = POLLIN}};
         if (poll(events, 2, 0) > 0) {
+            trib_spin_end(&shard->spin, true);
             return events[1].revents == 0;
         }
         (void)sched_yield();
     } while (trib_clock_ns() < end_ns);
+    trib_spin_end(&shard->spin, false);
     return false;
 }
 

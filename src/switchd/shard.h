@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "io/spin.h"
 #include "io/udp.h"
 #include "switchd/members.h"
 
@@ -42,7 +43,7 @@ struct trib_shard {
     struct trib_mismatch mismatch[TRIB_SHARD_MISMATCHES];
     uint32_t mismatch_count;
     uint32_t boot;
-    uint64_t spin_ns;
+    struct trib_spin spin;
     uint64_t wake_ns; /* the earliest timeout */
     struct trib_shard_listener listener;
     /* between threads */

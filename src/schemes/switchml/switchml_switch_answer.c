@@ -64,8 +64,9 @@ static bool build_answer(struct switch_node *n, const struct answer *a, struct t
     uint32_t index = trib_window_slot(&n->window, a->sequence);
     const struct trib_slot *slot = switch_slot(n, index);
 
-    if (n->group > a->sequence + INT32_MAX) {
-        return false; /* M has leapt since (only lies do that): the header could not say by how much */
+    /* Only lies do that: M has leapt since by more than a header can say, or a PROBE at the end of all sequences names more. */
+    if (n->group > a->sequence + INT32_MAX || a->sequence > TRIB_SEQUENCE_MAX) {
+        return false;
     }
     if (a->kind == TRIB_RESULT) {
         if (!trib_slot_holds(slot, a->sequence) || !trib_slot_is_complete(slot, n->required)) {
