@@ -96,8 +96,8 @@ static void deliver(const struct worker *w, const struct worker_operation *o, co
         memcpy(worker_block_at(o, o->operation.recv, form->block), packet->payload, packet->payload_len);
         return;
     }
-    trib_tensor_decode(w->config.kernels, form->wire, o->operation.type, worker_block_at(o, o->operation.recv, form->block), packet->payload,
-                       form->elements, form->shift, divisor(w, o));
+    struct trib_conversion c = {form->wire, o->operation.type, form->shift, divisor(w, o)};
+    trib_tensor_decode(w->config.kernels, &c, worker_block_at(o, o->operation.recv, form->block), packet->payload, form->elements);
 }
 
 /* Keeps the result in wire form, for an OFFER after a restart of the switch. The root of a broadcast gets a header only: its

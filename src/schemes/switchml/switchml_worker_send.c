@@ -104,8 +104,8 @@ static void attach_payload(const struct worker *w, uint32_t index, const struct 
     }
     packet->payload = worker_wire(w, index);
     if (!f->encoded) {
-        trib_tensor_encode(w->config.kernels, form->wire, o->operation.type, worker_wire(w, index), block, form->elements,
-                           form->shift);
+        struct trib_conversion c = {.wire = form->wire, .tensor = o->operation.type, .shift = form->shift};
+        trib_tensor_encode(w->config.kernels, &c, worker_wire(w, index), block, form->elements);
         f->encoded = 1;
     }
 }
