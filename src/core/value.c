@@ -240,22 +240,22 @@ int trib_block_shift(int16_t exponent, uint32_t ranks)
 
 /* ---- tensors ---- */
 
-void trib_tensor_encode(const struct trib_value_kernels *k, enum trib_type wire, enum trib_type tensor_type,
-                        void *payload, const void *tensor, size_t count, int shift)
+void trib_tensor_encode(const struct trib_value_kernels *k, const struct trib_conversion *c, void *payload,
+                        const void *tensor, size_t count)
 {
     if (count == 0) {
         return;
     }
-    if (wire == tensor_type) {
-        copy(payload, tensor, count * trib_type_size(wire));
+    if (c->wire == c->tensor) {
+        copy(payload, tensor, count * trib_type_size(c->wire));
         return;
     }
     uint32_t callers = enter_arithmetic();
 
-    if (tensor_type == TRIB_FLOAT32 && wire == TRIB_BFLOAT16) {
+    if (c->tensor == TRIB_FLOAT32 && c->wire == TRIB_BFLOAT16) {
         k->narrow_bf16(payload, tensor, count);
-    } else if (tensor_type == TRIB_FLOAT32 && wire == TRIB_INT32) {
-        k->quantise(payload, tensor, shift, count);
+    } else if (c->tensor == TRIB_FLOAT32 && c->wire == TRIB_INT32) {
+        k->quantise(payload, tensor, c->shift, count);
     } else {
         __builtin_trap(); /* the operation's settings were not checked: better no sum than a wrong one */
     }
@@ -330,25 +330,29 @@ static void divide(const struct trib_value_kernels *k, enum trib_type type, void
     }
 }
 
-void trib_tensor_decode(const struct trib_value_kernels *k, enum trib_type wire, enum trib_type tensor_type,
-                        void *tensor, const void *payload, size_t count, int shift, uint32_t divisor)
+void trib_tensor_decode(const struct trib_value_kernels *k, const struct trib_conversion *c, void *tensor,
+                        const void *payload, size_t count)
 {
     if (count == 0) {
         return;
     }
+    if (c->wire == c->tensor && c->divisor <= 1) {
+        copy(tensor, payload, count * trib_type_size(c->wire));
+        return;
+    }
     uint32_t callers = enter_arithmetic();
 
-    if (wire == tensor_type) {
-        copy(tensor, payload, count * trib_type_size(wire));
-    } else if (tensor_type == TRIB_FLOAT32 && wire == TRIB_BFLOAT16) {
+    if (c->wire == c->tensor) {
+        copy(tensor, payload, count * trib_type_size(c->wire));
+    } else if (c->tensor == TRIB_FLOAT32 && c->wire == TRIB_BFLOAT16) {
         k->widen_bf16(tensor, payload, count);
-    } else if (tensor_type == TRIB_FLOAT32 && wire == TRIB_INT32) {
-        k->dequantise(tensor, payload, shift, count);
+    } else if (c->tensor == TRIB_FLOAT32 && c->wire == TRIB_INT32) {
+        k->dequantise(tensor, payload, c->shift, count);
     } else {
         __builtin_trap(); /* as in encode */
     }
-    if (divisor > 1) {
-        divide(k, tensor_type, tensor, count, divisor);
+    if (c->divisor > 1) {
+        divide(k, c->tensor, tensor, count, c->divisor);
     }
     leave_arithmetic(callers);
 }

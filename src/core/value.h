@@ -75,14 +75,21 @@ int16_t trib_block_exponent(const struct trib_value_kernels *k, const void *src,
 /* The shift for an agreed exponent and a number of ranks such that ranks x |q| <= INT32_MAX: quantised q = x * 2^shift. */
 int trib_block_shift(int16_t exponent, uint32_t ranks);
 
-/* payload = tensor elements in wire form. tensor_type float32 with wire float32, bfloat16 or int32 (shift used), or wire == tensor_type
- * (a copy). */
-void trib_tensor_encode(const struct trib_value_kernels *k, enum trib_type wire, enum trib_type tensor_type,
-                        void *payload, const void *tensor, size_t count, int shift);
-/* tensor = payload, then divided by divisor (1: not divided; integers towards zero; 16-bit floats are widened, divided, rounded
- * once; int32 for a float32 tensor is rounded to float32, divided, rounded again). Raw exponents arrive here as wire float32.
- * A pair of types that is not listed at encode is a programmer's error and traps. */
-void trib_tensor_decode(const struct trib_value_kernels *k, enum trib_type wire, enum trib_type tensor_type,
-                        void *tensor, const void *payload, size_t count, int shift, uint32_t divisor);
+/* Between a tensor and its wire form: tensor float32 with wire float32, bfloat16 or int32, or both types the same (a copy).
+ * Another pair is a programmer's error and traps. */
+struct trib_conversion {
+    enum trib_type wire;
+    enum trib_type tensor;
+    int shift;        /* wire int32 of a float32 tensor */
+    uint32_t divisor; /* decode only; 1: not divided */
+};
+
+/* payload = tensor elements in wire form. */
+void trib_tensor_encode(const struct trib_value_kernels *k, const struct trib_conversion *c, void *payload,
+                        const void *tensor, size_t count);
+/* tensor = payload, then divided (integers towards zero; 16-bit floats are widened, divided, rounded
+ * once; int32 for a float32 tensor is rounded to float32, divided, rounded again). Raw exponents arrive here as wire float32. */
+void trib_tensor_decode(const struct trib_value_kernels *k, const struct trib_conversion *c, void *tensor,
+                        const void *payload, size_t count);
 
 #endif

@@ -446,7 +446,7 @@ static void try_decode(struct trial *trial, enum trib_type wire, enum trib_type 
     void *payload = place_random(1, wire, count), *tensor = place(0, count * size);
     uint32_t divisor = below(3) == 0 ? 1 : below(3) == 0 ? (uint32_t)trib_prng_next(&prng) : 1 + below(64);
 
-    trib_tensor_decode(trial->k, wire, type, tensor, payload, count, trial->shift, divisor);
+    trib_tensor_decode(trial->k, &(struct trib_conversion){wire, type, trial->shift, divisor}, tensor, payload, count);
     trial->what = "decode";
     for (size_t i = 0; i < count; i++) {
         uint64_t element = element_at(payload, wire_size, i);
@@ -465,7 +465,7 @@ static void try_encode(struct trial *trial, enum trib_type wire)
     const size_t size = trib_type_size(wire), count = trial->count;
     void *tensor = place_random(1, TRIB_FLOAT32, count), *payload = place(0, count * size);
 
-    trib_tensor_encode(trial->k, wire, TRIB_FLOAT32, payload, tensor, count, trial->shift);
+    trib_tensor_encode(trial->k, &(struct trib_conversion){wire, TRIB_FLOAT32, trial->shift, 1}, payload, tensor, count);
     trial->what = "encode";
     for (size_t i = 0; i < count; i++) {
         float value = from_bits((uint32_t)element_at(tensor, 4, i));

@@ -127,7 +127,7 @@ static void trib_row__whatever_the_callers_floating_point_mode(void **state)
             _mm_setcsr(modes[i]);
             uint64_t sums[3] = {sum_three(k, TRIB_FLOAT32, subnormal), sum_three(k, TRIB_FLOAT32, tie),
                                 sum_three(k, TRIB_FLOAT32, nan)};
-            trib_tensor_decode(k, TRIB_INT32, TRIB_FLOAT32, &tensor, &(int32_t){5}, 1, 149, 3);
+            trib_tensor_decode(k, &(struct trib_conversion){TRIB_INT32, TRIB_FLOAT32, 149, 3}, &tensor, &(int32_t){5}, 1);
             uint32_t left = _mm_getcsr();
             _mm_setcsr(callers);
             assert_int_equal(left & ~0x3fu, modes[i]);
@@ -254,14 +254,14 @@ static void trib_tensor__copies(void **state)
     {
         for (size_t i = 0; i < COUNT(types); i++) {
             size_t len = 64 * trib_type_size(types[i]);
-            trib_tensor_encode(k, types[i], types[i], payload, tensor, 64, 0);
+            trib_tensor_encode(k, &(struct trib_conversion){types[i], types[i], 0, 1}, payload, tensor, 64);
             assert_memory_equal(payload, tensor, len);
-            trib_tensor_decode(k, types[i], types[i], back, payload, 64, 0, 1);
+            trib_tensor_decode(k, &(struct trib_conversion){types[i], types[i], 0, 1}, back, payload, 64);
             assert_memory_equal(back, tensor, len);
-            trib_tensor_decode(k, types[i], types[i], payload, payload, 64, 0, 1); /* in place */
+            trib_tensor_decode(k, &(struct trib_conversion){types[i], types[i], 0, 1}, payload, payload, 64); /* in place */
             assert_memory_equal(payload, tensor, len);
-            trib_tensor_encode(k, types[i], types[i], NULL, NULL, 0, 0);
-            trib_tensor_decode(k, types[i], types[i], NULL, NULL, 0, 0, 1);
+            trib_tensor_encode(k, &(struct trib_conversion){types[i], types[i], 0, 1}, NULL, NULL, 0);
+            trib_tensor_decode(k, &(struct trib_conversion){types[i], types[i], 0, 1}, NULL, NULL, 0);
         }
     }
 }
@@ -277,9 +277,9 @@ static void trib_tensor_encode__float32_to_each_wire(void **state)
     {
         uint16_t narrow[4];
         int32_t q[4];
-        trib_tensor_encode(k, TRIB_BFLOAT16, TRIB_FLOAT32, narrow, tensor, 4, 0);
+        trib_tensor_encode(k, &(struct trib_conversion){TRIB_BFLOAT16, TRIB_FLOAT32, 0, 1}, narrow, tensor, 4);
         assert_memory_equal(narrow, brains, sizeof narrow);
-        trib_tensor_encode(k, TRIB_INT32, TRIB_FLOAT32, q, tensor, 4, 8);
+        trib_tensor_encode(k, &(struct trib_conversion){TRIB_INT32, TRIB_FLOAT32, 8, 1}, q, tensor, 4);
         assert_memory_equal(q, integers, sizeof q);
     }
 }
@@ -293,13 +293,13 @@ static void trib_tensor_decode__float32_from_each_wire(void **state)
     (void)state;
     FOR_EACH_TABLE(k)
     {
-        trib_tensor_decode(k, TRIB_BFLOAT16, TRIB_FLOAT32, tensor, brains, 2, 0, 1);
+        trib_tensor_decode(k, &(struct trib_conversion){TRIB_BFLOAT16, TRIB_FLOAT32, 0, 1}, tensor, brains, 2);
         assert_true(tensor[0] == 3.0f && tensor[1] == -1.0f);
-        trib_tensor_decode(k, TRIB_BFLOAT16, TRIB_FLOAT32, tensor, brains, 2, 0, 3);
+        trib_tensor_decode(k, &(struct trib_conversion){TRIB_BFLOAT16, TRIB_FLOAT32, 0, 3}, tensor, brains, 2);
         assert_true(tensor[0] == 1.0f && to_bits(tensor[1]) == 0xbeaaaaab);
-        trib_tensor_decode(k, TRIB_INT32, TRIB_FLOAT32, tensor, integers, 2, 8, 1);
+        trib_tensor_decode(k, &(struct trib_conversion){TRIB_INT32, TRIB_FLOAT32, 8, 1}, tensor, integers, 2);
         assert_true(tensor[0] == 3.0f && tensor[1] == 65536.0f);
-        trib_tensor_decode(k, TRIB_INT32, TRIB_FLOAT32, tensor, integers, 2, 8, 3);
+        trib_tensor_decode(k, &(struct trib_conversion){TRIB_INT32, TRIB_FLOAT32, 8, 3}, tensor, integers, 2);
         assert_true(tensor[0] == 1.0f && tensor[1] == 65536.0f / 3.0f); /* rounded, divided, rounded */
     }
 }
@@ -342,7 +342,7 @@ static void trib_tensor_decode__averages(void **state)
             for (size_t j = 0; j < count; j++) {
                 memcpy(payload + j * size, &cases[i].sum, size);
             }
-            trib_tensor_decode(k, cases[i].type, cases[i].type, tensor, payload, count, 0, cases[i].divisor);
+            trib_tensor_decode(k, &(struct trib_conversion){cases[i].type, cases[i].type, 0, cases[i].divisor}, tensor, payload, count);
             for (size_t j = 0; j < count; j++) {
                 assert_memory_equal(tensor + j * size, &cases[i].average, size);
             }
