@@ -92,7 +92,7 @@ static void update_group_mark(struct switch_node *n)
     }
     if (lowest > n->group) {
         free_below(n, lowest);
-        switch_pay_owed(n);
+        trib__switch_pay_owed(n);
     }
 }
 
@@ -154,7 +154,7 @@ static void merge_rows(struct switch_node *n, uint32_t index, uint32_t child)
 }
 
 /* The slot's result is final: queue it for all. */
-void switch_complete(struct switch_node *n, uint32_t index)
+void trib__switch_complete(struct switch_node *n, uint32_t index)
 {
     uint32_t *ready = switch_at(n, n->ready_at);
 
@@ -225,13 +225,13 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
     trib_slot_note(slot, packet, child);
     merge_rows(n, index, child);
     switch_aside(n)->counters.contributions++;
-    switch_find_gap(n, child, trib_window_dense(&n->window, packet->sequence));
+    trib__switch_find_gap(n, child, trib_window_dense(&n->window, packet->sequence));
     if (trib_slot_is_complete(slot, n->required)) {
         if (slot->loaded != 0) {
             trib_row_finish(n->config.kernels, (enum trib_type)slot->type,
                             switch_row(n, index, trib_slot_row(slot, n->required)), slot->payload_len);
         }
-        switch_complete(n, index);
+        trib__switch_complete(n, index);
     }
     return TRIB_DROP_NONE;
 }
@@ -252,7 +252,7 @@ static enum trib_drop check(struct switch_node *n, uint32_t child, const struct 
         return TRIB_DROP_SOURCE;
     }
     if (packet->boot != n->config.boot) {
-        switch_boot_hint(n, child, now_ns);
+        trib__switch_boot_hint(n, child, now_ns);
         return TRIB_DROP_BOOT;
     }
     if (n->joined != n->required) {
@@ -277,7 +277,7 @@ static enum trib_drop take(struct switch_node *n, uint32_t child, const struct t
         return TRIB_DROP_STALE; /* everybody has its result (I3) */
     }
     if (packet->kind == TRIB_PROBE) {
-        return switch_probe(n, child, packet, now_ns);
+        return trib__switch_probe(n, child, packet, now_ns);
     }
     if (!trib_window_admits(&n->window, n->group, packet->sequence)) {
         return TRIB_DROP_WINDOW;
@@ -285,7 +285,7 @@ static enum trib_drop take(struct switch_node *n, uint32_t child, const struct t
     if (packet->kind == TRIB_CONTRIBUTION) {
         return contribution(n, child, packet);
     }
-    return packet->kind == TRIB_OFFER ? switch_offer(n, child, packet) : TRIB_DROP_KIND;
+    return packet->kind == TRIB_OFFER ? trib__switch_offer(n, child, packet) : TRIB_DROP_KIND;
 }
 
 static enum trib_drop switch_receive(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns)
@@ -310,7 +310,7 @@ static bool next_result(struct switch_node *n, struct trib_packet *packet, struc
     if (n->unwanted_due != 0) {
         uint32_t index = n->unwanted_due - 1;
         n->unwanted_due = 0;
-        switch_build_result(n, index, false, packet);
+        trib__switch_build_result(n, index, false, packet);
         *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = switch_slot(n, index)->unwanted};
         return true;
     }
@@ -326,7 +326,7 @@ static bool next_result(struct switch_node *n, struct trib_packet *packet, struc
         if (wanting != n->required && wanting != 0) {
             n->unwanted_due = index + 1;
         }
-        switch_build_result(n, index, wanting != 0, packet);
+        trib__switch_build_result(n, index, wanting != 0, packet);
         *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = wanting != 0 ? wanting : n->required};
         return true;
     }
@@ -338,7 +338,7 @@ static bool switch_next_packet(void *node, uint64_t now_ns, struct trib_packet *
     struct switch_node *n = node;
 
     (void)now_ns;
-    return next_result(n, packet, to) || switch_next_answer(n, packet, to);
+    return next_result(n, packet, to) || trib__switch_next_answer(n, packet, to);
 }
 
 static bool switch_next_event(void *node, struct trib_event *event)

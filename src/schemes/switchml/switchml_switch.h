@@ -83,16 +83,16 @@ static inline struct slot_repeats *switch_repeats(const struct switch_node *n, u
 }
 
 /* switchml_switch.c */
-void switch_complete(struct switch_node *n, uint32_t index);
+void trib__switch_complete(struct switch_node *n, uint32_t index);
 
 /* switchml_switch_answer.c */
-enum trib_drop switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet, uint64_t now_ns);
-enum trib_drop switch_offer(struct switch_node *n, uint32_t child, const struct trib_packet *packet);
-void switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense);
-void switch_pay_owed(struct switch_node *n);
-void switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_ns);
-bool switch_next_answer(struct switch_node *n, struct trib_packet *packet, struct trib_place *to);
-void switch_build(const struct switch_node *n, enum trib_kind kind, uint64_t sequence, struct trib_packet *packet);
-void switch_build_result(const struct switch_node *n, uint32_t index, bool payload, struct trib_packet *packet);
+enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet, uint64_t now_ns);
+enum trib_drop trib__switch_offer(struct switch_node *n, uint32_t child, const struct trib_packet *packet);
+void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense);
+void trib__switch_pay_owed(struct switch_node *n);
+void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_ns);
+bool trib__switch_next_answer(struct switch_node *n, struct trib_packet *packet, struct trib_place *to);
+void trib__switch_build(const struct switch_node *n, enum trib_kind kind, uint64_t sequence, struct trib_packet *packet);
+void trib__switch_build_result(const struct switch_node *n, uint32_t index, bool payload, struct trib_packet *packet);
 
 #endif

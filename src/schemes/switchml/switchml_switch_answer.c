@@ -9,7 +9,7 @@
 
 /* ---- building ---- */
 
-void switch_build(const struct switch_node *n, enum trib_kind kind, uint64_t sequence, struct trib_packet *packet)
+void trib__switch_build(const struct switch_node *n, enum trib_kind kind, uint64_t sequence, struct trib_packet *packet)
 {
     *packet = (struct trib_packet){
         .kind = (uint8_t)kind,
@@ -22,11 +22,11 @@ void switch_build(const struct switch_node *n, enum trib_kind kind, uint64_t seq
     };
 }
 
-void switch_build_result(const struct switch_node *n, uint32_t index, bool payload, struct trib_packet *packet)
+void trib__switch_build_result(const struct switch_node *n, uint32_t index, bool payload, struct trib_packet *packet)
 {
     const struct trib_slot *slot = switch_slot(n, index);
 
-    switch_build(n, TRIB_RESULT, slot->sequence, packet);
+    trib__switch_build(n, TRIB_RESULT, slot->sequence, packet);
     packet->attempt = slot->attempt;
     packet->bitmap = n->required;
     packet->digest = slot->digest;
@@ -73,11 +73,11 @@ static bool build_answer(struct switch_node *n, const struct answer *a, struct t
             return false; /* freed since: everybody has it */
         }
         counters->results_repeated++;
-        switch_build_result(n, index, !(slot->unwanted >> a->child & 1), packet);
+        trib__switch_build_result(n, index, !(slot->unwanted >> a->child & 1), packet);
         packet->flags |= TRIB_FLAG_RESEND;
         return true;
     }
-    switch_build(n, (enum trib_kind)a->kind, a->sequence, packet);
+    trib__switch_build(n, (enum trib_kind)a->kind, a->sequence, packet);
     packet->bitmap = a->bitmap;
     counters->asks += a->kind == TRIB_ASK;
     counters->held += a->kind == TRIB_HELD;
@@ -85,7 +85,7 @@ static bool build_answer(struct switch_node *n, const struct answer *a, struct t
     return true;
 }
 
-bool switch_next_answer(struct switch_node *n, struct trib_packet *packet, struct trib_place *to)
+bool trib__switch_next_answer(struct switch_node *n, struct trib_packet *packet, struct trib_place *to)
 {
     const struct answer *answers = switch_at(n, n->answers_at);
 
@@ -126,7 +126,7 @@ static bool first_time(uint64_t *answered, uint32_t child)
     return first;
 }
 
-void switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_ns)
+void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_ns)
 {
     uint64_t *last = &switch_aside(n)->boot_ns[child];
 
@@ -207,7 +207,7 @@ static enum trib_drop hold_prober(struct switch_node *n, uint32_t child, const s
     return queue_answer(n, TRIB_ASK, child, sequence, lack >> first >> 1);
 }
 
-enum trib_drop switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet, uint64_t now_ns)
+enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet, uint64_t now_ns)
 {
     uint64_t sequence = packet->sequence;
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
@@ -241,7 +241,7 @@ enum trib_drop switch_probe(struct switch_node *n, uint32_t child, const struct 
 }
 
 /* M has moved: whoever was told to wait for that hears it, once. */
-void switch_pay_owed(struct switch_node *n)
+void trib__switch_pay_owed(struct switch_node *n)
 {
     for (uint64_t bits = n->owed; bits != 0; bits &= bits - 1) {
         uint32_t child = trib_lowest(bits);
@@ -252,7 +252,7 @@ void switch_pay_owed(struct switch_node *n)
 
 /* ---- offers ---- */
 
-enum trib_drop switch_offer(struct switch_node *n, uint32_t child, const struct trib_packet *packet)
+enum trib_drop trib__switch_offer(struct switch_node *n, uint32_t child, const struct trib_packet *packet)
 {
     uint32_t index = trib_window_slot(&n->window, packet->sequence);
     struct trib_slot *slot = switch_slot(n, index);
@@ -289,7 +289,7 @@ enum trib_drop switch_offer(struct switch_node *n, uint32_t child, const struct 
         memcpy(switch_row(n, index, 0), packet->payload, packet->payload_len);
     }
     switch_aside(n)->counters.offers++;
-    switch_complete(n, index);
+    trib__switch_complete(n, index);
     return TRIB_DROP_NONE;
 }
 
@@ -297,7 +297,7 @@ enum trib_drop switch_offer(struct switch_node *n, uint32_t child, const struct 
 
 /* The child's stream reached `dense`. What it skipped was probably lost: ASK for the lowest and up to 64 behind it in one packet.
  * `expected` moves past what was asked for, so that each gap is asked for once; a second loss is found by the child's PROBE. */
-void switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense)
+void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense)
 {
     uint64_t at = n->expected[child] > n->group_dense ? n->expected[child] : n->group_dense;
 

@@ -118,7 +118,7 @@ static bool worker_submit(void *node, const struct trib_operation *operation, ui
 static void learn(struct worker *w, uint64_t mark, uint64_t now_ns)
 {
     for (uint32_t root = 0; root < w->window.roots && mark <= w->mark; root++) {
-        worker_group_mark(w, root, mark, now_ns);
+        trib__worker_group_mark(w, root, mark, now_ns);
     }
 }
 
@@ -131,7 +131,7 @@ static void worker_registered(void *node, uint32_t boot, uint64_t mark, uint64_t
     w->boot = boot;
     learn(w, mark, now_ns);
     /* What was in flight was lost with the old boot, or will be found here. */
-    worker_probe_all(w, now_ns);
+    trib__worker_probe_all(w, now_ns);
 }
 
 static void worker_suspend(void *node)
@@ -149,7 +149,7 @@ static uint64_t worker_mark(const void *node)
     return ((const struct worker *)node)->mark;
 }
 
-uint64_t worker_lowest_group_mark(const struct worker *w)
+uint64_t trib__worker_lowest_group_mark(const struct worker *w)
 {
     uint64_t lowest = w->roots[0].group;
 
@@ -161,7 +161,7 @@ uint64_t worker_lowest_group_mark(const struct worker *w)
 
 static uint64_t worker_known_group_mark(const void *node)
 {
-    return worker_lowest_group_mark(node);
+    return trib__worker_lowest_group_mark(node);
 }
 
 static uint64_t worker_end(const void *node)
@@ -189,7 +189,7 @@ static const struct trib_counters *worker_counters(const void *node)
     return &worker_aside(node)->counters;
 }
 
-void worker_event(struct worker *w, const struct trib_event *event)
+void trib__worker_event(struct worker *w, const struct trib_event *event)
 {
     struct trib_event *ring = worker_at(w, w->events_at);
     uint32_t room = event_room(&w->config);
@@ -222,11 +222,11 @@ const struct trib_worker_verbs trib_switchml_worker_verbs = {
     .size = worker_size,
     .init = worker_init,
     .state_size = worker_state_size,
-    .receive = worker_receive,
-    .next_packet = worker_next_packet,
+    .receive = trib__worker_receive,
+    .next_packet = trib__worker_next_packet,
     .next_event = worker_next_event,
-    .next_timeout = worker_next_timeout,
-    .on_timeout = worker_on_timeout,
+    .next_timeout = trib__worker_next_timeout,
+    .on_timeout = trib__worker_on_timeout,
     .submit = worker_submit,
     .registered = worker_registered,
     .suspend = worker_suspend,

@@ -186,28 +186,28 @@ struct worker_form {
 };
 
 /* switchml_worker_send.c */
-void worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence, struct worker_form *form);
-bool worker_contributes(const struct worker *w, const struct worker_operation *o);
-bool worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
+void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence, struct worker_form *form);
+bool trib__worker_contributes(const struct worker *w, const struct worker_operation *o);
+bool trib__worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
 
 /* switchml_worker_receive.c */
-enum trib_drop worker_receive(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns);
-void worker_group_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns);
+enum trib_drop trib__worker_receive(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns);
+void trib__worker_group_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns);
 
 /* switchml_worker_recover.c */
-void worker_sent(struct worker *w, uint32_t index, uint64_t now_ns);          /* payload or probe left */
-void worker_answered(struct worker *w, uint32_t index, bool was_last, uint64_t now_ns); /* its result came */
-void worker_heard(struct worker *w, uint32_t root, uint64_t now_ns);
-void worker_probe_more(struct worker *w, uint32_t index);
-void worker_queue(struct worker *w, uint32_t index, uint8_t pending);
-void worker_probe_all(struct worker *w, uint64_t now_ns);
-void worker_blocked(struct worker *w, uint32_t root);
-uint64_t worker_first_unsent(const struct worker *w, uint32_t root);
-uint64_t worker_next_timeout(const void *node);
-void worker_on_timeout(void *node, uint64_t now_ns);
+void trib__worker_sent(struct worker *w, uint32_t index, uint64_t now_ns);          /* payload or probe left */
+void trib__worker_answered(struct worker *w, uint32_t index, bool was_last, uint64_t now_ns); /* its result came */
+void trib__worker_heard(struct worker *w, uint32_t root, uint64_t now_ns);
+void trib__worker_probe_more(struct worker *w, uint32_t index);
+void trib__worker_queue(struct worker *w, uint32_t index, uint8_t pending);
+void trib__worker_probe_all(struct worker *w, uint64_t now_ns);
+void trib__worker_blocked(struct worker *w, uint32_t root);
+uint64_t trib__worker_first_unsent(const struct worker *w, uint32_t root);
+uint64_t trib__worker_next_timeout(const void *node);
+void trib__worker_on_timeout(void *node, uint64_t now_ns);
 
 /* switchml_worker.c */
-uint64_t worker_lowest_group_mark(const struct worker *w);
-void worker_event(struct worker *w, const struct trib_event *event);
+uint64_t trib__worker_lowest_group_mark(const struct worker *w);
+void trib__worker_event(struct worker *w, const struct trib_event *event);
 
 #endif

@@ -7,7 +7,7 @@
 #include "core/lane.h"
 #include "schemes/switchml/switchml_worker.h"
 
-void worker_group_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns)
+void trib__worker_group_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns)
 {
     TRIB_ASSERT(mark <= w->mark);
     if (mark > w->roots[root].group) {
@@ -45,7 +45,7 @@ static bool has_shape(const struct worker *w, const struct worker_operation *o, 
         return false;
     }
     if (packet->payload_len == 0) {
-        return form->elements == 0 || (broadcast && worker_contributes(w, o));
+        return form->elements == 0 || (broadcast && trib__worker_contributes(w, o));
     }
     return packet->payload_len == form->len && packet->type == form->wire;
 }
@@ -75,11 +75,11 @@ static enum trib_drop strike(struct worker *w, uint32_t index)
         return TRIB_DROP_LANE;
     }
     if (++f->strikes < TRIB_SWITCHML_STRIKES) {
-        worker_queue(w, index, PENDING_PROBE);
+        trib__worker_queue(w, index, PENDING_PROBE);
         return TRIB_DROP_LANE;
     }
     struct trib_event event = {.kind = TRIB_EVENT_FAILED, .sequence = f->sequence};
-    worker_event(w, &event);
+    trib__worker_event(w, &event);
     return TRIB_DROP_LANE;
 }
 
@@ -128,7 +128,7 @@ static void retain(const struct worker *w, struct flight *f, const struct worker
 static void retain_rest(const struct worker *w, const struct worker_operation *o)
 {
     uint64_t end = o->first + o->layout.sequences;
-    uint64_t sequence = worker_lowest_group_mark(w);
+    uint64_t sequence = trib__worker_lowest_group_mark(w);
 
     for (sequence = sequence > o->first ? sequence : o->first; sequence < end; sequence++) {
         uint32_t index = worker_flight_index(w, sequence);
@@ -161,7 +161,7 @@ static void finish(struct worker *w, uint32_t index, struct worker_operation *o)
     if (--o->left == 0) {
         retain_rest(w, o);
         struct trib_event event = {.kind = TRIB_EVENT_DONE, .token = o->operation.token, .sequence = o->first};
-        worker_event(w, &event);
+        trib__worker_event(w, &event);
         release_operations(w);
     }
 }
@@ -176,7 +176,7 @@ static enum trib_drop take_result(struct worker *w, const struct trib_packet *pa
         return packet->sequence < w->next ? TRIB_DROP_DUPLICATE : TRIB_DROP_UNASKED;
     }
     struct worker_operation *o = worker_operation_at(w, f->operation);
-    worker_form(w, o, packet->sequence, &form);
+    trib__worker_form(w, o, packet->sequence, &form);
     if (packet->digest != o->layout.digest) {
         return TRIB_DROP_DIGEST;
     }
@@ -197,9 +197,9 @@ static enum trib_drop take_result(struct worker *w, const struct trib_packet *pa
     }
     worker_aside(w)->counters.results++;
     if (packet->flags & TRIB_FLAG_RESEND) {
-        worker_probe_more(w, index);
+        trib__worker_probe_more(w, index);
     }
-    worker_answered(w, index, packet->last_rank == w->config.rank, now_ns);
+    trib__worker_answered(w, index, packet->last_rank == w->config.rank, now_ns);
     finish(w, index, o);
     return TRIB_DROP_NONE;
 }
@@ -221,7 +221,7 @@ static void asked_for(struct worker *w, uint64_t sequence, uint64_t now_ns)
         return;
     }
     times->resent_ns = now_ns;
-    worker_queue(w, index, f->state == FLIGHT_FINISHED ? PENDING_OFFER : PENDING_RESEND);
+    trib__worker_queue(w, index, f->state == FLIGHT_FINISHED ? PENDING_OFFER : PENDING_RESEND);
 }
 
 static enum trib_drop take_ask(struct worker *w, const struct trib_packet *packet, uint64_t now_ns)
@@ -253,7 +253,7 @@ static enum trib_drop take_boot(struct worker *w, const struct trib_packet *pack
     struct trib_event event = {.kind = TRIB_EVENT_BOOT, .boot = packet->boot, .root = root};
 
     worker_aside(w)->counters.boots++;
-    worker_event(w, &event);
+    trib__worker_event(w, &event);
     return TRIB_DROP_NONE;
 }
 
@@ -287,19 +287,19 @@ static enum trib_drop take(struct worker *w, struct trib_place from, const struc
     if (drop != TRIB_DROP_NONE) {
         return drop;
     }
-    worker_heard(w, from.index, now_ns);
+    trib__worker_heard(w, from.index, now_ns);
     switch (packet->kind) {
     case TRIB_RESULT:
         drop = take_result(w, packet, now_ns);
         if (drop == TRIB_DROP_NONE || drop == TRIB_DROP_DUPLICATE) {
-            worker_group_mark(w, from.index, packet->mark, now_ns);
+            trib__worker_group_mark(w, from.index, packet->mark, now_ns);
         }
         return drop;
     case TRIB_ASK:
-        worker_group_mark(w, from.index, packet->mark, now_ns);
+        trib__worker_group_mark(w, from.index, packet->mark, now_ns);
         return take_ask(w, packet, now_ns);
     case TRIB_HELD:
-        worker_group_mark(w, from.index, packet->mark, now_ns);
+        trib__worker_group_mark(w, from.index, packet->mark, now_ns);
         return take_held(w, packet);
     case TRIB_BOOT:
         return take_boot(w, packet, from.index);
@@ -308,7 +308,7 @@ static enum trib_drop take(struct worker *w, struct trib_place from, const struc
     }
 }
 
-enum trib_drop worker_receive(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns)
+enum trib_drop trib__worker_receive(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns)
 {
     enum trib_drop drop = take(node, from, packet, now_ns);
 

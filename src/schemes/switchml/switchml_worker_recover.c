@@ -57,7 +57,7 @@ static uint64_t overdue_after(const struct worker *w, const struct flight *f, ui
     return trib_loss_timeout(&worker_aside(w)->completion[trib_window_root(&w->window, f->sequence)], backoff + 1);
 }
 
-void worker_queue(struct worker *w, uint32_t index, uint8_t pending)
+void trib__worker_queue(struct worker *w, uint32_t index, uint8_t pending)
 {
     struct flight *f = worker_flight(w, index);
     uint32_t *queue = worker_at(w, w->queue_at);
@@ -68,7 +68,7 @@ void worker_queue(struct worker *w, uint32_t index, uint8_t pending)
     f->pending |= pending;
 }
 
-void worker_sent(struct worker *w, uint32_t index, uint64_t now_ns)
+void trib__worker_sent(struct worker *w, uint32_t index, uint64_t now_ns)
 {
     struct worker_aside *aside = worker_aside(w);
     struct flight *f = worker_flight(w, index);
@@ -104,31 +104,31 @@ static void suspect(struct worker *w, uint32_t root)
             return; /* the queue was not drained since: the rest of a batch of results need not look again */
         }
         aside->counters.probes_fast++;
-        worker_queue(w, index, PENDING_PROBE);
+        trib__worker_queue(w, index, PENDING_PROBE);
         index = worker_flight(w, index)->newer;
     }
 }
 
 /* A packet came from the root. */
-void worker_heard(struct worker *w, uint32_t root, uint64_t now_ns)
+void trib__worker_heard(struct worker *w, uint32_t root, uint64_t now_ns)
 {
     worker_aside(w)->active_ns[root] = now_ns;
 }
 
 /* A probed result was really missing, so what is older may be missing as well: probe a few. Each that helps brings the next. */
-void worker_probe_more(struct worker *w, uint32_t index)
+void trib__worker_probe_more(struct worker *w, uint32_t index)
 {
     uint32_t root = trib_window_root(&w->window, worker_flight(w, index)->sequence);
     uint64_t order = worker_times(w, index)->order;
     uint32_t next = w->roots[root].oldest;
 
     for (uint32_t i = 0; i < MORE_PROBES && next != NO_FLIGHT && worker_times(w, next)->order < order; i++) {
-        worker_queue(w, next, PENDING_PROBE);
+        trib__worker_queue(w, next, PENDING_PROBE);
         next = worker_flight(w, next)->newer;
     }
 }
 
-void worker_answered(struct worker *w, uint32_t index, bool was_last, uint64_t now_ns)
+void trib__worker_answered(struct worker *w, uint32_t index, bool was_last, uint64_t now_ns)
 {
     struct worker_aside *aside = worker_aside(w);
     struct flight *f = worker_flight(w, index);
@@ -151,14 +151,14 @@ void worker_answered(struct worker *w, uint32_t index, bool was_last, uint64_t n
     }
 }
 
-void worker_probe_all(struct worker *w, uint64_t now_ns)
+void trib__worker_probe_all(struct worker *w, uint64_t now_ns)
 {
     for (uint32_t root = 0; root < w->window.roots; root++) {
         for (uint32_t index = w->roots[root].oldest; index != NO_FLIGHT; index = worker_flight(w, index)->newer) {
             worker_times(w, index)->backoff = 0;
             worker_times(w, index)->sent_ns = now_ns; /* the old boot's silence is no round trip */
             worker_times(w, index)->resent_ns = 0;
-            worker_queue(w, index, PENDING_PROBE);
+            trib__worker_queue(w, index, PENDING_PROBE);
         }
     }
     for (uint32_t root = 0; root < w->window.roots; root++) {
@@ -168,7 +168,7 @@ void worker_probe_all(struct worker *w, uint64_t now_ns)
 }
 
 /* The first sequence of the root that was not sent; it may lie behind the last submitted one. */
-uint64_t worker_first_unsent(const struct worker *w, uint32_t root)
+uint64_t trib__worker_first_unsent(const struct worker *w, uint32_t root)
 {
     return trib_window_sequence(&w->window, root, trib_window_dense_below(&w->window, root, w->next));
 }
@@ -180,7 +180,7 @@ static bool is_quiet(const struct worker *w, uint32_t root)
 }
 
 /* The root's window holds new payload back: if it has not heard the own mark, tell it at once. */
-void worker_blocked(struct worker *w, uint32_t root)
+void trib__worker_blocked(struct worker *w, uint32_t root)
 {
     if (is_quiet(w, root) && w->roots[root].told < w->mark) {
         w->roots[root].probe = 1;
@@ -213,7 +213,7 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-uint64_t worker_next_timeout(const void *node)
+uint64_t trib__worker_next_timeout(const void *node)
 {
     const struct worker *w = node;
     uint64_t earliest = worker_aside(w)->next_deadline_ns;
@@ -244,7 +244,7 @@ static void report_stall(struct worker *w, uint64_t now_ns)
         .since_ns = times->sent_ns,
         .bitmap = w->held_sequence == w->mark ? w->held_bitmap : 0,
     };
-    worker_event(w, &event);
+    trib__worker_event(w, &event);
 }
 
 /* Probes the oldest of what is overdue, puts the rest off; returns the earliest deadline. */
@@ -263,7 +263,7 @@ static uint64_t probe_overdue(struct worker *w, uint32_t root, uint64_t now_ns)
                 probes++;
                 *last_ns = now_ns;
                 times->backoff++;
-                worker_queue(w, index, PENDING_PROBE);
+                trib__worker_queue(w, index, PENDING_PROBE);
             }
             times->deadline_ns = now_ns + overdue_after(w, worker_flight(w, index), times->backoff);
         }
@@ -284,7 +284,7 @@ static uint32_t longest_awaited(const struct worker *w, uint32_t root)
     return waits ? index : w->roots[root].oldest;
 }
 
-void worker_on_timeout(void *node, uint64_t now_ns)
+void trib__worker_on_timeout(void *node, uint64_t now_ns)
 {
     struct worker *w = node;
     struct worker_aside *aside = worker_aside(w);
@@ -306,7 +306,7 @@ void worker_on_timeout(void *node, uint64_t now_ns)
         if (tail_deadline(w, root) <= now_ns) {
             aside->tail_backoff[root]++;
             aside->active_ns[root] = now_ns;
-            worker_queue(w, longest_awaited(w, root), PENDING_PROBE);
+            trib__worker_queue(w, longest_awaited(w, root), PENDING_PROBE);
         }
         if (quiet_deadline(w, root) <= now_ns) {
             aside->quiet_backoff[root]++;

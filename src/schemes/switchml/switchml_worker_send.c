@@ -6,7 +6,7 @@
 #include "core/lane.h"
 #include "schemes/switchml/switchml_worker.h"
 
-bool worker_contributes(const struct worker *w, const struct worker_operation *o)
+bool trib__worker_contributes(const struct worker *w, const struct worker_operation *o)
 {
     switch (o->operation.collective) {
     case TRIB_ALLREDUCE:
@@ -21,7 +21,7 @@ bool worker_contributes(const struct worker *w, const struct worker_operation *o
     return false;
 }
 
-void worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence, struct worker_form *form)
+void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence, struct worker_form *form)
 {
     const struct trib_layout *layout = &o->layout;
 
@@ -115,17 +115,17 @@ static void build_contribution(struct worker *w, uint32_t index, const struct wo
     struct flight *f = worker_flight(w, index);
     struct worker_form form;
 
-    worker_form(w, o, f->sequence, &form);
+    trib__worker_form(w, o, f->sequence, &form);
     begin(w, TRIB_CONTRIBUTION, f->sequence, packet);
     packet->digest = o->layout.digest;
     packet->reduction = (uint8_t)o->operation.reduction;
     packet->type = (uint8_t)form.wire;
     packet->exponent = exponent_ahead(w, o, f->sequence);
     packet->lane = w->key * lane_odd(w, f->sequence, o->layout.digest);
-    if (o->operation.collective == TRIB_BROADCAST && worker_contributes(w, o)) {
+    if (o->operation.collective == TRIB_BROADCAST && trib__worker_contributes(w, o)) {
         packet->flags |= TRIB_FLAG_UNWANTED;
     }
-    if (form.elements != 0 && worker_contributes(w, o)) {
+    if (form.elements != 0 && trib__worker_contributes(w, o)) {
         attach_payload(w, index, o, &form, packet);
     }
 }
@@ -193,7 +193,7 @@ static bool answer(struct worker *w, uint32_t index, uint64_t now_ns, struct tri
         counters->probes++;
         build_probe(w, f->sequence, packet);
     }
-    worker_sent(w, index, now_ns);
+    trib__worker_sent(w, index, now_ns);
     return true;
 }
 
@@ -248,7 +248,7 @@ static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_pac
     const struct worker_operation *o = sending_operation(w);
     uint32_t root = trib_window_root(&w->window, w->next);
     if (!trib_window_admits(&w->window, w->roots[root].group, w->next)) {
-        worker_blocked(w, root);
+        trib__worker_blocked(w, root);
         return false;
     }
     if (!trib_congestion_admits(&w->roots[root].congestion) || !exponent_agreed(w, o)) {
@@ -270,7 +270,7 @@ static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_pac
     trib_congestion_sent(&w->roots[root].congestion);
     worker_aside(w)->counters.contributions++;
     build_contribution(w, index, o, packet);
-    worker_sent(w, index, now_ns);
+    trib__worker_sent(w, index, now_ns);
     return true;
 }
 
@@ -284,7 +284,7 @@ static bool next_mark_probe(struct worker *w, uint64_t now_ns, struct trib_packe
             worker_aside(w)->quiet_ns[root] = now_ns;
             worker_aside(w)->counters.probes++;
             worker_aside(w)->counters.probes_blocked++;
-            begin(w, TRIB_PROBE, worker_first_unsent(w, root), packet);
+            begin(w, TRIB_PROBE, trib__worker_first_unsent(w, root), packet);
             packet->flags = TRIB_FLAG_UNWANTED;
             return true;
         }
@@ -292,7 +292,7 @@ static bool next_mark_probe(struct worker *w, uint64_t now_ns, struct trib_packe
     return false;
 }
 
-bool worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
+bool trib__worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
 {
     struct worker *w = node;
 
