@@ -90,7 +90,8 @@ static inline void trib_slot_open(struct trib_slot *slot, const struct trib_pack
 }
 
 /* May this contribution be added? The slot holds its sequence or was just opened for it. */
-static inline enum trib_drop trib_slot_check(const struct trib_slot *slot, const struct trib_packet *packet, uint32_t child)
+static inline enum trib_drop trib_slot_check(const struct trib_slot *slot, const struct trib_packet *packet,
+                                             uint32_t child)
 {
     if (slot->attempt != packet->attempt) {
         return TRIB_DROP_SHAPE;

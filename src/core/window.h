@@ -50,8 +50,7 @@ static inline uint32_t trib_window_slot(const struct trib_window *w, uint64_t se
 /* May a rank that knows the communicator mark send this sequence? s < M + P, counted per root. */
 static inline int trib_window_admits(const struct trib_window *w, uint64_t mark, uint64_t sequence)
 {
-    return trib_window_dense(w, sequence) <
-           trib_window_dense_below(w, trib_window_root(w, sequence), mark) + w->slots;
+    return trib_window_dense(w, sequence) < trib_window_dense_below(w, trib_window_root(w, sequence), mark) + w->slots;
 }
 
 #endif

@@ -185,7 +185,6 @@ struct world {
     uint32_t epoch;         /* of the switch */
     uint32_t boot;
     bool is_healed;
-    bool is_failing;        /* a failure that the world asked for has ended the communicator */
     uint64_t quiet_from_ns; /* heal or last submit, whichever is later */
     uint64_t last_done_ns;
     uint64_t sent_packets[2]; /* by workers, by switches */

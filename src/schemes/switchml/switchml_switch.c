@@ -44,7 +44,8 @@ static void switch_init(void *node, const struct trib_switch_config *config)
     struct switch_node *n = node;
     const struct trib_session_config *s = &config->session;
 
-    TRIB_ASSERT(s->ranks >= 1 && s->ranks <= TRIB_CHILDREN_MAX && config->root < s->roots && s->roots <= TRIB_ROOTS_MAX);
+    TRIB_ASSERT(s->ranks >= 1 && s->ranks <= TRIB_CHILDREN_MAX && config->root < s->roots &&
+                s->roots <= TRIB_ROOTS_MAX);
     TRIB_ASSERT(s->train >= 1 && s->slots >= 1 && config->boot != 0);
     TRIB_ASSERT(s->payload <= TRIB_PAYLOAD_MAX && s->payload % TRIB_PAYLOAD_ALIGN == 0 && s->payload > 0);
     memset(n, 0, switch_size(config));
@@ -288,7 +289,8 @@ static enum trib_drop take(struct switch_node *n, uint32_t child, const struct t
     return packet->kind == TRIB_OFFER ? trib__switch_offer(n, child, packet) : TRIB_DROP_KIND;
 }
 
-static enum trib_drop switch_receive(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns)
+static enum trib_drop switch_receive(void *node, struct trib_place from, const struct trib_packet *packet,
+                                     uint64_t now_ns)
 {
     struct switch_node *n = node;
     enum trib_drop drop = TRIB_DROP_SOURCE;

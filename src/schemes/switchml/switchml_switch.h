@@ -43,10 +43,10 @@ struct switch_node {
     uint64_t expected[TRIB_CHILDREN_MAX]; /* next dense index of each child's stream */
     uint64_t owed;                        /* children that wait for M to move (they got HELD beyond the window) */
     uint64_t owed_sequence[TRIB_CHILDREN_MAX];
-    uint32_t held;                        /* slots that are not empty */
-    uint32_t ready_head, ready_count;     /* completed slots to send */
+    uint32_t held;                    /* slots that are not empty */
+    uint32_t ready_head, ready_count; /* completed slots to send */
     uint32_t answers_head, answers_count;
-    uint32_t unwanted_due; /* the header-only copy of the result just handed out: slot + 1, 0 none */
+    uint32_t unwanted_due;      /* the header-only copy of the result just handed out: slot + 1, 0 none */
     struct trib_event mismatch; /* kind NONE: none to report */
     size_t row_size, slots_at, rows_at, ready_at, answers_at, aside_at, repeats_at;
 };
@@ -86,13 +86,15 @@ static inline struct slot_repeats *switch_repeats(const struct switch_node *n, u
 void trib__switch_complete(struct switch_node *n, uint32_t index);
 
 /* switchml_switch_answer.c */
-enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet, uint64_t now_ns);
+enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
+                                  uint64_t now_ns);
 enum trib_drop trib__switch_offer(struct switch_node *n, uint32_t child, const struct trib_packet *packet);
 void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense);
 void trib__switch_pay_owed(struct switch_node *n);
 void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_ns);
 bool trib__switch_next_answer(struct switch_node *n, struct trib_packet *packet, struct trib_place *to);
-void trib__switch_build(const struct switch_node *n, enum trib_kind kind, uint64_t sequence, struct trib_packet *packet);
+void trib__switch_build(const struct switch_node *n, enum trib_kind kind, uint64_t sequence,
+                        struct trib_packet *packet);
 void trib__switch_build_result(const struct switch_node *n, uint32_t index, bool payload, struct trib_packet *packet);
 
 #endif

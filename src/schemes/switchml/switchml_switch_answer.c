@@ -54,7 +54,8 @@ static enum trib_drop queue_answer(struct switch_node *n, enum trib_kind kind, u
         return TRIB_DROP_FULL;
     }
     uint32_t at = (n->answers_head + n->answers_count++) % TRIB_SWITCHML_ANSWERS;
-    answers[at] = (struct answer){.sequence = sequence, .bitmap = bitmap, .child = (uint16_t)child, .kind = (uint8_t)kind};
+    answers[at] =
+        (struct answer){.sequence = sequence, .bitmap = bitmap, .child = (uint16_t)child, .kind = (uint8_t)kind};
     return TRIB_DROP_NONE;
 }
 
@@ -194,7 +195,8 @@ static enum trib_drop ask_prober(struct switch_node *n, uint32_t child, const st
 
 /* Others are waited for on the probed sequence. But if this child is itself waited for on one behind it, it hears that instead: it may
  * have nothing else to probe for a long time. */
-static enum trib_drop hold_prober(struct switch_node *n, uint32_t child, const struct trib_packet *probe, uint64_t present)
+static enum trib_drop hold_prober(struct switch_node *n, uint32_t child, const struct trib_packet *probe,
+                                  uint64_t present)
 {
     uint64_t dense = trib_window_dense(&n->window, probe->sequence);
     uint64_t lack = lacking(n, child, dense, probe->bitmap);
@@ -207,7 +209,8 @@ static enum trib_drop hold_prober(struct switch_node *n, uint32_t child, const s
     return queue_answer(n, TRIB_ASK, child, sequence, lack >> first >> 1);
 }
 
-enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet, uint64_t now_ns)
+enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
+                                  uint64_t now_ns)
 {
     uint64_t sequence = packet->sequence;
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));

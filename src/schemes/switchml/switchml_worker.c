@@ -56,7 +56,8 @@ static void check_config(const struct trib_worker_config *config)
 
     TRIB_ASSERT(s->ranks >= 1 && s->ranks <= TRIB_CHILDREN_MAX && config->rank < s->ranks);
     TRIB_ASSERT(s->roots >= 1 && s->roots <= TRIB_ROOTS_MAX && s->train >= 1);
-    TRIB_ASSERT(s->payload >= TRIB_PAYLOAD_ALIGN && s->payload <= TRIB_PAYLOAD_MAX && s->payload % TRIB_PAYLOAD_ALIGN == 0);
+    TRIB_ASSERT(s->payload >= TRIB_PAYLOAD_ALIGN && s->payload <= TRIB_PAYLOAD_MAX &&
+                s->payload % TRIB_PAYLOAD_ALIGN == 0);
     TRIB_ASSERT(config->window >= 1 && config->window <= s->slots);
     TRIB_ASSERT(config->operations >= 1 && s->lookahead >= 1);
 }

@@ -46,8 +46,8 @@ struct flight {
     uint8_t state;
     uint8_t pending; /* what is queued to be sent */
     uint8_t strikes;
-    uint8_t encoded; /* the wire buffer holds the contribution */
-    uint8_t parts;   /* contributions with payload in the retained result */
+    uint8_t encoded;   /* the wire buffer holds the contribution */
+    uint8_t parts;     /* contributions with payload in the retained result */
     uint8_t in_tensor; /* the result's wire form is the tensor itself; copied when the operation ends */
     uint8_t unused[2];
 };
@@ -84,14 +84,14 @@ struct worker_root {
 struct worker {
     struct trib_worker_config config;
     struct trib_window window;
-    uint64_t key;     /* of this rank's lane */
-    uint64_t keys;    /* sum over all ranks */
-    uint64_t number;  /* operations submitted */
-    uint64_t end;     /* behind the last submitted sequence */
-    uint64_t next;    /* next new sequence */
-    uint64_t mark;    /* own mark: lowest unfinished */
-    uint32_t flights; /* how many */
-    uint32_t boot;    /* registered with; 0: suspended */
+    uint64_t key;                                /* of this rank's lane */
+    uint64_t keys;                               /* sum over all ranks */
+    uint64_t number;                             /* operations submitted */
+    uint64_t end;                                /* behind the last submitted sequence */
+    uint64_t next;                               /* next new sequence */
+    uint64_t mark;                               /* own mark: lowest unfinished */
+    uint32_t flights;                            /* how many */
+    uint32_t boot;                               /* registered with; 0: suspended */
     uint64_t oldest_operation, newest_operation; /* ring positions, free-running */
     uint64_t sending;                            /* the operation that `next` belongs to */
     uint32_t queue_head, queue_count;            /* flights with something pending */
@@ -105,15 +105,16 @@ struct worker {
 
 struct worker_aside {
     struct trib_counters counters;
-    struct trib_loss completion[TRIB_ROOTS_MAX]; /* from a fragment's first transmission to its result, whoever was late */
-    struct trib_loss trip[TRIB_ROOTS_MAX];       /* the same where this rank was the last to contribute: the network alone */
-    uint64_t active_ns[TRIB_ROOTS_MAX];          /* when a packet last went to the root or came from it */
+    struct trib_loss
+        completion[TRIB_ROOTS_MAX];        /* from a fragment's first transmission to its result, whoever was late */
+    struct trib_loss trip[TRIB_ROOTS_MAX]; /* the same where this rank was the last to contribute: the network alone */
+    uint64_t active_ns[TRIB_ROOTS_MAX];    /* when a packet last went to the root or came from it */
     uint32_t tail_backoff[TRIB_ROOTS_MAX];
     uint64_t overdue_ns[TRIB_ROOTS_MAX]; /* when overdue fragments were last probed */
-    uint64_t order[TRIB_ROOTS_MAX];    /* transmissions so far */
-    uint64_t answered[TRIB_ROOTS_MAX]; /* largest order that a result answered */
-    uint64_t next_deadline_ns;            /* not later than the earliest of a flight */
-    uint64_t quiet_ns[TRIB_ROOTS_MAX];    /* since when nothing is outstanding at a root, or its last probe */
+    uint64_t order[TRIB_ROOTS_MAX];      /* transmissions so far */
+    uint64_t answered[TRIB_ROOTS_MAX];   /* largest order that a result answered */
+    uint64_t next_deadline_ns;           /* not later than the earliest of a flight */
+    uint64_t quiet_ns[TRIB_ROOTS_MAX];   /* since when nothing is outstanding at a root, or its last probe */
     uint32_t quiet_backoff[TRIB_ROOTS_MAX];
     uint64_t stall_reported_ns;
 };
@@ -186,16 +187,18 @@ struct worker_form {
 };
 
 /* switchml_worker_send.c */
-void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence, struct worker_form *form);
+void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence,
+                       struct worker_form *form);
 bool trib__worker_contributes(const struct worker *w, const struct worker_operation *o);
 bool trib__worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
 
 /* switchml_worker_receive.c */
-enum trib_drop trib__worker_receive(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns);
+enum trib_drop trib__worker_receive(void *node, struct trib_place from, const struct trib_packet *packet,
+                                    uint64_t now_ns);
 void trib__worker_group_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns);
 
 /* switchml_worker_recover.c */
-void trib__worker_sent(struct worker *w, uint32_t index, uint64_t now_ns);          /* payload or probe left */
+void trib__worker_sent(struct worker *w, uint32_t index, uint64_t now_ns); /* payload or probe left */
 void trib__worker_answered(struct worker *w, uint32_t index, bool was_last, uint64_t now_ns); /* its result came */
 void trib__worker_heard(struct worker *w, uint32_t root, uint64_t now_ns);
 void trib__worker_probe_more(struct worker *w, uint32_t index);

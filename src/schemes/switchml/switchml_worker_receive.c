@@ -97,7 +97,8 @@ static void deliver(const struct worker *w, const struct worker_operation *o, co
         return;
     }
     struct trib_conversion c = {form->wire, o->operation.type, form->shift, divisor(w, o)};
-    trib_tensor_decode(w->config.kernels, &c, worker_block_at(o, o->operation.recv, form->block), packet->payload, form->elements);
+    trib_tensor_decode(w->config.kernels, &c, worker_block_at(o, o->operation.recv, form->block), packet->payload,
+                       form->elements);
 }
 
 /* Keeps the result in wire form, for an OFFER after a restart of the switch. The root of a broadcast gets a header only: its
@@ -134,7 +135,8 @@ static void retain_rest(const struct worker *w, const struct worker_operation *o
         uint32_t index = worker_flight_index(w, sequence);
         struct flight *f = worker_flight(w, index);
         if (f->sequence == sequence && f->in_tensor) {
-            memcpy(worker_wire(w, index), worker_block_at(o, o->operation.recv, worker_block(o, sequence)), f->payload_len);
+            memcpy(worker_wire(w, index), worker_block_at(o, o->operation.recv, worker_block(o, sequence)),
+                   f->payload_len);
             f->in_tensor = 0;
         }
     }
@@ -267,7 +269,8 @@ static enum trib_drop check(const struct worker *w, struct trib_place from, cons
     if (packet->generation != s->generation) {
         return TRIB_DROP_GENERATION;
     }
-    if (from.kind != TRIB_PLACE_ROOT || (packet->kind != TRIB_BOOT && trib_window_root(&w->window, packet->sequence) != from.index)) {
+    if (from.kind != TRIB_PLACE_ROOT ||
+        (packet->kind != TRIB_BOOT && trib_window_root(&w->window, packet->sequence) != from.index)) {
         return TRIB_DROP_SOURCE;
     }
     if (packet->kind == TRIB_BOOT) {
@@ -308,7 +311,8 @@ static enum trib_drop take(struct worker *w, struct trib_place from, const struc
     }
 }
 
-enum trib_drop trib__worker_receive(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns)
+enum trib_drop trib__worker_receive(void *node, struct trib_place from, const struct trib_packet *packet,
+                                    uint64_t now_ns)
 {
     enum trib_drop drop = take(node, from, packet, now_ns);
 

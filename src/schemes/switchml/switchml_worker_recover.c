@@ -254,7 +254,8 @@ static uint64_t probe_overdue(struct worker *w, uint32_t root, uint64_t now_ns)
     uint64_t earliest = TRIB_NEVER;
     uint32_t probes = 0;
     /* Delays that grow make the whole window overdue, one after another: one burst in a while is enough. */
-    uint32_t allowed = now_ns - *last_ns < trib_loss_timeout(&worker_aside(w)->completion[root], 0) ? 0 : OVERDUE_PROBES;
+    uint32_t allowed =
+        now_ns - *last_ns < trib_loss_timeout(&worker_aside(w)->completion[root], 0) ? 0 : OVERDUE_PROBES;
 
     for (uint32_t index = w->roots[root].oldest; index != NO_FLIGHT; index = worker_flight(w, index)->newer) {
         struct flight_times *times = worker_times(w, index);

@@ -21,7 +21,8 @@ bool trib__worker_contributes(const struct worker *w, const struct worker_operat
     return false;
 }
 
-void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence, struct worker_form *form)
+void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence,
+                       struct worker_form *form)
 {
     const struct trib_layout *layout = &o->layout;
 
@@ -110,7 +111,8 @@ static void attach_payload(const struct worker *w, uint32_t index, const struct 
     }
 }
 
-static void build_contribution(struct worker *w, uint32_t index, const struct worker_operation *o, struct trib_packet *packet)
+static void build_contribution(struct worker *w, uint32_t index, const struct worker_operation *o,
+                               struct trib_packet *packet)
 {
     struct flight *f = worker_flight(w, index);
     struct worker_form form;
