@@ -19,7 +19,7 @@ run_asan() {
 # ThreadSanitizer where there are threads.
 run_tsan() {
     step build-tsan preset tsan &&
-        tests tsan build-tsan -L '^(io|comm|control|switchd|cli|user)$'
+        TRIB_PATIENCE=10 tests tsan build-tsan -L '^(io|comm|control|switchd|cli|user)$'
 }
 
 # clang: the same warnings as errors, and the same bits from another compiler.

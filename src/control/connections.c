@@ -73,10 +73,11 @@ enum trib_status trib_listener_open(const struct trib_address *address, int *fd,
     }
     set_option(listener, SOL_SOCKET, SO_REUSEADDR, 1);
     if (bind(listener, where, address->len) != 0 || listen(listener, BACKLOG) != 0) {
+        bool taken = errno == EADDRINUSE;
         trib_explain(error, "cannot listen on TCP %s: %s%s", text, strerror(errno),
-                     errno == EADDRINUSE ? ": another program has this port, choose another" : "");
+                     taken ? ": another program has this port, choose another" : "");
         (void)close(listener);
-        return TRIB_ERR_SYSTEM;
+        return taken ? TRIB_ERR_REFUSED : TRIB_ERR_SYSTEM;
     }
     memset(bound, 0, sizeof *bound);
     bound->len = sizeof bound->storage;

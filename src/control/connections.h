@@ -48,7 +48,8 @@ struct trib_connections {
     struct trib_connections_stats stats;
 };
 
-/* A TCP socket that listens on address, non-blocking. *bound gets the real port. ERR_SYSTEM with the cause in error. */
+/* A TCP socket that listens on address, non-blocking. *bound gets the real port. With the cause in
+ * error: ERR_REFUSED when another program has the port, ERR_SYSTEM. */
 TRIB_MUST_USE enum trib_status trib_listener_open(const struct trib_address *address, int *fd,
                                                   struct trib_address *bound, char *error);
 /* Takes listen_fd over. */

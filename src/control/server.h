@@ -56,6 +56,7 @@ struct trib_server_config {
 
 /* Listens, but serves nobody yet. *server is written only on success; the caller owns it. ERR_SYSTEM (a port is taken),
  * ERR_MEMORY; error gets the cause, TRIB_ERROR_TEXT_MAX bytes, or NULL. */
+/* Returns ERR_REFUSED when another program has the TCP port, ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_server_create(const struct trib_server_config *config, struct trib_server **server,
                                                   char *error);
 /* Runs until trib_server_stop; then tells every session FAIL(ERR_SWITCH, "the switch is shutting down") and returns. */

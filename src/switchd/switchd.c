@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 /* What a signal handler can reach. */
 static _Atomic(struct trib_server *) serving;
 static atomic_bool stop_wanted;
+static atomic_uint stoppers; /* that may be using `serving` */
 
 void trib_switchd_init(struct trib_switchd_config *config)
 {
@@ -44,11 +46,13 @@ void trib_switchd_init(struct trib_switchd_config *config)
 
 void trib_switchd_stop(void)
 {
+    atomic_fetch_add(&stoppers, 1);
     struct trib_server *server = atomic_load(&serving);
     atomic_store(&stop_wanted, true);
     if (server != NULL) {
         trib_server_stop(server);
     }
+    atomic_fetch_sub(&stoppers, 1);
 }
 
 static enum trib_status check(const struct trib_switchd_config *config, char *error)
@@ -112,7 +116,7 @@ static enum trib_status open_both(const struct trib_switchd_config *config, uint
 {
     enum trib_status status = trib_plane_open(config, boot, plane, error);
     if (status != TRIB_OK) {
-        return status;
+        return status == TRIB_ERR_SYSTEM ? TRIB_ERR_REFUSED : status; /* most likely a neighbour's port */
     }
     struct trib_server_config wanted = server_config(config, *plane);
     status = trib_server_create(&wanted, server, error);
@@ -123,7 +127,7 @@ static enum trib_status open_both(const struct trib_switchd_config *config, uint
     return status;
 }
 
-/* One port number must be free for TCP and UDP, and its neighbours for the other shards; where the kernel chooses,
+/* ERR_REFUSED here: a port is taken. One port number must be free for TCP and UDP, and its neighbours for the other shards; where the kernel chooses,
  * it may have to choose again. */
 static enum trib_status open_all(const struct trib_switchd_config *config, struct trib_plane **plane,
                                  struct trib_server **server, char *error)
@@ -136,8 +140,8 @@ static enum trib_status open_all(const struct trib_switchd_config *config, struc
     int tries = trib_address_port(&config->listen) == 0 ? PORT_TRIES : 1;
     do {
         status = open_both(config, boot, plane, server, error);
-    } while (status != TRIB_OK && status != TRIB_ERR_MEMORY && --tries > 0);
-    return status;
+    } while (status == TRIB_ERR_REFUSED && --tries > 0);
+    return status == TRIB_ERR_REFUSED ? TRIB_ERR_SYSTEM : status;
 }
 
 static void tell_mismatch(void *owner, const struct trib_mismatch *mismatch)
@@ -181,6 +185,9 @@ static void serve(const struct trib_switchd_config *config, struct trib_plane *p
     }
     trib_server_run(server);
     atomic_store(&serving, NULL);
+    while (atomic_load(&stoppers) > 0) {
+        (void)sched_yield(); /* another thread is still in trib_switchd_stop: the server must outlive that */
+    }
     atomic_store(&stop_wanted, false);
 }
 

@@ -105,7 +105,7 @@ now_ms() { local now=$EPOCHREALTIME; echo $((10#${now/[.,]/} / 1000)); }
 
 # wait_for SECONDS COMMAND...: until it succeeds.
 wait_for() {
-    local end=$(($(now_ms) + $1 * 1000))
+    local end=$(($(now_ms) + $1 * 1000 * ${TRIB_PATIENCE:-1}))
     shift
     until "$@"; do
         [ "$(now_ms)" -lt "$end" ] || return 1
