@@ -189,7 +189,6 @@ static bool start_switch(struct perf_options *options, struct spawn_switch *own)
     config.threads = options->threads;
     config.faults = options->comm.faults;
     config.trains = options->comm.trains;
-    config.spin_us = options->comm.spin_us;
     config.http.len = 0;
     if (trib_address_parse("127.0.0.1:0", 0, &config.listen, NULL) != TRIB_OK || !spawn_switch_start(&config, own)) {
         return false;

@@ -43,7 +43,7 @@ static const struct option_row rows[] = {
     {"group", 0, "IPV4", "first multicast group for results; \"none\" for unicast [239.255.74.70]", option_text, AT(group)},
     {"buffer", 0, "SIZE", "socket buffers of a shard [32MiB]", option_size32, AT(config.buffer)},
     {"dscp", 0, "N", "DSCP of data packets, 0 to 63 [0]", option_count, AT(config.dscp)},
-    {"spin-us", 0, "N", "longest busy wait before a shard sleeps, microseconds [50]", option_count, AT(config.spin_us)},
+    {"spin-us", 0, "N", "longest busy wait before a shard sleeps, microseconds [20]", option_count, AT(config.spin_us)},
     {"no-trains", 0, NULL, "one packet a system call, for comparison", option_off, AT(config.trains)},
     OPTION_FAULT_ROWS(AT(config.faults)),
     {"config", 'c', "FILE", "read options from FILE first: lines of `name = value`", option_text, AT(file)},

@@ -3,7 +3,8 @@
  * dense index there, its slot, and how far a mark lets a sender go. Worker and switch both use it, so they can not disagree.
  *
  * Sequences are dealt over R roots in runs of `train`: 0..train-1 to root 0, the next run to root 1, and so on. The dense index
- * numbers the sequences of one root without gaps; the slot is the dense index mod P.
+ * numbers the sequences of one root without gaps; the slot is the dense index mod P. One root is the usual case and worth a
+ * branch: divisions are what a fragment costs here.
  * Read next: slot.h. */
 #ifndef TRIB_CORE_WINDOW_H
 #define TRIB_CORE_WINDOW_H
@@ -18,12 +19,12 @@ struct trib_window {
 
 static inline uint32_t trib_window_root(const struct trib_window *w, uint64_t sequence)
 {
-    return (uint32_t)((sequence / w->train) % w->roots);
+    return w->roots == 1 ? 0 : (uint32_t)((sequence / w->train) % w->roots);
 }
 
 static inline uint64_t trib_window_dense(const struct trib_window *w, uint64_t sequence)
 {
-    return sequence / ((uint64_t)w->train * w->roots) * w->train + sequence % w->train;
+    return w->roots == 1 ? sequence : sequence / ((uint64_t)w->train * w->roots) * w->train + sequence % w->train;
 }
 
 /* The inverse: the sequence with this dense index at this root. */
@@ -35,6 +36,9 @@ static inline uint64_t trib_window_sequence(const struct trib_window *w, uint32_
 /* How many sequences below mark belong to root, which is the dense index of the first that does not. */
 static inline uint64_t trib_window_dense_below(const struct trib_window *w, uint32_t root, uint64_t mark)
 {
+    if (w->roots == 1) {
+        return mark;
+    }
     uint64_t round = (uint64_t)w->train * w->roots;
     uint64_t rest = mark % round;
     uint64_t before = (uint64_t)root * w->train;

@@ -18,7 +18,7 @@ struct trib_switchd_config {
     uint32_t buffer;            /* [32 MiB] socket buffers wanted, bytes, each direction of each shard */
     uint32_t dscp;              /* [0] */
     uint32_t group;             /* [239.255.74.70] first multicast group for results, host order; 0: unicast only */
-    uint32_t spin_us;           /* [50] longest busy wait of a shard before it sleeps; it yields the CPU */
+    uint32_t spin_us;           /* [20] longest busy wait of a shard before it sleeps; it yields the CPU */
     uint64_t memory_quota;      /* [4 GiB] bytes of slot memory, all jobs */
     uint64_t job_quota;         /* [1 GiB] bytes of slot memory, one job */
     uint64_t join_timeout_ns;   /* [30 s] how long a job's first rank waits for its last */
