@@ -69,7 +69,7 @@ struct trib_config {
     bool multicast;                         /* ask for results by multicast; used only if every rank receives it [true] */
     bool progress_thread;                   /* [true]; without it only calls make progress */
     bool trains;                            /* many packets per system call [true]; false exists for comparison */
-    uint32_t spin_us;                       /* longest busy wait before sleeping, microseconds; it yields the CPU [50] */
+    uint32_t spin_us;                       /* longest busy wait before sleeping, microseconds; it yields the CPU [20] */
     uint32_t dscp;                          /* 0 to 63 [0] */
     uint64_t join_timeout_ns;               /* to reach the switch and all ranks [30 s] */
     uint64_t switch_timeout_ns;             /* how long a switch that went away is waited for [10 s] */

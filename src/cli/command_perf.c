@@ -90,7 +90,7 @@ static const struct option_row rows[] = {
     {"no-multicast", 0, NULL, "results by unicast", option_off, AT(comm.multicast)},
     {"no-trains", 0, NULL, "one packet a system call, for comparison", option_off, AT(comm.trains)},
     {"no-progress-thread", 0, NULL, "only calls make progress", option_off, AT(comm.progress_thread)},
-    {"spin-us", 0, "N", "longest busy wait before sleeping, microseconds [50]", option_count, AT(comm.spin_us)},
+    {"spin-us", 0, "N", "longest busy wait before sleeping, microseconds [20]", option_count, AT(comm.spin_us)},
     OPTION_FAULT_ROWS(AT(comm.faults)),
     {"json", 0, NULL, "one JSON object", option_on, AT(json)},
     {NULL, 0, NULL, NULL, NULL, 0},

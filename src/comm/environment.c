@@ -210,7 +210,7 @@ static const struct trib_variable variables[] = {
     {"TRIB_MULTICAST", "1", "take results by multicast where every rank receives it [1]", read_multicast},
     {"TRIB_PROGRESS", "1", "a thread makes progress while no call waits [1]", read_progress},
     {"TRIB_TRAINS", "1", "many packets per system call; 0 is for comparison [1]", read_trains},
-    {"TRIB_SPIN_US", "50", "longest busy wait before sleeping, microseconds [50]", read_spin},
+    {"TRIB_SPIN_US", "50", "longest busy wait before sleeping, microseconds [20]", read_spin},
     {"TRIB_DSCP", "0", "DSCP of data packets, 0 to 63 [0]", read_dscp},
     {"TRIB_JOIN_TIMEOUT", "30s", "how long the switch and all ranks are waited for at the start [30s]",
      read_join_timeout},

@@ -28,7 +28,7 @@ void trib_config_init(struct trib_config *config)
         .payload = 1408,
         .multicast = true,
         .progress_thread = true,
-        .spin_us = 50,
+        .spin_us = 20,
         .trains = true,
         .join_timeout_ns = 30 * TRIB_SECOND_NS,
         .switch_timeout_ns = 10 * TRIB_SECOND_NS,

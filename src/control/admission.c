@@ -9,7 +9,7 @@
 #define TRAIN_PACKETS_MAX 64 /* UDP_SEGMENT's own limit */
 #define DATAGRAM_MAX 65507
 #define TRAINS_DEFAULT 8 /* in flight per rank and shard: fills cache and socket buffers, and hides an RTT */
-#define SLOTS_PER_WINDOW 4
+#define SLOTS_PER_WINDOW 2
 #define SLOTS_PER_WINDOW_MIN 2
 
 char *trib_bytes_format(uint64_t bytes, char *text)

@@ -260,7 +260,8 @@ enum trib_drop trib__switch_offer(struct switch_node *n, uint32_t child, const s
     uint32_t index = trib_window_slot(&n->window, packet->sequence);
     struct trib_slot *slot = switch_slot(n, index);
 
-    if (packet->payload_len > n->config.session.payload || packet->type == TRIB_TYPE_NONE) {
+    if (packet->payload_len > n->config.session.payload ||
+        (packet->payload_len != 0 && packet->type == TRIB_TYPE_NONE)) {
         return TRIB_DROP_SHAPE;
     }
     if (n->ready_count == n->window.slots) {
