@@ -9,8 +9,7 @@
 #define TRAIN_PACKETS_MAX 64 /* UDP_SEGMENT's own limit */
 #define DATAGRAM_MAX 65507
 #define TRAINS_DEFAULT 8 /* in flight per rank and shard: fills cache and socket buffers, and hides an RTT */
-#define SLOTS_PER_WINDOW 2
-#define SLOTS_PER_WINDOW_MIN 2
+#define SLOTS_PER_WINDOW 2 /* less cache than more, and a loss or two in flight still do not stop the rank */
 
 char *trib_bytes_format(uint64_t bytes, char *text)
 {
@@ -76,13 +75,7 @@ enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib
     uint64_t memory = jobs->config->memory_quota;
     uint64_t free_bytes = memory > jobs->memory_used ? memory - jobs->memory_used : 0;
     uint64_t limit = quota < free_bytes ? quota : free_bytes;
-    uint32_t least = job->is_return ? job->grant.slots : SLOTS_PER_WINDOW_MIN * job->grant.window;
     job->slot_bytes = slot_bytes(jobs, job);
-    while (job->slot_bytes > limit && job->grant.slots > least) {
-        uint32_t fewer = job->grant.slots - job->grant.window;
-        job->grant.slots = fewer > least ? fewer : least;
-        job->slot_bytes = slot_bytes(jobs, job);
-    }
     if (job->slot_bytes <= limit) {
         return TRIB_OK;
     }

@@ -151,8 +151,7 @@ uint32_t trib_admission_train(uint32_t payload);
 /* Chooses window, train and slots of a new communicator within receive_room. True: the window was cut by the room. */
 bool trib_admission_window(const struct trib_server_config *config, const struct trib_settings *settings,
                            struct trib_grant *grant);
-/* Checks the quotas; a new communicator (is_return false) may get fewer slots than wanted, down to twice the window. ERR_REFUSED
- * with the numbers in error; else job->slot_bytes and job->grant.slots are set. */
+/* Checks the quotas: sets job->slot_bytes, or ERR_REFUSED with the numbers in error. */
 TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job, char *error);
 /* The data plane's view of the communicator. */
 void trib_admission_session(const struct trib_job *job, struct trib_session_config *session);

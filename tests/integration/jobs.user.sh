@@ -93,13 +93,13 @@ ranks_end 5 1
 check_in "too large" 'needs 1[0-9.]+ kB of switch memory \([0-9]+ slots of 3.5 kB\), the quota of a job is 65.5 kB: .*smaller window' \
     "$TMP"/large.[01]
 switch_stop
-switch_start --memory 768KiB --job-quota 640KiB
+switch_start --memory 480KiB --job-quota 400KiB
 ranks_start holds 4 -b 1M -e 1M -n 100000
 wait_for 10 runs_job holds
 HOLDS=("${RANK_PIDS[@]}")
 ranks_start refused 4 "${QUICK[@]}"
 ranks_end 5 1
-check_in "no memory left" 'needs 2[0-9.]+ kB of switch memory .*, free: 2[0-9.]+ kB of 786.4 kB: wait for other jobs to end' \
+check_in "no memory left" 'needs 2[0-9.]+ kB of switch memory .*, free: 2[0-9.]+ kB of 491.5 kB: wait for other jobs to end' \
     "$TMP"/refused.[0-3]
 ranks_start small 2 "${QUICK[@]}"
 ranks_end 5 0

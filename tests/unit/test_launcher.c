@@ -107,7 +107,7 @@ static void config__variables_reach_their_fields(void **state)
     assert_int_equal(config.payload, 8192);
     assert_int_equal(config.window, 65536);
     assert_false(config.multicast || config.progress_thread || config.trains);
-    assert_int_equal(config.spin_us, 20);
+    assert_int_equal(config.spin_us, 50);
     assert_int_equal(config.dscp, 56);
     assert_true(config.join_timeout_ns == 1000000000 && config.switch_timeout_ns == 2000000000);
     assert_true(config.timeout_ns == 180000000000 && config.linger_ns == 250000000);

@@ -38,7 +38,7 @@ static void join__three_ranks_to_ready(void **state)
     assert_int_equal(grant.roots, 2);
     assert_int_equal(grant.train, 44); /* 65507 / 1472 */
     assert_int_equal(grant.window, 8 * 44);
-    assert_int_equal(grant.slots, 4 * grant.window);
+    assert_int_equal(grant.slots, 2 * grant.window);
     assert_int_equal(grant.data_port, c->port);
     assert_int_equal(grant.group, 0);
     pthread_mutex_lock(&c->recorder.lock);
@@ -164,24 +164,10 @@ static void join__quota_refuses_with_the_numbers(void **state)
     assert_int_equal(recorder_get(c, &c->recorder.opens), 0);
 }
 
-static void join__quota_takes_fewer_slots_first(void **state)
-{
-    struct control *c = *state;
-    c->config.job_quota = 2 * 3 * 100 * SLOT_COST; /* 3 windows of 100 packets, 2 shards, 1 rank */
-    control_start(c);
-    struct trib_message message = join_message(0, 1);
-    message.join.settings.window = 1472 * 100;
-    int fd = join_with(c, &message);
-    struct trib_grant grant = expect(fd, TRIB_MESSAGE_WELCOME).welcome.grant;
-    assert_int_equal(grant.window, 100);
-    assert_int_equal(grant.slots, 300);
-    close(fd);
-}
-
 static void join__memory_of_the_switch_is_shared(void **state)
 {
     struct control *c = *state;
-    c->config.memory_quota = 2 * 600 * SLOT_COST;
+    c->config.memory_quota = 2 * 300 * SLOT_COST;
     control_start(c);
     struct trib_message message = join_message(0, 1);
     message.join.settings.window = 1472 * 150;
@@ -189,7 +175,7 @@ static void join__memory_of_the_switch_is_shared(void **state)
     (void)expect(a, TRIB_MESSAGE_WELCOME);
     strcpy(message.join.job, "second");
     int b = join_with(c, &message);
-    expect_fail(b, TRIB_ERR_REFUSED, "free: 0 B of 1.2 MB");
+    expect_fail(b, TRIB_ERR_REFUSED, "free: 0 B of 600.0 kB");
     close(a);
     wait_until(c, &c->recorder.closes, 1);
     b = join_with(c, &message);
@@ -206,7 +192,7 @@ static void join__window_is_cut_to_the_socket_buffer(void **state)
     struct trib_grant grant = run_job(c, 2, fds);
     assert_int_equal(grant.window, 10);
     assert_int_equal(grant.train, 5);
-    assert_int_equal(grant.slots, 40);
+    assert_int_equal(grant.slots, 20);
     close_all(fds, 2);
 }
 
@@ -647,7 +633,6 @@ int main(void)
         TEST(join__bad_values_name_the_cause),
         TEST(join__other_version_is_told_both),
         TEST(join__quota_refuses_with_the_numbers),
-        TEST(join__quota_takes_fewer_slots_first),
         TEST(join__memory_of_the_switch_is_shared),
         TEST(join__window_is_cut_to_the_socket_buffer),
         TEST(join__no_memory_in_the_data_plane),
