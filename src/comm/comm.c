@@ -32,10 +32,11 @@ static struct trib_comm *make(const struct trib_config *config)
     return comm;
 }
 
-/* No thread knows it but the caller's, and no request runs. */
+/* No request runs, and nobody comes any more; threads that wait for requests which have ended may not have left yet. */
 static void dissolve(struct trib_comm *comm)
 {
     trib_endpoint_lock(comm->endpoint);
+    comm->is_dissolving = true;
     while (comm->callers > 0) {
         (void)pthread_cond_wait(&comm->endpoint->followers, &comm->endpoint->lock);
     }

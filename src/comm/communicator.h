@@ -71,6 +71,7 @@ struct trib_comm {
     uint64_t group_paths;       /* and of those heard by multicast */
     bool was_running;           /* READY has come at least once */
     bool is_closing;
+    bool is_dissolving; /* its closer waits for `callers` */
     bool is_multicast; /* results come by multicast */
     atomic_bool joined;
     atomic_bool ended; /* closing or failing is over */

@@ -26,13 +26,13 @@ static enum trib_status submit(struct trib_comm *comm, struct trib_request *requ
     return TRIB_OK;
 }
 
-/* Locked. `callers` keeps the communicator alive until everybody who waits on it has left. */
+/* Locked. `callers` keeps the communicator alive until everybody who waits on it has left; who closes it sleeps meanwhile. */
 static void wait_locked(struct trib_comm *comm, struct trib_request *request)
 {
     comm->callers++;
     trib_endpoint_wait(comm->endpoint, &request->done);
     comm->callers--;
-    if (comm->callers == 0 && comm->state == TRIB_COMM_FAILED) {
+    if (comm->callers == 0 && comm->is_dissolving) {
         (void)pthread_cond_broadcast(&comm->endpoint->followers);
     }
 }

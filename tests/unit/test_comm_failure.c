@@ -400,6 +400,76 @@ static void close__is_bounded_by_linger(void **state)
     expect_good(ranks, 2);
 }
 
+/* ---- close while others wait ---- */
+
+#define WAITS 4U
+#define CLOSES 150U
+
+struct collector {
+    struct trib_request *request;
+    bool polls;
+    enum trib_status status;
+};
+
+static void *collect(void *argument)
+{
+    struct collector *collector = argument;
+    bool done = !collector->polls;
+    if (!collector->polls) {
+        collector->status = trib_request_wait(collector->request);
+    }
+    while (!done) {
+        collector->status = trib_request_test(collector->request, &done);
+    }
+    return NULL;
+}
+
+/* Threads begin to wait before, while and after the communicator is closed: whichever it is, they and close come back. With
+ * delay 0 it is closed without lingering when the last operation has ended, while waiters wake. */
+static void close_once(uint32_t delay_us)
+{
+    static float sent[4096];
+    static float received[WAITS][4096];
+    struct trib_config config;
+    struct trib_comm *comm = NULL;
+    struct collector collectors[WAITS];
+    pthread_t threads[WAITS];
+    rank_config(&config, 0, 1);
+    config.linger_ns = delay_us > 0 ? 5 * TRIB_MILLISECOND_NS : 0;
+    assert_int_equal(trib_comm_create(&config, &comm, error), TRIB_OK);
+    for (uint32_t i = 0; i < WAITS; i++) {
+        collectors[i] = (struct collector){.polls = i % 2 != 0};
+        assert_int_equal(
+            trib_allreduce_start(comm, sent, received[i], 4096, TRIB_FLOAT32, TRIB_SUM, &collectors[i].request), TRIB_OK);
+    }
+    const atomic_bool *last = &collectors[WAITS - 1].request->done; /* collected after close */
+    for (uint32_t i = 0; i < WAITS - 1; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, collect, &collectors[i]), 0);
+    }
+    if (delay_us > 0) {
+        (void)usleep(delay_us);
+    }
+    while (delay_us == 0 && !atomic_load(last)) {
+    }
+    enum trib_status closed = trib_comm_close(comm);
+    assert_true(closed == TRIB_OK || closed == TRIB_ERR_ABORTED);
+    assert_int_equal(pthread_create(&threads[WAITS - 1], NULL, collect, &collectors[WAITS - 1]), 0);
+    for (uint32_t i = 0; i < WAITS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_true(collectors[i].status == TRIB_OK || collectors[i].status == closed);
+    }
+}
+
+static void close__meets_threads_that_wait(void **state)
+{
+    (void)state;
+    (void)alarm(60); /* it once slept for ever */
+    for (uint32_t i = 0; i < CLOSES; i++) {
+        close_once(i % 2 == 0 ? 0 : i * 7 % 300);
+    }
+    (void)alarm(0);
+}
+
 /* ---- the switch goes away ---- */
 
 static void *restart_thread(void *argument)
@@ -501,6 +571,7 @@ int main(void)
         cmocka_unit_test(death__is_told_to_all_with_the_rank),
         cmocka_unit_test(close__aborts_what_runs),
         cmocka_unit_test(close__is_bounded_by_linger),
+        cmocka_unit_test(close__meets_threads_that_wait),
         cmocka_unit_test(restart__is_transparent),
         cmocka_unit_test(switch__that_stays_away_is_an_error),
     };
