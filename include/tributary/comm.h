@@ -127,7 +127,8 @@ TRIB_MUST_USE enum trib_status trib_broadcast(struct trib_comm *comm, void *buff
 /* Returns when every rank has entered. */
 TRIB_MUST_USE enum trib_status trib_barrier(struct trib_comm *comm);
 
-/* As above, but return at once. *request is the caller's until trib_request_wait or a trib_request_test that says done.
+/* As above, but return at once. *request is the caller's until trib_request_wait or a trib_request_test that says done; it
+ * is to be collected so even after trib_comm_close.
  * Returns ERR_INVALID, ERR_UNSUPPORTED, ERR_MEMORY, or the failure that has ended the communicator. */
 TRIB_MUST_USE enum trib_status trib_allreduce_start(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
                                                     enum trib_type type, enum trib_reduction reduction,
@@ -136,7 +137,8 @@ TRIB_MUST_USE enum trib_status trib_broadcast_start(struct trib_comm *comm, void
                                                     enum trib_type type, uint32_t root, struct trib_request **request);
 TRIB_MUST_USE enum trib_status trib_barrier_start(struct trib_comm *comm, struct trib_request **request);
 
-/* Waits for the operation, frees the request, returns how the operation ended: OK, ERR_TIMEOUT, ERR_PEER, ERR_SWITCH,
+/* Both may be called before, while and after the communicator is closed; one request by one thread at a time.
+ * Waits for the operation, frees the request, returns how the operation ended: OK, ERR_TIMEOUT, ERR_PEER, ERR_SWITCH,
  * ERR_MISMATCH, ERR_ABORTED, ERR_CHECK, ERR_CLOSED. After anything but OK the communicator takes no further operation. */
 TRIB_MUST_USE enum trib_status trib_request_wait(struct trib_request *request);
 /* *done says whether it has ended; if so the request is freed and the status is as above, else OK. Makes progress. */
@@ -147,7 +149,9 @@ void trib_comm_progress(struct trib_comm *comm);
 /* Ends every operation of this communicator here with ERR_ABORTED and tells the other ranks, who get ERR_PEER. Any thread, any time. */
 void trib_comm_abort(struct trib_comm *comm);
 /* Waits until the marks of all ranks have passed the last operation, a rank is gone, or linger_ns; then frees comm.
- * Operations still running are ended as by abort. Returns OK, or the failure that had ended the communicator. */
+ * Operations still running are ended as by abort; their requests say so to whoever waits for them, now or later.
+ * Only those two calls on a request may overlap with close or follow it: every other call with comm must have returned
+ * before close is entered. Returns OK, or the failure that had ended the communicator. */
 enum trib_status trib_comm_close(struct trib_comm *comm);
 
 /* Version of the library: "0.1.0". */

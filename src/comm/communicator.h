@@ -24,7 +24,8 @@ enum trib_comm_state {
 };
 
 struct trib_request {
-    struct trib_comm *comm;
+    struct trib_comm *comm;         /* not to be touched once done: close may have freed it */
+    struct trib_endpoint *endpoint; /* its lock is there until the request is collected */
     struct trib_request *next;
     struct trib_request *previous;
     struct trib_operation operation;

@@ -84,7 +84,20 @@ static void destroy_pollset(struct trib_pollset *set)
     free(set->fds);
 }
 
-/* The progress thread has ended, and nobody else knows the endpoint. */
+void trib_endpoint_hold(struct trib_endpoint *endpoint)
+{
+    (void)atomic_fetch_add_explicit(&endpoint->holders, 1, memory_order_relaxed);
+}
+
+void trib_endpoint_drop(struct trib_endpoint *endpoint)
+{
+    if (atomic_fetch_sub_explicit(&endpoint->holders, 1, memory_order_acq_rel) == 1) {
+        (void)pthread_mutex_destroy(&endpoint->lock);
+        free(endpoint);
+    }
+}
+
+/* The progress thread has ended, and nobody else knows the endpoint, but requests that nobody has collected. */
 static void destroy(struct trib_endpoint *endpoint)
 {
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
@@ -94,8 +107,7 @@ static void destroy(struct trib_endpoint *endpoint)
     destroy_pollset(&endpoint->progress_set);
     (void)pthread_cond_destroy(&endpoint->followers);
     (void)pthread_cond_destroy(&endpoint->parked);
-    (void)pthread_mutex_destroy(&endpoint->lock);
-    free(endpoint);
+    trib_endpoint_drop(endpoint);
 }
 
 static enum trib_status start_progress(struct trib_endpoint *endpoint, char *error)
@@ -124,6 +136,7 @@ static struct trib_endpoint *create(const struct trib_address *address, const st
     if (endpoint == NULL) {
         return NULL;
     }
+    atomic_init(&endpoint->holders, 1);
     (void)pthread_mutex_init(&endpoint->lock, NULL);
     (void)pthread_condattr_init(&steady);
     (void)pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);

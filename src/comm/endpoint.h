@@ -82,6 +82,7 @@ struct trib_endpoint {
     struct trib_udp_stats closed_traffic; /* of sockets that are closed again */
     /* registry */
     struct trib_endpoint *next;
+    atomic_uint holders; /* the registry, and every request that was started and is not collected yet */
 };
 
 /* Finds or opens the endpoint for config and adds comm to it. error as in comm.h. Returns ERR_SYSTEM, ERR_MEMORY. */
@@ -104,6 +105,11 @@ static inline void trib_endpoint_unlock(struct trib_endpoint *endpoint)
 {
     (void)pthread_mutex_unlock(&endpoint->lock);
 }
+
+/* Whoever collects a request may come after the communicator, and the endpoint with it, is gone: then only the lock is left of it,
+ * until the last request is collected. hold: locked; drop: not locked. */
+void trib_endpoint_hold(struct trib_endpoint *endpoint);
+void trib_endpoint_drop(struct trib_endpoint *endpoint);
 
 /* Connects the sockets to the switch's shards and closes those beyond `roots`. Locked. Returns ERR_SYSTEM, ERR_REFUSED. */
 TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_grant *grant,

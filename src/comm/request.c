@@ -19,6 +19,7 @@ static enum trib_status submit(struct trib_comm *comm, struct trib_request *requ
         return comm->failure;
     }
     request->comm = comm;
+    request->endpoint = comm->endpoint;
     request->operation = *operation;
     request->status = TRIB_OK;
     atomic_init(&request->done, false);
@@ -39,7 +40,7 @@ static void wait_locked(struct trib_comm *comm, struct trib_request *request)
 
 enum trib_status trib_request_run(struct trib_comm *comm, const struct trib_operation *operation)
 {
-    struct trib_request request = {.comm = comm};
+    struct trib_request request;
     trib_endpoint_lock(comm->endpoint);
     enum trib_status status = submit(comm, &request, operation);
     if (status == TRIB_OK) {
@@ -60,6 +61,7 @@ enum trib_status trib_request_start(struct trib_comm *comm, const struct trib_op
     trib_endpoint_lock(comm->endpoint);
     enum trib_status status = submit(comm, made, operation);
     if (status == TRIB_OK) {
+        trib_endpoint_hold(comm->endpoint);
         trib_endpoint_attend(comm->endpoint);
         *request = made;
     }
@@ -70,33 +72,39 @@ enum trib_status trib_request_start(struct trib_comm *comm, const struct trib_op
     return status;
 }
 
-static enum trib_status finish(struct trib_request *request)
+/* Done. Its communicator may have been closed meanwhile. */
+static enum trib_status collect(struct trib_request *request)
 {
     enum trib_status status = request->status;
+    trib_endpoint_drop(request->endpoint);
     free(request);
     return status;
 }
 
 enum trib_status trib_request_wait(struct trib_request *request)
 {
-    /* Once done it no longer needs its communicator, which may have been closed meanwhile. */
     if (!is_done(request)) {
-        struct trib_endpoint *endpoint = request->comm->endpoint;
+        struct trib_endpoint *endpoint = request->endpoint;
         trib_endpoint_lock(endpoint);
-        wait_locked(request->comm, request);
+        /* Close ends requests before it frees: while one is not done, and the lock is held, its communicator is there. */
+        if (!is_done(request)) {
+            wait_locked(request->comm, request);
+        }
         trib_endpoint_unlock(endpoint);
     }
-    return finish(request);
+    return collect(request);
 }
 
 enum trib_status trib_request_test(struct trib_request *request, bool *done)
 {
     if (!is_done(request)) {
-        struct trib_endpoint *endpoint = request->comm->endpoint;
+        struct trib_endpoint *endpoint = request->endpoint;
         trib_endpoint_lock(endpoint);
-        trib_endpoint_poke(endpoint);
+        if (!is_done(request)) {
+            trib_endpoint_poke(endpoint);
+        }
         trib_endpoint_unlock(endpoint);
     }
     *done = is_done(request);
-    return *done ? finish(request) : TRIB_OK;
+    return *done ? collect(request) : TRIB_OK;
 }

@@ -470,6 +470,44 @@ static void close__meets_threads_that_wait(void **state)
     (void)alarm(0);
 }
 
+/* The narrowest gap: a thread has seen that its request is not done and stands before the lock; then the communicator is closed,
+ * and all of it freed, before it gets in. */
+static void overtake_once(bool polls)
+{
+    static float sent[64];
+    static float received[64];
+    struct trib_config config;
+    struct trib_comm *comm = NULL;
+    struct collector collector = {.polls = polls};
+    pthread_t thread;
+    rank_config(&config, 0, 1);
+    config.progress_thread = false; /* nobody brings the result */
+    assert_int_equal(trib_comm_create(&config, &comm, error), TRIB_OK);
+    assert_int_equal(trib_allreduce_start(comm, sent, received, 64, TRIB_FLOAT32, TRIB_SUM, &collector.request),
+                     TRIB_OK);
+    struct trib_endpoint *endpoint = comm->endpoint;
+    trib_endpoint_lock(endpoint);
+    assert_int_equal(pthread_create(&thread, NULL, collect, &collector), 0);
+    while (atomic_load(&endpoint->wanting) == 0) {
+    }
+    (void)usleep(100); /* from there into the lock */
+    trib_endpoint_unlock(endpoint);
+    enum trib_status closed = trib_comm_close(comm); /* is awake, so it has the lock first, but for rare times */
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(closed == TRIB_OK || closed == TRIB_ERR_ABORTED);
+    assert_true(collector.status == TRIB_OK || collector.status == closed);
+}
+
+static void close__overtakes_threads_that_begin_to_wait(void **state)
+{
+    (void)state;
+    (void)alarm(60);
+    for (uint32_t i = 0; i < 50; i++) {
+        overtake_once(i % 2 != 0);
+    }
+    (void)alarm(0);
+}
+
 /* ---- the switch goes away ---- */
 
 static void *restart_thread(void *argument)
@@ -572,6 +610,7 @@ int main(void)
         cmocka_unit_test(close__aborts_what_runs),
         cmocka_unit_test(close__is_bounded_by_linger),
         cmocka_unit_test(close__meets_threads_that_wait),
+        cmocka_unit_test(close__overtakes_threads_that_begin_to_wait),
         cmocka_unit_test(restart__is_transparent),
         cmocka_unit_test(switch__that_stays_away_is_an_error),
     };
