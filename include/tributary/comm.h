@@ -80,7 +80,8 @@ struct trib_config {
 
 /* Free-running counts since trib_comm_create. Bytes are UDP payload bytes (64-byte header + payload), before IP. */
 struct trib_comm_stats {
-    uint64_t bytes_sent, bytes_received, packets_sent, packets_received;
+    uint64_t bytes_sent, bytes_received, packets_sent, packets_received; /* sent: the kernel took them */
+    uint64_t send_dropped;              /* packets that it would not take; they count as lost on the way */
     uint64_t send_calls, receive_calls; /* system calls that moved packets */
     uint64_t fragments;                 /* fragments finished */
     uint64_t operations;                /* operations finished */

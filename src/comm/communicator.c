@@ -204,15 +204,26 @@ void trib_comm_receive(struct trib_comm *comm, const struct trib_channel *channe
 
 void trib_comm_send(struct trib_comm *comm, uint32_t shard, const struct trib_packet *packet)
 {
-    comm->stats.packets_sent++;
-    comm->stats.bytes_sent += TRIB_HEADER_SIZE + (uint64_t)packet->payload_len;
     trib_udp_send(comm->endpoint->shards[shard].udp, packet, NULL, 1);
+}
+
+/* All since the last flush was this communicator's: the lock is not released between its first packet and the flush. */
+static void count_sent(struct trib_comm_stats *stats, struct trib_channel *channel)
+{
+    const struct trib_udp_stats *all = trib_udp_stats(channel->udp);
+    stats->bytes_sent += all->bytes_sent - channel->told_bytes;
+    stats->packets_sent += all->packets_sent - channel->told_packets;
+    stats->send_dropped += all->send_dropped - channel->told_dropped;
+    channel->told_bytes = all->bytes_sent;
+    channel->told_packets = all->packets_sent;
+    channel->told_dropped = all->send_dropped;
 }
 
 void trib_comm_flush(struct trib_comm *comm)
 {
     for (uint32_t i = 0; i < comm->endpoint->shard_count; i++) {
         trib_udp_flush(comm->endpoint->shards[i].udp);
+        count_sent(&comm->stats, &comm->endpoint->shards[i]);
     }
 }
 

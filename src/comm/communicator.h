@@ -73,7 +73,7 @@ struct trib_comm {
     bool was_running;           /* READY has come at least once */
     bool is_closing;
     bool is_dissolving; /* its closer waits for `callers` */
-    bool is_multicast; /* results come by multicast */
+    bool is_multicast;  /* results come by multicast */
     atomic_bool joined;
     atomic_bool ended; /* closing or failing is over */
     uint64_t close_deadline_ns;

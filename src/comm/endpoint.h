@@ -38,6 +38,8 @@ struct trib_channel {
     uint32_t shard;
     bool is_group; /* results by multicast come here */
     bool hot;      /* may have something to read */
+    /* of the socket's counts: what communicators have been told to be theirs */
+    uint64_t told_bytes, told_packets, told_dropped;
 };
 
 /* What one poller polls. */

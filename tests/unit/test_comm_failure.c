@@ -400,6 +400,38 @@ static void close__is_bounded_by_linger(void **state)
     expect_good(ranks, 2);
 }
 
+/* Sockets that may not send any more: the kernel refuses every train. */
+static void mute_body(struct rank *rank)
+{
+    static float buffers[2][352 * 20];
+    float *buffer = buffers[rank->config.rank];
+    struct trib_comm_stats after;
+    struct trib_endpoint *endpoint = rank->comm->endpoint;
+    CHECK(rank, trib_barrier(rank->comm) == TRIB_OK);
+    (void)pthread_barrier_wait(rank->together);
+    trib_endpoint_lock(endpoint);
+    for (uint32_t i = 0; i < endpoint->shard_count; i++) {
+        CHECK(rank, shutdown(trib_udp_fd(endpoint->shards[i].udp), SHUT_WR) == 0);
+    }
+    struct trib_comm_stats before = rank->comm->stats;
+    trib_endpoint_unlock(endpoint);
+    CHECK(rank, before.packets_sent > 0 && before.send_dropped == 0);
+    (void)pthread_barrier_wait(rank->together);
+    CHECK(rank, trib_allreduce(rank->comm, buffer, buffer, 352 * 20, TRIB_FLOAT32, TRIB_SUM) != TRIB_OK);
+    trib_comm_stats(rank->comm, &after);
+    CHECK(rank, after.bytes_sent == before.bytes_sent && after.packets_sent == before.packets_sent);
+    CHECK(rank, after.send_dropped >= 20);
+    (void)trib_comm_close(rank->comm);
+}
+
+static void stats__tell_sent_from_refused(void **state)
+{
+    (void)state;
+    struct rank ranks[2];
+    run_ranks(ranks, 2, short_timeout, mute_body);
+    expect_good(ranks, 2);
+}
+
 /* ---- close while others wait ---- */
 
 #define WAITS 4U
@@ -440,7 +472,8 @@ static void close_once(uint32_t delay_us)
     for (uint32_t i = 0; i < WAITS; i++) {
         collectors[i] = (struct collector){.polls = i % 2 != 0};
         assert_int_equal(
-            trib_allreduce_start(comm, sent, received[i], 4096, TRIB_FLOAT32, TRIB_SUM, &collectors[i].request), TRIB_OK);
+            trib_allreduce_start(comm, sent, received[i], 4096, TRIB_FLOAT32, TRIB_SUM, &collectors[i].request),
+            TRIB_OK);
     }
     const atomic_bool *last = &collectors[WAITS - 1].request->done; /* collected after close */
     for (uint32_t i = 0; i < WAITS - 1; i++) {
@@ -609,6 +642,7 @@ int main(void)
         cmocka_unit_test(death__is_told_to_all_with_the_rank),
         cmocka_unit_test(close__aborts_what_runs),
         cmocka_unit_test(close__is_bounded_by_linger),
+        cmocka_unit_test(stats__tell_sent_from_refused),
         cmocka_unit_test(close__meets_threads_that_wait),
         cmocka_unit_test(close__overtakes_threads_that_begin_to_wait),
         cmocka_unit_test(restart__is_transparent),
