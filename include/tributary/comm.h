@@ -140,7 +140,9 @@ TRIB_MUST_USE enum trib_status trib_barrier_start(struct trib_comm *comm, struct
 
 /* Both may be called before, while and after the communicator is closed; one request by one thread at a time.
  * Waits for the operation, frees the request, returns how the operation ended: OK, ERR_TIMEOUT, ERR_PEER, ERR_SWITCH,
- * ERR_MISMATCH, ERR_ABORTED, ERR_CHECK, ERR_CLOSED. After anything but OK the communicator takes no further operation. */
+ * ERR_MISMATCH, ERR_ABORTED, ERR_CHECK, ERR_CLOSED. After these but OK the communicator takes no further operation.
+ * ERR_UNSUPPORTED, on every rank alike and after some 10^14 packets: the communicator has used up its sequences; close it and
+ * create a new one. */
 TRIB_MUST_USE enum trib_status trib_request_wait(struct trib_request *request);
 /* *done says whether it has ended; if so the request is freed and the status is as above, else OK. Makes progress. */
 TRIB_MUST_USE enum trib_status trib_request_test(struct trib_request *request, bool *done);

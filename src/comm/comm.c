@@ -116,11 +116,12 @@ static void add_counters(const struct trib_counters *counters, struct trib_comm_
     stats->lane_failures = counters->dropped[TRIB_DROP_LANE];
 }
 
-static void add_undecodable(const struct trib_comm *comm, struct trib_comm_stats *stats)
+/* Reasons up to CRC are those of trib_packet_decode. */
+static void add_dropped(const struct trib_comm *comm, struct trib_comm_stats *stats)
 {
     for (unsigned i = 0; i < TRIB_DROP_COUNT; i++) {
-        stats->dropped += comm->undecodable[i];
-        stats->dropped_corrupt += i == TRIB_DROP_SOURCE ? 0 : comm->undecodable[i];
+        stats->dropped += comm->dropped[i];
+        stats->dropped_corrupt += i <= TRIB_DROP_CRC ? comm->dropped[i] : 0;
     }
 }
 
@@ -136,7 +137,7 @@ void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
     stats->injected_duplicate = traffic.injected_duplicate - comm->base.injected_duplicate;
     stats->injected_reorder = traffic.injected_reorder - comm->base.injected_reorder;
     stats->injected_corrupt = traffic.injected_corrupt - comm->base.injected_corrupt;
-    add_undecodable(comm, stats);
+    add_dropped(comm, stats);
     if (comm->node != NULL) {
         add_counters(comm->verbs->counters(comm->node), stats);
     }

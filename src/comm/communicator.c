@@ -192,6 +192,7 @@ void trib_comm_receive(struct trib_comm *comm, const struct trib_channel *channe
         return;
     }
     if (comm->node == NULL || comm->state == TRIB_COMM_FAILED) {
+        comm->dropped[TRIB_DROP_UNREGISTERED]++;
         return;
     }
     struct trib_place from = {.kind = TRIB_PLACE_ROOT, .index = channel->shard};
@@ -245,12 +246,40 @@ static void drain_packets(struct trib_comm *comm, uint64_t now_ns)
 
 /* ---- events ---- */
 
-/* True while the node takes more. */
+/* More sequences than any operation of this many elements takes, whatever its type and the payload: the widest elements in the
+ * smallest packets, and what a scheme adds for its own use. */
+static uint64_t sequences_at_most(const struct trib_operation *operation)
+{
+    return operation->count / (TRIB_PAYLOAD_ALIGN / sizeof(uint64_t)) + (UINT64_C(1) << 16);
+}
+
+/* Sequences never begin anew. All ranks have submitted the same before, so all refuse the same operation. */
+static bool is_used_up(const struct trib_comm *comm, const struct trib_operation *operation)
+{
+    return sequences_at_most(operation) > TRIB_SEQUENCE_MAX - comm->verbs->end(comm->node);
+}
+
+static void refuse_first(struct trib_comm *comm)
+{
+    trib_log(TRIB_LOG_WARN, "job %s rank %u: the communicator has used up its sequences: create a new one",
+             comm->config.job, comm->config.rank);
+    complete(&comm->waiting, comm->waiting.head, TRIB_ERR_UNSUPPORTED);
+    trib_endpoint_wake(comm->endpoint);
+}
+
+/* True if the node took any. */
 static bool submit_waiting(struct trib_comm *comm, uint64_t now_ns)
 {
     bool any = false;
     struct trib_request *request;
-    while ((request = comm->waiting.head) != NULL && comm->verbs->submit(comm->node, &request->operation, now_ns)) {
+    while ((request = comm->waiting.head) != NULL) {
+        if (is_used_up(comm, &request->operation)) {
+            refuse_first(comm);
+            continue;
+        }
+        if (!comm->verbs->submit(comm->node, &request->operation, now_ns)) {
+            break;
+        }
         unlink_request(&comm->waiting, request);
         append(&comm->running, request);
         any = true;
@@ -347,23 +376,19 @@ static uint64_t mark_deadline(const struct trib_comm *comm)
     return comm->idle_since_ns + IDLE_MARK_NS;
 }
 
-static uint64_t min64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static uint64_t next_deadline(const struct trib_comm *comm)
 {
     uint64_t deadline = comm->is_closing ? comm->close_deadline_ns : TRIB_NEVER;
     if (atomic_load_explicit(&comm->ended, memory_order_relaxed)) {
         return TRIB_NEVER;
     }
-    deadline = min64(deadline, trib_comm_session_deadline(comm));
+    deadline = trib_time_earlier(deadline, trib_comm_session_deadline(comm));
     if (oldest(comm) != NULL) {
-        deadline = min64(deadline, oldest(comm)->deadline_ns);
+        deadline = trib_time_earlier(deadline, oldest(comm)->deadline_ns);
     }
     if (comm->node != NULL) {
-        deadline = min64(deadline, min64(comm->verbs->next_timeout(comm->node), mark_deadline(comm)));
+        deadline =
+            trib_time_earlier(deadline, trib_time_earlier(comm->verbs->next_timeout(comm->node), mark_deadline(comm)));
     }
     return deadline;
 }

@@ -86,8 +86,8 @@ struct trib_comm {
     char failure_text[TRIB_ERROR_TEXT_MAX];
     /* counts */
     struct trib_comm_stats stats;
-    uint64_t undecodable[TRIB_DROP_COUNT];
-    struct trib_udp_stats base; /* of the endpoint's sockets at creation */
+    uint64_t dropped[TRIB_DROP_COUNT]; /* before a node saw them */
+    struct trib_udp_stats base;        /* of the endpoint's sockets at creation */
     struct trib_config config;
 };
 
@@ -95,6 +95,11 @@ struct trib_comm {
 static inline uint64_t trib_time_after(uint64_t now_ns, uint64_t duration_ns)
 {
     return duration_ns < TRIB_NEVER - now_ns ? now_ns + duration_ns : TRIB_NEVER;
+}
+
+static inline uint64_t trib_time_earlier(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
 }
 
 /* ---- communicator.c ---- */

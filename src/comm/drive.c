@@ -38,10 +38,10 @@ static struct trib_comm *find_comm(struct trib_endpoint *endpoint, uint32_t comm
 }
 
 /* Nobody's packet is counted with all: whose it would have been is unknown. */
-static void count_undecodable(struct trib_endpoint *endpoint, enum trib_drop drop)
+static void count_dropped(struct trib_endpoint *endpoint, enum trib_drop drop)
 {
     for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
-        comm->undecodable[drop]++;
+        comm->dropped[drop]++;
     }
 }
 
@@ -51,7 +51,7 @@ static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner,
     struct trib_packet packet;
     enum trib_drop drop = trib_packet_decode(arrival->data, arrival->len, &packet);
     if (drop != TRIB_DROP_NONE) {
-        count_undecodable(endpoint, drop);
+        count_dropped(endpoint, drop);
         return;
     }
     /* A group's socket belongs to one communicator; communicator 0 is none. */
@@ -60,7 +60,7 @@ static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner,
         comm = find_comm(endpoint, packet.communicator);
     }
     if (comm == NULL || comm->grant.communicator != packet.communicator) {
-        count_undecodable(endpoint, TRIB_DROP_SOURCE);
+        count_dropped(endpoint, TRIB_DROP_SOURCE);
         return;
     }
     trib_comm_receive(comm, channel, &packet, now_ns);
@@ -128,21 +128,16 @@ static bool drive(struct trib_endpoint *endpoint, uint64_t now_ns)
 
 /* ---- polling ---- */
 
-static uint64_t min64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static uint64_t next_deadline(const struct trib_endpoint *endpoint)
 {
     uint64_t deadline = TRIB_NEVER;
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        deadline = min64(deadline, trib_udp_deadline(endpoint->shards[i].udp));
+        deadline = trib_time_earlier(deadline, trib_udp_deadline(endpoint->shards[i].udp));
     }
     for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
-        deadline = min64(deadline, comm->deadline_ns);
+        deadline = trib_time_earlier(deadline, comm->deadline_ns);
         for (uint32_t i = 0; i < comm->group_count; i++) {
-            deadline = min64(deadline, trib_udp_deadline(comm->groups[i].udp));
+            deadline = trib_time_earlier(deadline, trib_udp_deadline(comm->groups[i].udp));
         }
     }
     return deadline;
@@ -226,7 +221,7 @@ static void take_answers(struct trib_pollset *set, struct trib_endpoint *endpoin
 static struct timespec timeout_until(uint64_t deadline_ns, uint64_t now_ns)
 {
     uint64_t left = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
-    uint64_t bounded = min64(left, 3600 * TRIB_SECOND_NS);
+    uint64_t bounded = trib_time_earlier(left, 3600 * TRIB_SECOND_NS);
     return (struct timespec){.tv_sec = (time_t)(bounded / TRIB_SECOND_NS), .tv_nsec = (long)(bounded % TRIB_SECOND_NS)};
 }
 
@@ -248,7 +243,7 @@ static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *s
     if (!build(set, endpoint)) {
         set->count = set->capacity > 0 ? 1 : 0; /* of the old set: the eventfd */
         set->generation = 0;
-        set->deadline_ns = min64(set->deadline_ns, now + BLIND_NS);
+        set->deadline_ns = trib_time_earlier(set->deadline_ns, now + BLIND_NS);
         heat(endpoint);
     }
     struct timespec timeout = timeout_until(set->deadline_ns, now);

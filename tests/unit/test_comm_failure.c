@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "comm/communicator.h"
+#include "schemes/schemes.h"
 
 #define RANKS 3U
 
@@ -421,6 +422,13 @@ static void mute_body(struct rank *rank)
     trib_comm_stats(rank->comm, &after);
     CHECK(rank, after.bytes_sent == before.bytes_sent && after.packets_sent == before.packets_sent);
     CHECK(rank, after.send_dropped >= 20);
+    /* What comes for a communicator that has failed is dropped, and counted. */
+    struct trib_packet stale = {.kind = TRIB_RESULT, .communicator = rank->comm->grant.communicator};
+    trib_endpoint_lock(endpoint);
+    trib_comm_receive(rank->comm, &endpoint->shards[0], &stale, trib_clock_ns());
+    trib_endpoint_unlock(endpoint);
+    trib_comm_stats(rank->comm, &before);
+    CHECK(rank, before.dropped == after.dropped + 1 && before.dropped_corrupt == after.dropped_corrupt);
     (void)trib_comm_close(rank->comm);
 }
 
@@ -429,6 +437,42 @@ static void stats__tell_sent_from_refused(void **state)
     (void)state;
     struct rank ranks[2];
     run_ranks(ranks, 2, short_timeout, mute_body);
+    expect_good(ranks, 2);
+}
+
+static const struct trib_worker_verbs *true_verbs;
+
+/* 2^48 fragments are years: the node's own count, shortly before its end. */
+static uint64_t late_end(const void *node)
+{
+    return true_verbs->end(node) + TRIB_SEQUENCE_MAX - 70000;
+}
+
+static void exhausted_body(struct rank *rank)
+{
+    float numbers[64] = {1};
+    static float large[2][100000];
+    float *buffer = large[rank->config.rank];
+    struct trib_request *request = NULL;
+    struct trib_worker_verbs late = *true_verbs;
+    late.end = late_end;
+    trib_endpoint_lock(rank->comm->endpoint);
+    rank->comm->verbs = &late;
+    trib_endpoint_unlock(rank->comm->endpoint);
+    CHECK(rank, trib_allreduce(rank->comm, numbers, numbers, 64, TRIB_FLOAT32, TRIB_SUM) == TRIB_OK);
+    CHECK(rank, trib_allreduce(rank->comm, buffer, buffer, 100000, TRIB_FLOAT32, TRIB_SUM) == TRIB_ERR_UNSUPPORTED);
+    CHECK(rank, trib_allreduce_start(rank->comm, buffer, buffer, 100000, TRIB_FLOAT32, TRIB_SUM, &request) == TRIB_OK);
+    CHECK(rank, trib_barrier(rank->comm) == TRIB_OK); /* what still fits is done, and the order is kept */
+    CHECK(rank, trib_request_wait(request) == TRIB_ERR_UNSUPPORTED);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void call__out_of_sequences_is_refused_on_all_ranks(void **state)
+{
+    (void)state;
+    struct rank ranks[2];
+    true_verbs = trib_scheme_find("switchml")->worker;
+    run_ranks(ranks, 2, NULL, exhausted_body);
     expect_good(ranks, 2);
 }
 
@@ -642,6 +686,7 @@ int main(void)
         cmocka_unit_test(death__is_told_to_all_with_the_rank),
         cmocka_unit_test(close__aborts_what_runs),
         cmocka_unit_test(close__is_bounded_by_linger),
+        cmocka_unit_test(call__out_of_sequences_is_refused_on_all_ranks),
         cmocka_unit_test(stats__tell_sent_from_refused),
         cmocka_unit_test(close__meets_threads_that_wait),
         cmocka_unit_test(close__overtakes_threads_that_begin_to_wait),
