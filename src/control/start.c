@@ -54,21 +54,37 @@ static bool wants_group(const struct trib_jobs *jobs, const struct trib_job *job
     return true;
 }
 
-static bool group_is_free(const struct trib_jobs *jobs, uint32_t group)
+/* No other job than `owner` (NULL: no job at all) has the group. */
+static bool group_is_free(const struct trib_jobs *jobs, uint32_t group, const struct trib_job *owner)
 {
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
-        if (job->grant.group == group) {
+        if (job != owner && job->grant.group == group) {
             return false;
         }
     }
     return true;
 }
 
+static uint16_t group_port(const struct trib_jobs *jobs)
+{
+    return (uint16_t)(trib_address_port(&jobs->config->listen) + TRIB_ROOTS_MAX);
+}
+
+/* Is the job's group one that this switch gives out, and its alone? A returning rank names its group itself: results must not go
+ * wherever a stranger says (I7). If it is not, results go by unicast. */
+static bool group_is_ours(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint32_t first = jobs->config->group;
+    uint32_t group = job->grant.group;
+    return first != 0 && group >= first && group - first < GROUPS_MAX && job->grant.group_port == group_port(jobs) &&
+           group_is_free(jobs, group, job);
+}
+
 /* A group of its own keeps what other communicators get off this one's links. 0: all are taken. */
 static uint32_t draw_group(const struct trib_jobs *jobs)
 {
     for (uint32_t i = 0; i < GROUPS_MAX; i++) {
-        if (group_is_free(jobs, jobs->config->group + i)) {
+        if (group_is_free(jobs, jobs->config->group + i, NULL)) {
             return jobs->config->group + i;
         }
     }
@@ -77,14 +93,13 @@ static uint32_t draw_group(const struct trib_jobs *jobs)
 
 static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
 {
-    uint16_t port = trib_address_port(&jobs->config->listen);
     job->grant.salt = draw();
     job->grant.token = draw();
     job->grant.communicator = draw_communicator(jobs);
     job->grant.generation = 1;
     job->grant.roots = jobs->config->shards;
     job->grant.group = wants_group(jobs, job) ? draw_group(jobs) : 0;
-    job->grant.group_port = job->grant.group ? (uint16_t)(port + TRIB_ROOTS_MAX) : 0;
+    job->grant.group_port = job->grant.group ? group_port(jobs) : 0;
     if (trib_admission_window(jobs->config, &job->settings, &job->grant)) {
         trib_log(TRIB_LOG_WARN,
                  "job %s: window cut to %u packets per rank: %u ranks share the %u bytes that a socket of this "
@@ -229,7 +244,7 @@ static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struc
 static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     const struct trib_data_plane *plane = &jobs->config->plane;
-    job->multicast = jobs->config->group != 0 && job->grant.group != 0;
+    job->multicast = group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->multicast = job->multicast && job->ranks[i].has_multicast;
     }

@@ -461,6 +461,41 @@ static void restart__ranks_bring_their_grants(void **state)
     close_all(fds, 2);
 }
 
+/* Whoever returns names the group; results go there only if it is one that this switch gives out. */
+static void restart__results_go_to_no_group_of_a_stranger(void **state)
+{
+    struct control *c = *state;
+    c->config.group = GROUP;
+    control_start(c);
+    const struct {
+        uint32_t group;
+        int port;
+        bool is_ours;
+    } cases[] = {{GROUP, TRIB_ROOTS_MAX, true},   {GROUP + 255, TRIB_ROOTS_MAX, true}, {0x7f000009, TRIB_ROOTS_MAX, false},
+                 {GROUP, 0, false},               {GROUP + 256, TRIB_ROOTS_MAX, false}, {GROUP - 1, TRIB_ROOTS_MAX, false}};
+    for (unsigned n = 0; n < sizeof cases / sizeof cases[0]; n++) {
+        int fds[2];
+        for (uint32_t i = 0; i < 2; i++) {
+            struct trib_message message = join_message(i, 2);
+            message.join.multicast = true;
+            message.join.known = old_grant();
+            message.join.known.group = cases[n].group;
+            message.join.known.group_port = (uint16_t)(c->port + cases[n].port);
+            fds[i] = join_with(c, &message);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            (void)expect(fds[i], TRIB_MESSAGE_WELCOME);
+            send_mark(fds[i], TRIB_MESSAGE_REGISTER, 0);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_int_equal(expect(fds[i], TRIB_MESSAGE_READY).ready.multicast, cases[n].is_ours);
+        }
+        assert_int_equal(recorder_get(c, &c->recorder.group), cases[n].is_ours ? cases[n].group : 0);
+        close_all(fds, 2);
+        wait_until(c, &c->recorder.closes, n + 1);
+    }
+}
+
 static void restart__foreign_grants_are_refused(void **state)
 {
     struct control *c = *state;
@@ -650,6 +685,7 @@ int main(void)
         TEST(close__who_waits_for_a_closed_rank_is_told),
         TEST(restart__ranks_bring_their_grants),
         TEST(restart__foreign_grants_are_refused),
+        TEST(restart__results_go_to_no_group_of_a_stranger),
         TEST(mismatch__both_texts_reach_all),
         TEST(mismatch__silence_does_not_stop_it),
         TEST(hostile__bytes_end_only_their_own_connection),
