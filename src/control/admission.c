@@ -9,6 +9,7 @@
 #define TRAIN_PACKETS_MAX 64 /* UDP_SEGMENT's own limit */
 #define DATAGRAM_MAX 65507
 #define TRAINS_DEFAULT 8 /* in flight per rank and shard: fills cache and socket buffers, and hides an RTT */
+#define LEAST_SHARE 4 /* a late job gets this part of what it would get alone, even if the socket is full of promises */
 #define SLOTS_PER_WINDOW 2 /* less cache than more, and a loss or two in flight still do not stop the rank */
 
 char *trib_bytes_format(uint64_t bytes, char *text)
@@ -30,13 +31,30 @@ uint32_t trib_admission_train(uint32_t payload)
     return packets < TRAIN_PACKETS_MAX ? packets : TRAIN_PACKETS_MAX;
 }
 
-bool trib_admission_window(const struct trib_server_config *config, const struct trib_settings *settings,
-                           struct trib_grant *grant)
+/* Bytes that the ranks of all other jobs may have on their way to one shard. */
+static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but)
 {
+    uint64_t bytes = 0;
+    for (const struct trib_job *job = jobs->first; job; job = job->next) {
+        if (job != but) {
+            bytes += (uint64_t)job->grant.window * job->settings.ranks * (TRIB_HEADER_SIZE + job->settings.payload);
+        }
+    }
+    return bytes;
+}
+
+bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job)
+{
+    const struct trib_settings *settings = &job->settings;
+    struct trib_grant *grant = &job->grant;
+    uint64_t granted = bytes_granted(jobs, job);
+    uint64_t left = granted < jobs->config->receive_room ? jobs->config->receive_room - granted : 0;
     uint32_t packet = TRIB_HEADER_SIZE + settings->payload;
     uint32_t train = trib_admission_train(settings->payload);
     uint32_t wanted = settings->window ? settings->window / packet : TRAINS_DEFAULT * train;
-    uint32_t room = config->receive_room / packet / settings->ranks;
+    uint32_t alone = jobs->config->receive_room / packet / settings->ranks;
+    uint32_t room = (uint32_t)(left / packet / settings->ranks);
+    room = room > alone / LEAST_SHARE ? room : alone / LEAST_SHARE;
     uint32_t window = wanted < room ? wanted : room;
     window = window > 0 ? window : 1;
     /* Two trains must be able to be under way, or every rank waits for its own result. */

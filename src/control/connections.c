@@ -12,12 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
 
+#define DESCRIPTORS_RESERVED 192
 #define BACKLOG 1024
 #define ACCEPTS_AT_ONCE 64
 #define LAST_READS_MAX 4096
@@ -86,9 +88,26 @@ enum trib_status trib_listener_open(const struct trib_address *address, int *fd,
     return TRIB_OK;
 }
 
+/* How many sessions the limit of open files leaves room for, which is first raised as far as it may be. The reserve is for shards, HTTP
+ * and what the process has open anyway: strangers who only connect must not take that. */
+static uint32_t room_for_sessions(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        return TRIB_CONNECTIONS_MAX;
+    }
+    struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+    if (limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &raised) == 0) {
+        limit = raised;
+    }
+    uint64_t room = limit.rlim_cur > 2 * DESCRIPTORS_RESERVED ? limit.rlim_cur - DESCRIPTORS_RESERVED : limit.rlim_cur / 2;
+    return room < TRIB_CONNECTIONS_MAX ? (uint32_t)room : TRIB_CONNECTIONS_MAX;
+}
+
 void trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs)
 {
     memset(connections, 0, sizeof *connections);
+    connections->limit = room_for_sessions();
     connections->listen_fd = listen_fd;
     connections->jobs = jobs;
 }
@@ -267,7 +286,7 @@ static void take_bytes(struct trib_connections *connections, struct trib_connect
 static void add(struct trib_connections *connections, int fd, const struct trib_address *peer)
 {
     struct trib_connection *connection = NULL;
-    if (connections->count < TRIB_CONNECTIONS_MAX) {
+    if (connections->count < connections->limit) {
         connection = calloc(1, sizeof *connection);
     }
     if (!connection) {

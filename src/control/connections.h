@@ -39,6 +39,7 @@ struct trib_connection;
 struct trib_connections {
     int listen_fd;
     uint32_t count;
+    uint32_t limit; /* of count */
     struct trib_connection *all[TRIB_CONNECTIONS_MAX];
     struct trib_jobs *jobs;
     uint64_t now_ns;    /* of the call under way */

@@ -148,9 +148,9 @@ char *trib_job_list_ranks(uint64_t ranks, char *text, size_t size);
 
 /* Packets of one train for this payload: what one UDP_SEGMENT call takes. */
 uint32_t trib_admission_train(uint32_t payload);
-/* Chooses window, train and slots of a new communicator within receive_room. True: the window was cut by the room. */
-bool trib_admission_window(const struct trib_server_config *config, const struct trib_settings *settings,
-                           struct trib_grant *grant);
+/* Chooses window, train and slots of a new communicator, so that what all ranks of all jobs have on their way fits receive_room. True: the
+ * window was cut by that. */
+bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);
 /* Checks the quotas: sets job->slot_bytes, or ERR_REFUSED with the numbers in error. */
 TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job, char *error);
 /* The data plane's view of the communicator. */

@@ -196,6 +196,30 @@ static void join__window_is_cut_to_the_socket_buffer(void **state)
     close_all(fds, 2);
 }
 
+static void join__windows_of_all_jobs_fit_the_socket_buffer(void **state)
+{
+    struct control *c = *state;
+    c->config.receive_room = 2 * 1472 * 500;
+    control_start(c);
+    const uint32_t want[] = {352, 148, 125}; /* what it likes; what is left; a quarter of what it would get alone */
+    const char *names[] = {"first", "second", "third"};
+    int fds[3][2];
+    for (unsigned n = 0; n < 3; n++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            struct trib_message message = join_message(i, 2);
+            strcpy(message.join.job, names[n]);
+            fds[n][i] = join_with(c, &message);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_int_equal(expect(fds[n][i], TRIB_MESSAGE_WELCOME).welcome.grant.window, want[n]);
+        }
+    }
+    for (unsigned n = 0; n < 3; n++) {
+        close_all(fds[n], 2);
+    }
+    wait_until(c, &c->recorder.closes, 3);
+}
+
 static void join__no_memory_in_the_data_plane(void **state)
 {
     struct control *c = *state;
@@ -671,6 +695,7 @@ int main(void)
         TEST(join__memory_of_the_switch_is_shared),
         TEST(join__window_is_cut_to_the_socket_buffer),
         TEST(join__no_memory_in_the_data_plane),
+        TEST(join__windows_of_all_jobs_fit_the_socket_buffer),
         TEST(join__late_ranks_are_named),
         TEST(join__who_left_before_the_start_may_come_again),
         TEST(join__running_job_refuses),
