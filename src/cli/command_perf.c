@@ -11,6 +11,7 @@
 #include "cli/perf.h"
 #include "cli/spawn.h"
 #include "core/packet.h"
+#include "io/units.h"
 #include "schemes/schemes.h"
 
 static enum trib_status pick(const char *text, const char *const *names, const int *values, int *picked, char *error)
@@ -30,7 +31,8 @@ static enum trib_status pick(const char *text, const char *const *names, const i
 static enum trib_status read_type(const char *text, void *field, char *error)
 {
     static const char *const names[] = {"float", "half", "bfloat16", "int32", "int64", "float32", "float16", NULL};
-    static const int values[] = {TRIB_FLOAT32, TRIB_FLOAT16, TRIB_BFLOAT16, TRIB_INT32, TRIB_INT64, TRIB_FLOAT32, TRIB_FLOAT16};
+    static const int values[] = {TRIB_FLOAT32, TRIB_FLOAT16, TRIB_BFLOAT16, TRIB_INT32,
+                                 TRIB_INT64,   TRIB_FLOAT32, TRIB_FLOAT16};
     int picked = 0;
     enum trib_status status = pick(text, names, values, &picked, error);
 
@@ -66,6 +68,18 @@ static enum trib_status read_collective(const char *text, void *field, char *err
     return status;
 }
 
+/* None is what leaving the option out says. */
+static enum trib_status read_workers(const char *text, void *field, char *error)
+{
+    uint64_t value = 0;
+    enum trib_status status = trib_parse_number(text, 1, TRIB_RANKS_MAX, &value, error);
+
+    if (status == TRIB_OK) {
+        *(uint32_t *)field = (uint32_t)value;
+    }
+    return status;
+}
+
 #define AT(field) offsetof(struct perf_options, field)
 
 static const struct option_row rows[] = {
@@ -79,13 +93,15 @@ static const struct option_row rows[] = {
     {"check", 'c', "0|1", "check every element of results [1]", option_count, AT(check)},
     {"collective", 0, "NAME", "allreduce, broadcast [allreduce]", read_collective, AT(collective)},
     {"in-place", 0, NULL, "send and receive in one buffer", option_on, AT(in_place)},
-    {"workers", 0, "N", "start N ranks here, and a switch unless one is named", option_count, AT(workers)},
-    {"switch", 0, "ADDRESS", "the switch [TRIB_SWITCH, else one is started with --workers]", option_text, AT(switch_address)},
+    {"workers", 0, "N", "start N ranks here, and a switch unless one is named", read_workers, AT(workers)},
+    {"switch", 0, "ADDRESS", "the switch [TRIB_SWITCH, else one is started with --workers]", option_text,
+     AT(switch_address)},
     {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
     {"switch-pid", 0, "PID", "process whose CPU time is the switch's [the started one]", option_count, AT(switch_pid)},
     {"scheme", 0, "NAME", "aggregation scheme [switchml]", option_text, AT(scheme)},
     {"wire", 0, "FORMAT", "of float32 tensors: float32, bfloat16, int32 [float32]", option_wire, AT(comm.wire)},
-    {"payload", 0, "SIZE", "payload of a packet: 1408 for MTU 1500, 8192 for 9000 [1408]", option_size32, AT(comm.payload)},
+    {"payload", 0, "SIZE", "payload of a packet: 1408 for MTU 1500, 8192 for 9000 [1408]", option_size32,
+     AT(comm.payload)},
     {"window", 0, "SIZE", "in flight per rank and shard [the switch chooses]", option_size32, AT(comm.window)},
     {"no-multicast", 0, NULL, "results by unicast", option_off, AT(comm.multicast)},
     {"no-trains", 0, NULL, "one packet a system call, for comparison", option_off, AT(comm.trains)},
@@ -112,8 +128,8 @@ static bool check_options(const struct perf_options *options)
         complain("-n is at least 1, -f at least 2, -e at least -b");
         return false;
     }
-    if (options->workers > TRIB_RANKS_MAX || options->threads < 1 || options->threads > TRIB_ROOTS_MAX) {
-        complain("--workers is at most %d, --threads 1 to %d", TRIB_RANKS_MAX, TRIB_ROOTS_MAX);
+    if (options->threads < 1 || options->threads > TRIB_ROOTS_MAX) {
+        complain("--threads takes 1 to %d", TRIB_ROOTS_MAX);
         return false;
     }
     if (options->check > 1) {
@@ -144,7 +160,8 @@ static int measure_all(const struct perf_options *options, struct trib_comm *com
     if (speaks) {
         perf_print_begin(options, comm);
     }
-    for (uint64_t bytes = options->min_bytes; bytes <= options->max_bytes && status == TRIB_OK; bytes *= options->step_factor) {
+    for (uint64_t bytes = options->min_bytes; bytes <= options->max_bytes && status == TRIB_OK;
+         bytes *= options->step_factor) {
         status = perf_measure(options, comm, bytes, row);
         for (uint32_t rank = 0; rank < row->ranks; rank++) {
             wrong += row->columns[rank][PERF_WRONG];

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "io/nearest.h"
 
 static const struct {
     const char *name;
@@ -23,8 +24,10 @@ static const struct {
 
 static int help(FILE *out)
 {
-    fprintf(out, "usage: tributary <command> [options]\n\nTributary %s: in-network aggregation for distributed training.\n\n",
-            trib_version());
+    fprintf(
+        out,
+        "usage: tributary <command> [options]\n\nTributary %s: in-network aggregation for distributed training.\n\n",
+        trib_version());
     for (size_t i = 0; i < COMMANDS; i++) {
         fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
     }
@@ -34,18 +37,13 @@ static int help(FILE *out)
 
 static int unknown(const char *word)
 {
-    const char *best = NULL;
-    size_t best_distance = OPTION_DISTANCE_MAX + 1;
+    struct trib_nearest nearest = {.word = word, .len = strlen(word)};
 
     for (size_t i = 0; i < COMMANDS; i++) {
-        size_t d = option_distance(word, strlen(word), commands[i].name);
-        if (d < best_distance && d < strlen(commands[i].name)) {
-            best_distance = d;
-            best = commands[i].name;
-        }
+        trib_nearest_offer(&nearest, commands[i].name);
     }
-    if (best != NULL) {
-        complain("unknown command \"%s\"; did you mean %s?", word, best);
+    if (nearest.best != NULL) {
+        complain("unknown command \"%s\"; did you mean %s?", word, nearest.best);
     } else {
         complain("unknown command \"%s\"; `tributary --help` lists what there is", word);
     }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/nearest.h"
 #include "io/units.h"
 
 int complain(const char *format, ...)
@@ -44,47 +45,14 @@ static const struct option_row *find_letter(const struct option_row *rows, char 
     return NULL;
 }
 
-static size_t lesser(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-size_t option_distance(const char *a, size_t a_len, const char *b)
-{
-    size_t row[32];
-    size_t b_len = strlen(b);
-
-    if (a_len > 31 || b_len > 31) {
-        return 99;
-    }
-    for (size_t j = 0; j <= b_len; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= a_len; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b_len; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = lesser(change, 1 + lesser(row[j], row[j - 1]));
-        }
-    }
-    return row[b_len];
-}
-
 static const char *nearest(const struct option_row *rows, const char *name, size_t len)
 {
-    const char *best = NULL;
-    size_t best_distance = OPTION_DISTANCE_MAX + 1;
+    struct trib_nearest found = {.word = name, .len = len};
 
     for (; rows->name != NULL; rows++) {
-        size_t d = option_distance(name, len, rows->name);
-        if (d < best_distance) {
-            best_distance = d;
-            best = rows->name;
-        }
+        trib_nearest_offer(&found, rows->name);
     }
-    return best;
+    return found.best;
 }
 
 /* ---- help ---- */
@@ -121,7 +89,8 @@ static bool apply(const struct option_row *row, const char *shown, const char *t
     return false;
 }
 
-static enum option_outcome unknown(const struct option_command *command, const char *shown, const char *name, size_t len)
+static enum option_outcome unknown(const struct option_command *command, const char *shown, const char *name,
+                                   size_t len)
 {
     const char *suggestion = len > 1 ? nearest(command->rows, name, len) : NULL;
 
@@ -222,7 +191,7 @@ static char *keep(const char *value)
     static struct kept {
         struct kept *next;
         char text[];
-    } *all;
+    } * all;
     size_t size = strlen(value) + 1;
     struct kept *kept = malloc(sizeof *kept + size);
 
@@ -346,7 +315,7 @@ enum trib_status option_size32(const char *text, void *field, char *error)
     enum trib_status status = trib_parse_size_short(text, &value, error);
 
     if (status == TRIB_OK && value > UINT32_MAX) {
-        snprintf(error, TRIB_ERROR_TEXT_MAX, "\"%s\" is more than 4 GiB", text);
+        snprintf(error, TRIB_ERROR_TEXT_MAX, "\"%s\" is more than 4 GiB - 1", text);
         return TRIB_ERR_INVALID;
     }
     if (status == TRIB_OK) {

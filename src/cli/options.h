@@ -10,8 +10,6 @@
 
 #include <tributary/comm.h>
 
-#define OPTION_DISTANCE_MAX 3 /* of a suggestion */
-
 struct option_row {
     const char *name;     /* long name, "workers"; NULL ends a table */
     char letter;          /* 0: none */
@@ -39,32 +37,39 @@ enum option_outcome {
 enum option_outcome options_read(const struct option_command *command, int argc, char **argv, void *target, int *rest);
 /* Reads "name = value" lines, # comments, strings in quotes or bare. Prints file, line and cause when it returns false. */
 bool options_read_file(const struct option_command *command, const char *path, void *target);
-/* Edits that make one word of the other (Levenshtein); more than any suggestion may have for words above 31 bytes. */
-size_t option_distance(const char *a, size_t a_len, const char *b);
 /* Prints "tributary: <message>" on standard error, as one write: ranks share a terminal. Returns 1, the exit status of a failure. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Readers; the field's type is in brackets. */
-enum trib_status option_on(const char *text, void *field, char *error);        /* [bool] set by being named, or by a value */
-enum trib_status option_off(const char *text, void *field, char *error);       /* [bool] cleared by being named */
-enum trib_status option_text(const char *text, void *field, char *error);      /* [const char *] */
-enum trib_status option_count(const char *text, void *field, char *error);     /* [uint32_t] 0 to 1,000,000,000 */
-enum trib_status option_seed(const char *text, void *field, char *error);      /* [uint64_t] */
-enum trib_status option_size(const char *text, void *field, char *error);      /* [uint64_t] bytes, "64MB" */
-enum trib_status option_size32(const char *text, void *field, char *error);    /* [uint32_t] bytes, "64KB", "1408B" */
+enum trib_status option_on(const char *text, void *field, char *error);   /* [bool] set by being named, or by a value */
+enum trib_status option_off(const char *text, void *field, char *error);  /* [bool] cleared by being named */
+enum trib_status option_text(const char *text, void *field, char *error); /* [const char *] */
+enum trib_status option_count(const char *text, void *field, char *error);      /* [uint32_t] 0 to 1,000,000,000 */
+enum trib_status option_seed(const char *text, void *field, char *error);       /* [uint64_t] */
+enum trib_status option_size(const char *text, void *field, char *error);       /* [uint64_t] bytes, "64MB" */
+enum trib_status option_size32(const char *text, void *field, char *error);     /* [uint32_t] bytes, "64KB", "1408B" */
 enum trib_status option_size_short(const char *text, void *field, char *error); /* [uint64_t] bytes, "128M" */
-enum trib_status option_duration(const char *text, void *field, char *error);  /* [uint64_t] ns, "30s" */
-enum trib_status option_percent(const char *text, void *field, char *error);   /* [double] "1%" */
-enum trib_status option_wire(const char *text, void *field, char *error);      /* [enum trib_wire] */
-enum trib_status option_name(const char *text, void *field, char *error);      /* [char[TRIB_NAME_MAX + 1]] */
+enum trib_status option_duration(const char *text, void *field, char *error);   /* [uint64_t] ns, "30s" */
+enum trib_status option_percent(const char *text, void *field, char *error);    /* [double] "1%" */
+enum trib_status option_wire(const char *text, void *field, char *error);       /* [enum trib_wire] */
+enum trib_status option_name(const char *text, void *field, char *error);       /* [char[TRIB_NAME_MAX + 1]] */
 
 /* The injector's options, the same for every command; `base` is the offset of a struct trib_faults. */
-#define OPTION_FAULT_ROWS(base)                                                                                         \
-    {"loss", 0, "P%", "lose received packets on purpose [0%]", option_percent, (base) + offsetof(struct trib_faults, loss)},  \
-    {"duplicate", 0, "P%", "duplicate received packets [0%]", option_percent, (base) + offsetof(struct trib_faults, duplicate)}, \
-    {"reorder", 0, "P%", "hold received packets back behind later ones [0%]", option_percent,                          \
-     (base) + offsetof(struct trib_faults, reorder)},                                                                   \
-    {"corrupt", 0, "P%", "flip bits of received packets [0%]", option_percent, (base) + offsetof(struct trib_faults, corrupt)}, \
-    {"seed", 0, "N", "seed of these faults [0]", option_seed, (base) + offsetof(struct trib_faults, seed)}
+#define OPTION_FAULT_ROWS(base)                                                                              \
+    {"loss",         0,                                                                                      \
+     "P%",           "lose received packets on purpose [0%]",                                                \
+     option_percent, (base) + offsetof(struct trib_faults, loss)},                                           \
+        {"duplicate",    0,                                                                                  \
+         "P%",           "duplicate received packets [0%]",                                                  \
+         option_percent, (base) + offsetof(struct trib_faults, duplicate)},                                  \
+        {"reorder",      0,                                                                                  \
+         "P%",           "hold received packets back behind later ones [0%]",                                \
+         option_percent, (base) + offsetof(struct trib_faults, reorder)},                                    \
+        {"corrupt",      0,                                                                                  \
+         "P%",           "flip bits of received packets [0%]",                                               \
+         option_percent, (base) + offsetof(struct trib_faults, corrupt)},                                    \
+    {                                                                                                        \
+        "seed", 0, "N", "seed of these faults [0]", option_seed, (base) + offsetof(struct trib_faults, seed) \
+    }
 
 #endif

@@ -3,6 +3,7 @@
  * Read next: environment.c (the variables), comm.c (what is done with a config). */
 #include "comm/launcher.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
+#include "io/nearest.h"
 #include "io/units.h"
 #include "schemes/schemes.h"
 
@@ -77,26 +79,48 @@ static enum trib_status read_variables(struct trib_config *config, char *error)
     return TRIB_OK;
 }
 
-/* A misspelt variable does nothing, silently: say so. */
+#define PREFIX "TRIB_"
+#define PREFIX_LEN (sizeof PREFIX - 1)
+
+/* name: len bytes, behind the prefix. */
+static struct trib_nearest find_variable(const char *name, size_t len)
+{
+    struct trib_nearest nearest = {.word = name, .len = len};
+    const struct trib_variable *variable = NULL;
+    for (unsigned i = 0; (variable = trib_variable_at(i)) != NULL; i++) {
+        trib_nearest_offer(&nearest, variable->name + PREFIX_LEN);
+    }
+    return nearest;
+}
+
+static void warn_if_unknown(const char *entry)
+{
+    const char *end = strchr(entry, '=');
+    if (strncmp(entry, PREFIX, PREFIX_LEN) != 0 || end == NULL) {
+        return;
+    }
+    int len = (int)(end - entry);
+    struct trib_nearest nearest = find_variable(entry + PREFIX_LEN, (size_t)len - PREFIX_LEN);
+    if (nearest.best != NULL && nearest.distance == 0) {
+        return;
+    }
+    if (nearest.best != NULL) {
+        trib_log(TRIB_LOG_WARN, "%.*s has no effect: did you mean " PREFIX "%s?", len, entry, nearest.best);
+    } else {
+        trib_log(TRIB_LOG_WARN, "%.*s has no effect: there is no variable of that name; `tributary info` lists them",
+                 len, entry);
+    }
+}
+
+/* A misspelt variable does nothing, silently: say so, once in a process however many communicators it makes. */
 static void warn_of_unknown(void)
 {
+    static atomic_flag has_warned = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&has_warned)) {
+        return;
+    }
     for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
-        const char *end = strchr(*entry, '=');
-        if (strncmp(*entry, "TRIB_", 5) != 0 || end == NULL) {
-            continue;
-        }
-        size_t len = (size_t)(end - *entry);
-        const struct trib_variable *variable = NULL;
-        unsigned i = 0;
-        while ((variable = trib_variable_at(i)) != NULL &&
-               (strlen(variable->name) != len || strncmp(variable->name, *entry, len) != 0)) {
-            i++;
-        }
-        if (variable == NULL) {
-            trib_log(TRIB_LOG_WARN,
-                     "%.*s has no effect: there is no variable of that name; `tributary info` lists them", (int)len,
-                     *entry);
-        }
+        warn_if_unknown(*entry);
     }
 }
 

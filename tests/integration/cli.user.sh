@@ -57,7 +57,9 @@ expect_line 2 '--payload: 100 is not a multiple of 64 from 64 to 8192' "$T" perf
 expect_line 2 '--payload: 9000 is not a multiple of 64 from 64 to 8192' "$T" perf --workers 2 --payload 9000
 expect_line 2 '-c takes 0 or 1' "$T" perf --workers 1 -c 2
 expect_line 2 '--scheme: there is no "foo"' "$T" perf --workers 2 --scheme foo
-expect_line 2 '--workers is at most 64' "$T" perf --workers 65
+expect_line 2 '--workers: 65 is not from 1 to 64' "$T" perf --workers 65
+expect_line 2 '--workers: 0 is not from 1 to 64' "$T" perf --workers 0
+expect_line 2 '--window: "4G" is more than 4 GiB - 1' "$T" perf --window 4G
 expect_line 2 '-n takes 1 to 64' "$T" run -n 0 -- true
 expect_line 2 '-n takes 1 to 64' "$T" run -n 65 -- true
 
@@ -67,7 +69,7 @@ expect_line 2 'TRIB_WIRE: "x" is none of' env TRIB_WIRE=x "$T" perf
 expect_line 2 'TRIB_PAYLOAD: 100 is not a multiple of 64' env TRIB_PAYLOAD=100 "$T" perf
 expect_line 2 'TRIB_RANK: "abc" is not a whole number' env TRIB_RANK=abc "$T" perf
 expect_line 2 'TRIB_FAULTS: ' env TRIB_FAULTS=loss=x "$T" perf
-expect 0 'TRIB_WRIE has no effect' env TRIB_WRIE=int32 "$T" perf --workers 1 -b 8 -e 8
+expect 0 'TRIB_WRIE has no effect: did you mean TRIB_WIRE\?' env TRIB_WRIE=int32 "$T" perf --workers 1 -b 8 -e 8
 
 say "configuration files"
 config() { printf "$@" >"$TMP/conf"; }

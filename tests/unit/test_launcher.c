@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -35,6 +36,41 @@ static int clear(void **state)
 static void set(const char *name, const char *value)
 {
     assert_int_equal(setenv(name, value, 1), 0);
+}
+
+/* What one call writes on standard error. */
+static void listen_to_call(char *text, size_t size)
+{
+    struct trib_config config;
+    int ends[2];
+    int before = dup(STDERR_FILENO);
+    assert_int_equal(pipe(ends), 0);
+    assert_true(before >= 0 && dup2(ends[1], STDERR_FILENO) >= 0);
+    enum trib_status status = trib_config_from_environment(&config, error);
+    assert_true(dup2(before, STDERR_FILENO) >= 0);
+    (void)close(before);
+    (void)close(ends[1]);
+    ssize_t len = read(ends[0], text, size - 1);
+    (void)close(ends[0]);
+    text[len > 0 ? len : 0] = '\0';
+    assert_int_equal(status, TRIB_OK);
+}
+
+/* The first test: only a process's first call warns. */
+static void config__warns_once_of_unknown_variables(void **state)
+{
+    char text[2048];
+    (void)state;
+    set("TRIB_WRIE", "int32");
+    set("TRIB_XYZZY", "1");
+    listen_to_call(text, sizeof text);
+    assert_non_null(strstr(text, "TRIB_WRIE has no effect: did you mean TRIB_WIRE?\n"));
+    assert_non_null(
+        strstr(text, "TRIB_XYZZY has no effect: there is no variable of that name; `tributary info` lists them\n"));
+    listen_to_call(text, sizeof text);
+    assert_string_equal(text, "");
+    assert_int_equal(unsetenv("TRIB_WRIE"), 0);
+    assert_int_equal(unsetenv("TRIB_XYZZY"), 0);
 }
 
 static void config__defaults_are_those_of_the_header(void **state)
@@ -212,6 +248,7 @@ static void config_check__refuses_what_no_text_was_read_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(config__warns_once_of_unknown_variables, clear),
         cmocka_unit_test_setup(config__defaults_are_those_of_the_header, clear),
         cmocka_unit_test_setup(config__every_variable_takes_its_example, clear),
         cmocka_unit_test_setup(config__variables_reach_their_fields, clear),
