@@ -64,8 +64,9 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_sess
 static inline void recorder_close(void *plane, uint32_t communicator)
 {
     struct recorder *r = plane;
+    (void)communicator;
     pthread_mutex_lock(&r->lock);
-    r->closes += communicator == r->communicator;
+    r->closes++;
     pthread_mutex_unlock(&r->lock);
 }
 
