@@ -119,16 +119,9 @@ void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status, const c
 
 void trib_comm_name_ranks(uint64_t ranks, char *text, size_t size)
 {
-    bool many = (ranks & (ranks - 1)) != 0;
-    size_t len = (size_t)snprintf(text, size, many ? "ranks" : "rank");
-    const char *separator = " ";
-    for (uint32_t rank = 0; rank < TRIB_RANKS_MAX && len + 16 < size; rank++) {
-        if ((ranks >> rank & 1) != 0) {
-            len += (size_t)snprintf(text + len, size - len, "%s%u", separator, rank);
-            separator = ", ";
-        }
-    }
-    (void)snprintf(text + len, size - len, many ? " are missing" : " is missing");
+    char list[256];
+    (void)snprintf(text, size, "%s %s missing", trib_format_ranks(ranks, list, sizeof list),
+                   (ranks & (ranks - 1)) != 0 ? "are" : "is");
 }
 
 static const char *collective_name(enum trib_collective collective)

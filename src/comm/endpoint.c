@@ -179,33 +179,22 @@ static struct trib_endpoint *find(const struct trib_address *address, const stru
     return endpoint;
 }
 
-static void add_traffic(struct trib_udp_stats *sum, const struct trib_udp_stats *part)
-{
-    sum->send_calls += part->send_calls;
-    sum->receive_calls += part->receive_calls;
-    sum->send_dropped += part->send_dropped;
-    sum->injected_loss += part->injected_loss;
-    sum->injected_duplicate += part->injected_duplicate;
-    sum->injected_reorder += part->injected_reorder;
-    sum->injected_corrupt += part->injected_corrupt;
-}
-
 void trib_endpoint_traffic(const struct trib_endpoint *endpoint, struct trib_udp_stats *sum)
 {
     *sum = endpoint->closed_traffic;
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        add_traffic(sum, trib_udp_stats(endpoint->shards[i].udp));
+        trib_udp_stats_add(sum, trib_udp_stats(endpoint->shards[i].udp));
     }
     for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
         for (uint32_t i = 0; i < comm->group_count; i++) {
-            add_traffic(sum, trib_udp_stats(comm->groups[i].udp));
+            trib_udp_stats_add(sum, trib_udp_stats(comm->groups[i].udp));
         }
     }
 }
 
 void trib_endpoint_close_channel(struct trib_endpoint *endpoint, struct trib_channel *channel)
 {
-    add_traffic(&endpoint->closed_traffic, trib_udp_stats(channel->udp));
+    trib_udp_stats_add(&endpoint->closed_traffic, trib_udp_stats(channel->udp));
     trib_udp_close(channel->udp);
     *channel = (struct trib_channel){0};
     trib_endpoint_changed(endpoint);

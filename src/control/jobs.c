@@ -11,6 +11,7 @@
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
+#include "io/units.h"
 
 #define MARKS_GAP_FIRST_NS (5 * TRIB_MILLISECOND_NS)
 #define MARKS_GAP_MAX_NS (100 * TRIB_MILLISECOND_NS)
@@ -40,19 +41,6 @@ struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint3
         job = job->next;
     }
     return job;
-}
-
-char *trib_job_list_ranks(uint64_t ranks, char *text, size_t size)
-{
-    uint64_t rest = ranks;
-    size_t len = (size_t)snprintf(text, size, "rank%s", (ranks & (ranks - 1)) != 0 ? "s" : "");
-    for (unsigned rank = 0; rest != 0 && len < size; rank++, rest >>= 1) {
-        if (rest & 1) {
-            len +=
-                (size_t)snprintf(text + len, size - len, "%s %u", rest == ranks >> rank && len <= 5 ? "" : ",", rank);
-        }
-    }
-    return text;
 }
 
 /* "rank 2 (10.0.0.3:41234)". text: 96 bytes. */
@@ -252,7 +240,7 @@ static void take_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
     if (now_ns - job->stall_logged_ns >= TRIB_SECOND_NS || job->stall_logged_ns == 0) {
         job->stall_logged_ns = now_ns;
         trib_log(TRIB_LOG_WARN, "job %s: %s missing on sequence %llu since %u.%u s, says rank %u", job->name,
-                 stall->missing ? trib_job_list_ranks(stall->missing, text, sizeof text) : "somebody is",
+                 stall->missing ? trib_format_ranks(stall->missing, text, sizeof text) : "somebody is",
                  (unsigned long long)stall->sequence, stall->since_ms / 1000, stall->since_ms % 1000 / 100, index);
     }
 }
@@ -406,7 +394,7 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job)
     char ranks[256];
     char text[TRIB_ERROR_TEXT_MAX];
     trib_explain(text, "waited %.4g s for %s of job %s%s", (double)jobs->config->join_timeout_ns / 1e9,
-                 trib_job_list_ranks(missing, ranks, sizeof ranks), job->name,
+                 trib_format_ranks(missing, ranks, sizeof ranks), job->name,
                  job->state == TRIB_JOB_JOINING ? "" : " to try their paths and register");
     trib_job_fail(jobs, job, TRIB_ERR_TIMEOUT, text);
 }

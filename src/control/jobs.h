@@ -141,8 +141,6 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
                    uint64_t now_ns);
 /* All ranks are there: admits the communicator and sends WELCOME, or fails it with the numbers. */
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
-/* "ranks 1, 3", "rank 2"; at most a line. Returns text. */
-char *trib_job_list_ranks(uint64_t ranks, char *text, size_t size);
 
 /* admission.c: the arithmetic. */
 

@@ -124,6 +124,22 @@ const struct trib_udp_stats *trib_udp_stats(const struct trib_udp *udp)
     return &udp->stats;
 }
 
+void trib_udp_stats_add(struct trib_udp_stats *sum, const struct trib_udp_stats *part)
+{
+    sum->bytes_sent += part->bytes_sent;
+    sum->bytes_received += part->bytes_received;
+    sum->packets_sent += part->packets_sent;
+    sum->packets_received += part->packets_received;
+    sum->send_calls += part->send_calls;
+    sum->receive_calls += part->receive_calls;
+    sum->send_waits += part->send_waits;
+    sum->send_dropped += part->send_dropped;
+    sum->injected_loss += part->injected_loss;
+    sum->injected_duplicate += part->injected_duplicate;
+    sum->injected_reorder += part->injected_reorder;
+    sum->injected_corrupt += part->injected_corrupt;
+}
+
 /* The size of the packets in a buffer of len bytes: what UDP_GRO says, the whole when it says nothing. */
 static size_t segment_of(struct msghdr *message, size_t len)
 {

@@ -87,6 +87,8 @@ void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const
 void trib_udp_flush(struct trib_udp *udp);
 
 const struct trib_udp_stats *trib_udp_stats(const struct trib_udp *udp);
+/* Adds every count of part to sum. */
+void trib_udp_stats_add(struct trib_udp_stats *sum, const struct trib_udp_stats *part);
 
 /* "1.2.3.4:7470", "[::1]:7470". text: 64 bytes. */
 void trib_address_format(const struct trib_address *address, char *text);

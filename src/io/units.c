@@ -239,3 +239,16 @@ void trib_format_size(uint64_t bytes, char *text)
     }
     format_tenths(text, bytes, 1, "B");
 }
+
+char *trib_format_ranks(uint64_t ranks, char *text, size_t size)
+{
+    size_t len = (size_t)snprintf(text, size, (ranks & (ranks - 1)) != 0 ? "ranks" : "rank");
+    const char *separator = " ";
+    for (uint32_t rank = 0; rank < TRIB_RANKS_MAX && len < size; rank++) {
+        if ((ranks >> rank & 1) != 0) {
+            len += (size_t)snprintf(text + len, size - len, "%s%u", separator, rank);
+            separator = ", ";
+        }
+    }
+    return text;
+}

@@ -9,6 +9,7 @@
 #define TRIB_IO_UNITS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tributary/comm.h>
@@ -35,5 +36,7 @@ TRIB_MUST_USE enum trib_status trib_parse_bool(const char *text, bool *value, ch
 void trib_format_duration(uint64_t ns, char *text);
 /* "64 MiB", "1.5 KiB", "100 B". */
 void trib_format_size(uint64_t bytes, char *text);
+/* "rank 2", "ranks 2, 3" for a bitmap, cut at size bytes. Returns text. */
+char *trib_format_ranks(uint64_t ranks, char *text, size_t size);
 
 #endif

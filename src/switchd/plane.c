@@ -293,22 +293,6 @@ static bool report(void *owner, uint32_t communicator, struct trib_counters *sum
     return found;
 }
 
-static void add_traffic(struct trib_udp_stats *sum, const struct trib_udp_stats *stats)
-{
-    sum->bytes_sent += stats->bytes_sent;
-    sum->bytes_received += stats->bytes_received;
-    sum->packets_sent += stats->packets_sent;
-    sum->packets_received += stats->packets_received;
-    sum->send_calls += stats->send_calls;
-    sum->receive_calls += stats->receive_calls;
-    sum->send_waits += stats->send_waits;
-    sum->send_dropped += stats->send_dropped;
-    sum->injected_loss += stats->injected_loss;
-    sum->injected_duplicate += stats->injected_duplicate;
-    sum->injected_reorder += stats->injected_reorder;
-    sum->injected_corrupt += stats->injected_corrupt;
-}
-
 static void traffic(void *owner, struct trib_udp_stats *sum)
 {
     struct trib_plane *plane = owner;
@@ -316,7 +300,7 @@ static void traffic(void *owner, struct trib_udp_stats *sum)
     for (uint32_t i = 0; i < plane->shards; i++) {
         struct trib_shard *shard = &plane->shard[i];
         trib_shard_enter(shard);
-        add_traffic(sum, trib_udp_stats(shard->udp));
+        trib_udp_stats_add(sum, trib_udp_stats(shard->udp));
         trib_shard_leave(shard);
     }
 }

@@ -191,6 +191,18 @@ static void format__is_for_people(void **state)
     assert_string_equal(text, "64 MiB");
 }
 
+static void format_ranks__lists_them(void **state)
+{
+    char text[256];
+    (void)state;
+    assert_string_equal(trib_format_ranks(UINT64_C(1) << 2, text, sizeof text), "rank 2");
+    assert_string_equal(trib_format_ranks(0x0a, text, sizeof text), "ranks 1, 3");
+    assert_string_equal(trib_format_ranks(UINT64_C(1) << 63 | 1, text, sizeof text), "ranks 0, 63");
+    const char *all = trib_format_ranks(UINT64_MAX, text, sizeof text);
+    assert_string_equal(all + strlen(all) - 12, ", 61, 62, 63");
+    assert_string_equal(trib_format_ranks(UINT64_MAX, text, 16), "ranks 0, 1, 2, ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +217,7 @@ int main(void)
         cmocka_unit_test(parse_number__keeps_its_range),
         cmocka_unit_test(parse_bool__takes_four_words_each),
         cmocka_unit_test(format__is_for_people),
+        cmocka_unit_test(format_ranks__lists_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
