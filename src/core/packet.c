@@ -66,12 +66,17 @@ static uint32_t checksum(const uint64_t *words, const void *payload, size_t payl
     return payload_len == 0 ? crc : trib_crc32c(crc, payload, payload_len);
 }
 
+bool trib_packet_can_encode(const struct trib_packet *packet)
+{
+    int64_t offset = (int64_t)(packet->mark - packet->sequence);
+    return has_valid_fields(packet) && offset >= INT32_MIN && offset <= INT32_MAX &&
+           (packet->payload_len == 0 || packet->payload != NULL);
+}
+
 void trib_packet_encode(const struct trib_packet *packet, uint8_t *header)
 {
     int64_t offset = (int64_t)(packet->mark - packet->sequence);
-    TRIB_ASSERT(has_valid_fields(packet));
-    TRIB_ASSERT(offset >= INT32_MIN && offset <= INT32_MAX);
-    TRIB_ASSERT(packet->payload_len == 0 || packet->payload != NULL);
+    TRIB_ASSERT(trib_packet_can_encode(packet));
     uint64_t words[WORDS] = {
         (uint64_t)TRIB_WIRE_VERSION << 56 | (uint64_t)packet->kind << 48 | (uint64_t)packet->flags << 32 |
             packet->communicator,

@@ -126,6 +126,10 @@ const char *trib_drop_name(enum trib_drop drop); /* "CRC" */
 const char *trib_drop_text(enum trib_drop drop);
 const char *trib_kind_name(enum trib_kind kind); /* "RESULT" */
 
+/* Can the packet be encoded? What a node hands out always can; a switch checks all the same, since one slip with numbers that a
+ * stranger chose must cost a packet, not every job's switch. */
+bool trib_packet_can_encode(const struct trib_packet *packet);
+
 /* Writes the header for packet, with the checksum over header and packet->payload, into header[TRIB_HEADER_SIZE].
  * The payload is not copied: the driver sends the two pieces by iovec. */
 void trib_packet_encode(const struct trib_packet *packet, uint8_t *header);

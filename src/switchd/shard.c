@@ -201,7 +201,9 @@ static void drain_packets(struct trib_shard *shard, struct trib_member *member, 
     struct trib_place to;
     while (member->verbs->next_packet(member->node, now_ns, &packet, &to)) {
         uint64_t bits = to.kind == TRIB_PLACE_CHILDREN ? to.children & all : 0;
-        if (bits != 0) {
+        if (!trib_packet_can_encode(&packet)) {
+            shard->dropped[TRIB_DROP_FIELD]++; /* a node's slip must not end every other job's switch */
+        } else if (bits != 0) {
             send_to_children(shard, member, &packet, bits);
         }
     }

@@ -399,9 +399,27 @@ static void kind_name__names_every_kind(void **state)
     assert_string_equal(trib_kind_name(TRIB_KIND_COUNT), "unknown");
 }
 
+static void can_encode__says_what_encode_asserts(void **state)
+{
+    (void)state;
+    static const uint8_t payload[64];
+    struct trib_packet packet = {.kind = TRIB_RESULT, .sequence = 5, .mark = 5, .payload_len = 64, .payload = payload};
+    assert_true(trib_packet_can_encode(&packet));
+    packet.sequence = TRIB_SEQUENCE_MAX + 1;
+    assert_false(trib_packet_can_encode(&packet));
+    packet.sequence = UINT64_C(1) << 40; /* M too far behind */
+    assert_false(trib_packet_can_encode(&packet));
+    packet.sequence = 5;
+    packet.payload = NULL;
+    assert_false(trib_packet_can_encode(&packet));
+    packet = (struct trib_packet){.kind = TRIB_ASK, .payload_len = 64, .payload = payload};
+    assert_false(trib_packet_can_encode(&packet));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(can_encode__says_what_encode_asserts),
         cmocka_unit_test(packet_encode__puts_each_field_at_its_place),
         cmocka_unit_test(packet_encode__covers_header_and_payload_with_the_checksum),
         cmocka_unit_test(packet_encode__writes_the_header_only),
