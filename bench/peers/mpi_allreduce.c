@@ -68,8 +68,8 @@ static void print(const struct bench *b, const double *slowest, const long long 
 {
     long long total = 0;
 
-    printf("{\"peer\":\"openmpi\",\"ranks\":%d,\"size\":%zu,\"iterations\":%d,\"warmups\":%d,\"times_us\":[", b->ranks, b->bytes,
-           b->iterations, b->warmups);
+    printf("{\"peer\":\"openmpi\",\"ranks\":%d,\"size\":%zu,\"iterations\":%d,\"warmups\":%d,\"times_us\":[", b->ranks,
+           b->bytes, b->iterations, b->warmups);
     for (int i = 0; i < b->iterations; i++) {
         printf("%s%.3f", i > 0 ? "," : "", slowest[i]);
     }

@@ -32,9 +32,9 @@ extern "C" {
 #define TRIB_MUST_USE __attribute__((warn_unused_result))
 
 #define TRIB_DEFAULT_PORT 7470
-#define TRIB_RANKS_MAX 64          /* ranks of one communicator */
-#define TRIB_NAME_MAX 64           /* bytes of a job or switch name, without the final zero */
-#define TRIB_ERROR_TEXT_MAX 512    /* bytes of an error text, with the final zero */
+#define TRIB_RANKS_MAX 64       /* ranks of one communicator */
+#define TRIB_NAME_MAX 64        /* bytes of a job or switch name, without the final zero */
+#define TRIB_ERROR_TEXT_MAX 512 /* bytes of an error text, with the final zero */
 
 struct trib_comm;
 struct trib_request;
@@ -43,7 +43,8 @@ struct trib_request;
 enum trib_wire {
     TRIB_WIRE_FLOAT32 = 1,  /* as they are; the sum is reproducible bit by bit */
     TRIB_WIRE_BFLOAT16 = 3, /* rounded to bfloat16: half the bytes */
-    TRIB_WIRE_INT32 = 4     /* block floating point, what a switch without floats can add (SwitchML, NSDI'21, section 3.7) */
+    TRIB_WIRE_INT32 =
+        4 /* block floating point, what a switch without floats can add (SwitchML, NSDI'21, section 3.7) */
 };
 
 /* Faults that the library injects into its own receive path; rates are probabilities from 0 to 1. For tests and demos. */
@@ -65,17 +66,17 @@ struct trib_config {
     char scheme[16];                        /* ["switchml"] */
     enum trib_wire wire;                    /* [TRIB_WIRE_FLOAT32] */
     uint32_t payload;                       /* bytes of one packet's payload, a multiple of 64, 64 to 8192 [1408] */
-    uint32_t window;                        /* bytes that a rank keeps in flight per switch shard [0: the switch chooses] */
-    bool multicast;                         /* ask for results by multicast; used only if every rank receives it [true] */
-    bool progress_thread;                   /* [true]; without it only calls make progress */
-    bool trains;                            /* many packets per system call [true]; false exists for comparison */
-    uint32_t spin_us;                       /* longest busy wait before sleeping, microseconds; it yields the CPU [20] */
-    uint32_t dscp;                          /* 0 to 63 [0] */
-    uint64_t join_timeout_ns;               /* to reach the switch and all ranks [30 s] */
-    uint64_t switch_timeout_ns;             /* how long a switch that went away is waited for [10 s] */
-    uint64_t timeout_ns;                    /* of one operation; it ends the job [30 min] */
-    uint64_t linger_ns;                     /* longest wait in trib_comm_close [1 s] */
-    struct trib_faults faults;              /* [none] */
+    uint32_t window;            /* bytes that a rank keeps in flight per switch shard [0: the switch chooses] */
+    bool multicast;             /* ask for results by multicast; used only if every rank receives it [true] */
+    bool progress_thread;       /* [true]; without it only calls make progress */
+    bool trains;                /* many packets per system call [true]; false exists for comparison */
+    uint32_t spin_us;           /* longest busy wait before sleeping, microseconds; it yields the CPU [20] */
+    uint32_t dscp;              /* 0 to 63 [0] */
+    uint64_t join_timeout_ns;   /* to reach the switch and all ranks [30 s] */
+    uint64_t switch_timeout_ns; /* how long a switch that went away is waited for [10 s] */
+    uint64_t timeout_ns;        /* of one operation; it ends the job [30 min] */
+    uint64_t linger_ns;         /* longest wait in trib_comm_close [1 s] */
+    struct trib_faults faults;  /* [none] */
 };
 
 /* Free-running counts since trib_comm_create. Bytes are UDP payload bytes (64-byte header + payload), before IP. */
@@ -86,12 +87,12 @@ struct trib_comm_stats {
     uint64_t fragments;                 /* fragments finished */
     uint64_t operations;                /* operations finished */
     uint64_t contributions_resent, probes_sent, asks_received, held_received, offers_sent, results_repeated;
-    uint64_t reregistrations;      /* times that this rank registered anew with a restarted switch */
-    uint64_t multicast_received;   /* results that came by multicast */
-    uint64_t dropped;              /* packets dropped, all reasons */
-    uint64_t dropped_corrupt;      /* of those: checksum or header wrong */
-    uint64_t dropped_duplicate;    /* of those: already had */
-    uint64_t lane_failures;        /* of those: the sum's set of contributors was wrong */
+    uint64_t reregistrations;    /* times that this rank registered anew with a restarted switch */
+    uint64_t multicast_received; /* results that came by multicast */
+    uint64_t dropped;            /* packets dropped, all reasons */
+    uint64_t dropped_corrupt;    /* of those: checksum or header wrong */
+    uint64_t dropped_duplicate;  /* of those: already had */
+    uint64_t lane_failures;      /* of those: the sum's set of contributors was wrong */
     uint64_t injected_loss, injected_duplicate, injected_reorder, injected_corrupt;
     bool multicast; /* results come by multicast */
 };
@@ -131,8 +132,8 @@ TRIB_MUST_USE enum trib_status trib_barrier(struct trib_comm *comm);
 /* As above, but return at once. *request is the caller's until trib_request_wait or a trib_request_test that says done; it
  * is to be collected so even after trib_comm_close.
  * Returns ERR_INVALID, ERR_UNSUPPORTED, ERR_MEMORY, or the failure that has ended the communicator. */
-TRIB_MUST_USE enum trib_status trib_allreduce_start(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
-                                                    enum trib_type type, enum trib_reduction reduction,
+TRIB_MUST_USE enum trib_status trib_allreduce_start(struct trib_comm *comm, const void *send, void *recv,
+                                                    uint64_t count, enum trib_type type, enum trib_reduction reduction,
                                                     struct trib_request **request);
 TRIB_MUST_USE enum trib_status trib_broadcast_start(struct trib_comm *comm, void *buffer, uint64_t count,
                                                     enum trib_type type, uint32_t root, struct trib_request **request);

@@ -13,22 +13,22 @@ extern "C" {
 #endif
 
 /* name, value, what it means. One list gives the enum, the names and the texts. */
-#define TRIB_STATUS_MAP(X)                                                        \
-    X(OK, 0, "success")                                                           \
-    X(ERR_INVALID, -1, "invalid argument")                                        \
-    X(ERR_UNSUPPORTED, -2, "not supported")                                       \
-    X(ERR_MEMORY, -3, "out of memory")                                            \
-    X(ERR_SYSTEM, -4, "operating system error")                                   \
-    X(ERR_UNREACHABLE, -5, "switch unreachable")                                  \
-    X(ERR_REFUSED, -6, "refused by the control plane")                            \
-    X(ERR_VERSION, -7, "versions differ")                                         \
-    X(ERR_SETTINGS, -8, "settings differ between ranks")                          \
-    X(ERR_MISMATCH, -9, "operations differ between ranks")                        \
-    X(ERR_TIMEOUT, -10, "timed out")                                              \
-    X(ERR_PEER, -11, "a rank is gone")                                            \
-    X(ERR_SWITCH, -12, "the switch is gone")                                      \
-    X(ERR_ABORTED, -13, "aborted")                                                \
-    X(ERR_CLOSED, -14, "closed")                                                  \
+#define TRIB_STATUS_MAP(X)                                 \
+    X(OK, 0, "success")                                    \
+    X(ERR_INVALID, -1, "invalid argument")                 \
+    X(ERR_UNSUPPORTED, -2, "not supported")                \
+    X(ERR_MEMORY, -3, "out of memory")                     \
+    X(ERR_SYSTEM, -4, "operating system error")            \
+    X(ERR_UNREACHABLE, -5, "switch unreachable")           \
+    X(ERR_REFUSED, -6, "refused by the control plane")     \
+    X(ERR_VERSION, -7, "versions differ")                  \
+    X(ERR_SETTINGS, -8, "settings differ between ranks")   \
+    X(ERR_MISMATCH, -9, "operations differ between ranks") \
+    X(ERR_TIMEOUT, -10, "timed out")                       \
+    X(ERR_PEER, -11, "a rank is gone")                     \
+    X(ERR_SWITCH, -12, "the switch is gone")               \
+    X(ERR_ABORTED, -13, "aborted")                         \
+    X(ERR_CLOSED, -14, "closed")                           \
     X(ERR_CHECK, -15, "a result failed its check")
 
 enum trib_status {

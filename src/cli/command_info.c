@@ -55,9 +55,11 @@ static void print_text(struct sockets sockets)
     printf("value kernels      %s\n", trib_value_kernels()->name);
     printf("checksum           crc32c, %s\n", trib_crc32c_name());
     printf("packet trains      %s\n", sockets.trains ? "yes (UDP_SEGMENT, UDP_GRO)" : "no: one packet a call");
-    printf("socket buffer      room for %u bytes of packets (raise net.core.rmem_max for more, or run as root)\n", sockets.room);
+    printf("socket buffer      room for %u bytes of packets (raise net.core.rmem_max for more, or run as root)\n",
+           sockets.room);
     printf("http in the switch %s\n", trib_server_has_http() ? "yes" : "no: built without libmicrohttpd or jansson");
-    printf("limits             %d ranks, %d shards, payload 64 to %d bytes\n", TRIB_RANKS_MAX, TRIB_ROOTS_MAX, TRIB_PAYLOAD_MAX);
+    printf("limits             %d ranks, %d shards, payload 64 to %d bytes\n", TRIB_RANKS_MAX, TRIB_ROOTS_MAX,
+           TRIB_PAYLOAD_MAX);
     for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {
         printf("scheme             %s: %s\n", trib_scheme_at(i)->name, trib_scheme_at(i)->guarantee);
     }
@@ -66,7 +68,8 @@ static void print_text(struct sockets sockets)
         const struct trib_variable *v = trib_variable_at(i);
         printf("  %-20s %s (such as %s)\n", v->name, v->help, v->example);
     }
-    printf("\nrank and size are read from the first of these that is set:\n  %-20s TRIB_RANK, TRIB_RANKS\n", "tributary run");
+    printf("\nrank and size are read from the first of these that is set:\n  %-20s TRIB_RANK, TRIB_RANKS\n",
+           "tributary run");
     for (unsigned i = 0; trib_launcher_at(i) != NULL; i++) {
         const struct trib_launcher *l = trib_launcher_at(i);
         printf("  %-20s %s, %s\n", l->name, l->rank, l->ranks);
@@ -88,9 +91,11 @@ static void print_quoted(const char *text)
 
 static void print_json(struct sockets sockets)
 {
-    printf("{\"version\":\"%s\",\"wire_version\":%d,\"session_version\":%d,\"value_kernels\":\"%s\",\"checksum\":\"%s\",",
-           trib_version(), TRIB_WIRE_VERSION, TRIB_SESSION_VERSION, trib_value_kernels()->name, trib_crc32c_name());
-    printf("\"trains\":%s,\"receive_room\":%u,\"http\":%s,\"ranks_max\":%d,\"shards_max\":%d,\"payload_max\":%d,\"schemes\":[",
+    printf(
+        "{\"version\":\"%s\",\"wire_version\":%d,\"session_version\":%d,\"value_kernels\":\"%s\",\"checksum\":\"%s\",",
+        trib_version(), TRIB_WIRE_VERSION, TRIB_SESSION_VERSION, trib_value_kernels()->name, trib_crc32c_name());
+    printf("\"trains\":%s,\"receive_room\":%u,\"http\":%s,\"ranks_max\":%d,\"shards_max\":%d,\"payload_max\":%d,"
+           "\"schemes\":[",
            sockets.trains ? "true" : "false", sockets.room, trib_server_has_http() ? "true" : "false", TRIB_RANKS_MAX,
            TRIB_ROOTS_MAX, TRIB_PAYLOAD_MAX);
     for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {

@@ -24,7 +24,8 @@ struct run_options {
 
 static const struct option_row rows[] = {
     {"ranks", 'n', "N", "how many [1]", option_count, AT(ranks)},
-    {"switch", 0, "ADDRESS", "use this switch [TRIB_SWITCH, else one is started for the run]", option_text, AT(switch_address)},
+    {"switch", 0, "ADDRESS", "use this switch [TRIB_SWITCH, else one is started for the run]", option_text,
+     AT(switch_address)},
     {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
     {"job", 0, "NAME", "job name [one of its own]", option_text, AT(job)},
     OPTION_FAULT_ROWS(AT(faults)),
@@ -54,8 +55,9 @@ static void set_faults(const struct trib_faults *faults)
     if (faults->loss + faults->duplicate + faults->reorder + faults->corrupt <= 0) {
         return;
     }
-    snprintf(text, sizeof text, "loss=%.9g%%,duplicate=%.9g%%,reorder=%.9g%%,corrupt=%.9g%%,seed=%llu", faults->loss * 100,
-             faults->duplicate * 100, faults->reorder * 100, faults->corrupt * 100, (unsigned long long)faults->seed);
+    snprintf(text, sizeof text, "loss=%.9g%%,duplicate=%.9g%%,reorder=%.9g%%,corrupt=%.9g%%,seed=%llu",
+             faults->loss * 100, faults->duplicate * 100, faults->reorder * 100, faults->corrupt * 100,
+             (unsigned long long)faults->seed);
     setenv("TRIB_FAULTS", text, 1);
 }
 
@@ -118,7 +120,8 @@ int command_run(int argc, char **argv)
         complain("no program to run: tributary run -n 4 -- ./program");
         return EXIT_USAGE;
     }
-    if (options.ranks < 1 || options.ranks > TRIB_RANKS_MAX || options.threads < 1 || options.threads > TRIB_ROOTS_MAX) {
+    if (options.ranks < 1 || options.ranks > TRIB_RANKS_MAX || options.threads < 1 ||
+        options.threads > TRIB_ROOTS_MAX) {
         complain("-n takes 1 to %d, --threads 1 to %d", TRIB_RANKS_MAX, TRIB_ROOTS_MAX);
         return EXIT_USAGE;
     }

@@ -34,13 +34,18 @@ static enum trib_status read_fd(const char *text, void *field, char *error)
 #define AT(field) offsetof(struct switch_options, field)
 
 static const struct option_row rows[] = {
-    {"listen", 'l', "ADDRESS", "address and port for sessions (TCP) and data (UDP) [0.0.0.0:7470]", option_text, AT(listen)},
-    {"threads", 't', "N", "shards: threads with a UDP port each, port + 0, 1, ... [1]", option_count, AT(config.threads)},
-    {"http", 0, "ADDRESS", "HTTP/JSON and /metrics for people; \"none\" for none [127.0.0.1, port + 1000]", option_text, AT(http)},
+    {"listen", 'l', "ADDRESS", "address and port for sessions (TCP) and data (UDP) [0.0.0.0:7470]", option_text,
+     AT(listen)},
+    {"threads", 't', "N", "shards: threads with a UDP port each, port + 0, 1, ... [1]", option_count,
+     AT(config.threads)},
+    {"http", 0, "ADDRESS", "HTTP/JSON and /metrics for people; \"none\" for none [127.0.0.1, port + 1000]", option_text,
+     AT(http)},
     {"memory", 0, "SIZE", "slot memory for all jobs [4GiB]", option_size, AT(config.memory_quota)},
     {"job-quota", 0, "SIZE", "slot memory for one job [1GiB]", option_size, AT(config.job_quota)},
-    {"join-timeout", 0, "TIME", "how long a job's first rank waits for its last [30s]", option_duration, AT(config.join_timeout_ns)},
-    {"group", 0, "IPV4", "first multicast group for results; \"none\" for unicast [239.255.74.70]", option_text, AT(group)},
+    {"join-timeout", 0, "TIME", "how long a job's first rank waits for its last [30s]", option_duration,
+     AT(config.join_timeout_ns)},
+    {"group", 0, "IPV4", "first multicast group for results; \"none\" for unicast [239.255.74.70]", option_text,
+     AT(group)},
     {"buffer", 0, "SIZE", "socket buffers of a shard [32MiB]", option_size32, AT(config.buffer)},
     {"dscp", 0, "N", "DSCP of data packets, 0 to 63 [0]", option_count, AT(config.dscp)},
     {"spin-us", 0, "N", "longest busy wait before a shard sleeps, microseconds [20]", option_count, AT(config.spin_us)},
@@ -73,7 +78,8 @@ static bool resolve(struct switch_options *options)
     char error[TRIB_ERROR_TEXT_MAX] = "";
     struct trib_switchd_config *config = &options->config;
 
-    if (options->listen != NULL && trib_address_parse(options->listen, TRIB_DEFAULT_PORT, &config->listen, error) != TRIB_OK) {
+    if (options->listen != NULL &&
+        trib_address_parse(options->listen, TRIB_DEFAULT_PORT, &config->listen, error) != TRIB_OK) {
         complain("--listen: %s", error);
         return false;
     }
@@ -156,7 +162,8 @@ int command_switch(int argc, char **argv)
     }
     trib_log_set_default(TRIB_LOG_INFO);
     if (!trib_server_has_http() && options.http != NULL && options.config.http.len != 0) {
-        return complain("--http: this build has no HTTP: install libmicrohttpd-dev and libjansson-dev, and build again");
+        return complain(
+            "--http: this build has no HTTP: install libmicrohttpd-dev and libjansson-dev, and build again");
     }
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);

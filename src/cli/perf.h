@@ -33,19 +33,19 @@ struct perf_options {
 
 /* What one rank adds to a row: a vector of int64, summed over the ranks by the collective under test. */
 enum perf_column {
-    PERF_CPU_NS,       /* of this process, over the timed calls */
-    PERF_SENT,         /* UDP payload bytes */
+    PERF_CPU_NS, /* of this process, over the timed calls */
+    PERF_SENT,   /* UDP payload bytes */
     PERF_RECEIVED,
-    PERF_NIC_OUT,      /* bytes that the interface counted */
+    PERF_NIC_OUT, /* bytes that the interface counted */
     PERF_NIC_IN,
-    PERF_WRONG,        /* elements */
+    PERF_WRONG, /* elements */
     PERF_RESENT,
     PERF_PROBES,
     PERF_REPEATED,
     PERF_DROPPED,
-    PERF_MULTICAST,    /* results that came by multicast */
-    PERF_CALLS,        /* system calls that moved packets */
-    PERF_LOST,         /* received packets that --loss took away */
+    PERF_MULTICAST, /* results that came by multicast */
+    PERF_CALLS,     /* system calls that moved packets */
+    PERF_LOST,      /* received packets that --loss took away */
     PERF_COLUMNS
 };
 
@@ -65,10 +65,12 @@ struct perf_row {
 /* Fills count elements with this rank's values for the round. */
 void perf_fill(const struct perf_options *options, void *tensor, uint64_t count, uint32_t rank, uint32_t round);
 /* Elements that are not what the collective must give. */
-int64_t perf_wrong(const struct perf_options *options, const void *tensor, uint64_t count, uint32_t ranks, uint32_t round);
+int64_t perf_wrong(const struct perf_options *options, const void *tensor, uint64_t count, uint32_t ranks,
+                   uint32_t round);
 
 /* perf_measure.c: measures one size on this rank; row is whole on every rank. */
-enum trib_status perf_measure(const struct perf_options *options, struct trib_comm *comm, uint64_t bytes, struct perf_row *row);
+enum trib_status perf_measure(const struct perf_options *options, struct trib_comm *comm, uint64_t bytes,
+                              struct perf_row *row);
 
 /* perf_print.c: rank 0 only. */
 void perf_print_begin(const struct perf_options *options, const struct trib_comm *comm);

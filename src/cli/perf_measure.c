@@ -63,7 +63,8 @@ static void find_nic(const struct perf_options *options, char *name)
 
     name[0] = '\0';
     if (trib_address_parse(options->comm.switch_address, TRIB_DEFAULT_PORT, &config.peer, NULL) != TRIB_OK ||
-        trib_address_parse("0.0.0.0:0", 0, &config.local, NULL) != TRIB_OK || trib_udp_open(&config, &udp, NULL) != TRIB_OK) {
+        trib_address_parse("0.0.0.0:0", 0, &config.local, NULL) != TRIB_OK ||
+        trib_udp_open(&config, &udp, NULL) != TRIB_OK) {
         return;
     }
     trib_udp_local(udp, &local);
@@ -108,16 +109,19 @@ static void read_nic(const char *name, int64_t *in, int64_t *out)
 
 /* ---- calls ---- */
 
-static enum trib_status call(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b, uint64_t count)
+static enum trib_status call(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b,
+                             uint64_t count)
 {
     if (options->collective == TRIB_BROADCAST) {
         return trib_broadcast(comm, b->recv, count, options->type, 0);
     }
-    return trib_allreduce(comm, options->in_place ? b->recv : b->send, b->recv, count, options->type, options->reduction);
+    return trib_allreduce(comm, options->in_place ? b->recv : b->send, b->recv, count, options->type,
+                          options->reduction);
 }
 
 /* Input of a round where the call looks for it; elsewhere bytes that no result has. */
-static void prepare(const struct perf_options *options, const struct buffers *b, uint64_t count, uint32_t rank, uint32_t round)
+static void prepare(const struct perf_options *options, const struct buffers *b, uint64_t count, uint32_t rank,
+                    uint32_t round)
 {
     bool from_recv = options->in_place || (options->collective == TRIB_BROADCAST && rank == 0);
 
@@ -126,8 +130,8 @@ static void prepare(const struct perf_options *options, const struct buffers *b,
 }
 
 /* Input, one call, every element looked at. */
-static enum trib_status checked_call(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b,
-                                     uint64_t count, uint32_t round, int64_t *wrong)
+static enum trib_status checked_call(const struct perf_options *options, struct trib_comm *comm,
+                                     const struct buffers *b, uint64_t count, uint32_t round, int64_t *wrong)
 {
     prepare(options, b, count, trib_comm_rank(comm), round);
     enum trib_status status = call(options, comm, b, count);
@@ -194,7 +198,8 @@ static void summarise(struct perf_row *row, const int64_t *times, uint32_t itera
     }
     qsort(slowest, iterations, sizeof *slowest, by_value);
     row->min_us = slowest[0];
-    row->median_us = iterations % 2 ? slowest[iterations / 2] : (slowest[iterations / 2] + slowest[iterations / 2 - 1]) / 2;
+    row->median_us =
+        iterations % 2 ? slowest[iterations / 2] : (slowest[iterations / 2] + slowest[iterations / 2 - 1]) / 2;
     row->mean_us = sum / iterations;
     row->p99_us = slowest[(iterations * 99 - 1) / 100];
 }
@@ -265,7 +270,8 @@ static enum trib_status measure(const struct perf_options *options, struct trib_
     return trib_allreduce(comm, b->shared, b->shared, b->shared_count, TRIB_INT64, TRIB_SUM);
 }
 
-enum trib_status perf_measure(const struct perf_options *options, struct trib_comm *comm, uint64_t bytes, struct perf_row *row)
+enum trib_status perf_measure(const struct perf_options *options, struct trib_comm *comm, uint64_t bytes,
+                              struct perf_row *row)
 {
     size_t size = trib_type_size(options->type);
     uint32_t ranks = trib_comm_ranks(comm);

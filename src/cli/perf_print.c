@@ -8,9 +8,8 @@
 #include "core/value.h"
 
 static const char *const columns[PERF_COLUMNS] = {
-    "cpu_ns",  "bytes_sent",   "bytes_received",   "nic_bytes_out", "nic_bytes_in",       "wrong",
-    "resent",  "probes",       "results_repeated", "dropped",       "results_multicast",  "system_calls",
-    "injected_loss",
+    "cpu_ns", "bytes_sent",       "bytes_received", "nic_bytes_out",     "nic_bytes_in", "wrong",         "resent",
+    "probes", "results_repeated", "dropped",        "results_multicast", "system_calls", "injected_loss",
 };
 
 static int64_t total(const struct perf_row *row, enum perf_column column)
@@ -52,25 +51,27 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
 
     trib_comm_stats((struct trib_comm *)(uintptr_t)comm, &stats);
     if (options->json) {
-        printf("{\"version\":\"%s\",\"collective\":\"%s\",\"ranks\":%u,\"scheme\":\"%s\",\"wire\":\"%s\",\"payload\":%u,"
-               "\"type\":\"%s\",\"redop\":\"%s\",\"multicast\":%s,\"trains\":%s,\"switch\":\"%s\",\"iterations\":%u,"
-               "\"warmups\":%u,\"in_place\":%s,\"kernels\":\"%s\",\"rows\":[",
-               trib_version(), collective_name(options), c->ranks, c->scheme, wire_name(c->wire), c->payload,
-               trib_type_name(options->type), trib_reduction_name(options->reduction), stats.multicast ? "true" : "false",
-               c->trains ? "true" : "false", c->switch_address, options->iterations, options->warmups,
-               options->in_place ? "true" : "false", trib_value_kernels()->name);
+        printf(
+            "{\"version\":\"%s\",\"collective\":\"%s\",\"ranks\":%u,\"scheme\":\"%s\",\"wire\":\"%s\",\"payload\":%u,"
+            "\"type\":\"%s\",\"redop\":\"%s\",\"multicast\":%s,\"trains\":%s,\"switch\":\"%s\",\"iterations\":%u,"
+            "\"warmups\":%u,\"in_place\":%s,\"kernels\":\"%s\",\"rows\":[",
+            trib_version(), collective_name(options), c->ranks, c->scheme, wire_name(c->wire), c->payload,
+            trib_type_name(options->type), trib_reduction_name(options->reduction), stats.multicast ? "true" : "false",
+            c->trains ? "true" : "false", c->switch_address, options->iterations, options->warmups,
+            options->in_place ? "true" : "false", trib_value_kernels()->name);
         return;
     }
     printf("# %s, %u ranks, scheme %s, wire %s, payload %u, results by %s, switch %s, %s, median of %u calls\n",
            collective_name(options), c->ranks, c->scheme, wire_name(c->wire), c->payload,
-           stats.multicast ? "multicast" : "unicast", c->switch_address, options->in_place ? "in place" : "out of place",
-           options->iterations);
-    printf("# out, in: bytes on %s per byte of the tensor, all processes that use it; cpu: ns per byte, per rank and switch\n",
+           stats.multicast ? "multicast" : "unicast", c->switch_address,
+           options->in_place ? "in place" : "out of place", options->iterations);
+    printf("# out, in: bytes on %s per byte of the tensor, all processes that use it; cpu: ns per byte, per rank and "
+           "switch\n",
            "the interface");
-    printf("#%11s %12s %9s %6s %11s %8s %8s %7s %6s %6s %7s %7s\n", "size", "count", "type", "redop", "time", "algbw", "busbw",
-           "#wrong", "out", "in", "cpu", "switch");
-    printf("#%11s %12s %9s %6s %11s %8s %8s %7s %6s %6s %7s %7s\n", "(B)", "(elements)", "", "", "(us)", "(GB/s)", "(GB/s)", "",
-           "(B/B)", "(B/B)", "(ns/B)", "(ns/B)");
+    printf("#%11s %12s %9s %6s %11s %8s %8s %7s %6s %6s %7s %7s\n", "size", "count", "type", "redop", "time", "algbw",
+           "busbw", "#wrong", "out", "in", "cpu", "switch");
+    printf("#%11s %12s %9s %6s %11s %8s %8s %7s %6s %6s %7s %7s\n", "(B)", "(elements)", "", "", "(us)", "(GB/s)",
+           "(GB/s)", "", "(B/B)", "(B/B)", "(ns/B)", "(ns/B)");
     fflush(stdout);
 }
 
@@ -85,8 +86,8 @@ static void print_json_row(const struct perf_options *options, const struct perf
 
     printf("%s{\"size\":%llu,\"count\":%llu,\"time_us\":%.3f,\"min_us\":%.3f,\"mean_us\":%.3f,\"p99_us\":%.3f,"
            "\"algbw_gb_s\":%.6f,\"busbw_gb_s\":%.6f,\"wrong\":%lld,\"switch_cpu_ns\":%lld,\"nic\":\"%s\",\"workers\":[",
-           first ? "" : ",", (unsigned long long)row->bytes, (unsigned long long)row->count, row->median_us, row->min_us,
-           row->mean_us, row->p99_us, algbw(row), busbw(options, row), (long long)total(row, PERF_WRONG),
+           first ? "" : ",", (unsigned long long)row->bytes, (unsigned long long)row->count, row->median_us,
+           row->min_us, row->mean_us, row->p99_us, algbw(row), busbw(options, row), (long long)total(row, PERF_WRONG),
            (long long)row->switch_cpu_ns, row->nic);
     first = false;
     for (uint32_t rank = 0; rank < row->ranks; rank++) {

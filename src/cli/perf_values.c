@@ -102,7 +102,8 @@ void perf_fill(const struct perf_options *options, void *tensor, uint64_t count,
     }
 }
 
-int64_t perf_wrong(const struct perf_options *options, const void *tensor, uint64_t count, uint32_t ranks, uint32_t round)
+int64_t perf_wrong(const struct perf_options *options, const void *tensor, uint64_t count, uint32_t ranks,
+                   uint32_t round)
 {
     size_t size = trib_type_size(options->type);
     const uint8_t *bytes = tensor;

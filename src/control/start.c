@@ -102,7 +102,8 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
     job->grant.group_port = job->grant.group ? group_port(jobs) : 0;
     if (trib_admission_window(jobs, job)) {
         trib_log(TRIB_LOG_WARN,
-                 "job %s: window cut to %u packets per rank: %u ranks, beside those of other jobs, share the %u bytes that a socket "
+                 "job %s: window cut to %u packets per rank: %u ranks, beside those of other jobs, share the %u bytes "
+                 "that a socket "
                  "of this switch can hold: raise net.core.rmem_max (sysctl), or run the switch as root",
                  job->name, job->grant.window, job->settings.ranks, jobs->config->receive_room);
     }

@@ -80,33 +80,34 @@ struct trib_operation {
 
 /* What every node of a communicator agrees on; given out by the control plane. */
 struct trib_session_config {
-    uint64_t salt;          /* keys of the lanes; 0 for a switch, which must not know it */
-    uint64_t first;         /* the first sequence, 0 but in tests */
+    uint64_t salt;  /* keys of the lanes; 0 for a switch, which must not know it */
+    uint64_t first; /* the first sequence, 0 but in tests */
     uint32_t communicator;
-    uint32_t ranks;         /* 1 to TRIB_CHILDREN_MAX */
-    uint32_t roots;         /* shards: 1 to TRIB_ROOTS_MAX */
-    uint32_t train;         /* consecutive sequences that go to one root */
-    uint32_t slots;         /* P, per root */
-    uint32_t payload;       /* bytes, a multiple of 64 */
+    uint32_t ranks;   /* 1 to TRIB_CHILDREN_MAX */
+    uint32_t roots;   /* shards: 1 to TRIB_ROOTS_MAX */
+    uint32_t train;   /* consecutive sequences that go to one root */
+    uint32_t slots;   /* P, per root */
+    uint32_t payload; /* bytes, a multiple of 64 */
     uint16_t generation;
-    enum trib_type wire;    /* of float32 tensors: TRIB_FLOAT32, TRIB_BFLOAT16 or TRIB_INT32 */
-    uint32_t lookahead;     /* wire int32: how many sequences ahead exponents are agreed; at least 1, the same on all ranks */
+    enum trib_type wire; /* of float32 tensors: TRIB_FLOAT32, TRIB_BFLOAT16 or TRIB_INT32 */
+    uint32_t
+        lookahead; /* wire int32: how many sequences ahead exponents are agreed; at least 1, the same on all ranks */
 };
 
 struct trib_worker_config {
     struct trib_session_config session;
     const struct trib_value_kernels *kernels;
     uint32_t rank;
-    uint32_t window;        /* fragments in flight per root, at most session.slots */
-    uint32_t operations;    /* submitted and not ended, at most; at least 1 */
-    uint64_t stall_ns;      /* report a fragment that waits longer */
+    uint32_t window;     /* fragments in flight per root, at most session.slots */
+    uint32_t operations; /* submitted and not ended, at most; at least 1 */
+    uint64_t stall_ns;   /* report a fragment that waits longer */
 };
 
 struct trib_switch_config {
     struct trib_session_config session;
     const struct trib_value_kernels *kernels;
-    uint32_t root;          /* which shard of the root table this node is */
-    uint32_t boot;          /* random, not 0 */
+    uint32_t root; /* which shard of the root table this node is */
+    uint32_t boot; /* random, not 0 */
 };
 
 struct trib_worker_verbs {
@@ -148,7 +149,8 @@ struct trib_switch_verbs {
     void (*join)(void *node, uint32_t child, uint64_t mark);
     uint64_t (*group_mark)(const void *node); /* M */
     uint32_t (*slots_held)(const void *node);
-    uint64_t (*missing)(const void *node, uint64_t *sequence); /* children missing on the oldest open slot, 0 if none is open */
+    uint64_t (*missing)(const void *node,
+                        uint64_t *sequence); /* children missing on the oldest open slot, 0 if none is open */
     const struct trib_counters *(*counters)(const void *node);
 };
 

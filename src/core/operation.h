@@ -16,9 +16,9 @@ struct trib_layout {
     uint32_t block_elements; /* elements of a block, the last may have fewer */
     uint32_t lookahead;      /* 0 but on wire int32 of a float32 tensor */
     uint32_t digest;
-    uint16_t element_size;   /* bytes of an element in the tensor */
-    uint16_t wire_size;      /* bytes of an element on the wire */
-    enum trib_type wire;     /* type of the payload; blocks with exponent RAW travel as TRIB_FLOAT32 instead */
+    uint16_t element_size; /* bytes of an element in the tensor */
+    uint16_t wire_size;    /* bytes of an element on the wire */
+    enum trib_type wire;   /* type of the payload; blocks with exponent RAW travel as TRIB_FLOAT32 instead */
 };
 
 /* number: how many operations the communicator had before this one. */

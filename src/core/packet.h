@@ -20,12 +20,12 @@ enum trib_kind {
     TRIB_KIND_NONE = 0,
     TRIB_CONTRIBUTION = 1, /* up: a rank's part of one fragment */
     TRIB_RESULT = 2,       /* down: the sum of one fragment */
-    TRIB_PROBE = 3,        /* up, no payload: "I have no result for this sequence"; bitmap: which of the 64 behind were sent */
-    TRIB_ASK = 4,          /* down, no payload: "send your part of this sequence", and of those in bitmap */
-    TRIB_HELD = 5,         /* down, no payload: "waiting for others"; bitmap says who is there */
-    TRIB_OFFER = 6,        /* up: a finished result, from a rank's retained copy */
-    TRIB_BOOT = 7,         /* down, no payload: "my boot id is this"; a hint */
-    TRIB_PATH = 8,         /* both ways: full-size path probe while joining; never reaches a node */
+    TRIB_PROBE = 3, /* up, no payload: "I have no result for this sequence"; bitmap: which of the 64 behind were sent */
+    TRIB_ASK = 4,   /* down, no payload: "send your part of this sequence", and of those in bitmap */
+    TRIB_HELD = 5,  /* down, no payload: "waiting for others"; bitmap says who is there */
+    TRIB_OFFER = 6, /* up: a finished result, from a rank's retained copy */
+    TRIB_BOOT = 7,  /* down, no payload: "my boot id is this"; a hint */
+    TRIB_PATH = 8,  /* both ways: full-size path probe while joining; never reaches a node */
     TRIB_KIND_COUNT
 };
 
@@ -36,7 +36,7 @@ enum trib_flag {
     TRIB_FLAG_COLLISION = 1 << 3, /* reserved for ATP */
     TRIB_FLAG_RESEND = 1 << 4,    /* sent because it was asked for */
     TRIB_FLAG_QUORUM = 1 << 5,    /* reserved for PANAMA */
-    TRIB_FLAG_UNWANTED = 1 << 6   /* up: this rank has no use for the result's payload; on a PROBE: it asks for M alone */
+    TRIB_FLAG_UNWANTED = 1 << 6 /* up: this rank has no use for the result's payload; on a PROBE: it asks for M alone */
 };
 #define TRIB_FLAGS_KNOWN 0x7fU
 
@@ -92,27 +92,27 @@ struct trib_packet {
 };
 
 /* Why a packet was dropped; every drop is counted under its reason (counters.h). */
-#define TRIB_DROP_MAP(X)                                                                     \
-    X(NONE, "not dropped")                                                                   \
-    X(SHORT, "shorter than a header")                                                        \
-    X(VERSION, "another wire version")                                                       \
-    X(LENGTH, "payload length differs from the datagram's")                                  \
-    X(FIELD, "a field has a value that none may have")                                       \
-    X(CRC, "checksum wrong")                                                                 \
-    X(SOURCE, "unknown sender or communicator")                                              \
-    X(KIND, "a kind that this node does not take")                                           \
-    X(GENERATION, "another generation")                                                      \
-    X(BOOT, "another boot")                                                                  \
-    X(UNREGISTERED, "not all ranks have registered")                                         \
-    X(MARK, "impossible mark")                                                               \
-    X(STALE, "older than the communicator mark")                                             \
-    X(WINDOW, "beyond the window")                                                           \
-    X(DUPLICATE, "already had")                                                              \
-    X(REPEAT, "answered a moment ago")                                                       \
-    X(SHAPE, "type, length or attempt differs from the fragment's")                          \
-    X(DIGEST, "another operation")                                                           \
-    X(LANE, "the lane says that the set of contributors is wrong")                           \
-    X(UNASKED, "nothing is waiting for it")                                                  \
+#define TRIB_DROP_MAP(X)                                            \
+    X(NONE, "not dropped")                                          \
+    X(SHORT, "shorter than a header")                               \
+    X(VERSION, "another wire version")                              \
+    X(LENGTH, "payload length differs from the datagram's")         \
+    X(FIELD, "a field has a value that none may have")              \
+    X(CRC, "checksum wrong")                                        \
+    X(SOURCE, "unknown sender or communicator")                     \
+    X(KIND, "a kind that this node does not take")                  \
+    X(GENERATION, "another generation")                             \
+    X(BOOT, "another boot")                                         \
+    X(UNREGISTERED, "not all ranks have registered")                \
+    X(MARK, "impossible mark")                                      \
+    X(STALE, "older than the communicator mark")                    \
+    X(WINDOW, "beyond the window")                                  \
+    X(DUPLICATE, "already had")                                     \
+    X(REPEAT, "answered a moment ago")                              \
+    X(SHAPE, "type, length or attempt differs from the fragment's") \
+    X(DIGEST, "another operation")                                  \
+    X(LANE, "the lane says that the set of contributors is wrong")  \
+    X(UNASKED, "nothing is waiting for it")                         \
     X(FULL, "no room to queue an answer")
 
 enum trib_drop {

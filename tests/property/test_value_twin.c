@@ -465,7 +465,8 @@ static void try_encode(struct trial *trial, enum trib_type wire)
     const size_t size = trib_type_size(wire), count = trial->count;
     void *tensor = place_random(1, TRIB_FLOAT32, count), *payload = place(0, count * size);
 
-    trib_tensor_encode(trial->k, &(struct trib_conversion){wire, TRIB_FLOAT32, trial->shift, 1}, payload, tensor, count);
+    trib_tensor_encode(trial->k, &(struct trib_conversion){wire, TRIB_FLOAT32, trial->shift, 1}, payload, tensor,
+                       count);
     trial->what = "encode";
     for (size_t i = 0; i < count; i++) {
         float value = from_bits((uint32_t)element_at(tensor, 4, i));

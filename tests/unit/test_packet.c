@@ -402,8 +402,8 @@ static void kind_name__names_every_kind(void **state)
 static void can_encode__says_what_encode_asserts(void **state)
 {
     (void)state;
-    static const uint8_t payload[64];
-    struct trib_packet packet = {.kind = TRIB_RESULT, .sequence = 5, .mark = 5, .payload_len = 64, .payload = payload};
+    static const uint8_t bytes[64];
+    struct trib_packet packet = {.kind = TRIB_RESULT, .sequence = 5, .mark = 5, .payload_len = 64, .payload = bytes};
     assert_true(trib_packet_can_encode(&packet));
     packet.sequence = TRIB_SEQUENCE_MAX + 1;
     assert_false(trib_packet_can_encode(&packet));
@@ -412,7 +412,7 @@ static void can_encode__says_what_encode_asserts(void **state)
     packet.sequence = 5;
     packet.payload = NULL;
     assert_false(trib_packet_can_encode(&packet));
-    packet = (struct trib_packet){.kind = TRIB_ASK, .payload_len = 64, .payload = payload};
+    packet = (struct trib_packet){.kind = TRIB_ASK, .payload_len = 64, .payload = bytes};
     assert_false(trib_packet_can_encode(&packet));
 }
 

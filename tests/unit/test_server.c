@@ -495,8 +495,9 @@ static void restart__results_go_to_no_group_of_a_stranger(void **state)
         uint32_t group;
         int port;
         bool is_ours;
-    } cases[] = {{GROUP, TRIB_ROOTS_MAX, true},   {GROUP + 255, TRIB_ROOTS_MAX, true}, {0x7f000009, TRIB_ROOTS_MAX, false},
-                 {GROUP, 0, false},               {GROUP + 256, TRIB_ROOTS_MAX, false}, {GROUP - 1, TRIB_ROOTS_MAX, false}};
+    } cases[] = {{GROUP, TRIB_ROOTS_MAX, true},        {GROUP + 255, TRIB_ROOTS_MAX, true},
+                 {0x7f000009, TRIB_ROOTS_MAX, false},  {GROUP, 0, false},
+                 {GROUP + 256, TRIB_ROOTS_MAX, false}, {GROUP - 1, TRIB_ROOTS_MAX, false}};
     for (unsigned n = 0; n < sizeof cases / sizeof cases[0]; n++) {
         int fds[2];
         for (uint32_t i = 0; i < 2; i++) {

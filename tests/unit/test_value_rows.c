@@ -127,7 +127,8 @@ static void trib_row__whatever_the_callers_floating_point_mode(void **state)
             _mm_setcsr(modes[i]);
             uint64_t sums[3] = {sum_three(k, TRIB_FLOAT32, subnormal), sum_three(k, TRIB_FLOAT32, tie),
                                 sum_three(k, TRIB_FLOAT32, nan)};
-            trib_tensor_decode(k, &(struct trib_conversion){TRIB_INT32, TRIB_FLOAT32, 149, 3}, &tensor, &(int32_t){5}, 1);
+            trib_tensor_decode(k, &(struct trib_conversion){TRIB_INT32, TRIB_FLOAT32, 149, 3}, &tensor, &(int32_t){5},
+                               1);
             uint32_t left = _mm_getcsr();
             _mm_setcsr(callers);
             assert_int_equal(left & ~0x3fu, modes[i]);
@@ -258,7 +259,8 @@ static void trib_tensor__copies(void **state)
             assert_memory_equal(payload, tensor, len);
             trib_tensor_decode(k, &(struct trib_conversion){types[i], types[i], 0, 1}, back, payload, 64);
             assert_memory_equal(back, tensor, len);
-            trib_tensor_decode(k, &(struct trib_conversion){types[i], types[i], 0, 1}, payload, payload, 64); /* in place */
+            trib_tensor_decode(k, &(struct trib_conversion){types[i], types[i], 0, 1}, payload, payload,
+                               64); /* in place */
             assert_memory_equal(payload, tensor, len);
             trib_tensor_encode(k, &(struct trib_conversion){types[i], types[i], 0, 1}, NULL, NULL, 0);
             trib_tensor_decode(k, &(struct trib_conversion){types[i], types[i], 0, 1}, NULL, NULL, 0);
@@ -342,7 +344,8 @@ static void trib_tensor_decode__averages(void **state)
             for (size_t j = 0; j < count; j++) {
                 memcpy(payload + j * size, &cases[i].sum, size);
             }
-            trib_tensor_decode(k, &(struct trib_conversion){cases[i].type, cases[i].type, 0, cases[i].divisor}, tensor, payload, count);
+            trib_tensor_decode(k, &(struct trib_conversion){cases[i].type, cases[i].type, 0, cases[i].divisor}, tensor,
+                               payload, count);
             for (size_t j = 0; j < count; j++) {
                 assert_memory_equal(tensor + j * size, &cases[i].average, size);
             }
