@@ -36,7 +36,7 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
 {
     uint64_t bytes = 0;
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
-        if (job != but) {
+        if (job != but && job->is_open) {
             bytes += (uint64_t)job->grant.window * job->settings.ranks * (TRIB_HEADER_SIZE + job->settings.payload);
         }
     }
@@ -56,6 +56,7 @@ bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job)
     uint32_t room = (uint32_t)(left / packet / settings->ranks);
     room = room > alone / LEAST_SHARE ? room : alone / LEAST_SHARE;
     uint32_t window = wanted < room ? wanted : room;
+    window = window < TRIB_SLOTS_MAX / SLOTS_PER_WINDOW ? window : TRIB_SLOTS_MAX / SLOTS_PER_WINDOW;
     window = window > 0 ? window : 1;
     /* Two trains must be able to be under way, or every rank waits for its own result. */
     uint32_t half = window > 1 ? window / 2 : 1;

@@ -91,7 +91,7 @@ static enum trib_status check_known(const struct trib_jobs *jobs, const struct t
         return TRIB_ERR_REFUSED;
     }
     if (known->generation == 0 || known->train < 1 || known->train > TRAIN_MAX || known->window < 1 ||
-        known->slots < known->window) {
+        known->slots < known->window || known->slots > TRIB_SLOTS_MAX) {
         trib_explain(error, "rank %u of job %s brings a grant that no switch gives", message->join.rank,
                      message->join.job);
         return TRIB_ERR_INVALID;

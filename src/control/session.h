@@ -33,7 +33,8 @@
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
 #define TRIB_SESSION_VERSION 1
-#define TRIB_MESSAGE_MAX 2048 /* bytes of a whole message, framing included */
+#define TRIB_SLOTS_MAX (1U << 20) /* that a grant may name, per root: sizes never overflow */
+#define TRIB_MESSAGE_MAX 2048     /* bytes of a whole message, framing included */
 
 enum trib_message_kind {
     TRIB_MESSAGE_NONE = 0,

@@ -220,6 +220,43 @@ static void join__windows_of_all_jobs_fit_the_socket_buffer(void **state)
     wait_until(c, &c->recorder.closes, 3);
 }
 
+/* What a rank only says that it once had takes nothing from others, until all its ranks are there. */
+static void join__windows_of_those_yet_to_return_do_not_count(void **state)
+{
+    struct control *c = *state;
+    c->config.receive_room = 2 * 1472 * 500;
+    control_start(c);
+    struct trib_message message = join_message(0, 2);
+    message.join.known = (struct trib_grant){.communicator = 7,
+                                             .boot = 8,
+                                             .roots = 2,
+                                             .train = 44,
+                                             .slots = TRIB_SLOTS_MAX,
+                                             .window = TRIB_SLOTS_MAX,
+                                             .generation = 1};
+    int stranger = join_with(c, &message);
+    message = join_message(0, 1);
+    strcpy(message.join.job, "other");
+    int fd = join_with(c, &message);
+    assert_int_equal(expect(fd, TRIB_MESSAGE_WELCOME).welcome.grant.window, 352);
+    close(stranger);
+    close(fd);
+}
+
+/* Nobody can read a grant of more slots. */
+static void join__slots_have_a_bound(void **state)
+{
+    struct control *c = *state;
+    c->config.receive_room = UINT32_MAX;
+    control_start(c);
+    struct trib_message message = join_message(0, 1);
+    message.join.settings.window = UINT32_MAX;
+    message.join.settings.payload = TRIB_PAYLOAD_ALIGN;
+    int fd = join_with(c, &message);
+    assert_int_equal(expect(fd, TRIB_MESSAGE_WELCOME).welcome.grant.slots, TRIB_SLOTS_MAX);
+    close(fd);
+}
+
 static void join__no_memory_in_the_data_plane(void **state)
 {
     struct control *c = *state;
@@ -542,8 +579,21 @@ static void restart__foreign_grants_are_refused(void **state)
     message.join.known.roots = 1;
     expect_fail(join_with(c, &message), TRIB_ERR_REFUSED, "came back with 2");
     message.join.known.roots = 2;
-    message.join.known.slots = 0;
-    expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "no switch gives");
+    static const struct {
+        uint32_t train, window, slots;
+    } insane[] = {{4, 16, 0},
+                  {4, 16, 15},
+                  {4, 0, 32},
+                  {0, 16, 32},
+                  {65, 16, 32},
+                  {4, 16, TRIB_SLOTS_MAX + 1},
+                  {4, UINT32_MAX, UINT32_MAX}};
+    for (unsigned i = 0; i < sizeof insane / sizeof insane[0]; i++) {
+        message.join.known.train = insane[i].train;
+        message.join.known.window = insane[i].window;
+        message.join.known.slots = insane[i].slots;
+        expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "no switch gives");
+    }
     close(a);
 }
 
@@ -695,6 +745,8 @@ int main(void)
         TEST(join__quota_refuses_with_the_numbers),
         TEST(join__memory_of_the_switch_is_shared),
         TEST(join__window_is_cut_to_the_socket_buffer),
+        TEST(join__windows_of_those_yet_to_return_do_not_count),
+        TEST(join__slots_have_a_bound),
         TEST(join__no_memory_in_the_data_plane),
         TEST(join__windows_of_all_jobs_fit_the_socket_buffer),
         TEST(join__late_ranks_are_named),
