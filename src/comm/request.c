@@ -40,7 +40,7 @@ static void wait_locked(struct trib_comm *comm, struct trib_request *request)
 
 enum trib_status trib_request_run(struct trib_comm *comm, const struct trib_operation *operation)
 {
-    struct trib_request request;
+    struct trib_request request = {.status = TRIB_OK};
     trib_endpoint_lock(comm->endpoint);
     enum trib_status status = submit(comm, &request, operation);
     if (status == TRIB_OK) {

@@ -19,12 +19,12 @@ struct trib_window {
 
 static inline uint32_t trib_window_root(const struct trib_window *w, uint64_t sequence)
 {
-    return w->roots == 1 ? 0 : (uint32_t)((sequence / w->train) % w->roots);
+    return w->roots <= 1 ? 0 : (uint32_t)((sequence / w->train) % w->roots);
 }
 
 static inline uint64_t trib_window_dense(const struct trib_window *w, uint64_t sequence)
 {
-    return w->roots == 1 ? sequence : sequence / ((uint64_t)w->train * w->roots) * w->train + sequence % w->train;
+    return w->roots <= 1 ? sequence : sequence / ((uint64_t)w->train * w->roots) * w->train + sequence % w->train;
 }
 
 /* The inverse: the sequence with this dense index at this root. */
@@ -36,7 +36,7 @@ static inline uint64_t trib_window_sequence(const struct trib_window *w, uint32_
 /* How many sequences below mark belong to root, which is the dense index of the first that does not. */
 static inline uint64_t trib_window_dense_below(const struct trib_window *w, uint32_t root, uint64_t mark)
 {
-    if (w->roots == 1) {
+    if (w->roots <= 1) {
         return mark;
     }
     uint64_t round = (uint64_t)w->train * w->roots;
