@@ -19,11 +19,12 @@
 #include "io/explain.h"
 #include "io/log.h"
 
-#define DESCRIPTORS_RESERVED 192
+#define DESCRIPTORS_RESERVED 192 /* 64 for HTTP, 2 for each shard, and plenty */
 #define BACKLOG 1024
 #define ACCEPTS_AT_ONCE 64
 #define LAST_READS_MAX 4096
 #define ACCEPT_PAUSE_NS (100 * TRIB_MILLISECOND_NS)
+#define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between lines about one lasting lack */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 #define OUT_SIZE (4 * TRIB_MESSAGE_MAX)
 /* A host that died without a word is noticed after 15 + 3 x 5 s. */
@@ -309,6 +310,16 @@ static void add(struct trib_connections *connections, int fd, const struct trib_
     connections->stats.accepted++;
 }
 
+static void pause_accepting(struct trib_connections *connections, int cause)
+{
+    connections->accept_ns = connections->now_ns + ACCEPT_PAUSE_NS;
+    if (connections->warned_ns == 0 || connections->now_ns - connections->warned_ns >= WARN_GAP_NS) {
+        trib_log(TRIB_LOG_WARN, "cannot accept a session now: %s: raise the limit of open files (ulimit -n)",
+                 strerror(cause));
+        connections->warned_ns = connections->now_ns;
+    }
+}
+
 static void accept_some(struct trib_connections *connections)
 {
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
@@ -320,9 +331,7 @@ static void accept_some(struct trib_connections *connections)
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            trib_log(TRIB_LOG_WARN, "cannot accept a session now: %s: raise the limit of open files (ulimit -n)",
-                     strerror(errno));
-            connections->accept_ns = connections->now_ns + ACCEPT_PAUSE_NS;
+            pause_accepting(connections, errno);
         }
         if (errno != EINTR && errno != ECONNABORTED) {
             return;
@@ -330,9 +339,15 @@ static void accept_some(struct trib_connections *connections)
     }
 }
 
+bool trib_connections_is_paused(const struct trib_connections *connections, uint64_t now_ns)
+{
+    return now_ns < connections->accept_ns;
+}
+
 uint32_t trib_connections_poll(const struct trib_connections *connections, struct pollfd *fds, uint64_t now_ns)
 {
-    fds[0] = (struct pollfd){.fd = now_ns >= connections->accept_ns ? connections->listen_fd : -1, .events = POLLIN};
+    bool is_paused = trib_connections_is_paused(connections, now_ns);
+    fds[0] = (struct pollfd){.fd = is_paused ? -1 : connections->listen_fd, .events = POLLIN};
     for (uint32_t i = 0; i < connections->count; i++) {
         const struct trib_connection *connection = connections->all[i];
         short events = connection->out_len > 0 ? POLLIN | POLLRDHUP | POLLOUT : POLLIN | POLLRDHUP;

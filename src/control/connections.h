@@ -44,6 +44,7 @@ struct trib_connections {
     struct trib_jobs *jobs;
     uint64_t now_ns;    /* of the call under way */
     uint64_t accept_ns; /* no accept before: the process was out of descriptors */
+    uint64_t warned_ns; /* of the last line about that */
     uint64_t logged_ns; /* of the last line about a rejected peer */
     uint64_t unlogged;  /* rejected since */
     struct trib_connections_stats stats;
@@ -58,6 +59,8 @@ void trib_connections_init(struct trib_connections *connections, int listen_fd, 
 /* Tells all that remain the cause, gives them a moment to read it, and closes everything. */
 void trib_connections_deinit(struct trib_connections *connections, enum trib_status status, const char *text);
 
+/* The process is out of descriptors, so nothing is accepted: nor should others poll what they could only accept from. */
+bool trib_connections_is_paused(const struct trib_connections *connections, uint64_t now_ns);
 /* Writes what to poll for; fds has room for TRIB_CONNECTIONS_MAX + 1. Returns how many; the order holds until _ready. */
 uint32_t trib_connections_poll(const struct trib_connections *connections, struct pollfd *fds, uint64_t now_ns);
 void trib_connections_ready(struct trib_connections *connections, const struct pollfd *fds, uint32_t count,

@@ -172,7 +172,8 @@ static void run_once(struct trib_server *server)
 {
     uint64_t now_ns = trib_clock_ns();
     server->fds[0] = (struct pollfd){.fd = server->wake_fd, .events = POLLIN};
-    server->fds[1] = (struct pollfd){.fd = trib_http_fd(server->http), .events = POLLIN};
+    bool is_paused = trib_connections_is_paused(&server->connections, now_ns);
+    server->fds[1] = (struct pollfd){.fd = is_paused ? -1 : trib_http_fd(server->http), .events = POLLIN};
     uint32_t count = trib_connections_poll(&server->connections, server->fds + POLL_OWN, now_ns);
     int ready = poll(server->fds, POLL_OWN + count, poll_timeout(server, now_ns));
     if (ready < 0) {

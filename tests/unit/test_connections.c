@@ -2,6 +2,7 @@
 /* test_connections.c: what keeps a silent, slow or greedy peer harmless, on real sockets and with a clock that the test sets.
  * The dialogue itself: test_server.c. */
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "control_harness.h"
 
@@ -152,11 +153,58 @@ static void full__no_descriptors_left_is_survived(void **state)
     assert_int_equal(w->connections.count, 0);
     (void)trib_connections_poll(&w->connections, w->fds, w->now_ns);
     assert_int_equal(w->fds[0].fd, -1); /* it does not spin */
+    assert_true(trib_connections_is_paused(&w->connections, w->now_ns));
+    assert_int_equal(w->connections.warned_ns, w->now_ns);
     assert_true(trib_connections_next_timeout(&w->connections) > w->now_ns);
     w->now_ns = trib_connections_next_timeout(&w->connections);
     step(w);
     assert_int_equal(w->connections.count, 1);
     close(fd);
+}
+
+static void full__more_are_turned_away(void **state)
+{
+    struct world *w = *state;
+    int fds[4];
+    w->connections.limit = 3;
+    for (unsigned i = 0; i < 4; i++) {
+        fds[i] = connect_to(w->port);
+    }
+    step(w);
+    assert_int_equal(w->connections.count, 3);
+    assert_int_equal(w->connections.stats.rejected_full, 1);
+    assert_int_equal(next_message(fds[3]).kind, TRIB_MESSAGE_NONE);
+    assert_false(trib_connections_is_paused(&w->connections, w->now_ns));
+    close(fds[0]);
+    close(fds[3]);
+    step(w);
+    fds[0] = connect_to(w->port);
+    step(w);
+    assert_int_equal(w->connections.count, 3); /* there is room again */
+    close_all(fds, 3);
+}
+
+/* In a process of its own: who lowers the hard limit cannot raise it again. */
+static uint32_t limit_with(struct world *w, rlim_t soft, rlim_t hard)
+{
+    int status;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct rlimit limit = {.rlim_cur = soft, .rlim_max = hard};
+        bool is_set = setrlimit(RLIMIT_NOFILE, &limit) == 0;
+        trib_connections_init(&w->connections, -1, &w->jobs);
+        _exit(is_set ? (int)w->connections.limit : 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return (uint32_t)WEXITSTATUS(status);
+}
+
+static void full__limit_leaves_descriptors_for_others(void **state)
+{
+    assert_int_equal(limit_with(*state, 64, 64), 32);
+    assert_int_equal(limit_with(*state, 400, 400), 208);
+    assert_int_equal(limit_with(*state, 64, 400), 208); /* raised as far as it may be */
 }
 
 /* Many ranks of many jobs come and go in a random order, some in the middle of a message; nothing may stay. */
@@ -209,7 +257,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(silent__is_closed_after_its_time),          TEST(slow__half_a_message_is_closed_after_its_time),
         TEST(slow__whole_messages_may_come_at_any_pace), TEST(ended__that_never_closes_is_closed),
-        TEST(full__no_descriptors_left_is_survived),     TEST(random__comings_and_goings_leave_nothing),
+        TEST(full__no_descriptors_left_is_survived),     TEST(full__more_are_turned_away),
+        TEST(full__limit_leaves_descriptors_for_others), TEST(random__comings_and_goings_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
