@@ -76,11 +76,10 @@ enum trib_status trib_listener_open(const struct trib_address *address, int *fd,
     }
     set_option(listener, SOL_SOCKET, SO_REUSEADDR, 1);
     if (bind(listener, where, address->len) != 0 || listen(listener, BACKLOG) != 0) {
-        bool taken = errno == EADDRINUSE;
-        trib_explain(error, "cannot listen on TCP %s: %s%s", text, strerror(errno),
-                     taken ? ": another program has this port, choose another" : "");
+        int cause = errno;
+        trib_explain(error, "cannot listen on TCP %s: %s%s", text, strerror(cause), trib_address_advice(cause));
         (void)close(listener);
-        return taken ? TRIB_ERR_REFUSED : TRIB_ERR_SYSTEM;
+        return cause == EADDRINUSE ? TRIB_ERR_REFUSED : TRIB_ERR_SYSTEM;
     }
     memset(bound, 0, sizeof *bound);
     bound->len = sizeof bound->storage;

@@ -2,6 +2,7 @@
 /* address.c: socket addresses as text and back. No sockets here. Read next: socket.c (binds and connects them). */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,6 +92,20 @@ void trib_address_format(const struct trib_address *address, char *text)
         return;
     }
     (void)snprintf(text, TEXT_SIZE, "none");
+}
+
+const char *trib_address_advice(int cause)
+{
+    switch (cause) {
+    case EADDRINUSE:
+        return ": another program has this port, choose another";
+    case EADDRNOTAVAIL:
+        return ": is it an address of this machine?";
+    case EACCES:
+        return ": ports below 1024 are for root";
+    default:
+        return "";
+    }
 }
 
 /* Cuts text into host and port text ("" when there is none). False when it is no address. */

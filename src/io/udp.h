@@ -92,6 +92,8 @@ void trib_udp_stats_add(struct trib_udp_stats *sum, const struct trib_udp_stats 
 
 /* "1.2.3.4:7470", "[::1]:7470". text: 64 bytes. */
 void trib_address_format(const struct trib_address *address, char *text);
+/* What to do when bind(2) failed with this errno: ": choose another ...", or "". */
+const char *trib_address_advice(int cause);
 /* "host", "host:port", "[v6]:port"; resolves names, IPv4 first. Returns ERR_INVALID with the cause in error. */
 TRIB_MUST_USE enum trib_status trib_address_parse(const char *text, uint16_t default_port, struct trib_address *address,
                                                   char *error);

@@ -27,8 +27,9 @@ static enum trib_status open_shard(const struct trib_switchd_config *config, str
         trib_plane_local(plane, &first);
         uint32_t port = trib_address_port(&first) + index;
         if (port > UINT16_MAX) {
-            trib_explain(error, "no port left for shard %u: port %u plus %u is more than 65535", index,
-                         trib_address_port(&first), index);
+            trib_explain(error,
+                         "no port left for shard %u: %u shards take port %u and those behind it: choose %u or lower",
+                         index, config->threads, trib_address_port(&first), UINT16_MAX + 1 - config->threads);
             return TRIB_ERR_INVALID;
         }
         trib_address_set_port(&udp.local, (uint16_t)port);

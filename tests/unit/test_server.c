@@ -728,6 +728,9 @@ static void create__port_in_use_names_it(void **state)
     trib_address_set_port(&config.listen, c->port);
     assert_int_equal(trib_server_create(&config, &second, error), TRIB_ERR_REFUSED);
     assert_non_null(strstr(error, "another program has this port"));
+    assert_int_equal(trib_address_parse("192.0.2.1:0", 0, &config.listen, NULL), TRIB_OK); /* nobody's (RFC 5737) */
+    assert_int_equal(trib_server_create(&config, &second, error), TRIB_ERR_SYSTEM);
+    assert_non_null(strstr(error, "is it an address of this machine?"));
     assert_null(second);
 }
 

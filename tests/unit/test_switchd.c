@@ -145,8 +145,11 @@ static void run__names_what_is_wrong(void **state)
     config.threads = 2;
     trib_address_set_port(&config.listen, 65535);
     assert_int_equal(trib_switchd_run(&config, error), TRIB_ERR_INVALID);
-    assert_non_null(strstr(error, "65535"));
+    assert_non_null(strstr(error, "2 shards take port 65535 and those behind it: choose 65534 or lower"));
     config.threads = 1;
+    assert_int_equal(trib_address_parse("192.0.2.1:0", 0, &config.listen, NULL), TRIB_OK); /* nobody's (RFC 5737) */
+    assert_int_equal(trib_switchd_run(&config, error), TRIB_ERR_SYSTEM);
+    assert_non_null(strstr(error, "is it an address of this machine?"));
     config.dscp = 64;
     assert_int_equal(trib_switchd_run(&config, error), TRIB_ERR_INVALID);
     config.dscp = 0;
