@@ -13,7 +13,7 @@
 #include "control/server.h"
 
 #define TRIB_JOBS_MAX 1024
-#define TRIB_VERDICTS_MAX 16
+#define TRIB_ENDINGS_MAX 16
 
 struct trib_job;
 
@@ -86,7 +86,7 @@ struct trib_job {
 };
 
 /* What a job that ended while its ranks were still coming has to tell those that come late. */
-struct trib_verdict {
+struct trib_ending {
     char job[TRIB_NAME_MAX + 1];
     char text[TRIB_ERROR_TEXT_MAX];
     uint64_t at_ns; /* 0: none */
@@ -109,7 +109,7 @@ struct trib_jobs {
     const struct trib_server_config *config;
     struct trib_jobs_output output;
     struct trib_jobs_stats stats;
-    struct trib_verdict verdicts[TRIB_VERDICTS_MAX]; /* the oldest makes room */
+    struct trib_ending endings[TRIB_ENDINGS_MAX]; /* the oldest makes room */
 };
 
 void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,

@@ -14,7 +14,7 @@
 
 #define TRAIN_MAX 64
 /* Longer than the ranks of one launch come apart, shorter than it takes to mend settings and launch again. */
-#define VERDICT_NS (5 * TRIB_SECOND_NS)
+#define ENDING_NS (5 * TRIB_SECOND_NS)
 
 /* Names end up in logs, labels and JSON: printable ASCII without quotes and backslashes. */
 static bool is_name(const char *name)
@@ -245,36 +245,36 @@ static void take_place(struct trib_job *job, struct trib_session *session, const
 static void condemn(struct trib_jobs *jobs, struct trib_job *job, const struct trib_message *message, uint64_t now_ns,
                     const char *text)
 {
-    struct trib_verdict *verdict = &jobs->verdicts[0];
-    for (uint32_t i = 1; i < TRIB_VERDICTS_MAX; i++) {
-        verdict = jobs->verdicts[i].at_ns < verdict->at_ns ? &jobs->verdicts[i] : verdict;
+    struct trib_ending *ending = &jobs->endings[0];
+    for (uint32_t i = 1; i < TRIB_ENDINGS_MAX; i++) {
+        ending = jobs->endings[i].at_ns < ending->at_ns ? &jobs->endings[i] : ending;
     }
-    *verdict = (struct trib_verdict){.at_ns = now_ns};
-    memcpy(verdict->job, job->name, sizeof verdict->job);
-    trib_explain(verdict->text, "%s", text);
+    *ending = (struct trib_ending){.at_ns = now_ns};
+    memcpy(ending->job, job->name, sizeof ending->job);
+    trib_explain(ending->text, "%s", text);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        verdict->waits |= (uint64_t)(job->ranks[i].session == NULL && i != message->join.rank) << i;
+        ending->waits |= (uint64_t)(job->ranks[i].session == NULL && i != message->join.rank) << i;
     }
     trib_job_fail(jobs, job, TRIB_ERR_SETTINGS, text);
 }
 
 /* Is this one of the late ranks of a job that has ended? A rank that has heard it comes with a new launch: all is forgotten. */
-static enum trib_status check_verdict(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns,
-                                      char *error)
+static enum trib_status check_ending(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns,
+                                     char *error)
 {
     uint64_t bit = UINT64_C(1) << message->join.rank;
-    for (uint32_t i = 0; i < TRIB_VERDICTS_MAX; i++) {
-        struct trib_verdict *verdict = &jobs->verdicts[i];
-        if (verdict->at_ns == 0 || strcmp(verdict->job, message->join.job) != 0) {
+    for (uint32_t i = 0; i < TRIB_ENDINGS_MAX; i++) {
+        struct trib_ending *ending = &jobs->endings[i];
+        if (ending->at_ns == 0 || strcmp(ending->job, message->join.job) != 0) {
             continue;
         }
-        if ((verdict->waits & bit) == 0 || now_ns - verdict->at_ns > VERDICT_NS) {
-            verdict->at_ns = 0;
+        if ((ending->waits & bit) == 0 || now_ns - ending->at_ns > ENDING_NS) {
+            ending->at_ns = 0;
             continue;
         }
-        verdict->waits &= ~bit;
-        trib_explain(error, "%s (the other ranks heard so %llu ms ago)", verdict->text,
-                     (unsigned long long)((now_ns - verdict->at_ns) / TRIB_MILLISECOND_NS));
+        ending->waits &= ~bit;
+        trib_explain(error, "%s (the other ranks heard so %llu ms ago)", ending->text,
+                     (unsigned long long)((now_ns - ending->at_ns) / TRIB_MILLISECOND_NS));
         return TRIB_ERR_SETTINGS;
     }
     return TRIB_OK;
@@ -289,7 +289,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
         status = check_known(jobs, message, error);
     }
     if (status == TRIB_OK) {
-        status = check_verdict(jobs, message, now_ns, error);
+        status = check_ending(jobs, message, now_ns, error);
     }
     struct trib_job *job = status == TRIB_OK ? trib_jobs_find(jobs, message->join.job) : NULL;
     if (job) {

@@ -101,8 +101,6 @@ const char *trib_address_advice(int cause)
         return ": another program has this port, choose another";
     case EADDRNOTAVAIL:
         return ": is it an address of this machine?";
-    case EACCES:
-        return ": ports below 1024 are for root";
     default:
         return "";
     }
