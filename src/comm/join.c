@@ -34,9 +34,6 @@
 #define STALL_NS TRIB_SECOND_NS
 /* Operations that a node holds at a time; more wait outside. */
 #define OPERATIONS_MAX 64
-/* Bounds of what a switch may grant, so that sizes never overflow. */
-#define SLOTS_MAX (1U << 20)
-#define TRAIN_MAX 64
 #define GROUP_BUFFER (8U << 20)
 
 /* ---- messages out ---- */
@@ -183,8 +180,8 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
     const struct trib_grant *grant = &message->welcome.grant;
     const struct trib_grant *known = &comm->grant;
     if (grant->communicator == 0 || grant->boot == 0 || grant->roots < 1 || grant->roots > TRIB_ROOTS_MAX ||
-        grant->train < 1 || grant->train > TRAIN_MAX || grant->slots < 1 || grant->slots > SLOTS_MAX ||
-        grant->window < 1 || grant->window > grant->slots || grant->data_port == 0 ||
+        grant->train < 1 || grant->train > TRIB_TRAIN_PACKETS_MAX || grant->slots < 1 ||
+        grant->slots > TRIB_SLOTS_MAX || grant->window < 1 || grant->window > grant->slots || grant->data_port == 0 ||
         (uint32_t)grant->data_port + grant->roots > UINT16_MAX + 1U ||
         (uint32_t)grant->group_port + grant->roots > UINT16_MAX + 1U ||
         message->welcome.generation_ranks != comm->config.ranks) {
@@ -251,14 +248,6 @@ void trib_comm_close_groups(struct trib_comm *comm)
     }
 }
 
-static void group_address(uint32_t group, uint16_t port, struct trib_address *address)
-{
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(group)};
-    memset(address, 0, sizeof *address);
-    memcpy(&address->storage, &v4, sizeof v4);
-    address->len = sizeof v4;
-}
-
 /* One socket per shard, on the interface that leads to the switch. False: no multicast here, unicast then. */
 static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
 {
@@ -277,7 +266,7 @@ static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
         return false;
     }
     for (uint32_t i = 0; i < grant->roots; i++) {
-        group_address(grant->group, (uint16_t)(grant->group_port + i), &config.group);
+        config.group = trib_address_v4(grant->group, (uint16_t)(grant->group_port + i));
         config.group_source = endpoint->address;
         trib_address_set_port(&config.group_source, (uint16_t)(grant->data_port + i));
         config.faults.seed =

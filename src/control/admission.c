@@ -1,34 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission.c: how much a communicator gets: packets in a train, fragments in flight, slots, and whether its memory fits the
  * quotas. Arithmetic only. Read next: start.c (who asks). */
-#include <stdio.h>
-
 #include "control/jobs.h"
 #include "io/explain.h"
+#include "io/units.h"
 
-#define TRAIN_PACKETS_MAX 64 /* UDP_SEGMENT's own limit */
-#define DATAGRAM_MAX 65507
 #define TRAINS_DEFAULT 8 /* in flight per rank and shard: fills cache and socket buffers, and hides an RTT */
 #define LEAST_SHARE 4 /* a late job gets this part of what it would get alone, even if the socket is full of promises */
 #define SLOTS_PER_WINDOW 2 /* less cache than more, and a loss or two in flight still do not stop the rank */
 
-char *trib_bytes_format(uint64_t bytes, char *text)
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    double value = (double)bytes;
-    unsigned unit = 0;
-    while (value >= 1000 && unit + 1 < sizeof units / sizeof units[0]) {
-        value /= 1000;
-        unit++;
-    }
-    (void)snprintf(text, 32, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-    return text;
-}
-
 uint32_t trib_admission_train(uint32_t payload)
 {
-    uint32_t packets = DATAGRAM_MAX / (TRIB_HEADER_SIZE + payload);
-    return packets < TRAIN_PACKETS_MAX ? packets : TRAIN_PACKETS_MAX;
+    uint32_t packets = TRIB_TRAIN_BYTES_MAX / (TRIB_HEADER_SIZE + payload);
+    return packets < TRIB_TRAIN_PACKETS_MAX ? packets : TRIB_TRAIN_PACKETS_MAX;
 }
 
 /* Bytes that the ranks of all other jobs may have on their way to one shard. */
@@ -98,24 +82,25 @@ enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib
     if (job->slot_bytes <= limit) {
         return TRIB_OK;
     }
-    char needs[32];
-    char each[32];
-    char has[32];
-    char of[32];
+    char needs[TRIB_UNITS_TEXT_MAX];
+    char each[TRIB_UNITS_TEXT_MAX];
+    char has[TRIB_UNITS_TEXT_MAX];
+    char of[TRIB_UNITS_TEXT_MAX];
     uint64_t slots = (uint64_t)job->grant.slots * job->grant.roots;
-    (void)trib_bytes_format(job->slot_bytes, needs);
-    (void)trib_bytes_format(job->slot_bytes / (slots ? slots : 1), each);
+    trib_format_size(job->slot_bytes, needs);
+    trib_format_size(job->slot_bytes / (slots ? slots : 1), each);
+    trib_format_size(job->slot_bytes > quota ? quota : free_bytes, has);
+    trib_format_size(memory, of);
     if (job->slot_bytes > quota) {
         trib_explain(error,
                      "job %s needs %s of switch memory (%llu slots of %s), the quota of a job is %s: set a smaller "
                      "window or payload, or raise the quota",
-                     job->name, needs, (unsigned long long)slots, each, trib_bytes_format(quota, has));
+                     job->name, needs, (unsigned long long)slots, each, has);
     } else {
         trib_explain(error,
                      "job %s needs %s of switch memory (%llu slots of %s), free: %s of %s: wait for other jobs to "
                      "end, set a smaller window, or raise the quota",
-                     job->name, needs, (unsigned long long)slots, each, trib_bytes_format(free_bytes, has),
-                     trib_bytes_format(memory, of));
+                     job->name, needs, (unsigned long long)slots, each, has, of);
     }
     return TRIB_ERR_REFUSED;
 }

@@ -153,7 +153,5 @@ bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);
 TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job, char *error);
 /* The data plane's view of the communicator. */
 void trib_admission_session(const struct trib_job *job, struct trib_session_config *session);
-/* "12.3 MB". text: 32 bytes. Returns text. */
-char *trib_bytes_format(uint64_t bytes, char *text);
 
 #endif

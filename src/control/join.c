@@ -12,7 +12,6 @@
 #include "io/log.h"
 #include "schemes/schemes.h"
 
-#define TRAIN_MAX 64
 /* Longer than the ranks of one launch come apart, shorter than it takes to mend settings and launch again. */
 #define ENDING_NS (5 * TRIB_SECOND_NS)
 
@@ -90,7 +89,7 @@ static enum trib_status check_known(const struct trib_jobs *jobs, const struct t
                      known->roots, jobs->config->shards);
         return TRIB_ERR_REFUSED;
     }
-    if (known->generation == 0 || known->train < 1 || known->train > TRAIN_MAX || known->window < 1 ||
+    if (known->generation == 0 || known->train < 1 || known->train > TRIB_TRAIN_PACKETS_MAX || known->window < 1 ||
         known->slots < known->window || known->slots > TRIB_SLOTS_MAX) {
         trib_explain(error, "rank %u of job %s brings a grant that no switch gives", message->join.rank,
                      message->join.job);

@@ -12,6 +12,7 @@
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
+#include "io/units.h"
 
 #define GROUPS_MAX 256
 #define PROBE_FIRST_NS (5 * TRIB_MILLISECOND_NS)
@@ -144,7 +145,8 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME,
                                    .welcome = {.grant = job->grant, .generation_ranks = job->settings.ranks}};
-    char memory[32];
+    char memory[TRIB_UNITS_TEXT_MAX];
+    trib_format_size(job->slot_bytes, memory);
     job->state = TRIB_JOB_STARTING;
     job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
     if (job->grant.group && !job->is_return) {
@@ -161,8 +163,7 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
              "job %s admitted: communicator %08x generation %u, %u ranks, scheme %s, payload %u, window %u and "
              "slots %u per shard, %u shards, %s",
              job->name, job->grant.communicator, job->grant.generation, job->settings.ranks, job->settings.scheme,
-             job->settings.payload, job->grant.window, job->grant.slots, job->grant.roots,
-             trib_bytes_format(job->slot_bytes, memory));
+             job->settings.payload, job->grant.window, job->grant.slots, job->grant.roots, memory);
 }
 
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
@@ -177,9 +178,10 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     if (status == TRIB_OK) {
         status = open_plane(jobs, job);
         if (status != TRIB_OK) {
-            char bytes[32];
-            trib_explain(error, "the switch cannot get the %s of memory that job %s needs: %s",
-                         trib_bytes_format(job->slot_bytes, bytes), job->name, trib_status_text(status));
+            char bytes[TRIB_UNITS_TEXT_MAX];
+            trib_format_size(job->slot_bytes, bytes);
+            trib_explain(error, "the switch cannot get the %s of memory that job %s needs: %s", bytes, job->name,
+                         trib_status_text(status));
         }
     }
     if (status != TRIB_OK) {

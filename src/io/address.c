@@ -28,6 +28,14 @@ static struct sockaddr_in6 get_v6(const struct trib_address *address)
     return v6;
 }
 
+struct trib_address trib_address_v4(uint32_t host, uint16_t port)
+{
+    const struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(host)};
+    struct trib_address address = {.len = sizeof v4};
+    memcpy(&address.storage, &v4, sizeof v4);
+    return address;
+}
+
 uint16_t trib_address_port(const struct trib_address *address)
 {
     switch (address->storage.ss_family) {

@@ -8,9 +8,6 @@
 
 #include "io/udp.h"
 
-#define TRIB_TRAIN_PACKETS_MAX 64 /* UDP_MAX_SEGMENTS of every kernel that has UDP_SEGMENT */
-#define TRIB_TRAIN_BYTES_MAX 65507
-
 /* All packets are `segment` bytes long but the last, which may be shorter. A packet has one piece when it is a
  * header alone, else two. */
 struct trib_train {

@@ -22,6 +22,9 @@
 
 #include "core/packet.h"
 
+#define TRIB_TRAIN_PACKETS_MAX 64  /* UDP_MAX_SEGMENTS of every kernel that has UDP_SEGMENT */
+#define TRIB_TRAIN_BYTES_MAX 65507 /* of UDP payload */
+
 struct trib_udp;
 
 /* An address of any family we speak, with its length. */
@@ -92,6 +95,8 @@ void trib_udp_stats_add(struct trib_udp_stats *sum, const struct trib_udp_stats 
 
 /* "1.2.3.4:7470", "[::1]:7470". text: 64 bytes. */
 void trib_address_format(const struct trib_address *address, char *text);
+/* Host order, both. */
+struct trib_address trib_address_v4(uint32_t host, uint16_t port);
 /* What to do when bind(2) failed with this errno: ": choose another ...", or "". */
 const char *trib_address_advice(int cause);
 /* "host", "host:port", "[v6]:port"; resolves names, IPv4 first. Returns ERR_INVALID with the cause in error. */

@@ -196,19 +196,6 @@ static uint64_t group_mark(void *owner, uint32_t communicator)
     return smallest;
 }
 
-/* The address of a shard's group. The port is the first shard's plus its index, as with unicast. */
-static struct trib_address group_address(uint32_t group, uint16_t port, uint32_t index)
-{
-    struct sockaddr_in v4 = {
-        .sin_family = AF_INET,
-        .sin_port = htons((uint16_t)(port + index)),
-        .sin_addr = {.s_addr = htonl(group)},
-    };
-    struct trib_address address = {.len = sizeof v4};
-    memcpy(&address.storage, &v4, sizeof v4);
-    return address;
-}
-
 static void set_multicast(void *owner, uint32_t communicator, uint32_t group, uint16_t port)
 {
     struct trib_plane *plane = owner;
@@ -218,7 +205,7 @@ static void set_multicast(void *owner, uint32_t communicator, uint32_t group, ui
         struct trib_member *member = trib_members_find(&shard->members, communicator);
         if (member != NULL) {
             member->is_multicast = group != 0;
-            member->group = group_address(group, port, i);
+            member->group = trib_address_v4(group, (uint16_t)(port + i));
         }
         trib_shard_leave(shard);
     }
@@ -230,7 +217,7 @@ static void probe_multicast(void *owner, uint32_t communicator, uint32_t group, 
     struct trib_plane *plane = owner;
     for (uint32_t i = 0; i < plane->shards; i++) {
         struct trib_shard *shard = &plane->shard[i];
-        struct trib_address to = group_address(group, port, i);
+        struct trib_address to = trib_address_v4(group, (uint16_t)(port + i));
         trib_shard_enter(shard);
         const struct trib_member *member = trib_members_find(&shard->members, communicator);
         if (member != NULL) {

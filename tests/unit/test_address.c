@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_address.c: addresses as text and back. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,13 +106,33 @@ static void set_port__changes_the_port_only(void **state)
     assert_string_equal(text, "none");
 }
 
+static void v4__is_what_its_text_says(void **state)
+{
+    (void)state;
+    char text[64];
+    struct trib_address parsed;
+    struct trib_address made = trib_address_v4(0xefff4a46U, 7486);
+    trib_address_format(&made, text);
+    assert_string_equal(text, "239.255.74.70:7486");
+    assert_int_equal(trib_address_parse(text, 0, &parsed, NULL), TRIB_OK);
+    assert_true(trib_address_equal(&made, &parsed));
+    assert_int_equal(made.len, parsed.len);
+}
+
+static void advice__only_where_there_is_some(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(trib_address_advice(EADDRINUSE), "choose another"));
+    assert_non_null(strstr(trib_address_advice(EADDRNOTAVAIL), "of this machine?"));
+    assert_string_equal(trib_address_advice(EACCES), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parse__texts_come_back),
-        cmocka_unit_test(parse__refuses_and_names_the_text),
-        cmocka_unit_test(equal__family_address_and_port),
-        cmocka_unit_test(set_port__changes_the_port_only),
+        cmocka_unit_test(parse__texts_come_back),         cmocka_unit_test(parse__refuses_and_names_the_text),
+        cmocka_unit_test(equal__family_address_and_port), cmocka_unit_test(set_port__changes_the_port_only),
+        cmocka_unit_test(v4__is_what_its_text_says),      cmocka_unit_test(advice__only_where_there_is_some),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

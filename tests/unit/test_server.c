@@ -158,7 +158,7 @@ static void join__quota_refuses_with_the_numbers(void **state)
     int a = join_with(c, &message);
     message.join.rank = 1;
     int b = join_with(c, &message);
-    const char *want = "job digits needs 3.2 MB of switch memory (1600 slots of 2.0 kB), the quota of a job is 1.0 MB";
+    const char *want = "job digits needs 3 MiB of switch memory (1600 slots of 1.9 KiB), the quota of a job is 976 KiB";
     expect_fail(a, TRIB_ERR_REFUSED, want);
     expect_fail(b, TRIB_ERR_REFUSED, want);
     assert_int_equal(recorder_get(c, &c->recorder.opens), 0);
@@ -175,7 +175,7 @@ static void join__memory_of_the_switch_is_shared(void **state)
     (void)expect(a, TRIB_MESSAGE_WELCOME);
     strcpy(message.join.job, "second");
     int b = join_with(c, &message);
-    expect_fail(b, TRIB_ERR_REFUSED, "free: 0 B of 600.0 kB");
+    expect_fail(b, TRIB_ERR_REFUSED, "free: 0 B of 585 KiB");
     close(a);
     wait_until(c, &c->recorder.closes, 1);
     b = join_with(c, &message);
