@@ -144,7 +144,7 @@ static json_t *show_job(const struct trib_report *report, const struct trib_job 
     set(object, "slots", json_u64(job->grant.slots));
     set(object, "slot_bytes", json_u64(job->is_open ? job->slot_bytes : 0));
     set(object, "slots_held", json_u64(facts.slots_held));
-    set(object, "mark", json_u64(facts.group_mark));
+    set(object, "mark", json_u64(facts.communicator_mark));
     set(object, "missing", ranks_of(facts.missing));
     set(object, "missing_sequence", facts.missing ? json_u64(facts.sequence) : json_null());
     set(object, "stall_seconds", json_real(facts.stall_s));

@@ -151,7 +151,7 @@ static void send_mark(struct trib_jobs *jobs, struct trib_rank *rank, uint64_t m
 static void update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     const struct trib_data_plane *plane = &jobs->config->plane;
-    uint64_t mark = plane->group_mark(plane->plane, job->grant.communicator);
+    uint64_t mark = plane->communicator_mark(plane->plane, job->grant.communicator);
     bool waiting = false;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         struct trib_rank *rank = &job->ranks[i];
@@ -181,7 +181,7 @@ static bool take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t ind
     }
     rank->mark = mark > rank->mark ? mark : rank->mark;
     plane->join(plane->plane, job->grant.communicator, index, rank->mark);
-    send_mark(jobs, rank, plane->group_mark(plane->plane, job->grant.communicator));
+    send_mark(jobs, rank, plane->communicator_mark(plane->plane, job->grant.communicator));
     job->marks_gap_ns = MARKS_GAP_FIRST_NS;
     return true;
 }

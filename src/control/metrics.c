@@ -122,7 +122,7 @@ static void put_gauges(FILE *out, const struct row *rows, size_t count)
     head(out, "job_mark", "gauge", "sequence below which every rank has every result");
     for (size_t i = 0; i < count; i++) {
         (void)fprintf(out, "tributary_job_mark{job=\"%s\"} %llu\n", rows[i].job->name,
-                      (unsigned long long)rows[i].report.group_mark);
+                      (unsigned long long)rows[i].report.communicator_mark);
     }
     head(out, "job_stall_seconds", "gauge", "how long a rank has waited for one fragment, 0: none waits");
     for (size_t i = 0; i < count; i++) {
@@ -203,8 +203,8 @@ void trib_job_report(const struct trib_report *report, const struct trib_job *jo
                        &out->sequence)) {
         *out = (struct trib_job_report){0};
     }
-    out->group_mark = plane->group_mark(plane->plane, job->grant.communicator);
-    out->stall_s = longest_stall(job, out->group_mark, now_ns);
+    out->communicator_mark = plane->communicator_mark(plane->plane, job->grant.communicator);
+    out->stall_s = longest_stall(job, out->communicator_mark, now_ns);
 }
 
 char *trib_metrics_text(const struct trib_report *report, uint64_t now_ns, size_t *len)

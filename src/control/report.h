@@ -19,7 +19,7 @@ struct trib_job_report {
     struct trib_counters counters;
     uint64_t missing;  /* children missing on the oldest open slot */
     uint64_t sequence; /* of that slot */
-    uint64_t group_mark;
+    uint64_t communicator_mark;
     uint32_t slots_held;
     double stall_s; /* how long the rank that has waited longest has waited, 0: none waits */
 };

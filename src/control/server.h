@@ -24,7 +24,7 @@ struct trib_data_plane {
     /* Registration, or a mark from the session. */
     void (*join)(void *plane, uint32_t communicator, uint32_t child, uint64_t mark);
     /* The smallest M of its shards: what holds for every root (docs/DECISIONS.md). */
-    uint64_t (*group_mark)(void *plane, uint32_t communicator);
+    uint64_t (*communicator_mark)(void *plane, uint32_t communicator);
     /* Results by multicast to this group from now on (0: unicast). */
     void (*multicast)(void *plane, uint32_t communicator, uint32_t group, uint16_t port);
     /* One TRIB_PATH packet of full size to the group, from every shard. */

@@ -235,7 +235,7 @@ static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struc
     const struct trib_data_plane *plane = &jobs->config->plane;
     struct trib_message message = {.kind = TRIB_MESSAGE_READY};
     message.ready.boot = jobs->config->boot;
-    message.ready.mark = plane->group_mark(plane->plane, job->grant.communicator);
+    message.ready.mark = plane->communicator_mark(plane->plane, job->grant.communicator);
     message.ready.multicast = job->multicast;
     rank->told = message.ready.mark;
     if (rank->session) {

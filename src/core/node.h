@@ -128,9 +128,9 @@ struct trib_worker_verbs {
     void (*suspend)(void *node);
     /* M came by the session. */
     void (*learn_mark)(void *node, uint64_t mark, uint64_t now_ns);
-    uint64_t (*mark)(const void *node);       /* own mark */
-    uint64_t (*group_mark)(const void *node); /* M as known here */
-    uint64_t (*end)(const void *node);        /* the sequence behind the last submitted one */
+    uint64_t (*mark)(const void *node);              /* own mark */
+    uint64_t (*communicator_mark)(const void *node); /* M as known here */
+    uint64_t (*end)(const void *node);               /* the sequence behind the last submitted one */
     /* Describes the operation that `sequence` belongs to; false when it is not one under way here. */
     bool (*describe)(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number);
     const struct trib_counters *(*counters)(const void *node);
@@ -147,7 +147,7 @@ struct trib_switch_verbs {
     void (*on_timeout)(void *node, uint64_t now_ns);
     /* Child registers with its mark, or its idle mark came by the session. Slots open when all children have joined. */
     void (*join)(void *node, uint32_t child, uint64_t mark);
-    uint64_t (*group_mark)(const void *node); /* M */
+    uint64_t (*communicator_mark)(const void *node); /* M */
     uint32_t (*slots_held)(const void *node);
     uint64_t (*missing)(const void *node,
                         uint64_t *sequence); /* children missing on the oldest open slot, 0 if none is open */

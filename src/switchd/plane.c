@@ -181,7 +181,7 @@ static void join_communicator(void *owner, uint32_t communicator, uint32_t child
     }
 }
 
-static uint64_t group_mark(void *owner, uint32_t communicator)
+static uint64_t communicator_mark(void *owner, uint32_t communicator)
 {
     struct trib_plane *plane = owner;
     uint64_t smallest = UINT64_MAX;
@@ -189,7 +189,7 @@ static uint64_t group_mark(void *owner, uint32_t communicator)
         struct trib_shard *shard = &plane->shard[i];
         trib_shard_enter(shard);
         const struct trib_member *member = trib_members_find(&shard->members, communicator);
-        uint64_t mark = member == NULL ? 0 : member->verbs->group_mark(member->node);
+        uint64_t mark = member == NULL ? 0 : member->verbs->communicator_mark(member->node);
         trib_shard_leave(shard);
         smallest = mark < smallest ? mark : smallest;
     }
@@ -314,7 +314,7 @@ struct trib_data_plane trib_plane_verbs(struct trib_plane *plane)
         .open = open_communicator,
         .close = close_communicator,
         .join = join_communicator,
-        .group_mark = group_mark,
+        .communicator_mark = communicator_mark,
         .multicast = set_multicast,
         .probe_multicast = probe_multicast,
         .slot_bytes = slot_bytes,

@@ -81,7 +81,7 @@ static inline void recorder_join(void *plane, uint32_t communicator, uint32_t ch
     pthread_mutex_unlock(&r->lock);
 }
 
-static inline uint64_t recorder_group_mark(void *plane, uint32_t communicator)
+static inline uint64_t recorder_communicator_mark(void *plane, uint32_t communicator)
 {
     struct recorder *r = plane;
     uint64_t mark = UINT64_MAX;
@@ -183,7 +183,7 @@ static inline void control_init(struct control *c)
         .open = recorder_open,
         .close = recorder_close,
         .join = recorder_join,
-        .group_mark = recorder_group_mark,
+        .communicator_mark = recorder_communicator_mark,
         .multicast = recorder_multicast,
         .probe_multicast = recorder_probe,
         .slot_bytes = recorder_slot_bytes,

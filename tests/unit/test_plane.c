@@ -301,7 +301,7 @@ static void open__allreduce_over_two_shards(void **state)
     world.verbs.traffic(world.plane, &stats);
     assert_true(stats.packets_sent >= RANKS * fragments);
     assert_true(stats.send_calls < stats.packets_sent / 4);
-    assert_true(world.verbs.group_mark(world.plane, 5) > 0);
+    assert_true(world.verbs.communicator_mark(world.plane, 5) > 0);
     close_world(&world);
 }
 
@@ -451,7 +451,7 @@ static void close__forgets_the_communicator(void **state)
     world.verbs.join(world.plane, 5, 0, 0);
     world.verbs.multicast(world.plane, 5, GROUP, GROUP_PORT);
     world.verbs.probe_multicast(world.plane, 5, GROUP, GROUP_PORT);
-    assert_int_equal(world.verbs.group_mark(world.plane, 5), 0);
+    assert_int_equal(world.verbs.communicator_mark(world.plane, 5), 0);
     close_world(&world);
 }
 

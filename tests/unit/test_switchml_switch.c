@@ -228,7 +228,7 @@ static void contribution__below_M_is_stale(void **state)
     for (uint32_t child = 0; child < RANKS; child++) {
         assert_int_equal(contribute(f, child, 1, 1), TRIB_DROP_NONE);
     }
-    assert_int_equal(f->verbs->group_mark(f->node), 1);
+    assert_int_equal(f->verbs->communicator_mark(f->node), 1);
     assert_int_equal(contribute(f, 0, 0, 0), TRIB_DROP_STALE);
     assert_int_equal(f->verbs->slots_held(f->node), 1);
 }
@@ -392,9 +392,9 @@ static void join__with_a_mark_moves_M_and_frees_slots(void **state)
     assert_int_equal(f->verbs->slots_held(f->node), 2);
     f->verbs->join(f->node, 0, 2);
     f->verbs->join(f->node, 1, 1);
-    assert_int_equal(f->verbs->group_mark(f->node), 0);
+    assert_int_equal(f->verbs->communicator_mark(f->node), 0);
     f->verbs->join(f->node, 2, 2);
-    assert_int_equal(f->verbs->group_mark(f->node), 1);
+    assert_int_equal(f->verbs->communicator_mark(f->node), 1);
     assert_int_equal(f->verbs->slots_held(f->node), 1);
     f->verbs->join(f->node, 1, 2);
     assert_int_equal(f->verbs->slots_held(f->node), 0);
@@ -657,9 +657,9 @@ static void lies__about_marks_hurt_no_answer(void **state)
     while (f.verbs->next_packet(f.node, f.now_ns, &packet, &to)) {
         assert_in_range(packet.mark - packet.sequence, 0, INT32_MAX);
     }
-    assert_int_equal(f.verbs->group_mark(f.node), UINT64_C(1) << 40);
+    assert_int_equal(f.verbs->communicator_mark(f.node), UINT64_C(1) << 40);
     f.verbs->join(f.node, 0, UINT64_MAX);
-    assert_int_equal(f.verbs->group_mark(f.node), UINT64_C(1) << 40);
+    assert_int_equal(f.verbs->communicator_mark(f.node), UINT64_C(1) << 40);
     free(f.node);
 }
 
@@ -669,7 +669,7 @@ static void lies__about_one_mark_take_no_slot_from_others(void **state)
 
     assert_int_equal(contribute(f, 0, 0, 0), TRIB_DROP_NONE);
     assert_int_equal(offer(f, 1, 3, UINT64_C(1) << 30, 1), TRIB_DROP_NONE);
-    assert_int_equal(f->verbs->group_mark(f->node), 0);
+    assert_int_equal(f->verbs->communicator_mark(f->node), 0);
     assert_int_equal(contribute(f, 1, SLOTS, SLOTS), TRIB_DROP_WINDOW);
     assert_int_equal(f->verbs->slots_held(f->node), 2);
 }

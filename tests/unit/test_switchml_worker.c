@@ -482,7 +482,7 @@ static void ask__for_what_was_never_sent_only_brings_M(void **state)
     f->mark = 1;
     assert_int_equal(ask(f, 1, UINT64_MAX), TRIB_DROP_NONE);
     expect_nothing(f);
-    assert_int_equal(f->verbs->group_mark(f->node), 1);
+    assert_int_equal(f->verbs->communicator_mark(f->node), 1);
 }
 
 /* ---- probes ---- */
@@ -591,7 +591,7 @@ static void learn_mark__ignores_nonsense(void **state)
     struct fixture *f = *state;
 
     f->verbs->learn_mark(f->node, 5, f->now_ns);
-    assert_int_equal(f->verbs->group_mark(f->node), 0);
+    assert_int_equal(f->verbs->communicator_mark(f->node), 0);
 }
 
 /* ---- restart ---- */

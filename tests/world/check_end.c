@@ -21,7 +21,7 @@ static void check_marks(struct world *world)
     for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
         void *memory = world->nodes[rank].memory;
         uint64_t mark = world->scheme->worker->mark(memory);
-        uint64_t group = world->scheme->worker->group_mark(memory);
+        uint64_t group = world->scheme->worker->communicator_mark(memory);
         if (mark != end || group != end) {
             world_fail(world, "rank %u rests with mark %" PRIu64 " and M %" PRIu64 ", the end is %" PRIu64, rank, mark,
                        group, end);
@@ -29,7 +29,7 @@ static void check_marks(struct world *world)
     }
     for (uint32_t root = 0; root < world->set.session.roots; root++) {
         void *memory = world->nodes[world_switch(world, root)].memory;
-        uint64_t group = world->scheme->switch_node->group_mark(memory);
+        uint64_t group = world->scheme->switch_node->communicator_mark(memory);
         uint32_t held = world->scheme->switch_node->slots_held(memory);
         uint64_t sequence = 0;
         if (group != end || held != 0 || world->scheme->switch_node->missing(memory, &sequence) != 0) {

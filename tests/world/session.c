@@ -36,12 +36,12 @@ static void post(struct world *world, const struct world_message *message, uint6
 }
 
 /* M as the control plane gives it out: the minimum over the shards. */
-static uint64_t group_mark(const struct world *world)
+static uint64_t communicator_mark(const struct world *world)
 {
     uint64_t lowest = UINT64_MAX;
 
     for (uint32_t root = 0; root < world->set.session.roots; root++) {
-        uint64_t mark = world->scheme->switch_node->group_mark(world->nodes[world_switch(world, root)].memory);
+        uint64_t mark = world->scheme->switch_node->communicator_mark(world->nodes[world_switch(world, root)].memory);
         lowest = mark < lowest ? mark : lowest;
     }
     return lowest;
@@ -129,7 +129,7 @@ static void take_register(struct world *world, uint32_t rank, uint64_t mark)
             .kind = MESSAGE_READY,
             .rank = i,
             .epoch = world->epoch,
-            .mark = group_mark(world),
+            .mark = communicator_mark(world),
             .boot = world->boot,
         };
         world->sessions[i].answered = message.mark;
@@ -140,7 +140,7 @@ static void take_register(struct world *world, uint32_t rank, uint64_t mark)
 /* Tells M to those whose mark it had not reached; looks again, at growing distance, while anybody waits. */
 static void answer_marks(struct world *world)
 {
-    uint64_t mark = group_mark(world);
+    uint64_t mark = communicator_mark(world);
 
     for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
         struct world_session *session = &world->sessions[rank];

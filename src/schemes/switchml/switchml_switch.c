@@ -53,8 +53,8 @@ static void switch_init(void *node, const struct trib_switch_config *config)
     n->config = *config;
     n->window = (struct trib_window){s->roots, s->train, s->slots};
     n->required = s->ranks == 64 ? UINT64_MAX : (UINT64_C(1) << s->ranks) - 1;
-    n->group = s->first;
-    n->group_dense = trib_window_dense_below(&n->window, config->root, s->first);
+    n->communicator_mark = s->first;
+    n->mark_dense = trib_window_dense_below(&n->window, config->root, s->first);
 }
 
 static size_t switch_state_size(const void *node)
@@ -68,20 +68,20 @@ static size_t switch_state_size(const void *node)
 static void free_below(struct switch_node *n, uint64_t mark)
 {
     uint64_t below = trib_window_dense_below(&n->window, n->config.root, mark);
-    uint64_t count = below - n->group_dense;
+    uint64_t count = below - n->mark_dense;
 
     for (uint64_t i = 0; i < count && i < n->window.slots && n->held > 0; i++) {
-        struct trib_slot *slot = switch_slot(n, (uint32_t)((n->group_dense + i) % n->window.slots));
+        struct trib_slot *slot = switch_slot(n, (uint32_t)((n->mark_dense + i) % n->window.slots));
         if (!trib_slot_is_empty(slot) && slot->sequence < mark) {
             memset(slot, 0, sizeof *slot);
             n->held--;
         }
     }
-    n->group = mark;
-    n->group_dense = below;
+    n->communicator_mark = mark;
+    n->mark_dense = below;
 }
 
-static void update_group_mark(struct switch_node *n)
+static void update_communicator_mark(struct switch_node *n)
 {
     uint64_t lowest = UINT64_MAX;
 
@@ -91,7 +91,7 @@ static void update_group_mark(struct switch_node *n)
     for (uint32_t child = 0; child < n->config.session.ranks; child++) {
         lowest = n->marks[child] < lowest ? n->marks[child] : lowest;
     }
-    if (lowest > n->group) {
+    if (lowest > n->communicator_mark) {
         free_below(n, lowest);
         trib__switch_pay_owed(n);
     }
@@ -103,8 +103,8 @@ static void take_mark(struct switch_node *n, uint32_t child, uint64_t mark)
 
     if (mark > before && mark <= TRIB_SEQUENCE_MAX) {
         n->marks[child] = mark;
-        if (before <= n->group) {
-            update_group_mark(n);
+        if (before <= n->communicator_mark) {
+            update_communicator_mark(n);
         }
     }
 }
@@ -123,7 +123,7 @@ static void switch_join(void *node, uint32_t child, uint64_t mark)
     take_mark(n, child, mark);
     n->expected[child] = trib_window_dense_below(&n->window, n->config.root, n->marks[child]);
     switch_aside(n)->counters.registrations++;
-    update_group_mark(n);
+    update_communicator_mark(n);
 }
 
 /* ---- contributions ---- */
@@ -259,7 +259,7 @@ static enum trib_drop check(struct switch_node *n, uint32_t child, const struct 
     if (n->joined != n->required) {
         return TRIB_DROP_UNREGISTERED;
     }
-    if (packet->sequence > n->group + INT32_MAX) {
+    if (packet->sequence > n->communicator_mark + INT32_MAX) {
         return TRIB_DROP_WINDOW; /* no answer could name M from there */
     }
     /* A sender's mark is its lowest unfinished sequence: not above one that it still works on. */
@@ -274,13 +274,13 @@ static enum trib_drop take(struct switch_node *n, uint32_t child, const struct t
         return drop;
     }
     take_mark(n, child, packet->mark);
-    if (packet->sequence < n->group) {
+    if (packet->sequence < n->communicator_mark) {
         return TRIB_DROP_STALE; /* everybody has its result (I3) */
     }
     if (packet->kind == TRIB_PROBE) {
         return trib__switch_probe(n, child, packet, now_ns);
     }
-    if (!trib_window_admits(&n->window, n->group, packet->sequence)) {
+    if (!trib_window_admits(&n->window, n->communicator_mark, packet->sequence)) {
         return TRIB_DROP_WINDOW;
     }
     if (packet->kind == TRIB_CONTRIBUTION) {
@@ -368,9 +368,9 @@ static void switch_on_timeout(void *node, uint64_t now_ns)
     (void)now_ns;
 }
 
-static uint64_t switch_group_mark(const void *node)
+static uint64_t switch_communicator_mark(const void *node)
 {
-    return ((const struct switch_node *)node)->group;
+    return ((const struct switch_node *)node)->communicator_mark;
 }
 
 static uint32_t switch_slots_held(const void *node)
@@ -383,7 +383,7 @@ static uint64_t switch_missing(const void *node, uint64_t *sequence)
     const struct switch_node *n = node;
 
     for (uint32_t i = 0; i < n->window.slots && n->held > 0; i++) {
-        const struct trib_slot *slot = switch_slot(n, (uint32_t)((n->group_dense + i) % n->window.slots));
+        const struct trib_slot *slot = switch_slot(n, (uint32_t)((n->mark_dense + i) % n->window.slots));
         if (!trib_slot_is_empty(slot) && !trib_slot_is_complete(slot, n->required)) {
             *sequence = slot->sequence;
             return n->required & ~slot->present;
@@ -407,7 +407,7 @@ const struct trib_switch_verbs trib_switchml_switch_verbs = {
     .next_timeout = switch_next_timeout,
     .on_timeout = switch_on_timeout,
     .join = switch_join,
-    .group_mark = switch_group_mark,
+    .communicator_mark = switch_communicator_mark,
     .slots_held = switch_slots_held,
     .missing = switch_missing,
     .counters = switch_counters,

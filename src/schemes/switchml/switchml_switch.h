@@ -37,8 +37,8 @@ struct switch_node {
     struct trib_window window;
     uint64_t required; /* all children */
     uint64_t joined;
-    uint64_t group;       /* M: the minimum over the marks, once all have joined */
-    uint64_t group_dense; /* sequences of this root below M */
+    uint64_t communicator_mark; /* M: the minimum over the marks, once all have joined */
+    uint64_t mark_dense;        /* sequences of this root below M */
     uint64_t marks[TRIB_CHILDREN_MAX];
     uint64_t expected[TRIB_CHILDREN_MAX]; /* next dense index of each child's stream */
     uint64_t owed;                        /* children that wait for M to move (they got HELD beyond the window) */

@@ -14,7 +14,7 @@ void trib__switch_build(const struct switch_node *n, enum trib_kind kind, uint64
     *packet = (struct trib_packet){
         .kind = (uint8_t)kind,
         .sequence = sequence,
-        .mark = n->group,
+        .mark = n->communicator_mark,
         .communicator = n->config.session.communicator,
         .generation = n->config.session.generation,
         .boot = n->config.boot,
@@ -66,7 +66,7 @@ static bool build_answer(struct switch_node *n, const struct answer *a, struct t
     const struct trib_slot *slot = switch_slot(n, index);
 
     /* Only lies do that: M has leapt since by more than a header can say, or a PROBE at the end of all sequences names more. */
-    if (n->group > a->sequence + INT32_MAX || a->sequence > TRIB_SEQUENCE_MAX) {
+    if (n->communicator_mark > a->sequence + INT32_MAX || a->sequence > TRIB_SEQUENCE_MAX) {
         return false;
     }
     if (a->kind == TRIB_RESULT) {
@@ -133,7 +133,7 @@ void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_
 
     if (*last == 0 || now_ns - *last > TRIB_SWITCHML_REPEAT_NS) {
         *last = now_ns;
-        (void)queue_answer(n, TRIB_BOOT, child, n->group, 0);
+        (void)queue_answer(n, TRIB_BOOT, child, n->communicator_mark, 0);
     }
 }
 
@@ -174,7 +174,7 @@ static bool lacks(const struct switch_node *n, uint32_t child, uint64_t dense)
 /* Which of the dense indexes behind `dense` that are set in `sent` lack the child's part. */
 static uint64_t lacking(const struct switch_node *n, uint32_t child, uint64_t dense, uint64_t sent)
 {
-    uint64_t end = n->group_dense + n->window.slots;
+    uint64_t end = n->mark_dense + n->window.slots;
     uint64_t bitmap = 0;
 
     for (uint64_t bits = sent; bits != 0; bits &= bits - 1) {
@@ -216,7 +216,7 @@ enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const s
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
 
     switch_aside(n)->counters.probes++;
-    if (!trib_window_admits(&n->window, n->group, sequence)) {
+    if (!trib_window_admits(&n->window, n->communicator_mark, sequence)) {
         n->owed |= UINT64_C(1) << child;
         n->owed_sequence[child] = sequence;
         return queue_answer(n, TRIB_HELD, child, sequence, 0);
@@ -303,7 +303,7 @@ enum trib_drop trib__switch_offer(struct switch_node *n, uint32_t child, const s
  * `expected` moves past what was asked for, so that each gap is asked for once; a second loss is found by the child's PROBE. */
 void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense)
 {
-    uint64_t at = n->expected[child] > n->group_dense ? n->expected[child] : n->group_dense;
+    uint64_t at = n->expected[child] > n->mark_dense ? n->expected[child] : n->mark_dense;
 
     while (at < dense && !lacks(n, child, at)) {
         at++;

@@ -81,7 +81,7 @@ static void worker_init(void *node, const struct trib_worker_config *config)
     for (uint32_t root = 0; root < TRIB_ROOTS_MAX; root++) {
         w->roots[root].congestion.window = config->window;
         w->roots[root].oldest = w->roots[root].newest = NO_FLIGHT;
-        w->roots[root].group = w->roots[root].told = config->session.first;
+        w->roots[root].communicator_mark = w->roots[root].told = config->session.first;
     }
     for (uint32_t index = 0; index < w->flights; index++) {
         worker_flight(w, index)->newer = worker_flight(w, index)->older = NO_FLIGHT;
@@ -119,7 +119,7 @@ static bool worker_submit(void *node, const struct trib_operation *operation, ui
 static void learn(struct worker *w, uint64_t mark, uint64_t now_ns)
 {
     for (uint32_t root = 0; root < w->window.roots && mark <= w->mark; root++) {
-        trib__worker_group_mark(w, root, mark, now_ns);
+        trib__worker_learn_mark(w, root, mark, now_ns);
     }
 }
 
@@ -150,19 +150,19 @@ static uint64_t worker_mark(const void *node)
     return ((const struct worker *)node)->mark;
 }
 
-uint64_t trib__worker_lowest_group_mark(const struct worker *w)
+uint64_t trib__worker_lowest_mark(const struct worker *w)
 {
-    uint64_t lowest = w->roots[0].group;
+    uint64_t lowest = w->roots[0].communicator_mark;
 
     for (uint32_t root = 1; root < w->window.roots; root++) {
-        lowest = w->roots[root].group < lowest ? w->roots[root].group : lowest;
+        lowest = w->roots[root].communicator_mark < lowest ? w->roots[root].communicator_mark : lowest;
     }
     return lowest;
 }
 
-static uint64_t worker_known_group_mark(const void *node)
+static uint64_t worker_communicator_mark(const void *node)
 {
-    return trib__worker_lowest_group_mark(node);
+    return trib__worker_lowest_mark(node);
 }
 
 static uint64_t worker_end(const void *node)
@@ -233,7 +233,7 @@ const struct trib_worker_verbs trib_switchml_worker_verbs = {
     .suspend = worker_suspend,
     .learn_mark = worker_learn_mark,
     .mark = worker_mark,
-    .group_mark = worker_known_group_mark,
+    .communicator_mark = worker_communicator_mark,
     .end = worker_end,
     .describe = worker_describe,
     .counters = worker_counters,

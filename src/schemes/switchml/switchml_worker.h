@@ -74,10 +74,10 @@ struct worker_operation {
  * is decided by the M that this root has told, or that the session says of all. */
 struct worker_root {
     struct trib_congestion congestion;
-    uint64_t group;          /* M as this root knows it */
-    uint64_t told;           /* own mark in the last packet to it */
-    uint32_t oldest, newest; /* list of sent flights by last transmission */
-    uint8_t probe;           /* hand out a probe of the first unsent sequence */
+    uint64_t communicator_mark; /* M as this root knows it */
+    uint64_t told;              /* own mark in the last packet to it */
+    uint32_t oldest, newest;    /* list of sent flights by last transmission */
+    uint8_t probe;              /* hand out a probe of the first unsent sequence */
     uint8_t unused[7];
 };
 
@@ -195,7 +195,7 @@ bool trib__worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *p
 /* switchml_worker_receive.c */
 enum trib_drop trib__worker_receive(void *node, struct trib_place from, const struct trib_packet *packet,
                                     uint64_t now_ns);
-void trib__worker_group_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns);
+void trib__worker_learn_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns);
 
 /* switchml_worker_recover.c */
 void trib__worker_sent(struct worker *w, uint32_t index, uint64_t now_ns); /* payload or probe left */
@@ -210,7 +210,7 @@ uint64_t trib__worker_next_timeout(const void *node);
 void trib__worker_on_timeout(void *node, uint64_t now_ns);
 
 /* switchml_worker.c */
-uint64_t trib__worker_lowest_group_mark(const struct worker *w);
+uint64_t trib__worker_lowest_mark(const struct worker *w);
 void trib__worker_event(struct worker *w, const struct trib_event *event);
 
 #endif

@@ -7,11 +7,11 @@
 #include "core/lane.h"
 #include "schemes/switchml/switchml_worker.h"
 
-void trib__worker_group_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns)
+void trib__worker_learn_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns)
 {
     TRIB_ASSERT(mark <= w->mark);
-    if (mark > w->roots[root].group) {
-        w->roots[root].group = mark;
+    if (mark > w->roots[root].communicator_mark) {
+        w->roots[root].communicator_mark = mark;
         worker_aside(w)->quiet_ns[root] = now_ns;
         worker_aside(w)->quiet_backoff[root] = 0;
     }
@@ -129,7 +129,7 @@ static void retain(const struct worker *w, struct flight *f, const struct worker
 static void retain_rest(const struct worker *w, const struct worker_operation *o)
 {
     uint64_t end = o->first + o->layout.sequences;
-    uint64_t sequence = trib__worker_lowest_group_mark(w);
+    uint64_t sequence = trib__worker_lowest_mark(w);
 
     for (sequence = sequence > o->first ? sequence : o->first; sequence < end; sequence++) {
         uint32_t index = worker_flight_index(w, sequence);
@@ -295,14 +295,14 @@ static enum trib_drop take(struct worker *w, struct trib_place from, const struc
     case TRIB_RESULT:
         drop = take_result(w, packet, now_ns);
         if (drop == TRIB_DROP_NONE || drop == TRIB_DROP_DUPLICATE) {
-            trib__worker_group_mark(w, from.index, packet->mark, now_ns);
+            trib__worker_learn_mark(w, from.index, packet->mark, now_ns);
         }
         return drop;
     case TRIB_ASK:
-        trib__worker_group_mark(w, from.index, packet->mark, now_ns);
+        trib__worker_learn_mark(w, from.index, packet->mark, now_ns);
         return take_ask(w, packet, now_ns);
     case TRIB_HELD:
-        trib__worker_group_mark(w, from.index, packet->mark, now_ns);
+        trib__worker_learn_mark(w, from.index, packet->mark, now_ns);
         return take_held(w, packet);
     case TRIB_BOOT:
         return take_boot(w, packet, from.index);

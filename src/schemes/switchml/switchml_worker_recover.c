@@ -176,7 +176,7 @@ uint64_t trib__worker_first_unsent(const struct worker *w, uint32_t root)
 /* Nothing is outstanding there, so no result will bring its M, and it may lack this rank's mark. */
 static bool is_quiet(const struct worker *w, uint32_t root)
 {
-    return w->roots[root].oldest == NO_FLIGHT && w->roots[root].group < w->mark;
+    return w->roots[root].oldest == NO_FLIGHT && w->roots[root].communicator_mark < w->mark;
 }
 
 /* The root's window holds new payload back: if it has not heard the own mark, tell it at once. */

@@ -177,7 +177,8 @@ static bool answer(struct worker *w, uint32_t index, uint64_t now_ns, struct tri
     f->pending = 0;
     if (f->state == FLIGHT_FINISHED) {
         /* Below M everybody has it, and its copy may be gone (I3). */
-        if ((pending & PENDING_OFFER) == 0 || f->sequence < w->roots[trib_window_root(&w->window, f->sequence)].group) {
+        if ((pending & PENDING_OFFER) == 0 ||
+            f->sequence < w->roots[trib_window_root(&w->window, f->sequence)].communicator_mark) {
             return false;
         }
         counters->offers++;
@@ -249,7 +250,7 @@ static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_pac
     }
     const struct worker_operation *o = sending_operation(w);
     uint32_t root = trib_window_root(&w->window, w->next);
-    if (!trib_window_admits(&w->window, w->roots[root].group, w->next)) {
+    if (!trib_window_admits(&w->window, w->roots[root].communicator_mark, w->next)) {
         trib__worker_blocked(w, root);
         return false;
     }
@@ -258,7 +259,7 @@ static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_pac
     }
     uint32_t index = worker_flight_index(w, w->next);
     struct flight *f = worker_flight(w, index);
-    TRIB_ASSERT(f->state != FLIGHT_SENT && (f->state == FLIGHT_FREE || f->sequence < w->roots[root].group));
+    TRIB_ASSERT(f->state != FLIGHT_SENT && (f->state == FLIGHT_FREE || f->sequence < w->roots[root].communicator_mark));
     *f = (struct flight){
         .sequence = w->next,
         .state = FLIGHT_SENT,
