@@ -90,7 +90,7 @@ export TRIB_WINDOW=32KiB
 switch_start --memory 64KiB --job-quota 64KiB
 ranks_start large 2 "${QUICK[@]}"
 ranks_end 5 1
-check_in "too large" 'needs 1[0-9.]+ kB of switch memory \([0-9]+ slots of 3.5 kB\), the quota of a job is 65.5 kB: .*smaller window' \
+check_in "too large" 'needs 1[0-9]+ KiB of switch memory \([0-9]+ slots of 3.4 KiB\), the quota of a job is 64 KiB: .*smaller window' \
     "$TMP"/large.[01]
 switch_stop
 switch_start --memory 480KiB --job-quota 400KiB
@@ -99,7 +99,7 @@ wait_for 10 runs_job holds
 HOLDS=("${RANK_PIDS[@]}")
 ranks_start refused 4 "${QUICK[@]}"
 ranks_end 5 1
-check_in "no memory left" 'needs 2[0-9.]+ kB of switch memory .*, free: 2[0-9.]+ kB of 491.5 kB: wait for other jobs to end' \
+check_in "no memory left" 'needs 2[0-9]+ KiB of switch memory .*, free: 2[0-9]+ KiB of 480 KiB: wait for other jobs to end' \
     "$TMP"/refused.[0-3]
 ranks_start small 2 "${QUICK[@]}"
 ranks_end 5 0
@@ -116,7 +116,7 @@ expect_line 1 "127.0.0.1:$SWITCH_PORT: Address already in use: another program h
     "$T" switch --listen "127.0.0.1:$SWITCH_PORT" --http none
 expect 1 "127.0.0.1:$SWITCH_PORT: Address already in use: another program has this port, choose another" \
     "$T" switch --listen 127.0.0.1:0 --http "127.0.0.1:$SWITCH_PORT"
-expect_line 1 'cannot bind to UDP 192.0.2.77:7470: Cannot assign requested address' "$T" switch --listen 192.0.2.77:7470
+expect_line 1 'cannot bind to UDP 192.0.2.77:7470: Cannot assign requested address: is it an address of this machine\?' "$T" switch --listen 192.0.2.77:7470
 switch_stop
 export TRIB_JOIN_TIMEOUT=50ms
 expect_line 1 'switch 127.0.0.1:1 unreachable: connection refused; is `tributary switch` running there\?' \
