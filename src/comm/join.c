@@ -87,7 +87,7 @@ static void send_operation(struct trib_comm *comm, uint64_t sequence)
 
 void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns)
 {
-    uint64_t all = comm->config.ranks == 64 ? UINT64_MAX : (UINT64_C(1) << comm->config.ranks) - 1;
+    uint64_t all = trib_all_children(comm->config.ranks);
     uint64_t since = now_ns > event->since_ns ? now_ns - event->since_ns : 0;
     struct trib_message message = {.kind = TRIB_MESSAGE_STALL};
     char ranks[320] = "somebody is missing";

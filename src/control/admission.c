@@ -9,7 +9,8 @@
 #define LEAST_SHARE 4 /* a late job gets this part of what it would get alone, even if the socket is full of promises */
 #define SLOTS_PER_WINDOW 2 /* less cache than more, and a loss or two in flight still do not stop the rank */
 
-uint32_t trib_admission_train(uint32_t payload)
+/* Packets of one train for this payload: what one UDP_SEGMENT call takes. */
+static uint32_t train_packets(uint32_t payload)
 {
     uint32_t packets = TRIB_TRAIN_BYTES_MAX / (TRIB_HEADER_SIZE + payload);
     return packets < TRIB_TRAIN_PACKETS_MAX ? packets : TRIB_TRAIN_PACKETS_MAX;
@@ -34,7 +35,7 @@ bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job)
     uint64_t granted = bytes_granted(jobs, job);
     uint64_t left = granted < jobs->config->receive_room ? jobs->config->receive_room - granted : 0;
     uint32_t packet = TRIB_HEADER_SIZE + settings->payload;
-    uint32_t train = trib_admission_train(settings->payload);
+    uint32_t train = train_packets(settings->payload);
     uint32_t wanted = settings->window ? settings->window / packet : TRAINS_DEFAULT * train;
     uint32_t alone = jobs->config->receive_room / packet / settings->ranks;
     uint32_t room = (uint32_t)(left / packet / settings->ranks);

@@ -80,7 +80,7 @@ static void send_closed(struct trib_jobs *jobs, struct trib_rank *rank)
     let_go(jobs, rank);
 }
 
-void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
+static void free_job(struct trib_jobs *jobs, struct trib_job *job)
 {
     struct trib_job **link = &jobs->first;
     while (*link != job) {
@@ -110,7 +110,7 @@ void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_statu
             let_go(jobs, rank);
         }
     }
-    trib_job_free(jobs, job);
+    free_job(jobs, job);
 }
 
 void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text)
@@ -133,7 +133,7 @@ static bool close_if_all(struct trib_jobs *jobs, struct trib_job *job)
     }
     trib_log(TRIB_LOG_INFO, "job %s (communicator %08x) closed", job->name, job->grant.communicator);
     jobs->stats.closed++;
-    trib_job_free(jobs, job);
+    free_job(jobs, job);
     return true;
 }
 
@@ -223,7 +223,7 @@ static void take_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
 {
     uint32_t closed;
     char text[TRIB_ERROR_TEXT_MAX];
-    uint64_t all = job->settings.ranks == 64 ? UINT64_MAX : (UINT64_C(1) << job->settings.ranks) - 1;
+    uint64_t all = trib_all_children(job->settings.ranks);
     struct trib_stall *stall = &job->ranks[index].stall;
     stall->sequence = message->stall.sequence;
     stall->missing = message->stall.missing & all;
@@ -375,7 +375,7 @@ void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const 
         }
         trib_log(TRIB_LOG_INFO, "job %s: %s has left before all had joined: %s", job->name, name, cause);
         if (is_empty) {
-            trib_job_free(jobs, job);
+            free_job(jobs, job);
         }
         return;
     }

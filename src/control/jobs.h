@@ -135,7 +135,6 @@ struct trib_job *trib_jobs_find(const struct trib_jobs *jobs, const char *name);
 struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator);
 /* Tells every rank the cause (FAIL; CLOSED to one that is closing), ends their sessions, frees the communicator. */
 void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text);
-void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
 /* Takes a JOIN; answers at once where it must be refused. */
 void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                    uint64_t now_ns);
@@ -144,8 +143,6 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 
 /* admission.c: the arithmetic. */
 
-/* Packets of one train for this payload: what one UDP_SEGMENT call takes. */
-uint32_t trib_admission_train(uint32_t payload);
 /* Chooses window, train and slots of a new communicator, so that what all ranks of all jobs have on their way fits receive_room. True: the
  * window was cut by that. */
 bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);

@@ -39,7 +39,7 @@ struct trib_place {
 enum trib_event_kind {
     TRIB_EVENT_NONE = 0,
     TRIB_EVENT_DONE,     /* worker: operation `token` has ended with success; its buffers are the caller's again */
-    TRIB_EVENT_FAILED,   /* worker: a result failed its check `attempts` times; the communicator must end */
+    TRIB_EVENT_FAILED,   /* worker: one fragment's results failed their check too often; the communicator must end */
     TRIB_EVENT_BOOT,     /* worker: root `root` seems to have booted as `boot`: ask the session */
     TRIB_EVENT_STALL,    /* worker: `sequence` has waited since `since_ns`; `bitmap` = ranks that are there, if known */
     TRIB_EVENT_MISMATCH, /* switch: on `sequence` child `child` and the slot's first child `other` run other operations */
@@ -109,6 +109,22 @@ struct trib_switch_config {
     uint32_t root; /* which shard of the root table this node is */
     uint32_t boot; /* random, not 0 */
 };
+
+/* The bitmap of all of 1 to 64 ranks or children. */
+static inline uint64_t trib_all_children(uint32_t count)
+{
+    return UINT64_MAX >> (TRIB_CHILDREN_MAX - count);
+}
+
+/* For nodes that lay arrays out behind their struct: takes `bytes` at *at, which moves to the next cache line behind them. Returns where
+ * they begin. */
+static inline size_t trib_node_place(size_t *at, size_t bytes)
+{
+    size_t here = *at;
+
+    *at = (here + bytes + 63) & ~(size_t)63;
+    return here;
+}
 
 struct trib_worker_verbs {
     size_t (*size)(const struct trib_worker_config *config);

@@ -196,7 +196,7 @@ static void send_to_children(struct trib_shard *shard, struct trib_member *membe
 
 static void drain_packets(struct trib_shard *shard, struct trib_member *member, uint64_t now_ns)
 {
-    uint64_t all = UINT64_MAX >> (TRIB_CHILDREN_MAX - member->ranks);
+    uint64_t all = trib_all_children(member->ranks);
     struct trib_packet packet;
     struct trib_place to;
     while (member->verbs->next_packet(member->node, now_ns, &packet, &to)) {

@@ -9,26 +9,18 @@
 #include "core/assert.h"
 #include "schemes/switchml/switchml.h"
 
-static size_t place(size_t *at, size_t bytes)
-{
-    size_t here = *at;
-
-    *at = (here + bytes + 63) & ~(size_t)63;
-    return here;
-}
-
 static size_t lay_out(struct switch_node *n, const struct trib_switch_config *config)
 {
     const struct trib_session_config *s = &config->session;
     size_t at = (sizeof *n + 63) & ~(size_t)63;
 
     n->row_size = trib_row_size(TRIB_BFLOAT16, s->payload); /* any type may come */
-    n->slots_at = place(&at, s->slots * sizeof(struct trib_slot));
-    n->rows_at = place(&at, (size_t)s->slots * trib_slot_rows(s->ranks) * n->row_size);
-    n->ready_at = place(&at, s->slots * sizeof(uint32_t));
-    n->answers_at = place(&at, TRIB_SWITCHML_ANSWERS * sizeof(struct answer));
-    n->aside_at = place(&at, sizeof(struct switch_aside));
-    n->repeats_at = place(&at, s->slots * sizeof(struct slot_repeats));
+    n->slots_at = trib_node_place(&at, s->slots * sizeof(struct trib_slot));
+    n->rows_at = trib_node_place(&at, (size_t)s->slots * trib_slot_rows(s->ranks) * n->row_size);
+    n->ready_at = trib_node_place(&at, s->slots * sizeof(uint32_t));
+    n->answers_at = trib_node_place(&at, TRIB_SWITCHML_ANSWERS * sizeof(struct answer));
+    n->aside_at = trib_node_place(&at, sizeof(struct switch_aside));
+    n->repeats_at = trib_node_place(&at, s->slots * sizeof(struct slot_repeats));
     return at;
 }
 
@@ -52,7 +44,7 @@ static void switch_init(void *node, const struct trib_switch_config *config)
     (void)lay_out(n, config);
     n->config = *config;
     n->window = (struct trib_window){s->roots, s->train, s->slots};
-    n->required = s->ranks == 64 ? UINT64_MAX : (UINT64_C(1) << s->ranks) - 1;
+    n->required = trib_all_children(s->ranks);
     n->communicator_mark = s->first;
     n->mark_dense = trib_window_dense_below(&n->window, config->root, s->first);
 }

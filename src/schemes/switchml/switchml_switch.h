@@ -93,8 +93,6 @@ void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense
 void trib__switch_pay_owed(struct switch_node *n);
 void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_ns);
 bool trib__switch_next_answer(struct switch_node *n, struct trib_packet *packet, struct trib_place *to);
-void trib__switch_build(const struct switch_node *n, enum trib_kind kind, uint64_t sequence,
-                        struct trib_packet *packet);
 void trib__switch_build_result(const struct switch_node *n, uint32_t index, bool payload, struct trib_packet *packet);
 
 #endif

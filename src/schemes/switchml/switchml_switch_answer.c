@@ -9,7 +9,7 @@
 
 /* ---- building ---- */
 
-void trib__switch_build(const struct switch_node *n, enum trib_kind kind, uint64_t sequence, struct trib_packet *packet)
+static void build(const struct switch_node *n, enum trib_kind kind, uint64_t sequence, struct trib_packet *packet)
 {
     *packet = (struct trib_packet){
         .kind = (uint8_t)kind,
@@ -26,7 +26,7 @@ void trib__switch_build_result(const struct switch_node *n, uint32_t index, bool
 {
     const struct trib_slot *slot = switch_slot(n, index);
 
-    trib__switch_build(n, TRIB_RESULT, slot->sequence, packet);
+    build(n, TRIB_RESULT, slot->sequence, packet);
     packet->attempt = slot->attempt;
     packet->bitmap = n->required;
     packet->digest = slot->digest;
@@ -78,7 +78,7 @@ static bool build_answer(struct switch_node *n, const struct answer *a, struct t
         packet->flags |= TRIB_FLAG_RESEND;
         return true;
     }
-    trib__switch_build(n, (enum trib_kind)a->kind, a->sequence, packet);
+    build(n, (enum trib_kind)a->kind, a->sequence, packet);
     packet->bitmap = a->bitmap;
     counters->asks += a->kind == TRIB_ASK;
     counters->held += a->kind == TRIB_HELD;

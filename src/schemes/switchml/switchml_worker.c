@@ -16,14 +16,6 @@ static uint32_t event_room(const struct trib_worker_config *config)
     return EVENT_REPORTS + config->operations + 1;
 }
 
-static size_t place(size_t *at, size_t bytes)
-{
-    size_t here = *at;
-
-    *at = (here + bytes + 63) & ~(size_t)63;
-    return here;
-}
-
 /* Lays the arrays out behind the struct; returns the size of it all. */
 static size_t lay_out(struct worker *w, const struct trib_worker_config *config)
 {
@@ -32,14 +24,14 @@ static size_t lay_out(struct worker *w, const struct trib_worker_config *config)
     size_t exponents = flights + 2 * (size_t)s->train * s->roots + s->lookahead;
     size_t at = (sizeof *w + 63) & ~(size_t)63;
 
-    w->operations_at = place(&at, config->operations * sizeof(struct worker_operation));
-    w->flights_at = place(&at, flights * sizeof(struct flight));
-    w->queue_at = place(&at, flights * sizeof(uint32_t));
-    w->events_at = place(&at, event_room(config) * sizeof(struct trib_event));
-    w->exponents_at = place(&at, exponents * sizeof(int16_t));
-    w->wire_at = place(&at, flights * s->payload);
-    w->aside_at = place(&at, sizeof(struct worker_aside));
-    w->times_at = place(&at, flights * sizeof(struct flight_times));
+    w->operations_at = trib_node_place(&at, config->operations * sizeof(struct worker_operation));
+    w->flights_at = trib_node_place(&at, flights * sizeof(struct flight));
+    w->queue_at = trib_node_place(&at, flights * sizeof(uint32_t));
+    w->events_at = trib_node_place(&at, event_room(config) * sizeof(struct trib_event));
+    w->exponents_at = trib_node_place(&at, exponents * sizeof(int16_t));
+    w->wire_at = trib_node_place(&at, flights * s->payload);
+    w->aside_at = trib_node_place(&at, sizeof(struct worker_aside));
+    w->times_at = trib_node_place(&at, flights * sizeof(struct flight_times));
     return at;
 }
 
