@@ -51,7 +51,7 @@ static void nodes_create(void)
     session.payload = 1408;
     session.wire = TRIB_FLOAT32;
     session.lookahead = 1;
-    struct trib_switch_config config = {.session = session, .kernels = kernels, .boot = BOOT};
+    struct trib_switch_config config = {.session = session, .kernels = kernels, .children = WORKERS, .boot = BOOT};
     switch_node = node_memory(scheme->switch_node->size(&config));
     scheme->switch_node->init(switch_node, &config);
     struct trib_worker_config worker = {.session = session, .kernels = kernels, .window = 32, .operations = 1};

@@ -20,13 +20,15 @@
 
 #define TRIB_NEVER UINT64_MAX
 #define TRIB_CHILDREN_MAX 64
+#define TRIB_SESSION_RANKS_MAX 1024 /* ranks of one communicator: a tree of nodes with at most 64 children each */
 #define TRIB_ROOTS_MAX 16
 
 /* Where a packet goes, or came from: a logical place that the driver maps to a socket, never an address. */
 enum trib_place_kind {
     TRIB_PLACE_NONE = 0,
-    TRIB_PLACE_ROOT,    /* worker: the switch shard `index` of the root table */
-    TRIB_PLACE_CHILDREN /* switch: the children in `children`; one of them, or a multicast */
+    TRIB_PLACE_ROOT,     /* worker: the switch shard `index` of the root table */
+    TRIB_PLACE_CHILDREN, /* switch: the children in `children`; one of them, or a multicast */
+    TRIB_PLACE_PARENT    /* switch: the node above it in its tree */
 };
 
 struct trib_place {
@@ -83,7 +85,7 @@ struct trib_session_config {
     uint64_t salt;  /* keys of the lanes; 0 for a switch, which must not know it */
     uint64_t first; /* the first sequence, 0 but in tests */
     uint32_t communicator;
-    uint32_t ranks;   /* 1 to TRIB_CHILDREN_MAX */
+    uint32_t ranks;   /* of the whole communicator: 1 to TRIB_SESSION_RANKS_MAX */
     uint32_t roots;   /* shards: 1 to TRIB_ROOTS_MAX */
     uint32_t train;   /* consecutive sequences that go to one root */
     uint32_t slots;   /* P, per root */
@@ -106,8 +108,11 @@ struct trib_worker_config {
 struct trib_switch_config {
     struct trib_session_config session;
     const struct trib_value_kernels *kernels;
-    uint32_t root; /* which shard of the root table this node is */
-    uint32_t boot; /* random, not 0 */
+    uint64_t branches; /* bitmap of the children that are switches themselves; the others are ranks */
+    uint32_t children; /* 1 to TRIB_CHILDREN_MAX, ordered by the lowest rank of each */
+    uint32_t root;     /* which shard of the root table this node is */
+    uint32_t boot;     /* of this tree of the communicator, the same at every node of it; not 0 */
+    bool has_parent;   /* an inner node: its sum goes to its parent, the result and M come from there */
 };
 
 /* The bitmap of all of 1 to 64 ranks or children. */
@@ -163,6 +168,8 @@ struct trib_switch_verbs {
     void (*on_timeout)(void *node, uint64_t now_ns);
     /* Child registers with its mark, or its idle mark came by the session. Slots open when all children have joined. */
     void (*join)(void *node, uint32_t child, uint64_t mark);
+    /* M came by the session. A node without a parent ignores it: it knows better. */
+    void (*learn_mark)(void *node, uint64_t mark);
     uint64_t (*communicator_mark)(const void *node); /* M */
     uint32_t (*slots_held)(const void *node);
     uint64_t (*missing)(const void *node,

@@ -151,8 +151,11 @@ static enum trib_status open_communicator(void *owner, const struct trib_session
         return TRIB_ERR_INVALID;
     }
     for (uint32_t i = 0; i < session->roots; i++) {
-        struct trib_switch_config config = {
-            .session = *session, .kernels = trib_value_kernels(), .root = i, .boot = plane->boot};
+        struct trib_switch_config config = {.session = *session,
+                                            .kernels = trib_value_kernels(),
+                                            .children = session->ranks,
+                                            .root = i,
+                                            .boot = plane->boot};
         struct trib_address from[TRIB_CHILDREN_MAX];
         config.session.salt = 0;
         for (uint32_t rank = 0; rank < session->ranks; rank++) {

@@ -33,6 +33,7 @@ static struct trib_member *make(uint32_t communicator, uint32_t ranks)
                     .payload = 64,
                     .lookahead = 1},
         .kernels = trib_value_kernels(),
+        .children = ranks,
         .boot = 1,
     };
     struct trib_address addresses[TRIB_CHILDREN_MAX];

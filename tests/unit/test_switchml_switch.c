@@ -41,6 +41,7 @@ static struct trib_switch_config config_of(uint32_t ranks, uint32_t slots)
                     .wire = TRIB_FLOAT32,
                     .lookahead = 1},
         .kernels = trib_value_kernels(),
+        .children = ranks,
         .boot = BOOT,
     };
 }

@@ -348,6 +348,7 @@ void world_init_switches(struct world *world)
     for (uint32_t root = 0; root < world->set.session.roots; root++) {
         struct world_node *n = &world->nodes[world_switch(world, root)];
         struct trib_switch_config config = {.session = world->set.session, .root = root, .boot = world->boot};
+        config.children = config.session.ranks;
         config.session.salt = 0;
         config.kernels = world->kernels[root % world->set.session.ranks];
         if (n->memory == NULL) {

@@ -6,7 +6,7 @@
 
 static size_t slot_bytes(const struct trib_session_config *session)
 {
-    struct trib_switch_config config = {.session = *session};
+    struct trib_switch_config config = {.session = *session, .children = session->ranks};
 
     return trib_switchml_switch_verbs.size(&config);
 }

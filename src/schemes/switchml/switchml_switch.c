@@ -16,7 +16,7 @@ static size_t lay_out(struct switch_node *n, const struct trib_switch_config *co
 
     n->row_size = trib_row_size(TRIB_BFLOAT16, s->payload); /* any type may come */
     n->slots_at = trib_node_place(&at, s->slots * sizeof(struct trib_slot));
-    n->rows_at = trib_node_place(&at, (size_t)s->slots * trib_slot_rows(s->ranks) * n->row_size);
+    n->rows_at = trib_node_place(&at, (size_t)s->slots * trib_slot_rows(config->children) * n->row_size);
     n->ready_at = trib_node_place(&at, s->slots * sizeof(uint32_t));
     n->answers_at = trib_node_place(&at, TRIB_SWITCHML_ANSWERS * sizeof(struct answer));
     n->aside_at = trib_node_place(&at, sizeof(struct switch_aside));
@@ -36,15 +36,16 @@ static void switch_init(void *node, const struct trib_switch_config *config)
     struct switch_node *n = node;
     const struct trib_session_config *s = &config->session;
 
-    TRIB_ASSERT(s->ranks >= 1 && s->ranks <= TRIB_CHILDREN_MAX && config->root < s->roots &&
+    TRIB_ASSERT(s->ranks >= 1 && s->ranks <= TRIB_SESSION_RANKS_MAX && config->root < s->roots &&
                 s->roots <= TRIB_ROOTS_MAX);
+    TRIB_ASSERT(config->children >= 1 && config->children <= TRIB_CHILDREN_MAX && !config->has_parent);
     TRIB_ASSERT(s->train >= 1 && s->slots >= 1 && config->boot != 0);
     TRIB_ASSERT(s->payload <= TRIB_PAYLOAD_MAX && s->payload % TRIB_PAYLOAD_ALIGN == 0 && s->payload > 0);
     memset(n, 0, switch_size(config));
     (void)lay_out(n, config);
     n->config = *config;
     n->window = (struct trib_window){s->roots, s->train, s->slots};
-    n->required = trib_all_children(s->ranks);
+    n->required = trib_all_children(config->children);
     n->communicator_mark = s->first;
     n->mark_dense = trib_window_dense_below(&n->window, config->root, s->first);
 }
@@ -80,7 +81,7 @@ static void update_communicator_mark(struct switch_node *n)
     if (n->joined != n->required) {
         return;
     }
-    for (uint32_t child = 0; child < n->config.session.ranks; child++) {
+    for (uint32_t child = 0; child < n->config.children; child++) {
         lowest = n->marks[child] < lowest ? n->marks[child] : lowest;
     }
     if (lowest > n->communicator_mark) {
@@ -106,7 +107,7 @@ static void switch_join(void *node, uint32_t child, uint64_t mark)
     struct switch_node *n = node;
     uint64_t bit = UINT64_C(1) << child;
 
-    TRIB_ASSERT(child < n->config.session.ranks);
+    TRIB_ASSERT(child < n->config.children);
     if (n->joined & bit) {
         take_mark(n, child, mark);
         return;
@@ -235,7 +236,7 @@ static enum trib_drop check(struct switch_node *n, uint32_t child, const struct 
 {
     const struct trib_session_config *s = &n->config.session;
 
-    if (packet->communicator != s->communicator || child >= s->ranks) {
+    if (packet->communicator != s->communicator || child >= n->config.children) {
         return TRIB_DROP_SOURCE;
     }
     if (packet->generation != s->generation) {
@@ -384,6 +385,13 @@ static uint64_t switch_missing(const void *node, uint64_t *sequence)
     return 0;
 }
 
+/* M is the minimum of the marks that this node hears itself. */
+static void switch_learn_mark(void *node, uint64_t mark)
+{
+    (void)node;
+    (void)mark;
+}
+
 static const struct trib_counters *switch_counters(const void *node)
 {
     return &switch_aside(node)->counters;
@@ -399,6 +407,7 @@ const struct trib_switch_verbs trib_switchml_switch_verbs = {
     .next_timeout = switch_next_timeout,
     .on_timeout = switch_on_timeout,
     .join = switch_join,
+    .learn_mark = switch_learn_mark,
     .communicator_mark = switch_communicator_mark,
     .slots_held = switch_slots_held,
     .missing = switch_missing,

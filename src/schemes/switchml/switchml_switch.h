@@ -68,7 +68,7 @@ static inline struct trib_slot *switch_slot(const struct switch_node *n, uint32_
 
 static inline void *switch_row(const struct switch_node *n, uint32_t index, uint32_t row)
 {
-    size_t rows = trib_slot_rows(n->config.session.ranks);
+    size_t rows = trib_slot_rows(n->config.children);
     return (char *)switch_at(n, n->rows_at) + (index * rows + row) * n->row_size;
 }
 
