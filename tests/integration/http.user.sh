@@ -1,11 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # http.user.sh: what people and dashboards ask the switch, and what strangers throw at it, while a job runs: the job ends right,
-# what was dropped is counted, the daemon lives.
+# what was dropped is counted, the daemon lives. A build without HTTP says so.
 . "$(dirname "$0")/common.sh"
 T=$TRIBUTARY
 
-"$T" info --json | grep -q '"http":true' || skip "this build has no HTTP"
+if "$T" info --json | grep -q '"http":false'; then
+    say "a build without HTTP says what is missing, to who asks for HTTP and to who does not"
+    expect_line 1 '--http: this build has no HTTP: install libmicrohttpd-dev and libjansson-dev' \
+        "$T" switch --listen 127.0.0.1:0 --http 127.0.0.1:0
+    expect 124 'warn no http: this build has neither /metrics nor /v1' timeout 0.5 "$T" switch --listen 127.0.0.1:0
+    finish
+fi
 trap : PIPE # who is thrown out stops reading
 
 # get METHOD PATH: the whole answer in $TMP/answer, its head in $TMP/head, its body in $TMP/body; without curl as well.
@@ -30,6 +36,10 @@ metrics_sum() { get GET /metrics && awk -v name="$1" 'index($1, name) == 1 { sum
 switch_start --http 127.0.0.1:0
 HTTP_PORT=$(sed -n 's/.*http on http:\/\/127.0.0.1:\([0-9]*\).*/\1/p' "$SWITCH_LOG")
 check "the log names the port of HTTP" test -n "$HTTP_PORT"
+
+say "a port in use"
+expect 1 "127.0.0.1:$SWITCH_PORT: Address already in use: another program has this port, choose another" \
+    "$T" switch --listen 127.0.0.1:0 --http "127.0.0.1:$SWITCH_PORT"
 
 say "before there is a job"
 answers GET /healthz 200 '^ok$'

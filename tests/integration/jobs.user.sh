@@ -114,8 +114,6 @@ say "ports in use, switches that are not there"
 switch_start
 expect_line 1 "127.0.0.1:$SWITCH_PORT: Address already in use: another program has this port, choose another" \
     "$T" switch --listen "127.0.0.1:$SWITCH_PORT" --http none
-expect 1 "127.0.0.1:$SWITCH_PORT: Address already in use: another program has this port, choose another" \
-    "$T" switch --listen 127.0.0.1:0 --http "127.0.0.1:$SWITCH_PORT"
 expect_line 1 'cannot bind to UDP 192.0.2.77:7470: Cannot assign requested address: is it an address of this machine\?' "$T" switch --listen 192.0.2.77:7470
 switch_stop
 export TRIB_JOIN_TIMEOUT=50ms
