@@ -65,21 +65,15 @@ void trib_admission_session(const struct trib_job *job, struct trib_session_conf
     };
 }
 
-static uint64_t slot_bytes(const struct trib_jobs *jobs, const struct trib_job *job)
+enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
+                                       const struct trib_opening *opening, char *error)
 {
-    struct trib_session_config session;
-    trib_admission_session(job, &session);
     const struct trib_data_plane *plane = &jobs->config->plane;
-    return plane->slot_bytes(plane->plane, &session, job->settings.scheme);
-}
-
-enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job, char *error)
-{
     uint64_t quota = jobs->config->job_quota;
     uint64_t memory = jobs->config->memory_quota;
     uint64_t free_bytes = memory > jobs->memory_used ? memory - jobs->memory_used : 0;
     uint64_t limit = quota < free_bytes ? quota : free_bytes;
-    job->slot_bytes = slot_bytes(jobs, job);
+    job->slot_bytes = plane->slot_bytes(plane->plane, opening);
     if (job->slot_bytes <= limit) {
         return TRIB_OK;
     }

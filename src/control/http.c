@@ -56,6 +56,15 @@ static json_t *ranks_of(uint64_t bitmap)
     return array;
 }
 
+static json_t *show_ranks(const uint16_t *ranks, uint32_t count)
+{
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < count; i++) {
+        (void)json_array_append_new(array, json_u64(ranks[i]));
+    }
+    return array;
+}
+
 static json_t *show_settings(const struct trib_settings *settings)
 {
     json_t *object = json_object();
@@ -143,12 +152,12 @@ static json_t *show_job(const struct trib_report *report, const struct trib_job 
     set(object, "window", json_u64(job->grant.window));
     set(object, "slots", json_u64(job->grant.slots));
     set(object, "slot_bytes", json_u64(job->is_open ? job->slot_bytes : 0));
-    set(object, "slots_held", json_u64(facts.slots_held));
+    set(object, "slots_held", json_u64(facts.plane.slots_held));
     set(object, "mark", json_u64(facts.communicator_mark));
-    set(object, "missing", ranks_of(facts.missing));
-    set(object, "missing_sequence", facts.missing ? json_u64(facts.sequence) : json_null());
+    set(object, "missing", show_ranks(facts.plane.missing, facts.plane.missing_count));
+    set(object, "missing_sequence", facts.plane.missing_count ? json_u64(facts.plane.sequence) : json_null());
     set(object, "stall_seconds", json_real(facts.stall_s));
-    set(object, "counters", show_counters(&facts.counters));
+    set(object, "counters", show_counters(&facts.plane.counters));
     set(object, "ranks", ranks);
     return object;
 }

@@ -147,7 +147,8 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
  * window was cut by that. */
 bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);
 /* Checks the quotas: sets job->slot_bytes, or ERR_REFUSED with the numbers in error. */
-TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job, char *error);
+TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
+                                                     const struct trib_opening *opening, char *error);
 /* The data plane's view of the communicator. */
 void trib_admission_session(const struct trib_job *job, struct trib_session_config *session);
 

@@ -117,7 +117,8 @@ static void put_gauges(FILE *out, const struct row *rows, size_t count)
     }
     head(out, "job_slots_held", "gauge", "slots that hold a fragment now");
     for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_slots_held{job=\"%s\"} %u\n", rows[i].job->name, rows[i].report.slots_held);
+        (void)fprintf(out, "tributary_job_slots_held{job=\"%s\"} %u\n", rows[i].job->name,
+                      rows[i].report.plane.slots_held);
     }
     head(out, "job_mark", "gauge", "sequence below which every rank has every result");
     for (size_t i = 0; i < count; i++) {
@@ -137,7 +138,7 @@ static void put_counters(FILE *out, const struct row *rows, size_t count)
         (void)snprintf(name, sizeof name, "%s_total", job_counters[k].name);
         head(out, name, "counter", job_counters[k].help);
         for (size_t i = 0; i < count; i++) {
-            const char *counters = (const char *)&rows[i].report.counters;
+            const char *counters = (const char *)&rows[i].report.plane.counters;
             const uint64_t *value = (const uint64_t *)(const void *)(counters + job_counters[k].offset);
             (void)fprintf(out, "tributary_%s{job=\"%s\"} %llu\n", name, rows[i].job->name, (unsigned long long)*value);
         }
@@ -147,7 +148,7 @@ static void put_counters(FILE *out, const struct row *rows, size_t count)
         for (int drop = TRIB_DROP_NONE + 1; drop < TRIB_DROP_COUNT; drop++) {
             (void)fprintf(out, "tributary_dropped_packets_total{job=\"%s\",reason=\"%s\"} %llu\n", rows[i].job->name,
                           trib_drop_name((enum trib_drop)drop),
-                          (unsigned long long)rows[i].report.counters.dropped[drop]);
+                          (unsigned long long)rows[i].report.plane.counters.dropped[drop]);
         }
     }
 }
@@ -195,13 +196,12 @@ void trib_job_report(const struct trib_report *report, const struct trib_job *jo
                      struct trib_job_report *out)
 {
     const struct trib_data_plane *plane = &report->config->plane;
-    *out = (struct trib_job_report){0};
+    memset(out, 0, sizeof *out);
     if (!job->is_open) {
         return;
     }
-    if (!plane->report(plane->plane, job->grant.communicator, &out->counters, &out->slots_held, &out->missing,
-                       &out->sequence)) {
-        *out = (struct trib_job_report){0};
+    if (!plane->report(plane->plane, job->grant.communicator, &out->plane)) {
+        memset(&out->plane, 0, sizeof out->plane);
     }
     out->communicator_mark = plane->communicator_mark(plane->plane, job->grant.communicator);
     out->stall_s = longest_stall(job, out->communicator_mark, now_ns);

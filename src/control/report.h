@@ -16,11 +16,8 @@ struct trib_report {
 
 /* What one job's slots say; all zero when the data plane does not know. */
 struct trib_job_report {
-    struct trib_counters counters;
-    uint64_t missing;  /* children missing on the oldest open slot */
-    uint64_t sequence; /* of that slot */
+    struct trib_plane_report plane;
     uint64_t communicator_mark;
-    uint32_t slots_held;
     double stall_s; /* how long the rank that has waited longest has waited, 0: none waits */
 };
 

@@ -65,6 +65,10 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
 {
     int listen_fd;
     char text[64];
+    if (config->parent.len > 0) {
+        trib_explain(error, "a switch cannot be the child of another yet");
+        return TRIB_ERR_UNSUPPORTED;
+    }
     struct trib_server *made = calloc(1, sizeof *made);
     if (!made) {
         trib_explain(error, "out of memory for the control plane");

@@ -12,17 +12,48 @@
 
 struct trib_server;
 
+/* What sends to this switch as one child: a rank, or a switch with the ranks behind it. */
+struct trib_branch {
+    const uint16_t *ranks; /* ascending; borrowed */
+    uint32_t count;        /* of them; 1 for a rank */
+    bool is_switch;
+    struct trib_address address[TRIB_ROOTS_MAX]; /* where it sends from, by shard */
+};
+
+/* A communicator as the data plane opens it; all borrowed for the call. */
+struct trib_opening {
+    struct trib_session_config session; /* ranks: of the whole communicator. salt 0: a switch never learns it */
+    const char *scheme;
+    uint32_t boot;                      /* of this incarnation of the communicator's tree, the same at every hop */
+    const struct trib_address *parent;  /* by shard; NULL: this switch is the root */
+    const struct trib_branch *branches; /* in order of their lowest ranks */
+    uint32_t count;
+};
+
+/* What a communicator's nodes say; for metrics and `jobs`. */
+struct trib_plane_report {
+    struct trib_counters counters; /* all shards together */
+    uint32_t slots_held;
+    uint32_t missing_count; /* ranks missing on `sequence`; 0: no open slot lacks anybody */
+    uint64_t sequence;      /* the oldest that lacks somebody */
+    uint16_t missing[TRIB_RANKS_MAX];
+};
+
 /* The data plane as the control plane sees it. `plane` is its owner's. Calls come from the server's thread, and return at once:
  * while one lasts no session is served. `communicator` is always one that open() has taken and close() has not. */
 struct trib_data_plane {
     void *plane;
-    /* Opens the communicator's slots on every shard; addresses[rank][shard] is where that child sends from, borrowed for the
-     * call. session->salt is 0: the switch never learns it. ERR_MEMORY. */
-    enum trib_status (*open)(void *plane, const struct trib_session_config *session, const char *scheme,
-                             const struct trib_address (*addresses)[TRIB_ROOTS_MAX]);
+    /* Opens the communicator's slots on every shard. ERR_MEMORY. */
+    enum trib_status (*open)(void *plane, const struct trib_opening *opening);
     void (*close)(void *plane, uint32_t communicator);
-    /* Registration, or a mark from the session. */
-    void (*join)(void *plane, uint32_t communicator, uint32_t child, uint64_t mark);
+    /* Registration of a rank that is behind this switch, or its mark from the session. A child joins with the last of its ranks, and
+     * its mark is the smallest of theirs. */
+    void (*join)(void *plane, uint32_t communicator, uint32_t rank, uint64_t mark);
+    /* With a parent: M came by the session. */
+    void (*learn_mark)(void *plane, uint32_t communicator, uint64_t mark);
+    /* With a parent: one TRIB_PATH packet of full size to it, from every shard; and has it sent one back to every shard yet? */
+    void (*probe_parent)(void *plane, uint32_t communicator);
+    bool (*parent_answered)(void *plane, uint32_t communicator);
     /* The smallest M of its shards: what holds for every root (docs/DECISIONS.md). */
     uint64_t (*communicator_mark)(void *plane, uint32_t communicator);
     /* Results by multicast to this group from now on (0: unicast). */
@@ -30,10 +61,12 @@ struct trib_data_plane {
     /* One TRIB_PATH packet of full size to the group, from every shard. */
     void (*probe_multicast)(void *plane, uint32_t communicator, uint32_t group, uint16_t port);
     /* Bytes of slot memory, all shards together. */
-    size_t (*slot_bytes)(void *plane, const struct trib_session_config *session, const char *scheme);
-    /* For metrics and `jobs`; false when unknown. missing: children missing on the oldest open slot. */
-    bool (*report)(void *plane, uint32_t communicator, struct trib_counters *sum, uint32_t *slots_held,
-                   uint64_t *missing, uint64_t *sequence);
+    size_t (*slot_bytes)(void *plane, const struct trib_opening *opening);
+    /* For metrics and `jobs`; false when unknown. */
+    bool (*report)(void *plane, uint32_t communicator, struct trib_plane_report *report);
+    /* Writes the ranks, at most max, ascending, behind those children whose part of `sequence` is not here; returns how many. 0 also when
+     * the sequence is complete, or out of the window. */
+    uint32_t (*missing)(void *plane, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max);
     void (*traffic)(void *plane, struct trib_udp_stats *sum);
     /* Packets dropped before a communicator was found for them: unreadable, or of unknown senders. May be NULL. */
     void (*drops)(void *plane, uint64_t dropped[TRIB_DROP_COUNT]);
@@ -42,6 +75,8 @@ struct trib_data_plane {
 struct trib_server_config {
     struct trib_address listen; /* TCP; the data's shard 0 has the same port number, shard t that + t; port 0: any */
     struct trib_address http;   /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
+    struct trib_address
+        parent; /* of the sessions of the switch that this one is a child of; len 0: none. ERR_UNSUPPORTED yet */
     uint32_t shards;
     uint32_t boot;         /* random, not 0 */
     uint64_t memory_quota; /* bytes of slot memory for all jobs */
@@ -54,9 +89,8 @@ struct trib_server_config {
     struct trib_data_plane plane;
 };
 
-/* Listens, but serves nobody yet. *server is written only on success; the caller owns it. ERR_SYSTEM (a port is taken),
- * ERR_MEMORY; error gets the cause, TRIB_ERROR_TEXT_MAX bytes, or NULL. */
-/* Returns ERR_REFUSED when another program has the TCP port, ERR_SYSTEM, ERR_MEMORY. */
+/* Listens, but serves nobody yet. *server is written only on success; the caller owns it. ERR_REFUSED when another program has
+ * the TCP port, ERR_SYSTEM, ERR_MEMORY; error gets the cause, TRIB_ERROR_TEXT_MAX bytes, or NULL. */
 TRIB_MUST_USE enum trib_status trib_server_create(const struct trib_server_config *config, struct trib_server **server,
                                                   char *error);
 /* Runs until trib_server_stop; then tells every session FAIL(ERR_SWITCH, "the switch is shutting down") and returns. */

@@ -110,34 +110,25 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
     }
 }
 
-/* Shard t's packets come from the t-th port that the rank named; a rank with fewer sockets uses them in turn. */
-static void spread(const struct trib_rank *rank, uint32_t roots, struct trib_address *row)
+static enum trib_status open_plane(const struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
-    uint32_t ports = 1; /* JOIN has checked the first */
-    while (ports < TRIB_ROOTS_MAX && rank->data_port[ports] != 0) {
-        ports++;
-    }
-    for (uint32_t t = 0; t < roots; t++) {
-        row[t] = rank->address;
-        trib_address_set_port(&row[t], rank->data_port[t % ports]);
-    }
-}
-
-static enum trib_status open_plane(const struct trib_jobs *jobs, const struct trib_job *job)
-{
-    struct trib_address(*addresses)[TRIB_ROOTS_MAX] = calloc(job->settings.ranks, sizeof *addresses);
-    if (!addresses) {
+    const struct trib_data_plane *plane = &jobs->config->plane;
+    struct trib_opening *opening = trib_opening_create(job);
+    if (!opening) {
+        trib_explain(error, "the control plane is out of memory");
         return TRIB_ERR_MEMORY;
     }
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        spread(&job->ranks[i], job->grant.roots, addresses[i]);
+    enum trib_status status = trib_admission_memory(jobs, job, opening, error);
+    if (status == TRIB_OK) {
+        status = plane->open(plane->plane, opening);
+        if (status != TRIB_OK) {
+            char bytes[TRIB_UNITS_TEXT_MAX];
+            trib_format_size(job->slot_bytes, bytes);
+            trib_explain(error, "the switch cannot get the %s of memory that job %s needs: %s", bytes, job->name,
+                         trib_status_text(status));
+        }
     }
-    struct trib_session_config session;
-    trib_admission_session(job, &session);
-    const struct trib_data_plane *plane = &jobs->config->plane;
-    enum trib_status status = plane->open(plane->plane, &session, job->settings.scheme,
-                                          (const struct trib_address(*)[TRIB_ROOTS_MAX])addresses);
-    free(addresses);
+    trib_opening_destroy(opening);
     return status;
 }
 
@@ -174,16 +165,7 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     }
     job->grant.boot = jobs->config->boot;
     job->grant.data_port = trib_address_port(&jobs->config->listen);
-    enum trib_status status = trib_admission_memory(jobs, job, error);
-    if (status == TRIB_OK) {
-        status = open_plane(jobs, job);
-        if (status != TRIB_OK) {
-            char bytes[TRIB_UNITS_TEXT_MAX];
-            trib_format_size(job->slot_bytes, bytes);
-            trib_explain(error, "the switch cannot get the %s of memory that job %s needs: %s", bytes, job->name,
-                         trib_status_text(status));
-        }
-    }
+    enum trib_status status = open_plane(jobs, job, error);
     if (status != TRIB_OK) {
         trib_job_fail(jobs, job, status, error);
         return;

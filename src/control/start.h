@@ -12,4 +12,8 @@ bool trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
 /* Sends the path packets to the group once more, and sets the time of the next. */
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 
+/* opening.c: the job as the data plane is to open it; the caller destroys it. NULL: out of memory. */
+struct trib_opening *trib_opening_create(const struct trib_job *job);
+void trib_opening_destroy(struct trib_opening *opening); /* NULL is allowed */
+
 #endif

@@ -142,24 +142,27 @@ static bool open_member(struct trib_shard *shard, const struct trib_switch_verbs
     return added;
 }
 
-static enum trib_status open_communicator(void *owner, const struct trib_session_config *session, const char *scheme,
-                                          const struct trib_address (*addresses)[TRIB_ROOTS_MAX])
+static enum trib_status open_communicator(void *owner, const struct trib_opening *opening)
 {
     struct trib_plane *plane = owner;
-    const struct trib_scheme *row = trib_scheme_find(scheme);
+    const struct trib_session_config *session = &opening->session;
+    const struct trib_scheme *row = trib_scheme_find(opening->scheme);
     if (row == NULL || session->ranks == 0 || session->ranks > TRIB_CHILDREN_MAX || session->roots > plane->shards) {
         return TRIB_ERR_INVALID;
+    }
+    if (opening->parent != NULL || opening->count != session->ranks) {
+        return TRIB_ERR_UNSUPPORTED; /* its nodes are no children yet, and have none that are switches */
     }
     for (uint32_t i = 0; i < session->roots; i++) {
         struct trib_switch_config config = {.session = *session,
                                             .kernels = trib_value_kernels(),
                                             .children = session->ranks,
                                             .root = i,
-                                            .boot = plane->boot};
+                                            .boot = opening->boot};
         struct trib_address from[TRIB_CHILDREN_MAX];
         config.session.salt = 0;
         for (uint32_t rank = 0; rank < session->ranks; rank++) {
-            from[rank] = addresses[rank][i];
+            from[rank] = opening->branches[rank].address[i];
         }
         if (!open_member(&plane->shard[i], row->switch_node, &config, from)) {
             close_communicator(plane, session->communicator);
@@ -169,19 +172,40 @@ static enum trib_status open_communicator(void *owner, const struct trib_session
     return TRIB_OK;
 }
 
-static void join_communicator(void *owner, uint32_t communicator, uint32_t child, uint64_t mark)
+static void join_communicator(void *owner, uint32_t communicator, uint32_t rank, uint64_t mark)
 {
     struct trib_plane *plane = owner;
     for (uint32_t i = 0; i < plane->shards; i++) {
         struct trib_shard *shard = &plane->shard[i];
         trib_shard_enter(shard);
         struct trib_member *member = trib_members_find(&shard->members, communicator);
-        if (member != NULL && child < member->ranks) {
-            member->verbs->join(member->node, child, mark);
+        if (member != NULL && rank < member->ranks) {
+            member->verbs->join(member->node, rank, mark);
             member->is_touched = true;
         }
         trib_shard_leave(shard);
     }
+}
+
+/* No communicator here has a parent. */
+static void learn_mark(void *owner, uint32_t communicator, uint64_t mark)
+{
+    (void)owner;
+    (void)communicator;
+    (void)mark;
+}
+
+static void probe_parent(void *owner, uint32_t communicator)
+{
+    (void)owner;
+    (void)communicator;
+}
+
+static bool parent_answered(void *owner, uint32_t communicator)
+{
+    (void)owner;
+    (void)communicator;
+    return false;
 }
 
 static uint64_t communicator_mark(void *owner, uint32_t communicator)
@@ -238,10 +262,10 @@ static void probe_multicast(void *owner, uint32_t communicator, uint32_t group, 
     }
 }
 
-static size_t slot_bytes(void *owner, const struct trib_session_config *session, const char *scheme)
+static size_t slot_bytes(void *owner, const struct trib_opening *opening)
 {
-    const struct trib_scheme *row = trib_scheme_find(scheme);
-    return row == NULL ? 0 : row->slot_bytes(session) * shards_of(owner, session);
+    const struct trib_scheme *row = trib_scheme_find(opening->scheme);
+    return row == NULL ? 0 : row->slot_bytes(&opening->session) * shards_of(owner, &opening->session);
 }
 
 static void add_counters(struct trib_counters *sum, const struct trib_counters *counters)
@@ -254,15 +278,24 @@ static void add_counters(struct trib_counters *sum, const struct trib_counters *
     }
 }
 
-static bool report(void *owner, uint32_t communicator, struct trib_counters *sum, uint32_t *slots_held,
-                   uint64_t *missing, uint64_t *sequence)
+/* Writes the ranks of a bitmap, at most max; returns how many. */
+static uint32_t list_ranks(uint64_t bitmap, uint16_t *ranks, uint32_t max)
+{
+    uint32_t count = 0;
+    for (uint16_t rank = 0; rank < TRIB_CHILDREN_MAX && count < max; rank++) {
+        if ((bitmap >> rank & 1) != 0) {
+            ranks[count++] = rank;
+        }
+    }
+    return count;
+}
+
+static bool report(void *owner, uint32_t communicator, struct trib_plane_report *report)
 {
     struct trib_plane *plane = owner;
     bool found = false;
-    memset(sum, 0, sizeof *sum);
-    *slots_held = 0;
-    *missing = 0;
-    *sequence = UINT64_MAX;
+    memset(report, 0, sizeof *report);
+    uint64_t sequence = UINT64_MAX;
     for (uint32_t i = 0; i < plane->shards; i++) {
         struct trib_shard *shard = &plane->shard[i];
         trib_shard_enter(shard);
@@ -271,17 +304,33 @@ static bool report(void *owner, uint32_t communicator, struct trib_counters *sum
             uint64_t oldest = UINT64_MAX;
             uint64_t absent = member->verbs->missing(member->node, &oldest);
             found = true;
-            add_counters(sum, member->verbs->counters(member->node));
-            *slots_held += member->verbs->slots_held(member->node);
-            if (absent != 0 && oldest < *sequence) {
-                *missing = absent;
-                *sequence = oldest;
+            add_counters(&report->counters, member->verbs->counters(member->node));
+            report->slots_held += member->verbs->slots_held(member->node);
+            if (absent != 0 && oldest < sequence) {
+                report->missing_count = list_ranks(absent, report->missing, TRIB_RANKS_MAX);
+                report->sequence = sequence = oldest;
             }
         }
         trib_shard_leave(shard);
     }
-    *sequence = *missing == 0 ? 0 : *sequence;
     return found;
+}
+
+/* The nodes know it of their oldest open slot only. */
+static uint32_t missing_ranks(void *owner, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max)
+{
+    struct trib_plane *plane = owner;
+    uint64_t absent = 0;
+    for (uint32_t i = 0; i < plane->shards; i++) {
+        struct trib_shard *shard = &plane->shard[i];
+        trib_shard_enter(shard);
+        const struct trib_member *member = trib_members_find(&shard->members, communicator);
+        uint64_t oldest = UINT64_MAX;
+        uint64_t lacks = member == NULL ? 0 : member->verbs->missing(member->node, &oldest);
+        absent |= oldest == sequence ? lacks : 0;
+        trib_shard_leave(shard);
+    }
+    return list_ranks(absent, ranks, max);
 }
 
 static void traffic(void *owner, struct trib_udp_stats *sum)
@@ -317,11 +366,15 @@ struct trib_data_plane trib_plane_verbs(struct trib_plane *plane)
         .open = open_communicator,
         .close = close_communicator,
         .join = join_communicator,
+        .learn_mark = learn_mark,
+        .probe_parent = probe_parent,
+        .parent_answered = parent_answered,
         .communicator_mark = communicator_mark,
         .multicast = set_multicast,
         .probe_multicast = probe_multicast,
         .slot_bytes = slot_bytes,
         .report = report,
+        .missing = missing_ranks,
         .traffic = traffic,
         .drops = drops,
     };

@@ -43,19 +43,23 @@ struct recorder {
     bool refuse_memory;
 };
 
-static inline enum trib_status recorder_open(void *plane, const struct trib_session_config *session, const char *scheme,
-                                             const struct trib_address (*addresses)[TRIB_ROOTS_MAX])
+static inline enum trib_status recorder_open(void *plane, const struct trib_opening *opening)
 {
     struct recorder *r = plane;
+    assert_true(opening->boot != 0 && !opening->parent && opening->count == opening->session.ranks);
     pthread_mutex_lock(&r->lock);
     enum trib_status status = r->refuse_memory ? TRIB_ERR_MEMORY : TRIB_OK;
-    if (status == TRIB_OK && strcmp(scheme, "switchml") == 0) {
+    if (status == TRIB_OK && strcmp(opening->scheme, "switchml") == 0) {
         r->opens++;
-        r->session = *session;
-        r->communicator = session->communicator;
+        r->session = opening->session;
+        r->communicator = opening->session.communicator;
         r->joined = 0;
         memset(r->marks, 0, sizeof r->marks);
-        memcpy(r->addresses, addresses, session->ranks * sizeof r->addresses[0]);
+        for (uint32_t i = 0; i < opening->count; i++) {
+            const struct trib_branch *branch = &opening->branches[i];
+            assert_true(branch->count == 1 && branch->ranks[0] == i && !branch->is_switch);
+            memcpy(r->addresses[i], branch->address, sizeof r->addresses[i]);
+        }
     }
     pthread_mutex_unlock(&r->lock);
     return status;
@@ -70,13 +74,13 @@ static inline void recorder_close(void *plane, uint32_t communicator)
     pthread_mutex_unlock(&r->lock);
 }
 
-static inline void recorder_join(void *plane, uint32_t communicator, uint32_t child, uint64_t mark)
+static inline void recorder_join(void *plane, uint32_t communicator, uint32_t rank, uint64_t mark)
 {
     struct recorder *r = plane;
     pthread_mutex_lock(&r->lock);
     if (communicator == r->communicator) {
-        r->joined |= 1U << child;
-        r->marks[child] = mark > r->marks[child] ? mark : r->marks[child];
+        r->joined |= 1U << rank;
+        r->marks[rank] = mark > r->marks[rank] ? mark : r->marks[rank];
     }
     pthread_mutex_unlock(&r->lock);
 }
@@ -114,26 +118,25 @@ static inline void recorder_probe(void *plane, uint32_t communicator, uint32_t g
     pthread_mutex_unlock(&r->lock);
 }
 
-static inline size_t recorder_slot_bytes(void *plane, const struct trib_session_config *session, const char *scheme)
+static inline size_t recorder_slot_bytes(void *plane, const struct trib_opening *opening)
 {
     (void)plane;
-    (void)scheme;
-    return (size_t)session->slots * session->roots * session->ranks * SLOT_COST;
+    return (size_t)opening->session.slots * opening->session.roots * opening->count * SLOT_COST;
 }
 
-static inline bool recorder_report(void *plane, uint32_t communicator, struct trib_counters *sum, uint32_t *slots_held,
-                                   uint64_t *missing, uint64_t *sequence)
+static inline bool recorder_report(void *plane, uint32_t communicator, struct trib_plane_report *report)
 {
     struct recorder *r = plane;
     pthread_mutex_lock(&r->lock);
     bool known = communicator == r->communicator;
     pthread_mutex_unlock(&r->lock);
-    memset(sum, 0, sizeof *sum);
-    sum->contributions = 4711;
-    sum->dropped[TRIB_DROP_CRC] = 3;
-    *slots_held = 5;
-    *missing = 4;
-    *sequence = 1841;
+    memset(report, 0, sizeof *report);
+    report->counters.contributions = 4711;
+    report->counters.dropped[TRIB_DROP_CRC] = 3;
+    report->slots_held = 5;
+    report->missing_count = 1;
+    report->missing[0] = 2;
+    report->sequence = 1841;
     return known;
 }
 

@@ -129,16 +129,20 @@ static void open_world(struct world *world, const struct trib_faults *faults)
                                                   .lookahead = 1,
                                                   .generation = 3,
                                                   .wire = TRIB_FLOAT32};
-    struct trib_address addresses[RANKS][TRIB_ROOTS_MAX];
+    struct trib_branch branches[RANKS] = {0};
+    uint16_t ranks[RANKS];
     for (uint32_t i = 0; i < RANKS; i++) {
         open_rank(world, i);
+        ranks[i] = (uint16_t)i;
+        branches[i].ranks = &ranks[i];
+        branches[i].count = 1;
         for (uint32_t k = 0; k < SHARDS; k++) {
-            trib_udp_local(world->rank[i].udp[k], &addresses[i][k]);
+            trib_udp_local(world->rank[i].udp[k], &branches[i].address[k]);
         }
     }
-    assert_int_equal(world->verbs.open(world->plane, &world->session, "switchml",
-                                       (const struct trib_address(*)[TRIB_ROOTS_MAX])addresses),
-                     TRIB_OK);
+    const struct trib_opening opening = {
+        .session = world->session, .scheme = "switchml", .boot = 0x1234, .branches = branches, .count = RANKS};
+    assert_int_equal(world->verbs.open(world->plane, &opening), TRIB_OK);
 }
 
 static void register_all(struct world *world)
@@ -282,19 +286,17 @@ static void open__allreduce_over_two_shards(void **state)
 {
     (void)state;
     struct world world;
-    struct trib_counters counters;
+    struct trib_plane_report report;
     struct trib_udp_stats stats;
-    uint32_t held;
-    uint64_t missing, sequence;
     open_world(&world, &none);
     register_all(&world);
     check_allreduce(&world, 300000);
     check_allreduce(&world, 1);
-    assert_true(world.verbs.report(world.plane, 5, &counters, &held, &missing, &sequence));
+    assert_true(world.verbs.report(world.plane, 5, &report));
     uint64_t fragments = (300000 * 4 + PAYLOAD - 1) / PAYLOAD + 1;
-    assert_int_equal(counters.results, fragments);
-    assert_int_equal(counters.contributions, RANKS * fragments);
-    assert_int_equal(missing, 0);
+    assert_int_equal(report.counters.results, fragments);
+    assert_int_equal(report.counters.contributions, RANKS * fragments);
+    assert_int_equal(report.missing_count, 0);
     for (uint32_t i = 0; i < SHARDS; i++) {
         assert_true(trib_udp_stats(world.plane->shard[i].udp)->packets_received > fragments);
     }
@@ -441,12 +443,12 @@ static void close__forgets_the_communicator(void **state)
 {
     (void)state;
     struct world world;
-    struct trib_counters counters;
-    uint32_t held;
-    uint64_t missing, sequence;
+    struct trib_plane_report report;
+    uint16_t ranks[RANKS];
     open_world(&world, &none);
     world.verbs.close(world.plane, 5);
-    assert_false(world.verbs.report(world.plane, 5, &counters, &held, &missing, &sequence));
+    assert_false(world.verbs.report(world.plane, 5, &report));
+    assert_int_equal(world.verbs.missing(world.plane, 5, 0, ranks, RANKS), 0);
     world.verbs.close(world.plane, 5);
     world.verbs.join(world.plane, 5, 0, 0);
     world.verbs.multicast(world.plane, 5, GROUP, GROUP_PORT);
@@ -459,18 +461,19 @@ static void open__refuses_what_it_cannot_do(void **state)
 {
     (void)state;
     struct world world;
-    struct trib_address addresses[1][TRIB_ROOTS_MAX];
+    const uint16_t zero = 0;
+    const struct trib_branch branch = {.ranks = &zero, .count = 1};
     open_world(&world, &none);
-    struct trib_session_config session = world.session;
-    memset(addresses, 0, sizeof addresses);
-    session.communicator = 6;
-    session.ranks = 1;
-    const struct trib_address(*from)[TRIB_ROOTS_MAX] = (const struct trib_address(*)[TRIB_ROOTS_MAX])addresses;
-    assert_int_equal(world.verbs.open(world.plane, &session, "no such scheme", from), TRIB_ERR_INVALID);
-    session.roots = SHARDS + 1;
-    assert_int_equal(world.verbs.open(world.plane, &session, "switchml", from), TRIB_ERR_INVALID);
-    assert_true(world.verbs.slot_bytes(world.plane, &world.session, "switchml") >
-                (size_t)SHARDS * world.session.slots * RANKS * PAYLOAD);
+    struct trib_opening opening = {
+        .session = world.session, .scheme = "no such scheme", .boot = 0x1234, .branches = &branch, .count = 1};
+    opening.session.communicator = 6;
+    opening.session.ranks = 1;
+    assert_int_equal(world.verbs.open(world.plane, &opening), TRIB_ERR_INVALID);
+    opening.scheme = "switchml";
+    opening.session.roots = SHARDS + 1;
+    assert_int_equal(world.verbs.open(world.plane, &opening), TRIB_ERR_INVALID);
+    opening.session = world.session;
+    assert_true(world.verbs.slot_bytes(world.plane, &opening) > (size_t)SHARDS * world.session.slots * RANKS * PAYLOAD);
     close_world(&world);
 }
 
