@@ -11,7 +11,7 @@ packages() {
     case $1 in
     build) echo gcc libc6-dev make cmake pkg-config ;;
     test) echo libcmocka-dev ;;
-    http) echo libmicrohttpd-dev libjansson-dev ;;
+    http) echo libmicrohttpd-dev libjansson-dev libcurl4-openssl-dev ;;
     all) echo g++ clang libclang-rt-dev llvm clang-format clang-tidy cppcheck python3 iproute2 ethtool util-linux curl prometheus ;;
     bench) echo g++ libgloo-dev libopenmpi-dev openmpi-bin iproute2 ;;
     *)

@@ -76,19 +76,6 @@ static void print_text(struct sockets sockets)
     }
 }
 
-/* Texts of ours hold no control characters; only quotes and backslashes need care. */
-static void print_quoted(const char *text)
-{
-    putchar('"');
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') {
-            putchar('\\');
-        }
-        putchar(*text);
-    }
-    putchar('"');
-}
-
 static void print_json(struct sockets sockets)
 {
     printf(

@@ -9,6 +9,8 @@
 int command_switch(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_perf(int argc, char **argv);
+int command_jobs(int argc, char **argv);
+int command_doctor(int argc, char **argv);
 int command_info(int argc, char **argv);
 
 #endif

@@ -17,6 +17,8 @@ static const struct {
     {"switch", "run a software switch with its control plane", command_switch},
     {"run", "run a program as several ranks on this machine", command_run},
     {"perf", "measure a collective, check every value", command_perf},
+    {"jobs", "what the jobs of a switch do, once or --watch", command_jobs},
+    {"doctor", "check this machine and the way to the switch", command_doctor},
     {"info", "version, CPU kernels, limits, environment variables", command_info},
 };
 

@@ -23,6 +23,18 @@ int complain(const char *format, ...)
     return 1;
 }
 
+void print_quoted(const char *text)
+{
+    putchar('"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\') {
+            putchar('\\');
+        }
+        putchar(*text);
+    }
+    putchar('"');
+}
+
 /* ---- finding ---- */
 
 static const struct option_row *find_long(const struct option_row *rows, const char *name, size_t len)

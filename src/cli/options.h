@@ -40,6 +40,9 @@ bool options_read_file(const struct option_command *command, const char *path, v
 /* Prints "tributary: <message>" on standard error, as one write: ranks share a terminal. Returns 1, the exit status of a failure. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Prints text as a JSON string. Texts of ours hold no control characters; only quotes and backslashes need care. */
+void print_quoted(const char *text);
+
 /* Readers; the field's type is in brackets. */
 enum trib_status option_on(const char *text, void *field, char *error);   /* [bool] set by being named, or by a value */
 enum trib_status option_off(const char *text, void *field, char *error);  /* [bool] cleared by being named */

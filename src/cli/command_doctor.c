@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_doctor.c: `tributary doctor`: can this machine and its way to the switch carry a job, and what would make it better?
+ * Read next: doctor.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tributary/comm.h>
+
+#include "cli/commands.h"
+#include "cli/doctor.h"
+#include "cli/options.h"
+#include "core/assert.h"
+#include "io/clock.h"
+
+struct doctor_options {
+    const char *switch_address;
+    uint64_t timeout_ns;
+    bool offline;
+    bool json;
+};
+
+static const struct option_row rows[] = {
+    {"switch", 's', "HOST[:PORT]", "the switch to try [TRIB_SWITCH, else 127.0.0.1:7470]", option_text,
+     offsetof(struct doctor_options, switch_address)},
+    {"timeout", 0, "TIME", "how long to wait for each answer [2s]", option_duration,
+     offsetof(struct doctor_options, timeout_ns)},
+    {"offline", 0, NULL, "look at this machine only", option_on, offsetof(struct doctor_options, offline)},
+    {"json", 0, NULL, "as one JSON object", option_on, offsetof(struct doctor_options, json)},
+    {NULL, 0, NULL, NULL, NULL, 0},
+};
+
+static const struct option_command command = {
+    .usage = "tributary doctor [options]",
+    .summary = "Checks what a job needs: trains (GSO/GRO), socket buffers, clock; and the way to the switch: TCP, UDP "
+               "on every\n"
+               "shard, path MTU, round trip, ECN. Says what to change. Exit status 1 when jobs can not run.",
+    .rows = rows,
+    .examples = "  tributary doctor --switch 10.0.0.1\n"
+                "  tributary doctor --offline --json",
+};
+
+static const char *const level_names[DOCTOR_LEVELS] = {"ok", "note", "FAIL"};
+
+struct doctor_finding *doctor_add(struct doctor *doctor, enum doctor_level level, const char *check, const char *format,
+                                  ...)
+{
+    va_list arguments;
+
+    TRIB_ASSERT(doctor->count < DOCTOR_FINDINGS_MAX);
+    struct doctor_finding *finding = &doctor->findings[doctor->count++];
+    *finding = (struct doctor_finding){.level = level, .check = check};
+    va_start(arguments, format);
+    (void)vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    va_end(arguments);
+    return finding;
+}
+
+void doctor_advise(struct doctor_finding *finding, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(finding->advice, sizeof finding->advice, format, arguments);
+    va_end(arguments);
+}
+
+static uint32_t count_of(const struct doctor *doctor, enum doctor_level level)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < doctor->count; i++) {
+        count += doctor->findings[i].level == level;
+    }
+    return count;
+}
+
+static void print_text(const struct doctor *doctor)
+{
+    for (uint32_t i = 0; i < doctor->count; i++) {
+        const struct doctor_finding *finding = &doctor->findings[i];
+        printf("%-4s  %-14s  %s\n", level_names[finding->level], finding->check, finding->text);
+        if (finding->advice[0] != '\0') {
+            printf("%-4s  %-14s  -> %s\n", "", "", finding->advice);
+        }
+    }
+    uint32_t fails = count_of(doctor, DOCTOR_FAIL);
+    uint32_t notes = count_of(doctor, DOCTOR_NOTE);
+    printf("\n%u checks: %u ok, %u could be better, %u in the way\n", doctor->count, count_of(doctor, DOCTOR_OK), notes,
+           fails);
+}
+
+static void print_json(const struct doctor *doctor)
+{
+    printf("{\"ok\":%s,\"findings\":[", count_of(doctor, DOCTOR_FAIL) == 0 ? "true" : "false");
+    for (uint32_t i = 0; i < doctor->count; i++) {
+        const struct doctor_finding *finding = &doctor->findings[i];
+        printf("%s{\"level\":\"%s\",\"check\":\"%s\",\"text\":", i > 0 ? "," : "", level_names[finding->level],
+               finding->check);
+        print_quoted(finding->text);
+        printf(",\"advice\":");
+        print_quoted(finding->advice);
+        putchar('}');
+    }
+    printf("]}\n");
+}
+
+int command_doctor(int argc, char **argv)
+{
+    struct doctor_options options = {.timeout_ns = 2 * TRIB_SECOND_NS};
+    struct trib_config config;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    int rest = 0;
+    enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
+
+    if (outcome != OPTIONS_OK) {
+        return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
+    }
+    if (rest < argc) {
+        complain("unexpected argument \"%s\"", argv[rest]);
+        return EXIT_USAGE;
+    }
+    if (trib_config_from_environment(&config, error) != TRIB_OK) {
+        return complain("%s", error);
+    }
+    struct doctor doctor = {
+        .switch_address = options.switch_address != NULL ? options.switch_address : config.switch_address,
+        .timeout_ns = options.timeout_ns,
+    };
+    doctor_machine(&doctor);
+    if (!options.offline) {
+        doctor_path(&doctor);
+    }
+    if (options.json) {
+        print_json(&doctor);
+    } else {
+        print_text(&doctor);
+    }
+    return count_of(&doctor, DOCTOR_FAIL) == 0 ? 0 : 1;
+}

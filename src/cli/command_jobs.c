@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_jobs.c: `tributary jobs`: asks a switch over HTTP what its jobs do, once or again and again. Read next: jobs_print.c. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tributary/comm.h>
+
+#include "cli/commands.h"
+#include "cli/http_get.h"
+#include "cli/jobs.h"
+#include "cli/options.h"
+#include "io/clock.h"
+#include "io/udp.h"
+
+#define HTTP_BEHIND 1000 /* the switch's default: its port and this */
+
+struct jobs_options {
+    const char *http;
+    uint64_t every_ns;
+    bool watch;
+    bool json;
+};
+
+static const struct option_row rows[] = {
+    {"http", 0, "HOST:PORT", "HTTP of the switch [127.0.0.1, port of TRIB_SWITCH + 1000]", option_text,
+     offsetof(struct jobs_options, http)},
+    {"watch", 'w', NULL, "show it again and again, until Ctrl-C", option_on, offsetof(struct jobs_options, watch)},
+    {"every", 0, "TIME", "with --watch: how often [1s]", option_duration, offsetof(struct jobs_options, every_ns)},
+    {"json", 0, NULL, "as the switch says it (/v1/jobs), a JSON array", option_on, offsetof(struct jobs_options, json)},
+    {NULL, 0, NULL, NULL, NULL, 0},
+};
+
+static const struct option_command command = {
+    .usage = "tributary jobs [options] [JOB]",
+    .summary = "Shows the jobs of a switch: slots held, fragments per second, recoveries, and whom a job waits for.\n"
+               "With a JOB: its recoveries by kind and every rank.",
+    .rows = rows,
+    .examples = "  tributary jobs --watch\n"
+                "  tributary jobs train --http 127.0.0.1:8470",
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static void default_url(const struct trib_config *config, char *url, size_t size)
+{
+    struct trib_address address;
+    uint32_t port = TRIB_DEFAULT_PORT;
+
+    if (trib_address_parse(config->switch_address, TRIB_DEFAULT_PORT, &address, NULL) == TRIB_OK) {
+        port = trib_address_port(&address);
+    }
+    (void)snprintf(url, size, "http://127.0.0.1:%u/v1/jobs", port + HTTP_BEHIND);
+}
+
+/* Asks once. NULL: the cause was printed. */
+static json_t *ask(const char *url)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    json_error_t broken;
+    size_t len = 0;
+    char *body = http_get(url, &len, error);
+
+    if (body == NULL) {
+        complain("%s; is `tributary switch` running on this machine, with --http?", error);
+        return NULL;
+    }
+    json_t *jobs = json_loadb(body, len, 0, &broken);
+    free(body);
+    if (!json_is_array(jobs)) {
+        complain("%s: what answers there is no tributary switch", url);
+        json_decref(jobs);
+        return NULL;
+    }
+    return jobs;
+}
+
+/* Prints one answer. False: the named job is not there. */
+static bool show(const struct jobs_options *options, const struct jobs_view *view)
+{
+    if (options->json) {
+        (void)json_dumpf(view->now, stdout, JSON_INDENT(2));
+        putchar('\n');
+        return true;
+    }
+    if (options->watch && isatty(STDOUT_FILENO)) {
+        printf("\033[H\033[J"); /* from the top of a clear screen */
+    }
+    return jobs_print(view);
+}
+
+static void sleep_for(uint64_t ns)
+{
+    struct timespec rest = {(time_t)(ns / TRIB_SECOND_NS), (long)(ns % TRIB_SECOND_NS)};
+
+    while (!interrupted && nanosleep(&rest, &rest) != 0 && errno == EINTR) {
+    }
+}
+
+static int watch(const struct jobs_options *options, const char *url, const char *name)
+{
+    json_t *before = NULL;
+    uint64_t before_ns = 0;
+    int status = 0;
+
+    do {
+        uint64_t now_ns = trib_clock_ns();
+        json_t *now = ask(url);
+        if (now == NULL) {
+            status = 1;
+            break;
+        }
+        struct jobs_view view = {now, before, (double)(now_ns - before_ns) / 1e9, name};
+        if (!show(options, &view)) {
+            json_decref(now);
+            status = complain("no job \"%s\" at this switch", name);
+            break;
+        }
+        (void)fflush(stdout);
+        json_decref(before);
+        before = now;
+        before_ns = now_ns;
+        if (options->watch) {
+            sleep_for(options->every_ns);
+        }
+    } while (options->watch && !interrupted);
+    json_decref(before);
+    return status;
+}
+
+int command_jobs(int argc, char **argv)
+{
+    struct jobs_options options = {.every_ns = TRIB_SECOND_NS};
+    struct trib_config config;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    char url[256];
+    const char *name = NULL;
+    int rest = 0;
+    enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
+
+    if (outcome == OPTIONS_OK && rest < argc) {
+        /* The job's name stands where the command's stood, and options may follow it as well. */
+        name = argv[rest];
+        argc -= rest;
+        argv += rest;
+        outcome = options_read(&command, argc, argv, &options, &rest);
+    }
+    if (outcome != OPTIONS_OK) {
+        return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
+    }
+    if (rest < argc) {
+        complain("unexpected argument \"%s\"", argv[rest]);
+        return EXIT_USAGE;
+    }
+    if (trib_config_from_environment(&config, error) != TRIB_OK) {
+        return complain("%s", error);
+    }
+    if (options.http != NULL) {
+        (void)snprintf(url, sizeof url, "http://%.200s/v1/jobs", options.http);
+    } else {
+        default_url(&config, url, sizeof url);
+    }
+    const struct sigaction action = {.sa_handler = on_interrupt};
+    (void)sigaction(SIGINT, &action, NULL);
+    return watch(&options, url, name);
+}

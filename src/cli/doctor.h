@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* doctor.h: what the parts of `tributary doctor` share: findings, each with what to do about it. A finding is looked up, never
+ * guessed: a check that could not be made says so.
+ * Read next: command_doctor.c, doctor_machine.c (this machine), doctor_path.c (the way to the switch). */
+#ifndef TRIB_CLI_DOCTOR_H
+#define TRIB_CLI_DOCTOR_H
+
+#include <stdint.h>
+
+#include <tributary/comm.h>
+
+#define DOCTOR_FINDINGS_MAX 24
+#define DOCTOR_PAYLOAD_DEFAULT 1408
+
+enum doctor_level {
+    DOCTOR_OK,
+    DOCTOR_NOTE, /* works, and could be better */
+    DOCTOR_FAIL, /* jobs will not run */
+    DOCTOR_LEVELS
+};
+
+struct doctor_finding {
+    enum doctor_level level;
+    const char *check; /* "path MTU" */
+    char text[320];
+    char advice[320]; /* "" when there is nothing to do */
+};
+
+struct doctor {
+    const char *switch_address; /* as the user wrote it */
+    uint64_t timeout_ns;        /* of each step on the way to the switch */
+    uint32_t count;
+    struct doctor_finding findings[DOCTOR_FINDINGS_MAX];
+};
+
+/* Adds a finding without advice and returns it. */
+struct doctor_finding *doctor_add(struct doctor *doctor, enum doctor_level level, const char *check, const char *format,
+                                  ...) __attribute__((format(printf, 4, 5)));
+void doctor_advise(struct doctor_finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Trains, socket buffers, clock, kernels, ECN on this machine's own loopback. */
+void doctor_machine(struct doctor *doctor);
+/* Reachability by TCP and UDP, largest packet that passes uncut, round trip, ECN marks that survive: by a real session of one rank,
+ * which ends cleanly. */
+void doctor_path(struct doctor *doctor);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobs.h: what a switch says of its jobs, as `tributary jobs` shows it. Read next: command_jobs.c (asking), jobs_print.c (showing). */
+#ifndef TRIB_CLI_JOBS_H
+#define TRIB_CLI_JOBS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* One answer of /v1/jobs, and the one before it: rates are the difference. */
+struct jobs_view {
+    const json_t *now;    /* array of jobs */
+    const json_t *before; /* NULL: none yet */
+    double seconds;       /* between the two */
+    const char *name;     /* of the one job to show in full; NULL: all, a line each */
+};
+
+/* False: there is no job of that name. */
+bool jobs_print(const struct jobs_view *view);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobs_print.c: jobs as tables for people: a line a job, or one job with a line a rank. Read next: control/http.c, which wrote what is
+ * read here. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/jobs.h"
+#include "io/clock.h"
+#include "io/units.h"
+
+#define TEXT_MAX 256
+
+/* How a lost packet was made good, by kind; `name` is a counter of core/counters.h. */
+static const struct {
+    const char *name;
+    const char *text;
+} recoveries[] = {
+    {"asks", "asked again"},
+    {"asks_gap", "of them at a gap"},
+    {"asks_finished", "of them for an offer"},
+    {"results_repeated", "results repeated"},
+    {"offers", "offers"},
+};
+
+static uint64_t number(const json_t *object, const char *key)
+{
+    return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+static const char *text(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return value != NULL ? value : "-";
+}
+
+static uint64_t counter(const json_t *job, const char *key)
+{
+    return number(json_object_get(job, "counters"), key);
+}
+
+/* The same communicator in the answer before; NULL: it is new. */
+static const json_t *earlier(const struct jobs_view *view, const json_t *job)
+{
+    size_t i;
+    const json_t *other;
+
+    json_array_foreach(view->before, i, other)
+    {
+        if (number(other, "communicator") == number(job, "communicator")) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/* Fragments summed in a second since the answer before; since the job began when there is none. */
+static double results_rate(const struct jobs_view *view, const json_t *job)
+{
+    const json_t *before = earlier(view, job);
+    uint64_t results = counter(job, "results");
+    double age = json_number_value(json_object_get(job, "age_seconds"));
+
+    if (before != NULL && view->seconds > 0 && results >= counter(before, "results")) {
+        return (double)(results - counter(before, "results")) / view->seconds;
+    }
+    return age > 0 ? (double)results / age : 0;
+}
+
+static void format_seconds(double seconds, char *out)
+{
+    trib_format_duration((uint64_t)(seconds * 1e9), out);
+}
+
+/* "ranks 2, 5" of a JSON array, at most eight of them. */
+static void format_ranks(const json_t *ranks, char *out)
+{
+    size_t count = json_array_size(ranks);
+    size_t len = (size_t)snprintf(out, TEXT_MAX, count == 1 ? "rank" : "ranks");
+
+    for (size_t i = 0; i < count && i < 8; i++) {
+        len += (size_t)snprintf(out + len, TEXT_MAX - len, "%s %" JSON_INTEGER_FORMAT, i > 0 ? "," : "",
+                                json_integer_value(json_array_get(ranks, i)));
+    }
+    if (count > 8) {
+        (void)snprintf(out + len, TEXT_MAX - len, " and %zu more", count - 8);
+    }
+}
+
+/* Whom the job waits for: ranks that have not come, or that are missing on a fragment for a time worth telling. */
+static void format_waits(const json_t *job, char *out)
+{
+    const json_t *missing = json_object_get(job, "missing");
+    double stall = json_number_value(json_object_get(job, "stall_seconds"));
+    char ranks[TEXT_MAX];
+    char duration[TRIB_UNITS_TEXT_MAX];
+
+    out[0] = '\0';
+    if (stall <= 0) {
+        return;
+    }
+    format_seconds(stall, duration);
+    if (json_array_size(missing) == 0) {
+        (void)snprintf(out, TEXT_MAX, "a result since %s", duration);
+        return;
+    }
+    format_ranks(missing, ranks);
+    (void)snprintf(out, TEXT_MAX, "%.120s on fragment %" PRIu64 " since %s", ranks, number(job, "missing_sequence"),
+                   duration);
+}
+
+static void print_line(const struct jobs_view *view, const json_t *job)
+{
+    char held[48];
+    char memory[TRIB_UNITS_TEXT_MAX];
+    char age[TRIB_UNITS_TEXT_MAX];
+    char waits[TEXT_MAX];
+    uint64_t recovered = counter(job, "asks") + counter(job, "results_repeated") + counter(job, "offers");
+
+    (void)snprintf(held, sizeof held, "%" PRIu64 " of %" PRIu64, number(job, "slots_held"),
+                   number(job, "slots") * number(job, "shards"));
+    trib_format_size(number(job, "slot_bytes"), memory);
+    format_seconds(json_number_value(json_object_get(job, "age_seconds")), age);
+    format_waits(job, waits);
+    printf("%-20s %-9s %5zu  %-7s %-12s %-9s %11.0f %11" PRIu64 "  %s\n", text(job, "job"), text(job, "state"),
+           json_array_size(json_object_get(job, "ranks")), age, held, memory, results_rate(view, job), recovered,
+           waits);
+}
+
+static void print_all(const struct jobs_view *view)
+{
+    size_t i;
+    const json_t *job;
+
+    if (json_array_size(view->now) == 0) {
+        printf("no jobs\n");
+        return;
+    }
+    printf("%-20s %-9s %5s  %-7s %-12s %-9s %11s %11s  %s\n", "JOB", "STATE", "RANKS", "AGE", "SLOTS HELD", "MEMORY",
+           "FRAGMENTS/S", "RECOVERIES", "WAITS FOR");
+    json_array_foreach(view->now, i, job)
+    {
+        print_line(view, job);
+    }
+}
+
+static void print_rank(const json_t *rank)
+{
+    const json_t *stall = json_object_get(rank, "stall");
+    char waits[TEXT_MAX] = "";
+
+    if (json_is_object(stall)) {
+        char duration[TRIB_UNITS_TEXT_MAX];
+        format_seconds(json_number_value(json_object_get(stall, "waited_seconds")), duration);
+        (void)snprintf(waits, sizeof waits, "waited %s on fragment %" PRIu64, duration, number(stall, "sequence"));
+    }
+    printf("%6" PRIu64 "  %-10s  %-24s  %s\n", number(rank, "rank"), text(rank, "state"), text(rank, "address"), waits);
+}
+
+static void print_one(const struct jobs_view *view, const json_t *job)
+{
+    size_t i;
+    const json_t *rank;
+    const json_t *settings = json_object_get(job, "settings");
+
+    print_all(&(struct jobs_view){.now = view->now, .before = view->before, .seconds = view->seconds});
+    printf("\ncommunicator %08" PRIx64 " generation %" PRIu64 ", scheme %s, payload %" PRIu64
+           ", wire %s, window %" PRIu64 ", finished below fragment %" PRIu64 ", results by %s\n",
+           number(job, "communicator"), number(job, "generation"), text(settings, "scheme"),
+           number(settings, "payload"), text(settings, "wire"), number(job, "window"), number(job, "mark"),
+           json_is_true(json_object_get(job, "multicast")) ? "multicast" : "unicast");
+    printf("recoveries:");
+    for (size_t k = 0; k < sizeof recoveries / sizeof recoveries[0]; k++) {
+        printf("%s %" PRIu64 " %s", k > 0 ? "," : "", counter(job, recoveries[k].name), recoveries[k].text);
+    }
+    printf("\n\n%6s  %-10s  %-24s  %s\n", "RANK", "STATE", "ADDRESS", "WAITS");
+    json_array_foreach(json_object_get(job, "ranks"), i, rank)
+    {
+        print_rank(rank);
+    }
+}
+
+bool jobs_print(const struct jobs_view *view)
+{
+    size_t i;
+    const json_t *job;
+
+    if (view->name == NULL) {
+        print_all(view);
+        return true;
+    }
+    json_array_foreach(view->now, i, job)
+    {
+        if (strcmp(text(job, "job"), view->name) == 0) {
+            print_one(view, job);
+            return true;
+        }
+    }
+    return false;
+}

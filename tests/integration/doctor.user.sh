@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# doctor.user.sh: `tributary doctor` on a good way to a switch and on bad ones, `tributary jobs` on a job that waits: what they say must be
+# what is so.
+. "$(dirname "$0")/common.sh"
+T=$TRIBUTARY
+
+say "a good way"
+switch_start --threads 2
+expect 0 '^ok +path MTU +payloads of up to 8192 bytes' "$T" doctor
+for what in 'switch' 'session +the switch admits jobs: 2 shards' 'UDP +every shard answers: 2' 'round trip' 'clock'; do
+    check_in "doctor: $what" "^ok +$what" "$TMP/out"
+done
+check_in "the count" '^1[0-9] checks: .*, 0 in the way$' "$TMP/out"
+expect 0 '"ok":true' "$T" doctor --json
+if command -v python3 >/dev/null; then
+    check "doctor's JSON is JSON" python3 -m json.tool "$TMP/out" /dev/null
+fi
+check_in "the switch saw a job that ended well" 'job doctor-.* closed$' "$SWITCH_LOG"
+check "and nothing to warn of" sh -c '! grep -q warn "$1"' - "$SWITCH_LOG"
+expect 0 '^ok +clock' "$T" doctor --offline
+switch_stop
+
+say "bad ways"
+expect 1 'FAIL +switch +127.0.0.1:1 cannot be reached by TCP: connection refused' "$T" doctor --switch 127.0.0.1:1
+check_in "what to do" '-> is `tributary switch` running there' "$TMP/out"
+expect 1 'FAIL +switch +cannot resolve "nowhere.invalid"' "$T" doctor -s nowhere.invalid
+expect 2 'unknown option --swich; did you mean --switch' "$T" doctor --swich x
+if unshare -Urn true 2>/dev/null; then
+    # A path that a full packet does not fit through, in a network of its own.
+    expect 1 'FAIL +path MTU +payloads of more than 1088 bytes do not come back uncut' unshare -Urn sh -c '
+        ip link set lo mtu 1200 up
+        "$0" switch --listen 127.0.0.1:7470 --http none 2>/dev/null &
+        switch=$!
+        sleep 0.3
+        "$0" doctor --switch 127.0.0.1
+        status=$?
+        kill $switch
+        exit $status' "$T"
+    check_in "what to set" '-> set TRIB_PAYLOAD=1088B on every rank' "$TMP/out"
+fi
+
+say "jobs"
+if "$T" jobs --help >/dev/null 2>&1; then
+    SWITCH_LOG=$TMP/jobs.log
+    switch_start --http 127.0.0.1:0
+    HTTP=$(sed -n 's/.*http on http:\/\/\(127.0.0.1:[0-9]*\).*/\1/p' "$SWITCH_LOG")
+    expect 0 '^no jobs$' "$T" jobs --http "$HTTP"
+    ranks_start busy 3 -b 1M -e 1M -n 100000 -w 1 --loss 1%
+    wait_for 10 runs_job busy
+    wait_for 10 sh -c '"$0" jobs busy --http "$1" | grep -qE "recoveries: .* [1-9][0-9]* results repeated"' "$T" "$HTTP"
+    expect 0 '^busy +running +3 .* of [0-9]+ ' "$T" jobs --http "$HTTP"
+    expect 0 '^recoveries: .* [1-9][0-9]* results repeated' "$T" jobs busy --http "$HTTP"
+    check_in "its ranks" '^ +2  running +127.0.0.1' "$TMP/out"
+    expect 0 '"job": "busy"' "$T" jobs --json --http "$HTTP"
+    expect 1 'no job "other" at this switch' "$T" jobs other --http "$HTTP"
+    kill -STOP "${RANK_PIDS[1]}"
+    waits() { "$T" jobs --http "$HTTP" | grep -qE '^busy .* rank 1 on fragment [0-9]+ since [1-9]'; }
+    check "rank 1 is named while it is stopped" wait_for 5 waits
+    "$T" jobs --watch --every 100ms --http "$HTTP" >"$TMP/watch" 2>&1 &
+    WATCH=$!
+    CHILDREN+=("$WATCH")
+    sleep 0.5
+    kill -INT "$WATCH"
+    ended 3 "$WATCH"
+    check "Ctrl-C ends --watch with status 0, not $STATUS" test "$STATUS" = 0
+    check "it has shown several" test "$(grep -c '^busy' "$TMP/watch")" -ge 2
+    kill -CONT "${RANK_PIDS[1]}"
+    kill "${RANK_PIDS[@]}"
+    switch_stop
+    expect 1 'is `tributary switch` running on this machine, with --http' "$T" jobs --http "$HTTP"
+fi
+finish
