@@ -174,6 +174,8 @@ struct trib_switch_verbs {
     uint32_t (*slots_held)(const void *node);
     uint64_t (*missing)(const void *node,
                         uint64_t *sequence); /* children missing on the oldest open slot, 0 if none is open */
+    /* Children whose part of this sequence is not here; 0 also when it is complete, below M, beyond the window or another root's. */
+    uint64_t (*missing_on)(const void *node, uint64_t sequence);
     const struct trib_counters *(*counters)(const void *node);
 };
 

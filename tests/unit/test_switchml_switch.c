@@ -194,6 +194,10 @@ static void contribution__is_summed_and_goes_to_all_when_all_are_there(void **st
     uint64_t sequence = 99;
     assert_int_equal(f->verbs->missing(f->node, &sequence), 2);
     assert_int_equal(sequence, 0);
+    assert_int_equal(f->verbs->missing_on(f->node, 0), 2);
+    assert_int_equal(f->verbs->missing_on(f->node, 1), ALL);
+    assert_int_equal(f->verbs->missing_on(f->node, TRIB_SEQUENCE_MAX), 0);
+    assert_int_equal(f->verbs->missing_on(f->node, TRIB_NEVER), 0);
     assert_int_equal(contribute(f, 1, 0, 0), TRIB_DROP_NONE);
     struct trib_packet result = expect(f, TRIB_RESULT, 0, ALL);
     assert_float_equal(first_of(&result), 7.0f, 0);
@@ -205,6 +209,7 @@ static void contribution__is_summed_and_goes_to_all_when_all_are_there(void **st
     assert_int_equal(result.mark, 0);
     expect_nothing(f);
     assert_int_equal(f->verbs->missing(f->node, &sequence), 0);
+    assert_int_equal(f->verbs->missing_on(f->node, 0), 0);
 }
 
 static void contribution__of_one_child_counts_once(void **state)

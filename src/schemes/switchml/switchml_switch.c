@@ -385,6 +385,19 @@ static uint64_t switch_missing(const void *node, uint64_t *sequence)
     return 0;
 }
 
+static uint64_t switch_missing_on(const void *node, uint64_t sequence)
+{
+    const struct switch_node *n = node;
+
+    if (sequence < n->communicator_mark || sequence > TRIB_SEQUENCE_MAX ||
+        trib_window_root(&n->window, sequence) != n->config.root ||
+        !trib_window_admits(&n->window, n->communicator_mark, sequence)) {
+        return 0;
+    }
+    const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
+    return n->required & ~(trib_slot_holds(slot, sequence) ? slot->present : 0);
+}
+
 /* M is the minimum of the marks that this node hears itself. */
 static void switch_learn_mark(void *node, uint64_t mark)
 {
@@ -411,5 +424,6 @@ const struct trib_switch_verbs trib_switchml_switch_verbs = {
     .communicator_mark = switch_communicator_mark,
     .slots_held = switch_slots_held,
     .missing = switch_missing,
+    .missing_on = switch_missing_on,
     .counters = switch_counters,
 };
