@@ -35,7 +35,7 @@ static size_t lay_out(struct worker *w, const struct trib_worker_config *config)
     return at;
 }
 
-static size_t worker_size(const struct trib_worker_config *config)
+size_t trib__worker_size(const struct trib_worker_config *config)
 {
     struct worker scratch;
 
@@ -54,12 +54,12 @@ static void check_config(const struct trib_worker_config *config)
     TRIB_ASSERT(config->operations >= 1 && s->lookahead >= 1);
 }
 
-static void worker_init(void *node, const struct trib_worker_config *config)
+void trib__worker_init(void *node, const struct trib_worker_config *config)
 {
     struct worker *w = node;
 
     check_config(config);
-    memset(w, 0, worker_size(config));
+    memset(w, 0, trib__worker_size(config));
     (void)lay_out(w, config);
     w->config = *config;
     w->window = (struct trib_window){config->session.roots, config->session.train, config->session.slots};
@@ -81,12 +81,12 @@ static void worker_init(void *node, const struct trib_worker_config *config)
     worker_aside(w)->next_deadline_ns = TRIB_NEVER;
 }
 
-static size_t worker_state_size(const void *node)
+size_t trib__worker_state_size(const void *node)
 {
     return ((const struct worker *)node)->aside_at;
 }
 
-static bool worker_submit(void *node, const struct trib_operation *operation, uint64_t now_ns)
+bool trib__worker_submit(void *node, const struct trib_operation *operation, uint64_t now_ns)
 {
     struct worker *w = node;
     struct worker_operation *o = worker_operation_at(w, w->newest_operation);
@@ -127,17 +127,17 @@ static void worker_registered(void *node, uint32_t boot, uint64_t mark, uint64_t
     trib__worker_probe_all(w, now_ns);
 }
 
-static void worker_suspend(void *node)
+void trib__worker_suspend(void *node)
 {
     ((struct worker *)node)->boot = 0;
 }
 
-static void worker_learn_mark(void *node, uint64_t mark, uint64_t now_ns)
+void trib__worker_session_mark(void *node, uint64_t mark, uint64_t now_ns)
 {
     learn(node, mark, now_ns);
 }
 
-static uint64_t worker_mark(const void *node)
+uint64_t trib__worker_mark(const void *node)
 {
     return ((const struct worker *)node)->mark;
 }
@@ -152,17 +152,17 @@ uint64_t trib__worker_lowest_mark(const struct worker *w)
     return lowest;
 }
 
-static uint64_t worker_communicator_mark(const void *node)
+uint64_t trib__worker_communicator_mark(const void *node)
 {
     return trib__worker_lowest_mark(node);
 }
 
-static uint64_t worker_end(const void *node)
+uint64_t trib__worker_end(const void *node)
 {
     return ((const struct worker *)node)->end;
 }
 
-static bool worker_describe(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number)
+bool trib__worker_describe(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number)
 {
     const struct worker *w = node;
 
@@ -177,7 +177,7 @@ static bool worker_describe(const void *node, uint64_t sequence, struct trib_ope
     return false;
 }
 
-static const struct trib_counters *worker_counters(const void *node)
+const struct trib_counters *trib__worker_counters(const void *node)
 {
     return &worker_aside(node)->counters;
 }
@@ -197,7 +197,7 @@ void trib__worker_event(struct worker *w, const struct trib_event *event)
     ring[(w->events_head + w->events_count++) % room] = *event;
 }
 
-static bool worker_next_event(void *node, struct trib_event *event)
+bool trib__worker_next_event(void *node, struct trib_event *event)
 {
     struct worker *w = node;
     const struct trib_event *ring = worker_at(w, w->events_at);
@@ -212,21 +212,21 @@ static bool worker_next_event(void *node, struct trib_event *event)
 }
 
 const struct trib_worker_verbs trib_switchml_worker_verbs = {
-    .size = worker_size,
-    .init = worker_init,
-    .state_size = worker_state_size,
+    .size = trib__worker_size,
+    .init = trib__worker_init,
+    .state_size = trib__worker_state_size,
     .receive = trib__worker_receive,
     .next_packet = trib__worker_next_packet,
-    .next_event = worker_next_event,
+    .next_event = trib__worker_next_event,
     .next_timeout = trib__worker_next_timeout,
     .on_timeout = trib__worker_on_timeout,
-    .submit = worker_submit,
+    .submit = trib__worker_submit,
     .registered = worker_registered,
-    .suspend = worker_suspend,
-    .learn_mark = worker_learn_mark,
-    .mark = worker_mark,
-    .communicator_mark = worker_communicator_mark,
-    .end = worker_end,
-    .describe = worker_describe,
-    .counters = worker_counters,
+    .suspend = trib__worker_suspend,
+    .learn_mark = trib__worker_session_mark,
+    .mark = trib__worker_mark,
+    .communicator_mark = trib__worker_communicator_mark,
+    .end = trib__worker_end,
+    .describe = trib__worker_describe,
+    .counters = trib__worker_counters,
 };

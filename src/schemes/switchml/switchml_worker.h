@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_worker.h: what the four files of the worker share: its memory. Private to them.
+/* switchml_worker.h: what the four files of the worker share: its memory. Private to them, and to the worker of switchml-literal, which
+ * differs in when it sends and what it resends, and in nothing else.
  *
  * One flight per slot of the window: root x P + dense index mod P. A rank sends s only while s < M + P per root, so the flight's
  * former sequence is below M, finished everywhere, and its memory is free. A flight's wire buffer holds the contribution in
@@ -186,16 +187,45 @@ struct worker_form {
     bool converted;
 };
 
+/* switchml_worker.c */
+size_t trib__worker_size(const struct trib_worker_config *config);
+void trib__worker_init(void *node, const struct trib_worker_config *config);
+size_t trib__worker_state_size(const void *node);
+bool trib__worker_submit(void *node, const struct trib_operation *operation, uint64_t now_ns);
+void trib__worker_suspend(void *node);
+void trib__worker_session_mark(void *node, uint64_t mark, uint64_t now_ns);
+uint64_t trib__worker_mark(const void *node);
+uint64_t trib__worker_communicator_mark(const void *node);
+uint64_t trib__worker_end(const void *node);
+bool trib__worker_describe(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number);
+const struct trib_counters *trib__worker_counters(const void *node);
+bool trib__worker_next_event(void *node, struct trib_event *event);
+uint64_t trib__worker_lowest_mark(const struct worker *w);
+void trib__worker_event(struct worker *w, const struct trib_event *event);
+
 /* switchml_worker_send.c */
 void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence,
                        struct worker_form *form);
 bool trib__worker_contributes(const struct worker *w, const struct worker_operation *o);
+const struct worker_operation *trib__worker_sending(struct worker *w);
+bool trib__worker_exponent_agreed(const struct worker *w, const struct worker_operation *o);
+void trib__worker_launch(struct worker *w, uint32_t index, const struct worker_operation *o,
+                         struct trib_packet *packet);
+void trib__worker_contribution(struct worker *w, uint32_t index, const struct worker_operation *o,
+                               struct trib_packet *packet);
 bool trib__worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
 
 /* switchml_worker_receive.c */
 enum trib_drop trib__worker_receive(void *node, struct trib_place from, const struct trib_packet *packet,
                                     uint64_t now_ns);
 void trib__worker_learn_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns);
+
+enum trib_drop trib__worker_check_result(const struct worker *w, uint32_t index, const struct trib_packet *packet,
+                                         struct worker_form *form);
+enum trib_drop trib__worker_strike(struct worker *w, uint32_t index);
+void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_packet *packet,
+                         const struct worker_form *form);
+void trib__worker_finish(struct worker *w, uint32_t index, struct worker_operation *o);
 
 /* switchml_worker_recover.c */
 void trib__worker_sent(struct worker *w, uint32_t index, uint64_t now_ns); /* payload or probe left */
@@ -208,9 +238,6 @@ void trib__worker_blocked(struct worker *w, uint32_t root);
 uint64_t trib__worker_first_unsent(const struct worker *w, uint32_t root);
 uint64_t trib__worker_next_timeout(const void *node);
 void trib__worker_on_timeout(void *node, uint64_t now_ns);
-
-/* switchml_worker.c */
-uint64_t trib__worker_lowest_mark(const struct worker *w);
-void trib__worker_event(struct worker *w, const struct trib_event *event);
+void trib__worker_report_stall(struct worker *w, uint64_t now_ns);
 
 #endif

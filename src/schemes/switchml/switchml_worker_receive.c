@@ -67,7 +67,7 @@ static bool lane_holds(const struct worker *w, const struct trib_packet *packet)
 
 /* A result that came whole but wrong: ask again at once, and give up at the third. From then on only the RTO asks, or wrong results
  * and probes would answer each other without end (I5). */
-static enum trib_drop strike(struct worker *w, uint32_t index)
+enum trib_drop trib__worker_strike(struct worker *w, uint32_t index)
 {
     struct flight *f = worker_flight(w, index);
 
@@ -150,7 +150,7 @@ static void release_operations(struct worker *w)
     }
 }
 
-static void finish(struct worker *w, uint32_t index, struct worker_operation *o)
+void trib__worker_finish(struct worker *w, uint32_t index, struct worker_operation *o)
 {
     worker_flight(w, index)->state = FLIGHT_FINISHED;
     while (w->mark < w->next) {
@@ -168,41 +168,60 @@ static void finish(struct worker *w, uint32_t index, struct worker_operation *o)
     }
 }
 
-static enum trib_drop take_result(struct worker *w, const struct trib_packet *packet, uint64_t now_ns)
+/* Is this the result that the flight waits for, whole and right? */
+enum trib_drop trib__worker_check_result(const struct worker *w, uint32_t index, const struct trib_packet *packet,
+                                         struct worker_form *form)
 {
-    uint32_t index = worker_flight_index(w, packet->sequence);
-    struct flight *f = worker_flight(w, index);
-    struct worker_form form;
+    const struct flight *f = worker_flight(w, index);
 
     if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {
         return packet->sequence < w->next ? TRIB_DROP_DUPLICATE : TRIB_DROP_UNASKED;
     }
-    struct worker_operation *o = worker_operation_at(w, f->operation);
-    trib__worker_form(w, o, packet->sequence, &form);
+    const struct worker_operation *o = worker_operation_at(w, f->operation);
+    trib__worker_form(w, o, packet->sequence, form);
     if (packet->digest != o->layout.digest) {
         return TRIB_DROP_DIGEST;
     }
-    if (!has_shape(w, o, packet, &form)) {
+    if (!has_shape(w, o, packet, form)) {
         return TRIB_DROP_SHAPE;
     }
-    if (!lane_holds(w, packet)) {
-        return strike(w, index);
-    }
-    retain(w, f, o, packet, &form);
+    return lane_holds(w, packet) ? TRIB_DROP_NONE : TRIB_DROP_LANE;
+}
+
+/* Delivers a result that was checked. */
+void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_packet *packet,
+                         const struct worker_form *form)
+{
+    struct flight *f = worker_flight(w, index);
+    const struct worker_operation *o = worker_operation_at(w, f->operation);
+
+    retain(w, f, o, packet, form);
     /* The root of a broadcast gets the payload as well when another rank's OFFER completed it: it has no use for that. */
     if (packet->payload_len != 0 && o->operation.recv != NULL) {
-        deliver(w, o, packet, &form);
+        deliver(w, o, packet, form);
     }
     if (o->layout.lookahead != 0 && packet->sequence - o->first < o->layout.blocks) {
         *worker_exponent(w, packet->sequence) = packet->exponent;
         worker_aside(w)->counters.raw_blocks += packet->exponent == TRIB_EXPONENT_RAW;
     }
     worker_aside(w)->counters.results++;
+}
+
+static enum trib_drop take_result(struct worker *w, const struct trib_packet *packet, uint64_t now_ns)
+{
+    uint32_t index = worker_flight_index(w, packet->sequence);
+    struct worker_form form;
+    enum trib_drop drop = trib__worker_check_result(w, index, packet, &form);
+
+    if (drop != TRIB_DROP_NONE) {
+        return drop == TRIB_DROP_LANE ? trib__worker_strike(w, index) : drop;
+    }
+    trib__worker_accept(w, index, packet, &form);
     if (packet->flags & TRIB_FLAG_RESEND) {
         trib__worker_probe_more(w, index);
     }
     trib__worker_answered(w, index, packet->last_rank == w->config.rank, now_ns);
-    finish(w, index, o);
+    trib__worker_finish(w, index, worker_operation_at(w, worker_flight(w, index)->operation));
     return TRIB_DROP_NONE;
 }
 

@@ -227,7 +227,7 @@ uint64_t trib__worker_next_timeout(const void *node)
     return earliest;
 }
 
-static void report_stall(struct worker *w, uint64_t now_ns)
+void trib__worker_report_stall(struct worker *w, uint64_t now_ns)
 {
     struct worker_aside *aside = worker_aside(w);
     const struct flight_times *times = worker_times(w, worker_flight_index(w, w->mark));
@@ -301,7 +301,7 @@ void trib__worker_on_timeout(void *node, uint64_t now_ns)
                 aside->next_deadline_ns = earliest;
             }
         }
-        report_stall(w, now_ns);
+        trib__worker_report_stall(w, now_ns);
     }
     for (uint32_t root = 0; root < w->window.roots; root++) {
         if (tail_deadline(w, root) <= now_ns) {

@@ -111,7 +111,7 @@ static void attach_payload(const struct worker *w, uint32_t index, const struct 
     }
 }
 
-static void build_contribution(struct worker *w, uint32_t index, const struct worker_operation *o,
+void trib__worker_contribution(struct worker *w, uint32_t index, const struct worker_operation *o,
                                struct trib_packet *packet)
 {
     struct flight *f = worker_flight(w, index);
@@ -190,7 +190,7 @@ static bool answer(struct worker *w, uint32_t index, uint64_t now_ns, struct tri
     }
     if (pending & PENDING_RESEND) {
         counters->contributions_resent++;
-        build_contribution(w, index, worker_operation_at(w, f->operation), packet);
+        trib__worker_contribution(w, index, worker_operation_at(w, f->operation), packet);
         packet->flags |= TRIB_FLAG_RESEND;
     } else {
         counters->probes++;
@@ -216,7 +216,7 @@ static bool next_answer(struct worker *w, uint64_t now_ns, struct trib_packet *p
 }
 
 /* A block can only be quantised when its exponent has come back. */
-static bool exponent_agreed(const struct worker *w, const struct worker_operation *o)
+bool trib__worker_exponent_agreed(const struct worker *w, const struct worker_operation *o)
 {
     uint64_t index = w->next - o->first;
 
@@ -229,7 +229,7 @@ static bool exponent_agreed(const struct worker *w, const struct worker_operatio
 }
 
 /* The operation that `next` belongs to. */
-static const struct worker_operation *sending_operation(struct worker *w)
+const struct worker_operation *trib__worker_sending(struct worker *w)
 {
     if (w->sending < w->oldest_operation) {
         w->sending = w->oldest_operation;
@@ -243,23 +243,11 @@ static const struct worker_operation *sending_operation(struct worker *w)
     return o;
 }
 
-static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
+/* Takes the flight for the next sequence, of the operation `sending`, and builds its contribution. */
+void trib__worker_launch(struct worker *w, uint32_t index, const struct worker_operation *o, struct trib_packet *packet)
 {
-    if (w->next == w->end) {
-        return false;
-    }
-    const struct worker_operation *o = sending_operation(w);
-    uint32_t root = trib_window_root(&w->window, w->next);
-    if (!trib_window_admits(&w->window, w->roots[root].communicator_mark, w->next)) {
-        trib__worker_blocked(w, root);
-        return false;
-    }
-    if (!trib_congestion_admits(&w->roots[root].congestion) || !exponent_agreed(w, o)) {
-        return false;
-    }
-    uint32_t index = worker_flight_index(w, w->next);
     struct flight *f = worker_flight(w, index);
-    TRIB_ASSERT(f->state != FLIGHT_SENT && (f->state == FLIGHT_FREE || f->sequence < w->roots[root].communicator_mark));
+
     *f = (struct flight){
         .sequence = w->next,
         .state = FLIGHT_SENT,
@@ -269,10 +257,30 @@ static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_pac
         .older = NO_FLIGHT,
     };
     *worker_times(w, index) = (struct flight_times){0};
+    trib_congestion_sent(&w->roots[trib_window_root(&w->window, w->next)].congestion);
     w->next++;
-    trib_congestion_sent(&w->roots[root].congestion);
     worker_aside(w)->counters.contributions++;
-    build_contribution(w, index, o, packet);
+    trib__worker_contribution(w, index, o, packet);
+}
+
+static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
+{
+    if (w->next == w->end) {
+        return false;
+    }
+    const struct worker_operation *o = trib__worker_sending(w);
+    uint32_t root = trib_window_root(&w->window, w->next);
+    if (!trib_window_admits(&w->window, w->roots[root].communicator_mark, w->next)) {
+        trib__worker_blocked(w, root);
+        return false;
+    }
+    if (!trib_congestion_admits(&w->roots[root].congestion) || !trib__worker_exponent_agreed(w, o)) {
+        return false;
+    }
+    uint32_t index = worker_flight_index(w, w->next);
+    const struct flight *f = worker_flight(w, index);
+    TRIB_ASSERT(f->state != FLIGHT_SENT && (f->state == FLIGHT_FREE || f->sequence < w->roots[root].communicator_mark));
+    trib__worker_launch(w, index, o, packet);
     trib__worker_sent(w, index, now_ns);
     return true;
 }
