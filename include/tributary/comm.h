@@ -63,7 +63,7 @@ struct trib_config {
     char job[TRIB_NAME_MAX + 1];            /* ranks with the same job name meet ["default"] */
     uint32_t rank;                          /* [0] */
     uint32_t ranks;                         /* 1 to TRIB_RANKS_MAX [1] */
-    char scheme[16];                        /* ["switchml"] */
+    char scheme[32];                        /* ["switchml"] */
     enum trib_wire wire;                    /* [TRIB_WIRE_FLOAT32] */
     uint32_t payload;                       /* bytes of one packet's payload, a multiple of 64, 64 to 8192 [1408] */
     uint32_t window;            /* bytes that a rank keeps in flight per switch shard [0: the switch chooses] */

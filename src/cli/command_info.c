@@ -85,8 +85,12 @@ static void print_json(struct sockets sockets)
            "\"schemes\":[",
            sockets.trains ? "true" : "false", sockets.room, trib_server_has_http() ? "true" : "false", TRIB_RANKS_MAX,
            TRIB_ROOTS_MAX, TRIB_PAYLOAD_MAX);
+    bool first = true;
     for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {
-        printf("%s\"%s\"", i > 0 ? "," : "", trib_scheme_at(i)->name);
+        if (trib_scheme_at(i)->refusal == NULL) {
+            printf("%s\"%s\"", first ? "" : ",", trib_scheme_at(i)->name);
+            first = false;
+        }
     }
     printf("],\"environment\":[");
     for (unsigned i = 0; trib_variable_at(i) != NULL; i++) {

@@ -142,11 +142,13 @@ static bool check_options(const struct perf_options *options)
                  TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
         return false;
     }
-    if (trib_scheme_find(options->scheme) == NULL) {
+    const struct trib_scheme *scheme = trib_scheme_find(options->scheme);
+    if (scheme == NULL) {
         complain("--scheme: there is no \"%s\"; `tributary info` lists what there is", options->scheme);
-        return false;
+    } else if (scheme->refusal != NULL) {
+        complain("--scheme %s: %s", scheme->name, scheme->refusal);
     }
-    return true;
+    return scheme != NULL && scheme->refusal == NULL;
 }
 
 /* All sizes on this rank. */

@@ -163,12 +163,15 @@ static enum trib_status check_names(const struct trib_config *config, char *erro
         trib_explain(error, "job: a name of 1 to %d bytes is needed", TRIB_NAME_MAX);
         return TRIB_ERR_INVALID;
     }
-    if (!is_text(config->scheme, sizeof config->scheme) || trib_scheme_find(config->scheme) == NULL) {
+    const struct trib_scheme *scheme =
+        is_text(config->scheme, sizeof config->scheme) ? trib_scheme_find(config->scheme) : NULL;
+    if (scheme == NULL) {
         trib_explain(error, "scheme: \"%.*s\" is not known; `tributary info` lists the schemes",
                      (int)sizeof config->scheme, config->scheme);
-        return TRIB_ERR_INVALID;
+    } else if (scheme->refusal != NULL) {
+        trib_explain(error, "scheme %s: %s", scheme->name, scheme->refusal);
     }
-    return TRIB_OK;
+    return scheme == NULL || scheme->refusal != NULL ? TRIB_ERR_INVALID : TRIB_OK;
 }
 
 enum trib_status trib_config_check(const struct trib_config *config, char *error)

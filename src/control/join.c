@@ -31,13 +31,26 @@ static bool is_wire(uint8_t wire)
     return wire == TRIB_WIRE_FLOAT32 || wire == TRIB_WIRE_BFLOAT16 || wire == TRIB_WIRE_INT32;
 }
 
+/* Schemes that only show something are no jobs' business. */
+static bool is_scheme(const char *name)
+{
+    const struct trib_scheme *scheme = trib_scheme_find(name);
+    return scheme != NULL && scheme->refusal == NULL;
+}
+
 static void explain_scheme(const char *name, char *error)
 {
     char known[128] = "";
     size_t len = 0;
-    const struct trib_scheme *scheme;
+    const struct trib_scheme *scheme = trib_scheme_find(name);
+    if (scheme != NULL) {
+        trib_explain(error, "scheme %s: %s", name, scheme->refusal);
+        return;
+    }
     for (unsigned i = 0; (scheme = trib_scheme_at(i)) != NULL && len < sizeof known; i++) {
-        len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", i ? ", " : "", scheme->name);
+        if (scheme->refusal == NULL) {
+            len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", len ? ", " : "", scheme->name);
+        }
     }
     trib_explain(error, "unknown scheme %s: this switch has %s", is_name(name) ? name : "(not a name)", known);
 }
@@ -57,7 +70,7 @@ static enum trib_status check_settings(const struct trib_message *message, char 
                settings->payload % TRIB_PAYLOAD_ALIGN != 0) {
         trib_explain(error, "payload %u: want a multiple of %d, from %d to %d", settings->payload, TRIB_PAYLOAD_ALIGN,
                      TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
-    } else if (!trib_scheme_find(settings->scheme)) {
+    } else if (!is_scheme(settings->scheme)) {
         explain_scheme(settings->scheme, error);
     } else if (!is_wire(settings->wire)) {
         trib_explain(error, "wire %u: want %d (float32), %d (bfloat16) or %d (int32)", settings->wire,

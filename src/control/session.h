@@ -56,7 +56,7 @@ enum trib_message_kind {
 
 /* What all ranks must agree on. */
 struct trib_settings {
-    char scheme[16];
+    char scheme[32];
     uint32_t ranks;
     uint32_t payload;
     uint32_t window; /* bytes, 0: the switch chooses */

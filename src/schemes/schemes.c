@@ -2,9 +2,10 @@
 /* schemes.c: the table. */
 #include "schemes/schemes.h"
 
+#include "schemes/literal/literal.h"
 #include "schemes/switchml/switchml.h"
 
-static const struct trib_scheme *const table[] = {&trib_switchml};
+static const struct trib_scheme *const table[] = {&trib_switchml, &trib_literal};
 
 const struct trib_scheme *trib_scheme_at(unsigned index)
 {

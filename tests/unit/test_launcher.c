@@ -197,6 +197,9 @@ static void config__errors_name_variable_and_value(void **state)
         {"TRIB_RANKS", "-1", "TRIB_RANKS: \"-1\" is not a whole number"},
         {"TRIB_RANK", "1", "rank: 1 is not below the number of ranks, 1"},
         {"TRIB_SCHEME", "magic", "scheme: \"magic\" is not known; `tributary info` lists the schemes"},
+        {"TRIB_SCHEME", "switchml-literal",
+         "scheme switchml-literal: it shows a published rule that gives wrong sums; jobs "
+         "use switchml"},
         {"TRIB_JOB", "", "TRIB_JOB: \"\" is not 1 to 64 bytes long"},
         {"TRIB_DSCP", "64", "TRIB_DSCP: 64 is not from 0 to 63"},
         {"TRIB_TRAINS", "maybe", "TRIB_TRAINS: \"maybe\" is neither on nor off; write 1 or 0"},

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* literal.c: switchml-literal's row of the table of schemes. */
+#include "schemes/literal/literal.h"
+
+#include "core/node.h"
+
+static size_t slot_bytes(const struct trib_session_config *session)
+{
+    struct trib_switch_config config = {.session = *session, .children = session->ranks};
+
+    return trib_literal_switch_verbs.size(&config);
+}
+
+const struct trib_scheme trib_literal = {
+    .name = "switchml-literal",
+    .guarantee =
+        "none: the published rule, which gives wrong sums when packets overtake each other or the switch restarts; "
+        "every worker notices, and none can mend it",
+    .refusal = "it shows a published rule that gives wrong sums; jobs use switchml",
+    .worker = &trib_literal_worker_verbs,
+    .switch_node = &trib_literal_switch_verbs,
+    .slot_bytes = slot_bytes,
+};

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* literal_switch.c: the published switch (NSDI'21, algorithm 3), line by line in count_in(). It believes every packet of its communicator:
+ * it looks at no boot, mark or window, and not at which fragment a version holds.
+ * Marks are taken for one purpose only: to say M to those who ask the node for it.
+ * Read next: schemes/switchml/switchml_switch.c, which does it right. */
+#include <string.h>
+
+#include "core/assert.h"
+#include "core/window.h"
+#include "schemes/literal/literal.h"
+
+/* One version of a slot: seen, count and pool of the paper, and what of our header belongs to the sum. */
+struct version {
+    uint64_t seen;    /* workers */
+    uint64_t lane;    /* summed as the values are */
+    uint64_t touched; /* the sequence of the last contribution; for reports, the rule does not know it */
+    uint32_t count;   /* of contributions, mod workers; 0: complete, or never used */
+    uint16_t parts;   /* contributions with payload since the version was begun */
+    uint16_t payload_len;
+    uint16_t flags;
+    int16_t exponent;
+    uint8_t type;
+    uint8_t unused[3];
+    /* The result that waits to be handed out: the packet that asked for it, with the sum put in its place. */
+    uint32_t digest;
+    uint16_t last;
+    uint8_t reduction;
+    uint8_t resend;
+    uint64_t sequence;
+    uint64_t due; /* children that get it; 0: none waits */
+};
+
+_Static_assert(sizeof(struct version) == 64, "no holes: states are compared as bytes");
+
+struct literal_switch {
+    struct trib_switch_config config;
+    struct trib_window window;
+    uint64_t all, joined;
+    uint64_t communicator_mark;
+    uint64_t marks[TRIB_CHILDREN_MAX];
+    uint32_t queue_head, queue_count; /* versions with a result due */
+    size_t row_size, versions_at, rows_at, queue_at, counters_at;
+};
+
+static void *at(const struct literal_switch *n, size_t offset)
+{
+    return (char *)(uintptr_t)n + offset;
+}
+
+static struct version *version_at(const struct literal_switch *n, uint32_t index)
+{
+    return (struct version *)at(n, n->versions_at) + index;
+}
+
+static void *row_at(const struct literal_switch *n, uint32_t index)
+{
+    return (char *)at(n, n->rows_at) + index * n->row_size;
+}
+
+static struct trib_counters *counters_of(const struct literal_switch *n)
+{
+    return at(n, n->counters_at);
+}
+
+/* ---- memory ---- */
+
+static size_t lay_out(struct literal_switch *n, const struct trib_switch_config *config)
+{
+    size_t versions = 2 * (size_t)config->session.slots;
+    size_t end = (sizeof *n + 63) & ~(size_t)63;
+
+    n->row_size = trib_row_size(TRIB_BFLOAT16, config->session.payload); /* any type may come */
+    n->versions_at = trib_node_place(&end, versions * sizeof(struct version));
+    n->rows_at = trib_node_place(&end, versions * n->row_size);
+    n->queue_at = trib_node_place(&end, versions * sizeof(uint32_t));
+    n->counters_at = trib_node_place(&end, sizeof(struct trib_counters));
+    return end;
+}
+
+static size_t literal_size(const struct trib_switch_config *config)
+{
+    struct literal_switch scratch;
+
+    return lay_out(&scratch, config);
+}
+
+static void literal_init(void *node, const struct trib_switch_config *config)
+{
+    struct literal_switch *n = node;
+    const struct trib_session_config *s = &config->session;
+
+    TRIB_ASSERT(config->children >= 1 && config->children <= TRIB_CHILDREN_MAX && !config->has_parent);
+    TRIB_ASSERT(s->slots >= 1 && s->train >= 1 && s->payload <= TRIB_PAYLOAD_MAX);
+    memset(n, 0, literal_size(config));
+    (void)lay_out(n, config);
+    n->config = *config;
+    n->window = (struct trib_window){s->roots, s->train, s->slots};
+    n->all = trib_all_children(config->children);
+    n->communicator_mark = s->first;
+}
+
+static size_t literal_state_size(const void *node)
+{
+    return ((const struct literal_switch *)node)->counters_at;
+}
+
+/* ---- the rule ---- */
+
+static void add(struct literal_switch *n, uint32_t index, const struct trib_packet *packet)
+{
+    struct version *v = version_at(n, index);
+    const struct trib_value_kernels *k = n->config.kernels;
+
+    v->lane += packet->lane;
+    v->flags |= packet->flags & TRIB_FLAG_ECN;
+    v->exponent = packet->exponent > v->exponent ? packet->exponent : v->exponent;
+    if (packet->payload_len == 0) {
+        return;
+    }
+    if (v->parts++ == 0) {
+        v->type = packet->type;
+        v->payload_len = packet->payload_len;
+        trib_row_load(k, (enum trib_type)packet->type, row_at(n, index), packet->payload, packet->payload_len);
+    } else {
+        trib_row_add(k, (enum trib_type)packet->type, row_at(n, index), packet->payload, packet->payload_len);
+    }
+}
+
+static void begin_anew(struct version *v, const struct trib_packet *packet)
+{
+    v->lane = 0;
+    v->parts = v->payload_len = v->flags = 0;
+    v->type = 0;
+    v->exponent = packet->exponent;
+}
+
+/* The lines of algorithm 3 from "if seen = 0". True: the packet goes back with the sum in it, to the workers in *receivers. */
+static bool count_in(struct literal_switch *n, uint32_t index, uint32_t child, const struct trib_packet *packet,
+                     uint64_t *receivers)
+{
+    struct version *v = version_at(n, index);
+    struct version *other = version_at(n, index ^ 1U);
+    uint64_t bit = UINT64_C(1) << child;
+
+    if ((v->seen & bit) == 0) {
+        v->seen |= bit;
+        other->seen &= ~bit;
+        v->count = (v->count + 1) % n->config.children;
+        if (v->count == 1 || n->config.children == 1) {
+            begin_anew(v, packet);
+        }
+        add(n, index, packet);
+        v->touched = packet->sequence;
+        counters_of(n)->contributions++;
+        *receivers = n->all;
+        if (v->count == 0 && v->parts != 0) {
+            trib_row_finish(n->config.kernels, (enum trib_type)v->type, row_at(n, index), v->payload_len);
+        }
+    } else {
+        *receivers = bit;
+    }
+    return v->count == 0;
+}
+
+/* ---- receive ---- */
+
+static bool can_add(const struct literal_switch *n, const struct version *v, const struct trib_packet *packet)
+{
+    size_t size = packet->type == TRIB_BYTES ? 1 : trib_type_size((enum trib_type)packet->type);
+
+    if (packet->payload_len == 0) {
+        return true;
+    }
+    if (packet->payload_len > n->config.session.payload || size == 0 || packet->payload_len % size != 0) {
+        return false;
+    }
+    /* What begins a version overwrites it. The paper's packets have one shape; ours must not be added past a row's end. */
+    bool begins = v->count == 0 || v->parts == 0;
+    return begins || (v->type == packet->type && v->payload_len == packet->payload_len && packet->type != TRIB_BYTES);
+}
+
+static void take_mark(struct literal_switch *n, uint32_t child, uint64_t mark)
+{
+    uint64_t lowest = UINT64_MAX;
+
+    if (mark > n->marks[child] && mark <= TRIB_SEQUENCE_MAX) {
+        n->marks[child] = mark;
+    }
+    for (uint32_t i = 0; i < n->config.children; i++) {
+        lowest = n->marks[i] < lowest ? n->marks[i] : lowest;
+    }
+    if (n->joined == n->all && lowest > n->communicator_mark) {
+        n->communicator_mark = lowest;
+    }
+}
+
+static enum trib_drop take(struct literal_switch *n, uint32_t child, const struct trib_packet *packet)
+{
+    const struct trib_session_config *s = &n->config.session;
+    uint32_t *queue = at(n, n->queue_at);
+    uint64_t receivers;
+
+    if (packet->communicator != s->communicator || child >= n->config.children ||
+        trib_window_root(&n->window, packet->sequence) != n->config.root) {
+        return TRIB_DROP_SOURCE;
+    }
+    if (packet->generation != s->generation) {
+        return TRIB_DROP_GENERATION;
+    }
+    if (packet->kind != TRIB_CONTRIBUTION) {
+        return TRIB_DROP_KIND;
+    }
+    uint64_t dense = trib_window_dense(&n->window, packet->sequence);
+    uint32_t index = (uint32_t)(dense % s->slots * 2 + dense / s->slots % 2);
+    struct version *v = version_at(n, index);
+    take_mark(n, child, packet->mark <= packet->sequence ? packet->mark : 0);
+    /* The paper's results leave at once; ours when the driver drains, and must not change before. */
+    if (v->due != 0 && (v->sequence != packet->sequence || !(v->seen >> child & 1))) {
+        return TRIB_DROP_FULL;
+    }
+    if (!can_add(n, v, packet)) {
+        return TRIB_DROP_SHAPE;
+    }
+    if (!count_in(n, index, child, packet, &receivers)) {
+        return receivers == n->all ? TRIB_DROP_NONE : TRIB_DROP_DUPLICATE;
+    }
+    if (v->due == 0) {
+        queue[(n->queue_head + n->queue_count++) % (2 * s->slots)] = index;
+        v->resend = receivers != n->all;
+    }
+    v->due |= receivers;
+    v->sequence = packet->sequence;
+    v->digest = packet->digest;
+    v->reduction = packet->reduction;
+    v->last = packet->last_rank;
+    return TRIB_DROP_NONE;
+}
+
+static enum trib_drop literal_receive(void *node, struct trib_place from, const struct trib_packet *packet,
+                                      uint64_t now_ns)
+{
+    struct literal_switch *n = node;
+    enum trib_drop drop = TRIB_DROP_SOURCE;
+
+    (void)now_ns;
+    if (from.kind == TRIB_PLACE_CHILDREN && from.children != 0) {
+        drop = take(n, (uint32_t)__builtin_ctzll(from.children), packet);
+    }
+    counters_of(n)->dropped[drop] += drop != TRIB_DROP_NONE;
+    return drop;
+}
+
+/* ---- what leaves ---- */
+
+static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
+{
+    struct literal_switch *n = node;
+    const uint32_t *queue = at(n, n->queue_at);
+
+    (void)now_ns;
+    if (n->queue_count == 0) {
+        return false;
+    }
+    uint32_t index = queue[n->queue_head];
+    struct version *v = version_at(n, index);
+    n->queue_head = (n->queue_head + 1) % (2 * n->config.session.slots);
+    n->queue_count--;
+    *packet = (struct trib_packet){
+        .kind = TRIB_RESULT,
+        .flags = (uint16_t)(v->flags | (v->resend ? TRIB_FLAG_RESEND : 0)),
+        .sequence = v->sequence,
+        .mark = n->communicator_mark < v->sequence ? n->communicator_mark : v->sequence,
+        .bitmap = n->all,
+        .lane = v->lane,
+        .communicator = n->config.session.communicator,
+        .digest = v->digest,
+        .boot = n->config.boot,
+        .generation = n->config.session.generation,
+        .contributors = v->parts,
+        .last_rank = v->last,
+        .exponent = v->exponent,
+        .type = v->type,
+        .reduction = v->reduction,
+        .payload_len = v->payload_len,
+        .payload = v->payload_len != 0 ? row_at(n, index) : NULL,
+    };
+    *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = v->due};
+    counters_of(n)->results += !v->resend;
+    counters_of(n)->results_repeated += v->resend;
+    v->due = 0;
+    return true;
+}
+
+static bool literal_next_event(void *node, struct trib_event *event)
+{
+    (void)node;
+    (void)event;
+    return false;
+}
+
+static uint64_t literal_next_timeout(const void *node)
+{
+    (void)node;
+    return TRIB_NEVER;
+}
+
+static void literal_on_timeout(void *node, uint64_t now_ns)
+{
+    (void)node;
+    (void)now_ns;
+}
+
+/* ---- what the control plane asks ---- */
+
+static void literal_join(void *node, uint32_t child, uint64_t mark)
+{
+    struct literal_switch *n = node;
+
+    TRIB_ASSERT(child < n->config.children);
+    counters_of(n)->registrations += !(n->joined >> child & 1);
+    n->joined |= UINT64_C(1) << child;
+    take_mark(n, child, mark);
+}
+
+static void literal_learn_mark(void *node, uint64_t mark)
+{
+    (void)node;
+    (void)mark;
+}
+
+static uint64_t literal_communicator_mark(const void *node)
+{
+    return ((const struct literal_switch *)node)->communicator_mark;
+}
+
+/* Versions that wait for somebody. */
+static uint32_t literal_slots_held(const void *node)
+{
+    const struct literal_switch *n = node;
+    uint32_t held = 0;
+
+    for (uint32_t index = 0; index < 2 * n->config.session.slots; index++) {
+        held += version_at(n, index)->count != 0;
+    }
+    return held;
+}
+
+static uint64_t literal_missing(const void *node, uint64_t *sequence)
+{
+    const struct literal_switch *n = node;
+    const struct version *oldest = NULL;
+
+    for (uint32_t index = 0; index < 2 * n->config.session.slots; index++) {
+        const struct version *v = version_at(n, index);
+        if (v->count != 0 && (oldest == NULL || v->touched < oldest->touched)) {
+            oldest = v;
+        }
+    }
+    *sequence = oldest != NULL ? oldest->touched : 0;
+    return oldest != NULL ? n->all & ~oldest->seen : 0;
+}
+
+static uint64_t literal_missing_on(const void *node, uint64_t sequence)
+{
+    const struct literal_switch *n = node;
+
+    for (uint32_t index = 0; index < 2 * n->config.session.slots; index++) {
+        const struct version *v = version_at(n, index);
+        if (v->count != 0 && v->touched == sequence) {
+            return n->all & ~v->seen;
+        }
+    }
+    return 0;
+}
+
+static const struct trib_counters *literal_counters(const void *node)
+{
+    return counters_of(node);
+}
+
+const struct trib_switch_verbs trib_literal_switch_verbs = {
+    .size = literal_size,
+    .init = literal_init,
+    .state_size = literal_state_size,
+    .receive = literal_receive,
+    .next_packet = literal_next_packet,
+    .next_event = literal_next_event,
+    .next_timeout = literal_next_timeout,
+    .on_timeout = literal_on_timeout,
+    .join = literal_join,
+    .learn_mark = literal_learn_mark,
+    .communicator_mark = literal_communicator_mark,
+    .slots_held = literal_slots_held,
+    .missing = literal_missing,
+    .missing_on = literal_missing_on,
+    .counters = literal_counters,
+};
