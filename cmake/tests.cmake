@@ -106,6 +106,13 @@ foreach(source ${sources})
     endif()
 endforeach()
 
+# Preloaded by tests/integration/memory.user.sh; a sanitizer has an allocator of its own.
+if(NOT TRIB_FUZZ AND NOT TRIB_SANITIZE)
+    add_library(fail_nth MODULE tests/memory/fail_nth.c)
+    target_link_libraries(fail_nth PRIVATE ${CMAKE_DL_LIBS})
+    set_target_properties(fail_nth PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/memory)
+endif()
+
 # Integration scripts: x.user.sh needs no root and belongs to `make test`; the others run in `make test-all` only.
 # common.sh and network.sh are sourced by them. Each may use both cores.
 file(GLOB sources CONFIGURE_DEPENDS tests/integration/*.sh)
