@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* members.c: see members.h. The table of sources is open-addressed and built anew whenever a communicator comes or
- * goes: that is rare, and it keeps lookups to one hash and, nearly always, one comparison. */
+/* members.c: see members.h. The table of sources is open-addressed and built anew whenever a communicator goes: that is
+ * rare, and it keeps lookups to one hash and, nearly always, one comparison. */
 #include "switchd/members.h"
 
 #include <netinet/in.h>
@@ -12,45 +12,253 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_switch_config *config,
-                                       const struct trib_address *addresses)
+/* The config of one node of the tree; its children that are nodes of this switch are switches like any other. */
+static struct trib_switch_config node_config(const struct trib_opening *opening, uint32_t root, uint32_t number)
 {
-    struct trib_member *member = calloc(1, sizeof *member);
-    if (member == NULL) {
-        return NULL;
+    uint32_t inner = number == 0 ? 0 : number - 1;
+    bool is_edge = trib_tree_nodes(opening->count) == 1 || number > 0;
+    struct trib_switch_config config = {
+        .session = opening->session,
+        .kernels = trib_value_kernels(),
+        .children = trib_tree_children(opening->count, number),
+        .root = root,
+        .boot = opening->boot,
+        .has_parent = number > 0 || opening->parent != NULL,
+    };
+    config.session.salt = 0;
+    for (uint32_t child = 0; child < config.children; child++) {
+        bool is_switch = !is_edge || opening->branches[inner * TRIB_CHILDREN_MAX + child].is_switch;
+        config.branches |= (uint64_t)is_switch << child;
     }
-    size_t size = verbs->size(config);
-    void *node = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (node == MAP_FAILED) {
-        free(member);
+    return config;
+}
+
+/* Nodes lie one behind the other, each in cache lines of its own. */
+static size_t padded_size(const struct trib_switch_verbs *verbs, const struct trib_switch_config *config)
+{
+    return (verbs->size(config) + 63) & ~(size_t)63;
+}
+
+size_t trib_member_size(const struct trib_switch_verbs *verbs, const struct trib_opening *opening)
+{
+    size_t size = 0;
+    for (uint32_t i = 0; i < trib_tree_nodes(opening->count); i++) {
+        const struct trib_switch_config config = node_config(opening, 0, i);
+        size += padded_size(verbs, &config);
+    }
+    return size;
+}
+
+/* Zeroed pages that are really there; NULL: out of memory. */
+static void *map_memory(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
         return NULL;
     }
     if (size >= HUGE_PAGE) {
-        (void)madvise(node, size, MADV_HUGEPAGE);
+        (void)madvise(memory, size, MADV_HUGEPAGE);
     }
 #ifdef MADV_POPULATE_WRITE
     /* Page faults here, in the control plane's thread, rather than under the first packets. A kernel that cannot
      * does them then. */
-    (void)madvise(node, size, MADV_POPULATE_WRITE);
+    (void)madvise(memory, size, MADV_POPULATE_WRITE);
 #endif
+    return memory;
+}
+
+/* Lays out the nodes in the member's memory and the addresses behind the member. */
+static void init_nodes(struct trib_member *member, const struct trib_opening *opening, uint32_t root)
+{
+    struct trib_address *addresses = (struct trib_address *)(member->node + member->nodes);
+    struct trib_address *subsets = addresses + opening->count;
+    size_t at = 0;
+    uint32_t branch = 0;
+    for (uint32_t i = 0; i < member->nodes; i++) {
+        struct trib_member_node *node = &member->node[i];
+        const struct trib_switch_config config = node_config(opening, root, i);
+        node->member = member;
+        node->number = i;
+        node->children = config.children;
+        node->lent = TRIB_NEVER;
+        node->node = (char *)member->memory + at;
+        member->verbs->init(node->node, &config);
+        member->can_multicast = member->nodes == 1 && config.branches == 0;
+        at += padded_size(member->verbs, &config);
+        if (i > 0 || member->nodes == 1) {
+            node->child = addresses + branch;
+            node->subset = subsets + branch;
+            branch += config.children;
+        }
+    }
+    for (uint32_t i = 0; i < opening->count; i++) {
+        addresses[i] = opening->branches[i].address[root];
+    }
+}
+
+struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening,
+                                       const struct trib_tree *tree, uint32_t root)
+{
+    uint32_t nodes = trib_tree_nodes(opening->count);
+    struct trib_member *member = calloc(1, sizeof *member + nodes * sizeof(struct trib_member_node) +
+                                               2 * (size_t)opening->count * sizeof(struct trib_address));
+    if (member == NULL) {
+        return NULL;
+    }
+    member->memory_size = trib_member_size(verbs, opening);
+    member->memory = map_memory(member->memory_size);
+    if (member->memory == NULL) {
+        free(member);
+        return NULL;
+    }
     member->verbs = verbs;
-    member->node = node;
-    member->node_size = size;
+    member->tree = tree;
     member->timeout_ns = TRIB_NEVER;
-    member->communicator = config->session.communicator;
-    member->generation = config->session.generation;
-    member->ranks = config->session.ranks;
-    member->payload = config->session.payload;
-    memcpy(member->child, addresses, member->ranks * sizeof *addresses);
+    member->communicator = opening->session.communicator;
+    member->generation = opening->session.generation;
+    member->payload = opening->session.payload;
+    member->boot = opening->boot;
+    member->nodes = nodes;
+    member->has_parent = opening->parent != NULL;
+    member->sources = opening->count + member->has_parent;
+    if (member->has_parent) {
+        member->parent = opening->parent[root];
+    }
+    init_nodes(member, opening, root);
     return member;
 }
 
 void trib_member_destroy(struct trib_member *member)
 {
     if (member != NULL) {
-        (void)munmap(member->node, member->node_size);
+        (void)munmap(member->memory, member->memory_size);
         free(member);
     }
+}
+
+/* ---- verbs over all nodes ---- */
+
+static void touch(struct trib_member_node *node)
+{
+    node->has_more = true;
+    node->member->is_touched = true;
+}
+
+static void join_child(struct trib_member *member, uint32_t number, uint32_t child)
+{
+    struct trib_member_node *node = &member->node[number];
+    uint64_t mark;
+    if (trib_tree_mark(member->tree, number, child, &mark)) {
+        member->verbs->join(node->node, child, mark);
+        touch(node);
+    }
+}
+
+/* From below: an inner node must never hear of an M above what it has heard from its children. */
+void trib_member_join(struct trib_member *member, uint32_t rank)
+{
+    uint32_t child;
+    uint32_t number = trib_tree_node_of(member->tree, member->tree->branch_of[rank], &child);
+    join_child(member, number, child);
+    if (number > 0) {
+        join_child(member, 0, number - 1);
+        (void)trib_member_mark(member);
+    }
+}
+
+void trib_member_learn_mark(struct trib_member *member, uint64_t mark)
+{
+    for (uint32_t i = member->has_parent ? 0 : 1; i < member->nodes; i++) {
+        member->verbs->learn_mark(member->node[i].node, mark);
+        touch(&member->node[i]);
+    }
+}
+
+uint64_t trib_member_mark(struct trib_member *member)
+{
+    uint64_t mark = member->verbs->communicator_mark(member->node[0].node);
+    for (uint32_t i = 1; i < member->nodes; i++) {
+        if (member->verbs->communicator_mark(member->node[i].node) < mark) {
+            member->verbs->learn_mark(member->node[i].node, mark);
+            touch(&member->node[i]);
+        }
+    }
+    return mark;
+}
+
+void trib_member_missing(const struct trib_member *member, uint64_t sequence, struct trib_tree_ranks *ranks)
+{
+    for (uint32_t i = 0; i < member->nodes; i++) {
+        const struct trib_member_node *node = &member->node[i];
+        if (trib_member_node_is_edge(node)) {
+            uint64_t children = member->verbs->missing_on(node->node, sequence);
+            trib_tree_add_ranks(member->tree, i, children, ranks);
+        }
+    }
+}
+
+uint64_t trib_member_oldest(const struct trib_member *member)
+{
+    uint64_t oldest = TRIB_NEVER;
+    for (uint32_t i = 0; i < member->nodes; i++) {
+        uint64_t sequence = TRIB_NEVER;
+        if (member->verbs->missing(member->node[i].node, &sequence) != 0 && sequence < oldest) {
+            oldest = sequence;
+        }
+    }
+    return oldest;
+}
+
+static void add_counters(struct trib_counters *sum, const struct trib_counters *counters)
+{
+#define X(name, help) sum->name += counters->name;
+    TRIB_COUNTER_MAP(X)
+#undef X
+    for (int i = 0; i < TRIB_DROP_COUNT; i++) {
+        sum->dropped[i] += counters->dropped[i];
+    }
+}
+
+void trib_member_count(const struct trib_member *member, struct trib_counters *sum)
+{
+    for (uint32_t i = 0; i < member->nodes; i++) {
+        const struct trib_member_node *node = &member->node[i];
+        struct trib_counters counters = *member->verbs->counters(node->node);
+        if (!trib_member_node_is_edge(node)) {
+            counters.contributions = 0;
+            counters.registrations = 0;
+        }
+        if (i > 0) {
+            counters.results = 0;
+        }
+        add_counters(sum, &counters);
+    }
+}
+
+uint32_t trib_member_slots_held(const struct trib_member *member)
+{
+    uint32_t held = 0;
+    for (uint32_t i = 0; i < member->nodes; i++) {
+        held += member->verbs->slots_held(member->node[i].node);
+    }
+    return held;
+}
+
+/* ---- the table of sources ---- */
+
+/* The address of one of the member's sources: its branches in order, and the parent. */
+static struct trib_member_source find_place(struct trib_member *member, uint32_t index)
+{
+    struct trib_member_source source = {.node = &member->node[0], .child = TRIB_MEMBER_PARENT};
+    if (index < member->tree->branches) {
+        source.node = &member->node[trib_tree_node_of(member->tree, index, &source.child)];
+    }
+    return source;
+}
+
+static const struct trib_address *address_of(const struct trib_member_source *source)
+{
+    return source->child == TRIB_MEMBER_PARENT ? &source->node->member->parent : &source->node->child[source->child];
 }
 
 static uint32_t hash_source(uint32_t communicator, const struct trib_address *from)
@@ -70,24 +278,30 @@ static uint32_t hash_source(uint32_t communicator, const struct trib_address *fr
     return (uint32_t)trib_mix64(hash);
 }
 
-static void insert(struct trib_members *members, struct trib_member *member, uint32_t child)
+static void insert(struct trib_members *members, struct trib_member *member, uint32_t index)
 {
+    struct trib_member_source source = find_place(member, index);
     uint32_t mask = members->table_size - 1;
-    uint32_t hash = hash_source(member->communicator, &member->child[child]);
-    uint32_t at = hash & mask;
-    while (members->table[at].member != NULL) {
+    source.hash = hash_source(member->communicator, address_of(&source));
+    uint32_t at = source.hash & mask;
+    while (members->table[at].node != NULL) {
         at = (at + 1) & mask;
     }
-    members->table[at] = (struct trib_member_source){member, child, hash};
+    members->table[at] = source;
+}
+
+static void insert_all(struct trib_members *members, struct trib_member *member)
+{
+    for (uint32_t i = 0; i < member->sources; i++) {
+        insert(members, member, i);
+    }
 }
 
 static void fill_table(struct trib_members *members)
 {
     memset(members->table, 0, members->table_size * sizeof *members->table);
     for (uint32_t i = 0; i < members->count; i++) {
-        for (uint32_t child = 0; child < members->list[i]->ranks; child++) {
-            insert(members, members->list[i], child);
-        }
+        insert_all(members, members->list[i]);
     }
 }
 
@@ -128,14 +342,12 @@ static bool grow_table(struct trib_members *members, uint32_t sources)
 
 bool trib_members_add(struct trib_members *members, struct trib_member *member)
 {
-    if (!grow_list(members) || !grow_table(members, members->sources + member->ranks)) {
+    if (!grow_list(members) || !grow_table(members, members->sources + member->sources)) {
         return false;
     }
     members->list[members->count++] = member;
-    members->sources += member->ranks;
-    for (uint32_t child = 0; child < member->ranks; child++) {
-        insert(members, member, child);
-    }
+    members->sources += member->sources;
+    insert_all(members, member);
     return true;
 }
 
@@ -144,7 +356,7 @@ void trib_members_remove(struct trib_members *members, struct trib_member *membe
     for (uint32_t i = 0; i < members->count; i++) {
         if (members->list[i] == member) {
             members->list[i] = members->list[--members->count];
-            members->sources -= member->ranks;
+            members->sources -= member->sources;
             fill_table(members);
             return;
         }
@@ -179,10 +391,10 @@ const struct trib_member_source *trib_members_find_source(const struct trib_memb
     }
     uint32_t mask = members->table_size - 1;
     uint32_t hash = hash_source(communicator, from);
-    for (uint32_t at = hash & mask; members->table[at].member != NULL; at = (at + 1) & mask) {
+    for (uint32_t at = hash & mask; members->table[at].node != NULL; at = (at + 1) & mask) {
         const struct trib_member_source *source = &members->table[at];
-        if (source->hash == hash && source->member->communicator == communicator &&
-            trib_address_equal(&source->member->child[source->child], from)) {
+        if (source->hash == hash && source->node->member->communicator == communicator &&
+            trib_address_equal(address_of(source), from)) {
             return source;
         }
     }

@@ -1,35 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* members.h: the communicators of one shard: the node of each, the addresses of its children, and the way from a
- * packet's communicator and source address to both. No socket, no thread, no lock: all that is shard.c's.
- * Read next: members.c. */
+/* members.h: the communicators of one shard: the nodes of each, the addresses of their children and of the parent, and the way
+ * from a packet's communicator and source address to a node and its place there. No socket, no thread, no lock: all that is
+ * shard.c's.
+ * Read next: tree.h (which node has which children), members.c. */
 #ifndef TRIB_SWITCHD_MEMBERS_H
 #define TRIB_SWITCHD_MEMBERS_H
 
-#include "core/node.h"
-#include "io/udp.h"
+#include "switchd/tree.h"
 
-/* A communicator here. Lies still from add to remove. */
+/* Who sends to a node: its child of this number, or its parent. */
+#define TRIB_MEMBER_PARENT UINT32_MAX
+
+struct trib_member;
+
+/* A node, and what its places mean. */
+struct trib_member_node {
+    struct trib_member *member;
+    void *node;
+    const struct trib_address *child; /* of each child; NULL: the children are the member's other nodes */
+    struct trib_address *subset;      /* of the children in subset_bits, in order */
+    uint64_t subset_bits;
+    uint64_t lent; /* the shard's count of flushes when a payload of this node last joined a train */
+    uint32_t children;
+    uint32_t number; /* in its member; 0: the top node */
+    bool has_more;   /* a verb was called since its packets were last taken */
+    uint8_t unused[7];
+};
+
+/* A communicator here: one node, or inner nodes and a top node above them. Lies still from add to remove. */
 struct trib_member {
     const struct trib_switch_verbs *verbs;
-    void *node;
-    uint64_t timeout_ns; /* of the node, as of its last drain */
+    const struct trib_tree *tree; /* its shape; outlives the member */
+    uint64_t timeout_ns;          /* the earliest of its nodes, as of its last drain */
     uint32_t communicator;
-    uint32_t ranks;
+    uint32_t boot;
     uint32_t payload; /* bytes of its largest payload */
+    uint32_t nodes;
+    uint32_t sources; /* addresses that it takes packets from */
     uint16_t generation;
-    bool is_touched;   /* a verb was called since the last drain */
-    bool is_multicast; /* what goes to all children goes to `group` */
-    uint64_t subset_bits;
+    bool is_touched;    /* a verb was called on a node since the last drain */
+    bool can_multicast; /* one node has all children, and they are ranks */
+    bool is_multicast;  /* what goes to all children goes to `group` */
+    bool has_parent;
+    bool has_answer; /* the parent has sent a path probe back */
+    struct trib_address parent;
     struct trib_address group;
-    struct trib_address child[TRIB_CHILDREN_MAX];
-    struct trib_address subset[TRIB_CHILDREN_MAX]; /* of the children in subset_bits, in order */
-    size_t node_size;
+    void *memory; /* of the nodes */
+    size_t memory_size;
+    struct trib_member_node node[]; /* behind them the addresses */
 };
 
 /* An entry of the table: who sends from this address for this communicator. */
 struct trib_member_source {
-    struct trib_member *member; /* NULL: empty */
-    uint32_t child;
+    struct trib_member_node *node; /* NULL: empty */
+    uint32_t child;                /* or TRIB_MEMBER_PARENT */
     uint32_t hash;
 };
 
@@ -42,11 +66,33 @@ struct trib_members {
     uint32_t sources;
 };
 
-/* Makes a member with its node in zeroed, 64-byte aligned memory that is really there, not yet initialised. NULL:
- * out of memory. addresses: of each rank. */
-struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_switch_config *config,
-                                       const struct trib_address *addresses);
-void trib_member_destroy(struct trib_member *member);
+/* Bytes of the nodes that a member of this opening has on one shard. */
+size_t trib_member_size(const struct trib_switch_verbs *verbs, const struct trib_opening *opening);
+/* Makes a member with its nodes, initialised, in memory that is really there. `tree` is the opening's and outlives it. NULL: out
+ * of memory. */
+struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening,
+                                       const struct trib_tree *tree, uint32_t root);
+void trib_member_destroy(struct trib_member *member); /* NULL is allowed */
+
+/* The node's children are those that this switch hears by its socket. */
+static inline bool trib_member_node_is_edge(const struct trib_member_node *node)
+{
+    return node->child != NULL;
+}
+
+/* Tells the nodes what the tree knows of this rank's child: that it has joined, or its mark. */
+void trib_member_join(struct trib_member *member, uint32_t rank);
+/* M from the parent's session, or from the top node: tells every node that has a parent. */
+void trib_member_learn_mark(struct trib_member *member, uint64_t mark);
+/* M as the top node knows it; then the inner nodes know it too. */
+uint64_t trib_member_mark(struct trib_member *member);
+/* The ranks whose part of this sequence is not here, added to the set. */
+void trib_member_missing(const struct trib_member *member, uint64_t sequence, struct trib_tree_ranks *ranks);
+/* The oldest sequence that lacks somebody; TRIB_NEVER: none. */
+uint64_t trib_member_oldest(const struct trib_member *member);
+/* Adds what its nodes count: contributions and registrations as they came to this switch, results as they left it. */
+void trib_member_count(const struct trib_member *member, struct trib_counters *sum);
+uint32_t trib_member_slots_held(const struct trib_member *member);
 
 void trib_members_deinit(struct trib_members *members); /* destroys those that are left */
 /* False: out of memory, nothing changed. */

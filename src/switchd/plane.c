@@ -34,21 +34,19 @@ static enum trib_status open_shard(const struct trib_switchd_config *config, str
         }
         trib_address_set_port(&udp.local, (uint16_t)port);
     }
-    enum trib_status status = trib_shard_open(&plane->shard[index], &udp, plane->boot, error);
+    enum trib_status status = trib_shard_open(&plane->shard[index], &udp, error);
     plane->shard[index].spin.limit_ns = plane->shard[index].spin.length_ns = (uint64_t)config->spin_us * 1000;
     plane->shards = index + 1; /* what is half open is closed as well */
     return status;
 }
 
-enum trib_status trib_plane_open(const struct trib_switchd_config *config, uint32_t boot, struct trib_plane **plane,
-                                 char *error)
+enum trib_status trib_plane_open(const struct trib_switchd_config *config, struct trib_plane **plane, char *error)
 {
     struct trib_plane *made = calloc(1, sizeof *made);
     if (made == NULL) {
         trib_explain(error, "out of memory for the data plane");
         return TRIB_ERR_MEMORY;
     }
-    made->boot = boot;
     for (uint32_t i = 0; i < config->threads; i++) {
         enum trib_status status = open_shard(config, made, i, error);
         if (status != TRIB_OK) {
@@ -86,6 +84,11 @@ void trib_plane_close(struct trib_plane *plane)
     for (uint32_t i = 0; i < plane->shards; i++) {
         trib_shard_close(&plane->shard[i]);
     }
+    while (plane->trees != NULL) {
+        struct trib_tree *tree = plane->trees;
+        plane->trees = tree->next;
+        trib_tree_destroy(tree);
+    }
     free(plane);
 }
 
@@ -104,35 +107,59 @@ uint32_t trib_plane_receive_room(const struct trib_plane *plane)
     return least;
 }
 
-/* A fragment never goes to a shard beyond the communicator's roots. */
-static uint32_t shards_of(const struct trib_plane *plane, const struct trib_session_config *session)
+static struct trib_tree **find_tree(struct trib_plane *plane, uint32_t communicator)
 {
-    return session->roots < plane->shards ? session->roots : plane->shards;
+    struct trib_tree **at = &plane->trees;
+    while (*at != NULL && (*at)->communicator != communicator) {
+        at = &(*at)->next;
+    }
+    return at;
 }
+
+/* The communicator on a shard, which is then the caller's until leave_member; NULL and nothing to leave when it is not there. */
+static struct trib_member *enter_member(struct trib_plane *plane, uint32_t shard, uint32_t communicator)
+{
+    trib_shard_enter(&plane->shard[shard]);
+    struct trib_member *member = trib_members_find(&plane->shard[shard].members, communicator);
+    if (member == NULL) {
+        trib_shard_leave(&plane->shard[shard]);
+    }
+    return member;
+}
+
+static void leave_member(struct trib_plane *plane, uint32_t shard)
+{
+    trib_shard_leave(&plane->shard[shard]);
+}
+
+/* ---- communicators come and go ---- */
 
 static void close_communicator(void *owner, uint32_t communicator)
 {
     struct trib_plane *plane = owner;
     for (uint32_t i = 0; i < plane->shards; i++) {
-        struct trib_shard *shard = &plane->shard[i];
-        trib_shard_enter(shard);
-        struct trib_member *member = trib_members_find(&shard->members, communicator);
+        struct trib_member *member = enter_member(plane, i, communicator);
         if (member != NULL) {
-            trib_members_remove(&shard->members, member);
+            trib_members_remove(&plane->shard[i].members, member);
+            leave_member(plane, i);
+            trib_member_destroy(member);
         }
-        trib_shard_leave(shard);
-        trib_member_destroy(member);
+    }
+    struct trib_tree **at = find_tree(plane, communicator);
+    struct trib_tree *tree = *at;
+    if (tree != NULL) {
+        *at = tree->next;
+        trib_tree_destroy(tree);
     }
 }
 
 static bool open_member(struct trib_shard *shard, const struct trib_switch_verbs *verbs,
-                        const struct trib_switch_config *config, const struct trib_address *addresses)
+                        const struct trib_opening *opening, const struct trib_tree *tree, uint32_t root)
 {
-    struct trib_member *member = trib_member_create(verbs, config, addresses);
+    struct trib_member *member = trib_member_create(verbs, opening, tree, root);
     if (member == NULL) {
         return false;
     }
-    verbs->init(member->node, config);
     trib_shard_enter(shard);
     bool added = trib_members_add(&shard->members, member);
     trib_shard_leave(shard);
@@ -142,29 +169,37 @@ static bool open_member(struct trib_shard *shard, const struct trib_switch_verbs
     return added;
 }
 
+/* A packet says by its source address whether it comes from above or from below: one that says both says neither. */
+static bool is_parent_apart(const struct trib_opening *opening)
+{
+    for (uint32_t i = 0; opening->parent != NULL && i < opening->count; i++) {
+        for (uint32_t root = 0; root < opening->session.roots; root++) {
+            if (trib_address_equal(&opening->parent[root], &opening->branches[i].address[root])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Root i of a communicator is shard i; it may have fewer roots than this switch has shards. */
 static enum trib_status open_communicator(void *owner, const struct trib_opening *opening)
 {
     struct trib_plane *plane = owner;
     const struct trib_session_config *session = &opening->session;
     const struct trib_scheme *row = trib_scheme_find(opening->scheme);
-    if (row == NULL || session->ranks == 0 || session->ranks > TRIB_CHILDREN_MAX || session->roots > plane->shards) {
+    if (row == NULL || session->roots == 0 || session->roots > plane->shards || !trib_tree_is_sound(opening) ||
+        !is_parent_apart(opening)) {
         return TRIB_ERR_INVALID;
     }
-    if (opening->parent != NULL || opening->count != session->ranks) {
-        return TRIB_ERR_UNSUPPORTED; /* its nodes are no children yet, and have none that are switches */
+    struct trib_tree *tree = trib_tree_create(opening);
+    if (tree == NULL) {
+        return TRIB_ERR_MEMORY;
     }
+    tree->next = plane->trees;
+    plane->trees = tree;
     for (uint32_t i = 0; i < session->roots; i++) {
-        struct trib_switch_config config = {.session = *session,
-                                            .kernels = trib_value_kernels(),
-                                            .children = session->ranks,
-                                            .root = i,
-                                            .boot = opening->boot};
-        struct trib_address from[TRIB_CHILDREN_MAX];
-        config.session.salt = 0;
-        for (uint32_t rank = 0; rank < session->ranks; rank++) {
-            from[rank] = opening->branches[rank].address[i];
-        }
-        if (!open_member(&plane->shard[i], row->switch_node, &config, from)) {
+        if (!open_member(&plane->shard[i], row->switch_node, opening, tree, i)) {
             close_communicator(plane, session->communicator);
             return TRIB_ERR_MEMORY;
         }
@@ -172,165 +207,165 @@ static enum trib_status open_communicator(void *owner, const struct trib_opening
     return TRIB_OK;
 }
 
+static size_t slot_bytes(void *owner, const struct trib_opening *opening)
+{
+    const struct trib_plane *plane = owner;
+    const struct trib_scheme *row = trib_scheme_find(opening->scheme);
+    uint32_t roots = opening->session.roots < plane->shards ? opening->session.roots : plane->shards;
+    return row == NULL || !trib_tree_is_sound(opening) ? 0 : trib_member_size(row->switch_node, opening) * roots;
+}
+
+/* ---- marks ---- */
+
 static void join_communicator(void *owner, uint32_t communicator, uint32_t rank, uint64_t mark)
 {
     struct trib_plane *plane = owner;
+    struct trib_tree *tree = *find_tree(plane, communicator);
+    if (tree == NULL || !trib_tree_join(tree, rank, mark)) {
+        return;
+    }
     for (uint32_t i = 0; i < plane->shards; i++) {
-        struct trib_shard *shard = &plane->shard[i];
-        trib_shard_enter(shard);
-        struct trib_member *member = trib_members_find(&shard->members, communicator);
-        if (member != NULL && rank < member->ranks) {
-            member->verbs->join(member->node, rank, mark);
-            member->is_touched = true;
+        struct trib_member *member = enter_member(plane, i, communicator);
+        if (member != NULL) {
+            trib_member_join(member, rank);
+            leave_member(plane, i);
         }
-        trib_shard_leave(shard);
     }
 }
 
-/* No communicator here has a parent. */
 static void learn_mark(void *owner, uint32_t communicator, uint64_t mark)
 {
-    (void)owner;
-    (void)communicator;
-    (void)mark;
-}
-
-static void probe_parent(void *owner, uint32_t communicator)
-{
-    (void)owner;
-    (void)communicator;
-}
-
-static bool parent_answered(void *owner, uint32_t communicator)
-{
-    (void)owner;
-    (void)communicator;
-    return false;
+    struct trib_plane *plane = owner;
+    const struct trib_tree *tree = *find_tree(plane, communicator);
+    if (tree == NULL || !tree->has_parent) {
+        return; /* a root knows better */
+    }
+    for (uint32_t i = 0; i < plane->shards; i++) {
+        struct trib_member *member = enter_member(plane, i, communicator);
+        if (member != NULL) {
+            trib_member_learn_mark(member, mark);
+            leave_member(plane, i);
+        }
+    }
 }
 
 static uint64_t communicator_mark(void *owner, uint32_t communicator)
 {
     struct trib_plane *plane = owner;
-    uint64_t smallest = UINT64_MAX;
+    uint64_t smallest = TRIB_NEVER;
     for (uint32_t i = 0; i < plane->shards; i++) {
-        struct trib_shard *shard = &plane->shard[i];
-        trib_shard_enter(shard);
-        const struct trib_member *member = trib_members_find(&shard->members, communicator);
-        uint64_t mark = member == NULL ? 0 : member->verbs->communicator_mark(member->node);
-        trib_shard_leave(shard);
-        smallest = mark < smallest ? mark : smallest;
+        struct trib_member *member = enter_member(plane, i, communicator);
+        if (member != NULL) {
+            uint64_t mark = trib_member_mark(member);
+            leave_member(plane, i);
+            smallest = mark < smallest ? mark : smallest;
+        }
     }
-    return smallest;
+    return smallest == TRIB_NEVER ? 0 : smallest;
+}
+
+/* ---- paths ---- */
+
+static void probe_parent(void *owner, uint32_t communicator)
+{
+    struct trib_plane *plane = owner;
+    for (uint32_t i = 0; i < plane->shards; i++) {
+        const struct trib_member *member = enter_member(plane, i, communicator);
+        if (member != NULL) {
+            if (member->has_parent) {
+                trib_shard_probe_path(&plane->shard[i], member, &member->parent);
+            }
+            leave_member(plane, i);
+        }
+    }
+}
+
+static bool parent_answered(void *owner, uint32_t communicator)
+{
+    struct trib_plane *plane = owner;
+    uint32_t members = 0;
+    uint32_t answers = 0;
+    for (uint32_t i = 0; i < plane->shards; i++) {
+        const struct trib_member *member = enter_member(plane, i, communicator);
+        if (member != NULL) {
+            members++;
+            answers += member->has_answer;
+            leave_member(plane, i);
+        }
+    }
+    return members > 0 && answers == members;
 }
 
 static void set_multicast(void *owner, uint32_t communicator, uint32_t group, uint16_t port)
 {
     struct trib_plane *plane = owner;
     for (uint32_t i = 0; i < plane->shards; i++) {
-        struct trib_shard *shard = &plane->shard[i];
-        trib_shard_enter(shard);
-        struct trib_member *member = trib_members_find(&shard->members, communicator);
+        struct trib_member *member = enter_member(plane, i, communicator);
         if (member != NULL) {
-            member->is_multicast = group != 0;
+            member->is_multicast = group != 0 && member->can_multicast;
             member->group = trib_address_v4(group, (uint16_t)(port + i));
+            leave_member(plane, i);
         }
-        trib_shard_leave(shard);
     }
 }
 
+/* Where results cannot go by multicast the group hears nothing, and so nobody will say that it does. */
 static void probe_multicast(void *owner, uint32_t communicator, uint32_t group, uint16_t port)
 {
-    static const uint8_t zeros[TRIB_PAYLOAD_MAX];
     struct trib_plane *plane = owner;
     for (uint32_t i = 0; i < plane->shards; i++) {
-        struct trib_shard *shard = &plane->shard[i];
         struct trib_address to = trib_address_v4(group, (uint16_t)(port + i));
-        trib_shard_enter(shard);
-        const struct trib_member *member = trib_members_find(&shard->members, communicator);
+        const struct trib_member *member = enter_member(plane, i, communicator);
         if (member != NULL) {
-            const struct trib_packet packet = {
-                .kind = TRIB_PATH,
-                .communicator = communicator,
-                .generation = member->generation,
-                .boot = plane->boot,
-                .payload_len = (uint16_t)member->payload,
-                .payload = zeros,
-            };
-            trib_udp_send(shard->udp, &packet, &to, 1);
-        }
-        trib_shard_leave(shard); /* sends it, while `to` still stands */
-    }
-}
-
-static size_t slot_bytes(void *owner, const struct trib_opening *opening)
-{
-    const struct trib_scheme *row = trib_scheme_find(opening->scheme);
-    return row == NULL ? 0 : row->slot_bytes(&opening->session) * shards_of(owner, &opening->session);
-}
-
-static void add_counters(struct trib_counters *sum, const struct trib_counters *counters)
-{
-#define X(name, help) sum->name += counters->name;
-    TRIB_COUNTER_MAP(X)
-#undef X
-    for (int i = 0; i < TRIB_DROP_COUNT; i++) {
-        sum->dropped[i] += counters->dropped[i];
-    }
-}
-
-/* Writes the ranks of a bitmap, at most max; returns how many. */
-static uint32_t list_ranks(uint64_t bitmap, uint16_t *ranks, uint32_t max)
-{
-    uint32_t count = 0;
-    for (uint16_t rank = 0; rank < TRIB_CHILDREN_MAX && count < max; rank++) {
-        if ((bitmap >> rank & 1) != 0) {
-            ranks[count++] = rank;
+            if (member->can_multicast) {
+                trib_shard_probe_path(&plane->shard[i], member, &to);
+            }
+            leave_member(plane, i); /* sends it, while `to` still stands */
         }
     }
-    return count;
 }
+
+/* ---- what people see ---- */
 
 static bool report(void *owner, uint32_t communicator, struct trib_plane_report *report)
 {
     struct trib_plane *plane = owner;
     bool found = false;
+    uint64_t oldest = TRIB_NEVER;
     memset(report, 0, sizeof *report);
-    uint64_t sequence = UINT64_MAX;
     for (uint32_t i = 0; i < plane->shards; i++) {
-        struct trib_shard *shard = &plane->shard[i];
-        trib_shard_enter(shard);
-        const struct trib_member *member = trib_members_find(&shard->members, communicator);
-        if (member != NULL) {
-            uint64_t oldest = UINT64_MAX;
-            uint64_t absent = member->verbs->missing(member->node, &oldest);
-            found = true;
-            add_counters(&report->counters, member->verbs->counters(member->node));
-            report->slots_held += member->verbs->slots_held(member->node);
-            if (absent != 0 && oldest < sequence) {
-                report->missing_count = list_ranks(absent, report->missing, TRIB_RANKS_MAX);
-                report->sequence = sequence = oldest;
-            }
+        const struct trib_member *member = enter_member(plane, i, communicator);
+        if (member == NULL) {
+            continue;
         }
-        trib_shard_leave(shard);
+        found = true;
+        trib_member_count(member, &report->counters);
+        report->slots_held += trib_member_slots_held(member);
+        uint64_t sequence = trib_member_oldest(member);
+        if (sequence < oldest) {
+            struct trib_tree_ranks ranks = {{0}};
+            oldest = sequence;
+            trib_member_missing(member, sequence, &ranks);
+            report->sequence = sequence;
+            report->missing_count = trib_tree_list(&ranks, report->missing, TRIB_RANKS_MAX);
+        }
+        leave_member(plane, i);
     }
     return found;
 }
 
-/* The nodes know it of their oldest open slot only. */
 static uint32_t missing_ranks(void *owner, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max)
 {
     struct trib_plane *plane = owner;
-    uint64_t absent = 0;
-    for (uint32_t i = 0; i < plane->shards; i++) {
-        struct trib_shard *shard = &plane->shard[i];
-        trib_shard_enter(shard);
-        const struct trib_member *member = trib_members_find(&shard->members, communicator);
-        uint64_t oldest = UINT64_MAX;
-        uint64_t lacks = member == NULL ? 0 : member->verbs->missing(member->node, &oldest);
-        absent |= oldest == sequence ? lacks : 0;
-        trib_shard_leave(shard);
+    struct trib_tree_ranks missing = {{0}};
+    for (uint32_t i = 0; i < plane->shards; i++) { /* the sequence belongs to one of them; the others say nothing */
+        const struct trib_member *member = enter_member(plane, i, communicator);
+        if (member != NULL) {
+            trib_member_missing(member, sequence, &missing);
+            leave_member(plane, i);
+        }
     }
-    return list_ranks(absent, ranks, max);
+    return trib_tree_list(&missing, ranks, max);
 }
 
 static void traffic(void *owner, struct trib_udp_stats *sum)

@@ -11,14 +11,14 @@
 
 struct trib_plane {
     uint32_t shards;
-    uint32_t boot;
+    struct trib_tree *trees; /* of all communicators; the calling thread's */
     struct trib_shard shard[TRIB_ROOTS_MAX];
 };
 
 /* Opens the sockets of all shards at config->listen and the ports behind it; *plane then belongs to the caller.
  * With port 0 the kernel chooses the first. No thread runs yet. */
-TRIB_MUST_USE enum trib_status trib_plane_open(const struct trib_switchd_config *config, uint32_t boot,
-                                               struct trib_plane **plane, char *error);
+TRIB_MUST_USE enum trib_status trib_plane_open(const struct trib_switchd_config *config, struct trib_plane **plane,
+                                               char *error);
 TRIB_MUST_USE enum trib_status trib_plane_start(struct trib_plane *plane, const struct trib_shard_listener *listener,
                                                 char *error);
 /* Ends the threads: nothing is reported any more, and no packet answered. */

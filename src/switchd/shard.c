@@ -15,15 +15,16 @@
 #include "io/clock.h"
 #include "io/explain.h"
 
-/* Payload of answers to path probes; what it holds says nothing. */
+/* Rounds of handing over between the nodes of one communicator before others have their turn. */
+#define ROUNDS 16
+
+/* Payload of path probes; what it holds says nothing. */
 static const uint8_t zeros[TRIB_PAYLOAD_MAX];
 
-enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_udp_config *config, uint32_t boot,
-                                 char *error)
+enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_udp_config *config, char *error)
 {
     memset(shard, 0, sizeof *shard);
     atomic_init(&shard->stop, false);
-    shard->boot = boot;
     shard->wake_ns = TRIB_NEVER;
     (void)pthread_mutex_init(&shard->gate, NULL);
     (void)pthread_mutex_init(&shard->lock, NULL);
@@ -82,16 +83,37 @@ void trib_shard_enter(struct trib_shard *shard)
 
 void trib_shard_leave(struct trib_shard *shard)
 {
-    trib_udp_flush(shard->udp);
+    trib_udp_flush(shard->udp); /* no node has lent anything since the last drain */
     (void)pthread_mutex_unlock(&shard->lock);
     kick(shard);
 }
 
-/* Sends a path probe back to who sent it, at the same size, so that nobody gains by a false source address; and it
- * is only answered to a child. */
-static void answer_path(struct trib_shard *shard, const struct trib_member_source *source,
-                        const struct trib_packet *probe)
+/* ---- what comes ---- */
+
+void trib_shard_probe_path(struct trib_shard *shard, const struct trib_member *member, const struct trib_address *to)
 {
+    const struct trib_packet probe = {
+        .kind = TRIB_PATH,
+        .communicator = member->communicator,
+        .generation = member->generation,
+        .boot = member->boot,
+        .payload_len = (uint16_t)member->payload,
+        .payload = zeros,
+    };
+    trib_udp_send(shard->udp, &probe, to, 1);
+}
+
+/* A child's path probe goes back to it, at the same size, so that nobody gains by a false source address; nobody else
+ * is answered. What comes from the parent is the answer to ours, and ends there. */
+static void take_path(struct trib_shard *shard, const struct trib_member_source *source,
+                      const struct trib_packet *probe)
+{
+    struct trib_member *member = source->node->member;
+    if (source->child == TRIB_MEMBER_PARENT) {
+        member->has_answer |= probe->payload_len == member->payload && probe->boot == member->boot &&
+                              probe->generation == member->generation;
+        return;
+    }
     const struct trib_packet answer = {
         .kind = TRIB_PATH,
         .communicator = probe->communicator,
@@ -99,12 +121,30 @@ static void answer_path(struct trib_shard *shard, const struct trib_member_sourc
         .sequence = probe->sequence,
         .mark = probe->sequence,
         .node = (uint16_t)source->child,
-        .boot = shard->boot,
+        .boot = member->boot,
         .payload_len = probe->payload_len,
         .payload = zeros,
     };
     shard->paths++;
-    trib_udp_send(shard->udp, &answer, &source->member->child[source->child], 1);
+    trib_udp_send(shard->udp, &answer, &source->node->child[source->child], 1);
+}
+
+/* Gives a node a packet; the node counts its drops. */
+static void give(struct trib_member_node *node, struct trib_place from, const struct trib_packet *packet,
+                 uint64_t now_ns)
+{
+    (void)node->member->verbs->receive(node->node, from, packet, now_ns);
+    node->has_more = true;
+    node->member->is_touched = true;
+}
+
+static struct trib_place place_of(uint32_t child)
+{
+    struct trib_place place = {.kind = TRIB_PLACE_PARENT};
+    if (child != TRIB_MEMBER_PARENT) {
+        place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << child};
+    }
+    return place;
 }
 
 /* Takes in the packets of one buffer. All of a buffer are from one sender, and nearly always for one communicator. */
@@ -129,12 +169,9 @@ static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
         if (source == NULL) {
             shard->dropped[TRIB_DROP_SOURCE]++;
         } else if (packet.kind == TRIB_PATH) {
-            answer_path(shard, source, &packet);
+            take_path(shard, source, &packet);
         } else {
-            struct trib_member *member = source->member;
-            const struct trib_place place = {.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << source->child};
-            (void)member->verbs->receive(member->node, place, &packet, now_ns); /* the node counts its drops */
-            member->is_touched = true;
+            give(source->node, place_of(source->child), &packet, now_ns);
         }
     }
 }
@@ -158,69 +195,158 @@ static void wake_due(struct trib_shard *shard, uint64_t now_ns)
     }
     for (uint32_t i = 0; i < shard->members.count; i++) {
         struct trib_member *member = shard->members.list[i];
-        if (member->timeout_ns <= now_ns) {
-            member->verbs->on_timeout(member->node, now_ns);
-            member->is_touched = true;
+        for (uint32_t k = 0; member->timeout_ns <= now_ns && k < member->nodes; k++) {
+            struct trib_member_node *node = &member->node[k];
+            if (member->verbs->next_timeout(node->node) <= now_ns) {
+                member->verbs->on_timeout(node->node, now_ns);
+                node->has_more = true;
+                member->is_touched = true;
+            }
         }
+    }
+}
+
+/* ---- what leaves ---- */
+
+/* All trains leave: every payload that a node has lent is its own again. */
+static void flush(struct trib_shard *shard)
+{
+    trib_udp_flush(shard->udp);
+    shard->flushes++;
+}
+
+static void send_packet(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
+                        const struct trib_address *to, uint32_t count)
+{
+    trib_udp_send(shard->udp, packet, to, count);
+    if (packet->payload_len != 0) {
+        node->lent = shard->flushes;
+    }
+}
+
+/* Hands a packet to another node of the same communicator. A train under way may refer to what that node has lent, so
+ * it leaves first; the giver's payload is lent until the giver's next verb, and this is not one. */
+static void hand_over(struct trib_shard *shard, struct trib_member_node *to, uint32_t from,
+                      const struct trib_packet *packet, uint64_t now_ns)
+{
+    if (to->lent == shard->flushes) {
+        flush(shard);
+    }
+    give(to, place_of(from), packet, now_ns);
+}
+
+static void send_to_parent(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
+                           uint64_t now_ns)
+{
+    struct trib_member *member = node->member;
+    if (node->number > 0) {
+        hand_over(shard, &member->node[0], node->number - 1, packet, now_ns);
+    } else if (member->has_parent) {
+        send_packet(shard, node, packet, &member->parent, 1);
     }
 }
 
 /* Sends to the children in bits: the whole set and single children have their lasting arrays, other sets share one,
  * which a train under way may still refer to. */
-static void send_to_children(struct trib_shard *shard, struct trib_member *member, const struct trib_packet *packet,
-                             uint64_t bits)
+static void send_by_socket(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
+                           uint64_t bits)
 {
+    const struct trib_member *member = node->member;
     uint32_t count = (uint32_t)__builtin_popcountll(bits);
     if (count == 1) {
-        trib_udp_send(shard->udp, packet, &member->child[__builtin_ctzll(bits)], 1);
+        send_packet(shard, node, packet, &node->child[__builtin_ctzll(bits)], 1);
         return;
     }
-    if (count == member->ranks) {
+    if (count == node->children) {
         if (member->is_multicast) {
-            trib_udp_send(shard->udp, packet, &member->group, 1);
+            send_packet(shard, node, packet, &member->group, 1);
         } else {
-            trib_udp_send(shard->udp, packet, member->child, count);
+            send_packet(shard, node, packet, node->child, count);
         }
         return;
     }
-    if (bits != member->subset_bits) {
+    if (bits != node->subset_bits) {
         uint32_t at = 0;
-        trib_udp_flush(shard->udp);
-        member->subset_bits = bits;
+        flush(shard);
+        node->subset_bits = bits;
         for (uint64_t rest = bits; rest != 0; rest &= rest - 1) {
-            member->subset[at++] = member->child[__builtin_ctzll(rest)];
+            node->subset[at++] = node->child[__builtin_ctzll(rest)];
         }
     }
-    trib_udp_send(shard->udp, packet, member->subset, count);
+    send_packet(shard, node, packet, node->subset, count);
 }
 
-static void drain_packets(struct trib_shard *shard, struct trib_member *member, uint64_t now_ns)
+static void send_to_children(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
+                             uint64_t bits, uint64_t now_ns)
 {
-    uint64_t all = trib_all_children(member->ranks);
+    if (trib_member_node_is_edge(node)) {
+        send_by_socket(shard, node, packet, bits);
+        return;
+    }
+    for (uint64_t rest = bits; rest != 0; rest &= rest - 1) {
+        hand_over(shard, &node->member->node[1 + __builtin_ctzll(rest)], TRIB_MEMBER_PARENT, packet, now_ns);
+    }
+}
+
+static void drain_node(struct trib_shard *shard, struct trib_member_node *node, uint64_t now_ns)
+{
+    const struct trib_switch_verbs *verbs = node->member->verbs;
+    uint64_t all = trib_all_children(node->children);
     struct trib_packet packet;
     struct trib_place to;
-    while (member->verbs->next_packet(member->node, now_ns, &packet, &to)) {
+    while (verbs->next_packet(node->node, now_ns, &packet, &to)) {
         uint64_t bits = to.kind == TRIB_PLACE_CHILDREN ? to.children & all : 0;
         if (!trib_packet_can_encode(&packet)) {
             shard->dropped[TRIB_DROP_FIELD]++; /* a node's slip must not end every other job's switch */
+        } else if (to.kind == TRIB_PLACE_PARENT) {
+            send_to_parent(shard, node, &packet, now_ns);
         } else if (bits != 0) {
-            send_to_children(shard, member, &packet, bits);
+            send_to_children(shard, node, &packet, bits, now_ns);
         }
     }
 }
 
-/* False when there is no room for more reports: the rest stays in the node. */
-static bool drain_events(struct trib_shard *shard, struct trib_member *member)
+/* Takes the packets of all nodes, from the bottom up, until none has any.
+ *
+ * It ends, because within one call nothing comes from outside and time stands still. What a node gets from another one
+ * makes it send, to another one again, only this: PROBE makes ASK, HELD or RESULT, down; ASK makes CONTRIBUTION or OFFER,
+ * up; those complete a slot, once, which makes RESULT, down; RESULT and HELD go on to children outside. So a chain is
+ * up, down, up, down at its longest and never repeats, whatever was sent to it (I5). ROUNDS says the same to a node with
+ * a slip: it may keep its own communicator busy, not the switch. */
+static void drain_packets(struct trib_shard *shard, struct trib_member *member, uint64_t now_ns)
 {
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        bool is_quiet = true;
+        for (uint32_t i = member->nodes; i-- > 0;) {
+            struct trib_member_node *node = &member->node[i];
+            if (node->has_more) {
+                node->has_more = false;
+                is_quiet = false;
+                drain_node(shard, node, now_ns);
+            }
+        }
+        if (is_quiet) {
+            return;
+        }
+    }
+}
+
+/* ---- events ---- */
+
+/* False when there is no room for more reports: the rest stays in the node. */
+static bool drain_events(struct trib_shard *shard, const struct trib_member_node *node)
+{
+    const struct trib_member *member = node->member;
     struct trib_event event;
     while (shard->mismatch_count < TRIB_SHARD_MISMATCHES) {
-        if (!member->verbs->next_event(member->node, &event)) {
+        if (!member->verbs->next_event(node->node, &event)) {
             return true;
         }
         if (event.kind == TRIB_EVENT_MISMATCH) {
             shard->mismatch[shard->mismatch_count++] = (struct trib_mismatch){
                 .communicator = member->communicator,
-                .rank = {event.child, event.other},
+                .rank = {trib_tree_lowest(member->tree, node->number, event.child),
+                         trib_tree_lowest(member->tree, node->number, event.other)},
                 .sequence = event.sequence,
             };
         }
@@ -228,8 +354,22 @@ static bool drain_events(struct trib_shard *shard, struct trib_member *member)
     return false;
 }
 
-/* Sends for every node that a verb was called on. All trains leave before any node is called again, as payloads are
- * borrowed. */
+/* The events and the next timeout of a member's nodes; true when neither events nor packets are left. */
+static bool finish_drain(struct trib_shard *shard, struct trib_member *member)
+{
+    bool is_done = true;
+    member->timeout_ns = TRIB_NEVER;
+    for (uint32_t i = 0; i < member->nodes; i++) {
+        const struct trib_member_node *node = &member->node[i];
+        uint64_t timeout_ns = member->verbs->next_timeout(node->node);
+        is_done = drain_events(shard, node) && !node->has_more && is_done;
+        member->timeout_ns = timeout_ns < member->timeout_ns ? timeout_ns : member->timeout_ns;
+    }
+    return is_done;
+}
+
+/* Sends for every node that a verb was called on. All trains leave before any node is called from outside again, as
+ * payloads are borrowed. */
 static bool drain(struct trib_shard *shard, uint64_t now_ns)
 {
     bool more = false;
@@ -239,14 +379,13 @@ static bool drain(struct trib_shard *shard, uint64_t now_ns)
             drain_packets(shard, member, now_ns);
         }
     }
-    trib_udp_flush(shard->udp);
+    flush(shard);
     shard->wake_ns = TRIB_NEVER;
     for (uint32_t i = 0; i < shard->members.count; i++) {
         struct trib_member *member = shard->members.list[i];
         if (member->is_touched) {
-            member->is_touched = !drain_events(shard, member);
+            member->is_touched = !finish_drain(shard, member);
             more = more || member->is_touched;
-            member->timeout_ns = member->verbs->next_timeout(member->node);
         }
         shard->wake_ns = member->timeout_ns < shard->wake_ns ? member->timeout_ns : shard->wake_ns;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shard.h: one thread of the data plane: a UDP socket, and the switch nodes of all communicators whose fragments are
- * dealt to it. It maps addresses to children and places to addresses; what a packet means is the node's business.
+ * dealt to it. It maps addresses to children and parents, places to addresses, and hands packets between the nodes of
+ * one communicator over itself; what a packet means is the node's business.
  *
  * The thread holds the shard's lock while it works through a batch, never while it sleeps. Whoever else wants the
  * nodes takes the lock by trib_shard_enter and gives it back by trib_shard_leave, which also wakes the thread so
@@ -22,6 +23,7 @@
 /* Mismatches reported after one batch; more wait in their nodes. */
 #define TRIB_SHARD_MISMATCHES 8
 
+/* Two ranks that run other operations on a sequence; of a child that is a switch, its lowest rank. */
 struct trib_mismatch {
     uint32_t communicator;
     uint32_t rank[2];
@@ -40,9 +42,9 @@ struct trib_shard {
     struct trib_members members;
     uint64_t dropped[TRIB_DROP_COUNT]; /* before a node was found */
     uint64_t paths;                    /* path probes answered */
+    uint64_t flushes;                  /* times that all trains were sent: payloads lent before are free again */
     struct trib_mismatch mismatch[TRIB_SHARD_MISMATCHES];
     uint32_t mismatch_count;
-    uint32_t boot;
     struct trib_spin spin;
     uint64_t wake_ns; /* the earliest timeout */
     struct trib_shard_listener listener;
@@ -56,7 +58,7 @@ struct trib_shard {
 
 /* Opens the socket; no thread runs yet. */
 TRIB_MUST_USE enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_udp_config *config,
-                                               uint32_t boot, char *error);
+                                               char *error);
 TRIB_MUST_USE enum trib_status trib_shard_start(struct trib_shard *shard, const struct trib_shard_listener *listener,
                                                 char *error);
 /* Ends the thread: nothing is reported any more. */
@@ -67,5 +69,7 @@ void trib_shard_close(struct trib_shard *shard);
 
 void trib_shard_enter(struct trib_shard *shard);
 void trib_shard_leave(struct trib_shard *shard);
+/* Under the lock: sends a TRIB_PATH packet of full size for this member. `to` must stand until trib_shard_leave. */
+void trib_shard_probe_path(struct trib_shard *shard, const struct trib_member *member, const struct trib_address *to);
 
 #endif

@@ -88,12 +88,13 @@ static enum trib_status draw_boot(uint32_t *boot, char *error)
     return TRIB_OK;
 }
 
-static struct trib_server_config server_config(const struct trib_switchd_config *config, struct trib_plane *plane)
+static struct trib_server_config server_config(const struct trib_switchd_config *config, uint32_t boot,
+                                               struct trib_plane *plane)
 {
     struct trib_server_config server = {
         .http = config->http,
         .shards = config->threads,
-        .boot = plane->boot,
+        .boot = boot,
         .memory_quota = config->memory_quota,
         .job_quota = config->job_quota,
         .receive_room = trib_plane_receive_room(plane),
@@ -114,11 +115,11 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
 static enum trib_status open_both(const struct trib_switchd_config *config, uint32_t boot, struct trib_plane **plane,
                                   struct trib_server **server, char *error)
 {
-    enum trib_status status = trib_plane_open(config, boot, plane, error);
+    enum trib_status status = trib_plane_open(config, plane, error);
     if (status != TRIB_OK) {
         return status == TRIB_ERR_SYSTEM ? TRIB_ERR_REFUSED : status; /* most likely a neighbour's port */
     }
-    struct trib_server_config wanted = server_config(config, *plane);
+    struct trib_server_config wanted = server_config(config, boot, *plane);
     status = trib_server_create(&wanted, server, error);
     if (status != TRIB_OK) {
         trib_plane_close(*plane);

@@ -22,9 +22,19 @@ static struct trib_address address_of(uint32_t number)
     return address;
 }
 
-static struct trib_member *make(uint32_t communicator, uint32_t ranks)
+/* A member and its tree, which outlives it. */
+struct made {
+    struct trib_tree *tree;
+    struct trib_member *member;
+};
+
+/* Branch i comes from address_of(i); the parent, if any, from address_of(500). */
+static struct made make(uint32_t communicator, uint32_t ranks, bool has_parent)
 {
-    const struct trib_switch_config config = {
+    struct trib_branch branches[200] = {0};
+    uint16_t numbers[200];
+    struct trib_address parent = address_of(500);
+    const struct trib_opening opening = {
         .session = {.communicator = communicator,
                     .ranks = ranks,
                     .roots = 1,
@@ -32,18 +42,38 @@ static struct trib_member *make(uint32_t communicator, uint32_t ranks)
                     .slots = 2,
                     .payload = 64,
                     .lookahead = 1},
-        .kernels = trib_value_kernels(),
-        .children = ranks,
+        .scheme = "switchml",
         .boot = 1,
+        .parent = has_parent ? &parent : NULL,
+        .branches = branches,
+        .count = ranks,
     };
-    struct trib_address addresses[TRIB_CHILDREN_MAX];
     for (uint32_t i = 0; i < ranks; i++) {
-        addresses[i] = address_of(i);
+        numbers[i] = (uint16_t)i;
+        branches[i] = (struct trib_branch){.ranks = &numbers[i], .count = 1, .address = {address_of(i)}};
     }
-    struct trib_member *member = trib_member_create(trib_scheme_find("switchml")->switch_node, &config, addresses);
-    assert_non_null(member);
-    assert_int_equal((uintptr_t)member->node % 64, 0);
-    return member;
+    assert_true(trib_tree_is_sound(&opening));
+    struct made made = {.tree = trib_tree_create(&opening)};
+    assert_non_null(made.tree);
+    made.member = trib_member_create(trib_scheme_find("switchml")->switch_node, &opening, made.tree, 0);
+    assert_non_null(made.member);
+    for (uint32_t i = 0; i < made.member->nodes; i++) {
+        assert_int_equal((uintptr_t)made.member->node[i].node % 64, 0);
+    }
+    return made;
+}
+
+static void add(struct trib_members *members, struct made *made, uint32_t communicator, uint32_t ranks)
+{
+    *made = make(communicator, ranks, false);
+    assert_true(trib_members_add(members, made->member));
+}
+
+static void destroy_trees(struct made *made, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        trib_tree_destroy(made[i].tree);
+    }
 }
 
 /* The same 8 addresses in 200 communicators: found by both together, and by neither alone. */
@@ -51,8 +81,9 @@ static void find_source__by_communicator_and_address(void **state)
 {
     (void)state;
     struct trib_members members = {.count = 0};
+    static struct made made[200];
     for (uint32_t i = 0; i < 200; i++) {
-        assert_true(trib_members_add(&members, make(i * 7, 8)));
+        add(&members, &made[i], i * 7, 8);
     }
     for (uint32_t i = 0; i < 1400; i++) {
         for (uint32_t number = 0; number < 9; number++) {
@@ -61,7 +92,8 @@ static void find_source__by_communicator_and_address(void **state)
             if (i % 7 == 0 && number < 8) {
                 assert_non_null(source);
                 assert_int_equal(source->child, number);
-                assert_int_equal(source->member->communicator, i);
+                assert_int_equal(source->node->member->communicator, i);
+                assert_int_equal(source->node->number, 0);
             } else {
                 assert_null(source);
             }
@@ -71,6 +103,7 @@ static void find_source__by_communicator_and_address(void **state)
     trib_address_set_port(&other_port, 1);
     assert_null(trib_members_find_source(&members, 7, &other_port));
     trib_members_deinit(&members);
+    destroy_trees(made, 200);
 }
 
 static void find_source__in_an_empty_table(void **state)
@@ -88,8 +121,9 @@ static void remove__forgets_one_and_no_other(void **state)
     (void)state;
     struct trib_members members = {.count = 0};
     struct trib_address from = address_of(3);
+    struct made made[50];
     for (uint32_t i = 0; i < 50; i++) {
-        assert_true(trib_members_add(&members, make(i, 5)));
+        add(&members, &made[i], i, 5);
     }
     for (uint32_t i = 0; i < 50; i += 2) {
         struct trib_member *member = trib_members_find(&members, i);
@@ -105,6 +139,7 @@ static void remove__forgets_one_and_no_other(void **state)
     assert_int_equal(members.count, 25);
     assert_int_equal(members.sources, 125);
     trib_members_deinit(&members);
+    destroy_trees(made, 50);
 }
 
 int main(void)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tree.h: a communicator's tree as far as it lies in this switch: which ranks are behind which branch, which node a branch is a
+ * child of, and the marks that the ranks told by their sessions. Arithmetic alone: no node, no socket, no lock.
+ *
+ * A node has 64 children at most. Up to 64 branches are the children of one node. More are dealt to inner nodes, 64 after 64 in
+ * the order of their lowest ranks, and the inner nodes are the children of the top node, which is number 0. The shape is fixed
+ * from create to destroy; only the marks change, and only the control plane's thread reads or writes them.
+ * Read next: members.h (the nodes). */
+#ifndef TRIB_SWITCHD_TREE_H
+#define TRIB_SWITCHD_TREE_H
+
+#include "control/server.h"
+
+/* More branches than inner nodes could be children of one top node would need a third level. */
+_Static_assert(TRIB_SESSION_RANKS_MAX <= TRIB_CHILDREN_MAX * TRIB_CHILDREN_MAX, "two levels of nodes hold all ranks");
+
+struct trib_tree {
+    struct trib_tree *next; /* the owner's */
+    uint32_t communicator;
+    uint32_t ranks; /* of the whole communicator */
+    uint32_t branches;
+    bool has_parent;
+    uint16_t *order;     /* the ranks behind this switch, branch after branch */
+    uint16_t *start;     /* of each branch in `order`, and behind the last */
+    uint16_t *branch_of; /* of each rank; TRIB_TREE_ELSEWHERE: behind another switch */
+    uint64_t *marks;     /* of each rank; TRIB_NEVER: it has not joined */
+};
+
+#define TRIB_TREE_ELSEWHERE UINT16_MAX
+
+/* A set of ranks. */
+struct trib_tree_ranks {
+    uint64_t bits[TRIB_SESSION_RANKS_MAX / 64];
+};
+
+/* Is every rank behind one branch at most, and at a root behind one; are branches in order and not too many? */
+bool trib_tree_is_sound(const struct trib_opening *opening);
+/* Of a sound opening. NULL: out of memory. The caller owns it. */
+struct trib_tree *trib_tree_create(const struct trib_opening *opening);
+void trib_tree_destroy(struct trib_tree *tree); /* NULL is allowed */
+
+/* Nodes for this many branches, the top node included. */
+uint32_t trib_tree_nodes(uint32_t branches);
+/* Children of a node for this many branches. */
+uint32_t trib_tree_children(uint32_t branches, uint32_t node);
+/* Which node's child is this branch, and which? */
+uint32_t trib_tree_node_of(const struct trib_tree *tree, uint32_t branch, uint32_t *child);
+/* The lowest rank behind a node's child, to name it by. */
+uint32_t trib_tree_lowest(const struct trib_tree *tree, uint32_t node, uint32_t child);
+/* Adds the ranks behind a node's children. */
+void trib_tree_add_ranks(const struct trib_tree *tree, uint32_t node, uint64_t children, struct trib_tree_ranks *ranks);
+/* Writes the ranks of the set, ascending, at most max; returns how many. */
+uint32_t trib_tree_list(const struct trib_tree_ranks *ranks, uint16_t *list, uint32_t max);
+
+/* Notes that a rank has joined, or its mark; false: no rank of this switch. Marks do not fall. */
+bool trib_tree_join(struct trib_tree *tree, uint32_t rank, uint64_t mark);
+/* The smallest mark behind a node's child; false while a rank there has not joined. */
+bool trib_tree_mark(const struct trib_tree *tree, uint32_t node, uint32_t child, uint64_t *mark);
+
+#endif

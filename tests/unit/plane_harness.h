@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plane_harness.h: data planes against real worker nodes over real sockets, without a control plane: this file opens, joins and
+ * closes as that would. A world is one plane or a tree of them, and ranks that each have their own; all ranks run in the test's
+ * one thread.
+ *
+ * Use: add_plane for the root and each plane below one that is there; open_ranks; open_world; register_all; check_allreduce;
+ * close_world. open_flat does the first three for one plane. */
+#ifndef PLANE_HARNESS_H
+#define PLANE_HARNESS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "io/clock.h"
+#include "schemes/schemes.h"
+#include "switchd/plane.h"
+
+#define SHARDS 2
+#define PLANES_MAX 4
+#define PAYLOAD 1408
+#define BOOT 0x1234
+#define COMMUNICATOR 5
+#define LIMIT_NS (20 * TRIB_SECOND_NS)
+#define GROUP 0xefff4a48U
+#define GROUP_PORT 17480
+#define NO_PLANE UINT32_MAX
+
+struct rank {
+    void *node;
+    struct trib_udp *udp[SHARDS];
+    struct trib_udp *group[SHARDS]; /* NULL without multicast */
+    struct trib_address root[SHARDS];
+    uint32_t plane; /* that it is a child of */
+    uint64_t done;
+    uint64_t multicast_received;
+    float *send, *recv;
+};
+
+struct side {
+    struct trib_plane *plane;
+    struct trib_data_plane verbs;
+    uint32_t parent; /* NO_PLANE: the root */
+    struct trib_address address[TRIB_ROOTS_MAX];
+};
+
+struct world {
+    struct side side[PLANES_MAX]; /* 0: the root */
+    uint32_t planes;
+    struct trib_session_config session;
+    struct rank *rank;
+    uint32_t ranks;
+    atomic_uint mismatches;
+    struct trib_mismatch mismatch;
+};
+
+static const struct trib_faults none;
+
+static inline const struct trib_worker_verbs *worker(void)
+{
+    return trib_scheme_find("switchml")->worker;
+}
+
+static inline void note_mismatch(void *owner, const struct trib_mismatch *mismatch)
+{
+    struct world *world = owner;
+    world->mismatch = *mismatch;
+    atomic_fetch_add(&world->mismatches, 1);
+}
+
+static inline struct trib_udp *open_udp(const struct trib_udp_config *config)
+{
+    char error[TRIB_ERROR_TEXT_MAX];
+    struct trib_udp *udp = NULL;
+    if (trib_udp_open(config, &udp, error) != TRIB_OK) {
+        fail_msg("%s", error);
+    }
+    return udp;
+}
+
+/* A socket on loopback, connected to `to` when that is given. */
+static inline struct trib_udp *open_loopback(const struct trib_address *to)
+{
+    struct trib_udp_config config = {.payload = PAYLOAD, .buffer = 4 << 20, .trains = true};
+    assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &config.local, NULL), TRIB_OK);
+    if (to != NULL) {
+        config.peer = *to;
+    }
+    return open_udp(&config);
+}
+
+/* ---- setting up ---- */
+
+static inline void begin_world(struct world *world)
+{
+    memset(world, 0, sizeof *world);
+    world->session = (struct trib_session_config){.salt = 99,
+                                                  .communicator = COMMUNICATOR,
+                                                  .roots = SHARDS,
+                                                  .train = 32,
+                                                  .slots = 256,
+                                                  .payload = PAYLOAD,
+                                                  .lookahead = 1,
+                                                  .generation = 3,
+                                                  .wire = TRIB_FLOAT32};
+}
+
+/* Returns its number. */
+static inline uint32_t add_plane(struct world *world, uint32_t parent, const struct trib_faults *faults)
+{
+    struct side *side = &world->side[world->planes];
+    struct trib_switchd_config config;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    trib_switchd_init(&config);
+    config.threads = SHARDS;
+    config.faults = *faults;
+    config.faults.seed += world->planes;
+    assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &config.listen, NULL), TRIB_OK);
+    enum trib_status status;
+    int tries = 20; /* the port next to a free one may be taken */
+    do {
+        status = trib_plane_open(&config, &side->plane, error);
+    } while (status != TRIB_OK && --tries > 0);
+    if (status != TRIB_OK) {
+        fail_msg("%s", error);
+    }
+    const struct trib_shard_listener listener = {world, note_mismatch};
+    assert_int_equal(trib_plane_start(side->plane, &listener, error), TRIB_OK);
+    side->verbs = trib_plane_verbs(side->plane);
+    side->parent = parent;
+    for (uint32_t i = 0; i < SHARDS; i++) {
+        trib_plane_local(side->plane, &side->address[i]);
+        trib_address_set_port(&side->address[i], (uint16_t)(trib_address_port(&side->address[i]) + i));
+    }
+    return world->planes++;
+}
+
+static inline void open_rank(struct world *world, uint32_t index)
+{
+    struct rank *rank = &world->rank[index];
+    const struct trib_worker_config config = {.session = world->session,
+                                              .kernels = trib_value_kernels(),
+                                              .rank = index,
+                                              .window = 128,
+                                              .operations = 2,
+                                              .stall_ns = LIMIT_NS};
+    size_t size = (worker()->size(&config) + 63) & ~(size_t)63;
+    rank->node = aligned_alloc(64, size);
+    assert_non_null(rank->node);
+    worker()->init(rank->node, &config);
+    for (uint32_t i = 0; i < SHARDS; i++) {
+        rank->root[i] = world->side[rank->plane].address[i];
+        rank->udp[i] = open_loopback(&rank->root[i]);
+    }
+}
+
+static inline void open_groups(struct world *world, uint32_t index)
+{
+    struct rank *rank = &world->rank[index];
+    for (uint16_t i = 0; i < SHARDS; i++) {
+        struct trib_udp_config udp = {
+            .payload = PAYLOAD, .buffer = 4 << 20, .trains = true, .group_source = rank->root[i]};
+        assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &udp.local, NULL), TRIB_OK);
+        assert_int_equal(trib_address_parse("239.255.74.72", (uint16_t)(GROUP_PORT + i), &udp.group, NULL), TRIB_OK);
+        rank->group[i] = open_udp(&udp);
+    }
+}
+
+/* plane_of: the plane that each is a child of; NULL: all of the root. */
+static inline void open_ranks(struct world *world, uint32_t ranks, const uint32_t *plane_of)
+{
+    world->ranks = world->session.ranks = ranks;
+    world->rank = calloc(ranks, sizeof *world->rank);
+    assert_non_null(world->rank);
+    for (uint32_t i = 0; i < ranks; i++) {
+        world->rank[i].plane = plane_of == NULL ? 0 : plane_of[i];
+        open_rank(world, i);
+    }
+}
+
+/* The plane below `plane` that has this rank behind it; `plane` itself when it is the rank's own; NO_PLANE: not behind. */
+static inline uint32_t next_below(const struct world *world, uint32_t plane, uint32_t rank)
+{
+    uint32_t at = world->rank[rank].plane;
+    uint32_t below = at;
+    while (at != plane && at != NO_PLANE) {
+        below = at;
+        at = world->side[at].parent;
+    }
+    return at == plane ? below : NO_PLANE;
+}
+
+/* The branch that begins with this rank, its ranks written behind `ranks`. */
+static inline struct trib_branch make_branch(const struct world *world, uint32_t plane, uint32_t rank, uint16_t *ranks)
+{
+    uint32_t below = next_below(world, plane, rank);
+    struct trib_branch branch = {.ranks = ranks, .is_switch = below != plane};
+    for (uint32_t i = rank; i < world->ranks; i++) {
+        if (i == rank || (branch.is_switch && next_below(world, plane, i) == below)) {
+            ranks[branch.count++] = (uint16_t)i;
+        }
+    }
+    for (uint32_t k = 0; k < SHARDS; k++) {
+        if (branch.is_switch) {
+            branch.address[k] = world->side[below].address[k];
+        } else {
+            trib_udp_local(world->rank[rank].udp[k], &branch.address[k]);
+        }
+    }
+    return branch;
+}
+
+/* Opens the communicator on one plane with the ranks behind it; returns what open says. */
+static inline enum trib_status open_side(struct world *world, uint32_t plane)
+{
+    const struct side *side = &world->side[plane];
+    struct trib_branch *branches = calloc(world->ranks, sizeof *branches);
+    uint16_t *ranks = calloc(world->ranks, sizeof *ranks);
+    bool *is_in = calloc(world->ranks, sizeof *is_in);
+    assert_true(branches != NULL && ranks != NULL && is_in != NULL);
+    struct trib_opening opening = {.session = world->session, .scheme = "switchml", .boot = BOOT, .branches = branches};
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        if (!is_in[i] && next_below(world, plane, i) != NO_PLANE) {
+            struct trib_branch *branch = &branches[opening.count++];
+            *branch = make_branch(world, plane, i, ranks + used);
+            used += branch->count;
+            for (uint32_t k = 0; k < branch->count; k++) {
+                is_in[branch->ranks[k]] = true;
+            }
+        }
+    }
+    if (side->parent != NO_PLANE) {
+        opening.parent = world->side[side->parent].address;
+    }
+    enum trib_status status = side->verbs.open(side->plane, &opening);
+    free(branches);
+    free(ranks);
+    free(is_in);
+    return status;
+}
+
+static inline void open_world(struct world *world)
+{
+    for (uint32_t i = 0; i < world->planes; i++) {
+        assert_int_equal(open_side(world, i), TRIB_OK);
+    }
+}
+
+/* One plane with these ranks. */
+static inline void open_flat(struct world *world, uint32_t ranks, const struct trib_faults *faults)
+{
+    begin_world(world);
+    (void)add_plane(world, NO_PLANE, faults);
+    open_ranks(world, ranks, NULL);
+    open_world(world);
+}
+
+/* A mark on its way by the session: every plane from the rank's own upward hears it. */
+static inline void join_planes(struct world *world, uint32_t rank, uint64_t mark)
+{
+    for (uint32_t i = world->rank[rank].plane; i != NO_PLANE; i = world->side[i].parent) {
+        world->side[i].verbs.join(world->side[i].plane, COMMUNICATOR, rank, mark);
+    }
+}
+
+static inline void register_all(struct world *world)
+{
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        join_planes(world, i, 0);
+    }
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        worker()->registered(world->rank[i].node, BOOT, 0, trib_clock_ns());
+    }
+}
+
+static inline void free_tensors(struct world *world)
+{
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        free(world->rank[i].send);
+        free(world->rank[i].recv);
+        world->rank[i].send = world->rank[i].recv = NULL;
+    }
+}
+
+static inline void close_world(struct world *world)
+{
+    for (uint32_t i = world->planes; i-- > 0;) {
+        trib_plane_close(world->side[i].plane);
+    }
+    free_tensors(world);
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        for (uint32_t k = 0; k < SHARDS; k++) {
+            trib_udp_close(world->rank[i].udp[k]);
+            trib_udp_close(world->rank[i].group[k]);
+        }
+        free(world->rank[i].node);
+    }
+    free(world->rank);
+}
+
+/* ---- running ---- */
+
+static inline uint64_t take_all(struct rank *rank, struct trib_udp *udp, uint32_t root, uint64_t now_ns)
+{
+    struct trib_arrival arrival;
+    struct trib_packet packet;
+    uint64_t taken = 0;
+    while (udp != NULL && trib_udp_receive(udp, now_ns)) {
+        while (trib_udp_next(udp, &arrival)) {
+            const struct trib_place from = {.kind = TRIB_PLACE_ROOT, .index = root};
+            assert_int_equal(trib_packet_decode(arrival.data, arrival.len, &packet), TRIB_DROP_NONE);
+            taken += packet.kind == TRIB_RESULT;
+            (void)worker()->receive(rank->node, from, &packet, now_ns);
+        }
+    }
+    return taken;
+}
+
+/* One step of a worker's driver: take in, wake, send, collect events. */
+static inline void step(struct rank *rank)
+{
+    struct trib_packet packet;
+    struct trib_place to;
+    struct trib_event event;
+    uint64_t now_ns = trib_clock_ns();
+    for (uint32_t i = 0; i < SHARDS; i++) {
+        (void)take_all(rank, rank->udp[i], i, now_ns);
+        rank->multicast_received += take_all(rank, rank->group[i], i, now_ns);
+    }
+    if (worker()->next_timeout(rank->node) <= now_ns) {
+        worker()->on_timeout(rank->node, now_ns);
+    }
+    while (worker()->next_packet(rank->node, now_ns, &packet, &to)) {
+        trib_udp_send(rank->udp[to.index], &packet, NULL, 1);
+    }
+    for (uint32_t i = 0; i < SHARDS; i++) {
+        trib_udp_flush(rank->udp[i]);
+    }
+    while (worker()->next_event(rank->node, &event)) {
+        rank->done += event.kind == TRIB_EVENT_DONE;
+        assert_int_not_equal(event.kind, TRIB_EVENT_FAILED);
+    }
+}
+
+/* Steps all workers until each has done `operations`, or until the limit. */
+static inline bool run_until(struct world *world, uint64_t operations)
+{
+    uint64_t end_ns = trib_clock_ns() + LIMIT_NS;
+    struct pollfd *fds = calloc(world->ranks * SHARDS, sizeof *fds);
+    assert_non_null(fds);
+    uint32_t ready = 0;
+    while (ready < world->ranks && trib_clock_ns() < end_ns) {
+        ready = 0;
+        for (uint32_t i = 0; i < world->ranks; i++) {
+            step(&world->rank[i]);
+            ready += world->rank[i].done >= operations;
+            for (uint32_t k = 0; k < SHARDS; k++) {
+                fds[i * SHARDS + k] = (struct pollfd){.fd = trib_udp_fd(world->rank[i].udp[k]), .events = POLLIN};
+            }
+        }
+        if (ready < world->ranks) {
+            (void)poll(fds, world->ranks * SHARDS, 1);
+        }
+    }
+    free(fds);
+    return ready == world->ranks;
+}
+
+/* Whole numbers, small enough for every sum of them to be exact in float32. */
+static inline void make_tensors(struct world *world, uint64_t count)
+{
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        struct rank *rank = &world->rank[i];
+        rank->send = malloc(count * sizeof *rank->send);
+        rank->recv = calloc(count, sizeof *rank->recv);
+        assert_non_null(rank->send);
+        assert_non_null(rank->recv);
+        for (uint64_t k = 0; k < count; k++) {
+            rank->send[k] = (float)((k * 2654435761U + i * 40503U) % 16381);
+        }
+    }
+}
+
+static inline void submit_allreduce(struct rank *rank, uint64_t count)
+{
+    const struct trib_operation operation = {.send = rank->send,
+                                             .recv = rank->recv,
+                                             .count = count,
+                                             .collective = TRIB_ALLREDUCE,
+                                             .type = TRIB_FLOAT32,
+                                             .reduction = TRIB_SUM};
+    assert_true(worker()->submit(rank->node, &operation, trib_clock_ns()));
+}
+
+/* Runs one allreduce and compares each element with the sum made here. */
+static inline void check_allreduce(struct world *world, uint64_t count)
+{
+    uint64_t before = world->rank[0].done;
+    make_tensors(world, count);
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        submit_allreduce(&world->rank[i], count);
+    }
+    assert_true(run_until(world, before + 1));
+    float *sum = calloc(count, sizeof *sum);
+    assert_non_null(sum);
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        for (uint64_t k = 0; k < count; k++) {
+            sum[k] += world->rank[i].send[k];
+        }
+    }
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        assert_memory_equal(world->rank[i].recv, sum, count * sizeof *sum);
+    }
+    free(sum);
+    free_tensors(world);
+}
+
+static inline uint64_t fragments_of(uint64_t count)
+{
+    return (count * sizeof(float) + PAYLOAD - 1) / PAYLOAD;
+}
+
+static inline struct trib_plane_report report_of(const struct side *side)
+{
+    struct trib_plane_report report;
+    assert_true(side->verbs.report(side->plane, COMMUNICATOR, &report));
+    return report;
+}
+
+static inline bool receive_packet(struct trib_udp *udp, struct trib_packet *packet)
+{
+    struct pollfd readable = {.fd = trib_udp_fd(udp), .events = POLLIN};
+    struct trib_arrival arrival;
+    return poll(&readable, 1, 300) == 1 && trib_udp_receive(udp, 0) && trib_udp_next(udp, &arrival) &&
+           trib_packet_decode(arrival.data, arrival.len, packet) == TRIB_DROP_NONE;
+}
+
+#endif
