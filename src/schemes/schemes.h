@@ -12,8 +12,6 @@ struct trib_scheme {
     const char *refusal;   /* why no job may run it, for the error that a job gets; NULL: any job may */
     const struct trib_worker_verbs *worker;
     const struct trib_switch_verbs *switch_node;
-    /* Switch memory of one shard in bytes for a session config: what a quota counts. */
-    size_t (*slot_bytes)(const struct trib_session_config *session);
 };
 
 /* NULL when there is none of that name. */

@@ -4,13 +4,6 @@
 
 #include "core/node.h"
 
-static size_t slot_bytes(const struct trib_session_config *session)
-{
-    struct trib_switch_config config = {.session = *session, .children = session->ranks};
-
-    return trib_literal_switch_verbs.size(&config);
-}
-
 const struct trib_scheme trib_literal = {
     .name = "switchml-literal",
     .guarantee =
@@ -19,5 +12,4 @@ const struct trib_scheme trib_literal = {
     .refusal = "it shows a published rule that gives wrong sums; jobs use switchml",
     .worker = &trib_literal_worker_verbs,
     .switch_node = &trib_literal_switch_verbs,
-    .slot_bytes = slot_bytes,
 };

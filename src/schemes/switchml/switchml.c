@@ -2,20 +2,10 @@
 /* switchml.c: SwitchML's row of the table of schemes. */
 #include "schemes/switchml/switchml.h"
 
-#include "core/slot.h"
-
-static size_t slot_bytes(const struct trib_session_config *session)
-{
-    struct trib_switch_config config = {.session = *session, .children = session->ranks};
-
-    return trib_switchml_switch_verbs.size(&config);
-}
-
 const struct trib_scheme trib_switchml = {
     .name = "switchml",
     .guarantee = "every contribution exactly once or an error; float32 sums with the same bits in every run; "
                  "memory refused at set-up, never taken from others",
     .worker = &trib_switchml_worker_verbs,
     .switch_node = &trib_switchml_switch_verbs,
-    .slot_bytes = slot_bytes,
 };
