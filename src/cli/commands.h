@@ -11,6 +11,7 @@ int command_run(int argc, char **argv);
 int command_perf(int argc, char **argv);
 int command_jobs(int argc, char **argv);
 int command_doctor(int argc, char **argv);
+int command_demo(int argc, char **argv);
 int command_info(int argc, char **argv);
 
 #endif

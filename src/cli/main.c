@@ -19,6 +19,7 @@ static const struct {
     {"perf", "measure a collective, check every value", command_perf},
     {"jobs", "what the jobs of a switch do, once or --watch", command_jobs},
     {"doctor", "check this machine and the way to the switch", command_doctor},
+    {"demo", "a wrong sum and how it is caught, step by step", command_demo},
     {"info", "version, CPU kernels, limits, environment variables", command_info},
 };
 

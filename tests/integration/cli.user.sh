@@ -8,7 +8,7 @@ say "help and versions"
 expect 0 '^usage: tributary <command>' "$T" --help
 expect 2 '^usage: tributary <command>' "$T"
 expect_line 0 '^tributary [0-9]+\.[0-9]+\.[0-9]+$' "$T" --version
-for command in switch run perf info; do
+for command in switch run perf demo info; do
     expect 0 "^usage: tributary $command" "$T" "$command" --help
     grep -oE '^  (-[a-z], )?--[a-z_-]+' "$TMP/out" | grep -oE -- '--[a-z_-]+' >"$TMP/options"
     check "$command --help lists options" test -s "$TMP/options"
@@ -20,12 +20,18 @@ done
 if command -v python3 >/dev/null; then
     expect 0 '"version": "' sh -c "'$T' info --json | python3 -m json.tool"
     expect 0 '"wrong": 0' sh -c "'$T' perf --workers 2 -b 8 -e 64 --json | python3 -m json.tool"
+    expect 0 '"got": 331' sh -c "'$T' demo --literal -n 10 --json | python3 -m json.tool"
+    expect 0 '"holds": true' sh -c "'$T' demo -n 10 --json | python3 -m json.tool"
 fi
 
 say "wrong words: status 2, one line, the nearest name"
 expect_line 2 'unknown command "swich"; did you mean switch\?' "$T" swich
 expect_line 2 'unknown command "xyzzy"; `tributary --help`' "$T" xyzzy
 expect_line 2 'unknown option --listn; did you mean --listen\?' "$T" switch --listn x
+expect 0 'RESULT +2 +331  WRONG, should be 333: refused by the lane check of 3 workers$' "$T" demo --literal -n 20
+check "the story has no colours in a pipe" sh -c "! grep -q $'\033' '$TMP/out'"
+expect 0 '^  switchml +20 +0 +0 +0 +0 +0 +20$' "$T" demo -n 20
+expect_line 2 'unexpected argument "literal"' "$T" demo literal
 expect_line 2 'unknown option --jsno; did you mean --json\?' "$T" info --jsno
 expect_line 2 'unknown option --xyzzy; --help lists' "$T" perf --xyzzy
 expect_line 2 'unknown option -Z' "$T" perf -Z

@@ -9,7 +9,7 @@ const struct trib_scheme trib_literal = {
     .guarantee =
         "none: the published rule, which gives wrong sums when packets overtake each other or the switch restarts; "
         "every worker notices, and none can mend it",
-    .refusal = "it shows a published rule that gives wrong sums; jobs use switchml",
+    .refusal = "it shows a published rule that gives wrong sums (`tributary demo --literal`); jobs use switchml",
     .worker = &trib_literal_worker_verbs,
     .switch_node = &trib_literal_switch_verbs,
 };

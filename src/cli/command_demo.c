@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_demo.c: `tributary demo`: shows on real nodes, without a network, why a sum is never wrong here; --literal shows the published rule
+ * getting one wrong, and the lane that catches it. Exit status 0 when what is claimed was seen. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/demo.h"
+#include "cli/options.h"
+
+struct demo_options {
+    bool literal;
+    bool json;
+    uint32_t runs;
+    uint64_t seed;
+    struct demo_faults faults;
+};
+
+#define AT(field) offsetof(struct demo_options, field)
+
+static const struct option_row rows[] = {
+    {"literal", 0, NULL, "tell the story under SwitchML's published rule (scheme switchml-literal)", option_on,
+     AT(literal)},
+    {"runs", 'n', "N", "random runs of either rule; a fifth of them again with a restart of the switch [500]",
+     option_count, AT(runs)},
+    {"loss", 0, "P%", "packets lost in the random runs [0.1%]", option_percent, AT(faults.loss)},
+    {"late", 0, "P%", "packets that come late [0.01%]", option_percent, AT(faults.late)},
+    {"late-by", 0, "TIME", "late by up to [3ms]", option_duration, AT(faults.late_ns)},
+    {"seed", 0, "N", "seed of the random runs [1]", option_seed, AT(seed)},
+    {"json", 0, NULL, "as one JSON object", option_on, AT(json)},
+    {NULL, 0, NULL, NULL, NULL, 0},
+};
+
+static const struct option_command command = {
+    .usage = "tributary demo [options]",
+    .summary =
+        "Shows three workers and a switch step by step while packets come late and are lost, then many random runs.\n"
+        "Real nodes in one process, no network. Exit status 1 if a claim was not seen to hold.",
+    .rows = rows,
+    .examples =
+        "  tributary demo                               # Tributary's rule\n"
+        "  tributary demo --literal                     # the same packets under the published rule: a wrong sum\n"
+        "  tributary demo --runs 5000 --loss 1% --late 0.01%",
+};
+
+/* What was seen: index 0 the published rule, 1 ours. */
+struct demo_seen {
+    struct demo_story story;
+    struct demo_runs plain[2], restart[2];
+    bool is_told;
+};
+
+/* ---- what is claimed ---- */
+
+/* Ours: every run right. The published rule: no wrong sum gets past the lane. */
+static bool runs_hold(const struct demo_runs *runs)
+{
+    if (runs->delivered != 0 || runs->caught != runs->wrong) {
+        return false;
+    }
+    return runs->scheme->refusal != NULL || runs->right == runs->runs;
+}
+
+static bool story_holds(const struct demo_seen *seen)
+{
+    const struct demo_story *s = &seen->story;
+
+    if (!seen->is_told) {
+        return false;
+    }
+    return s->scheme->refusal != NULL ? s->got != s->expected && s->caught == 3 && s->taken == 0
+                                      : s->got == s->expected && s->taken == 3;
+}
+
+static bool all_holds(const struct demo_seen *seen)
+{
+    return story_holds(seen) && runs_hold(&seen->plain[0]) && runs_hold(&seen->plain[1]) &&
+           runs_hold(&seen->restart[0]) && runs_hold(&seen->restart[1]);
+}
+
+/* ---- on a terminal ---- */
+
+static const char *color(enum demo_tone tone)
+{
+    static const char *const colors[] = {[DEMO_PLAIN] = "",
+                                         [DEMO_FAULT] = "\033[33m",
+                                         [DEMO_GOOD] = "\033[32m",
+                                         [DEMO_BAD] = "\033[1;31m",
+                                         [DEMO_NOTE] = "\033[1m"};
+
+    return isatty(STDOUT_FILENO) && getenv("NO_COLOR") == NULL ? colors[tone] : "";
+}
+
+static const char *plain_color(void)
+{
+    return *color(DEMO_NOTE) != '\0' ? "\033[0m" : "";
+}
+
+static void print_step(const struct demo_step *step)
+{
+    char value[16] = "";
+    char fragment[16] = "";
+
+    if (step->kind == NULL) {
+        printf("%s%s%s\n", color(step->tone), step->text, plain_color());
+        return;
+    }
+    (void)snprintf(fragment, sizeof fragment, "%" PRIu64, step->fragment);
+    if (step->has_value) {
+        (void)snprintf(value, sizeof value, "%d", step->value);
+    }
+    printf("%s%8.3f  %-8s -> %-11s  %-12s  %4s  %5s  %s%s\n", color(step->tone), (double)step->time_ns / 1e6,
+           step->from, step->to, step->kind, fragment, value, step->text, plain_color());
+}
+
+static void print_story(const struct demo_seen *seen)
+{
+    const struct demo_story *story = &seen->story;
+
+    printf("%s, scheme %s.\nThree workers sum three fragments. Worker 0 gives 1, 2, 3, worker 1 gives 10, 20, 30, "
+           "worker 2 gives 100,\n"
+           "200, 300. So the sums are 111, 222, 333, and a digit that is off shows whose part is wrong.\n\n",
+           story->scheme->refusal != NULL ? "SwitchML's published rule" : "Tributary's rule", story->scheme->name);
+    printf("%8s  %-23s  %-12s  %4s  %5s\n", "ms", "way", "packet", "frag", "value");
+    for (uint32_t i = 0; i < story->count; i++) {
+        print_step(&story->steps[i]);
+    }
+    if (story->scheme->refusal != NULL) {
+        printf(
+            "\nExpected %d, got %d. Nothing in the packet of fragment 0 said that it was old: a slot has two versions, "
+            "and\n"
+            "fragments 0 and 2 share one. Its bit stayed set, so fragment 2's own part was taken for a copy. The lane, "
+            "eight\n"
+            "bytes that every node adds up as it adds the values, proves whose parts of which fragment are in a sum.\n",
+            story->expected, story->got);
+    } else {
+        printf("\nExpected %d, got %d. A slot belongs to one exact fragment until all workers have its sum, so what "
+               "comes late\n"
+               "finds its own slot or none; and payload is sent again only when the switch asks for it.\n"
+               "`tributary demo --literal` shows the same packets under the published rule.\n",
+               story->expected, story->got);
+    }
+}
+
+static void print_runs_row(const struct demo_runs *runs)
+{
+    bool bad = runs->wrong + runs->hung + runs->failed + runs->delivered != 0;
+
+    printf("  %-18s %7u %12u %11u %10u %8u %6u %8u%s\n", runs->scheme->name, runs->runs, runs->wrong, runs->caught,
+           runs->delivered, runs->failed, runs->hung, runs->right,
+           bad && runs->scheme->refusal == NULL ? "   <- must not be" : "");
+}
+
+static void print_runs(const struct demo_options *options, const struct demo_seen *seen)
+{
+    printf("\n%u random runs each: %d workers, %d fragments, %g %% of packets lost, %g %% late by up to %g ms (seed "
+           "%" PRIu64 ")\n",
+           options->runs, DEMO_RUN_WORKERS, DEMO_RUN_FRAGMENTS, 100 * options->faults.loss, 100 * options->faults.late,
+           (double)options->faults.late_ns / 1e6, options->seed);
+    printf("  %-18s %7s %12s %11s %10s %8s %6s %8s\n", "scheme", "runs", "wrong sums", "lane caught", "delivered",
+           "errors", "hung", "right");
+    print_runs_row(&seen->plain[0]);
+    print_runs_row(&seen->plain[1]);
+    printf("with one restart of the switch:\n");
+    print_runs_row(&seen->restart[0]);
+    print_runs_row(&seen->restart[1]);
+}
+
+/* ---- as JSON ---- */
+
+static void print_json_runs(const struct demo_runs *runs, bool restart, bool first)
+{
+    printf("%s{\"scheme\":\"%s\",\"restart\":%s,\"runs\":%u,\"wrong\":%u,\"caught\":%u,\"delivered\":%u,\"errors\":%u,"
+           "\"hung\":%u,\"right\":%u,\"packets\":%" PRIu64 "}",
+           first ? "" : ",", runs->scheme->name, restart ? "true" : "false", runs->runs, runs->wrong, runs->caught,
+           runs->delivered, runs->failed, runs->hung, runs->right, runs->packets);
+}
+
+/* Texts of a story hold no quotes, backslashes or control characters. */
+static void print_json(const struct demo_options *options, const struct demo_seen *seen)
+{
+    const struct demo_story *story = &seen->story;
+
+    printf("{\"seed\":%" PRIu64 ",\"loss\":%g,\"late\":%g,\"late_ns\":%" PRIu64 ",\"workers\":%d,\"fragments\":%d,",
+           options->seed, options->faults.loss, options->faults.late, options->faults.late_ns, DEMO_RUN_WORKERS,
+           DEMO_RUN_FRAGMENTS);
+    printf(
+        "\"story\":{\"scheme\":\"%s\",\"expected\":%d,\"got\":%d,\"caught\":%u,\"taken\":%u,\"holds\":%s,\"steps\":[",
+        story->scheme->name, story->expected, story->got, story->caught, story->taken,
+        story_holds(seen) ? "true" : "false");
+    for (uint32_t i = 0; i < story->count; i++) {
+        const struct demo_step *step = &story->steps[i];
+        printf("%s{\"time_ns\":%" PRIu64 ",\"text\":\"%s\"", i > 0 ? "," : "", step->time_ns, step->text);
+        if (step->kind != NULL) {
+            printf(",\"from\":\"%s\",\"to\":\"%s\",\"kind\":\"%s\",\"fragment\":%" PRIu64, step->from, step->to,
+                   step->kind, step->fragment);
+        }
+        if (step->has_value) {
+            printf(",\"value\":%d", step->value);
+        }
+        printf("}");
+    }
+    printf("]},\"runs\":[");
+    print_json_runs(&seen->plain[0], false, true);
+    print_json_runs(&seen->plain[1], false, false);
+    print_json_runs(&seen->restart[0], true, false);
+    print_json_runs(&seen->restart[1], true, false);
+    printf("],\"holds\":%s}\n", all_holds(seen) ? "true" : "false");
+}
+
+/* ---- the command ---- */
+
+static bool run_all(const struct demo_options *options, struct demo_seen *seen)
+{
+    static const char *const names[] = {"switchml-literal", "switchml"};
+    struct demo_faults restart = options->faults;
+    bool shows_progress = !options->json && isatty(STDERR_FILENO);
+
+    restart.restart = true;
+    for (uint32_t which = 0; which < 2; which++) {
+        seen->plain[which].scheme = seen->restart[which].scheme = trib_scheme_find(names[which]);
+        for (uint32_t i = 0; i < options->runs; i++) {
+            uint64_t seed =
+                options->seed * UINT64_C(1000003) + i; /* the same faults for both rules, as far as they send alike */
+            if (!demo_run(&seen->plain[which], &options->faults, seed) ||
+                (i % 5 == 0 && !demo_run(&seen->restart[which], &restart, seed))) {
+                return false;
+            }
+            if (shows_progress && i % 50 == 49) {
+                fprintf(stderr, "\r%u of %u runs", which * options->runs + i + 1, 2 * options->runs);
+            }
+        }
+    }
+    if (shows_progress) {
+        fprintf(stderr, "\r\033[K");
+    }
+    return true;
+}
+
+int command_demo(int argc, char **argv)
+{
+    struct demo_options options = {
+        .runs = 500, .seed = 1, .faults = {.loss = 0.001, .late = 0.0001, .late_ns = 3 * DEMO_MS}};
+    static struct demo_seen seen; /* too large for a stack to be fond of */
+    int rest = 0;
+    enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
+
+    if (outcome != OPTIONS_OK) {
+        return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
+    }
+    if (rest < argc) {
+        complain("unexpected argument \"%s\"", argv[rest]);
+        return EXIT_USAGE;
+    }
+    seen.is_told = demo_story_tell(&seen.story, trib_scheme_find(options.literal ? "switchml-literal" : "switchml"));
+    if (!options.json) {
+        print_story(&seen);
+        fflush(stdout);
+    }
+    if (!run_all(&options, &seen)) {
+        return complain("out of memory");
+    }
+    if (options.json) {
+        print_json(&options, &seen);
+    } else {
+        print_runs(&options, &seen);
+    }
+    return all_holds(&seen) ? 0 : complain("what this demo claims was not seen to hold");
+}
