@@ -42,6 +42,10 @@ endif()
 if(TRIB_FUZZ)
     target_compile_options(trib_sanitizers INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+if(TRIB_COVERAGE) # clang's own: branches, not only lines
+    target_compile_options(trib_sanitizers INTERFACE -fprofile-instr-generate -fcoverage-mapping)
+    target_link_options(trib_sanitizers INTERFACE -fprofile-instr-generate)
+endif()
 
 function(trib_flags target)
     target_compile_options(${target} PRIVATE ${warnings} ${floating_point})

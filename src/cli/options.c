@@ -197,13 +197,17 @@ static char *unquote(char *text)
     return trim(text);
 }
 
-/* Fields keep pointers to texts, so what a file says lives as long as the program. NULL: out of memory. */
+/* Fields keep pointers to texts, so what a file says lives as long as the program, or until options_forget. */
+struct kept {
+    struct kept *next;
+    char text[];
+};
+
+static struct kept *all_kept;
+
+/* NULL: out of memory. */
 static char *keep(const char *value)
 {
-    static struct kept {
-        struct kept *next;
-        char text[];
-    } * all;
     size_t size = strlen(value) + 1;
     struct kept *kept = malloc(sizeof *kept + size);
 
@@ -211,9 +215,18 @@ static char *keep(const char *value)
         return NULL;
     }
     memcpy(kept->text, value, size);
-    kept->next = all;
-    all = kept;
+    kept->next = all_kept;
+    all_kept = kept;
     return kept->text;
+}
+
+void options_forget(void)
+{
+    while (all_kept != NULL) {
+        struct kept *next = all_kept->next;
+        free(all_kept);
+        all_kept = next;
+    }
 }
 
 static bool read_line(const struct option_command *command, char *line, const char *where, void *target)
@@ -261,7 +274,12 @@ bool options_read_file(const struct option_command *command, const char *path, v
     for (unsigned number = 1; good && fgets(line, sizeof line, file) != NULL; number++) {
         char where[TRIB_ERROR_TEXT_MAX / 2];
         snprintf(where, sizeof where, "%.200s:%u", path, number);
-        good = read_line(command, line, where, target);
+        if (strlen(line) == sizeof line - 1 && line[sizeof line - 2] != '\n') {
+            complain("%s: a line is longer than %zu bytes", where, sizeof line - 2);
+            good = false;
+        } else {
+            good = read_line(command, line, where, target);
+        }
     }
     if (good && ferror(file)) {
         complain("cannot read the configuration %s: %s", path, strerror(errno));

@@ -37,6 +37,8 @@ enum option_outcome {
 enum option_outcome options_read(const struct option_command *command, int argc, char **argv, void *target, int *rest);
 /* Reads "name = value" lines, # comments, strings in quotes or bare. Prints file, line and cause when it returns false. */
 bool options_read_file(const struct option_command *command, const char *path, void *target);
+/* Frees the texts that files gave to fields: those fields are no longer to be read. */
+void options_forget(void);
 /* Prints "tributary: <message>" on standard error, as one write: ranks share a terminal. Returns 1, the exit status of a failure. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

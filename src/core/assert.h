@@ -5,9 +5,19 @@
 #ifndef TRIB_CORE_ASSERT_H
 #define TRIB_CORE_ASSERT_H
 
+#include <stdbool.h>
+
 /* Says what failed and ends the program. */
 _Noreturn void trib_assert_failed(const char *expr, const char *file, int line);
 
-#define TRIB_ASSERT(expr) ((expr) ? (void)0 : trib_assert_failed(#expr, __FILE__, __LINE__))
+/* A function, so that where branches are counted the one that no test may take is counted here, once. */
+static inline void trib_assert(bool holds, const char *expr, const char *file, int line)
+{
+    if (!holds) {
+        trib_assert_failed(expr, file, line);
+    }
+}
+
+#define TRIB_ASSERT(expr) trib_assert(expr, #expr, __FILE__, __LINE__)
 
 #endif
