@@ -8,7 +8,7 @@
 
 #include "core/packet.h"
 
-/* name, help. A worker counts what it does, a switch what it does; the rest stays 0. */
+/* name, help. A worker counts what it does, a switch what it does, the last three only one with a parent; the rest stays 0. */
 #define TRIB_COUNTER_MAP(X)                                                          \
     X(contributions, "contributions sent (worker) or added (switch)")                \
     X(contributions_resent, "contributions sent again because they were asked for")  \
@@ -26,7 +26,10 @@
     X(registrations, "registrations with a boot id")                                 \
     X(mismatches, "contributions of another operation than the slot's")              \
     X(raw_blocks, "blocks that travelled as float32 because of infinity or NaN")     \
-    X(stalls, "stall reports")
+    X(stalls, "stall reports")                                                       \
+    X(partials, "sums of a subtree sent to the parent")                              \
+    X(probes_up, "probes sent to the parent")                                        \
+    X(offers_up, "offers sent to the parent")
 
 struct trib_counters {
 #define X(name, help) uint64_t name;

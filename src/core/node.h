@@ -40,10 +40,10 @@ struct trib_place {
 /* An event that the driver must act on or report. */
 enum trib_event_kind {
     TRIB_EVENT_NONE = 0,
-    TRIB_EVENT_DONE,     /* worker: operation `token` has ended with success; its buffers are the caller's again */
-    TRIB_EVENT_FAILED,   /* worker: one fragment's results failed their check too often; the communicator must end */
-    TRIB_EVENT_BOOT,     /* worker: root `root` seems to have booted as `boot`: ask the session */
-    TRIB_EVENT_STALL,    /* worker: `sequence` has waited since `since_ns`; `bitmap` = ranks that are there, if known */
+    TRIB_EVENT_DONE,   /* worker: operation `token` has ended with success; its buffers are the caller's again */
+    TRIB_EVENT_FAILED, /* worker: one fragment's results failed their check too often; the communicator must end */
+    TRIB_EVENT_BOOT,   /* worker: root `root` seems to have booted as `boot`: ask the session */
+    TRIB_EVENT_STALL, /* worker: `sequence` has waited since `since_ns`; `bitmap` = its switch's children that are there */
     TRIB_EVENT_MISMATCH, /* switch: on `sequence` child `child` and the slot's first child `other` run other operations */
     TRIB_EVENT_KIND_COUNT
 };
@@ -168,7 +168,8 @@ struct trib_switch_verbs {
     void (*on_timeout)(void *node, uint64_t now_ns);
     /* Child registers with its mark, or its idle mark came by the session. Slots open when all children have joined. */
     void (*join)(void *node, uint32_t child, uint64_t mark);
-    /* M came by the session. A node without a parent ignores it: it knows better. */
+    /* M came by the session, or from the node above in the same switch. An inner node must hear it once all children have joined and
+     * before they send, and whenever M moves without packets. A node without a parent ignores it: it knows better. */
     void (*learn_mark)(void *node, uint64_t mark);
     uint64_t (*communicator_mark)(const void *node); /* M */
     uint32_t (*slots_held)(const void *node);

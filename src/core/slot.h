@@ -2,7 +2,9 @@
 /* slot.h: the switch's step for one contribution: key check, bitmap, lane, verdict, and which row the payload goes to.
  * Freestanding and free of floats, so that it also compiles for BPF; the adding itself is value.h's.
  *
- * A slot is empty while nobody is present, complete when the bitmap holds the required set, and nothing else says so (I2).
+ * A slot is empty while nobody is present, complete when the bitmap holds the required set, and nothing else says so (I2). At the top of
+ * a tree of switches the complete sum is the result. Below it the complete slot is a partial sum, which goes up, until the result
+ * comes down (or a finished rank OFFERs it) and takes the slot.
  *
  * The reproducible sum (I9). Children are the leaves of a fixed binary tree in the order of their numbers. A pair of leaves shares a
  * row; whoever of the pair comes second is added to it; a subtree that is whole is merged into its left neighbour as soon as
@@ -27,14 +29,17 @@ struct trib_slot {
     uint32_t digest;
     uint16_t payload_len;
     uint16_t flags; /* TRIB_FLAG_ECN of any contribution */
-    uint16_t last;  /* child that completed it; TRIB_LAST_NONE after an OFFER */
+    uint16_t last;  /* rank that completed it, for round trips; TRIB_LAST_NONE where that would tell of none */
     int16_t exponent;
+    uint16_t parts; /* ranks whose payload is in it */
     uint8_t attempt;
     uint8_t type;
     uint8_t reduction;
-    uint8_t first; /* the first child that came, to name in a mismatch */
-    uint8_t parts; /* contributions with payload in it */
-    uint8_t unused[5];
+    uint8_t first;      /* the first child that came, to name in a mismatch */
+    uint8_t has_result; /* the row holds the result of the whole tree */
+    uint8_t due;        /* the node's: what it has still to hand out of this slot */
+    uint8_t queued;     /* the node's: the queues that the slot stands in; outlives what the slot holds */
+    uint8_t unused[3];
 };
 
 _Static_assert(sizeof(struct trib_slot) == 64, "one cache line, no holes: states are compared as bytes");
@@ -75,10 +80,17 @@ static inline bool trib_slot_holds(const struct trib_slot *slot, uint64_t sequen
     return !trib_slot_is_empty(slot) && slot->sequence == sequence;
 }
 
+/* The slot is empty again. */
+static inline void trib_slot_free(struct trib_slot *slot)
+{
+    *slot = (struct trib_slot){.queued = slot->queued};
+}
+
 /* Takes an empty slot for the packet's key. Nobody is present yet. */
 static inline void trib_slot_open(struct trib_slot *slot, const struct trib_packet *packet, uint32_t child)
 {
     *slot = (struct trib_slot){
+        .queued = slot->queued,
         .sequence = packet->sequence,
         .attempt = packet->attempt,
         .digest = packet->digest,
@@ -109,15 +121,16 @@ static inline enum trib_drop trib_slot_check(const struct trib_slot *slot, const
     return TRIB_DROP_NONE;
 }
 
-/* Notes a contribution that passed the check: everything but the payload. */
-static inline void trib_slot_note(struct trib_slot *slot, const struct trib_packet *packet, uint32_t child)
+/* Notes a contribution that passed the check: everything but the payload, which is that of `parts` ranks. */
+static inline void trib_slot_note(struct trib_slot *slot, const struct trib_packet *packet, uint32_t child,
+                                  uint16_t parts)
 {
     uint64_t bit = UINT64_C(1) << child;
 
     slot->present |= bit;
     slot->lane += packet->lane;
     slot->flags |= packet->flags & TRIB_FLAG_ECN;
-    slot->last = (uint16_t)child;
+    slot->last = packet->last_rank;
     if (packet->exponent > slot->exponent) {
         slot->exponent = packet->exponent;
     }
@@ -126,10 +139,60 @@ static inline void trib_slot_note(struct trib_slot *slot, const struct trib_pack
     }
     if (packet->payload_len != 0) {
         slot->loaded |= bit;
-        slot->parts++;
+        slot->parts = (uint16_t)(slot->parts + parts);
         slot->type = packet->type;
         slot->payload_len = packet->payload_len;
     }
+}
+
+/* May this finished result, from an OFFER or from the parent, take the slot? It has no result yet. A header alone will do where
+ * nobody wants the payload. */
+static inline enum trib_drop trib_slot_check_result(const struct trib_slot *slot, const struct trib_packet *packet,
+                                                    bool header_will_do)
+{
+    if (packet->contributors < slot->parts || (packet->payload_len != 0 && packet->contributors == 0)) {
+        return TRIB_DROP_SHAPE;
+    }
+    if (packet->payload_len == 0 && packet->contributors != 0 && !header_will_do) {
+        return TRIB_DROP_SHAPE;
+    }
+    if (trib_slot_is_empty(slot)) {
+        return TRIB_DROP_NONE;
+    }
+    if (slot->attempt != packet->attempt) {
+        return TRIB_DROP_SHAPE;
+    }
+    if (slot->digest != packet->digest) {
+        return TRIB_DROP_DIGEST;
+    }
+    if (slot->loaded != 0 && packet->payload_len != 0 &&
+        (slot->type != packet->type || slot->payload_len != packet->payload_len)) {
+        return TRIB_DROP_SHAPE;
+    }
+    return TRIB_DROP_NONE;
+}
+
+/* The result takes the slot, in place of what was summed up: everything but the payload, which goes to row 0, as if child 0 alone had
+ * brought it. */
+static inline void trib_slot_take_result(struct trib_slot *slot, const struct trib_packet *packet, uint64_t required)
+{
+    uint64_t unwanted = slot->unwanted;
+    uint16_t kept = packet->kind == TRIB_RESULT ? TRIB_FLAG_ECN | TRIB_FLAG_RESEND : TRIB_FLAG_ECN;
+
+    trib_slot_open(slot, packet, 0);
+    slot->present = required;
+    slot->loaded = packet->payload_len != 0;
+    slot->unwanted = unwanted;
+    slot->lane = packet->lane;
+    slot->flags = packet->flags & kept;
+    /* An old result tells of no round trip. */
+    if (packet->kind == TRIB_RESULT && (packet->flags & TRIB_FLAG_RESEND) == 0) {
+        slot->last = packet->last_rank;
+    }
+    slot->type = packet->type;
+    slot->payload_len = packet->payload_len;
+    slot->parts = packet->contributors;
+    slot->has_result = 1;
 }
 
 /* A step of the eager tree: merge the row `from` into the row `into`. */

@@ -74,7 +74,7 @@ static void put_payload(const struct trib_slot *slot, uint32_t child)
 static void arrive(struct trib_slot *slot, uint32_t child, bool loaded, uint64_t required)
 {
     static const uint8_t bytes[64];
-    struct trib_packet packet = {.sequence = 5, .type = 1, .lane = 1, .digest = 9};
+    struct trib_packet packet = {.sequence = 5, .type = 1, .lane = 1, .digest = 9, .last_rank = (uint16_t)child};
     struct trib_merge merge;
     uint32_t level = 1;
 
@@ -89,7 +89,7 @@ static void arrive(struct trib_slot *slot, uint32_t child, bool loaded, uint64_t
     if (loaded) {
         put_payload(slot, child);
     }
-    trib_slot_note(slot, &packet, child);
+    trib_slot_note(slot, &packet, child, 1);
     while (trib_slot_climb(slot, required, child, &level, &merge)) {
         assert_true(merge.into < merge.from);
         add_rows(rows[merge.into], rows[merge.into], rows[merge.from]);
@@ -171,7 +171,7 @@ static void check__refuses_what_may_not_be_added(void **state)
 
     (void)state;
     trib_slot_open(&slot, &first, 2);
-    trib_slot_note(&slot, &first, 2);
+    trib_slot_note(&slot, &first, 2, 1);
     assert_int_equal(trib_slot_check(&slot, &packet, 3), TRIB_DROP_NONE);
     assert_int_equal(trib_slot_check(&slot, &packet, 2), TRIB_DROP_DUPLICATE);
     packet.attempt = 2;
@@ -196,14 +196,14 @@ static void note__keeps_marks_largest_exponent_and_wishes(void **state)
 
     (void)state;
     trib_slot_open(&slot, &packet, 0);
-    trib_slot_note(&slot, &packet, 0);
+    trib_slot_note(&slot, &packet, 0, 1);
     packet.exponent = 12;
     packet.flags = TRIB_FLAG_ECN | TRIB_FLAG_RESEND;
-    trib_slot_note(&slot, &packet, 1);
+    trib_slot_note(&slot, &packet, 1, 1);
     packet.exponent = -3;
     packet.flags = TRIB_FLAG_UNWANTED;
     packet.lane = 5;
-    trib_slot_note(&slot, &packet, 2);
+    trib_slot_note(&slot, &packet, 2, 1);
     assert_int_equal(slot.exponent, 12);
     assert_int_equal(slot.flags, TRIB_FLAG_ECN);
     assert_int_equal(slot.unwanted, 4);

@@ -104,8 +104,10 @@ static struct trib_packet packet_of(enum trib_kind kind, uint64_t sequence, uint
 static enum trib_drop up(struct fixture *f, uint32_t child, const struct trib_packet *packet)
 {
     struct trib_place from = {.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << child};
+    struct trib_packet named = *packet;
 
-    return f->verbs->receive(f->node, from, packet, f->now_ns);
+    named.last_rank = (uint16_t)child;
+    return f->verbs->receive(f->node, from, &named, f->now_ns);
 }
 
 static enum trib_drop contribute(struct fixture *f, uint32_t child, uint64_t sequence, uint64_t mark)
@@ -583,6 +585,7 @@ static void offer__of_another_operation_or_shape_is_dropped(void **state)
     struct trib_packet packet = packet_of(TRIB_OFFER, 0, 1);
     uint8_t bytes[128] = {0};
 
+    packet.contributors = RANKS;
     packet.payload = bytes;
     packet.payload_len = 128;
     assert_int_equal(up(f, 0, &packet), TRIB_DROP_SHAPE);

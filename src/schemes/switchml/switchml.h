@@ -10,7 +10,8 @@
  *   switchml_worker.c          a worker: memory, submit, registration, marks
  *   switchml_worker_send.c     what leaves: offers, resends, probes, then new payload
  *   switchml_switch.c          a switch: contributions become sums
- *   switchml_switch_answer.c   a switch: probes and offers, gaps, answers
+ *   switchml_switch_answer.c   a switch: probes, gaps, answers
+ *   switchml_switch_parent.c   a switch that is a child of a switch
  *   switchml_worker_receive.c  what comes back: results, asks, held
  *   switchml_worker_recover.c  lost packets: who probes when */
 #ifndef TRIB_SWITCHML_H

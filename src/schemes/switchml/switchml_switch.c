@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* switchml_switch.c: a switch's main line: a contribution comes, is checked, added to its slot's rows, and the last one completes
- * the result, which goes to all. Marks free slots. What goes wrong on the way is in switchml_switch_answer.c.
+ * the sum. At the top of a tree that is the result, which goes to all; below it goes up, and the result comes down. Marks free slots.
+ * What goes wrong on the way is in switchml_switch_answer.c, the parent's side of an inner node in switchml_switch_parent.c.
  * Read next: core/slot.h (the step), then switchml_switch_answer.c. */
 #include "schemes/switchml/switchml_switch.h"
 
@@ -17,7 +18,8 @@ static size_t lay_out(struct switch_node *n, const struct trib_switch_config *co
     n->row_size = trib_row_size(TRIB_BFLOAT16, s->payload); /* any type may come */
     n->slots_at = trib_node_place(&at, s->slots * sizeof(struct trib_slot));
     n->rows_at = trib_node_place(&at, (size_t)s->slots * trib_slot_rows(config->children) * n->row_size);
-    n->ready_at = trib_node_place(&at, s->slots * sizeof(uint32_t));
+    n->down.at = trib_node_place(&at, s->slots * sizeof(uint32_t));
+    n->up.at = trib_node_place(&at, config->has_parent ? s->slots * sizeof(uint32_t) : 0);
     n->answers_at = trib_node_place(&at, TRIB_SWITCHML_ANSWERS * sizeof(struct answer));
     n->aside_at = trib_node_place(&at, sizeof(struct switch_aside));
     n->repeats_at = trib_node_place(&at, s->slots * sizeof(struct slot_repeats));
@@ -38,7 +40,9 @@ static void switch_init(void *node, const struct trib_switch_config *config)
 
     TRIB_ASSERT(s->ranks >= 1 && s->ranks <= TRIB_SESSION_RANKS_MAX && config->root < s->roots &&
                 s->roots <= TRIB_ROOTS_MAX);
-    TRIB_ASSERT(config->children >= 1 && config->children <= TRIB_CHILDREN_MAX && !config->has_parent);
+    TRIB_ASSERT(config->children >= 1 && config->children <= TRIB_CHILDREN_MAX && config->children <= s->ranks);
+    TRIB_ASSERT((config->branches & ~trib_all_children(config->children)) == 0);
+    TRIB_ASSERT(config->has_parent || config->branches != 0 || config->children == s->ranks);
     TRIB_ASSERT(s->train >= 1 && s->slots >= 1 && config->boot != 0);
     TRIB_ASSERT(s->payload <= TRIB_PAYLOAD_MAX && s->payload % TRIB_PAYLOAD_ALIGN == 0 && s->payload > 0);
     memset(n, 0, switch_size(config));
@@ -46,7 +50,9 @@ static void switch_init(void *node, const struct trib_switch_config *config)
     n->config = *config;
     n->window = (struct trib_window){s->roots, s->train, s->slots};
     n->required = trib_all_children(config->children);
-    n->communicator_mark = s->first;
+    n->down.mine = 1 << 0;
+    n->up.mine = 1 << 1;
+    n->communicator_mark = n->lowest = s->first;
     n->mark_dense = trib_window_dense_below(&n->window, config->root, s->first);
 }
 
@@ -66,7 +72,7 @@ static void free_below(struct switch_node *n, uint64_t mark)
     for (uint64_t i = 0; i < count && i < n->window.slots && n->held > 0; i++) {
         struct trib_slot *slot = switch_slot(n, (uint32_t)((n->mark_dense + i) % n->window.slots));
         if (!trib_slot_is_empty(slot) && slot->sequence < mark) {
-            memset(slot, 0, sizeof *slot);
+            trib_slot_free(slot);
             n->held--;
         }
     }
@@ -74,7 +80,15 @@ static void free_below(struct switch_node *n, uint64_t mark)
     n->mark_dense = below;
 }
 
-static void update_communicator_mark(struct switch_node *n)
+void trib__switch_raise_mark(struct switch_node *n, uint64_t mark)
+{
+    if (mark > n->communicator_mark) {
+        free_below(n, mark);
+        trib__switch_pay_owed(n);
+    }
+}
+
+static void update_lowest(struct switch_node *n)
 {
     uint64_t lowest = UINT64_MAX;
 
@@ -84,9 +98,9 @@ static void update_communicator_mark(struct switch_node *n)
     for (uint32_t child = 0; child < n->config.children; child++) {
         lowest = n->marks[child] < lowest ? n->marks[child] : lowest;
     }
-    if (lowest > n->communicator_mark) {
-        free_below(n, lowest);
-        trib__switch_pay_owed(n);
+    n->lowest = lowest > n->lowest ? lowest : n->lowest;
+    if (!n->config.has_parent) {
+        trib__switch_raise_mark(n, n->lowest);
     }
 }
 
@@ -96,8 +110,8 @@ static void take_mark(struct switch_node *n, uint32_t child, uint64_t mark)
 
     if (mark > before && mark <= TRIB_SEQUENCE_MAX) {
         n->marks[child] = mark;
-        if (before <= n->communicator_mark) {
-            update_communicator_mark(n);
+        if (before <= n->lowest) {
+            update_lowest(n);
         }
     }
 }
@@ -116,7 +130,60 @@ static void switch_join(void *node, uint32_t child, uint64_t mark)
     take_mark(n, child, mark);
     n->expected[child] = trib_window_dense_below(&n->window, n->config.root, n->marks[child]);
     switch_aside(n)->counters.registrations++;
-    update_communicator_mark(n);
+    update_lowest(n);
+}
+
+/* The parent is told the minimum of the marks heard here, so M is never above it; whoever says so is wrong. */
+static void switch_learn_mark(void *node, uint64_t mark)
+{
+    struct switch_node *n = node;
+
+    if (n->config.has_parent && mark <= n->lowest) {
+        trib__switch_raise_mark(n, mark);
+    }
+}
+
+/* ---- what a slot has to hand out ---- */
+
+void trib__switch_due(struct switch_node *n, uint32_t index, uint8_t due)
+{
+    struct slot_queue *queue = due & (DUE_RESULT | DUE_HEADER) ? &n->down : &n->up;
+    struct trib_slot *slot = switch_slot(n, index);
+    uint32_t *ring = switch_at(n, queue->at);
+
+    slot->due |= due;
+    if ((slot->queued & queue->mine) == 0) {
+        slot->queued |= queue->mine;
+        TRIB_ASSERT(queue->count < n->window.slots);
+        ring[(queue->head + queue->count++) % n->window.slots] = index;
+    }
+}
+
+bool trib__switch_next_due(struct switch_node *n, struct slot_queue *queue, uint8_t due, uint32_t *index)
+{
+    const uint32_t *ring = switch_at(n, queue->at);
+
+    while (queue->count > 0) {
+        struct trib_slot *slot = switch_slot(n, ring[queue->head]);
+        if (slot->due & due) {
+            *index = ring[queue->head];
+            return true;
+        }
+        /* Nothing more, or freed since: everybody had it. */
+        slot->queued &= (uint8_t)~queue->mine;
+        queue->head = queue->head + 1 == n->window.slots ? 0 : queue->head + 1;
+        queue->count--;
+    }
+    return false;
+}
+
+static void result_due(struct switch_node *n, uint32_t index)
+{
+    const struct trib_slot *slot = switch_slot(n, index);
+    bool both = slot->loaded != 0 && slot->unwanted != 0 && slot->unwanted != n->required;
+
+    trib__switch_due(n, index, both ? DUE_RESULT | DUE_HEADER : DUE_RESULT);
+    switch_aside(n)->counters.results++;
 }
 
 /* ---- contributions ---- */
@@ -147,14 +214,21 @@ static void merge_rows(struct switch_node *n, uint32_t index, uint32_t child)
     }
 }
 
-/* The slot's result is final: queue it for all. */
-void trib__switch_complete(struct switch_node *n, uint32_t index)
+/* All children are in. */
+static void complete(struct switch_node *n, uint32_t index)
 {
-    uint32_t *ready = switch_at(n, n->ready_at);
+    struct trib_slot *slot = switch_slot(n, index);
 
-    TRIB_ASSERT(n->ready_count < n->window.slots);
-    ready[(n->ready_head + n->ready_count++) % n->window.slots] = index;
-    switch_aside(n)->counters.results++;
+    if (slot->loaded != 0) {
+        trib_row_finish(n->config.kernels, (enum trib_type)slot->type,
+                        switch_row(n, index, trib_slot_row(slot, n->required)), slot->payload_len);
+    }
+    if (n->config.has_parent) {
+        trib__switch_due(n, index, DUE_PARTIAL);
+    } else {
+        slot->has_result = 1;
+        result_due(n, index);
+    }
 }
 
 static enum trib_drop mismatch(struct switch_node *n, const struct trib_slot *slot, uint32_t child)
@@ -185,17 +259,29 @@ static bool can_add(const struct trib_slot *slot, const struct trib_packet *pack
     return size != 0 && packet->payload_len % size == 0;
 }
 
+/* How many ranks' payloads a contribution says it holds. A rank has one, whatever it says; a switch counts those below it, which can
+ * not be more than there are. */
+static bool count_parts(const struct switch_node *n, const struct trib_slot *slot, uint32_t child,
+                        const struct trib_packet *packet, uint16_t *parts)
+{
+    *parts = 1;
+    if ((n->config.branches >> child & 1) == 0) {
+        return true;
+    }
+    *parts = packet->contributors;
+    return (packet->contributors != 0) == (packet->payload_len != 0) &&
+           slot->parts + packet->contributors <= n->config.session.ranks;
+}
+
 static enum trib_drop contribution(struct switch_node *n, uint32_t child, const struct trib_packet *packet)
 {
     uint32_t index = trib_window_slot(&n->window, packet->sequence);
     struct trib_slot *slot = switch_slot(n, index);
     bool opened = trib_slot_is_empty(slot);
+    uint16_t parts;
 
     if (packet->payload_len > n->config.session.payload) {
         return TRIB_DROP_SHAPE;
-    }
-    if (n->ready_count == n->window.slots) {
-        return TRIB_DROP_FULL; /* only lying marks can bring a slot round twice before a drain */
     }
     if (opened) {
         trib_slot_open(slot, packet, child);
@@ -203,12 +289,12 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
     /* The window and the mark leave no other sequence for this slot: an owned slot is never displaced. */
     TRIB_ASSERT(slot->sequence == packet->sequence);
     enum trib_drop drop = trib_slot_check(slot, packet, child);
-    if (drop == TRIB_DROP_NONE && !can_add(slot, packet)) {
+    if (drop == TRIB_DROP_NONE && (!can_add(slot, packet) || !count_parts(n, slot, child, packet, &parts))) {
         drop = TRIB_DROP_SHAPE;
     }
     if (drop != TRIB_DROP_NONE) {
         if (opened) {
-            memset(slot, 0, sizeof *slot);
+            trib_slot_free(slot);
         }
         return drop == TRIB_DROP_DIGEST ? mismatch(n, slot, child) : drop;
     }
@@ -216,18 +302,57 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
     if (packet->payload_len != 0) {
         add_payload(n, index, child, packet);
     }
-    trib_slot_note(slot, packet, child);
+    trib_slot_note(slot, packet, child, parts);
     merge_rows(n, index, child);
     switch_aside(n)->counters.contributions++;
     trib__switch_find_gap(n, child, trib_window_dense(&n->window, packet->sequence));
     if (trib_slot_is_complete(slot, n->required)) {
-        if (slot->loaded != 0) {
-            trib_row_finish(n->config.kernels, (enum trib_type)slot->type,
-                            switch_row(n, index, trib_slot_row(slot, n->required)), slot->payload_len);
-        }
-        trib__switch_complete(n, index);
+        complete(n, index);
     }
     return TRIB_DROP_NONE;
+}
+
+/* A finished result, from a child's OFFER or from the parent, replaces what was summed up; it goes down to all. */
+enum trib_drop trib__switch_take_result(struct switch_node *n, const struct trib_packet *packet)
+{
+    uint32_t index = trib_window_slot(&n->window, packet->sequence);
+    struct trib_slot *slot = switch_slot(n, index);
+    /* The parent leaves the payload out where all below have said that they do not want it. */
+    bool header_will_do = packet->kind == TRIB_RESULT && slot->unwanted == n->required;
+
+    if (packet->payload_len > n->config.session.payload ||
+        (packet->payload_len != 0 && packet->type == TRIB_TYPE_NONE)) {
+        return TRIB_DROP_SHAPE;
+    }
+    if (slot->has_result) {
+        return TRIB_DROP_DUPLICATE;
+    }
+    enum trib_drop drop = trib_slot_check_result(slot, packet, header_will_do);
+    if (drop != TRIB_DROP_NONE) {
+        return drop;
+    }
+    TRIB_ASSERT(trib_slot_is_empty(slot) || slot->sequence == packet->sequence); /* as for a contribution */
+    n->held += trib_slot_is_empty(slot);
+    trib_slot_take_result(slot, packet, n->required);
+    if (packet->payload_len != 0) {
+        memcpy(switch_row(n, index, 0), packet->payload, packet->payload_len);
+    }
+    result_due(n, index);
+    return TRIB_DROP_NONE;
+}
+
+/* What a finished rank below kept is news above as well: the ranks that have finished it will never let this slot's sum be complete. */
+static enum trib_drop offer(struct switch_node *n, const struct trib_packet *packet)
+{
+    enum trib_drop drop = trib__switch_take_result(n, packet);
+
+    if (drop == TRIB_DROP_NONE) {
+        switch_aside(n)->counters.offers++;
+        if (n->config.has_parent) {
+            trib__switch_due(n, trib_window_slot(&n->window, packet->sequence), DUE_OFFER);
+        }
+    }
+    return drop;
 }
 
 /* ---- receive ---- */
@@ -279,7 +404,7 @@ static enum trib_drop take(struct switch_node *n, uint32_t child, const struct t
     if (packet->kind == TRIB_CONTRIBUTION) {
         return contribution(n, child, packet);
     }
-    return packet->kind == TRIB_OFFER ? trib__switch_offer(n, child, packet) : TRIB_DROP_KIND;
+    return packet->kind == TRIB_OFFER ? offer(n, packet) : TRIB_DROP_KIND;
 }
 
 static enum trib_drop switch_receive(void *node, struct trib_place from, const struct trib_packet *packet,
@@ -290,6 +415,8 @@ static enum trib_drop switch_receive(void *node, struct trib_place from, const s
 
     if (from.kind == TRIB_PLACE_CHILDREN && from.children != 0) {
         drop = take(n, trib_lowest(from.children), packet, now_ns);
+    } else if (from.kind == TRIB_PLACE_PARENT && n->config.has_parent) {
+        drop = trib__switch_from_parent(n, packet, now_ns);
     }
     switch_aside(n)->counters.dropped[drop] += drop != TRIB_DROP_NONE;
     return drop;
@@ -297,43 +424,34 @@ static enum trib_drop switch_receive(void *node, struct trib_place from, const s
 
 /* ---- what leaves ---- */
 
-/* Results first: payload to all who want it, then headers to those who do not. */
+/* Payload to all who want it, then headers to those who do not. */
 static bool next_result(struct switch_node *n, struct trib_packet *packet, struct trib_place *to)
 {
-    const uint32_t *ready = switch_at(n, n->ready_at);
+    uint32_t index;
 
-    if (n->unwanted_due != 0) {
-        uint32_t index = n->unwanted_due - 1;
-        n->unwanted_due = 0;
-        trib__switch_build_result(n, index, false, packet);
-        *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = switch_slot(n, index)->unwanted};
-        return true;
+    if (!trib__switch_next_due(n, &n->down, DUE_RESULT | DUE_HEADER, &index)) {
+        return false;
     }
-    while (n->ready_count > 0) {
-        uint32_t index = ready[n->ready_head];
-        const struct trib_slot *slot = switch_slot(n, index);
-        n->ready_head = (n->ready_head + 1) % n->window.slots;
-        n->ready_count--;
-        if (!trib_slot_is_complete(slot, n->required)) {
-            continue; /* freed since: everybody had it */
-        }
-        uint64_t wanting = slot->loaded != 0 ? n->required & ~slot->unwanted : n->required;
-        if (wanting != n->required && wanting != 0) {
-            n->unwanted_due = index + 1;
-        }
-        trib__switch_build_result(n, index, wanting != 0, packet);
-        *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = wanting != 0 ? wanting : n->required};
-        return true;
+    struct trib_slot *slot = switch_slot(n, index);
+    uint64_t wanting = slot->loaded != 0 ? n->required & ~slot->unwanted : n->required;
+    bool first = slot->due & DUE_RESULT;
+
+    slot->due &= (uint8_t) ~(first ? DUE_RESULT : DUE_HEADER);
+    trib__switch_build_result(n, index, first && wanting != 0, packet);
+    *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = slot->unwanted};
+    if (first) {
+        to->children = wanting != 0 ? wanting : n->required;
     }
-    return false;
+    return true;
 }
 
+/* Results and sums first, each as trains of their own; a PROBE to the parent comes behind the sums that it says were sent. */
 static bool switch_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
 {
     struct switch_node *n = node;
 
     (void)now_ns;
-    return next_result(n, packet, to) || trib__switch_next_answer(n, packet, to);
+    return next_result(n, packet, to) || trib__switch_next_up(n, packet, to) || trib__switch_next_answer(n, packet, to);
 }
 
 static bool switch_next_event(void *node, struct trib_event *event)
@@ -348,7 +466,7 @@ static bool switch_next_event(void *node, struct trib_event *event)
     return true;
 }
 
-/* A root waits for nobody: whoever misses something probes. */
+/* A switch waits for nobody: whoever misses something probes, and only the workers have clocks. */
 static uint64_t switch_next_timeout(const void *node)
 {
     (void)node;
@@ -396,13 +514,6 @@ static uint64_t switch_missing_on(const void *node, uint64_t sequence)
     }
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
     return n->required & ~(trib_slot_holds(slot, sequence) ? slot->present : 0);
-}
-
-/* M is the minimum of the marks that this node hears itself. */
-static void switch_learn_mark(void *node, uint64_t mark)
-{
-    (void)node;
-    (void)mark;
 }
 
 static const struct trib_counters *switch_counters(const void *node)

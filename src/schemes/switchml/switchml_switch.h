@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_switch.h: what the two files of the switch node share: its memory. Private to them.
+/* switchml_switch.h: what the three files of the switch node share: its memory. Private to them.
  *
  * One node is one communicator on one shard. Its slots are its own, claimed when it opens and gone when it closes, so nothing of
- * another communicator can be in them. */
+ * another communicator can be in them. A node with a parent is an inner one of a tree: the same, but that a complete sum goes up,
+ * and that result and M come from above. */
 #ifndef TRIB_SWITCHML_SWITCH_H
 #define TRIB_SWITCHML_SWITCH_H
 
@@ -12,14 +13,39 @@
 
 #define TRIB_SWITCHML_REPEAT_NS UINT64_C(500000) /* one answer of a kind per slot and child in this time (I4) */
 #define TRIB_SWITCHML_ANSWERS 1024               /* answers queued at most, between two drains */
+#define TRIB_SWITCHML_TO_PARENT 0xffffU          /* as an answer's child */
 
-/* An answer to one child. */
+/* A packet without payload of its own to one child, or a PROBE to the parent. */
 struct answer {
     uint64_t sequence;
     uint64_t bitmap;
     uint16_t child;
+    uint16_t flags;
     uint8_t kind;
-    uint8_t unused[5];
+    uint8_t unused[3];
+};
+
+/* What is still to be handed out of a slot. */
+enum slot_due {
+    DUE_RESULT = 1 << 0,  /* down, to all who want it */
+    DUE_HEADER = 1 << 1,  /* down, header only to those who do not */
+    DUE_PARTIAL = 1 << 2, /* up */
+    DUE_AGAIN = 1 << 3,   /* the partial sum was asked for */
+    DUE_OFFER = 1 << 4    /* up */
+};
+
+/* A ring of slots with something due. A slot stands in it once, so it never overflows. */
+struct slot_queue {
+    size_t at;
+    uint32_t head, count;
+    uint8_t mine; /* the bit of slot.queued */
+};
+
+/* What a slot did since a moment, as bits. */
+enum slot_once {
+    ONCE_OFFERING = 1 << 0, /* asked a child for its OFFER, whoever probed */
+    ONCE_PROBED = 1 << 1,   /* probed the parent */
+    ONCE_RESENT = 1 << 2    /* sent its partial sum, or its OFFER, because the parent asked */
 };
 
 /* Behind the hashed state: when a slot last answered whom. */
@@ -29,7 +55,7 @@ struct slot_repeats {
     uint64_t results; /* children that got a repeat since then */
     uint64_t asks;
     uint64_t offerers; /* children that were asked for an OFFER, in this round of them */
-    uint64_t offering; /* 1: one of them since then, whoever probed */
+    uint64_t once;
 };
 
 struct switch_node {
@@ -37,23 +63,27 @@ struct switch_node {
     struct trib_window window;
     uint64_t required; /* all children */
     uint64_t joined;
-    uint64_t communicator_mark; /* M: the minimum over the marks, once all have joined */
-    uint64_t mark_dense;        /* sequences of this root below M */
+    uint64_t
+        communicator_mark; /* M: the minimum over the marks once all have joined; below a parent, as heard from there */
+    uint64_t mark_dense;   /* sequences of this root below M */
+    uint64_t lowest;       /* the minimum over the marks once all have joined: an inner node's own mark */
     uint64_t marks[TRIB_CHILDREN_MAX];
     uint64_t expected[TRIB_CHILDREN_MAX]; /* next dense index of each child's stream */
-    uint64_t owed;                        /* children that wait for M to move (they got HELD beyond the window) */
+    uint64_t owed;                        /* children that wait for M to move (they got HELD for it) */
     uint64_t owed_sequence[TRIB_CHILDREN_MAX];
-    uint32_t held;                    /* slots that are not empty */
-    uint32_t ready_head, ready_count; /* completed slots to send */
+    uint32_t held;          /* slots that are not empty */
+    struct slot_queue down; /* results to send */
+    struct slot_queue up;   /* partial sums and offers to send */
     uint32_t answers_head, answers_count;
-    uint32_t unwanted_due;      /* the header-only copy of the result just handed out: slot + 1, 0 none */
     struct trib_event mismatch; /* kind NONE: none to report */
-    size_t row_size, slots_at, rows_at, ready_at, answers_at, aside_at, repeats_at;
+    size_t row_size, slots_at, rows_at, answers_at, aside_at, repeats_at;
 };
 
 struct switch_aside {
     struct trib_counters counters;
     uint64_t boot_ns[TRIB_CHILDREN_MAX]; /* when a child last got a BOOT hint */
+    uint64_t told;                       /* own mark in the last packet to the parent */
+    uint64_t told_ns;                    /* when a PROBE last went there */
 };
 
 static inline void *switch_at(const struct switch_node *n, size_t offset)
@@ -82,17 +112,37 @@ static inline struct slot_repeats *switch_repeats(const struct switch_node *n, u
     return (struct slot_repeats *)switch_at(n, n->repeats_at) + index;
 }
 
+/* Is it a sum that has gone up and waits for the result? Never at a node without a parent, where a complete sum is the result. */
+static inline bool switch_is_handed_up(const struct switch_node *n, const struct trib_slot *slot)
+{
+    return trib_slot_is_complete(slot, n->required) && !slot->has_result && (slot->due & DUE_PARTIAL) == 0;
+}
+
 /* switchml_switch.c */
-void trib__switch_complete(struct switch_node *n, uint32_t index);
+void trib__switch_due(struct switch_node *n, uint32_t index, uint8_t due);
+enum trib_drop trib__switch_take_result(struct switch_node *n, const struct trib_packet *packet);
+void trib__switch_raise_mark(struct switch_node *n, uint64_t mark);
+bool trib__switch_next_due(struct switch_node *n, struct slot_queue *queue, uint8_t due, uint32_t *index);
 
 /* switchml_switch_answer.c */
 enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
                                   uint64_t now_ns);
-enum trib_drop trib__switch_offer(struct switch_node *n, uint32_t child, const struct trib_packet *packet);
 void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense);
 void trib__switch_pay_owed(struct switch_node *n);
 void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_ns);
 bool trib__switch_next_answer(struct switch_node *n, struct trib_packet *packet, struct trib_place *to);
 void trib__switch_build_result(const struct switch_node *n, uint32_t index, bool payload, struct trib_packet *packet);
+enum trib_drop trib__switch_queue_answer(struct switch_node *n, const struct answer *answer);
+struct slot_repeats *trib__switch_repeats(struct switch_node *n, uint64_t sequence, uint64_t now_ns);
+uint64_t trib__switch_finished(const struct switch_node *n, uint64_t sequence);
+void trib__switch_ask_one(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r);
+bool trib__switch_once(struct slot_repeats *r, enum slot_once what);
+
+/* switchml_switch_parent.c */
+enum trib_drop trib__switch_from_parent(struct switch_node *n, const struct trib_packet *packet, uint64_t now_ns);
+bool trib__switch_next_up(struct switch_node *n, struct trib_packet *packet, struct trib_place *to);
+void trib__switch_probe_up(struct switch_node *n, uint64_t sequence, struct slot_repeats *r, uint64_t now_ns);
+void trib__switch_probe_mark(struct switch_node *n, uint64_t sequence, uint64_t now_ns);
+bool trib__switch_build_probe(struct switch_node *n, const struct answer *answer, struct trib_packet *packet);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* switchml_switch_answer.c: the switch's part in recovery. A PROBE gets exactly one answer: RESULT if the sum is there, ASK if
  * this child's part is missing, HELD if others are waited for; then children that have finished the fragment long ago (the
- * switch booted since) are ASKed too, and OFFER it. A gap in a child's stream is ASKed once, when it is first seen.
- * Nothing here repeats by itself: every answer has a question (I5). Read next: switchml_worker_receive.c. */
-#include <string.h>
-
+ * switch booted since) are ASKed too, and OFFER it; and if an inner switch waits for its parent, the parent is PROBEd. A gap in a
+ * rank's stream is ASKed once, when it is first seen.
+ * Nothing here repeats by itself: every answer has a question (I5). Read next: switchml_switch_parent.c. */
 #include "schemes/switchml/switchml_switch.h"
 
 /* ---- building ---- */
@@ -45,18 +44,23 @@ void trib__switch_build_result(const struct switch_node *n, uint32_t index, bool
 
 /* ---- the queue of answers ---- */
 
-static enum trib_drop queue_answer(struct switch_node *n, enum trib_kind kind, uint32_t child, uint64_t sequence,
-                                   uint64_t bitmap)
+enum trib_drop trib__switch_queue_answer(struct switch_node *n, const struct answer *answer)
 {
     struct answer *answers = switch_at(n, n->answers_at);
 
     if (n->answers_count == TRIB_SWITCHML_ANSWERS) {
         return TRIB_DROP_FULL;
     }
-    uint32_t at = (n->answers_head + n->answers_count++) % TRIB_SWITCHML_ANSWERS;
-    answers[at] =
-        (struct answer){.sequence = sequence, .bitmap = bitmap, .child = (uint16_t)child, .kind = (uint8_t)kind};
+    answers[(n->answers_head + n->answers_count++) % TRIB_SWITCHML_ANSWERS] = *answer;
     return TRIB_DROP_NONE;
+}
+
+static enum trib_drop queue_answer(struct switch_node *n, enum trib_kind kind, uint32_t child, uint64_t sequence,
+                                   uint64_t bitmap)
+{
+    struct answer answer = {.sequence = sequence, .bitmap = bitmap, .child = (uint16_t)child, .kind = (uint8_t)kind};
+
+    return trib__switch_queue_answer(n, &answer);
 }
 
 static bool build_answer(struct switch_node *n, const struct answer *a, struct trib_packet *packet)
@@ -70,7 +74,7 @@ static bool build_answer(struct switch_node *n, const struct answer *a, struct t
         return false;
     }
     if (a->kind == TRIB_RESULT) {
-        if (!trib_slot_holds(slot, a->sequence) || !trib_slot_is_complete(slot, n->required)) {
+        if (!trib_slot_holds(slot, a->sequence) || !slot->has_result) {
             return false; /* freed since: everybody has it */
         }
         counters->results_repeated++;
@@ -94,7 +98,12 @@ bool trib__switch_next_answer(struct switch_node *n, struct trib_packet *packet,
         const struct answer *a = &answers[n->answers_head];
         n->answers_head = (n->answers_head + 1) % TRIB_SWITCHML_ANSWERS;
         n->answers_count--;
-        if (build_answer(n, a, packet)) {
+        if (a->child == TRIB_SWITCHML_TO_PARENT) {
+            if (trib__switch_build_probe(n, a, packet)) {
+                *to = (struct trib_place){.kind = TRIB_PLACE_PARENT};
+                return true;
+            }
+        } else if (build_answer(n, a, packet)) {
             packet->node = a->child;
             *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << a->child};
             return true;
@@ -106,7 +115,7 @@ bool trib__switch_next_answer(struct switch_node *n, struct trib_packet *packet,
 /* ---- limits ---- */
 
 /* The slot's memory of whom it answered, for this sequence and this moment. */
-static struct slot_repeats *repeats(struct switch_node *n, uint64_t sequence, uint64_t now_ns)
+struct slot_repeats *trib__switch_repeats(struct switch_node *n, uint64_t sequence, uint64_t now_ns)
 {
     struct slot_repeats *r = switch_repeats(n, trib_window_slot(&n->window, sequence));
 
@@ -127,6 +136,15 @@ static bool first_time(uint64_t *answered, uint32_t child)
     return first;
 }
 
+/* The same for what a slot does whoever made it do so. */
+bool trib__switch_once(struct slot_repeats *r, enum slot_once what)
+{
+    bool first = (r->once & what) == 0;
+
+    r->once |= what;
+    return first;
+}
+
 void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_ns)
 {
     uint64_t *last = &switch_aside(n)->boot_ns[child];
@@ -141,8 +159,10 @@ void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_
 
 /* Children that lack in the slot although they have finished its sequence: the switch booted since, and only an OFFER can help.
  * One is enough, so one is ASKed; the next PROBE ASKs the next, should it be lost. */
-static uint64_t finished_children(const struct switch_node *n, uint64_t sequence, uint64_t present)
+uint64_t trib__switch_finished(const struct switch_node *n, uint64_t sequence)
 {
+    const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
+    uint64_t present = trib_slot_holds(slot, sequence) ? slot->present : 0;
     uint64_t finished = 0;
 
     for (uint64_t bits = n->required & ~present; bits != 0; bits &= bits - 1) {
@@ -152,7 +172,7 @@ static uint64_t finished_children(const struct switch_node *n, uint64_t sequence
     return finished;
 }
 
-static void ask_one(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r)
+void trib__switch_ask_one(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r)
 {
     if ((finished & ~r->offerers) == 0) {
         r->offerers = 0;
@@ -209,6 +229,21 @@ static enum trib_drop hold_prober(struct switch_node *n, uint32_t child, const s
     return queue_answer(n, TRIB_ASK, child, sequence, lack >> first >> 1);
 }
 
+/* A PROBE that only M helps: it gets M as it is, and again when it moves. An inner node's M may lag behind its parent's, and the parent
+ * may lack this subtree's mark; a switch that probes does so for children of its own. */
+static enum trib_drop wait_for_mark(struct switch_node *n, uint32_t child, uint64_t sequence, uint64_t now_ns)
+{
+    const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
+    bool is_within = trib_window_admits(&n->window, n->communicator_mark, sequence);
+
+    if (!is_within || n->config.has_parent || (n->config.branches >> child & 1)) {
+        n->owed |= UINT64_C(1) << child;
+        n->owed_sequence[child] = sequence;
+    }
+    trib__switch_probe_mark(n, sequence, now_ns);
+    return queue_answer(n, TRIB_HELD, child, sequence, trib_slot_holds(slot, sequence) ? slot->present : 0);
+}
+
 enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
                                   uint64_t now_ns)
 {
@@ -216,29 +251,25 @@ enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const s
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
 
     switch_aside(n)->counters.probes++;
-    if (!trib_window_admits(&n->window, n->communicator_mark, sequence)) {
-        n->owed |= UINT64_C(1) << child;
-        n->owed_sequence[child] = sequence;
-        return queue_answer(n, TRIB_HELD, child, sequence, 0);
+    /* UNWANTED: it asks for M alone, and has sent nothing. */
+    if (packet->flags & TRIB_FLAG_UNWANTED || !trib_window_admits(&n->window, n->communicator_mark, sequence)) {
+        return wait_for_mark(n, child, sequence, now_ns);
     }
-    struct slot_repeats *r = repeats(n, sequence, now_ns);
+    struct slot_repeats *r = trib__switch_repeats(n, sequence, now_ns);
     uint64_t present = trib_slot_holds(slot, sequence) ? slot->present : 0;
-    if (packet->flags & TRIB_FLAG_UNWANTED) {
-        return queue_answer(n, TRIB_HELD, child, sequence, present); /* it asks for M alone, and has sent nothing */
-    }
-    uint64_t finished = finished_children(n, sequence, present);
+    uint64_t finished = trib__switch_finished(n, sequence);
+    trib__switch_probe_up(n, sequence, r, now_ns);
     if (finished == 0 && !(present >> child & 1)) {
         return first_time(&r->asks, child) ? ask_prober(n, child, packet) : TRIB_DROP_REPEAT;
     }
     if (!first_time(&r->results, child)) {
         return TRIB_DROP_REPEAT;
     }
-    if ((present & n->required) == n->required) {
+    if (present != 0 && slot->has_result) {
         return queue_answer(n, TRIB_RESULT, child, sequence, 0);
     }
-    if (finished != 0 && !r->offering) {
-        r->offering = 1;
-        ask_one(n, sequence, finished, r);
+    if (finished != 0 && trib__switch_once(r, ONCE_OFFERING)) {
+        trib__switch_ask_one(n, sequence, finished, r);
     }
     return hold_prober(n, child, packet, present);
 }
@@ -253,58 +284,17 @@ void trib__switch_pay_owed(struct switch_node *n)
     n->owed = 0;
 }
 
-/* ---- offers ---- */
-
-enum trib_drop trib__switch_offer(struct switch_node *n, uint32_t child, const struct trib_packet *packet)
-{
-    uint32_t index = trib_window_slot(&n->window, packet->sequence);
-    struct trib_slot *slot = switch_slot(n, index);
-
-    if (packet->payload_len > n->config.session.payload ||
-        (packet->payload_len != 0 && packet->type == TRIB_TYPE_NONE)) {
-        return TRIB_DROP_SHAPE;
-    }
-    if (n->ready_count == n->window.slots) {
-        return TRIB_DROP_FULL;
-    }
-    if (!trib_slot_is_empty(slot)) {
-        if (trib_slot_is_complete(slot, n->required)) {
-            return TRIB_DROP_DUPLICATE;
-        }
-        if (slot->digest != packet->digest) {
-            return TRIB_DROP_DIGEST;
-        }
-        if (slot->loaded != 0 && packet->payload_len == 0) {
-            return TRIB_DROP_SHAPE;
-        }
-    }
-    uint64_t unwanted = slot->unwanted;
-    n->held += trib_slot_is_empty(slot);
-    trib_slot_open(slot, packet, child);
-    slot->present = n->required;
-    slot->unwanted = unwanted;
-    slot->lane = packet->lane;
-    slot->flags = packet->flags & TRIB_FLAG_ECN;
-    slot->type = packet->type;
-    slot->payload_len = packet->payload_len;
-    slot->parts = (uint8_t)packet->contributors;
-    slot->loaded = packet->payload_len != 0 ? 1 : 0; /* the result lies in row 0, as if child 0 alone had sent it */
-    if (packet->payload_len != 0) {
-        memcpy(switch_row(n, index, 0), packet->payload, packet->payload_len);
-    }
-    switch_aside(n)->counters.offers++;
-    trib__switch_complete(n, index);
-    return TRIB_DROP_NONE;
-}
-
 /* ---- gaps ---- */
 
-/* The child's stream reached `dense`. What it skipped was probably lost: ASK for the lowest and up to 64 behind it in one packet.
+/* The rank's stream reached `dense`. What it skipped was probably lost: ASK for the lowest and up to 64 behind it in one packet.
  * `expected` moves past what was asked for, so that each gap is asked for once; a second loss is found by the child's PROBE. */
 void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense)
 {
     uint64_t at = n->expected[child] > n->mark_dense ? n->expected[child] : n->mark_dense;
 
+    if (n->config.branches >> child & 1) {
+        return; /* sums of a switch come in the order in which they were complete */
+    }
     while (at < dense && !lacks(n, child, at)) {
         at++;
     }

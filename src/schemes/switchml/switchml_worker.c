@@ -46,7 +46,7 @@ static void check_config(const struct trib_worker_config *config)
 {
     const struct trib_session_config *s = &config->session;
 
-    TRIB_ASSERT(s->ranks >= 1 && s->ranks <= TRIB_CHILDREN_MAX && config->rank < s->ranks);
+    TRIB_ASSERT(s->ranks >= 1 && s->ranks <= TRIB_SESSION_RANKS_MAX && config->rank < s->ranks);
     TRIB_ASSERT(s->roots >= 1 && s->roots <= TRIB_ROOTS_MAX && s->train >= 1);
     TRIB_ASSERT(s->payload >= TRIB_PAYLOAD_ALIGN && s->payload <= TRIB_PAYLOAD_MAX &&
                 s->payload % TRIB_PAYLOAD_ALIGN == 0);

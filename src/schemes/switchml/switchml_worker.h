@@ -41,6 +41,7 @@ struct flight {
     uint32_t digest;
     uint16_t payload_len;
     uint16_t flags;
+    uint16_t parts; /* ranks whose payload is in it */
     int16_t exponent;
     uint8_t type;
     uint8_t reduction;
@@ -48,9 +49,8 @@ struct flight {
     uint8_t pending; /* what is queued to be sent */
     uint8_t strikes;
     uint8_t encoded;   /* the wire buffer holds the contribution */
-    uint8_t parts;     /* contributions with payload in the retained result */
     uint8_t in_tensor; /* the result's wire form is the tensor itself; copied when the operation ends */
-    uint8_t unused[2];
+    uint8_t unused[1];
 };
 
 /* Behind the hashed state: times and estimates. */

@@ -114,7 +114,7 @@ static void retain(const struct worker *w, struct flight *f, const struct worker
     f->exponent = packet->exponent;
     f->type = (uint8_t)form->wire;
     f->payload_len = form->len;
-    f->parts = (uint8_t)parts(w, o, form);
+    f->parts = (uint16_t)parts(w, o, form);
     if (packet->payload_len != 0) {
         f->in_tensor = !form->converted && divisor(w, o) == 1 && o->operation.recv != NULL;
         if (!f->in_tensor) {
