@@ -115,15 +115,25 @@ if(NOT TRIB_FUZZ AND NOT TRIB_SANITIZE)
     set_target_properties(fail_nth PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/memory)
 endif()
 
-# Integration scripts: x.user.sh needs no root and belongs to `make test`; the others run in `make test-all` only.
-# common.sh and network.sh are sourced by them. Each may use both cores.
+# What integration scripts run besides the program: one executable per file.
+file(GLOB sources CONFIGURE_DEPENDS tests/integration/*.c)
+foreach(source ${sources})
+    get_filename_component(name ${source} NAME_WE)
+    if(NOT TRIB_FUZZ)
+        trib_test_program(integration-${name} integration ${source})
+        set_target_properties(integration-${name} PROPERTIES OUTPUT_NAME ${name})
+    endif()
+endforeach()
+
+# Integration scripts: x.user.sh needs no root and belongs to `make test`; the others run in `make test-all` only: x.root.sh
+# needs root, x.net.sh takes long in networks of its own. Those that are sourced are no tests. Each may use both cores.
 file(GLOB sources CONFIGURE_DEPENDS tests/integration/*.sh)
-list(FILTER sources EXCLUDE REGEX "/(common|network)\\.sh$")
+list(FILTER sources EXCLUDE REGEX "/(common|network|events)\\.sh$")
 foreach(source ${sources})
     get_filename_component(name ${source} NAME)
     string(REGEX REPLACE "\\.sh$" "" name ${name})
     set(labels integration)
-    if(name MATCHES "\\.(user|root)$")
+    if(name MATCHES "\\.(user|root|net)$")
         list(APPEND labels ${CMAKE_MATCH_1})
     endif()
     if(NOT TRIB_FUZZ)

@@ -13,7 +13,7 @@ run_integration() {
 
 # Everything that `make test` runs, with AddressSanitizer and UndefinedBehaviorSanitizer.
 run_asan() {
-    step build-asan preset asan && tests asan build-asan -LE root
+    step build-asan preset asan && tests asan build-asan -LE 'root|net'
 }
 
 # ThreadSanitizer where there are threads.

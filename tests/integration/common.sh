@@ -5,6 +5,7 @@
 set -u
 
 : "${TRIBUTARY:?the program under test}" "${BUILD_DIR:?the build folder}"
+PATIENCE=${TRIB_PATIENCE:-1} # slower builds are given more time
 unset "${!TRIB_@}"
 TMP=$(mktemp -d)
 FAILURES=0
@@ -105,7 +106,7 @@ now_ms() { local now=$EPOCHREALTIME; echo $((10#${now/[.,]/} / 1000)); }
 
 # wait_for SECONDS COMMAND...: until it succeeds.
 wait_for() {
-    local end=$(($(now_ms) + $1 * 1000 * ${TRIB_PATIENCE:-1}))
+    local end=$(($(now_ms) + $1 * 1000 * PATIENCE))
     shift
     until "$@"; do
         [ "$(now_ms)" -lt "$end" ] || return 1

@@ -1,93 +1,226 @@
 # SPDX-License-Identifier: Apache-2.0
-# network.sh: a star of network namespaces around a bridge, which has one of its own: one for the switch and one for each worker.
-# Sourced by the root scripts, after common.sh. Exits with 77 where this machine does not allow it. Nothing of it outlives the
-# script; names carry the script's pid, so that two may run at a time.
+# network.sh: networks of namespaces, of any topology, as an ordinary user: sourced first, it starts the script again in user,
+# network, mount and process namespaces of its own, in which the script is root and sees only its own processes, and then sources
+# common.sh. So names and addresses cannot collide with those of another script, and whatever way it ends, nothing outlives it.
+# Exits with 77 where this machine does not allow it.
+#
+#                 s0              net_switch s0; net_switch s1 s0; net_switch s2 s0
+#               /    \            net_worker w0 s1; ...
+#             s1      s2          A node is a namespace. A switch has a bridge (br0) with a port for each node
+#            /  \    /  \         below, which has the name of that node; a node's way up is eth0. "The link of s1" is the one above
+#          w0   w1  w2   w3       it. One subnet: s0 is 10.99.1.1, s1 10.99.1.2, w0 10.99.0.1, w1 10.99.0.2.
+#
+# The bridge of a switch is its ports; the daemon beside it has a link of its own to it, own0, with the address: the kernel
+# would flood what a bridge's own device multicasts to all ports, whatever their settings.
+#
+# Results that a switch sends by multicast stay in its own star, as if each switch were a router.
 
-NET=trib$$
-WORKERS=0
-
-network_down() {
-    local rank
-    for ((rank = 0; rank < WORKERS; rank++)); do
-        ip netns del "$NET-w$rank" 2>/dev/null
+if [ "${IN_NETWORK:-}" != 1 ]; then
+    for tool in ip tc unshare nsenter; do
+        command -v "$tool" >/dev/null || { echo "# skipped: no $tool (apt-get install iproute2 util-linux)"; exit 77; }
     done
-    ip netns del "$NET-sw" 2>/dev/null
-    ip netns del "$NET-br" 2>/dev/null
-}
+    enter=(unshare --user --map-root-user --net --mount --pid --fork --mount-proc --kill-child)
+    if ! reason=$("${enter[@]}" sh -c 'mount -t tmpfs none /run && ip netns add a && ip link add br0 type bridge' 2>&1); then
+        echo "# skipped: no namespaces for ordinary users here: ${reason##*$'\n'}"
+        exit 77
+    fi
+    IN_NETWORK=1 exec "${enter[@]}" bash "$0" "$@"
+fi
+unset IN_NETWORK
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+mount -t tmpfs none /run || skip "cannot mount on /run"
 
-# link_up NAMESPACE PORT ADDRESS MTU: a namespace behind a port of the bridge.
-link_up() {
-    ip netns add "$1"
-    ip -n "$NET-br" link add "$2" mtu "$4" type veth peer name eth0 netns "$1" mtu "$4"
-    ip -n "$NET-br" link set "$2" master br0 up
-    ip -n "$1" addr add "$3/24" dev eth0
-    ip -n "$1" link set eth0 up
-    ip -n "$1" link set lo up
-}
+declare -A NET_ABOVE=()   # the switch above a node
+declare -A NET_ADDRESS=() # of a node
+SWITCHES=()               # names, in the order in which they were made
+WORKERS=()
+declare -A SWITCH_PIDS=()
 
-# network_up WORKERS MTU: the switch is 10.99.0.254 at port ps, worker r is 10.99.0.(r + 1) at port p(r).
-network_up() {
-    local rank
-    command -v ip >/dev/null || skip "no ip (apt-get install iproute2)"
-    trap 'clean_up; network_down' EXIT
-    ip netns add "$NET-br" 2>"$TMP/netns" || skip "no network namespaces here: $(tail -n 1 "$TMP/netns")"
-    ip -n "$NET-br" link add br0 type bridge mcast_snooping 0 2>"$TMP/netns" || skip "no bridge here: $(cat "$TMP/netns")"
-    link_up "$NET-sw" ps 10.99.0.254 "$2"
-    for ((rank = 0; rank < $1; rank++)); do
-        WORKERS=$((rank + 1))
-        link_up "$NET-w$rank" "p$rank" "10.99.0.$((rank + 1))" "$2"
-    done
-    ip -n "$NET-br" link set br0 mtu "$2" up
-}
+# ---- nodes and links ----
 
-network_mtu() {
-    local rank
-    for ((rank = 0; rank < WORKERS; rank++)); do
-        ip -n "$NET-w$rank" link set eth0 mtu "$1"
-        bridge_port "p$rank" mtu "$1"
-    done
-    ip -n "$NET-sw" link set eth0 mtu "$1"
-    bridge_port ps mtu "$1"
-    bridge_port br0 mtu "$1"
-}
-
-# bridge_port PORT SETTING...
-bridge_port() { ip -n "$NET-br" link set "$@"; }
-
-# in_switch COMMAND..., in_worker RANK COMMAND...
-in_switch() { ip netns exec "$NET-sw" "$@"; }
-in_worker() {
-    local rank=$1
+# in_node NODE COMMAND...
+in_node() {
+    local node=$1
     shift
-    ip netns exec "$NET-w$rank" "$@"
+    nsenter --net="/run/netns/$node" "$@"
 }
 
-# star_switch [OPTIONS]: the daemon in its namespace; as switch_start.
-star_switch() {
-    local ready="$TMP/ready.$RANDOM"
-    SWITCH_LOG=${SWITCH_LOG:-$TMP/switch.log}
+# ip and tc within a node.
+ip_in() { ip -n "$@"; }
+
+add_node() { # NODE ADDRESS
+    NET_ADDRESS[$1]=$2
+    ip netns add "$1"
+    # Nothing but our own packets on the links.
+    in_node "$1" sh -c 'for i in all default; do echo 1 >/proc/sys/net/ipv6/conf/$i/disable_ipv6; done' 2>/dev/null
+    ip_in "$1" link set lo up
+}
+
+# ARP asks again after 20 ms instead of a second, so that a cut lasts as long as the test says.
+quick_arp() { in_node "$1" sh -c 'echo 20 >/proc/sys/net/ipv4/neigh/$0/retrans_time_ms' "$2"; }
+
+add_link() { # NODE ABOVE
+    NET_ABOVE[$1]=$2
+    ip_in "$2" link add "$1" type veth peer name eth0 netns "$1"
+    ip_in "$2" link set "$1" master br0 up
+}
+
+# net_switch NAME [ABOVE]
+net_switch() {
+    add_node "$1" "10.99.1.$((${#SWITCHES[@]} + 1))"
+    SWITCHES+=("$1")
+    ip_in "$1" link add br0 type bridge mcast_snooping 0
+    ip_in "$1" link add own0 type veth peer name own1
+    ip_in "$1" link set own1 master br0 up
+    ip_in "$1" addr add "${NET_ADDRESS[$1]}/16" dev own0
+    ip_in "$1" link set own0 up
+    quick_arp "$1" own0
+    ip_in "$1" link set br0 up
+    if [ $# -gt 1 ]; then
+        add_link "$1" "$2"
+        ip_in "$1" link set eth0 master br0 up
+        ip_in "$1" link set eth0 type bridge_slave mcast_flood off
+        ip_in "$2" link set "$1" type bridge_slave mcast_flood off
+    fi
+}
+
+# net_worker NAME SWITCH
+net_worker() {
+    add_node "$1" "10.99.0.$((${#WORKERS[@]} + 1))"
+    WORKERS+=("$1")
+    add_link "$1" "$2"
+    ip_in "$1" addr add "${NET_ADDRESS[$1]}/16" dev eth0
+    ip_in "$1" link set eth0 up
+    quick_arp "$1" eth0
+}
+
+# net_star WORKERS: s0 with w0, w1, ... below.
+net_star() {
+    local i
+    net_switch s0
+    for ((i = 0; i < $1; i++)); do
+        net_worker "w$i" s0
+    done
+}
+
+# net_tree WORKERS SWITCHES...: each level a number of switches, dealt evenly to those of the level above, and the workers to
+# the lowest: `net_tree 8 1 2` is s0 over s1 and s2, four workers below each.
+net_tree() {
+    local workers=$1 above=() level name count i
+    shift
+    for count in "$@"; do
+        level=()
+        for ((i = 0; i < count; i++)); do
+            name=s${#SWITCHES[@]}
+            level+=("$name")
+            net_switch "$name" ${above[0]:+"${above[i * ${#above[@]} / count]}"}
+        done
+        above=("${level[@]}")
+    done
+    for ((i = 0; i < workers; i++)); do
+        net_worker "w$i" "${above[i * ${#above[@]} / workers]}"
+    done
+}
+
+# net_rate RATE: both ends of every link, so that a test loads links and not the machine.
+net_rate() {
+    local node
+    for node in "${!NET_ABOVE[@]}"; do
+        tc -n "$node" qdisc replace dev eth0 root tbf rate "$1" burst 128kb latency 100ms
+        tc -n "${NET_ABOVE[$node]}" qdisc replace dev "$node" root tbf rate "$1" burst 128kb latency 100ms
+    done
+}
+
+# net_mtu MTU: every link.
+net_mtu() {
+    local node end
+    for node in "${!NET_ABOVE[@]}"; do
+        ip_in "$node" link set eth0 mtu "$1"
+        ip_in "${NET_ABOVE[$node]}" link set "$node" mtu "$1"
+    done
+    for node in "${SWITCHES[@]}"; do
+        for end in own0 own1 br0; do
+            ip_in "$node" link set "$end" mtu "$1"
+        done
+    done
+}
+
+# far_end NODE SETTING...: ip link set, at the upper end of a node's link.
+far_end() {
+    local node=$1
+    shift
+    ip_in "${NET_ABOVE[$node]}" link set "$node" "$@"
+}
+
+# The cable of a node: out, and in again.
+link_cut() { far_end "$1" down; }
+link_mend() { far_end "$1" up; }
+
+# sent NODE, received NODE: packets and bytes out of and into it, as the kernel counts: a train may be one packet. A switch that
+# has no link above it: of its own.
+device() { if [ -n "${NET_ABOVE[$1]:-}" ]; then echo eth0; else echo own0; fi; }
+sent() { in_node "$1" awk -v device="$(device "$1"):" '$1 == device { print $11, $10 }' /proc/net/dev; }
+received() { in_node "$1" awk -v device="$(device "$1"):" '$1 == device { print $3, $2 }' /proc/net/dev; }
+sent_bytes() { sent "$1" | cut -d ' ' -f 2; }
+received_bytes() { received "$1" | cut -d ' ' -f 2; }
+
+# ---- processes ----
+
+# net_switch_start NAME [OPTIONS]: the daemon, below that of the switch above; also after net_switch_kill. It must serve
+# within 10 s.
+net_switch_start() {
+    local name=$1 above=${NET_ABOVE[$1]:-} ready="$TMP/ready.$1"
+    shift
     : >"$ready"
-    ip netns exec "$NET-sw" "$TRIBUTARY" switch --listen 10.99.0.254:7470 --http none "$@" --ready-fd 9 9>"$ready" \
-        2>>"$SWITCH_LOG" &
-    SWITCH_PID=$!
-    CHILDREN+=("$SWITCH_PID")
-    wait_for 10 test -s "$ready" || { fail "the switch did not start"; show "$SWITCH_LOG"; exit 1; }
-    export TRIB_SWITCH=10.99.0.254:7470
+    nsenter --net="/run/netns/$name" "$TRIBUTARY" switch --listen "${NET_ADDRESS[$name]}:7470" --http none \
+        ${above:+--parent "${NET_ADDRESS[$above]}:7470"} "$@" --ready-fd 9 9>"$ready" >>"$TMP/$name.log" 2>&1 &
+    SWITCH_PIDS[$name]=$!
+    wait_for 10 test -s "$ready" || { fail "switch $name did not start"; show "$TMP/$name.log"; exit 1; }
 }
 
-# star_ranks JOB OPTIONS...: perf, a rank in each worker's namespace; as ranks_start.
-star_ranks() {
+net_switches_start() {
+    local name
+    for name in "${SWITCHES[@]}"; do
+        net_switch_start "$name" "$@"
+    done
+}
+
+# No waiting: the next one may bind to the same port at once.
+net_switch_kill() {
+    kill -KILL "${SWITCH_PIDS[$1]}"
+    wait "${SWITCH_PIDS[$1]}" 2>/dev/null
+}
+
+# SIGTERM must end them cleanly.
+net_switches_stop() {
+    local name
+    for name in "${SWITCHES[@]}"; do
+        CHECKS=$((CHECKS + 1))
+        kill -TERM "${SWITCH_PIDS[$name]}"
+        ended 5 "${SWITCH_PIDS[$name]}"
+        [ "$STATUS" = 0 ] || { fail "switch $name ended with status $STATUS on SIGTERM"; show "$TMP/$name.log"; }
+    done
+}
+
+# net_rank JOB RANK RANKS NODE COMMAND...: a rank at the switch of its node, output in $TMP/JOB.RANK; sets PID.
+net_rank() {
+    local job=$1 rank=$2 ranks=$3 node=$4
+    shift 4
+    TRIB_SWITCH=${NET_ADDRESS[${NET_ABOVE[$node]}]}:7470 TRIB_JOB=$job TRIB_RANK=$rank TRIB_RANKS=$ranks \
+        nsenter --net="/run/netns/$node" "$@" >"$TMP/$job.$rank" 2>&1 &
+    PID=$!
+}
+
+# net_perf JOB OPTIONS...: perf on every worker; sets RANK_PIDS, as ranks_start.
+net_perf() {
     local job=$1 rank
     shift
     RANK_PIDS=()
-    for ((rank = 0; rank < WORKERS; rank++)); do
-        TRIB_JOB=$job TRIB_RANKS=$WORKERS TRIB_RANK=$rank ip netns exec "$NET-w$rank" "$TRIBUTARY" perf "$@" \
-            >"$TMP/$job.$rank" 2>&1 &
-        RANK_PIDS+=($!)
-        CHILDREN+=($!)
+    for rank in "${!WORKERS[@]}"; do
+        net_rank "$job" "$rank" "${#WORKERS[@]}" "${WORKERS[rank]}" "$TRIBUTARY" perf "$@"
+        RANK_PIDS+=("$PID")
     done
 }
 
-# Bytes that a worker's link has carried out of it and into it, as the kernel counts them.
-sent_by() { in_worker "$1" cat /sys/class/net/eth0/statistics/tx_bytes; }
-received_by() { in_worker "$1" cat /sys/class/net/eth0/statistics/rx_bytes; }
+# net_runs JOB: all its ranks are registered.
+net_runs() { grep -qs "job $1 runs: all" "$TMP/${SWITCHES[0]}.log"; }

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+# events.sh: what the scripts that do harm share: ranks under load (load.c), harm done to switches, workers and links, and what it
+# cost whom, out of the times that the ranks and the switches wrote down. Sourced, after network.sh.
+
+LOAD=$BUILD_DIR/tests/integration/load
+declare -A JOB_PIDS=() # of a job: "pid pid ...", by rank
+
+wall_ns() { echo "${EPOCHREALTIME/[.,]/}000"; }
+
+# load_start JOB SECONDS MIN_BYTES MAX_BYTES [SLOW_US]: load, a rank on every worker or on those in LOAD_ON; the seed is of the job's name.
+load_start() {
+    local job=$1 seconds=$2 min=$3 max=$4 slow=${5:-0} on=(${LOAD_ON:-"${WORKERS[@]}"}) rank seed
+    seed=$(cksum <<<"$job" | cut -d ' ' -f 1)
+    JOB_PIDS[$job]=
+    for rank in "${!on[@]}"; do
+        net_rank "$job" "$rank" "${#on[@]}" "${on[rank]}" \
+            "$LOAD" "$TMP/$job.$rank.steps" "$seconds" "$min" "$max" "$seed" "$slow"
+        JOB_PIDS[$job]+="$PID "
+    done
+    wait_for 20 net_runs "$job" || { fail "job $job does not run"; show "$TMP/$job".[0-9] "$TMP"/s*.log; }
+}
+
+# load_pid JOB RANK
+load_pid() { echo "${JOB_PIDS[$1]}" | cut -d ' ' -f $(($2 + 1)); }
+
+# load_end JOB: asks rank 0 to stop; every rank must end, having seen right values only.
+load_end() {
+    local job=$1 rank=0 pid
+    kill -TERM "$(load_pid "$job" 0)"
+    for pid in ${JOB_PIDS[$job]}; do
+        CHECKS=$((CHECKS + 1))
+        ended 20 "$pid"
+        [ "$STATUS" = 0 ] || { fail "job $job rank $rank ended with status $STATUS"; show "$TMP/$job.$rank"; }
+        check_in "job $job rank $rank: values" ', 0 wrong, .* 0 lane failures' "$TMP/$job.$rank"
+        rank=$((rank + 1))
+    done
+    unset "JOB_PIDS[$job]"
+}
+
+# load_ends_in_error JOB SECONDS REGEX [BUT_RANK]: every rank but one must end within that time, with a text that matches.
+load_ends_in_error() {
+    local job=$1 seconds=$2 regex=$3 but=${4:-none} rank=0 pid
+    for pid in ${JOB_PIDS[$job]}; do
+        if [ "$rank" != "$but" ]; then
+            CHECKS=$((CHECKS + 1))
+            ended "$seconds" "$pid"
+            [ "$STATUS" = 1 ] || fail "job $job rank $rank ended with status $STATUS, not 1"
+            check_in "job $job rank $rank names the cause" "$regex" "$TMP/$job.$rank"
+            check_in "job $job rank $rank: values" ', 0 wrong, .* 0 lane failures' "$TMP/$job.$rank"
+        fi
+        rank=$((rank + 1))
+    done
+    unset "JOB_PIDS[$job]"
+}
+
+# goes_on JOB NS: every rank has ended a step since.
+goes_on() {
+    local file
+    for file in "$TMP/$1".*.steps; do
+        [ "$(tail -n 1 "$file" | awk -v since="$2" '{ print ($2 > since) }')" = 1 ] || return 1
+    done
+}
+
+# cost JOB FROM_NS TO_NS: what it cost a job that something was away from FROM to TO, in microseconds, on the rank where it cost most:
+# from TO to the end of the next step, and the longest time without the end of a step, less the absence itself.
+cost() {
+    awk -v from="$2" -v to="$3" '
+        $2 <= from { last[FILENAME] = $2 }
+        $2 > from && !(FILENAME in after) {
+            gap = $2 - last[FILENAME]
+            longest = gap > longest ? gap : longest
+            last[FILENAME] = $2
+            if ($2 > to) { after[FILENAME] = $2 - to; worst = $2 - to > worst ? $2 - to : worst }
+        }
+        END { extra = longest - (to - from); printf "%d %d\n", worst / 1000, (extra > 0 ? extra : 0) / 1000 }' "$TMP/$1".*.steps
+}
+
+# percentiles: of numbers on standard input, microseconds, as "p50 A ms, p99 B ms, worst C ms of N".
+percentiles() {
+    sort -n | awk '{ v[NR] = $1 / 1000 }
+        END { if (NR == 0) { print "none"; exit }
+              printf "p50 %.1f ms, p99 %.1f ms, worst %.1f ms of %d\n", v[int((NR + 1) / 2)], v[int((NR * 99 + 99) / 100)], v[NR], NR }'
+}
+
+# within WHAT LIMIT_MS FILE: none of the numbers in FILE, microseconds, is above; slower builds are given more.
+within() {
+    local worst
+    worst=$(sort -n "$3" | tail -n 1)
+    check "$1: ${worst:-none} us, at most $2 ms" test "${worst:-999999999}" -le $(($2 * 1000 * PATIENCE))
+}
+
+# ---- switches ----
+
+# The moment from which the daemon of NODE serves, by its own log.
+serving_since() { date -d "$(grep ' switch at ' "$TMP/$1.log" | tail -n 1 | cut -d ' ' -f 1)" +%s%N; }
+
+# restarts JOB SWITCH COUNT DOWN...: kill -9, nobody for DOWN seconds (in turn), a new daemon; as often as COUNT says.
+restarts() {
+    local job=$1 victim=$2 count=$3 i from to costs="$TMP/costs.$1.$2"
+    shift 3
+    : >"$costs"
+    for ((i = 0; i < count; i++)); do
+        sleep "0.$((RANDOM % 10 + 5))"
+        from=$(wall_ns)
+        net_switch_kill "$victim"
+        sleep "${@:i % $# + 1:1}"
+        net_switch_start "$victim"
+        to=$(serving_since "$victim")
+        CHECKS=$((CHECKS + 1))
+        wait_for 10 goes_on "$job" "$to" || { fail "job $job stands still after restart $i of $victim"; show "$TMP/$job".[0-9] "$TMP"/s*.log; return; }
+        echo "$(cost "$job" "$from" "$to") $(((to - from) / 1000))" >>"$costs"
+    done
+    say "kill -9 of $victim and restart, away for $(cut -d ' ' -f 3 "$costs" | percentiles)"
+    say "   first operation after it serves again: $(cut -d ' ' -f 1 "$costs" | percentiles)"
+    say "   added to the absence itself:           $(cut -d ' ' -f 2 "$costs" | percentiles)"
+}
+
+# errors_after JOB FROM_NS: microseconds from FROM to the error of each rank.
+errors_after() { awk -v from="$2" '$1 == "ended" { printf "%d\n", ($2 - from) / 1000 }' "$TMP/$1".[0-9] "$TMP/$1".[0-9][0-9] 2>/dev/null; }
+
+# does_not_return JOB SWITCH DEADLINE_MS REGEX: kill -9, and nobody comes: every rank of the job, whose environment has that
+# deadline, must end in time, naming who is gone.
+does_not_return() {
+    local job=$1 victim=$2 deadline=$3 from
+    from=$(wall_ns)
+    net_switch_kill "$victim"
+    load_ends_in_error "$job" $((deadline / 1000 + 2)) "$4"
+    errors_after "$job" "$from" >"$TMP/errors.$job"
+    say "kill -9 of $victim for good: errors after $(percentiles <"$TMP/errors.$job"), deadline $deadline ms"
+    within "errors when $victim is gone" $((deadline + 300)) "$TMP/errors.$job"
+    check "nobody gives up before the deadline" test "$(sort -n "$TMP/errors.$job" | head -n 1)" -ge $(((deadline - 50) * 1000))
+}
+
+# ---- workers ----
+
+# dies JOB RANK: kill -9 of a rank; the others must say so within a second, naming it. Times go to $TMP/deaths.
+dies() {
+    local job=$1 rank=$2 from pid
+    pid=$(load_pid "$job" "$rank")
+    from=$(wall_ns)
+    kill -KILL "$pid"
+    wait "$pid" 2>/dev/null
+    load_ends_in_error "$job" 2 "rank [0-9]+: .*: rank $rank \\(10\\.99\\.0\\.[0-9]+:[0-9]+\\) is gone" "$rank"
+    errors_after "$job" "$from" >>"$TMP/deaths"
+}
+
+# deaths COUNT NAME: so many jobs, of each of which one rank dies.
+deaths() {
+    local i ranks=${#WORKERS[@]}
+    : >"$TMP/deaths"
+    for ((i = 0; i < $1; i++)); do
+        load_start "$2$i" 60 4096 65536 2000
+        sleep "0.$((RANDOM % 2))$((RANDOM % 9 + 1))"
+        dies "$2$i" $((i % ranks))
+    done
+    say "kill -9 of a worker: the errors of the others after $(percentiles <"$TMP/deaths")"
+    within "errors when a rank dies" 1000 "$TMP/deaths"
+}
+
+# Packets of each link so far, both ways: "node packets".
+links_now() {
+    local node out in
+    for node in "${!NET_ABOVE[@]}"; do
+        read -r out _ < <(sent "$node")
+        read -r in _ < <(received "$node")
+        echo "$node $((out + in))"
+    done | sort
+}
+
+# What waiting may put on a link, both ways together, each second: every fragment under way is probed again after twice as long, up
+# to a second, and each probe is answered by one packet; the silence of a root is probed likewise; sessions say that they stall,
+# and live. Under load a link carries some thousand.
+STORM_PER_S=80
+
+# stops JOB RANK SECONDS: SIGSTOP; the others wait, say for whom and where, keep their links quiet, and go on when it goes on.
+stops() {
+    local job=$1 rank=$2 seconds=$3 other=$((($2 + 1) % ${#WORKERS[@]})) from most
+    kill -STOP "$(load_pid "$job" "$rank")"
+    sleep 0.5 # what was under way arrives
+    links_now >"$TMP/links.before"
+    sleep "$(awk "BEGIN { print $seconds - 0.5 }")"
+    links_now >"$TMP/links.after"
+    most=$(join "$TMP/links.before" "$TMP/links.after" | awk '{ n = $3 - $2; if (n > most) most = n } END { print most + 0 }')
+    say "SIGSTOP of rank $rank for $seconds s: $(join "$TMP/links.before" "$TMP/links.after" | awk '{ printf "%s%s %d", (NR > 1 ? ", " : ""), $1, $3 - $2 }') packets on the links"
+    check "no storm: $most packets on a link" test "$most" -le "$(awk "BEGIN { print ($seconds - 0.5) * $STORM_PER_S }")"
+    for pid in ${JOB_PIDS[$job]}; do
+        check "nobody gives up on rank $rank" kill -0 "$pid"
+    done
+    check_in "the others say who is missing, and where" "rank $rank is missing on fragment [0-9]+ since 1" "$TMP/$job.$other"
+    from=$(wall_ns)
+    kill -CONT "$(load_pid "$job" "$rank")"
+    CHECKS=$((CHECKS + 1))
+    wait_for 5 goes_on "$job" "$from" || { fail "job $job stands still after SIGCONT"; show "$TMP/$job".[0-9] "$TMP"/s*.log; }
+    say "   first operation after SIGCONT: $(cost "$job" "$from" "$from" | cut -d ' ' -f 1 | percentiles)"
+}
+
+# ---- links ----
+
+# cuts JOB NODE COUNT SECONDS...: the link of NODE is away for SECONDS, in turn.
+cuts() {
+    local job=$1 node=$2 count=$3 i from to costs="$TMP/costs.$1.$2"
+    shift 3
+    : >"$costs"
+    for ((i = 0; i < count; i++)); do
+        sleep 0.2
+        from=$(wall_ns)
+        link_cut "$node"
+        sleep "${@:i % $# + 1:1}"
+        link_mend "$node"
+        to=$(wall_ns)
+        CHECKS=$((CHECKS + 1))
+        wait_for 10 goes_on "$job" "$to" || { fail "job $job stands still after cut $i of $node"; show "$TMP/$job".[0-9] "$TMP"/s*.log; return; }
+        cost "$job" "$from" "$to" >>"$costs"
+    done
+    say "link of $node cut $count times, for $*: first operation after it is back: $(cut -d ' ' -f 1 "$costs" | percentiles)"
+}
+
+# ---- jobs ----
+
+# beside JOB OTHER: the death of every rank of OTHER at once is no business of JOB.
+beside() {
+    local job=$1 other=$2 from to
+    from=$(wall_ns)
+    # shellcheck disable=SC2086
+    kill -KILL ${JOB_PIDS[$other]}
+    # shellcheck disable=SC2086
+    wait ${JOB_PIDS[$other]} 2>/dev/null
+    unset "JOB_PIDS[$other]"
+    sleep 0.5
+    to=$(wall_ns)
+    CHECKS=$((CHECKS + 1))
+    wait_for 5 goes_on "$job" "$to" || fail "job $job stands still"
+    cost "$job" "$from" "$from" | awk '{ print $2 }' >"$TMP/beside"
+    say "kill -9 of all ranks of another job: longest step of this one meanwhile $(percentiles <"$TMP/beside")"
+    within "undisturbed" 250 "$TMP/beside"
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# events.user.sh: harm done to real processes on real links, a little of each kind: daemons and ranks in network namespaces, under
+# load, every value checked on every rank. events.net.sh does the same often, and chaos.net.sh all of it at once.
+. "$(dirname "$0")/network.sh"
+. "$(dirname "$0")/events.sh"
+
+net_star 4
+net_rate 400mbit
+net_switches_start
+
+load_start steady 60 4096 65536
+restarts steady s0 5 0 0.05 0.2
+cuts steady w2 2 0.1 0.3
+load_start other 60 4096 65536
+beside steady other
+stops steady 1 2.5
+load_end steady
+deaths 3 mortal
+export TRIB_SWITCH_TIMEOUT=1s
+load_start orphan 60 4096 65536
+unset TRIB_SWITCH_TIMEOUT
+does_not_return orphan s0 1000 "the switch ${NET_ADDRESS[s0]}:7470 is gone: no answer for 1 s"
+finish
