@@ -309,10 +309,10 @@ static void drain_node(struct trib_shard *shard, struct trib_member_node *node, 
 /* Takes the packets of all nodes, from the bottom up, until none has any.
  *
  * It ends, because within one call nothing comes from outside and time stands still. What a node gets from another one
- * makes it send, to another one again, only this: PROBE makes ASK, HELD or RESULT, down; ASK makes CONTRIBUTION or OFFER,
- * up; those complete a slot, once, which makes RESULT, down; RESULT and HELD go on to children outside. So a chain is
- * up, down, up, down at its longest and never repeats, whatever was sent to it (I5). ROUNDS says the same to a node with
- * a slip: it may keep its own communicator busy, not the switch. */
+ * makes it send, to another one again, only this: PROBE makes ASK, HELD or RESULT, down, and a mark that is news more
+ * HELD, down; ASK makes CONTRIBUTION or OFFER, up; those complete a slot, once, which makes RESULT, down; RESULT and HELD
+ * go on to children outside. So a chain is up, down, up, down at its longest and never repeats, whatever was sent to it
+ * (I5). ROUNDS says the same to a node with a slip: it may keep its own communicator busy, not the switch. */
 static void drain_packets(struct trib_shard *shard, struct trib_member *member, uint64_t now_ns)
 {
     for (uint32_t round = 0; round < ROUNDS; round++) {
