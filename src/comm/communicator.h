@@ -63,7 +63,7 @@ struct trib_comm {
     short polled_interest;
     struct trib_grant grant; /* communicator 0: none yet */
     uint64_t state_deadline_ns;
-    uint64_t retry_ns; /* CONNECTING: next try; PROBING: next probe */
+    uint64_t retry_ns; /* CONNECTING: next try, or end of this one; PROBING: next probe */
     uint64_t retry_gap_ns;
     uint64_t group_deadline_ns; /* PROBING: how long multicast is waited for */
     uint64_t probes_until_ns;   /* PROBING: how long unicast is */

@@ -27,6 +27,10 @@
 
 #define RETRY_FIRST_NS (5 * TRIB_MILLISECOND_NS)
 #define RETRY_LAST_NS (100 * TRIB_MILLISECOND_NS)
+/* Who was there before holds up an operation, so it looks more often: a restart must cost little more than itself. */
+#define RETURN_LAST_NS (10 * TRIB_MILLISECOND_NS)
+/* How long a try may go without an answer. A machine that is off answers nothing, and the kernel asks after 1, 3, 7 s ... only. */
+#define TRY_NS (250 * TRIB_MILLISECOND_NS)
 #define PROBE_GAP_NS (20 * TRIB_MILLISECOND_NS)
 #define PROBE_LIMIT_NS (2 * TRIB_SECOND_NS)
 #define GROUP_LIMIT_NS (150 * TRIB_MILLISECOND_NS)
@@ -121,7 +125,7 @@ void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns)
 
 static void try_connecting(struct trib_comm *comm, uint64_t now_ns)
 {
-    comm->retry_ns = TRIB_NEVER;
+    comm->retry_ns = now_ns + TRY_NS;
     trib_session_client_open(&comm->session, &comm->endpoint->address, comm->config.switch_timeout_ns);
     comm->polled_fd = -2; /* the new descriptor may have the old one's number */
     trib_comm_session_ready(comm, 0, now_ns);
@@ -168,9 +172,22 @@ static void lost(struct trib_comm *comm, uint64_t now_ns)
         trib_log(TRIB_LOG_WARN, "job %s rank %u: no switch at %s yet: %s; trying for %s", comm->config.job,
                  comm->config.rank, comm->endpoint->name, comm->session.cause, limit);
     }
+    comm->session.state = TRIB_SESSION_CLOSED; /* but its cause is kept, for texts */
     comm->state = TRIB_COMM_CONNECTING;
     comm->retry_ns = now_ns + comm->retry_gap_ns;
-    comm->retry_gap_ns = 2 * comm->retry_gap_ns < RETRY_LAST_NS ? 2 * comm->retry_gap_ns : RETRY_LAST_NS;
+    uint64_t longest_ns = comm->was_running ? RETURN_LAST_NS : RETRY_LAST_NS;
+    comm->retry_gap_ns = trib_time_earlier(2 * comm->retry_gap_ns, longest_ns);
+}
+
+static void connect_again(struct trib_comm *comm, uint64_t now_ns)
+{
+    if (comm->session.state != TRIB_SESSION_CONNECTING) {
+        try_connecting(comm, now_ns);
+        return;
+    }
+    trib_session_client_close(&comm->session);
+    (void)snprintf(comm->session.cause, sizeof comm->session.cause, "no answer");
+    lost(comm, now_ns);
 }
 
 /* ---- WELCOME ---- */
@@ -500,7 +517,7 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
                        comm->session.cause);
     }
     if (comm->session.state == TRIB_SESSION_LOST && comm->state != TRIB_COMM_FAILED &&
-        comm->state != TRIB_COMM_CLOSED && (comm->state != TRIB_COMM_CONNECTING || comm->retry_ns == TRIB_NEVER)) {
+        comm->state != TRIB_COMM_CLOSED) {
         lost(comm, now_ns);
     }
     comm->dirty = true;
@@ -544,7 +561,7 @@ void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns)
     } else if (comm->state == TRIB_COMM_PROBING) {
         check_paths(comm, now_ns);
     } else if (comm->state == TRIB_COMM_CONNECTING && now_ns >= comm->retry_ns) {
-        try_connecting(comm, now_ns);
+        connect_again(comm, now_ns);
     }
 }
 

@@ -187,8 +187,10 @@ net_switches_start() {
 
 # No waiting: the next one may bind to the same port at once.
 net_switch_kill() {
-    kill -KILL "${SWITCH_PIDS[$1]}"
-    wait "${SWITCH_PIDS[$1]}" 2>/dev/null
+    {
+        kill -KILL "${SWITCH_PIDS[$1]}"
+        wait "${SWITCH_PIDS[$1]}"
+    } 2>/dev/null # or bash says "Killed"
 }
 
 # SIGTERM must end them cleanly.
