@@ -246,19 +246,22 @@ uint32_t trib_member_slots_held(const struct trib_member *member)
 
 /* ---- the table of sources ---- */
 
-/* The address of one of the member's sources: its branches in order, and the parent. */
+/* One of the member's sources: its branches in order, and the parent. */
 static struct trib_member_source find_place(struct trib_member *member, uint32_t index)
 {
-    struct trib_member_source source = {.node = &member->node[0], .child = TRIB_MEMBER_PARENT};
+    struct trib_member_source source = {.node = &member->node[0], .place = {.kind = TRIB_PLACE_PARENT}};
     if (index < member->tree->branches) {
-        source.node = &member->node[trib_tree_node_of(member->tree, index, &source.child)];
+        uint32_t child;
+        source.node = &member->node[trib_tree_node_of(member->tree, index, &child)];
+        source.place = trib_member_child(child);
     }
     return source;
 }
 
-static const struct trib_address *address_of(const struct trib_member_source *source)
+const struct trib_address *trib_member_source_address(const struct trib_member_source *source)
 {
-    return source->child == TRIB_MEMBER_PARENT ? &source->node->member->parent : &source->node->child[source->child];
+    return source->place.kind == TRIB_PLACE_PARENT ? &source->node->member->parent
+                                                   : &source->node->child[__builtin_ctzll(source->place.children)];
 }
 
 static uint32_t hash_source(uint32_t communicator, const struct trib_address *from)
@@ -282,7 +285,7 @@ static void insert(struct trib_members *members, struct trib_member *member, uin
 {
     struct trib_member_source source = find_place(member, index);
     uint32_t mask = members->table_size - 1;
-    source.hash = hash_source(member->communicator, address_of(&source));
+    source.hash = hash_source(member->communicator, trib_member_source_address(&source));
     uint32_t at = source.hash & mask;
     while (members->table[at].node != NULL) {
         at = (at + 1) & mask;
@@ -394,7 +397,7 @@ const struct trib_member_source *trib_members_find_source(const struct trib_memb
     for (uint32_t at = hash & mask; members->table[at].node != NULL; at = (at + 1) & mask) {
         const struct trib_member_source *source = &members->table[at];
         if (source->hash == hash && source->node->member->communicator == communicator &&
-            trib_address_equal(address_of(source), from)) {
+            trib_address_equal(trib_member_source_address(source), from)) {
             return source;
         }
     }

@@ -8,9 +8,6 @@
 
 #include "switchd/tree.h"
 
-/* Who sends to a node: its child of this number, or its parent. */
-#define TRIB_MEMBER_PARENT UINT32_MAX
-
 struct trib_member;
 
 /* A node, and what its places mean. */
@@ -53,7 +50,7 @@ struct trib_member {
 /* An entry of the table: who sends from this address for this communicator. */
 struct trib_member_source {
     struct trib_member_node *node; /* NULL: empty */
-    uint32_t child;                /* or TRIB_MEMBER_PARENT */
+    struct trib_place place;       /* one child, or the parent */
     uint32_t hash;
 };
 
@@ -73,6 +70,11 @@ size_t trib_member_size(const struct trib_switch_verbs *verbs, const struct trib
 struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening,
                                        const struct trib_tree *tree, uint32_t root);
 void trib_member_destroy(struct trib_member *member); /* NULL is allowed */
+
+static inline struct trib_place trib_member_child(uint32_t child)
+{
+    return (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << child};
+}
 
 /* The node's children are those that this switch hears by its socket. */
 static inline bool trib_member_node_is_edge(const struct trib_member_node *node)
@@ -100,6 +102,8 @@ bool trib_members_add(struct trib_members *members, struct trib_member *member);
 /* Takes it out; it is the caller's again. */
 void trib_members_remove(struct trib_members *members, struct trib_member *member);
 struct trib_member *trib_members_find(const struct trib_members *members, uint32_t communicator);
+/* Where it sends from, and is sent to. */
+const struct trib_address *trib_member_source_address(const struct trib_member_source *source);
 /* Whose packets are these? NULL: nobody's. */
 const struct trib_member_source *trib_members_find_source(const struct trib_members *members, uint32_t communicator,
                                                           const struct trib_address *from);

@@ -109,7 +109,7 @@ static void take_path(struct trib_shard *shard, const struct trib_member_source 
                       const struct trib_packet *probe)
 {
     struct trib_member *member = source->node->member;
-    if (source->child == TRIB_MEMBER_PARENT) {
+    if (source->place.kind == TRIB_PLACE_PARENT) {
         member->has_answer |= probe->payload_len == member->payload && probe->boot == member->boot &&
                               probe->generation == member->generation;
         return;
@@ -120,13 +120,13 @@ static void take_path(struct trib_shard *shard, const struct trib_member_source 
         .generation = probe->generation,
         .sequence = probe->sequence,
         .mark = probe->sequence,
-        .node = (uint16_t)source->child,
+        .node = (uint16_t)__builtin_ctzll(source->place.children),
         .boot = member->boot,
         .payload_len = probe->payload_len,
         .payload = zeros,
     };
     shard->paths++;
-    trib_udp_send(shard->udp, &answer, &source->node->child[source->child], 1);
+    trib_udp_send(shard->udp, &answer, trib_member_source_address(source), 1);
 }
 
 /* Gives a node a packet; the node counts its drops. */
@@ -136,15 +136,6 @@ static void give(struct trib_member_node *node, struct trib_place from, const st
     (void)node->member->verbs->receive(node->node, from, packet, now_ns);
     node->has_more = true;
     node->member->is_touched = true;
-}
-
-static struct trib_place place_of(uint32_t child)
-{
-    struct trib_place place = {.kind = TRIB_PLACE_PARENT};
-    if (child != TRIB_MEMBER_PARENT) {
-        place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << child};
-    }
-    return place;
 }
 
 /* Takes in the packets of one buffer. All of a buffer are from one sender, and nearly always for one communicator. */
@@ -171,7 +162,7 @@ static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
         } else if (packet.kind == TRIB_PATH) {
             take_path(shard, source, &packet);
         } else {
-            give(source->node, place_of(source->child), &packet, now_ns);
+            give(source->node, source->place, &packet, now_ns);
         }
     }
 }
@@ -226,13 +217,13 @@ static void send_packet(struct trib_shard *shard, struct trib_member_node *node,
 
 /* Hands a packet to another node of the same communicator. A train under way may refer to what that node has lent, so
  * it leaves first; the giver's payload is lent until the giver's next verb, and this is not one. */
-static void hand_over(struct trib_shard *shard, struct trib_member_node *to, uint32_t from,
+static void hand_over(struct trib_shard *shard, struct trib_member_node *to, struct trib_place from,
                       const struct trib_packet *packet, uint64_t now_ns)
 {
     if (to->lent == shard->flushes) {
         flush(shard);
     }
-    give(to, place_of(from), packet, now_ns);
+    give(to, from, packet, now_ns);
 }
 
 static void send_to_parent(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
@@ -240,7 +231,7 @@ static void send_to_parent(struct trib_shard *shard, struct trib_member_node *no
 {
     struct trib_member *member = node->member;
     if (node->number > 0) {
-        hand_over(shard, &member->node[0], node->number - 1, packet, now_ns);
+        hand_over(shard, &member->node[0], trib_member_child(node->number - 1), packet, now_ns);
     } else if (member->has_parent) {
         send_packet(shard, node, packet, &member->parent, 1);
     }
@@ -283,8 +274,9 @@ static void send_to_children(struct trib_shard *shard, struct trib_member_node *
         send_by_socket(shard, node, packet, bits);
         return;
     }
+    const struct trib_place parent = {.kind = TRIB_PLACE_PARENT};
     for (uint64_t rest = bits; rest != 0; rest &= rest - 1) {
-        hand_over(shard, &node->member->node[1 + __builtin_ctzll(rest)], TRIB_MEMBER_PARENT, packet, now_ns);
+        hand_over(shard, &node->member->node[1 + __builtin_ctzll(rest)], parent, packet, now_ns);
     }
 }
 

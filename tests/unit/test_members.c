@@ -91,7 +91,8 @@ static void find_source__by_communicator_and_address(void **state)
             const struct trib_member_source *source = trib_members_find_source(&members, i, &from);
             if (i % 7 == 0 && number < 8) {
                 assert_non_null(source);
-                assert_int_equal(source->child, number);
+                assert_int_equal(source->place.kind, TRIB_PLACE_CHILDREN);
+                assert_int_equal(source->place.children, UINT64_C(1) << number);
                 assert_int_equal(source->node->member->communicator, i);
                 assert_int_equal(source->node->number, 0);
             } else {
@@ -142,11 +143,45 @@ static void remove__forgets_one_and_no_other(void **state)
     destroy_trees(made, 50);
 }
 
+/* 100 branches: each is a child of an inner node, and the parent is the top node's. */
+static void find_source__in_a_tree_of_nodes(void **state)
+{
+    (void)state;
+    struct trib_members members = {.count = 0};
+    struct made made = make(9, 100, true);
+    assert_true(trib_members_add(&members, made.member));
+    assert_int_equal(made.member->nodes, 3);
+    assert_int_equal(members.sources, 101);
+    for (uint32_t i = 0; i < 100; i++) {
+        struct trib_address from = address_of(i);
+        const struct trib_member_source *source = trib_members_find_source(&members, 9, &from);
+        assert_non_null(source);
+        assert_int_equal(source->node->number, 1 + i / 64);
+        assert_int_equal(source->place.kind, TRIB_PLACE_CHILDREN);
+        assert_int_equal(source->place.children, UINT64_C(1) << (i % 64));
+        assert_true(trib_address_equal(trib_member_source_address(source), &from));
+    }
+    struct trib_address from = address_of(500);
+    const struct trib_member_source *source = trib_members_find_source(&members, 9, &from);
+    assert_non_null(source);
+    assert_int_equal(source->node->number, 0);
+    assert_int_equal(source->place.kind, TRIB_PLACE_PARENT);
+    assert_true(trib_address_equal(trib_member_source_address(source), &from));
+    assert_null(trib_members_find_source(&members, 8, &from));
+    trib_members_remove(&members, made.member);
+    assert_int_equal(members.sources, 0);
+    assert_null(trib_members_find_source(&members, 9, &from));
+    trib_member_destroy(made.member);
+    trib_members_deinit(&members);
+    trib_tree_destroy(made.tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(find_source__by_communicator_and_address),
         cmocka_unit_test(find_source__in_an_empty_table),
+        cmocka_unit_test(find_source__in_a_tree_of_nodes),
         cmocka_unit_test(remove__forgets_one_and_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
