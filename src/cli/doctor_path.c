@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/doctor.h"
-#include "comm/session_client.h"
+#include "control/session_client.h"
 #include "io/clock.h"
 #include "io/socket.h"
 #include "io/units.h"
@@ -109,7 +109,9 @@ static bool be_admitted(struct path *path, uint16_t port)
         return false;
     }
     if (message.kind != TRIB_MESSAGE_WELCOME) {
-        const char *text = message.kind == TRIB_MESSAGE_FAIL ? message.fail.text : "an answer out of turn";
+        const char *text = message.kind == TRIB_MESSAGE_FAIL   ? message.fail.text
+                           : message.kind == TRIB_MESSAGE_AWAY ? message.note.text
+                                                               : "an answer out of turn";
         (void)doctor_add(path->doctor, DOCTOR_FAIL, "session", "the switch refuses a job of one rank: %.250s", text);
         return false;
     }

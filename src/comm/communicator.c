@@ -117,11 +117,11 @@ void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status, const c
 
 /* ---- texts ---- */
 
-void trib_comm_name_ranks(uint64_t ranks, char *text, size_t size)
+void trib_comm_name_ranks(const struct trib_rank_list *ranks, char *text, size_t size)
 {
     char list[256];
-    (void)snprintf(text, size, "%s %s missing", trib_format_ranks(ranks, list, sizeof list),
-                   (ranks & (ranks - 1)) != 0 ? "are" : "is");
+    trib_format_ranks(ranks->rank, trib_rank_list_carried(ranks), ranks->count, list, sizeof list);
+    (void)snprintf(text, size, "%s %s missing", list, ranks->count == 1 ? "is" : "are");
 }
 
 static const char *collective_name(enum trib_collective collective)
@@ -350,10 +350,8 @@ static void time_out(struct trib_comm *comm)
     char cause[384] = "";
     trib_comm_describe(comm, comm->node != NULL ? comm->verbs->mark(comm->node) : 0, operation, sizeof operation);
     trib_format_duration(comm->config.timeout_ns, limit);
-    if (comm->stall_missing != 0) {
-        char ranks[320];
-        trib_comm_name_ranks(comm->stall_missing, ranks, sizeof ranks);
-        (void)snprintf(cause, sizeof cause, ": %s on fragment %" PRIu64, ranks, comm->stall_sequence);
+    if (comm->stall_text[0] != '\0') {
+        (void)snprintf(cause, sizeof cause, ": %s on fragment %" PRIu64, comm->stall_text, comm->stall_sequence);
     }
     trib_comm_fail_all(comm, TRIB_ERR_TIMEOUT, "rank %u: %.150s did not end within %s%.300s", comm->config.rank,
                        operation, limit, cause);

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "comm/endpoint.h"
-#include "comm/session_client.h"
+#include "control/session_client.h"
 #include "core/node.h"
 
 /* The states of a communicator's session. A lost session leads from any to CONNECTING, a failure to FAILED. */
@@ -65,6 +65,10 @@ struct trib_comm {
     uint64_t state_deadline_ns;
     uint64_t retry_ns; /* CONNECTING: next try, or end of this one; PROBING: next probe */
     uint64_t retry_gap_ns;
+    uint64_t
+        outage_deadline_ns; /* how long a switch that is not there is waited for; state_deadline_ns while CONNECTING */
+    uint64_t
+        return_deadline_ns; /* and then for all ranks to be back, however often it goes away again; NEVER: none is away */
     uint64_t group_deadline_ns; /* PROBING: how long multicast is waited for */
     uint64_t probes_until_ns;   /* PROBING: how long unicast is */
     uint64_t boot_hint_ns;      /* last time that a BOOT hint was looked into */
@@ -77,9 +81,12 @@ struct trib_comm {
     atomic_bool joined;
     atomic_bool ended; /* closing or failing is over */
     uint64_t close_deadline_ns;
+    char away
+        [TRIB_ERROR_TEXT_MAX]; /* why the switch could not take the last JOIN further up; "": it could, or was not reached */
     /* the last stall report, for texts */
     uint64_t stall_sequence;
-    uint64_t stall_missing;
+    char stall_text[320]; /* who is missing, says the control plane; "": it has not said */
+    bool stall_is_open;   /* it was reported, and not answered */
     /* failure: text is written before `failed` */
     atomic_bool failed;
     enum trib_status failure;
@@ -124,7 +131,7 @@ void trib_comm_flush(struct trib_comm *comm);
 /* "operation 17, allreduce of 1024 float32 (sum)" into text of size bytes. */
 void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *text, size_t size);
 /* "rank 2 is missing", "ranks 2, 3 are missing". */
-void trib_comm_name_ranks(uint64_t ranks, char *text, size_t size);
+void trib_comm_name_ranks(const struct trib_rank_list *ranks, char *text, size_t size);
 
 /* ---- join.c ---- */
 

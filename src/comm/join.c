@@ -8,6 +8,7 @@
  *   PROBING      all paths tried               REGISTERING
  *   REGISTERING  READY                         RUNNING
  *   RUNNING      CLOSED                        CLOSED
+ *   JOINING      AWAY                          CONNECTING, with the deadline that it had there
  *   any          session lost                  CONNECTING, until its deadline
  *   any          FAIL, deadline                FAILED
  * Read next: session_client.c (the connection), communicator.c (the rest of a communicator). */
@@ -29,11 +30,15 @@
 #define RETRY_LAST_NS (100 * TRIB_MILLISECOND_NS)
 /* Who was there before holds up an operation, so it looks more often: a restart must cost little more than itself. */
 #define RETURN_LAST_NS (10 * TRIB_MILLISECOND_NS)
+/* A switch that is there but takes no JOIN, since one above it is away, is not to be overrun. */
+#define REFUSED_LAST_NS (50 * TRIB_MILLISECOND_NS)
 /* How long a try may go without an answer. A machine that is off answers nothing, and the kernel asks after 1, 3, 7 s ... only. */
 #define TRY_NS (250 * TRIB_MILLISECOND_NS)
 #define PROBE_GAP_NS (20 * TRIB_MILLISECOND_NS)
 #define PROBE_LIMIT_NS (2 * TRIB_SECOND_NS)
 #define GROUP_LIMIT_NS (150 * TRIB_MILLISECOND_NS)
+/* The control plane waits as long as we do, and can say for whom: it may speak first. */
+#define GRACE_NS (500 * TRIB_MILLISECOND_NS)
 #define HINT_GAP_NS (100 * TRIB_MILLISECOND_NS)
 #define STALL_NS TRIB_SECOND_NS
 /* Operations that a node holds at a time; more wait outside. */
@@ -89,27 +94,49 @@ static void send_operation(struct trib_comm *comm, uint64_t sequence)
     trib_session_client_send(&comm->session, &message);
 }
 
+static void log_stall(const struct trib_comm *comm, uint64_t sequence, uint64_t since_ns, const char *who)
+{
+    char duration[TRIB_UNITS_TEXT_MAX];
+    trib_format_duration(since_ns, duration);
+    trib_log(TRIB_LOG_WARN, "job %s rank %u: %s on fragment %" PRIu64 " since %s", comm->config.job, comm->config.rank,
+             who, sequence, duration);
+}
+
+/* Only the switches know who is missing: this rank hears of the children of one of them. They answer by MISSING. */
 void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns)
 {
-    uint64_t all = trib_all_children(comm->config.ranks);
     uint64_t since = now_ns > event->since_ns ? now_ns - event->since_ns : 0;
     struct trib_message message = {.kind = TRIB_MESSAGE_STALL};
-    char ranks[320] = "somebody is missing";
-    char duration[TRIB_UNITS_TEXT_MAX];
-    comm->stall_sequence = event->sequence;
-    comm->stall_missing = event->bitmap != 0 ? all & ~event->bitmap : 0;
-    if (comm->stall_missing != 0) {
-        trib_comm_name_ranks(comm->stall_missing, ranks, sizeof ranks);
+    if (comm->stall_is_open || comm->state != TRIB_COMM_RUNNING) {
+        log_stall(comm, event->sequence, since, "somebody is missing");
     }
-    trib_format_duration(since, duration);
-    trib_log(TRIB_LOG_WARN, "job %s rank %u: %s on fragment %" PRIu64 " since %s", comm->config.job, comm->config.rank,
-             ranks, event->sequence, duration);
+    if (comm->stall_sequence != event->sequence) {
+        comm->stall_text[0] = '\0';
+    }
+    comm->stall_sequence = event->sequence;
     message.stall.sequence = event->sequence;
-    message.stall.missing = comm->stall_missing;
     message.stall.since_ms = (uint32_t)(since / TRIB_MILLISECOND_NS);
     if (comm->state == TRIB_COMM_RUNNING) {
+        comm->stall_is_open = true;
         trib_session_client_send(&comm->session, &message);
     }
+}
+
+static void take_missing(struct trib_comm *comm, const struct trib_message *message)
+{
+    char who[320] = "no rank is missing, but there is no result";
+    comm->stall_is_open = false;
+    if (comm->node == NULL || message->stall.sequence != comm->stall_sequence ||
+        comm->verbs->mark(comm->node) > comm->stall_sequence) {
+        return; /* it has come meanwhile */
+    }
+    if (message->stall.missing.count != 0) {
+        trib_comm_name_ranks(&message->stall.missing, who, sizeof who);
+    } else if (message->stall.where[0] != '\0') {
+        (void)snprintf(who, sizeof who, "nothing comes from %s", message->stall.where);
+    }
+    log_stall(comm, comm->stall_sequence, message->stall.since_ms * TRIB_MILLISECOND_NS, who);
+    memcpy(comm->stall_text, who, sizeof comm->stall_text);
 }
 
 /* The session is the truth about boots, but a machine that lost its power resets no connection until it is spoken to. */
@@ -134,7 +161,8 @@ static void try_connecting(struct trib_comm *comm, uint64_t now_ns)
 void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
 {
     comm->state = TRIB_COMM_CONNECTING;
-    comm->state_deadline_ns = trib_time_after(now_ns, comm->config.join_timeout_ns);
+    comm->outage_deadline_ns = trib_time_after(now_ns, comm->config.join_timeout_ns);
+    comm->state_deadline_ns = comm->outage_deadline_ns;
     comm->retry_gap_ns = RETRY_FIRST_NS;
     try_connecting(comm, now_ns);
     trib_comm_settle(comm, now_ns);
@@ -144,39 +172,65 @@ static void connected(struct trib_comm *comm, uint64_t now_ns)
 {
     comm->state = TRIB_COMM_JOINING;
     comm->retry_ns = TRIB_NEVER;
-    if (comm->was_running) {
-        comm->state_deadline_ns =
-            trib_time_after(now_ns, comm->config.join_timeout_ns); /* for the other ranks to come back as well */
+    uint64_t deadline_ns = comm->outage_deadline_ns;
+    if (comm->was_running) { /* for the other ranks to come back as well */
+        deadline_ns =
+            trib_time_earlier(trib_time_after(now_ns, comm->config.join_timeout_ns), comm->return_deadline_ns);
     }
+    comm->state_deadline_ns = trib_time_after(deadline_ns, GRACE_NS);
     send_join(comm);
+}
+
+static void wait_and_retry(struct trib_comm *comm, uint64_t longest_ns, uint64_t now_ns)
+{
+    comm->session.state = TRIB_SESSION_CLOSED; /* but its cause is kept, for texts */
+    comm->state = TRIB_COMM_CONNECTING;
+    comm->retry_ns = now_ns + comm->retry_gap_ns;
+    comm->retry_gap_ns = trib_time_earlier(2 * comm->retry_gap_ns, longest_ns);
+}
+
+static void begin_outage(struct trib_comm *comm, uint64_t now_ns)
+{
+    const struct trib_config *config = &comm->config;
+    if (comm->return_deadline_ns == TRIB_NEVER) {
+        comm->return_deadline_ns =
+            trib_time_after(trib_time_after(now_ns, config->switch_timeout_ns), config->join_timeout_ns);
+    }
+    comm->outage_deadline_ns =
+        trib_time_earlier(trib_time_after(now_ns, config->switch_timeout_ns), comm->return_deadline_ns);
 }
 
 /* The session broke: nothing that was sent counts until the control plane has confirmed a boot again. */
 static void lost(struct trib_comm *comm, uint64_t now_ns)
 {
+    uint64_t longest_ns = comm->was_running ? RETURN_LAST_NS : RETRY_LAST_NS;
+    if (comm->state == TRIB_COMM_JOINING) {
+        longest_ns = REFUSED_LAST_NS; /* it is there, and let nobody in */
+    }
     if (comm->state != TRIB_COMM_CONNECTING) {
-        trib_log(comm->was_running ? TRIB_LOG_WARN : TRIB_LOG_INFO,
+        trib_log(comm->was_running && comm->state != TRIB_COMM_JOINING ? TRIB_LOG_WARN : TRIB_LOG_INFO,
                  "job %s rank %u: session with %s lost: %s; trying again", comm->config.job, comm->config.rank,
                  comm->endpoint->name, comm->session.cause);
-        comm->retry_gap_ns = RETRY_FIRST_NS;
-        if (comm->was_running) {
-            comm->state_deadline_ns = trib_time_after(now_ns, comm->config.switch_timeout_ns);
+        if (comm->state != TRIB_COMM_JOINING) {
+            comm->retry_gap_ns = RETRY_FIRST_NS;
         }
+        if (comm->was_running) {
+            begin_outage(comm, now_ns);
+        }
+        comm->state_deadline_ns = comm->outage_deadline_ns;
         if (comm->node != NULL) {
             comm->verbs->suspend(comm->node);
         }
     }
-    if (!comm->was_running && comm->retry_gap_ns < RETRY_LAST_NS && 2 * comm->retry_gap_ns >= RETRY_LAST_NS) {
+    comm->away[0] = '\0';
+    if (comm->state == TRIB_COMM_CONNECTING && !comm->was_running && comm->retry_gap_ns < RETRY_LAST_NS &&
+        2 * comm->retry_gap_ns >= RETRY_LAST_NS) {
         char limit[TRIB_UNITS_TEXT_MAX];
         trib_format_duration(comm->config.join_timeout_ns, limit);
         trib_log(TRIB_LOG_WARN, "job %s rank %u: no switch at %s yet: %s; trying for %s", comm->config.job,
                  comm->config.rank, comm->endpoint->name, comm->session.cause, limit);
     }
-    comm->session.state = TRIB_SESSION_CLOSED; /* but its cause is kept, for texts */
-    comm->state = TRIB_COMM_CONNECTING;
-    comm->retry_ns = now_ns + comm->retry_gap_ns;
-    uint64_t longest_ns = comm->was_running ? RETURN_LAST_NS : RETRY_LAST_NS;
-    comm->retry_gap_ns = trib_time_earlier(2 * comm->retry_gap_ns, longest_ns);
+    wait_and_retry(comm, longest_ns, now_ns);
 }
 
 static void connect_again(struct trib_comm *comm, uint64_t now_ns)
@@ -188,6 +242,23 @@ static void connect_again(struct trib_comm *comm, uint64_t now_ns)
     trib_session_client_close(&comm->session);
     (void)snprintf(comm->session.cause, sizeof comm->session.cause, "no answer");
     lost(comm, now_ns);
+}
+
+/* The switch is there, but one above it is not: as good as being away itself. */
+static void take_away(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
+{
+    if (comm->state != TRIB_COMM_JOINING) {
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the switch %s said AWAY out of turn", comm->endpoint->name);
+        return;
+    }
+    if (comm->away[0] == '\0') {
+        trib_log(TRIB_LOG_WARN, "job %s rank %u: %s; trying again", comm->config.job, comm->config.rank,
+                 message->note.text);
+    }
+    trib_session_client_close(&comm->session);
+    memcpy(comm->away, message->note.text, sizeof comm->away);
+    comm->state_deadline_ns = comm->outage_deadline_ns;
+    wait_and_retry(comm, REFUSED_LAST_NS, now_ns);
 }
 
 /* ---- WELCOME ---- */
@@ -309,6 +380,7 @@ static void register_mark(struct trib_comm *comm)
 
 static void begin_probing(struct trib_comm *comm, uint64_t now_ns)
 {
+    trib_comm_close_groups(comm); /* of a WELCOME whose session was lost */
     comm->state = TRIB_COMM_PROBING;
     comm->paths = 0;
     comm->group_paths = 0;
@@ -336,9 +408,9 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
                            status == TRIB_ERR_MEMORY ? "out of memory for a worker" : cause);
         return;
     }
-    bool is_return = comm->grant.communicator != 0;
+    comm->away[0] = '\0';
     comm->grant = message->welcome.grant;
-    if (is_return) {
+    if (comm->was_running) {
         register_mark(comm);
     } else {
         begin_probing(comm, now_ns);
@@ -418,7 +490,9 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
     }
     comm->state = TRIB_COMM_RUNNING;
     comm->state_deadline_ns = TRIB_NEVER;
+    comm->return_deadline_ns = TRIB_NEVER;
     comm->retry_ns = TRIB_NEVER;
+    comm->stall_is_open = false;
     comm->grant.boot = message->ready.boot;
     comm->is_multicast = message->ready.multicast && comm->group_count > 0;
     if (!comm->is_multicast && !comm->was_running) {
@@ -479,6 +553,12 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_DESCRIBE:
         send_operation(comm, message->describe.sequence);
         return;
+    case TRIB_MESSAGE_MISSING:
+        take_missing(comm, message);
+        return;
+    case TRIB_MESSAGE_AWAY:
+        take_away(comm, message, now_ns);
+        return;
     case TRIB_MESSAGE_FAIL:
         take_fail(comm, message);
         return;
@@ -493,6 +573,8 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_CLOSE:
     case TRIB_MESSAGE_ABORT:
     case TRIB_MESSAGE_STALL:
+    case TRIB_MESSAGE_GONE:
+    case TRIB_MESSAGE_DISPUTE:
     case TRIB_MESSAGE_KIND_COUNT:
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "%s does not speak like a switch", comm->endpoint->name);
         return;
@@ -534,11 +616,17 @@ static void give_up(struct trib_comm *comm)
     bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
     if (is_connecting && comm->was_running) {
         trib_format_duration(config->switch_timeout_ns, limit);
+        if (comm->away[0] != '\0') {
+            trib_comm_fail(comm, TRIB_ERR_SWITCH, "%.400s; waited %s", comm->away, limit);
+            return;
+        }
         trib_comm_fail(comm, TRIB_ERR_SWITCH, "the switch %s is gone: no answer for %s (%s)", name, limit, cause);
         return;
     }
     trib_format_duration(config->join_timeout_ns, limit);
-    if (is_connecting) {
+    if (is_connecting && comm->away[0] != '\0') {
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%.400s; waited %s", comm->away, limit);
+    } else if (is_connecting) {
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "switch %s unreachable: %s; is `tributary switch` running there?",
                        name, cause);
     } else if (comm->was_running) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission.c: how much a communicator gets: packets in a train, fragments in flight, slots, and whether its memory fits the
  * quotas. Arithmetic only. Read next: start.c (who asks). */
-#include "control/jobs.h"
+#include "control/start.h"
 #include "io/explain.h"
 #include "io/units.h"
 
@@ -22,24 +22,49 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
     uint64_t bytes = 0;
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         if (job != but && job->is_open) {
-            bytes += (uint64_t)job->grant.window * job->settings.ranks * (TRIB_HEADER_SIZE + job->settings.payload);
+            bytes += (uint64_t)job->grant.window * job->children * (TRIB_HEADER_SIZE + job->settings.payload);
         }
     }
     return bytes;
+}
+
+/* Bytes that this job may have on its way to one shard here. */
+static uint32_t room_for(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint64_t granted = bytes_granted(jobs, job);
+    uint32_t all = jobs->config->receive_room;
+    uint32_t left = granted < all ? (uint32_t)(all - granted) : 0;
+    return left > all / LEAST_SHARE ? left : all / LEAST_SHARE;
+}
+
+uint32_t trib_admission_room(const struct trib_jobs *jobs)
+{
+    uint32_t room = room_for(jobs, NULL);
+    return room > 0 ? room : 1;
+}
+
+/* The largest window that fits here, and at every relay: there come the packets of the ranks behind it, and results from above. */
+static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint32_t packet = TRIB_HEADER_SIZE + job->settings.payload;
+    uint32_t window = room_for(jobs, job) / packet / job->children;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (job->ranks[i].room != 0) {
+            uint32_t most = job->ranks[i].room / packet / (trib_job_behind(job, i) + 1);
+            window = most < window ? most : window;
+        }
+    }
+    return window;
 }
 
 bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job)
 {
     const struct trib_settings *settings = &job->settings;
     struct trib_grant *grant = &job->grant;
-    uint64_t granted = bytes_granted(jobs, job);
-    uint64_t left = granted < jobs->config->receive_room ? jobs->config->receive_room - granted : 0;
     uint32_t packet = TRIB_HEADER_SIZE + settings->payload;
     uint32_t train = train_packets(settings->payload);
     uint32_t wanted = settings->window ? settings->window / packet : TRAINS_DEFAULT * train;
-    uint32_t alone = jobs->config->receive_room / packet / settings->ranks;
-    uint32_t room = (uint32_t)(left / packet / settings->ranks);
-    room = room > alone / LEAST_SHARE ? room : alone / LEAST_SHARE;
+    uint32_t room = largest_window(jobs, job);
     uint32_t window = wanted < room ? wanted : room;
     window = window < TRIB_SLOTS_MAX / SLOTS_PER_WINDOW ? window : TRIB_SLOTS_MAX / SLOTS_PER_WINDOW;
     window = window > 0 ? window : 1;

@@ -27,10 +27,11 @@
 #define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between lines about one lasting lack */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 #define OUT_SIZE (4 * TRIB_MESSAGE_MAX)
-/* A host that died without a word is noticed after 15 + 3 x 5 s. */
+/* A host that died without a word is noticed after 15 + 3 x 5 s; as late if something was sent to it, which keeps keepalive from asking. */
 #define KEEPALIVE_IDLE_S 15
 #define KEEPALIVE_GAP_S 5
 #define KEEPALIVE_COUNT 3
+#define SILENCE_MS 30000
 
 enum connection_state {
     CONNECTION_NONE = 0,
@@ -228,7 +229,7 @@ static void refuse_turn(struct trib_connections *connections, struct trib_connec
     trib_explain(text, "message kind %d has no place here in the dialogue", (int)message->kind);
     connections->stats.rejected_turn++;
     log_reject(connections, &connection->session.peer, text);
-    trib_jobs_gone(connections->jobs, &connection->session, "it sent a message out of turn");
+    trib_jobs_expel(connections->jobs, &connection->session, "it sent a message out of turn");
     say_fail(connections, connection, TRIB_ERR_INVALID, text);
 }
 
@@ -275,7 +276,7 @@ static void take_bytes(struct trib_connections *connections, struct trib_connect
         char cause[128];
         (void)snprintf(cause, sizeof cause, got < 0 ? "its session broke: %s" : "its session closed", strerror(errno));
         set_broken(connection, cause);
-        trib_jobs_gone(connections->jobs, &connection->session, cause);
+        trib_jobs_gone(connections->jobs, &connection->session, cause, connections->now_ns);
         return;
     }
     if (is_open) {
@@ -301,6 +302,7 @@ static void add(struct trib_connections *connections, int fd, const struct trib_
     set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
     set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_GAP_S);
     set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, SILENCE_MS);
     connection->session.peer = *peer;
     connection->fd = fd;
     connection->state = CONNECTION_OPEN;
@@ -447,7 +449,7 @@ void trib_connections_sweep(struct trib_connections *connections, uint64_t now_n
             if (connection->state != CONNECTION_BROKEN) {
                 continue;
             }
-            trib_jobs_gone(connections->jobs, &connection->session, connection->cause);
+            trib_jobs_gone(connections->jobs, &connection->session, connection->cause, now_ns);
             (void)close(connection->fd);
             connections->all[i--] = connections->all[--connections->count];
             free(connection);

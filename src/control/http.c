@@ -45,17 +45,6 @@ static void set(json_t *object, const char *name, json_t *value)
     (void)json_object_set_new(object, name, value);
 }
 
-static json_t *ranks_of(uint64_t bitmap)
-{
-    json_t *array = json_array();
-    for (uint32_t i = 0; i < 64; i++) {
-        if (bitmap >> i & 1) {
-            (void)json_array_append_new(array, json_u64(i));
-        }
-    }
-    return array;
-}
-
 static json_t *show_ranks(const uint16_t *ranks, uint32_t count)
 {
     json_t *array = json_array();
@@ -93,7 +82,7 @@ static json_t *show_stall(const struct trib_stall *stall, uint64_t now_ns)
     }
     json_t *object = json_object();
     set(object, "sequence", json_u64(stall->sequence));
-    set(object, "missing", ranks_of(stall->missing));
+    set(object, "missing", show_ranks(stall->missing.rank, trib_rank_list_carried(&stall->missing)));
     set(object, "waited_seconds", json_real((double)stall->since_ms / 1e3));
     set(object, "reported_seconds_ago", json_real((double)(now_ns - stall->at_ns) / 1e9));
     return object;
@@ -103,11 +92,9 @@ static json_t *show_rank(const struct trib_job *job, uint32_t index, uint64_t no
 {
     const struct trib_rank *rank = &job->ranks[index];
     json_t *object = json_object();
-    char text[64];
-    trib_address_format(&rank->address, text);
     set(object, "rank", json_u64(index));
     set(object, "state", json_string(rank_state(job, rank)));
-    set(object, "address", rank->address.len ? json_string(text) : json_null());
+    set(object, "address", rank->name[0] ? json_string(rank->name) : json_null());
     set(object, "mark", json_u64(rank->mark));
     set(object, "stall", show_stall(&rank->stall, now_ns));
     return object;

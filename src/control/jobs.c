@@ -15,7 +15,7 @@
 
 #define MARKS_GAP_FIRST_NS (5 * TRIB_MILLISECOND_NS)
 #define MARKS_GAP_MAX_NS (100 * TRIB_MILLISECOND_NS)
-#define DISPUTE_NS (500 * TRIB_MILLISECOND_NS)
+#define LEFT_NS (2 * TRIB_SECOND_NS)
 
 void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,
                     const struct trib_jobs_output *output)
@@ -43,17 +43,13 @@ struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint3
     return job;
 }
 
-/* "rank 2 (10.0.0.3:41234)". text: 96 bytes. */
-static char *name_rank(const struct trib_job *job, uint32_t rank, char *text)
+char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text)
 {
-    char peer[64];
-    trib_address_format(&job->ranks[rank].address, peer);
-    (void)snprintf(text, 96, "rank %u (%s)", rank, peer);
+    (void)snprintf(text, 96, "rank %u (%s)", rank, job->ranks[rank].name);
     return text;
 }
 
-/* What a rank wrote goes to logs and terminals of others: no control characters. */
-static void clean(char *text)
+void trib_text_clean(char *text)
 {
     for (char *at = text; *at; at++) {
         if ((unsigned char)*at < ' ' || *at == 0x7f) {
@@ -80,6 +76,15 @@ static void send_closed(struct trib_jobs *jobs, struct trib_rank *rank)
     let_go(jobs, rank);
 }
 
+static void close_plane(struct trib_jobs *jobs, struct trib_job *job)
+{
+    if (job->is_open) {
+        jobs->config->plane.close(jobs->config->plane.plane, job->grant.communicator);
+        jobs->memory_used -= job->slot_bytes;
+        job->is_open = false;
+    }
+}
+
 static void free_job(struct trib_jobs *jobs, struct trib_job *job)
 {
     struct trib_job **link = &jobs->first;
@@ -88,10 +93,7 @@ static void free_job(struct trib_jobs *jobs, struct trib_job *job)
     }
     *link = job->next;
     jobs->count--;
-    if (job->is_open) {
-        jobs->config->plane.close(jobs->config->plane.plane, job->grant.communicator);
-        jobs->memory_used -= job->slot_bytes;
-    }
+    close_plane(jobs, job);
     free(job);
 }
 
@@ -111,6 +113,51 @@ void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_statu
         }
     }
     free_job(jobs, job);
+}
+
+/* A rank that has closed and left cannot come back, so that nothing that another still lacks can be redone. Those who lack nothing
+ * are given the time to close as well. */
+static uint64_t time_to_return(const struct trib_jobs *jobs, struct trib_job *job)
+{
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->is_closing && !rank->session) {
+            size_t len = strlen(job->lost);
+            (void)snprintf(job->lost + len, sizeof job->lost - len, ", after rank %u had closed at sequence %llu", i,
+                           (unsigned long long)rank->mark);
+            return jobs->config->join_timeout_ns < LEFT_NS ? jobs->config->join_timeout_ns : LEFT_NS;
+        }
+    }
+    return jobs->config->join_timeout_ns;
+}
+
+void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns)
+{
+    if (job->dispute.deadline_ns != 0) {
+        trib_job_end_dispute(jobs, job);
+        return;
+    }
+    (void)snprintf(job->lost, sizeof job->lost, "%s", lost);
+    job->patience_ns = time_to_return(jobs, job);
+    trib_log(TRIB_LOG_WARN, "job %s: %s: all ranks have to come back", job->name, lost);
+    close_plane(jobs, job);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        char name[sizeof job->ranks[i].name];
+        let_go(jobs, &job->ranks[i]);
+        memcpy(name, job->ranks[i].name, sizeof name);
+        memset(&job->ranks[i], 0, sizeof job->ranks[i]);
+        memcpy(job->ranks[i].name, name, sizeof name);
+    }
+    jobs->stats.recalled++;
+    jobs->incarnation++;
+    job->state = TRIB_JOB_JOINING;
+    job->is_return = true;
+    job->is_recalled = true;
+    job->children = 0;
+    job->deadline_ns = now_ns + job->patience_ns;
+    job->probe_ns = TRIB_NEVER;
+    job->marks_ns = TRIB_NEVER;
+    job->stall_logged_ns = 0;
 }
 
 void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text)
@@ -186,14 +233,33 @@ static bool take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t ind
     return true;
 }
 
+/* Rank `index`, whose session is no longer there, will not go on. The job may be gone afterwards. */
+static void end_rank(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const char *cause)
+{
+    char name[96];
+    char text[TRIB_ERROR_TEXT_MAX];
+    (void)trib_job_name_rank(job, index, name);
+    if (job->state == TRIB_JOB_JOINING) {
+        bool is_empty = !job->is_recalled;
+        for (uint32_t i = 0; i < job->settings.ranks; i++) {
+            is_empty = is_empty && !job->ranks[i].session;
+        }
+        trib_log(TRIB_LOG_INFO, "job %s: %s has left before all had joined: %s", job->name, name, cause);
+        if (is_empty) {
+            free_job(jobs, job);
+        }
+        return;
+    }
+    trib_explain(text, "%s is gone: %s", name, cause);
+    trib_job_fail(jobs, job, TRIB_ERR_PEER, text);
+}
+
 static bool take_close(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns)
 {
     struct trib_rank *rank = &job->ranks[index];
     if (!rank->is_registered) {
-        struct trib_session *session = rank->session;
         send_closed(jobs, rank);
-        session->job = job;
-        trib_jobs_gone(jobs, session, "it closed before all ranks had registered");
+        end_rank(jobs, job, index, "it closed before all ranks had registered");
         return true;
     }
     if (!take_mark(jobs, job, index, mark)) {
@@ -206,91 +272,15 @@ static bool take_close(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
     return true;
 }
 
-/* A rank that has closed will never contribute again: who waits for it on a later sequence waits for nothing. */
-static bool waits_for_closed(const struct trib_job *job, uint64_t sequence, uint32_t *closed)
+/* The rank ends, and says so itself or by its relay: ABORT, GONE. */
+static void take_end(struct trib_jobs *jobs, struct trib_session *session, const char *cause)
 {
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (job->ranks[i].is_closing && sequence >= job->ranks[i].mark) {
-            *closed = i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static void take_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,
-                       uint64_t now_ns)
-{
-    uint32_t closed;
-    char text[TRIB_ERROR_TEXT_MAX];
-    uint64_t all = trib_all_children(job->settings.ranks);
-    struct trib_stall *stall = &job->ranks[index].stall;
-    stall->sequence = message->stall.sequence;
-    stall->missing = message->stall.missing & all;
-    stall->since_ms = message->stall.since_ms;
-    stall->at_ns = now_ns;
-    if (waits_for_closed(job, stall->sequence, &closed)) {
-        char name[96];
-        trib_explain(text, "rank %u waits on sequence %llu, but %s has closed the communicator at sequence %llu", index,
-                     (unsigned long long)stall->sequence, name_rank(job, closed, name),
-                     (unsigned long long)job->ranks[closed].mark);
-        trib_job_fail(jobs, job, TRIB_ERR_PEER, text);
-        return;
-    }
-    if (now_ns - job->stall_logged_ns >= TRIB_SECOND_NS || job->stall_logged_ns == 0) {
-        job->stall_logged_ns = now_ns;
-        trib_log(TRIB_LOG_WARN, "job %s: %s missing on sequence %llu since %u.%u s, says rank %u", job->name,
-                 stall->missing ? trib_format_ranks(stall->missing, text, sizeof text) : "somebody is",
-                 (unsigned long long)stall->sequence, stall->since_ms / 1000, stall->since_ms % 1000 / 100, index);
-    }
-}
-
-static void end_dispute(struct trib_jobs *jobs, struct trib_job *job)
-{
-    const struct trib_dispute *dispute = &job->dispute;
-    static const char silent[] = "an operation that it does not name";
-    char text[TRIB_ERROR_TEXT_MAX];
-    trib_explain(text, "operations differ on sequence %llu: rank %u runs %.190s, rank %u runs %.190s",
-                 (unsigned long long)dispute->sequence, dispute->rank[0],
-                 dispute->text[0][0] ? dispute->text[0] : silent, dispute->rank[1],
-                 dispute->text[1][0] ? dispute->text[1] : silent);
-    trib_job_fail(jobs, job, TRIB_ERR_MISMATCH, text);
-}
-
-/* An answer that nobody waits for any more is no offence: it may have crossed the end of the dispute. */
-static void take_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
-                           const struct trib_message *message)
-{
-    struct trib_dispute *dispute = &job->dispute;
-    if (dispute->deadline_ns == 0 || dispute->sequence != message->operation.sequence) {
-        return;
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        if (dispute->rank[i] == index) {
-            memcpy(dispute->text[i], message->operation.text, sizeof dispute->text[i]);
-            clean(dispute->text[i]);
-        }
-    }
-    if (dispute->text[0][0] && dispute->text[1][0]) {
-        end_dispute(jobs, job);
-    }
-}
-
-void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2],
-                        uint64_t now_ns)
-{
-    const struct trib_message message = {.kind = TRIB_MESSAGE_DESCRIBE, .describe = {.sequence = sequence}};
-    struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
-    if (!job || job->dispute.deadline_ns != 0 || rank[0] >= job->settings.ranks || rank[1] >= job->settings.ranks) {
-        return;
-    }
-    job->dispute = (struct trib_dispute){.sequence = sequence, .deadline_ns = now_ns + DISPUTE_NS};
-    for (unsigned i = 0; i < 2; i++) {
-        job->dispute.rank[i] = rank[0] < rank[1] ? rank[i] : rank[1 - i];
-        struct trib_session *session = job->ranks[rank[i]].session;
-        if (session) {
-            jobs->output.send(jobs->output.owner, session, &message);
-        }
+    struct trib_job *job = session->job;
+    uint32_t index = session->rank;
+    bool is_closing = job->ranks[index].is_closing;
+    let_go(jobs, &job->ranks[index]);
+    if (!is_closing) {
+        end_rank(jobs, job, index, cause);
     }
 }
 
@@ -298,9 +288,75 @@ static void take_abort(struct trib_jobs *jobs, struct trib_session *session, con
 {
     char text[TRIB_ERROR_TEXT_MAX];
     trib_explain(text, "it aborted: %.400s", message->fail.text);
-    clean(text);
-    trib_jobs_gone(jobs, session, text);
-    jobs->output.end(jobs->output.owner, session);
+    trib_text_clean(text);
+    take_end(jobs, session, text);
+}
+
+static bool take_gone(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                      uint64_t now_ns)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    struct trib_job *job = session->job;
+    if (job->ranks[session->rank].via == 0) {
+        return false;
+    }
+    trib_explain(text, "%.400s", message->note.text);
+    trib_text_clean(text);
+    if (message->note.is_lost && job->state != TRIB_JOB_JOINING) {
+        trib_job_recall(jobs, job, text, now_ns);
+    } else {
+        take_end(jobs, session, text);
+    }
+    return true;
+}
+
+/* A relay cannot, or will not, carry this communicator. */
+static bool take_refusal(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message)
+{
+    struct trib_job *job = session->job;
+    char text[TRIB_ERROR_TEXT_MAX];
+    int32_t status = message->fail.status;
+    bool is_known = status < 0 && status >= TRIB_ERR_CHECK;
+    if (job->ranks[session->rank].via == 0) {
+        return false;
+    }
+    trib_explain(text, "%.400s", message->fail.text);
+    trib_text_clean(text);
+    if (job->state == TRIB_JOB_JOINING) {
+        take_end(jobs, session, text);
+    } else {
+        trib_job_fail(jobs, job, is_known ? (enum trib_status)status : TRIB_ERR_REFUSED, text);
+    }
+    return true;
+}
+
+static bool take_dispute(struct trib_jobs *jobs, const struct trib_session *session, const struct trib_message *message,
+                         uint64_t now_ns)
+{
+    const struct trib_job *job = session->job;
+    if (job->ranks[session->rank].via == 0) {
+        return false;
+    }
+    trib_jobs_mismatch(jobs, job->grant.communicator, message->dispute.sequence, message->dispute.rank, now_ns);
+    return true;
+}
+
+static bool receive_mark(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                         uint64_t now_ns)
+{
+    struct trib_job *job = session->job;
+    if (message->kind == TRIB_MESSAGE_REGISTER) {
+        return message->mark.mark <= TRIB_SEQUENCE_MAX &&
+               trib_job_register(jobs, job, session->rank, message->mark.mark, now_ns);
+    }
+    if (message->kind == TRIB_MESSAGE_CLOSE) {
+        return take_close(jobs, job, session->rank, message->mark.mark, now_ns);
+    }
+    if (!take_mark(jobs, job, session->rank, message->mark.mark)) {
+        return false;
+    }
+    update_marks(jobs, job, now_ns);
+    return true;
 }
 
 bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
@@ -321,81 +377,101 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
     case TRIB_MESSAGE_PATHS:
         return trib_job_paths(jobs, job, session->rank, message);
     case TRIB_MESSAGE_REGISTER:
-        return message->mark.mark <= TRIB_SEQUENCE_MAX &&
-               trib_job_register(jobs, job, session->rank, message->mark.mark, now_ns);
     case TRIB_MESSAGE_MARK:
-        if (!take_mark(jobs, job, session->rank, message->mark.mark)) {
-            return false;
-        }
-        update_marks(jobs, job, now_ns);
-        return true;
     case TRIB_MESSAGE_CLOSE:
-        return take_close(jobs, job, session->rank, message->mark.mark, now_ns);
+        return receive_mark(jobs, session, message, now_ns);
     case TRIB_MESSAGE_OPERATION:
-        take_operation(jobs, job, session->rank, message);
+        trib_job_operation(jobs, job, session->rank, message);
         return true;
     case TRIB_MESSAGE_STALL:
-        take_stall(jobs, job, session->rank, message, now_ns);
+        trib_job_stall(jobs, job, session->rank, message, now_ns);
         return true;
     case TRIB_MESSAGE_ABORT:
         take_abort(jobs, session, message);
         return true;
+    case TRIB_MESSAGE_GONE:
+        return take_gone(jobs, session, message, now_ns);
+    case TRIB_MESSAGE_FAIL:
+        return take_refusal(jobs, session, message);
+    case TRIB_MESSAGE_DISPUTE:
+        return take_dispute(jobs, session, message, now_ns);
     case TRIB_MESSAGE_NONE:
     case TRIB_MESSAGE_JOIN:
     case TRIB_MESSAGE_WELCOME:
     case TRIB_MESSAGE_READY:
     case TRIB_MESSAGE_DESCRIBE:
     case TRIB_MESSAGE_CLOSED:
-    case TRIB_MESSAGE_FAIL:
+    case TRIB_MESSAGE_AWAY:
+    case TRIB_MESSAGE_MISSING:
     case TRIB_MESSAGE_KIND_COUNT:
         break;
     }
     return false;
 }
 
-void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause)
+char *trib_job_name_relay(const struct trib_rank *rank, char *text)
+{
+    struct trib_address relay = rank->address;
+    char name[64];
+    trib_address_set_port(&relay, rank->data_port[0]); /* a control plane has the port number of its first shard */
+    trib_address_format(&relay, name);
+    (void)snprintf(text, 96, "switch %s", name);
+    return text;
+}
+
+void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause)
 {
     struct trib_job *job = session->job;
     if (!job) {
         return;
     }
     struct trib_rank *rank = &job->ranks[session->rank];
-    char text[TRIB_ERROR_TEXT_MAX];
-    char name[96];
     rank->session = NULL;
     session->job = NULL;
-    if (rank->is_closing) {
-        return; /* it has said goodbye; the others may still finish what it has contributed to */
+    if (!rank->is_closing) { /* else it has said goodbye; the others may still finish what it has contributed to */
+        end_rank(jobs, job, session->rank, cause);
     }
-    (void)name_rank(job, session->rank, name);
-    if (job->state == TRIB_JOB_JOINING) {
-        bool is_empty = true;
-        for (uint32_t i = 0; i < job->settings.ranks; i++) {
-            is_empty = is_empty && !job->ranks[i].session;
-        }
-        trib_log(TRIB_LOG_INFO, "job %s: %s has left before all had joined: %s", job->name, name, cause);
-        if (is_empty) {
-            free_job(jobs, job);
-        }
+}
+
+void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
+{
+    struct trib_job *job = session->job;
+    if (!job) {
         return;
     }
-    trib_explain(text, "%s is gone: %s", name, cause);
-    trib_job_fail(jobs, job, TRIB_ERR_PEER, text);
+    struct trib_rank *rank = &job->ranks[session->rank];
+    if (rank->via == 0 || rank->is_closing || job->state == TRIB_JOB_JOINING) {
+        trib_jobs_expel(jobs, session, cause);
+        return;
+    }
+    char name[96];
+    char lost[sizeof job->lost];
+    rank->session = NULL; /* of the rank's own end the relay would have told */
+    session->job = NULL;
+    (void)snprintf(lost, sizeof lost, "%s is lost (%.64s)", trib_job_name_relay(rank, name), cause);
+    trib_job_recall(jobs, job, lost, now_ns);
 }
 
 static void expire(struct trib_jobs *jobs, struct trib_job *job)
 {
-    uint64_t missing = 0;
+    struct trib_rank_list late = {0};
+    char ranks[192];
+    char text[TRIB_ERROR_TEXT_MAX];
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
-        bool is_late = job->state == TRIB_JOB_JOINING ? !rank->session : !rank->is_registered;
-        missing |= (uint64_t)is_late << i;
+        if (job->state == TRIB_JOB_JOINING ? !rank->session : !rank->is_registered) {
+            trib_rank_list_add(&late, i);
+        }
     }
-    char ranks[256];
-    char text[TRIB_ERROR_TEXT_MAX];
-    trib_explain(text, "waited %.4g s for %s of job %s%s", (double)jobs->config->join_timeout_ns / 1e9,
-                 trib_format_ranks(missing, ranks, sizeof ranks), job->name,
-                 job->state == TRIB_JOB_JOINING ? "" : " to try their paths and register");
+    trib_format_ranks(late.rank, trib_rank_list_carried(&late), late.count, ranks, sizeof ranks);
+    bool is_recalled = job->state == TRIB_JOB_JOINING && job->is_recalled;
+    double waited_s = (double)(is_recalled ? job->patience_ns : jobs->config->join_timeout_ns) / 1e9;
+    if (is_recalled) {
+        trib_explain(text, "%s: waited %.4g s for %s of job %s to come back", job->lost, waited_s, ranks, job->name);
+    } else {
+        trib_explain(text, "waited %.4g s for %s of job %s%s", waited_s, ranks, job->name,
+                     job->state == TRIB_JOB_JOINING ? "" : " to try their paths and register");
+    }
     trib_job_fail(jobs, job, TRIB_ERR_TIMEOUT, text);
 }
 
@@ -427,7 +503,7 @@ static void job_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uint64_
         return;
     }
     if (job->dispute.deadline_ns != 0 && now_ns >= job->dispute.deadline_ns) {
-        end_dispute(jobs, job);
+        trib_job_end_dispute(jobs, job);
         return;
     }
     if (now_ns >= job->probe_ns) {

@@ -6,10 +6,13 @@
  * A communicator's states: JOINING (ranks come, or come back after a restart of the switch) -> STARTING (all have got WELCOME;
  * paths are tried, ranks register) -> RUNNING (all have got READY) -> gone. Its end is one of: all ranks have sent CLOSE; or
  * trib_job_fail, which tells every rank the same cause. Nothing of it stays behind.
+ * A switch below this one that is lost ends an incarnation, not the communicator (trib_job_recall): every session is ended without
+ * a word, and all ranks come back to JOINING. Each incarnation has a boot id of its own.
  * Read next: jobs.c, then connections.h (the sessions that members are), server.c (who owns both). */
 #ifndef TRIB_CONTROL_JOBS_H
 #define TRIB_CONTROL_JOBS_H
 
+#include "control/ranks.h"
 #include "control/server.h"
 
 #define TRIB_JOBS_MAX 1024
@@ -17,7 +20,8 @@
 
 struct trib_job;
 
-/* A session as the jobs see it; it lies in its connection. job is NULL before JOIN, and again when it has been let go. */
+/* A session as the jobs see it: of a rank, or of a rank behind a relay. It lies in its connection. job is NULL before JOIN, and again
+ * when it has been let go. */
 struct trib_session {
     struct trib_job *job;
     uint32_t rank;
@@ -35,18 +39,27 @@ struct trib_jobs_output {
 /* The latest STALL of a rank. */
 struct trib_stall {
     uint64_t sequence;
-    uint64_t missing;
     uint64_t at_ns; /* 0: none */
     uint32_t since_ms;
+    struct trib_rank_list named;   /* missing, say the relays on its way here, of those behind them */
+    struct trib_rank_list missing; /* as far as it is known here */
+    char where[128];               /* nobody is missing behind that switch, yet nothing comes from it; "": none such */
 };
 
 struct trib_rank {
     struct trib_session *session; /* NULL: not there, or left */
-    struct trib_address address;  /* of its session */
+    struct trib_address address;  /* of its session: its own, or the relay's */
+    char name[64];                /* its own address as text, also behind a relay; "": it was never there */
+    uint64_t via;                 /* id of the relay; 0: none */
+    uint32_t known_boot;          /* of the grant that it brought along */
+    uint32_t branch;              /* which child it is, or is behind */
+    uint32_t roots;               /* that the relays have at least; 0: no relay */
+    uint32_t room;                /* bytes in one of their sockets; 0: no relay */
     struct trib_stall stall;
     uint64_t mark; /* the highest it has told us */
     uint64_t told; /* the highest M that we have told it */
     uint16_t data_port[TRIB_ROOTS_MAX];
+    bool is_new; /* it brought no grant along */
     bool wants_multicast;
     bool has_paths;     /* PATHS has come, or was not needed */
     bool has_multicast; /* as it reported */
@@ -68,14 +81,19 @@ struct trib_job {
     struct trib_job *next;
     char name[TRIB_NAME_MAX + 1];
     enum trib_job_state state;
-    bool is_return; /* re-created from what its ranks brought along */
-    bool is_open;   /* the data plane knows it */
-    bool multicast; /* results go by multicast */
+    bool is_return;   /* re-created from what its ranks bring along */
+    bool is_recalled; /* it never left here: its ranks were sent away to come back */
+    bool was_running; /* some rank may have got READY */
+    bool is_open;     /* the data plane knows it */
+    bool multicast;   /* results go by multicast */
+    char lost[256];   /* is_recalled: whom it has lost */
     struct trib_settings settings;
     struct trib_grant grant;
+    uint32_t children;    /* branches: ranks, and switches with ranks behind them; 0 before all are there */
     uint64_t slot_bytes;  /* switch memory, all shards */
     uint64_t started_ns;  /* when the first rank came */
     uint64_t deadline_ns; /* of this state; TRIB_NEVER: none */
+    uint64_t patience_ns; /* is_recalled: how long its ranks are waited for */
     uint64_t probe_ns;    /* when to try the multicast path next */
     uint64_t probe_gap_ns;
     uint64_t marks_ns; /* when to look for a risen M next */
@@ -89,8 +107,8 @@ struct trib_job {
 struct trib_ending {
     char job[TRIB_NAME_MAX + 1];
     char text[TRIB_ERROR_TEXT_MAX];
-    uint64_t at_ns; /* 0: none */
-    uint64_t waits; /* ranks that have not heard it */
+    uint64_t at_ns;             /* 0: none */
+    struct trib_rank_set waits; /* that have not heard it */
 };
 
 /* Free-running, for metrics. */
@@ -100,12 +118,14 @@ struct trib_jobs_stats {
     uint64_t failed[-TRIB_ERR_CHECK + 1];  /* by -status */
     uint64_t refused[-TRIB_ERR_CHECK + 1]; /* joins answered with FAIL, by -status */
     uint64_t returned;                     /* of those started: came back after a restart */
+    uint64_t recalled;                     /* incarnations that ended with a switch below */
 };
 
 struct trib_jobs {
     struct trib_job *first;
     uint32_t count;
     uint64_t memory_used; /* bytes of slot memory of all open communicators */
+    uint32_t incarnation; /* boot ids given out are config->boot to that + incarnation */
     const struct trib_server_config *config;
     struct trib_jobs_output output;
     struct trib_jobs_stats stats;
@@ -120,8 +140,10 @@ void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const cha
 /* Takes one message of a session. False: a message that has no business here; the session must end (trib_jobs_gone). */
 bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                        uint64_t now_ns);
+/* The rank is at fault: as if it had died. The session is the caller's to end. */
+void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause);
 /* The session has ended (its connection closed, broke, or was cut for `cause`). The caller frees it afterwards. */
-void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause);
+void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns);
 /* A slot saw two operations under one sequence. */
 void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2],
                         uint64_t now_ns);
@@ -130,11 +152,35 @@ void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns);
 
 /* For jobs.c and its parts. */
 
+/* value, but no more than limit; 0: there is no limit. */
+static inline uint32_t trib_least(uint32_t value, uint32_t limit)
+{
+    return limit != 0 && limit < value ? limit : value;
+}
+
 /* NULL when there is none. */
 struct trib_job *trib_jobs_find(const struct trib_jobs *jobs, const char *name);
 struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator);
 /* Tells every rank the cause (FAIL; CLOSED to one that is closing), ends their sessions, frees the communicator. */
 void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text);
+/* Ends this incarnation of a communicator that has got its grant, because of `lost`: ends every session without a word and expects
+ * all ranks back. */
+void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns);
+/* "rank 2 (10.0.0.3:41234)". text: 96 bytes. */
+char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text);
+/* "switch 10.0.0.2:7470": the relay that this rank comes over. text: 96 bytes. */
+char *trib_job_name_relay(const struct trib_rank *rank, char *text);
+/* What others wrote goes to logs and terminals: no control characters. */
+void trib_text_clean(char *text);
+/* stall.c: STALL of rank `index`. The job may be gone afterwards. */
+void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,
+                    uint64_t now_ns);
+/* Who is missing on the sequence of this rank's STALL: the data plane knows the children, `named` says who is behind them. */
+void trib_job_find_missing(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns);
+/* dispute.c: OPERATION of rank `index`, and the end of waiting for it. The job may be gone afterwards. */
+void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
+                        const struct trib_message *message);
+void trib_job_end_dispute(struct trib_jobs *jobs, struct trib_job *job);
 /* Takes a JOIN; answers at once where it must be refused. */
 void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                    uint64_t now_ns);
@@ -143,12 +189,14 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 
 /* admission.c: the arithmetic. */
 
-/* Chooses window, train and slots of a new communicator, so that what all ranks of all jobs have on their way fits receive_room. True: the
- * window was cut by that. */
+/* Chooses window, train and slots of a new communicator, so that what the children of all jobs have on their way fits receive_room, and
+ * the room that relays have. True: the window was cut by that. */
 bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);
 /* Checks the quotas: sets job->slot_bytes, or ERR_REFUSED with the numbers in error. */
 TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
                                                      const struct trib_opening *opening, char *error);
+/* Bytes that one more job may have on its way to a shard here; not 0. */
+uint32_t trib_admission_room(const struct trib_jobs *jobs);
 /* The data plane's view of the communicator. */
 void trib_admission_session(const struct trib_job *job, struct trib_session_config *session);
 

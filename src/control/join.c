@@ -75,6 +75,9 @@ static enum trib_status check_settings(const struct trib_message *message, char 
     } else if (!is_wire(settings->wire)) {
         trib_explain(error, "wire %u: want %d (float32), %d (bfloat16) or %d (int32)", settings->wire,
                      TRIB_WIRE_FLOAT32, TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32);
+    } else if (message->join.hops > TRIB_HOPS_MAX || message->join.roots > TRIB_ROOTS_MAX) {
+        trib_explain(error, "rank %u comes over more than %d switches: is one of them its own parent?",
+                     message->join.rank, TRIB_HOPS_MAX);
     } else if (message->join.data_port[0] == 0) {
         trib_explain(error, "rank %u names no UDP port to send from", message->join.rank);
     } else {
@@ -83,23 +86,50 @@ static enum trib_status check_settings(const struct trib_message *message, char 
     return TRIB_ERR_INVALID;
 }
 
+static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
+{
+    return a->salt == b->salt && a->token == b->token && a->communicator == b->communicator && a->roots == b->roots &&
+           a->train == b->train && a->slots == b->slots && a->window == b->window && a->generation == b->generation &&
+           a->group == b->group && a->group_port == b->group_port;
+}
+
+/* The communicator's ranks are to come back, and this is one of them. A rank that comes while its relay's session still stands tells of
+ * that relay's end, which is not always seen at once; but a JOIN of an incarnation before the running one was only under way for long. */
+static bool is_expected(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns)
+{
+    struct trib_job *job = trib_jobs_find(jobs, message->join.job);
+    if (!job || !same_grant(&job->grant, &message->join.known) || message->join.rank >= job->settings.ranks) {
+        return false;
+    }
+    const struct trib_rank *rank = &job->ranks[message->join.rank];
+    bool is_stale = job->state == TRIB_JOB_RUNNING && message->join.known.boot != job->grant.boot;
+    if (job->state != TRIB_JOB_JOINING && !is_stale && rank->session && rank->via != 0 && message->join.via != 0) {
+        char lost[sizeof job->lost];
+        (void)snprintf(lost, sizeof lost, "the way to rank %u (%s) is lost", message->join.rank, rank->name);
+        trib_job_recall(jobs, job, lost, now_ns);
+    }
+    return job->state == TRIB_JOB_JOINING;
+}
+
 /* Could this server have given out what the rank brings along? */
-static enum trib_status check_known(const struct trib_jobs *jobs, const struct trib_message *message, char *error)
+static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns,
+                                    char *error)
 {
     const struct trib_grant *known = &message->join.known;
+    uint32_t roots = trib_least(jobs->config->shards, message->join.roots);
     if (known->communicator == 0) {
         return TRIB_OK;
     }
-    if (known->boot == jobs->config->boot) {
+    if (known->boot - jobs->config->boot <= jobs->incarnation && !is_expected(jobs, message, now_ns)) {
         trib_explain(error,
                      "the session of rank %u of job %s was lost, which ended the communicator: the switch itself was "
                      "never away",
                      message->join.rank, message->join.job);
         return TRIB_ERR_PEER;
     }
-    if (known->roots != jobs->config->shards) {
+    if (known->roots > roots) {
         trib_explain(error, "job %s was dealt over %u shards, the switch came back with %u", message->join.job,
-                     known->roots, jobs->config->shards);
+                     known->roots, roots);
         return TRIB_ERR_REFUSED;
     }
     if (known->generation == 0 || known->train < 1 || known->train > TRIB_TRAIN_PACKETS_MAX || known->window < 1 ||
@@ -121,13 +151,6 @@ static void refuse(struct trib_jobs *jobs, struct trib_session *session, enum tr
     jobs->stats.refused[-status]++;
     jobs->output.send(jobs->output.owner, session, &message);
     jobs->output.end(jobs->output.owner, session);
-}
-
-static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
-{
-    return a->salt == b->salt && a->token == b->token && a->communicator == b->communicator && a->roots == b->roots &&
-           a->train == b->train && a->slots == b->slots && a->window == b->window && a->generation == b->generation &&
-           a->group == b->group && a->group_port == b->group_port;
 }
 
 /* Names the first setting in which rank `other` differs from `rank`; false: none. */
@@ -159,9 +182,40 @@ static bool explain_difference(const struct trib_settings *a, uint32_t rank, con
     return false;
 }
 
+static bool same_host(const struct trib_address *a, const struct trib_address *b)
+{
+    struct trib_address of_a = *a;
+    struct trib_address of_b = *b;
+    trib_address_set_port(&of_a, 0);
+    trib_address_set_port(&of_b, 0);
+    return trib_address_equal(&of_a, &of_b);
+}
+
+/* The data of all ranks behind one relay must come from one address: it is one child. */
+static bool comes_two_ways(const struct trib_job *job, const struct trib_message *message,
+                           const struct trib_address *peer, char *error)
+{
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->session && message->join.via != 0 && rank->via == message->join.via &&
+            !same_host(&rank->address, peer)) {
+            char a[64];
+            char b[64];
+            trib_address_format(&rank->address, a);
+            trib_address_format(peer, b);
+            trib_explain(error,
+                         "ranks %u and %u of job %s come over one switch, from two addresses, %s and %s: let it listen "
+                         "at one",
+                         i, message->join.rank, job->name, a, b);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* May this rank take its place in a job that exists? */
-static enum trib_status check_place(const struct trib_job *job, const struct trib_message *message, uint64_t now_ns,
-                                    char *error)
+static enum trib_status check_place(const struct trib_job *job, const struct trib_message *message,
+                                    const struct trib_address *from, uint64_t now_ns, char *error)
 {
     uint32_t rank = message->join.rank;
     bool is_return = message->join.known.communicator != 0;
@@ -170,14 +224,16 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
         trib_explain(error,
                      "job %s is already running, with %u ranks, since %llu s: choose another job name, or end it",
                      job->name, job->settings.ranks, (unsigned long long)((now_ns - job->started_ns) / TRIB_SECOND_NS));
-    } else if (job->is_return && !is_return) {
+    } else if (job->is_return && !is_return && (job->was_running || !job->is_recalled)) {
         trib_explain(error, "job %s is coming back after a restart of the switch: choose another job name, or wait",
                      job->name);
     } else if (!job->is_return && is_return) {
         trib_explain(error, "job %s was started anew while the switch was away", job->name);
     } else if (is_return && !same_grant(&job->grant, &message->join.known)) {
         trib_explain(error, "rank %u brings another grant than the other ranks of job %s", rank, job->name);
-    } else if (rank < job->settings.ranks && job->ranks[rank].session) {
+    } else if (comes_two_ways(job, message, from, error)) {
+        return TRIB_ERR_UNREACHABLE;
+    } else if (rank < job->settings.ranks && job->ranks[rank].session && !is_return) {
         trib_address_format(&job->ranks[rank].session->peer, peer);
         trib_explain(error, "rank %u of job %s is already taken by %s", rank, job->name, peer);
     } else {
@@ -225,6 +281,7 @@ static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message
     memcpy(job->name, message->join.job, sizeof job->name);
     job->state = TRIB_JOB_JOINING;
     job->is_return = known->communicator != 0;
+    job->was_running = job->is_return; /* as far as anybody knows */
     job->settings = message->join.settings;
     job->grant = *known;
     job->started_ns = now_ns;
@@ -237,20 +294,40 @@ static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message
     return job;
 }
 
-static void take_place(struct trib_job *job, struct trib_session *session, const struct trib_message *message)
+/* Where the rank itself is, for people. */
+static void name_rank(struct trib_rank *rank, const struct trib_message *message)
+{
+    trib_address_format(&rank->address, rank->name);
+    if (message->join.via != 0) {
+        memcpy(rank->name, message->join.origin, sizeof rank->name);
+        trib_text_clean(rank->name);
+    }
+}
+
+/* A rank that returns knows its communicator's secret: the session that it had before is dead, whether it looks so or not. */
+static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session,
+                       const struct trib_message *message)
 {
     struct trib_rank *rank = &job->ranks[message->join.rank];
+    if (rank->session) {
+        rank->session->job = NULL;
+        jobs->output.end(jobs->output.owner, rank->session);
+    }
     memset(rank, 0, sizeof *rank);
     rank->session = session;
     rank->address = session->peer;
+    rank->via = message->join.via;
+    rank->roots = message->join.roots;
+    rank->room = message->join.room;
+    rank->is_new = message->join.known.communicator == 0;
+    rank->known_boot = message->join.known.boot;
     rank->wants_multicast = message->join.multicast;
     memcpy(rank->data_port, message->join.data_port, sizeof rank->data_port);
+    name_rank(rank, message);
     session->job = job;
     session->rank = message->join.rank;
-    char peer[64];
-    trib_address_format(&session->peer, peer);
     trib_log(TRIB_LOG_INFO, "job %s rank %u of %u %s from %s", job->name, session->rank, job->settings.ranks,
-             job->is_return ? "is back" : "joined", peer);
+             rank->is_new ? "joined" : "is back", rank->name);
 }
 
 /* Keeps the difference for the ranks that have yet to come, and tells all that are there. */
@@ -265,7 +342,9 @@ static void condemn(struct trib_jobs *jobs, struct trib_job *job, const struct t
     memcpy(ending->job, job->name, sizeof ending->job);
     trib_explain(ending->text, "%s", text);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        ending->waits |= (uint64_t)(job->ranks[i].session == NULL && i != message->join.rank) << i;
+        if (!job->ranks[i].session && i != message->join.rank) {
+            trib_rank_set_add(&ending->waits, i);
+        }
     }
     trib_job_fail(jobs, job, TRIB_ERR_SETTINGS, text);
 }
@@ -274,17 +353,16 @@ static void condemn(struct trib_jobs *jobs, struct trib_job *job, const struct t
 static enum trib_status check_ending(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns,
                                      char *error)
 {
-    uint64_t bit = UINT64_C(1) << message->join.rank;
     for (uint32_t i = 0; i < TRIB_ENDINGS_MAX; i++) {
         struct trib_ending *ending = &jobs->endings[i];
         if (ending->at_ns == 0 || strcmp(ending->job, message->join.job) != 0) {
             continue;
         }
-        if ((ending->waits & bit) == 0 || now_ns - ending->at_ns > ENDING_NS) {
+        if (!trib_rank_set_has(&ending->waits, message->join.rank) || now_ns - ending->at_ns > ENDING_NS) {
             ending->at_ns = 0;
             continue;
         }
-        ending->waits &= ~bit;
+        trib_rank_set_remove(&ending->waits, message->join.rank);
         trib_explain(error, "%s (the other ranks heard so %llu ms ago)", ending->text,
                      (unsigned long long)((now_ns - ending->at_ns) / TRIB_MILLISECOND_NS));
         return TRIB_ERR_SETTINGS;
@@ -298,14 +376,14 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     char error[TRIB_ERROR_TEXT_MAX] = "";
     enum trib_status status = check_settings(message, error);
     if (status == TRIB_OK) {
-        status = check_known(jobs, message, error);
+        status = check_known(jobs, message, now_ns, error);
     }
     if (status == TRIB_OK) {
         status = check_ending(jobs, message, now_ns, error);
     }
     struct trib_job *job = status == TRIB_OK ? trib_jobs_find(jobs, message->join.job) : NULL;
     if (job) {
-        status = check_place(job, message, now_ns, error);
+        status = check_place(job, message, &session->peer, now_ns, error);
     } else if (status == TRIB_OK) {
         job = create(jobs, message, now_ns, error);
         status = job ? TRIB_OK : TRIB_ERR_REFUSED;
@@ -319,7 +397,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
         condemn(jobs, job, message, now_ns, error);
         return;
     }
-    take_place(job, session, message);
+    take_place(jobs, job, session, message);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         if (!job->ranks[i].session) {
             return;

@@ -56,6 +56,8 @@ static void put_switch(FILE *out, const struct trib_report *report, uint64_t now
     number(out, "jobs_started_total", "counter", "communicators that became ready", report->jobs->stats.started);
     number(out, "jobs_returned_total", "counter", "of those, after a restart of the switch",
            report->jobs->stats.returned);
+    number(out, "jobs_recalled_total", "counter", "communicators whose ranks had to come back: a switch below was lost",
+           report->jobs->stats.recalled);
     number(out, "jobs_closed_total", "counter", "communicators closed by all their ranks", report->jobs->stats.closed);
 }
 

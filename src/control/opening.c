@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "control/start.h"
+#include "io/explain.h"
 
 /* One allocation: the opening, then the branches that it points to, then their ranks. */
 struct whole {
@@ -24,26 +25,86 @@ static void spread(const struct trib_rank *rank, uint32_t roots, struct trib_add
     }
 }
 
+/* Numbered in order of their lowest ranks: I9 asks for that. Those without a session are not there, or are behind another switch. */
+void trib_job_group(struct trib_job *job)
+{
+    uint16_t lowest[TRIB_RANKS_MAX];
+    job->children = 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        struct trib_rank *rank = &job->ranks[i];
+        uint32_t branch = 0;
+        if (!rank->session) {
+            rank->branch = UINT32_MAX;
+            continue;
+        }
+        while (branch < job->children && (rank->via == 0 || rank->via != job->ranks[lowest[branch]].via)) {
+            branch++;
+        }
+        if (branch == job->children) {
+            lowest[job->children++] = (uint16_t)i;
+        }
+        rank->branch = branch;
+    }
+}
+
+uint32_t trib_job_behind(const struct trib_job *job, uint32_t rank)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        count += job->ranks[i].branch == job->ranks[rank].branch;
+    }
+    return count;
+}
+
+/* Who sends from where two children do cannot be told apart. */
+bool trib_opening_check(const struct trib_opening *opening, char *error)
+{
+    for (uint32_t b = 1; b < opening->count; b++) {
+        for (uint32_t a = 0; a < b; a++) {
+            const struct trib_branch *one = &opening->branches[a];
+            const struct trib_branch *two = &opening->branches[b];
+            for (uint32_t t = 0; t < opening->session.roots; t++) {
+                if (trib_address_equal(&one->address[t], &two->address[t])) {
+                    char text[64];
+                    trib_address_format(&one->address[t], text);
+                    trib_explain(error, "ranks %u and %u both say that they send from %s, UDP", one->ranks[0],
+                                 two->ranks[0], text);
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
 struct trib_opening *trib_opening_create(const struct trib_job *job)
 {
-    uint32_t count = job->settings.ranks;
-    struct whole *whole = calloc(1, sizeof *whole + count * (sizeof whole->branches[0] + sizeof(uint16_t)));
+    uint32_t ranks_max = job->settings.ranks;
+    struct whole *whole =
+        calloc(1, sizeof *whole + job->children * sizeof whole->branches[0] + ranks_max * sizeof(uint16_t));
     if (!whole) {
         return NULL;
     }
-    uint16_t *ranks = (uint16_t *)(void *)&whole->branches[count];
-    for (uint32_t i = 0; i < count; i++) {
-        ranks[i] = (uint16_t)i;
-        whole->branches[i].ranks = &ranks[i];
-        whole->branches[i].count = 1;
-        spread(&job->ranks[i], job->grant.roots, whole->branches[i].address);
+    uint16_t *at = (uint16_t *)(void *)&whole->branches[job->children];
+    for (uint32_t b = 0; b < job->children; b++) {
+        struct trib_branch *branch = &whole->branches[b];
+        branch->ranks = at;
+        for (uint32_t i = 0; i < ranks_max; i++) {
+            if (job->ranks[i].branch == b) {
+                at[branch->count++] = (uint16_t)i;
+            }
+        }
+        const struct trib_rank *first = &job->ranks[at[0]];
+        branch->is_switch = first->via != 0;
+        spread(first, job->grant.roots, branch->address);
+        at += branch->count;
     }
     struct trib_opening *opening = &whole->opening;
     trib_admission_session(job, &opening->session);
     opening->scheme = job->settings.scheme;
     opening->boot = job->grant.boot;
     opening->branches = whole->branches;
-    opening->count = count;
+    opening->count = job->children;
     return opening;
 }
 

@@ -153,6 +153,22 @@ static void get_grant(struct reader *r, struct trib_grant *grant)
     grant->group_port = get_u16(r);
 }
 
+static void put_ranks(struct writer *w, const struct trib_rank_list *list)
+{
+    put_number(w, list->count, 2);
+    for (uint32_t i = 0; i < trib_rank_list_carried(list); i++) {
+        put_number(w, list->rank[i], 2);
+    }
+}
+
+static void get_ranks(struct reader *r, struct trib_rank_list *list)
+{
+    list->count = get_u16(r);
+    for (uint32_t i = 0; i < trib_rank_list_carried(list); i++) {
+        list->rank[i] = get_u16(r);
+    }
+}
+
 static void put_join(struct writer *w, const struct trib_message *message)
 {
     put_number(w, message->join.magic, 4);
@@ -166,6 +182,11 @@ static void put_join(struct writer *w, const struct trib_message *message)
     put_number(w, message->join.multicast, 1);
     put_settings(w, &message->join.settings);
     put_grant(w, &message->join.known);
+    put_number(w, message->join.via, 8);
+    put_number(w, message->join.hops, 1);
+    put_number(w, message->join.roots, 4);
+    put_number(w, message->join.room, 4);
+    put_text(w, message->join.origin, sizeof message->join.origin);
 }
 
 static void put_fields(struct writer *w, const struct trib_message *message)
@@ -177,6 +198,7 @@ static void put_fields(struct writer *w, const struct trib_message *message)
     case TRIB_MESSAGE_WELCOME:
         put_grant(w, &message->welcome.grant);
         put_number(w, message->welcome.generation_ranks, 4);
+        put_number(w, message->welcome.behind, 4);
         break;
     case TRIB_MESSAGE_PATHS:
         put_number(w, message->paths.unicast, 1);
@@ -205,9 +227,23 @@ static void put_fields(struct writer *w, const struct trib_message *message)
         put_text(w, message->fail.text, sizeof message->fail.text);
         break;
     case TRIB_MESSAGE_STALL:
+    case TRIB_MESSAGE_MISSING:
         put_number(w, message->stall.sequence, 8);
-        put_number(w, message->stall.missing, 8);
         put_number(w, message->stall.since_ms, 4);
+        put_ranks(w, &message->stall.missing);
+        put_text(w, message->stall.where, sizeof message->stall.where);
+        break;
+    case TRIB_MESSAGE_GONE:
+        put_number(w, message->note.is_lost, 1);
+        put_text(w, message->note.text, sizeof message->note.text);
+        break;
+    case TRIB_MESSAGE_AWAY:
+        put_text(w, message->note.text, sizeof message->note.text);
+        break;
+    case TRIB_MESSAGE_DISPUTE:
+        put_number(w, message->dispute.sequence, 8);
+        put_number(w, message->dispute.rank[0], 4);
+        put_number(w, message->dispute.rank[1], 4);
         break;
     case TRIB_MESSAGE_CLOSED:
         break;
@@ -249,6 +285,11 @@ static enum trib_status get_join(struct reader *r, struct trib_message *message)
     message->join.multicast = get_bool(r);
     get_settings(r, &message->join.settings);
     get_grant(r, &message->join.known);
+    message->join.via = get_u64(r);
+    message->join.hops = get_u8(r);
+    message->join.roots = get_u32(r);
+    message->join.room = get_u32(r);
+    get_text(r, message->join.origin, sizeof message->join.origin);
     return TRIB_OK;
 }
 
@@ -260,6 +301,7 @@ static enum trib_status get_fields(struct reader *r, struct trib_message *messag
     case TRIB_MESSAGE_WELCOME:
         get_grant(r, &message->welcome.grant);
         message->welcome.generation_ranks = get_u32(r);
+        message->welcome.behind = get_u32(r);
         return TRIB_OK;
     case TRIB_MESSAGE_PATHS:
         message->paths.unicast = get_bool(r);
@@ -288,9 +330,23 @@ static enum trib_status get_fields(struct reader *r, struct trib_message *messag
         get_text(r, message->fail.text, sizeof message->fail.text);
         return TRIB_OK;
     case TRIB_MESSAGE_STALL:
+    case TRIB_MESSAGE_MISSING:
         message->stall.sequence = get_u64(r);
-        message->stall.missing = get_u64(r);
         message->stall.since_ms = get_u32(r);
+        get_ranks(r, &message->stall.missing);
+        get_text(r, message->stall.where, sizeof message->stall.where);
+        return TRIB_OK;
+    case TRIB_MESSAGE_GONE:
+        message->note.is_lost = get_bool(r);
+        get_text(r, message->note.text, sizeof message->note.text);
+        return TRIB_OK;
+    case TRIB_MESSAGE_AWAY:
+        get_text(r, message->note.text, sizeof message->note.text);
+        return TRIB_OK;
+    case TRIB_MESSAGE_DISPUTE:
+        message->dispute.sequence = get_u64(r);
+        message->dispute.rank[0] = get_u32(r);
+        message->dispute.rank[1] = get_u32(r);
         return TRIB_OK;
     case TRIB_MESSAGE_CLOSED:
         return TRIB_OK;

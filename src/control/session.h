@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* session.h: the messages between a rank and the control plane, on one TCP connection per rank and communicator (same port
  * number as shard 0 of the data). Only the format: a codec without sockets; docs/PROTOCOL.md has the same byte by byte.
+ * A control plane that is a relay passes a rank's session on to the one above it, on a connection of that rank's own; what it changes,
+ * adds and answers itself is said at each kind below.
  *
  * Framing: 4 bytes length of what follows, 1 byte kind, fields in network byte order, strings as 2 bytes length and bytes.
  * The dialogue:
@@ -15,11 +17,15 @@
  *   OPERATION (text)       ->
  *   CLOSE (mark)           -> <- MARK (M) ... CLOSED when all marks have passed, or a peer is gone
  *   ABORT (text)           -> <- FAIL (status, text) to all the others; then the connection ends
+ *   STALL (sequence)       -> <- MISSING (ranks)     who is waited for
  * A closed or reset connection without CLOSE is the death of that rank: the others get FAIL(ERR_PEER, "rank 2 ..."). Before
  * WELCOME it only gives its place up. After FAIL or CLOSED the control plane ends the connection.
+ * A relay says of a rank's death GONE; if its own connection ends without a word, the relay is lost, or the switch above it:
+ * then every session of the communicator is ended without a word, and all its ranks return. A relay that cannot, or will not,
+ * carry a communicator says FAIL upward: all ranks get its status and text.
  * A return sends the grant of WELCOME as known, and has multicast only if READY said so; it may leave out PATHS. A rank that
  * had sent CLOSE before the switch went away registers and sends CLOSE again.
- * Read next: server.h (the control plane's side), comm/session_client.h (the rank's). */
+ * Read next: server.h (the control plane's side), control/session_client.h (the rank's). */
 #ifndef TRIB_CONTROL_SESSION_H
 #define TRIB_CONTROL_SESSION_H
 
@@ -32,9 +38,11 @@
 #include "core/node.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 1
+#define TRIB_SESSION_VERSION 2
 #define TRIB_SLOTS_MAX (1U << 20) /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048     /* bytes of a whole message, framing included */
+#define TRIB_RANKS_LISTED 128     /* ranks that a message names, of any number */
+#define TRIB_HOPS_MAX 16          /* relays between a rank and the root: more are a loop */
 
 enum trib_message_kind {
     TRIB_MESSAGE_NONE = 0,
@@ -50,7 +58,12 @@ enum trib_message_kind {
     TRIB_MESSAGE_CLOSED = 10,
     TRIB_MESSAGE_ABORT = 11,
     TRIB_MESSAGE_FAIL = 12,
-    TRIB_MESSAGE_STALL = 13, /* rank -> control: waits for `missing` on `sequence` since `since_ms`; for people */
+    TRIB_MESSAGE_STALL = 13, /* rank -> control: waits on a sequence; relays add those who are missing there */
+    TRIB_MESSAGE_GONE =
+        14, /* relay -> control: this rank's session has ended without CLOSE: its death, or a lost switch */
+    TRIB_MESSAGE_AWAY = 15,    /* relay -> rank: the switch above cannot be reached; come again */
+    TRIB_MESSAGE_MISSING = 16, /* control -> rank: who is missing, the answer to STALL; for people */
+    TRIB_MESSAGE_DISPUTE = 17, /* relay -> control: a slot there has seen two operations */
     TRIB_MESSAGE_KIND_COUNT
 };
 
@@ -79,6 +92,17 @@ struct trib_grant {
     uint16_t group_port; /* its UDP port for shard 0; shard t has group_port + t */
 };
 
+/* Some ranks, ascending: the first TRIB_RANKS_LISTED of `count`. */
+struct trib_rank_list {
+    uint16_t count;
+    uint16_t rank[TRIB_RANKS_LISTED];
+};
+
+static inline uint32_t trib_rank_list_carried(const struct trib_rank_list *list)
+{
+    return list->count < TRIB_RANKS_LISTED ? list->count : TRIB_RANKS_LISTED;
+}
+
 struct trib_message {
     enum trib_message_kind kind;
     union {
@@ -93,10 +117,17 @@ struct trib_message {
             bool multicast; /* this rank would take results by multicast */
             struct trib_settings settings;
             struct trib_grant known; /* communicator 0: none, a new join */
+            /* From here on: what the relays between say. A rank sends zeros and "". */
+            uint64_t via;    /* the random id of the relay that sends this; 0: the rank itself */
+            uint8_t hops;    /* relays so far */
+            uint32_t roots;  /* shards that each of them has at least; 0: no relay */
+            uint32_t room;   /* bytes that this job may have on the way to one shard of each of them; 0: no relay */
+            char origin[64]; /* the rank's own address, as text, filled in by the first relay */
         } join;
         struct {
             struct trib_grant grant;
             uint32_t generation_ranks; /* = ranks; for a check */
+            uint32_t behind;           /* ranks that came over the same relay as this one; 1 for a rank */
         } welcome;
         struct {
             bool unicast;   /* full-size packets pass on every shard, both ways */
@@ -123,9 +154,19 @@ struct trib_message {
         } fail; /* FAIL, ABORT */
         struct {
             uint64_t sequence;
-            uint64_t missing; /* bitmap of ranks, 0: unknown */
             uint32_t since_ms;
-        } stall;
+            struct trib_rank_list missing; /* STALL of a rank: none */
+            char where
+                [128]; /* "switch 10.0.0.5:7470": nobody is missing behind it, yet nothing comes from it; else "" */
+        } stall;       /* STALL, MISSING */
+        struct {
+            char text[TRIB_ERROR_TEXT_MAX];
+            bool is_lost; /* GONE: not the rank has ended, but a switch between it and the relay that says so */
+        } note;           /* GONE, AWAY */
+        struct {
+            uint64_t sequence;
+            uint32_t rank[2];
+        } dispute;
     };
 };
 

@@ -48,7 +48,8 @@ static bool wants_group(const struct trib_jobs *jobs, const struct trib_job *job
         return false;
     }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (!job->ranks[i].wants_multicast || job->ranks[i].address.storage.ss_family != AF_INET) {
+        if (!job->ranks[i].wants_multicast || job->ranks[i].via != 0 ||
+            job->ranks[i].address.storage.ss_family != AF_INET) {
             return false;
         }
     }
@@ -99,14 +100,18 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
     job->grant.communicator = draw_communicator(jobs);
     job->grant.generation = 1;
     job->grant.roots = jobs->config->shards;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        job->grant.roots = trib_least(job->grant.roots, job->ranks[i].roots);
+    }
     job->grant.group = wants_group(jobs, job) ? draw_group(jobs) : 0;
     job->grant.group_port = job->grant.group ? group_port(jobs) : 0;
     if (trib_admission_window(jobs, job)) {
-        trib_log(TRIB_LOG_WARN,
-                 "job %s: window cut to %u packets per rank: %u ranks, beside those of other jobs, share the %u bytes "
-                 "that a socket "
-                 "of this switch can hold: raise net.core.rmem_max (sysctl), or run the switch as root",
-                 job->name, job->grant.window, job->settings.ranks, jobs->config->receive_room);
+        trib_log(
+            TRIB_LOG_WARN,
+            "job %s: window cut to %u packets per rank: %u children, beside those of other jobs, share the %u bytes "
+            "that a socket of this switch can hold, or those behind a relay its socket: raise net.core.rmem_max "
+            "(sysctl), or run the switch as root",
+            job->name, job->grant.window, job->children, jobs->config->receive_room);
     }
 }
 
@@ -118,7 +123,8 @@ static enum trib_status open_plane(const struct trib_jobs *jobs, struct trib_job
         trib_explain(error, "the control plane is out of memory");
         return TRIB_ERR_MEMORY;
     }
-    enum trib_status status = trib_admission_memory(jobs, job, opening, error);
+    enum trib_status status =
+        trib_opening_check(opening, error) ? trib_admission_memory(jobs, job, opening, error) : TRIB_ERR_INVALID;
     if (status == TRIB_OK) {
         status = plane->open(plane->plane, opening);
         if (status != TRIB_OK) {
@@ -146,8 +152,9 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         /* Paths were tried before the switch restarted, and nothing between has changed. */
-        job->ranks[i].has_paths = job->is_return;
-        job->ranks[i].has_multicast = job->is_return && job->ranks[i].wants_multicast;
+        job->ranks[i].has_paths = !job->ranks[i].is_new && job->was_running;
+        job->ranks[i].has_multicast = job->ranks[i].has_paths && job->ranks[i].wants_multicast;
+        message.welcome.behind = trib_job_behind(job, i);
         jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
     }
     trib_log(TRIB_LOG_INFO,
@@ -157,13 +164,32 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
              job->settings.payload, job->grant.window, job->grant.slots, job->grant.roots, memory);
 }
 
+/* One that no rank of the job can still have packets of, and not 0. */
+static bool is_fresh(const struct trib_job *job, uint32_t boot)
+{
+    bool fresh = boot != 0 && boot != job->grant.boot;
+    for (uint32_t i = 0; fresh && i < job->settings.ranks; i++) {
+        fresh = job->ranks[i].known_boot != boot;
+    }
+    return fresh;
+}
+
+static uint32_t next_boot(struct trib_jobs *jobs, const struct trib_job *job)
+{
+    while (!is_fresh(job, jobs->config->boot + jobs->incarnation)) {
+        jobs->incarnation++;
+    }
+    return jobs->config->boot + jobs->incarnation;
+}
+
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
+    trib_job_group(job);
     if (!job->is_return) {
         draw_grant(jobs, job);
     }
-    job->grant.boot = jobs->config->boot;
+    job->grant.boot = next_boot(jobs, job);
     job->grant.data_port = trib_address_port(&jobs->config->listen);
     enum trib_status status = open_plane(jobs, job, error);
     if (status != TRIB_OK) {
@@ -186,18 +212,16 @@ void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message)
 {
     struct trib_rank *rank = &job->ranks[index];
-    if (job->state != TRIB_JOB_STARTING || rank->is_registered) {
+    if (job->state != TRIB_JOB_STARTING || rank->is_registered || rank->is_closing) {
         return false;
     }
     if (!message->paths.unicast) {
         char error[TRIB_ERROR_TEXT_MAX];
-        char peer[64];
         uint32_t packet = IP_AND_UDP_SIZE + TRIB_HEADER_SIZE + job->settings.payload;
-        trib_address_format(&rank->address, peer);
         trib_explain(error,
                      "packets of %u bytes payload (%u with IP) do not pass between rank %u (%s) and the switch's UDP "
                      "ports %u to %u: check the path MTU and the firewall, or set a smaller payload",
-                     job->settings.payload, packet, index, peer, job->grant.data_port,
+                     job->settings.payload, packet, index, rank->name, job->grant.data_port,
                      job->grant.data_port + job->grant.roots - 1);
         trib_job_fail(jobs, job, TRIB_ERR_UNREACHABLE, error);
         return true;
@@ -216,7 +240,7 @@ static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struc
 {
     const struct trib_data_plane *plane = &jobs->config->plane;
     struct trib_message message = {.kind = TRIB_MESSAGE_READY};
-    message.ready.boot = jobs->config->boot;
+    message.ready.boot = job->grant.boot;
     message.ready.mark = plane->communicator_mark(plane->plane, job->grant.communicator);
     message.ready.multicast = job->multicast;
     rank->told = message.ready.mark;
@@ -236,6 +260,7 @@ static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
     plane->multicast(plane->plane, job->grant.communicator, job->multicast ? job->grant.group : 0,
                      job->multicast ? job->grant.group_port : 0);
     job->state = TRIB_JOB_RUNNING;
+    job->was_running = true;
     job->deadline_ns = TRIB_NEVER;
     job->probe_ns = TRIB_NEVER;
     job->marks_ns = now_ns;

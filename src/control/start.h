@@ -12,8 +12,14 @@ bool trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
 /* Sends the path packets to the group once more, and sets the time of the next. */
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 
-/* opening.c: the job as the data plane is to open it; the caller destroys it. NULL: out of memory. */
+/* opening.c: all ranks are there: which of them are behind one child? Sets job->children and the branch of each rank. */
+void trib_job_group(struct trib_job *job);
+/* Ranks behind the same child as this one. */
+uint32_t trib_job_behind(const struct trib_job *job, uint32_t rank);
+/* The job, grouped, as the data plane is to open it; the caller destroys it. NULL: out of memory. */
 struct trib_opening *trib_opening_create(const struct trib_job *job);
 void trib_opening_destroy(struct trib_opening *opening); /* NULL is allowed */
+/* False, with the cause in error: two children send from one address. */
+bool trib_opening_check(const struct trib_opening *opening, char *error);
 
 #endif

@@ -240,15 +240,17 @@ void trib_format_size(uint64_t bytes, char *text)
     format_tenths(text, bytes, 1, "B");
 }
 
-char *trib_format_ranks(uint64_t ranks, char *text, size_t size)
+char *trib_format_ranks(const uint16_t *ranks, uint32_t listed, uint32_t count, char *text, size_t size)
 {
-    size_t len = (size_t)snprintf(text, size, (ranks & (ranks - 1)) != 0 ? "ranks" : "rank");
-    const char *separator = " ";
-    for (uint32_t rank = 0; rank < TRIB_RANKS_MAX && len < size; rank++) {
-        if ((ranks >> rank & 1) != 0) {
-            len += (size_t)snprintf(text + len, size - len, "%s%u", separator, rank);
-            separator = ", ";
-        }
+    static const size_t end = sizeof ", 65535 and 65535 others";
+    size_t len = (size_t)snprintf(text, size, count == 1 ? "rank" : "ranks");
+    uint32_t i = 0;
+    while (i < listed && len + end <= size) {
+        len += (size_t)snprintf(text + len, size - len, "%s%u", i == 0 ? " " : ", ", ranks[i]);
+        i++;
+    }
+    if (i < count) {
+        (void)snprintf(text + len, size - len, " and %u other%s", count - i, count - i == 1 ? "" : "s");
     }
     return text;
 }

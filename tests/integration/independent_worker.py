@@ -18,7 +18,8 @@ FIELDS = ("version kind flags communicator generation attempt tree sequence node
           "digest boot mark contributors last_rank window_cap exponent crc lane").split()
 GRANT = struct.Struct(">QQIIIIIIHHIH")
 CONTRIBUTION, RESULT, PROBE, ASK, HELD, OFFER, BOOT, PATH = range(1, 9)
-JOIN, WELCOME, PATHS, REGISTER, READY, MARK, DESCRIBE, OPERATION, CLOSE, CLOSED, ABORT, FAIL, STALL = range(1, 14)
+(JOIN, WELCOME, PATHS, REGISTER, READY, MARK, DESCRIBE, OPERATION, CLOSE, CLOSED, ABORT, FAIL, STALL, GONE, AWAY, MISSING,
+ DISPUTE) = range(1, 18)
 RESEND, UNWANTED = 0x10, 0x40
 NONE, FLOAT32, INT32, BYTES = 0, 1, 4, 6
 ALLREDUCE, BROADCAST, BARRIER = 1, 2, 3
@@ -229,6 +230,8 @@ class Worker:
                 kind, fields, self.buffer = self.buffer[4], self.buffer[5:size], self.buffer[size:]
                 if kind == FAIL:
                     raise Trouble("FAIL(%d): %s" % (struct.unpack_from(">i", fields)[0], fields[6:].decode()))
+                if kind == AWAY:
+                    raise ConnectionAbortedError(fields[2:].decode())
                 if kind == MARK:
                     self.session_mark = max(self.session_mark, struct.unpack(">Q", fields)[0])
                 if kind == DESCRIBE:
@@ -253,13 +256,14 @@ class Worker:
             self.udp.bind((self.tcp.getsockname()[0], 0))
             self.udp.setblocking(False)
         ports = [self.udp.getsockname()[1]] + [0] * 15
-        self.say(JOIN, struct.pack(">IHH", 0x54524942, 1, 1) + text(self.job) + struct.pack(">I16HB", self.rank, *ports, 0)
-                 + text("switchml") + struct.pack(">IIIB", self.ranks, self.payload, 0, self.wire) + self.known)
+        self.say(JOIN, struct.pack(">IHH", 0x54524942, 2, 1) + text(self.job) + struct.pack(">I16HB", self.rank, *ports, 0)
+                 + text("switchml") + struct.pack(">IIIB", self.ranks, self.payload, 0, self.wire) + self.known
+                 + struct.pack(">QBII", 0, 0, 0, 0) + text(""))
         welcome = self.expect(WELCOME)
         self.known = welcome[:50]
         (self.salt, _, self.communicator, self.boot, self.roots, self.train, self.slots, self.window,
          self.generation, self.data_port, _, _) = GRANT.unpack(self.known)
-        self.keys = [lane_key(self.salt, rank) for rank in range(struct.unpack(">I", welcome[50:])[0])]
+        self.keys = [lane_key(self.salt, rank) for rank in range(struct.unpack(">I", welcome[50:54])[0])]
 
     def probe_paths(self):
         missing, end = set(range(self.roots)), time.monotonic() + 5

@@ -37,7 +37,13 @@ struct recorder {
     struct trib_session_config session;
     struct trib_address addresses[TRIB_RANKS_MAX][TRIB_ROOTS_MAX];
     uint64_t marks[TRIB_RANKS_MAX];
-    uint32_t joined; /* bitmap */
+    unsigned joined;                 /* ranks */
+    uint32_t behind[TRIB_RANKS_MAX]; /* ranks of each rank's branch */
+    bool is_switch[TRIB_RANKS_MAX];
+    uint32_t children;
+    uint32_t boot;
+    uint16_t missing[TRIB_RANKS_MAX]; /* what is missing on every sequence */
+    uint32_t missing_count;
     uint32_t group;
     uint16_t group_port;
     bool refuse_memory;
@@ -46,7 +52,6 @@ struct recorder {
 static inline enum trib_status recorder_open(void *plane, const struct trib_opening *opening)
 {
     struct recorder *r = plane;
-    assert_true(opening->boot != 0 && !opening->parent && opening->count == opening->session.ranks);
     pthread_mutex_lock(&r->lock);
     enum trib_status status = r->refuse_memory ? TRIB_ERR_MEMORY : TRIB_OK;
     if (status == TRIB_OK && strcmp(opening->scheme, "switchml") == 0) {
@@ -54,11 +59,18 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
         r->session = opening->session;
         r->communicator = opening->session.communicator;
         r->joined = 0;
-        memset(r->marks, 0, sizeof r->marks);
+        r->boot = opening->boot;
+        r->children = opening->count;
+        memset(r->marks, 0xff, sizeof r->marks);
         for (uint32_t i = 0; i < opening->count; i++) {
             const struct trib_branch *branch = &opening->branches[i];
-            assert_true(branch->count == 1 && branch->ranks[0] == i && !branch->is_switch);
-            memcpy(r->addresses[i], branch->address, sizeof r->addresses[i]);
+            for (uint32_t k = 0; k < branch->count; k++) {
+                uint32_t rank = branch->ranks[k];
+                r->marks[rank] = 0;
+                r->behind[rank] = branch->count;
+                r->is_switch[rank] = branch->is_switch;
+                memcpy(r->addresses[rank], branch->address, sizeof r->addresses[rank]);
+            }
         }
     }
     pthread_mutex_unlock(&r->lock);
@@ -79,7 +91,7 @@ static inline void recorder_join(void *plane, uint32_t communicator, uint32_t ra
     struct recorder *r = plane;
     pthread_mutex_lock(&r->lock);
     if (communicator == r->communicator) {
-        r->joined |= 1U << rank;
+        r->joined++;
         r->marks[rank] = mark > r->marks[rank] ? mark : r->marks[rank];
     }
     pthread_mutex_unlock(&r->lock);
@@ -140,6 +152,18 @@ static inline bool recorder_report(void *plane, uint32_t communicator, struct tr
     return known;
 }
 
+static inline uint32_t recorder_missing(void *plane, uint32_t communicator, uint64_t sequence, uint16_t *ranks,
+                                        uint32_t max)
+{
+    struct recorder *r = plane;
+    (void)sequence;
+    pthread_mutex_lock(&r->lock);
+    uint32_t count = communicator != r->communicator ? 0 : r->missing_count < max ? r->missing_count : max;
+    memcpy(ranks, r->missing, count * sizeof *ranks);
+    pthread_mutex_unlock(&r->lock);
+    return count;
+}
+
 static inline void recorder_traffic(void *plane, struct trib_udp_stats *sum)
 {
     (void)plane;
@@ -191,6 +215,7 @@ static inline void control_init(struct control *c)
         .probe_multicast = recorder_probe,
         .slot_bytes = recorder_slot_bytes,
         .report = recorder_report,
+        .missing = recorder_missing,
         .traffic = recorder_traffic,
         .drops = recorder_drops,
     };
@@ -222,6 +247,23 @@ static inline unsigned recorder_get(struct control *c, const unsigned *field)
     unsigned value = *field;
     pthread_mutex_unlock(&c->recorder.lock);
     return value;
+}
+
+/* From now on these ranks' parts lack on every sequence. */
+static inline void recorder_lack(struct control *c, uint32_t count, const uint16_t *ranks)
+{
+    pthread_mutex_lock(&c->recorder.lock);
+    c->recorder.missing_count = count;
+    memcpy(c->recorder.missing, ranks, count * sizeof *ranks);
+    pthread_mutex_unlock(&c->recorder.lock);
+}
+
+static inline void wait_until(struct control *c, const unsigned *field, unsigned value)
+{
+    for (int i = 0; i < 400 && recorder_get(c, field) < value; i++) {
+        usleep(5000);
+    }
+    assert_true(recorder_get(c, field) >= value);
 }
 
 static inline int connect_to(uint16_t port)

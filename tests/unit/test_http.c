@@ -114,10 +114,11 @@ static void jobs__one_running(void **state)
     struct control *c = *state;
     int fds[3];
     struct trib_grant grant = run_job(c, 3, fds);
-    struct trib_message stall = {.kind = TRIB_MESSAGE_STALL,
-                                 .stall = {.sequence = 1841, .missing = 4, .since_ms = 1200}};
+    struct trib_message stall = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = 1841, .since_ms = 1200}};
+    recorder_lack(c, 1, (const uint16_t[]){2});
     send_message(fds[0], &stall);
-    send_mark(fds[0], TRIB_MESSAGE_MARK, 9); /* its answer says that the stall has been taken */
+    (void)expect(fds[0], TRIB_MESSAGE_MISSING);
+    send_mark(fds[0], TRIB_MESSAGE_MARK, 9);
     (void)expect(fds[0], TRIB_MESSAGE_MARK);
     json_t *root = get_json(c, "/v1/jobs");
     assert_int_equal(json_array_size(root), 1);
@@ -135,6 +136,11 @@ static void jobs__one_running(void **state)
     const json_t *ranks = json_object_get(job, "ranks");
     assert_int_equal(json_array_size(ranks), 3);
     assert_int_equal(number_in(json_array_get(ranks, 0), "mark"), 9);
+    const json_t *missing = json_object_get(json_object_get(json_array_get(ranks, 0), "stall"), "missing");
+    assert_int_equal(json_array_size(missing), 1);
+    assert_int_equal(json_integer_value(json_array_get(missing, 0)), 2);
+    assert_int_equal(strncmp(json_string_value(json_object_get(json_array_get(ranks, 2), "address")), "127.0.0.1:", 10),
+                     0);
     assert_string_equal(json_string_value(json_object_get(json_array_get(ranks, 2), "state")), "running");
     json_decref(root);
     close_all(fds, 3);

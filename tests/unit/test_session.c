@@ -37,33 +37,38 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "0000007f 01 54524942 0001 0001 0006 646967697473 00000003 4e204e21 "
+     "000000a0 01 54524942 0002 0001 0006 646967697473 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 01 0008 7377697463686d6c 00000004 "
-     "00000580 00010000 04 " ZERO_GRANT_HEX,
+     "00000580 00010000 04 " ZERO_GRANT_HEX "a1a2a3a4a5a6a7a8 02 00000004 00400000 000e 31302e302e302e333a3431323334",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
-               .version = 1,
+               .version = 2,
                .wire_version = 1,
                .job = "digits",
                .rank = 3,
                .data_port = {20000, 20001},
                .multicast = true,
-               .settings = {.scheme = "switchml", .ranks = 4, .payload = 1408, .window = 65536, .wire = 4}}}},
+               .settings = {.scheme = "switchml", .ranks = 4, .payload = 1408, .window = 65536, .wire = 4},
+               .via = 0xa1a2a3a4a5a6a7a8,
+               .hops = 2,
+               .roots = 4,
+               .room = 4194304,
+               .origin = "10.0.0.3:41234"}}},
     {"join, a return",
-     "00000072 01 54524942 0001 0001 0001 6a 00000000 ffff0000 "
+     "00000085 01 54524942 0002 0001 0001 6a 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 0000 00000001 00000040 00000000 "
-     "01 " GRANT_HEX,
+     "01 " GRANT_HEX " 0000000000000000 00 00000000 00000000 0000",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
-               .version = 1,
+               .version = 2,
                .wire_version = 1,
                .job = "j",
                .data_port = {65535},
                .settings = {.ranks = 1, .payload = 64, .wire = 1},
                .known = GRANT}}},
     {"welcome",
-     "00000037 02 " GRANT_HEX " 00000004",
-     {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4}}},
+     "0000003b 02 " GRANT_HEX " 00000004 00000002",
+     {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 2}}},
     {"paths", "00000003 03 01 00", {.kind = TRIB_MESSAGE_PATHS, .paths = {true, false}}},
     {"register", "00000009 04 0000a1a2a3a4a5a6", {.kind = TRIB_MESSAGE_REGISTER, .mark = {0xa1a2a3a4a5a6}}},
     {"ready",
@@ -79,8 +84,16 @@ static const struct golden goldens[] = {
     {"abort", "0000000a 0b fffffff3 0003 4e614e", {.kind = TRIB_MESSAGE_ABORT, .fail = {TRIB_ERR_ABORTED, "NaN"}}},
     {"fail", "00000009 0c fffffff5 0002 6869", {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "hi"}}},
     {"stall",
-     "00000015 0d 0000000000000731 0000000000000004 000004b0",
-     {.kind = TRIB_MESSAGE_STALL, .stall = {1841, 4, 1200}}},
+     "00000013 0d 0000000000000731 000004b0 0000 0002 4c31",
+     {.kind = TRIB_MESSAGE_STALL, .stall = {1841, 1200, {0}, "L1"}}},
+    {"gone", "00000007 0e 01 0003 62796e", {.kind = TRIB_MESSAGE_GONE, .note = {"byn", true}}},
+    {"away", "00000005 0f 0002 6869", {.kind = TRIB_MESSAGE_AWAY, .note = {"hi"}}},
+    {"missing",
+     "00000015 10 0000000000000731 000004b0 0002 0002 03ff 0000",
+     {.kind = TRIB_MESSAGE_MISSING, .stall = {1841, 1200, {2, {2, 1023}}}}},
+    {"dispute",
+     "00000011 11 0000000000000011 00000003 00000005",
+     {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {17, {3, 5}}}},
 };
 
 #define GOLDEN_COUNT (sizeof goldens / sizeof goldens[0])
@@ -192,7 +205,9 @@ static void decode__bad_bytes(void **state)
         {"length above the limit, before the rest is there", "000007fd"},
         {"length 2^32 - 1", "ffffffff"},
         {"kind 0", "0000000900"},
-        {"kind behind the last, before the rest is there", "000000090e"},
+        {"kind behind the last, before the rest is there", "0000000912"},
+        {"fewer ranks than its list names", "000000130d0000000000000731000004b0000200020000"},
+        {"more ranks than its list names", "000000150d0000000000000731000004b00001000200030000"},
         {"a bool of 2", "00000003030200"},
         {"a text longer than the message", "0000001208000000000000001100ff62617272696572"},
         {"a text with a zero byte", "000000090cfffffff500026800"},
@@ -228,7 +243,7 @@ static void decode__text_that_does_not_fit(void **state)
 static void decode__other_versions(void **state)
 {
     (void)state;
-    static const char *const cases[] = {"00000009 01 54524942 0002 0001", "00000009 01 54524942 0001 0007",
+    static const char *const cases[] = {"00000009 01 54524942 0001 0001", "00000009 01 54524942 0002 0007",
                                         "0000000b 01 54524942 ffff ffff abcd"};
     for (size_t i = 0; i < 3; i++) {
         uint8_t bytes[64];
@@ -237,8 +252,30 @@ static void decode__other_versions(void **state)
         size_t len = from_hex(cases[i], bytes);
         assert_int_equal(trib_message_decode(bytes, len, &message, &used), TRIB_ERR_VERSION);
         assert_int_equal(message.join.magic, TRIB_SESSION_MAGIC);
-        assert_int_equal(message.join.version, i == 0 ? 2 : i == 1 ? 1 : 0xffff);
+        assert_int_equal(message.join.version, i == 0 ? 1 : i == 1 ? 2 : 0xffff);
         assert_int_equal(message.join.wire_version, i == 0 ? 1 : i == 1 ? 7 : 0xffff);
+    }
+}
+
+/* A list may name more ranks than it carries. */
+static void encode__long_list_of_ranks(void **state)
+{
+    (void)state;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    struct trib_message message = {.kind = TRIB_MESSAGE_MISSING};
+    struct trib_message again;
+    size_t used;
+    for (uint32_t count = TRIB_RANKS_LISTED - 1; count < TRIB_RANKS_LISTED + 2; count++) {
+        message.stall.missing.count = (uint16_t)count;
+        for (uint32_t i = 0; i < TRIB_RANKS_LISTED; i++) {
+            message.stall.missing.rank[i] = (uint16_t)(3 * i);
+        }
+        uint32_t carried = count < TRIB_RANKS_LISTED ? count : TRIB_RANKS_LISTED;
+        size_t len = trib_message_encode(&message, bytes);
+        assert_int_equal(len, 4 + 1 + 8 + 4 + 2 + 2 * carried + 2);
+        assert_int_equal(trib_message_decode(bytes, len, &again, &used), TRIB_OK);
+        assert_int_equal(again.stall.missing.count, count);
+        assert_memory_equal(again.stall.missing.rank, message.stall.missing.rank, 2 * carried);
     }
 }
 
@@ -280,6 +317,7 @@ int main(void)
         cmocka_unit_test(decode__bad_bytes),
         cmocka_unit_test(decode__text_that_does_not_fit),
         cmocka_unit_test(decode__other_versions),
+        cmocka_unit_test(encode__long_list_of_ranks),
         cmocka_unit_test(decode__random_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

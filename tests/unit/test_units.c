@@ -195,12 +195,24 @@ static void format_ranks__lists_them(void **state)
 {
     char text[256];
     (void)state;
-    assert_string_equal(trib_format_ranks(UINT64_C(1) << 2, text, sizeof text), "rank 2");
-    assert_string_equal(trib_format_ranks(0x0a, text, sizeof text), "ranks 1, 3");
-    assert_string_equal(trib_format_ranks(UINT64_C(1) << 63 | 1, text, sizeof text), "ranks 0, 63");
-    const char *all = trib_format_ranks(UINT64_MAX, text, sizeof text);
-    assert_string_equal(all + strlen(all) - 12, ", 61, 62, 63");
-    assert_string_equal(trib_format_ranks(UINT64_MAX, text, 16), "ranks 0, 1, 2, ");
+    static const uint16_t some[] = {2, 3, 1023};
+    uint16_t all[1024];
+    for (uint16_t i = 0; i < 1024; i++) {
+        all[i] = i;
+    }
+    assert_string_equal(trib_format_ranks(some, 1, 1, text, sizeof text), "rank 2");
+    assert_string_equal(trib_format_ranks(some, 3, 3, text, sizeof text), "ranks 2, 3, 1023");
+    assert_string_equal(trib_format_ranks(some, 2, 3, text, sizeof text), "ranks 2, 3 and 1 other");
+    assert_string_equal(trib_format_ranks(some, 2, 100, text, sizeof text), "ranks 2, 3 and 98 others");
+    assert_string_equal(trib_format_ranks(all, 1024, 1024, text, 64),
+                        "ranks 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 1012 others");
+    trib_format_ranks(all + 1000, 24, 60000, text, sizeof text);
+    assert_non_null(strstr(text, "1023 and 59976 others"));
+    for (size_t size = 64; size < sizeof text; size++) {
+        trib_format_ranks(all, 1024, 1024, text, size);
+        assert_true(strlen(text) < size);
+        assert_string_equal(text + strlen(text) - 7, " others");
+    }
 }
 
 int main(void)

@@ -2,8 +2,8 @@
 /* session_client.h: the rank's end of a session: one non-blocking TCP connection with framing, no dialogue (join.c has that).
  * Nothing here waits: the owner polls fd for `interest` and calls ready. One thread at a time per object.
  * Read next: join.c. */
-#ifndef TRIB_COMM_SESSION_CLIENT_H
-#define TRIB_COMM_SESSION_CLIENT_H
+#ifndef TRIB_CONTROL_SESSION_CLIENT_H
+#define TRIB_CONTROL_SESSION_CLIENT_H
 
 #include "control/session.h"
 #include "io/udp.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* session_client.c: see session_client.h. */
-#include "comm/session_client.h"
+#include "control/session_client.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>

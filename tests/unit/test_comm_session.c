@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_comm_session.c: a rank of the library against a control plane that is written out here, message by message: what it does when
+ * switches above its own are away, when sessions are cut at bad times, and whom it names. */
+#include "control_harness.h"
+
+#include <tributary/tributary.h>
+
+#include <poll.h>
+
+#define AWAY_TEXT "switch 10.0.0.1:7470, the parent of switch 10.0.0.2:7470, does not answer: no route"
+
+struct script {
+    int listener;
+    int udp;
+    struct trib_config config;
+    pthread_t thread;
+    struct trib_comm *comm;
+    enum trib_status status; /* of create; then of the barrier, if create was well */
+    char error[TRIB_ERROR_TEXT_MAX];
+    atomic_bool over;
+    uint64_t took_ns;
+    unsigned joins;
+};
+
+static int open_port(int type, uint16_t *port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+    int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+static void *be_rank(void *argument)
+{
+    struct script *s = argument;
+    uint64_t start_ns = trib_clock_ns();
+    s->status = trib_comm_create(&s->config, &s->comm, s->error);
+    if (s->status == TRIB_OK) {
+        s->status = trib_barrier(s->comm);
+        snprintf(s->error, sizeof s->error, "%s", trib_comm_error(s->comm));
+        s->took_ns = trib_clock_ns() - start_ns;
+        (void)trib_comm_close(s->comm);
+    } else {
+        s->took_ns = trib_clock_ns() - start_ns;
+    }
+    atomic_store(&s->over, true);
+    return NULL;
+}
+
+static void begin(struct script *s)
+{
+    uint16_t port;
+    memset(s, 0, sizeof *s);
+    s->listener = open_port(SOCK_STREAM, &port);
+    assert_int_equal(listen(s->listener, 64), 0);
+    trib_config_init(&s->config);
+    snprintf(s->config.switch_address, sizeof s->config.switch_address, "127.0.0.1:%u", port);
+    s->config.multicast = false;
+    s->config.switch_timeout_ns = 400 * TRIB_MILLISECOND_NS;
+    s->config.join_timeout_ns = 600 * TRIB_MILLISECOND_NS;
+    s->udp = open_port(SOCK_DGRAM, &port);
+}
+
+static void start_rank(struct script *s)
+{
+    assert_int_equal(pthread_create(&s->thread, NULL, be_rank, s), 0);
+}
+
+/* The rank has ended with this, not later than limit_ms. */
+static void end(struct script *s, enum trib_status status, const char *part, unsigned limit_ms)
+{
+    assert_int_equal(pthread_join(s->thread, NULL), 0);
+    if (!strstr(s->error, part)) {
+        fail_msg("\"%s\" is not in \"%s\"", part, s->error);
+    }
+    assert_int_equal(s->status, status);
+    assert_true(s->took_ns < limit_ms * TRIB_MILLISECOND_NS);
+    close(s->listener);
+    close(s->udp);
+}
+
+/* The next connection's JOIN; -1: the rank has ended. */
+static int take_join(struct script *s, struct trib_message *join)
+{
+    struct pollfd listener = {.fd = s->listener, .events = POLLIN};
+    while (poll(&listener, 1, 10) == 0) {
+        if (atomic_load(&s->over)) {
+            return -1;
+        }
+    }
+    int fd = accept(s->listener, NULL, NULL);
+    assert_true(fd >= 0);
+    *join = expect(fd, TRIB_MESSAGE_JOIN);
+    assert_int_equal(join->join.via, 0);
+    s->joins++;
+    return fd;
+}
+
+static void welcome(const struct script *s, int fd, uint32_t boot)
+{
+    struct sockaddr_in at;
+    socklen_t len = sizeof at;
+    assert_int_equal(getsockname(s->udp, (struct sockaddr *)&at, &len), 0);
+    struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.generation_ranks = 1, .behind = 1}};
+    message.welcome.grant = (struct trib_grant){.salt = 1,
+                                                .token = 2,
+                                                .communicator = 7,
+                                                .boot = boot,
+                                                .roots = 1,
+                                                .train = 4,
+                                                .slots = 32,
+                                                .window = 16,
+                                                .generation = 1,
+                                                .data_port = ntohs(at.sin_port)};
+    send_message(fd, &message);
+}
+
+static void echo_path(const struct script *s)
+{
+    uint8_t packet[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX];
+    struct sockaddr_in from;
+    socklen_t len = sizeof from;
+    ssize_t got = recvfrom(s->udp, packet, sizeof packet, 0, (struct sockaddr *)&from, &len);
+    assert_true(got > 0);
+    assert_int_equal(sendto(s->udp, packet, (size_t)got, 0, (struct sockaddr *)&from, len), got);
+}
+
+static void ready(int fd, uint32_t boot)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_READY, .ready = {.boot = boot}};
+    send_message(fd, &message);
+}
+
+/* From JOIN to READY. */
+static int run(struct script *s)
+{
+    struct trib_message join;
+    int fd = take_join(s, &join);
+    welcome(s, fd, 5);
+    echo_path(s);
+    assert_true(expect(fd, TRIB_MESSAGE_PATHS).paths.unicast);
+    (void)expect(fd, TRIB_MESSAGE_REGISTER);
+    ready(fd, 5);
+    return fd;
+}
+
+static void say_away(int fd)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_AWAY, .note = {AWAY_TEXT}};
+    send_message(fd, &message);
+    (void)next_message(fd); /* the rank goes, too */
+    close(fd);
+}
+
+static void away__before_the_start_ends_in_time(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    start_rank(&s);
+    for (int fd = take_join(&s, &join); fd >= 0; fd = take_join(&s, &join)) {
+        say_away(fd);
+    }
+    assert_in_range(s.joins, 4, 20); /* no storm */
+    end(&s, TRIB_ERR_UNREACHABLE, AWAY_TEXT "; waited 600 ms", 1500);
+}
+
+static void away__of_a_running_rank_ends_in_time(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    start_rank(&s);
+    close(run(&s));
+    for (int fd = take_join(&s, &join); fd >= 0; fd = take_join(&s, &join)) {
+        assert_int_equal(join.join.known.communicator, 7);
+        say_away(fd);
+    }
+    assert_in_range(s.joins, 4, 20);
+    end(&s, TRIB_ERR_SWITCH, AWAY_TEXT "; waited 400 ms", 1500);
+}
+
+static void away__and_back(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    start_rank(&s);
+    close(run(&s));
+    say_away(take_join(&s, &join));
+    say_away(take_join(&s, &join));
+    int fd = take_join(&s, &join);
+    welcome(&s, fd, 6);
+    assert_int_equal(expect(fd, TRIB_MESSAGE_REGISTER).mark.mark, 0); /* paths have been tried */
+    ready(fd, 6);
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "so far"}};
+    send_message(fd, &fail);
+    end(&s, TRIB_ERR_PEER, "so far", 3000);
+    close(fd);
+}
+
+/* A control plane that lets nobody in, and says nothing: its rank must not try for ever. */
+static void cut__again_and_again_ends_in_time(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    start_rank(&s);
+    close(run(&s));
+    for (int fd = take_join(&s, &join); fd >= 0; fd = take_join(&s, &join)) {
+        close(fd);
+    }
+    assert_in_range(s.joins, 5, 40);
+    end(&s, TRIB_ERR_SWITCH, "is gone", 2500); /* 400 ms to come back, 600 ms for the others */
+}
+
+static void cut__before_ready_tries_the_paths_again(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    assert_int_equal(join.join.known.communicator, 0);
+    welcome(&s, fd, 5);
+    echo_path(&s);
+    (void)expect(fd, TRIB_MESSAGE_PATHS);
+    close(fd);
+    fd = take_join(&s, &join);
+    assert_int_equal(join.join.known.communicator, 7);
+    welcome(&s, fd, 6);
+    echo_path(&s);
+    assert_true(expect(fd, TRIB_MESSAGE_PATHS).paths.unicast);
+    (void)expect(fd, TRIB_MESSAGE_REGISTER);
+    close(s.listener);
+    s.listener = -1;
+    close(fd);
+    end(&s, TRIB_ERR_UNREACHABLE, "unreachable: connection refused", 2500);
+}
+
+static void stall(const char *where, const struct trib_rank_list *missing, const char *part)
+{
+    struct script s;
+    begin(&s);
+    s.config.timeout_ns = TRIB_SECOND_NS;
+    start_rank(&s);
+    int fd = run(&s);
+    struct trib_message message = expect(fd, TRIB_MESSAGE_STALL);
+    assert_int_equal(message.stall.sequence, 0);
+    assert_int_equal(message.stall.missing.count, 0);
+    assert_in_range(message.stall.since_ms, 500, 900);
+    message.kind = TRIB_MESSAGE_MISSING;
+    message.stall.missing = *missing;
+    strcpy(message.stall.where, where);
+    send_message(fd, &message);
+    message = expect(fd, TRIB_MESSAGE_ABORT);
+    end(&s, TRIB_ERR_TIMEOUT, part, 2500);
+    close(fd);
+}
+
+static void stall__its_answer_goes_into_the_error(void **state)
+{
+    (void)state;
+    stall("", &(struct trib_rank_list){0}, "no rank is missing, but there is no result on fragment 0");
+    stall("", &(struct trib_rank_list){1, {2}}, "rank 2 is missing on fragment 0");
+    stall("", &(struct trib_rank_list){2, {2, 900}}, "ranks 2, 900 are missing on fragment 0");
+    stall("switch 10.0.0.2:7470", &(struct trib_rank_list){0}, "nothing comes from switch 10.0.0.2:7470 on fragment 0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(away__before_the_start_ends_in_time),
+        cmocka_unit_test(away__of_a_running_rank_ends_in_time),
+        cmocka_unit_test(away__and_back),
+        cmocka_unit_test(cut__again_and_again_ends_in_time),
+        cmocka_unit_test(cut__before_ready_tries_the_paths_again),
+        cmocka_unit_test(stall__its_answer_goes_into_the_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
