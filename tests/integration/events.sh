@@ -54,25 +54,25 @@ load_ends_in_error() {
 }
 
 # goes_on JOB NS: every rank has ended a step since.
-goes_on() {
-    local file
-    for file in "$TMP/$1".*.steps; do
-        [ "$(tail -n 1 "$file" | awk -v since="$2" '{ print ($2 > since) }')" = 1 ] || return 1
-    done
-}
+goes_on() { tail -qn 1 "$TMP/$1".*.steps | awk -v since="$2" '$2 <= since { late = 1 } END { exit late || NR == 0 }'; }
 
 # cost JOB FROM_NS TO_NS: what it cost a job that something was away from FROM to TO, in microseconds, on the rank where it cost most:
 # from TO to the end of the next step, and the longest time without the end of a step, less the absence itself.
 cost() {
-    awk -v from="$2" -v to="$3" '
-        $2 <= from { last[FILENAME] = $2 }
-        $2 > from && !(FILENAME in after) {
-            gap = $2 - last[FILENAME]
+    local file
+    for file in "$TMP/$1".*.steps; do
+        echo "rank"
+        tail -n 5000 "$file"
+    done | awk -v from="$2" -v to="$3" '
+        $1 == "rank" { last = 0; is_over = 0; next }
+        $2 <= from { last = $2 }
+        $2 > from && !is_over {
+            gap = $2 - last
             longest = gap > longest ? gap : longest
-            last[FILENAME] = $2
-            if ($2 > to) { after[FILENAME] = $2 - to; worst = $2 - to > worst ? $2 - to : worst }
+            last = $2
+            if ($2 > to) { is_over = 1; worst = $2 - to > worst ? $2 - to : worst }
         }
-        END { extra = longest - (to - from); printf "%d %d\n", worst / 1000, (extra > 0 ? extra : 0) / 1000 }' "$TMP/$1".*.steps
+        END { extra = longest - (to - from); printf "%d %d\n", worst / 1000, (extra > 0 ? extra : 0) / 1000 }'
 }
 
 # percentiles: of numbers on standard input, microseconds, as "p50 A ms, p99 B ms, worst C ms of N".
@@ -94,25 +94,56 @@ within() {
 # The moment from which the daemon of NODE serves, by its own log.
 serving_since() { date -d "$(grep ' switch at ' "$TMP/$1.log" | tail -n 1 | cut -d ' ' -f 1)" +%s%N; }
 
+# after JOB WHAT FROM_NS TO_NS: WHAT was away from FROM to TO: all ranks must go on; what it cost goes to $TMP/costs.JOB.WHAT.
+after() {
+    CHECKS=$((CHECKS + 1))
+    wait_for 10 goes_on "$1" "$4" || { fail "job $1 stands still after $2"; show "$TMP/$1".[0-9] "$TMP"/s*.log; return 1; }
+    echo "$(cost "$1" "$3" "$4") $((($4 - $3) / 1000))" >>"$TMP/costs.$1.$2"
+}
+
+# costs JOB WHAT BOUND_MS: prints them; usually, that is for the median, going on must take no longer than the bound, and never
+# longer than a second more: this machine may be busy.
+costs() {
+    local file="$TMP/costs.$1.$2"
+    say "$2, away for $(cut -d ' ' -f 3 "$file" | percentiles)"
+    say "   first operation after that:    $(cut -d ' ' -f 1 "$file" | tee "$file.first" | percentiles)"
+    say "   added to the absence itself:   $(cut -d ' ' -f 2 "$file" | percentiles)"
+    sort -n "$file.first" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }' >"$file.median"
+    within "$2: median of the first operation" "$3" "$file.median"
+    within "$2: worst first operation" $(($3 + 1000)) "$file.first"
+}
+
 # restarts JOB SWITCH COUNT DOWN...: kill -9, nobody for DOWN seconds (in turn), a new daemon; as often as COUNT says.
 restarts() {
-    local job=$1 victim=$2 count=$3 i from to costs="$TMP/costs.$1.$2"
+    local job=$1 victim=$2 count=$3 i from
     shift 3
-    : >"$costs"
     for ((i = 0; i < count; i++)); do
-        sleep "0.$((RANDOM % 10 + 5))"
+        sleep "0.$((RANDOM % 3 + 1))"
         from=$(wall_ns)
         net_switch_kill "$victim"
         sleep "${@:i % $# + 1:1}"
         net_switch_start "$victim"
-        to=$(serving_since "$victim")
-        CHECKS=$((CHECKS + 1))
-        wait_for 10 goes_on "$job" "$to" || { fail "job $job stands still after restart $i of $victim"; show "$TMP/$job".[0-9] "$TMP"/s*.log; return; }
-        echo "$(cost "$job" "$from" "$to") $(((to - from) / 1000))" >>"$costs"
+        after "$job" "restart of $victim" "$from" "$(serving_since "$victim")" || return
     done
-    say "kill -9 of $victim and restart, away for $(cut -d ' ' -f 3 "$costs" | percentiles)"
-    say "   first operation after it serves again: $(cut -d ' ' -f 1 "$costs" | percentiles)"
-    say "   added to the absence itself:           $(cut -d ' ' -f 2 "$costs" | percentiles)"
+    costs "$job" "restart of $victim" 100
+}
+
+# machine_restarts JOB SWITCH COUNT DOWN...: as restarts, but meanwhile nothing at all answers there.
+machine_restarts() {
+    local job=$1 victim=$2 count=$3 i from
+    shift 3
+    for ((i = 0; i < count; i++)); do
+        sleep "0.$((RANDOM % 3 + 1))"
+        from=$(wall_ns)
+        net_switch_kill "$victim"
+        sleep 0.02 # the ranks hear of it, and ask again
+        ip_in "$victim" link set own1 down
+        sleep "${@:i % $# + 1:1}"
+        net_switch_start "$victim"
+        ip_in "$victim" link set own1 up
+        after "$job" "restart of the machine of $victim" "$from" "$(wall_ns)" || return
+    done
+    costs "$job" "restart of the machine of $victim" 350
 }
 
 # errors_after JOB FROM_NS: microseconds from FROM to the error of each rank.
@@ -138,8 +169,7 @@ dies() {
     local job=$1 rank=$2 from pid
     pid=$(load_pid "$job" "$rank")
     from=$(wall_ns)
-    kill -KILL "$pid"
-    wait "$pid" 2>/dev/null
+    { kill -KILL "$pid"; wait "$pid"; } 2>/dev/null
     load_ends_in_error "$job" 2 "rank [0-9]+: .*: rank $rank \\(10\\.99\\.0\\.[0-9]+:[0-9]+\\) is gone" "$rank"
     errors_after "$job" "$from" >>"$TMP/deaths"
 }
@@ -170,7 +200,7 @@ links_now() {
 # What waiting may put on a link, both ways together, each second: every fragment under way is probed again after twice as long, up
 # to a second, and each probe is answered by one packet; the silence of a root is probed likewise; sessions say that they stall,
 # and live. Under load a link carries some thousand.
-STORM_PER_S=80
+STORM_PER_S=30
 
 # stops JOB RANK SECONDS: SIGSTOP; the others wait, say for whom and where, keep their links quiet, and go on when it goes on.
 stops() {
@@ -198,21 +228,17 @@ stops() {
 
 # cuts JOB NODE COUNT SECONDS...: the link of NODE is away for SECONDS, in turn.
 cuts() {
-    local job=$1 node=$2 count=$3 i from to costs="$TMP/costs.$1.$2"
+    local job=$1 node=$2 count=$3 i from
     shift 3
-    : >"$costs"
     for ((i = 0; i < count; i++)); do
-        sleep 0.2
+        sleep "0.$((RANDOM % 3 + 1))"
         from=$(wall_ns)
         link_cut "$node"
         sleep "${@:i % $# + 1:1}"
         link_mend "$node"
-        to=$(wall_ns)
-        CHECKS=$((CHECKS + 1))
-        wait_for 10 goes_on "$job" "$to" || { fail "job $job stands still after cut $i of $node"; show "$TMP/$job".[0-9] "$TMP"/s*.log; return; }
-        cost "$job" "$from" "$to" >>"$costs"
+        after "$job" "cut of the link of $node" "$from" "$(wall_ns)" || return
     done
-    say "link of $node cut $count times, for $*: first operation after it is back: $(cut -d ' ' -f 1 "$costs" | percentiles)"
+    costs "$job" "cut of the link of $node" 350
 }
 
 # ---- jobs ----
@@ -222,9 +248,7 @@ beside() {
     local job=$1 other=$2 from to
     from=$(wall_ns)
     # shellcheck disable=SC2086
-    kill -KILL ${JOB_PIDS[$other]}
-    # shellcheck disable=SC2086
-    wait ${JOB_PIDS[$other]} 2>/dev/null
+    { kill -KILL ${JOB_PIDS[$other]}; wait ${JOB_PIDS[$other]}; } 2>/dev/null
     unset "JOB_PIDS[$other]"
     sleep 0.5
     to=$(wall_ns)
