@@ -500,6 +500,33 @@ static void probe__for_M_alone_is_never_answered_with_ASK(void **state)
     expect_nothing(f);
 }
 
+/* Child 2 is a switch, and asks for ranks of its own: at the top of the tree it hears of M again when it moves, a rank does not. */
+static void probe__of_a_switch_for_M_alone_is_told_again_when_M_moves(void **state)
+{
+    struct trib_switch_config config = config_of(5, SLOTS);
+    struct trib_packet packet = packet_of(TRIB_PROBE, 1, 1);
+    struct fixture f = {.verbs = trib_switchml.switch_node, .now_ns = 1000 * MS};
+
+    (void)state;
+    config.children = RANKS;
+    config.branches = 4;
+    f.node = aligned_alloc(64, (f.verbs->size(&config) + 63) & ~(size_t)63);
+    assert_non_null(f.node);
+    f.verbs->init(f.node, &config);
+    join_all(&f, RANKS);
+    packet.flags = TRIB_FLAG_UNWANTED;
+    assert_int_equal(up(&f, 2, &packet), TRIB_DROP_NONE);
+    assert_int_equal(up(&f, 1, &packet), TRIB_DROP_NONE);
+    (void)expect(&f, TRIB_HELD, 1, 4);
+    (void)expect(&f, TRIB_HELD, 1, 2);
+    expect_nothing(&f);
+    f.verbs->join(f.node, 0, 1);
+    struct trib_packet held = expect(&f, TRIB_HELD, 1, 4);
+    assert_int_equal(held.mark, 1);
+    expect_nothing(&f);
+    free(f.node);
+}
+
 /* The switch has booted since: child 0 and 2 have finished sequence 0, child 1 has not. */
 static void probe__asks_one_finished_child_after_another_for_an_OFFER(void **state)
 {
@@ -707,6 +734,7 @@ int main(void)
         WITH_NODE(probe__of_a_complete_slot_repeats_the_result_to_one_child),
         WITH_NODE(probe__beyond_the_window_is_held_and_told_once_when_M_moves),
         WITH_NODE(probe__for_M_alone_is_never_answered_with_ASK),
+        cmocka_unit_test(probe__of_a_switch_for_M_alone_is_told_again_when_M_moves),
         WITH_NODE(probe__asks_one_finished_child_after_another_for_an_OFFER),
         WITH_NODE(probe__of_two_children_asks_for_one_OFFER),
         WITH_NODE(probe__finds_the_queue_full_when_nothing_is_drained),

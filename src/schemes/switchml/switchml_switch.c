@@ -145,44 +145,12 @@ static void switch_learn_mark(void *node, uint64_t mark)
 
 /* ---- what a slot has to hand out ---- */
 
-void trib__switch_due(struct switch_node *n, uint32_t index, uint8_t due)
-{
-    struct slot_queue *queue = due & (DUE_RESULT | DUE_HEADER) ? &n->down : &n->up;
-    struct trib_slot *slot = switch_slot(n, index);
-    uint32_t *ring = switch_at(n, queue->at);
-
-    slot->due |= due;
-    if ((slot->queued & queue->mine) == 0) {
-        slot->queued |= queue->mine;
-        TRIB_ASSERT(queue->count < n->window.slots);
-        ring[(queue->head + queue->count++) % n->window.slots] = index;
-    }
-}
-
-bool trib__switch_next_due(struct switch_node *n, struct slot_queue *queue, uint8_t due, uint32_t *index)
-{
-    const uint32_t *ring = switch_at(n, queue->at);
-
-    while (queue->count > 0) {
-        struct trib_slot *slot = switch_slot(n, ring[queue->head]);
-        if (slot->due & due) {
-            *index = ring[queue->head];
-            return true;
-        }
-        /* Nothing more, or freed since: everybody had it. */
-        slot->queued &= (uint8_t)~queue->mine;
-        queue->head = queue->head + 1 == n->window.slots ? 0 : queue->head + 1;
-        queue->count--;
-    }
-    return false;
-}
-
 static void result_due(struct switch_node *n, uint32_t index)
 {
     const struct trib_slot *slot = switch_slot(n, index);
     bool both = slot->loaded != 0 && slot->unwanted != 0 && slot->unwanted != n->required;
 
-    trib__switch_due(n, index, both ? DUE_RESULT | DUE_HEADER : DUE_RESULT);
+    switch_due(n, index, both ? DUE_RESULT | DUE_HEADER : DUE_RESULT);
     switch_aside(n)->counters.results++;
 }
 
@@ -224,7 +192,7 @@ static void complete(struct switch_node *n, uint32_t index)
                         switch_row(n, index, trib_slot_row(slot, n->required)), slot->payload_len);
     }
     if (n->config.has_parent) {
-        trib__switch_due(n, index, DUE_PARTIAL);
+        switch_due(n, index, DUE_PARTIAL);
     } else {
         slot->has_result = 1;
         result_due(n, index);
@@ -349,7 +317,7 @@ static enum trib_drop offer(struct switch_node *n, const struct trib_packet *pac
     if (drop == TRIB_DROP_NONE) {
         switch_aside(n)->counters.offers++;
         if (n->config.has_parent) {
-            trib__switch_due(n, trib_window_slot(&n->window, packet->sequence), DUE_OFFER);
+            switch_due(n, trib_window_slot(&n->window, packet->sequence), DUE_OFFER);
         }
     }
     return drop;
@@ -428,20 +396,18 @@ static enum trib_drop switch_receive(void *node, struct trib_place from, const s
 static bool next_result(struct switch_node *n, struct trib_packet *packet, struct trib_place *to)
 {
     uint32_t index;
+    uint8_t due = switch_take_due(n, &n->down, DUE_RESULT | DUE_HEADER, &index);
 
-    if (!trib__switch_next_due(n, &n->down, DUE_RESULT | DUE_HEADER, &index)) {
+    if (due == 0) {
         return false;
     }
-    struct trib_slot *slot = switch_slot(n, index);
+    const struct trib_slot *slot = switch_slot(n, index);
     uint64_t wanting = slot->loaded != 0 ? n->required & ~slot->unwanted : n->required;
-    bool first = slot->due & DUE_RESULT;
 
-    slot->due &= (uint8_t) ~(first ? DUE_RESULT : DUE_HEADER);
-    trib__switch_build_result(n, index, first && wanting != 0, packet);
-    *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = slot->unwanted};
-    if (first) {
-        to->children = wanting != 0 ? wanting : n->required;
-    }
+    trib__switch_build_result(n, index, due == DUE_RESULT && wanting != 0, packet);
+    to->kind = TRIB_PLACE_CHILDREN;
+    to->index = 0;
+    to->children = due == DUE_HEADER ? slot->unwanted : wanting != 0 ? wanting : n->required;
     return true;
 }
 

@@ -7,6 +7,7 @@
 #ifndef TRIB_SWITCHML_SWITCH_H
 #define TRIB_SWITCHML_SWITCH_H
 
+#include "core/assert.h"
 #include "core/node.h"
 #include "core/slot.h"
 #include "core/window.h"
@@ -118,11 +119,50 @@ static inline bool switch_is_handed_up(const struct switch_node *n, const struct
     return trib_slot_is_complete(slot, n->required) && !slot->has_result && (slot->due & DUE_PARTIAL) == 0;
 }
 
+/* Something of a slot is to be handed out. */
+static inline void switch_due(struct switch_node *n, uint32_t index, uint8_t due)
+{
+    struct slot_queue *queue = due & (DUE_RESULT | DUE_HEADER) ? &n->down : &n->up;
+    struct trib_slot *slot = switch_slot(n, index);
+    uint32_t *ring = switch_at(n, queue->at);
+    uint32_t end = queue->head + queue->count;
+
+    slot->due |= due;
+    if ((slot->queued & queue->mine) == 0) {
+        TRIB_ASSERT(queue->count < n->window.slots);
+        slot->queued |= queue->mine;
+        ring[end >= n->window.slots ? end - n->window.slots : end] = index;
+        queue->count++;
+    }
+}
+
+/* Takes the first of what is due off the next slot of the queue; 0 when nothing is. */
+static inline uint8_t switch_take_due(struct switch_node *n, struct slot_queue *queue, uint8_t mask, uint32_t *index)
+{
+    const uint32_t *ring = switch_at(n, queue->at);
+
+    while (queue->count > 0) {
+        struct trib_slot *slot = switch_slot(n, ring[queue->head]);
+        uint8_t due = slot->due & mask; /* none if it was freed since: everybody had it */
+        uint8_t first = due & (uint8_t)-due;
+
+        *index = ring[queue->head];
+        slot->due ^= first;
+        if (due == first) {
+            slot->queued ^= queue->mine;
+            queue->head = queue->head + 1 == n->window.slots ? 0 : queue->head + 1;
+            queue->count--;
+        }
+        if (first != 0) {
+            return first;
+        }
+    }
+    return 0;
+}
+
 /* switchml_switch.c */
-void trib__switch_due(struct switch_node *n, uint32_t index, uint8_t due);
 enum trib_drop trib__switch_take_result(struct switch_node *n, const struct trib_packet *packet);
 void trib__switch_raise_mark(struct switch_node *n, uint64_t mark);
-bool trib__switch_next_due(struct switch_node *n, struct slot_queue *queue, uint8_t due, uint32_t *index);
 
 /* switchml_switch_answer.c */
 enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet,

@@ -45,16 +45,17 @@ static void build_sum(struct switch_node *n, enum trib_kind kind, uint32_t index
     }
 }
 
-static void build_partial(struct switch_node *n, uint32_t index, bool again, struct trib_packet *packet)
+static void build_partial(struct switch_node *n, uint32_t index, struct trib_packet *packet)
 {
-    const struct trib_slot *slot = switch_slot(n, index);
+    struct trib_slot *slot = switch_slot(n, index);
     struct trib_counters *counters = &switch_aside(n)->counters;
 
     build_sum(n, TRIB_CONTRIBUTION, index, packet);
     if (slot->unwanted == n->required) {
         packet->flags |= TRIB_FLAG_UNWANTED;
     }
-    if (again) {
+    if (slot->due & DUE_AGAIN) {
+        slot->due &= (uint8_t)~DUE_AGAIN;
         counters->contributions_resent++;
         packet->flags |= TRIB_FLAG_RESEND; /* and it names no last rank: its round trip would hold the loss */
     } else {
@@ -66,18 +67,16 @@ static void build_partial(struct switch_node *n, uint32_t index, bool again, str
 bool trib__switch_next_up(struct switch_node *n, struct trib_packet *packet, struct trib_place *to)
 {
     uint32_t index;
+    uint8_t due = switch_take_due(n, &n->up, DUE_PARTIAL | DUE_OFFER, &index);
 
-    if (!trib__switch_next_due(n, &n->up, DUE_PARTIAL | DUE_OFFER, &index)) {
+    if (due == 0) {
         return false;
     }
-    struct trib_slot *slot = switch_slot(n, index);
-    if (slot->due & DUE_PARTIAL) {
-        build_partial(n, index, slot->due & DUE_AGAIN, packet);
-        slot->due &= (uint8_t) ~(DUE_PARTIAL | DUE_AGAIN);
+    if (due == DUE_PARTIAL) {
+        build_partial(n, index, packet);
     } else {
         build_sum(n, TRIB_OFFER, index, packet);
         packet->flags |= TRIB_FLAG_RESEND;
-        slot->due &= (uint8_t)~DUE_OFFER;
         switch_aside(n)->counters.offers_up++;
     }
     *to = (struct trib_place){.kind = TRIB_PLACE_PARENT};
@@ -180,9 +179,9 @@ static void asked_for(struct switch_node *n, uint64_t sequence, uint64_t now_ns)
     if (trib_slot_holds(slot, sequence) && trib_slot_is_complete(slot, n->required)) {
         bool is_whole = slot->parts == 0 || slot->loaded != 0;
         if (slot->has_result && is_whole && trib__switch_once(r, ONCE_RESENT)) {
-            trib__switch_due(n, index, DUE_OFFER);
+            switch_due(n, index, DUE_OFFER);
         } else if (switch_is_handed_up(n, slot) && trib__switch_once(r, ONCE_RESENT)) {
-            trib__switch_due(n, index, DUE_PARTIAL | DUE_AGAIN);
+            switch_due(n, index, DUE_PARTIAL | DUE_AGAIN);
         }
         return;
     }
