@@ -85,7 +85,8 @@ bool trib__switch_next_up(struct switch_node *n, struct trib_packet *packet, str
 
 /* ---- probes ---- */
 
-/* Which of the 64 sequences behind were handed up, as sum or as offer, so that an ASK names nothing that is not complete here. */
+/* Which of the 64 sequences behind were handed up, as sum or as offer: all that are complete, as those leave before any PROBE. So an ASK
+ * names nothing that is not here or only on its way. */
 static uint64_t handed_up_behind(const struct switch_node *n, uint64_t sequence)
 {
     uint64_t dense = trib_window_dense(&n->window, sequence) + 1;
@@ -96,7 +97,7 @@ static uint64_t handed_up_behind(const struct switch_node *n, uint64_t sequence)
         uint64_t behind = trib_window_sequence(&n->window, n->config.root, dense + i);
         const struct trib_slot *slot = switch_slot(n, (uint32_t)((dense + i) % n->window.slots));
         bool is_complete = trib_slot_holds(slot, behind) && trib_slot_is_complete(slot, n->required);
-        bitmap |= (uint64_t)(is_complete && (slot->due & (DUE_PARTIAL | DUE_OFFER)) == 0) << i;
+        bitmap |= (uint64_t)is_complete << i;
     }
     return bitmap;
 }
