@@ -167,7 +167,7 @@ static void check__refuses_what_may_not_be_added(void **state)
 {
     struct trib_packet first = {.sequence = 5, .attempt = 1, .type = 1, .payload_len = 64, .digest = 9};
     struct trib_packet packet = first;
-    struct trib_slot slot;
+    struct trib_slot slot = {0};
 
     (void)state;
     trib_slot_open(&slot, &first, 2);
@@ -192,7 +192,7 @@ static void check__refuses_what_may_not_be_added(void **state)
 static void note__keeps_marks_largest_exponent_and_wishes(void **state)
 {
     struct trib_packet packet = {.sequence = 5, .exponent = -1000, .lane = UINT64_MAX};
-    struct trib_slot slot;
+    struct trib_slot slot = {0};
 
     (void)state;
     trib_slot_open(&slot, &packet, 0);
