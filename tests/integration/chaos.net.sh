@@ -5,7 +5,8 @@
 #   chaos.net.sh [star|tree] [SECONDS] [SEED]        TRIBUTARY=build/bin/tributary BUILD_DIR=build
 #
 # Two jobs run on all workers: one lives through everything, of the other a rank is killed now and then, and it is started again. The seed
-# fixes what is done to whom in which order; how it meets the load is left to the machine.
+# fixes what is done to whom in which order; how it meets the load is left to the machine. Each life of the second job has other
+# settings: plain, wire int32, or packets lost, doubled, overtaken and damaged besides.
 . "$(dirname "$0")/network.sh"
 . "$(dirname "$0")/events.sh"
 
@@ -18,7 +19,7 @@ tree) net_tree 8 1 2 ;;
 *) skip "no such shape: $SHAPE" ;;
 esac
 net_rate 200mbit
-net_switches_start
+net_switches_start --threads 2
 say "chaos: $SHAPE of ${#SWITCHES[@]} switches and ${#WORKERS[@]} workers, $SECONDS_LONG s, seed $SEED"
 RANDOM=$SEED
 
@@ -37,7 +38,12 @@ draw() { # NAMES...
 
 mortal_start() {
     LIFE=$((LIFE + 1))
+    case $((LIFE % 3)) in
+    1) export TRIB_FAULTS="loss=0.3%,duplicate=0.3%,reorder=0.3%,corrupt=0.1%,seed=$LIFE" ;;
+    2) export TRIB_WIRE=int32 ;;
+    esac
     load_start "mortal$LIFE" 100000 1024 65536 2000
+    unset TRIB_FAULTS TRIB_WIRE
 }
 
 count_operations() { # JOB
@@ -81,8 +87,8 @@ begin() { # KIND VICTIM PID
 
 end() { # KIND VICTIM PID
     case $1 in
-    restart) net_switch_start "$2" ;;
-    machine) net_switch_start "$2" && ip_in "$2" link set own1 up ;;
+    restart) net_switch_start "$2" --threads 2 ;;
+    machine) net_switch_start "$2" --threads 2 && ip_in "$2" link set own1 up ;;
     pause) kill -CONT "${SWITCH_PIDS[$2]}" ;;
     stop) kill -CONT "$3" ;;
     cut) link_mend "$2" ;;

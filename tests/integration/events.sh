@@ -9,7 +9,7 @@ wall_ns() { echo "${EPOCHREALTIME/[.,]/}000"; }
 
 # load_start JOB SECONDS MIN_BYTES MAX_BYTES [SLOW_US]: load, a rank on every worker or on those in LOAD_ON; the seed is of the job's name.
 load_start() {
-    local job=$1 seconds=$2 min=$3 max=$4 slow=${5:-0} on=(${LOAD_ON:-"${WORKERS[@]}"}) rank seed
+    local job=$1 seconds=$2 min=$3 max=$4 slow=${5:-0} on=("${LOAD_ON[@]:-"${WORKERS[@]}"}") rank seed
     seed=$(cksum <<<"$job" | cut -d ' ' -f 1)
     JOB_PIDS[$job]=
     for rank in "${!on[@]}"; do
@@ -19,6 +19,8 @@ load_start() {
     done
     wait_for 20 net_runs "$job" || { fail "job $job does not run"; show "$TMP/$job".[0-9] "$TMP"/s*.log; }
 }
+
+load_ranks() { wc -w <<<"${JOB_PIDS[$1]}"; }
 
 # load_pid JOB RANK
 load_pid() { echo "${JOB_PIDS[$1]}" | cut -d ' ' -f $(($2 + 1)); }
@@ -176,12 +178,12 @@ dies() {
 
 # deaths COUNT NAME: so many jobs, of each of which one rank dies.
 deaths() {
-    local i ranks=${#WORKERS[@]}
+    local i
     : >"$TMP/deaths"
     for ((i = 0; i < $1; i++)); do
         load_start "$2$i" 60 4096 65536 2000
         sleep "0.$((RANDOM % 2))$((RANDOM % 9 + 1))"
-        dies "$2$i" $((i % ranks))
+        dies "$2$i" $((i % $(load_ranks "$2$i")))
     done
     say "kill -9 of a worker: the errors of the others after $(percentiles <"$TMP/deaths")"
     within "errors when a rank dies" 1000 "$TMP/deaths"
@@ -197,14 +199,14 @@ links_now() {
     done | sort
 }
 
-# What waiting may put on a link, both ways together, each second: every fragment under way is probed again after twice as long, up
-# to a second, and each probe is answered by one packet; the silence of a root is probed likewise; sessions say that they stall,
-# and live. Under load a link carries some thousand.
-STORM_PER_S=30
+# What waiting may put on a link in a second, both ways together. Every fragment under way is probed again after twice as long, up to a
+# second, and a probe is answered by one packet; a job of steps up to 16 KiB, four at most at a time, has 48 fragments of
+# 1408 bytes under way, which makes 96, and a few for the silence of the root and the session. Under load a link carries thousands.
+STORM_PER_S=100
 
-# stops JOB RANK SECONDS: SIGSTOP; the others wait, say for whom and where, keep their links quiet, and go on when it goes on.
+# stops JOB RANK SECONDS: SIGSTOP of a rank of a job of small steps (1 to 16 KiB); the others wait, say for whom and where, keep their links quiet, and go on when it goes on.
 stops() {
-    local job=$1 rank=$2 seconds=$3 other=$((($2 + 1) % ${#WORKERS[@]})) from most
+    local job=$1 rank=$2 seconds=$3 other=$((($2 + 1) % $(load_ranks "$1"))) from most
     kill -STOP "$(load_pid "$job" "$rank")"
     sleep 0.5 # what was under way arrives
     links_now >"$TMP/links.before"
@@ -212,7 +214,7 @@ stops() {
     links_now >"$TMP/links.after"
     most=$(join "$TMP/links.before" "$TMP/links.after" | awk '{ n = $3 - $2; if (n > most) most = n } END { print most + 0 }')
     say "SIGSTOP of rank $rank for $seconds s: $(join "$TMP/links.before" "$TMP/links.after" | awk '{ printf "%s%s %d", (NR > 1 ? ", " : ""), $1, $3 - $2 }') packets on the links"
-    check "no storm: $most packets on a link" test "$most" -le "$(awk "BEGIN { print ($seconds - 0.5) * $STORM_PER_S }")"
+    check "no storm: at most $most packets on a link" test "$most" -le "$(awk "BEGIN { print ($seconds - 0.5) * $STORM_PER_S }")"
     for pid in ${JOB_PIDS[$job]}; do
         check "nobody gives up on rank $rank" kill -0 "$pid"
     done

@@ -14,8 +14,10 @@ restarts steady s0 5 0 0.05 0.2
 cuts steady w2 2 0.1 0.3
 load_start other 60 4096 65536
 beside steady other
-stops steady 1 2.5
 load_end steady
+load_start small 60 1024 16384
+stops small 1 2.5
+load_end small
 deaths 3 mortal
 export TRIB_SWITCH_TIMEOUT=1s
 load_start orphan 60 4096 65536
