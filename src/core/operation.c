@@ -4,9 +4,13 @@
 
 #include "core/lane.h"
 
-static uint32_t digest(const struct trib_operation *operation, uint64_t number)
+/* The settings that say how a tensor becomes payloads are in it too: ranks that were given others would add what does not belong
+ * together, under sequences and lengths that agree. */
+static uint32_t digest(const struct trib_session_config *session, const struct trib_operation *operation,
+                       uint64_t number)
 {
-    uint64_t h = trib_mix64(number);
+    uint64_t h = trib_mix64((uint64_t)session->payload << 48 | (uint64_t)session->wire << 40 | session->lookahead);
+    h = trib_mix64(h ^ number);
     h = trib_mix64(h ^ operation->count);
     h = trib_mix64(h ^ ((uint64_t)operation->collective << 48 | (uint64_t)operation->type << 40 |
                         (uint64_t)operation->reduction << 32 | operation->root));
@@ -42,5 +46,5 @@ void trib_layout_init(struct trib_layout *layout, const struct trib_session_conf
     if (layout->sequences == 0) {
         layout->sequences = 1;
     }
-    layout->digest = digest(operation, number);
+    layout->digest = digest(session, operation, number);
 }

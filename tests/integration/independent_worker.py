@@ -62,8 +62,10 @@ def lane_odd(salt, communicator, generation, sequence, digest):
     return mix(mix(mix(salt ^ (communicator << 32 | digest)) ^ sequence) ^ generation) | 1
 
 
-def operation_digest(number, count, collective, kind, reduction, root):
-    return mix(mix(mix(number) ^ count) ^ (collective << 48 | kind << 40 | reduction << 32 | root)) >> 32
+def operation_digest(settings, number, count, collective, kind, reduction, root):
+    payload, wire, lookahead = settings
+    h = mix(mix(mix(payload << 48 | wire << 40 | lookahead) ^ number) ^ count)
+    return mix(h ^ (collective << 48 | kind << 40 | reduction << 32 | root)) >> 32
 
 
 # --- packets
@@ -139,7 +141,8 @@ class Operation:
     def __init__(self, worker, collective, data, kind, count, root=0):
         self.worker, self.data, self.step = worker, data, worker.payload
         self.reduction = 1 if collective == ALLREDUCE else 0
-        self.digest = operation_digest(worker.number, count, collective, kind, self.reduction, root)
+        settings = worker.payload, worker.wire, worker.window * worker.roots
+        self.digest = operation_digest(settings, worker.number, count, collective, kind, self.reduction, root)
         self.is_broadcast, is_root = collective == BROADCAST, worker.rank == root
         self.gives = collective == ALLREDUCE or (self.is_broadcast and is_root)
         self.wants = not (self.is_broadcast and is_root)
