@@ -1,96 +1,202 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_end.c: when nothing moves any more: all is done, no slot is held (I6), every mark has arrived everywhere, no storm has been, and a
- * world without faults shows no recovery. Read next: main.c. */
+/* check_end.c: when nothing moves any more: all is done or has an error with a cause, no slot is held (I6), every mark has arrived
+ * everywhere, no storm has been, and a world without faults shows no recovery. Read next: report.c, main.c. */
 #include <inttypes.h>
 
 #include "world.h"
 
-static void check_finished(struct world *world)
-{
-    uint32_t all = world->set.session.ranks * world->set.op_count;
+/* ---- ends ---- */
 
-    if (world->done_all != all) {
-        world_fail(world, "nothing moves, and %u of %u are done", world->done_all, all);
+/* Who has lingered in vain is gone too. */
+static bool is_lost(const struct comm_rank *rank)
+{
+    return rank->state == RANK_DEAD || rank->state == RANK_LEFT;
+}
+
+static bool has_lost_ranks(const struct world_comm *comm)
+{
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        if (is_lost(&comm->ranks[rank])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An error must have a cause. */
+static void check_outcome(const struct world_comm *comm)
+{
+    bool is_peer = comm->outcome == COMM_PEER && is_lost(&comm->ranks[comm->named]);
+    bool is_late = comm->outcome == COMM_LATE && has_lost_ranks(comm);
+    bool closed = comm->outcome == COMM_CLOSED && comm->set.closes;
+
+    if (comm->outcome != COMM_LIVES && !is_peer && !is_late && !closed) {
+        world_fail(comm->world, WORLD_CHECK_ERROR, "communicator %u ended without a cause: outcome %d", comm->index,
+                   (int)comm->outcome);
+    }
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        const struct comm_rank *r = &comm->ranks[rank];
+        bool is_named = comm->outcome == COMM_PEER && comm->machine_ns < comm->crash_ns;
+        if (r->state == RANK_FAILED && is_named && r->cause != comm->named) {
+            world_fail(comm->world, WORLD_CHECK_ERROR, "rank %u's error names %u, not %u", rank, r->cause, comm->named);
+        }
     }
 }
 
-static void check_marks(struct world *world)
+static void check_finished(const struct world_comm *comm)
 {
-    uint64_t end = world->set.session.first + world->fragments;
+    if (!comm_is_over(comm)) {
+        world_fail(comm->world, WORLD_CHECK_HANG, "nothing moves, and %u of %u operations of communicator %u are done",
+                   comm->done_all, comm->set.session.ranks * comm->set.op_count, comm->index);
+    }
+}
 
-    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
-        void *memory = world->nodes[rank].memory;
-        uint64_t mark = world->scheme->worker->mark(memory);
-        uint64_t group = world->scheme->worker->communicator_mark(memory);
+/* What has ended is held nowhere. */
+static void check_nothing_held(const struct world_comm *comm)
+{
+    for (uint32_t at = 0; at < comm->world->switch_count; at++) {
+        if (comm->members[at].is_open) {
+            world_fail(comm->world, WORLD_CHECK_LEAK, "communicator %u has ended, and switch %u still holds it",
+                       comm->index, at);
+        }
+    }
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        if (unit_of_rank(comm, rank)->is_open) {
+            world_fail(comm->world, WORLD_CHECK_HANG, "communicator %u has ended, and rank %u does not know",
+                       comm->index, rank);
+        }
+    }
+}
+
+/* ---- rest ---- */
+
+static void check_worker_marks(const struct world_comm *comm, uint64_t end)
+{
+    const struct trib_worker_verbs *verbs = comm->world->scheme->worker;
+
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        void *node = worker_node(comm, rank);
+        if (node == NULL) {
+            continue;
+        }
+        uint64_t mark = verbs->mark(node);
+        uint64_t group = verbs->communicator_mark(node);
         if (mark != end || group != end) {
-            world_fail(world, "rank %u rests with mark %" PRIu64 " and M %" PRIu64 ", the end is %" PRIu64, rank, mark,
-                       group, end);
-        }
-    }
-    for (uint32_t root = 0; root < world->set.session.roots; root++) {
-        void *memory = world->nodes[world_switch(world, root)].memory;
-        uint64_t group = world->scheme->switch_node->communicator_mark(memory);
-        uint32_t held = world->scheme->switch_node->slots_held(memory);
-        uint64_t sequence = 0;
-        if (group != end || held != 0 || world->scheme->switch_node->missing(memory, &sequence) != 0) {
-            world_fail(world, "root %u rests with M %" PRIu64 " of %" PRIu64 " and %u slots", root, group, end, held);
+            world_fail(comm->world, WORLD_CHECK_MARK,
+                       "rank %u rests with mark %" PRIu64 " and M %" PRIu64 ", the end is %" PRIu64, rank, mark, group,
+                       end);
         }
     }
 }
 
-/* What may be sent at most: each fragment up and down, some packets for each fault, and what probes may do: 16 at once per root, ten
- * doublings each time that somebody is late. */
-static void check_storm(struct world *world)
+static void check_switch(const struct world_comm *comm, uint32_t at, uint64_t end)
 {
-    const struct world_settings *set = &world->set;
-    const struct world_report *r = world->report;
-    uint64_t ranks = set->session.ranks;
+    const struct trib_switch_verbs *verbs = comm->world->scheme->switch_node;
+
+    for (uint32_t root = 0; root < comm->set.session.roots; root++) {
+        const struct world_unit *unit = unit_of_switch(comm, at, root);
+        for (uint32_t i = 0; i < unit->node_count; i++) {
+            void *node = unit->nodes[i].memory;
+            uint64_t sequence = 0;
+            uint64_t group = verbs->communicator_mark(node);
+            uint32_t held = verbs->slots_held(node);
+            if (group != end || held != 0 || verbs->missing(node, &sequence) != 0) {
+                world_fail(comm->world, held != 0 ? WORLD_CHECK_LEAK : WORLD_CHECK_MARK,
+                           "switch %u root %u node %u rests with M %" PRIu64 " of %" PRIu64 " and %u slots", at, root,
+                           i, group, end, held);
+            }
+        }
+    }
+}
+
+static void check_rest(const struct world_comm *comm)
+{
+    uint64_t end = comm->set.session.first + comm->fragments;
+
+    check_worker_marks(comm, end);
+    for (uint32_t at = 0; at < comm->world->switch_count; at++) {
+        if (comm->members[at].is_open) {
+            check_switch(comm, at, end);
+        }
+    }
+}
+
+/* ---- packets ---- */
+
+/* What may be sent at most: each fragment up and down every edge, some packets for each fault, and what probes may do: 16 at once per
+ * root, ten doublings each time that somebody is late. */
+static void check_storm(const struct world_comm *comm)
+{
+    const struct world_report *r = comm->world->report;
+    uint64_t edges = comm->edges;
     uint64_t faults = r->lost + r->duplicated + r->reordered + r->corrupted + r->truncated + r->replayed +
-                      r->overflowed + r->forged + r->bent;
-    uint64_t late = 1 + set->op_count + r->paused + r->spiked;
-    uint64_t bound = 4 * world->fragments * ranks + 32 * faults + 160 * late * ranks * set->session.roots +
-                     4 * (r->restarts + 1) * ranks * set->session.roots * set->session.slots;
+                      r->overflowed + r->forged + r->bent + r->partial;
+    uint64_t late = 1 + comm->set.op_count + r->paused + r->spiked + r->stops + r->switch_stops;
+    uint64_t bound = 4 * comm->fragments * edges + 32 * comm->depth * faults +
+                     160 * late * edges * comm->set.session.roots +
+                     4 * (comm->incarnations_lost + 1) * edges * comm->set.session.roots * comm->set.session.slots;
 
-    if (world->sent_packets[0] > bound || world->sent_packets[1] > bound) {
-        world_fail(world, "a storm: %" PRIu64 " packets up and %" PRIu64 " down for %" PRIu64 " contributions",
-                   world->sent_packets[0], world->sent_packets[1], world->fragments * ranks);
+    if (comm->sent[0] > bound || comm->sent[1] > bound) {
+        world_fail(comm->world, WORLD_CHECK_STORM,
+                   "a storm: %" PRIu64 " packets up and %" PRIu64 " down for %" PRIu64 " fragments on %u edges",
+                   comm->sent[0], comm->sent[1], comm->fragments, comm->edges);
     }
 }
 
-static void check_clean(struct world *world)
+static uint64_t recoveries(const struct trib_counters *c)
 {
+    return c->contributions_resent + c->offers + c->boots + c->probes_fast + c->asks_gap + c->asks_finished +
+           c->dropped[TRIB_DROP_WINDOW];
+}
+
+static void check_clean(const struct world *world)
+{
+    const struct world_report *r = world->report;
     uint64_t contributions = 0;
     uint64_t results = 0;
-    uint64_t recoveries = 0;
 
-    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
-        const struct trib_counters *c = world->scheme->worker->counters(world->nodes[rank].memory);
-        contributions += c->contributions;
-        recoveries += c->contributions_resent + c->offers + c->boots + c->probes_fast;
+    for (uint32_t i = 0; i < world->comm_count; i++) {
+        const struct world_comm *comm = world->comms[i];
+        contributions += comm->fragments * comm->edges;
+        results += comm->fragments;
     }
-    for (uint32_t root = 0; root < world->set.session.roots; root++) {
-        const struct trib_counters *c =
-            world->scheme->switch_node->counters(world->nodes[world_switch(world, root)].memory);
-        results += c->results;
-        recoveries += c->asks_gap + c->asks_finished + c->offers + c->boots + c->dropped[TRIB_DROP_WINDOW];
+    uint64_t all = recoveries(&r->worker) + recoveries(&r->root) + recoveries(&r->inner);
+    if (r->root.contributions + r->inner.contributions != contributions || r->root.results != results || all != 0) {
+        world_fail((struct world *)(uintptr_t)world, WORLD_CHECK_CLEAN,
+                   "without faults: %" PRIu64 " of %" PRIu64 " contributions, %" PRIu64 " of %" PRIu64
+                   " results, %" PRIu64 " recoveries",
+                   r->root.contributions + r->inner.contributions, contributions, r->root.results, results, all);
     }
-    if (contributions != world->fragments * world->set.session.ranks || results != world->fragments ||
-        recoveries != 0) {
-        world_fail(world,
-                   "without faults: %" PRIu64 " contributions, %" PRIu64 " results, %" PRIu64 " recoveries for %" PRIu64
-                   " fragments",
-                   contributions, results, recoveries, world->fragments);
+}
+
+static void close_all(struct world_comm *comm)
+{
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        unit_close(comm->world, unit_of_rank(comm, rank));
+    }
+    for (uint32_t at = 0; at < comm->world->switch_count; at++) {
+        for (uint32_t root = 0; root < comm->set.session.roots && comm->members[at].is_open; root++) {
+            unit_close(comm->world, unit_of_switch(comm, at, root));
+        }
     }
 }
 
 void check_end(struct world *world)
 {
-    if (world->set.hostility == WORLD_LETHAL) {
-        return;
+    for (uint32_t i = 0; i < world->comm_count; i++) {
+        struct world_comm *comm = world->comms[i];
+        if (comm_has_promise(comm)) {
+            check_finished(comm);
+            check_outcome(comm);
+            if (comm->control == CONTROL_ENDED) {
+                check_nothing_held(comm);
+            } else {
+                check_rest(comm);
+            }
+            check_storm(comm);
+        }
+        close_all(comm);
     }
-    check_finished(world);
-    check_marks(world);
-    check_storm(world);
     if (world->set.is_clean) {
         check_clean(world);
     }

@@ -10,30 +10,19 @@
 #include "core/window.h"
 #include "world.h"
 
-#define SAMPLES 3
-
-static uint64_t true_mark(const struct world *world)
-{
-    uint64_t lowest = UINT64_MAX;
-
-    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
-        uint64_t mark = world->scheme->worker->mark(world->nodes[rank].memory);
-        lowest = mark < lowest ? mark : lowest;
-    }
-    return lowest;
-}
+#define SAMPLES 2
 
 /* Asks the copy; the time is late enough that no limit of repeats holds. */
-static bool offers(const struct world *world, void *copy, uint64_t sequence, uint64_t now_ns)
+static bool offers(const struct world_comm *comm, void *copy, uint64_t sequence, uint64_t now_ns)
 {
-    const struct trib_worker_verbs *verbs = world->scheme->worker;
-    const struct trib_session_config *s = &world->set.session;
+    const struct trib_worker_verbs *verbs = comm->world->scheme->worker;
+    const struct trib_session_config *s = &comm->set.session;
     struct trib_window window = {s->roots, s->train, s->slots};
     struct trib_place place = {.kind = TRIB_PLACE_ROOT, .index = trib_window_root(&window, sequence)};
     struct trib_packet packet = {
         .kind = TRIB_ASK,
         .sequence = sequence,
-        .mark = true_mark(world),
+        .mark = comm_true_mark(comm),
         .communicator = s->communicator,
         .generation = s->generation,
         .boot = 1,
@@ -51,29 +40,30 @@ static bool offers(const struct world *world, void *copy, uint64_t sequence, uin
     return false;
 }
 
-void check_retained(struct world *world)
+void check_retained(struct world_comm *comm, uint32_t rank)
 {
-    uint64_t group = true_mark(world);
+    struct world *world = comm->world;
+    const struct world_unit *unit = unit_of_rank(comm, rank);
+    const struct world_node *node = &unit->nodes[0];
+    uint64_t group = comm_true_mark(comm);
+    uint64_t mark = world->scheme->worker->mark(node->memory);
 
-    if (world->set.hostility == WORLD_LETHAL) {
+    if (!comm_has_promise(comm)) {
         return;
     }
-    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
-        struct world_node *n = &world->nodes[rank];
-        uint64_t mark = world->scheme->worker->mark(n->memory);
-        for (uint32_t i = 0; i < SAMPLES && mark > group; i++) {
-            uint64_t sequence = i == 0 ? group : group + world_below(world, mark - group);
-            void *copy = aligned_alloc(64, (n->size + 63) & ~(size_t)63);
-            if (copy == NULL) {
-                exit(2);
-            }
-            memcpy(copy, n->memory, n->size);
-            if (!offers(world, copy, sequence, world->now_ns + n->clock_ns + 10 * WORLD_S)) {
-                world_fail(world, "rank %u cannot offer %" PRIu64 ", M is %" PRIu64 ", its mark %" PRIu64, rank,
-                           sequence, group, mark);
-            }
-            world->report->offers_tested++;
-            free(copy);
+    for (uint32_t i = 0; i < SAMPLES && mark > group; i++) {
+        uint64_t sequence = i == 0 ? group : group + world_below(world, mark - group);
+        void *copy = aligned_alloc(64, (node->size + 63) & ~(size_t)63);
+        if (copy == NULL) {
+            exit(2);
         }
+        memcpy(copy, node->memory, node->size);
+        if (!offers(comm, copy, sequence, world->now_ns + unit->clock_ns + 10 * WORLD_S)) {
+            world_fail(world, WORLD_CHECK_RETAINED,
+                       "rank %u cannot offer %" PRIu64 ", M is %" PRIu64 ", its mark %" PRIu64, rank, sequence, group,
+                       mark);
+        }
+        world->report->offers_tested++;
+        free(copy);
     }
 }

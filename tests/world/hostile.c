@@ -6,21 +6,17 @@
 
 #include "world.h"
 
-static uint64_t lowest_mark(const struct world *world)
-{
-    uint64_t lowest = UINT64_MAX;
+#define FLOOD 1200 /* packets */
+#define FLOOD_ONE_IN 4000
 
-    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
-        uint64_t mark = world->scheme->worker->mark(world->nodes[rank].memory);
-        lowest = mark < lowest ? mark : lowest;
-    }
-    return lowest;
-}
-
-void hostile_schedule(struct world *world)
+void hostile_schedule(struct world_comm *comm)
 {
-    for (uint32_t i = 0; i < world->set.hostile_packets; i++) {
-        world_schedule(world, world_below(world, world->set.heal_ns), WORLD_HOSTILE, 0, 0, 0);
+    struct world *world = comm->world;
+    uint64_t left = world->set.heal_ns > world->now_ns ? world->set.heal_ns - world->now_ns : 0;
+
+    for (uint32_t i = 0; i < comm->set.hostile_packets; i++) {
+        world_schedule(world, world->now_ns + world_below(world, left),
+                       (struct world_event){.kind = WORLD_HOSTILE, .a = comm->index});
     }
 }
 
@@ -34,23 +30,25 @@ static uint64_t limited(uint64_t sequence)
     return sequence > TRIB_SEQUENCE_MAX ? TRIB_SEQUENCE_MAX : sequence;
 }
 
-static void add_payload(struct world *world, struct trib_packet *packet, const uint8_t *bytes)
+static void add_payload(const struct world_comm *comm, struct trib_packet *packet, const uint8_t *bytes)
 {
+    struct world *world = comm->world;
     bool may = packet->kind == TRIB_CONTRIBUTION || packet->kind == TRIB_RESULT || packet->kind == TRIB_OFFER;
 
     if (may && world_below(world, 2) == 0) {
         packet->payload_len =
-            (uint16_t)world_below(world, 1 + (world_below(world, 4) == 0 ? 1408 : world->set.session.payload));
+            (uint16_t)world_below(world, 1 + (world_below(world, 4) == 0 ? 1408 : comm->set.session.payload));
         packet->payload = packet->payload_len != 0 ? bytes : NULL;
     }
 }
 
 /* Right in all that says whom it is for, random in the rest; its mark claims nothing new. */
-static void begin(struct world *world, struct trib_packet *packet)
+static void begin(const struct world_comm *comm, struct trib_packet *packet)
 {
-    const struct trib_session_config *s = &world->set.session;
+    struct world *world = comm->world;
+    const struct trib_session_config *s = &comm->set.session;
     uint64_t span = 4 * (uint64_t)s->slots * s->roots + 2 * s->train;
-    uint64_t low = lowest_mark(world);
+    uint64_t low = comm_true_mark(comm);
 
     *packet = (struct trib_packet){
         .kind = (uint8_t)any_kind(world),
@@ -59,7 +57,7 @@ static void begin(struct world *world, struct trib_packet *packet)
         .lane = trib_prng_next(&world->prng),
         .communicator = s->communicator,
         .digest = (uint32_t)trib_prng_next(&world->prng),
-        .boot = world->boot,
+        .boot = comm->boot,
         .generation = s->generation,
         .contributors = (uint16_t)world_below(world, 70),
         .flags = (uint16_t)(trib_prng_next(&world->prng) & TRIB_FLAGS_KNOWN),
@@ -82,14 +80,15 @@ static void spoil(struct world *world, struct trib_packet *packet)
         packet->generation ^= 1;
         return;
     default:
-        packet->boot ^= 4;
+        packet->boot ^= UINT32_C(0x40000000);
         return;
     }
 }
 
-static void nuisance_up(struct world *world, struct trib_packet *packet)
+static void nuisance_up(const struct world_comm *comm, struct trib_packet *packet)
 {
-    const struct trib_session_config *s = &world->set.session;
+    struct world *world = comm->world;
+    const struct trib_session_config *s = &comm->set.session;
 
     switch (world_below(world, 6)) {
     case 0: /* a claim to have finished more than what it sends */
@@ -119,12 +118,16 @@ static void nuisance_up(struct world *world, struct trib_packet *packet)
     }
 }
 
-static void nuisance_down(struct world *world, struct trib_packet *packet)
+/* An inner node believes a result of its parent, so only a rank, which can check the lane, gets a false one. */
+static void nuisance_down(const struct world_comm *comm, bool to_rank, struct trib_packet *packet)
 {
-    packet->mark = world->set.session.first; /* the root may know less than the world does */
+    struct world *world = comm->world;
+    static const enum trib_kind upward[] = {TRIB_CONTRIBUTION, TRIB_PROBE, TRIB_OFFER};
+
+    packet->mark = comm->set.session.first; /* the root may know less than the world does */
     switch (world_below(world, 6)) {
     case 0:
-        packet->kind = TRIB_RESULT; /* with a random digest */
+        packet->kind = to_rank ? TRIB_RESULT : TRIB_BOOT; /* with a random digest */
         return;
     case 1:
         packet->kind = TRIB_ASK;
@@ -133,11 +136,11 @@ static void nuisance_down(struct world *world, struct trib_packet *packet)
         packet->kind = TRIB_HELD;
         return;
     case 3:
-        packet->kind = world_below(world, 2) == 0 ? TRIB_CONTRIBUTION : TRIB_PROBE;
+        packet->kind = (uint8_t)upward[world_below(world, to_rank ? 2 : 3)];
         return;
-    case 4: /* M beyond what this rank can have told */
+    case 4: /* M beyond what this one can have told */
         packet->kind = TRIB_HELD;
-        packet->sequence = world->set.session.first + world->fragments;
+        packet->sequence = comm->set.session.first + comm->fragments;
         packet->mark = packet->sequence + 1;
         return;
     default:
@@ -164,14 +167,27 @@ static void lethal(struct world *world, struct trib_packet *packet)
     }
 }
 
-/* All ranks lie to their sessions: M leaps. */
-static void lie_by_session(struct world *world)
+/* All ranks, or the control plane, lie to sessions: M leaps. */
+static void lie_by_session(const struct world_comm *comm)
 {
-    uint64_t mark = limited(lowest_mark(world) + (trib_prng_next(&world->prng) >> (16 + world_below(world, 40))));
+    struct world *world = comm->world;
+    const struct trib_switch_verbs *verbs = world->scheme->switch_node;
+    uint64_t leap = trib_prng_next(&world->prng) >> (16 + world_below(world, 40));
+    uint64_t mark = limited(comm_true_mark(comm) + leap);
+    bool down = world_below(world, 4) == 0;
 
-    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
-        for (uint32_t root = 0; root < world->set.session.roots; root++) {
-            world->scheme->switch_node->join(world->nodes[world_switch(world, root)].memory, rank, mark);
+    for (uint32_t at = 0; at < world->switch_count; at++) {
+        for (uint32_t root = 0; root < comm->set.session.roots && comm->members[at].is_open; root++) {
+            const struct world_unit *unit = unit_of_switch(comm, at, root);
+            for (uint32_t i = 0; i < unit->node_count; i++) {
+                uint32_t children = comm->shapes[at].nodes[i].child_count;
+                for (uint32_t child = 0; child < children && !down; child++) {
+                    verbs->join(unit->nodes[i].memory, child, mark);
+                }
+                if (down) {
+                    verbs->learn_mark(unit->nodes[i].memory, mark);
+                }
+            }
         }
     }
 }
@@ -186,31 +202,72 @@ static void fit(struct trib_packet *packet)
     }
 }
 
-void hostile_inject(struct world *world)
+/* A child and its parent, by unit. False: the tree is not there, or all ranks are gone. */
+static bool choose_link(const struct world_comm *comm, uint32_t *child, uint32_t *parent)
 {
-    static uint8_t bytes[1408] = {0x12, 0x34, 0x56};
-    uint32_t rank = (uint32_t)world_below(world, world->set.session.ranks);
-    uint32_t node = world_switch(world, (uint32_t)world_below(world, world->set.session.roots));
-    bool up = world_below(world, 2) == 0;
+    struct world *world = comm->world;
+    uint32_t root = (uint32_t)world_below(world, comm->set.session.roots);
+    uint32_t rank = (uint32_t)world_below(world, comm->set.session.ranks);
+    uint32_t at = comm->ranks[rank].home;
+
+    *child = comm->ranks[rank].unit;
+    if (world->switches[at].parent != WORLD_NONE && world_below(world, 2) == 0) {
+        *child = comm->members[at].units[root];
+        at = world->switches[at].parent;
+    }
+    *parent = comm->members[at].units[root];
+    return world->units[*child].is_open && world->units[*parent].is_open && comm_true_mark(comm) != UINT64_MAX;
+}
+
+/* More questions at one moment than a node has room for answers. */
+static void flood(struct world_comm *comm, uint32_t child, uint32_t parent)
+{
+    struct world *world = comm->world;
+    const struct trib_session_config *s = &comm->set.session;
     struct trib_packet packet;
 
-    if (world->is_healed) {
+    for (uint32_t i = 0; i < FLOOD; i++) {
+        begin(comm, &packet);
+        packet.kind = TRIB_PROBE;
+        packet.flags = 0;
+        packet.sequence = limited(packet.mark + ((uint64_t)s->slots + s->train + i) * s->roots);
+        fit(&packet);
+        world->report->forged++;
+        world_deliver(world, child, parent, world_parcel(world, &packet), 0);
+    }
+}
+
+void hostile_inject(struct world_comm *comm)
+{
+    static uint8_t bytes[1408] = {0x12, 0x34, 0x56};
+    struct world *world = comm->world;
+    bool is_lethal = comm->set.hostility == WORLD_LETHAL;
+    bool up = world_below(world, 2) == 0;
+    uint32_t child;
+    uint32_t parent;
+    struct trib_packet packet;
+
+    if (world->is_healed || !choose_link(comm, &child, &parent)) {
         return;
     }
-    begin(world, &packet);
-    if (world->set.hostility == WORLD_LETHAL && world_below(world, 200) == 0) {
-        lie_by_session(world);
+    if (is_lethal && world_below(world, 200) == 0) {
+        lie_by_session(comm);
         return;
     }
-    if (world->set.hostility == WORLD_LETHAL) {
+    if (world_below(world, FLOOD_ONE_IN) == 0) {
+        flood(comm, child, parent);
+        return;
+    }
+    begin(comm, &packet);
+    if (is_lethal) {
         lethal(world, &packet);
     } else if (up) {
-        nuisance_up(world, &packet);
+        nuisance_up(comm, &packet);
     } else {
-        nuisance_down(world, &packet);
+        nuisance_down(comm, world->units[child].is_worker, &packet);
     }
     fit(&packet);
-    add_payload(world, &packet, bytes);
+    add_payload(comm, &packet, bytes);
     world->report->forged++;
-    world_deliver(world, up ? rank : node, up ? node : rank, world_parcel(world, &packet), 0);
+    world_deliver(world, up ? child : parent, up ? parent : child, world_parcel(world, &packet), 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link.c: what happens to a packet between two nodes: it is encoded, and then lost, doubled, damaged, delayed, overtaken or kept to come
- * again long after, as the seed says. Read next: engine.c (who takes it). */
+/* link.c: what happens to a packet between two units: it is lost, doubled, damaged, delayed, overtaken, or kept to come again long after,
+ * even at another communicator, as the seed says. Read next: unit.c (who takes it). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -35,7 +35,13 @@ uint32_t world_parcel(struct world *world, const struct trib_packet *packet)
 {
     uint32_t index = take_parcel(world);
     struct parcel *parcel = &world->parcels[index];
+    static const struct trib_packet harmless = {.kind = TRIB_PROBE};
 
+    if (!trib_packet_can_encode(packet) || packet->payload_len > WORLD_PARCEL_MAX - TRIB_HEADER_SIZE) {
+        world_fail(world, WORLD_CHECK_MISUSE, "a packet that cannot be encoded: %s of %" PRIu64,
+                   trib_kind_name((enum trib_kind)packet->kind), packet->sequence);
+        packet = &harmless;
+    }
     trib_packet_encode(packet, parcel->data);
     if (packet->payload_len != 0) {
         memcpy(parcel->data + TRIB_HEADER_SIZE, packet->payload, packet->payload_len);
@@ -55,11 +61,18 @@ static uint32_t copied(struct world *world, uint32_t parcel)
 
 /* ---- links ---- */
 
-static struct world_link *link_between(struct world *world, uint32_t from, uint32_t to)
+static bool is_up(const struct world *world, const struct world_unit *from, const struct world_unit *to)
 {
-    uint32_t ranks = world->set.session.ranks;
+    return from->is_worker || (!to->is_worker && world->switches[from->at].parent == to->at);
+}
 
-    return from < ranks ? &world->up[from][to - ranks] : &world->down[to][from - ranks];
+static struct world_link *link_between(struct world *world, const struct world_unit *from, const struct world_unit *to)
+{
+    bool up = is_up(world, from, to);
+    const struct world_unit *child = up ? from : to;
+    struct world_link_pair *pair = &child->links[child->is_worker ? (up ? to : from)->root : 0];
+
+    return up ? &pair->up : &pair->down;
 }
 
 /* True: the packet is gone. */
@@ -69,6 +82,7 @@ static bool is_lost(struct world *world, struct world_link *link)
 
     if (world_chance(world, set->burst)) {
         link->is_losing = true;
+        world->report->bursts++;
     }
     bool lost = world_chance(world, set->loss) || (link->is_losing && !world->is_healed);
     if (link->is_losing && world_below(world, 8) == 0) {
@@ -124,6 +138,8 @@ static uint64_t arrival(struct world *world, struct world_link *link)
     return link->last_ns;
 }
 
+/* ---- replays ---- */
+
 /* Some packets are kept, to come again long after. */
 static void remember(struct world *world, uint32_t from, uint32_t to, uint32_t parcel)
 {
@@ -140,43 +156,70 @@ static void remember(struct world *world, uint32_t from, uint32_t to, uint32_t p
     world->old_to[at] = to;
 }
 
+void world_forget(struct world *world)
+{
+    for (uint32_t i = 0; i < 64; i++) {
+        if (world->old_parcels[i] != 0) {
+            world_release(world, world->old_parcels[i]);
+            world->old_parcels[i] = 0;
+        }
+    }
+}
+
+/* Another communicator's unit in the same place; the same unit if there is none. */
+static uint32_t elsewhere(const struct world *world, uint32_t index, const struct world_comm *other)
+{
+    const struct world_unit *unit = &world->units[index];
+
+    if (unit->is_worker) {
+        return other->ranks[unit->rank % other->set.session.ranks].unit;
+    }
+    if (other->shapes[unit->at].rank_count == 0) {
+        return index;
+    }
+    return other->members[unit->at].units[unit->root % other->set.session.roots];
+}
+
 static void replay(struct world *world)
 {
     uint32_t at = (uint32_t)world_below(world, 64);
+    uint32_t from = world->old_from[at];
+    uint32_t to = world->old_to[at];
 
-    if (world->old_parcels[at] != 0) {
-        world->report->replayed++;
-        world->parcels[world->old_parcels[at]].refs++;
-        world_deliver(world, world->old_from[at], world->old_to[at], world->old_parcels[at],
-                      world_below(world, 30 * WORLD_MS));
+    if (world->old_parcels[at] == 0) {
+        return;
     }
+    if (world->comm_count > 1 && world_below(world, 2) == 0) {
+        const struct world_comm *other = world->comms[world_below(world, world->comm_count)];
+        from = elsewhere(world, from, other);
+        to = elsewhere(world, to, other);
+        world->report->crossed += world->units[to].comm == other && world->units[world->old_to[at]].comm != other;
+    }
+    if (world->units[from].comm != world->units[to].comm) {
+        return;
+    }
+    world->report->replayed++;
+    world->parcels[world->old_parcels[at]].refs++;
+    world_deliver(world, from, to, world->old_parcels[at], world_below(world, 30 * WORLD_MS));
 }
+
+/* ---- sending ---- */
 
 /* Takes over the caller's reference. No fault: those have been drawn. */
 void world_deliver(struct world *world, uint32_t from, uint32_t to, uint32_t parcel, uint64_t delay_ns)
 {
-    world_schedule(world, world->now_ns + delay_ns, WORLD_ARRIVE, to, parcel, from);
+    world_schedule(world, world->now_ns + delay_ns,
+                   (struct world_event){.kind = WORLD_ARRIVE, .unit = (uint16_t)to, .a = parcel, .b = from});
 }
 
-/* One receiver's copy; takes over a reference. */
-static void transmit(struct world *world, uint32_t from, uint32_t to, uint32_t parcel)
+static void name_unit(const struct world *world, uint32_t index, char text[16])
 {
-    struct world_link *link = link_between(world, from, to);
+    const struct world_unit *unit = &world->units[index];
 
-    remember(world, from, to, parcel);
-    if (is_lost(world, link)) {
-        world_release(world, parcel);
-        return;
-    }
-    if (world_chance(world, world->set.duplicate)) {
-        world->report->duplicated++;
-        world->parcels[parcel].refs++;
-        world_schedule(world, arrival(world, link), WORLD_ARRIVE, to, parcel, from);
-    }
-    parcel = damaged(world, parcel);
-    world_schedule(world, arrival(world, link), WORLD_ARRIVE, to, parcel, from);
-    if (world_chance(world, world->set.replay)) {
-        replay(world);
+    if (unit->is_worker) {
+        (void)snprintf(text, 16, "r%u", unit->rank);
+    } else {
+        (void)snprintf(text, 16, "s%u.%u", unit->at, unit->root);
     }
 }
 
@@ -184,31 +227,36 @@ void world_trace(const struct world *world, const char *what, uint32_t from, uin
                  const struct trib_packet *packet)
 {
     if (world->trace) {
-        bool up = world_is_worker(world, from);
-        uint32_t ranks = world->set.session.ranks;
-        printf("%12" PRIu64 " %s %s %u-%u %-12s seq %" PRIu64 " mark %" PRIu64 " bitmap %" PRIx64 " len %u boot %08x\n",
-               world->now_ns, what, up ? "up  " : "down", up ? from : to, (up ? to : from) - ranks,
+        char here[16];
+        char there[16];
+        name_unit(world, from, here);
+        name_unit(world, to, there);
+        printf("%12" PRIu64 " %u %-9s %5s>%-5s %-12s seq %" PRIu64 " mark %" PRIu64 " bitmap %" PRIx64
+               " len %u flags %x boot %08x\n",
+               world->now_ns, world->units[to].comm->index, what, here, there,
                trib_kind_name((enum trib_kind)packet->kind), packet->sequence, packet->mark, packet->bitmap,
-               packet->payload_len, packet->boot);
+               packet->payload_len, packet->flags, packet->boot);
     }
 }
 
-void world_send(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet)
-{
-    world_trace(world, "send", from, to, packet);
-    transmit(world, from, to, world_parcel(world, packet));
-}
-
-/* A bit flips in the switch's memory of a result, before its checksum is made: at most twice for one fragment and rank, so that the
- * third asking helps, but without limit where the communicator may fail. The packet goes without further faults: a copy of it would
- * count as one more. */
+/* A bit flips in the switch's memory of a result for a rank, before its checksum is made: at most twice for one fragment and rank, so
+ * that the third asking helps, but without limit where the communicator may fail. The packet goes without further faults: a copy of
+ * it would count as one more. */
 static bool is_bent(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet)
 {
-    uint8_t *bends = &world->bent[to][packet->sequence % 256];
-    bool lethal = world->set.hostility == WORLD_LETHAL;
+    struct world_comm *comm = world->units[to].comm;
+    bool lethal = comm->set.hostility == WORLD_LETHAL;
 
-    if (packet->kind != TRIB_RESULT || !world_chance(world, lethal ? 0.9 : world->set.lane) ||
-        (*bends == 2 && !lethal)) {
+    if (packet->kind != TRIB_RESULT || !world->units[to].is_worker ||
+        !world_chance(world, lethal ? 0.9 : comm->set.lane)) {
+        return false;
+    }
+    struct comm_rank *rank = &comm->ranks[world->units[to].rank];
+    if (rank->bent == NULL) {
+        rank->bent = world_zeroed(256, 1);
+    }
+    uint8_t *bends = &rank->bent[packet->sequence % 256];
+    if (*bends == 2 && !lethal) {
         return false;
     }
     struct trib_packet bent = *packet;
@@ -225,31 +273,43 @@ static bool is_bent(struct world *world, uint32_t from, uint32_t to, const struc
         break;
     }
     world->report->bent++;
-    world_schedule(world, arrival(world, link_between(world, from, to)), WORLD_ARRIVE, to, world_parcel(world, &bent),
-                   from);
+    struct world_link *link = link_between(world, &world->units[from], &world->units[to]);
+    world_schedule(
+        world, arrival(world, link),
+        (struct world_event){.kind = WORLD_ARRIVE, .unit = (uint16_t)to, .a = world_parcel(world, &bent), .b = from});
     return true;
 }
 
-void world_send_down(struct world *world, uint32_t from, uint64_t children, const struct trib_packet *packet)
+/* One receiver's copy; takes over a reference. */
+void world_send(struct world *world, uint32_t from, uint32_t to, uint32_t parcel, const struct trib_packet *packet)
 {
-    uint32_t parcel = world_parcel(world, packet);
-    bool many = (children & (children - 1)) != 0;
+    struct world_link *link = link_between(world, &world->units[from], &world->units[to]);
+    struct world_event event = {.kind = WORLD_ARRIVE, .unit = (uint16_t)to, .b = from};
 
-    for (uint64_t bits = children; bits != 0; bits &= bits - 1) {
-        uint32_t to = (uint32_t)__builtin_ctzll(bits);
-        if (to >= world->set.session.ranks) {
-            world_fail(world, "a switch sends to child %u, which does not exist", to);
-            break;
-        }
-        if (many && world_chance(world, world->set.partial)) {
-            world->report->lost++;
-            continue;
-        }
-        world_trace(world, "send", from, to, packet);
-        if (!is_bent(world, from, to, packet)) {
-            world->parcels[parcel].refs++;
-            transmit(world, from, to, parcel);
-        }
+    world_trace(world, "send", from, to, packet);
+    if (world->is_healed) {
+        event.a = parcel;
+        world_schedule(world, arrival(world, link), event);
+        return;
     }
-    world_release(world, parcel);
+    if (is_bent(world, from, to, packet)) {
+        world_release(world, parcel);
+        return;
+    }
+    remember(world, from, to, parcel);
+    if (is_lost(world, link)) {
+        world_release(world, parcel);
+        return;
+    }
+    if (world_chance(world, world->set.duplicate)) {
+        world->report->duplicated++;
+        world->parcels[parcel].refs++;
+        event.a = parcel;
+        world_schedule(world, arrival(world, link), event);
+    }
+    event.a = damaged(world, parcel);
+    world_schedule(world, arrival(world, link), event);
+    if (world_chance(world, world->set.replay)) {
+        replay(world);
+    }
 }

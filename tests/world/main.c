@@ -1,211 +1,108 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c: runs worlds:  world [--seeds N] [--first S] [--seed S] [--trace]
- * First the seeds of old bugs (seeds.txt), then N seeds from S on; some of them twice, because the same seed must give the same packets.
- * Prints how often every path of recovery was taken, and fails when one was not. */
+/* main.c: runs worlds. First the seeds of old bugs (seeds.txt), then N seeds from S on; some of them twice, because the same seed must give
+ * the same packets. Prints how often every path of recovery was taken, and fails when one was not. A failure names the check that caught
+ * it in one word (WORLD_CHECK_MAP in world.h), so that other programs can ask for it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/assert.h"
 #include "world.h"
 
-#define TWICE 50          /* every so many seeds one is run twice */
-#define FULL_COVERAGE 500 /* from so many seeds on no path may be unused */
+#define TWICE 50           /* every so many seeds one is run twice */
+#define FULL_COVERAGE 2000 /* from so many seeds on no path may be unused */
+#define SEED_SECONDS 120   /* a seed that takes longer is stuck inside a node */
 
-static uint64_t current_seed;
-
-_Noreturn void trib_assert_failed(const char *expr, const char *file, int line)
-{
-    fprintf(stderr, "seed %" PRIu64 ": %s:%d: assertion failed: %s\nreplay: world --seed %" PRIu64 "\n", current_seed,
-            file, line, expr, current_seed);
-    abort();
-}
-
-/* A crash is a failure too, and has its seed. */
-static void crashed(int number)
-{
-    fprintf(stderr, "seed %" PRIu64 ": signal %d\nreplay: world --seed %" PRIu64 "\n", current_seed, number,
-            current_seed);
-    _exit(1);
-}
+static const char usage[] =
+    "usage: world [--seeds N] [--first S] [--jobs N] [--scheme NAME] [--depth LEVELS]\n"
+    "       world --seed S [--trace] [--scheme NAME] [--depth LEVELS]\n"
+    "  --seeds N       runs N seeds, after those of old bugs [1000]\n"
+    "  --first S       from seed S on [1]\n"
+    "  --jobs N        in N processes [1]\n"
+    "  --seed S        runs one seed; --trace prints its packets\n"
+    "  --scheme NAME   the scheme under test [the first of the table]\n"
+    "  --depth LEVELS  levels of switches at most: 1 to 3; 0: one node per shard, without inner nodes [3]\n";
 
 struct options {
+    const struct trib_scheme *scheme;
     uint64_t first;
     uint64_t seeds;
+    uint64_t depth;
+    uint64_t jobs;
     bool one;
     bool trace;
 };
 
 /* ---- one seed ---- */
 
-static bool run_seed(uint64_t seed, bool trace, struct world_report *report)
-{
-    struct world *world = calloc(1, sizeof *world);
-    struct world_report own = {.trace = seed};
-    bool passed = false;
+static struct world *current;
 
-    if (world == NULL) {
-        exit(2);
+static void print_failure(uint64_t seed, enum world_check check, const char *text)
+{
+    fprintf(stderr, "seed %" PRIu64 " caught by %s: %s\nreplay: world --seed %" PRIu64 "\n", seed,
+            world_check_name(check), text, seed);
+}
+
+/* A failed assertion of a node is a check like any other. */
+_Noreturn void trib_assert_failed(const char *expr, const char *file, int line)
+{
+    if (current == NULL) {
+        fprintf(stderr, "%s:%d: assertion failed: %s\n", file, line, expr);
+        abort();
     }
-    current_seed = seed;
+    const char *name = strrchr(file, '/');
+    world_fail(current, WORLD_CHECK_ASSERT, "%s:%d: %s", name == NULL ? file : name + 1, line, expr);
+    longjmp(current->caught, 1);
+}
+
+/* A crash is a failure too, and has its seed; so is a node that never comes back. */
+static void crashed(int number)
+{
+    print_failure(current == NULL ? 0 : current->seed, number == SIGALRM ? WORLD_CHECK_NOISE : WORLD_CHECK_CRASH,
+                  number == SIGALRM ? "a node does not come back" : "a signal");
+    _exit(1);
+}
+
+static bool run_seed(const struct options *options, uint64_t seed, struct world_report *report)
+{
+    struct world *world = world_zeroed(1, sizeof *world);
+    struct world_report own = {.trace = seed};
+
+    current = world;
     world->seed = seed;
-    world->trace = trace;
+    world->scheme = options->scheme;
+    world->depth_max = (uint32_t)options->depth;
+    world->trace = options->trace && options->one;
     world->report = &own;
-    passed = world_run(world);
-    if (!passed || trace) {
-        world_describe(world, stderr);
-    }
+    (void)alarm(SEED_SECONDS);
+    bool passed = world_run(world);
+    (void)alarm(0);
+    current = NULL;
     if (!passed) {
-        fprintf(stderr, "seed %" PRIu64 " failed %s\nreplay: world --seed %" PRIu64 "\n", seed, world->text, seed);
+        print_failure(seed, world->failed, world->text);
     }
     free(world);
-    uint64_t slowest = report->slowest_ns > own.slowest_ns ? report->slowest_ns : own.slowest_ns;
-    uint64_t slowest_seed = report->slowest_ns > own.slowest_ns ? report->slowest_seed : own.slowest_seed;
-    uint64_t *sums = (uint64_t *)report;
-    const uint64_t *counts = (const uint64_t *)&own;
-    for (size_t i = 0; i < sizeof own / sizeof *sums; i++) {
-        sums[i] += counts[i];
-    }
-    report->slowest_ns = slowest;
-    report->slowest_seed = slowest_seed;
-    report->trace = own.trace;
+    report_add(report, &own);
     return passed;
 }
 
-static bool run_twice(uint64_t seed, struct world_report *report)
+static bool run_twice(const struct options *options, uint64_t seed, struct world_report *report)
 {
     struct world_report again = {0};
 
-    if (!run_seed(seed, false, report)) {
+    if (!run_seed(options, seed, report)) {
         return false;
     }
-    if (run_seed(seed, false, &again) && again.trace == report->trace) {
+    if (run_seed(options, seed, &again) && again.trace == report->trace) {
         return true;
     }
-    fprintf(stderr, "seed %" PRIu64 " failed: two runs differ\nreplay: world --seed %" PRIu64 "\n", seed, seed);
+    print_failure(seed, WORLD_CHECK_REPEAT, "two runs differ");
     return false;
-}
-
-/* ---- coverage ---- */
-
-/* What cannot happen, by construction:
- * - a worker takes no registration queue, holds no window of others, answers no probes: the drops of a switch are not its own;
- * - a switch gets no bytes that the decoder refused, checks no lane (it must not know the salt), and is asked nothing; its queue of
- *   answers holds more than comes between two drains (tests/unit/test_switchml_switch.c fills it). */
-static const enum trib_drop worker_drops[] = {
-    TRIB_DROP_SOURCE,    TRIB_DROP_KIND,  TRIB_DROP_GENERATION, TRIB_DROP_BOOT, TRIB_DROP_MARK,
-    TRIB_DROP_DUPLICATE, TRIB_DROP_SHAPE, TRIB_DROP_DIGEST,     TRIB_DROP_LANE, TRIB_DROP_UNASKED};
-static const enum trib_drop switch_drops[] = {TRIB_DROP_SOURCE, TRIB_DROP_KIND,         TRIB_DROP_GENERATION,
-                                              TRIB_DROP_BOOT,   TRIB_DROP_UNREGISTERED, TRIB_DROP_MARK,
-                                              TRIB_DROP_STALE,  TRIB_DROP_WINDOW,       TRIB_DROP_DUPLICATE,
-                                              TRIB_DROP_REPEAT, TRIB_DROP_SHAPE,        TRIB_DROP_DIGEST};
-static const enum trib_drop decode_drops[] = {TRIB_DROP_SHORT, TRIB_DROP_VERSION, TRIB_DROP_LENGTH, TRIB_DROP_CRC};
-
-static const char *const never_worker[] = {"results_repeated", "asks_gap",  "asks_finished", "mismatches",
-                                           "partials",         "probes_up", "offers_up"};
-static const char *const never_switch[] = {"contributions_resent",
-                                           "probes_fast",
-                                           "probes_blocked",
-                                           "raw_blocks",
-                                           "stalls",
-                                           "partials",
-                                           "probes_up",
-                                           "offers_up"};
-
-static bool is_in(const char *name, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static unsigned print_count(const char *where, const char *name, uint64_t count, bool needed)
-{
-    bool missing = needed && count == 0;
-
-    if (needed || count != 0) {
-        printf("  %-7s %-21s %12" PRIu64 "%s\n", where, name, count, missing ? "  NEVER" : "");
-    }
-    return missing;
-}
-
-static unsigned print_counters(const char *where, const struct trib_counters *c, const char *const *never, size_t count)
-{
-    unsigned missing = 0;
-
-#define X(name, help) missing += print_count(where, #name, c->name, !is_in(#name, never, count));
-    TRIB_COUNTER_MAP(X)
-#undef X
-    return missing;
-}
-
-static unsigned print_drops(const char *where, const uint64_t *dropped, const enum trib_drop *needed, size_t count)
-{
-    unsigned missing = 0;
-
-    for (uint32_t drop = 1; drop < TRIB_DROP_COUNT; drop++) {
-        char name[32];
-        bool is_needed = false;
-        for (size_t i = 0; i < count; i++) {
-            is_needed = is_needed || needed[i] == (enum trib_drop)drop;
-        }
-        (void)snprintf(name, sizeof name, "drop %s", trib_drop_name((enum trib_drop)drop));
-        missing += print_count(where, name, dropped[drop], is_needed);
-    }
-    return missing;
-}
-
-static unsigned print_report(const struct world_report *r)
-{
-    unsigned missing = 0;
-
-    missing += print_counters("worker", &r->worker, never_worker, sizeof never_worker / sizeof never_worker[0]);
-    missing += print_drops("worker", r->worker.dropped, worker_drops, sizeof worker_drops / sizeof worker_drops[0]);
-    missing += print_counters("switch", &r->switches, never_switch, sizeof never_switch / sizeof never_switch[0]);
-    missing += print_drops("switch", r->switches.dropped, switch_drops, sizeof switch_drops / sizeof switch_drops[0]);
-    missing += print_drops("decode", r->decode, decode_drops, sizeof decode_drops / sizeof decode_drops[0]);
-    const struct {
-        const char *name;
-        uint64_t count;
-    } rows[] = {
-        {"lost", r->lost},
-        {"duplicated", r->duplicated},
-        {"reordered", r->reordered},
-        {"corrupted", r->corrupted},
-        {"truncated", r->truncated},
-        {"delay spikes", r->spiked},
-        {"pauses", r->paused},
-        {"replayed", r->replayed},
-        {"inbox overflowed", r->overflowed},
-        {"forged", r->forged},
-        {"lanes bent", r->bent},
-        {"restarts", r->restarts},
-        {"boot events", r->boot_events},
-        {"stall events", r->stall_events},
-        {"mismatch events", r->mismatch_events},
-        {"failed events", r->failed_events},
-        {"marks by session", r->session_marks},
-        {"offers tried", r->offers_tested},
-        {"spot checks", r->spot_checks},
-        {"clean worlds", r->clean},
-        {"lethal worlds", r->lethal},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        missing += print_count("world", rows[i].name, rows[i].count, true);
-    }
-    printf("%" PRIu64 " worlds, %" PRIu64 " operations, %" PRIu64 " fragments, %" PRIu64 " packets, %" PRIu64
-           " events; latest end %" PRIu64 " ms after the faults and the transfer (seed %" PRIu64
-           "), the bound is %d x the longest RTO\n",
-           r->worlds, r->operations, r->fragments, r->packets, r->events, r->slowest_ns / WORLD_MS, r->slowest_seed,
-           WORLD_BOUND_RTOS);
-    return missing;
 }
 
 /* ---- many seeds ---- */
@@ -232,9 +129,10 @@ static void print_progress(uint64_t done, uint64_t all, double start, double *la
             (double)(all - done) / pace, terminal ? "   " : "\n");
 }
 
-static int run_old(uint64_t *count)
+static int run_old(const struct options *options)
 {
     char line[256];
+    uint64_t count = 0;
     struct world_report report = {0};
     FILE *file = fopen(TRIB_TEST_DIR "/world/seeds.txt", "r");
 
@@ -246,46 +144,104 @@ static int run_old(uint64_t *count)
         char *end;
         uint64_t seed = strtoull(line, &end, 10);
         if (end != line) {
-            (*count)++;
-            if (!run_seed(seed, false, &report)) {
+            count++;
+            if (!run_seed(options, seed, &report)) {
                 (void)fclose(file);
                 return 1;
             }
         }
     }
     (void)fclose(file);
+    printf("%" PRIu64 " seeds of old bugs passed\n", count);
     return 0;
+}
+
+/* Every `jobs`-th seed, from the `job`-th on. */
+static bool run_share(const struct options *options, uint64_t job, struct world_report *report)
+{
+    double start = seconds();
+    double last = start;
+
+    for (uint64_t i = job; i < options->seeds; i += options->jobs) {
+        uint64_t seed = options->first + i;
+        if (!(seed % TWICE == 0 ? run_twice(options, seed, report) : run_seed(options, seed, report))) {
+            return false;
+        }
+        if (job == 0) {
+            print_progress(i + 1, options->seeds, start, &last);
+        }
+    }
+    if (job == 0 && isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\n");
+    }
+    return true;
+}
+
+static int start_job(const struct options *options, uint64_t job)
+{
+    int ends[2];
+
+    (void)fflush(NULL);
+    if (pipe(ends) != 0) {
+        exit(2);
+    }
+    pid_t child = fork();
+    if (child < 0) {
+        exit(2);
+    }
+    if (child == 0) {
+        struct world_report own = {0};
+        bool passed = run_share(options, job, &own) && write(ends[1], &own, sizeof own) == (ssize_t)sizeof own;
+        _exit(passed ? 0 : 1);
+    }
+    (void)close(ends[1]);
+    return ends[0];
+}
+
+/* A report fits a pipe's buffer, so that nobody waits. */
+static bool run_jobs(const struct options *options, struct world_report *report)
+{
+    int from[64];
+    bool passed = true;
+
+    for (uint64_t job = 0; job < options->jobs; job++) {
+        from[job] = start_job(options, job);
+    }
+    for (uint64_t job = 0; job < options->jobs; job++) {
+        struct world_report own;
+        passed = read(from[job], &own, sizeof own) == (ssize_t)sizeof own && passed;
+        if (passed) {
+            report_add(report, &own);
+        }
+        (void)close(from[job]);
+    }
+    while (wait(NULL) > 0) {
+    }
+    return passed;
 }
 
 static int run_many(const struct options *options)
 {
     struct world_report report = {0};
-    uint64_t old = 0;
     double start = seconds();
-    double last = start;
-    int status = run_old(&old);
+    int status = run_old(options);
 
     if (status != 0) {
         return status;
     }
-    printf("%" PRIu64 " seeds of old bugs passed\n", old);
-    for (uint64_t i = 0; i < options->seeds; i++) {
-        uint64_t seed = options->first + i;
-        if (!(seed % TWICE == 0 ? run_twice(seed, &report) : run_seed(seed, false, &report))) {
-            printf("%" PRIu64 " passed, 1 failed\n", i);
-            return 1;
-        }
-        print_progress(i + 1, options->seeds, start, &last);
+    if (!(options->jobs == 1 ? run_share(options, 0, &report) : run_jobs(options, &report))) {
+        printf("1 failed\n");
+        return 1;
     }
-    if (isatty(STDERR_FILENO)) {
-        fprintf(stderr, "\n");
-    }
-    unsigned missing = print_report(&report);
-    printf("%.1f s\n", seconds() - start);
+    unsigned missing = report_print(&report, (uint32_t)options->depth);
     if (missing != 0 && options->seeds >= FULL_COVERAGE) {
         printf("%u paths were never taken\n", missing);
         return 1;
     }
+    printf("%" PRIu64 " worlds, %" PRIu64 " communicators, %" PRIu64 " operations, %" PRIu64 " fragments, %" PRIu64
+           " packets, %" PRIu64 " events, %" PRIu64 " restarts; wrong 0, hung 0, leaked 0; %.1f s\n",
+           report.worlds, report.communicators, report.operations, report.fragments, report.packets, report.events,
+           report.restarts + report.inner_restarts, seconds() - start);
     printf("%" PRIu64 " passed, 0 failed\n", options->seeds);
     return 0;
 }
@@ -309,33 +265,39 @@ static bool parse(int argc, char **argv, struct options *options)
     for (int at = 1; at < argc; at++) {
         if (strcmp(argv[at], "--trace") == 0) {
             options->trace = true;
+        } else if (strcmp(argv[at], "--scheme") == 0 && at + 1 < argc) {
+            options->scheme = trib_scheme_find(argv[++at]);
         } else if (strcmp(argv[at], "--seeds") == 0 && take_number(argc, argv, &at, &options->seeds)) {
             options->one = false;
         } else if (strcmp(argv[at], "--seed") == 0 && take_number(argc, argv, &at, &options->first)) {
             options->one = true;
-        } else if (strcmp(argv[at], "--first") != 0 || !take_number(argc, argv, &at, &options->first)) {
+        } else if (!(strcmp(argv[at], "--depth") == 0 && take_number(argc, argv, &at, &options->depth)) &&
+                   !(strcmp(argv[at], "--jobs") == 0 && take_number(argc, argv, &at, &options->jobs)) &&
+                   (strcmp(argv[at], "--first") != 0 || !take_number(argc, argv, &at, &options->first))) {
             return false;
         }
     }
-    return true;
+    return options->scheme != NULL && options->depth <= WORLD_DEPTH_MAX && options->jobs >= 1 && options->jobs <= 64;
 }
 
 int main(int argc, char **argv)
 {
-    struct options options = {.first = 1, .seeds = 1000};
+    struct options options = {
+        .scheme = trib_scheme_at(0), .first = 1, .seeds = 1000, .depth = WORLD_DEPTH_MAX, .jobs = 1};
 
     if (!parse(argc, argv, &options)) {
-        fprintf(stderr, "usage: world [--seeds N] [--first S] | --seed S [--trace]\n");
+        fputs(usage, stderr);
         return 2;
     }
     (void)signal(SIGSEGV, crashed);
     (void)signal(SIGFPE, crashed);
+    (void)signal(SIGALRM, crashed);
     if (!options.one) {
         return run_many(&options);
     }
     struct world_report report = {0};
-    bool passed = run_seed(options.first, options.trace, &report);
-    (void)print_report(&report);
+    bool passed = run_seed(&options, options.first, &report);
+    (void)report_print(&report, (uint32_t)options.depth);
     printf("%d passed, %d failed\n", passed, !passed);
     return passed ? 0 : 1;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oracle.c: what the results must be, to the bit, from the rules alone: docs/PROTOCOL.md, "Numbers". Deliberately naive and slow: a
- * recursive tree over the ranks, conversions by the mathematics library. It shares no arithmetic with src/.
+/* oracle.c: what the results must be, to the bit, from the rules alone: docs/PROTOCOL.md, "Numbers". Deliberately naive: a recursion over
+ * the tree, rounding by division. It shares no arithmetic with src/.
  *
- * The rule of a sum: ranks are the leaves of a binary tree over 64 places in the order of their numbers; absent ones are skipped; 16-bit
- * floats are summed in float32 and rounded once; a NaN from arithmetic is the canonical one.
+ * The rule of a sum: the children of a node are the leaves of a binary tree over 64 places in the order of their lowest ranks; absent
+ * ones are skipped; 16-bit floats are summed in float32 and rounded once per node; a NaN from arithmetic is the canonical one.
  * Read next: check_buffers.c. */
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "world.h"
 
 #define CANONICAL UINT32_C(0x7fc00000)
+#define CHUNK 256 /* elements that are summed at once */
 
 static uint32_t bits_of(float value)
 {
@@ -34,17 +35,27 @@ static float clean(float value)
     return isnan(value) ? float_of(CANONICAL) : value;
 }
 
+/* 2^exponent, for the exponents that occur here. */
+static double power(int exponent)
+{
+    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 /* ---- 16-bit floats ---- */
 
 static float from_f16(uint16_t half)
 {
     int exponent = half >> 10 & 0x1f;
     int fraction = half & 0x3ff;
-    float magnitude = exponent == 0x1f ? (fraction != 0 ? NAN : INFINITY)
-                      : exponent == 0  ? ldexpf((float)fraction, -24)
-                                       : ldexpf((float)(0x400 + fraction), exponent - 25);
+    double magnitude = exponent == 0x1f ? (double)(fraction != 0 ? NAN : INFINITY)
+                       : exponent == 0  ? fraction * power(-24)
+                                        : (0x400 + fraction) * power(exponent - 25);
 
-    return half & 0x8000 ? -magnitude : magnitude;
+    return (float)(half & 0x8000 ? -magnitude : magnitude);
 }
 
 static float from_bf16(uint16_t brain)
@@ -52,16 +63,18 @@ static float from_bf16(uint16_t brain)
     return float_of((uint32_t)brain << 16);
 }
 
-/* Rounds to `digits` binary digits with the smallest exponent `lowest` (of the first digit), to nearest even. */
+/* Rounds a float to `digits` binary digits with the smallest exponent `lowest` (of the first digit), to nearest even. */
 static double rounded(double value, int digits, int lowest)
 {
+    uint64_t bits;
+
     if (value == 0 || !isfinite(value)) {
         return value;
     }
-    int exponent = ilogb(value);
-    int unit = (exponent < lowest ? lowest : exponent) - (digits - 1);
-
-    return ldexp(nearbyint(ldexp(value, -unit)), unit);
+    memcpy(&bits, &value, sizeof bits);
+    int exponent = (int)(bits >> 52 & 0x7ff) - 1023; /* no float is a subnormal double */
+    double unit = power((exponent < lowest ? lowest : exponent) - (digits - 1));
+    return nearbyint(value / unit) * unit;
 }
 
 static uint16_t to_bf16(float value)
@@ -89,52 +102,111 @@ static uint16_t to_f16(float value)
         return (uint16_t)(sign | (uint16_t)(r * 0x1p24));
     }
     int exponent = ilogb(r);
-    return (uint16_t)(sign | (exponent + 15) << 10 | ((int)ldexp(r, 10 - exponent) - 0x400));
+    return (uint16_t)(sign | (exponent + 15) << 10 | ((int)(r * power(10 - exponent)) - 0x400));
 }
 
 /* ---- the tree ---- */
 
-/* Sums leaves[low, low + span), of which those below `count` exist; *any says whether there was one. */
-static float tree(const float *leaves, uint32_t count, uint32_t low, uint32_t span, bool *any)
+/* What is summed: elements [from, from + count) of a tensor, at most CHUNK. */
+struct summing {
+    const struct world_comm *comm;
+    const struct world_op *op;
+    uint64_t from;
+    uint32_t count;
+    void (*read)(const struct summing *s, uint32_t rank, float *out);
+    float (*narrow)(float value); /* what a node does to its sum; NULL: nothing */
+};
+
+static void sum_node(const struct summing *s, uint32_t at, uint32_t node, float *out);
+
+static void child_value(const struct summing *s, uint32_t at, uint32_t node, uint32_t child, float *out)
 {
-    if (span == 1 || low >= count) {
-        *any = low < count;
-        return *any ? leaves[low] : 0;
+    const struct shape_child *c = &s->comm->shapes[at].nodes[node].children[child];
+
+    if (c->kind == SHAPE_RANK) {
+        s->read(s, c->index, out);
+    } else if (c->kind == SHAPE_SWITCH) {
+        sum_node(s, c->index, 0, out);
+    } else {
+        sum_node(s, at, c->index, out);
     }
-    bool has_left;
-    bool has_right;
-    float left = tree(leaves, count, low, span / 2, &has_left);
-    float right = tree(leaves, count, low + span / 2, span / 2, &has_right);
-    *any = has_left || has_right;
-    if (has_left && has_right) {
-        return clean(left + right);
-    }
-    return has_left ? left : right;
 }
 
-static float sum(const float *leaves, uint32_t count)
+/* Sums children [low, low + span) of a node, of which at least the first exists. */
+static void sum_span(const struct summing *s, const uint32_t where[2], uint32_t low, uint32_t span, float *out)
 {
-    bool any;
+    float right[CHUNK];
 
-    return tree(leaves, count, 0, 64, &any);
+    if (span == 1) {
+        child_value(s, where[0], where[1], low, out);
+        return;
+    }
+    sum_span(s, where, low, span / 2, out);
+    if (low + span / 2 < s->comm->shapes[where[0]].nodes[where[1]].child_count) {
+        sum_span(s, where, low + span / 2, span / 2, right);
+        for (uint32_t i = 0; i < s->count; i++) {
+            out[i] = clean(out[i] + right[i]);
+        }
+    }
+}
+
+static void sum_node(const struct summing *s, uint32_t at, uint32_t node, float *out)
+{
+    const uint32_t where[2] = {at, node};
+
+    sum_span(s, where, 0, TRIB_CHILDREN_MAX, out);
+    for (uint32_t i = 0; i < s->count && s->narrow != NULL; i++) {
+        out[i] = s->narrow(out[i]);
+    }
+}
+
+static void expect_sum(struct summing *s, struct world_op *op, uint64_t from, uint64_t to,
+                       void (*put)(struct world_op *op, uint64_t element, float value, uint32_t ranks))
+{
+    float total[CHUNK];
+
+    s->op = op;
+    for (s->from = from; s->from < to; s->from += s->count) {
+        s->count = to - s->from < CHUNK ? (uint32_t)(to - s->from) : CHUNK;
+        sum_node(s, 0, 0, total);
+        for (uint32_t i = 0; i < s->count; i++) {
+            put(op, s->from + i, total[i], s->comm->set.session.ranks);
+        }
+    }
 }
 
 /* ---- one tensor ---- */
 
-static float input_f32(const struct world_op *op, uint32_t rank, uint64_t element)
+static void read_f32(const struct summing *s, uint32_t rank, float *out)
 {
-    float value;
-
-    memcpy(&value, op->inputs + rank * op->bytes + 4 * element, 4);
-    return value;
+    memcpy(out, s->op->inputs + rank * s->op->bytes + 4 * s->from, 4 * s->count);
 }
 
-static uint16_t input_u16(const struct world_op *op, uint32_t rank, uint64_t element)
+static float via_bf16(float value)
 {
-    uint16_t value;
+    return from_bf16(to_bf16(value));
+}
 
-    memcpy(&value, op->inputs + rank * op->bytes + 2 * element, 2);
-    return value;
+static float via_f16(float value)
+{
+    return from_f16(to_f16(value));
+}
+
+static void read_f32_as_bf16(const struct summing *s, uint32_t rank, float *out)
+{
+    read_f32(s, rank, out);
+    for (uint32_t i = 0; i < s->count; i++) {
+        out[i] = via_bf16(out[i]);
+    }
+}
+
+static void read_u16(const struct summing *s, uint32_t rank, float *out)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint16_t value;
+        memcpy(&value, s->op->inputs + rank * s->op->bytes + 2 * (s->from + i), 2);
+        out[i] = s->op->operation.type == TRIB_FLOAT16 ? from_f16(value) : from_bf16(value);
+    }
 }
 
 static bool divides(const struct world_op *op, uint32_t ranks)
@@ -150,47 +222,59 @@ static void put_f32(struct world_op *op, uint64_t element, float value, uint32_t
     memcpy(op->expected + 4 * element, &value, 4);
 }
 
-static void expect_f32(struct world_op *op, uint32_t ranks, uint64_t from, uint64_t to)
+static void put_f16(struct world_op *op, uint64_t element, float value, uint32_t ranks)
 {
-    float leaves[WORLD_RANKS_MAX];
+    uint16_t half = to_f16(divides(op, ranks) ? value / (float)ranks : value);
 
-    for (uint64_t i = from; i < to; i++) {
-        for (uint32_t rank = 0; rank < ranks; rank++) {
-            leaves[rank] = input_f32(op, rank, i);
-        }
-        put_f32(op, i, sum(leaves, ranks), ranks);
-    }
+    memcpy(op->expected + 2 * element, &half, 2);
 }
 
-static void expect_f32_as_bf16(struct world_op *op, uint32_t ranks)
+static void put_bf16(struct world_op *op, uint64_t element, float value, uint32_t ranks)
 {
-    float leaves[WORLD_RANKS_MAX];
+    uint16_t brain = to_bf16(divides(op, ranks) ? value / (float)ranks : value);
 
-    for (uint64_t i = 0; i < op->operation.count; i++) {
-        for (uint32_t rank = 0; rank < ranks; rank++) {
-            leaves[rank] = from_bf16(to_bf16(input_f32(op, rank, i)));
-        }
-        put_f32(op, i, from_bf16(to_bf16(sum(leaves, ranks))), ranks);
-    }
+    memcpy(op->expected + 2 * element, &brain, 2);
 }
 
-/* One block of block floating point: the largest exponent of all ranks, or float32 where infinity or NaN is inside. */
-static void expect_block(struct world_op *op, uint32_t ranks, uint64_t from, uint64_t to)
+static float input_f32(const struct world_op *op, uint32_t rank, uint64_t element)
 {
+    float value;
+
+    memcpy(&value, op->inputs + rank * op->bytes + 4 * element, 4);
+    return value;
+}
+
+/* The exponent of a block: -1000 of zeros, 1000 with infinity or NaN inside. */
+static int block_exponent(const struct world_op *op, uint32_t ranks, uint64_t from, uint64_t to)
+{
+    float largest = 0;
     int exponent = -1000;
-    int log = 0;
 
     for (uint32_t rank = 0; rank < ranks; rank++) {
         for (uint64_t i = from; i < to; i++) {
-            float value = input_f32(op, rank, i);
-            int e;
+            float value = fabsf(input_f32(op, rank, i));
             if (!isfinite(value)) {
-                expect_f32(op, ranks, from, to);
-                return;
+                return 1000;
             }
-            (void)frexpf(value, &e);
-            exponent = value != 0 && e > exponent ? e : exponent;
+            largest = value > largest ? value : largest;
         }
+    }
+    if (largest != 0) {
+        (void)frexpf(largest, &exponent);
+    }
+    return exponent;
+}
+
+/* One block of block floating point: the largest exponent of all ranks, or float32 where infinity or NaN is inside. */
+static void expect_block(const struct world_comm *comm, struct world_op *op, uint64_t from, uint64_t to)
+{
+    uint32_t ranks = comm->set.session.ranks;
+    int exponent = block_exponent(op, ranks, from, to);
+    int log = 0;
+
+    if (exponent == 1000) {
+        expect_sum(&(struct summing){.comm = comm, .read = read_f32}, op, from, to, put_f32);
+        return;
     }
     while ((1U << log) < ranks) {
         log++;
@@ -199,25 +283,9 @@ static void expect_block(struct world_op *op, uint32_t ranks, uint64_t from, uin
     for (uint64_t i = from; i < to; i++) {
         int64_t total = 0;
         for (uint32_t rank = 0; rank < ranks; rank++) {
-            total += (int64_t)nearbyint(ldexp((double)input_f32(op, rank, i), shift));
+            total += (int64_t)nearbyint((double)input_f32(op, rank, i) * power(shift));
         }
-        put_f32(op, i, (float)ldexp((double)total, -shift), ranks);
-    }
-}
-
-static void expect_u16(struct world_op *op, uint32_t ranks, float (*widen)(uint16_t), uint16_t (*narrow)(float))
-{
-    float leaves[WORLD_RANKS_MAX];
-
-    for (uint64_t i = 0; i < op->operation.count; i++) {
-        for (uint32_t rank = 0; rank < ranks; rank++) {
-            leaves[rank] = widen(input_u16(op, rank, i));
-        }
-        uint16_t value = narrow(sum(leaves, ranks));
-        if (divides(op, ranks)) {
-            value = narrow(widen(value) / (float)ranks);
-        }
-        memcpy(op->expected + 2 * i, &value, 2);
+        put_f32(op, i, (float)((double)total * power(-shift)), ranks);
     }
 }
 
@@ -249,24 +317,24 @@ static void expect_i64(struct world_op *op, uint32_t ranks)
     }
 }
 
-static void expect_f32_on(const struct trib_session_config *session, struct world_op *op)
+static void expect_f32_on(const struct world_comm *comm, struct world_op *op)
 {
-    uint64_t block = session->payload / 4;
+    uint64_t count = op->operation.count;
+    uint64_t block = comm->set.session.payload / 4;
 
-    if (session->wire == TRIB_FLOAT32) {
-        expect_f32(op, session->ranks, 0, op->operation.count);
-        return;
-    }
-    if (session->wire == TRIB_BFLOAT16) {
-        expect_f32_as_bf16(op, session->ranks);
-        return;
-    }
-    for (uint64_t i = 0; i < op->operation.count; i += block) {
-        expect_block(op, session->ranks, i, i + block < op->operation.count ? i + block : op->operation.count);
+    if (comm->set.session.wire == TRIB_FLOAT32) {
+        expect_sum(&(struct summing){.comm = comm, .read = read_f32}, op, 0, count, put_f32);
+    } else if (comm->set.session.wire == TRIB_BFLOAT16) {
+        expect_sum(&(struct summing){.comm = comm, .read = read_f32_as_bf16, .narrow = via_bf16}, op, 0, count,
+                   put_f32);
+    } else {
+        for (uint64_t i = 0; i < count; i += block) {
+            expect_block(comm, op, i, i + block < count ? i + block : count);
+        }
     }
 }
 
-void oracle_expect(const struct trib_session_config *session, struct world_op *op)
+void oracle_expect(const struct world_comm *comm, struct world_op *op)
 {
     if (op->operation.collective != TRIB_ALLREDUCE) {
         memcpy(op->expected, op->inputs, op->bytes);
@@ -274,19 +342,21 @@ void oracle_expect(const struct trib_session_config *session, struct world_op *o
     }
     switch (op->operation.type) {
     case TRIB_FLOAT32:
-        expect_f32_on(session, op);
+        expect_f32_on(comm, op);
         return;
     case TRIB_FLOAT16:
-        expect_u16(op, session->ranks, from_f16, to_f16);
+        expect_sum(&(struct summing){.comm = comm, .read = read_u16, .narrow = via_f16}, op, 0, op->operation.count,
+                   put_f16);
         return;
     case TRIB_BFLOAT16:
-        expect_u16(op, session->ranks, from_bf16, to_bf16);
+        expect_sum(&(struct summing){.comm = comm, .read = read_u16, .narrow = via_bf16}, op, 0, op->operation.count,
+                   put_bf16);
         return;
     case TRIB_INT32:
-        expect_i32(op, session->ranks);
+        expect_i32(op, comm->set.session.ranks);
         return;
     case TRIB_INT64:
-        expect_i64(op, session->ranks);
+        expect_i64(op, comm->set.session.ranks);
         return;
     case TRIB_BYTES:
     case TRIB_TYPE_NONE:

@@ -1,241 +1,306 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.c: the control plane as nodes see it: reliable, ordered messages with a delay, between each rank and the switch's control plane.
- * Registration with a boot id, READY when all have registered, marks at idle and M as the answer. A restart of the switch cuts all
- * sessions; each rank notices in its own time, suspends its node, and registers again.
- * Read next: work.c. */
-#include <stdlib.h>
+/* session.c: sessions between ranks and the control plane of the root, through the control planes of the switches between: reliable ordered
+ * messages with a delay on every hop, and what a rank does with them. A connection that ends is a message too, the last one: whoever gets
+ * it has lost its session, joins again and registers with its mark.
+ * Places of a session are numbered from the rank (0) over its switch (1) to the root. Read next: control.c. */
+#include <inttypes.h>
 
 #include "world.h"
 
 #define IDLE_NS (50 * WORLD_MS)
-#define POLL_FIRST_NS (2 * WORLD_MS)
-#define POLL_MAX_NS WORLD_S
+#define RETRY_NS (50 * WORLD_MS)
 
-static uint64_t message_delay(struct world *world)
+uint32_t session_places(const struct world_comm *comm, uint32_t rank)
 {
-    return world->set.delay_ns + world_below(world, 4 * world->set.delay_ns + 2 * WORLD_MS);
+    return comm->world->switches[comm->ranks[rank].home].level;
 }
 
-static void post(struct world *world, const struct world_message *message, uint64_t not_before_ns)
+uint32_t session_switch(const struct world_comm *comm, uint32_t rank, uint32_t place)
 {
-    struct world_session *session = &world->sessions[message->rank];
-    bool up = message->kind == MESSAGE_REGISTER || message->kind == MESSAGE_MARK_UP;
-    uint64_t *last = up ? &session->up_ns : &session->down_ns;
-    uint64_t time = (world->now_ns > not_before_ns ? world->now_ns : not_before_ns) + message_delay(world);
+    uint32_t at = comm->ranks[rank].home;
 
-    if (world->message_count == world->message_capacity) {
-        world->message_capacity = world->message_capacity == 0 ? 64 : 2 * world->message_capacity;
-        world->messages = realloc(world->messages, world->message_capacity * sizeof *world->messages);
-        if (world->messages == NULL) {
-            exit(2);
-        }
+    while (--place > 0) {
+        at = comm->world->switches[at].parent;
     }
-    world->messages[world->message_count] = *message;
-    *last = time > *last ? time : *last;
-    world_schedule(world, *last, WORLD_MESSAGE, message->rank, world->message_count++, 0);
+    return at;
 }
 
-/* M as the control plane gives it out: the minimum over the shards. */
-static uint64_t communicator_mark(const struct world *world)
-{
-    uint64_t lowest = UINT64_MAX;
+/* ---- streams ---- */
 
-    for (uint32_t root = 0; root < world->set.session.roots; root++) {
-        uint64_t mark = world->scheme->switch_node->communicator_mark(world->nodes[world_switch(world, root)].memory);
-        lowest = mark < lowest ? mark : lowest;
+static uint32_t take_message(struct world *world)
+{
+    uint32_t index = world->message_free;
+
+    if (index != 0) {
+        world->message_free = world->messages[index].next;
+        return index;
     }
-    return lowest;
+    world->messages =
+        world_grown(world->messages, world->message_count, &world->message_capacity, sizeof *world->messages);
+    return world->message_count++;
 }
 
-static void join(struct world *world, uint32_t rank, uint64_t mark)
+static void post(struct world_comm *comm, uint32_t rank, uint32_t where, struct message_stream *stream,
+                 const struct world_message *message)
 {
-    for (uint32_t root = 0; root < world->set.session.roots; root++) {
-        uint32_t node = world_switch(world, root);
-        world->scheme->switch_node->join(world->nodes[node].memory, rank, mark);
-        world_wake(world, node, world->now_ns);
+    struct world *world = comm->world;
+    uint64_t delay = world->set.delay_ns;
+    uint64_t time = world->now_ns + message->extra_ns + delay + world_below(world, 4 * delay + 2 * WORLD_MS);
+    uint32_t index = take_message(world);
+
+    world->messages[index] = *message;
+    world->messages[index].next = 0;
+    if (stream->first == 0) {
+        stream->first = index;
+    } else {
+        world->messages[stream->last].next = index;
+    }
+    stream->last = index;
+    stream->last_ns = time > stream->last_ns ? time : stream->last_ns;
+    world_schedule(world, stream->last_ns,
+                   (struct world_event){.kind = WORLD_MESSAGE, .a = comm->index, .b = rank, .unit = (uint16_t)where});
+}
+
+/* From place `hop` to the next one up. */
+void session_post_up(struct world_comm *comm, uint32_t rank, uint32_t hop, const struct world_message *message)
+{
+    struct world_message copy = *message;
+
+    copy.life = comm->world->switches[session_switch(comm, rank, hop + 1)].life;
+    post(comm, rank, hop, &comm->ranks[rank].streams[0][hop], &copy);
+}
+
+/* To place `hop` from the next one up. */
+void session_post_down(struct world_comm *comm, uint32_t rank, uint32_t hop, const struct world_message *message)
+{
+    struct world_message copy = *message;
+
+    copy.life = hop == 0 ? 0 : comm->world->switches[session_switch(comm, rank, hop)].life;
+    post(comm, rank, WORLD_HOPS_MAX + hop, &comm->ranks[rank].streams[1][hop], &copy);
+}
+
+/* What arrives at a switch that is not the one it was sent to is lost, and who joins tries again. */
+static void arrive_at_switch(struct world_comm *comm, uint32_t rank, uint32_t place,
+                             const struct world_message *message)
+{
+    struct world *world = comm->world;
+    const struct world_switch *at = &world->switches[session_switch(comm, rank, place)];
+
+    if (message->kind == MESSAGE_JOIN && world->now_ns < at->down_until_ns) {
+        world_schedule(
+            world, world->now_ns + RETRY_NS + world_below(world, RETRY_NS),
+            (struct world_event){.kind = WORLD_REJOIN, .a = comm->index, .b = rank, .unit = (uint16_t)message->epoch});
+    } else if (message->kind == MESSAGE_JOIN || (message->life == at->life && world->now_ns >= at->down_until_ns)) {
+        control_take(comm, rank, place, message);
     }
 }
 
-static void tell_register(struct world *world, uint32_t rank, uint64_t not_before_ns)
+static void trace(const struct world_comm *comm, uint32_t rank, uint32_t place, const struct world_message *message)
 {
+    static const char *const names[] = {"JOIN",    "REGISTER", "MARK",   "CLOSE",  "DEAD", "CUT up",
+                                        "WELCOME", "READY",    "MARK M", "CLOSED", "FAIL", "CUT down"};
+
+    if (comm->world->trace) {
+        printf("%12" PRIu64 " %u session   r%u %-8s at place %u, epoch %u incarnation %u mark %" PRIu64 "\n",
+               comm->world->now_ns, comm->index, rank, names[message->kind], place, message->epoch,
+               message->incarnation, message->mark);
+    }
+}
+
+void session_arrive(struct world_comm *comm, uint32_t rank, uint32_t where)
+{
+    struct world *world = comm->world;
+    bool up = where < WORLD_HOPS_MAX;
+    uint32_t place = up ? where + 1 : where - WORLD_HOPS_MAX;
+    struct message_stream *stream = &comm->ranks[rank].streams[!up][up ? where : place];
+    uint64_t stopped_ns = place == 0 ? world->units[comm->ranks[rank].unit].paused_ns
+                                     : world->switches[session_switch(comm, rank, place)].away_until_ns;
+
+    if (stopped_ns > world->now_ns) { /* nobody reads it before */
+        world_schedule(
+            world, stopped_ns,
+            (struct world_event){.kind = WORLD_MESSAGE, .a = comm->index, .b = rank, .unit = (uint16_t)where});
+        return;
+    }
+    uint32_t index = stream->first;
+    struct world_message message = world->messages[index];
+    trace(comm, rank, place, &message);
+    stream->first = message.next;
+    world->messages[index].next = world->message_free;
+    world->message_free = index;
+    if (place == 0) {
+        session_take(comm, rank, &message);
+    } else {
+        arrive_at_switch(comm, rank, place, &message);
+    }
+}
+
+/* ---- the rank's side ---- */
+
+static void tell(struct world_comm *comm, uint32_t rank, enum message_kind kind, uint64_t extra_ns)
+{
+    struct comm_rank *r = &comm->ranks[rank];
+    void *node = worker_node(comm, rank);
     struct world_message message = {
-        .kind = MESSAGE_REGISTER,
-        .rank = rank,
-        .epoch = world->sessions[rank].epoch,
-        .mark = world->scheme->worker->mark(world->nodes[rank].memory),
+        .kind = kind,
+        .epoch = r->epoch,
+        .incarnation = r->incarnation,
+        .mark = node == NULL ? 0 : comm->world->scheme->worker->mark(node),
+        .extra_ns = extra_ns,
     };
 
-    world->sessions[rank].told = message.mark;
-    post(world, &message, not_before_ns);
-}
-
-static uint32_t new_boot(struct world *world)
-{
-    uint32_t boot = world->boot;
-
-    while (boot == world->boot || boot == 0) {
-        boot = (uint32_t)trib_prng_next(&world->prng);
+    if (kind != MESSAGE_JOIN) {
+        r->told = message.mark;
     }
-    return boot;
+    session_post_up(comm, rank, 0, &message);
 }
 
-void session_begin(struct world *world)
+static void join(struct world_comm *comm, uint32_t rank, uint64_t extra_ns)
 {
-    world->boot = new_boot(world);
-    world_init_switches(world);
-    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
-        tell_register(world, rank, 0);
-    }
+    struct comm_rank *r = &comm->ranks[rank];
+
+    r->state = RANK_JOINING;
+    r->epoch++;
+    tell(comm, rank, MESSAGE_JOIN, extra_ns);
 }
 
-void session_restart(struct world *world)
+void session_begin(struct world_comm *comm, uint32_t rank)
 {
-    world_count_switches(world);
-    world->report->restarts++;
-    world->epoch++;
-    world->boot = new_boot(world);
-    world_init_switches(world);
-    world->down_until_ns = world->now_ns + world_below(world, 300 * WORLD_MS);
-    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
-        world->sessions[rank].is_registered = false;
-        world->sessions[rank].answered = 0;
-        world_schedule(world, world->now_ns + world_below(world, 100 * WORLD_MS), WORLD_LOST, rank, world->epoch, 0);
+    join(comm, rank, 0);
+}
+
+static bool is_over(const struct comm_rank *r)
+{
+    return r->state == RANK_LEFT || r->state == RANK_FAILED || r->state == RANK_DEAD;
+}
+
+void session_rejoin(struct world_comm *comm, uint32_t rank, uint32_t epoch)
+{
+    const struct comm_rank *r = &comm->ranks[rank];
+
+    if (r->state == RANK_JOINING && (r->epoch & 0xffff) == epoch) {
+        join(comm, rank, 0);
     }
 }
 
-void session_lost(struct world *world, uint32_t rank, uint32_t epoch)
+static void lost(struct world_comm *comm, uint32_t rank)
 {
-    if (epoch != world->epoch) {
-        return; /* it will see the next loss instead */
-    }
-    world->scheme->worker->suspend(world->nodes[rank].memory);
-    world->sessions[rank].epoch = epoch;
-    check_retained(world);
-    tell_register(world, rank, world->down_until_ns);
+    struct world *world = comm->world;
+
+    world->scheme->worker->suspend(worker_node(comm, rank));
+    check_retained(comm, rank);
+    join(comm, rank, world_below(world, 10 * WORLD_MS));
 }
 
-static void take_register(struct world *world, uint32_t rank, uint64_t mark)
+static void take_ready(struct world_comm *comm, uint32_t rank, const struct world_message *message)
 {
-    world->sessions[rank].is_registered = true;
-    world->sessions[rank].mark = mark;
-    join(world, rank, mark);
-    for (uint32_t i = 0; i < world->set.session.ranks; i++) {
-        if (!world->sessions[i].is_registered) {
-            return;
-        }
-    }
-    for (uint32_t i = 0; i < world->set.session.ranks; i++) {
-        struct world_message message = {
-            .kind = MESSAGE_READY,
-            .rank = i,
-            .epoch = world->epoch,
-            .mark = communicator_mark(world),
-            .boot = world->boot,
-        };
-        world->sessions[i].answered = message.mark;
-        post(world, &message, 0);
+    struct world *world = comm->world;
+    struct comm_rank *r = &comm->ranks[rank];
+
+    world->scheme->worker->registered(worker_node(comm, rank), message->boot, message->mark,
+                                      world->now_ns + world->units[r->unit].clock_ns);
+    r->state = RANK_RUNNING;
+    comm_disturbed(comm, world->now_ns);
+    unit_wake(world, r->unit, world->now_ns);
+    world_schedule(world, world->now_ns + IDLE_NS,
+                   (struct world_event){.kind = WORLD_IDLE, .a = comm->index, .b = rank});
+    if (r->is_closing) {
+        tell(comm, rank, MESSAGE_CLOSE, 0);
     }
 }
 
-/* Tells M to those whose mark it had not reached; looks again, at growing distance, while anybody waits. */
-static void answer_marks(struct world *world)
+static void leave(struct world_comm *comm, uint32_t rank)
 {
-    uint64_t mark = communicator_mark(world);
-
-    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
-        struct world_session *session = &world->sessions[rank];
-        if (session->is_registered && session->mark > session->answered && mark > session->answered) {
-            session->answered = mark;
-            struct world_message message = {
-                .kind = MESSAGE_MARK_DOWN, .rank = rank, .epoch = world->epoch, .mark = mark};
-            post(world, &message, 0);
-        }
-    }
+    comm->ranks[rank].state = RANK_LEFT;
+    unit_close(comm->world, unit_of_rank(comm, rank));
 }
 
-static bool is_waiting(const struct world *world)
+void session_take(struct world_comm *comm, uint32_t rank, const struct world_message *message)
 {
-    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
-        const struct world_session *session = &world->sessions[rank];
-        if (session->is_registered && session->mark > session->answered) {
-            return true;
-        }
-    }
-    return false;
-}
+    struct world *world = comm->world;
+    struct comm_rank *r = &comm->ranks[rank];
 
-void session_poll(struct world *world, uint32_t epoch)
-{
-    if (epoch != world->epoch) {
+    if (is_over(r) || message->epoch != r->epoch) {
         return;
     }
-    answer_marks(world);
-    if (is_waiting(world)) {
-        world_schedule(world, world->now_ns + POLL_FIRST_NS + world_below(world, 20 * WORLD_MS), WORLD_POLL, 0, epoch,
-                       0);
-    }
-}
-
-static void take_ready(struct world *world, const struct world_message *message)
-{
-    struct world_node *n = &world->nodes[message->rank];
-
-    world->scheme->worker->registered(n->memory, message->boot, message->mark, world->now_ns + n->clock_ns);
-    if (message->epoch == world->epoch && world->now_ns > world->quiet_from_ns) {
-        world->quiet_from_ns = world->now_ns;
-    }
-    world_wake(world, message->rank, world->now_ns);
-    world_schedule(world, world->now_ns + IDLE_NS, WORLD_IDLE, message->rank, 0, 0);
-}
-
-void session_message(struct world *world, const struct world_message *message)
-{
-    struct world_session *session = &world->sessions[message->rank];
-    struct world_node *n = &world->nodes[message->rank];
-
     switch (message->kind) {
-    case MESSAGE_REGISTER:
-        if (message->epoch == world->epoch) {
-            take_register(world, message->rank, message->mark);
-        }
-        return;
-    case MESSAGE_MARK_UP:
-        if (message->epoch == world->epoch && session->is_registered) {
-            bool waited = is_waiting(world);
-            session->mark = message->mark > session->mark ? message->mark : session->mark;
-            join(world, message->rank, session->mark);
-            answer_marks(world);
-            if (!waited && is_waiting(world)) {
-                session_poll(world, world->epoch);
-            }
-        }
+    case MESSAGE_WELCOME:
+        r->state = RANK_WELCOME;
+        r->incarnation = message->incarnation;
+        tell(comm, rank, MESSAGE_REGISTER, 0);
         return;
     case MESSAGE_READY:
-        if (message->epoch == session->epoch) {
-            take_ready(world, message);
-        }
+        take_ready(comm, rank, message);
         return;
     case MESSAGE_MARK_DOWN:
-        if (message->epoch == session->epoch) {
-            world->scheme->worker->learn_mark(n->memory, message->mark, world->now_ns + n->clock_ns);
-            world_wake(world, message->rank, world->now_ns);
-        }
+        world->scheme->worker->learn_mark(worker_node(comm, rank), message->mark,
+                                          world->now_ns + world->units[r->unit].clock_ns);
+        unit_wake(world, r->unit, world->now_ns);
+        return;
+    case MESSAGE_CLOSED:
+        leave(comm, rank);
+        return;
+    case MESSAGE_FAIL:
+        comm_has_error(comm, rank, message->cause);
+        return;
+    case MESSAGE_CUT_DOWN:
+        lost(comm, rank);
+        return;
+    case MESSAGE_JOIN:
+    case MESSAGE_REGISTER:
+    case MESSAGE_MARK_UP:
+    case MESSAGE_CLOSE:
+    case MESSAGE_DEAD:
+    case MESSAGE_CUT_UP:
         return;
     }
 }
 
 /* Nothing under way for a while, and a mark to tell. */
-void session_idle(struct world *world, uint32_t rank)
+void session_idle(struct world_comm *comm, uint32_t rank)
 {
-    struct world_session *session = &world->sessions[rank];
-    uint64_t mark = world->scheme->worker->mark(world->nodes[rank].memory);
-    bool is_idle = world->submitted[rank] == world->done[rank];
+    struct comm_rank *r = &comm->ranks[rank];
+    void *node = worker_node(comm, rank);
 
-    if (!is_idle || mark <= session->told || world->now_ns < session->idle_ns + IDLE_NS) {
+    if (node == NULL || r->state != RANK_RUNNING || r->is_closing || r->submitted != r->done ||
+        comm->world->scheme->worker->mark(node) <= r->told || comm->world->now_ns < r->idle_ns + IDLE_NS) {
         return;
     }
-    struct world_message message = {.kind = MESSAGE_MARK_UP, .rank = rank, .epoch = session->epoch, .mark = mark};
-    session->told = mark;
-    world->report->session_marks++;
-    post(world, &message, 0);
+    comm->world->report->session_marks++;
+    tell(comm, rank, MESSAGE_MARK_UP, 0);
+}
+
+/* ---- ends ---- */
+
+void session_close(struct world_comm *comm, uint32_t rank)
+{
+    struct comm_rank *r = &comm->ranks[rank];
+
+    if (is_over(r) || r->is_closing) {
+        return;
+    }
+    r->is_closing = true;
+    if (r->state == RANK_RUNNING) {
+        tell(comm, rank, MESSAGE_CLOSE, 0);
+    }
+    world_schedule(comm->world, comm->world->now_ns + WORLD_LINGER_NS,
+                   (struct world_event){.kind = WORLD_LEAVE, .a = comm->index, .b = rank});
+}
+
+/* It has waited long enough for the others. */
+void session_leave(struct world_comm *comm, uint32_t rank)
+{
+    if (!is_over(&comm->ranks[rank])) {
+        comm->world->report->lingered++;
+        tell(comm, rank, MESSAGE_DEAD, 0);
+        leave(comm, rank);
+    }
+}
+
+void session_crash(struct world_comm *comm, uint32_t rank)
+{
+    tell(comm, rank, MESSAGE_DEAD, 0);
+    comm->ranks[rank].state = RANK_DEAD;
+    work_end_rank(comm, rank);
+    unit_close(comm->world, unit_of_rank(comm, rank));
 }

@@ -1,162 +1,146 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* swarm.c: what a seed means. Each class of fault is on or off in a world, and its rate is drawn on a logarithmic scale: a world with all
- * faults at once hides what one alone would show. Read next: engine.c. */
+/* swarm.c: what a seed means for the whole world: its tree of switches, its times, its faults. Each class of fault is on or off in a world,
+ * and its rate is drawn on a logarithmic scale: a world with all faults at once hides what one alone would show.
+ * Read next: swarm_comm.c. */
 #include <inttypes.h>
 #include <string.h>
 
-#include "world.h"
+#include "core/lane.h"
+#include "swarm.h"
 
-static uint64_t below(struct trib_prng *prng, uint64_t bound)
+uint64_t swarm_between(struct trib_prng *prng, uint64_t low, uint64_t high)
 {
-    return trib_prng_below(prng, bound);
+    return low + trib_prng_below(prng, high - low + 1);
 }
 
-static uint64_t between(struct trib_prng *prng, uint64_t low, uint64_t high)
+uint64_t swarm_logarithmic(struct trib_prng *prng, uint32_t bits)
 {
-    return low + below(prng, high - low + 1);
+    return swarm_between(prng, 1, UINT64_C(1) << trib_prng_below(prng, bits + 1));
 }
 
-static uint32_t pick(struct trib_prng *prng, const uint32_t *choices, uint32_t count)
+bool swarm_one_in(struct trib_prng *prng, uint32_t count)
 {
-    return choices[below(prng, count)];
+    return trib_prng_below(prng, count) == 0;
 }
 
-/* 1 to 2^bits, small ones as likely as large ones. */
-static uint64_t logarithmic(struct trib_prng *prng, uint32_t bits)
-{
-    return between(prng, 1, UINT64_C(1) << below(prng, bits + 1));
-}
-
-/* A rate of a class that is on in `on` of all worlds: high / 1000 to high. */
-static double rate(struct trib_prng *prng, double on, double high)
+double swarm_rate(struct trib_prng *prng, double on, double high)
 {
     double value = high;
 
     if (!trib_prng_chance(prng, on)) {
         return 0;
     }
-    for (uint64_t i = below(prng, 10); i > 0; i--) {
+    for (uint64_t i = trib_prng_below(prng, 10); i > 0; i--) {
         value /= 2;
     }
     return value;
 }
 
-static void draw_session(struct world_settings *set, struct trib_prng *prng)
+/* Number 0 is the root; a switch's parent has a lower number. */
+static void draw_switches(struct world *world, struct trib_prng *prng)
 {
-    static const uint32_t ranks[] = {1, 2, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 8, 11, 16};
-    static const uint32_t many[] = {33, 63, 64};
-    static const uint32_t payloads[] = {64, 64, 64, 128, 192, 256, 512, 1024, 1408};
-    static const enum trib_type wires[] = {TRIB_FLOAT32, TRIB_FLOAT32, TRIB_BFLOAT16, TRIB_INT32, TRIB_INT32};
-    struct trib_session_config *s = &set->session;
+    uint32_t depth = swarm_one_in(prng, 2) ? 1 : swarm_one_in(prng, 2) ? 2 : 3;
 
-    s->salt = trib_prng_next(prng);
-    s->communicator = (uint32_t)trib_prng_next(prng);
-    s->generation = (uint16_t)trib_prng_next(prng);
-    s->ranks = below(prng, 25) == 0 ? pick(prng, many, 3) : pick(prng, ranks, sizeof ranks / sizeof ranks[0]);
-    s->roots = below(prng, 2) == 0 ? 1 : (uint32_t)between(prng, 2, WORLD_ROOTS_MAX);
-    s->train = (uint32_t)logarithmic(prng, 5);
-    s->slots = (uint32_t)logarithmic(prng, 9);
-    s->payload = pick(prng, payloads, sizeof payloads / sizeof payloads[0]);
-    s->wire = wires[below(prng, sizeof wires / sizeof wires[0])];
-    s->lookahead = (uint32_t)logarithmic(prng, 5);
-    set->window = below(prng, 4) == 0   ? s->slots
-                  : below(prng, 2) == 0 ? s->slots / 2
-                                        : (uint32_t)between(prng, 1, s->slots);
-    set->window = set->window == 0 ? 1 : set->window;
-    set->operations = (uint32_t)logarithmic(prng, 4);
-    set->op_count = (uint32_t)between(prng, 2, WORLD_OPS_MAX);
-    set->free_buffers = below(prng, 2) == 0;
-    set->stall_ns = between(prng, 20, 2000) * WORLD_MS;
+    depth = depth <= world->depth_max ? depth : world->depth_max == 0 ? 1 : world->depth_max;
+    world->switch_count = depth == 1 ? 1 : (uint32_t)swarm_between(prng, depth, WORLD_SWITCHES_MAX);
+    for (uint32_t at = 0; at < world->switch_count; at++) {
+        struct world_switch *s = &world->switches[at];
+        *s = (struct world_switch){.parent = WORLD_NONE, .level = 1, .boot = (uint32_t)trib_prng_next(prng)};
+        if (at > 0) {
+            /* A chain to the full depth first, then anywhere that is not too deep. */
+            do {
+                s->parent = at < depth ? at - 1 : (uint32_t)trib_prng_below(prng, at);
+                s->level = world->switches[s->parent].level + 1;
+            } while (s->level > depth);
+        }
+    }
 }
 
 static void draw_times(struct world_settings *set, struct trib_prng *prng)
 {
-    set->delay_ns = logarithmic(prng, 17);
-    set->jitter_ns = below(prng, 2) == 0 ? 0 : logarithmic(prng, 16);
-    set->turn_ns = logarithmic(prng, 15);
-    set->skew_ns = below(prng, 2) == 0 ? 0 : logarithmic(prng, 26);
-    set->gap_ns = below(prng, 2) == 0 ? 0 : logarithmic(prng, 27);
-    set->clock_ns = below(prng, 4) == 0 ? 0 : trib_prng_next(prng) >> (1 + below(prng, 40));
-    set->spike_ns = logarithmic(prng, 26);
-    set->pause_ns = logarithmic(prng, 27);
-    set->heal_ns = between(prng, 1, 400) * WORLD_MS;
+    set->delay_ns = swarm_logarithmic(prng, 17);
+    set->jitter_ns = swarm_one_in(prng, 2) ? 0 : swarm_logarithmic(prng, 16);
+    set->turn_ns = swarm_logarithmic(prng, 15);
+    set->clock_ns = swarm_one_in(prng, 4) ? 0 : trib_prng_next(prng) >> (1 + trib_prng_below(prng, 40));
+    set->spike_ns = swarm_logarithmic(prng, 26);
+    set->pause_ns = swarm_logarithmic(prng, 27);
+    set->heal_ns = swarm_between(prng, 1, 400) * WORLD_MS;
+}
+
+static uint32_t some(struct trib_prng *prng, uint32_t one_in, uint32_t most)
+{
+    return swarm_one_in(prng, one_in) ? (uint32_t)swarm_between(prng, 1, most) : 0;
 }
 
 static void draw_faults(struct world_settings *set, struct trib_prng *prng)
 {
-    set->loss = rate(prng, 0.5, 0.3);
-    set->burst = rate(prng, 0.25, 0.02);
-    set->duplicate = rate(prng, 0.4, 0.3);
-    set->reorder = rate(prng, 0.4, 0.3);
-    set->corrupt = rate(prng, 0.3, 0.1);
-    set->truncate = rate(prng, 0.2, 0.1);
-    set->partial = rate(prng, 0.25, 0.3);
-    set->spike = rate(prng, 0.25, 0.01);
-    set->replay = rate(prng, 0.25, 0.1);
-    set->lane = rate(prng, 0.15, 0.05);
-    set->pause = rate(prng, 0.3, 0.02);
-    set->stall = rate(prng, 0.2, 0.02);
-    set->inbox = below(prng, 4) == 0 ? (uint32_t)between(prng, 4, 128) : UINT32_MAX;
-    set->restarts = below(prng, 3) == 0 ? (uint32_t)between(prng, 1, 4) : 0;
-}
-
-static void draw_hostility(struct world_settings *set, struct trib_prng *prng)
-{
-    uint64_t dice = below(prng, 20);
-
-    set->hostility = dice == 0 ? WORLD_LETHAL : dice <= 5 ? WORLD_NUISANCE : WORLD_PEACE;
-    if (set->hostility != WORLD_PEACE) {
-        set->hostile_packets = (uint32_t)between(prng, 10, 2000);
-    }
+    set->loss = swarm_rate(prng, 0.5, 0.3);
+    set->burst = swarm_rate(prng, 0.25, 0.02);
+    set->duplicate = swarm_rate(prng, 0.4, 0.3);
+    set->reorder = swarm_rate(prng, 0.4, 0.3);
+    set->corrupt = swarm_rate(prng, 0.3, 0.1);
+    set->truncate = swarm_rate(prng, 0.2, 0.1);
+    set->partial = swarm_rate(prng, 0.25, 0.3);
+    set->spike = swarm_rate(prng, 0.25, 0.01);
+    set->replay = swarm_rate(prng, 0.25, 0.1);
+    set->pause = swarm_rate(prng, 0.3, 0.02);
+    set->stall = swarm_rate(prng, 0.2, 0.02);
+    set->inbox = swarm_one_in(prng, 4) ? (uint32_t)swarm_between(prng, 4, 128) : UINT32_MAX;
+    set->restarts = some(prng, 3, 4);
+    set->crashes = some(prng, 8, 2);
+    set->stops = some(prng, 8, 3);
+    set->aways = some(prng, 8, 3);
+    set->intruders = some(prng, 2, 1);
 }
 
 /* Every tenth world has no fault at all, so that what only faults may cause is seen to be absent. */
 static void draw_clean(struct world_settings *set)
 {
     set->loss = set->burst = set->duplicate = set->reorder = set->corrupt = set->truncate = set->partial = 0;
-    set->spike = set->replay = set->lane = set->pause = set->stall = 0;
+    set->spike = set->replay = set->pause = set->stall = 0;
     set->inbox = UINT32_MAX;
-    set->restarts = 0;
-    set->hostility = WORLD_PEACE;
-    set->hostile_packets = 0;
+    set->restarts = set->crashes = set->stops = set->aways = 0;
     set->is_clean = true;
 }
 
 void world_draw(struct world *world)
 {
-    struct trib_prng prng = {.state = world->seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
-    struct world_settings *set = &world->set;
+    /* Mixed: seeds that follow each other would else give the same numbers, shifted by one. */
+    struct trib_prng prng = {.state = trib_mix64(world->seed)};
+    struct comm_settings set;
 
-    memset(set, 0, sizeof *set);
-    draw_session(set, &prng);
-    draw_times(set, &prng);
-    draw_faults(set, &prng);
-    draw_hostility(set, &prng);
-    if (below(&prng, 10) == 0) {
-        draw_clean(set);
+    draw_switches(world, &prng);
+    draw_times(&world->set, &prng);
+    draw_faults(&world->set, &prng);
+    if (swarm_one_in(&prng, 10)) {
+        draw_clean(&world->set);
     }
+    uint32_t comms = swarm_one_in(&prng, 3) ? (uint32_t)swarm_between(&prng, 2, 4) : 1;
     world->prng.state = trib_prng_next(&prng);
+    for (uint32_t i = 0; i < comms; i++) {
+        comm_draw(world, &set);
+        set.budget /= comms;
+        set.start_ns = i == 0 || swarm_one_in(&world->prng, 2) ? 0 : world_below(world, world->set.heal_ns);
+        (void)comm_create(world, &set, NULL);
+    }
 }
 
 void world_describe(const struct world *world, FILE *out)
 {
     const struct world_settings *set = &world->set;
-    const struct trib_session_config *s = &set->session;
 
-    fprintf(out,
-            "seed %" PRIu64
-            ": ranks %u roots %u train %u slots %u window %u payload %u wire %s lookahead %u first %" PRIu64 "\n",
-            world->seed, s->ranks, s->roots, s->train, s->slots, set->window, s->payload, trib_type_name(s->wire),
-            s->lookahead, s->first);
-    fprintf(out,
-            "  operations %u of %u at once, %" PRIu64 " fragments; delay %" PRIu64 " jitter %" PRIu64 " turn %" PRIu64
-            " skew %" PRIu64 " gap %" PRIu64 " heal %" PRIu64 " ns\n",
-            set->op_count, set->operations, world->fragments, set->delay_ns, set->jitter_ns, set->turn_ns, set->skew_ns,
-            set->gap_ns, set->heal_ns);
-    fprintf(out,
-            "  loss %g burst %g duplicate %g reorder %g corrupt %g truncate %g partial %g spike %g replay %g lane %g\n",
+    fprintf(out, "seed %" PRIu64 ": switches", world->seed);
+    for (uint32_t at = 0; at < world->switch_count; at++) {
+        fprintf(out, " %d", (int)world->switches[at].parent);
+    }
+    fprintf(out, "; delay %" PRIu64 " jitter %" PRIu64 " turn %" PRIu64 " heal %" PRIu64 " ns\n", set->delay_ns,
+            set->jitter_ns, set->turn_ns, set->heal_ns);
+    fprintf(out, "  loss %g burst %g duplicate %g reorder %g corrupt %g truncate %g partial %g spike %g replay %g\n",
             set->loss, set->burst, set->duplicate, set->reorder, set->corrupt, set->truncate, set->partial, set->spike,
-            set->replay, set->lane);
-    fprintf(out, "  pause %g stall %g inbox %u restarts %u hostility %d (%u packets)\n", set->pause, set->stall,
-            set->inbox, set->restarts, (int)set->hostility, set->hostile_packets);
+            set->replay);
+    fprintf(out, "  pause %g stall %g inbox %u restarts %u crashes %u stops %u aways %u\n", set->pause, set->stall,
+            set->inbox, set->restarts, set->crashes, set->stops, set->aways);
+    for (uint32_t i = 0; i < world->comm_count; i++) {
+        comm_describe(world->comms[i], out);
+    }
 }

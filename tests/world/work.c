@@ -8,19 +8,6 @@
 #include "check_buffers.h"
 #include "world.h"
 
-/* Fragments times ranks of a world, so that a world takes some 10 ms. */
-#define BUDGET 8000
-
-static void *allocated(size_t size)
-{
-    void *memory = malloc(size == 0 ? 1 : size);
-
-    if (memory == NULL) {
-        exit(2);
-    }
-    return memory;
-}
-
 /* ---- what ---- */
 
 static const enum trib_type sum_types[] = {TRIB_FLOAT32,  TRIB_FLOAT32, TRIB_FLOAT32, TRIB_FLOAT16,
@@ -28,8 +15,9 @@ static const enum trib_type sum_types[] = {TRIB_FLOAT32,  TRIB_FLOAT32, TRIB_FLO
 static const enum trib_type any_types[] = {TRIB_FLOAT32, TRIB_FLOAT16, TRIB_BFLOAT16,
                                            TRIB_INT32,   TRIB_INT64,   TRIB_BYTES};
 
-static void draw_operation(struct world *world, struct trib_operation *o, uint64_t elements)
+static void draw_operation(struct world_comm *comm, struct trib_operation *o, uint64_t elements)
 {
+    struct world *world = comm->world;
     uint64_t dice = world_below(world, 12);
 
     *o = (struct trib_operation){.collective = TRIB_ALLREDUCE, .reduction = TRIB_SUM};
@@ -41,7 +29,7 @@ static void draw_operation(struct world *world, struct trib_operation *o, uint64
         o->count = 0;
     } else if (dice <= 3) {
         o->collective = TRIB_BROADCAST;
-        o->root = (uint32_t)world_below(world, world->set.session.ranks);
+        o->root = (uint32_t)world_below(world, comm->set.session.ranks);
         o->type = any_types[world_below(world, sizeof any_types / sizeof any_types[0])];
     } else if (dice <= 6) {
         o->reduction = TRIB_AVERAGE;
@@ -129,31 +117,33 @@ static void fill_tensor(struct trib_prng *prng, enum trib_type type, uint8_t *at
     }
 }
 
-static void make_inputs(struct world *world, struct world_op *op)
+static void make_inputs(struct world_comm *comm, struct world_op *op)
 {
     bool summed = op->operation.collective == TRIB_ALLREDUCE;
-    uint32_t copies = summed ? world->set.session.ranks : 1;
-    struct trib_prng prng = {.state = trib_prng_next(&world->prng)};
+    uint32_t copies = summed ? comm->set.session.ranks : 1;
+    struct trib_prng prng = {.state = trib_prng_next(&comm->world->prng)};
 
-    op->inputs = allocated(copies * op->bytes);
-    op->expected = allocated(op->bytes);
+    op->inputs = world_zeroed(copies * op->bytes, 1);
+    op->expected = world_zeroed(op->bytes, 1);
     for (uint32_t i = 0; i < copies; i++) {
         fill_tensor(&prng, op->operation.type, op->inputs + i * op->bytes, op->operation.count);
     }
-    oracle_expect(&world->set.session, op);
+    oracle_expect(comm, op);
 }
 
-static void choose_first(struct world *world)
+/* Streams begin anywhere; often at 0, where 32 bits end, or so that they end with the last sequence that a window allows. */
+static void choose_first(struct world_comm *comm)
 {
-    struct trib_session_config *s = &world->set.session;
-    uint64_t margin = world->fragments + 4 * (uint64_t)s->roots * (s->slots + s->train);
+    struct trib_session_config *s = &comm->set.session;
+    struct world *world = comm->world;
+    uint64_t margin = comm->fragments + 4 * (uint64_t)s->roots * (s->slots + s->train);
 
     switch (world_below(world, 5)) {
     case 0:
         s->first = TRIB_SEQUENCE_MAX - margin - world_below(world, 100);
         return;
     case 1:
-        s->first = UINT32_MAX - world_below(world, world->fragments + 2);
+        s->first = UINT32_MAX - world_below(world, comm->fragments + 2);
         return;
     case 2:
         s->first = trib_prng_next(&world->prng) >> 18;
@@ -164,101 +154,137 @@ static void choose_first(struct world *world)
     }
 }
 
-void work_create(struct world *world)
+void work_create(struct world_comm *comm)
 {
-    uint64_t budget = BUDGET / world->set.session.ranks / world->set.op_count + 1;
+    struct world *world = comm->world;
+    uint64_t budget = comm->set.budget / comm->set.session.ranks / comm->set.op_count + 1;
 
-    for (uint32_t i = 0; i < world->set.op_count; i++) {
-        struct world_op *op = &world->ops[i];
-        uint64_t elements = (1 + world_below(world, 2 * budget)) * world->set.session.payload / 4;
-        draw_operation(world, &op->operation, elements);
+    comm->ops = world_zeroed(comm->set.op_count, sizeof *comm->ops);
+    for (uint32_t i = 0; i < comm->set.op_count; i++) {
+        struct world_op *op = &comm->ops[i];
+        uint64_t elements = (1 + world_below(world, 2 * budget)) * comm->set.session.payload / 4;
+        draw_operation(comm, &op->operation, elements);
         op->bytes = op->operation.count * trib_type_size(op->operation.type);
         op->operation.token = i;
         op->in_place = world_below(world, 2) == 0;
         op->misaligned = world_below(world, 3) == 0 ? (uint8_t)world_below(world, 8) : 0;
-        make_inputs(world, op);
-        world->fragments += fragments_of(&world->set.session, &op->operation);
+        op->ranks = world_zeroed(comm->set.session.ranks, sizeof *op->ranks);
+        make_inputs(comm, op);
+        comm->fragments += fragments_of(&comm->set.session, &op->operation);
     }
-    choose_first(world);
+    choose_first(comm);
 }
 
-void work_destroy(struct world *world)
+void work_destroy(struct world_comm *comm)
 {
-    for (uint32_t i = 0; i < world->set.op_count; i++) {
-        for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
-            buffers_free(&world->ops[i].ranks[rank]);
+    for (uint32_t i = 0; i < comm->set.op_count; i++) {
+        for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+            buffers_free(&comm->ops[i].ranks[rank]);
         }
-        free(world->ops[i].inputs);
-        free(world->ops[i].expected);
+        free(comm->ops[i].ranks);
+        free(comm->ops[i].inputs);
+        free(comm->ops[i].expected);
     }
+    free(comm->ops);
 }
 
 /* ---- when ---- */
 
-void work_schedule(struct world *world)
+void work_schedule(struct world_comm *comm)
 {
-    for (uint32_t rank = 0; rank < world->set.session.ranks; rank++) {
-        uint64_t time = 0;
-        struct trib_prng gaps = {.state = world->seed}; /* the same on all ranks */
-        for (uint32_t i = 0; i < world->set.op_count; i++) {
-            time += world->set.gap_ns == 0 ? 0 : trib_prng_below(&gaps, world->set.gap_ns);
-            world_schedule(world, time + world_below(world, world->set.skew_ns), WORLD_SUBMIT, rank, i, 0);
+    struct world *world = comm->world;
+
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        uint64_t time = world->now_ns;
+        struct trib_prng gaps = {.state = world->seed + comm->index}; /* the same on all ranks */
+        for (uint32_t i = 0; i < comm->set.op_count; i++) {
+            time += comm->set.gap_ns == 0 ? 0 : trib_prng_below(&gaps, comm->set.gap_ns);
+            world_schedule(world, time + world_below(world, comm->set.late_ns),
+                           (struct world_event){.kind = WORLD_SUBMIT, .a = comm->index, .b = rank});
         }
     }
 }
 
 /* As many as are due and the node takes. */
-void work_submit(struct world *world, uint32_t rank)
+void work_submit(struct world_comm *comm, uint32_t rank)
 {
+    struct world *world = comm->world;
     const struct trib_worker_verbs *verbs = world->scheme->worker;
-    struct world_node *n = &world->nodes[rank];
+    struct comm_rank *r = &comm->ranks[rank];
+    void *node = worker_node(comm, rank);
 
-    while (world->submitted[rank] < world->due[rank]) {
-        struct world_op *op = &world->ops[world->submitted[rank]];
-        struct rank_op *r = &op->ranks[rank];
-        if (r->send_memory == NULL && r->recv_memory == NULL) {
+    while (r->submitted < r->due) {
+        struct world_op *op = &comm->ops[r->submitted];
+        struct rank_op *buffers = &op->ranks[rank];
+        if (buffers->send_memory == NULL && buffers->recv_memory == NULL) {
             buffers_make(op, rank);
         }
         struct trib_operation operation = op->operation;
-        operation.send = r->send;
-        operation.recv = r->recv;
-        uint64_t end = verbs->end(n->memory);
-        if (!verbs->submit(n->memory, &operation, world->now_ns + n->clock_ns)) {
+        operation.send = buffers->send;
+        operation.recv = buffers->recv;
+        uint64_t end = verbs->end(node);
+        if (!verbs->submit(node, &operation, world->now_ns + world->units[r->unit].clock_ns)) {
             return;
         }
-        uint64_t fragments = verbs->end(n->memory) - end;
-        if (fragments != fragments_of(&world->set.session, &operation)) {
-            world_fail(world, "rank %u: operation %u takes %u sequences", rank, world->submitted[rank],
+        uint64_t fragments = verbs->end(node) - end;
+        if (fragments != fragments_of(&comm->set.session, &operation) && comm_has_promise(comm)) {
+            world_fail(world, WORLD_CHECK_MISUSE, "rank %u: operation %u takes %u sequences", rank, r->submitted,
                        (uint32_t)fragments);
         }
-        r->state = RANK_OP_RUNS;
-        world->submitted[rank]++;
+        buffers->state = RANK_OP_RUNS;
+        r->submitted++;
     }
 }
 
-void work_done(struct world *world, uint32_t rank, uint64_t token)
+static void all_done(struct world_comm *comm, uint32_t rank)
 {
-    struct world_session *session = &world->sessions[rank];
+    struct world *world = comm->world;
 
-    if (token >= world->set.op_count || world->ops[token].ranks[rank].state != RANK_OP_RUNS) {
-        world_fail(world, "rank %u: DONE of operation %u, which is not under way", rank, (uint32_t)token);
+    if (comm->set.closes) {
+        world_schedule(world, world->now_ns + world_below(world, comm->set.late_ns),
+                       (struct world_event){.kind = WORLD_CLOSE, .a = comm->index, .b = rank});
+    }
+    world->check_ns = 0;
+}
+
+void work_done(struct world_comm *comm, uint32_t rank, uint64_t token)
+{
+    struct world *world = comm->world;
+    struct comm_rank *r = &comm->ranks[rank];
+
+    if (token >= comm->set.op_count || comm->ops[token].ranks[rank].state != RANK_OP_RUNS) {
+        world_fail(world, WORLD_CHECK_MISUSE, "rank %u: DONE of operation %u, which is not under way", rank,
+                   (uint32_t)token);
         return;
     }
-    struct world_op *op = &world->ops[token];
+    struct world_op *op = &comm->ops[token];
     op->ranks[rank].state = RANK_OP_DONE;
-    if (world->set.hostility != WORLD_LETHAL) {
-        check_done(world, rank, op);
+    if (comm->set.hostility != WORLD_LETHAL) {
+        check_done(comm, rank, op);
     }
     buffers_scribble(&world->prng, op, rank);
-    if (world->set.free_buffers) {
+    if (comm->set.free_buffers) {
         buffers_free(&op->ranks[rank]);
     }
-    world->done[rank]++;
-    world->done_all++;
-    world->last_done_ns = world->now_ns;
-    world->report->trace = trib_prng_next(&(struct trib_prng){.state = world->report->trace + token * 64 + rank});
-    session->idle_ns = world->now_ns;
-    if (world->done[rank] == world->submitted[rank]) {
-        world_schedule(world, world->now_ns + 50 * WORLD_MS, WORLD_IDLE, rank, 0, 0);
+    r->done++;
+    comm->done_all++;
+    comm->last_done_ns = world->now_ns;
+    r->idle_ns = world->now_ns;
+    if (r->done == r->submitted) {
+        world_schedule(world, world->now_ns + 50 * WORLD_MS,
+                       (struct world_event){.kind = WORLD_IDLE, .a = comm->index, .b = rank});
+    }
+    if (r->done == comm->set.op_count) {
+        all_done(comm, rank);
+    }
+}
+
+/* The rank has an error, or is dead: its node is about to go, and all buffers are its owner's again. */
+void work_end_rank(struct world_comm *comm, uint32_t rank)
+{
+    check_partial(comm, rank);
+    for (uint32_t i = 0; i < comm->ranks[rank].submitted; i++) {
+        buffers_scribble(&comm->world->prng, &comm->ops[i], rank);
+        buffers_free(&comm->ops[i].ranks[rank]);
     }
 }

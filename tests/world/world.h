@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world.h: a small deterministic world: the real nodes of a scheme, on a seeded clock, with a swarm of faults between them.
- * One seed is one world: its settings, its operations, its faults. The same seed gives the same packets, so that a failure is one line
- * to replay. Nothing here knows a scheme by name; nodes are driven through the table of schemes, as io drives them.
+/* world.h: a small deterministic world: the real nodes of a scheme on a seeded clock, several communicators on a tree of switches, and a
+ * swarm of faults between and within them. One seed is one world: its settings, its operations, its faults. The same seed gives the same
+ * packets, so that a failure is one line to replay. Nothing here knows a scheme by name; nodes are driven through the table of schemes, as
+ * comm and switchd drive them.
  *
- * Files, in reading order: swarm.c (what a seed means), engine.c (events, nodes), link.c (faults), session.c (the control plane as reliable
- * messages), work.c (operations and buffers), oracle.c (what the results must be), hostile.c, check_*.c, main.c. */
+ * What is real: the nodes, packets and their encoding. What is modelled: links (link.c) and the control plane with its relays, as ordered
+ * reliable messages (session.c, control.c), with the rules of docs/PROTOCOL.md.
+ *
+ * Files, in reading order: swarm.c and swarm_comm.c (what a seed means), shape.c (who is whose child), engine.c (the clock), comm.c (a
+ * communicator's life), unit.c (how nodes are driven), link.c (faults on packets), fault.c (faults of machines and processes), session.c and
+ * control.c, work.c (operations), oracle.c (what results must be), hostile.c (forged packets), check_*.c, report.c, main.c. */
 #ifndef TRIB_TESTS_WORLD_H
 #define TRIB_TESTS_WORLD_H
 
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,51 +23,127 @@
 #include "core/prng.h"
 #include "schemes/schemes.h"
 
-#define WORLD_RANKS_MAX TRIB_CHILDREN_MAX
+#define WORLD_RANKS_MAX 128 /* of a communicator */
 #define WORLD_ROOTS_MAX 4
-#define WORLD_NODES_MAX (WORLD_RANKS_MAX + WORLD_ROOTS_MAX)
+#define WORLD_SWITCHES_MAX 8
+#define WORLD_DEPTH_MAX 3              /* switches between a rank and the root, both counted */
+#define WORLD_HOPS_MAX WORLD_DEPTH_MAX /* of a session: rank to its switch, to the next, ..., to the root */
+#define WORLD_COMMS_MAX 8              /* communicators that a world has in all its time */
 #define WORLD_OPS_MAX 40
 #define WORLD_PARCEL_MAX (TRIB_HEADER_SIZE + 1408)
+#define WORLD_NONE UINT32_MAX
 #define WORLD_US UINT64_C(1000)
 #define WORLD_MS UINT64_C(1000000)
 #define WORLD_S UINT64_C(1000000000)
 
-/* From the end of the faults, or the last submit, to the last DONE: what moving all fragments through the window takes, and this many
- * times the longest timeout for what recovery is still due. */
-#define WORLD_BOUND_RTOS 2
+/* The promises about time. From the end of the faults, the last submit, or the last READY, to the last DONE: what moving all fragments
+ * through the window takes, and for recovery so many times the longest timeout: two, and one more per level of switches below the root. */
+#define WORLD_BOUND_RTOS(depth) (1 + (depth))
+/* From the death of a rank until nothing of its communicator is held anywhere and every other rank has an error that names it (I6, I8). */
+#define WORLD_GONE_NS WORLD_S
+/* How long the control plane waits for ranks that do not come (back); everything that waits for it ends then, with an error. */
+#define WORLD_JOIN_NS (30 * WORLD_S)
+/* After the last DONE nothing may move any more (I5). */
+#define WORLD_QUIET_NS (10 * WORLD_S)
+/* How long communicators without a promise (lied to, or with settings that differ) are watched after the faults. */
+#define WORLD_WATCH_NS (2 * WORLD_S)
+/* trib_comm_close waits so long at most. */
+#define WORLD_LINGER_NS WORLD_S
+
+/* Which check caught a failure, in one word. */
+#define WORLD_CHECK_MAP(X)                                                                       \
+    X(NONE, "none")                                                                              \
+    X(ASSERT, "assert")     /* a TRIB_ASSERT inside a node */                                    \
+    X(LANE, "lane")         /* a sum with a wrong set of contributions (I12) */                  \
+    X(ORACLE, "oracle")     /* a delivered element that is not the sum (I9) */                   \
+    X(BUFFER, "buffer")     /* a caller's buffer touched where or when it must not be (I11) */   \
+    X(BITMAP, "bitmap")     /* a result that does not name all children (I2) */                  \
+    X(MARK, "mark")         /* a communicator mark above a rank's, or not at the end */          \
+    X(RETAINED, "retained") /* a rank that cannot offer what somebody may need */                \
+    X(LEAK, "leak")         /* slots held where nothing needs them (I6) */                       \
+    X(HANG, "hang")         /* not done within the bound (I8) */                                 \
+    X(ERROR, "error")       /* a failure without a cause, or one that does not name its cause */ \
+    X(NOISE, "noise")       /* packets or timers without end (I5) */                             \
+    X(STORM, "storm")       /* more packets than faults account for (I4) */                      \
+    X(CLEAN, "clean")       /* recovery in a world without faults */                             \
+    X(MISUSE, "misuse")     /* a node that breaks the contract of core/node.h */                 \
+    X(REPEAT, "repeat")     /* two runs of a seed that differ */                                 \
+    X(CRASH, "crash")       /* a signal */
+
+enum world_check {
+#define X(name, word) WORLD_CHECK_##name,
+    WORLD_CHECK_MAP(X)
+#undef X
+        WORLD_CHECK_COUNT
+};
+
+/* ---- what a seed means ---- */
 
 enum world_hostility {
     WORLD_PEACE = 0,
     WORLD_NUISANCE, /* forged packets that must change nothing but counters */
-    WORLD_LETHAL    /* anything, even valid lies: nodes must survive, the communicator need not */
+    WORLD_LETHAL    /* anything, even valid lies: nodes must survive, and so must the other communicators */
 };
 
-/* What a seed means. Rates are per packet unless named otherwise. */
-struct world_settings {
+/* A rank that was given other settings than the rest: refused or harmless, never a wrong sum. */
+enum world_skew {
+    WORLD_SKEW_NONE = 0,
+    WORLD_SKEW_PAYLOAD,
+    WORLD_SKEW_WIRE,
+    WORLD_SKEW_LOOKAHEAD,
+    WORLD_SKEW_WINDOW, /* harmless: it is this rank's own affair */
+    WORLD_SKEW_SLOTS,
+    WORLD_SKEW_TRAIN,
+    WORLD_SKEW_ROOTS,
+    WORLD_SKEW_RANKS,
+    WORLD_SKEW_SALT,
+    WORLD_SKEW_GENERATION,
+    WORLD_SKEW_COUNT
+};
+
+/* Of one communicator. */
+struct comm_settings {
     struct trib_session_config session;
     uint32_t window;
     uint32_t operations; /* under way at most, per rank */
     uint32_t op_count;
+    uint32_t groups; /* children of a node at most: more of them, and the switch forms inner nodes */
+    uint32_t budget; /* fragments times ranks */
     uint64_t stall_ns;
-    uint64_t delay_ns;  /* of a link, one way */
-    uint64_t jitter_ns; /* keeps the order */
-    uint64_t turn_ns;   /* how long a node gathers packets before it is run */
-    uint64_t skew_ns;   /* between ranks' submits */
-    uint64_t gap_ns;    /* between operations */
-    uint64_t clock_ns;  /* where the nodes' clocks start */
-    uint64_t spike_ns;  /* length of a delay spike */
-    uint64_t pause_ns;  /* length of a pause */
-    uint64_t heal_ns;   /* faults end */
-    double loss, burst, duplicate, reorder, corrupt, truncate, partial, spike, replay, lane;
-    double pause;   /* per run of a worker */
-    double stall;   /* per run of a switch */
-    uint32_t inbox; /* packets that wait at a node at most */
-    uint32_t restarts;
+    uint64_t start_ns;
+    uint64_t late_ns; /* between ranks' submits, and between their CLOSEs */
+    uint64_t gap_ns;  /* between operations */
     uint32_t hostile_packets;
     enum world_hostility hostility;
+    enum world_skew skew;
+    uint32_t skewed_rank;
+    double lane;       /* rate of results that a switch spoils */
     bool free_buffers; /* give buffers back to the allocator right after DONE */
-    bool is_clean;     /* no fault of any kind */
+    bool closes;       /* each rank closes when it has done all */
 };
+
+/* Of the whole world. Rates are per packet unless named otherwise. */
+struct world_settings {
+    uint64_t delay_ns;  /* of a link, one way */
+    uint64_t jitter_ns; /* keeps the order */
+    uint64_t turn_ns;   /* how long a unit gathers packets before it is run */
+    uint64_t clock_ns;  /* where the nodes' clocks start */
+    uint64_t spike_ns;  /* length of a delay spike */
+    uint64_t pause_ns;  /* length of a short pause */
+    uint64_t heal_ns;   /* faults end */
+    double loss, burst, duplicate, reorder, corrupt, truncate, partial, spike, replay;
+    double pause;       /* per run of a worker */
+    double stall;       /* per run of a shard */
+    uint32_t inbox;     /* packets that wait at a unit at most */
+    uint32_t restarts;  /* of switches */
+    uint32_t crashes;   /* of ranks */
+    uint32_t stops;     /* of ranks or switches, for seconds (SIGSTOP) */
+    uint32_t aways;     /* of a control plane, whose data plane goes on */
+    uint32_t intruders; /* communicators that take the place of another at a restart */
+    bool is_clean;      /* no fault of any kind */
+};
+
+/* ---- packets ---- */
 
 /* A packet on its way: immutable bytes, shared by the receivers of a multicast. */
 struct parcel {
@@ -72,14 +154,20 @@ struct parcel {
 };
 
 enum world_event_kind {
-    WORLD_ARRIVE,  /* a: parcel, b: node that it comes from */
-    WORLD_WAKE,    /* run a node */
-    WORLD_SUBMIT,  /* a: operation */
-    WORLD_MESSAGE, /* a: message */
-    WORLD_IDLE,    /* a rank may be idle: tell its mark */
-    WORLD_RESTART,
-    WORLD_LOST, /* a: epoch; the rank sees that its session is gone */
-    WORLD_POLL, /* a: epoch; the control plane looks at M for those that wait */
+    WORLD_ARRIVE,  /* a packet at a unit; a: parcel, b: unit that it comes from */
+    WORLD_WAKE,    /* run a unit */
+    WORLD_START,   /* a communicator begins; a: its index */
+    WORLD_SUBMIT,  /* b: rank; its next operation is due */
+    WORLD_MESSAGE, /* the next of a stream arrives; b: rank, unit: where */
+    WORLD_REJOIN,  /* b: rank tries again; unit: the low bits of the epoch that failed */
+    WORLD_IDLE,    /* b: a rank may be idle: it tells its mark */
+    WORLD_POLL,    /* the control plane looks at M for those that wait; b: incarnation */
+    WORLD_GATHER,  /* the control plane has waited long enough for ranks */
+    WORLD_CLOSE,   /* b: rank says goodbye */
+    WORLD_LEAVE,   /* b: rank has lingered long enough */
+    WORLD_END,     /* a communicator without a promise is ended */
+    WORLD_GONE,    /* nothing of a communicator may be left */
+    WORLD_FAULT,   /* of a machine or process; b: enum world_fault */
     WORLD_HOSTILE,
     WORLD_HEAL
 };
@@ -87,9 +175,71 @@ enum world_event_kind {
 struct world_event {
     uint64_t time_ns;
     uint64_t order;
-    uint32_t a, b;
+    uint32_t a; /* a communicator's index, but for packets */
+    uint32_t b;
     uint16_t kind;
-    uint16_t node;
+    uint16_t unit;
+};
+
+/* One direction of a link between two units. */
+struct world_link {
+    uint64_t last_ns;  /* last arrival */
+    uint64_t spike_ns; /* delayed until */
+    bool is_losing;    /* within a burst */
+};
+
+struct world_link_pair {
+    struct world_link up, down;
+};
+
+/* ---- machines and nodes ---- */
+
+/* A switch: a process with shards and a control plane, a child of another or the root of the tree (number 0). */
+struct world_switch {
+    uint32_t parent; /* WORLD_NONE: the root */
+    uint32_t level;  /* 1: the root */
+    uint32_t life;   /* grows with each restart */
+    uint32_t boot;   /* base of its boot ids */
+    uint64_t down_until_ns;
+    uint64_t away_until_ns; /* its control plane does nothing */
+};
+
+struct rank_set {
+    uint64_t bits[WORLD_RANKS_MAX / 64];
+};
+
+enum shape_kind { SHAPE_RANK, SHAPE_SWITCH, SHAPE_NODE };
+
+struct shape_child {
+    struct rank_set ranks;
+    uint16_t kind;
+    uint16_t index; /* rank, switch, or node within this switch */
+};
+
+/* A node of a switch: its children in the order of their lowest ranks. Node 0 is the top one. */
+struct shape_node {
+    struct rank_set ranks;
+    uint32_t rank_count;
+    uint32_t parent; /* node within the switch; WORLD_NONE: the switch's parent, or none */
+    uint32_t number; /* child number at that parent */
+    uint32_t child_count;
+    uint64_t branches;
+    uint64_t keys; /* sum of the lane keys of its ranks */
+    struct shape_child children[TRIB_CHILDREN_MAX];
+};
+
+/* Where something hangs at a switch. */
+struct shape_place {
+    uint16_t node, child;
+};
+
+/* What one communicator has at one switch. */
+struct shape_switch {
+    struct rank_set ranks;
+    uint32_t rank_count; /* 0: not in this communicator's tree */
+    uint32_t node_count;
+    struct shape_node *nodes;
+    struct shape_place up; /* at the parent switch */
 };
 
 struct inbox_entry {
@@ -100,20 +250,27 @@ struct inbox_entry {
 struct world_node {
     void *memory;
     size_t size;
-    const struct trib_counters *counters;
-    uint64_t wake_ns;   /* the WAKE that counts; TRIB_NEVER: none */
-    uint64_t paused_ns; /* not run before */
-    uint64_t clock_ns;  /* this node's clock is ahead by */
+};
+
+/* What one thread runs, with one inbox: a rank's worker node, or a communicator's nodes on one shard of one switch. */
+struct world_unit {
+    struct world_comm *comm;
+    bool is_worker;
+    bool is_open;      /* has nodes */
+    uint32_t rank;     /* worker */
+    uint32_t at, root; /* switch and shard */
+    uint32_t heir;     /* unit that got this one's addresses; 0: none */
+    struct world_node *nodes;
+    uint32_t node_count;
+    struct world_link_pair *links; /* to the parent; of a worker one per root */
+    uint64_t wake_ns;              /* the WAKE that counts; TRIB_NEVER: none */
+    uint64_t paused_ns;            /* not run before */
+    uint64_t clock_ns;             /* this unit's clock is ahead by */
     struct inbox_entry *inbox;
     uint32_t inbox_count, inbox_capacity;
 };
 
-/* One direction between a worker and a switch. */
-struct world_link {
-    uint64_t last_ns;  /* last arrival */
-    uint64_t spike_ns; /* delayed until */
-    bool is_losing;    /* within a burst */
-};
+/* ---- operations ---- */
 
 enum rank_op_state { RANK_OP_WAITS = 0, RANK_OP_RUNS, RANK_OP_DONE };
 
@@ -130,38 +287,202 @@ struct world_op {
     uint8_t *expected;
     bool in_place;
     uint8_t misaligned;
-    struct rank_op ranks[WORLD_RANKS_MAX];
+    struct rank_op *ranks;
 };
 
-enum message_kind { MESSAGE_REGISTER, MESSAGE_READY, MESSAGE_MARK_UP, MESSAGE_MARK_DOWN };
+/* ---- sessions ---- */
+
+enum message_kind {
+    /* up */
+    MESSAGE_JOIN,
+    MESSAGE_REGISTER,
+    MESSAGE_MARK_UP,
+    MESSAGE_CLOSE,
+    MESSAGE_DEAD,   /* the rank's own connection ended; a relay passes it on as GONE */
+    MESSAGE_CUT_UP, /* a connection between switches ended without a word */
+    /* down */
+    MESSAGE_WELCOME,
+    MESSAGE_READY,
+    MESSAGE_MARK_DOWN,
+    MESSAGE_CLOSED,
+    MESSAGE_FAIL,
+    MESSAGE_CUT_DOWN
+};
 
 struct world_message {
     uint64_t mark;
-    uint32_t rank;
-    uint32_t epoch; /* of the session that carries it */
+    uint32_t epoch;       /* of the session that carries it */
+    uint32_t incarnation; /* of the tree that it speaks of */
+    uint32_t life;        /* of the switch that it goes to */
     uint32_t boot;
+    uint32_t next;     /* in its stream; 0: last */
+    uint64_t extra_ns; /* comes later by */
+    uint32_t cause;    /* FAIL: rank that it names, or WORLD_NONE */
     enum message_kind kind;
 };
 
-/* A rank's side of its session, and the control plane's knowledge of the rank. */
-struct world_session {
-    uint32_t epoch;          /* the worker's connection */
-    uint64_t up_ns, down_ns; /* last arrivals: messages keep their order */
-    uint64_t told;           /* the largest mark told in this session */
-    uint64_t idle_ns;        /* since when nothing is under way */
-    bool is_registered;
-    uint64_t mark;     /* as the control plane knows it */
-    uint64_t answered; /* largest M that the control plane told it */
+/* Messages of one rank's session on one hop in one direction, in order. */
+struct message_stream {
+    uint32_t first, last;
+    uint64_t last_ns;
 };
 
-/* What worlds did, summed. */
+enum rank_state {
+    RANK_JOINING = 0, /* JOIN was sent; also after the session was lost */
+    RANK_WELCOME,     /* REGISTER was sent */
+    RANK_RUNNING,
+    RANK_LEFT,   /* closed */
+    RANK_FAILED, /* has its error */
+    RANK_DEAD    /* crashed */
+};
+
+/* A rank, and what the control plane knows of it. */
+struct comm_rank {
+    uint32_t unit;
+    uint32_t home; /* the switch that it is attached to, and where */
+    struct shape_place place;
+    const struct trib_value_kernels *kernels;
+    enum rank_state state;
+    uint32_t submitted, due, done; /* operations */
+    uint32_t cause;                /* FAILED: the rank that the error names */
+    /* its side of the session */
+    uint32_t epoch;
+    uint32_t incarnation;
+    bool is_closing;
+    uint64_t told;                                    /* the largest mark told in this session */
+    uint64_t idle_ns;                                 /* since when nothing is under way */
+    struct message_stream streams[2][WORLD_HOPS_MAX]; /* up, down */
+    uint8_t *bent;                                    /* results with a wrong lane, by sequence mod 256 */
+    /* the root's side */
+    uint32_t root_epoch; /* 0: no session */
+    bool is_registered;
+    bool has_closed;
+    uint64_t mark;
+    uint64_t answered; /* largest M that it was told */
+};
+
+/* What a communicator has at a switch besides nodes: the relay's side of the sessions that pass through it. */
+struct comm_member {
+    bool is_open;
+    uint32_t incarnation; /* of the nodes */
+    uint32_t boot;
+    uint32_t welcome_incarnation;
+    struct rank_set welcomed; /* ranks whose WELCOME is here */
+    struct rank_set registered;
+    uint32_t *epochs; /* of each rank's session; 0: none */
+    uint64_t *marks;  /* of each rank */
+    uint32_t *units;  /* one per root */
+};
+
+enum control_state { CONTROL_GATHERING = 0, CONTROL_STARTING, CONTROL_RUNNING, CONTROL_ENDED };
+
+/* What is over, and why. */
+enum comm_outcome {
+    COMM_LIVES = 0,
+    COMM_CLOSED,  /* all ranks have closed */
+    COMM_PEER,    /* a rank has crashed */
+    COMM_LATE,    /* somebody never came back */
+    COMM_REFUSED, /* a node or the control plane found that ranks differ */
+    COMM_EXPIRED, /* no promise was made, and the world is over */
+    COMM_OUTCOME_COUNT
+};
+
+struct world_comm {
+    struct world *world;
+    uint32_t index;
+    struct comm_settings set;
+    struct shape_switch shapes[WORLD_SWITCHES_MAX];
+    struct comm_member members[WORLD_SWITCHES_MAX];
+    struct comm_rank *ranks;
+    struct world_op *ops;
+    struct world_comm *before; /* whose addresses it has; NULL: nobody's */
+    uint32_t depth;            /* the most switches between a rank and the root, both counted */
+    uint32_t edges;            /* between nodes, of one root */
+    uint64_t fragments;        /* sequences of all operations */
+    uint32_t done_all;
+    /* the control plane at the root */
+    enum control_state control;
+    enum comm_outcome outcome;
+    uint32_t incarnation;
+    uint32_t boot;
+    uint64_t wait_until_ns;     /* GATHERING, STARTING: at most */
+    bool is_polling;            /* looks at M again and again */
+    uint32_t named;             /* the rank that errors must name, WORLD_NONE: none */
+    uint32_t incarnations_lost; /* restarts that it saw */
+    uint64_t crash_ns;          /* 0: none */
+    uint64_t machine_ns;        /* until then machines or processes did not answer */
+    /* judging */
+    bool is_started;
+    bool is_judged;
+    uint64_t quiet_from_ns; /* heal, last submit or READY, whichever is the latest */
+    uint64_t last_done_ns;
+    uint64_t rest_ns; /* from then on nothing may move */
+    uint64_t sent[2]; /* packets: up, down */
+};
+
+/* ---- what worlds did, summed ---- */
+
+#define WORLD_REPORT_MAP(X)                             \
+    X(lost, "lost")                                     \
+    X(bursts, "bursts")                                 \
+    X(partial, "multicast missed some")                 \
+    X(duplicated, "duplicated")                         \
+    X(reordered, "reordered")                           \
+    X(corrupted, "corrupted")                           \
+    X(truncated, "truncated")                           \
+    X(spiked, "delay spikes")                           \
+    X(paused, "pauses")                                 \
+    X(replayed, "replayed")                             \
+    X(crossed, "replayed into another")                 \
+    X(overflowed, "inbox overflowed")                   \
+    X(forged, "forged")                                 \
+    X(bent, "lanes bent")                               \
+    X(strays, "packets for nobody")                     \
+    X(inherited, "late packets of an old communicator") \
+    X(restarts, "restarts of a root")                   \
+    X(inner_restarts, "restarts of an inner switch")    \
+    X(stops, "ranks stopped")                           \
+    X(switch_stops, "switches stopped")                 \
+    X(aways, "control planes away")                     \
+    X(crashes, "ranks crashed")                         \
+    X(successors, "communicators made anew")            \
+    X(wrapped, "generations wrapped")                   \
+    X(intruders, "communicators in another's place")    \
+    X(lost_incarnations, "trees made anew")             \
+    X(closed, "communicators closed")                   \
+    X(lingered, "ranks that lingered in vain")          \
+    X(failed_peer, "ended: a rank is gone")             \
+    X(failed_late, "ended: a rank never came back")     \
+    X(failed_refused, "ended: ranks differ")            \
+    X(expired, "ended: no promise")                     \
+    X(skewed, "communicators with skewed settings")     \
+    X(skewed_done, "of them: completed")                \
+    X(boot_events, "boot events")                       \
+    X(stall_events, "stall events")                     \
+    X(mismatch_events, "mismatch events")               \
+    X(failed_events, "failed events")                   \
+    X(session_marks, "marks by session")                \
+    X(offers_tested, "offers tried")                    \
+    X(spot_checks, "spot checks")                       \
+    X(sequence_32, "streams across 2^32")               \
+    X(sequence_48, "streams near 2^48")                 \
+    X(clean, "clean worlds")                            \
+    X(lethal, "communicators lied to")                  \
+    X(shared, "worlds with several communicators")      \
+    X(deep_1, "communicators on one level")             \
+    X(deep_2, "communicators on two levels")            \
+    X(deep_3, "communicators on three levels")          \
+    X(grouped, "communicators with inner nodes within a switch")
+
 struct world_report {
-    struct trib_counters worker, switches;
+    struct trib_counters worker, root, inner;
     uint64_t decode[TRIB_DROP_COUNT];
-    uint64_t events, packets, fragments, restarts, operations, worlds, clean, lethal;
-    uint64_t lost, duplicated, reordered, corrupted, truncated, spiked, paused, replayed, overflowed, forged, bent;
-    uint64_t boot_events, mismatch_events, stall_events, failed_events, session_marks, offers_tested, spot_checks;
-    uint64_t slowest_ns, slowest_seed;
+    uint64_t worlds, communicators, operations, fragments, packets, events;
+    uint64_t ranks[WORLD_RANKS_MAX + 1]; /* communicators of that size */
+#define X(name, text) uint64_t name;
+    WORLD_REPORT_MAP(X)
+#undef X
+    uint64_t slowest_ns[WORLD_DEPTH_MAX + 1], slowest_seed[WORLD_DEPTH_MAX + 1]; /* by depth; not summed */
     uint64_t trace;
 };
 
@@ -170,102 +491,150 @@ struct world {
     struct world_settings set;
     struct trib_prng prng; /* of the engine */
     const struct trib_scheme *scheme;
-    const struct trib_value_kernels *kernels[WORLD_RANKS_MAX];
-    struct world_node nodes[WORLD_NODES_MAX];
-    struct world_link up[WORLD_RANKS_MAX][WORLD_ROOTS_MAX], down[WORLD_RANKS_MAX][WORLD_ROOTS_MAX];
-    struct world_session sessions[WORLD_RANKS_MAX];
-    struct world_op ops[WORLD_OPS_MAX];
-    uint32_t submitted[WORLD_RANKS_MAX]; /* operations submitted */
-    uint32_t due[WORLD_RANKS_MAX];       /* operations whose time has come */
-    uint32_t done[WORLD_RANKS_MAX];
-    uint32_t done_all;
-    uint64_t fragments; /* sequences of all operations */
+    uint32_t depth_max;
+    struct world_switch switches[WORLD_SWITCHES_MAX];
+    uint32_t switch_count;
+    struct world_comm *comms[WORLD_COMMS_MAX];
+    uint32_t comm_count;
+    struct world_unit *units; /* 0 is none */
+    uint32_t unit_count, unit_capacity;
     uint64_t now_ns;
-    uint64_t down_until_ns; /* the switch is being restarted */
-    uint32_t epoch;         /* of the switch */
-    uint32_t boot;
+    uint64_t check_ns; /* when to look at the promises about time again */
     bool is_healed;
-    uint64_t quiet_from_ns; /* heal or last submit, whichever is later */
-    uint64_t last_done_ns;
-    uint64_t sent_packets[2]; /* by workers, by switches */
     struct world_event *heap;
     uint32_t heap_count, heap_capacity;
     uint64_t order;
     struct parcel *parcels;
     uint32_t parcel_count, parcel_capacity, parcel_free;
     struct world_message *messages;
-    uint32_t message_count, message_capacity;
+    uint32_t message_count, message_capacity, message_free;
     uint32_t old_parcels[64]; /* for replays; 0: none */
     uint32_t old_from[64], old_to[64], old_at;
-    uint8_t bent[WORLD_RANKS_MAX][256]; /* results with a wrong lane per rank and sequence mod 256 */
+    uint8_t *ghost; /* what some node left in its memory, for the next one */
+    size_t ghost_size;
     struct world_report *report;
     bool trace;
-    bool failed;
+    enum world_check failed;
     char text[512];
+    jmp_buf caught; /* where a failed assertion of a node comes back to */
 };
 
-/* swarm.c */
+/* swarm.c, swarm_comm.c */
 void world_draw(struct world *world);
 void world_describe(const struct world *world, FILE *out);
+void comm_draw(struct world *world, struct comm_settings *set);
+void comm_draw_homes(struct world *world, struct world_comm *comm);
+void comm_describe(const struct world_comm *comm, FILE *out);
+
+/* shape.c */
+void shape_make(struct world_comm *comm);
+void shape_free(struct world_comm *comm);
+void rank_set_add(struct rank_set *set, uint32_t rank);
+bool rank_set_has(const struct rank_set *set, uint32_t rank);
+uint32_t rank_set_next(const struct rank_set *set, uint32_t from); /* WORLD_NONE: no more */
+uint32_t rank_set_count(const struct rank_set *set);
+void rank_set_unite(struct rank_set *set, const struct rank_set *other);
 
 /* engine.c */
 bool world_run(struct world *world);
-void world_fail(struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void world_schedule(struct world *world, uint64_t time_ns, enum world_event_kind kind, uint32_t node, uint32_t a,
-                    uint32_t b);
-void world_wake(struct world *world, uint32_t node, uint64_t time_ns);
+void world_fail(struct world *world, enum world_check check, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+const char *world_check_name(enum world_check check);
+void world_schedule(struct world *world, uint64_t time_ns, struct world_event event);
 bool world_chance(struct world *world, double probability); /* false after the faults have ended */
 uint64_t world_below(struct world *world, uint64_t bound);
-void world_init_switches(struct world *world);
-void world_count_switches(struct world *world);
 void *world_grown(void *array, uint32_t count, uint32_t *capacity, size_t size);
+void *world_zeroed(size_t count, size_t size);
+
+/* comm.c */
+struct world_comm *comm_create(struct world *world, const struct comm_settings *set, struct world_comm *before);
+void comm_free(struct world_comm *comm);
+void comm_start(struct world_comm *comm);
+void comm_end(struct world_comm *comm);
+void comm_submit_due(struct world_comm *comm, uint32_t rank);
+void comm_disturbed(struct world_comm *comm, uint64_t until_ns); /* lateness counts from then at the earliest */
+void comm_has_error(struct world_comm *comm, uint32_t rank, uint32_t cause);
+bool comm_is_over(const struct world_comm *comm); /* all ranks have all results, or an error */
+bool comm_has_promise(const struct world_comm *comm);
+uint64_t comm_transfer_ns(const struct world_comm *comm);
+uint64_t comm_true_mark(const struct world_comm *comm);
+
+/* unit.c */
+uint32_t unit_create(struct world_comm *comm, bool is_worker);
+void unit_open_worker(struct world_comm *comm, uint32_t rank);
+void unit_open_switch(struct world_comm *comm, uint32_t at, uint32_t root);
+void unit_close(struct world *world, struct world_unit *unit);
+void unit_wake(struct world *world, uint32_t unit, uint64_t time_ns);
+void unit_run(struct world *world, uint32_t unit);
+void unit_arrive(struct world *world, const struct world_event *event);
+void unit_pause(struct world *world, uint32_t unit, uint64_t until_ns);
+struct world_unit *unit_of_rank(const struct world_comm *comm, uint32_t rank);
+struct world_unit *unit_of_switch(const struct world_comm *comm, uint32_t at, uint32_t root);
+void *worker_node(const struct world_comm *comm, uint32_t rank); /* NULL when it is closed */
+uint32_t unit_number(const struct world *world, const struct world_unit *unit);
 
 /* link.c */
 uint32_t world_parcel(struct world *world, const struct trib_packet *packet);
 void world_release(struct world *world, uint32_t parcel);
-void world_send(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet);
-void world_send_down(struct world *world, uint32_t from, uint64_t children, const struct trib_packet *packet);
+void world_send(struct world *world, uint32_t from, uint32_t to, uint32_t parcel, const struct trib_packet *packet);
 void world_deliver(struct world *world, uint32_t from, uint32_t to, uint32_t parcel, uint64_t delay_ns);
 void world_trace(const struct world *world, const char *what, uint32_t from, uint32_t to,
                  const struct trib_packet *packet);
+void world_forget(struct world *world); /* what was kept for replays */
 
-static inline uint32_t world_switch(const struct world *world, uint32_t root)
-{
-    return world->set.session.ranks + root;
-}
+/* fault.c */
+void fault_schedule(struct world *world);
+void fault_happen(struct world *world, uint32_t fault);
 
-static inline bool world_is_worker(const struct world *world, uint32_t node)
-{
-    return node < world->set.session.ranks;
-}
+/* session.c: sessions of ranks */
+void session_begin(struct world_comm *comm, uint32_t rank);
+void session_post_up(struct world_comm *comm, uint32_t rank, uint32_t hop, const struct world_message *message);
+void session_post_down(struct world_comm *comm, uint32_t rank, uint32_t hop, const struct world_message *message);
+void session_arrive(struct world_comm *comm, uint32_t rank, uint32_t where);
+void session_rejoin(struct world_comm *comm, uint32_t rank, uint32_t epoch);
+void session_idle(struct world_comm *comm, uint32_t rank);
+void session_close(struct world_comm *comm, uint32_t rank);
+void session_leave(struct world_comm *comm, uint32_t rank);
+void session_crash(struct world_comm *comm, uint32_t rank);
+void session_take(struct world_comm *comm, uint32_t rank, const struct world_message *message);
+uint32_t session_switch(const struct world_comm *comm, uint32_t rank, uint32_t place); /* 1: its home, ... */
+uint32_t session_places(const struct world_comm *comm, uint32_t rank);                 /* switches on its way */
 
-/* session.c */
-void session_begin(struct world *world);
-void session_restart(struct world *world);
-void session_lost(struct world *world, uint32_t rank, uint32_t epoch);
-void session_message(struct world *world, const struct world_message *message);
-void session_idle(struct world *world, uint32_t rank);
-void session_poll(struct world *world, uint32_t epoch);
+/* control.c: control planes of switches */
+void control_take(struct world_comm *comm, uint32_t rank, uint32_t place, const struct world_message *message);
+void control_restart(struct world_comm *comm, uint32_t at);
+void control_poll(struct world_comm *comm, uint32_t incarnation);
+void control_gather_timeout(struct world_comm *comm);
+void control_fail(struct world_comm *comm, enum comm_outcome outcome, uint32_t cause);
 
 /* work.c */
-void work_create(struct world *world);
-void work_destroy(struct world *world);
-void work_schedule(struct world *world);
-void work_submit(struct world *world, uint32_t rank);
-void work_done(struct world *world, uint32_t rank, uint64_t token);
+void work_create(struct world_comm *comm);
+void work_destroy(struct world_comm *comm);
+void work_schedule(struct world_comm *comm);
+void work_submit(struct world_comm *comm, uint32_t rank);
+void work_done(struct world_comm *comm, uint32_t rank, uint64_t token);
+void work_end_rank(struct world_comm *comm, uint32_t rank);
 
 /* oracle.c */
-void oracle_expect(const struct trib_session_config *session, struct world_op *op);
+void oracle_expect(const struct world_comm *comm, struct world_op *op);
 
 /* hostile.c */
-void hostile_schedule(struct world *world);
-void hostile_inject(struct world *world);
+void hostile_schedule(struct world_comm *comm);
+void hostile_inject(struct world_comm *comm);
 
-/* check_packet.c, check_buffers.c, check_retained.c, check_end.c */
-void check_result(struct world *world, const struct trib_packet *packet);
-void check_done(struct world *world, uint32_t rank, struct world_op *op);
-void check_partial(struct world *world, uint32_t rank);
-void check_retained(struct world *world);
+/* check_packet.c, check_buffers.c, check_retained.c, check_time.c, check_end.c */
+void check_up(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet);
+void check_down(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet);
+void check_done(struct world_comm *comm, uint32_t rank, struct world_op *op);
+void check_partial(struct world_comm *comm, uint32_t rank);
+void check_retained(struct world_comm *comm, uint32_t rank);
+void check_time(struct world *world);
+void check_gone(struct world_comm *comm);
 void check_end(struct world *world);
+
+/* report.c */
+void report_add(struct world_report *sum, const struct world_report *own);
+void report_counters(struct trib_counters *sum, const struct trib_counters *counters);
+unsigned report_print(const struct world_report *report, uint32_t depth_max);
 
 #endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* comm.c: a communicator's life in a world: made, started, ended, counted. Read next: unit.c, session.c, work.c. */
+#include <stdlib.h>
+
+#include "world.h"
+
+/* ---- making ---- */
+
+static void choose_kernels(struct world_comm *comm)
+{
+    static const char *const names[] = {"scalar", "avx2", "avx512"};
+    const struct trib_value_kernels *found[3];
+
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct trib_value_kernels *kernels = trib_value_kernels_named(names[i]);
+        found[i] = kernels != NULL ? kernels : trib_value_kernels();
+    }
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        comm->ranks[rank].kernels = found[world_below(comm->world, 3)];
+    }
+}
+
+static void make_units(struct world_comm *comm)
+{
+    struct world *world = comm->world;
+
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        uint32_t unit = unit_create(comm, true);
+        comm->ranks[rank].unit = unit;
+        world->units[unit].rank = rank;
+        world->units[unit].clock_ns = world->set.clock_ns / (rank + 1);
+    }
+    for (uint32_t at = 0; at < world->switch_count; at++) {
+        struct comm_member *member = &comm->members[at];
+        if (comm->shapes[at].rank_count == 0) {
+            continue;
+        }
+        member->epochs = world_zeroed(comm->set.session.ranks, sizeof *member->epochs);
+        member->marks = world_zeroed(comm->set.session.ranks, sizeof *member->marks);
+        member->units = world_zeroed(comm->set.session.roots, sizeof *member->units);
+        for (uint32_t root = 0; root < comm->set.session.roots; root++) {
+            uint32_t unit = unit_create(comm, false);
+            member->units[root] = unit;
+            world->units[unit].at = at;
+            world->units[unit].root = root;
+            world->units[unit].clock_ns = world->set.clock_ns;
+        }
+    }
+}
+
+/* The same machines, addresses and shards: what was sent to the one before comes to this one. */
+static void inherit(struct world_comm *comm)
+{
+    struct world *world = comm->world;
+    const struct world_comm *before = comm->before;
+
+    for (uint32_t rank = 0; rank < comm->set.session.ranks && rank < before->set.session.ranks; rank++) {
+        world->units[before->ranks[rank].unit].heir = comm->ranks[rank].unit;
+    }
+    for (uint32_t at = 0; at < world->switch_count; at++) {
+        if (comm->shapes[at].rank_count == 0 || before->shapes[at].rank_count == 0) {
+            continue;
+        }
+        for (uint32_t root = 0; root < comm->set.session.roots && root < before->set.session.roots; root++) {
+            world->units[before->members[at].units[root]].heir = comm->members[at].units[root];
+        }
+    }
+}
+
+struct world_comm *comm_create(struct world *world, const struct comm_settings *set, struct world_comm *before)
+{
+    struct world_comm *comm = world_zeroed(1, sizeof *comm);
+
+    comm->world = world;
+    comm->index = world->comm_count;
+    comm->set = *set;
+    comm->before = before;
+    comm->named = WORLD_NONE;
+    comm->rest_ns = TRIB_NEVER;
+    comm->ranks = world_zeroed(set->session.ranks, sizeof *comm->ranks);
+    world->comms[world->comm_count++] = comm;
+    choose_kernels(comm);
+    comm_draw_homes(world, comm);
+    shape_make(comm);
+    make_units(comm);
+    if (before != NULL) {
+        inherit(comm);
+    }
+    work_create(comm);
+    world_schedule(world, set->start_ns, (struct world_event){.kind = WORLD_START, .a = comm->index});
+    return comm;
+}
+
+void comm_start(struct world_comm *comm)
+{
+    comm->is_started = true;
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        unit_open_worker(comm, rank);
+        session_begin(comm, rank);
+    }
+    work_schedule(comm);
+    hostile_schedule(comm);
+    if (comm->world->is_healed && !comm_has_promise(comm)) {
+        world_schedule(comm->world, comm->world->now_ns + WORLD_WATCH_NS,
+                       (struct world_event){.kind = WORLD_END, .a = comm->index});
+    }
+}
+
+/* ---- ending ---- */
+
+void comm_has_error(struct world_comm *comm, uint32_t rank, uint32_t cause)
+{
+    struct comm_rank *r = &comm->ranks[rank];
+
+    if (r->state == RANK_LEFT || r->state == RANK_FAILED || r->state == RANK_DEAD) {
+        return;
+    }
+    r->state = RANK_FAILED;
+    r->cause = cause;
+    work_end_rank(comm, rank);
+    unit_close(comm->world, unit_of_rank(comm, rank));
+}
+
+/* No promise was made, so it is neither waited for nor judged. */
+void comm_end(struct world_comm *comm)
+{
+    struct world *world = comm->world;
+
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        comm_has_error(comm, rank, WORLD_NONE);
+    }
+    for (uint32_t at = 0; at < world->switch_count; at++) {
+        for (uint32_t root = 0; root < comm->set.session.roots && comm->shapes[at].rank_count != 0; root++) {
+            unit_close(world, unit_of_switch(comm, at, root));
+        }
+        comm->members[at].is_open = false;
+    }
+    comm->control = CONTROL_ENDED;
+    comm->outcome = comm->outcome == COMM_LIVES ? COMM_EXPIRED : comm->outcome;
+}
+
+static void count(const struct world_comm *comm)
+{
+    struct world_report *report = comm->world->report;
+    const struct trib_session_config *s = &comm->set.session;
+    bool skewed = comm->set.skew != WORLD_SKEW_NONE;
+
+    report->communicators++;
+    report->operations += comm->set.op_count;
+    report->fragments += comm->fragments;
+    report->ranks[s->ranks]++;
+    report->lethal += comm->set.hostility == WORLD_LETHAL;
+    report->skewed += skewed;
+    report->skewed_done += skewed && comm->done_all == s->ranks * comm->set.op_count;
+    report->deep_1 += comm->depth == 1;
+    report->deep_2 += comm->depth == 2;
+    report->deep_3 += comm->depth == 3;
+    report->sequence_32 += s->first <= UINT32_MAX && s->first + comm->fragments > UINT32_MAX;
+    report->sequence_48 += s->first > TRIB_SEQUENCE_MAX - 100000;
+    report->lost_incarnations += comm->incarnations_lost;
+    report->closed += comm->outcome == COMM_CLOSED;
+    report->failed_peer += comm->outcome == COMM_PEER;
+    report->failed_late += comm->outcome == COMM_LATE;
+    report->failed_refused += comm->outcome == COMM_REFUSED;
+    report->expired += comm->outcome == COMM_EXPIRED;
+    bool grouped = false;
+    for (uint32_t at = 0; at < WORLD_SWITCHES_MAX; at++) {
+        grouped = grouped || comm->shapes[at].node_count > 1;
+    }
+    report->grouped += grouped;
+}
+
+static void note_slowest(const struct world_comm *comm)
+{
+    struct world_report *report = comm->world->report;
+    uint64_t usual = comm->quiet_from_ns + comm_transfer_ns(comm);
+
+    if (comm->done_all == comm->set.session.ranks * comm->set.op_count && comm_has_promise(comm) &&
+        comm->last_done_ns > usual + report->slowest_ns[comm->depth]) {
+        report->slowest_ns[comm->depth] = comm->last_done_ns - usual;
+        report->slowest_seed[comm->depth] = comm->world->seed;
+    }
+}
+
+void comm_free(struct world_comm *comm)
+{
+    struct world *world = comm->world;
+
+    count(comm);
+    note_slowest(comm);
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        unit_close(world, unit_of_rank(comm, rank));
+        free(comm->ranks[rank].bent);
+    }
+    for (uint32_t at = 0; at < world->switch_count; at++) {
+        for (uint32_t root = 0; root < comm->set.session.roots && comm->shapes[at].rank_count != 0; root++) {
+            unit_close(world, unit_of_switch(comm, at, root));
+        }
+        free(comm->members[at].epochs);
+        free(comm->members[at].marks);
+        free(comm->members[at].units);
+    }
+    work_destroy(comm);
+    shape_free(comm);
+    free(comm->ranks);
+    free(comm);
+}
+
+/* ---- asking ---- */
+
+bool comm_has_promise(const struct world_comm *comm)
+{
+    return comm->set.hostility != WORLD_LETHAL &&
+           (comm->set.skew == WORLD_SKEW_NONE || comm->set.skew == WORLD_SKEW_WINDOW);
+}
+
+bool comm_is_over(const struct world_comm *comm)
+{
+    if (comm->done_all == comm->set.session.ranks * comm->set.op_count) {
+        return true;
+    }
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        const struct comm_rank *r = &comm->ranks[rank];
+        if (r->state != RANK_FAILED && r->state != RANK_DEAD && r->done < comm->set.op_count) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* All fragments, a window at a time, each with a probe for M: three round trips per level. */
+uint64_t comm_transfer_ns(const struct world_comm *comm)
+{
+    const struct world_settings *set = &comm->world->set;
+    uint64_t rounds = comm->fragments / comm->set.window + 1;
+
+    return rounds * 6 * comm->depth * (set->delay_ns + set->jitter_ns + set->turn_ns);
+}
+
+uint64_t comm_true_mark(const struct world_comm *comm)
+{
+    uint64_t lowest = UINT64_MAX;
+
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        void *node = worker_node(comm, rank);
+        if (node != NULL) {
+            uint64_t mark = comm->world->scheme->worker->mark(node);
+            lowest = mark < lowest ? mark : lowest;
+        }
+    }
+    return lowest;
+}
+
+void comm_disturbed(struct world_comm *comm, uint64_t until_ns)
+{
+    comm->quiet_from_ns = until_ns > comm->quiet_from_ns ? until_ns : comm->quiet_from_ns;
+    comm->rest_ns = TRIB_NEVER;
+    comm->world->check_ns = 0;
+}
+
+void comm_submit_due(struct world_comm *comm, uint32_t rank)
+{
+    comm->ranks[rank].due++;
+    comm_disturbed(comm, comm->world->now_ns);
+    unit_wake(comm->world, comm->ranks[rank].unit, comm->world->now_ns);
+}

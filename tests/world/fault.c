@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fault.c: what happens to machines and processes: a switch dies and comes back empty, perhaps with another communicator in its memory; a
+ * rank dies, and its job is started again at the same addresses; either stands still for seconds (SIGSTOP); a control plane is away
+ * while its data plane goes on. Read next: session.c, control.c. */
+#include "world.h"
+
+enum world_fault { FAULT_RESTART, FAULT_CRASH, FAULT_STOP_RANK, FAULT_STOP_SWITCH, FAULT_AWAY };
+
+#define DOWN_NS (300 * WORLD_MS)
+#define STOP_NS (5 * WORLD_S)
+#define AWAY_NS (2 * WORLD_S)
+#define RETURN_NS WORLD_S /* until ranks are back after a restart, roughly */
+#define STARTED_AGAIN_NS (300 * WORLD_MS)
+
+static void schedule(struct world *world, enum world_fault fault, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        world_schedule(world, world_below(world, world->set.heal_ns),
+                       (struct world_event){.kind = WORLD_FAULT, .b = fault});
+    }
+}
+
+void fault_schedule(struct world *world)
+{
+    const struct world_settings *set = &world->set;
+
+    schedule(world, FAULT_RESTART, set->restarts);
+    schedule(world, FAULT_CRASH, set->crashes);
+    schedule(world, FAULT_STOP_RANK, set->stops);
+    schedule(world, FAULT_STOP_SWITCH, set->stops / 2);
+    schedule(world, FAULT_AWAY, set->aways);
+}
+
+static uint32_t any_switch(struct world *world)
+{
+    return (uint32_t)world_below(world, world->switch_count);
+}
+
+/* Somebody who runs; NULL: nobody does. */
+static struct world_comm *any_comm(struct world *world)
+{
+    struct world_comm *comm = world->comms[world_below(world, world->comm_count)];
+
+    return comm->is_started && comm->control != CONTROL_ENDED && comm_has_promise(comm) ? comm : NULL;
+}
+
+static void mark_failing(struct world *world, uint32_t at, uint64_t until_ns)
+{
+    for (uint32_t i = 0; i < world->comm_count; i++) {
+        struct world_comm *comm = world->comms[i];
+        if (comm->shapes[at].rank_count != 0) {
+            comm->machine_ns = until_ns > comm->machine_ns ? until_ns : comm->machine_ns;
+        }
+    }
+}
+
+/* ---- switches ---- */
+
+static void add_intruder(struct world *world)
+{
+    struct comm_settings set;
+
+    if (world->set.intruders == 0 || world->comm_count == WORLD_COMMS_MAX) {
+        return;
+    }
+    world->set.intruders--;
+    world->report->intruders++;
+    comm_draw(world, &set);
+    set.start_ns = world->now_ns;
+    (void)comm_create(world, &set, NULL);
+}
+
+static void restart(struct world *world)
+{
+    uint32_t at = any_switch(world);
+    struct world_switch *s = &world->switches[at];
+
+    world->report->restarts += at == 0;
+    world->report->inner_restarts += at != 0;
+    s->life++;
+    s->boot = (uint32_t)trib_prng_next(&world->prng);
+    s->away_until_ns = 0;
+    s->down_until_ns = world->now_ns + world_below(world, DOWN_NS);
+    mark_failing(world, at, s->down_until_ns + RETURN_NS);
+    for (uint32_t i = 1; i < world->unit_count; i++) {
+        struct world_unit *unit = &world->units[i];
+        if (!unit->is_worker && unit->at == at) {
+            unit->paused_ns = 0;
+        }
+    }
+    for (uint32_t i = 0; i < world->comm_count; i++) {
+        control_restart(world->comms[i], at);
+    }
+    add_intruder(world);
+}
+
+static void stop_switch(struct world *world)
+{
+    uint32_t at = any_switch(world);
+    uint64_t until = world->now_ns + world_below(world, STOP_NS);
+
+    if (world->now_ns < world->switches[at].down_until_ns) {
+        return;
+    }
+    world->report->switch_stops++;
+    world->switches[at].away_until_ns = until;
+    mark_failing(world, at, until + RETURN_NS);
+    for (uint32_t i = 1; i < world->unit_count; i++) {
+        struct world_unit *unit = &world->units[i];
+        if (!unit->is_worker && unit->at == at) {
+            unit_pause(world, i, until);
+            comm_disturbed(unit->comm, until);
+        }
+    }
+}
+
+static void go_away(struct world *world)
+{
+    uint32_t at = any_switch(world);
+    uint64_t until = world->now_ns + world_below(world, AWAY_NS);
+
+    if (until > world->switches[at].away_until_ns) {
+        world->report->aways++;
+        world->switches[at].away_until_ns = until;
+        mark_failing(world, at, until + RETURN_NS);
+    }
+}
+
+/* ---- ranks ---- */
+
+/* The same job again, on the same machines with the same ports: under another id, or as the next generation. */
+static void start_again(struct world *world, struct world_comm *before)
+{
+    struct comm_settings set;
+    const struct trib_session_config *old = &before->set.session;
+
+    if (world->comm_count == WORLD_COMMS_MAX || world_below(world, 4) == 0) {
+        return;
+    }
+    comm_draw(world, &set);
+    set.session.ranks = old->ranks;
+    set.budget /= 2;
+    if (world_below(world, 2) == 0) {
+        set.session.communicator = old->communicator;
+        set.session.generation = (uint16_t)(old->generation == UINT16_MAX ? 1 : old->generation + 1);
+        world->report->wrapped += old->generation == UINT16_MAX;
+    }
+    set.start_ns = world->now_ns + world_below(world, STARTED_AGAIN_NS);
+    world->report->successors++;
+    (void)comm_create(world, &set, before);
+}
+
+static void crash(struct world *world)
+{
+    struct world_comm *comm = any_comm(world);
+
+    if (comm == NULL) {
+        return;
+    }
+    uint32_t rank = (uint32_t)world_below(world, comm->set.session.ranks);
+    struct comm_rank *r = &comm->ranks[rank];
+    if (worker_node(comm, rank) == NULL || r->is_closing) {
+        return;
+    }
+    world->report->crashes++;
+    if (comm->crash_ns == 0) {
+        comm->crash_ns = world->now_ns;
+        world_schedule(world, world->now_ns + WORLD_GONE_NS,
+                       (struct world_event){.kind = WORLD_GONE, .a = comm->index});
+    }
+    session_crash(comm, rank);
+    comm_disturbed(comm, world->now_ns);
+    start_again(world, comm);
+}
+
+static void stop_rank(struct world *world)
+{
+    struct world_comm *comm = any_comm(world);
+
+    if (comm == NULL) {
+        return;
+    }
+    uint32_t rank = (uint32_t)world_below(world, comm->set.session.ranks);
+    uint64_t until = world->now_ns + world_below(world, STOP_NS);
+    if (worker_node(comm, rank) == NULL) {
+        return;
+    }
+    world->report->stops++;
+    unit_pause(world, comm->ranks[rank].unit, until);
+    comm_disturbed(comm, until);
+    comm->machine_ns = until + RETURN_NS > comm->machine_ns ? until + RETURN_NS : comm->machine_ns;
+}
+
+void fault_happen(struct world *world, uint32_t fault)
+{
+    switch ((enum world_fault)fault) {
+    case FAULT_RESTART:
+        restart(world);
+        return;
+    case FAULT_CRASH:
+        crash(world);
+        return;
+    case FAULT_STOP_RANK:
+        stop_rank(world);
+        return;
+    case FAULT_STOP_SWITCH:
+        stop_switch(world);
+        return;
+    case FAULT_AWAY:
+        go_away(world);
+        return;
+    }
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.c: what many worlds did: how often every path of recovery and every fault was taken, and which were never.
+ * Read next: main.c. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "world.h"
+
+/* What cannot happen, by construction:
+ * - a worker takes no registration queue, holds no window of others, answers no probes: the drops of a switch are not its own;
+ * - a switch gets no bytes that the decoder refused, checks no lane (it must not know the salt), and is asked nothing. */
+static const enum trib_drop worker_drops[] = {
+    TRIB_DROP_SOURCE,    TRIB_DROP_KIND,  TRIB_DROP_GENERATION, TRIB_DROP_BOOT, TRIB_DROP_MARK,
+    TRIB_DROP_DUPLICATE, TRIB_DROP_SHAPE, TRIB_DROP_DIGEST,     TRIB_DROP_LANE, TRIB_DROP_UNASKED};
+static const enum trib_drop switch_drops[] = {
+    TRIB_DROP_SOURCE, TRIB_DROP_KIND,   TRIB_DROP_GENERATION, TRIB_DROP_BOOT,      TRIB_DROP_UNREGISTERED,
+    TRIB_DROP_MARK,   TRIB_DROP_STALE,  TRIB_DROP_WINDOW,     TRIB_DROP_DUPLICATE, TRIB_DROP_REPEAT,
+    TRIB_DROP_SHAPE,  TRIB_DROP_DIGEST, TRIB_DROP_FULL};
+static const enum trib_drop decode_drops[] = {TRIB_DROP_SHORT, TRIB_DROP_VERSION, TRIB_DROP_LENGTH, TRIB_DROP_CRC};
+
+static const char *const never_worker[] = {"results_repeated", "asks_gap",  "asks_finished", "mismatches",
+                                           "partials",         "probes_up", "offers_up"};
+static const char *const never_root[] = {"contributions_resent",
+                                         "probes_fast",
+                                         "probes_blocked",
+                                         "raw_blocks",
+                                         "stalls",
+                                         "partials",
+                                         "probes_up",
+                                         "offers_up"};
+static const char *const never_inner[] = {"probes_fast", "probes_blocked", "raw_blocks", "stalls"};
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static bool is_in(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned print_count(const char *where, const char *name, uint64_t count, bool needed)
+{
+    bool missing = needed && count == 0;
+
+    if (needed || count != 0) {
+        printf("  %-7s %-35s %12" PRIu64 "%s\n", where, name, count, missing ? "  NEVER" : "");
+    }
+    return missing;
+}
+
+static unsigned print_counters(const char *where, const struct trib_counters *c, const char *const *never, size_t count)
+{
+    unsigned missing = 0;
+
+#define X(name, help) missing += print_count(where, #name, c->name, !is_in(#name, never, count));
+    TRIB_COUNTER_MAP(X)
+#undef X
+    return missing;
+}
+
+static unsigned print_drops(const char *where, const uint64_t *dropped, const enum trib_drop *needed, size_t count)
+{
+    unsigned missing = 0;
+
+    for (uint32_t drop = 1; drop < TRIB_DROP_COUNT; drop++) {
+        char name[32];
+        bool is_needed = false;
+        for (size_t i = 0; i < count; i++) {
+            is_needed = is_needed || needed[i] == (enum trib_drop)drop;
+        }
+        (void)snprintf(name, sizeof name, "drop %s", trib_drop_name((enum trib_drop)drop));
+        missing += print_count(where, name, dropped[drop], is_needed);
+    }
+    return missing;
+}
+
+static unsigned print_ranks(const struct world_report *r)
+{
+    static const uint32_t needed[] = {1, 2, 3, 32, 33, 63, 64, 100};
+    unsigned missing = 0;
+
+    for (size_t i = 0; i < COUNT(needed); i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "communicators of %u", needed[i]);
+        missing += print_count("world", name, r->ranks[needed[i]], true);
+    }
+    return missing;
+}
+
+/* What a world without trees cannot show. */
+static bool is_of_trees(const char *text)
+{
+    static const char *const names[] = {"restarts of an inner switch", "communicators on two levels",
+                                        "communicators on three levels"};
+
+    return is_in(text, names, COUNT(names));
+}
+
+unsigned report_print(const struct world_report *r, uint32_t depth_max)
+{
+    unsigned missing = 0;
+
+    missing += print_counters("worker", &r->worker, never_worker, COUNT(never_worker));
+    missing += print_drops("worker", r->worker.dropped, worker_drops, COUNT(worker_drops));
+    missing += print_counters("root", &r->root, never_root, COUNT(never_root));
+    missing += print_drops("root", r->root.dropped, switch_drops, COUNT(switch_drops));
+    if (depth_max > 1) {
+        missing += print_counters("inner", &r->inner, never_inner, COUNT(never_inner));
+        missing += print_drops("inner", r->inner.dropped, switch_drops, COUNT(switch_drops));
+    }
+    missing += print_drops("decode", r->decode, decode_drops, COUNT(decode_drops));
+#define X(name, text) missing += print_count("world", text, r->name, depth_max > 1 || !is_of_trees(text));
+    WORLD_REPORT_MAP(X)
+#undef X
+    missing += print_ranks(r);
+    for (uint32_t depth = 1; depth <= depth_max; depth++) {
+        printf("  latest end %" PRIu64 " ms after the faults and the transfer on %u levels (seed %" PRIu64
+               "), the bound is %u ms\n",
+               r->slowest_ns[depth] / WORLD_MS, depth, r->slowest_seed[depth], 1000 * WORLD_BOUND_RTOS(depth));
+    }
+    return missing;
+}
+
+void report_counters(struct trib_counters *sum, const struct trib_counters *counters)
+{
+    uint64_t *sums = (uint64_t *)sum;
+    const uint64_t *counts = (const uint64_t *)counters;
+
+    for (size_t i = 0; i < sizeof *sum / sizeof *sums; i++) {
+        sums[i] += counts[i];
+    }
+}
+
+void report_add(struct world_report *sum, const struct world_report *own)
+{
+    struct world_report before = *sum;
+    uint64_t *sums = (uint64_t *)sum;
+    const uint64_t *counts = (const uint64_t *)own;
+
+    for (size_t i = 0; i < sizeof *sum / sizeof *sums; i++) {
+        sums[i] += counts[i];
+    }
+    for (uint32_t depth = 0; depth <= WORLD_DEPTH_MAX; depth++) {
+        bool slower = own->slowest_ns[depth] > before.slowest_ns[depth];
+        sum->slowest_ns[depth] = slower ? own->slowest_ns[depth] : before.slowest_ns[depth];
+        sum->slowest_seed[depth] = slower ? own->slowest_seed[depth] : before.slowest_seed[depth];
+    }
+    sum->trace = own->trace;
+}

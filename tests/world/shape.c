@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shape.c: who is whose child in one communicator's tree: at every switch its branches (ranks and switches) in the order of their lowest
+ * rank, and, where they are more than a node takes, inner nodes over consecutive groups of them. The same for every shard and after
+ * every restart. Read next: unit.c (which runs these nodes). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/lane.h"
+#include "world.h"
+
+/* ---- sets of ranks ---- */
+
+void rank_set_add(struct rank_set *set, uint32_t rank)
+{
+    set->bits[rank / 64] |= UINT64_C(1) << rank % 64;
+}
+
+bool rank_set_has(const struct rank_set *set, uint32_t rank)
+{
+    return set->bits[rank / 64] >> rank % 64 & 1;
+}
+
+uint32_t rank_set_next(const struct rank_set *set, uint32_t from)
+{
+    for (uint32_t word = from / 64; word < WORLD_RANKS_MAX / 64; word++) {
+        uint64_t bits = set->bits[word] & (word == from / 64 ? UINT64_MAX << from % 64 : UINT64_MAX);
+        if (bits != 0) {
+            return word * 64 + (uint32_t)__builtin_ctzll(bits);
+        }
+    }
+    return WORLD_NONE;
+}
+
+uint32_t rank_set_count(const struct rank_set *set)
+{
+    uint32_t count = 0;
+
+    for (uint32_t word = 0; word < WORLD_RANKS_MAX / 64; word++) {
+        count += (uint32_t)__builtin_popcountll(set->bits[word]);
+    }
+    return count;
+}
+
+void rank_set_unite(struct rank_set *set, const struct rank_set *other)
+{
+    for (uint32_t word = 0; word < WORLD_RANKS_MAX / 64; word++) {
+        set->bits[word] |= other->bits[word];
+    }
+}
+
+/* ---- one switch ---- */
+
+static int by_lowest_rank(const void *a, const void *b)
+{
+    uint32_t one = rank_set_next(&((const struct shape_child *)a)->ranks, 0);
+    uint32_t other = rank_set_next(&((const struct shape_child *)b)->ranks, 0);
+
+    return one < other ? -1 : one > other;
+}
+
+/* The switch's branches: ranks at home there, and switches below it that have ranks. */
+static uint32_t collect(const struct world_comm *comm, uint32_t at, struct shape_child *branches)
+{
+    const struct world *world = comm->world;
+    uint32_t count = 0;
+
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        if (comm->ranks[rank].home == at) {
+            branches[count] = (struct shape_child){.kind = SHAPE_RANK, .index = (uint16_t)rank};
+            rank_set_add(&branches[count++].ranks, rank);
+        }
+    }
+    for (uint32_t below = 0; below < world->switch_count; below++) {
+        if (world->switches[below].parent == at && comm->shapes[below].rank_count != 0) {
+            branches[count++] = (struct shape_child){
+                .kind = SHAPE_SWITCH, .index = (uint16_t)below, .ranks = comm->shapes[below].ranks};
+        }
+    }
+    qsort(branches, count, sizeof *branches, by_lowest_rank);
+    return count;
+}
+
+static void adopt(struct world_comm *comm, uint32_t at, uint32_t index, const struct shape_child *children,
+                  uint32_t count)
+{
+    struct shape_switch *shape = &comm->shapes[at];
+    struct shape_node *node = &shape->nodes[index];
+
+    memcpy(node->children, children, count * sizeof *children);
+    node->child_count = count;
+    node->parent = WORLD_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct shape_child *child = &children[i];
+        struct shape_place place = {(uint16_t)index, (uint16_t)i};
+        rank_set_unite(&node->ranks, &child->ranks);
+        if (child->kind != SHAPE_RANK) {
+            node->branches |= UINT64_C(1) << i;
+        }
+        if (child->kind == SHAPE_RANK) {
+            comm->ranks[child->index].place = place;
+        } else if (child->kind == SHAPE_SWITCH) {
+            comm->shapes[child->index].up = place;
+        } else if (child->kind == SHAPE_NODE) {
+            shape->nodes[child->index].parent = index;
+            shape->nodes[child->index].number = i;
+        }
+    }
+    node->rank_count = rank_set_count(&node->ranks);
+    for (uint32_t rank = rank_set_next(&node->ranks, 0); rank != WORLD_NONE;
+         rank = rank_set_next(&node->ranks, rank + 1)) {
+        node->keys += trib_lane_key(comm->set.session.salt, rank);
+    }
+}
+
+static uint32_t nodes_for(uint32_t count, uint32_t groups)
+{
+    uint32_t nodes = 1;
+
+    while (count > groups) {
+        count = (count + groups - 1) / groups;
+        nodes += count;
+    }
+    return nodes;
+}
+
+/* Groups until one node can take them all, which becomes node 0. */
+static void make_switch(struct world_comm *comm, uint32_t at)
+{
+    struct shape_child branches[WORLD_RANKS_MAX + WORLD_SWITCHES_MAX];
+    struct shape_switch *shape = &comm->shapes[at];
+    uint32_t count = collect(comm, at, branches);
+    uint32_t groups = comm->set.groups;
+
+    if (count == 0) {
+        return;
+    }
+    shape->nodes = world_zeroed(nodes_for(count, groups), sizeof *shape->nodes);
+    shape->node_count = 1;
+    while (count > groups) {
+        uint32_t made = 0;
+        for (uint32_t first = 0; first < count; first += groups) {
+            uint32_t node = shape->node_count++;
+            adopt(comm, at, node, branches + first, first + groups < count ? groups : count - first);
+            branches[made++] =
+                (struct shape_child){.kind = SHAPE_NODE, .index = (uint16_t)node, .ranks = shape->nodes[node].ranks};
+        }
+        count = made;
+    }
+    adopt(comm, at, 0, branches, count);
+    shape->ranks = shape->nodes[0].ranks;
+    shape->rank_count = shape->nodes[0].rank_count;
+    for (uint32_t node = 0; node < shape->node_count; node++) {
+        comm->edges += shape->nodes[node].child_count;
+    }
+}
+
+void shape_make(struct world_comm *comm)
+{
+    /* Switches are numbered from the root down. */
+    for (uint32_t at = comm->world->switch_count; at-- > 0;) {
+        make_switch(comm, at);
+    }
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        uint32_t level = comm->world->switches[comm->ranks[rank].home].level;
+        comm->depth = level > comm->depth ? level : comm->depth;
+    }
+}
+
+void shape_free(struct world_comm *comm)
+{
+    for (uint32_t at = 0; at < WORLD_SWITCHES_MAX; at++) {
+        free(comm->shapes[at].nodes);
+    }
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* swarm_comm.c: what a seed means for one communicator: its size, its window, where its ranks are, how hostile its neighbours are.
+ * Read next: shape.c. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "swarm.h"
+
+#define BUDGET 6000       /* fragments times ranks of a world, so that it takes some milliseconds */
+#define MEMORY (4U << 20) /* of all retained copies of a communicator, roughly */
+
+static uint32_t pick(struct trib_prng *prng, const uint32_t *choices, uint32_t count)
+{
+    return choices[trib_prng_below(prng, count)];
+}
+
+static uint32_t draw_ranks(struct trib_prng *prng)
+{
+    static const uint32_t few[] = {1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7, 8, 8, 11, 16, 24};
+    static const uint32_t many[] = {32, 33, 63, 64, 65, 100};
+
+    return swarm_one_in(prng, 8) ? pick(prng, many, 6) : pick(prng, few, 17);
+}
+
+static void draw_session(struct comm_settings *set, struct trib_prng *prng)
+{
+    static const uint32_t payloads[] = {64, 64, 64, 128, 192, 256, 512, 1024, 1344};
+    static const enum trib_type wires[] = {TRIB_FLOAT32, TRIB_FLOAT32, TRIB_BFLOAT16, TRIB_INT32, TRIB_INT32};
+    struct trib_session_config *s = &set->session;
+
+    s->salt = trib_prng_next(prng);
+    s->communicator = (uint32_t)trib_prng_next(prng);
+    s->generation = swarm_one_in(prng, 4) ? UINT16_MAX : (uint16_t)swarm_between(prng, 1, UINT16_MAX);
+    s->ranks = draw_ranks(prng);
+    s->roots = swarm_one_in(prng, 2) ? 1 : (uint32_t)swarm_between(prng, 2, WORLD_ROOTS_MAX);
+    s->train = (uint32_t)swarm_logarithmic(prng, 5);
+    s->slots = (uint32_t)swarm_logarithmic(prng, 9);
+    s->payload = pick(prng, payloads, sizeof payloads / sizeof payloads[0]);
+    s->wire = wires[trib_prng_below(prng, sizeof wires / sizeof wires[0])];
+    s->lookahead = (uint32_t)swarm_logarithmic(prng, 5);
+    while (s->slots > 2 && (uint64_t)s->slots * s->roots * s->ranks * s->payload > MEMORY) {
+        s->slots /= 2;
+    }
+    set->window = swarm_one_in(prng, 4)   ? s->slots
+                  : swarm_one_in(prng, 2) ? s->slots / 2
+                                          : (uint32_t)swarm_between(prng, 1, s->slots);
+    set->window = set->window == 0 ? 1 : set->window;
+}
+
+static void draw_work(struct comm_settings *set, struct trib_prng *prng)
+{
+    bool is_large = set->session.ranks >= 32;
+
+    set->operations = (uint32_t)swarm_logarithmic(prng, 4);
+    set->op_count = (uint32_t)swarm_between(prng, 2, is_large ? 10 : WORLD_OPS_MAX);
+    set->budget = BUDGET;
+    set->groups = swarm_one_in(prng, 5) ? (uint32_t)swarm_between(prng, 2, 8) : TRIB_CHILDREN_MAX;
+    set->free_buffers = swarm_one_in(prng, 2);
+    set->closes = swarm_one_in(prng, 2);
+    set->stall_ns = swarm_between(prng, 20, 2000) * WORLD_MS;
+    set->late_ns = swarm_one_in(prng, 2) ? 0 : swarm_logarithmic(prng, 26);
+    set->gap_ns = swarm_one_in(prng, 2) ? 0 : swarm_logarithmic(prng, 27);
+}
+
+static void draw_hostility(struct comm_settings *set, struct trib_prng *prng)
+{
+    uint64_t dice = trib_prng_below(prng, 20);
+
+    set->lane = swarm_rate(prng, 0.15, 0.05);
+    set->hostility = dice == 0 ? WORLD_LETHAL : dice <= 5 ? WORLD_NUISANCE : WORLD_PEACE;
+    if (set->hostility != WORLD_PEACE) {
+        set->hostile_packets = (uint32_t)swarm_between(prng, 10, 2000);
+    }
+    if (set->hostility == WORLD_PEACE && set->session.ranks > 1 && swarm_one_in(prng, 16)) {
+        set->skew = (enum world_skew)swarm_between(prng, 1, WORLD_SKEW_COUNT - 1);
+        set->skewed_rank = (uint32_t)trib_prng_below(prng, set->session.ranks);
+    }
+}
+
+void comm_draw(struct world *world, struct comm_settings *set)
+{
+    struct trib_prng prng = {.state = trib_prng_next(&world->prng)};
+
+    memset(set, 0, sizeof *set);
+    draw_session(set, &prng);
+    draw_work(set, &prng);
+    if (world->depth_max == 0) { /* one node takes all */
+        set->groups = TRIB_CHILDREN_MAX;
+        set->session.ranks = set->session.ranks > TRIB_CHILDREN_MAX ? TRIB_CHILDREN_MAX : set->session.ranks;
+    }
+    if (!world->set.is_clean) {
+        draw_hostility(set, &prng);
+    }
+}
+
+/* Uneven: most ranks at a few switches, some anywhere, some at the root itself. */
+void comm_draw_homes(struct world *world, struct world_comm *comm)
+{
+    const struct world_comm *before = comm->before;
+    uint32_t favourites[2] = {(uint32_t)world_below(world, world->switch_count),
+                              (uint32_t)world_below(world, world->switch_count)};
+
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        uint64_t dice = world_below(world, 4);
+        uint32_t home = dice < 2 ? favourites[dice] : (uint32_t)world_below(world, world->switch_count);
+        comm->ranks[rank].home = before != NULL && rank < before->set.session.ranks ? before->ranks[rank].home : home;
+    }
+}
+
+void comm_describe(const struct world_comm *comm, FILE *out)
+{
+    const struct comm_settings *set = &comm->set;
+    const struct trib_session_config *s = &set->session;
+
+    fprintf(out,
+            "  communicator %u (%08x.%u): ranks %u depth %u groups %u roots %u train %u slots %u window %u payload %u "
+            "wire %s "
+            "lookahead %u first %" PRIu64 "\n",
+            comm->index, s->communicator, s->generation, s->ranks, comm->depth, set->groups, s->roots, s->train,
+            s->slots, set->window, s->payload, trib_type_name(s->wire), s->lookahead, s->first);
+    fprintf(out,
+            "    operations %u of %u at once, %" PRIu64 " fragments; start %" PRIu64 " late %" PRIu64 " gap %" PRIu64
+            " ns; hostility %d (%u packets) skew %d of rank %u lane %g closes %d\n",
+            set->op_count, set->operations, comm->fragments, set->start_ns, set->late_ns, set->gap_ns,
+            (int)set->hostility, set->hostile_packets, (int)set->skew, set->skewed_rank, set->lane, (int)set->closes);
+    fprintf(out, "    homes");
+    for (uint32_t rank = 0; rank < s->ranks; rank++) {
+        fprintf(out, " %u", comm->ranks[rank].home);
+    }
+    fprintf(out, "; outcome %d, %u of %u done\n", (int)comm->outcome, comm->done_all, s->ranks * set->op_count);
+}

@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit.c: how nodes are driven, as the loops of comm and switchd do it: everything that has arrived is decoded and goes in, then everything
+ * goes out. Nodes of one switch hand packets to each other by a call; the rest travels over links.
+ * Read next: link.c. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+#define DRAIN_MAX 200000 /* packets that one run of a unit may hand out */
+
+/* ---- finding ---- */
+
+struct world_unit *unit_of_rank(const struct world_comm *comm, uint32_t rank)
+{
+    return &comm->world->units[comm->ranks[rank].unit];
+}
+
+struct world_unit *unit_of_switch(const struct world_comm *comm, uint32_t at, uint32_t root)
+{
+    return &comm->world->units[comm->members[at].units[root]];
+}
+
+void *worker_node(const struct world_comm *comm, uint32_t rank)
+{
+    const struct world_unit *unit = unit_of_rank(comm, rank);
+
+    return unit->is_open ? unit->nodes[0].memory : NULL;
+}
+
+uint32_t unit_number(const struct world *world, const struct world_unit *unit)
+{
+    return (uint32_t)(unit - world->units);
+}
+
+/* ---- opening and closing ---- */
+
+uint32_t unit_create(struct world_comm *comm, bool is_worker)
+{
+    struct world *world = comm->world;
+
+    world->units = world_grown(world->units, world->unit_count, &world->unit_capacity, sizeof *world->units);
+    struct world_unit *unit = &world->units[world->unit_count];
+    memset(unit, 0, sizeof *unit);
+    unit->comm = comm;
+    unit->is_worker = is_worker;
+    unit->wake_ns = TRIB_NEVER;
+    unit->links = world_zeroed(is_worker ? comm->set.session.roots : 1, sizeof *unit->links);
+    return world->unit_count++;
+}
+
+/* Memory that somebody has used before: what another node left there, or a pattern. */
+static void *used_memory(const struct world *world, size_t size)
+{
+    uint8_t *memory = aligned_alloc(64, (size + 63) & ~(size_t)63);
+    size_t old = size < world->ghost_size ? size : world->ghost_size;
+
+    if (memory == NULL) {
+        fprintf(stderr, "out of memory\n");
+        exit(2);
+    }
+    if (old != 0) {
+        memcpy(memory, world->ghost, old);
+    }
+    memset(memory + old, 0xa5, size - old);
+    return memory;
+}
+
+static void make_room(struct world *world, struct world_unit *unit, uint32_t index, size_t size)
+{
+    struct world_node *node = &unit->nodes[index];
+
+    if (node->size != size) {
+        free(node->memory);
+        node->memory = used_memory(world, size);
+        node->size = size;
+    }
+}
+
+static void skew(const struct world_comm *comm, struct trib_worker_config *config)
+{
+    struct trib_session_config *s = &config->session;
+
+    switch (comm->set.skew) {
+    case WORLD_SKEW_PAYLOAD:
+        s->payload += TRIB_PAYLOAD_ALIGN;
+        return;
+    case WORLD_SKEW_WIRE:
+        s->wire = s->wire == TRIB_FLOAT32 ? TRIB_INT32 : TRIB_FLOAT32;
+        return;
+    case WORLD_SKEW_LOOKAHEAD:
+        s->lookahead++;
+        return;
+    case WORLD_SKEW_WINDOW:
+        config->window = config->window / 2 + 1;
+        return;
+    case WORLD_SKEW_SLOTS:
+        s->slots *= 2;
+        return;
+    case WORLD_SKEW_TRAIN:
+        s->train++;
+        return;
+    case WORLD_SKEW_ROOTS:
+        s->roots = s->roots == 1 ? 2 : s->roots - 1;
+        return;
+    case WORLD_SKEW_RANKS:
+        s->ranks += config->rank + 1 < s->ranks ? UINT32_MAX : 1;
+        return;
+    case WORLD_SKEW_SALT:
+        s->salt ^= 1;
+        return;
+    case WORLD_SKEW_GENERATION:
+        s->generation ^= 1;
+        return;
+    case WORLD_SKEW_NONE:
+    case WORLD_SKEW_COUNT:
+        return;
+    }
+}
+
+void unit_open_worker(struct world_comm *comm, uint32_t rank)
+{
+    struct world *world = comm->world;
+    struct world_unit *unit = unit_of_rank(comm, rank);
+    struct trib_worker_config config = {
+        .session = comm->set.session,
+        .kernels = comm->ranks[rank].kernels,
+        .rank = rank,
+        .window = comm->set.window,
+        .operations = comm->set.operations,
+        .stall_ns = comm->set.stall_ns,
+    };
+
+    if (rank == comm->set.skewed_rank) {
+        skew(comm, &config);
+    }
+    unit->node_count = 1;
+    unit->nodes = world_zeroed(1, sizeof *unit->nodes);
+    make_room(world, unit, 0, world->scheme->worker->size(&config));
+    world->scheme->worker->init(unit->nodes[0].memory, &config);
+    unit->is_open = true;
+}
+
+void unit_open_switch(struct world_comm *comm, uint32_t at, uint32_t root)
+{
+    struct world *world = comm->world;
+    struct world_unit *unit = unit_of_switch(comm, at, root);
+    const struct shape_switch *shape = &comm->shapes[at];
+
+    unit_close(world, unit);
+    unit->node_count = shape->node_count;
+    unit->nodes = world_zeroed(shape->node_count, sizeof *unit->nodes);
+    for (uint32_t i = 0; i < shape->node_count; i++) {
+        const struct shape_node *node = &shape->nodes[i];
+        struct trib_switch_config config = {
+            .session = comm->set.session,
+            .kernels = comm->ranks[(at + root + i) % comm->set.session.ranks].kernels,
+            .branches = node->branches,
+            .children = node->child_count,
+            .root = root,
+            .boot = comm->members[at].boot,
+            .has_parent = node->parent != WORLD_NONE || world->switches[at].parent != WORLD_NONE,
+        };
+        config.session.salt = 0;
+        make_room(world, unit, i, world->scheme->switch_node->size(&config));
+        world->scheme->switch_node->init(unit->nodes[i].memory, &config);
+    }
+    unit->is_open = true;
+}
+
+static const struct trib_counters *counters_of(const struct world *world, const struct world_unit *unit, uint32_t node)
+{
+    const void *memory = unit->nodes[node].memory;
+
+    return unit->is_worker ? world->scheme->worker->counters(memory) : world->scheme->switch_node->counters(memory);
+}
+
+static void drop_inbox(struct world *world, struct world_unit *unit)
+{
+    for (uint32_t i = 0; i < unit->inbox_count; i++) {
+        world_release(world, unit->inbox[i].parcel);
+    }
+    unit->inbox_count = 0;
+}
+
+/* What the largest node leaves behind is what the next ones find in their memory. */
+static void leave_ghost(struct world *world, struct world_node *node)
+{
+    if (node->size > world->ghost_size) {
+        free(world->ghost);
+        world->ghost = node->memory;
+        world->ghost_size = node->size;
+    } else {
+        free(node->memory);
+    }
+}
+
+void unit_close(struct world *world, struct world_unit *unit)
+{
+    struct world_report *report = world->report;
+
+    if (!unit->is_open) {
+        return;
+    }
+    for (uint32_t i = 0; i < unit->node_count; i++) {
+        bool is_root = !unit->is_worker && i == 0 && world->switches[unit->at].parent == WORLD_NONE;
+        struct trib_counters *sum = unit->is_worker ? &report->worker : is_root ? &report->root : &report->inner;
+        if (world->failed == WORLD_CHECK_NONE) {
+            report_counters(sum, counters_of(world, unit, i));
+        }
+        leave_ghost(world, &unit->nodes[i]);
+    }
+    free(unit->nodes);
+    unit->nodes = NULL;
+    unit->is_open = false;
+    unit->wake_ns = TRIB_NEVER;
+    drop_inbox(world, unit);
+}
+
+/* ---- receiving ---- */
+
+void unit_wake(struct world *world, uint32_t index, uint64_t time_ns)
+{
+    struct world_unit *unit = &world->units[index];
+    uint64_t when = time_ns > unit->paused_ns ? time_ns : unit->paused_ns;
+
+    if (!unit->is_open) {
+        return;
+    }
+    if (when < world->now_ns) {
+        when = world->now_ns;
+    }
+    if (when < unit->wake_ns) {
+        unit->wake_ns = when;
+        world_schedule(world, when, (struct world_event){.kind = WORLD_WAKE, .unit = (uint16_t)index});
+    }
+}
+
+void unit_pause(struct world *world, uint32_t index, uint64_t until_ns)
+{
+    struct world_unit *unit = &world->units[index];
+
+    unit->paused_ns = until_ns > unit->paused_ns ? until_ns : unit->paused_ns;
+    unit->wake_ns = TRIB_NEVER; /* an earlier WAKE does not count */
+    unit_wake(world, index, unit->paused_ns);
+}
+
+/* Who has the address of this unit now? */
+static uint32_t heir_of(struct world *world, uint32_t index)
+{
+    while (!world->units[index].is_open && world->units[index].heir != 0) {
+        index = world->units[index].heir;
+    }
+    return index;
+}
+
+void unit_arrive(struct world *world, const struct world_event *event)
+{
+    uint32_t to = heir_of(world, event->unit);
+    uint32_t from = event->b;
+    struct world_unit *unit = &world->units[to];
+    const struct parcel *parcel = &world->parcels[event->a];
+    bool is_full = unit->inbox_count >= world->set.inbox && !world->is_healed;
+    uint64_t bytes = 0;
+
+    if (to != event->unit) { /* the sender's address is whose it is in that communicator */
+        while (world->units[from].comm != unit->comm && world->units[from].heir != 0) {
+            from = world->units[from].heir;
+        }
+        world->report->inherited++;
+    }
+    memcpy(&bytes, parcel->data + TRIB_AT_CRC, 8);
+    world->report->trace = (world->report->trace ^ world->now_ns) * UINT64_C(0x9e3779b97f4a7c15) + bytes + to;
+    world->report->packets++;
+    if (!unit->is_open || world->units[from].comm != unit->comm) {
+        world->report->strays++;
+        world_release(world, event->a);
+        return;
+    }
+    if (is_full) {
+        world->report->overflowed++;
+        world_release(world, event->a);
+        return;
+    }
+    unit->inbox = world_grown(unit->inbox, unit->inbox_count, &unit->inbox_capacity, sizeof *unit->inbox);
+    unit->inbox[unit->inbox_count++] = (struct inbox_entry){.parcel = event->a, .from = from};
+    unit_wake(world, to, world->now_ns + world_below(world, world->set.turn_ns));
+}
+
+/* Which node of the unit takes what comes from there, and as what. NULL: it knows nobody of that address. */
+static void *place_of(const struct world *world, const struct world_unit *unit, const struct world_unit *from,
+                      struct trib_place *place)
+{
+    const struct world_comm *comm = unit->comm;
+
+    if (unit->is_worker) {
+        *place = (struct trib_place){.kind = TRIB_PLACE_ROOT, .index = from->root};
+        return comm->ranks[unit->rank].home == from->at ? unit->nodes[0].memory : NULL;
+    }
+    if (!from->is_worker && world->switches[unit->at].parent == from->at) {
+        *place = (struct trib_place){.kind = TRIB_PLACE_PARENT};
+        return unit->nodes[0].memory;
+    }
+    uint32_t above = from->is_worker ? comm->ranks[from->rank].home : world->switches[from->at].parent;
+    struct shape_place where = from->is_worker ? comm->ranks[from->rank].place : comm->shapes[from->at].up;
+    *place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << where.child};
+    return above == unit->at ? unit->nodes[where.node].memory : NULL;
+}
+
+static uint64_t unit_now(const struct world *world, const struct world_unit *unit)
+{
+    return world->now_ns + unit->clock_ns;
+}
+
+static void feed(struct world *world, struct world_unit *unit)
+{
+    uint64_t now = unit_now(world, unit);
+
+    for (uint32_t i = 0; i < unit->inbox_count; i++) {
+        uint32_t index = unit->inbox[i].parcel;
+        const struct parcel *parcel = &world->parcels[index];
+        struct trib_packet packet;
+        struct trib_place place;
+        enum trib_drop drop = trib_packet_decode(parcel->data, parcel->len, &packet);
+        void *node = place_of(world, unit, &world->units[unit->inbox[i].from], &place);
+        if (node == NULL) {
+            world->report->strays++;
+        } else if (drop == TRIB_DROP_NONE) {
+            drop = unit->is_worker ? world->scheme->worker->receive(node, place, &packet, now)
+                                   : world->scheme->switch_node->receive(node, place, &packet, now);
+            world_trace(world, drop == TRIB_DROP_NONE ? "take" : trib_drop_name(drop), unit->inbox[i].from,
+                        unit_number(world, unit), &packet);
+        } else {
+            world->report->decode[drop]++;
+        }
+        world_release(world, index);
+    }
+    unit->inbox_count = 0;
+}
+
+/* ---- workers ---- */
+
+static void take_worker_event(struct world_comm *comm, uint32_t rank, const struct trib_event *event)
+{
+    struct world *world = comm->world;
+
+    switch (event->kind) {
+    case TRIB_EVENT_DONE:
+        work_done(comm, rank, event->token);
+        return;
+    case TRIB_EVENT_FAILED:
+        world->report->failed_events++;
+        if (comm_has_promise(comm)) {
+            world_fail(world, WORLD_CHECK_LANE, "communicator %u rank %u gives up on sequence %" PRIu64, comm->index,
+                       rank, event->sequence);
+        } else if (comm->set.hostility != WORLD_LETHAL) {
+            control_fail(comm, COMM_REFUSED, WORLD_NONE);
+        }
+        return;
+    case TRIB_EVENT_BOOT:
+        world->report->boot_events++;
+        return;
+    case TRIB_EVENT_STALL:
+        world->report->stall_events++;
+        return;
+    case TRIB_EVENT_NONE:
+    case TRIB_EVENT_MISMATCH:
+    case TRIB_EVENT_KIND_COUNT:
+        world_fail(world, WORLD_CHECK_MISUSE, "rank %u: event of kind %d", rank, (int)event->kind);
+        return;
+    }
+}
+
+/* False: the worker is gone. */
+static bool drain_worker_events(struct world_comm *comm, uint32_t rank)
+{
+    struct trib_event event;
+    void *node;
+
+    while ((node = worker_node(comm, rank)) != NULL && comm->world->scheme->worker->next_event(node, &event)) {
+        take_worker_event(comm, rank, &event);
+    }
+    return node != NULL;
+}
+
+static void drain_worker(struct world_comm *comm, uint32_t rank)
+{
+    struct world *world = comm->world;
+    const struct trib_worker_verbs *verbs = world->scheme->worker;
+    uint32_t number = comm->ranks[rank].unit;
+    uint64_t now = unit_now(world, &world->units[number]);
+    void *node = worker_node(comm, rank);
+    uint32_t count = 0;
+    uint32_t submitted;
+
+    do {
+        struct trib_packet packet;
+        struct trib_place to;
+        while (verbs->next_packet(node, now, &packet, &to)) {
+            if (to.kind != TRIB_PLACE_ROOT || ++count > DRAIN_MAX) {
+                world_fail(world, WORLD_CHECK_MISUSE, "rank %u: a packet to nowhere, or without end", rank);
+                return;
+            }
+            comm->sent[0]++;
+            if (to.index < comm->set.session.roots) {
+                world_send(world, number, comm->members[comm->ranks[rank].home].units[to.index],
+                           world_parcel(world, &packet), &packet);
+            } else if (comm_has_promise(comm)) {
+                world_fail(world, WORLD_CHECK_MISUSE, "rank %u: a packet to root %u", rank, to.index);
+            }
+        }
+        if (!drain_worker_events(comm, rank)) {
+            return;
+        }
+        submitted = comm->ranks[rank].submitted;
+        work_submit(comm, rank);
+    } while (comm->ranks[rank].submitted != submitted);
+}
+
+static void wake_at(struct world *world, uint32_t number, uint64_t timeout_ns)
+{
+    uint64_t clock = world->units[number].clock_ns;
+
+    if (timeout_ns != TRIB_NEVER) {
+        unit_wake(world, number, timeout_ns > clock + world->now_ns ? timeout_ns - clock : world->now_ns + 1);
+    }
+}
+
+static void run_worker(struct world *world, uint32_t number)
+{
+    const struct trib_worker_verbs *verbs = world->scheme->worker;
+    struct world_unit *unit = &world->units[number];
+    struct world_comm *comm = unit->comm;
+    uint32_t rank = unit->rank;
+    void *node = unit->nodes[0].memory;
+
+    feed(world, unit);
+    if (verbs->next_timeout(node) <= unit_now(world, unit)) {
+        verbs->on_timeout(node, unit_now(world, unit));
+    }
+    work_submit(comm, rank);
+    drain_worker(comm, rank);
+    node = worker_node(comm, rank);
+    if (node != NULL) {
+        if (world_below(world, 64) == 0) {
+            check_partial(comm, rank);
+        }
+        wake_at(world, number, verbs->next_timeout(node));
+    }
+}
+
+/* ---- switches ---- */
+
+/* To one child, which may be a node of the same switch: that takes it at once. */
+static void give_child(struct world *world, uint32_t number, uint32_t index, uint32_t child,
+                       const struct trib_packet *packet, uint32_t *parcel)
+{
+    struct world_unit *unit = &world->units[number];
+    struct world_comm *comm = unit->comm;
+    const struct shape_child *to = &comm->shapes[unit->at].nodes[index].children[child];
+
+    if (to->kind == SHAPE_NODE) {
+        struct trib_place from = {.kind = TRIB_PLACE_PARENT};
+        enum trib_drop drop =
+            world->scheme->switch_node->receive(unit->nodes[to->index].memory, from, packet, unit_now(world, unit));
+        world_trace(world, drop == TRIB_DROP_NONE ? "down" : trib_drop_name(drop), number, number, packet);
+        return;
+    }
+    if (*parcel == 0) {
+        *parcel = world_parcel(world, packet);
+    }
+    world->parcels[*parcel].refs++;
+    comm->sent[1]++;
+    uint32_t to_unit =
+        to->kind == SHAPE_RANK ? comm->ranks[to->index].unit : comm->members[to->index].units[unit->root];
+    world_send(world, number, to_unit, *parcel, packet);
+}
+
+static void give_children(struct world *world, uint32_t number, uint32_t index, uint64_t children,
+                          const struct trib_packet *packet)
+{
+    const struct world_unit *unit = &world->units[number];
+    const struct shape_node *shape = &unit->comm->shapes[unit->at].nodes[index];
+    bool many = (children & (children - 1)) != 0;
+    uint32_t parcel = 0;
+
+    for (uint64_t bits = children; bits != 0; bits &= bits - 1) {
+        uint32_t child = (uint32_t)__builtin_ctzll(bits);
+        if (child >= shape->child_count) {
+            world_fail(world, WORLD_CHECK_MISUSE, "a switch sends to child %u, which does not exist", child);
+            break;
+        }
+        if (many && shape->children[child].kind != SHAPE_NODE && world_chance(world, world->set.partial)) {
+            world->report->partial++;
+            continue;
+        }
+        give_child(world, number, index, child, packet, &parcel);
+    }
+    if (parcel != 0) {
+        world_release(world, parcel);
+    }
+}
+
+static void give_parent(struct world *world, uint32_t number, uint32_t index, const struct trib_packet *packet)
+{
+    struct world_unit *unit = &world->units[number];
+    struct world_comm *comm = unit->comm;
+    const struct shape_node *shape = &comm->shapes[unit->at].nodes[index];
+
+    if (shape->parent != WORLD_NONE) {
+        struct trib_place from = {.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << shape->number};
+        enum trib_drop drop =
+            world->scheme->switch_node->receive(unit->nodes[shape->parent].memory, from, packet, unit_now(world, unit));
+        world_trace(world, drop == TRIB_DROP_NONE ? "up" : trib_drop_name(drop), number, number, packet);
+        return;
+    }
+    uint32_t parent = world->switches[unit->at].parent;
+    if (parent == WORLD_NONE) {
+        world_fail(world, WORLD_CHECK_MISUSE, "a root sends to a parent");
+        return;
+    }
+    comm->sent[0]++;
+    world_send(world, number, comm->members[parent].units[unit->root], world_parcel(world, packet), packet);
+}
+
+/* One packet of one node. */
+static void give(struct world *world, uint32_t number, uint32_t index, const struct trib_packet *packet,
+                 const struct trib_place *to)
+{
+    struct world_unit *unit = &world->units[number];
+    const struct shape_node *shape = &unit->comm->shapes[unit->at].nodes[index];
+
+    if (to->kind == TRIB_PLACE_PARENT) {
+        check_up(unit->comm, shape, packet);
+        give_parent(world, number, index, packet);
+    } else if (to->kind == TRIB_PLACE_CHILDREN && to->children != 0) {
+        check_down(unit->comm, shape, packet);
+        give_children(world, number, index, to->children, packet);
+    } else {
+        world_fail(world, WORLD_CHECK_MISUSE, "a switch sends to nobody");
+    }
+}
+
+static void take_switch_event(struct world_unit *unit, const struct trib_event *event)
+{
+    struct world_comm *comm = unit->comm;
+    struct world *world = comm->world;
+
+    world->report->mismatch_events += event->kind == TRIB_EVENT_MISMATCH;
+    if (event->kind != TRIB_EVENT_MISMATCH || comm_has_promise(comm)) {
+        world_fail(world, WORLD_CHECK_ERROR, "switch %u: event of kind %d on %" PRIu64, unit->at, (int)event->kind,
+                   event->sequence);
+    } else if (comm->set.hostility != WORLD_LETHAL) {
+        control_fail(comm, COMM_REFUSED, WORLD_NONE);
+    }
+}
+
+/* Until no node has anything more to say: what one says another may answer. */
+static void drain_switch(struct world *world, uint32_t number)
+{
+    const struct trib_switch_verbs *verbs = world->scheme->switch_node;
+    struct trib_packet packet;
+    struct trib_place to;
+    struct trib_event event;
+    uint32_t count = 0;
+    bool moved = true;
+
+    while (moved && world->failed == WORLD_CHECK_NONE) {
+        moved = false;
+        for (uint32_t i = 0; i < world->units[number].node_count; i++) {
+            void *node = world->units[number].nodes[i].memory;
+            while (verbs->next_packet(node, unit_now(world, &world->units[number]), &packet, &to)) {
+                moved = true;
+                give(world, number, i, &packet, &to);
+                if (++count > DRAIN_MAX) {
+                    world_fail(world, WORLD_CHECK_MISUSE, "packets without end");
+                    return;
+                }
+            }
+        }
+    }
+    for (uint32_t i = 0; world->units[number].is_open && i < world->units[number].node_count; i++) {
+        while (world->units[number].is_open && verbs->next_event(world->units[number].nodes[i].memory, &event)) {
+            take_switch_event(&world->units[number], &event);
+        }
+    }
+}
+
+static void run_switch(struct world *world, uint32_t number)
+{
+    const struct trib_switch_verbs *verbs = world->scheme->switch_node;
+    struct world_unit *unit = &world->units[number];
+    uint64_t now = unit_now(world, unit);
+
+    feed(world, unit);
+    for (uint32_t i = 0; i < unit->node_count; i++) {
+        if (verbs->next_timeout(unit->nodes[i].memory) <= now) {
+            verbs->on_timeout(unit->nodes[i].memory, now);
+        }
+    }
+    drain_switch(world, number);
+    for (uint32_t i = 0; world->units[number].is_open && i < world->units[number].node_count; i++) {
+        wake_at(world, number, verbs->next_timeout(world->units[number].nodes[i].memory));
+    }
+}
+
+/* ---- running ---- */
+
+static bool maybe_pauses(struct world *world, uint32_t number)
+{
+    const struct world_unit *unit = &world->units[number];
+
+    if (!world_chance(world, unit->is_worker ? world->set.pause : world->set.stall)) {
+        return false;
+    }
+    world->report->paused++;
+    unit_pause(world, number, world->now_ns + world_below(world, world->set.pause_ns));
+    return true;
+}
+
+void unit_run(struct world *world, uint32_t number)
+{
+    struct world_unit *unit = &world->units[number];
+
+    unit->wake_ns = TRIB_NEVER;
+    if (!unit->is_open || maybe_pauses(world, number)) {
+        return;
+    }
+    if (world->now_ns > unit->comm->rest_ns) {
+        world_fail(world, WORLD_CHECK_NOISE, "communicator %u moves %" PRIu64 " ms after it was over",
+                   unit->comm->index, (world->now_ns - unit->comm->last_done_ns) / WORLD_MS);
+        return;
+    }
+    if (unit->is_worker) {
+        run_worker(world, number);
+    } else {
+        run_switch(world, number);
+    }
+}
