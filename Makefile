@@ -39,7 +39,7 @@ format:     ## apply clang-format to every C file
 fuzz:       ## search with libFuzzer; SECONDS_EACH=60 for each target
 	@tools/deps.sh build all
 	@cmake --preset fuzz -D TRIB_FUZZ_SECONDS=$(or $(SECONDS_EACH),60)
-	@cmake --build --preset fuzz -j $(JOBS)
+	@cmake --build build-fuzz -j $(JOBS)
 	@ctest --test-dir build-fuzz --output-on-failure
 
 install: build  ## install below PREFIX (/usr/local)
