@@ -149,7 +149,7 @@ static int run(struct script *s)
 
 static void say_away(int fd)
 {
-    struct trib_message message = {.kind = TRIB_MESSAGE_AWAY, .note = {AWAY_TEXT}};
+    struct trib_message message = {.kind = TRIB_MESSAGE_AWAY, .note = {.text = AWAY_TEXT}};
     send_message(fd, &message);
     (void)next_message(fd); /* the rank goes, too */
     close(fd);

@@ -161,7 +161,7 @@ static void gone__is_the_death_of_a_rank_with_its_own_address(void **state)
     control_start(c);
     int fds[4];
     (void)run_tree(c, fds, NULL);
-    struct trib_message gone = {.kind = TRIB_MESSAGE_GONE, .note = {"its session closed"}};
+    struct trib_message gone = {.kind = TRIB_MESSAGE_GONE, .note = {.text = "its session closed"}};
     send_message(fds[2], &gone);
     for (uint32_t i = 0; i < 4; i++) {
         if (i == 2) {
@@ -179,7 +179,7 @@ static void gone__is_for_relays_only(void **state)
     control_start(c);
     int fds[4];
     (void)run_tree(c, fds, NULL);
-    struct trib_message gone = {.kind = TRIB_MESSAGE_GONE, .note = {"no relay"}};
+    struct trib_message gone = {.kind = TRIB_MESSAGE_GONE, .note = {.text = "no relay"}};
     send_message(fds[0], &gone);
     expect_fail(fds[0], TRIB_ERR_INVALID, "no place here");
     expect_fail(fds[1], TRIB_ERR_PEER, "rank 0 (127.0.0.1:");
@@ -192,7 +192,7 @@ static void gone__before_the_start_gives_the_place_up(void **state)
     struct control *c = *state;
     control_start(c);
     struct trib_message message = join_of(1);
-    struct trib_message gone = {.kind = TRIB_MESSAGE_GONE, .note = {"its session closed"}};
+    struct trib_message gone = {.kind = TRIB_MESSAGE_GONE, .note = {.text = "its session closed"}};
     int fd = join_with(c, &message);
     send_message(fd, &gone);
     expect_silence(fd);
@@ -365,7 +365,7 @@ static void lost__a_switch_further_down_is_named(void **state)
     int fds[4];
     struct trib_grant grant = run_tree(c, fds, NULL);
     struct trib_message gone = {.kind = TRIB_MESSAGE_GONE,
-                                .note = {"switch 10.0.0.9:7470 is lost (its session closed)", true}};
+                                .note = {.text = "switch 10.0.0.9:7470 is lost (its session closed)", true}};
     send_message(fds[1], &gone);
     for (uint32_t i = 0; i < 4; i++) {
         expect_silence(fds[i]);
