@@ -6,41 +6,58 @@
 
 #define SLOTS 16
 
-/* Ranks in `finished` get their results, the others none; then all switches boot, and one kind of packet is lost once (NONE: no loss). */
-static void check_subset(const struct tree_shape *shape, uint32_t finished, uint32_t fragments, enum trib_kind lost)
-{
-    struct tree *t = tree_open(shape, TRIB_FLOAT32, SLOTS);
-    float expected[16 * SLOTS];
+struct case_of {
+    const struct tree_shape *shape;
+    uint32_t finished; /* bitmap of ranks */
+    uint32_t fragments;
+    enum trib_kind lost;             /* once, after the restart; NONE: nothing is */
+    enum trib_collective collective; /* NONE: allreduce */
+    uint32_t root;
+};
 
-    for (uint32_t rank = 0; rank < shape->ranks; rank++) {
-        if ((finished >> rank & 1) == 0) {
-            tree_lose(t, TRIB_RESULT, -1, (int)TREE_RANK(rank), UINT32_MAX);
-        }
-    }
-    tree_buffers(t, 16 * (uint64_t)fragments, tree_integer);
-    tree_submit_all(t, TRIB_ALLREDUCE, 0);
-    tree_run_for(t, 30 * TREE_MS);
-    for (uint32_t rank = 0; rank < shape->ranks; rank++) {
+static float expected_of(const struct tree *t, const struct case_of *c, uint64_t element)
+{
+    return c->collective == TRIB_BROADCAST ? t->workers[c->root].send[element] : tree_sum(t, element);
+}
+
+/* Those who have finished get their buffers back, and write on them: an OFFER must come from the retained copy. */
+static void scribble(struct tree *t, uint32_t finished)
+{
+    for (uint32_t rank = 0; rank < t->shape.ranks; rank++) {
         assert_int_equal(t->workers[rank].done, finished >> rank & 1);
-    }
-    for (uint64_t i = 0; i < t->elements; i++) {
-        expected[i] = tree_sum(t, i);
-    }
-    /* Its buffer is the caller's again: an OFFER must come from the retained copy. */
-    for (uint32_t rank = 0; rank < shape->ranks; rank++) {
         if (finished >> rank & 1) {
             memset(t->workers[rank].send, 0x55, t->elements * sizeof(float));
             memset(t->workers[rank].recv, 0x55, t->elements * sizeof(float));
         }
     }
+}
+
+/* Ranks in `finished` get their results, the others none; then all switches boot, and one kind of packet is lost once. */
+static void check_case(const struct case_of *c)
+{
+    struct tree *t = tree_open(c->shape, TRIB_FLOAT32, SLOTS);
+    float expected[16 * SLOTS];
+
+    for (uint32_t rank = 0; rank < c->shape->ranks; rank++) {
+        if ((c->finished >> rank & 1) == 0) {
+            tree_lose(t, TRIB_RESULT, -1, (int)TREE_RANK(rank), UINT32_MAX);
+        }
+    }
+    tree_buffers(t, 16 * (uint64_t)c->fragments, tree_integer);
+    tree_submit_all(t, c->collective == TRIB_COLLECTIVE_NONE ? TRIB_ALLREDUCE : c->collective, c->root);
+    tree_run_for(t, 30 * TREE_MS);
+    for (uint64_t i = 0; i < t->elements; i++) {
+        expected[i] = expected_of(t, c, i);
+    }
+    scribble(t, c->finished);
     t->rule_count = 0;
-    if (lost != TRIB_KIND_NONE) {
-        tree_lose(t, lost, -1, -1, 1);
+    if (c->lost != TRIB_KIND_NONE) {
+        tree_lose(t, c->lost, -1, -1, 1);
     }
     tree_boot(t);
     tree_finish(t, 1, 2000 * TREE_MS);
-    for (uint32_t rank = 0; rank < shape->ranks; rank++) {
-        if ((finished >> rank & 1) == 0) {
+    for (uint32_t rank = 0; rank < c->shape->ranks; rank++) {
+        if ((c->finished >> rank & 1) == 0 && (c->collective != TRIB_BROADCAST || rank != c->root)) {
             assert_memory_equal(t->workers[rank].recv, expected, t->elements * sizeof(float));
         }
     }
@@ -58,8 +75,10 @@ static void restart__with_any_subset_of_finished_ranks_ends_at_two_levels(void *
     (void)state;
     for (uint32_t finished = 0; finished < 15; finished++) {
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-            check_subset(&tree_2x2, finished, 1, kinds[i]);
-            check_subset(&tree_2x2, finished, SLOTS / 2, kinds[i]);
+            struct case_of c = {.shape = &tree_2x2, .finished = finished, .fragments = 1, .lost = kinds[i]};
+            check_case(&c);
+            c.fragments = SLOTS / 2;
+            check_case(&c);
         }
     }
 }
@@ -68,9 +87,30 @@ static void restart__with_any_subset_of_finished_ranks_ends_at_three_levels(void
 {
     (void)state;
     for (uint32_t finished = 0; finished < 255; finished++) {
-        check_subset(&tree_deep, finished, 3, TRIB_KIND_NONE);
-        check_subset(&tree_deep, finished, 1, TRIB_OFFER);
-        check_subset(&tree_deep, finished, 1, TRIB_ASK);
+        struct case_of c = {.shape = &tree_deep, .finished = finished, .fragments = 3};
+        check_case(&c);
+        c.fragments = 1;
+        c.lost = TRIB_OFFER;
+        check_case(&c);
+        c.lost = TRIB_ASK;
+        check_case(&c);
+    }
+}
+
+/* The root of a broadcast wants no payload, and has it: its own block is what it OFFERs. */
+static void restart__in_a_broadcast_ends_with_the_payload_for_all(void **state)
+{
+    (void)state;
+    for (uint32_t finished = 0; finished < 255; finished++) {
+        struct case_of c = {.shape = &tree_deep,
+                            .finished = finished,
+                            .fragments = 2,
+                            .collective = TRIB_BROADCAST,
+                            .root = finished % 8};
+        check_case(&c);
+        c.root = (finished + 5) % 8;
+        c.lost = TRIB_OFFER;
+        check_case(&c);
     }
 }
 
@@ -198,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(restart__with_any_subset_of_finished_ranks_ends_at_two_levels),
         cmocka_unit_test(restart__with_any_subset_of_finished_ranks_ends_at_three_levels),
+        cmocka_unit_test(restart__in_a_broadcast_ends_with_the_payload_for_all),
         cmocka_unit_test(restart__asks_the_nearest_finished_rank),
         cmocka_unit_test(restart__sends_ASK_down_and_OFFER_up),
         cmocka_unit_test(restart__again_and_again_under_loss_ends_with_the_same_bits),

@@ -238,7 +238,7 @@ static inline struct tree *tree_open(const struct tree_shape *shape, enum trib_t
         .payload = TREE_PAYLOAD,
         .generation = 2,
         .wire = wire,
-        .lookahead = slots / 2,
+        .lookahead = (slots + 1) / 2,
     };
     t->boot = TREE_BOOT;
     t->now_ns = 1000 * TREE_MS;
@@ -248,7 +248,7 @@ static inline struct tree *tree_open(const struct tree_shape *shape, enum trib_t
             .session = t->session,
             .kernels = trib_value_kernels(),
             .rank = rank,
-            .window = slots / 2,
+            .window = (slots + 1) / 2,
             .operations = 4,
             .stall_ns = 1000 * TREE_MS,
         };
