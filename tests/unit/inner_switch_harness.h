@@ -34,13 +34,13 @@ struct fixture {
     const struct trib_switch_verbs *verbs;
 };
 
-static inline void open_node(struct fixture *f, uint32_t slots)
+static inline void open_node(struct fixture *f, uint32_t slots, uint32_t roots)
 {
     struct trib_switch_config config = {
         .session = {.communicator = COMMUNICATOR,
                     .generation = GENERATION,
                     .ranks = RANKS,
-                    .roots = 1,
+                    .roots = roots,
                     .train = 1,
                     .slots = slots,
                     .payload = 64,
@@ -71,7 +71,7 @@ static inline int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
 
-    open_node(f, SLOTS);
+    open_node(f, SLOTS, 1);
     join_all(f, 0);
     *state = f;
     return 0;

@@ -227,12 +227,30 @@ static void parent__may_send_results_asks_and_M(void **state)
     assert_int_equal(f->verbs->slots_held(f->node), 0);
 }
 
+/* This is root 0 of two: sequence 1 is the other's. */
+static void parent__of_another_root_is_not_heard(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    open_node(&f, SLOTS, 2);
+    join_all(&f, 0);
+    assert_int_equal(result(&f, 1, 0), TRIB_DROP_SOURCE);
+    hand_up(&f, 0, 0);
+    take_result(&f, 0, 0);
+    /* The own mark is the other root's, so the next one here carries it up. */
+    join_all(&f, 3);
+    assert_int_equal(probe(&f, 0, 2, 2, TRIB_FLAG_UNWANTED), TRIB_DROP_NONE);
+    assert_int_equal(expect_up(&f, TRIB_PROBE, 4).mark, 3);
+    free(f.node);
+}
+
 static void parent__is_unheard_until_all_children_have_joined(void **state)
 {
     struct fixture f;
 
     (void)state;
-    open_node(&f, SLOTS);
+    open_node(&f, SLOTS, 1);
     f.verbs->join(f.node, 0, 5);
     f.verbs->join(f.node, 1, 5);
     assert_int_equal(result(&f, 5, 5), TRIB_DROP_UNREGISTERED);
@@ -381,6 +399,7 @@ int main(void)
         WITH_NODE(result__of_another_operation_or_shape_is_dropped),
         WITH_NODE(contributors__of_a_branch_are_counted_and_bounded),
         WITH_NODE(parent__may_send_results_asks_and_M),
+        cmocka_unit_test(parent__of_another_root_is_not_heard),
         cmocka_unit_test(parent__is_unheard_until_all_children_have_joined),
         WITH_NODE(M__comes_from_above_and_never_passes_the_own_mark),
         cmocka_unit_test(M__is_ignored_by_a_node_without_parent),

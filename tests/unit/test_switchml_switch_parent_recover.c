@@ -31,6 +31,24 @@ static void probe__of_a_sum_that_waits_goes_up_once_for_all_children(void **stat
     assert_int_equal(f->verbs->counters(f->node)->probes_up, 2);
 }
 
+static void probe__names_the_64_behind_that_were_handed_up(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    open_node(&f, 128, 1);
+    join_all(&f, 0);
+    for (uint64_t sequence = 0; sequence < 70; sequence++) {
+        hand_up(&f, sequence, 0);
+    }
+    assert_int_equal(probe(&f, 1, 0, 0, 0), TRIB_DROP_NONE);
+    assert_int_equal(expect_up(&f, TRIB_PROBE, 0).bitmap, UINT64_MAX);
+    (void)expect_down(&f, TRIB_HELD, 0, 2);
+    assert_int_equal(probe(&f, 1, 67, 0, 0), TRIB_DROP_NONE);
+    assert_int_equal(expect_up(&f, TRIB_PROBE, 67).bitmap, 3);
+    free(f.node);
+}
+
 /* What was not handed out yet is not probed for: the parent would ask for what is on its way. */
 static void probe__of_a_sum_that_has_not_left_stays_here(void **state)
 {
@@ -160,6 +178,20 @@ static void ask__for_a_result_brings_an_OFFER(void **state)
     expect_nothing(f);
 }
 
+/* What nobody had payload for is whole without. */
+static void ask__for_the_result_of_a_barrier_brings_an_OFFER(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet packet = packet_of(TRIB_RESULT, 0, 0);
+
+    packet.type = TRIB_TYPE_NONE;
+    assert_int_equal(down(f, &packet), TRIB_DROP_NONE);
+    (void)expect_down(f, TRIB_RESULT, 0, ALL);
+    assert_int_equal(ask(f, 0, 0, 0), TRIB_DROP_NONE);
+    assert_int_equal(expect_up(f, TRIB_OFFER, 0).contributors, 0);
+    expect_nothing(f);
+}
+
 /* All booted since; child 0 and the branch have finished 0, child 1 has not. */
 static void ask__goes_down_to_one_child_that_has_finished_after_another(void **state)
 {
@@ -285,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_NODE(probe__of_a_sum_that_waits_goes_up_once_for_all_children),
+        cmocka_unit_test(probe__names_the_64_behind_that_were_handed_up),
         WITH_NODE(probe__of_a_sum_that_has_not_left_stays_here),
         WITH_NODE(probe__has_lost_its_reason_when_the_result_is_there),
         WITH_NODE(probe__of_an_open_slot_is_answered_here),
@@ -294,6 +327,7 @@ int main(void)
         WITH_NODE(ask__is_forgotten_when_the_result_comes),
         WITH_NODE(ask__for_what_is_not_complete_waits),
         WITH_NODE(ask__for_a_result_brings_an_OFFER),
+        WITH_NODE(ask__for_the_result_of_a_barrier_brings_an_OFFER),
         WITH_NODE(ask__goes_down_to_one_child_that_has_finished_after_another),
         WITH_NODE(offer__is_the_result_here_and_goes_up),
         WITH_NODE(offer__in_place_of_a_sum_that_has_gone_up_is_taken),
