@@ -135,6 +135,22 @@ static void digest__differs_in_each_field(void **state)
     assert_int_not_equal(digest_of(&base, 8), digest_of(&base, 7));
 }
 
+static void digest__differs_with_settings(void **state)
+{
+    struct trib_operation operation = allreduce_of(TRIB_INT32, 1000);
+    struct trib_session_config settings[] = {session_of(TRIB_FLOAT32, 1408, 8), session_of(TRIB_FLOAT32, 1344, 8),
+                                             session_of(TRIB_INT32, 1408, 8), session_of(TRIB_FLOAT32, 1408, 9)};
+    struct trib_layout base;
+    struct trib_layout other;
+
+    (void)state;
+    trib_layout_init(&base, &settings[0], &operation, 7);
+    for (size_t i = 1; i < 4; i++) {
+        trib_layout_init(&other, &settings[i], &operation, 7);
+        assert_int_not_equal(other.digest, base.digest);
+    }
+}
+
 /* Buffers and tokens are each rank's own affair. */
 static void digest__is_the_same_on_all_ranks(void **state)
 {
@@ -157,6 +173,7 @@ int main(void)
         cmocka_unit_test(layout__carries_a_broadcast_as_bytes),
         cmocka_unit_test(elements__add_up_to_the_count),
         cmocka_unit_test(digest__differs_in_each_field),
+        cmocka_unit_test(digest__differs_with_settings),
         cmocka_unit_test(digest__is_the_same_on_all_ranks),
     };
 
