@@ -10,17 +10,16 @@ net_rate 400mbit
 net_switches_start
 
 load_start steady 60 4096 65536
-restarts steady s0 5 0 0.05 0.2
-cuts steady w2 2 0.1 0.3
+restarts steady s0 4 0 0.1
+cuts steady w2 1 0.2
 load_start other 60 4096 65536
 beside steady other
 load_end steady
 load_start small 60 1024 16384
-stops small 1 2.5
+stops small 1 1.6
 load_end small
-deaths 3 mortal
-export TRIB_SWITCH_TIMEOUT=1s
+deaths 2 mortal
+export TRIB_SWITCH_TIMEOUT=500ms
 load_start orphan 60 4096 65536
-unset TRIB_SWITCH_TIMEOUT
-does_not_return orphan s0 1000 "the switch ${NET_ADDRESS[s0]}:7470 is gone: no answer for 1 s"
+does_not_return orphan s0 500 "the switch ${NET_ADDRESS[s0]}:7470 is gone: no answer for 500 ms"
 finish
