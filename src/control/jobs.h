@@ -164,7 +164,7 @@ struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint3
 /* Tells every rank the cause (FAIL; CLOSED to one that is closing), ends their sessions, frees the communicator. */
 void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text);
 /* Ends this incarnation of a communicator that has got its grant, because of `lost`: ends every session without a word and expects
- * all ranks back. */
+ * all ranks back. A dispute that is not settled ends the job instead: it may be gone afterwards. */
 void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns);
 /* "rank 2 (10.0.0.3:41234)". text: 96 bytes. */
 char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text);

@@ -107,8 +107,9 @@ static bool is_expected(struct trib_jobs *jobs, const struct trib_message *messa
         char lost[sizeof job->lost];
         (void)snprintf(lost, sizeof lost, "the way to rank %u (%s) is lost", message->join.rank, rank->name);
         trib_job_recall(jobs, job, lost, now_ns);
+        job = trib_jobs_find(jobs, message->join.job); /* a dispute would have ended it */
     }
-    return job->state == TRIB_JOB_JOINING;
+    return job && job->state == TRIB_JOB_JOINING;
 }
 
 /* Could this server have given out what the rank brings along? */

@@ -430,6 +430,22 @@ static void lost__with_a_dispute(void **state)
     close(fds[3]);
 }
 
+/* The same, seen from a rank that comes back over another relay before the loss of its own is seen. */
+static void lost__with_a_dispute_by_a_return(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int fds[4];
+    struct trib_grant grant = run_tree(c, fds, NULL);
+    trib_server_mismatch(c->server, grant.communicator, 17, 0, 3);
+    (void)expect(fds[0], TRIB_MESSAGE_DESCRIBE);
+    struct trib_message again = relayed_join(1, 4, VIA + 1);
+    again.join.known = grant;
+    expect_fail(join_with(c, &again), TRIB_ERR_PEER, "which ended the communicator");
+    expect_fail(fds[0], TRIB_ERR_MISMATCH, "operations differ on sequence 17");
+    close_all(fds + 1, 3);
+}
+
 static void refusal__of_a_relay_is_told_to_all(void **state)
 {
     struct control *c = *state;
@@ -575,6 +591,7 @@ int main(void)
         TEST(lost__late_join_of_a_dead_connection),
         TEST(lost__after_one_has_closed),
         TEST(lost__with_a_dispute),
+        TEST(lost__with_a_dispute_by_a_return),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
