@@ -343,19 +343,40 @@ static void result__that_nobody_waits_for_is_dropped(void **state)
     packet.digest++;
     assert_int_equal(down(f, &packet), TRIB_DROP_DIGEST);
     packet = result_of(f, 0, 1);
-    packet.contributors = 1; /* one part is missing, whatever the lane says */
-    assert_int_equal(down(f, &packet), TRIB_DROP_SHAPE);
-    packet = result_of(f, 0, 1);
-    packet.payload_len = 60;
-    assert_int_equal(down(f, &packet), TRIB_DROP_SHAPE);
-    packet = result_of(f, 0, 1);
     packet.type = TRIB_INT32;
     assert_int_equal(down(f, &packet), TRIB_DROP_SHAPE);
+    (void)expect(f, TRIB_PROBE, 0);
     packet = result_of(f, 0, 1);
     packet.payload_len = 0;
     assert_int_equal(down(f, &packet), TRIB_DROP_SHAPE);
+    (void)expect(f, TRIB_PROBE, 0);
     assert_float_equal(f->recv[0], 0, 0);
     expect_nothing(f);
+    expect_no_event(f);
+}
+
+/* A switch that holds the wrong count would hold it for ever: as an end to the wait, that is an error. */
+static void result__with_a_wrong_count_is_probed_and_fails_at_the_third(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet packet;
+
+    submit_blocks(f, 1);
+    expect_contributions(f, 0, 1);
+    packet = result_of(f, 0, 1);
+    packet.contributors = 1; /* one part is missing, whatever the lane says */
+    assert_int_equal(down(f, &packet), TRIB_DROP_SHAPE);
+    (void)expect(f, TRIB_PROBE, 0);
+    packet.contributors = 2;
+    packet.payload_len = 60;
+    assert_int_equal(down(f, &packet), TRIB_DROP_SHAPE);
+    (void)expect(f, TRIB_PROBE, 0);
+    expect_no_event(f);
+    packet.payload_len = 64;
+    packet.contributors = 3;
+    assert_int_equal(down(f, &packet), TRIB_DROP_SHAPE);
+    expect_nothing(f);
+    expect_event(f, TRIB_EVENT_FAILED, 0);
 }
 
 static void result__with_a_wrong_lane_is_probed_and_fails_at_the_third(void **state)
@@ -732,6 +753,7 @@ int main(void)
         WITH_NODE(submit__refuses_more_than_configured),
         WITH_NODE(result__is_delivered_once_and_the_last_one_says_DONE),
         WITH_NODE(result__that_nobody_waits_for_is_dropped),
+        WITH_NODE(result__with_a_wrong_count_is_probed_and_fails_at_the_third),
         WITH_NODE(result__with_a_wrong_lane_is_probed_and_fails_at_the_third),
         WITH_NODE(result__is_averaged_by_the_worker),
         WITH_NODE(receive__drops_what_is_not_for_this_worker),

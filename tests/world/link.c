@@ -263,6 +263,7 @@ static bool is_bent(struct world *world, uint32_t from, uint32_t to, const struc
     switch (world_below(world, 4)) {
     case 0:
         bent.contributors ^= (uint16_t)(1U << world_below(world, 16));
+        *bends = (uint8_t)(*bends + (*bends < 2));
         break;
     case 1:
         bent.digest ^= 1U << world_below(world, 32);

@@ -106,7 +106,10 @@ static enum trib_drop take(struct worker *w, struct trib_place from, const struc
     uint32_t index = worker_flight_index(w, packet->sequence);
     enum trib_drop drop = trib__worker_check_result(w, index, packet, &form);
     if (drop != TRIB_DROP_NONE) {
-        return drop == TRIB_DROP_LANE ? trib__worker_strike(w, index) : drop;
+        if (drop == TRIB_DROP_LANE) {
+            trib__worker_strike(w, index);
+        }
+        return drop;
     }
     trib__worker_accept(w, index, packet, &form);
     trib_congestion_result(&w->roots[from.index].congestion);

@@ -17,7 +17,7 @@
 #include "core/window.h"
 
 #define TRIB_SWITCHML_FAST_DISTANCE 16 /* later transmissions answered before a fragment is probed early */
-#define TRIB_SWITCHML_STRIKES 3        /* wrong lanes of one fragment before the communicator fails */
+#define TRIB_SWITCHML_STRIKES 3        /* wrong results of one fragment before the communicator fails */
 
 enum flight_state {
     FLIGHT_FREE = 0,
@@ -222,7 +222,7 @@ void trib__worker_learn_mark(struct worker *w, uint32_t root, uint64_t mark, uin
 
 enum trib_drop trib__worker_check_result(const struct worker *w, uint32_t index, const struct trib_packet *packet,
                                          struct worker_form *form);
-enum trib_drop trib__worker_strike(struct worker *w, uint32_t index);
+void trib__worker_strike(struct worker *w, uint32_t index);
 void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_packet *packet,
                          const struct worker_form *form);
 void trib__worker_finish(struct worker *w, uint32_t index, struct worker_operation *o);

@@ -65,22 +65,21 @@ static bool lane_holds(const struct worker *w, const struct trib_packet *packet)
     return packet->lane == w->keys * trib_lane_odd(&id);
 }
 
-/* A result that came whole but wrong: ask again at once, and give up at the third. From then on only the RTO asks, or wrong results
- * and probes would answer each other without end (I5). */
-enum trib_drop trib__worker_strike(struct worker *w, uint32_t index)
+/* A result of the own operation that came whole but wrong: ask again at once, and give up at the third (I8). From then on only the RTO
+ * asks, or wrong results and probes would answer each other without end (I5). */
+void trib__worker_strike(struct worker *w, uint32_t index)
 {
     struct flight *f = worker_flight(w, index);
 
     if (f->strikes == TRIB_SWITCHML_STRIKES) {
-        return TRIB_DROP_LANE;
+        return;
     }
     if (++f->strikes < TRIB_SWITCHML_STRIKES) {
         trib__worker_queue(w, index, PENDING_PROBE);
-        return TRIB_DROP_LANE;
+        return;
     }
     struct trib_event event = {.kind = TRIB_EVENT_FAILED, .sequence = f->sequence};
     trib__worker_event(w, &event);
-    return TRIB_DROP_LANE;
 }
 
 static uint32_t divisor(const struct worker *w, const struct worker_operation *o)
@@ -213,8 +212,11 @@ static enum trib_drop take_result(struct worker *w, const struct trib_packet *pa
     struct worker_form form;
     enum trib_drop drop = trib__worker_check_result(w, index, packet, &form);
 
+    if (drop == TRIB_DROP_LANE || drop == TRIB_DROP_SHAPE) {
+        trib__worker_strike(w, index);
+    }
     if (drop != TRIB_DROP_NONE) {
-        return drop == TRIB_DROP_LANE ? trib__worker_strike(w, index) : drop;
+        return drop;
     }
     trib__worker_accept(w, index, packet, &form);
     if (packet->flags & TRIB_FLAG_RESEND) {
