@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "core/packet.h"
+
 struct trib_window {
     uint32_t roots; /* R */
     uint32_t train;
@@ -55,6 +57,12 @@ static inline uint32_t trib_window_slot(const struct trib_window *w, uint64_t se
 static inline int trib_window_admits(const struct trib_window *w, uint64_t mark, uint64_t sequence)
 {
     return trib_window_dense(w, sequence) < trib_window_dense_below(w, trib_window_root(w, sequence), mark) + w->slots;
+}
+
+/* Where streams end: behind it every root still has a sequence that is never sent, which a PROBE for M can name. */
+static inline uint64_t trib_window_end(const struct trib_window *w)
+{
+    return TRIB_SEQUENCE_MAX + 1 - (uint64_t)w->roots * w->train;
 }
 
 #endif

@@ -75,6 +75,19 @@ static void dense_below__holds_up_to_the_last_sequence(void **state)
     }
 }
 
+static void end__leaves_every_root_a_sequence_to_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WINDOWS; i++) {
+        const struct trib_window *w = &windows[i];
+        uint64_t end = trib_window_end(w);
+        for (uint32_t root = 0; root < w->roots; root++) {
+            uint64_t unsent = trib_window_sequence(w, root, trib_window_dense_below(w, root, end));
+            assert_in_range(unsent, end, TRIB_SEQUENCE_MAX);
+        }
+    }
+}
+
 static void admits__exactly_the_next_slots_of_each_root(void **state)
 {
     (void)state;
@@ -117,6 +130,7 @@ int main(void)
         cmocka_unit_test(sequence__is_the_inverse_of_root_and_dense),
         cmocka_unit_test(dense_below__counts_sequences_below_a_mark),
         cmocka_unit_test(dense_below__holds_up_to_the_last_sequence),
+        cmocka_unit_test(end__leaves_every_root_a_sequence_to_name),
         cmocka_unit_test(admits__exactly_the_next_slots_of_each_root),
         cmocka_unit_test(admits__never_two_of_one_slot),
     };

@@ -98,7 +98,7 @@ bool trib__worker_submit(void *node, const struct trib_operation *operation, uin
     }
     *o = (struct worker_operation){.operation = *operation, .number = w->number, .first = w->end};
     trib_layout_init(&o->layout, &w->config.session, operation, w->number);
-    TRIB_ASSERT(o->layout.sequences <= TRIB_SEQUENCE_MAX - w->end);
+    TRIB_ASSERT(o->layout.sequences <= trib_window_end(&w->window) - w->end);
     o->left = o->layout.sequences;
     w->number++;
     w->end += o->layout.sequences;
