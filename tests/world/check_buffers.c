@@ -74,9 +74,13 @@ void buffers_free(struct rank_op *r)
 static void scribble(struct trib_prng *prng, uint8_t *at, uint64_t bytes)
 {
     uint64_t bits = trib_prng_next(prng) | 1;
+    uint64_t i = 0;
 
-    for (uint64_t i = 0; at != NULL && i < bytes; i++) {
-        at[i] = (uint8_t)(bits >> (i % 8 * 8));
+    for (; at != NULL && i + 8 <= bytes; i += 8) {
+        memcpy(at + i, &bits, 8);
+    }
+    for (; at != NULL && i < bytes; i++) {
+        at[i] = (uint8_t)bits;
     }
 }
 

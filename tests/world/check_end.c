@@ -26,7 +26,8 @@ static bool has_lost_ranks(const struct world_comm *comm)
 /* An error must have a cause. */
 static void check_outcome(const struct world_comm *comm)
 {
-    bool is_peer = comm->outcome == COMM_PEER && is_lost(&comm->ranks[comm->named]);
+    bool is_peer =
+        comm->outcome == COMM_PEER && (is_lost(&comm->ranks[comm->named]) || comm->named == comm->set.early_rank);
     bool is_late = comm->outcome == COMM_LATE && has_lost_ranks(comm);
     bool closed = comm->outcome == COMM_CLOSED && comm->set.closes;
 

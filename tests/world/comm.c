@@ -151,6 +151,7 @@ static void count(const struct world_comm *comm)
     report->ranks[s->ranks]++;
     report->lethal += comm->set.hostility == WORLD_LETHAL;
     report->skewed += skewed;
+    report->early += comm->set.early_rank != WORLD_NONE && comm->ranks[comm->set.early_rank].is_closing;
     report->skewed_done += skewed && comm->done_all == s->ranks * comm->set.op_count;
     report->deep_1 += comm->depth == 1;
     report->deep_2 += comm->depth == 2;
@@ -214,6 +215,11 @@ bool comm_has_promise(const struct world_comm *comm)
            (comm->set.skew == WORLD_SKEW_NONE || comm->set.skew == WORLD_SKEW_WINDOW);
 }
 
+uint32_t comm_ops(const struct world_comm *comm, uint32_t rank)
+{
+    return rank == comm->set.early_rank ? comm->set.early_ops : comm->set.op_count;
+}
+
 bool comm_is_over(const struct world_comm *comm)
 {
     if (comm->done_all == comm->set.session.ranks * comm->set.op_count) {
@@ -221,7 +227,7 @@ bool comm_is_over(const struct world_comm *comm)
     }
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         const struct comm_rank *r = &comm->ranks[rank];
-        if (r->state != RANK_FAILED && r->state != RANK_DEAD && r->done < comm->set.op_count) {
+        if (r->state != RANK_FAILED && r->state != RANK_DEAD && r->done < comm_ops(comm, rank)) {
             return false;
         }
     }
@@ -260,7 +266,12 @@ void comm_disturbed(struct world_comm *comm, uint64_t until_ns)
 
 void comm_submit_due(struct world_comm *comm, uint32_t rank)
 {
-    comm->ranks[rank].due++;
+    struct comm_rank *r = &comm->ranks[rank];
+
+    if (r->due == comm_ops(comm, rank)) {
+        return;
+    }
+    r->due++;
     comm_disturbed(comm, comm->world->now_ns);
-    unit_wake(comm->world, comm->ranks[rank].unit, comm->world->now_ns);
+    unit_wake(comm->world, r->unit, comm->world->now_ns);
 }

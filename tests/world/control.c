@@ -316,6 +316,17 @@ static void take_close(struct world_comm *comm, uint32_t rank, uint64_t mark)
     end_job(comm, COMM_CLOSED);
 }
 
+/* A rank that has closed will never contribute again: who waits for it on a later sequence waits for nothing. */
+static void take_stall(struct world_comm *comm, uint64_t sequence)
+{
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        if (comm->ranks[rank].has_closed && sequence >= comm->ranks[rank].mark) {
+            control_fail(comm, COMM_PEER, rank);
+            return;
+        }
+    }
+}
+
 static void take_gone(struct world_comm *comm, uint32_t rank, bool is_dead)
 {
     struct comm_rank *r = &comm->ranks[rank];
@@ -351,6 +362,8 @@ static void take_at_root(struct world_comm *comm, uint32_t rank, const struct wo
             take_mark(comm, rank, message->mark);
         } else if (message->kind == MESSAGE_CLOSE) {
             take_close(comm, rank, message->mark);
+        } else if (message->kind == MESSAGE_STALL) {
+            take_stall(comm, message->mark);
         }
     }
 }

@@ -96,10 +96,13 @@ static void nuisance_up(const struct world_comm *comm, struct trib_packet *packe
         packet->mark =
             packet->sequence + 1 + world_below(world, TRIB_SEQUENCE_MAX + 1 - packet->sequence < 100 ? 1 : 100);
         return;
-    case 1: /* far beyond the window */
+    case 1: /* far beyond the window, where there is room for that */
         packet->kind = TRIB_CONTRIBUTION;
-        packet->sequence =
-            limited(packet->sequence + (uint64_t)(s->slots + s->train) * s->roots + world_below(world, 100000));
+        packet->sequence += (uint64_t)(s->slots + s->train) * s->roots + world_below(world, 100000);
+        if (packet->sequence > TRIB_SEQUENCE_MAX) {
+            packet->sequence = TRIB_SEQUENCE_MAX;
+            spoil(world, packet);
+        }
         return;
     case 2: /* long finished everywhere */
         packet->kind = s->first > 0 ? TRIB_CONTRIBUTION : TRIB_PROBE;

@@ -97,8 +97,8 @@ static void arrive_at_switch(struct world_comm *comm, uint32_t rank, uint32_t pl
 
 static void trace(const struct world_comm *comm, uint32_t rank, uint32_t place, const struct world_message *message)
 {
-    static const char *const names[] = {"JOIN",    "REGISTER", "MARK",   "CLOSE",  "DEAD", "CUT up",
-                                        "WELCOME", "READY",    "MARK M", "CLOSED", "FAIL", "CUT down"};
+    static const char *const names[] = {"JOIN",    "REGISTER", "MARK",   "CLOSE",  "STALL", "DEAD",    "CUT up",
+                                        "WELCOME", "READY",    "MARK M", "CLOSED", "FAIL",  "CUT down"};
 
     if (comm->world->trace) {
         printf("%12" PRIu64 " %u session   r%u %-8s at place %u, epoch %u incarnation %u mark %" PRIu64 "\n",
@@ -250,6 +250,7 @@ void session_take(struct world_comm *comm, uint32_t rank, const struct world_mes
     case MESSAGE_REGISTER:
     case MESSAGE_MARK_UP:
     case MESSAGE_CLOSE:
+    case MESSAGE_STALL:
     case MESSAGE_DEAD:
     case MESSAGE_CUT_UP:
         return;
@@ -268,6 +269,18 @@ void session_idle(struct world_comm *comm, uint32_t rank)
     }
     comm->world->report->session_marks++;
     tell(comm, rank, MESSAGE_MARK_UP, 0);
+}
+
+/* Its own mark has waited for long. */
+void session_stall(struct world_comm *comm, uint32_t rank, uint64_t sequence)
+{
+    const struct comm_rank *r = &comm->ranks[rank];
+    struct world_message message = {
+        .kind = MESSAGE_STALL, .epoch = r->epoch, .incarnation = r->incarnation, .mark = sequence};
+
+    if (r->state == RANK_RUNNING) {
+        session_post_up(comm, rank, 0, &message);
+    }
 }
 
 /* ---- ends ---- */

@@ -74,6 +74,9 @@ static void draw_hostility(struct comm_settings *set, struct trib_prng *prng)
     if (set->hostility == WORLD_PEACE && set->session.ranks > 1 && swarm_one_in(prng, 16)) {
         set->skew = (enum world_skew)swarm_between(prng, 1, WORLD_SKEW_COUNT - 1);
         set->skewed_rank = (uint32_t)trib_prng_below(prng, set->session.ranks);
+    } else if (set->hostility == WORLD_PEACE && set->session.ranks > 1 && set->closes && swarm_one_in(prng, 12)) {
+        set->early_rank = (uint32_t)trib_prng_below(prng, set->session.ranks);
+        set->early_ops = (uint32_t)swarm_between(prng, 1, set->op_count - 1);
     }
 }
 
@@ -82,6 +85,7 @@ void comm_draw(struct world *world, struct comm_settings *set)
     struct trib_prng prng = {.state = trib_prng_next(&world->prng)};
 
     memset(set, 0, sizeof *set);
+    set->early_rank = WORLD_NONE;
     draw_session(set, &prng);
     draw_work(set, &prng);
     if (world->depth_max == 0) { /* one node takes all */
@@ -120,9 +124,10 @@ void comm_describe(const struct world_comm *comm, FILE *out)
             s->slots, set->window, s->payload, trib_type_name(s->wire), s->lookahead, s->first);
     fprintf(out,
             "    operations %u of %u at once, %" PRIu64 " fragments; start %" PRIu64 " late %" PRIu64 " gap %" PRIu64
-            " ns; hostility %d (%u packets) skew %d of rank %u lane %g closes %d\n",
+            " ns; hostility %d (%u packets) skew %d of rank %u lane %g closes %d early %d\n",
             set->op_count, set->operations, comm->fragments, set->start_ns, set->late_ns, set->gap_ns,
-            (int)set->hostility, set->hostile_packets, (int)set->skew, set->skewed_rank, set->lane, (int)set->closes);
+            (int)set->hostility, set->hostile_packets, (int)set->skew, set->skewed_rank, set->lane, (int)set->closes,
+            (int)set->early_rank);
     fprintf(out, "    homes");
     for (uint32_t rank = 0; rank < s->ranks; rank++) {
         fprintf(out, " %u", comm->ranks[rank].home);

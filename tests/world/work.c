@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check_buffers.h"
+#include "core/window.h"
 #include "world.h"
 
 /* ---- what ---- */
@@ -131,16 +132,17 @@ static void make_inputs(struct world_comm *comm, struct world_op *op)
     oracle_expect(comm, op);
 }
 
-/* Streams begin anywhere; often at 0, where 32 bits end, or so that they end with the last sequence that a window allows. */
+/* Streams begin anywhere; often at 0, where 32 bits end, or so that they end with the last sequences of all. */
 static void choose_first(struct world_comm *comm)
 {
     struct trib_session_config *s = &comm->set.session;
     struct world *world = comm->world;
-    uint64_t margin = comm->fragments + 4 * (uint64_t)s->roots * (s->slots + s->train);
 
-    switch (world_below(world, 5)) {
+    /* Who cuts tensors in another way than the rest takes other sequences, perhaps more. */
+    switch (comm->set.skew != WORLD_SKEW_NONE ? 1 + world_below(world, 4) : world_below(world, 5)) {
     case 0:
-        s->first = TRIB_SEQUENCE_MAX - margin - world_below(world, 100);
+        s->first = trib_window_end(&(struct trib_window){s->roots, s->train, s->slots}) - comm->fragments;
+        s->first -= world_below(world, 4);
         return;
     case 1:
         s->first = UINT32_MAX - world_below(world, comm->fragments + 2);
@@ -274,7 +276,7 @@ void work_done(struct world_comm *comm, uint32_t rank, uint64_t token)
         world_schedule(world, world->now_ns + 50 * WORLD_MS,
                        (struct world_event){.kind = WORLD_IDLE, .a = comm->index, .b = rank});
     }
-    if (r->done == comm->set.op_count) {
+    if (r->done == comm_ops(comm, rank)) {
         all_done(comm, rank);
     }
 }

@@ -117,6 +117,9 @@ struct comm_settings {
     enum world_hostility hostility;
     enum world_skew skew;
     uint32_t skewed_rank;
+    uint32_t
+        early_rank; /* closes after some of the operations, so that the others must get an error; WORLD_NONE: nobody */
+    uint32_t early_ops;
     double lane;       /* rate of results that a switch spoils */
     bool free_buffers; /* give buffers back to the allocator right after DONE */
     bool closes;       /* each rank closes when it has done all */
@@ -298,6 +301,7 @@ enum message_kind {
     MESSAGE_REGISTER,
     MESSAGE_MARK_UP,
     MESSAGE_CLOSE,
+    MESSAGE_STALL,
     MESSAGE_DEAD,   /* the rank's own connection ended; a relay passes it on as GONE */
     MESSAGE_CUT_UP, /* a connection between switches ended without a word */
     /* down */
@@ -450,6 +454,7 @@ struct world_comm {
     X(intruders, "communicators in another's place")    \
     X(lost_incarnations, "trees made anew")             \
     X(closed, "communicators closed")                   \
+    X(early, "ranks that closed early")                 \
     X(lingered, "ranks that lingered in vain")          \
     X(failed_peer, "ended: a rank is gone")             \
     X(failed_late, "ended: a rank never came back")     \
@@ -554,7 +559,8 @@ void comm_end(struct world_comm *comm);
 void comm_submit_due(struct world_comm *comm, uint32_t rank);
 void comm_disturbed(struct world_comm *comm, uint64_t until_ns); /* lateness counts from then at the earliest */
 void comm_has_error(struct world_comm *comm, uint32_t rank, uint32_t cause);
-bool comm_is_over(const struct world_comm *comm); /* all ranks have all results, or an error */
+uint32_t comm_ops(const struct world_comm *comm, uint32_t rank); /* operations that a rank takes part in */
+bool comm_is_over(const struct world_comm *comm);                /* all ranks have all results, or an error */
 bool comm_has_promise(const struct world_comm *comm);
 uint64_t comm_transfer_ns(const struct world_comm *comm);
 uint64_t comm_true_mark(const struct world_comm *comm);
@@ -594,6 +600,7 @@ void session_arrive(struct world_comm *comm, uint32_t rank, uint32_t where);
 void session_rejoin(struct world_comm *comm, uint32_t rank, uint32_t epoch);
 void session_idle(struct world_comm *comm, uint32_t rank);
 void session_close(struct world_comm *comm, uint32_t rank);
+void session_stall(struct world_comm *comm, uint32_t rank, uint64_t sequence);
 void session_leave(struct world_comm *comm, uint32_t rank);
 void session_crash(struct world_comm *comm, uint32_t rank);
 void session_take(struct world_comm *comm, uint32_t rank, const struct world_message *message);
