@@ -98,17 +98,17 @@ end() { # KIND VICTIM PID
 sleep_ms() { [ "$1" -le 0 ] || sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"; }
 
 # Both jobs must go on after TO.
-must_go_on() { # WHAT FROM_NS TO_NS
+must_go_on() { # KIND FROM_NS TO_NS
     local job
     for job in survivor "mortal$LIFE"; do
         CHECKS=$((CHECKS + 1))
         if ! wait_for 15 goes_on "$job" "$3"; then
             HUNG=$((HUNG + 1))
-            fail "$job stands still after $1 (seed $SEED, round $ROUNDS)"
+            fail "$job stands still after $WHAT (seed $SEED, round $ROUNDS)"
             show "$TMP/$job".[0-9] "$TMP"/s*.log
             return 1
         fi
-        cost "$job" "$2" "$3" | cut -d ' ' -f 1 >>"$TMP/recoveries.$1"
+        echo "$(cost "$job" "$2" "$3" | cut -d ' ' -f 1) $job, round $ROUNDS: $WHAT" >>"$TMP/recoveries.$1"
     done
 }
 
@@ -120,6 +120,7 @@ harm() {
         draw_harm
         [ "${first#* }" = "$VICTIM $PID_HARMED" ] || second="$KIND $VICTIM $PID_HARMED"
     fi
+    WHAT="$first, $first_ms ms${second:+; $second, $MS ms}"
     from=$(wall_ns)
     # shellcheck disable=SC2086
     begin $first
@@ -183,7 +184,7 @@ fi
 say "$(for kind in "${!COUNTS[@]}"; do echo "$kind ${COUNTS[$kind]}"; done | sort | paste -sd ,), $TOGETHER of them during another"
 say "$OPERATIONS operations, each checked on ${#WORKERS[@]} ranks; $HUNG times hung; $FAILURES checks failed"
 for kind in restart machine pause stop cut together; do
-    [ ! -s "$TMP/recoveries.$kind" ] || say "first operation after $kind: $(percentiles <"$TMP/recoveries.$kind")"
+    [ ! -s "$TMP/recoveries.$kind" ] || say "first operation after $kind: $(percentiles <"$TMP/recoveries.$kind") ($(sort -n "$TMP/recoveries.$kind" | tail -n 1 | cut -d ' ' -f 2-))"
 done
 [ ! -s "$TMP/deaths" ] || { say "errors after a death: $(percentiles <"$TMP/deaths")"; within "errors after a death" 1000 "$TMP/deaths"; }
 # The first quarter of the run fills caches; from then on a rank of the survivor may grow by an eighth at most.
