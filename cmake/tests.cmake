@@ -78,7 +78,7 @@ endif()
 
 # World and model: each folder is one program with its own options.
 set(world_arguments --seeds ${TRIB_WORLD_SEEDS})
-set(model_arguments "")
+set(model_arguments --quick)
 foreach(kind world model)
     file(GLOB sources CONFIGURE_DEPENDS tests/${kind}/*.c)
     if(sources AND NOT TRIB_FUZZ)

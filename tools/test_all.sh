@@ -11,6 +11,11 @@ run_integration() {
     step build-release preset release && tests integration build -L integration -LE user
 }
 
+# Every state of every small world.
+run_model() {
+    step build-release preset release && step model build/bin/model
+}
+
 # Everything that `make test` runs, with AddressSanitizer and UndefinedBehaviorSanitizer.
 run_asan() {
     step build-asan preset asan && tests asan build-asan -LE 'root|net'
@@ -87,7 +92,7 @@ run_install() {
     step build-bare bare && step install consumer
 }
 
-for name in "${@:-integration asan tsan clang msan fuzz headers install}"; do
+for name in "${@:-integration model asan tsan clang msan fuzz headers install}"; do
     for part in $name; do
         "run_$part"
     done

@@ -18,12 +18,12 @@
 
 enum trib_kind {
     TRIB_KIND_NONE = 0,
-    TRIB_CONTRIBUTION = 1, /* up: a rank's part of one fragment, or a switch's sum of the parts below it */
+    TRIB_CONTRIBUTION = 1, /* up: a rank's part of one fragment */
     TRIB_RESULT = 2,       /* down: the sum of one fragment */
     TRIB_PROBE = 3, /* up, no payload: "I have no result for this sequence"; bitmap: which of the 64 behind were sent */
     TRIB_ASK = 4,   /* down, no payload: "send your part of this sequence", and of those in bitmap */
     TRIB_HELD = 5,  /* down, no payload: "waiting for others"; bitmap says who is there */
-    TRIB_OFFER = 6, /* up: a finished result, from a rank's retained copy, or passed on by a switch */
+    TRIB_OFFER = 6, /* up: a finished result, from a rank's retained copy */
     TRIB_BOOT = 7,  /* down, no payload: "my boot id is this"; a hint */
     TRIB_PATH = 8,  /* both ways: full-size path probe while joining; never reaches a node */
     TRIB_KIND_COUNT
@@ -50,7 +50,7 @@ enum trib_offset {
     TRIB_AT_ATTEMPT = 10,      /* 1 */
     TRIB_AT_TREE = 11,         /* 1 */
     TRIB_AT_SEQUENCE = 12,     /* 6 */
-    TRIB_AT_NODE = 18,         /* 2: rank of the sender, or child number of the receiver; for people, never believed */
+    TRIB_AT_NODE = 18,         /* 2: child number of the sender, or of the receiver; for people, never believed */
     TRIB_AT_BITMAP = 20,       /* 8 */
     TRIB_AT_TYPE = 28,         /* 1 */
     TRIB_AT_REDUCTION = 29,    /* 1 */
@@ -58,7 +58,7 @@ enum trib_offset {
     TRIB_AT_DIGEST = 32,       /* 4 */
     TRIB_AT_BOOT = 36,         /* 4 */
     TRIB_AT_MARK = 40,         /* 4: two's complement, mark - sequence */
-    TRIB_AT_CONTRIBUTORS = 44, /* 2: ranks whose payload is in this one */
+    TRIB_AT_CONTRIBUTORS = 44, /* 2: contributions with payload that are in this one */
     TRIB_AT_LAST_RANK = 46,    /* 2 */
     TRIB_AT_WINDOW_CAP = 48,   /* 2 */
     TRIB_AT_EXPONENT = 50,     /* 2: two's complement */

@@ -214,74 +214,6 @@ static void note__keeps_marks_largest_exponent_and_wishes(void **state)
     assert_false(trib_slot_holds(&slot, 6));
 }
 
-static void result__takes_the_slot_and_keeps_who_wants_none(void **state)
-{
-    struct trib_packet part = {
-        .sequence = 5, .type = 1, .payload_len = 64, .digest = 9, .lane = 2, .flags = TRIB_FLAG_UNWANTED};
-    struct trib_packet result = {.sequence = 5,
-                                 .kind = TRIB_RESULT,
-                                 .type = 1,
-                                 .payload_len = 64,
-                                 .digest = 9,
-                                 .lane = 77,
-                                 .contributors = 1000,
-                                 .last_rank = 999};
-    struct trib_slot slot = {.queued = 2};
-
-    (void)state;
-    trib_slot_open(&slot, &part, 1);
-    trib_slot_note(&slot, &part, 1, 500);
-    assert_int_equal(slot.parts, 500);
-    slot.due = 4;
-    assert_int_equal(trib_slot_check_result(&slot, &result, false), TRIB_DROP_NONE);
-    trib_slot_take_result(&slot, &result, 7);
-    assert_int_equal(slot.present, 7);
-    assert_int_equal(slot.unwanted, 2);
-    assert_int_equal(slot.lane, 77);
-    assert_int_equal(slot.parts, 1000);
-    assert_int_equal(slot.last, 999);
-    assert_int_equal(slot.has_result, 1);
-    assert_int_equal(trib_slot_row(&slot, 7), 0);
-    assert_int_equal(slot.due, 0); /* what waited to be handed out is not any more */
-    assert_int_equal(slot.queued, 2);
-    trib_slot_free(&slot);
-    assert_true(trib_slot_is_empty(&slot));
-    assert_int_equal(slot.queued, 2);
-}
-
-static void result__is_checked_against_what_is_there(void **state)
-{
-    struct trib_packet part = {.sequence = 5, .type = 1, .payload_len = 64, .digest = 9};
-    struct trib_packet result = {.sequence = 5, .type = 1, .payload_len = 64, .digest = 9, .contributors = 3};
-    struct trib_slot slot = {0};
-
-    (void)state;
-    assert_int_equal(trib_slot_check_result(&slot, &result, false), TRIB_DROP_NONE);
-    trib_slot_open(&slot, &part, 0);
-    trib_slot_note(&slot, &part, 0, 3);
-    assert_int_equal(trib_slot_check_result(&slot, &result, false), TRIB_DROP_NONE);
-    result.contributors = 2; /* fewer than are there */
-    assert_int_equal(trib_slot_check_result(&slot, &result, false), TRIB_DROP_SHAPE);
-    result.contributors = 3;
-    result.payload_len = 0;
-    assert_int_equal(trib_slot_check_result(&slot, &result, false), TRIB_DROP_SHAPE);
-    assert_int_equal(trib_slot_check_result(&slot, &result, true), TRIB_DROP_NONE);
-    result.payload_len = 32;
-    assert_int_equal(trib_slot_check_result(&slot, &result, true), TRIB_DROP_SHAPE);
-    result.payload_len = 64;
-    result.type = 2;
-    assert_int_equal(trib_slot_check_result(&slot, &result, true), TRIB_DROP_SHAPE);
-    result.type = 1;
-    result.attempt = 1;
-    assert_int_equal(trib_slot_check_result(&slot, &result, true), TRIB_DROP_SHAPE);
-    result.attempt = 0;
-    result.digest = 8;
-    assert_int_equal(trib_slot_check_result(&slot, &result, true), TRIB_DROP_DIGEST);
-    trib_slot_free(&slot);
-    result.contributors = 0; /* payload of nobody */
-    assert_int_equal(trib_slot_check_result(&slot, &result, true), TRIB_DROP_SHAPE);
-}
-
 static void holds__nothing_when_empty(void **state)
 {
     struct trib_slot slot = {0};
@@ -298,8 +230,6 @@ int main(void)
         cmocka_unit_test(climb__gives_the_fixed_tree_in_random_orders_of_up_to_64),
         cmocka_unit_test(check__refuses_what_may_not_be_added),
         cmocka_unit_test(note__keeps_marks_largest_exponent_and_wishes),
-        cmocka_unit_test(result__takes_the_slot_and_keeps_who_wants_none),
-        cmocka_unit_test(result__is_checked_against_what_is_there),
         cmocka_unit_test(holds__nothing_when_empty),
     };
 

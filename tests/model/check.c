@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check.c: what must hold at every step of one node: what is in the callers' buffers and when (I11), what workers hand out, and which drops
+ * no fault explains. Values are such that a contribution that lacks, comes twice, or is of another operation shows in the sum.
+ * Read next: store.c. */
+#include <string.h>
+
+#include "core/lane.h"
+#include "model.h"
+
+#define GARBAGE 0xa5
+#define OLD 0x5a
+
+/* ---- values ---- */
+
+/* Of one rank. On wire int32 small whole numbers, so that the sum is exact. */
+static uint32_t own_word(const struct model *model, uint32_t rank, uint32_t op, uint32_t element)
+{
+    uint32_t job = model_job_of(model, rank);
+    uint32_t number = (rank + 1) * 1000 + op * 37 + element;
+
+    if (model->scenario->type == TRIB_FLOAT32) {
+        float value = (float)number;
+        memcpy(&number, &value, sizeof number);
+        return number;
+    }
+    return (uint32_t)trib_mix64((uint64_t)job << 32 | number);
+}
+
+static uint32_t sum_word(const struct model *model, uint32_t rank, uint32_t op, uint32_t element)
+{
+    uint32_t job = model_job_of(model, rank);
+    const struct model_job *j = &model->scenario->job[job];
+    uint32_t sum = 0;
+    float sum_float = 0;
+
+    if (j->op[op].collective == TRIB_BROADCAST) {
+        return own_word(model, model->first_rank[job] + j->op[op].root, op, element);
+    }
+    for (uint32_t other = 0; other < j->ranks; other++) {
+        uint32_t word = own_word(model, model->first_rank[job] + other, op, element);
+        float value;
+        memcpy(&value, &word, sizeof value);
+        sum += word;
+        sum_float += value;
+    }
+    if (model->scenario->type == TRIB_FLOAT32) {
+        memcpy(&sum, &sum_float, sizeof sum);
+    }
+    return sum;
+}
+
+static uint32_t filled(uint8_t byte)
+{
+    return byte * 0x01010101U;
+}
+
+static uint32_t word_at(const uint8_t *bytes, uint32_t element)
+{
+    uint32_t word;
+
+    memcpy(&word, bytes + 4 * (size_t)element, sizeof word);
+    return word;
+}
+
+/* ---- buffers ---- */
+
+static uint32_t elements(const struct model *model, uint32_t rank, uint32_t op)
+{
+    const struct model_op *o = &model->scenario->job[model_job_of(model, rank)].op[op];
+
+    return o->collective == TRIB_BARRIER ? 0 : o->elements;
+}
+
+void buffers_fill(const struct model *model, uint32_t rank, uint32_t op, struct buffers *buffers)
+{
+    memset(buffers->recv, OLD, sizeof buffers->recv);
+    for (uint32_t i = 0; i < elements(model, rank, op); i++) {
+        uint32_t word = own_word(model, rank, op, i);
+        memcpy(buffers->send + 4 * (size_t)i, &word, sizeof word);
+        if (model->scenario->in_place) {
+            memcpy(buffers->recv + 4 * (size_t)i, &word, sizeof word);
+        }
+    }
+}
+
+void buffers_scribble(struct buffers *buffers)
+{
+    memset(buffers, GARBAGE, sizeof *buffers);
+}
+
+uint8_t buffers_check_idle(struct model *model, uint32_t rank, const struct buffers *buffers)
+{
+    const uint8_t *bytes = (const uint8_t *)buffers;
+
+    for (size_t i = 0; i < sizeof *buffers; i++) {
+        if (bytes[i] != GARBAGE) {
+            return model_violated(model, "buffer", "rank %u: a buffer was written to after DONE, at byte %zu", rank, i);
+        }
+    }
+    return 0;
+}
+
+static uint8_t check_element(struct model *model, uint32_t rank, uint32_t op, const struct buffers *buffers,
+                             uint32_t element)
+{
+    const struct model_op *o = &model->scenario->job[model_job_of(model, rank)].op[op];
+    uint32_t own = own_word(model, rank, op, element);
+    uint32_t was = model->scenario->in_place ? own : filled(OLD);
+    uint32_t is = word_at(buffers->recv, element);
+    bool receives = o->collective == TRIB_ALLREDUCE ||
+                    (o->collective == TRIB_BROADCAST && model->first_rank[model_job_of(model, rank)] + o->root != rank);
+
+    if (word_at(buffers->send, element) != own) {
+        return model_violated(model, "buffer", "rank %u: operation %u: the send buffer was written to", rank, op);
+    }
+    if (is == was || (receives && is == sum_word(model, rank, op, element))) {
+        return 0;
+    }
+    return model_violated(model, "oracle", "rank %u: operation %u, element %u: is 0x%08x, must be 0x%08x", rank, op,
+                          element, is, sum_word(model, rank, op, element));
+}
+
+uint8_t buffers_check(struct model *model, uint32_t rank, uint32_t op, const struct buffers *buffers, bool is_done)
+{
+    const struct model_op *o = &model->scenario->job[model_job_of(model, rank)].op[op];
+    uint32_t count = elements(model, rank, op);
+    bool receives = o->collective == TRIB_ALLREDUCE ||
+                    (o->collective == TRIB_BROADCAST && model->first_rank[model_job_of(model, rank)] + o->root != rank);
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t violation = check_element(model, rank, op, buffers, i);
+        if (violation != 0) {
+            return violation;
+        }
+        if (is_done && receives && word_at(buffers->recv, i) != sum_word(model, rank, op, i)) {
+            return model_violated(model, "oracle", "rank %u: operation %u is DONE without element %u", rank, op, i);
+        }
+    }
+    for (size_t i = 4 * (size_t)count; i < sizeof buffers->recv; i++) {
+        if (buffers->recv[i] != OLD || buffers->send[i] != GARBAGE) {
+            return model_violated(model, "buffer", "rank %u: operation %u: written beyond the end", rank, op);
+        }
+    }
+    return 0;
+}
+
+/* ---- packets of workers ---- */
+
+bool check_operation(const struct model *model, uint32_t job, uint64_t sequence, uint32_t *op, uint64_t *block)
+{
+    for (uint32_t i = 0; i < model->scenario->job[job].ops; i++) {
+        const struct trib_layout *layout = &model->layout[job][i];
+        if (sequence >= model->op_first[job][i] && sequence - model->op_first[job][i] < layout->sequences) {
+            *op = i;
+            *block = sequence - model->op_first[job][i] - layout->lookahead;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Payload that is the tensor's own bytes. What travels in another form is checked where it arrives. */
+uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct trib_packet *packet)
+{
+    uint32_t job = model_job_of(model, rank);
+    bool is_offer = packet->kind == TRIB_OFFER;
+    uint32_t op = 0;
+    uint64_t block = 0;
+
+    if (packet->kind != TRIB_CONTRIBUTION && !is_offer) {
+        return 0;
+    }
+    if (!check_operation(model, job, packet->sequence, &op, &block)) {
+        return model_violated(model, "window", "rank %u sends sequence %u, which no operation has", rank,
+                              (unsigned)packet->sequence);
+    }
+    if (packet->payload_len == 0 || model->layout[job][op].lookahead != 0 ||
+        model->layout[job][op].wire == TRIB_BFLOAT16) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < packet->payload_len / 4U; i++) {
+        uint32_t element = (uint32_t)block * MODEL_WHOLE + i;
+        uint32_t right = is_offer ? sum_word(model, rank, op, element) : own_word(model, rank, op, element);
+        uint32_t is = word_at(packet->payload, i);
+        if (is != right) {
+            const char *word = is == filled(GARBAGE) || is == filled(OLD) || is == own_word(model, rank, op, element)
+                                   ? "buffer"
+                                   : "oracle";
+            return model_violated(model, word, "rank %u: %s of sequence %u, element %u: is 0x%08x, must be 0x%08x",
+                                  rank, trib_kind_name((enum trib_kind)packet->kind), (unsigned)packet->sequence, i, is,
+                                  right);
+        }
+    }
+    return 0;
+}
+
+/* ---- drops ---- */
+
+/* Nothing is corrupted or forged here, so no check of contents may fail, no result comes unasked, and M is what it says. */
+static const char *const bad_at_worker[TRIB_DROP_COUNT] = {
+    [TRIB_DROP_LANE] = "lane",  [TRIB_DROP_DIGEST] = "digest", [TRIB_DROP_SHAPE] = "shape",
+    [TRIB_DROP_KIND] = "shape", [TRIB_DROP_MARK] = "mark",     [TRIB_DROP_UNASKED] = "unasked",
+};
+static const char *const bad_at_switch[TRIB_DROP_COUNT] = {
+    [TRIB_DROP_DIGEST] = "digest", [TRIB_DROP_SHAPE] = "shape",   [TRIB_DROP_KIND] = "shape",
+    [TRIB_DROP_MARK] = "mark",     [TRIB_DROP_WINDOW] = "window",
+};
+
+uint8_t check_drop(struct model *model, bool is_worker, const struct trib_packet *packet, enum trib_drop drop)
+{
+    const char *word = (is_worker ? bad_at_worker : bad_at_switch)[drop];
+    bool is_hint = packet->kind == TRIB_BOOT; /* an inner switch gets it as any child does, and has no use for it */
+
+    return word == NULL || is_hint
+               ? 0
+               : model_violated(model, word, "a %s drops %s of sequence %u: %s", is_worker ? "worker" : "switch",
+                                trib_kind_name((enum trib_kind)packet->kind), (unsigned)packet->sequence,
+                                trib_drop_text(drop));
+}

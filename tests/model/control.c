@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* control.c: the control plane as nodes see it: sessions that are reliable and keep their order, one step at a time and one switch after
+ * another. A restart of a switch ends this incarnation of the tree: the other switches hear it one by one, ranks notice it in their own
+ * time; when all have, REGISTER climbs from switch to switch, and when all have arrived at the root READY comes down.
+ *
+ * Left out, because it tells nodes nothing: JOIN, WELCOME and path probes (a rank that has noticed and waits stands for its JOIN). A switch's
+ * nodes are opened anew when it hears of the restart, which is early, but nothing gets in before all have registered.
+ * Marks by the session are told as the largest so far: a later one overtakes nothing that mattered.
+ * Read next: state.c. */
+#include <string.h>
+
+#include "core/slot.h"
+#include "model.h"
+
+/* ---- who is where ---- */
+
+static struct session *session_at(struct state *state, uint32_t rank)
+{
+    return &state->control.session[rank];
+}
+
+static const struct session *session_of(const struct state *state, uint32_t rank)
+{
+    return &state->control.session[rank];
+}
+
+uint32_t control_node(const struct model *model, const struct control *control, uint32_t job, uint32_t socket)
+{
+    uint32_t region = job;
+
+    if (model->scenario->sharing == SHARING_HEIR) {
+        region = 0;
+    } else if (model->scenario->sharing == SHARING_SWAP) {
+        region = job ^ (control->incarnation[0][0] & 1U);
+    }
+    return model->ranks + region * model->sockets + socket;
+}
+
+static uint8_t tell_switch(struct model *model, struct state *state, uint32_t job, uint32_t at,
+                           const struct stimulus *stimulus)
+{
+    uint8_t violation = 0;
+
+    for (uint32_t root = 0; root < model->scenario->roots && violation == 0; root++) {
+        uint32_t node = control_node(model, &state->control, job, at * model->scenario->roots + root);
+        violation = state_tell(model, state, node, stimulus);
+    }
+    return violation;
+}
+
+static uint8_t open_switch(struct model *model, struct state *state, uint32_t job, uint32_t at)
+{
+    struct stimulus init = {.kind = STIMULUS_INIT, .a = state->control.incarnation[job][at], .b = job};
+
+    return tell_switch(model, state, job, at, &init);
+}
+
+/* M as the control plane of the root knows it: of all shards. */
+static uint8_t root_mark(const struct model *model, const struct state *state, uint32_t job)
+{
+    uint8_t lowest = UINT8_MAX;
+
+    for (uint32_t root = 0; root < model->scenario->roots; root++) {
+        uint32_t node = control_node(model, &state->control, job, root);
+        uint8_t known = machine_facts(model, state->node[node])->known;
+        lowest = known < lowest ? known : lowest;
+    }
+    return lowest;
+}
+
+static bool is_settled(const struct model *model, const struct state *state, uint32_t job)
+{
+    for (uint32_t at = 1; at < model->scenario->job[job].switches; at++) {
+        if (state->control.incarnation[job][at] != state->control.incarnation[job][0]) {
+            return false;
+        }
+    }
+    return state->control.is_dropped[job] == 0;
+}
+
+static bool is_idle(const struct model *model, const struct state *state, uint32_t rank)
+{
+    const struct facts *facts = machine_facts(model, state->node[rank]);
+
+    return (uint32_t)__builtin_popcount(facts->done) == facts->submitted;
+}
+
+static bool has_finished(const struct model *model, const struct state *state, uint32_t rank)
+{
+    const struct facts *facts = machine_facts(model, state->node[rank]);
+
+    return is_idle(model, state, rank) && facts->submitted == model->scenario->job[model_job_of(model, rank)].ops;
+}
+
+/* How many of the job's ranks are in this phase. */
+static uint32_t count_phase(const struct model *model, const struct state *state, uint32_t job,
+                            enum session_phase phase)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < model->scenario->job[job].ranks; i++) {
+        count += session_of(state, model->first_rank[job] + i)->phase == phase;
+    }
+    return count;
+}
+
+/* ---- the end of an incarnation, and the next ---- */
+
+static void cut_ranks(const struct model *model, struct state *state, uint32_t job, uint32_t at)
+{
+    for (uint32_t i = 0; i < model->scenario->job[job].ranks; i++) {
+        struct session *session = session_at(state, model->first_rank[job] + i);
+        if (model->scenario->job[job].leaf[i] != at || session_is_over(session)) {
+            continue;
+        }
+        session->phase = session->phase == SESSION_RUN || session->phase == SESSION_CUT ? SESSION_CUT : SESSION_OUT;
+        session->hop = 0;
+        memset(session->heard, 0, sizeof session->heard);
+        memset(session->down, 0, sizeof session->down);
+    }
+}
+
+/* A switch dies and is back at once, for all jobs. */
+static uint8_t restart(struct model *model, struct state *state, uint32_t at)
+{
+    uint8_t violation = 0;
+
+    state->control.budget[BUDGET_RESTART]--;
+    for (uint32_t job = 0; job < model->scenario->jobs; job++) {
+        if (at < model->scenario->job[job].switches && !state->control.is_dropped[job]) {
+            state->control.incarnation[job][at]++;
+            cut_ranks(model, state, job, at);
+        }
+    }
+    for (uint32_t job = 0; job < model->scenario->jobs && violation == 0; job++) {
+        if (at < model->scenario->job[job].switches && !state->control.is_dropped[job]) {
+            violation = open_switch(model, state, job, at);
+        }
+    }
+    return violation;
+}
+
+/* The incarnation of a neighbour in the tree, where it is newer. */
+static uint8_t newer_neighbour(const struct model *model, const struct state *state, uint32_t job, uint32_t at)
+{
+    const struct model_job *j = &model->scenario->job[job];
+    const uint8_t *incarnation = state->control.incarnation[job];
+    uint8_t newest = incarnation[at];
+
+    for (uint32_t other = 0; other < j->switches; other++) {
+        bool is_near = (other != 0 && j->parent[other] == at) || (at != 0 && j->parent[at] == other);
+        newest = is_near && incarnation[other] > newest ? incarnation[other] : newest;
+    }
+    return newest > incarnation[at] ? newest : 0;
+}
+
+static uint8_t end_switch(struct model *model, struct state *state, uint32_t job, uint32_t at)
+{
+    state->control.incarnation[job][at] = newer_neighbour(model, state, job, at);
+    cut_ranks(model, state, job, at);
+    return open_switch(model, state, job, at);
+}
+
+/* ---- registration ---- */
+
+/* All ranks have noticed and are back. */
+static bool is_returning(const struct model *model, const struct state *state, uint32_t job)
+{
+    return is_settled(model, state, job) &&
+           count_phase(model, state, job, SESSION_OUT) + count_phase(model, state, job, SESSION_REGISTERING) ==
+               model->scenario->job[job].ranks;
+}
+
+/* Tells a switch the mark of the child that the rank is behind: the minimum of the ranks there, if all have told theirs. */
+static uint8_t join(struct model *model, struct state *state, uint32_t rank, uint32_t hop)
+{
+    uint32_t job = model_job_of(model, rank);
+    uint32_t own = rank - model->first_rank[job];
+    uint32_t at = model->path[job][own][hop];
+    uint32_t child = hop == 0 ? own : MODEL_RANKS + model->path[job][own][hop - 1];
+    uint64_t behind = hop == 0 ? UINT64_C(1) << own : model->behind[job][child - MODEL_RANKS];
+    struct stimulus stimulus = {.kind = STIMULUS_JOIN, .b = UINT8_MAX};
+
+    for (uint64_t bits = behind; bits != 0; bits &= bits - 1) {
+        uint32_t i = trib_lowest(bits);
+        const struct session *session = session_of(state, model->first_rank[job] + i);
+        /* Ranks behind one child may stand at different depths below it, so count from the root. */
+        uint32_t from_root = model->depth[job][own] - hop;
+        uint32_t its_hop = model->depth[job][i] - from_root;
+        if (session->phase == SESSION_REGISTERING && session->hop <= its_hop) {
+            return 0;
+        }
+        stimulus.b = session->heard[its_hop] < stimulus.b ? session->heard[its_hop] : stimulus.b;
+    }
+    while (model->child[job][at][stimulus.a] != child) {
+        stimulus.a++;
+    }
+    return tell_switch(model, state, job, at, &stimulus);
+}
+
+static void make_ready(const struct model *model, struct state *state, uint32_t job)
+{
+    for (uint32_t i = 0; i < model->scenario->job[job].ranks; i++) {
+        const struct session *session = session_of(state, model->first_rank[job] + i);
+        if (session->phase != SESSION_REGISTERING || session->hop < model->depth[job][i]) {
+            return;
+        }
+    }
+    state->control.ready_mark[job] = root_mark(model, state, job);
+    for (uint32_t i = 0; i < model->scenario->job[job].ranks; i++) {
+        struct session *session = session_at(state, model->first_rank[job] + i);
+        session->phase = SESSION_READYING;
+        session->hop = (uint8_t)(model->depth[job][i] - 1);
+    }
+}
+
+static uint8_t climb(struct model *model, struct state *state, uint32_t rank)
+{
+    uint32_t job = model_job_of(model, rank);
+    struct session *session = session_at(state, rank);
+    uint32_t hop = session->phase == SESSION_OUT ? 0 : session->hop;
+
+    session->phase = SESSION_REGISTERING;
+    session->hop = (uint8_t)(hop + 1);
+    session->heard[hop] = machine_facts(model, state->node[rank])->mark;
+    uint8_t violation = join(model, state, rank, hop);
+    make_ready(model, state, job);
+    return violation;
+}
+
+static uint8_t come_down(struct model *model, struct state *state, uint32_t rank)
+{
+    uint32_t job = model_job_of(model, rank);
+    uint32_t own = rank - model->first_rank[job];
+    struct session *session = session_at(state, rank);
+    struct stimulus stimulus = {.kind = STIMULUS_LEARN, .b = state->control.ready_mark[job]};
+
+    if (session->hop > 0) {
+        session->hop--;
+        return tell_switch(model, state, job, model->path[job][own][session->hop], &stimulus);
+    }
+    session->phase = SESSION_RUN;
+    stimulus.kind = STIMULUS_REGISTERED;
+    stimulus.a = state->control.incarnation[job][model->path[job][own][0]];
+    return state_tell(model, state, rank, &stimulus);
+}
+
+/* ---- marks ---- */
+
+static uint8_t mark_of(const struct model *model, const struct state *state, uint32_t rank)
+{
+    const struct session *session = session_of(state, rank);
+
+    return session_is_over(session) ? session->mark : machine_facts(model, state->node[rank])->mark;
+}
+
+static bool can_mark_climb(const struct model *model, const struct state *state, uint32_t rank, uint32_t hop)
+{
+    uint32_t job = model_job_of(model, rank);
+    const struct session *session = session_of(state, rank);
+
+    if (!is_settled(model, state, job) || hop >= model->depth[job][rank - model->first_rank[job]]) {
+        return false;
+    }
+    if (hop > 0) {
+        return (session->phase == SESSION_RUN || session->phase == SESSION_CLOSED) &&
+               session->heard[hop - 1] > session->heard[hop];
+    }
+    return session->phase == SESSION_RUN && (model->scenario->session_marks || session->closing) &&
+           is_idle(model, state, rank) && mark_of(model, state, rank) > session->heard[0];
+}
+
+static uint8_t mark_climbs(struct model *model, struct state *state, uint32_t rank, uint32_t hop)
+{
+    struct session *session = session_at(state, rank);
+
+    session->heard[hop] = hop > 0 ? session->heard[hop - 1] : mark_of(model, state, rank);
+    return join(model, state, rank, hop);
+}
+
+/* M for hop: what has come down so far; the root's switch is where it is known. */
+static uint8_t mark_above(const struct model *model, const struct state *state, uint32_t rank, uint32_t hop)
+{
+    uint32_t job = model_job_of(model, rank);
+    bool is_root = hop + 1 == model->depth[job][rank - model->first_rank[job]];
+
+    return is_root ? root_mark(model, state, job) : session_of(state, rank)->down[hop + 1];
+}
+
+/* M comes down to those that have told a mark which it had not reached. */
+static bool can_mark_come(const struct model *model, const struct state *state, uint32_t rank, uint32_t hop)
+{
+    uint32_t job = model_job_of(model, rank);
+    uint32_t depth = model->depth[job][rank - model->first_rank[job]];
+    const struct session *session = session_of(state, rank);
+
+    if (!is_settled(model, state, job) || session->phase != SESSION_RUN || hop >= depth) {
+        return false;
+    }
+    if (hop + 1 == depth && session->heard[hop] <= session->down[hop]) {
+        return false;
+    }
+    return (model->scenario->session_marks || session->closing) &&
+           mark_above(model, state, rank, hop) > session->down[hop];
+}
+
+static uint8_t mark_comes(struct model *model, struct state *state, uint32_t rank, uint32_t hop)
+{
+    uint32_t job = model_job_of(model, rank);
+    struct session *session = session_at(state, rank);
+    struct stimulus stimulus = {.kind = STIMULUS_LEARN, .b = mark_above(model, state, rank, hop)};
+
+    session->down[hop] = (uint8_t)stimulus.b;
+    if (hop > 0) {
+        return tell_switch(model, state, job, model->path[job][rank - model->first_rank[job]][hop - 1], &stimulus);
+    }
+    return state_tell(model, state, rank, &stimulus);
+}
+
+/* ---- ends ---- */
+
+static void leave(const struct model *model, struct state *state, uint32_t rank, enum session_phase phase)
+{
+    struct session *session = session_at(state, rank);
+
+    session->mark = mark_of(model, state, rank);
+    session->phase = (uint8_t)phase;
+}
+
+/* A rank is dead; or one has closed that the others would need to return; or all have gone. */
+static bool must_drop(const struct model *model, const struct state *state, uint32_t job)
+{
+    uint32_t ranks = model->scenario->job[job].ranks;
+    uint32_t closed = count_phase(model, state, job, SESSION_CLOSED);
+
+    if (state->control.is_dropped[job] || count_phase(model, state, job, SESSION_ABSENT) != 0) {
+        return false;
+    }
+    return count_phase(model, state, job, SESSION_DEAD) != 0 ||
+           (closed != 0 && closed + count_phase(model, state, job, SESSION_OUT) == ranks);
+}
+
+static bool may_close(const struct model *model, const struct state *state, uint32_t rank)
+{
+    return model->scenario->closes && !session_of(state, rank)->closing && has_finished(model, state, rank);
+}
+
+/* The root has heard its CLOSE, and M has come that far or all have sent theirs. */
+static bool is_closed(const struct model *model, const struct state *state, uint32_t rank)
+{
+    uint32_t job = model_job_of(model, rank);
+    const struct session *session = session_of(state, rank);
+    uint32_t depth = model->depth[job][rank - model->first_rank[job]];
+
+    return session->closing && session->phase == SESSION_RUN && is_settled(model, state, job) &&
+           session->heard[depth - 1] == mark_of(model, state, rank) &&
+           root_mark(model, state, job) >= session->heard[depth - 1];
+}
+
+static bool may_linger_out(const struct model *model, const struct state *state, uint32_t rank)
+{
+    const struct session *session = session_of(state, rank);
+
+    return session->closing && session->heard[0] == mark_of(model, state, rank);
+}
+
+/* ---- beginnings ---- */
+
+/* All at once, as nothing can happen to a job before READY. */
+static uint8_t begin_job(struct model *model, struct state *state, uint32_t job)
+{
+    const struct model_job *j = &model->scenario->job[job];
+    uint8_t violation = 0;
+
+    for (uint32_t at = 0; at < j->switches && violation == 0; at++) {
+        state->control.incarnation[job][at] = state->control.incarnation[0][0];
+        violation = open_switch(model, state, job, at);
+    }
+    for (uint32_t i = 0; i < j->ranks; i++) {
+        session_at(state, model->first_rank[job] + i)->phase = SESSION_OUT;
+    }
+    for (uint32_t i = 0; i < j->ranks && violation == 0; i++) {
+        for (uint32_t hop = 0; hop < model->depth[job][i] && violation == 0; hop++) {
+            violation = climb(model, state, model->first_rank[job] + i);
+        }
+    }
+    for (uint32_t i = 0; i < j->ranks && violation == 0; i++) {
+        while (session_of(state, model->first_rank[job] + i)->phase == SESSION_READYING && violation == 0) {
+            violation = come_down(model, state, model->first_rank[job] + i);
+        }
+    }
+    return violation;
+}
+
+uint8_t control_begin(struct model *model, struct state *state)
+{
+    uint8_t violation = 0;
+
+    memset(state, 0, sizeof *state);
+    memcpy(state->control.budget, model->scenario->budget, sizeof state->control.budget);
+    for (uint32_t node = 0; node < model->nodes; node++) {
+        state->node[node] = machine_initial(model, node);
+    }
+    state->control.incarnation[0][0] = 2; /* even: SHARING_SWAP begins unswapped */
+    for (uint32_t job = 0; job < model->scenario->jobs && violation == 0; job++) {
+        if (job == 1 && model->scenario->sharing == SHARING_HEIR) {
+            for (uint32_t i = 0; i < model->scenario->job[job].ranks; i++) {
+                session_at(state, model->first_rank[job] + i)->phase = SESSION_ABSENT;
+            }
+            state->control.is_dropped[job] = 1;
+        } else {
+            violation = begin_job(model, state, job);
+        }
+    }
+    return violation;
+}
+
+/* ---- what can happen ---- */
+
+static void list_switches(const struct model *model, const struct state *state, uint32_t job, struct happenings *list)
+{
+    if (state->control.is_dropped[job]) {
+        if (job == 1 && state->control.is_dropped[0] && count_phase(model, state, 1, SESSION_ABSENT) != 0) {
+            happenings_add(list, HAPPENS_ARRIVE, job, 0);
+        }
+        return;
+    }
+    for (uint32_t at = 0; at < model->scenario->job[job].switches; at++) {
+        if (newer_neighbour(model, state, job, at) != 0) {
+            happenings_add(list, HAPPENS_END, job, at);
+        }
+    }
+    if (must_drop(model, state, job)) {
+        happenings_add(list, HAPPENS_DROP, job, 0);
+    }
+}
+
+static void list_first(const struct model *model, const struct state *state, uint32_t rank, struct happenings *list)
+{
+    uint32_t job = model_job_of(model, rank);
+    const struct session *session = session_of(state, rank);
+
+    if (session_is_over(session)) {
+        return;
+    }
+    if (state->control.is_dropped[job]) {
+        happenings_add(list, HAPPENS_FAIL, rank, 0);
+    } else if (session->phase == SESSION_CUT) {
+        happenings_add(list, HAPPENS_NOTICE, rank, 0);
+    } else if (session->phase == SESSION_READYING) {
+        happenings_add(list, HAPPENS_READY, rank, 0);
+    } else if (is_returning(model, state, job) && session->hop < model->depth[job][rank - model->first_rank[job]]) {
+        happenings_add(list, HAPPENS_REGISTER, rank, 0);
+    }
+}
+
+static void list_last(const struct model *model, const struct state *state, uint32_t rank, struct happenings *list)
+{
+    if (may_close(model, state, rank) && !session_is_over(session_of(state, rank))) {
+        happenings_add(list, HAPPENS_CLOSE, rank, 0);
+    }
+    if (is_closed(model, state, rank)) {
+        happenings_add(list, HAPPENS_CLOSED, rank, 0);
+    }
+    for (uint32_t hop = 0; hop < MODEL_DEPTH; hop++) {
+        if (can_mark_climb(model, state, rank, hop)) {
+            happenings_add(list, HAPPENS_MARK_UP, rank, hop);
+        }
+        if (can_mark_come(model, state, rank, hop)) {
+            happenings_add(list, HAPPENS_MARK_DOWN, rank, hop);
+        }
+    }
+}
+
+static void list_faults(const struct model *model, const struct state *state, struct happenings *list)
+{
+    const uint8_t *budget = state->control.budget;
+    uint32_t switches = model->sockets / model->scenario->roots;
+
+    for (uint32_t at = 0; at < switches && budget[BUDGET_RESTART] != 0; at++) {
+        happenings_add(list, HAPPENS_RESTART, 0, at);
+    }
+    for (uint32_t rank = 0; rank < model->ranks; rank++) {
+        const struct session *session = session_of(state, rank);
+        if (session_is_over(session)) {
+            continue;
+        }
+        if (budget[BUDGET_DEATH] != 0 && model_job_of(model, rank) == 0) {
+            happenings_add(list, HAPPENS_DIE, rank, 0);
+        }
+        if (budget[BUDGET_LINGER] != 0 && may_linger_out(model, state, rank)) {
+            happenings_add(list, HAPPENS_LINGER, rank, 0);
+        }
+    }
+}
+
+void control_list(struct model *model, const struct state *state, enum control_stage stage, struct happenings *list)
+{
+    if (stage == CONTROL_FAULTS) {
+        list_faults(model, state, list);
+        return;
+    }
+    for (uint32_t job = 0; job < model->scenario->jobs && stage == CONTROL_FIRST; job++) {
+        list_switches(model, state, job, list);
+    }
+    for (uint32_t rank = 0; rank < model->ranks; rank++) {
+        if (stage == CONTROL_FIRST) {
+            list_first(model, state, rank, list);
+        } else {
+            list_last(model, state, rank, list);
+        }
+    }
+}
+
+uint8_t control_apply(struct model *model, struct state *state, struct happening happening)
+{
+    struct stimulus suspend = {.kind = STIMULUS_SUSPEND};
+
+    switch (happening.kind) {
+    case HAPPENS_END:
+        return end_switch(model, state, happening.a, happening.b);
+    case HAPPENS_NOTICE:
+        session_at(state, happening.a)->phase = SESSION_OUT;
+        return state_tell(model, state, happening.a, &suspend);
+    case HAPPENS_REGISTER:
+        return climb(model, state, happening.a);
+    case HAPPENS_READY:
+        return come_down(model, state, happening.a);
+    case HAPPENS_DROP:
+        state->control.is_dropped[happening.a] = 1;
+        return 0;
+    case HAPPENS_FAIL:
+        leave(model, state, happening.a, SESSION_FAILED);
+        return 0;
+    case HAPPENS_ARRIVE:
+        state->control.is_dropped[happening.a] = 0;
+        return begin_job(model, state, happening.a);
+    case HAPPENS_CLOSE:
+        session_at(state, happening.a)->closing = 1;
+        return 0;
+    case HAPPENS_CLOSED:
+        leave(model, state, happening.a, SESSION_CLOSED);
+        return 0;
+    case HAPPENS_MARK_UP:
+        return mark_climbs(model, state, happening.a, happening.b);
+    case HAPPENS_MARK_DOWN:
+        return mark_comes(model, state, happening.a, happening.b);
+    case HAPPENS_RESTART:
+        return restart(model, state, happening.b);
+    case HAPPENS_DIE:
+        state->control.budget[BUDGET_DEATH]--;
+        leave(model, state, happening.a, SESSION_DEAD);
+        return 0;
+    case HAPPENS_LINGER:
+        state->control.budget[BUDGET_LINGER]--;
+        leave(model, state, happening.a, SESSION_CLOSED);
+        return 0;
+    default:
+        return 0;
+    }
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c: the program: which scenarios are searched, for how long, and what is printed. See model.h for what a search is. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+struct options {
+    const char *scheme, *scenario, *replay;
+    double seconds; /* per scenario */
+    uint64_t states;
+    uint32_t verify_every;
+    bool is_quick, is_unreduced, lists, helps;
+};
+
+static const char help[] =
+    "usage: model [--scenario NAME] [--quick] [--scheme NAME] [--seconds N] [--states N] [--verify N]\n"
+    "       model --scenario NAME --replay TOKENS\n"
+    "       model --list\n"
+    "Searches every state of tiny worlds made of the real nodes of a scheme. Prints one line per scenario; on a "
+    "violation\n"
+    "a shortest trace, in one word what caught it, and the command that replays it, and exits with 1.\n"
+    "  --scenario NAME  this one alone\n"
+    "  --quick          those that belong to `make test`\n"
+    "  --list           names and what they are about\n"
+    "  --scheme NAME    a row of the table of schemes (default switchml)\n"
+    "  --seconds N      per scenario (default 600); a search that does not finish says at which depth it stopped\n"
+    "  --states N       per scenario (default 60000000, about 3 GB)\n"
+    "  --verify N       compare every Nth merged state of a node with the one that it was merged with (default 64; 0: "
+    "none)\n"
+    "  --unreduced      keep packets on their way that cannot matter any more: the same verdict, many more states\n"
+    "  --replay TOKENS  do what a trace says, and print it\n";
+
+static bool is_number(const char *text, double *value)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtod(text, &end);
+    return errno == 0 && end != text && *end == '\0' && *value >= 0;
+}
+
+/* False: not understood. */
+static bool take_option(struct options *options, const char *name, const char *value, int *used)
+{
+    double number = 0;
+
+    *used = 1;
+    if (strcmp(name, "--quick") == 0) {
+        return options->is_quick = true;
+    }
+    if (strcmp(name, "--unreduced") == 0) {
+        return options->is_unreduced = true;
+    }
+    if (strcmp(name, "--list") == 0) {
+        return options->lists = true;
+    }
+    if (strcmp(name, "--help") == 0) {
+        return options->helps = true;
+    }
+    *used = 2;
+    if (value == NULL) {
+        return false;
+    }
+    if (strcmp(name, "--scenario") == 0) {
+        options->scenario = value;
+    } else if (strcmp(name, "--scheme") == 0) {
+        options->scheme = value;
+    } else if (strcmp(name, "--replay") == 0) {
+        options->replay = value;
+    } else if (!is_number(value, &number)) {
+        return false;
+    } else if (strcmp(name, "--seconds") == 0) {
+        options->seconds = number;
+    } else if (strcmp(name, "--states") == 0) {
+        options->states = (uint64_t)number;
+    } else if (strcmp(name, "--verify") == 0) {
+        options->verify_every = (uint32_t)number;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool run_scenario(const struct options *options, const struct trib_scheme *scheme,
+                         const struct model_scenario *scenario)
+{
+    static struct model model;
+    struct search_limits limits = {.seconds = options->seconds, .states = options->states};
+
+    model.verify_every = options->verify_every;
+    model.is_unreduced = options->is_unreduced;
+    model_open(&model, scheme, scenario);
+    bool passed = options->replay != NULL ? trace_replay(&model, options->replay) : search_run(&model, &limits);
+    model_close(&model);
+    (void)fflush(stdout);
+    return passed;
+}
+
+static int run(const struct options *options)
+{
+    const struct trib_scheme *scheme = trib_scheme_find(options->scheme);
+    const struct model_scenario *scenario;
+    uint32_t ran = 0;
+    uint32_t failed = 0;
+
+    if (scheme == NULL) {
+        fprintf(stderr, "model: no scheme is called %s\n", options->scheme);
+        return 2;
+    }
+    for (uint32_t i = 0; (scenario = scenario_at(i)) != NULL; i++) {
+        if (options->lists) {
+            printf("%-14s %s%s\n", scenario->name, scenario->about, scenario->is_quick ? " (quick)" : "");
+            continue;
+        }
+        if (options->scenario != NULL ? strcmp(options->scenario, scenario->name) != 0
+                                      : options->is_quick && !scenario->is_quick) {
+            continue;
+        }
+        ran++;
+        failed += !run_scenario(options, scheme, scenario);
+    }
+    if (ran == 0 && !options->lists) {
+        fprintf(stderr, "model: no scenario is called %s; model --list names them\n", options->scenario);
+        return 2;
+    }
+    return failed != 0 ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.scheme = "switchml", .seconds = 600, .states = 60000000, .verify_every = 64};
+    int used = 1;
+
+    for (int i = 1; i < argc; i += used) {
+        if (!take_option(&options, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used)) {
+            fprintf(stderr, "model: %s is not understood; model --help\n", argv[i]);
+            return 2;
+        }
+    }
+    if (options.helps) {
+        fputs(help, stdout);
+        return 0;
+    }
+    if (options.replay != NULL && options.scenario == NULL) {
+        fprintf(stderr, "model: --replay needs --scenario\n");
+        return 2;
+    }
+    return run(&options);
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model.h: a search over every state of tiny worlds made of the real nodes of a scheme. It is not a second copy of the protocol: nodes are
+ * driven through the table of schemes, as src/io drives them, and a state is what their memory holds.
+ *
+ * A STATE is: the memory of every worker and switch node, the callers' buffers, the bag of packets on their way, the control plane (who
+ * is registered where, what marks the sessions have told), and what is left of the budgets of faults. The bag is a multiset, so every
+ * order of arrival is searched; a packet may be lost or doubled while the budget lasts. Breadth first, so the first trace is a shortest.
+ *
+ * TIME is abstract, since a state with clocks in it would never come back:
+ *   - Nothing takes time but a timer and a tick, which take more than every timeout and every limit of repeats (MODEL_LEAP_NS).
+ *   - So without a tick every limit ("one answer in 0.5 ms", "half an RTO") holds, and behind one none does. A tick of a node is an
+ *     event of its own (time TICKS), or never comes but with timers (time STILL), or always (time LEAPS).
+ *   - A timer fires all that is due, and all is due. It may fire at any time: while packets are under way that costs the budget `early`.
+ *   - Estimates of round trips have no meaning here; tests/world has clocks.
+ * What lies behind the hashed state of a node (times, counters) is kept out of the state, but for the limits that hold (view.c).
+ *
+ * CLOSING. The memory of nodes also holds what nobody will read again: consumed entries of rings, rows of free slots, copies below M. view.c
+ * clears these in the node, which must change nothing; --verify compares nodes that were cleared with nodes that were not.
+ * Operations are few, so sequences and marks are bounded, and everything else comes back.
+ *
+ * HOW IT IS FAST. A step of one node depends on that node and its packet alone, so each is run once and remembered (machine.c): a state is
+ * a handful of numbers, and most transitions are a look-up.
+ *
+ * LIVENESS. Every state has one fair successor: the first thing that can happen without a fault (state.c). These steps form paths; each
+ * must end where all operations are finished, no slot is held and no timer is set. A path that returns to itself is a storm when no timer
+ * fires on it, else a hang. So every state of a finished search is checked.
+ *
+ * Files, in reading order: scenario.c (the worlds), machine.c (a node and its memory), view.c, check.c (buffers, oracle, packets), store.c
+ * (tables), control.c (sessions), state.c (what can happen), reduce.c, search.c, trace.c, main.c. */
+#ifndef TRIB_TESTS_MODEL_H
+#define TRIB_TESTS_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/node.h"
+#include "core/operation.h"
+#include "schemes/schemes.h"
+
+#define MODEL_RANKS 4U   /* of all jobs together */
+#define MODEL_SWITCHES 4 /* of one job's tree */
+#define MODEL_DEPTH 3
+#define MODEL_JOBS 2
+#define MODEL_ROOTS 2
+#define MODEL_NODES 12 /* workers, then switch nodes */
+#define MODEL_OPS 4    /* of one job */
+#define MODEL_PAYLOAD 64
+#define MODEL_BAG 48        /* packets on their way at most; more is a storm */
+#define MODEL_MEMORY 65536  /* of a node with its buffers */
+#define MODEL_OUT 64        /* packets of one step at most */
+#define MODEL_BUFFER 256    /* bytes of a caller's buffer */
+#define MODEL_PAIRS 2       /* pairs of buffers (send, receive) of a rank */
+#define MODEL_WHOLE 16      /* elements of a whole fragment */
+#define MODEL_VIOLATIONS 64 /* remembered */
+#define MODEL_LEAP_NS UINT64_C(4000000000)
+#define MODEL_NONE UINT32_MAX
+
+/* ---- scenarios ---- */
+
+enum model_time { MODEL_TIME_STILL = 0, MODEL_TIME_LEAPS, MODEL_TIME_TICKS };
+
+struct model_op {
+    enum trib_collective collective;
+    uint32_t elements;
+    uint32_t root;
+};
+
+/* A job's tree: switch 0 is the root. Ranks are numbered within the job. */
+struct model_job {
+    uint32_t ranks;
+    uint32_t switches;
+    uint8_t parent[MODEL_SWITCHES];
+    uint8_t leaf[MODEL_RANKS]; /* each rank's switch */
+    uint32_t ops;
+    struct model_op op[MODEL_OPS];
+};
+
+/* What may go wrong how often. */
+enum model_budget {
+    BUDGET_LOSS = 0,
+    BUDGET_DUPLICATE,
+    BUDGET_EARLY,   /* timers that fire while packets are under way */
+    BUDGET_RESTART, /* of a switch */
+    BUDGET_DEATH,   /* of a rank */
+    BUDGET_LINGER,  /* a closing rank goes before it is told that it may */
+    BUDGET_COUNT
+};
+
+/* What two jobs share. */
+enum model_sharing {
+    SHARING_NOTHING = 0, /* each its own nodes, the same sockets */
+    SHARING_SWAP,        /* and at each restart each gets the memory that was the other's */
+    SHARING_HEIR         /* job 1 begins when job 0 has ended, in its memory */
+};
+
+struct model_scenario {
+    const char *name;
+    const char *about;
+    struct model_job job[MODEL_JOBS];
+    uint32_t jobs;
+    uint32_t slots, window, roots, train;
+    uint32_t operations; /* under way at most, each with its own buffers */
+    enum trib_type type, wire;
+    enum model_time time;
+    enum model_sharing sharing;
+    uint8_t budget[BUDGET_COUNT];
+    bool in_place;
+    bool session_marks; /* idle ranks tell their marks by the session; else packets alone must do */
+    bool closes;        /* ranks close at their end */
+    bool same_boot;     /* a restarted switch draws the boot id that it had */
+    bool is_quick;      /* in `make test` */
+};
+
+const struct model_scenario *scenario_at(uint32_t index); /* NULL behind the last */
+
+/* ---- stimuli: what can happen to one node ---- */
+
+enum stimulus_kind {
+    STIMULUS_NONE = 0,
+    STIMULUS_PACKET,
+    STIMULUS_TIMER,      /* a worker's timers, all of them */
+    STIMULUS_TICK,       /* time passes */
+    STIMULUS_SUBMIT,     /* a: operation */
+    STIMULUS_SUSPEND,    /* the session is lost */
+    STIMULUS_REGISTERED, /* a: boot number, b: M */
+    STIMULUS_LEARN,      /* b: M, by the session */
+    STIMULUS_JOIN,       /* a: child, b: mark */
+    STIMULUS_INIT        /* a: boot number, b: job */
+};
+
+/* Plain bytes without holes: compared and hashed as such. */
+struct stimulus {
+    uint8_t kind;
+    uint8_t from; /* of a packet to a switch: the child, FROM_PARENT; to a worker: the root */
+    uint8_t to;   /* of a packet: rank (all jobs counted), or MODEL_RANKS + socket */
+    uint8_t job;  /* of a packet */
+    uint16_t len;
+    uint16_t a;
+    uint32_t b;
+    uint8_t wire[TRIB_HEADER_SIZE + MODEL_PAYLOAD];
+};
+
+#define FROM_PARENT 0xff
+
+/* ---- what a step of a node did ---- */
+
+struct step {
+    uint32_t local, stimulus; /* the question */
+    uint32_t next;            /* the node's state after it */
+    uint32_t out_at;          /* its packets, in the table of outputs */
+    uint8_t out_count;
+    uint8_t drop;      /* of a packet */
+    uint8_t violation; /* 0: none; else an index + 1 */
+    uint8_t dead;      /* reduce.c's */
+};
+
+/* What the search needs to know of a node's state without loading it. */
+struct facts {
+    uint8_t mark;  /* of a worker: own mark */
+    uint8_t known; /* M */
+    uint8_t submitted;
+    uint8_t done;      /* bitmap of operations */
+    uint8_t held;      /* of a switch: slots */
+    bool wants_timer;  /* of a worker */
+    bool is_limited;   /* some limit of repeats holds: a tick would change it */
+    bool is_suspended; /* of a worker */
+};
+
+/* ---- states ---- */
+
+enum session_phase {
+    SESSION_RUN = 0,
+    SESSION_CUT,         /* lost, and the rank has not noticed */
+    SESSION_OUT,         /* it has, and waits for the others to return */
+    SESSION_REGISTERING, /* `hop` switches have heard of it */
+    SESSION_READYING,    /* READY is on its way; `hop` relays are still to pass */
+    SESSION_CLOSED,      /* the rank has left in peace */
+    SESSION_FAILED,      /* it was told an error */
+    SESSION_DEAD,
+    SESSION_ABSENT /* of a job that has not begun */
+};
+
+struct session {
+    uint8_t phase;
+    uint8_t hop;
+    uint8_t closing;
+    uint8_t mark;               /* the last one of a rank that has gone */
+    uint8_t heard[MODEL_DEPTH]; /* its mark as the switches on its way up have heard it by the session */
+    uint8_t down[MODEL_DEPTH];  /* M as the session has brought it down */
+    uint8_t unused[2];
+};
+
+struct control {
+    struct session session[MODEL_RANKS];
+    uint8_t incarnation[MODEL_JOBS][MODEL_SWITCHES]; /* which boot each switch's nodes are open with */
+    uint8_t ready_mark[MODEL_JOBS];                  /* M as READY tells it */
+    uint8_t is_dropped[MODEL_JOBS];                  /* the communicator is gone from the switches */
+    uint8_t budget[BUDGET_COUNT];
+    uint8_t unused[6];
+};
+
+struct state {
+    uint32_t node[MODEL_NODES]; /* local states */
+    struct control control;
+    uint32_t count;
+    uint32_t bag[MODEL_BAG]; /* stimuli, sorted */
+};
+
+_Static_assert(sizeof(struct control) % 4 == 0, "states are hashed as words");
+
+enum happening_kind {
+    HAPPENS_NONE = 0,
+    HAPPENS_END,       /* a: job, b: switch: it hears that its tree has ended, and opens anew */
+    HAPPENS_NOTICE,    /* a: rank: sees that its session is gone */
+    HAPPENS_REGISTER,  /* a: rank: REGISTER climbs one switch */
+    HAPPENS_READY,     /* a: rank: READY comes down one switch */
+    HAPPENS_DROP,      /* a: job: the control plane ends the communicator */
+    HAPPENS_FAIL,      /* a: rank: FAIL comes */
+    HAPPENS_ARRIVE,    /* a: job: it begins */
+    HAPPENS_CLOSE,     /* a: rank */
+    HAPPENS_CLOSED,    /* a: rank */
+    HAPPENS_MARK_UP,   /* a: rank, b: hop */
+    HAPPENS_MARK_DOWN, /* a: rank, b: hop */
+    HAPPENS_SUBMIT,    /* a: rank */
+    HAPPENS_DELIVER,   /* a: place in the bag */
+    HAPPENS_ROUND,     /* nothing else can: all timers fire */
+    /* from here on: faults, or an order that is not the fair one */
+    HAPPENS_TIMER, /* a: rank */
+    HAPPENS_TICK,  /* a: node */
+    HAPPENS_LOSE,  /* a: place in the bag */
+    HAPPENS_DOUBLE,
+    HAPPENS_EARLY,   /* a: rank */
+    HAPPENS_RESTART, /* b: switch */
+    HAPPENS_DIE,     /* a: rank */
+    HAPPENS_LINGER   /* a: rank */
+};
+
+struct happening {
+    uint8_t kind;
+    uint8_t a, b;
+    uint8_t unused;
+};
+
+#define MODEL_HAPPENINGS 256
+
+struct happenings {
+    uint32_t count;
+    struct happening at[MODEL_HAPPENINGS];
+};
+
+/* ---- the model ---- */
+
+struct store;
+
+/* A node, its caller and its driver, in one piece of memory that stays where it is: so pointers to buffers stay right in copies. */
+struct machine {
+    bool is_worker;
+    uint32_t job; /* of a worker */
+    uint32_t rank;
+    size_t node_at, node_size, buffers_at, size;
+    uint8_t *memory, *base; /* base: its first state */
+};
+
+struct violation {
+    const char *word; /* what caught it, in one word */
+    char text[240];
+};
+
+struct model {
+    const struct trib_scheme *scheme;
+    const struct model_scenario *scenario;
+    uint32_t ranks;   /* of all jobs */
+    uint32_t sockets; /* of the switches: switch x roots + root */
+    uint32_t regions; /* sets of switch nodes: one per job, or one for both */
+    uint32_t nodes;
+    uint32_t first_rank[MODEL_JOBS];
+    uint32_t depth[MODEL_JOBS][MODEL_RANKS];
+    uint8_t path[MODEL_JOBS][MODEL_RANKS][MODEL_DEPTH]; /* leaf to root */
+    uint32_t children[MODEL_JOBS][MODEL_SWITCHES];
+    uint8_t child[MODEL_JOBS][MODEL_SWITCHES][MODEL_RANKS]; /* rank, or MODEL_RANKS + switch; by lowest rank */
+    uint64_t behind[MODEL_JOBS][MODEL_SWITCHES];            /* ranks behind a switch */
+    uint64_t op_first[MODEL_JOBS][MODEL_OPS];
+    struct trib_layout layout[MODEL_JOBS][MODEL_OPS];
+    struct machine machine[MODEL_NODES];
+    struct store *store;
+    uint32_t verify_every; /* compare every so many merged node states with a run of their own; 0: none */
+    bool is_unreduced;
+    uint64_t verified, node_steps, proven;
+    uint32_t violations;
+    struct violation violation[MODEL_VIOLATIONS];
+};
+
+/* scenario.c */
+void model_open(struct model *model, const struct trib_scheme *scheme, const struct model_scenario *scenario);
+void model_close(struct model *model);
+struct trib_operation scenario_operation(const struct model *model, uint32_t job, uint32_t op); /* without buffers */
+/* Notes a violation; returns its index + 1. */
+uint8_t model_violated(struct model *model, const char *word, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+uint32_t model_job_of(const struct model *model, uint32_t rank);
+
+/* machine.c */
+void machine_open(struct model *model);
+void machine_close(struct model *model);
+void machine_session(const struct model *model, uint32_t job, struct trib_session_config *session);
+uint32_t machine_initial(struct model *model, uint32_t node);
+/* Runs, or remembers, what the stimulus does to the node in this state. */
+struct step machine_step(struct model *model, uint32_t local, uint32_t stimulus);
+/* Does the packet leave the node in this state as it is, and silent? */
+bool machine_ignores(struct model *model, uint32_t local, uint32_t stimulus);
+const struct facts *machine_facts(const struct model *model, uint32_t local);
+/* A session's salt: lanes need it, and traces name contributions by it. */
+uint64_t machine_salt(uint32_t job);
+uint32_t machine_communicator(uint32_t job);
+
+/* view.c */
+struct view {
+    const char *scheme;
+    void (*clear_worker)(void *node);
+    void (*clear_switch)(void *node);
+    /* Writes the limits that hold at this time, as words; *is_limited: one does. Returns their count. */
+    size_t (*worker_limits)(const void *node, uint64_t now_ns, uint64_t *words, bool *is_limited);
+    size_t (*switch_limits)(const void *node, uint64_t now_ns, uint64_t *words, bool *is_limited);
+};
+#define VIEW_WORDS 64
+const struct view *view_find(const char *scheme); /* NULL: the scheme has none, its states are taken as they are */
+
+/* check.c */
+struct buffers {
+    uint8_t send[MODEL_BUFFER];
+    uint8_t recv[MODEL_BUFFER];
+};
+/* A caller's buffers for an operation: its own values, and something old where the result will be. */
+void buffers_fill(const struct model *model, uint32_t rank, uint32_t op, struct buffers *buffers);
+void buffers_scribble(struct buffers *buffers);
+/* Between two steps nothing may be in the buffers of operation `op` but this; is_done: it has just ended. 0, or a violation. */
+uint8_t buffers_check(struct model *model, uint32_t rank, uint32_t op, const struct buffers *buffers, bool is_done);
+uint8_t buffers_check_idle(struct model *model, uint32_t rank, const struct buffers *buffers);
+/* What a worker hands out must be its own part, or the result. */
+uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct trib_packet *packet);
+/* Drops that no fault explains. */
+uint8_t check_drop(struct model *model, bool is_worker, const struct trib_packet *packet, enum trib_drop drop);
+/* The operation that a sequence belongs to; false: none. */
+bool check_operation(const struct model *model, uint32_t job, uint64_t sequence, uint32_t *op, uint64_t *block);
+
+/* store.c: tables that only grow. */
+struct digest {
+    uint64_t a, b;
+};
+struct store *store_open(void);
+void store_close(struct store *store);
+void digest_add(struct digest *digest, uint64_t word);
+uint32_t store_stimulus(struct store *store, const struct stimulus *stimulus);
+const struct stimulus *store_stimulus_at(const struct store *store, uint32_t id);
+uint32_t store_stimuli(const struct store *store);
+uint32_t store_stimulus_name(const struct store *store, uint32_t id); /* the same in every process */
+struct local {
+    uint32_t node;
+    uint32_t blocks; /* that differ from the node's first state */
+    size_t at;       /* of the first of them */
+    struct facts facts;
+};
+/* Finds a node's state, MODEL_NONE when it is new. */
+uint32_t store_find_local(const struct store *store, const struct digest *digest);
+/* Adds it; its blocks follow by store_add_block. */
+uint32_t store_add_local(struct store *store, const struct digest *digest, uint32_t node, const struct facts *facts);
+void store_add_block(struct store *store, uint16_t index, const uint8_t *block);
+const struct local *store_local(const struct store *store, uint32_t id);
+const uint8_t *store_block(const struct store *store, size_t at, uint16_t *index);
+uint32_t store_locals(const struct store *store);
+const struct step *store_find_step(const struct store *store, uint32_t local, uint32_t stimulus);
+void store_note_dead(struct store *store, const struct step *step);
+uint32_t store_steps(const struct store *store);
+const struct step *store_step_at(const struct store *store, uint32_t index);
+struct step store_add_step(struct store *store, const struct step *step, const uint32_t *out);
+const uint32_t *store_out(const struct store *store, const struct step *step);
+
+/* control.c */
+enum control_stage {
+    CONTROL_FIRST, /* what sessions bring at once */
+    CONTROL_LAST,  /* what idle ranks do after a while */
+    CONTROL_FAULTS /* what need not happen */
+};
+/* Makes the first state: all have joined. 0, or a violation. */
+uint8_t control_begin(struct model *model, struct state *state);
+/* Appends what the control plane can do next in this stage. */
+void control_list(struct model *model, const struct state *state, enum control_stage stage, struct happenings *list);
+/* 0, or a violation. */
+uint8_t control_apply(struct model *model, struct state *state, struct happening happening);
+/* Has the rank's session ended, one way or the other? */
+static inline bool session_is_over(const struct session *session)
+{
+    return session->phase >= SESSION_CLOSED;
+}
+/* Where a job's switch nodes lie now. */
+uint32_t control_node(const struct model *model, const struct control *control, uint32_t job, uint32_t socket);
+
+/* state.c */
+uint8_t state_step(struct model *model, struct state *state, uint32_t node, uint32_t stimulus);
+uint8_t state_tell(struct model *model, struct state *state, uint32_t node, const struct stimulus *stimulus);
+void happenings_add(struct happenings *list, enum happening_kind kind, uint32_t a, uint32_t b);
+/* What can happen. The first is the fair one, unless it is a fault. */
+void state_list(struct model *model, const struct state *state, struct happenings *list);
+static inline bool happening_is_fair(struct happening happening)
+{
+    return happening.kind != HAPPENS_NONE && happening.kind <= HAPPENS_ROUND;
+}
+/* 0, or a violation. */
+uint8_t state_apply(struct model *model, struct state *state, struct happening happening);
+/* Nothing but the same can happen any more: is this a good end? 0, or a violation. */
+uint8_t state_check_end(struct model *model, const struct state *state);
+struct digest state_digest(const struct state *state);
+static inline size_t state_size(const struct state *state)
+{
+    return offsetof(struct state, bag) + state->count * sizeof state->bag[0];
+}
+
+/* reduce.c */
+void reduce_bag(struct model *model, struct state *state);
+/* Proves that what reduce_bag took away could not have mattered. 0, or a violation. */
+uint8_t reduce_prove(struct model *model);
+
+/* search.c */
+struct search_limits {
+    double seconds;
+    uint64_t states;
+};
+/* Searches one scenario and prints its line. True: nothing was violated. */
+bool search_run(struct model *model, const struct search_limits *limits);
+
+/* trace.c */
+void trace_token(const struct model *model, const struct state *state, struct happening happening, char *token,
+                 size_t size);
+void trace_print(struct model *model, const struct happening *list, size_t count);
+bool trace_replay(struct model *model, const char *tokens);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scenario.c: the worlds that are searched, and what follows from their trees. Each is as small as what it shows allows, so that its whole
+ * space is searched. Read next: machine.c. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/slot.h"
+#include "model.h"
+
+/* clang-format off */
+#define ONE            {.collective = TRIB_ALLREDUCE, .elements = 1}
+#define WHOLE(n)       {.collective = TRIB_ALLREDUCE, .elements = MODEL_WHOLE * ((n) - 1) + 1} /* n fragments */
+#define STAR(n)        .ranks = (n), .switches = 1
+#define OPS1           .ops = 1, .op = {ONE}
+#define OPS2           .ops = 2, .op = {ONE, ONE}
+#define OPS3           .ops = 3, .op = {ONE, ONE, ONE}
+#define FRAGMENTS(n)   .ops = 1, .op = {WHOLE(n)}
+#define FORK(n)        .ranks = (n), .switches = 3 /* a root and two inner switches */
+#define COMMON         .jobs = 1, .train = 1, .operations = 1, .type = TRIB_INT32, .wire = TRIB_FLOAT32
+#define POOL(s, w)     COMMON, .roots = 1, .slots = (s), .window = (w)
+#define TICKS          .time = MODEL_TIME_TICKS
+#define PLAIN          POOL(1, 1), TICKS
+#define FAULTS(l, d, e, r) .budget = {[BUDGET_LOSS] = (l), [BUDGET_DUPLICATE] = (d), [BUDGET_EARLY] = (e), [BUDGET_RESTART] = (r)}
+
+static const struct model_scenario scenarios[] = {
+    {PLAIN, .name = "pair", .about = "2 ranks, 1 slot, 3 operations with the same buffers; 1 loss, 1 copy",
+     .job = {{STAR(2), OPS3}}, FAULTS(1, 1, 0, 0), .is_quick = true},
+    {PLAIN, .name = "pair-early", .about = "2 ranks, 1 slot, 2 operations in place; 1 loss, 1 copy, 1 early timer",
+     .job = {{STAR(2), OPS2}}, FAULTS(1, 1, 1, 0), .in_place = true},
+    {PLAIN, .name = "pair-losses", .about = "2 ranks, 1 slot, 3 operations; 2 losses, 1 copy",
+     .job = {{STAR(2), OPS3}}, FAULTS(2, 1, 0, 0)},
+    {PLAIN, .name = "three", .about = "3 ranks, 1 slot, 2 operations; 1 loss, 1 copy",
+     .job = {{STAR(3), OPS2}}, FAULTS(1, 1, 0, 0), .is_quick = true},
+    {POOL(2, 2), TICKS, .name = "slots", .about = "2 ranks, 2 slots, an operation of 4 fragments; 1 loss, 1 copy",
+     .job = {{STAR(2), FRAGMENTS(4)}}, FAULTS(1, 1, 0, 0)},
+    {COMMON, .roots = 2, .slots = 1, .window = 1, TICKS, .name = "roots", .about = "2 ranks, 2 roots with a slot each, an operation of 4 fragments; 1 loss",
+     .job = {{STAR(2), FRAGMENTS(4)}}, FAULTS(1, 0, 0, 0)},
+    {PLAIN, .name = "restart", .about = "2 ranks, 1 slot, 3 operations; the switch restarts, 1 loss",
+     .job = {{STAR(2), OPS3}}, FAULTS(1, 0, 0, 1), .is_quick = true},
+    {PLAIN, .name = "restart-copy", .about = "2 ranks, 1 slot, 2 operations; the switch restarts, 1 loss, 1 copy",
+     .job = {{STAR(2), OPS2}}, FAULTS(1, 1, 0, 1)},
+    {PLAIN, .name = "restarts", .about = "2 ranks, 1 slot, 2 operations; the switch restarts twice",
+     .job = {{STAR(2), OPS2}}, FAULTS(0, 0, 0, 2)},
+    {POOL(2, 1), TICKS, .name = "restart-slots", .about = "2 ranks, 2 slots, one in flight, an operation of 3 fragments; the switch restarts",
+     .job = {{STAR(2), FRAGMENTS(3)}}, FAULTS(0, 0, 0, 1)},
+    {POOL(1, 1), .name = "restart-three", .about = "3 ranks, 1 slot, 2 operations; the switch restarts",
+     .job = {{STAR(3), OPS2}}, FAULTS(0, 0, 0, 1)},
+    {PLAIN, .name = "same-boot", .about = "2 ranks, 1 slot, 2 operations; a restart that draws the boot id of before, 1 loss",
+     .job = {{STAR(2), OPS2}}, FAULTS(1, 0, 0, 1), .same_boot = true},
+    {PLAIN, .name = "tree", .about = "2 inner switches with a rank each, 2 operations; 1 loss, 1 copy",
+     .job = {{FORK(2), .leaf = {1, 2}, OPS2}}, FAULTS(1, 1, 0, 0)},
+    {PLAIN, .name = "tree-three", .about = "2 inner switches with 2 and 1 ranks, 2 operations; 1 loss",
+     .job = {{FORK(3), .leaf = {1, 1, 2}, OPS2}}, FAULTS(1, 0, 0, 0)},
+    {PLAIN, .name = "tree-mixed", .about = "a rank and an inner switch with 2 ranks below the root, 2 operations; 1 loss",
+     .job = {{.ranks = 3, .switches = 2, .leaf = {0, 1, 1}, OPS2}}, FAULTS(1, 0, 0, 0)},
+    {PLAIN, .name = "tree-deep", .about = "3 levels, ranks at the 2nd and 3rd, 2 operations; 1 loss",
+     .job = {{.ranks = 2, .switches = 4, .parent = {0, 0, 1, 0}, .leaf = {2, 3}, OPS2}}, FAULTS(1, 0, 0, 0)},
+    {PLAIN, .name = "tree-restart", .about = "2 inner switches with a rank each, 2 operations; one of the 3 switches restarts",
+     .job = {{FORK(2), .leaf = {1, 2}, OPS2}}, FAULTS(0, 0, 0, 1)},
+};
+/* clang-format on */
+
+const struct model_scenario *scenario_at(uint32_t index)
+{
+    return index < sizeof scenarios / sizeof *scenarios ? &scenarios[index] : NULL;
+}
+
+uint8_t model_violated(struct model *model, const char *word, const char *format, ...)
+{
+    va_list arguments;
+
+    if (model->violations == MODEL_VIOLATIONS) {
+        return MODEL_VIOLATIONS;
+    }
+    struct violation *violation = &model->violation[model->violations++];
+    violation->word = word;
+    va_start(arguments, format);
+    (void)vsnprintf(violation->text, sizeof violation->text, format, arguments);
+    va_end(arguments);
+    return (uint8_t)model->violations;
+}
+
+uint32_t model_job_of(const struct model *model, uint32_t rank)
+{
+    return model->scenario->jobs > 1 && rank >= model->first_rank[1] ? 1 : 0;
+}
+
+/* ---- trees ---- */
+
+static uint32_t lowest_behind(const struct model *model, uint32_t job, uint32_t child)
+{
+    return child < MODEL_RANKS ? child : trib_lowest(model->behind[job][child - MODEL_RANKS]);
+}
+
+static void add_child(struct model *model, uint32_t job, uint32_t at, uint32_t child)
+{
+    uint8_t *list = model->child[job][at];
+    uint32_t i = model->children[job][at]++;
+
+    for (; i > 0 && lowest_behind(model, job, list[i - 1]) > lowest_behind(model, job, child); i--) {
+        list[i] = list[i - 1];
+    }
+    list[i] = (uint8_t)child;
+}
+
+static void grow_tree(struct model *model, uint32_t job)
+{
+    const struct model_job *j = &model->scenario->job[job];
+
+    for (uint32_t rank = 0; rank < j->ranks; rank++) {
+        uint32_t at = j->leaf[rank];
+        uint32_t depth = 0;
+        for (;; at = j->parent[at]) {
+            model->path[job][rank][depth++] = (uint8_t)at;
+            model->behind[job][at] |= UINT64_C(1) << rank;
+            if (at == 0) {
+                break;
+            }
+        }
+        model->depth[job][rank] = depth;
+    }
+    for (uint32_t rank = 0; rank < j->ranks; rank++) {
+        add_child(model, job, j->leaf[rank], rank);
+    }
+    for (uint32_t at = 1; at < j->switches; at++) {
+        add_child(model, job, j->parent[at], MODEL_RANKS + at);
+    }
+}
+
+/* ---- the model of a scenario ---- */
+
+struct trib_operation scenario_operation(const struct model *model, uint32_t job, uint32_t op)
+{
+    const struct model_op *o = &model->scenario->job[job].op[op];
+    bool is_barrier = o->collective == TRIB_BARRIER;
+
+    return (struct trib_operation){
+        .collective = o->collective,
+        .count = o->elements,
+        .type = is_barrier ? TRIB_TYPE_NONE : model->scenario->type,
+        .reduction = o->collective == TRIB_ALLREDUCE ? TRIB_SUM : TRIB_REDUCTION_NONE,
+        .root = o->root,
+        .token = op,
+    };
+}
+
+static void lay_out_operations(struct model *model, uint32_t job)
+{
+    const struct model_job *j = &model->scenario->job[job];
+    struct trib_session_config session;
+    uint64_t first = 0;
+
+    machine_session(model, job, &session);
+    for (uint32_t i = 0; i < j->ops; i++) {
+        struct trib_operation operation = scenario_operation(model, job, i);
+        trib_layout_init(&model->layout[job][i], &session, &operation, i);
+        model->op_first[job][i] = first;
+        first += model->layout[job][i].sequences;
+    }
+}
+
+void model_open(struct model *model, const struct trib_scheme *scheme, const struct model_scenario *scenario)
+{
+    uint32_t every = model->verify_every;
+    bool is_unreduced = model->is_unreduced;
+
+    memset(model, 0, sizeof *model);
+    model->verify_every = every;
+    model->is_unreduced = is_unreduced;
+    model->scheme = scheme;
+    model->scenario = scenario;
+    for (uint32_t job = 0; job < scenario->jobs; job++) {
+        model->first_rank[job] = model->ranks;
+        model->ranks += scenario->job[job].ranks;
+        uint32_t switches = scenario->job[job].switches;
+        model->sockets = switches > model->sockets ? switches : model->sockets;
+        grow_tree(model, job);
+        lay_out_operations(model, job);
+    }
+    model->regions = scenario->sharing == SHARING_HEIR ? 1 : scenario->jobs;
+    model->sockets *= scenario->roots;
+    model->nodes = model->ranks + model->regions * model->sockets;
+    model->store = store_open();
+    machine_open(model);
+}
+
+void model_close(struct model *model)
+{
+    machine_close(model);
+    store_close(model->store);
+}

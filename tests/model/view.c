@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* view.c: two states of a node are one when nothing that comes can tell them apart. Here is what nobody will read again, by scheme, and is
+ * cleared in the node itself; and which limits of repeats hold, which is all that times mean to a search (model.h, "TIME").
+ * Whatever is not named here counts, so a new field of a node makes more states, never wrong ones; a new limit behind the hashed state
+ * would make wrong ones, which --verify finds. Private headers of the scheme are read here, and only here.
+ * Read next: check.c. */
+#include <string.h>
+
+#include "model.h"
+#include "schemes/switchml/switchml_switch.h"
+#include "schemes/switchml/switchml_worker.h"
+
+/* ---- rings: what is in use comes first, what is not is zero ---- */
+
+struct ring {
+    void *entries;
+    size_t size; /* of an entry */
+    uint32_t room;
+    uint32_t *head;
+    uint32_t count;
+};
+
+static void clear_ring(const struct ring *ring)
+{
+    uint8_t kept[4096];
+    uint8_t *entries = ring->entries;
+    size_t used = ring->count * ring->size;
+
+    if (used > sizeof kept || (*ring->head == 0 && ring->count == 0 && ring->room > 64)) {
+        return; /* a large ring never goes all the way round between two visits: as it was left here, or never used */
+    }
+    for (uint32_t i = 0; i < ring->count; i++) {
+        memcpy(kept + i * ring->size, entries + (*ring->head + i) % ring->room * ring->size, ring->size);
+    }
+    bool is_small = ring->room <= 64 || *ring->head + ring->count > ring->room;
+    memset(entries + used, 0, (is_small ? ring->room : *ring->head + ring->count) * ring->size - used);
+    memcpy(entries, kept, used);
+    *ring->head = 0;
+}
+
+/* ---- switchml: worker ---- */
+
+static bool is_below_mark(const struct worker *w, const struct flight *f)
+{
+    uint32_t root = trib_window_root(&w->window, f->sequence);
+
+    return f->state == FLIGHT_FINISHED && f->sequence < w->roots[root].communicator_mark;
+}
+
+/* Below M nobody asks for a copy, and the wire buffer is read only where it holds a contribution or a copy. */
+static void clear_flight(struct worker *w, uint32_t index)
+{
+    struct flight *f = worker_flight(w, index);
+    uint8_t *wire = worker_wire(w, index);
+    size_t used = 0;
+
+    if (is_below_mark(w, f)) {
+        *f = (struct flight){
+            .sequence = f->sequence,
+            .newer = f->newer,
+            .older = f->older,
+            .state = f->state,
+            .pending = f->pending,
+        };
+    } else if (f->state == FLIGHT_FINISHED && !f->in_tensor) {
+        used = f->payload_len;
+    } else if (f->state == FLIGHT_SENT && f->encoded) {
+        used = w->config.session.payload;
+    }
+    memset(wire + used, 0, w->config.session.payload - used);
+}
+
+static void clear_worker(void *node)
+{
+    struct worker *w = node;
+    uint32_t event_room = (uint32_t)((w->exponents_at - w->events_at) / sizeof(struct trib_event));
+    struct ring events = {worker_at(w, w->events_at), sizeof(struct trib_event), event_room, &w->events_head,
+                          w->events_count};
+    struct ring queue = {worker_at(w, w->queue_at), sizeof(uint32_t), w->flights, &w->queue_head, w->queue_count};
+
+    clear_ring(&events);
+    clear_ring(&queue);
+    for (uint32_t index = 0; index < w->flights; index++) {
+        clear_flight(w, index);
+    }
+    for (uint64_t i = 0; i < w->config.operations; i++) {
+        if (i >= w->newest_operation - w->oldest_operation) {
+            memset(worker_operation_at(w, w->oldest_operation + i), 0, sizeof(struct worker_operation));
+        }
+    }
+    w->held_sequence = w->held_bitmap = 0; /* for stall reports, which are off */
+}
+
+static size_t worker_limits(const void *node, uint64_t now_ns, uint64_t *words, bool *is_limited)
+{
+    const struct worker *w = node;
+
+    words[0] = 0;
+    for (uint32_t index = 0; index < w->flights; index++) {
+        const struct flight *f = worker_flight(w, index);
+        const struct flight_times *times = worker_times(w, index);
+        uint32_t root = trib_window_root(&w->window, f->sequence);
+        uint64_t half = trib_loss_timeout(&worker_aside(w)->trip[root], 0) / 2;
+        bool holds = times->resent_ns != 0 && now_ns - times->resent_ns < half;
+        words[0] |= (uint64_t)(holds && f->state != FLIGHT_FREE && !is_below_mark(w, f)) << index;
+    }
+    *is_limited = words[0] != 0;
+    return 1;
+}
+
+/* ---- switchml: switch ---- */
+
+static void clear_rows(struct switch_node *n, uint32_t index)
+{
+    const struct trib_slot *slot = switch_slot(n, index);
+    uint32_t rows = trib_slot_rows(n->config.children);
+
+    for (uint32_t row = 0; row < rows; row++) {
+        bool used = (slot->loaded >> (2 * row) & 3) != 0;
+        size_t size = used ? trib_row_size((enum trib_type)slot->type, slot->payload_len) : 0;
+        memset((uint8_t *)switch_row(n, index, row) + size, 0, n->row_size - size);
+    }
+}
+
+static void clear_queue(struct switch_node *n, struct slot_queue *queue)
+{
+    struct ring ring = {switch_at(n, queue->at), sizeof(uint32_t), n->window.slots, &queue->head, queue->count};
+
+    clear_ring(&ring);
+}
+
+static void clear_switch(void *node)
+{
+    struct switch_node *n = node;
+    struct ring answers = {switch_at(n, n->answers_at), sizeof(struct answer), TRIB_SWITCHML_ANSWERS, &n->answers_head,
+                           n->answers_count};
+
+    clear_ring(&answers);
+    clear_queue(n, &n->down);
+    if (n->config.has_parent) {
+        clear_queue(n, &n->up);
+    }
+    for (uint32_t index = 0; index < n->window.slots; index++) {
+        clear_rows(n, index);
+    }
+    for (uint32_t child = 0; child < n->config.children; child++) {
+        if (!(n->owed >> child & 1)) {
+            n->owed_sequence[child] = 0;
+        }
+    }
+}
+
+static size_t switch_limits(const void *node, uint64_t now_ns, uint64_t *words, bool *is_limited)
+{
+    const struct switch_node *n = node;
+    const struct switch_aside *aside = switch_aside(n);
+    size_t count = 1;
+
+    words[0] = 0;
+    for (uint32_t child = 0; child < n->config.children; child++) {
+        uint64_t last = aside->boot_ns[child];
+        words[0] |= (uint64_t)(last != 0 && now_ns - last <= TRIB_SWITCHML_REPEAT_NS) << child;
+    }
+    words[0] |= (uint64_t)(n->config.has_parent && aside->told >= n->lowest &&
+                           now_ns - aside->told_ns <= TRIB_SWITCHML_REPEAT_NS)
+                << 63;
+    *is_limited = words[0] != 0;
+    for (uint32_t index = 0; index < n->window.slots; index++) {
+        const struct slot_repeats *r = switch_repeats(n, index);
+        bool is_dead = r->sequence < n->communicator_mark;
+        bool holds =
+            !is_dead && now_ns - r->since_ns <= TRIB_SWITCHML_REPEAT_NS && (r->results | r->asks | r->once) != 0;
+        words[count++] = is_dead ? 0 : r->sequence;
+        words[count++] = is_dead ? 0 : r->offerers;
+        words[count++] = holds ? r->results : 0;
+        words[count++] = holds ? r->asks : 0;
+        words[count++] = holds ? r->once : 0;
+        *is_limited |= holds;
+    }
+    return count;
+}
+
+const struct view *view_find(const char *scheme)
+{
+    static const struct view views[] = {
+        {"switchml", clear_worker, clear_switch, worker_limits, switch_limits},
+    };
+
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        if (strcmp(views[i].scheme, scheme) == 0) {
+            return &views[i];
+        }
+    }
+    return NULL;
+}
