@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_jobs.c: bytes become what a control plane sees: messages of up to 12 sessions at once, of ranks and of relays, right ones and any
  * that the codec takes; sessions that end; time; slots that saw two operations; a data plane that refuses, and whose marks run ahead.
- * The jobs (control/jobs.h) are the real ones. The data plane only keeps accounts, the sessions only keep order.
+ * The jobs (control/jobs.h) are the real ones. The data plane only keeps accounts (accounts.h), the sessions only keep order.
  *
  * What must hold: the data plane is asked for nothing that is not open, every session is in one place of one job or in none, nothing is sent
  * to a session behind its FAIL or CLOSED, every message can be encoded, a deadline is never in the past, and when all sessions are gone and
@@ -12,11 +12,11 @@
 #include <string.h>
 
 #include "control/jobs.h"
+#include "fuzz/accounts.h"
 #include "fuzz/fuzz.h"
 #include "io/clock.h"
 
 #define SESSIONS 12
-#define OPEN_MAX 8 /* communicators at once */
 #define EVENTS_MAX 300
 #define JOB_NAMES 3
 #define BOOT 0xb0070000U
@@ -30,31 +30,15 @@ struct peer {
     bool has_last;           /* FAIL or CLOSED was sent: only its end may follow */
 };
 
-struct open_communicator {
-    uint64_t marks[TRIB_SESSION_RANKS_MAX];
-    uint32_t communicator; /* 0: free */
-    uint32_t ranks;
-};
-
 static struct script {
     struct trib_server_config config;
     struct trib_jobs jobs;
     struct peer peers[SESSIONS];
-    struct open_communicator open[OPEN_MAX];
+    struct accounts accounts;
     const uint8_t *bytes;
     size_t left;
     uint64_t now_ns;
-    uint64_t leap; /* M beyond the smallest mark, as packets raise it */
-    bool refuses;
 } script;
-
-static void must(bool holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "VIOLATED %s\n", what);
-        abort();
-    }
-}
 
 static uint32_t next_byte(void)
 {
@@ -70,122 +54,6 @@ static uint64_t next_number(void)
     uint32_t byte = next_byte();
 
     return byte < 192 ? byte : (uint64_t)next_byte() << (byte - 192);
-}
-
-/* ---- the data plane ---- */
-
-static struct open_communicator *find_open(uint32_t communicator)
-{
-    for (uint32_t i = 0; i < OPEN_MAX; i++) {
-        if (script.open[i].communicator == communicator) {
-            return &script.open[i];
-        }
-    }
-    return NULL;
-}
-
-static struct open_communicator *must_be_open(uint32_t communicator)
-{
-    struct open_communicator *open = find_open(communicator);
-
-    must(communicator != 0 && open != NULL, "plane: a communicator that is not open");
-    return open;
-}
-
-static enum trib_status plane_open(void *plane, const struct trib_opening *opening)
-{
-    uint32_t seen = 0;
-    struct open_communicator *open = find_open(0);
-
-    (void)plane;
-    must(opening->boot != 0 && opening->count > 0 && opening->session.communicator != 0,
-         "plane: an opening of nothing");
-    must(find_open(opening->session.communicator) == NULL, "plane: opened twice");
-    must(opening->session.salt == 0, "plane: a switch learns the salt");
-    for (uint32_t i = 0; i < opening->count; i++) {
-        const struct trib_branch *branch = &opening->branches[i];
-        must(branch->count > 0 && (branch->is_switch || branch->count == 1), "plane: a branch of nobody");
-        must(i == 0 || branch->ranks[0] > opening->branches[i - 1].ranks[0], "plane: branches out of order");
-        seen += branch->count;
-    }
-    must(seen == opening->session.ranks, "plane: ranks that are behind no branch, or two");
-    if (script.refuses || open == NULL) {
-        return TRIB_ERR_MEMORY;
-    }
-    memset(open, 0, sizeof *open);
-    open->communicator = opening->session.communicator;
-    open->ranks = opening->session.ranks;
-    return TRIB_OK;
-}
-
-static void plane_close(void *plane, uint32_t communicator)
-{
-    (void)plane;
-    must_be_open(communicator)->communicator = 0;
-}
-
-static void plane_join(void *plane, uint32_t communicator, uint32_t rank, uint64_t mark)
-{
-    struct open_communicator *open = must_be_open(communicator);
-
-    (void)plane;
-    must(rank < open->ranks && mark <= TRIB_SEQUENCE_MAX, "plane: a rank or mark that cannot be");
-    open->marks[rank] = mark > open->marks[rank] ? mark : open->marks[rank];
-}
-
-static void plane_learn_mark(void *plane, uint32_t communicator, uint64_t mark)
-{
-    (void)plane;
-    (void)mark;
-    (void)must_be_open(communicator);
-}
-
-static uint64_t plane_communicator_mark(void *plane, uint32_t communicator)
-{
-    const struct open_communicator *open = must_be_open(communicator);
-    uint64_t mark = UINT64_MAX;
-
-    (void)plane;
-    for (uint32_t rank = 0; rank < open->ranks; rank++) {
-        mark = open->marks[rank] < mark ? open->marks[rank] : mark;
-    }
-    return mark + script.leap;
-}
-
-static void plane_multicast(void *plane, uint32_t communicator, uint32_t group, uint16_t port)
-{
-    (void)plane;
-    (void)group;
-    (void)port;
-    (void)must_be_open(communicator);
-}
-
-static size_t plane_slot_bytes(void *plane, const struct trib_opening *opening)
-{
-    (void)plane;
-    return (size_t)opening->session.slots * opening->session.roots * opening->count * 1000;
-}
-
-static bool plane_report(void *plane, uint32_t communicator, struct trib_plane_report *report)
-{
-    (void)plane;
-    (void)must_be_open(communicator);
-    memset(report, 0, sizeof *report);
-    return true;
-}
-
-static uint32_t plane_missing(void *plane, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max)
-{
-    const struct open_communicator *open = must_be_open(communicator);
-    uint32_t count = 0;
-
-    (void)plane;
-    for (uint32_t rank = 0; rank < open->ranks && count < max; rank++) {
-        if ((sequence >> rank % 64 & 1) != 0) {
-            ranks[count++] = (uint16_t)rank;
-        }
-    }
-    return count;
 }
 
 /* ---- sessions ---- */
@@ -444,8 +312,8 @@ static void happen(uint32_t byte, struct peer *peer)
         dispute(next_byte());
         return;
     case 8:
-        script.leap = next_byte() % 32;
-        script.refuses = next_byte() > 200;
+        script.accounts.leap = next_byte() % 32;
+        script.accounts.refuses = next_byte() > 200;
         return;
     case 9:
         if (next_byte() > 192) {
@@ -471,7 +339,8 @@ static void check_places(void)
     for (const struct trib_job *job = script.jobs.first; job != NULL; job = job->next) {
         count++;
         memory += job->is_open ? job->slot_bytes : 0;
-        must(!job->is_open || find_open(job->grant.communicator) != NULL, "jobs: open here, closed below");
+        must(!job->is_open || accounts_find(&script.accounts, job->grant.communicator) != NULL,
+             "jobs: open here, closed below");
         for (uint32_t rank = 0; rank < job->settings.ranks; rank++) {
             const struct trib_session *session = job->ranks[rank].session;
             must(session == NULL || (session->job == job && session->rank == rank), "jobs: a session of two places");
@@ -500,9 +369,7 @@ static void check_end(void)
     }
     must(script.jobs.first == NULL && script.jobs.count == 0, "end: a job without sessions does not end");
     must(script.jobs.memory_used == 0, "end: memory that nobody has");
-    for (uint32_t i = 0; i < OPEN_MAX; i++) {
-        must(script.open[i].communicator == 0, "end: a communicator stays open");
-    }
+    must(accounts_open(&script.accounts) == 0, "end: a communicator stays open");
 }
 
 static void set_up(const uint8_t *data, size_t size)
@@ -521,19 +388,7 @@ static void set_up(const uint8_t *data, size_t size)
         .receive_room = 4U << 20,
         .group = next_byte() % 2 != 0 ? 0xefc07401U : 0,
         .join_timeout_ns = 5 * TRIB_SECOND_NS,
-        .plane =
-            {
-                .open = plane_open,
-                .close = plane_close,
-                .join = plane_join,
-                .learn_mark = plane_learn_mark,
-                .communicator_mark = plane_communicator_mark,
-                .multicast = plane_multicast,
-                .probe_multicast = plane_multicast,
-                .slot_bytes = plane_slot_bytes,
-                .report = plane_report,
-                .missing = plane_missing,
-            },
+        .plane = accounts_plane(&script.accounts),
     };
     trib_jobs_init(&script.jobs, &script.config, &output);
 }
