@@ -41,6 +41,11 @@ run_fuzz() {
     step build-fuzz preset fuzz && tests fuzz build-fuzz -L fuzz
 }
 
+# Branches of the packet decoder and of the nodes that the tests take.
+run_coverage() {
+    step coverage tools/coverage.sh
+}
+
 # Every public header compiles alone, as C11 and as C++17, with both compilers.
 headers() {
     local header compiler bad=0
@@ -92,7 +97,7 @@ run_install() {
     step build-bare bare && step install consumer
 }
 
-for name in "${@:-integration model asan tsan clang msan fuzz headers install}"; do
+for name in "${@:-integration model asan tsan clang msan fuzz coverage headers install}"; do
     for part in $name; do
         "run_$part"
     done
