@@ -13,7 +13,7 @@ run_integration() {
 
 # Every state of every small world.
 run_model() {
-    step build-release preset release && step model build/bin/model
+    step build-release preset release && step model build/bin/model --jobs "$jobs"
 }
 
 # Everything that `make test` runs, with AddressSanitizer and UndefinedBehaviorSanitizer.
