@@ -148,7 +148,7 @@ static inline void open_rank(struct world *world, uint32_t index)
     const struct trib_worker_config config = {.session = world->session,
                                               .kernels = trib_value_kernels(),
                                               .rank = index,
-                                              .window = 128,
+                                              .window = world->session.slots / 2,
                                               .operations = 2,
                                               .stall_ns = LIMIT_NS};
     size_t size = (worker()->size(&config) + 63) & ~(size_t)63;

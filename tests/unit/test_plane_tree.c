@@ -159,6 +159,26 @@ static void inner__with_every_fault(void **state)
     close_world(&world);
 }
 
+/* Two slots per root: every node's window closes with each fragment, and M has to go through all levels to open it. */
+static void open__the_smallest_window(void **state)
+{
+    (void)state;
+    struct world world;
+    const struct trib_faults faults = {.loss = 0.02, .duplicate = 0.02, .reorder = 0.02, .corrupt = 0.01, .seed = 3};
+    begin_world(&world);
+    world.session.slots = 2;
+    world.session.train = 1;
+    uint32_t root = add_plane(&world, NO_PLANE, &faults);
+    uint32_t middle = add_plane(&world, root, &faults);
+    (void)add_plane(&world, middle, &faults);
+    open_ranks(&world, TREE_RANKS, three_levels);
+    open_world(&world);
+    register_all(&world);
+    check_allreduce(&world, 20000);
+    settle_marks(&world);
+    close_world(&world);
+}
+
 /* Inner nodes below a parent: 66 ranks at a plane that is the child of another. */
 static void inner__below_a_parent(void **state)
 {
@@ -514,6 +534,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(open__three_levels),
         cmocka_unit_test(open__three_levels_with_every_fault),
+        cmocka_unit_test(open__the_smallest_window),
         cmocka_unit_test(open__fewer_roots_than_shards),
         cmocka_unit_test(inner__a_hundred_ranks_of_one_plane),
         cmocka_unit_test(inner__has_the_bits_of_one_tree),
