@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c: what must hold at every step of one node: what is in the callers' buffers and when (I11), what workers hand out, and which drops
- * no fault explains. Values are such that a contribution that lacks, comes twice, or is of another operation shows in the sum.
+/* check.c: what must hold at every step of one node: what is in the callers' buffers and when (I11), what workers hand out, whose
+ * parts are in a switch's sums (I12), and which drops no fault explains. Values are such that a contribution that lacks, comes twice, or is of another operation shows in the sum.
  * Read next: store.c. */
 #include <string.h>
 
 #include "core/lane.h"
+#include "core/slot.h"
 #include "model.h"
 
 #define GARBAGE 0xa5
@@ -192,6 +193,34 @@ uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct tri
         }
     }
     return 0;
+}
+
+/* ---- packets of switches ---- */
+
+/* The lane proves which ranks are in a sum (I12): all in a result, those below in a contribution. */
+uint8_t check_switch_packet(struct model *model, uint32_t job, uint32_t at, const struct trib_packet *packet)
+{
+    bool is_partial = packet->kind == TRIB_CONTRIBUTION;
+    struct trib_lane_id id = {
+        .salt = machine_salt(job),
+        .sequence = packet->sequence,
+        .communicator = packet->communicator,
+        .digest = packet->digest,
+        .generation = packet->generation,
+        .attempt = packet->attempt,
+    };
+    uint64_t keys = 0;
+
+    if (!is_partial && packet->kind != TRIB_RESULT && packet->kind != TRIB_OFFER) {
+        return 0;
+    }
+    for (uint64_t bits = model->behind[job][is_partial ? at : 0]; bits != 0; bits &= bits - 1) {
+        keys += trib_lane_key(id.salt, trib_lowest(bits));
+    }
+    return packet->lane == keys * trib_lane_odd(&id)
+               ? 0
+               : model_violated(model, "lane", "switch %u sends %s of sequence %u: its lane is of other ranks", at,
+                                trib_kind_name((enum trib_kind)packet->kind), (unsigned)packet->sequence);
 }
 
 /* ---- drops ---- */

@@ -165,7 +165,7 @@ static size_t node_size(const struct model *model, const struct machine *m)
         struct trib_worker_config config = worker_config(model, m);
         return model->scheme->worker->size(&config);
     }
-    for (uint32_t job = 0; job < model->jobs; job++) {
+    for (uint32_t job = 0; job < model->scenario->jobs; job++) {
         if (socket_of(model, m) / model->scenario->roots < model->scenario->job[job].switches) {
             struct trib_switch_config config = switch_config(model, job, socket_of(model, m), 1);
             size_t size = model->scheme->switch_node->size(&config);
@@ -385,7 +385,11 @@ static void drain_switch(struct run *run, struct model *model, const struct mach
     struct trib_event event;
 
     while (run->violation == 0 && verbs->next_packet(node_of(m), head_of(m)->now_ns, &packet, &to)) {
-        send_from_switch(run, model, m, &packet, &to);
+        run->violation =
+            check_switch_packet(model, head_of(m)->owner, socket_of(model, m) / model->scenario->roots, &packet);
+        if (run->violation == 0) {
+            send_from_switch(run, model, m, &packet, &to);
+        }
     }
     while (run->violation == 0 && verbs->next_event(node_of(m), &event)) {
         if (event.kind == TRIB_EVENT_MISMATCH) {
@@ -559,7 +563,6 @@ static void note_facts(const struct model *model, const struct machine *m, struc
     } else if (head->is_begun) {
         facts->known = small(model->scheme->switch_node->communicator_mark(node));
         facts->held = small(model->scheme->switch_node->slots_held(node));
-        facts->lacks_lowest = model->scheme->switch_node->missing_on(node, facts->known) != 0;
     }
 }
 

@@ -97,7 +97,8 @@ enum model_sharing {
 struct model_scenario {
     const char *name;
     const char *about;
-    struct model_job job[MODEL_JOBS]; /* a second one without ranks: none */
+    struct model_job job[MODEL_JOBS];
+    uint32_t jobs;
     uint32_t slots, window, roots, train;
     uint32_t operations; /* under way at most, each with its own buffers */
     enum trib_type type, wire;
@@ -163,7 +164,7 @@ struct facts {
     uint8_t held;      /* of a switch: slots */
     bool wants_timer;  /* of a worker */
     bool is_limited;   /* some limit of repeats holds: a tick would change it */
-    bool lacks_lowest; /* of a switch: somebody's part of the sequence at M */
+    bool is_suspended; /* of a worker */
 };
 
 /* ---- states ---- */
@@ -269,7 +270,6 @@ struct violation {
 struct model {
     const struct trib_scheme *scheme;
     const struct model_scenario *scenario;
-    uint32_t jobs;
     uint32_t ranks;   /* of all jobs */
     uint32_t sockets; /* of the switches: switch x roots + root */
     uint32_t regions; /* sets of switch nodes: one per job, or one for both */
@@ -339,6 +339,8 @@ uint8_t buffers_check(struct model *model, uint32_t rank, uint32_t op, const str
 uint8_t buffers_check_idle(struct model *model, uint32_t rank, const struct buffers *buffers);
 /* What a worker hands out must be its own part, or the result. */
 uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct trib_packet *packet);
+/* The lane of a sum. */
+uint8_t check_switch_packet(struct model *model, uint32_t job, uint32_t at, const struct trib_packet *packet);
 /* Drops that no fault explains. */
 uint8_t check_drop(struct model *model, bool is_worker, const struct trib_packet *packet, enum trib_drop drop);
 /* The operation that a sequence belongs to; false: none. */
