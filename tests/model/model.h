@@ -287,6 +287,7 @@ struct model {
     uint32_t verify_every; /* compare every so many merged node states with a run of their own; 0: none */
     bool is_unreduced;
     uint64_t verified, node_steps, proven;
+    const char *forgiven; /* words of violations that do not count, since somebody has lied; NULL: none */
     uint32_t violations;
     struct violation violation[MODEL_VIOLATIONS];
 };

@@ -70,6 +70,9 @@ uint8_t model_violated(struct model *model, const char *word, const char *format
 {
     va_list arguments;
 
+    if (model->forgiven != NULL && strstr(model->forgiven, word) != NULL) {
+        return 0;
+    }
     if (model->violations == MODEL_VIOLATIONS) {
         return MODEL_VIOLATIONS;
     }

@@ -24,6 +24,17 @@ static uint8_t put(struct model *model, struct state *state, uint32_t stimulus)
     return 0;
 }
 
+/* An ASK may name more than one sequence. */
+static uint32_t asked_for(const struct model *model, const struct step *step)
+{
+    const struct stimulus *s = store_stimulus_at(model->store, step->stimulus);
+    struct trib_packet packet;
+
+    return trib_packet_decode(s->wire, s->len, &packet) == TRIB_DROP_NONE && packet.kind == TRIB_ASK
+               ? (uint32_t)__builtin_popcountll(packet.bitmap)
+               : 0;
+}
+
 /* I5: only a completion answers one packet with many. */
 static uint8_t check_outs(struct model *model, const struct step *step)
 {
@@ -35,7 +46,7 @@ static uint8_t check_outs(struct model *model, const struct step *step)
         struct trib_packet packet;
         (void)trib_packet_decode(s->wire, s->len, &packet);
         bool is_completion = packet.kind == TRIB_RESULT && !(packet.flags & TRIB_FLAG_RESEND);
-        if (!is_completion && ++per[s->to] > PER_RECEIVER) {
+        if (!is_completion && ++per[s->to] > PER_RECEIVER + asked_for(model, step)) {
             return model_violated(model, "storm", "one packet makes a switch send more than %d to one receiver",
                                   PER_RECEIVER);
         }
