@@ -126,13 +126,13 @@ static uint8_t restart(struct model *model, struct state *state, uint32_t at)
     uint8_t violation = 0;
 
     state->control.budget[BUDGET_RESTART]--;
-    for (uint32_t job = 0; job < model->scenario->jobs; job++) {
+    for (uint32_t job = 0; job < model->jobs; job++) {
         if (at < model->scenario->job[job].switches && !state->control.is_dropped[job]) {
             state->control.incarnation[job][at]++;
             cut_ranks(model, state, job, at);
         }
     }
-    for (uint32_t job = 0; job < model->scenario->jobs && violation == 0; job++) {
+    for (uint32_t job = 0; job < model->jobs && violation == 0; job++) {
         if (at < model->scenario->job[job].switches && !state->control.is_dropped[job]) {
             violation = open_switch(model, state, job, at);
         }
@@ -327,7 +327,30 @@ static void leave(const struct model *model, struct state *state, uint32_t rank,
     session->phase = (uint8_t)phase;
 }
 
-/* A rank is dead; or one has closed that the others would need to return; or all have gone. */
+/* The switch has lost what it knew, and a rank that had finished the lowest sequence has left since: only its OFFER, or that of another who
+ * has finished it, could have helped. Sessions end such a wait after some seconds of STALL. */
+static bool is_hopeless(const struct model *model, const struct state *state, uint32_t job)
+{
+    uint32_t lowest = UINT8_MAX;
+    uint32_t highest = 0; /* of those that are still there */
+    uint32_t left = 0;    /* highest of those that are not */
+
+    for (uint32_t i = 0; i < model->scenario->job[job].ranks; i++) {
+        uint32_t rank = model->first_rank[job] + i;
+        uint32_t mark = mark_of(model, state, rank);
+        if (session_of(state, rank)->phase == SESSION_CLOSED) {
+            left = mark > left ? mark : left;
+        } else {
+            highest = mark > highest ? mark : highest;
+            lowest = mark < lowest ? mark : lowest;
+        }
+    }
+    uint32_t root = state->node[control_node(model, &state->control, job, 0)];
+    return left > lowest && highest == lowest && is_settled(model, state, job) &&
+           machine_facts(model, root)->lacks_lowest && machine_facts(model, root)->known == lowest;
+}
+
+/* A rank is dead; or one has closed that the others would need; or all have gone. */
 static bool must_drop(const struct model *model, const struct state *state, uint32_t job)
 {
     uint32_t ranks = model->scenario->job[job].ranks;
@@ -337,7 +360,10 @@ static bool must_drop(const struct model *model, const struct state *state, uint
         return false;
     }
     return count_phase(model, state, job, SESSION_DEAD) != 0 ||
-           (closed != 0 && closed + count_phase(model, state, job, SESSION_OUT) == ranks);
+           (closed != 0 && closed + count_phase(model, state, job, SESSION_OUT) +
+                                   count_phase(model, state, job, SESSION_REGISTERING) ==
+                               ranks) ||
+           (closed != 0 && is_hopeless(model, state, job));
 }
 
 static bool may_close(const struct model *model, const struct state *state, uint32_t rank)
@@ -357,11 +383,13 @@ static bool is_closed(const struct model *model, const struct state *state, uint
            root_mark(model, state, job) >= session->heard[depth - 1];
 }
 
-static bool may_linger_out(const struct model *model, const struct state *state, uint32_t rank)
+/* Has the control plane heard its CLOSE, so that its going is no death? One that went while the switch was away is merely missed. */
+static bool has_said_goodbye(const struct model *model, const struct state *state, uint32_t rank)
 {
     const struct session *session = session_of(state, rank);
+    bool is_away = session->phase == SESSION_CUT || session->phase == SESSION_OUT;
 
-    return session->closing && session->heard[0] == mark_of(model, state, rank);
+    return is_away || (session->phase == SESSION_RUN && session->heard[0] == mark_of(model, state, rank));
 }
 
 /* ---- beginnings ---- */
@@ -402,7 +430,7 @@ uint8_t control_begin(struct model *model, struct state *state)
         state->node[node] = machine_initial(model, node);
     }
     state->control.incarnation[0][0] = 2; /* even: SHARING_SWAP begins unswapped */
-    for (uint32_t job = 0; job < model->scenario->jobs && violation == 0; job++) {
+    for (uint32_t job = 0; job < model->jobs && violation == 0; job++) {
         if (job == 1 && model->scenario->sharing == SHARING_HEIR) {
             for (uint32_t i = 0; i < model->scenario->job[job].ranks; i++) {
                 session_at(state, model->first_rank[job] + i)->phase = SESSION_ABSENT;
@@ -488,7 +516,7 @@ static void list_faults(const struct model *model, const struct state *state, st
         if (budget[BUDGET_DEATH] != 0 && model_job_of(model, rank) == 0) {
             happenings_add(list, HAPPENS_DIE, rank, 0);
         }
-        if (budget[BUDGET_LINGER] != 0 && may_linger_out(model, state, rank)) {
+        if (budget[BUDGET_LINGER] != 0 && session->closing) {
             happenings_add(list, HAPPENS_LINGER, rank, 0);
         }
     }
@@ -500,7 +528,7 @@ void control_list(struct model *model, const struct state *state, enum control_s
         list_faults(model, state, list);
         return;
     }
-    for (uint32_t job = 0; job < model->scenario->jobs && stage == CONTROL_FIRST; job++) {
+    for (uint32_t job = 0; job < model->jobs && stage == CONTROL_FIRST; job++) {
         list_switches(model, state, job, list);
     }
     for (uint32_t rank = 0; rank < model->ranks; rank++) {
@@ -553,7 +581,7 @@ uint8_t control_apply(struct model *model, struct state *state, struct happening
         return 0;
     case HAPPENS_LINGER:
         state->control.budget[BUDGET_LINGER]--;
-        leave(model, state, happening.a, SESSION_CLOSED);
+        leave(model, state, happening.a, has_said_goodbye(model, state, happening.a) ? SESSION_CLOSED : SESSION_DEAD);
         return 0;
     default:
         return 0;

@@ -165,7 +165,7 @@ static size_t node_size(const struct model *model, const struct machine *m)
         struct trib_worker_config config = worker_config(model, m);
         return model->scheme->worker->size(&config);
     }
-    for (uint32_t job = 0; job < model->scenario->jobs; job++) {
+    for (uint32_t job = 0; job < model->jobs; job++) {
         if (socket_of(model, m) / model->scenario->roots < model->scenario->job[job].switches) {
             struct trib_switch_config config = switch_config(model, job, socket_of(model, m), 1);
             size_t size = model->scheme->switch_node->size(&config);
@@ -563,6 +563,7 @@ static void note_facts(const struct model *model, const struct machine *m, struc
     } else if (head->is_begun) {
         facts->known = small(model->scheme->switch_node->communicator_mark(node));
         facts->held = small(model->scheme->switch_node->slots_held(node));
+        facts->lacks_lowest = model->scheme->switch_node->missing_on(node, facts->known) != 0;
     }
 }
 

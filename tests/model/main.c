@@ -4,19 +4,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "model.h"
+
+#define SCENARIOS_MAX 64
 
 struct options {
     const char *scheme, *scenario, *replay;
     double seconds; /* per scenario */
     uint64_t states;
-    uint32_t verify_every;
+    uint32_t verify_every, jobs;
     bool is_quick, is_unreduced, lists, helps;
 };
 
 static const char help[] =
-    "usage: model [--scenario NAME] [--quick] [--scheme NAME] [--seconds N] [--states N] [--verify N]\n"
+    "usage: model [--scenario NAME] [--quick] [--scheme NAME] [--seconds N] [--states N] [--verify N] [--jobs N]\n"
     "       model --scenario NAME --replay TOKENS\n"
     "       model --list\n"
     "Searches every state of tiny worlds made of the real nodes of a scheme. Prints one line per scenario; on a "
@@ -30,6 +34,7 @@ static const char help[] =
     "  --states N       per scenario (default 60000000, about 3 GB)\n"
     "  --verify N       compare every Nth merged state of a node with the one that it was merged with (default 64; 0: "
     "none)\n"
+    "  --jobs N         scenarios at a time (default 1)\n"
     "  --unreduced      keep packets on their way that cannot matter any more: the same verdict, many more states\n"
     "  --replay TOKENS  do what a trace says, and print it\n";
 
@@ -76,6 +81,8 @@ static bool take_option(struct options *options, const char *name, const char *v
         options->seconds = number;
     } else if (strcmp(name, "--states") == 0) {
         options->states = (uint64_t)number;
+    } else if (strcmp(name, "--jobs") == 0) {
+        options->jobs = (uint32_t)number;
     } else if (strcmp(name, "--verify") == 0) {
         options->verify_every = (uint32_t)number;
     } else {
@@ -99,34 +106,100 @@ static bool run_scenario(const struct options *options, const struct trib_scheme
     return passed;
 }
 
+/* ---- several at a time ---- */
+
+/* A scenario in a process of its own, which writes to a file that has no name. */
+struct task {
+    pid_t pid;
+    FILE *output;
+};
+
+static void start(struct task *task, const struct options *options, const struct trib_scheme *scheme,
+                  const struct model_scenario *scenario)
+{
+    task->output = tmpfile();
+    (void)fflush(stdout);
+    task->pid = task->output == NULL ? -1 : fork();
+    if (task->pid < 0) {
+        perror("model");
+        exit(2);
+    }
+    if (task->pid == 0) {
+        (void)dup2(fileno(task->output), STDOUT_FILENO);
+        exit(run_scenario(options, scheme, scenario) ? 0 : 1);
+    }
+}
+
+/* Waits for one, prints what it wrote. False: it has failed. */
+static bool finish(struct task *task)
+{
+    char text[4096];
+    size_t got;
+    int status;
+
+    while (waitpid(task->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    rewind(task->output);
+    while ((got = fread(text, 1, sizeof text, task->output)) > 0) {
+        (void)fwrite(text, 1, got, stdout);
+    }
+    (void)fclose(task->output);
+    (void)fflush(stdout);
+    if (!WIFEXITED(status)) {
+        printf("model: a search was ended by signal %d\n", WTERMSIG(status));
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* In the order of the table; the oldest is waited for. */
+static uint32_t run_all(const struct options *options, const struct trib_scheme *scheme,
+                        const struct model_scenario *const *scenarios, uint32_t count)
+{
+    struct task tasks[SCENARIOS_MAX];
+    uint32_t failed = 0;
+    uint32_t begun = 0;
+
+    for (uint32_t i = 0; i < count && options->jobs <= 1; i++) {
+        failed += !run_scenario(options, scheme, scenarios[i]);
+    }
+    for (uint32_t done = 0; done < count && options->jobs > 1; done++) {
+        for (; begun < count && begun < done + options->jobs; begun++) {
+            start(&tasks[begun], options, scheme, scenarios[begun]);
+        }
+        failed += !finish(&tasks[done]);
+    }
+    return failed;
+}
+
+static bool is_wanted(const struct options *options, const struct model_scenario *scenario)
+{
+    return options->scenario != NULL ? strcmp(options->scenario, scenario->name) == 0
+                                     : !options->is_quick || scenario->is_quick;
+}
+
 static int run(const struct options *options)
 {
     const struct trib_scheme *scheme = trib_scheme_find(options->scheme);
+    const struct model_scenario *wanted[SCENARIOS_MAX];
     const struct model_scenario *scenario;
-    uint32_t ran = 0;
-    uint32_t failed = 0;
+    uint32_t count = 0;
 
     if (scheme == NULL) {
         fprintf(stderr, "model: no scheme is called %s\n", options->scheme);
         return 2;
     }
-    for (uint32_t i = 0; (scenario = scenario_at(i)) != NULL; i++) {
+    for (uint32_t i = 0; (scenario = scenario_at(i)) != NULL && count < SCENARIOS_MAX; i++) {
         if (options->lists) {
             printf("%-14s %s%s\n", scenario->name, scenario->about, scenario->is_quick ? " (quick)" : "");
-            continue;
+        } else if (is_wanted(options, scenario)) {
+            wanted[count++] = scenario;
         }
-        if (options->scenario != NULL ? strcmp(options->scenario, scenario->name) != 0
-                                      : options->is_quick && !scenario->is_quick) {
-            continue;
-        }
-        ran++;
-        failed += !run_scenario(options, scheme, scenario);
     }
-    if (ran == 0 && !options->lists) {
+    if (count == 0 && !options->lists) {
         fprintf(stderr, "model: no scenario is called %s; model --list names them\n", options->scenario);
         return 2;
     }
-    return failed != 0 ? 1 : 0;
+    return run_all(options, scheme, wanted, count) != 0 ? 1 : 0;
 }
 
 int main(int argc, char **argv)

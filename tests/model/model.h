@@ -97,8 +97,7 @@ enum model_sharing {
 struct model_scenario {
     const char *name;
     const char *about;
-    struct model_job job[MODEL_JOBS];
-    uint32_t jobs;
+    struct model_job job[MODEL_JOBS]; /* a second one without ranks: none */
     uint32_t slots, window, roots, train;
     uint32_t operations; /* under way at most, each with its own buffers */
     enum trib_type type, wire;
@@ -164,7 +163,7 @@ struct facts {
     uint8_t held;      /* of a switch: slots */
     bool wants_timer;  /* of a worker */
     bool is_limited;   /* some limit of repeats holds: a tick would change it */
-    bool is_suspended; /* of a worker */
+    bool lacks_lowest; /* of a switch: somebody's part of the sequence at M */
 };
 
 /* ---- states ---- */
@@ -270,6 +269,7 @@ struct violation {
 struct model {
     const struct trib_scheme *scheme;
     const struct model_scenario *scenario;
+    uint32_t jobs;
     uint32_t ranks;   /* of all jobs */
     uint32_t sockets; /* of the switches: switch x roots + root */
     uint32_t regions; /* sets of switch nodes: one per job, or one for both */

@@ -38,7 +38,7 @@ static bool is_old_news(const struct model *model, const struct step *step, bool
 /* A switch that may be opened anew has no such thing as for good. */
 static bool is_for_good(const struct model *model, const struct state *state)
 {
-    for (uint32_t job = 0; job < model->scenario->jobs; job++) {
+    for (uint32_t job = 0; job < model->jobs; job++) {
         for (uint32_t at = 1; at < model->scenario->job[job].switches; at++) {
             if (state->control.incarnation[job][at] != state->control.incarnation[job][0]) {
                 return false;
@@ -54,8 +54,11 @@ static bool is_dead(struct model *model, const struct state *state, uint32_t sti
     const struct stimulus *s = store_stimulus_at(model->store, stimulus);
     bool is_worker = s->to < MODEL_RANKS;
 
-    if (is_worker ? session_is_over(&state->control.session[s->to]) : !is_for_good(model, state)) {
-        return is_worker; /* nobody is there any more */
+    if (is_worker ? session_is_over(&state->control.session[s->to]) : state->control.is_dropped[s->job]) {
+        return is_worker || model->jobs == 1; /* nobody is there any more; but another job's node may get it */
+    }
+    if (!is_worker && !is_for_good(model, state)) {
+        return false;
     }
     uint32_t node = is_worker ? s->to : control_node(model, &state->control, s->job, s->to - MODEL_RANKS);
     struct step step = machine_step(model, state->node[node], stimulus);

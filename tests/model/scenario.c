@@ -17,10 +17,13 @@
 #define OPS3           .ops = 3, .op = {ONE, ONE, ONE}
 #define FRAGMENTS(n)   .ops = 1, .op = {WHOLE(n)}
 #define FORK(n)        .ranks = (n), .switches = 3 /* a root and two inner switches */
-#define COMMON         .jobs = 1, .train = 1, .operations = 1, .type = TRIB_INT32, .wire = TRIB_FLOAT32
-#define POOL(s, w)     COMMON, .roots = 1, .slots = (s), .window = (w)
+#define INTEGERS       .type = TRIB_INT32, .wire = TRIB_FLOAT32
+#define BLOCKS         .type = TRIB_FLOAT32, .wire = TRIB_INT32 /* floats that travel as integers */
+#define POOL(s, w)     .train = 1, .roots = 1, .operations = 1, .slots = (s), .window = (w)
 #define TICKS          .time = MODEL_TIME_TICKS
-#define PLAIN          POOL(1, 1), TICKS
+#define PLAIN          POOL(1, 1), TICKS, INTEGERS
+#define CAST(r)        {.collective = TRIB_BROADCAST, .elements = 1, .root = (r)}
+#define BARRIER        {.collective = TRIB_BARRIER}
 #define FAULTS(l, d, e, r) .budget = {[BUDGET_LOSS] = (l), [BUDGET_DUPLICATE] = (d), [BUDGET_EARLY] = (e), [BUDGET_RESTART] = (r)}
 
 static const struct model_scenario scenarios[] = {
@@ -32,9 +35,9 @@ static const struct model_scenario scenarios[] = {
      .job = {{STAR(2), OPS3}}, FAULTS(2, 1, 0, 0)},
     {PLAIN, .name = "three", .about = "3 ranks, 1 slot, 2 operations; 1 loss, 1 copy",
      .job = {{STAR(3), OPS2}}, FAULTS(1, 1, 0, 0), .is_quick = true},
-    {POOL(2, 2), TICKS, .name = "slots", .about = "2 ranks, 2 slots, an operation of 4 fragments; 1 loss, 1 copy",
+    {POOL(2, 2), TICKS, INTEGERS, .name = "slots", .about = "2 ranks, 2 slots, an operation of 4 fragments; 1 loss, 1 copy",
      .job = {{STAR(2), FRAGMENTS(4)}}, FAULTS(1, 1, 0, 0)},
-    {COMMON, .roots = 2, .slots = 1, .window = 1, TICKS, .name = "roots", .about = "2 ranks, 2 roots with a slot each, an operation of 4 fragments; 1 loss",
+    {.roots = 2, .slots = 1, .window = 1, .train = 1, .operations = 1, TICKS, INTEGERS, .name = "roots", .about = "2 ranks, 2 roots with a slot each, an operation of 4 fragments; 1 loss",
      .job = {{STAR(2), FRAGMENTS(4)}}, FAULTS(1, 0, 0, 0)},
     {PLAIN, .name = "restart", .about = "2 ranks, 1 slot, 3 operations; the switch restarts, 1 loss",
      .job = {{STAR(2), OPS3}}, FAULTS(1, 0, 0, 1), .is_quick = true},
@@ -42,9 +45,9 @@ static const struct model_scenario scenarios[] = {
      .job = {{STAR(2), OPS2}}, FAULTS(1, 1, 0, 1)},
     {PLAIN, .name = "restarts", .about = "2 ranks, 1 slot, 2 operations; the switch restarts twice",
      .job = {{STAR(2), OPS2}}, FAULTS(0, 0, 0, 2)},
-    {POOL(2, 1), TICKS, .name = "restart-slots", .about = "2 ranks, 2 slots, one in flight, an operation of 3 fragments; the switch restarts",
+    {POOL(2, 1), TICKS, INTEGERS, .name = "restart-slots", .about = "2 ranks, 2 slots, one in flight, an operation of 3 fragments; the switch restarts",
      .job = {{STAR(2), FRAGMENTS(3)}}, FAULTS(0, 0, 0, 1)},
-    {POOL(1, 1), .name = "restart-three", .about = "3 ranks, 1 slot, 2 operations; the switch restarts",
+    {POOL(1, 1), INTEGERS, .name = "restart-three", .about = "3 ranks, 1 slot, 2 operations; the switch restarts",
      .job = {{STAR(3), OPS2}}, FAULTS(0, 0, 0, 1)},
     {PLAIN, .name = "same-boot", .about = "2 ranks, 1 slot, 2 operations; a restart that draws the boot id of before, 1 loss",
      .job = {{STAR(2), OPS2}}, FAULTS(1, 0, 0, 1), .same_boot = true},
@@ -58,6 +61,22 @@ static const struct model_scenario scenarios[] = {
      .job = {{.ranks = 2, .switches = 4, .parent = {0, 0, 1, 0}, .leaf = {2, 3}, OPS2}}, FAULTS(1, 0, 0, 0)},
     {PLAIN, .name = "tree-restart", .about = "2 inner switches with a rank each, 2 operations; one of the 3 switches restarts",
      .job = {{FORK(2), .leaf = {1, 2}, OPS2}}, FAULTS(0, 0, 0, 1)},
+    {PLAIN, .name = "kinds", .about = "2 ranks, 1 slot, a broadcast, a barrier, an allreduce; the switch restarts, 1 loss",
+     .job = {{STAR(2), .ops = 3, .op = {CAST(1), BARRIER, ONE}}}, FAULTS(1, 0, 0, 1)},
+    {POOL(1, 1), TICKS, BLOCKS, .name = "blocks", .about = "2 ranks, 1 slot, floats as integers with exponents ahead; the switch restarts, 1 loss",
+     .job = {{STAR(2), FRAGMENTS(2)}}, FAULTS(1, 0, 0, 1)},
+    {.roots = 1, .slots = 2, .window = 2, .train = 1, .operations = 2, TICKS, INTEGERS, .name = "overlap", .about = "2 ranks, 2 slots, 3 operations of which 2 are under way; 1 loss, 1 copy",
+     .job = {{STAR(2), OPS3}}, FAULTS(1, 1, 0, 0)},
+    {PLAIN, .name = "idle", .about = "2 ranks, 1 slot, 2 operations, idle marks by the session; 1 loss, 1 restart",
+     .job = {{STAR(2), OPS2}}, FAULTS(1, 0, 0, 1), .session_marks = true},
+    {PLAIN, .name = "close", .about = "2 ranks, 1 slot, 2 operations, then they close, one perhaps too early; 1 loss, 1 restart",
+     .job = {{STAR(2), OPS2}}, .budget = {[BUDGET_LOSS] = 1, [BUDGET_LINGER] = 1, [BUDGET_RESTART] = 1}, .closes = true},
+    {PLAIN, .name = "death", .about = "2 ranks, 1 slot, a rank dies; beside it another job with 1 rank",
+     .job = {{STAR(2), OPS2}, {STAR(1), OPS1}}, .budget = {[BUDGET_LOSS] = 1, [BUDGET_DEATH] = 1}},
+    {PLAIN, .name = "heir", .about = "2 ranks, a rank dies, and another job of 2 gets the memory; 1 loss",
+     .job = {{STAR(2), OPS2}, {STAR(2), OPS1}}, .budget = {[BUDGET_LOSS] = 1, [BUDGET_DEATH] = 1}, .sharing = SHARING_HEIR},
+    {PLAIN, .name = "swap", .about = "2 jobs of 2 and 1 ranks; the switch restarts, and each gets the other's memory",
+     .job = {{STAR(2), OPS1}, {STAR(1), OPS2}}, FAULTS(0, 0, 0, 1), .sharing = SHARING_SWAP},
 };
 /* clang-format on */
 
@@ -86,7 +105,7 @@ uint8_t model_violated(struct model *model, const char *word, const char *format
 
 uint32_t model_job_of(const struct model *model, uint32_t rank)
 {
-    return model->scenario->jobs > 1 && rank >= model->first_rank[1] ? 1 : 0;
+    return model->jobs > 1 && rank >= model->first_rank[1] ? 1 : 0;
 }
 
 /* ---- trees ---- */
@@ -173,7 +192,8 @@ void model_open(struct model *model, const struct trib_scheme *scheme, const str
     model->is_unreduced = is_unreduced;
     model->scheme = scheme;
     model->scenario = scenario;
-    for (uint32_t job = 0; job < scenario->jobs; job++) {
+    model->jobs = scenario->job[1].ranks != 0 ? 2 : 1;
+    for (uint32_t job = 0; job < model->jobs; job++) {
         model->first_rank[job] = model->ranks;
         model->ranks += scenario->job[job].ranks;
         uint32_t switches = scenario->job[job].switches;
@@ -181,7 +201,7 @@ void model_open(struct model *model, const struct trib_scheme *scheme, const str
         grow_tree(model, job);
         lay_out_operations(model, job);
     }
-    model->regions = scenario->sharing == SHARING_HEIR ? 1 : scenario->jobs;
+    model->regions = scenario->sharing == SHARING_HEIR ? 1 : model->jobs;
     model->sockets *= scenario->roots;
     model->nodes = model->ranks + model->regions * model->sockets;
     model->store = store_open();

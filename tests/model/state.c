@@ -178,7 +178,7 @@ static uint8_t mislead(struct model *model, struct state *state, const struct st
 {
     uint32_t other = 1U - s->job;
 
-    if (model->scenario->jobs < 2 || state->control.is_dropped[other] ||
+    if (model->jobs < 2 || state->control.is_dropped[other] ||
         (s->to - MODEL_RANKS) / model->scenario->roots >= model->scenario->job[other].switches) {
         return 0;
     }
@@ -309,7 +309,7 @@ uint8_t state_apply(struct model *model, struct state *state, struct happening h
     if (violation == 0 && !model->is_unreduced) {
         reduce_bag(model, state);
     }
-    for (uint32_t job = 0; job < model->scenario->jobs && violation == 0; job++) {
+    for (uint32_t job = 0; job < model->jobs && violation == 0; job++) {
         if (!state->control.is_dropped[job]) {
             violation = check_marks(model, state, job);
         }
@@ -347,7 +347,7 @@ uint8_t state_check_end(struct model *model, const struct state *state)
             return violation;
         }
     }
-    for (uint32_t job = 0; job < model->scenario->jobs; job++) {
+    for (uint32_t job = 0; job < model->jobs; job++) {
         uint32_t sockets = model->scenario->job[job].switches * model->scenario->roots;
         for (uint32_t socket = 0; socket < sockets && !state->control.is_dropped[job]; socket++) {
             uint32_t node = control_node(model, &state->control, job, socket);
