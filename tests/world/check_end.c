@@ -128,7 +128,7 @@ static void check_rest(const struct world_comm *comm)
  * root, ten doublings each time that somebody is late. */
 static void check_storm(const struct world_comm *comm)
 {
-    const struct world_report *r = comm->world->report;
+    struct world_report *r = comm->world->report;
     uint64_t edges = comm->edges;
     uint64_t faults = r->lost + r->duplicated + r->reordered + r->corrupted + r->truncated + r->replayed +
                       r->overflowed + r->forged + r->bent + r->partial;
@@ -136,8 +136,13 @@ static void check_storm(const struct world_comm *comm)
     uint64_t bound = 4 * comm->fragments * edges + 32 * comm->depth * faults +
                      160 * late * edges * comm->set.session.roots +
                      4 * (comm->incarnations_lost + 1) * edges * comm->set.session.roots * comm->set.session.slots;
+    uint64_t most = comm->sent[0] > comm->sent[1] ? comm->sent[0] : comm->sent[1];
 
-    if (comm->sent[0] > bound || comm->sent[1] > bound) {
+    if (100 * most / bound >= r->storm_percent) {
+        r->storm_percent = 100 * most / bound;
+        r->storm_seed = comm->world->seed;
+    }
+    if (most > bound) {
         world_fail(comm->world, WORLD_CHECK_STORM,
                    "a storm: %" PRIu64 " packets up and %" PRIu64 " down for %" PRIu64 " fragments on %u edges",
                    comm->sent[0], comm->sent[1], comm->fragments, comm->edges);

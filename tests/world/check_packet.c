@@ -5,7 +5,10 @@
 #include <inttypes.h>
 
 #include "core/lane.h"
+#include "core/loss.h"
 #include "world.h"
+
+#define REPEAT_NS (500 * WORLD_US)
 
 static uint64_t lane_of(const struct world_comm *comm, uint64_t keys, const struct trib_packet *packet)
 {
@@ -30,6 +33,63 @@ static void check_mark(const struct world_comm *comm, const struct rank_set *ran
             world_fail(comm->world, WORLD_CHECK_MARK, "%s of %" PRIu64 " has mark %" PRIu64 ", rank %u is behind",
                        trib_kind_name((enum trib_kind)packet->kind), packet->sequence, packet->mark, rank);
         }
+    }
+}
+
+/* Repeats are rare, and not only in the mean (I4). A rank repeats a fragment once in half of its shortest timeout; a switch for one
+ * neighbour once in a time of its own, counted from the first question, and passes on what others repeat. A switch asks its parent as
+ * rarely; how often a rank asks is check_silence's business. */
+void check_repeats(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet)
+{
+    struct world_unit *unit = &world->units[to];
+    bool is_rank = world->units[from].is_worker;
+    bool asks = !is_rank && packet->kind == TRIB_PROBE && (packet->flags & TRIB_FLAG_UNWANTED) == 0;
+    uint64_t span = is_rank ? TRIB_RTO_MIN_NS / 2 : REPEAT_NS;
+    uint32_t most = is_rank ? 1 : 3;
+
+    if (((packet->flags & TRIB_FLAG_RESEND) == 0 && !asks) || !comm_has_promise(unit->comm)) {
+        return;
+    }
+    if (unit->repeats == NULL) {
+        unit->repeats = world_zeroed(WORLD_REPEATS, sizeof *unit->repeats);
+    }
+    struct repeat *r = &unit->repeats[(packet->sequence + from + packet->kind) % WORLD_REPEATS];
+    if (r->sequence != packet->sequence || r->from != from || r->boot != packet->boot || r->kind != packet->kind ||
+        world->now_ns - r->since_ns >= span) {
+        *r = (struct repeat){.sequence = packet->sequence,
+                             .since_ns = world->now_ns,
+                             .from = from,
+                             .boot = packet->boot,
+                             .kind = packet->kind};
+    }
+    if (++r->count > most) {
+        world_fail(world, WORLD_CHECK_STORM, "%s of %" PRIu64 " is repeated %u times in %u us",
+                   trib_kind_name((enum trib_kind)packet->kind), packet->sequence, r->count,
+                   (uint32_t)(span / WORLD_US));
+    }
+}
+
+/* Who hears nothing asks ever more rarely: for each fragment in flight the timeout doubles, to a second. */
+void check_silence(struct world_unit *unit, uint32_t root)
+{
+    const struct world_comm *comm = unit->comm;
+    struct world_report *report = comm->world->report;
+    uint64_t silence_ns = comm->world->now_ns - unit->heard_ns[root];
+    uint32_t once = comm->set.window + 2; /* all that is in flight, the mark, and M */
+    uint32_t bound =
+        2 * once + once * (uint32_t)(silence_ns / TRIB_RTO_MAX_NS); /* twice: just registered, and overdue */
+
+    for (uint64_t timeout = TRIB_RTO_MIN_NS; timeout < silence_ns; timeout *= 2) {
+        bound += once;
+    }
+    unit->probes[root]++;
+    if (comm_has_promise(comm) && 100 * unit->probes[root] / bound >= report->silent_percent) {
+        report->silent_percent = 100 * unit->probes[root] / bound;
+        report->silent_seed = comm->world->seed;
+    }
+    if (unit->probes[root] > bound && comm_has_promise(comm)) {
+        world_fail(comm->world, WORLD_CHECK_STORM, "rank %u probes root %u %u times in %u ms of silence", unit->rank,
+                   root, unit->probes[root], (uint32_t)(silence_ns / WORLD_MS));
     }
 }
 

@@ -69,6 +69,7 @@ void check_gone(struct world_comm *comm)
         return;
     }
     check_held(comm);
+    comm->world->report->deaths++;
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         const struct comm_rank *r = &comm->ranks[rank];
         bool knows = r->state == RANK_FAILED && r->cause == comm->named;

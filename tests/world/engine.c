@@ -264,6 +264,7 @@ static void end(struct world *world)
     for (uint32_t i = 1; i < world->unit_count; i++) {
         free(world->units[i].inbox);
         free(world->units[i].links);
+        free(world->units[i].repeats);
     }
     free(world->units);
     free(world->ghost);

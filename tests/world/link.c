@@ -239,9 +239,9 @@ void world_trace(const struct world *world, const char *what, uint32_t from, uin
     }
 }
 
-/* A bit flips in the switch's memory of a result for a rank, before its checksum is made: at most twice for one fragment and rank, so
- * that the third asking helps, but without limit where the communicator may fail. The packet goes without further faults: a copy of
- * it would count as one more. */
+/* A switch goes wrong with a result for a rank, before its checksum is made, in what proves which contributions are in, and in the sum
+ * as well: at most twice for one fragment and rank, so that the third asking helps, but without limit where the communicator may fail.
+ * The packet goes without further faults: a copy of it would count as one more. */
 static bool is_bent(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet)
 {
     struct world_comm *comm = world->units[to].comm;
@@ -259,7 +259,13 @@ static bool is_bent(struct world *world, uint32_t from, uint32_t to, const struc
     if (*bends == 2 && !lethal) {
         return false;
     }
+    uint8_t payload[WORLD_PARCEL_MAX];
     struct trib_packet bent = *packet;
+    if (bent.payload_len != 0) {
+        memcpy(payload, packet->payload, bent.payload_len);
+        payload[world_below(world, bent.payload_len)] ^= (uint8_t)(1 + world_below(world, 255));
+        bent.payload = payload;
+    }
     switch (world_below(world, 4)) {
     case 0:
         bent.contributors ^= (uint16_t)(1U << world_below(world, 16));
@@ -288,6 +294,7 @@ void world_send(struct world *world, uint32_t from, uint32_t to, uint32_t parcel
     struct world_event event = {.kind = WORLD_ARRIVE, .unit = (uint16_t)to, .b = from};
 
     world_trace(world, "send", from, to, packet);
+    check_repeats(world, from, to, packet);
     if (world->is_healed) {
         event.a = parcel;
         world_schedule(world, arrival(world, link), event);

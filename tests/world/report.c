@@ -122,6 +122,10 @@ unsigned report_print(const struct world_report *r, uint32_t depth_max)
                "), the bound is %u ms\n",
                r->slowest_ns[depth] / WORLD_MS, depth, r->slowest_seed[depth], 1000 * WORLD_BOUND_RTOS(depth));
     }
+    printf("  most packets: %" PRIu64 " %% of what the faults account for (seed %" PRIu64 ")\n", r->storm_percent,
+           r->storm_seed);
+    printf("  most probes of a silent root: %" PRIu64 " %% of the bound (seed %" PRIu64 ")\n", r->silent_percent,
+           r->silent_seed);
     return missing;
 }
 
@@ -149,5 +153,11 @@ void report_add(struct world_report *sum, const struct world_report *own)
         sum->slowest_ns[depth] = slower ? own->slowest_ns[depth] : before.slowest_ns[depth];
         sum->slowest_seed[depth] = slower ? own->slowest_seed[depth] : before.slowest_seed[depth];
     }
+    bool busier = own->storm_percent > before.storm_percent;
+    sum->storm_percent = busier ? own->storm_percent : before.storm_percent;
+    sum->storm_seed = busier ? own->storm_seed : before.storm_seed;
+    bool louder = own->silent_percent > before.silent_percent;
+    sum->silent_percent = louder ? own->silent_percent : before.silent_percent;
+    sum->silent_seed = louder ? own->silent_seed : before.silent_seed;
     sum->trace = own->trace;
 }

@@ -200,6 +200,10 @@ static void take_ready(struct world_comm *comm, uint32_t rank, const struct worl
     world->scheme->worker->registered(worker_node(comm, rank), message->boot, message->mark,
                                       world->now_ns + world->units[r->unit].clock_ns);
     r->state = RANK_RUNNING;
+    for (uint32_t root = 0; root < comm->set.session.roots; root++) {
+        world->units[r->unit].heard_ns[root] = world->now_ns;
+        world->units[r->unit].probes[root] = 0;
+    }
     comm_disturbed(comm, world->now_ns);
     unit_wake(world, r->unit, world->now_ns);
     world_schedule(world, world->now_ns + IDLE_NS,

@@ -324,6 +324,11 @@ static void feed(struct world *world, struct world_unit *unit)
         struct trib_place place;
         enum trib_drop drop = trib_packet_decode(parcel->data, parcel->len, &packet);
         void *node = place_of(world, unit, &world->units[unit->inbox[i].from], &place);
+        if (unit->is_worker) {
+            uint32_t root = world->units[unit->inbox[i].from].root;
+            unit->heard_ns[root] = world->now_ns;
+            unit->probes[root] = 0;
+        }
         if (node == NULL) {
             world->report->strays++;
         } else if (drop == TRIB_DROP_NONE) {
@@ -404,6 +409,9 @@ static void drain_worker(struct world_comm *comm, uint32_t rank)
                 return;
             }
             comm->sent[0]++;
+            if (packet.kind == TRIB_PROBE && to.index < comm->set.session.roots) {
+                check_silence(&world->units[number], to.index);
+            }
             if (to.index < comm->set.session.roots) {
                 world_send(world, number, comm->members[comm->ranks[rank].home].units[to.index],
                            world_parcel(world, &packet), &packet);

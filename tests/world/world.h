@@ -255,6 +255,17 @@ struct world_node {
     size_t size;
 };
 
+/* When a fragment, or a question about it, came again to a unit. */
+struct repeat {
+    uint64_t sequence;
+    uint64_t since_ns;
+    uint32_t from;
+    uint32_t boot;
+    uint32_t kind;
+    uint32_t count;
+};
+#define WORLD_REPEATS 64
+
 /* What one thread runs, with one inbox: a rank's worker node, or a communicator's nodes on one shard of one switch. */
 struct world_unit {
     struct world_comm *comm;
@@ -265,10 +276,13 @@ struct world_unit {
     uint32_t heir;     /* unit that got this one's addresses; 0: none */
     struct world_node *nodes;
     uint32_t node_count;
-    struct world_link_pair *links; /* to the parent; of a worker one per root */
-    uint64_t wake_ns;              /* the WAKE that counts; TRIB_NEVER: none */
-    uint64_t paused_ns;            /* not run before */
-    uint64_t clock_ns;             /* this unit's clock is ahead by */
+    struct world_link_pair *links;      /* to the parent; of a worker one per root */
+    struct repeat *repeats;             /* the latest that came here; NULL: none */
+    uint64_t heard_ns[WORLD_ROOTS_MAX]; /* worker: when something last came from a root */
+    uint32_t probes[WORLD_ROOTS_MAX];   /* and how often it has been probed since */
+    uint64_t wake_ns;                   /* the WAKE that counts; TRIB_NEVER: none */
+    uint64_t paused_ns;                 /* not run before */
+    uint64_t clock_ns;                  /* this unit's clock is ahead by */
     struct inbox_entry *inbox;
     uint32_t inbox_count, inbox_capacity;
 };
@@ -449,6 +463,7 @@ struct world_comm {
     X(switch_stops, "switches stopped")                 \
     X(aways, "control planes away")                     \
     X(crashes, "ranks crashed")                         \
+    X(deaths, "ranks whose death was known in time")    \
     X(successors, "communicators made anew")            \
     X(wrapped, "generations wrapped")                   \
     X(intruders, "communicators in another's place")    \
@@ -488,6 +503,8 @@ struct world_report {
     WORLD_REPORT_MAP(X)
 #undef X
     uint64_t slowest_ns[WORLD_DEPTH_MAX + 1], slowest_seed[WORLD_DEPTH_MAX + 1]; /* by depth; not summed */
+    uint64_t silent_percent, silent_seed; /* the same of probes of a silent root */
+    uint64_t storm_percent, storm_seed;   /* the most packets of a communicator, of what the bound allows; not summed */
     uint64_t trace;
 };
 
@@ -632,6 +649,8 @@ void hostile_inject(struct world_comm *comm);
 /* check_packet.c, check_buffers.c, check_retained.c, check_time.c, check_end.c */
 void check_up(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet);
 void check_down(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet);
+void check_repeats(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet);
+void check_silence(struct world_unit *unit, uint32_t root);
 void check_done(struct world_comm *comm, uint32_t rank, struct world_op *op);
 void check_partial(struct world_comm *comm, uint32_t rank);
 void check_retained(struct world_comm *comm, uint32_t rank);
