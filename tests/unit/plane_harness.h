@@ -55,6 +55,7 @@ struct world {
     struct side side[PLANES_MAX]; /* 0: the root */
     uint32_t planes;
     struct trib_session_config session;
+    uint32_t boot;
     struct rank *rank;
     uint32_t ranks;
     atomic_uint mismatches;
@@ -101,6 +102,7 @@ static inline struct trib_udp *open_loopback(const struct trib_address *to)
 static inline void begin_world(struct world *world)
 {
     memset(world, 0, sizeof *world);
+    world->boot = BOOT;
     world->session = (struct trib_session_config){.salt = 99,
                                                   .communicator = COMMUNICATOR,
                                                   .roots = SHARDS,
@@ -225,7 +227,8 @@ static inline enum trib_status open_side(struct world *world, uint32_t plane)
     uint16_t *ranks = calloc(world->ranks, sizeof *ranks);
     bool *is_in = calloc(world->ranks, sizeof *is_in);
     assert_true(branches != NULL && ranks != NULL && is_in != NULL);
-    struct trib_opening opening = {.session = world->session, .scheme = "switchml", .boot = BOOT, .branches = branches};
+    struct trib_opening opening = {
+        .session = world->session, .scheme = "switchml", .boot = world->boot, .branches = branches};
     uint32_t used = 0;
     for (uint32_t i = 0; i < world->ranks; i++) {
         if (!is_in[i] && next_below(world, plane, i) != NO_PLANE) {
@@ -271,14 +274,35 @@ static inline void join_planes(struct world *world, uint32_t rank, uint64_t mark
     }
 }
 
+/* All ranks register with their marks, as after a first start or a restart, and then may send. */
 static inline void register_all(struct world *world)
 {
+    uint64_t mark = TRIB_NEVER;
     for (uint32_t i = 0; i < world->ranks; i++) {
-        join_planes(world, i, 0);
+        uint64_t own = worker()->mark(world->rank[i].node);
+        join_planes(world, i, own);
+        mark = own < mark ? own : mark;
+    }
+    for (uint32_t i = 1; i < world->planes; i++) {
+        world->side[i].verbs.learn_mark(world->side[i].plane, COMMUNICATOR, mark);
     }
     for (uint32_t i = 0; i < world->ranks; i++) {
-        worker()->registered(world->rank[i].node, BOOT, 0, trib_clock_ns());
+        worker()->registered(world->rank[i].node, world->boot, mark, trib_clock_ns());
     }
+}
+
+/* The tree's incarnation ends in every switch, and the next begins: whatever slots held is forgotten. */
+static inline void boot_again(struct world *world)
+{
+    for (uint32_t i = 0; i < world->planes; i++) {
+        world->side[i].verbs.close(world->side[i].plane, COMMUNICATOR);
+    }
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        worker()->suspend(world->rank[i].node);
+    }
+    world->boot++;
+    open_world(world);
+    register_all(world);
 }
 
 static inline void free_tensors(struct world *world)
@@ -400,15 +424,18 @@ static inline void submit_allreduce(struct rank *rank, uint64_t count)
     assert_true(worker()->submit(rank->node, &operation, trib_clock_ns()));
 }
 
-/* Runs one allreduce and compares each element with the sum made here. */
-static inline void check_allreduce(struct world *world, uint64_t count)
+static inline void start_allreduce(struct world *world, uint64_t count)
 {
-    uint64_t before = world->rank[0].done;
     make_tensors(world, count);
     for (uint32_t i = 0; i < world->ranks; i++) {
         submit_allreduce(&world->rank[i], count);
     }
-    assert_true(run_until(world, before + 1));
+}
+
+/* Waits for its end and compares each element with the sum made here. */
+static inline void finish_allreduce(struct world *world, uint64_t count, uint64_t operations)
+{
+    assert_true(run_until(world, operations));
     float *sum = calloc(count, sizeof *sum);
     assert_non_null(sum);
     for (uint32_t i = 0; i < world->ranks; i++) {
@@ -421,6 +448,13 @@ static inline void check_allreduce(struct world *world, uint64_t count)
     }
     free(sum);
     free_tensors(world);
+}
+
+static inline void check_allreduce(struct world *world, uint64_t count)
+{
+    uint64_t before = world->rank[0].done;
+    start_allreduce(world, count);
+    finish_allreduce(world, count, before + 1);
 }
 
 static inline uint64_t fragments_of(uint64_t count)

@@ -223,6 +223,62 @@ static void join__far_along_the_stream(void **state)
     close_world(&world);
 }
 
+/* ---- incarnations ---- */
+
+/* Steps every third rank more often than the others, until one of these has finished what another has not. */
+static void step_unevenly(struct world *world, uint32_t turn)
+{
+    uint64_t end_ns = trib_clock_ns() + LIMIT_NS;
+    bool is_uneven = false;
+    for (uint32_t round = 0; !is_uneven && trib_clock_ns() < end_ns; round++) {
+        for (uint32_t i = 0; i < world->ranks; i++) {
+            if (round % 8 == 0 || i % 3 == turn % 3) {
+                step(&world->rank[i]);
+            }
+        }
+        for (uint32_t i = 1; i < world->ranks; i++) {
+            is_uneven = is_uneven || worker()->mark(world->rank[i].node) != worker()->mark(world->rank[0].node);
+        }
+        (void)poll(NULL, 0, 1);
+    }
+    assert_true(is_uneven);
+}
+
+/* Ends one incarnation after another while an allreduce is under way: ranks are then at different places of the stream, and
+ * what only some have finished comes from those by OFFER. */
+static void check_incarnations(struct world *world, uint64_t count)
+{
+    register_all(world);
+    start_allreduce(world, count);
+    for (uint32_t i = 0; i < 5; i++) {
+        step_unevenly(world, i);
+        boot_again(world);
+    }
+    finish_allreduce(world, count, 1);
+    assert_true(report_of(&world->side[0]).counters.offers > 0);
+    check_allreduce(world, 1000);
+    settle_marks(world);
+    close_world(world);
+}
+
+static void incarnation__of_three_levels(void **state)
+{
+    (void)state;
+    struct world world;
+    const struct trib_faults faults = {.loss = 0.02, .reorder = 0.02, .seed = 11};
+    open_tree(&world, &faults);
+    check_incarnations(&world, 300000);
+}
+
+static void incarnation__of_inner_nodes(void **state)
+{
+    (void)state;
+    struct world world;
+    const struct trib_faults faults = {.loss = 0.02, .reorder = 0.02, .seed = 12};
+    open_flat(&world, 70, &faults);
+    check_incarnations(&world, 100000);
+}
+
 /* ---- who is missing ---- */
 
 /* Submits for all ranks but two, and steps until the planes lack nobody else. */
@@ -541,6 +597,8 @@ int main(void)
         cmocka_unit_test(inner__with_every_fault),
         cmocka_unit_test(inner__below_a_parent),
         cmocka_unit_test(join__far_along_the_stream),
+        cmocka_unit_test(incarnation__of_three_levels),
+        cmocka_unit_test(incarnation__of_inner_nodes),
         cmocka_unit_test(missing__names_ranks_behind_inner_nodes),
         cmocka_unit_test(missing__names_ranks_behind_switches),
         cmocka_unit_test(mismatch__between_inner_nodes_names_their_lowest_ranks),
