@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # chaos.net.sh: random harm, one or two things at a time, to daemons, ranks and links under load, every value checked on every rank.
 #
-#   chaos.net.sh [star|tree] [SECONDS] [SEED]        TRIBUTARY=build/bin/tributary BUILD_DIR=build
+#   chaos.net.sh [star|tree|deep] [SECONDS] [SEED]        TRIBUTARY=build/bin/tributary BUILD_DIR=build
 #
 # Two jobs run on all workers: one lives through everything, of the other a rank is killed now and then, and it is started again. The seed
 # fixes what is done to whom in which order; how it meets the load is left to the machine. Each life of the second job has other
@@ -16,6 +16,7 @@ SEED=${3:-$((RANDOM + 1))}
 case $SHAPE in
 star) net_star 4 ;;
 tree) net_tree 8 1 2 ;;
+deep) net_tree 8 1 2 4 ;;
 *) skip "no such shape: $SHAPE" ;;
 esac
 net_rate 200mbit
@@ -87,8 +88,8 @@ begin() { # KIND VICTIM PID
 
 end() { # KIND VICTIM PID
     case $1 in
-    restart) net_switch_start "$2" --threads 2 ;;
-    machine) net_switch_start "$2" --threads 2 && ip_in "$2" link set own1 up ;;
+    restart) net_switch_start "$2" ;;
+    machine) net_switch_start "$2" && ip_in "$2" link set own1 up ;;
     pause) kill -CONT "${SWITCH_PIDS[$2]}" ;;
     stop) kill -CONT "$3" ;;
     cut) link_mend "$2" ;;

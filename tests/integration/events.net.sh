@@ -37,7 +37,7 @@ machine_restarts steady s0 8 0.05 0.2 0.5 1
 load_end steady
 export TRIB_SWITCH_TIMEOUT=1s
 load_start orphan 60 4096 65536
-does_not_return orphan s0 1000 "the switch ${NET_ADDRESS[s0]}:7470 is gone: no answer for 1 s"
+does_not_return orphan s0 1000 1000 "the switch ${NET_ADDRESS[s0]}:7470 is gone: no answer for 1 s"
 net_switch_start s0
 load_start unplugged 60 4096 65536
 unset TRIB_SWITCH_TIMEOUT

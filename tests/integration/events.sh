@@ -151,17 +151,17 @@ machine_restarts() {
 # errors_after JOB FROM_NS: microseconds from FROM to the error of each rank.
 errors_after() { awk -v from="$2" '$1 == "ended" { printf "%d\n", ($2 - from) / 1000 }' "$TMP/$1".[0-9] "$TMP/$1".[0-9][0-9] 2>/dev/null; }
 
-# does_not_return JOB SWITCH DEADLINE_MS REGEX: kill -9, and nobody comes: every rank of the job, whose environment has that
-# deadline, must end in time, naming who is gone.
+# does_not_return JOB SWITCH FIRST_MS LAST_MS REGEX: kill -9, and nobody comes: every rank of the job must end naming who is gone, none
+# before FIRST and none after LAST, which are its deadlines: of who hears nothing, and of who waits for the others to come back.
 does_not_return() {
-    local job=$1 victim=$2 deadline=$3 from
+    local job=$1 victim=$2 first=$3 last=$4 from
     from=$(wall_ns)
     net_switch_kill "$victim"
-    load_ends_in_error "$job" $((deadline / 1000 + 2)) "$4"
+    load_ends_in_error "$job" $((last / 1000 + 2)) "$5"
     errors_after "$job" "$from" >"$TMP/errors.$job"
-    say "kill -9 of $victim for good: errors after $(percentiles <"$TMP/errors.$job"), deadline $deadline ms"
-    within "errors when $victim is gone" $((deadline + 300)) "$TMP/errors.$job"
-    check "nobody gives up before the deadline" test "$(sort -n "$TMP/errors.$job" | head -n 1)" -ge $(((deadline - 50) * 1000))
+    say "kill -9 of $victim for good: errors after $(percentiles <"$TMP/errors.$job"), deadlines $first and $last ms"
+    within "errors when $victim is gone" $((last + 300)) "$TMP/errors.$job"
+    check "nobody gives up before the deadline" test "$(sort -n "$TMP/errors.$job" | head -n 1)" -ge $(((first - 50) * 1000))
 }
 
 # ---- workers ----

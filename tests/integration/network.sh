@@ -35,6 +35,7 @@ declare -A NET_ADDRESS=() # of a node
 SWITCHES=()               # names, in the order in which they were made
 WORKERS=()
 declare -A SWITCH_PIDS=()
+declare -A SWITCH_OPTIONS=() # that a daemon was last started with
 
 # ---- nodes and links ----
 
@@ -61,7 +62,8 @@ quick_arp() { in_node "$1" sh -c 'echo 20 >/proc/sys/net/ipv4/neigh/$0/retrans_t
 
 add_link() { # NODE ABOVE
     NET_ABOVE[$1]=$2
-    ip_in "$2" link add "$1" type veth peer name eth0 netns "$1"
+    # Where both ends have the same index, the kernel takes up to a second to notice that a link is up or down.
+    ip_in "$2" link add "$1" index $((1000 + ${#NET_ABOVE[@]})) type veth peer name eth0 netns "$1"
     ip_in "$2" link set "$1" master br0 up
 }
 
@@ -166,14 +168,17 @@ received_bytes() { received "$1" | cut -d ' ' -f 2; }
 
 # ---- processes ----
 
-# net_switch_start NAME [OPTIONS]: the daemon, below that of the switch above; also after net_switch_kill. It must serve
-# within 10 s.
+# net_switch_start NAME [OPTIONS]: the daemon, below that of the switch above; also after net_switch_kill, then with the options of the
+# last time unless there are new ones. It must serve within 10 s.
 net_switch_start() {
     local name=$1 above=${NET_ABOVE[$1]:-} ready="$TMP/ready.$1"
     shift
+    [ $# -eq 0 ] || SWITCH_OPTIONS[$name]=$*
     : >"$ready"
+    # shellcheck disable=SC2086
     nsenter --net="/run/netns/$name" "$TRIBUTARY" switch --listen "${NET_ADDRESS[$name]}:7470" --http none \
-        ${above:+--parent "${NET_ADDRESS[$above]}:7470"} "$@" --ready-fd 9 9>"$ready" >>"$TMP/$name.log" 2>&1 &
+        ${above:+--parent "${NET_ADDRESS[$above]}:7470"} ${SWITCH_OPTIONS[$name]:-} --ready-fd 9 9>"$ready" \
+        >>"$TMP/$name.log" 2>&1 &
     SWITCH_PIDS[$name]=$!
     wait_for 10 test -s "$ready" || { fail "switch $name did not start"; show "$TMP/$name.log"; exit 1; }
 }
