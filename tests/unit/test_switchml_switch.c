@@ -544,6 +544,32 @@ static void probe__asks_one_finished_child_after_another_for_an_OFFER(void **sta
     assert_int_equal(f->verbs->counters(f->node)->asks_finished, 3);
 }
 
+/* The switch has booted since: children 0 and 2 come back with marks above 0. Child 1 sends its part again without having probed, as a
+ * switch does that has summed anew: the sum can only come from an OFFER. */
+static void contribution__asks_for_an_OFFER_when_only_finished_children_lack(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    open_node(&f, RANKS, SLOTS);
+    f.verbs->join(f.node, 0, 1);
+    f.verbs->join(f.node, 1, 0);
+    f.verbs->join(f.node, 2, 2);
+    assert_int_equal(contribute(&f, 1, 1, 0), TRIB_DROP_NONE);
+    (void)expect(&f, TRIB_ASK, 0, 2); /* the gap; and child 0 has not finished sequence 1 */
+    expect_nothing(&f);
+    assert_int_equal(contribute(&f, 0, 1, 1), TRIB_DROP_NONE);
+    (void)expect(&f, TRIB_ASK, 1, 4);
+    assert_int_equal(contribute(&f, 0, 1, 1), TRIB_DROP_DUPLICATE);
+    assert_int_equal(contribute(&f, 1, 0, 0), TRIB_DROP_NONE);
+    (void)expect(&f, TRIB_ASK, 0, 1);
+    expect_nothing(&f);
+    assert_int_equal(offer(&f, 2, 1, 2, 42), TRIB_DROP_NONE);
+    (void)expect(&f, TRIB_RESULT, 1, ALL);
+    assert_int_equal(f.verbs->counters(f.node)->asks_finished, 2);
+    free(f.node);
+}
+
 /* Of two ranks that probe at once only one makes an OFFER come: each of them is a whole payload. */
 static void probe__of_two_children_asks_for_one_OFFER(void **state)
 {
@@ -736,6 +762,7 @@ int main(void)
         WITH_NODE(probe__for_M_alone_is_never_answered_with_ASK),
         cmocka_unit_test(probe__of_a_switch_for_M_alone_is_told_again_when_M_moves),
         WITH_NODE(probe__asks_one_finished_child_after_another_for_an_OFFER),
+        cmocka_unit_test(contribution__asks_for_an_OFFER_when_only_finished_children_lack),
         WITH_NODE(probe__of_two_children_asks_for_one_OFFER),
         WITH_NODE(probe__finds_the_queue_full_when_nothing_is_drained),
         WITH_NODE(offer__completes_the_slot_and_replaces_the_partial_sum),

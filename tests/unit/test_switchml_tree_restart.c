@@ -135,7 +135,8 @@ static void restart__asks_the_nearest_finished_rank(void **state)
     tree_close(t);
 }
 
-/* Nobody behind switch 2 has it, all behind switch 1 have: ASK goes down through switch 1 to one rank, OFFER up. */
+/* Nobody behind switch 2 has it, all behind switch 1 have: ASK goes down through switch 1 to one rank, OFFER up, as soon as switch 2
+ * has summed anew and nobody's timer has run out. */
 static void restart__sends_ASK_down_and_OFFER_up(void **state)
 {
     struct tree *t = tree_open(&tree_2x2, TRIB_FLOAT32, SLOTS);
@@ -147,7 +148,7 @@ static void restart__sends_ASK_down_and_OFFER_up(void **state)
     tree_run_for(t, 5 * TREE_MS);
     t->rule_count = 0;
     tree_boot(t);
-    tree_finish(t, 1, 100 * TREE_MS);
+    tree_finish(t, 1, 5 * TREE_MS);
     tree_check_sums(t);
     assert_int_equal(tree_counters(t, 0)->asks_finished, 1);
     assert_int_equal(tree_counters(t, 1)->asks_finished, 1);

@@ -241,7 +241,8 @@ static bool count_parts(const struct switch_node *n, const struct trib_slot *slo
            slot->parts + packet->contributors <= n->config.session.ranks;
 }
 
-static enum trib_drop contribution(struct switch_node *n, uint32_t child, const struct trib_packet *packet)
+static enum trib_drop contribution(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
+                                   uint64_t now_ns)
 {
     uint32_t index = trib_window_slot(&n->window, packet->sequence);
     struct trib_slot *slot = switch_slot(n, index);
@@ -276,6 +277,8 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
     trib__switch_find_gap(n, child, trib_window_dense(&n->window, packet->sequence));
     if (trib_slot_is_complete(slot, n->required)) {
         complete(n, index);
+    } else {
+        trib__switch_seek_offer(n, slot, now_ns);
     }
     return TRIB_DROP_NONE;
 }
@@ -370,7 +373,7 @@ static enum trib_drop take(struct switch_node *n, uint32_t child, const struct t
         return TRIB_DROP_WINDOW;
     }
     if (packet->kind == TRIB_CONTRIBUTION) {
-        return contribution(n, child, packet);
+        return contribution(n, child, packet, now_ns);
     }
     return packet->kind == TRIB_OFFER ? offer(n, packet) : TRIB_DROP_KIND;
 }

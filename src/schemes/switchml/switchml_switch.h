@@ -168,6 +168,7 @@ void trib__switch_raise_mark(struct switch_node *n, uint64_t mark);
 enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
                                   uint64_t now_ns);
 void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense);
+void trib__switch_seek_offer(struct switch_node *n, const struct trib_slot *slot, uint64_t now_ns);
 void trib__switch_pay_owed(struct switch_node *n);
 void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_ns);
 bool trib__switch_next_answer(struct switch_node *n, struct trib_packet *packet, struct trib_place *to);

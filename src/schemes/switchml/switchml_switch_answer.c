@@ -183,6 +183,22 @@ void trib__switch_ask_one(struct switch_node *n, uint64_t sequence, uint64_t fin
     (void)queue_answer(n, TRIB_ASK, child, sequence, 0);
 }
 
+/* A contribution came, and whoever still lacks has finished the sequence: this sum will never be complete. A rank PROBEs what it has sent when
+ * it is back, so a finished rank of this switch was ASKed then; but a switch below hands up sums, and without this each would wait
+ * for a timer of a rank. */
+void trib__switch_seek_offer(struct switch_node *n, const struct trib_slot *slot, uint64_t now_ns)
+{
+    uint64_t lack = n->required & ~slot->present;
+
+    if (n->marks[trib_lowest(lack)] <= slot->sequence || trib__switch_finished(n, slot->sequence) != lack) {
+        return;
+    }
+    struct slot_repeats *r = trib__switch_repeats(n, slot->sequence, now_ns);
+    if (trib__switch_once(r, ONCE_OFFERING)) {
+        trib__switch_ask_one(n, slot->sequence, lack, r);
+    }
+}
+
 static bool lacks(const struct switch_node *n, uint32_t child, uint64_t dense)
 {
     const struct trib_slot *slot = switch_slot(n, (uint32_t)(dense % n->window.slots));
