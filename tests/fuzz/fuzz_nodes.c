@@ -142,6 +142,7 @@ static void choose_world(struct script *script)
     struct model_scenario *s = &script->scenario;
     uint32_t sizes = next_byte(script);
     uint32_t form = next_byte(script);
+    uint32_t jobs = (form >> 3 & 3) == 3 ? 2 : 1;
 
     s->name = "script";
     s->about = "what the bytes say";
@@ -152,12 +153,11 @@ static void choose_world(struct script *script)
     s->wire = wires[form & 3];
     s->type = (form & 3) < 2 ? TRIB_FLOAT32 : TRIB_INT32;
     s->in_place = (form >> 2 & 1) != 0;
-    s->jobs = 1 + ((form >> 3 & 3) == 3);
-    s->roots = s->jobs == 1 ? 1 + (sizes >> 4 & 1) : 1;
-    s->sharing = s->jobs == 1 ? SHARING_NOTHING : (enum model_sharing)((form >> 5) % 3);
-    s->job[0].ranks = s->jobs == 2 ? 2 : 2 + next_byte(script) % 3;
-    s->job[1].ranks = 2;
-    for (uint32_t job = 0; job < s->jobs; job++) {
+    s->roots = jobs == 1 ? 1 + (sizes >> 4 & 1) : 1;
+    s->sharing = jobs == 1 ? SHARING_NOTHING : (enum model_sharing)((form >> 5) % 3);
+    s->job[0].ranks = jobs == 2 ? 2 : 2 + next_byte(script) % 3;
+    s->job[1].ranks = jobs == 2 ? 2 : 0;
+    for (uint32_t job = 0; job < jobs; job++) {
         choose_tree(script, &s->job[job]);
         if (s->sharing == SHARING_SWAP) { /* whose switches all restart at once */
             s->job[job].switches = 1;
@@ -503,6 +503,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     script.bytes = data;
     script.left = size;
     choose_world(&script);
+    script.model.is_unreduced = true;
     model_open(&script.model, trib_scheme_find("switchml"), &script.scenario);
     run(&script);
     model_close(&script.model);
