@@ -55,18 +55,19 @@ count_operations() { # JOB
 
 # What is done to whom, and for how long: sets KIND, VICTIM, PID_HARMED, MS.
 draw_harm() {
-    below 13
+    below 15
     case $DRAWN in
     0 | 1 | 2 | 3) KIND=restart; below 500 ;;
     4) KIND=machine; below 1000 ;;
     5 | 6) KIND=pause; below 1000 ;;
     7 | 8 | 9) KIND=stop; below 2000 ;;
+    13 | 14) KIND=flap; below 50 ;;
     *) KIND=cut; below 800 ;;
     esac
     MS=$((DRAWN + 10))
     PID_HARMED=0
     case $KIND in
-    restart | machine | pause) draw "${SWITCHES[@]}"; VICTIM=$DRAWN ;;
+    restart | flap | machine | pause) draw "${SWITCHES[@]}"; VICTIM=$DRAWN ;;
     cut) draw "${WORKERS[@]}" "${SWITCHES[@]:1}"; VICTIM=$DRAWN ;;
     stop)
         below ${#WORKERS[@]}
@@ -78,7 +79,7 @@ draw_harm() {
 
 begin() { # KIND VICTIM PID
     case $1 in
-    restart) net_switch_kill "$2" ;;
+    restart | flap) net_switch_kill "$2" ;;
     machine) net_switch_kill "$2" && ip_in "$2" link set own1 down ;;
     pause) kill -STOP "${SWITCH_PIDS[$2]}" ;;
     stop) kill -STOP "$3" ;;
@@ -89,6 +90,14 @@ begin() { # KIND VICTIM PID
 end() { # KIND VICTIM PID
     case $1 in
     restart) net_switch_start "$2" ;;
+    flap) # again and again in the midst of the ranks' return
+        for _ in 1 2 3; do
+            net_switch_start "$2"
+            sleep "0.0$((RANDOM % 9))"
+            net_switch_kill "$2"
+        done
+        net_switch_start "$2"
+        ;;
     machine) net_switch_start "$2" && ip_in "$2" link set own1 up ;;
     pause) kill -CONT "${SWITCH_PIDS[$2]}" ;;
     stop) kill -CONT "$3" ;;
@@ -142,7 +151,7 @@ harm() {
         end $second
     fi
     to=$(wall_ns)
-    [ "$kind" != restart ] || to=$(serving_since "$VICTIM")
+    case $kind in restart | flap) to=$(serving_since "$VICTIM") ;; esac
     COUNTS[${first%% *}]=$((${COUNTS[${first%% *}]:-0} + 1))
     must_go_on "$kind" "$from" "$to"
 }
@@ -184,7 +193,7 @@ fi
 
 say "$(for kind in "${!COUNTS[@]}"; do echo "$kind ${COUNTS[$kind]}"; done | sort | paste -sd ,), $TOGETHER of them during another"
 say "$OPERATIONS operations, each checked on ${#WORKERS[@]} ranks; $HUNG times hung; $FAILURES checks failed"
-for kind in restart machine pause stop cut together; do
+for kind in restart flap machine pause stop cut together; do
     [ ! -s "$TMP/recoveries.$kind" ] || say "first operation after $kind: $(percentiles <"$TMP/recoveries.$kind") ($(sort -n "$TMP/recoveries.$kind" | tail -n 1 | cut -d ' ' -f 2-))"
 done
 [ ! -s "$TMP/deaths" ] || { say "errors after a death: $(percentiles <"$TMP/deaths")"; within "errors after a death" 1000 "$TMP/deaths"; }
