@@ -58,7 +58,7 @@ static bool connect_session(struct path *path)
 {
     uint64_t end_ns = trib_clock_ns() + path->doctor->timeout_ns;
 
-    trib_session_client_open(&path->session, &path->address, path->doctor->timeout_ns);
+    trib_session_client_open(&path->session, &path->address, NULL, path->doctor->timeout_ns);
     while (path->session.state == TRIB_SESSION_CONNECTING) {
         uint64_t now_ns = trib_clock_ns();
         if (now_ns >= end_ns) {

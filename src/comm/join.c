@@ -69,6 +69,7 @@ static void send_join(struct trib_comm *comm)
     message.join.settings.window = config->window;
     message.join.settings.wire = (uint8_t)config->wire;
     message.join.known = comm->grant;
+    message.join.was_ready = comm->was_running;
     trib_session_client_send(&comm->session, &message);
 }
 
@@ -153,7 +154,7 @@ void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns)
 static void try_connecting(struct trib_comm *comm, uint64_t now_ns)
 {
     comm->retry_ns = now_ns + TRY_NS;
-    trib_session_client_open(&comm->session, &comm->endpoint->address, comm->config.switch_timeout_ns);
+    trib_session_client_open(&comm->session, &comm->endpoint->address, NULL, comm->config.switch_timeout_ns);
     comm->polled_fd = -2; /* the new descriptor may have the old one's number */
     trib_comm_session_ready(comm, 0, now_ns);
 }

@@ -109,7 +109,7 @@ static uint32_t room_for_sessions(void)
 void trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs)
 {
     memset(connections, 0, sizeof *connections);
-    connections->limit = room_for_sessions();
+    connections->limit = jobs->relay ? room_for_sessions() / 2 : room_for_sessions(); /* each has one more above */
     connections->listen_fd = listen_fd;
     connections->jobs = jobs;
 }
@@ -395,7 +395,7 @@ static uint64_t connection_timeout(const struct trib_connection *connection)
 {
     switch (connection->state) {
     case CONNECTION_OPEN:
-        if (!connection->session.job) {
+        if (!trib_session_is_joined(&connection->session)) {
             return connection->since_ns + TRIB_JOIN_WAIT_NS;
         }
         return connection->half_ns ? connection->half_ns + TRIB_HALF_WAIT_NS : TRIB_NEVER;
@@ -430,7 +430,7 @@ void trib_connections_on_timeout(struct trib_connections *connections, uint64_t 
         }
         if (connection->state != CONNECTION_OPEN) {
             set_broken(connection, "its session closed");
-        } else if (!connection->session.job) {
+        } else if (!trib_session_is_joined(&connection->session)) {
             reject(connections, connection, &connections->stats.rejected_silent, "no JOIN within 10 s");
         } else {
             reject(connections, connection, &connections->stats.rejected_slow, "half a message for 10 s");

@@ -3,7 +3,7 @@
  * answers. Read next: jobs.c (who calls). */
 #include <string.h>
 
-#include "control/jobs.h"
+#include "control/relay.h"
 #include "io/clock.h"
 #include "io/explain.h"
 
@@ -45,6 +45,10 @@ void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t 
 {
     const struct trib_message message = {.kind = TRIB_MESSAGE_DESCRIBE, .describe = {.sequence = sequence}};
     struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
+    if (jobs->relay) {
+        trib_relay_mismatch(jobs, communicator, sequence, rank);
+        return;
+    }
     if (!job || job->dispute.deadline_ns != 0 || rank[0] >= job->settings.ranks || rank[1] >= job->settings.ranks) {
         return;
     }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/relay.h"
 #include "control/start.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -76,7 +77,7 @@ static void send_closed(struct trib_jobs *jobs, struct trib_rank *rank)
     let_go(jobs, rank);
 }
 
-static void close_plane(struct trib_jobs *jobs, struct trib_job *job)
+void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job)
 {
     if (job->is_open) {
         jobs->config->plane.close(jobs->config->plane.plane, job->grant.communicator);
@@ -85,7 +86,7 @@ static void close_plane(struct trib_jobs *jobs, struct trib_job *job)
     }
 }
 
-static void free_job(struct trib_jobs *jobs, struct trib_job *job)
+void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
 {
     struct trib_job **link = &jobs->first;
     while (*link != job) {
@@ -93,7 +94,7 @@ static void free_job(struct trib_jobs *jobs, struct trib_job *job)
     }
     *link = job->next;
     jobs->count--;
-    close_plane(jobs, job);
+    trib_job_close_plane(jobs, job);
     free(job);
 }
 
@@ -112,7 +113,7 @@ void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_statu
             let_go(jobs, rank);
         }
     }
-    free_job(jobs, job);
+    trib_job_free(jobs, job);
 }
 
 /* A rank that has closed and left cannot come back, so that nothing that another still lacks can be redone. Those who lack nothing
@@ -140,7 +141,7 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
     (void)snprintf(job->lost, sizeof job->lost, "%s", lost);
     job->patience_ns = time_to_return(jobs, job);
     trib_log(TRIB_LOG_WARN, "job %s: %s: all ranks have to come back", job->name, lost);
-    close_plane(jobs, job);
+    trib_job_close_plane(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         char name[sizeof job->ranks[i].name];
         let_go(jobs, &job->ranks[i]);
@@ -162,6 +163,10 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
 
 void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text)
 {
+    if (jobs->relay) {
+        trib_relay_deinit(jobs, status, text);
+        return;
+    }
     while (jobs->first) {
         trib_job_fail(jobs, jobs->first, status, text);
     }
@@ -180,7 +185,7 @@ static bool close_if_all(struct trib_jobs *jobs, struct trib_job *job)
     }
     trib_log(TRIB_LOG_INFO, "job %s (communicator %08x) closed", job->name, job->grant.communicator);
     jobs->stats.closed++;
-    free_job(jobs, job);
+    trib_job_free(jobs, job);
     return true;
 }
 
@@ -246,7 +251,7 @@ static void end_rank(struct trib_jobs *jobs, struct trib_job *job, uint32_t inde
         }
         trib_log(TRIB_LOG_INFO, "job %s: %s has left before all had joined: %s", job->name, name, cause);
         if (is_empty) {
-            free_job(jobs, job);
+            trib_job_free(jobs, job);
         }
         return;
     }
@@ -363,6 +368,9 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
                        uint64_t now_ns)
 {
     struct trib_job *job = session->job;
+    if (jobs->relay) {
+        return trib_relay_receive(jobs, session, message, now_ns);
+    }
     if (message->kind == TRIB_MESSAGE_JOIN) {
         if (job) {
             return false;
@@ -422,6 +430,9 @@ char *trib_job_name_relay(const struct trib_rank *rank, char *text)
 void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause)
 {
     struct trib_job *job = session->job;
+    if (jobs->relay) {
+        trib_relay_expel(jobs, session, cause);
+    }
     if (!job) {
         return;
     }
@@ -436,6 +447,9 @@ void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const
 void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
 {
     struct trib_job *job = session->job;
+    if (jobs->relay) {
+        trib_relay_gone(jobs, session, cause);
+    }
     if (!job) {
         return;
     }
@@ -519,6 +533,10 @@ void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns)
     struct trib_job *next;
     for (struct trib_job *job = jobs->first; job; job = next) {
         next = job->next;
-        job_on_timeout(jobs, job, now_ns);
+        if (jobs->relay) {
+            trib_relay_job_on_timeout(jobs, job, now_ns);
+        } else {
+            job_on_timeout(jobs, job, now_ns);
+        }
     }
 }

@@ -24,6 +24,8 @@ struct trib_job;
  * when it has been let go. */
 struct trib_session {
     struct trib_job *job;
+    struct trib_link
+        *link; /* on a relay: its way up, NULL before JOIN and when it has been let go; job is not used there */
     uint32_t rank;
     struct trib_address peer;
 };
@@ -59,7 +61,8 @@ struct trib_rank {
     uint64_t mark; /* the highest it has told us */
     uint64_t told; /* the highest M that we have told it */
     uint16_t data_port[TRIB_ROOTS_MAX];
-    bool is_new; /* it brought no grant along */
+    bool is_new;    /* it brought no grant along */
+    bool was_ready; /* it has seen a READY with its grant, and so has tried its paths */
     bool wants_multicast;
     bool has_paths;     /* PATHS has come, or was not needed */
     bool has_multicast; /* as it reported */
@@ -83,7 +86,7 @@ struct trib_job {
     enum trib_job_state state;
     bool is_return;   /* re-created from what its ranks bring along */
     bool is_recalled; /* it never left here: its ranks were sent away to come back */
-    bool was_running; /* some rank may have got READY */
+    bool was_running; /* some rank has, or may have, seen a READY: so all had got their WELCOME */
     bool is_open;     /* the data plane knows it */
     bool multicast;   /* results go by multicast */
     char lost[256];   /* is_recalled: whom it has lost */
@@ -100,6 +103,14 @@ struct trib_job {
     uint64_t marks_gap_ns;
     uint64_t stall_logged_ns;
     struct trib_dispute dispute;
+    /* on a relay */
+    uint32_t expected;        /* ranks that come over this switch */
+    uint32_t links;           /* of them here */
+    uint16_t parent_port;     /* UDP port of the parent's shard 0 */
+    bool has_path;            /* full-size packets pass to the parent and back, on every root */
+    bool is_disputed;         /* the root has been told */
+    uint64_t path_limit_ns;   /* until when that is tried */
+    struct trib_message end;  /* FAIL or CLOSED, once it has come */
     struct trib_rank ranks[]; /* settings.ranks of them */
 };
 
@@ -121,8 +132,11 @@ struct trib_jobs_stats {
     uint64_t recalled;                     /* incarnations that ended with a switch below */
 };
 
+struct trib_relay;
+
 struct trib_jobs {
     struct trib_job *first;
+    struct trib_relay *relay; /* NULL: this is a root */
     uint32_t count;
     uint64_t memory_used; /* bytes of slot memory of all open communicators */
     uint32_t incarnation; /* boot ids given out are config->boot to that + incarnation */
@@ -134,6 +148,12 @@ struct trib_jobs {
 
 void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,
                     const struct trib_jobs_output *output);
+/* Whether it has taken a JOIN and not let it go. */
+static inline bool trib_session_is_joined(const struct trib_session *session)
+{
+    return session->job || session->link;
+}
+
 /* Fails every communicator with this cause and frees all. */
 void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text);
 
@@ -166,6 +186,14 @@ void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_statu
 /* Ends this incarnation of a communicator that has got its grant, because of `lost`: ends every session without a word and expects
  * all ranks back. A dispute that is not settled ends the job instead: it may be gone afterwards. */
 void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns);
+void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job);
+/* Its sessions are gone, or have been told. */
+void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
+/* Can anybody join like this? ERR_INVALID. */
+enum trib_status trib_join_check(const struct trib_message *join, char *error);
+/* An empty job as this JOIN has it. NULL: out of memory. */
+struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t now_ns);
+void trib_job_place_rank(struct trib_job *job, struct trib_session *session, const struct trib_message *join);
 /* "rank 2 (10.0.0.3:41234)". text: 96 bytes. */
 char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text);
 /* "switch 10.0.0.2:7470": the relay that this rank comes over. text: 96 bytes. */
@@ -175,8 +203,9 @@ void trib_text_clean(char *text);
 /* stall.c: STALL of rank `index`. The job may be gone afterwards. */
 void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,
                     uint64_t now_ns);
-/* Who is missing on the sequence of this rank's STALL: the data plane knows the children, `named` says who is behind them. */
-void trib_job_find_missing(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns);
+/* Takes the STALL down, with who is missing there: the data plane knows the children, relays have said who it is behind them. */
+void trib_job_note_stall(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
+                         const struct trib_message *message, uint64_t now_ns);
 /* dispute.c: OPERATION of rank `index`, and the end of waiting for it. The job may be gone afterwards. */
 void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
                         const struct trib_message *message);

@@ -55,8 +55,7 @@ static void explain_scheme(const char *name, char *error)
     trib_explain(error, "unknown scheme %s: this switch has %s", is_name(name) ? name : "(not a name)", known);
 }
 
-/* Can anybody join like this? */
-static enum trib_status check_settings(const struct trib_message *message, char *error)
+enum trib_status trib_join_check(const struct trib_message *message, char *error)
 {
     const struct trib_settings *settings = &message->join.settings;
     if (!is_name(message->join.job)) {
@@ -139,6 +138,12 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_me
                      message->join.job);
         return TRIB_ERR_INVALID;
     }
+    const struct trib_job *other = trib_jobs_find_communicator(jobs, known->communicator);
+    if (other && strcmp(other->name, message->join.job) != 0) {
+        trib_explain(error, "communicator %08x of job %s was given to another job while the switch was away",
+                     known->communicator, message->join.job);
+        return TRIB_ERR_REFUSED;
+    }
     return TRIB_OK;
 }
 
@@ -214,6 +219,35 @@ static bool comes_two_ways(const struct trib_job *job, const struct trib_message
     return false;
 }
 
+static bool has_new_rank(const struct trib_job *job)
+{
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (job->ranks[i].session && job->ranks[i].is_new) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does what the rank brings along go with what the job is? A job that nobody saw READY of may have ranks that never got their
+ * WELCOME, beside others that did. */
+static bool is_out_of_time(const struct trib_job *job, const struct trib_message *message, char *error)
+{
+    bool is_return = message->join.known.communicator != 0;
+    if (job->is_return && !is_return && job->was_running) {
+        trib_explain(error, "job %s is coming back after a restart of the switch: choose another job name, or wait",
+                     job->name);
+    } else if (is_return && message->join.was_ready && has_new_rank(job)) {
+        trib_explain(error, "job %s was started anew while the switch was away", job->name);
+    } else if (job->is_return && is_return && !same_grant(&job->grant, &message->join.known)) {
+        trib_explain(error, "rank %u brings another grant than the other ranks of job %s", message->join.rank,
+                     job->name);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* May this rank take its place in a job that exists? */
 static enum trib_status check_place(const struct trib_job *job, const struct trib_message *message,
                                     const struct trib_address *from, uint64_t now_ns, char *error)
@@ -225,13 +259,8 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
         trib_explain(error,
                      "job %s is already running, with %u ranks, since %llu s: choose another job name, or end it",
                      job->name, job->settings.ranks, (unsigned long long)((now_ns - job->started_ns) / TRIB_SECOND_NS));
-    } else if (job->is_return && !is_return && (job->was_running || !job->is_recalled)) {
-        trib_explain(error, "job %s is coming back after a restart of the switch: choose another job name, or wait",
-                     job->name);
-    } else if (!job->is_return && is_return) {
-        trib_explain(error, "job %s was started anew while the switch was away", job->name);
-    } else if (is_return && !same_grant(&job->grant, &message->join.known)) {
-        trib_explain(error, "rank %u brings another grant than the other ranks of job %s", rank, job->name);
+    } else if (is_out_of_time(job, message, error)) {
+        return TRIB_ERR_REFUSED;
     } else if (comes_two_ways(job, message, from, error)) {
         return TRIB_ERR_UNREACHABLE;
     } else if (rank < job->settings.ranks && job->ranks[rank].session && !is_return) {
@@ -262,29 +291,18 @@ static bool differs(const struct trib_job *job, const struct trib_message *messa
                         : explain_difference(settings, rank, &job->settings, first, error);
 }
 
-static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns, char *error)
+struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t now_ns)
 {
-    const struct trib_grant *known = &message->join.known;
-    if (jobs->count >= TRIB_JOBS_MAX) {
-        trib_explain(error, "this switch has %d jobs, and takes no more", TRIB_JOBS_MAX);
-        return NULL;
-    }
-    if (known->communicator != 0 && trib_jobs_find_communicator(jobs, known->communicator)) {
-        trib_explain(error, "communicator %08x of job %s was given to another job while the switch was away",
-                     known->communicator, message->join.job);
-        return NULL;
-    }
-    struct trib_job *job = calloc(1, sizeof *job + message->join.settings.ranks * sizeof job->ranks[0]);
+    struct trib_job *job = calloc(1, sizeof *job + join->join.settings.ranks * sizeof job->ranks[0]);
     if (!job) {
-        trib_explain(error, "the control plane is out of memory");
         return NULL;
     }
-    memcpy(job->name, message->join.job, sizeof job->name);
+    memcpy(job->name, join->join.job, sizeof job->name);
     job->state = TRIB_JOB_JOINING;
-    job->is_return = known->communicator != 0;
-    job->was_running = job->is_return; /* as far as anybody knows */
-    job->settings = message->join.settings;
-    job->grant = *known;
+    job->is_return = join->join.known.communicator != 0;
+    job->was_running = join->join.was_ready;
+    job->settings = join->join.settings;
+    job->grant = join->join.known;
     job->started_ns = now_ns;
     job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
     job->probe_ns = TRIB_NEVER;
@@ -292,6 +310,19 @@ static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message
     job->next = jobs->first;
     jobs->first = job;
     jobs->count++;
+    return job;
+}
+
+static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns, char *error)
+{
+    if (jobs->count >= TRIB_JOBS_MAX) {
+        trib_explain(error, "this switch has %d jobs, and takes no more", TRIB_JOBS_MAX);
+        return NULL;
+    }
+    struct trib_job *job = trib_job_create(jobs, message, now_ns);
+    if (!job) {
+        trib_explain(error, "the control plane is out of memory");
+    }
     return job;
 }
 
@@ -305,15 +336,9 @@ static void name_rank(struct trib_rank *rank, const struct trib_message *message
     }
 }
 
-/* A rank that returns knows its communicator's secret: the session that it had before is dead, whether it looks so or not. */
-static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session,
-                       const struct trib_message *message)
+void trib_job_place_rank(struct trib_job *job, struct trib_session *session, const struct trib_message *message)
 {
     struct trib_rank *rank = &job->ranks[message->join.rank];
-    if (rank->session) {
-        rank->session->job = NULL;
-        jobs->output.end(jobs->output.owner, rank->session);
-    }
     memset(rank, 0, sizeof *rank);
     rank->session = session;
     rank->address = session->peer;
@@ -321,10 +346,28 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
     rank->roots = message->join.roots;
     rank->room = message->join.room;
     rank->is_new = message->join.known.communicator == 0;
+    rank->was_ready = !rank->is_new && message->join.was_ready;
     rank->known_boot = message->join.known.boot;
     rank->wants_multicast = message->join.multicast;
     memcpy(rank->data_port, message->join.data_port, sizeof rank->data_port);
     name_rank(rank, message);
+}
+
+/* A rank that returns knows its communicator's secret: the session that it had before is dead, whether it looks so or not. */
+static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session,
+                       const struct trib_message *message)
+{
+    struct trib_rank *rank = &job->ranks[message->join.rank];
+    if (message->join.known.communicator != 0 && !job->is_return) {
+        job->is_return = true; /* its WELCOME has come, and that of those who were here before has not */
+        job->grant = message->join.known;
+    }
+    if (rank->session) {
+        rank->session->job = NULL;
+        jobs->output.end(jobs->output.owner, rank->session);
+    }
+    trib_job_place_rank(job, session, message);
+    job->was_running = job->was_running || rank->was_ready;
     session->job = job;
     session->rank = message->join.rank;
     trib_log(TRIB_LOG_INFO, "job %s rank %u of %u %s from %s", job->name, session->rank, job->settings.ranks,
@@ -375,7 +418,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
                    uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    enum trib_status status = check_settings(message, error);
+    enum trib_status status = trib_join_check(message, error);
     if (status == TRIB_OK) {
         status = check_known(jobs, message, now_ns, error);
     }

@@ -59,7 +59,14 @@ uint32_t trib_job_behind(const struct trib_job *job, uint32_t rank)
 /* Who sends from where two children do cannot be told apart. */
 bool trib_opening_check(const struct trib_opening *opening, char *error)
 {
-    for (uint32_t b = 1; b < opening->count; b++) {
+    for (uint32_t b = 0; b < opening->count; b++) {
+        for (uint32_t t = 0; opening->parent && t < opening->session.roots; t++) {
+            if (trib_address_equal(&opening->parent[t], &opening->branches[b].address[t])) {
+                trib_explain(error, "rank %u says that it sends from where the parent of this switch does",
+                             opening->branches[b].ranks[0]);
+                return false;
+            }
+        }
         for (uint32_t a = 0; a < b; a++) {
             const struct trib_branch *one = &opening->branches[a];
             const struct trib_branch *two = &opening->branches[b];
@@ -77,7 +84,7 @@ bool trib_opening_check(const struct trib_opening *opening, char *error)
     return true;
 }
 
-struct trib_opening *trib_opening_create(const struct trib_job *job)
+struct trib_opening *trib_opening_create(const struct trib_job *job, const struct trib_address *parent)
 {
     uint32_t ranks_max = job->settings.ranks;
     struct whole *whole =
@@ -103,6 +110,7 @@ struct trib_opening *trib_opening_create(const struct trib_job *job)
     trib_admission_session(job, &opening->session);
     opening->scheme = job->settings.scheme;
     opening->boot = job->grant.boot;
+    opening->parent = parent;
     opening->branches = whole->branches;
     opening->count = job->children;
     return opening;

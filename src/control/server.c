@@ -16,6 +16,8 @@
 #include "control/http.h"
 #include "control/jobs.h"
 #include "control/report.h"
+#include "control/start.h"
+#include "control/uplinks.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -35,6 +37,8 @@ struct trib_server {
     struct trib_server_config config;
     struct trib_jobs jobs;
     struct trib_connections connections;
+    struct trib_relay relay; /* with a parent */
+    struct trib_uplinks uplinks;
     struct trib_report report;
     struct trib_http *http;
     int wake_fd;
@@ -42,7 +46,7 @@ struct trib_server {
     pthread_mutex_t lock; /* of the two below */
     uint32_t mismatch_count;
     struct mismatch mismatches[MISMATCHES_MAX];
-    struct pollfd fds[POLL_OWN + TRIB_CONNECTIONS_MAX + 1];
+    struct pollfd fds[POLL_OWN + 2 * TRIB_CONNECTIONS_MAX + 1];
 };
 
 static enum trib_status open_http(struct trib_server *server, char *error)
@@ -61,14 +65,20 @@ static enum trib_status open_http(struct trib_server *server, char *error)
     return status;
 }
 
+static void open_relay(struct trib_server *server)
+{
+    const struct trib_relay_output output = {&server->uplinks, trib_uplinks_open, trib_uplinks_send, trib_uplinks_end};
+    trib_uplinks_init(&server->uplinks, &server->jobs, &server->config);
+    if (server->config.parent.len > 0) {
+        trib_relay_init(&server->relay, &server->config, trib_draw(), &output);
+        server->jobs.relay = &server->relay;
+    }
+}
+
 enum trib_status trib_server_create(const struct trib_server_config *config, struct trib_server **server, char *error)
 {
     int listen_fd;
     char text[64];
-    if (config->parent.len > 0) {
-        trib_explain(error, "a switch cannot be the child of another yet");
-        return TRIB_ERR_UNSUPPORTED;
-    }
     struct trib_server *made = calloc(1, sizeof *made);
     if (!made) {
         trib_explain(error, "out of memory for the control plane");
@@ -79,6 +89,11 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
     if (status != TRIB_OK) {
         goto free_server;
     }
+    if (trib_address_equal(&config->parent, &made->config.listen)) {
+        trib_explain(error, "a switch cannot be its own parent");
+        status = TRIB_ERR_INVALID;
+        goto close_listener;
+    }
     made->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (made->wake_fd < 0) {
         trib_explain(error, "cannot make an event descriptor: %s", strerror(errno));
@@ -87,6 +102,7 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
     }
     const struct trib_jobs_output output = {&made->connections, trib_connections_send, trib_connections_end};
     trib_jobs_init(&made->jobs, &made->config, &output);
+    open_relay(made);
     trib_connections_init(&made->connections, listen_fd, &made->jobs);
     made->report = (struct trib_report){&made->config, &made->jobs, &made->connections, trib_clock_ns()};
     (void)pthread_mutex_init(&made->lock, NULL);
@@ -95,7 +111,8 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
         goto close_wake;
     }
     trib_address_format(&made->config.listen, text);
-    trib_log(TRIB_LOG_INFO, "sessions on tcp %s, boot %08x", text, config->boot);
+    trib_log(TRIB_LOG_INFO, "sessions on tcp %s, boot %08x%s%s", text, config->boot,
+             made->jobs.relay ? ", relayed to " : "", made->jobs.relay ? made->relay.parent : "");
     *server = made;
     return TRIB_OK;
 
@@ -163,7 +180,9 @@ static int poll_timeout(const struct trib_server *server, uint64_t now_ns)
     uint64_t when = trib_jobs_next_timeout(&server->jobs);
     uint64_t connections = trib_connections_next_timeout(&server->connections);
     uint64_t http = trib_http_next_timeout(server->http, now_ns);
+    uint64_t uplinks = trib_uplinks_next_timeout(&server->uplinks);
     when = connections < when ? connections : when;
+    when = uplinks < when ? uplinks : when;
     when = http < when ? http : when;
     if (when <= now_ns) {
         return 0;
@@ -179,7 +198,9 @@ static void run_once(struct trib_server *server)
     bool is_paused = trib_connections_is_paused(&server->connections, now_ns);
     server->fds[1] = (struct pollfd){.fd = is_paused ? -1 : trib_http_fd(server->http), .events = POLLIN};
     uint32_t count = trib_connections_poll(&server->connections, server->fds + POLL_OWN, now_ns);
-    int ready = poll(server->fds, POLL_OWN + count, poll_timeout(server, now_ns));
+    struct pollfd *above = server->fds + POLL_OWN + count;
+    uint32_t uplinks = trib_uplinks_poll(&server->uplinks, above);
+    int ready = poll(server->fds, POLL_OWN + count + uplinks, poll_timeout(server, now_ns));
     if (ready < 0) {
         return; /* a signal: its handler may have said stop */
     }
@@ -189,11 +210,15 @@ static void run_once(struct trib_server *server)
         ssize_t got = read(server->wake_fd, &value, sizeof value);
         (void)got;
     }
+    server->uplinks.now_ns = now_ns;
     trib_connections_ready(&server->connections, server->fds + POLL_OWN, count, now_ns);
+    trib_uplinks_ready(&server->uplinks, above, uplinks, now_ns);
     take_mismatches(server, now_ns);
     trib_jobs_on_timeout(&server->jobs, now_ns);
     trib_connections_on_timeout(&server->connections, now_ns);
+    trib_uplinks_on_timeout(&server->uplinks, now_ns);
     trib_connections_sweep(&server->connections, now_ns);
+    trib_uplinks_sweep(&server->uplinks, now_ns);
     trib_http_run(server->http);
 }
 
@@ -204,6 +229,7 @@ void trib_server_run(struct trib_server *server)
         run_once(server);
     }
     trib_jobs_deinit(&server->jobs, TRIB_ERR_SWITCH, farewell);
+    trib_uplinks_deinit(&server->uplinks);
     trib_connections_deinit(&server->connections, TRIB_ERR_SWITCH, farewell);
 }
 
@@ -214,6 +240,7 @@ void trib_server_destroy(struct trib_server *server)
     }
     static const char farewell[] = "the switch is gone";
     trib_jobs_deinit(&server->jobs, TRIB_ERR_SWITCH, farewell);
+    trib_uplinks_deinit(&server->uplinks);
     trib_connections_deinit(&server->connections, TRIB_ERR_SWITCH, farewell);
     trib_http_destroy(server->http);
     (void)close(server->wake_fd);

@@ -76,7 +76,7 @@ struct trib_server_config {
     struct trib_address listen; /* TCP; the data's shard 0 has the same port number, shard t that + t; port 0: any */
     struct trib_address http;   /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
     struct trib_address
-        parent; /* of the sessions of the switch that this one is a child of; len 0: none. ERR_UNSUPPORTED yet */
+        parent; /* the control plane of the switch that this one is a child of; len 0: none, this is a root */
     uint32_t shards;
     uint32_t boot;         /* random, not 0 */
     uint64_t memory_quota; /* bytes of slot memory for all jobs */

@@ -182,6 +182,7 @@ static void put_join(struct writer *w, const struct trib_message *message)
     put_number(w, message->join.multicast, 1);
     put_settings(w, &message->join.settings);
     put_grant(w, &message->join.known);
+    put_number(w, message->join.was_ready, 1);
     put_number(w, message->join.via, 8);
     put_number(w, message->join.hops, 1);
     put_number(w, message->join.roots, 4);
@@ -285,6 +286,7 @@ static enum trib_status get_join(struct reader *r, struct trib_message *message)
     message->join.multicast = get_bool(r);
     get_settings(r, &message->join.settings);
     get_grant(r, &message->join.known);
+    message->join.was_ready = get_bool(r);
     message->join.via = get_u64(r);
     message->join.hops = get_u8(r);
     message->join.roots = get_u32(r);

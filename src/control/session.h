@@ -117,6 +117,7 @@ struct trib_message {
             bool multicast; /* this rank would take results by multicast */
             struct trib_settings settings;
             struct trib_grant known; /* communicator 0: none, a new join */
+            bool was_ready;          /* with that grant it has seen a READY */
             /* From here on: what the relays between say. A rank sends zeros and "". */
             uint64_t via;    /* the random id of the relay that sends this; 0: the rank itself */
             uint8_t hops;    /* relays so far */

@@ -12,7 +12,7 @@
 
 #include "io/clock.h"
 
-static void lose(struct trib_session_client *client, const char *cause)
+void trib_session_client_lose(struct trib_session_client *client, const char *cause)
 {
     if (client->fd >= 0) {
         (void)close(client->fd);
@@ -28,7 +28,7 @@ static void lose_errno(struct trib_session_client *client, int error)
     char text[96];
     /* The GNU strerror_r: thread-safe, unlike strerror. Lower case, as it goes into a sentence. */
     const char *cause = strerror_r(error, text, sizeof text);
-    lose(client, cause);
+    trib_session_client_lose(client, cause);
     if (client->cause[0] >= 'A' && client->cause[0] <= 'Z' && client->cause[1] >= 'a') {
         client->cause[0] = (char)(client->cause[0] - 'A' + 'a');
     }
@@ -62,7 +62,8 @@ void trib_session_client_init(struct trib_session_client *client)
     client->cause[0] = '\0';
 }
 
-void trib_session_client_open(struct trib_session_client *client, const struct trib_address *peer, uint64_t silence_ns)
+void trib_session_client_open(struct trib_session_client *client, const struct trib_address *peer,
+                              const struct trib_address *local, uint64_t silence_ns)
 {
     trib_session_client_close(client);
     client->fd = socket(peer->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -71,6 +72,10 @@ void trib_session_client_open(struct trib_session_client *client, const struct t
         return;
     }
     set_options(client->fd, silence_ns);
+    if (local && bind(client->fd, (const struct sockaddr *)&local->storage, local->len) != 0) {
+        lose_errno(client, errno);
+        return;
+    }
     client->state = TRIB_SESSION_CONNECTING;
     if (connect(client->fd, (const struct sockaddr *)&peer->storage, peer->len) == 0) {
         client->state = TRIB_SESSION_OPEN;
@@ -93,6 +98,7 @@ short trib_session_client_interest(const struct trib_session_client *client)
     case TRIB_SESSION_CONNECTING:
         return POLLOUT;
     case TRIB_SESSION_OPEN:
+    case TRIB_SESSION_ENDING:
         return client->out_len > 0 ? POLLIN | POLLOUT : POLLIN;
     case TRIB_SESSION_CLOSED:
     case TRIB_SESSION_LOST:
@@ -116,9 +122,14 @@ static void finish_connecting(struct trib_session_client *client)
     }
 }
 
+static bool is_standing(const struct trib_session_client *client)
+{
+    return client->state == TRIB_SESSION_OPEN || client->state == TRIB_SESSION_ENDING;
+}
+
 static void write_out(struct trib_session_client *client)
 {
-    while (client->state == TRIB_SESSION_OPEN && client->out_len > 0) {
+    while (is_standing(client) && client->out_len > 0) {
         ssize_t sent = send(client->fd, client->out, client->out_len, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EINTR) {
             continue;
@@ -134,16 +145,30 @@ static void write_out(struct trib_session_client *client)
         client->out_len -= (size_t)sent;
         memmove(client->out, client->out + sent, client->out_len);
     }
+    if (client->state == TRIB_SESSION_ENDING) {
+        (void)shutdown(client->fd, SHUT_WR);
+    }
+}
+
+void trib_session_client_end(struct trib_session_client *client)
+{
+    if (client->state == TRIB_SESSION_OPEN) {
+        client->state = TRIB_SESSION_ENDING;
+        client->in_len = 0;
+        write_out(client);
+    } else if (client->state != TRIB_SESSION_ENDING) {
+        trib_session_client_close(client);
+    }
 }
 
 static void read_in(struct trib_session_client *client)
 {
-    while (client->state == TRIB_SESSION_OPEN && client->in_len < sizeof client->in) {
+    while (is_standing(client) && client->in_len < sizeof client->in) {
         ssize_t got = recv(client->fd, client->in + client->in_len, sizeof client->in - client->in_len, MSG_DONTWAIT);
         if (got > 0) {
-            client->in_len += (size_t)got;
+            client->in_len += client->state == TRIB_SESSION_OPEN ? (size_t)got : 0;
         } else if (got == 0) {
-            lose(client, "connection closed");
+            trib_session_client_lose(client, "connection closed");
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return;
         } else if (errno != EINTR) {
@@ -157,10 +182,10 @@ void trib_session_client_ready(struct trib_session_client *client, short revents
     if (client->state == TRIB_SESSION_CONNECTING && revents != 0) {
         finish_connecting(client);
     }
-    if (client->state == TRIB_SESSION_OPEN && (revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
+    if (is_standing(client) && (revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
         read_in(client);
     }
-    if (client->state == TRIB_SESSION_OPEN && (revents & POLLOUT) != 0) {
+    if (is_standing(client) && (revents & POLLOUT) != 0) {
         write_out(client);
     }
 }
@@ -171,7 +196,7 @@ void trib_session_client_send(struct trib_session_client *client, const struct t
         return;
     }
     if (sizeof client->out - client->out_len < TRIB_MESSAGE_MAX) {
-        lose(client, "the switch does not read its session");
+        trib_session_client_lose(client, "the switch does not read its session");
         return;
     }
     client->out_len += trib_message_encode(message, client->out + client->out_len);
@@ -186,7 +211,7 @@ bool trib_session_client_next(struct trib_session_client *client, struct trib_me
     }
     if (trib_message_decode(client->in, client->in_len, message, &used) != TRIB_OK) {
         client->in_len = 0;
-        lose(client, "what answers there is no tributary switch");
+        trib_session_client_lose(client, "what answers there is no tributary switch");
         client->state = TRIB_SESSION_FOREIGN;
         return false;
     }

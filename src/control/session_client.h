@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session_client.h: the rank's end of a session: one non-blocking TCP connection with framing, no dialogue (join.c has that).
+/* session_client.h: the lower end of a session, a rank's or a relay's: one non-blocking TCP connection with framing, no dialogue
+ * (comm/join.c and relay.c have that).
  * Nothing here waits: the owner polls fd for `interest` and calls ready. One thread at a time per object.
- * Read next: join.c. */
+ * Read next: comm/join.c. */
 #ifndef TRIB_CONTROL_SESSION_CLIENT_H
 #define TRIB_CONTROL_SESSION_CLIENT_H
 
@@ -12,6 +13,7 @@ enum trib_session_state {
     TRIB_SESSION_CLOSED = 0,
     TRIB_SESSION_CONNECTING,
     TRIB_SESSION_OPEN,
+    TRIB_SESSION_ENDING, /* what was sent is on its way; then LOST */
     TRIB_SESSION_LOST,   /* refused, reset, ended by the other side: see cause */
     TRIB_SESSION_FOREIGN /* who answers there is no switch: trying again is no use */
 };
@@ -27,9 +29,15 @@ struct trib_session_client {
 };
 
 void trib_session_client_init(struct trib_session_client *client);
-/* Starts connecting; the outcome comes by ready(). silence_ns: how long the peer's kernel may be silent before the
- * connection counts as lost. */
-void trib_session_client_open(struct trib_session_client *client, const struct trib_address *peer, uint64_t silence_ns);
+/* Starts connecting; the outcome comes by ready(). local: from this address, port 0; NULL: the kernel chooses. silence_ns: how long the
+ * peer's kernel may be silent before the connection counts as lost. */
+void trib_session_client_open(struct trib_session_client *client, const struct trib_address *peer,
+                              const struct trib_address *local, uint64_t silence_ns);
+/* Nothing more will be sent. It becomes LOST when what was sent has left and the other side has closed; what still comes is thrown away,
+ * since unread bytes would turn the close into a reset that overtakes the last words. */
+void trib_session_client_end(struct trib_session_client *client);
+/* Gives it up now. */
+void trib_session_client_lose(struct trib_session_client *client, const char *cause);
 void trib_session_client_close(struct trib_session_client *client);
 /* poll(2) events that matter now. */
 short trib_session_client_interest(const struct trib_session_client *client);

@@ -53,7 +53,7 @@ static bool waits_too(const struct trib_rank *rank, uint64_t sequence, uint64_t 
     return stall->at_ns != 0 && stall->sequence >= sequence && now_ns - stall->at_ns <= FRESH_NS;
 }
 
-void trib_job_find_missing(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)
+static void find_missing(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)
 {
     const struct trib_data_plane *plane = &jobs->config->plane;
     struct trib_stall *stall = &job->ranks[index].stall;
@@ -82,6 +82,19 @@ void trib_job_find_missing(const struct trib_jobs *jobs, struct trib_job *job, u
     }
 }
 
+void trib_job_note_stall(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
+                         const struct trib_message *message, uint64_t now_ns)
+{
+    struct trib_stall *stall = &job->ranks[index].stall;
+    stall->sequence = message->stall.sequence;
+    stall->named = message->stall.missing;
+    stall->since_ms = message->stall.since_ms;
+    stall->at_ns = now_ns;
+    (void)snprintf(stall->where, sizeof stall->where, "%s", message->stall.where);
+    trib_text_clean(stall->where);
+    find_missing(jobs, job, index, now_ns);
+}
+
 /* A rank that has closed will never contribute again: who waits for it on a later sequence waits for nothing. */
 static bool waits_for_closed(const struct trib_job *job, uint64_t sequence, uint32_t *closed)
 {
@@ -108,18 +121,12 @@ void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
                     uint64_t now_ns)
 {
     uint32_t closed;
-    struct trib_stall *stall = &job->ranks[index].stall;
-    stall->sequence = message->stall.sequence;
-    stall->named = message->stall.missing;
-    stall->since_ms = message->stall.since_ms;
-    stall->at_ns = now_ns;
-    (void)snprintf(stall->where, sizeof stall->where, "%s", message->stall.where);
-    trib_text_clean(stall->where);
+    const struct trib_stall *stall = &job->ranks[index].stall;
+    trib_job_note_stall(jobs, job, index, message, now_ns);
     if (waits_for_closed(job, stall->sequence, &closed)) {
         fail_for_closed(jobs, job, index, closed);
         return;
     }
-    trib_job_find_missing(jobs, job, index, now_ns);
     struct trib_message answer = {.kind = TRIB_MESSAGE_MISSING, .stall = message->stall};
     answer.stall.missing = stall->missing;
     memcpy(answer.stall.where, stall->where, sizeof answer.stall.where);

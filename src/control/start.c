@@ -20,7 +20,7 @@
 #define PROBE_GAP_MAX_NS (200 * TRIB_MILLISECOND_NS)
 #define IP_AND_UDP_SIZE 28
 
-static uint64_t draw(void)
+uint64_t trib_draw(void)
 {
     uint64_t value = 0;
     ssize_t got;
@@ -35,7 +35,7 @@ static uint32_t draw_communicator(const struct trib_jobs *jobs)
 {
     uint32_t communicator;
     do {
-        communicator = (uint32_t)draw();
+        communicator = (uint32_t)trib_draw();
     } while (communicator == 0 || trib_jobs_find_communicator(jobs, communicator));
     return communicator;
 }
@@ -48,8 +48,8 @@ static bool wants_group(const struct trib_jobs *jobs, const struct trib_job *job
         return false;
     }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (!job->ranks[i].wants_multicast || job->ranks[i].via != 0 ||
-            job->ranks[i].address.storage.ss_family != AF_INET) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->session && (!rank->wants_multicast || rank->via != 0 || rank->address.storage.ss_family != AF_INET)) {
             return false;
         }
     }
@@ -93,18 +93,23 @@ static uint32_t draw_group(const struct trib_jobs *jobs)
     return 0;
 }
 
+void trib_job_draw_group(const struct trib_jobs *jobs, struct trib_job *job)
+{
+    job->grant.group = wants_group(jobs, job) ? draw_group(jobs) : 0;
+    job->grant.group_port = job->grant.group ? group_port(jobs) : 0;
+}
+
 static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
 {
-    job->grant.salt = draw();
-    job->grant.token = draw();
+    job->grant.salt = trib_draw();
+    job->grant.token = trib_draw();
     job->grant.communicator = draw_communicator(jobs);
     job->grant.generation = 1;
     job->grant.roots = jobs->config->shards;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->grant.roots = trib_least(job->grant.roots, job->ranks[i].roots);
     }
-    job->grant.group = wants_group(jobs, job) ? draw_group(jobs) : 0;
-    job->grant.group_port = job->grant.group ? group_port(jobs) : 0;
+    trib_job_draw_group(jobs, job);
     if (trib_admission_window(jobs, job)) {
         trib_log(
             TRIB_LOG_WARN,
@@ -115,10 +120,11 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
     }
 }
 
-static enum trib_status open_plane(const struct trib_jobs *jobs, struct trib_job *job, char *error)
+enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job, const struct trib_address *parent,
+                               char *error)
 {
     const struct trib_data_plane *plane = &jobs->config->plane;
-    struct trib_opening *opening = trib_opening_create(job);
+    struct trib_opening *opening = trib_opening_create(job, parent);
     if (!opening) {
         trib_explain(error, "the control plane is out of memory");
         return TRIB_ERR_MEMORY;
@@ -135,6 +141,10 @@ static enum trib_status open_plane(const struct trib_jobs *jobs, struct trib_job
         }
     }
     trib_opening_destroy(opening);
+    if (status == TRIB_OK) {
+        job->is_open = true;
+        jobs->memory_used += job->slot_bytes;
+    }
     return status;
 }
 
@@ -152,7 +162,7 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         /* Paths were tried before the switch restarted, and nothing between has changed. */
-        job->ranks[i].has_paths = !job->ranks[i].is_new && job->was_running;
+        job->ranks[i].has_paths = job->ranks[i].was_ready;
         job->ranks[i].has_multicast = job->ranks[i].has_paths && job->ranks[i].wants_multicast;
         message.welcome.behind = trib_job_behind(job, i);
         jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
@@ -191,13 +201,11 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     }
     job->grant.boot = next_boot(jobs, job);
     job->grant.data_port = trib_address_port(&jobs->config->listen);
-    enum trib_status status = open_plane(jobs, job, error);
+    enum trib_status status = trib_job_open(jobs, job, NULL, error);
     if (status != TRIB_OK) {
         trib_job_fail(jobs, job, status, error);
         return;
     }
-    job->is_open = true;
-    jobs->memory_used += job->slot_bytes;
     welcome(jobs, job, now_ns);
 }
 
@@ -209,6 +217,16 @@ void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     job->probe_gap_ns = 2 * job->probe_gap_ns < PROBE_GAP_MAX_NS ? 2 * job->probe_gap_ns : PROBE_GAP_MAX_NS;
 }
 
+void trib_job_explain_path(const struct trib_job *job, uint32_t rank, char *error)
+{
+    uint32_t packet = IP_AND_UDP_SIZE + TRIB_HEADER_SIZE + job->settings.payload;
+    trib_explain(error,
+                 "packets of %u bytes payload (%u with IP) do not pass between rank %u (%s) and the switch's UDP "
+                 "ports %u to %u: check the path MTU and the firewall, or set a smaller payload",
+                 job->settings.payload, packet, rank, job->ranks[rank].name, job->grant.data_port,
+                 job->grant.data_port + job->grant.roots - 1);
+}
+
 bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message)
 {
     struct trib_rank *rank = &job->ranks[index];
@@ -217,12 +235,7 @@ bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
     }
     if (!message->paths.unicast) {
         char error[TRIB_ERROR_TEXT_MAX];
-        uint32_t packet = IP_AND_UDP_SIZE + TRIB_HEADER_SIZE + job->settings.payload;
-        trib_explain(error,
-                     "packets of %u bytes payload (%u with IP) do not pass between rank %u (%s) and the switch's UDP "
-                     "ports %u to %u: check the path MTU and the firewall, or set a smaller payload",
-                     job->settings.payload, packet, index, rank->name, job->grant.data_port,
-                     job->grant.data_port + job->grant.roots - 1);
+        trib_job_explain_path(job, index, error);
         trib_job_fail(jobs, job, TRIB_ERR_UNREACHABLE, error);
         return true;
     }
@@ -249,16 +262,20 @@ static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struc
     }
 }
 
-/* The data plane learns how results travel before any rank may send. */
-static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *job)
 {
     const struct trib_data_plane *plane = &jobs->config->plane;
     job->multicast = group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        job->multicast = job->multicast && job->ranks[i].has_multicast;
+        job->multicast = job->multicast && (!job->ranks[i].session || job->ranks[i].has_multicast);
     }
     plane->multicast(plane->plane, job->grant.communicator, job->multicast ? job->grant.group : 0,
                      job->multicast ? job->grant.group_port : 0);
+}
+
+static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    trib_job_choose_multicast(jobs, job);
     job->state = TRIB_JOB_RUNNING;
     job->was_running = true;
     job->deadline_ns = TRIB_NEVER;

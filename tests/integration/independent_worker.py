@@ -208,7 +208,7 @@ class Worker:
         self.address, self.job, self.rank, self.ranks, self.payload, self.wire = address, job, rank, ranks, payload, wire
         self.udp, self.known, self.salt, self.ignored = None, bytes(50), 0, None
         self.number = self.end = self.mark = self.session_mark = 0
-        self.is_closing = self.is_closed = False
+        self.is_closing = self.is_closed = self.was_ready = False
         self.finished, self.answered, self.srtt, self.variation = set(), {}, None, 0.0
         self.counts = dict.fromkeys("sent probes asked offers results restarts".split(), 0)
         self.join()
@@ -261,7 +261,7 @@ class Worker:
         ports = [self.udp.getsockname()[1]] + [0] * 15
         self.say(JOIN, struct.pack(">IHH", 0x54524942, 2, 1) + text(self.job) + struct.pack(">I16HB", self.rank, *ports, 0)
                  + text("switchml") + struct.pack(">IIIB", self.ranks, self.payload, 0, self.wire) + self.known
-                 + struct.pack(">QBII", 0, 0, 0, 0) + text(""))
+                 + struct.pack(">BQBII", self.was_ready, 0, 0, 0, 0) + text(""))
         welcome = self.expect(WELCOME)
         self.known = welcome[:50]
         (self.salt, _, self.communicator, self.boot, self.roots, self.train, self.slots, self.window,
@@ -280,7 +280,7 @@ class Worker:
     def register(self):
         self.say(REGISTER, struct.pack(">Q", self.mark))
         boot, mark, _ = struct.unpack(">IQB", self.expect(READY))
-        self.session_mark = max(self.session_mark, mark)
+        self.session_mark, self.was_ready = max(self.session_mark, mark), True
         if boot != self.boot:
             raise Trouble("READY and WELCOME name two boots")
         if self.is_closing:

@@ -35,7 +35,7 @@ struct recorder {
     unsigned opens, closes, probes, multicasts;
     uint32_t communicator;
     struct trib_session_config session;
-    struct trib_address addresses[TRIB_RANKS_MAX][TRIB_ROOTS_MAX];
+    struct trib_address addresses[TRIB_RANKS_MAX][2]; /* of the first two shards */
     uint64_t marks[TRIB_RANKS_MAX];
     unsigned joined;                 /* ranks */
     uint32_t behind[TRIB_RANKS_MAX]; /* ranks of each rank's branch */
@@ -44,6 +44,11 @@ struct recorder {
     uint32_t boot;
     uint16_t missing[TRIB_RANKS_MAX]; /* what is missing on every sequence */
     uint32_t missing_count;
+    struct trib_address parent[TRIB_ROOTS_MAX];
+    bool has_parent;
+    bool parent_answers; /* to path probes */
+    unsigned parent_probes;
+    uint64_t learned; /* M, from the parent's session */
     uint32_t group;
     uint16_t group_port;
     bool refuse_memory;
@@ -61,6 +66,11 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
         r->joined = 0;
         r->boot = opening->boot;
         r->children = opening->count;
+        r->has_parent = opening->parent != NULL;
+        r->learned = 0;
+        if (r->has_parent) {
+            memcpy(r->parent, opening->parent, opening->session.roots * sizeof r->parent[0]);
+        }
         memset(r->marks, 0xff, sizeof r->marks);
         for (uint32_t i = 0; i < opening->count; i++) {
             const struct trib_branch *branch = &opening->branches[i];
@@ -108,6 +118,33 @@ static inline uint64_t recorder_communicator_mark(void *plane, uint32_t communic
     mark = communicator == r->communicator ? mark : 0;
     pthread_mutex_unlock(&r->lock);
     return mark;
+}
+
+static inline void recorder_learn_mark(void *plane, uint32_t communicator, uint64_t mark)
+{
+    struct recorder *r = plane;
+    pthread_mutex_lock(&r->lock);
+    if (communicator == r->communicator && r->has_parent) {
+        r->learned = mark > r->learned ? mark : r->learned;
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+static inline void recorder_probe_parent(void *plane, uint32_t communicator)
+{
+    struct recorder *r = plane;
+    pthread_mutex_lock(&r->lock);
+    r->parent_probes += communicator == r->communicator && r->has_parent;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static inline bool recorder_parent_answered(void *plane, uint32_t communicator)
+{
+    struct recorder *r = plane;
+    pthread_mutex_lock(&r->lock);
+    bool answered = communicator == r->communicator && r->parent_answers && r->parent_probes > 0;
+    pthread_mutex_unlock(&r->lock);
+    return answered;
 }
 
 static inline void recorder_multicast(void *plane, uint32_t communicator, uint32_t group, uint16_t port)
@@ -179,6 +216,27 @@ static inline void recorder_drops(void *plane, uint64_t dropped[TRIB_DROP_COUNT]
     dropped[TRIB_DROP_SOURCE] = 12;
 }
 
+static inline struct trib_data_plane recorder_verbs(struct recorder *recorder)
+{
+    return (struct trib_data_plane){
+        .plane = recorder,
+        .open = recorder_open,
+        .close = recorder_close,
+        .join = recorder_join,
+        .learn_mark = recorder_learn_mark,
+        .probe_parent = recorder_probe_parent,
+        .parent_answered = recorder_parent_answered,
+        .communicator_mark = recorder_communicator_mark,
+        .multicast = recorder_multicast,
+        .probe_multicast = recorder_probe,
+        .slot_bytes = recorder_slot_bytes,
+        .report = recorder_report,
+        .missing = recorder_missing,
+        .traffic = recorder_traffic,
+        .drops = recorder_drops,
+    };
+}
+
 struct control {
     struct recorder recorder;
     struct trib_server_config config;
@@ -205,20 +263,7 @@ static inline void control_init(struct control *c)
     c->config.job_quota = UINT64_C(1) << 40;
     c->config.receive_room = 64U << 20;
     c->config.join_timeout_ns = 5 * TRIB_SECOND_NS;
-    c->config.plane = (struct trib_data_plane){
-        .plane = &c->recorder,
-        .open = recorder_open,
-        .close = recorder_close,
-        .join = recorder_join,
-        .communicator_mark = recorder_communicator_mark,
-        .multicast = recorder_multicast,
-        .probe_multicast = recorder_probe,
-        .slot_bytes = recorder_slot_bytes,
-        .report = recorder_report,
-        .missing = recorder_missing,
-        .traffic = recorder_traffic,
-        .drops = recorder_drops,
-    };
+    c->config.plane = recorder_verbs(&c->recorder);
 }
 
 static inline void control_start(struct control *c)

@@ -501,6 +501,7 @@ static void restart__ranks_bring_their_grants(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         struct trib_message message = join_message(i, 2);
         message.join.known = known;
+        message.join.was_ready = true;
         message.join.known.boot += i; /* they need not have seen the same boot */
         fds[i] = join_with(c, &message);
     }
@@ -543,6 +544,7 @@ static void restart__results_go_to_no_group_of_a_stranger(void **state)
             struct trib_message message = join_message(i, 2);
             message.join.multicast = true;
             message.join.known = old_grant();
+            message.join.was_ready = true;
             message.join.known.group = cases[n].group;
             message.join.known.group_port = (uint16_t)(c->port + cases[n].port);
             fds[i] = join_with(c, &message);
@@ -566,6 +568,7 @@ static void restart__foreign_grants_are_refused(void **state)
     control_start(c);
     struct trib_message message = join_message(0, 2);
     message.join.known = old_grant();
+    message.join.was_ready = true;
     int a = join_with(c, &message);
     message.join.rank = 1;
     message.join.known.token++;
@@ -574,10 +577,12 @@ static void restart__foreign_grants_are_refused(void **state)
     expect_fail(join_with(c, &message), TRIB_ERR_REFUSED, "coming back after a restart");
     strcpy(message.join.job, "other");
     message.join.known = old_grant();
+    message.join.was_ready = true;
     expect_fail(join_with(c, &message), TRIB_ERR_REFUSED, "communicator 00000007 of job other was given to another");
     message.join.known.boot = c->config.boot;
     expect_fail(join_with(c, &message), TRIB_ERR_PEER, "was lost");
     message.join.known = old_grant();
+    message.join.was_ready = true;
     message.join.known.roots = 3;
     expect_fail(join_with(c, &message), TRIB_ERR_REFUSED, "came back with 2");
     message.join.known.roots = 2;

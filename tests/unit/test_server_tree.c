@@ -49,6 +49,7 @@ static struct trib_grant run_tree(struct control *c, int *fds, const struct trib
     for (uint32_t i = 0; i < 4; i++) {
         struct trib_message message = join_of(i);
         message.join.known = known ? *known : grant;
+        message.join.was_ready = known != NULL;
         fds[i] = join_with(c, &message);
     }
     for (uint32_t i = 0; i < 4; i++) {
@@ -240,6 +241,7 @@ static void lost__all_come_back_under_the_next_boot(void **state)
     expect_fail(fds[1], TRIB_ERR_PEER, "rank 3 (127.0.0.1:");
     struct trib_message message = join_of(0);
     message.join.known = grant;
+    message.join.was_ready = true;
     expect_fail(join_with(c, &message), TRIB_ERR_PEER, "was lost, which ended the communicator");
     close(fds[0]);
     close(fds[2]);
@@ -261,6 +263,7 @@ static void lost__strangers_are_kept_out(void **state)
     struct trib_message message = join_of(3);
     expect_fail(join_with(c, &message), TRIB_ERR_REFUSED, "job digits is coming back");
     message.join.known = grant;
+    message.join.was_ready = true;
     message.join.known.token++;
     expect_fail(join_with(c, &message), TRIB_ERR_PEER, "was lost");
     (void)run_tree(c, fds, &grant);
@@ -280,6 +283,7 @@ static void lost__late_ranks_and_the_switch_are_named(void **state)
     expect_silence(fds[3]);
     struct trib_message message = join_of(0);
     message.join.known = grant;
+    message.join.was_ready = true;
     fds[0] = join_with(c, &message);
     expect_fail(fds[0], TRIB_ERR_TIMEOUT,
                 "switch 127.0.0.1:7471 is lost (its session closed): waited 0.3 s for ranks "
@@ -296,6 +300,7 @@ static void lost__a_return_tells_of_it(void **state)
     struct trib_grant grant = run_tree(c, old, NULL);
     struct trib_message message = join_of(2);
     message.join.known = grant;
+    message.join.was_ready = true;
     message.join.via = VIA + 1;
     int back = join_with(c, &message);
     for (uint32_t i = 0; i < 4; i++) {
@@ -372,6 +377,7 @@ static void lost__a_switch_further_down_is_named(void **state)
     }
     struct trib_message message = join_of(0);
     message.join.known = grant;
+    message.join.was_ready = true;
     expect_fail(join_with(c, &message), TRIB_ERR_TIMEOUT, "switch 10.0.0.9:7470 is lost (its session closed): waited");
 }
 
@@ -388,6 +394,7 @@ static void lost__late_join_of_a_dead_connection(void **state)
     (void)run_tree(c, fds, &old);
     struct trib_message message = join_of(1);
     message.join.known = old;
+    message.join.was_ready = true;
     expect_fail(join_with(c, &message), TRIB_ERR_PEER, "was lost");
     send_mark(fds[1], TRIB_MESSAGE_MARK, 7);
     (void)expect(fds[1], TRIB_MESSAGE_MARK); /* the running one does not notice */
@@ -410,6 +417,7 @@ static void lost__after_one_has_closed(void **state)
     expect_silence(fds[0]);
     struct trib_message message = join_of(0);
     message.join.known = grant;
+    message.join.was_ready = true;
     expect_fail(join_with(c, &message), TRIB_ERR_TIMEOUT,
                 "is lost (its session closed), after rank 3 had closed at sequence 0");
     close(fds[2]);

@@ -37,9 +37,10 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000a0 01 54524942 0002 0001 0006 646967697473 00000003 4e204e21 "
+     "000000a1 01 54524942 0002 0001 0006 646967697473 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 01 0008 7377697463686d6c 00000004 "
-     "00000580 00010000 04 " ZERO_GRANT_HEX "a1a2a3a4a5a6a7a8 02 00000004 00400000 000e 31302e302e302e333a3431323334",
+     "00000580 00010000 04 " ZERO_GRANT_HEX
+     "00 a1a2a3a4a5a6a7a8 02 00000004 00400000 000e 31302e302e302e333a3431323334",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
                .version = 2,
@@ -55,9 +56,9 @@ static const struct golden goldens[] = {
                .room = 4194304,
                .origin = "10.0.0.3:41234"}}},
     {"join, a return",
-     "00000085 01 54524942 0002 0001 0001 6a 00000000 ffff0000 "
+     "00000086 01 54524942 0002 0001 0001 6a 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 0000 00000001 00000040 00000000 "
-     "01 " GRANT_HEX " 0000000000000000 00 00000000 00000000 0000",
+     "01 " GRANT_HEX " 01 0000000000000000 00 00000000 00000000 0000",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
                .version = 2,
@@ -65,7 +66,8 @@ static const struct golden goldens[] = {
                .job = "j",
                .data_port = {65535},
                .settings = {.ranks = 1, .payload = 64, .wire = 1},
-               .known = GRANT}}},
+               .known = GRANT,
+               .was_ready = true}}},
     {"welcome",
      "0000003b 02 " GRANT_HEX " 00000004 00000002",
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 2}}},

@@ -139,6 +139,35 @@ static void send__gives_up_on_a_peer_that_never_reads(void **state)
     assert_int_equal(client.out_len, 0);
 }
 
+/* Also what the kernel would not take at once; what the other side still says is thrown away, as it would turn the close into a reset. */
+static void end__lets_the_last_words_leave(void **state)
+{
+    (void)state;
+    struct trib_message message = {.kind = TRIB_MESSAGE_MARK};
+    uint8_t bytes[64];
+    char rest[4096];
+    while (client.out_len == 0) {
+        trib_session_client_send(&client, &message);
+        message.mark.mark++;
+    }
+    size_t len = encode_mark(1, bytes);
+    assert_int_equal(write(peer, bytes, len), (ssize_t)len);
+    trib_session_client_end(&client);
+    assert_int_equal(client.state, TRIB_SESSION_ENDING);
+    assert_int_equal(trib_session_client_interest(&client), POLLIN | POLLOUT);
+    trib_session_client_send(&client, &message); /* too late: no effect */
+    expect_marks(message.mark.mark);
+    assert_int_equal(read(peer, rest, sizeof rest), 0);
+    trib_session_client_ready(&client, POLLIN);
+    assert_false(trib_session_client_next(&client, &message));
+    assert_int_equal(client.state, TRIB_SESSION_ENDING);
+    assert_int_equal(shutdown(peer, SHUT_WR), 0);
+    trib_session_client_ready(&client, POLLIN);
+    assert_int_equal(client.state, TRIB_SESSION_LOST);
+    trib_session_client_end(&client);
+    assert_int_equal(client.fd, -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +176,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(next__knows_a_stranger, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(send__keeps_what_does_not_fit, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(send__gives_up_on_a_peer_that_never_reads, connect_pair, close_pair),
+        cmocka_unit_test_setup_teardown(end__lets_the_last_words_leave, connect_pair, close_pair),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uplinks.c: see uplinks.h. A connection that has ended is freed in trib_uplinks_sweep only, never in the middle of a call: so the
+ * relay may send on any link, and end any, at any time. */
+#include "control/uplinks.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/session_client.h"
+#include "io/clock.h"
+
+#define TRY_NS (250 * TRIB_MILLISECOND_NS) /* a try to connect may go without an answer; the rank tries again */
+#define SILENCE_NS \
+    (10 * TRIB_SECOND_NS) /* a parent whose machine died is noticed after so long, well before its ranks give up */
+#define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
+
+struct trib_uplink {
+    struct trib_link link; /* first: a link is found in its connection by a cast */
+    struct trib_session_client client;
+    uint64_t deadline_ns; /* of connecting, or of ending */
+    bool is_told;         /* the relay knows that it stands */
+    bool is_ending;       /* the relay has let it go */
+};
+
+static struct trib_uplink *uplink_of(struct trib_link *link)
+{
+    return (struct trib_uplink *)(void *)link;
+}
+
+/* Data and sessions of a relay must come from one address, or the parent would not know them as one. */
+static void choose_local(struct trib_address *local, const struct trib_address *listen)
+{
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    memcpy(&v4, &listen->storage, sizeof v4);
+    memcpy(&v6, &listen->storage, sizeof v6);
+    bool is_any = listen->storage.ss_family == AF_INET ? v4.sin_addr.s_addr == htonl(INADDR_ANY)
+                                                       : memcmp(&v6.sin6_addr, &in6addr_any, sizeof in6addr_any) == 0;
+    *local = *listen;
+    local->len = is_any ? 0 : listen->len;
+    trib_address_set_port(local, 0);
+}
+
+void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, const struct trib_server_config *config)
+{
+    memset(uplinks, 0, sizeof *uplinks);
+    uplinks->jobs = jobs;
+    uplinks->parent = config->parent;
+    choose_local(&uplinks->local, &config->listen);
+}
+
+struct trib_link *trib_uplinks_open(void *uplinks)
+{
+    struct trib_uplinks *all = uplinks;
+    struct trib_uplink *uplink = all->count < TRIB_CONNECTIONS_MAX ? calloc(1, sizeof *uplink) : NULL;
+    if (!uplink) {
+        return NULL;
+    }
+    trib_session_client_init(&uplink->client);
+    trib_session_client_open(&uplink->client, &all->parent, all->local.len > 0 ? &all->local : NULL, SILENCE_NS);
+    uplink->deadline_ns = all->now_ns + TRY_NS;
+    all->all[all->count++] = uplink;
+    return &uplink->link;
+}
+
+void trib_uplinks_send(void *uplinks, struct trib_link *link, const struct trib_message *message)
+{
+    (void)uplinks;
+    trib_session_client_send(&uplink_of(link)->client, message);
+}
+
+void trib_uplinks_end(void *uplinks, struct trib_link *link)
+{
+    const struct trib_uplinks *all = uplinks;
+    struct trib_uplink *uplink = uplink_of(link);
+    uplink->is_ending = true;
+    uplink->deadline_ns = all->now_ns + TRIB_DRAIN_WAIT_NS;
+    trib_session_client_end(&uplink->client);
+}
+
+uint32_t trib_uplinks_poll(const struct trib_uplinks *uplinks, struct pollfd *fds)
+{
+    for (uint32_t i = 0; i < uplinks->count; i++) {
+        const struct trib_session_client *client = &uplinks->all[i]->client;
+        fds[i] = (struct pollfd){.fd = client->fd, .events = trib_session_client_interest(client)};
+    }
+    return uplinks->count;
+}
+
+static void tell_connected(struct trib_uplinks *uplinks, struct trib_uplink *uplink)
+{
+    struct trib_address local = {.len = sizeof local.storage};
+    uplink->is_told = true;
+    (void)getsockname(uplink->client.fd, (struct sockaddr *)(void *)&local.storage, &local.len);
+    trib_relay_connected(uplinks->jobs, &uplink->link, &local);
+}
+
+/* Hands over what has come, until one message ends the link. */
+static void take_messages(struct trib_uplinks *uplinks, struct trib_uplink *uplink)
+{
+    struct trib_message message;
+    if (!uplink->is_ending && !uplink->is_told && uplink->client.state == TRIB_SESSION_OPEN) {
+        tell_connected(uplinks, uplink);
+    }
+    while (!uplink->is_ending && uplink->is_told && trib_session_client_next(&uplink->client, &message)) {
+        trib_relay_answer(uplinks->jobs, &uplink->link, &message, uplinks->now_ns);
+    }
+}
+
+void trib_uplinks_ready(struct trib_uplinks *uplinks, const struct pollfd *fds, uint32_t count, uint64_t now_ns)
+{
+    uplinks->now_ns = now_ns;
+    for (uint32_t i = 0; i < count; i++) { /* new ones are added behind */
+        struct trib_uplink *uplink = uplinks->all[i];
+        trib_session_client_ready(&uplink->client, fds[i].revents);
+        take_messages(uplinks, uplink);
+    }
+}
+
+/* Only while connecting and ending is time a matter of ours. */
+static uint64_t uplink_timeout(const struct trib_uplink *uplink)
+{
+    return uplink->is_ending || uplink->client.state == TRIB_SESSION_CONNECTING ? uplink->deadline_ns : TRIB_NEVER;
+}
+
+uint64_t trib_uplinks_next_timeout(const struct trib_uplinks *uplinks)
+{
+    uint64_t when = TRIB_NEVER;
+    for (uint32_t i = 0; i < uplinks->count; i++) {
+        uint64_t next = uplink_timeout(uplinks->all[i]);
+        when = next < when ? next : when;
+    }
+    return when;
+}
+
+void trib_uplinks_on_timeout(struct trib_uplinks *uplinks, uint64_t now_ns)
+{
+    uplinks->now_ns = now_ns;
+    for (uint32_t i = 0; i < uplinks->count; i++) {
+        struct trib_uplink *uplink = uplinks->all[i];
+        if (now_ns >= uplink_timeout(uplink)) {
+            trib_session_client_lose(&uplink->client, "no answer");
+        }
+    }
+}
+
+void trib_uplinks_sweep(struct trib_uplinks *uplinks, uint64_t now_ns)
+{
+    uplinks->now_ns = now_ns;
+    for (uint32_t i = 0; i < uplinks->count; i++) {
+        struct trib_uplink *uplink = uplinks->all[i];
+        take_messages(uplinks, uplink); /* one that connected at once, or what came before the loss */
+        bool is_foreign = uplink->client.state == TRIB_SESSION_FOREIGN;
+        if (!uplink->is_ending && (is_foreign || uplink->client.state == TRIB_SESSION_LOST)) {
+            trib_relay_lost(uplinks->jobs, &uplink->link, uplink->client.cause, is_foreign, now_ns);
+        }
+    }
+    for (uint32_t i = 0; i < uplinks->count; i++) { /* the end of one may have ended others, before it as well */
+        struct trib_uplink *uplink = uplinks->all[i];
+        if (uplink->is_ending && uplink->client.fd < 0) {
+            uplinks->all[i--] = uplinks->all[--uplinks->count];
+            free(uplink);
+        }
+    }
+}
+
+void trib_uplinks_deinit(struct trib_uplinks *uplinks)
+{
+    struct pollfd *fds = calloc((size_t)uplinks->count + 1, sizeof *fds);
+    uint64_t end_ns = trib_clock_ns() + GOODBYE_NS;
+    for (uint64_t now_ns = trib_clock_ns(); fds && uplinks->count > 0 && now_ns < end_ns; now_ns = trib_clock_ns()) {
+        uint32_t count = trib_uplinks_poll(uplinks, fds);
+        (void)poll(fds, count, (int)((end_ns - now_ns) / TRIB_MILLISECOND_NS) + 1);
+        trib_uplinks_ready(uplinks, fds, count, trib_clock_ns());
+        trib_uplinks_sweep(uplinks, trib_clock_ns());
+    }
+    free(fds);
+    for (uint32_t i = 0; i < uplinks->count; i++) {
+        trib_session_client_close(&uplinks->all[i]->client);
+        free(uplinks->all[i]);
+    }
+    uplinks->count = 0;
+}
