@@ -13,6 +13,8 @@
 #define FRESH_NS \
     (5 * TRIB_SECOND_NS / 2) /* a waiting rank reports once a second: older than two reports is of the past */
 
+#define LEFT_MS 3000 /* many PROBEs of a waiting rank, each ASKing another one that has finished */
+
 /* What relays have said of the ranks behind child `branch` on this sequence: those of `rank`, if it is behind it, else the latest of any
  * other. NULL: nothing. */
 static const struct trib_rank_list *find_named(const struct trib_job *job, uint32_t branch, uint32_t rank,
@@ -107,6 +109,22 @@ static bool waits_for_closed(const struct trib_job *job, uint64_t sequence, uint
     return false;
 }
 
+/* After a restart the switch lacks what a rank gave before; that rank has closed and left, and whoever else kept the result has had all
+ * this time to OFFER it. */
+static bool waits_for_left(const struct trib_job *job, const struct trib_stall *stall, uint32_t *left)
+{
+    uint32_t carried = trib_rank_list_carried(&stall->missing);
+
+    for (uint32_t i = 0; i < carried && stall->since_ms >= LEFT_MS; i++) {
+        const struct trib_rank *rank = &job->ranks[stall->missing.rank[i]];
+        if (rank->is_closing && !rank->session) {
+            *left = stall->missing.rank[i];
+            return true;
+        }
+    }
+    return false;
+}
+
 static void fail_for_closed(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint32_t closed)
 {
     char text[TRIB_ERROR_TEXT_MAX];
@@ -123,7 +141,7 @@ void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
     uint32_t closed;
     const struct trib_stall *stall = &job->ranks[index].stall;
     trib_job_note_stall(jobs, job, index, message, now_ns);
-    if (waits_for_closed(job, stall->sequence, &closed)) {
+    if (waits_for_closed(job, stall->sequence, &closed) || waits_for_left(job, stall, &closed)) {
         fail_for_closed(jobs, job, index, closed);
         return;
     }

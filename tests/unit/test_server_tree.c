@@ -570,6 +570,28 @@ static void stall__hostile_names(void **state)
     close_all(fds, 4);
 }
 
+/* The switch restarted, rank 0 came back, closed and left before it could offer 99, which rank 1 lacks. */
+static void stall__on_a_rank_that_has_left_ends(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int fds[2];
+    (void)run_job(c, 2, fds);
+    send_mark(fds[0], TRIB_MESSAGE_CLOSE, 100);
+    (void)expect(fds[0], TRIB_MESSAGE_MARK);
+    recorder_lack(c, 1, (const uint16_t[]){0});
+    struct trib_message stall = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = 99, .since_ms = 4000}};
+    send_message(fds[1], &stall); /* it is still there, and will be asked */
+    assert_int_equal(expect(fds[1], TRIB_MESSAGE_MISSING).stall.missing.count, 1);
+    close(fds[0]);
+    stall.stall.since_ms = 2000;
+    send_message(fds[1], &stall); /* another rank may still offer it */
+    assert_int_equal(expect(fds[1], TRIB_MESSAGE_MISSING).stall.sequence, 99);
+    stall.stall.since_ms = 3000;
+    send_message(fds[1], &stall);
+    expect_fail(fds[1], TRIB_ERR_PEER, "rank 1 waits on sequence 99, but rank 0");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
@@ -595,6 +617,7 @@ int main(void)
         TEST(stall__names_ranks_behind_relays),
         TEST(stall__names_the_switch_if_nobody_lacks),
         TEST(stall__hostile_names),
+        TEST(stall__on_a_rank_that_has_left_ends),
         TEST(lost__a_switch_further_down_is_named),
         TEST(lost__late_join_of_a_dead_connection),
         TEST(lost__after_one_has_closed),
