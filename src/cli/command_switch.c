@@ -15,6 +15,7 @@ struct switch_options {
     struct trib_switchd_config config;
     const char *file;
     const char *listen;
+    const char *parent;
     const char *http;
     const char *group;
     bool check;
@@ -38,6 +39,8 @@ static const struct option_row rows[] = {
      AT(listen)},
     {"threads", 't', "N", "shards: threads with a UDP port each, port + 0, 1, ... [1]", option_count,
      AT(config.threads)},
+    {"parent", 'p', "ADDRESS", "make this switch a child of the one at HOST[:PORT], which then adds up the sums [none]",
+     option_text, AT(parent)},
     {"http", 0, "ADDRESS", "HTTP/JSON and /metrics for people; \"none\" for none [127.0.0.1, port + 1000]", option_text,
      AT(http)},
     {"memory", 0, "SIZE", "slot memory for all jobs [4GiB]", option_size, AT(config.memory_quota)},
@@ -59,11 +62,15 @@ static const struct option_row rows[] = {
 
 static const struct option_command command = {
     .usage = "tributary switch [options]",
-    .summary = "Runs a software switch: sums the contributions of all ranks of a job and returns the result.",
+    .summary =
+        "Runs a software switch: sums the contributions of all ranks of a job and returns the result. With --parent\n"
+        "it is one of a tree of switches: ranks name the switch next to them, and only sums go up.",
     .rows = rows,
-    .examples = "  tributary switch                             # all addresses, port 7470\n"
-                "  tributary switch --listen 10.0.0.1:7470 --threads 2\n"
-                "  tributary switch --config /etc/tributary/switch.conf --check-config",
+    .examples =
+        "  tributary switch                             # all addresses, port 7470\n"
+        "  tributary switch --listen 10.0.0.1:7470 --threads 2\n"
+        "  tributary switch --parent 10.0.0.1            # its ranks' sums go on to the switch at 10.0.0.1:7470\n"
+        "  tributary switch --config /etc/tributary/switch.conf --check-config",
 };
 
 static void on_signal(int number)
@@ -81,6 +88,11 @@ static bool resolve(struct switch_options *options)
     if (options->listen != NULL &&
         trib_address_parse(options->listen, TRIB_DEFAULT_PORT, &config->listen, error) != TRIB_OK) {
         complain("--listen: %s", error);
+        return false;
+    }
+    if (options->parent != NULL &&
+        trib_address_parse(options->parent, TRIB_DEFAULT_PORT, &config->parent, error) != TRIB_OK) {
+        complain("--parent: %s", error);
         return false;
     }
     if (options->http != NULL) {

@@ -55,6 +55,53 @@ void trib_switchd_stop(void)
     atomic_fetch_sub(&stoppers, 1);
 }
 
+/* Can a socket here have this address? Then it is one of this machine. */
+static bool is_local(const struct trib_address *address)
+{
+    struct trib_udp_config config = {.local = *address, .payload = TRIB_PAYLOAD_ALIGN};
+    struct trib_udp *udp = NULL;
+    trib_address_set_port(&config.local, 0);
+    bool opened = trib_udp_open(&config, &udp, NULL) == TRIB_OK;
+    trib_udp_close(udp);
+    return opened;
+}
+
+/* A switch that is its own parent would pass each session on to itself, without end. Longer loops are the control
+ * plane's to find. */
+static bool is_own_parent(const struct trib_switchd_config *config)
+{
+    struct trib_address any;
+    uint16_t port = trib_address_port(&config->listen);
+    if (trib_address_port(&config->parent) != port) {
+        return false;
+    }
+    bool listens_at_all = trib_address_parse(config->listen.storage.ss_family == AF_INET ? "0.0.0.0" : "::", port, &any,
+                                             NULL) == TRIB_OK &&
+                          trib_address_equal(&any, &config->listen);
+    return trib_address_equal(&config->parent, &config->listen) || (listens_at_all && is_local(&config->parent));
+}
+
+static enum trib_status check_parent(const struct trib_switchd_config *config, char *error)
+{
+    char parent[64];
+    trib_address_format(&config->parent, parent);
+    if (trib_address_port(&config->parent) == 0) {
+        trib_explain(error, "the parent %s has no port", parent);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->parent.storage.ss_family != config->listen.storage.ss_family) {
+        char listen[64];
+        trib_address_format(&config->listen, listen);
+        trib_explain(error, "the parent %s and this switch, %s, must both be IPv4 or both IPv6", parent, listen);
+        return TRIB_ERR_INVALID;
+    }
+    if (is_own_parent(config)) {
+        trib_explain(error, "the parent %s is this switch itself", parent);
+        return TRIB_ERR_INVALID;
+    }
+    return TRIB_OK;
+}
+
 static enum trib_status check(const struct trib_switchd_config *config, char *error)
 {
     if (config->listen.len == 0) {
@@ -73,7 +120,7 @@ static enum trib_status check(const struct trib_switchd_config *config, char *er
         trib_explain(error, "the multicast group is not between 224.0.0.0 and 239.255.255.255");
         return TRIB_ERR_INVALID;
     }
-    return TRIB_OK;
+    return config->parent.len > 0 ? check_parent(config, error) : TRIB_OK;
 }
 
 /* A random number that is not 0. */
@@ -93,6 +140,7 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
 {
     struct trib_server_config server = {
         .http = config->http,
+        .parent = config->parent,
         .shards = config->threads,
         .boot = boot,
         .memory_quota = config->memory_quota,

@@ -13,6 +13,7 @@
 
 struct trib_switchd_config {
     struct trib_address listen; /* [0.0.0.0:7470] UDP port of shard 0, and TCP; shard t has port + t; port 0: any */
+    struct trib_address parent; /* [none] sessions of the switch that this one is a child of; len 0: none */
     struct trib_address http;   /* [127.0.0.1:0] len 0: none; port 0: listen's port + 1000 */
     uint32_t threads;           /* [1] shards, 1 to TRIB_ROOTS_MAX */
     uint32_t buffer;            /* [32 MiB] socket buffers wanted, bytes, each direction of each shard */

@@ -157,6 +157,30 @@ static void run__names_what_is_wrong(void **state)
     assert_int_equal(trib_switchd_run(&config, error), TRIB_ERR_INVALID);
 }
 
+static void run__refuses_a_parent_that_cannot_be(void **state)
+{
+    (void)state;
+    const struct {
+        const char *listen, *parent, *error;
+    } rows[] = {
+        {"127.0.0.1:17990", "127.0.0.1:17990", "is this switch itself"},
+        {"0.0.0.0:17990", "127.0.0.1:17990", "is this switch itself"},
+        {"0.0.0.0:17990", "0.0.0.0:17990", "is this switch itself"},
+        {"127.0.0.1:17990", "127.0.0.1:0", "has no port"},
+        {"127.0.0.1:17990", "[::1]:17991", "both be IPv4 or both IPv6"},
+        {"[::1]:17990", "127.0.0.1:17991", "both be IPv4 or both IPv6"},
+    };
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct trib_switchd_config config;
+        char error[TRIB_ERROR_TEXT_MAX] = "";
+        trib_switchd_init(&config);
+        assert_int_equal(trib_address_parse(rows[i].listen, 0, &config.listen, NULL), TRIB_OK);
+        assert_int_equal(trib_address_parse(rows[i].parent, 0, &config.parent, NULL), TRIB_OK);
+        assert_int_equal(trib_switchd_run(&config, error), TRIB_ERR_INVALID);
+        assert_non_null(strstr(error, rows[i].error));
+    }
+}
+
 static void stop__before_run_ends_it(void **state)
 {
     (void)state;
@@ -171,9 +195,8 @@ static void stop__before_run_ends_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(run__serves_and_stops),
-        cmocka_unit_test(run__welcomes_a_rank),
-        cmocka_unit_test(run__names_what_is_wrong),
+        cmocka_unit_test(run__serves_and_stops),    cmocka_unit_test(run__welcomes_a_rank),
+        cmocka_unit_test(run__names_what_is_wrong), cmocka_unit_test(run__refuses_a_parent_that_cannot_be),
         cmocka_unit_test(stop__before_run_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# tree.user.sh: switches that are children of switches, as processes: sums through every shape, and who is named when one is gone.
+#
+#        root            root              root
+#       /    \           /  \             / |  \
+#    left    right    middle  6 7      left 6 7 ...     and both kinds of children in one switch
+#   0 2 4 6  1 3 5 7   /   \
+#                   left   right
+. "$(dirname "$0")/common.sh"
+T=$TRIBUTARY
+export TRIB_JOIN_TIMEOUT=10s
+QUICK=(-b 8 -e 1M -f 8 -n 3 -w 1)
+
+# start NAME OPTIONS...: a switch; PORT[NAME] and PID[NAME], its log in $TMP/NAME.log.
+declare -A PORT PID OPTIONS
+start() {
+    local name=$1
+    shift
+    SWITCH_LOG=$TMP/$name.log
+    switch_start "$@"
+    PORT[$name]=$SWITCH_PORT
+    PID[$name]=$SWITCH_PID
+    OPTIONS[$name]=$*
+}
+
+# kill -9, and the same switch again.
+again() {
+    SWITCH_PID=${PID[$1]}
+    switch_kill
+    start "$1" --listen "127.0.0.1:${PORT[$1]}" ${OPTIONS[$1]}
+}
+
+stop() {
+    local name
+    for name in "$@"; do
+        SWITCH_PID=${PID[$name]}
+        SWITCH_LOG=$TMP/$name.log
+        switch_stop
+    done
+}
+
+below() { echo "--parent 127.0.0.1:${PORT[$1]}"; }
+
+# ranks JOB "SWITCH SWITCH ..." OPTIONS...: one rank at each of these switches.
+ranks() {
+    local job=$1 rank=0 name
+    local -a switches
+    read -ra switches <<<"$2"
+    shift 2
+    RANK_PIDS=()
+    for name in "${switches[@]}"; do
+        TRIB_SWITCH=127.0.0.1:${PORT[$name]} rank_start "$job" ${#switches[@]} $rank "$@"
+        rank=$((rank + 1))
+    done
+}
+
+say "two switches below a root, 8 ranks in turn"
+start root
+start left $(below root)
+start right $(below root)
+ranks turn "left right left right left right left right" "${QUICK[@]}"
+ranks_end 30 0
+check_right "8 ranks in turn" "$TMP/turn.0"
+
+say "ranks at the root as well, other wires and collectives"
+ranks mixed "left root right root left right root left" "${QUICK[@]}"
+ranks_end 30 0
+check_right "ranks at the root" "$TMP/mixed.0"
+ranks integers "left left right root" "${QUICK[@]}" --wire int32
+ranks_end 30 0
+check_right "wire int32" "$TMP/integers.0"
+ranks halves "left left right root" "${QUICK[@]}" --wire bfloat16
+ranks_end 30 0
+check_right "wire bfloat16" "$TMP/halves.0"
+ranks broadcast "root left left right" "${QUICK[@]}" --collective broadcast
+ranks_end 30 0
+check_right "broadcast" "$TMP/broadcast.0"
+
+say "two jobs at once"
+ranks one "left right root left" -b 1M -e 1M -n 20 -w 1
+FIRST=("${RANK_PIDS[@]}")
+ranks two "right left right" -b 1M -e 1M -n 20 -w 1
+ranks_end 30 0
+RANK_PIDS=("${FIRST[@]}")
+ranks_end 30 0
+check_right "the first of two jobs" "$TMP/one.0"
+check_right "the second of two jobs" "$TMP/two.0"
+stop left right root
+
+say "three levels, two shards, and more shards in the middle than at the root"
+start root --threads 2
+start middle --threads 3 $(below root)
+start left --threads 2 $(below middle)
+start right --threads 2 $(below middle)
+ranks deep "left right root middle left right root middle" "${QUICK[@]}"
+ranks_end 30 0
+check_right "three levels" "$TMP/deep.0"
+stop left right middle root
+
+say "every fault on every hop"
+FAULTS=(--loss 1% --duplicate 1% --reorder 1% --corrupt 0.5%)
+start root "${FAULTS[@]}" --seed 1
+start middle "${FAULTS[@]}" --seed 2 $(below root)
+start left "${FAULTS[@]}" --seed 3 $(below middle)
+ranks faults "left left middle middle root root" -b 256K -e 1M -n 3 -w 1 "${FAULTS[@]}" --seed 4
+ranks_end 60 0
+check_right "every fault" "$TMP/faults.0"
+stop left middle root
+
+say "kill -9 and restart of every switch, in the middle of a job"
+start root --join-timeout 2s
+start middle $(below root)
+start left $(below middle)
+ranks restart "left left middle root" -b 1M -e 1M -n 400 -w 1
+SWITCH_LOG=$TMP/root.log
+wait_for 10 runs_job restart
+for name in left middle root left root middle; do
+    sleep 0.3
+    again "$name"
+done
+ranks_end 60 0
+check_right "restarts" "$TMP/restart.0"
+
+say "kill -9 of a rank: all others know within a second, and who"
+LONG=(-b 1M -e 1M -n 100000)
+ranks dead "left left middle root" "${LONG[@]}"
+SWITCH_LOG=$TMP/root.log
+wait_for 10 runs_job dead
+sleep 0.2
+kill -KILL "${RANK_PIDS[1]}"
+wait "${RANK_PIDS[1]}" 2>/dev/null
+RANK_PIDS=("${RANK_PIDS[0]}" "${RANK_PIDS[@]:2}")
+ranks_end 1 1
+check_in "names the rank" 'rank 1 .*is gone' "$TMP"/dead.[023]
+
+say "a switch that does not come back: an error in time on every rank, which names it"
+export TRIB_SWITCH_TIMEOUT=1s TRIB_JOIN_TIMEOUT=3s
+ranks gone "left left middle root" "${LONG[@]}"
+wait_for 10 runs_job gone
+sleep 0.2
+SWITCH_PID=${PID[middle]}
+MIDDLE=127.0.0.1:${PORT[middle]}
+START=$(now_ms)
+switch_kill
+ranks_end 5 1
+check "not before 1 s" test "$(($(now_ms) - START))" -ge 950
+check_in "names the switch" "$MIDDLE" "$TMP"/gone.[0-3]
+unset TRIB_SWITCH_TIMEOUT
+export TRIB_JOIN_TIMEOUT=10s
+stop left root
+
+say "a switch that is its own parent"
+expect_line 1 'the parent 127.0.0.1:[0-9]+ is this switch itself' "$T" switch --listen 127.0.0.1:17999 --parent 127.0.0.1:17999
+expect_line 1 'the parent 127.0.0.1:[0-9]+ is this switch itself' "$T" switch --listen 0.0.0.0:17999 --parent 127.0.0.1:17999
+expect_line 2 '--parent: cannot resolve' "$T" switch --parent no.such.host.invalid --check-config
+
+finish
