@@ -4,13 +4,15 @@
 #
 #   chaos.net.sh [star|tree|deep] [SECONDS] [SEED]        TRIBUTARY=build/bin/tributary BUILD_DIR=build
 #
+# star: a switch and four workers; tree: a switch over two, with eight workers; deep: over two over four, with eight workers.
+#
 # Two jobs run on all workers: one lives through everything, of the other a rank is killed now and then, and it is started again. The seed
 # fixes what is done to whom in which order; how it meets the load is left to the machine. Each life of the second job has other
 # settings: plain, wire int32, or packets lost, doubled, overtaken and damaged besides.
 . "$(dirname "$0")/network.sh"
 . "$(dirname "$0")/events.sh"
 
-SHAPE=${1:-star}
+SHAPE=${1:-tree}
 SECONDS_LONG=${2:-60}
 SEED=${3:-$((RANDOM + 1))}
 case $SHAPE in
