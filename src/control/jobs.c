@@ -339,8 +339,8 @@ static bool take_dispute(struct trib_jobs *jobs, const struct trib_session *sess
                          uint64_t now_ns)
 {
     const struct trib_job *job = session->job;
-    if (job->ranks[session->rank].via == 0) {
-        return false;
+    if (job->ranks[session->rank].via == 0 || job->state == TRIB_JOB_JOINING) {
+        return false; /* before WELCOME there is no communicator to name, and no slot */
     }
     trib_jobs_mismatch(jobs, job->grant.communicator, message->dispute.sequence, message->dispute.rank, now_ns);
     return true;

@@ -492,6 +492,28 @@ static void dispute__of_a_relay_is_taken_up(void **state)
     close_all(fds, 3);
 }
 
+/* A job that has no communicator yet must not be taken for another one that has none. */
+static void dispute__before_the_start_is_out_of_turn(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    struct trib_message early = relayed_join(0, 2, VIA);
+    snprintf(early.join.job, sizeof early.join.job, "early");
+    int relayed = join_with(c, &early);
+    struct trib_message first = join_message(0, 2);
+    int fds[2] = {join_with(c, &first), -1};
+    usleep(50000); /* both have joined */
+    const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {17, {0, 1}}};
+    send_message(relayed, &dispute);
+    expect_fail(relayed, TRIB_ERR_INVALID, "message kind 17 has no place here");
+    usleep(700000); /* a dispute is settled after 500 ms */
+    struct trib_message second = join_message(1, 2);
+    fds[1] = join_with(c, &second);
+    (void)expect(fds[0], TRIB_MESSAGE_WELCOME);
+    (void)expect(fds[1], TRIB_MESSAGE_WELCOME);
+    close_all(fds, 2);
+}
+
 static void stall(int fd, uint64_t sequence, const struct trib_rank_list *named, struct trib_rank_list *missing)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_STALL, .stall = {.sequence = sequence, .since_ms = 1200}};
@@ -614,6 +636,7 @@ int main(void)
         TEST(lost__who_has_closed_is_no_loss),
         TEST(refusal__of_a_relay_is_told_to_all),
         TEST(dispute__of_a_relay_is_taken_up),
+        TEST(dispute__before_the_start_is_out_of_turn),
         TEST(stall__names_ranks_behind_relays),
         TEST(stall__names_the_switch_if_nobody_lacks),
         TEST(stall__hostile_names),
