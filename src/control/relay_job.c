@@ -108,6 +108,15 @@ static bool is_sane(const struct trib_jobs *jobs, const struct trib_link *link, 
            message->welcome.behind >= 1 && message->welcome.behind <= ranks;
 }
 
+/* A communicator is one job's: another one has places for other ranks. */
+static bool is_of_another_job(const struct trib_jobs *jobs, const struct trib_link *link,
+                              const struct trib_message *message)
+{
+    const struct trib_job *job = trib_jobs_find_communicator(jobs, message->welcome.grant.communicator);
+    return job &&
+           (strcmp(job->name, link->join.join.job) != 0 || job->settings.ranks != link->join.join.settings.ranks);
+}
+
 /* The communicator of this WELCOME. NULL: out of memory. */
 static struct trib_job *find_job(struct trib_jobs *jobs, const struct trib_link *link,
                                  const struct trib_message *message, uint64_t now_ns)
@@ -225,7 +234,7 @@ static void start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 void trib_relay_welcome(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
                         uint64_t now_ns)
 {
-    if (!is_sane(jobs, link, message)) {
+    if (!is_sane(jobs, link, message) || is_of_another_job(jobs, link, message)) {
         char text[TRIB_ERROR_TEXT_MAX];
         trib_explain(text, "its parent %s granted what no switch may", jobs->relay->parent);
         give_up_link(jobs, link, TRIB_ERR_REFUSED, text);

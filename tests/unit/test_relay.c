@@ -440,6 +440,55 @@ static void hostile__ranks_of_a_relay(void **state)
     }
 }
 
+/* A root and a relay; `ranks` ranks, that come to the relay. */
+static void pair_make(struct world *world, uint32_t ranks)
+{
+    world_init(world, 1);
+    struct node *relay = node_add(world, node_add(world, NULL));
+    ranks_make(world, ranks);
+    for (uint32_t i = 0; i < ranks; i++) {
+        world->rank[i].home = relay;
+    }
+}
+
+/* The rank's JOIN reaches its switch, and nothing else moves. NULL: it was sent away. */
+static struct trib_link *come(struct world *world, uint32_t index)
+{
+    struct rank *rank = &world->rank[index];
+    rank_connect(world, rank);
+    accept_wire(rank->wire);
+    deliver(rank->wire, UP);
+    return rank->wire->session.link;
+}
+
+static void hostile__one_communicator_for_two_jobs(void **state)
+{
+    (void)state;
+    struct world world;
+    pair_make(&world, 2);
+    struct trib_message *other = &world.rank[1].join;
+    snprintf(other->join.job, sizeof other->join.job, "other");
+    other->join.settings.ranks = TRIB_RANKS_MAX; /* no place for it among the two of the first */
+    other->join.rank = TRIB_RANKS_MAX - 1;
+    struct trib_link *link[2] = {come(&world, 0), come(&world, 1)};
+    settle(&world);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct trib_message welcome = {.kind = TRIB_MESSAGE_WELCOME};
+        welcome.welcome.grant = (struct trib_grant){.communicator = 7, .boot = 9, .generation = 1, .roots = 1};
+        welcome.welcome.grant.train = welcome.welcome.grant.window = welcome.welcome.grant.slots = 8;
+        welcome.welcome.grant.data_port = 7470;
+        welcome.welcome.generation_ranks = world.rank[i].join.join.settings.ranks;
+        welcome.welcome.behind = 2;
+        trib_relay_answer(&world.node[1].jobs, link[i], &welcome, world.now_ns);
+    }
+    settle(&world);
+    assert_int_equal(world.rank[0].failure, TRIB_OK);
+    assert_int_equal(world.rank[1].failure, TRIB_ERR_REFUSED);
+    assert_non_null(strstr(world.rank[1].text, "its parent 10.0.0.1:7470 granted what no switch may"));
+    assert_int_equal(world.node[1].jobs.first->links, 1);
+    world_end(&world);
+}
+
 int main(void)
 {
     trib_log_set_default(TRIB_LOG_NONE); /* thousands of jobs end here, as they should */
@@ -463,6 +512,7 @@ int main(void)
         cmocka_unit_test(dispute__through_levels),
         cmocka_unit_test(stall__names_the_rank_through_levels),
         cmocka_unit_test(hostile__ranks_of_a_relay),
+        cmocka_unit_test(hostile__one_communicator_for_two_jobs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
