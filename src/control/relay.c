@@ -136,6 +136,7 @@ void trib_relay_connected(struct trib_jobs *jobs, struct trib_link *link, const 
     trib_address_set_port(&self, trib_address_port(&jobs->config->listen));
     trib_address_format(&self, jobs->relay->name);
     jobs->relay->away[0] = '\0';
+    jobs->relay->scout = jobs->relay->scout == link ? NULL : jobs->relay->scout; /* it has found out */
     link->is_up = true;
     send_up(jobs, link, &message);
 }

@@ -489,6 +489,26 @@ static void hostile__one_communicator_for_two_jobs(void **state)
     world_end(&world);
 }
 
+/* One that has found the parent there must not keep others from looking when a try of before fails late. */
+static void away__is_asked_again_while_a_link_stands(void **state)
+{
+    (void)state;
+    struct world world;
+    pair_make(&world, 4);
+    struct trib_jobs *jobs = &world.node[1].jobs;
+    struct trib_link *early = come(&world, 0);
+    struct trib_link *late = come(&world, 1);
+    trib_relay_lost(jobs, early, "no answer", false, world.now_ns);
+    world.now_ns += 30 * TRIB_MILLISECOND_NS;
+    struct trib_link *scout = come(&world, 2);
+    assert_non_null(scout);
+    trib_relay_connected(jobs, scout, &world.node[1].config.listen);
+    trib_relay_lost(jobs, late, "no answer", false, world.now_ns);
+    world.now_ns += 30 * TRIB_MILLISECOND_NS;
+    assert_non_null(come(&world, 3));
+    world_end(&world);
+}
+
 int main(void)
 {
     trib_log_set_default(TRIB_LOG_NONE); /* thousands of jobs end here, as they should */
@@ -513,6 +533,7 @@ int main(void)
         cmocka_unit_test(stall__names_the_rank_through_levels),
         cmocka_unit_test(hostile__ranks_of_a_relay),
         cmocka_unit_test(hostile__one_communicator_for_two_jobs),
+        cmocka_unit_test(away__is_asked_again_while_a_link_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
