@@ -32,7 +32,7 @@ extern "C" {
 #define TRIB_MUST_USE __attribute__((warn_unused_result))
 
 #define TRIB_DEFAULT_PORT 7470
-#define TRIB_RANKS_MAX 64       /* ranks of one communicator */
+#define TRIB_RANKS_MAX 1024     /* ranks of one communicator */
 #define TRIB_NAME_MAX 64        /* bytes of a job or switch name, without the final zero */
 #define TRIB_ERROR_TEXT_MAX 512 /* bytes of an error text, with the final zero */
 

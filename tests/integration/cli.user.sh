@@ -64,11 +64,11 @@ expect_line 2 '--payload: 9000 is not a multiple of 64 from 64 to 8192' "$T" per
 expect_line 2 '-c takes 0 or 1' "$T" perf --workers 1 -c 2
 expect_line 2 '--scheme: there is no "foo"' "$T" perf --workers 2 --scheme foo
 expect_line 2 '--scheme switchml-literal: it shows a published rule that gives wrong sums' "$T" perf --workers 2 --scheme switchml-literal
-expect_line 2 '--workers: 65 is not from 1 to 64' "$T" perf --workers 65
-expect_line 2 '--workers: 0 is not from 1 to 64' "$T" perf --workers 0
+expect_line 2 '--workers: 1025 is not from 1 to 1024' "$T" perf --workers 1025
+expect_line 2 '--workers: 0 is not from 1 to 1024' "$T" perf --workers 0
 expect_line 2 '--window: "4G" is more than 4 GiB - 1' "$T" perf --window 4G
-expect_line 2 '-n takes 1 to 64' "$T" run -n 0 -- true
-expect_line 2 '-n takes 1 to 64' "$T" run -n 65 -- true
+expect_line 2 '-n takes 1 to 1024' "$T" run -n 0 -- true
+expect_line 2 '-n takes 1 to 1024' "$T" run -n 1025 -- true
 
 say "the environment is checked in the same way"
 expect_line 2 'rank: 5 is not below the number of ranks, 2' env TRIB_RANK=5 TRIB_RANKS=2 "$T" perf

@@ -193,7 +193,7 @@ static void config__errors_name_variable_and_value(void **state)
         {"TRIB_PAYLOAD", "1400", "TRIB_PAYLOAD: 1400 is not a multiple of 64"},
         {"TRIB_PAYLOAD", "16384", "TRIB_PAYLOAD: 16384 is not from 64 to 8192"},
         {"TRIB_WIRE", "fp32", "TRIB_WIRE: \"fp32\" is none of float32, bfloat16, int32"},
-        {"TRIB_RANKS", "65", "ranks: 65 is not from 1 to 64"},
+        {"TRIB_RANKS", "1025", "ranks: 1025 is not from 1 to 1024"},
         {"TRIB_RANKS", "-1", "TRIB_RANKS: \"-1\" is not a whole number"},
         {"TRIB_RANK", "1", "rank: 1 is not below the number of ranks, 1"},
         {"TRIB_SCHEME", "magic", "scheme: \"magic\" is not known; `tributary info` lists the schemes"},
