@@ -14,7 +14,8 @@
 
 #define BUFFER_WANTED (32U << 20) /* what worker and switch ask for */
 #define BUFFER_ENOUGH (4U << 20)  /* the room of eight trains of full packets from eight ranks */
-#define CLOCK_CALLS 10000
+#define CLOCK_BATCHES 16
+#define CLOCK_CALLS 1000
 #define CLOCK_SLOW_NS 200 /* a clock in user space takes 20 to 50 */
 
 /* The first line of a small file of the kernel's; "" when it is not there. */
@@ -66,15 +67,27 @@ static void check_buffers(struct doctor *doctor, const struct trib_udp *udp)
                   BUFFER_WANTED, BUFFER_WANTED);
 }
 
+/* What reading the clock takes, the least of several batches: others may have run in the rest. */
+static uint64_t clock_cost_ns(void)
+{
+    uint64_t least_ns = UINT64_MAX;
+
+    for (int batch = 0; batch < CLOCK_BATCHES; batch++) {
+        uint64_t begin_ns = trib_clock_ns();
+        for (int i = 0; i < CLOCK_CALLS; i++) {
+            (void)trib_clock_ns();
+        }
+        uint64_t cost_ns = (trib_clock_ns() - begin_ns) / CLOCK_CALLS;
+        least_ns = cost_ns < least_ns ? cost_ns : least_ns;
+    }
+    return least_ns;
+}
+
 static void check_clock(struct doctor *doctor)
 {
-    uint64_t begin_ns = trib_clock_ns();
+    uint64_t cost_ns = clock_cost_ns();
     char source[32];
 
-    for (int i = 0; i < CLOCK_CALLS; i++) {
-        (void)trib_clock_ns();
-    }
-    uint64_t cost_ns = (trib_clock_ns() - begin_ns) / CLOCK_CALLS;
     read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
     bool is_slow = cost_ns > CLOCK_SLOW_NS;
     struct doctor_finding *finding =
