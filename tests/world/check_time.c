@@ -9,11 +9,11 @@
 /* When this communicator must be over, if nothing disturbs it from now on. */
 static uint64_t deadline(const struct world_comm *comm)
 {
-    uint64_t bound = WORLD_BOUND_RTOS(comm->depth) * TRIB_RTO_MAX_NS + comm_transfer_ns(comm);
+    uint64_t bound = WORLD_BOUND_RTOS * TRIB_RTO_MAX_NS + comm_transfer_ns(comm);
 
     /* Who waits for a rank that has closed says so when that lasts. */
-    if (comm->set.early_rank != WORLD_NONE) {
-        bound += comm->set.stall_ns + TRIB_RTO_MAX_NS;
+    if (comm->set.early_rank != WORLD_NONE || comm_has_left(comm)) {
+        bound += WORLD_LEFT_NS + comm->set.stall_ns + TRIB_RTO_MAX_NS;
     }
     /* Somebody is waited for who may never come. */
     if (comm->control == CONTROL_GATHERING || comm->control == CONTROL_STARTING || comm->control == CONTROL_ENDED) {

@@ -215,6 +215,16 @@ bool comm_has_promise(const struct world_comm *comm)
            (comm->set.skew == WORLD_SKEW_NONE || comm->set.skew == WORLD_SKEW_WINDOW);
 }
 
+bool comm_has_left(const struct world_comm *comm)
+{
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        if (comm->ranks[rank].state == RANK_LEFT) {
+            return true;
+        }
+    }
+    return false;
+}
+
 uint32_t comm_ops(const struct world_comm *comm, uint32_t rank)
 {
     return rank == comm->set.early_rank ? comm->set.early_ops : comm->set.op_count;

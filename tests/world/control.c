@@ -5,6 +5,7 @@
  * Read next: work.c. */
 #include <string.h>
 
+#include "core/window.h"
 #include "world.h"
 
 #define POLL_FIRST_NS (2 * WORLD_MS)
@@ -63,12 +64,8 @@ static void join_child(struct world_comm *comm, uint32_t at, uint32_t node, uint
 static void join(struct world_comm *comm, uint32_t at, uint32_t rank, uint64_t mark)
 {
     struct comm_member *member = &comm->members[at];
-    const struct comm_rank *r = &comm->ranks[rank];
-    struct shape_place place = r->place;
+    struct shape_place place = shape_place_at(comm, rank, at);
 
-    for (uint32_t below = r->home; below != at; below = comm->world->switches[below].parent) {
-        place = comm->shapes[below].up;
-    }
     rank_set_add(&member->registered, rank);
     member->marks[rank] = mark > member->marks[rank] ? mark : member->marks[rank];
     for (uint32_t node = place.node;;
@@ -316,11 +313,39 @@ static void take_close(struct world_comm *comm, uint32_t rank, uint64_t mark)
     end_job(comm, COMM_CLOSED);
 }
 
-/* A rank that has closed will never contribute again: who waits for it on a later sequence waits for nothing. */
-static void take_stall(struct world_comm *comm, uint64_t sequence)
+static bool lacks(const struct world_comm *comm, uint32_t rank, uint32_t at, uint64_t sequence)
+{
+    struct shape_place place = shape_place_at(comm, rank, at);
+    struct trib_window window = {comm->set.session.roots, comm->set.session.train, comm->set.session.slots};
+    const struct world_unit *unit = unit_of_switch(comm, at, trib_window_root(&window, sequence));
+
+    return unit->is_open &&
+           comm->world->scheme->switch_node->missing_on(unit->nodes[place.node].memory, sequence) >> place.child & 1;
+}
+
+/* Does the part of `rank` lack where `waiting` waits? Its own relays know for those below them; beyond, what comes from a switch lacks
+ * as a whole. */
+static bool is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence)
+{
+    for (uint32_t place = 1; place <= session_places(comm, waiting); place++) {
+        uint32_t at = session_switch(comm, waiting, place);
+        if (rank_set_has(&comm->shapes[at].ranks, rank)) {
+            return lacks(comm, rank, at, sequence);
+        }
+    }
+    return false;
+}
+
+/* A rank that has closed will never contribute again: who waits for it on a later sequence waits for nothing. If it has left as well, it
+ * will not even offer what it had finished; whoever else kept that is given some time. */
+static void take_stall(struct world_comm *comm, uint32_t waiting, const struct world_message *message)
 {
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
-        if (comm->ranks[rank].has_closed && sequence >= comm->ranks[rank].mark) {
+        const struct comm_rank *r = &comm->ranks[rank];
+        bool is_left = r->has_closed && r->root_epoch == 0 && message->since_ns >= WORLD_LEFT_NS &&
+                       is_missing(comm, waiting, rank, message->mark);
+        if ((r->has_closed && message->mark >= r->mark) || is_left) {
+            comm->world->report->forsaken += is_left;
             control_fail(comm, COMM_PEER, rank);
             return;
         }
@@ -363,7 +388,7 @@ static void take_at_root(struct world_comm *comm, uint32_t rank, const struct wo
         } else if (message->kind == MESSAGE_CLOSE) {
             take_close(comm, rank, message->mark);
         } else if (message->kind == MESSAGE_STALL) {
-            take_stall(comm, message->mark);
+            take_stall(comm, rank, message);
         }
     }
 }
@@ -418,6 +443,7 @@ static void take_up(struct world_comm *comm, uint32_t rank, uint32_t place, cons
                         .epoch = message->epoch,
                         .incarnation = message->incarnation,
                         .mark = message->mark,
+                        .since_ns = message->since_ns,
                     });
     if (ends) {
         drop_if_unused(comm, at);

@@ -120,7 +120,7 @@ unsigned report_print(const struct world_report *r, uint32_t depth_max)
     for (uint32_t depth = 1; depth <= depth_max; depth++) {
         printf("  latest end %" PRIu64 " ms after the faults and the transfer on %u levels (seed %" PRIu64
                "), the bound is %u ms\n",
-               r->slowest_ns[depth] / WORLD_MS, depth, r->slowest_seed[depth], 1000 * WORLD_BOUND_RTOS(depth));
+               r->slowest_ns[depth] / WORLD_MS, depth, r->slowest_seed[depth], 1000U * WORLD_BOUND_RTOS);
     }
     printf("  most packets: %" PRIu64 " %% of what the faults account for (seed %" PRIu64 ")\n", r->storm_percent,
            r->storm_seed);

@@ -276,11 +276,16 @@ void session_idle(struct world_comm *comm, uint32_t rank)
 }
 
 /* Its own mark has waited for long. */
-void session_stall(struct world_comm *comm, uint32_t rank, uint64_t sequence)
+void session_stall(struct world_comm *comm, uint32_t rank, const struct trib_event *event)
 {
     const struct comm_rank *r = &comm->ranks[rank];
     struct world_message message = {
-        .kind = MESSAGE_STALL, .epoch = r->epoch, .incarnation = r->incarnation, .mark = sequence};
+        .kind = MESSAGE_STALL,
+        .epoch = r->epoch,
+        .incarnation = r->incarnation,
+        .mark = event->sequence,
+        .since_ns = comm->world->now_ns + comm->world->units[r->unit].clock_ns - event->since_ns,
+    };
 
     if (r->state == RANK_RUNNING) {
         session_post_up(comm, rank, 0, &message);

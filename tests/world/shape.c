@@ -166,6 +166,17 @@ void shape_make(struct world_comm *comm)
     }
 }
 
+/* Where a rank's branch hangs at a switch on its way. */
+struct shape_place shape_place_at(const struct world_comm *comm, uint32_t rank, uint32_t at)
+{
+    struct shape_place place = comm->ranks[rank].place;
+
+    for (uint32_t below = comm->ranks[rank].home; below != at; below = comm->world->switches[below].parent) {
+        place = comm->shapes[below].up;
+    }
+    return place;
+}
+
 void shape_free(struct world_comm *comm)
 {
     for (uint32_t at = 0; at < WORLD_SWITCHES_MAX; at++) {

@@ -368,7 +368,7 @@ static void take_worker_event(struct world_comm *comm, uint32_t rank, const stru
         return;
     case TRIB_EVENT_STALL:
         world->report->stall_events++;
-        session_stall(comm, rank, event->sequence);
+        session_stall(comm, rank, event);
         return;
     case TRIB_EVENT_NONE:
     case TRIB_EVENT_MISMATCH:

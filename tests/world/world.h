@@ -37,8 +37,9 @@
 #define WORLD_S UINT64_C(1000000000)
 
 /* The promises about time. From the end of the faults, the last submit, or the last READY, to the last DONE: what moving all fragments
- * through the window takes, and for recovery so many times the longest timeout: two, and one more per level of switches below the root. */
-#define WORLD_BOUND_RTOS(depth) (1 + (depth))
+ * through the window takes, on each level, and for recovery so many times the longest timeout: as many on three levels as on one, since
+ * only ranks have clocks, and one PROBE of theirs goes as far up as it must. */
+#define WORLD_BOUND_RTOS 2
 /* From the death of a rank until nothing of its communicator is held anywhere and every other rank has an error that names it (I6, I8). */
 #define WORLD_GONE_NS WORLD_S
 /* How long the control plane waits for ranks that do not come (back); everything that waits for it ends then, with an error. */
@@ -47,6 +48,8 @@
 #define WORLD_QUIET_NS (10 * WORLD_S)
 /* How long communicators without a promise (lied to, or with settings that differ) are watched after the faults. */
 #define WORLD_WATCH_NS (2 * WORLD_S)
+/* Who has waited so long for the part of a rank that has closed and left gets an error that names it. */
+#define WORLD_LEFT_NS (3 * WORLD_S)
 /* trib_comm_close waits so long at most. */
 #define WORLD_LINGER_NS WORLD_S
 
@@ -335,6 +338,7 @@ struct world_message {
     uint32_t boot;
     uint32_t next;     /* in its stream; 0: last */
     uint64_t extra_ns; /* comes later by */
+    uint64_t since_ns; /* STALL: waits so long */
     uint32_t cause;    /* FAIL: rank that it names, or WORLD_NONE */
     enum message_kind kind;
 };
@@ -469,6 +473,7 @@ struct world_comm {
     X(intruders, "communicators in another's place")    \
     X(lost_incarnations, "trees made anew")             \
     X(closed, "communicators closed")                   \
+    X(forsaken, "waited for a rank that has left")      \
     X(early, "ranks that closed early")                 \
     X(lingered, "ranks that lingered in vain")          \
     X(failed_peer, "ended: a rank is gone")             \
@@ -557,6 +562,8 @@ uint32_t rank_set_next(const struct rank_set *set, uint32_t from); /* WORLD_NONE
 uint32_t rank_set_count(const struct rank_set *set);
 void rank_set_unite(struct rank_set *set, const struct rank_set *other);
 
+struct shape_place shape_place_at(const struct world_comm *comm, uint32_t rank, uint32_t at);
+
 /* engine.c */
 bool world_run(struct world *world);
 void world_fail(struct world *world, enum world_check check, const char *format, ...)
@@ -577,6 +584,7 @@ void comm_submit_due(struct world_comm *comm, uint32_t rank);
 void comm_disturbed(struct world_comm *comm, uint64_t until_ns); /* lateness counts from then at the earliest */
 void comm_has_error(struct world_comm *comm, uint32_t rank, uint32_t cause);
 uint32_t comm_ops(const struct world_comm *comm, uint32_t rank); /* operations that a rank takes part in */
+bool comm_has_left(const struct world_comm *comm);               /* some rank has closed and is gone */
 bool comm_is_over(const struct world_comm *comm);                /* all ranks have all results, or an error */
 bool comm_has_promise(const struct world_comm *comm);
 uint64_t comm_transfer_ns(const struct world_comm *comm);
@@ -617,7 +625,7 @@ void session_arrive(struct world_comm *comm, uint32_t rank, uint32_t where);
 void session_rejoin(struct world_comm *comm, uint32_t rank, uint32_t epoch);
 void session_idle(struct world_comm *comm, uint32_t rank);
 void session_close(struct world_comm *comm, uint32_t rank);
-void session_stall(struct world_comm *comm, uint32_t rank, uint64_t sequence);
+void session_stall(struct world_comm *comm, uint32_t rank, const struct trib_event *event);
 void session_leave(struct world_comm *comm, uint32_t rank);
 void session_crash(struct world_comm *comm, uint32_t rank);
 void session_take(struct world_comm *comm, uint32_t rank, const struct world_message *message);

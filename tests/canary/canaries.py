@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of canaries: defects that the tests must notice. Each names the invariant that it breaks (docs/ARCHITECTURE.md), its edits (file,
+text that occurs there exactly once, text in its place), and the checks that may catch it in the worlds and in the search.
+
+A canary that lets a wrong set of contributions into a result must be caught by the lane and nothing else (I12); what the lane can not see,
+by the oracle or by what the invariant is about. Where a finder can not catch one by its nature, Never says why, and a unit test must.
+Read next: run.py.
+"""
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Never:
+    """This finder cannot catch it, by its nature."""
+    why: str
+
+
+@dataclass(frozen=True)
+class Canary:
+    name: str
+    invariant: str
+    about: str
+    edits: tuple = ()
+    world: object = ()   # checks of tests/world that may catch it, or Never
+    search: object = ()  # the same for tests/model
+    test: str = ""       # a unit test that must fail
+    first: str = ""      # the scenario of the search that is asked first: the one that has what the defect needs
+    scheme: str = "switchml"
+
+
+LANE_H = "src/core/lane.h"
+OPERATION = "src/core/operation.c"
+SLOT = "src/core/slot.h"
+WINDOW = "src/core/window.h"
+SWITCH = "src/schemes/switchml/switchml_switch.c"
+ANSWER = "src/schemes/switchml/switchml_switch_answer.c"
+PARENT = "src/schemes/switchml/switchml_switch_parent.c"
+WORKER_SEND = "src/schemes/switchml/switchml_worker_send.c"
+WORKER_RECEIVE = "src/schemes/switchml/switchml_worker_receive.c"
+WORKER_RECOVER = "src/schemes/switchml/switchml_worker_recover.c"
+SCALAR = "src/core/value_scalar.c"
+
+LANE = ("lane",)
+ORACLE = ("oracle",)
+HANG = ("hang",)
+
+INTEGERS = Never("its worlds sum int32, in which every order gives the same bits")
+NO_CLOCK = Never("it has no clock: how many packets there are in a time is not to be seen")
+PROBED_ALL_THE_SAME = Never("who lacks M asks for it by PROBE as well, so the marks come all the same, only later")
+ONE_OPERATION = Never("the ranks of its worlds all run the same operations")
+
+# Two fragments share a slot, and nobody looks which of them it holds.
+MIXED_FRAGMENTS = (
+    (SWITCH, """    uint32_t index = trib_window_slot(&n->window, packet->sequence);
+    struct trib_slot *slot = switch_slot(n, index);
+    bool opened""", """    uint32_t index = trib_window_slot(&n->window, packet->sequence) / 2;
+    struct trib_slot *slot = switch_slot(n, index);
+    bool opened"""),
+    (SWITCH, "    TRIB_ASSERT(slot->sequence == packet->sequence);\n    enum trib_drop drop",
+     "    slot->sequence = packet->sequence;\n    enum trib_drop drop"),
+)
+
+CANARIES = [
+    # ---- I1: a slot is owned by the exact key ----
+    Canary(
+        "key-not-looked-at", "I1", "two fragments share a slot, and each goes into the sum that it finds there",
+        edits=MIXED_FRAGMENTS,
+        world=LANE, search=LANE, first="slots"),
+    Canary(
+        "window-too-wide", "I1", "a rank may send one fragment more than there are slots",
+        edits=((WINDOW, "    return trib_window_dense(w, sequence) < trib_window_dense_below",
+                "    return trib_window_dense(w, sequence) <= trib_window_dense_below"),),
+        world=("assert",), search=("assert",)),
+    Canary(
+        "generation-believed", "I1", "a switch adds what another generation sent",
+        edits=((SWITCH, """    if (packet->generation != s->generation) {
+        return TRIB_DROP_GENERATION;
+    }
+    if (trib_window_root(&n->window, packet->sequence) != n->config.root) {
+        return TRIB_DROP_SOURCE;
+    }
+    if (packet->boot != n->config.boot) {
+        trib__switch_boot_hint""", """    if (trib_window_root(&n->window, packet->sequence) != n->config.root) {
+        return TRIB_DROP_SOURCE;
+    }
+    if (packet->boot != n->config.boot) {
+        trib__switch_boot_hint"""),),
+        world=("lane", "error"), search=Never("its communicators differ in their ids as well"), test="unit/test_switchml_switch"),
+    Canary(
+        "switchml-literal", "I1", "the published two-version rule (a known bug): one overtaken resend makes a wrong sum",
+        world=LANE, search=LANE, scheme="switchml-literal"),
+
+    Canary(
+        "result-for-another", "I1", "a worker takes the result of any fragment that had the same slot",
+        edits=((WORKER_RECEIVE, "    if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {\n        return packet",
+                "    if (f->state != FLIGHT_SENT) {\n        return packet"),),
+        world=("oracle", "buffer"), search=("oracle", "buffer"), first="slots"),
+
+    # ---- I2: complete means that the bitmap contains the required set ----
+    Canary(
+        "one-is-missing", "I2", "a sum is complete without its first child",
+        edits=((SLOT, "return (slot->present & required) == required;", "return (slot->present | 1) == (required | 1);"),),
+        world=LANE, search=LANE),
+    Canary(
+        "counter-beside-bitmap", "I2", "completeness is a counter's business, which counts duplicates as well (a known bug)",
+        edits=((SLOT, """    if (slot->present >> child & 1) {
+        return TRIB_DROP_DUPLICATE;""", """    if (slot->present >> child & 1) {
+        ((struct trib_slot *)(uintptr_t)slot)->unused[0]++;
+        return TRIB_DROP_DUPLICATE;"""),
+               (SLOT, "return (slot->present & required) == required;",
+                "return __builtin_popcountll(slot->present & required) + slot->unused[0] >= __builtin_popcountll(required);")),
+        world=LANE, search=LANE),
+    Canary(
+        "partial-as-result", "I2", "a switch below the root hands its own sum down as the result of all",
+        edits=((SWITCH, """    if (n->config.has_parent) {
+        switch_due(n, index, DUE_PARTIAL);
+    } else {""", """    {"""),),
+        world=LANE, search=LANE, first="tree"),
+
+    Canary(
+        "branch-counted-once", "I2", "a switch counts the payloads of a child that is a switch as one",
+        edits=((SWITCH, "    *parts = packet->contributors;\n", ""),),
+        world=("hang", "shape"), search=("hang", "shape"), first="tree"),
+
+    # ---- I3: what is older than M opens no slot ----
+    Canary(
+        "stale-opens-slot", "I3", "a contribution below M opens a slot",
+        edits=((SWITCH, """    if (packet->sequence < n->communicator_mark) {
+        return TRIB_DROP_STALE; /* everybody has its result (I3) */
+    }
+    if (packet->kind == TRIB_PROBE) {""", "    if (packet->kind == TRIB_PROBE) {"),),
+        world=("assert", "leak"), search=("assert", "leak")),
+    Canary(
+        "mark-of-the-first", "I3", "M is the largest of the marks instead of the smallest",
+        edits=((SWITCH, "lowest = n->marks[child] < lowest ? n->marks[child] : lowest;",
+                "lowest = lowest == UINT64_MAX || n->marks[child] > lowest ? n->marks[child] : lowest;"),),
+        world=("mark", "assert", "lane", "hang"), search=("mark", "assert", "lane", "hang")),
+    Canary(
+        "mark-of-one-subtree", "I3", "a switch below the root takes the marks that it hears for those of all",
+        edits=((SWITCH, """    if (!n->config.has_parent) {
+        trib__switch_raise_mark(n, n->lowest);
+    }""", "    trib__switch_raise_mark(n, n->lowest);"),),
+        world=("mark", "assert", "lane", "hang"), search=("mark", "assert", "lane", "hang"), first="tree"),
+
+    # ---- I4: a duplicate changes nothing, and repeats are few ----
+    Canary(
+        "duplicate-added", "I4", "a duplicate is added once more",
+        edits=((SLOT, """    if (slot->present >> child & 1) {
+        return TRIB_DROP_DUPLICATE;
+    }
+""", ""),),
+        world=LANE, search=LANE),
+    Canary(
+        "repeats-without-limit", "I4", "a switch answers every PROBE, however soon it comes again",
+        edits=((ANSWER, "    bool first = (*answered & bit) == 0;", "    bool first = true;"),),
+        world=("storm", "path"),
+        search=NO_CLOCK,
+        test="unit/test_switchml_switch"),
+    Canary(
+        "resends-without-limit", "I4", "a worker sends again at every ASK, however soon it comes again",
+        edits=((WORKER_RECEIVE, "    if (times->resent_ns != 0 && now_ns - times->resent_ns < half) {",
+                "    if (times->resent_ns != 0 && half == 0) {"),),
+        world=("storm",), search=NO_CLOCK, test="unit/test_switchml_worker"),
+
+    Canary(
+        "every-result-to-all", "I4", "a switch below the root hands a result down to all each time that it comes",
+        edits=((SWITCH, """    if (slot->has_result) {
+        return TRIB_DROP_DUPLICATE;
+    }
+""", ""),),
+        world=("storm", "path", "clean"), search=("storm", "hang"), first="tree"),
+
+    # ---- I5: nothing feeds itself ----
+    Canary(
+        "asks-feed-themselves", "I5", "a duplicate is answered with ASK, which brings a duplicate (a known bug: our first design)",
+        edits=((SWITCH, "        return drop == TRIB_DROP_DIGEST ? mismatch(n, slot, child) : drop;",
+                """        if (drop == TRIB_DROP_DUPLICATE) {
+            struct answer again = {.sequence = packet->sequence, .child = (uint16_t)child, .kind = TRIB_ASK};
+            (void)trib__switch_queue_answer(n, &again);
+        }
+        return drop == TRIB_DROP_DIGEST ? mismatch(n, slot, child) : drop;"""),
+               (WORKER_RECEIVE, "    if (times->resent_ns != 0 && now_ns - times->resent_ns < half) {",
+                "    if (times->resent_ns != 0 && half == 0) {")),
+        world=("storm", "noise", "misuse"), search=("storm",)),
+    Canary(
+        "held-is-probed", "I5", "HELD is answered with a PROBE, which is answered with HELD",
+        edits=((WORKER_RECEIVE, """    if (packet->sequence == w->mark) {
+        w->held_sequence = packet->sequence;""", """    if (worker_flight(w, worker_flight_index(w, packet->sequence))->state == FLIGHT_SENT) {
+        trib__worker_queue(w, worker_flight_index(w, packet->sequence), PENDING_PROBE);
+    }
+    if (packet->sequence == w->mark) {
+        w->held_sequence = packet->sequence;"""),
+               (ANSWER, "    bool first = (*answered & bit) == 0;", "    bool first = true;")),
+        world=("storm", "noise", "misuse"), search=("storm",)),
+
+    # ---- I6: memory cannot leak ----
+    Canary(
+        "slot-kept", "I6", "the last slot below M is not freed (a known bug: the leak)",
+        edits=((SWITCH, "if (!trib_slot_is_empty(slot) && slot->sequence < mark) {",
+                "if (!trib_slot_is_empty(slot) && slot->sequence + 1 < mark) {"),),
+        world=("leak", "assert"), search=("leak", "assert")),
+    Canary(
+        "idle-marks-lost", "I6", "a switch does not hear the marks that idle ranks tell their sessions",
+        edits=((SWITCH, """    if (n->joined & bit) {
+        take_mark(n, child, mark);
+        return;""", """    if (n->joined & bit) {
+        return;"""),),
+        world=PROBED_ALL_THE_SAME, search=PROBED_ALL_THE_SAME, test="unit/test_switchml_switch"),
+
+    Canary(
+        "marks-stay-below", "I6", "a switch below the root tells its parent M instead of the marks that it hears",
+        edits=((PARENT, "        .mark = n->lowest < most ? n->lowest : most,",
+                "        .mark = n->communicator_mark < most ? n->communicator_mark : most,"),),
+        world=("hang", "leak", "mark"), search=("hang", "leak", "mark"), first="tree"),
+
+    # ---- I7: membership comes from the control plane ----
+    Canary(
+        "child-by-header", "I7", "a switch believes the header which child a packet comes from",
+        edits=((SWITCH, "drop = take(n, trib_lowest(from.children), packet, now_ns);",
+                "drop = take(n, packet->node % TRIB_CHILDREN_MAX, packet, now_ns);"),),
+        world=("lane", "hang", "error"), search=("lane", "hang"), first="tree"),
+
+    # ---- I8: every wait is bounded, every error names its cause ----
+    Canary(
+        "no-timers", "I8", "a worker never wakes",
+        edits=((WORKER_RECOVER, """    uint64_t earliest = worker_aside(w)->next_deadline_ns;
+
+    if (w->boot == 0) {
+        return TRIB_NEVER;""", """    uint64_t earliest = worker_aside(w)->next_deadline_ns;
+
+    if (earliest != 0) {
+        return TRIB_NEVER;"""),),
+        world=HANG, search=HANG),
+    Canary(
+        "no-offer-asked", "I8", "after a restart nobody is asked for the result that he has kept",
+        edits=((ANSWER, """    if (finished != 0 && trib__switch_once(r, ONCE_OFFERING)) {
+        trib__switch_ask_one(n, sequence, finished, r);
+    }
+    return hold_prober""", "    return hold_prober"),),
+        world=HANG, search=HANG, first="restart"),
+    Canary(
+        "offer-stays-below", "I8", "a switch below the root keeps an OFFER to itself, and the others wait for a sum that cannot be",
+        edits=((SWITCH, """        if (n->config.has_parent) {
+            switch_due(n, trib_window_slot(&n->window, packet->sequence), DUE_OFFER);
+        }
+""", ""),),
+        world=HANG, search=HANG, first="tree-restart"),
+    Canary(
+        "probes-stay-below", "I8", "a switch below the root does not pass PROBEs on, and what its own hop loses is lost",
+        edits=((ANSWER, "    trib__switch_probe_up(n, sequence, r, now_ns);\n", ""),),
+        world=HANG, search=HANG, first="tree"),
+    Canary(
+        "mismatch-names-one-twice", "I8", "who ran another operation is named, and with whom he differs is not",
+        edits=((SWITCH, "            .other = slot->first,", "            .other = (uint16_t)child,"),),
+        world=("error",), search=ONE_OPERATION, test="unit/test_switchml_switch"),
+
+    # ---- I9: all ranks get the same bits ----
+    Canary(
+        "rows-not-merged", "I9", "the rows of a slot are not added up",
+        edits=((SLOT, "    while (*level < 6) {", "    while (*level < 1) {"),),
+        world=ORACLE, search=ORACLE, first="three"),
+    Canary(
+        "top-of-the-tree", "I9", "the last step of the tree is left out, which only 33 children need",
+        edits=((SLOT, "    while (*level < 6) {", "    while (*level < 5) {"),),
+        world=ORACLE, search=Never("it has not 33 ranks"), test="unit/test_slot"),
+    Canary(
+        "sum-by-arrival", "I9", "payloads are added in the order in which they come",
+        edits=((SWITCH, """    void *row = switch_row(n, index, child / 2);
+
+    if (slot->loaded >> (child ^ 1U) & 1) {""", """    void *row = switch_row(n, index, packet->reduction != TRIB_REDUCTION_NONE ? 0 : child / 2);
+
+    if (slot->loaded != 0) {"""),
+               (SLOT, "    while (*level < 6) {", "    while (*level < 1) {")),
+        world=ORACLE, search=INTEGERS, test="unit/test_slot"),
+    Canary(
+        "nan-as-it-comes", "I9", "the scalar kernels keep whatever NaN the CPU gives",
+        edits=((SCALAR, "store_u32(base, index, value == value ? trib_float_bits(value) : TRIB_NAN_F32);",
+                "store_u32(base, index, trib_float_bits(value));"),),
+        world=ORACLE, search=INTEGERS, test="unit/test_value"),
+
+    # ---- I10: contributions meet only if their operations are the same ----
+    Canary(
+        "digest-unchecked", "I10", "contributions of different operations are added",
+        edits=((SLOT, """        return TRIB_DROP_DUPLICATE;
+    }
+    if (slot->digest != packet->digest) {
+        return TRIB_DROP_DIGEST;
+    }
+""", """        return TRIB_DROP_DUPLICATE;
+    }
+"""),),
+        world=LANE, search=ONE_OPERATION, test="unit/test_switchml_switch"),
+
+    # ---- I11: the caller's buffers are the caller's ----
+    Canary(
+        "copy-after-done", "I11", "what a rank keeps of a result stays in the caller's buffer, which is his again",
+        edits=((WORKER_RECEIVE, "        retain_rest(w, o);\n", ""),),
+        world=("buffer", "retained", "oracle", "crash"), search=("buffer", "retained", "oracle"), first="restart"),
+    Canary(
+        "late-result-delivered", "I11", "a worker delivers every result of a fragment that it knows, the second one as well",
+        edits=((WORKER_RECEIVE, "    if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {\n        return packet",
+                "    if (f->state == FLIGHT_FREE || f->sequence != packet->sequence) {\n        return packet"),),
+        world=("buffer", "oracle", "assert", "crash"), search=("buffer", "oracle", "assert", "crash")),
+    Canary(
+        "place-cleared", "I11", "a worker clears the place of a result when it sends its part",
+        edits=((WORKER_SEND, "    packet->payload_len = form->len;\n    packet->payload = block;", """    if (o->operation.recv != NULL && o->operation.recv != o->operation.send) {
+        __builtin_memset(worker_block_at(o, o->operation.recv, form->block), 0, form->len);
+    }
+    packet->payload_len = form->len;
+    packet->payload = block;"""),),
+        world=("buffer",), search=("buffer",)),
+
+    # ---- I12: the lane ----
+    Canary(
+        "lane-not-added", "I12", "a switch keeps the last lane instead of their sum",
+        edits=((SLOT, "    slot->lane += packet->lane;", "    slot->lane = packet->lane;"),),
+        world=LANE, search=LANE),
+    Canary(
+        "lane-of-one-offered", "I12", "a rank OFFERs the result of all with its own lane",
+        edits=((WORKER_SEND, "    packet->lane = w->keys * lane_odd(", "    packet->lane = w->key * lane_odd("),),
+        world=LANE, search=LANE, first="restart"),
+    Canary(
+        "lane-unchecked", "I12", "a worker takes every lane",
+        edits=((WORKER_RECEIVE, "    return lane_holds(w, packet) ? TRIB_DROP_NONE : TRIB_DROP_LANE;",
+                "    (void)lane_holds;\n    return TRIB_DROP_NONE;"),),
+        world=("oracle", "path"), search=Never("its switches are right, so it has no wrong lane to check"),
+        test="unit/test_switchml_worker"),
+    Canary(
+        "lane-without-sequence", "I12", "lanes are the same for every fragment, and slots mix fragments: only the oracle is left",
+        edits=(*MIXED_FRAGMENTS,
+               (LANE_H, "    h = trib_mix64(h ^ (((uint64_t)id->attempt << 48) | id->sequence));",
+                "    h = trib_mix64(h ^ ((uint64_t)id->attempt << 48));")),
+        world=ORACLE, search=ORACLE, first="slots"),
+]

@@ -1,0 +1,386 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Shows that the tests would notice:  tests/canary/run.py [--only NAME,...] [--seconds N] [--build FOLDER] [--json FILE]
+                                       tests/canary/run.py --check | --list
+
+A canary is one defect put into a copy of src/core and src/schemes (the table is canaries.py). The worlds and the search of every state,
+built against that copy, must each catch it by the check that the table names, within a minute. Where one of them cannot, by the nature of
+the defect, the table says why, and a unit test must. The product's sources hold no trace of any of this.
+
+--check only looks whether every defect still applies: its old text must occur exactly once. That is a test of its own, without a compiler,
+so that who changes a line hears at once which canary to change with it.
+Read next: canaries.py.
+"""
+import argparse
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from canaries import CANARIES, Canary, Never
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+COPIED = ("cmake/flags.cmake", "include", "src/core", "src/schemes", "src/io/assert.c", "tests/world", "tests/model", "tests/unit")
+WORLD_FIRST_SEEDS = 600  # so many at once, so that paths that were never taken are noticed as well
+SEARCH_SHARES = 6        # no scenario gets more than this part of the time
+SEARCH_STATES = "4000000"  # nor more memory than this needs
+PATIENCE = 4             # by the clock, this many times the CPU time is waited for
+CAUGHT = re.compile(r"caught by (\w+)|VIOLATED (\w+)")
+SEED = re.compile(r"^seed (\d+)\b.*caught by", re.M)
+
+
+class Finding:
+    """What one finder made of one canary: the check that caught it, where, after how many CPU seconds; or why it was not asked."""
+
+    def __init__(self, word="", where="", seconds=0.0, why=""):
+        self.word, self.where, self.seconds, self.others, self.why = word, where, seconds, [], why
+
+    def is_caught(self, word, where):
+        self.word, self.where = word, where
+        return self
+
+    def text(self):
+        if self.why:
+            return "(cannot)"
+        if not self.word:
+            others = f"; other checks: {', '.join(sorted(set(self.others)))}" if self.others else ""
+            return f"NOT CAUGHT in {self.seconds:.0f} s{others}"
+        return f"{self.word} {self.where} {self.seconds:.1f} s"
+
+
+# ---- the copy ----
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def applied(canary, root):
+    """The files that the canary changes, as {path: text}. Raises ValueError when a text is not there exactly once."""
+    texts = {}
+    for path, old, new in canary.edits:
+        text = texts.get(path) or read(os.path.join(root, path))
+        count = text.count(old)
+        if count != 1:
+            raise ValueError(f"{canary.name}: this occurs {count} times in {path}, not once:\n{old}")
+        texts[path] = text.replace(old, new)
+    return texts
+
+
+def names_below(paths):
+    """Files of the tree, as paths relative to its top."""
+    names = set()
+    for path in paths:
+        top = os.path.join(ROOT, path)
+        found = [top] if os.path.isfile(top) else [os.path.join(folder, name) for folder, _, files in os.walk(top) for name in files]
+        names |= {os.path.relpath(name, ROOT) for name in found if re.search(r"\.(c|h|cmake|txt)$", name)}
+    return names
+
+
+class Tree:
+    """A copy of the tree, with a build folder in which only what a defect touches is compiled again."""
+
+    def __init__(self, folder):
+        self.root, self.build = os.path.join(folder, "tree"), os.path.join(folder, "build")
+        self.log = os.path.join(folder, "build.log")
+        names = names_below(COPIED)
+        for folder_name, _, files in os.walk(self.root):
+            for name in files:
+                path = os.path.join(folder_name, name)
+                if os.path.relpath(path, self.root) not in names | {"CMakeLists.txt"}:
+                    os.remove(path)
+        for name in names:
+            self.restore(name)
+        self.restore("tests/canary/CMakeLists.txt", "CMakeLists.txt")
+
+    def restore(self, name, to=None):
+        source, copy = os.path.join(ROOT, name), os.path.join(self.root, to or name)
+        os.makedirs(os.path.dirname(copy), exist_ok=True)
+        with open(source, "rb") as file:
+            wanted = file.read()
+        if os.path.exists(copy):
+            with open(copy, "rb") as file:
+                if file.read() == wanted:
+                    return
+        with open(copy, "wb") as file:  # a new time, so that it is compiled again
+            file.write(wanted)
+
+    def configure(self):
+        self.call(["cmake", "-S", self.root, "-B", self.build, "-D", "CMAKE_BUILD_TYPE=Release", "-D",
+                   "CMAKE_C_FLAGS=-w"])
+
+    def make(self, *targets):
+        self.call(["cmake", "--build", self.build, "-j", str(os.cpu_count()), "--target", *targets])
+
+    def call(self, command):
+        with open(self.log, "w", encoding="utf-8") as log:
+            if subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False).returncode != 0:
+                raise RuntimeError(f"{' '.join(command)} failed:\n{read(self.log)[-3000:]}")
+
+    def program(self, name):
+        return os.path.join(self.build, "bin", name)
+
+
+# ---- the finders ----
+
+def run(command, seconds):
+    """Output, status (None when the time was up), and CPU seconds: other work on the machine must not decide what is found in time."""
+    deadline = time.monotonic() + PATIENCE * seconds
+    with tempfile.TemporaryFile() as output:
+        limited = ["bash", "-c", 'ulimit -t "$0"; exec "$@"', str(math.ceil(seconds)), *command]
+        process = subprocess.Popen(limited, stdout=output, stderr=subprocess.STDOUT)
+        status, spent = None, seconds
+        while time.monotonic() < deadline:
+            pid, code, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                status, spent = os.waitstatus_to_exitcode(code), usage.ru_utime + usage.ru_stime
+                break
+            time.sleep(0.02)
+        else:
+            process.kill()
+            os.wait4(process.pid, 0)
+        process.returncode = status if status is not None else -signal.SIGKILL  # it was waited for here
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    return text, None if status in (-signal.SIGXCPU, -signal.SIGKILL) else status, spent
+
+
+def word_in(output):
+    """The check that caught it, in one word; "" when none is named."""
+    found = CAUGHT.search(output)
+    if found:
+        return found.group(1) or found.group(2)
+    if "were never taken" in output:
+        return "path"
+    return ""
+
+
+def world_arguments(canary):
+    """The published rule knows no trees."""
+    return () if canary.scheme == "switchml" else ("--scheme", canary.scheme, "--depth", "0")
+
+
+def ask_worlds_one_by_one(tree, canary, finding, seconds):
+    """When the first check that found something was not the wanted one: other worlds will show that one."""
+    seed = 0
+    while finding.seconds < seconds:
+        seed += 1
+        output, _, spent = run([tree.program("world"), "--seed", str(seed), *world_arguments(canary)], seconds - finding.seconds)
+        finding.seconds += spent
+        word = word_in(output)
+        if word in canary.world:
+            return finding.is_caught(word, f"seed {seed}")
+        finding.others += [word] if word else []
+    return finding
+
+
+def ask_worlds(tree, canary, seconds):
+    """Seed after seed; those of old bugs come first."""
+    finding, first, seeds = Finding(), 1, WORLD_FIRST_SEEDS
+    while finding.seconds < seconds:
+        command = [tree.program("world"), "--first", str(first), "--seeds", str(seeds), *world_arguments(canary)]
+        output, status, spent = run(command, seconds - finding.seconds)
+        finding.seconds += spent
+        word, seed = word_in(output), SEED.search(output)
+        if word in canary.world:
+            return finding.is_caught(word, f"seed {seed.group(1)}" if seed else f"{seeds} seeds")
+        if word:
+            finding.others.append(word)
+            return ask_worlds_one_by_one(tree, canary, finding, seconds)
+        if status is None:
+            break
+        if status != 0:
+            raise RuntimeError(f"{canary.name}: world says nothing that is known:\n{output[-2000:]}")
+        first, seeds = first + seeds, 1000000
+    return finding
+
+
+def ask_search(tree, canary, seconds):
+    """Scenario after scenario, the one that the table names and the quick ones first. What breadth-first finds, it finds early: none gets all of the time."""
+    model, finding = tree.program("model"), Finding()
+    listed = [line.split() for line in run([model, "--list"], seconds)[0].splitlines()]
+    listed.sort(key=lambda words: (words[0] != canary.first, words[-1] != "(quick)"))
+    if canary.first and listed[0][0] != canary.first:
+        raise RuntimeError(f"{canary.name}: the search has no scenario {canary.first}")
+    for words in listed:
+        share = min(seconds - finding.seconds, seconds / SEARCH_SHARES)
+        if share <= 0:
+            break
+        scenario = words[0]
+        output, status, spent = run([model, "--scenario", scenario, "--states", SEARCH_STATES, "--scheme", canary.scheme], share)
+        finding.seconds += spent
+        word = word_in(output)
+        if word in canary.search:
+            return finding.is_caught(word, scenario)
+        if status not in (0, None) and not word:
+            raise RuntimeError(f"{canary.name}: model says nothing that is known:\n{output[-2000:]}")
+        finding.others += [word] if word else []
+    return finding
+
+
+def ask_test(tree, canary, seconds):
+    name = canary.test.split("/")[1]
+    tree.make(name)
+    _, status, spent = run([tree.program(name)], seconds)
+    return Finding("failed" if status not in (0, None) else "", canary.test, spent)
+
+
+# ---- a canary ----
+
+class Result:
+    def __init__(self, canary):
+        self.canary, self.findings, self.problem = canary, {}, ""
+
+    def is_caught(self):
+        return not self.problem and all(f.word or f.why for f in self.findings.values())
+
+
+def hear(tree, canary, seconds):
+    """Applies the canary, asks both finders at once, and leaves the tree as it was."""
+    result = Result(canary)
+    texts = applied(canary, ROOT)
+    try:
+        for path, text in texts.items():
+            write(os.path.join(tree.root, path), text)
+        tree.make("world", "model")
+        threads = []
+        for name, wanted, ask in (("world", canary.world, ask_worlds), ("search", canary.search, ask_search)):
+            if isinstance(wanted, Never):
+                result.findings[name] = Finding(why=wanted.why)
+            else:
+                threads.append(threading.Thread(target=listen, args=(result, name, ask, tree, seconds)))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if canary.test:
+            result.findings["test"] = ask_test(tree, canary, seconds)
+    except RuntimeError as error:
+        result.problem = str(error)
+    finally:
+        for path in texts:
+            tree.restore(path)
+    return result
+
+
+def listen(result, name, ask, tree, seconds):
+    try:
+        result.findings[name] = ask(tree, result.canary, seconds)
+    except RuntimeError as error:
+        result.problem = str(error)
+
+
+def control(tree):
+    """Without a defect nothing may be caught, or the table would prove nothing."""
+    tree.make("world", "model")
+    for command in ([tree.program("world"), "--seeds", "200"], [tree.program("model"), "--quick"]):
+        output, status, _ = run(command, 300)
+        if status != 0:
+            raise RuntimeError(f"without any defect, {' '.join(command)} fails:\n{output[-2000:]}")
+
+
+# ---- what is printed ----
+
+def print_table(results):
+    width = max(len(r.canary.name) for r in results)
+    print(f"\n{'canary':{width}}  inv  {'worlds':28}  {'search':28}  test")
+    for r in results:
+        columns = [r.findings[name].text() if name in r.findings else "" for name in ("world", "search", "test")]
+        verdict = "" if r.is_caught() else "   <- MISSED"
+        print(f"{r.canary.name:{width}}  {r.canary.invariant:3}  {columns[0]:28}  {columns[1]:28}  {columns[2]}{verdict}".rstrip())
+    for r in results:
+        for name, finding in r.findings.items():
+            if finding.why:
+                print(f"{r.canary.name}: {name} cannot: {finding.why}")
+        if r.problem:
+            print(f"{r.canary.name}: {r.problem}")
+
+
+def as_json(results):
+    return [{"name": r.canary.name, "invariant": r.canary.invariant, "caught": r.is_caught(), "problem": r.problem,
+             **{name: vars(finding) for name, finding in r.findings.items()}} for r in results]
+
+
+def check_table():
+    """Prints what does not hold of the table itself; returns how many."""
+    problems = []
+    names = [canary.name for canary in CANARIES]
+    problems += [f"{name} is there twice" for name in sorted(set(names)) if names.count(name) > 1]
+    missing = {f"I{i}" for i in range(1, 13)} - {canary.invariant for canary in CANARIES}
+    problems += [f"no canary of {invariant}" for invariant in sorted(missing)]
+    for canary in CANARIES:
+        try:
+            applied(canary, ROOT)
+        except (ValueError, OSError) as error:
+            problems.append(f"{error}\n(change the canary with the code: tests/canary/canaries.py)")
+        if not canary.test and (isinstance(canary.world, Never) or isinstance(canary.search, Never)):
+            problems.append(f"{canary.name}: a finder cannot catch it, so the table must name a test that does")
+        if canary.test and not os.path.exists(os.path.join(ROOT, "tests", canary.test + ".c")):
+            problems.append(f"{canary.name}: there is no test {canary.test}")
+    for text in problems:
+        print(text)
+    print(f"{len(CANARIES)} canaries, {len(problems)} problems")
+    return len(problems)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", help="these canaries, by name, separated by commas")
+    parser.add_argument("--seconds", type=float, default=60, help="CPU time of each finder for each canary [60]")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build-canary"), help="folder for the copy [build-canary]")
+    parser.add_argument("--json", help="write the table to this file as well")
+    parser.add_argument("--check", action="store_true", help="only look whether every defect still applies")
+    parser.add_argument("--list", action="store_true", help="names and what they are about")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    if options.check:
+        return 1 if check_table() else 0
+    if options.list:
+        for canary in CANARIES:
+            print(f"{canary.name:24} {canary.invariant:3} {canary.about}")
+        return 0
+    wanted = options.only.split(",") if options.only else [canary.name for canary in CANARIES]
+    unknown = set(wanted) - {canary.name for canary in CANARIES}
+    if unknown:
+        print(f"no canary is called {', '.join(sorted(unknown))}; --list names them", file=sys.stderr)
+        return 2
+    if shutil.which("ccache"):
+        os.environ.setdefault("CCACHE_BASEDIR", os.path.abspath(options.build))
+    tree = Tree(options.build)
+    results = []
+    try:
+        tree.configure()
+        control(tree)
+        for canary in (canary for canary in CANARIES if canary.name in wanted):
+            result = hear(tree, canary, options.seconds)
+            results.append(result)
+            print(f"{canary.name}: " + "; ".join(f"{name} {f.text()}" for name, f in sorted(result.findings.items())) +
+                  result.problem, flush=True)
+    except (RuntimeError, ValueError) as error:
+        print(error)
+        return 1
+    print_table(results)
+    if options.json:
+        write(options.json, json.dumps(as_json(results), indent=1) + "\n")
+    caught = sum(result.is_caught() for result in results)
+    print(f"{caught} caught, {len(results) - caught} missed")
+    return 0 if caught == len(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
