@@ -20,7 +20,7 @@ LAYERS = {
     "schemes": {"core", "schemes"},
     "io": {"core", "io"},
     "control": {"core", "schemes", "io", "control"},
-    "comm": {"core", "schemes", "io", "comm", "control/session.h"},
+    "comm": {"core", "schemes", "io", "comm", "control/session.h", "control/session_client.h"},
     "switchd": {"core", "schemes", "io", "control", "switchd"},
     "cli": {"core", "schemes", "io", "control", "comm", "switchd", "cli"},
 }
