@@ -7,9 +7,11 @@
 enum world_fault { FAULT_RESTART, FAULT_CRASH, FAULT_STOP_RANK, FAULT_STOP_SWITCH, FAULT_AWAY };
 
 #define DOWN_NS (300 * WORLD_MS)
+#define LONG_DOWN_NS (1200 * WORLD_MS) /* longer than ranks linger */
 #define STOP_NS (5 * WORLD_S)
 #define AWAY_NS (2 * WORLD_S)
 #define RETURN_NS WORLD_S /* until ranks are back after a restart, roughly */
+#define CLOSE_NS (2 * WORLD_MS)
 #define STARTED_AGAIN_NS (300 * WORLD_MS)
 
 static void schedule(struct world *world, enum world_fault fault, uint32_t count)
@@ -65,7 +67,7 @@ static void add_intruder(struct world *world)
     }
     world->set.intruders--;
     world->report->intruders++;
-    comm_draw(world, &set);
+    comm_draw(world, 0, &set);
     set.start_ns = world->now_ns;
     (void)comm_create(world, &set, NULL);
 }
@@ -80,7 +82,7 @@ static void restart(struct world *world)
     s->life++;
     s->boot = (uint32_t)trib_prng_next(&world->prng);
     s->away_until_ns = 0;
-    s->down_until_ns = world->now_ns + world_below(world, DOWN_NS);
+    s->down_until_ns = world->now_ns + world_below(world, world_below(world, 4) == 0 ? LONG_DOWN_NS : DOWN_NS);
     mark_failing(world, at, s->down_until_ns + RETURN_NS);
     for (uint32_t i = 1; i < world->unit_count; i++) {
         struct world_unit *unit = &world->units[i];
@@ -137,8 +139,7 @@ static void start_again(struct world *world, struct world_comm *before)
     if (world->comm_count == WORLD_COMMS_MAX || world_below(world, 4) == 0) {
         return;
     }
-    comm_draw(world, &set);
-    set.session.ranks = old->ranks;
+    comm_draw(world, old->ranks, &set);
     set.budget /= 2;
     if (world_below(world, 2) == 0) {
         set.session.communicator = old->communicator;
@@ -173,15 +174,11 @@ static void crash(struct world *world)
     start_again(world, comm);
 }
 
-static void stop_rank(struct world *world)
+static void stop(struct world_comm *comm, uint32_t rank)
 {
-    struct world_comm *comm = any_comm(world);
-
-    if (comm == NULL) {
-        return;
-    }
-    uint32_t rank = (uint32_t)world_below(world, comm->set.session.ranks);
+    struct world *world = comm->world;
     uint64_t until = world->now_ns + world_below(world, STOP_NS);
+
     if (worker_node(comm, rank) == NULL) {
         return;
     }
@@ -189,6 +186,37 @@ static void stop_rank(struct world *world)
     unit_pause(world, comm->ranks[rank].unit, until);
     comm_disturbed(comm, until);
     comm->machine_ns = until + RETURN_NS > comm->machine_ns ? until + RETURN_NS : comm->machine_ns;
+}
+
+static void stop_rank(struct world *world)
+{
+    struct world_comm *comm = any_comm(world);
+
+    if (comm != NULL) {
+        stop(comm, (uint32_t)world_below(world, comm->set.session.ranks));
+    }
+}
+
+/* ---- the worst moment ---- */
+
+/* A rank says goodbye while others may still need what it keeps, and the switch dies. */
+void fault_at_close(struct world *world)
+{
+    if (world->set.farewell) {
+        world->set.farewell = false;
+        world->is_farewell = true;
+        world_schedule(world, world->now_ns + world_below(world, CLOSE_NS),
+                       (struct world_event){.kind = WORLD_FAULT, .b = FAULT_RESTART});
+    }
+}
+
+/* Those who lack something are back, and stand still while those who have it leave. */
+void fault_at_return(struct world_comm *comm, uint32_t rank)
+{
+    if (comm->world->is_farewell && comm->incarnation > 1 && comm->ranks[rank].done < comm_ops(comm, rank) &&
+        comm_has_promise(comm)) {
+        stop(comm, rank);
+    }
 }
 
 void fault_happen(struct world *world, uint32_t fault)

@@ -205,6 +205,7 @@ static void take_ready(struct world_comm *comm, uint32_t rank, const struct worl
         world->units[r->unit].probes[root] = 0;
     }
     comm_disturbed(comm, world->now_ns);
+    fault_at_return(comm, rank);
     unit_wake(world, r->unit, world->now_ns);
     world_schedule(world, world->now_ns + IDLE_NS,
                    (struct world_event){.kind = WORLD_IDLE, .a = comm->index, .b = rank});
@@ -302,6 +303,7 @@ void session_close(struct world_comm *comm, uint32_t rank)
         return;
     }
     r->is_closing = true;
+    fault_at_close(comm->world);
     if (r->state == RANK_RUNNING) {
         tell(comm, rank, MESSAGE_CLOSE, 0);
     }

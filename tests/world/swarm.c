@@ -91,6 +91,7 @@ static void draw_faults(struct world_settings *set, struct trib_prng *prng)
     set->stops = some(prng, 8, 3);
     set->aways = some(prng, 8, 3);
     set->intruders = some(prng, 2, 1);
+    set->farewell = swarm_one_in(prng, 16);
 }
 
 /* Every tenth world has no fault at all, so that what only faults may cause is seen to be absent. */
@@ -100,6 +101,7 @@ static void draw_clean(struct world_settings *set)
     set->spike = set->replay = set->pause = set->stall = 0;
     set->inbox = UINT32_MAX;
     set->restarts = set->crashes = set->stops = set->aways = 0;
+    set->farewell = false;
     set->is_clean = true;
 }
 
@@ -118,7 +120,7 @@ void world_draw(struct world *world)
     uint32_t comms = swarm_one_in(&prng, 3) ? (uint32_t)swarm_between(&prng, 2, 4) : 1;
     world->prng.state = trib_prng_next(&prng);
     for (uint32_t i = 0; i < comms; i++) {
-        comm_draw(world, &set);
+        comm_draw(world, 0, &set);
         set.budget /= comms;
         set.start_ns = i == 0 || swarm_one_in(&world->prng, 2) ? 0 : world_below(world, world->set.heal_ns);
         (void)comm_create(world, &set, NULL);

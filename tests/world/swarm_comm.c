@@ -22,7 +22,7 @@ static uint32_t draw_ranks(struct trib_prng *prng)
     return swarm_one_in(prng, 8) ? pick(prng, many, 6) : pick(prng, few, 17);
 }
 
-static void draw_session(struct comm_settings *set, struct trib_prng *prng)
+static void draw_session(struct comm_settings *set, uint32_t ranks, struct trib_prng *prng)
 {
     static const uint32_t payloads[] = {64, 64, 64, 128, 192, 256, 512, 1024, 1344};
     static const enum trib_type wires[] = {TRIB_FLOAT32, TRIB_FLOAT32, TRIB_BFLOAT16, TRIB_INT32, TRIB_INT32};
@@ -31,7 +31,7 @@ static void draw_session(struct comm_settings *set, struct trib_prng *prng)
     s->salt = trib_prng_next(prng);
     s->communicator = (uint32_t)trib_prng_next(prng);
     s->generation = swarm_one_in(prng, 4) ? UINT16_MAX : (uint16_t)swarm_between(prng, 1, UINT16_MAX);
-    s->ranks = draw_ranks(prng);
+    s->ranks = ranks != 0 ? ranks : draw_ranks(prng);
     s->roots = swarm_one_in(prng, 2) ? 1 : (uint32_t)swarm_between(prng, 2, WORLD_ROOTS_MAX);
     s->train = (uint32_t)swarm_logarithmic(prng, 5);
     s->slots = (uint32_t)swarm_logarithmic(prng, 9);
@@ -80,18 +80,18 @@ static void draw_hostility(struct comm_settings *set, struct trib_prng *prng)
     }
 }
 
-void comm_draw(struct world *world, struct comm_settings *set)
+void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
 {
     struct trib_prng prng = {.state = trib_prng_next(&world->prng)};
 
     memset(set, 0, sizeof *set);
     set->early_rank = WORLD_NONE;
-    draw_session(set, &prng);
-    draw_work(set, &prng);
-    if (world->depth_max == 0) { /* one node takes all */
-        set->groups = TRIB_CHILDREN_MAX;
-        set->session.ranks = set->session.ranks > TRIB_CHILDREN_MAX ? TRIB_CHILDREN_MAX : set->session.ranks;
+    draw_session(set, ranks, &prng);
+    if (world->depth_max == 0 && set->session.ranks > TRIB_CHILDREN_MAX) {
+        set->session.ranks = TRIB_CHILDREN_MAX; /* one node takes all */
     }
+    draw_work(set, &prng);
+    set->groups = world->depth_max == 0 ? TRIB_CHILDREN_MAX : set->groups;
     if (!world->set.is_clean) {
         draw_hostility(set, &prng);
     }

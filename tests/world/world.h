@@ -146,6 +146,7 @@ struct world_settings {
     uint32_t stops;     /* of ranks or switches, for seconds (SIGSTOP) */
     uint32_t aways;     /* of a control plane, whose data plane goes on */
     uint32_t intruders; /* communicators that take the place of another at a restart */
+    bool farewell;      /* a switch dies when a rank closes */
     bool is_clean;      /* no fault of any kind */
 };
 
@@ -528,6 +529,7 @@ struct world {
     uint64_t now_ns;
     uint64_t check_ns; /* when to look at the promises about time again */
     bool is_healed;
+    bool is_farewell; /* that has happened: who comes back with something to do is stopped */
     struct world_event *heap;
     uint32_t heap_count, heap_capacity;
     uint64_t order;
@@ -549,7 +551,7 @@ struct world {
 /* swarm.c, swarm_comm.c */
 void world_draw(struct world *world);
 void world_describe(const struct world *world, FILE *out);
-void comm_draw(struct world *world, struct comm_settings *set);
+void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set); /* 0: any number of ranks */
 void comm_draw_homes(struct world *world, struct world_comm *comm);
 void comm_describe(const struct world_comm *comm, FILE *out);
 
@@ -615,6 +617,8 @@ void world_forget(struct world *world); /* what was kept for replays */
 
 /* fault.c */
 void fault_schedule(struct world *world);
+void fault_at_close(struct world *world);
+void fault_at_return(struct world_comm *comm, uint32_t rank);
 void fault_happen(struct world *world, uint32_t fault);
 
 /* session.c: sessions of ranks */
