@@ -129,7 +129,7 @@ static struct trib_switch_config switch_config(const struct model *model, uint32
 
     machine_session(model, job, &config.session);
     config.session.salt = 0;
-    for (uint32_t i = 0; i < config.children; i++) {
+    for (uint32_t i = 0; i < config.children && i < MODEL_RANKS; i++) {
         config.branches |= (uint64_t)(model->child[job][at][i] >= MODEL_RANKS) << i;
     }
     return config;
