@@ -91,10 +91,15 @@ struct trib_session_config {
     uint32_t slots;   /* P, per root */
     uint32_t payload; /* bytes, a multiple of 64 */
     uint16_t generation;
+    uint16_t unused;
     enum trib_type wire; /* of float32 tensors: TRIB_FLOAT32, TRIB_BFLOAT16 or TRIB_INT32 */
     uint32_t
         lookahead; /* wire int32: how many sequences ahead exponents are agreed; at least 1, the same on all ranks */
+    uint32_t unused_too;
 };
+
+_Static_assert(sizeof(struct trib_session_config) == 56,
+               "no holes: it is part of nodes, whose states are compared as bytes");
 
 struct trib_worker_config {
     struct trib_session_config session;
@@ -102,7 +107,8 @@ struct trib_worker_config {
     uint32_t rank;
     uint32_t window;     /* fragments in flight per root, at most session.slots */
     uint32_t operations; /* submitted and not ended, at most; at least 1 */
-    uint64_t stall_ns;   /* report a fragment that waits longer */
+    uint32_t unused;
+    uint64_t stall_ns; /* report a fragment that waits longer */
 };
 
 struct trib_switch_config {
@@ -113,6 +119,7 @@ struct trib_switch_config {
     uint32_t root;     /* which shard of the root table this node is */
     uint32_t boot;     /* of this tree of the communicator, the same at every node of it; not 0 */
     bool has_parent;   /* an inner node: its sum goes to its parent, the result and M come from there */
+    uint8_t unused[3];
 };
 
 /* The bitmap of all of 1 to 64 ranks or children. */
