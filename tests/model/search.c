@@ -63,7 +63,9 @@ static void push(struct queue *queue, const struct state *state)
     size_t size = state_size(state);
 
     if (queue->tail + size > queue->room) {
-        memmove(queue->bytes, queue->bytes + queue->head, queue->tail - queue->head);
+        if (queue->head != 0) {
+            memmove(queue->bytes, queue->bytes + queue->head, queue->tail - queue->head);
+        }
         queue->tail -= queue->head;
         queue->head = 0;
         if (queue->tail + size > queue->room / 2) {

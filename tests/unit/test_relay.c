@@ -381,7 +381,9 @@ static void dispute__through_levels(void **state)
 static void lack(struct node *node, uint32_t count, const uint16_t *ranks)
 {
     node->recorder.missing_count = count;
-    memcpy(node->recorder.missing, ranks, count * sizeof *ranks);
+    for (uint32_t i = 0; i < count; i++) {
+        node->recorder.missing[i] = ranks[i];
+    }
 }
 
 /* The far switch lacks rank 7; those above know only that a switch lacks. */
