@@ -142,7 +142,7 @@ endforeach()
 # Integration scripts: x.user.sh needs no root and belongs to `make test`; the others run in `make test-all` only: x.root.sh
 # needs root, x.net.sh takes long in networks of its own. Those that are sourced are no tests. Each may use both cores.
 file(GLOB sources CONFIGURE_DEPENDS tests/integration/*.sh)
-list(FILTER sources EXCLUDE REGEX "/(common|network|events)\\.sh$")
+list(FILTER sources EXCLUDE REGEX "/(common|network|events|tree)\\.sh$")
 foreach(source ${sources})
     get_filename_component(name ${source} NAME)
     string(REGEX REPLACE "\\.sh$" "" name ${name})

@@ -7,53 +7,10 @@
 #    left    right    middle  6 7      left 6 7 ...     and both kinds of children in one switch
 #   0 2 4 6  1 3 5 7   /   \
 #                   left   right
-. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/tree.sh"
 T=$TRIBUTARY
 export TRIB_JOIN_TIMEOUT=10s
 QUICK=(-b 8 -e 1M -f 8 -n 3 -w 1)
-
-# start NAME OPTIONS...: a switch; PORT[NAME] and PID[NAME], its log in $TMP/NAME.log.
-declare -A PORT PID OPTIONS
-start() {
-    local name=$1
-    shift
-    SWITCH_LOG=$TMP/$name.log
-    switch_start "$@"
-    PORT[$name]=$SWITCH_PORT
-    PID[$name]=$SWITCH_PID
-    OPTIONS[$name]=$*
-}
-
-# kill -9, and the same switch again.
-again() {
-    SWITCH_PID=${PID[$1]}
-    switch_kill
-    start "$1" --listen "127.0.0.1:${PORT[$1]}" ${OPTIONS[$1]}
-}
-
-stop() {
-    local name
-    for name in "$@"; do
-        SWITCH_PID=${PID[$name]}
-        SWITCH_LOG=$TMP/$name.log
-        switch_stop
-    done
-}
-
-below() { echo "--parent 127.0.0.1:${PORT[$1]}"; }
-
-# ranks JOB "SWITCH SWITCH ..." OPTIONS...: one rank at each of these switches.
-ranks() {
-    local job=$1 rank=0 name
-    local -a switches
-    read -ra switches <<<"$2"
-    shift 2
-    RANK_PIDS=()
-    for name in "${switches[@]}"; do
-        TRIB_SWITCH=127.0.0.1:${PORT[$name]} rank_start "$job" ${#switches[@]} $rank "$@"
-        rank=$((rank + 1))
-    done
-}
 
 say "two switches below a root, 8 ranks in turn"
 start root
@@ -113,8 +70,7 @@ start root --join-timeout 2s
 start middle $(below root)
 start left $(below middle)
 ranks restart "left left middle root" -b 1M -e 1M -n 400 -w 1
-SWITCH_LOG=$TMP/root.log
-wait_for 10 runs_job restart
+wait_for 10 job_runs restart
 for name in left middle root left root middle; do
     sleep 0.3
     again "$name"
@@ -125,8 +81,7 @@ check_right "restarts" "$TMP/restart.0"
 say "kill -9 of a rank: all others know within a second, and who"
 LONG=(-b 1M -e 1M -n 100000)
 ranks dead "left left middle root" "${LONG[@]}"
-SWITCH_LOG=$TMP/root.log
-wait_for 10 runs_job dead
+wait_for 10 job_runs dead
 sleep 0.2
 kill -KILL "${RANK_PIDS[1]}"
 wait "${RANK_PIDS[1]}" 2>/dev/null
@@ -137,12 +92,11 @@ check_in "names the rank" 'rank 1 .*is gone' "$TMP"/dead.[023]
 say "a switch that does not come back: an error in time on every rank, which names it"
 export TRIB_SWITCH_TIMEOUT=1s TRIB_JOIN_TIMEOUT=3s
 ranks gone "left left middle root" "${LONG[@]}"
-wait_for 10 runs_job gone
+wait_for 10 job_runs gone
 sleep 0.2
-SWITCH_PID=${PID[middle]}
 MIDDLE=127.0.0.1:${PORT[middle]}
 START=$(now_ms)
-switch_kill
+end middle
 ranks_end 5 1
 check "not before 1 s" test "$(($(now_ms) - START))" -ge 950
 check_in "names the switch" "$MIDDLE" "$TMP"/gone.[0-3]

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# tree.sh: several switches as processes of one script, by name. Sourced; it sources common.sh.
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+# start NAME OPTIONS...: a switch; PORT[NAME] and PID[NAME], its log in $TMP/NAME.log.
+declare -A PORT PID OPTIONS
+start() {
+    local name=$1
+    shift
+    SWITCH_LOG=$TMP/$name.log
+    switch_start "$@"
+    PORT[$name]=$SWITCH_PORT
+    PID[$name]=$SWITCH_PID
+    OPTIONS[$name]=$*
+}
+
+# kill -9, and the same switch again.
+again() {
+    SWITCH_PID=${PID[$1]}
+    switch_kill
+    start "$1" --listen "127.0.0.1:${PORT[$1]}" ${OPTIONS[$1]}
+}
+
+stop() {
+    local name
+    for name in "$@"; do
+        SWITCH_PID=${PID[$name]}
+        SWITCH_LOG=$TMP/$name.log
+        switch_stop
+    done
+}
+
+below() { echo "--parent 127.0.0.1:${PORT[$1]}"; }
+
+# ranks JOB "SWITCH SWITCH ..." OPTIONS...: one rank at each of these switches.
+ranks() {
+    local job=$1 rank=0 name
+    local -a switches
+    read -ra switches <<<"$2"
+    shift 2
+    RANK_PIDS=()
+    for name in "${switches[@]}"; do
+        TRIB_SWITCH=127.0.0.1:${PORT[$name]} rank_start "$job" ${#switches[@]} $rank "$@"
+        rank=$((rank + 1))
+    done
+}
+
+# end NAME: kill -9, and it stays away.
+end() {
+    SWITCH_PID=${PID[$1]}
+    switch_kill
+}
+
+# job_runs JOB: all its ranks are registered, says the root.
+job_runs() { grep -qs "job $1 runs: all" "$TMP/root.log"; }
