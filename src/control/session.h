@@ -103,6 +103,8 @@ static inline uint32_t trib_rank_list_carried(const struct trib_rank_list *list)
     return list->count < TRIB_RANKS_LISTED ? list->count : TRIB_RANKS_LISTED;
 }
 
+_Static_assert(TRIB_RANKS_MAX == TRIB_SESSION_RANKS_MAX, "a session can have as many ranks as a tree of nodes");
+
 struct trib_message {
     enum trib_message_kind kind;
     union {

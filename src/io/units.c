@@ -8,6 +8,8 @@
 
 #include "io/explain.h"
 
+#define ROW_MIN 5 /* ranks in a row from which on only first and last are written */
+
 struct unit {
     const char *name;
     uint64_t factor;
@@ -240,13 +242,27 @@ void trib_format_size(uint64_t bytes, char *text)
     format_tenths(text, bytes, 1, "B");
 }
 
+/* The last of a row of ranks without a gap that begins with the i-th. */
+static uint32_t row_end(const uint16_t *ranks, uint32_t i, uint32_t listed)
+{
+    while (i + 1 < listed && ranks[i + 1] == ranks[i] + 1) {
+        i++;
+    }
+    return i;
+}
+
 char *trib_format_ranks(const uint16_t *ranks, uint32_t listed, uint32_t count, char *text, size_t size)
 {
-    static const size_t end = sizeof ", 65535 and 65535 others";
+    static const size_t end = sizeof ", 65535 to 65535 and 65535 others";
     size_t len = (size_t)snprintf(text, size, count == 1 ? "rank" : "ranks");
     uint32_t i = 0;
     while (i < listed && len + end <= size) {
+        uint32_t last = row_end(ranks, i, listed);
         len += (size_t)snprintf(text + len, size - len, "%s%u", i == 0 ? " " : ", ", ranks[i]);
+        if (last >= i + ROW_MIN - 1) {
+            len += (size_t)snprintf(text + len, size - len, " to %u", ranks[last]);
+            i = last;
+        }
         i++;
     }
     if (i < count) {
