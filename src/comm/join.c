@@ -61,8 +61,8 @@ static void send_join(struct trib_comm *comm)
         trib_udp_local(comm->endpoint->shards[i].udp, &local);
         message.join.data_port[i] = trib_address_port(&local);
     }
-    /* After a restart the switch goes on by multicast only if it did before. */
-    message.join.multicast = comm->grant.communicator != 0 ? comm->is_multicast : config->multicast;
+    /* After a restart the switch goes on by multicast only if it did before; who saw no READY tries it as the first time. */
+    message.join.multicast = comm->was_running ? comm->is_multicast : config->multicast;
     (void)snprintf(message.join.settings.scheme, sizeof message.join.settings.scheme, "%s", config->scheme);
     message.join.settings.ranks = config->ranks;
     message.join.settings.payload = config->payload;

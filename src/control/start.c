@@ -156,11 +156,12 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     trib_format_size(job->slot_bytes, memory);
     job->state = TRIB_JOB_STARTING;
     job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
-    if (job->grant.group && !job->is_return) {
-        job->probe_ns = now_ns + PROBE_FIRST_NS;
-        job->probe_gap_ns = PROBE_GAP_FIRST_NS;
-    }
+    bool has_group = job->grant.group != 0 && group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (has_group && !job->ranks[i].was_ready) { /* somebody listens to whether the group can be heard */
+            job->probe_ns = now_ns + PROBE_FIRST_NS;
+            job->probe_gap_ns = PROBE_GAP_FIRST_NS;
+        }
         /* Paths were tried before the switch restarted, and nothing between has changed. */
         job->ranks[i].has_paths = job->ranks[i].was_ready;
         job->ranks[i].has_multicast = job->ranks[i].has_paths && job->ranks[i].wants_multicast;

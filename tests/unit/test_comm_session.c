@@ -227,15 +227,18 @@ static void cut__before_ready_tries_the_paths_again(void **state)
     struct script s;
     struct trib_message join;
     begin(&s);
+    s.config.multicast = true;
     start_rank(&s);
     int fd = take_join(&s, &join);
     assert_int_equal(join.join.known.communicator, 0);
+    assert_true(join.join.multicast);
     welcome(&s, fd, 5);
     echo_path(&s);
     (void)expect(fd, TRIB_MESSAGE_PATHS);
     close(fd);
     fd = take_join(&s, &join);
     assert_int_equal(join.join.known.communicator, 7);
+    assert_true(join.join.multicast); /* as no READY has said no */
     welcome(&s, fd, 6);
     echo_path(&s);
     assert_true(expect(fd, TRIB_MESSAGE_PATHS).paths.unicast);

@@ -525,6 +525,35 @@ static void restart__ranks_bring_their_grants(void **state)
     close_all(fds, 2);
 }
 
+/* Before its READY a group was heard by nobody for sure: it is tried as the first time. */
+static void restart__before_ready_tries_the_group(void **state)
+{
+    struct control *c = *state;
+    c->config.group = GROUP;
+    control_start(c);
+    int fds[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        struct trib_message message = join_message(i, 2);
+        message.join.multicast = true;
+        message.join.known = old_grant();
+        message.join.known.group = GROUP;
+        message.join.known.group_port = (uint16_t)(c->port + TRIB_ROOTS_MAX);
+        fds[i] = join_with(c, &message);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        (void)expect(fds[i], TRIB_MESSAGE_WELCOME);
+    }
+    wait_until(c, &c->recorder.probes, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        send_paths(fds[i], true, true);
+        send_mark(fds[i], TRIB_MESSAGE_REGISTER, 0);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_true(expect(fds[i], TRIB_MESSAGE_READY).ready.multicast);
+    }
+    close_all(fds, 2);
+}
+
 /* Whoever returns names the group; results go there only if it is one that this switch gives out. */
 static void restart__results_go_to_no_group_of_a_stranger(void **state)
 {
@@ -773,6 +802,7 @@ int main(void)
         TEST(close__who_waits_for_a_closed_rank_is_told),
         TEST(restart__ranks_bring_their_grants),
         TEST(restart__foreign_grants_are_refused),
+        TEST(restart__before_ready_tries_the_group),
         TEST(restart__results_go_to_no_group_of_a_stranger),
         TEST(mismatch__both_texts_reach_all),
         TEST(mismatch__silence_does_not_stop_it),
