@@ -12,6 +12,8 @@
 
 #include "io/clock.h"
 
+#define READS_MAX 16 /* at a time */
+
 void trib_session_client_lose(struct trib_session_client *client, const char *cause)
 {
     if (client->fd >= 0) {
@@ -161,9 +163,10 @@ void trib_session_client_end(struct trib_session_client *client)
     }
 }
 
+/* What is thrown away fills nothing: a peer that never ends to talk is not listened to for longer than that at a time. */
 static void read_in(struct trib_session_client *client)
 {
-    while (is_standing(client) && client->in_len < sizeof client->in) {
+    for (unsigned reads = 0; reads < READS_MAX && is_standing(client) && client->in_len < sizeof client->in; reads++) {
         ssize_t got = recv(client->fd, client->in + client->in_len, sizeof client->in - client->in_len, MSG_DONTWAIT);
         if (got > 0) {
             client->in_len += client->state == TRIB_SESSION_OPEN ? (size_t)got : 0;

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -168,6 +169,26 @@ static void end__lets_the_last_words_leave(void **state)
     assert_int_equal(client.fd, -1);
 }
 
+/* Who sends for ever is not listened to for ever. */
+static void end__does_not_listen_without_end(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[TRIB_MESSAGE_MAX];
+    int size = 1 << 20;
+    int left = 0;
+    (void)setsockopt(peer, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    size_t sent = 0;
+    for (ssize_t got = 1; got > 0; sent += got > 0 ? (size_t)got : 0) {
+        got = write(peer, bytes, sizeof bytes);
+    }
+    assert_true(sent > 20 * TRIB_MESSAGE_MAX);
+    trib_session_client_end(&client);
+    trib_session_client_ready(&client, POLLIN);
+    assert_int_equal(ioctl(client.fd, FIONREAD, &left), 0);
+    assert_in_range(left, 1, sent - 1); /* something was taken, and the rest is for the next time */
+    assert_int_equal(client.state, TRIB_SESSION_ENDING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +198,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(send__keeps_what_does_not_fit, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(send__gives_up_on_a_peer_that_never_reads, connect_pair, close_pair),
         cmocka_unit_test_setup_teardown(end__lets_the_last_words_leave, connect_pair, close_pair),
+        cmocka_unit_test_setup_teardown(end__does_not_listen_without_end, connect_pair, close_pair),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
