@@ -129,12 +129,17 @@ static struct trib_message make_join(const struct trib_jobs *jobs, const struct 
     return message;
 }
 
-void trib_relay_connected(struct trib_jobs *jobs, struct trib_link *link, const struct trib_address *local)
+void trib_relay_locate(const struct trib_jobs *jobs, const struct trib_address *local)
 {
     struct trib_address self = *local;
-    const struct trib_message message = make_join(jobs, link);
     trib_address_set_port(&self, trib_address_port(&jobs->config->listen));
     trib_address_format(&self, jobs->relay->name);
+}
+
+void trib_relay_connected(struct trib_jobs *jobs, struct trib_link *link, const struct trib_address *local)
+{
+    const struct trib_message message = make_join(jobs, link);
+    trib_relay_locate(jobs, local);
     jobs->relay->away[0] = '\0';
     jobs->relay->scout = jobs->relay->scout == link ? NULL : jobs->relay->scout; /* it has found out */
     link->is_up = true;

@@ -52,6 +52,8 @@ struct trib_relay {
 
 void trib_relay_init(struct trib_relay *relay, const struct trib_server_config *config, uint64_t via,
                      const struct trib_relay_output *output);
+/* local: this switch's address on the way to its parent, which is its name from now on. Its port does not count. */
+void trib_relay_locate(const struct trib_jobs *jobs, const struct trib_address *local);
 /* Tells all above and below the cause, and frees all. */
 void trib_relay_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text);
 

@@ -6,6 +6,8 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "control/session_client.h"
 #include "io/clock.h"
@@ -48,6 +50,25 @@ void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, con
     uplinks->jobs = jobs;
     uplinks->parent = config->parent;
     choose_local(&uplinks->local, &config->listen);
+    uplinks->is_located = uplinks->local.len > 0;
+}
+
+/* Texts name this switch before its first connection stands: a socket for datagrams asks the kernel for the same address, and sends
+ * nothing. Without a way to the parent there is none; then the next try may find one. */
+static void locate(struct trib_uplinks *uplinks)
+{
+    struct trib_address local = {.len = sizeof local.storage};
+    const struct trib_address *parent = &uplinks->parent;
+    int fd = socket(parent->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return;
+    }
+    if (connect(fd, (const struct sockaddr *)(const void *)&parent->storage, parent->len) == 0 &&
+        getsockname(fd, (struct sockaddr *)(void *)&local.storage, &local.len) == 0) {
+        trib_relay_locate(uplinks->jobs, &local);
+        uplinks->is_located = true;
+    }
+    (void)close(fd);
 }
 
 struct trib_link *trib_uplinks_open(void *uplinks)
@@ -56,6 +77,9 @@ struct trib_link *trib_uplinks_open(void *uplinks)
     struct trib_uplink *uplink = all->count < TRIB_CONNECTIONS_MAX ? calloc(1, sizeof *uplink) : NULL;
     if (!uplink) {
         return NULL;
+    }
+    if (!all->is_located) {
+        locate(all);
     }
     trib_session_client_init(&uplink->client);
     trib_session_client_open(&uplink->client, &all->parent, all->local.len > 0 ? &all->local : NULL, SILENCE_NS);
@@ -118,9 +142,12 @@ void trib_uplinks_ready(struct trib_uplinks *uplinks, const struct pollfd *fds, 
     }
 }
 
-/* Only while connecting and ending is time a matter of ours. */
+/* Only while connecting and ending is time a matter of ours; what has ended is swept at once, as no descriptor will tell of it. */
 static uint64_t uplink_timeout(const struct trib_uplink *uplink)
 {
+    if (uplink->client.fd < 0) {
+        return 0;
+    }
     return uplink->is_ending || uplink->client.state == TRIB_SESSION_CONNECTING ? uplink->deadline_ns : TRIB_NEVER;
 }
 
@@ -139,7 +166,7 @@ void trib_uplinks_on_timeout(struct trib_uplinks *uplinks, uint64_t now_ns)
     uplinks->now_ns = now_ns;
     for (uint32_t i = 0; i < uplinks->count; i++) {
         struct trib_uplink *uplink = uplinks->all[i];
-        if (now_ns >= uplink_timeout(uplink)) {
+        if (uplink->client.fd >= 0 && now_ns >= uplink_timeout(uplink)) {
             trib_session_client_lose(&uplink->client, "no answer");
         }
     }

@@ -21,6 +21,7 @@ struct trib_uplinks {
     struct trib_jobs *jobs;
     struct trib_address parent;
     struct trib_address local; /* where the data comes from as well; len 0: the kernel chooses */
+    bool is_located;           /* the relay knows its own address */
     uint64_t now_ns;           /* of the call under way */
 };
 
