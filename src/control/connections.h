@@ -29,6 +29,7 @@
 
 struct trib_connections_stats {
     uint64_t accepted;
+    uint64_t held_back; /* times that a session said more than anybody has to */
 #define X(name, text) uint64_t rejected_##name;
     TRIB_REJECT_MAP(X)
 #undef X

@@ -15,6 +15,7 @@ struct world {
     struct pollfd fds[TRIB_CONNECTIONS_MAX + 1];
     uint16_t port;
     uint64_t now_ns;
+    int wait_ms; /* for something to move */
 };
 
 static int start(void **state)
@@ -29,6 +30,7 @@ static int start(void **state)
     trib_jobs_init(&w->jobs, &w->control.config, &output);
     trib_connections_init(&w->connections, fd, &w->jobs);
     w->now_ns = 1000 * TRIB_SECOND_NS;
+    w->wait_ms = 20;
     *state = w;
     return 0;
 }
@@ -49,7 +51,7 @@ static void step(struct world *w)
     int ready = 1;
     while (ready > 0) {
         uint32_t count = trib_connections_poll(&w->connections, w->fds, w->now_ns);
-        ready = poll(w->fds, count, 20);
+        ready = poll(w->fds, count, w->wait_ms);
         trib_connections_ready(&w->connections, w->fds, count, w->now_ns);
         trib_jobs_on_timeout(&w->jobs, w->now_ns);
         trib_connections_on_timeout(&w->connections, w->now_ns);
@@ -252,13 +254,100 @@ static void random__comings_and_goings_leave_nothing(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
+/* What time lets go is looked at, and then what lies behind it in the socket. */
+static void pass_second(struct world *w)
+{
+    w->now_ns += TRIB_SECOND_NS;
+    step(w);
+    step(w);
+}
+
+static void unread__answers_do_not_pile_up(void **state)
+{
+    struct world *w = *state;
+    const struct trib_message join = join_message(0, 1);
+    struct trib_message mark = {.kind = TRIB_MESSAGE_MARK};
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    const struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(w->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int size = 1;
+    int segment = 536;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    /* Buffers at both ends as small as can be: that of the sender grows with the segments. */
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size), 0);
+    assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment), 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
+    send_message(fd, &join);
+    step(w);
+    send_paths(fd, true, false);
+    send_mark(fd, TRIB_MESSAGE_REGISTER, 0);
+    w->wait_ms = 2;
+    for (unsigned s = 0; s < 3000 && w->connections.count > 0; s++) {
+        for (unsigned i = 0; i < 180 && w->connections.count > 0; i++) {
+            size_t len = trib_message_encode(&mark, bytes);
+            (void)send(fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        }
+        pass_second(w);
+    }
+    assert_int_equal(w->connections.stats.rejected_unread, 1);
+    assert_int_equal(w->connections.count, 0);
+    assert_int_equal(w->control.recorder.closes, 1);
+    close(fd);
+}
+
+/* Nobody has to say much. What one says too much waits, is not lost, and keeps nobody waiting. */
+static void flood__of_one_waits(void **state)
+{
+    struct world *w = *state;
+    const unsigned marks = 2000;
+    const struct trib_message join = join_message(0, 1);
+    int fd = connect_to(w->port);
+    send_message(fd, &join);
+    step(w);
+    send_paths(fd, true, false);
+    send_mark(fd, TRIB_MESSAGE_REGISTER, 0);
+    for (unsigned i = 1; i <= marks; i++) {
+        send_mark(fd, TRIB_MESSAGE_MARK, i);
+    }
+    step(w);
+    unsigned joined = w->control.recorder.joined;
+    assert_in_range(joined, 100, 300);
+    assert_int_equal(w->connections.stats.held_back, 1);
+    assert_in_range(trib_connections_next_timeout(&w->connections), w->now_ns + 1, w->now_ns + TRIB_SECOND_NS);
+    pass_second(w);
+    assert_in_range(w->control.recorder.joined - joined, 100, 300); /* some hundred a second */
+    for (unsigned s = 0; s < 10; s++) {
+        pass_second(w);
+    }
+    assert_int_equal(w->control.recorder.marks[0], marks);
+    assert_int_equal(w->connections.count, 1);
+    uint64_t held_back = w->connections.stats.held_back;
+    for (unsigned i = 0; i < 100; i++) { /* who is quick for a moment is let alone */
+        send_mark(fd, TRIB_MESSAGE_MARK, marks);
+    }
+    step(w);
+    assert_int_equal(w->connections.stats.held_back, held_back);
+    for (unsigned i = 1; i <= marks; i++) {
+        send_mark(fd, TRIB_MESSAGE_MARK, marks + i);
+    }
+    close(fd); /* nor is its end kept waiting */
+    step(w);
+    assert_int_equal(w->connections.count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(silent__is_closed_after_its_time),          TEST(slow__half_a_message_is_closed_after_its_time),
-        TEST(slow__whole_messages_may_come_at_any_pace), TEST(ended__that_never_closes_is_closed),
-        TEST(full__no_descriptors_left_is_survived),     TEST(full__more_are_turned_away),
-        TEST(full__limit_leaves_descriptors_for_others), TEST(random__comings_and_goings_leave_nothing),
+        TEST(silent__is_closed_after_its_time),
+        TEST(slow__half_a_message_is_closed_after_its_time),
+        TEST(slow__whole_messages_may_come_at_any_pace),
+        TEST(ended__that_never_closes_is_closed),
+        TEST(full__no_descriptors_left_is_survived),
+        TEST(full__more_are_turned_away),
+        TEST(flood__of_one_waits),
+        TEST(unread__answers_do_not_pile_up),
+        TEST(full__limit_leaves_descriptors_for_others),
+        TEST(random__comings_and_goings_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

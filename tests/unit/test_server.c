@@ -708,23 +708,6 @@ static void hostile__message_out_of_turn_is_a_death(void **state)
     expect_fail(fds[1], TRIB_ERR_PEER, "out of turn");
 }
 
-static void hostile__reader_that_never_reads_is_cut(void **state)
-{
-    struct control *c = *state;
-    control_start(c);
-    int fds[1];
-    (void)run_job(c, 1, fds);
-    uint8_t buffer[64];
-    struct trib_message message = {.kind = TRIB_MESSAGE_MARK, .mark = {.mark = 1}};
-    size_t len = trib_message_encode(&message, buffer);
-    struct timeval patience = {.tv_sec = 10};
-    assert_int_equal(setsockopt(fds[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience), 0);
-    for (unsigned i = 0; i < 4000000 && send(fds[0], buffer, len, MSG_NOSIGNAL) == (ssize_t)len; i++) {
-    }
-    wait_until(c, &c->recorder.closes, 1);
-    close(fds[0]);
-}
-
 static void message__in_single_bytes(void **state)
 {
     struct control *c = *state;
@@ -808,7 +791,6 @@ int main(void)
         TEST(mismatch__silence_does_not_stop_it),
         TEST(hostile__bytes_end_only_their_own_connection),
         TEST(hostile__message_out_of_turn_is_a_death),
-        TEST(hostile__reader_that_never_reads_is_cut),
         TEST(message__in_single_bytes),
         TEST(stop__tells_every_session),
         TEST(create__port_in_use_names_it),
