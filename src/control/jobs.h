@@ -191,6 +191,10 @@ void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job);
 void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
 /* Can anybody join like this? ERR_INVALID. */
 enum trib_status trib_join_check(const struct trib_message *join, char *error);
+/* Only one process at a time sends from a port: a relay that comes from where one with another id (via, its first port, its address) came
+ * from has taken its place. That one is dead, whatever its sessions look like. */
+bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,
+                      const struct trib_address *address);
 /* An empty job as this JOIN has it. NULL: out of memory. */
 struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t now_ns);
 void trib_job_place_rank(struct trib_job *job, struct trib_session *session, const struct trib_message *join);

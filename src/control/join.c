@@ -197,6 +197,13 @@ static bool same_host(const struct trib_address *a, const struct trib_address *b
     return trib_address_equal(&of_a, &of_b);
 }
 
+bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,
+                      const struct trib_address *address)
+{
+    return via != 0 && join->join.via != 0 && via != join->join.via && port == join->join.data_port[0] &&
+           same_host(address, from);
+}
+
 /* The data of all ranks behind one relay must come from one address: it is one child. */
 static bool comes_two_ways(const struct trib_job *job, const struct trib_message *message,
                            const struct trib_address *peer, char *error)
@@ -217,6 +224,12 @@ static bool comes_two_ways(const struct trib_job *job, const struct trib_message
         }
     }
     return false;
+}
+
+/* The session that has this place is dead, says this JOIN. */
+static bool is_free(const struct trib_rank *rank, const struct trib_message *message, const struct trib_address *from)
+{
+    return !rank->session || trib_join_buries(message, from, rank->via, rank->data_port[0], &rank->address);
 }
 
 static bool has_new_rank(const struct trib_job *job)
@@ -263,7 +276,7 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
         return TRIB_ERR_REFUSED;
     } else if (comes_two_ways(job, message, from, error)) {
         return TRIB_ERR_UNREACHABLE;
-    } else if (rank < job->settings.ranks && job->ranks[rank].session && !is_return) {
+    } else if (rank < job->settings.ranks && !is_return && !is_free(&job->ranks[rank], message, from)) {
         trib_address_format(&job->ranks[rank].session->peer, peer);
         trib_explain(error, "rank %u of job %s is already taken by %s", rank, job->name, peer);
     } else {
@@ -353,6 +366,22 @@ void trib_job_place_rank(struct trib_job *job, struct trib_session *session, con
     name_rank(rank, message);
 }
 
+/* Nor have the others that came over that relay joined, before they do so anew. */
+static void bury_sessions(struct trib_jobs *jobs, struct trib_job *job, const struct trib_session *session,
+                          const struct trib_message *message)
+{
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        struct trib_rank *rank = &job->ranks[i];
+        if (rank->session && trib_join_buries(message, &session->peer, rank->via, rank->data_port[0], &rank->address)) {
+            rank->session->job = NULL;
+            jobs->output.end(jobs->output.owner, rank->session);
+            rank->session = NULL;
+            trib_log(TRIB_LOG_INFO, "job %s: rank %u (%s) has left: its switch has started anew", job->name, i,
+                     rank->name);
+        }
+    }
+}
+
 /* A rank that returns knows its communicator's secret: the session that it had before is dead, whether it looks so or not. */
 static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session,
                        const struct trib_message *message)
@@ -362,6 +391,7 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
         job->is_return = true; /* its WELCOME has come, and that of those who were here before has not */
         job->grant = message->join.known;
     }
+    bury_sessions(jobs, job, session, message);
     if (rank->session) {
         rank->session->job = NULL;
         jobs->output.end(jobs->output.owner, rank->session);

@@ -80,6 +80,20 @@ static enum trib_status check(const struct trib_jobs *jobs, const struct trib_me
     return status;
 }
 
+/* Ends what a dead relay has left of this job here, before its WELCOME: without a word, which says the same to the parent. */
+static void bury_links(struct trib_jobs *jobs, const struct trib_session *session, const struct trib_message *message)
+{
+    struct trib_link *next;
+    for (struct trib_link *link = jobs->relay->first; link; link = next) {
+        const struct trib_message *join = &link->join;
+        next = link->next;
+        if (!link->job && strcmp(join->join.job, message->join.job) == 0 &&
+            trib_join_buries(message, &session->peer, join->join.via, join->join.data_port[0], &link->down->peer)) {
+            trib_relay_remove(jobs, link, NULL);
+        }
+    }
+}
+
 static void take_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                       uint64_t now_ns)
 {
@@ -100,6 +114,7 @@ static void take_join(struct trib_jobs *jobs, struct trib_session *session, cons
         refuse(jobs, session, TRIB_ERR_MEMORY, "the control plane is out of memory");
         return;
     }
+    bury_links(jobs, session, message);
     link->down = session;
     link->join = *message;
     link->next = relay->first;

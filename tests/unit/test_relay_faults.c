@@ -242,6 +242,20 @@ static void lost__for_good_is_named_to_those_who_came_back(void **state)
     }
 }
 
+/* The kernels of those behind a switch whose machine lost its power give up; that of its parent waits. */
+static void notice_silence(struct world *world, const struct node *victim)
+{
+    for (struct wire *wire = world->wires; wire; wire = wire->next) {
+        if (wire->above == victim && !wire->below) {
+            wire->is_deaf[UP] = true;
+            wire->has_ended[UP] = true;
+            rank_lost(wire->rank);
+        } else if (wire->above == victim && !wire->is_deaf[UP]) {
+            trib_relay_lost(&wire->below->jobs, &wire->link, "no answer", false, world->now_ns);
+        }
+    }
+}
+
 /* Its machine lost its power: no connection ends. The ranks behind it come back by themselves, and that tells of it. */
 static void lost__without_a_word_of_its_kernel(void **state)
 {
@@ -255,17 +269,44 @@ static void lost__without_a_word_of_its_kernel(void **state)
         tick(&world, TRIB_SECOND_NS);
         assert_true(world.rank[0].is_running); /* who waits, waits: silence is only lateness */
         node_restart(&world.node[victim]);
-        for (struct wire *wire = world.wires; wire; wire = wire->next) {
-            if (wire->above == &world.node[victim] && !wire->below) { /* the ranks' own kernels give up */
-                wire->is_deaf[UP] = true;
-                wire->has_ended[UP] = true;
-                rank_lost(wire->rank);
-            } else if (wire->above == &world.node[victim] && !wire->is_deaf[UP]) {
-                trib_relay_lost(&wire->below->jobs, &wire->link, "no answer", false, world.now_ns);
-            }
-        }
+        notice_silence(&world, &world.node[victim]);
         tick(&world, 2 * TRIB_SECOND_NS);
         assert_true(all_run(&world, 2));
+        world_end(&world);
+    }
+}
+
+/* The same before all have joined: the places of its ranks are free again, as soon as they come. */
+static void lost__without_a_word_while_ranks_join(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        tree_make(&world, seed, 8);
+        struct node *home = world.rank[0].home;
+        world.rank[0].home = NULL; /* it comes last */
+        for (uint32_t i = 1; i < 8; i++) {
+            rank_connect(&world, &world.rank[i]);
+        }
+        tick(&world, SHORT);
+        struct node *victim = &world.node[1 + seed % 3];
+        node_kill(victim, true);
+        tick(&world, TRIB_SECOND_NS);
+        node_restart(victim);
+        notice_silence(&world, victim);
+        if (seed % 2) { /* one that has not come back yet has no place */
+            world.rank[7].home = NULL;
+        }
+        tick(&world, TRIB_SECOND_NS);
+        world.rank[0].home = home;
+        for (int tries = 0; tries < 3; tries++) {
+            for (uint32_t i = 0; i < 8; i++) { /* further up its dead session may have its place a moment longer */
+                world.rank[i].failure = TRIB_OK;
+            }
+            tick(&world, TRIB_SECOND_NS);
+            world.rank[7].home = &world.node[3];
+        }
+        assert_true(all_run(&world, 1));
         world_end(&world);
     }
 }
@@ -403,8 +444,11 @@ int main(void)
         cmocka_unit_test(away__is_no_storm),
         cmocka_unit_test(lost__for_good_is_named_to_those_who_came_back),
         cmocka_unit_test(lost__without_a_word_of_its_kernel),
+        cmocka_unit_test(lost__without_a_word_while_ranks_join),
         cmocka_unit_test(stop__of_a_relay_is_told_to_all),
         cmocka_unit_test(close__while_a_relay_dies),
+        cmocka_unit_test(close__of_a_rank_that_comes_back),
+        cmocka_unit_test(close__of_a_rank_that_has_left),
         cmocka_unit_test(random__deaths_and_restarts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

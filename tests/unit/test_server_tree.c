@@ -113,6 +113,38 @@ static void join__roots_and_window_are_the_least_of_all(void **state)
     close_all(fds, 2);
 }
 
+/* Only one process sends from a port: another id from there says that the switch has started anew, and its sessions are dead. */
+static void join__a_relay_that_has_started_anew(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int fds[4];
+    struct trib_message first = relayed_join(1, 4, VIA);
+    fds[1] = join_with(c, &first);
+    struct trib_message second = relayed_join(2, 4, VIA);
+    fds[2] = join_with(c, &second);
+    struct trib_message late = relayed_join(1, 4, VIA);
+    expect_fail(join_with(c, &late), TRIB_ERR_REFUSED, "rank 1 of job digits is already taken by 127.0.0.1:");
+    late.join.via = VIA + 1;
+    late.join.data_port[0]++;
+    expect_fail(join_with(c, &late), TRIB_ERR_REFUSED, "rank 1 of job digits is already taken by 127.0.0.1:");
+    late.join.via = 0;
+    expect_fail(join_with(c, &late), TRIB_ERR_REFUSED, "rank 1 of job digits is already taken by 127.0.0.1:");
+    const int old[2] = {fds[1], fds[2]};
+    for (uint32_t i = 0; i < 4; i++) {
+        struct trib_message message = vias[i] ? relayed_join(i, 4, VIA + 1) : join_message(i, 4);
+        fds[i] = join_with(c, &message);
+        if (i == 1) {
+            expect_silence(old[0]);
+            expect_silence(old[1]); /* its rank has not come back yet */
+        }
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(expect(fds[i], TRIB_MESSAGE_WELCOME).welcome.behind, vias[i] ? 2 : 1);
+    }
+    close_all(fds, 4);
+}
+
 static void join__one_relay_at_two_addresses_is_refused(void **state)
 {
     struct control *c = *state;
@@ -140,10 +172,11 @@ static void join__one_data_address_of_two_children_is_refused(void **state)
     int fds[3];
     for (uint32_t i = 0; i < 3; i++) {
         struct trib_message message = relayed_join(i, 3, VIA + i / 2);
+        message.join.data_port[0] = (uint16_t)(7471 + i / 2 * 10);
         fds[i] = join_with(c, &message);
     }
     for (uint32_t i = 0; i < 3; i++) {
-        expect_fail(fds[i], TRIB_ERR_INVALID, "ranks 0 and 2 both say that they send from 127.0.0.1:7471, UDP");
+        expect_fail(fds[i], TRIB_ERR_INVALID, "ranks 0 and 2 both say that they send from 127.0.0.1:7472, UDP");
     }
 }
 
@@ -621,6 +654,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(join__ranks_of_one_relay_are_one_child),
         TEST(join__roots_and_window_are_the_least_of_all),
+        TEST(join__a_relay_that_has_started_anew),
         TEST(join__one_relay_at_two_addresses_is_refused),
         TEST(join__one_data_address_of_two_children_is_refused),
         TEST(join__too_many_relays_are_a_loop),
