@@ -312,6 +312,9 @@ void trib_relay_expel(struct trib_jobs *jobs, struct trib_session *session, cons
     struct trib_link *link = session->link;
     if (link) {
         say_gone(jobs, link, cause);
+        if (link->job && link->is_closing) {
+            link->job->closed++;
+        }
         session->link = NULL; /* it is the caller's to end */
         link->down = NULL;
         trib_relay_remove(jobs, link, NULL);
@@ -357,20 +360,19 @@ void trib_relay_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t
 
 /* ---- from above ---- */
 
-/* What ends a session ends it here as well. A relayed job that has failed remembers how: links that break now say the same. */
+/* What ends a session ends it here as well. A relayed job that has failed remembers how: links that break now say the same. One rank may
+ * have closed before. */
 static void take_end(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message)
 {
     struct trib_job *job = link->job;
-    if (job && job->end.kind == TRIB_MESSAGE_NONE) {
+    if (job && message->kind == TRIB_MESSAGE_FAIL && job->end.kind == TRIB_MESSAGE_NONE) {
+        int32_t status = message->fail.status;
+        bool is_known = status < 0 && status >= TRIB_ERR_CHECK;
         job->end = *message;
-        if (message->kind == TRIB_MESSAGE_FAIL) {
-            int32_t status = message->fail.status;
-            bool is_known = status < 0 && status >= TRIB_ERR_CHECK;
-            trib_log(TRIB_LOG_WARN, "job %s ended: %s", job->name, message->fail.text);
-            jobs->stats.failed[is_known ? -status : -TRIB_ERR_REFUSED]++;
-        } else {
-            jobs->stats.closed++;
-        }
+        trib_log(TRIB_LOG_WARN, "job %s ended: %s", job->name, message->fail.text);
+        jobs->stats.failed[is_known ? -status : -TRIB_ERR_REFUSED]++;
+    } else if (job && message->kind == TRIB_MESSAGE_CLOSED) {
+        job->closed++;
     }
     trib_relay_remove(jobs, link, message);
 }

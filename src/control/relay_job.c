@@ -54,6 +54,7 @@ void trib_relay_remove(struct trib_jobs *jobs, struct trib_link *link, const str
     }
     jobs->relay->output.end(jobs->relay->output.owner, link);
     if (job && job->links == 0) {
+        jobs->stats.closed += job->closed == job->expected;
         trib_job_free(jobs, job);
     }
 }
@@ -204,6 +205,13 @@ static void pass_welcome(struct trib_jobs *jobs, struct trib_link *link)
     jobs->output.send(jobs->output.owner, link->down, &message);
 }
 
+static void try_path(struct trib_job *job, uint64_t now_ns)
+{
+    job->probe_ns = now_ns;
+    job->probe_gap_ns = PATH_GAP_FIRST_NS;
+    job->path_limit_ns = now_ns + PATH_LIMIT_NS;
+}
+
 /* All that come over this switch have their WELCOME: our nodes must be there before any of them can send. */
 static void start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
@@ -217,9 +225,7 @@ static void start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
     }
     choose_group(jobs, job);
     job->state = TRIB_JOB_STARTING;
-    job->probe_ns = now_ns;
-    job->probe_gap_ns = PATH_GAP_FIRST_NS;
-    job->path_limit_ns = now_ns + PATH_LIMIT_NS;
+    try_path(job, now_ns);
     for (struct trib_link *link = jobs->relay->first; link; link = link->next) {
         if (link->job == job) {
             pass_welcome(jobs, link);
@@ -302,8 +308,7 @@ bool trib_relay_paths(struct trib_jobs *jobs, struct trib_link *link, const stru
 {
     struct trib_job *job = link->job;
     struct trib_rank *rank = &job->ranks[link->join.join.rank];
-    (void)now_ns;
-    if (rank->is_registered || link->holds_paths || link->is_closing) {
+    if (rank->is_registered || link->holds_paths || trib_link_is_leaving(link)) {
         return false;
     }
     if (!message->paths.unicast) {
@@ -319,8 +324,11 @@ bool trib_relay_paths(struct trib_jobs *jobs, struct trib_link *link, const stru
     link->holds_paths = true;
     if (job->has_path) {
         pass_paths(jobs, link);
-    } else {
-        look_at_path(jobs, job);
+        return true;
+    }
+    look_at_path(jobs, job);
+    if (!job->has_path && job->probe_ns == TRIB_NEVER) { /* given up when nobody waited for it */
+        try_path(job, now_ns);
     }
     return true;
 }

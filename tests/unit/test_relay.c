@@ -491,6 +491,58 @@ static void hostile__one_communicator_for_two_jobs(void **state)
     world_end(&world);
 }
 
+static struct trib_link *link_of(const struct world *world, uint32_t index)
+{
+    return world->rank[index].wire->session.link;
+}
+
+/* Of a job that fails, ranks that had closed hear CLOSED, the others the cause: also where the way up breaks first. */
+static void fail__after_another_rank_has_closed(void **state)
+{
+    (void)state;
+    struct world world;
+    pair_make(&world, 3);
+    tree_run(&world);
+    struct trib_jobs *jobs = &world.node[1].jobs;
+    struct trib_link *const links[3] = {link_of(&world, 0), link_of(&world, 1), link_of(&world, 2)};
+    const struct trib_message closed = {.kind = TRIB_MESSAGE_CLOSED};
+    const struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "rank 1 is gone"}};
+    trib_relay_answer(jobs, links[0], &closed, world.now_ns);
+    trib_relay_answer(jobs, links[1], &fail, world.now_ns);
+    trib_relay_lost(jobs, links[2], "connection closed", false, world.now_ns);
+    settle(&world);
+    assert_true(world.rank[0].is_closed);
+    assert_int_equal(world.rank[2].failure, TRIB_ERR_PEER);
+    assert_string_equal(world.rank[2].text, "rank 1 is gone");
+    assert_int_equal(jobs->stats.failed[-TRIB_ERR_PEER], 1);
+    assert_int_equal(jobs->stats.closed, 0);
+    assert_int_equal(jobs->stats.recalled, 0);
+    world_end(&world);
+}
+
+/* The time for the path was over before a rank asked for it: it is tried anew. */
+static void paths__are_tried_again_for_who_comes_late(void **state)
+{
+    (void)state;
+    struct world world;
+    pair_make(&world, 2);
+    struct recorder *r = &world.node[1].recorder;
+    r->parent_answers = false;
+    world.rank[0].is_quiet = world.rank[1].is_quiet = true;
+    tree_run(&world);
+    tick(&world, 5 * TRIB_SECOND_NS);
+    assert_int_equal(trib_jobs_next_timeout(&world.node[1].jobs), TRIB_NEVER);
+    r->parent_probes = 0;
+    r->parent_answers = true;
+    for (uint32_t i = 0; i < 2; i++) {
+        world.rank[i].is_quiet = false;
+        rank_welcome(&world.rank[i], &world.rank[i].last);
+    }
+    tick(&world, TRIB_SECOND_NS);
+    assert_true(all_run(&world, 1));
+    world_end(&world);
+}
+
 /* One that has found the parent there must not keep others from looking when a try of before fails late. */
 static void away__is_asked_again_while_a_link_stands(void **state)
 {
@@ -535,6 +587,8 @@ int main(void)
         cmocka_unit_test(stall__names_the_rank_through_levels),
         cmocka_unit_test(hostile__ranks_of_a_relay),
         cmocka_unit_test(hostile__one_communicator_for_two_jobs),
+        cmocka_unit_test(fail__after_another_rank_has_closed),
+        cmocka_unit_test(paths__are_tried_again_for_who_comes_late),
         cmocka_unit_test(away__is_asked_again_while_a_link_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
