@@ -74,6 +74,7 @@ static void send_closed(struct trib_jobs *jobs, struct trib_rank *rank)
     if (rank->session) {
         jobs->output.send(jobs->output.owner, rank->session, &message);
     }
+    rank->has_left = true;
     let_go(jobs, rank);
 }
 
@@ -122,7 +123,7 @@ static uint64_t time_to_return(const struct trib_jobs *jobs, struct trib_job *jo
 {
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
-        if (rank->is_closing && !rank->session) {
+        if (rank->has_left) {
             size_t len = strlen(job->lost);
             (void)snprintf(job->lost + len, sizeof job->lost - len, ", after rank %u had closed at sequence %llu", i,
                            (unsigned long long)rank->mark);
@@ -282,9 +283,10 @@ static void take_end(struct trib_jobs *jobs, struct trib_session *session, const
 {
     struct trib_job *job = session->job;
     uint32_t index = session->rank;
-    bool is_closing = job->ranks[index].is_closing;
-    let_go(jobs, &job->ranks[index]);
-    if (!is_closing) {
+    struct trib_rank *rank = &job->ranks[index];
+    let_go(jobs, rank);
+    rank->has_left = rank->is_closing;
+    if (!rank->is_closing) {
         end_rank(jobs, job, index, cause);
     }
 }
@@ -439,6 +441,7 @@ void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const
     struct trib_rank *rank = &job->ranks[session->rank];
     rank->session = NULL;
     session->job = NULL;
+    rank->has_left = rank->is_closing;
     if (!rank->is_closing) { /* else it has said goodbye; the others may still finish what it has contributed to */
         end_rank(jobs, job, session->rank, cause);
     }
@@ -454,7 +457,7 @@ void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const 
         return;
     }
     struct trib_rank *rank = &job->ranks[session->rank];
-    if (rank->via == 0 || rank->is_closing || job->state == TRIB_JOB_JOINING) {
+    if (rank->via == 0 || job->state == TRIB_JOB_JOINING) {
         trib_jobs_expel(jobs, session, cause);
         return;
     }
@@ -462,6 +465,9 @@ void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const 
     char lost[sizeof job->lost];
     rank->session = NULL; /* of the rank's own end the relay would have told */
     session->job = NULL;
+    if (rank->is_closing) { /* it may come back to hear CLOSED; the others may never need it, nor its switch */
+        return;
+    }
     (void)snprintf(lost, sizeof lost, "%s is lost (%.64s)", trib_job_name_relay(rank, name), cause);
     trib_job_recall(jobs, job, lost, now_ns);
 }

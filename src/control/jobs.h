@@ -68,6 +68,7 @@ struct trib_rank {
     bool has_multicast; /* as it reported */
     bool is_registered;
     bool is_closing; /* CLOSE has come */
+    bool has_left;   /* and CLOSED was sent, or it is known to be gone: it does not come back */
 };
 
 /* Two ranks of one slot said to run different operations (I10), until both have named theirs. */

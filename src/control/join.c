@@ -93,7 +93,7 @@ static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
 }
 
 /* The communicator's ranks are to come back, and this is one of them. A rank that comes while its relay's session still stands tells of
- * that relay's end, which is not always seen at once; but a JOIN of an incarnation before the running one was only under way for long. */
+ * that relay's end, which is not always seen at once, nor acted upon if the rank had sent CLOSE; but a JOIN of an incarnation before the running one was only under way for long. */
 static bool is_expected(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns)
 {
     struct trib_job *job = trib_jobs_find(jobs, message->join.job);
@@ -102,7 +102,8 @@ static bool is_expected(struct trib_jobs *jobs, const struct trib_message *messa
     }
     const struct trib_rank *rank = &job->ranks[message->join.rank];
     bool is_stale = job->state == TRIB_JOB_RUNNING && message->join.known.boot != job->grant.boot;
-    if (job->state != TRIB_JOB_JOINING && !is_stale && rank->session && rank->via != 0 && message->join.via != 0) {
+    bool is_held = rank->session || (rank->is_closing && !rank->has_left);
+    if (job->state != TRIB_JOB_JOINING && !is_stale && is_held && rank->via != 0 && message->join.via != 0) {
         char lost[sizeof job->lost];
         (void)snprintf(lost, sizeof lost, "the way to rank %u (%s) is lost", message->join.rank, rank->name);
         trib_job_recall(jobs, job, lost, now_ns);

@@ -167,7 +167,7 @@ static void say_gone(const struct trib_jobs *jobs, struct trib_link *link, const
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_GONE};
     trib_explain(message.note.text, "%s", text);
-    if (link->is_up && !link->is_closing) {
+    if (link->is_up && !link->is_ending) {
         send_up(jobs, link, &message);
     }
 }
@@ -236,7 +236,7 @@ static bool take_word_of_relay(struct trib_jobs *jobs, struct trib_link *link, c
     if (link->is_up) {
         send_up(jobs, link, message);
     }
-    link->is_closing = true; /* GONE, FAIL: its last words */
+    link->is_ending = true; /* GONE, FAIL: its last words */
     if (message->kind == TRIB_MESSAGE_GONE) {
         trib_relay_remove(jobs, link, NULL);
     }
@@ -333,7 +333,7 @@ void trib_relay_gone(struct trib_jobs *jobs, struct trib_session *session, const
     }
     session->link = NULL;
     link->down = NULL;
-    if (link->job && !link->is_closing) {
+    if (link->job && !trib_link_is_leaving(link)) {
         char name[96];
         char lost[TRIB_ERROR_TEXT_MAX];
         trib_explain(lost, "%s is lost (%s)", trib_job_name_relay(rank_of(link), name), cause);
@@ -349,7 +349,7 @@ void trib_relay_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t
                                          .dispute = {.sequence = sequence, .rank = {rank[0], rank[1]}}};
     struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
     struct trib_link *link = jobs->relay->first;
-    while (link && (link->job != job || link->is_closing)) {
+    while (link && (link->job != job || trib_link_is_leaving(link))) {
         link = link->next;
     }
     if (job && link && !job->is_disputed) {

@@ -22,11 +22,17 @@ struct trib_link {
     struct trib_message join; /* as it came; the rank's place in its job is made of it */
     bool is_up;               /* the JOIN has left */
     bool is_started;          /* WELCOME was passed on */
-    bool is_closing;          /* its end is no surprise: CLOSE, or last words */
+    bool is_closing;          /* CLOSE was passed on: its end is no surprise */
+    bool is_ending;           /* FAIL or GONE was: nothing more is */
     bool holds_paths;         /* PATHS waits for our own path to the parent */
     bool holds_register;      /* and REGISTER behind it */
     uint64_t held_mark;
 };
+
+static inline bool trib_link_is_leaving(const struct trib_link *link)
+{
+    return link->is_closing || link->is_ending;
+}
 
 /* What the relay asks of its driver, beside struct trib_jobs_output. None calls back. */
 struct trib_relay_output {

@@ -90,7 +90,7 @@ void trib_relay_refuse(struct trib_jobs *jobs, const struct trib_job *job, enum 
     trib_explain(message.fail.text, "%s", text);
     for (struct trib_link *link = jobs->relay->first; link; link = link->next) {
         if (link->job == job) {
-            link->is_closing = true; /* said on every link, so that the first of them to be heard has it */
+            link->is_ending = true; /* said on every link, so that the first of them to be heard has it */
             send_up(jobs, link, &message);
         }
     }
@@ -335,7 +335,7 @@ bool trib_relay_paths(struct trib_jobs *jobs, struct trib_link *link, const stru
 
 bool trib_relay_register(struct trib_jobs *jobs, struct trib_link *link, uint64_t mark)
 {
-    if (mark > TRIB_SEQUENCE_MAX || link->holds_register || link->is_closing) {
+    if (mark > TRIB_SEQUENCE_MAX || link->holds_register || trib_link_is_leaving(link)) {
         return false;
     }
     if (link->holds_paths) {

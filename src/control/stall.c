@@ -110,14 +110,16 @@ static bool waits_for_closed(const struct trib_job *job, uint64_t sequence, uint
 }
 
 /* After a restart the switch lacks what a rank gave before; that rank has closed and left, and whoever else kept the result has had all
- * this time to OFFER it. */
-static bool waits_for_left(const struct trib_job *job, const struct trib_stall *stall, uint32_t *left)
+ * this time to OFFER it. One that closed behind a lost switch may come back, while its time for that lasts. */
+static bool waits_for_left(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_stall *stall,
+                           uint32_t *left)
 {
     uint32_t carried = trib_rank_list_carried(&stall->missing);
+    bool is_over = stall->since_ms * TRIB_MILLISECOND_NS >= jobs->config->join_timeout_ns;
 
     for (uint32_t i = 0; i < carried && stall->since_ms >= LEFT_MS; i++) {
         const struct trib_rank *rank = &job->ranks[stall->missing.rank[i]];
-        if (rank->is_closing && !rank->session) {
+        if (rank->has_left || (is_over && rank->is_closing && !rank->session)) {
             *left = stall->missing.rank[i];
             return true;
         }
@@ -141,7 +143,7 @@ void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
     uint32_t closed;
     const struct trib_stall *stall = &job->ranks[index].stall;
     trib_job_note_stall(jobs, job, index, message, now_ns);
-    if (waits_for_closed(job, stall->sequence, &closed) || waits_for_left(job, stall, &closed)) {
+    if (waits_for_closed(job, stall->sequence, &closed) || waits_for_left(jobs, job, stall, &closed)) {
         fail_for_closed(jobs, job, index, closed);
         return;
     }

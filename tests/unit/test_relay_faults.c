@@ -365,6 +365,53 @@ static void close__while_a_relay_dies(void **state)
     }
 }
 
+/* Rank 1 and rank 5 come to one switch; who of them has sent CLOSE waits for CLOSED. */
+static void closing_world(struct world *world, uint64_t seed, bool both)
+{
+    tree_make(world, seed, 8);
+    tree_run(world);
+    for (uint32_t i = both ? 1 : 5; i < 8; i += 4) {
+        world->rank[i].mark = 100;
+        rank_say(&world->rank[i], TRIB_MESSAGE_CLOSE);
+    }
+    settle(world);
+    assert_false(world->rank[5].is_closed);
+}
+
+/* Whose CLOSE was not answered comes back through a lost switch, like everybody: it has not left. */
+static void close__of_a_rank_that_comes_back(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        closing_world(&world, seed, seed % 2);
+        node_kill(&world.node[1], false);
+        tick(&world, 5 * TRIB_SECOND_NS);
+        node_restart(&world.node[1]);
+        tick(&world, 2 * TRIB_SECOND_NS);
+        assert_true(all_run(&world, 2));
+        world_end(&world);
+    }
+}
+
+/* It did not wait: its switch says that it is gone. What it had is gone with it, so that nobody waits for it for long. */
+static void close__of_a_rank_that_has_left(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        closing_world(&world, seed, false);
+        rank_kill(&world.rank[5]);
+        settle(&world);
+        assert_true(world.rank[0].is_running);
+        node_kill(&world.node[1 + seed % 3], false);
+        tick(&world, 10 * TRIB_SECOND_NS);
+        assert_int_equal(world.rank[0].failure, TRIB_ERR_TIMEOUT);
+        assert_non_null(strstr(world.rank[0].text, ", after rank 5 had closed at sequence 100: waited 2 s for ranks "));
+        world_end(&world);
+    }
+}
+
 /* Ranks die, switches die and come back, at random; in the end either all run under one boot id, or all that live have heard of a
  * death that there was. */
 static void random__deaths_and_restarts(void **state)
