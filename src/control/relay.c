@@ -293,6 +293,9 @@ bool trib_relay_receive(struct trib_jobs *jobs, struct trib_session *session, co
     if (!link) {
         return false;
     }
+    if (link->is_ending) { /* the last has been said above, whose answer ends it */
+        return true;
+    }
     if (message->kind == TRIB_MESSAGE_ABORT) {
         if (link->is_up) {
             send_up(jobs, link, message);

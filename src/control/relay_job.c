@@ -76,7 +76,7 @@ void trib_relay_drop(struct trib_jobs *jobs, struct trib_job *job, const char *l
             continue;
         }
         bool is_last = job->links == 1;
-        if (lost) {
+        if (lost && !link->is_ending) {
             send_up(jobs, link, &gone);
         }
         trib_relay_remove(jobs, link, NULL);
@@ -89,7 +89,7 @@ void trib_relay_refuse(struct trib_jobs *jobs, const struct trib_job *job, enum 
     struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
     trib_explain(message.fail.text, "%s", text);
     for (struct trib_link *link = jobs->relay->first; link; link = link->next) {
-        if (link->job == job) {
+        if (link->job == job && !link->is_ending) {
             link->is_ending = true; /* said on every link, so that the first of them to be heard has it */
             send_up(jobs, link, &message);
         }
@@ -147,7 +147,9 @@ static void give_up_link(struct trib_jobs *jobs, struct trib_link *link, enum tr
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
     trib_explain(message.fail.text, "switch %s: %s", jobs->relay->name, text);
-    send_up(jobs, link, &message);
+    if (!link->is_ending) {
+        send_up(jobs, link, &message);
+    }
     trib_relay_remove(jobs, link, &message);
 }
 
@@ -252,7 +254,7 @@ void trib_relay_welcome(struct trib_jobs *jobs, struct trib_link *link, const st
         return;
     }
     struct trib_rank *rank = &job->ranks[link->join.join.rank];
-    if (rank->session || job->links == job->expected) {
+    if (rank->session || job->state != TRIB_JOB_JOINING || job->links == job->expected) {
         give_up_link(jobs, link, TRIB_ERR_REFUSED, "its parent welcomed one rank twice");
         return;
     }
@@ -294,7 +296,7 @@ static void look_at_path(const struct trib_jobs *jobs, struct trib_job *job)
     }
     job->has_path = true;
     for (struct trib_link *link = jobs->relay->first; link; link = link->next) {
-        if (link->job == job && link->holds_paths) {
+        if (link->job == job && link->holds_paths && !link->is_ending) {
             pass_paths(jobs, link);
             if (link->holds_register) {
                 pass_register(jobs, link, link->held_mark);

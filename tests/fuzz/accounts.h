@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* accounts.h: a data plane that adds nothing up but keeps accounts: what the control plane opens, closes and says of it must fit. It is one
- * thread's. Used by fuzz_jobs.c and fuzz_server.c. */
+ * thread's. Used by fuzz_jobs.c,
+ * fuzz_relay.c and fuzz_server.c. */
 #ifndef TRIB_TESTS_FUZZ_ACCOUNTS_H
 #define TRIB_TESTS_FUZZ_ACCOUNTS_H
 
@@ -16,12 +17,15 @@ struct open_communicator {
     uint64_t marks[TRIB_SESSION_RANKS_MAX];
     uint32_t communicator; /* 0: free */
     uint32_t ranks;
+    bool behind[TRIB_SESSION_RANKS_MAX]; /* this switch */
+    bool has_parent;
 };
 
 struct accounts {
     struct open_communicator open[OPEN_MAX];
     uint64_t leap; /* M beyond the smallest mark, as packets raise it */
     bool refuses;  /* to open */
+    bool answers;  /* the parent does, to path probes */
 };
 
 static inline void must(bool holds, const char *what)
@@ -66,13 +70,21 @@ static inline enum trib_status plane_open(void *plane, const struct trib_opening
         must(i == 0 || branch->ranks[0] > opening->branches[i - 1].ranks[0], "plane: branches out of order");
         seen += branch->count;
     }
-    must(seen == opening->session.ranks, "plane: ranks that are behind no branch, or two");
+    must(opening->parent != NULL ? seen <= opening->session.ranks : seen == opening->session.ranks,
+         "plane: ranks that are behind no branch, or two");
     if (accounts->refuses || open == NULL) {
         return TRIB_ERR_MEMORY;
     }
     memset(open, 0, sizeof *open);
     open->communicator = opening->session.communicator;
     open->ranks = opening->session.ranks;
+    open->has_parent = opening->parent != NULL;
+    for (uint32_t i = 0; i < opening->count; i++) {
+        for (uint32_t k = 0; k < opening->branches[i].count; k++) {
+            must(!open->behind[opening->branches[i].ranks[k]], "plane: a rank behind two branches");
+            open->behind[opening->branches[i].ranks[k]] = true;
+        }
+    }
     return TRIB_OK;
 }
 
@@ -86,13 +98,25 @@ static inline void plane_join(void *plane, uint32_t communicator, uint32_t rank,
     struct open_communicator *open = must_be_open(plane, communicator);
 
     must(rank < open->ranks && mark <= TRIB_SEQUENCE_MAX, "plane: a rank or mark that cannot be");
+    must(open->behind[rank], "plane: a rank that is not behind this switch");
     open->marks[rank] = mark > open->marks[rank] ? mark : open->marks[rank];
 }
 
 static inline void plane_learn_mark(void *plane, uint32_t communicator, uint64_t mark)
 {
     (void)mark;
-    (void)must_be_open(plane, communicator);
+    must(must_be_open(plane, communicator)->has_parent, "plane: M from a parent that there is not");
+}
+
+static inline void plane_probe_parent(void *plane, uint32_t communicator)
+{
+    must(must_be_open(plane, communicator)->has_parent, "plane: a parent that there is not is asked");
+}
+
+static inline bool plane_parent_answered(void *plane, uint32_t communicator)
+{
+    plane_probe_parent(plane, communicator);
+    return ((const struct accounts *)plane)->answers;
 }
 
 static inline uint64_t plane_communicator_mark(void *plane, uint32_t communicator)
@@ -164,6 +188,8 @@ static inline struct trib_data_plane accounts_plane(struct accounts *accounts)
         .close = plane_close,
         .join = plane_join,
         .learn_mark = plane_learn_mark,
+        .probe_parent = plane_probe_parent,
+        .parent_answered = plane_parent_answered,
         .communicator_mark = plane_communicator_mark,
         .multicast = plane_multicast,
         .probe_multicast = plane_multicast,

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sessions.h: bytes that become the sessions of a control plane: whom they are of, when they come and go, and what they say, right
+ * messages and any that the codec takes. The jobs (control/jobs.h) are the real ones; the sessions only keep order: nothing is sent to one
+ * behind its last words, every message can be encoded, and nobody is told of a group that it did not hear. Used by fuzz_jobs.c (a root) and
+ * fuzz_relay.c. */
+#ifndef TRIB_TESTS_FUZZ_SESSIONS_H
+#define TRIB_TESTS_FUZZ_SESSIONS_H
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/jobs.h"
+#include "fuzz/accounts.h"
+#include "io/clock.h"
+
+#define SESSIONS 12
+#define JOB_NAMES 3
+#define BOOT 0xb0070000U
+
+/* A connection, as connections.c keeps it. */
+struct peer {
+    struct trib_session session;
+    struct trib_grant grant; /* of its last WELCOME; kept for the next one that connects here */
+    bool has_joined;         /* it has said JOIN */
+    bool hears_group;        /* it said so, in PATHS or by a READY of before */
+    bool is_there;           /* connected */
+    bool has_ended;          /* nothing more may be sent */
+    bool has_last;           /* FAIL or CLOSED was sent: only its end may follow */
+};
+
+static struct script {
+    struct trib_server_config config;
+    struct trib_jobs jobs;
+    struct peer peers[SESSIONS];
+    struct accounts accounts;
+    const uint8_t *bytes;
+    size_t left;
+    uint64_t now_ns;
+} script;
+
+static inline uint32_t next_byte(void)
+{
+    if (script.left == 0) {
+        return 0;
+    }
+    script.left--;
+    return *script.bytes++;
+}
+
+static inline uint64_t next_number(void)
+{
+    uint32_t byte = next_byte();
+
+    return byte < 192 ? byte : (uint64_t)next_byte() << (byte - 192);
+}
+
+/* ---- sessions ---- */
+
+static inline struct peer *peer_of(struct trib_session *session)
+{
+    return (struct peer *)(void *)session; /* its first member */
+}
+
+static inline void peer_send(void *owner, struct trib_session *session, const struct trib_message *message)
+{
+    struct peer *peer = peer_of(session);
+    struct trib_message again;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    size_t used;
+
+    (void)owner;
+    must(peer->is_there, "session: sent to one that has gone");
+    must(!peer->has_ended && !peer->has_last, "session: sent to behind its end");
+    size_t len = trib_message_encode(message, bytes);
+    must(trib_message_decode(bytes, len, &again, &used) == TRIB_OK && used == len, "session: sent what is no message");
+    peer->has_last = message->kind == TRIB_MESSAGE_FAIL || message->kind == TRIB_MESSAGE_CLOSED ||
+                     message->kind == TRIB_MESSAGE_AWAY;
+    must(message->kind != TRIB_MESSAGE_READY || !message->ready.multicast ||
+             (peer->hears_group && peer->grant.group != 0),
+         "session: results by a group that the rank did not hear");
+    if (message->kind == TRIB_MESSAGE_WELCOME) {
+        peer->grant = message->welcome.grant;
+    }
+}
+
+static inline void peer_end(void *owner, struct trib_session *session)
+{
+    (void)owner;
+    must(peer_of(session)->is_there, "session: one that has gone is ended");
+    peer_of(session)->has_ended = true;
+}
+
+static inline void peer_connect(struct peer *peer)
+{
+    struct trib_grant grant = peer->grant;
+    uint32_t index = (uint32_t)(peer - script.peers);
+    struct sockaddr_in from = {
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)(40000 + index)),
+        .sin_addr.s_addr = htonl(0x0a000001 + index / 2), /* two share a machine */
+    };
+
+    memset(peer, 0, sizeof *peer);
+    peer->grant = grant;
+    peer->is_there = true;
+    memcpy(&peer->session.peer.storage, &from, sizeof from);
+    peer->session.peer.len = sizeof from;
+}
+
+/* As connections.c: what ended, or broke, is told and forgotten. */
+static inline void peer_go(struct peer *peer)
+{
+    if (peer->is_there) {
+        trib_jobs_gone(&script.jobs, &peer->session, "its session closed", script.now_ns);
+        must(!trib_session_is_joined(&peer->session), "session: one that has gone is still in a job");
+        peer->is_there = false;
+    }
+}
+
+/* Gives it to the jobs, by way of its bytes, as a connection would. */
+static inline void peer_say(struct peer *peer, const struct trib_message *message)
+{
+    struct trib_message taken;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    size_t used;
+
+    if (!peer->is_there) {
+        peer_connect(peer);
+    }
+    size_t len = trib_message_encode(message, bytes);
+    if (peer->has_ended || trib_message_decode(bytes, len, &taken, &used) != TRIB_OK) {
+        return;
+    }
+    if (taken.kind == TRIB_MESSAGE_JOIN && !peer->has_joined) {
+        peer->has_joined = true;
+        peer->hears_group = taken.join.was_ready && taken.join.multicast;
+    } else if (taken.kind == TRIB_MESSAGE_PATHS) {
+        peer->hears_group = taken.paths.multicast;
+    }
+    if (!trib_jobs_receive(&script.jobs, &peer->session, &taken, script.now_ns)) {
+        trib_jobs_expel(&script.jobs, &peer->session, "it sent a message out of turn");
+        must(!trib_session_is_joined(&peer->session), "session: one that was expelled is still in a job");
+        peer->is_there = false;
+    }
+}
+
+/* ---- messages ---- */
+
+/* A join that may well be taken: few jobs, few ranks. */
+static inline void make_join(const struct peer *peer, struct trib_message *message)
+{
+    static const char names[JOB_NAMES][8] = {"digits", "letters", "x"};
+    uint32_t who = next_byte();
+    uint32_t how = next_byte();
+    uint32_t ranks = 1 + (who >> 4 & 3);
+
+    *message = (struct trib_message){.kind = TRIB_MESSAGE_JOIN};
+    message->join.magic = TRIB_SESSION_MAGIC;
+    message->join.version = TRIB_SESSION_VERSION;
+    message->join.wire_version = TRIB_WIRE_VERSION;
+    strcpy(message->join.job, names[(who >> 6) % JOB_NAMES]);
+    message->join.rank = who & 3;
+    for (uint32_t i = 0; i < 1 + (how & 1); i++) {
+        message->join.data_port[i] = (uint16_t)(20000 + (peer - script.peers) * 16 + i);
+    }
+    message->join.multicast = (how >> 1 & 1) != 0;
+    strcpy(message->join.settings.scheme, how == 255 ? "literal" : "switchml");
+    message->join.settings.ranks = how == 254 ? TRIB_SESSION_RANKS_MAX : ranks;
+    message->join.settings.payload = how == 253 ? 64 : 1408;
+    message->join.settings.window = (how >> 2 & 3) == 3 ? 1U << (how >> 4) : 0;
+    message->join.settings.wire = TRIB_WIRE_FLOAT32;
+    if ((how >> 4 & 1) != 0) {
+        message->join.known = peer->grant;
+        message->join.was_ready = (how >> 7 & 1) != 0;
+    }
+    if ((how >> 5 & 1) != 0) { /* by a relay */
+        message->join.via = 77 + (how >> 6 & 1);
+        message->join.data_port[0] = 7470; /* of its machine; another one there has taken its place */
+        message->join.hops = (uint8_t)(1 + (who & 7));
+        message->join.roots = 1 + (who >> 3 & 3);
+        message->join.room = 1U << (10 + (who & 15));
+        strcpy(message->join.origin, "10.1.1.1:999");
+    }
+}
+
+static inline void make_text(char *text, size_t size)
+{
+    uint32_t len = next_byte();
+
+    memset(text, 'a' + (int)(len % 26), len < size ? len : size - 1);
+    if (len > 128) {
+        text[0] = '\n';
+    }
+}
+
+/* What a rank or relay says behind its JOIN. */
+static inline void make_message(uint32_t choice, struct trib_message *message)
+{
+    static const uint8_t kinds[16] = {
+        TRIB_MESSAGE_PATHS, TRIB_MESSAGE_REGISTER,  TRIB_MESSAGE_MARK,  TRIB_MESSAGE_CLOSE,
+        TRIB_MESSAGE_ABORT, TRIB_MESSAGE_OPERATION, TRIB_MESSAGE_STALL, TRIB_MESSAGE_GONE,
+        TRIB_MESSAGE_FAIL,  TRIB_MESSAGE_DISPUTE,   TRIB_MESSAGE_PATHS, TRIB_MESSAGE_REGISTER,
+        TRIB_MESSAGE_MARK,  TRIB_MESSAGE_CLOSE,     TRIB_MESSAGE_READY, TRIB_MESSAGE_AWAY,
+    };
+
+    *message = (struct trib_message){.kind = (enum trib_message_kind)kinds[choice & 15]};
+    switch (kinds[choice & 15]) {
+    case TRIB_MESSAGE_PATHS:
+        message->paths.unicast = next_byte() % 16 != 0;
+        message->paths.multicast = next_byte() % 2 != 0;
+        return;
+    case TRIB_MESSAGE_REGISTER:
+    case TRIB_MESSAGE_MARK:
+    case TRIB_MESSAGE_CLOSE:
+        message->mark.mark = next_number();
+        return;
+    case TRIB_MESSAGE_OPERATION:
+        message->operation.sequence = next_number();
+        make_text(message->operation.text, sizeof message->operation.text);
+        return;
+    case TRIB_MESSAGE_STALL:
+        message->stall.sequence = next_number();
+        message->stall.since_ms = next_byte();
+        message->stall.missing.count = (uint16_t)(next_byte() % 4);
+        for (uint32_t i = 0; i < message->stall.missing.count; i++) {
+            message->stall.missing.rank[i] = (uint16_t)next_byte();
+        }
+        make_text(message->stall.where, sizeof message->stall.where);
+        return;
+    case TRIB_MESSAGE_DISPUTE:
+        message->dispute.sequence = next_number();
+        message->dispute.rank[0] = next_byte();
+        message->dispute.rank[1] = next_byte();
+        return;
+    case TRIB_MESSAGE_GONE:
+        message->note.is_lost = next_byte() % 2 != 0;
+        make_text(message->note.text, sizeof message->note.text);
+        return;
+    case TRIB_MESSAGE_ABORT:
+    case TRIB_MESSAGE_FAIL:
+        message->fail.status = (int32_t)next_byte() - 128;
+        make_text(message->fail.text, sizeof message->fail.text);
+        return;
+    default:
+        return;
+    }
+}
+
+/* Whatever the codec takes for a message: lengths and kinds from the script. */
+static inline void say_raw(struct peer *peer)
+{
+    struct trib_message message;
+    size_t used = 0;
+
+    if (trib_message_decode(script.bytes, script.left, &message, &used) == TRIB_OK && used > 0) {
+        script.bytes += used;
+        script.left -= used;
+        peer_say(peer, &message);
+    }
+}
+
+#endif
