@@ -27,6 +27,7 @@ marked() {
 
 clean_up() {
     local pid
+    disown -a # or bash says of each that it was killed
     for pid in "${CHILDREN[@]}" $(marked); do
         kill -KILL "$pid" 2>/dev/null
     done
