@@ -49,17 +49,27 @@ all_but 5
 ranks_end 1 1
 check_in "names rank and address" "rank [0-7]: rank 5 \($ADDRESS\) is gone: its session" "$TMP"/dead.[0-4] "$TMP"/dead.[67]
 
-say "a rank that stops for two seconds: those behind another switch say who is late, wait, and end right"
+# all_name RANK FILE...: each of these ranks has said who is missing.
+all_name() {
+    local rank=$1
+    shift
+    [ "$(grep -lsE "rank $rank is missing on fragment [0-9]+ since [1-9]" "$@" | wc -l)" = $# ]
+}
+
+say "a rank that stops for some seconds: those behind another switch as well say who is late, wait, and end right"
 ranks late "$EIGHT" -b 1M -e 1M -n 200 -w 1
 wait_for 10 job_runs late
 sleep 0.2
 kill -STOP "${RANK_PIDS[6]}"
-sleep 2.5
+START=$(now_ms)
+wait_for 5 all_name 6 "$TMP"/late.[0-5] "$TMP"/late.7
+sleep 0.5
 kill -CONT "${RANK_PIDS[6]}"
+check "not before 1 s" test "$(($(now_ms) - START))" -ge 950
 ranks_end 30 0
 check_right "after the stop" "$TMP/late.0"
-check_in "the stall was reported, by name" 'rank 6 is missing on fragment [0-9]+ since [12]' "$TMP"/late.[0-5] "$TMP"/late.7
-check_in "to the root as well" 'job late: rank 6 missing on sequence [0-9]+ since [12]' "$TMP/root.log"
+check_in "the stall was reported, by name" 'rank 6 is missing on fragment [0-9]+ since [1-9]' "$TMP"/late.[0-5] "$TMP"/late.7
+check_in "to the root as well" 'job late: rank 6 missing on sequence [0-9]+ since [1-9]' "$TMP/root.log"
 
 say "SIGTERM of a leaf: an error at once, on every rank"
 ranks term "$EIGHT" "${LONG[@]}"
