@@ -307,8 +307,8 @@ static void put(struct script *script, const struct stimulus *forged)
 /* What somebody who lies is forgiven: words of model_violated. `mark` too, since M is what its members say. */
 static void forgive(struct script *script, bool about_values)
 {
-    static const char most[] = "lane digest shape unasked window mark failed hang leak submit storm";
-    static const char all[] = "lane digest shape unasked window mark failed hang leak submit storm oracle";
+    static const char most[] = "lane digest shape unasked window mark failed hang leak submit storm repeat";
+    static const char all[] = "lane digest shape unasked window mark failed hang leak submit storm repeat oracle";
 
     if (script->model.forgiven != all) {
         script->model.forgiven = about_values ? all : most;

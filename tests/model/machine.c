@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* machine.c: one node with its caller and its driver: memory, what a stimulus does to it, and the memory of what each stimulus did. A node
- * drains after every stimulus. Read next: view.c. */
+ * is drained after every stimulus, but for the first of a batch. Read next: view.c. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +20,8 @@ struct head {
     uint8_t unhashed[BLOCK - 8];
     uint32_t submitted, done;   /* done: bitmap */
     uint32_t owner;             /* of a switch node: the job that has it now */
-    uint32_t is_begun;          /* init was called */
+    uint16_t is_begun;          /* init was called */
+    uint16_t is_undrained;      /* within a batch */
     uint32_t pair[MODEL_PAIRS]; /* the operation that has these buffers, + 1; 0: none */
     uint8_t unused[BLOCK - 16 - 4 * MODEL_PAIRS];
 };
@@ -87,25 +88,32 @@ static uint32_t boot_id(const struct model *model, uint32_t number)
 void machine_session(const struct model *model, uint32_t job, struct trib_session_config *session)
 {
     const struct model_scenario *s = model->scenario;
+    bool is_heir = s->sharing == SHARING_HEIR && job == 1; /* the same communicator, made anew */
 
     *session = (struct trib_session_config){
         .salt = machine_salt(job),
-        .communicator = machine_communicator(job),
+        .communicator = machine_communicator(is_heir ? 0 : job),
         .ranks = s->job[job].ranks,
         .roots = s->roots,
         .train = s->train,
         .slots = s->slots,
         .payload = MODEL_PAYLOAD,
-        .generation = 1,
+        .generation = is_heir ? 2 : 1,
         .wire = s->wire,
         .lookahead = 1,
     };
 }
 
+/* Those that define all others; worlds mix them. */
+static const struct trib_value_kernels *kernels(void)
+{
+    return trib_value_kernels_named("scalar");
+}
+
 static struct trib_worker_config worker_config(const struct model *model, const struct machine *m)
 {
     struct trib_worker_config config = {
-        .kernels = trib_value_kernels(),
+        .kernels = kernels(),
         .rank = m->rank,
         .window = model->scenario->window,
         .operations = model->scenario->operations,
@@ -120,7 +128,7 @@ static struct trib_switch_config switch_config(const struct model *model, uint32
 {
     uint32_t at = socket / model->scenario->roots;
     struct trib_switch_config config = {
-        .kernels = trib_value_kernels(),
+        .kernels = kernels(),
         .children = model->children[job][at],
         .root = socket % model->scenario->roots,
         .boot = boot_id(model, boot),
@@ -460,7 +468,10 @@ static void run_worker(struct run *run, struct model *model, const struct machin
     default:
         break;
     }
-    drain_worker(run, model, m);
+    head->is_undrained = s->kind == STIMULUS_PACKET && s->a != 0;
+    if (!head->is_undrained) {
+        drain_worker(run, model, m);
+    }
 }
 
 static void check_buffers(struct run *run, struct model *model, const struct machine *m)
@@ -516,7 +527,10 @@ static void run_switch(struct run *run, struct model *model, const struct machin
     default:
         break;
     }
-    drain_switch(run, model, m);
+    head->is_undrained = s->kind == STIMULUS_PACKET && s->a != 0;
+    if (!head->is_undrained) {
+        drain_switch(run, model, m);
+    }
 }
 
 /* Runs the stimulus on what is loaded. */
@@ -555,7 +569,8 @@ static void note_facts(const struct model *model, const struct machine *m, struc
     const struct head *head = head_of(m);
     const void *node = node_of(m);
 
-    *facts = (struct facts){.submitted = small(head->submitted), .done = small(head->done)};
+    *facts = (struct facts){
+        .submitted = small(head->submitted), .done = small(head->done), .is_undrained = head->is_undrained != 0};
     if (m->is_worker) {
         facts->mark = small(model->scheme->worker->mark(node));
         facts->known = small(model->scheme->worker->communicator_mark(node));
@@ -622,7 +637,7 @@ static void keep(struct model *model, const struct machine *m)
 
 /* ---- are merged states really one? ---- */
 
-#define VERIFY_STIMULI 32
+#define VERIFY_STIMULI 16
 
 /* What a stimulus makes of the node as it is in memory. */
 struct outcome {
@@ -630,21 +645,30 @@ struct outcome {
     struct digest digest;
 };
 
-static void try_stimulus(struct outcome *outcome, struct model *model, const struct machine *m, uint32_t stimulus)
+static void try_stimulus(struct outcome *outcome, struct model *model, const struct machine *m,
+                         const struct stimulus *stimulus)
 {
     struct facts facts;
     uint32_t violations = model->violations;
 
-    run_machine(&outcome->run, model, m, store_stimulus_at(model->store, stimulus));
+    run_machine(&outcome->run, model, m, stimulus);
     outcome->digest = outcome->run.violation == 0 ? look(model, m, &facts) : (struct digest){0, 0};
     model->violations = violations; /* out of turn, so it says nothing of the node */
 }
 
-static bool is_same(const struct outcome *a, const struct outcome *b)
+/* In what they differ; NULL: in nothing. */
+static const char *difference(const struct outcome *a, const struct outcome *b)
 {
-    return (a->run.violation != 0) == (b->run.violation != 0) && a->run.drop == b->run.drop &&
-           a->run.outs == b->run.outs && a->digest.a == b->digest.a && a->digest.b == b->digest.b &&
-           memcmp(a->run.out, b->run.out, a->run.outs * sizeof a->run.out[0]) == 0;
+    if ((a->run.violation != 0) != (b->run.violation != 0)) {
+        return "a violation";
+    }
+    if (a->run.drop != b->run.drop) {
+        return "the reason of a drop";
+    }
+    if (a->run.outs != b->run.outs || memcmp(a->run.out, b->run.out, a->run.outs * sizeof a->run.out[0]) != 0) {
+        return "what is sent";
+    }
+    return a->digest.a == b->digest.a && a->digest.b == b->digest.b ? NULL : "the state after it";
 }
 
 static bool concerns(const struct model *model, const struct machine *m, const struct stimulus *s)
@@ -673,13 +697,17 @@ static uint8_t verify(struct model *model, const struct machine *m, uint32_t id,
             stimulus = stimulus + 1 == stimuli ? 0 : stimulus + 1;
         }
         load(model, id);
-        try_stimulus(&of_first, model, m, stimulus);
+        try_stimulus(&of_first, model, m, store_stimulus_at(model->store, stimulus));
         memcpy(m->memory, as_run, m->size);
-        try_stimulus(&of_this, model, m, stimulus);
-        if (!is_same(&of_first, &of_this)) {
-            return model_violated(model, "view",
-                                  "two states of node %d are taken for one, but stimulus %u tells them apart",
-                                  (int)(m - model->machine), stimulus);
+        try_stimulus(&of_this, model, m, store_stimulus_at(model->store, stimulus));
+        const char *what = difference(&of_first, &of_this);
+        if (what != NULL) {
+            const struct stimulus *s = store_stimulus_at(model->store, stimulus);
+            bool is_packet = s->kind == STIMULUS_PACKET;
+            return model_violated(model, "view", "two states of node %d are taken for one, but %s %u differs in %s",
+                                  (int)(m - model->machine),
+                                  is_packet ? trib_kind_name((enum trib_kind)s->wire[TRIB_AT_KIND]) : "stimulus",
+                                  is_packet ? s->wire[TRIB_AT_SEQUENCE + 5] : s->kind, what);
         }
     }
     return 0;
@@ -745,23 +773,21 @@ struct step machine_step(struct model *model, uint32_t local, uint32_t stimulus)
     return store_add_step(model->store, &step, out);
 }
 
+/* What would come without the packet: in a batch the drain, else nothing. */
 bool machine_ignores(struct model *model, uint32_t local, uint32_t stimulus)
 {
-    static struct run run;
-    struct facts facts;
+    static struct outcome with, without;
+    static const struct stimulus nothing;
     const struct step *known = store_find_step(model->store, local, stimulus);
-    uint32_t violations = model->violations;
-
-    if (known != NULL) {
-        return known->next == local && known->out_count == 0 && known->violation == 0;
-    }
     const struct machine *m = &model->machine[store_local(model->store, local)->node];
-    load(model, local);
-    run_machine(&run, model, m, store_stimulus_at(model->store, stimulus));
-    model->violations = violations;
-    if (run.violation != 0 || run.outs != 0) {
-        return false;
+
+    if (known != NULL && known->next == local && known->out_count == 0 && known->violation == 0) {
+        return true;
     }
-    struct digest digest = look(model, m, &facts);
-    return store_find_local(model->store, &digest) == local;
+    load(model, local);
+    try_stimulus(&without, model, m, &nothing);
+    load(model, local);
+    try_stimulus(&with, model, m, store_stimulus_at(model->store, stimulus));
+    with.run.drop = TRIB_DROP_NONE;
+    return with.run.violation == 0 && difference(&with, &without) == NULL;
 }

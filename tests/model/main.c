@@ -12,7 +12,7 @@
 #define SCENARIOS_MAX 64
 
 struct options {
-    const char *scheme, *scenario, *replay;
+    const char *scheme, *scenario, *replay, *forgiven;
     double seconds; /* per scenario */
     uint64_t states;
     uint32_t verify_every, jobs;
@@ -21,6 +21,7 @@ struct options {
 
 static const char help[] =
     "usage: model [--scenario NAME] [--quick] [--scheme NAME] [--seconds N] [--states N] [--verify N] [--jobs N]\n"
+    "             [--forgive WORDS] [--unreduced]\n"
     "       model --scenario NAME --replay TOKENS\n"
     "       model --list\n"
     "Searches every state of tiny worlds made of the real nodes of a scheme. Prints one line per scenario; on a "
@@ -32,9 +33,10 @@ static const char help[] =
     "  --scheme NAME    a row of the table of schemes (default switchml)\n"
     "  --seconds N      per scenario (default 600); a search that does not finish says at which depth it stopped\n"
     "  --states N       per scenario (default 60000000, about 3 GB)\n"
-    "  --verify N       compare every Nth merged state of a node with the one that it was merged with (default 64; 0: "
+    "  --verify N       compare every Nth merged state of a node with the one that it was merged with (default 8; 0: "
     "none)\n"
     "  --jobs N         scenarios at a time (default 1)\n"
+    "  --forgive WORDS  checks that are left out, by the words that they would print\n"
     "  --unreduced      keep packets on their way that cannot matter any more: the same verdict, many more states\n"
     "  --replay TOKENS  do what a trace says, and print it\n";
 
@@ -73,6 +75,8 @@ static bool take_option(struct options *options, const char *name, const char *v
         options->scenario = value;
     } else if (strcmp(name, "--scheme") == 0) {
         options->scheme = value;
+    } else if (strcmp(name, "--forgive") == 0) {
+        options->forgiven = value;
     } else if (strcmp(name, "--replay") == 0) {
         options->replay = value;
     } else if (!is_number(value, &number)) {
@@ -100,6 +104,7 @@ static bool run_scenario(const struct options *options, const struct trib_scheme
     model.verify_every = options->verify_every;
     model.is_unreduced = options->is_unreduced;
     model_open(&model, scheme, scenario);
+    model.forgiven = options->forgiven;
     bool passed = options->replay != NULL ? trace_replay(&model, options->replay) : search_run(&model, &limits);
     model_close(&model);
     (void)fflush(stdout);
@@ -190,7 +195,7 @@ static int run(const struct options *options)
     }
     for (uint32_t i = 0; (scenario = scenario_at(i)) != NULL && count < SCENARIOS_MAX; i++) {
         if (options->lists) {
-            printf("%-14s %s%s\n", scenario->name, scenario->about, scenario->is_quick ? " (quick)" : "");
+            printf("%-18s %s%s\n", scenario->name, scenario->about, scenario->is_quick ? " (quick)" : "");
         } else if (is_wanted(options, scenario)) {
             wanted[count++] = scenario;
         }
@@ -204,7 +209,7 @@ static int run(const struct options *options)
 
 int main(int argc, char **argv)
 {
-    struct options options = {.scheme = "switchml", .seconds = 600, .states = 60000000, .verify_every = 64};
+    struct options options = {.scheme = "switchml", .seconds = 600, .states = 60000000, .verify_every = 8};
     int used = 1;
 
     for (int i = 1; i < argc; i += used) {

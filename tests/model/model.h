@@ -91,7 +91,7 @@ enum model_budget {
 enum model_sharing {
     SHARING_NOTHING = 0, /* each its own nodes, the same sockets */
     SHARING_SWAP,        /* and at each restart each gets the memory that was the other's */
-    SHARING_HEIR         /* job 1 begins when job 0 has ended, in its memory */
+    SHARING_HEIR /* job 1 begins when job 0 has ended, in its memory, as the next generation of its communicator */
 };
 
 struct model_scenario {
@@ -104,10 +104,13 @@ struct model_scenario {
     enum model_time time;
     enum model_sharing sharing;
     uint8_t budget[BUDGET_COUNT];
+    uint8_t rounds; /* of timers at most, from any state to the end; 0: not known */
     bool in_place;
     bool session_marks; /* idle ranks tell their marks by the session; else packets alone must do */
     bool closes;        /* ranks close at their end */
     bool same_boot;     /* a restarted switch draws the boot id that it had */
+    bool batches;       /* a node may take two packets before it is drained */
+    bool is_rough;      /* floats whose sum depends on the order, and NaN; of 3 ranks at one switch at most */
     bool is_quick;      /* in `make test` */
 };
 
@@ -135,7 +138,7 @@ struct stimulus {
     uint8_t to;   /* of a packet: rank (all jobs counted), or MODEL_RANKS + socket */
     uint8_t job;  /* of a packet */
     uint16_t len;
-    uint16_t a;
+    uint16_t a; /* of a packet: 1, the node is not drained behind it */
     uint32_t b;
     uint8_t wire[TRIB_HEADER_SIZE + MODEL_PAYLOAD];
 };
@@ -164,6 +167,7 @@ struct facts {
     bool wants_timer;  /* of a worker */
     bool is_limited;   /* some limit of repeats holds: a tick would change it */
     bool lacks_lowest; /* of a switch: somebody's part of the sequence at M */
+    bool is_undrained; /* within a batch */
 };
 
 /* ---- states ---- */
@@ -227,6 +231,7 @@ enum happening_kind {
     /* from here on: faults, or an order that is not the fair one */
     HAPPENS_TIMER, /* a: rank */
     HAPPENS_TICK,  /* a: node */
+    HAPPENS_BATCH, /* a, b: places in the bag, of packets to one node, in this order */
     HAPPENS_LOSE,  /* a: place in the bag */
     HAPPENS_DOUBLE,
     HAPPENS_EARLY,   /* a: rank */

@@ -32,7 +32,8 @@ static bool is_old_news(const struct model *model, const struct step *step, bool
     }
     return step->drop == TRIB_DROP_DUPLICATE || packet.kind == TRIB_BOOT ||
            (packet.kind == TRIB_HELD && step->drop == TRIB_DROP_NONE) ||
-           (packet.kind == TRIB_ASK && packet.sequence < machine_facts(model, step->local)->known);
+           (packet.kind == TRIB_ASK && packet.bitmap == 0 &&
+            packet.sequence < machine_facts(model, step->local)->known);
 }
 
 /* A switch that may be opened anew has no such thing as for good. */

@@ -313,6 +313,22 @@ static bool follow(struct search *s, struct distance *distance, uint32_t *path, 
     return true;
 }
 
+/* A wait that ends later than it must has lost a part of the recovery. */
+static bool check_rounds(struct search *s, uint32_t index, uint32_t rounds)
+{
+    uint32_t most = s->model->scenario->rounds;
+
+    if (most == 0 || rounds <= most) {
+        return true;
+    }
+    uint8_t violation =
+        model_violated(s->model, "hang", "it takes %u rounds of timers from here to the end, not %u", rounds, most);
+    if (violation != 0) {
+        report_violation(s, violation, index, NULL);
+    }
+    return violation == 0;
+}
+
 static bool check_liveness(struct search *s)
 {
     struct distance *distance = must(calloc(s->count, sizeof *distance));
@@ -320,7 +336,7 @@ static bool check_liveness(struct search *s)
     bool is_live = true;
 
     for (uint32_t i = 0; i < s->count && is_live; i++) {
-        is_live = follow(s, distance, path, i);
+        is_live = follow(s, distance, path, i) && check_rounds(s, i, distance[i].rounds);
     }
     free(distance);
     free(path);
@@ -331,7 +347,7 @@ static bool check_liveness(struct search *s)
 
 static void report(const struct search *s)
 {
-    printf("%-14s %11zu states %12llu transitions  depth %3u  %6.1f s  ", s->model->scenario->name, s->count,
+    printf("%-18s %11zu states %12llu transitions  depth %3u  %6.1f s  ", s->model->scenario->name, s->count,
            (unsigned long long)s->transitions, s->depth, s->seconds);
     if (s->is_bounded) {
         printf("BOUNDED at depth %u", s->depth);

@@ -38,6 +38,8 @@ static uint32_t asked_for(const struct model *model, const struct step *step)
 /* I5: only a completion answers one packet with many. */
 static uint8_t check_outs(struct model *model, const struct step *step)
 {
+    /* What a batch of two hands out comes with its second. */
+    uint8_t most = machine_facts(model, step->local)->is_undrained ? 2 * PER_RECEIVER : PER_RECEIVER;
     uint8_t per[MODEL_RANKS + MODEL_NODES] = {0};
     const uint32_t *out = store_out(model->store, step);
 
@@ -46,12 +48,47 @@ static uint8_t check_outs(struct model *model, const struct step *step)
         struct trib_packet packet;
         (void)trib_packet_decode(s->wire, s->len, &packet);
         bool is_completion = packet.kind == TRIB_RESULT && !(packet.flags & TRIB_FLAG_RESEND);
-        if (!is_completion && ++per[s->to] > PER_RECEIVER + asked_for(model, step)) {
-            return model_violated(model, "storm", "one packet makes a switch send more than %d to one receiver",
-                                  PER_RECEIVER);
+        if (!is_completion && ++per[s->to] > most + asked_for(model, step)) {
+            return model_violated(model, "storm", "one packet makes a switch send more than %d to one receiver", most);
         }
     }
     return 0;
+}
+
+/* Does the step send the like of it? A PROBE with UNWANTED asks for something else than one without. */
+static bool sends(const struct model *model, const struct step *step, const struct stimulus *like)
+{
+    for (uint32_t i = 0; i < step->out_count; i++) {
+        const struct stimulus *s = store_stimulus_at(model->store, store_out(model->store, step)[i]);
+        if (s->to == like->to && s->wire[TRIB_AT_KIND] == like->wire[TRIB_AT_KIND] &&
+            memcmp(s->wire + TRIB_AT_FLAGS, like->wire + TRIB_AT_FLAGS, 2) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* I4: the same packet again, and no time has passed: what it made the node send is not sent again. HELD may be, it costs nothing and
+ * heals. */
+static uint8_t check_repeat(struct model *model, const struct step *step)
+{
+    uint8_t kind = store_stimulus_at(model->store, step->stimulus)->wire[TRIB_AT_KIND];
+
+    /* A scheme that no job may run recovers as it was published: by repeats. */
+    if (model->scheme->refusal != NULL || model->scenario->time == MODEL_TIME_LEAPS ||
+        machine_facts(model, step->local)->is_undrained) {
+        return 0;
+    }
+    struct step again = machine_step(model, step->next, step->stimulus);
+    for (uint32_t i = 0; i < again.out_count && again.violation == 0; i++) {
+        const struct stimulus *s = store_stimulus_at(model->store, store_out(model->store, &again)[i]);
+        uint8_t answer = s->wire[TRIB_AT_KIND];
+        if (answer != TRIB_HELD && sends(model, step, s)) {
+            return model_violated(model, "repeat", "the same %s twice in no time is answered twice by %s",
+                                  trib_kind_name((enum trib_kind)kind), trib_kind_name((enum trib_kind)answer));
+        }
+    }
+    return again.violation;
 }
 
 uint8_t state_step(struct model *model, struct state *state, uint32_t node, uint32_t id)
@@ -69,6 +106,9 @@ uint8_t state_step(struct model *model, struct state *state, uint32_t node, uint
     }
     if (violation == 0 && stimulus->kind == STIMULUS_PACKET && node >= model->ranks) {
         violation = check_outs(model, &step);
+    }
+    if (violation == 0 && stimulus->kind == STIMULUS_PACKET) {
+        violation = check_repeat(model, &step);
     }
     for (uint32_t i = 0; i < step.out_count && violation == 0; i++) {
         violation = put(model, state, store_out(model->store, &step)[i]);
@@ -113,6 +153,21 @@ static void list_bag(const struct state *state, enum happening_kind kind, struct
     }
 }
 
+/* Ordered pairs of packets to one node. */
+static void list_batches(const struct model *model, const struct state *state, struct happenings *list)
+{
+    for (uint32_t i = 0; i < state->count; i++) {
+        const struct stimulus *first = store_stimulus_at(model->store, state->bag[i]);
+        for (uint32_t j = 0; j < state->count; j++) {
+            const struct stimulus *second = store_stimulus_at(model->store, state->bag[j]);
+            bool is_same = i > 0 && state->bag[i - 1] == state->bag[i];
+            if (i != j && !is_same && first->to == second->to && first->job == second->job) {
+                happenings_add(list, HAPPENS_BATCH, i, j);
+            }
+        }
+    }
+}
+
 static bool wants_timer(const struct model *model, const struct state *state, uint32_t rank)
 {
     return !session_is_over(&state->control.session[rank]) && machine_facts(model, state->node[rank])->wants_timer;
@@ -144,6 +199,9 @@ static void list_faults(struct model *model, const struct state *state, struct h
         if (model->scenario->time == MODEL_TIME_TICKS && machine_facts(model, state->node[node])->is_limited) {
             happenings_add(list, HAPPENS_TICK, node, 0);
         }
+    }
+    if (model->scenario->batches) {
+        list_batches(model, state, list);
     }
     if (budget[BUDGET_LOSS] != 0) {
         list_bag(state, HAPPENS_LOSE, list);
@@ -209,6 +267,28 @@ static uint8_t deliver(struct model *model, struct state *state, uint32_t place,
     return state_step(model, state, control_node(model, &state->control, s.job, s.to - MODEL_RANKS), stimulus);
 }
 
+/* The first is taken and waits in the node; the second brings the drain. */
+static uint8_t deliver_both(struct model *model, struct state *state, uint32_t first, uint32_t second)
+{
+    struct stimulus s = *store_stimulus_at(model->store, state->bag[first]);
+    uint32_t node = s.to;
+
+    if (s.to >= MODEL_RANKS ? state->control.is_dropped[s.job] : session_is_over(&state->control.session[s.to])) {
+        return 0;
+    }
+    if (s.to >= MODEL_RANKS) {
+        node = control_node(model, &state->control, s.job, s.to - MODEL_RANKS);
+    }
+    s.a = 1;
+    uint8_t violation = state_tell(model, state, node, &s);
+    if (violation != 0) {
+        return violation;
+    }
+    state->count--;
+    memmove(&state->bag[first], &state->bag[first + 1], (state->count - first) * sizeof state->bag[0]);
+    return deliver(model, state, second > first ? second - 1 : second, false);
+}
+
 static uint8_t fire(struct model *model, struct state *state, uint32_t rank)
 {
     struct stimulus timer = {.kind = STIMULUS_TIMER};
@@ -256,6 +336,8 @@ static uint8_t apply(struct model *model, struct state *state, struct happening 
     case HAPPENS_DOUBLE:
         state->control.budget[BUDGET_DUPLICATE]--;
         return deliver(model, state, happening.a, true);
+    case HAPPENS_BATCH:
+        return deliver_both(model, state, happening.a, happening.b);
     case HAPPENS_LOSE:
         return lose(state, happening.a);
     case HAPPENS_ROUND:

@@ -97,7 +97,7 @@ static const char *const names[] = {
     [HAPPENS_DELIVER] = "deliver", [HAPPENS_ROUND] = "round",     [HAPPENS_TIMER] = "timer",
     [HAPPENS_TICK] = "tick",       [HAPPENS_LOSE] = "lose",       [HAPPENS_DOUBLE] = "double",
     [HAPPENS_EARLY] = "early",     [HAPPENS_RESTART] = "restart", [HAPPENS_DIE] = "die",
-    [HAPPENS_LINGER] = "linger",
+    [HAPPENS_LINGER] = "linger",   [HAPPENS_BATCH] = "batch",
 };
 
 static bool is_of_packet(struct happening happening)
@@ -110,7 +110,10 @@ void trace_token(const struct model *model, const struct state *state, struct ha
 {
     const char *name = names[happening.kind];
 
-    if (is_of_packet(happening)) {
+    if (happening.kind == HAPPENS_BATCH) {
+        (void)snprintf(token, size, "%s:%08x.%08x", name, store_stimulus_name(model->store, state->bag[happening.a]),
+                       store_stimulus_name(model->store, state->bag[happening.b]));
+    } else if (is_of_packet(happening)) {
         (void)snprintf(token, size, "%s:%08x", name, store_stimulus_name(model->store, state->bag[happening.a]));
     } else {
         (void)snprintf(token, size, "%s:%u.%u", name, happening.a, happening.b);
@@ -127,6 +130,12 @@ static void print_meaning(const struct model *model, const struct state *state, 
         break;
     case HAPPENS_RESTART:
         printf("restart of switch %u", happening.b);
+        break;
+    case HAPPENS_BATCH:
+        printf("deliver together ");
+        print_packet(model, store_stimulus_at(model->store, state->bag[happening.a]));
+        printf("\n            and then ");
+        print_packet(model, store_stimulus_at(model->store, state->bag[happening.b]));
         break;
     case HAPPENS_ROUND:
         printf("round: all timers fire");

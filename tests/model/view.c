@@ -70,6 +70,24 @@ static void clear_flight(struct worker *w, uint32_t index)
     memset(wire + used, 0, w->config.session.payload - used);
 }
 
+/* An OFFER of what lies below M would not leave. */
+static void clear_offers(struct worker *w)
+{
+    uint32_t *queue = worker_at(w, w->queue_at);
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < w->queue_count; i++) {
+        struct flight *f = worker_flight(w, queue[i]);
+        if (is_below_mark(w, f) && f->pending == PENDING_OFFER) {
+            f->pending = 0;
+        } else {
+            queue[kept++] = queue[i];
+        }
+    }
+    memset(queue + kept, 0, (w->queue_count - kept) * sizeof *queue);
+    w->queue_count = kept;
+}
+
 static void clear_worker(void *node)
 {
     struct worker *w = node;
@@ -80,6 +98,7 @@ static void clear_worker(void *node)
 
     clear_ring(&events);
     clear_ring(&queue);
+    clear_offers(w);
     for (uint32_t index = 0; index < w->flights; index++) {
         clear_flight(w, index);
     }
@@ -161,9 +180,11 @@ static size_t switch_limits(const void *node, uint64_t now_ns, uint64_t *words, 
         uint64_t last = aside->boot_ns[child];
         words[0] |= (uint64_t)(last != 0 && now_ns - last <= TRIB_SWITCHML_REPEAT_NS) << child;
     }
-    words[0] |= (uint64_t)(n->config.has_parent && aside->told >= n->lowest &&
-                           now_ns - aside->told_ns <= TRIB_SWITCHML_REPEAT_NS)
-                << 63;
+    if (n->config.has_parent) {
+        bool holds = now_ns - aside->told_ns <= TRIB_SWITCHML_REPEAT_NS;
+        words[0] |= (uint64_t)holds << 63;
+        words[count++] = aside->told >= n->lowest;
+    }
     *is_limited = words[0] != 0;
     for (uint32_t index = 0; index < n->window.slots; index++) {
         const struct slot_repeats *r = switch_repeats(n, index);
