@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_packet.c: what every sum that leaves a node must be: the lane of a result proves all ranks, each once, that of a contribution all
- * ranks below (I12); a result's bitmap is whole (I2); and no mark is above that of a rank which it speaks for.
+ * ranks below (I12); a result's bitmap is whole (I2); no mark is above that of a rank which it speaks for; and a mismatch names the two
+ * that differ.
  * Read next: check_buffers.c. */
 #include <inttypes.h>
 
@@ -93,13 +94,22 @@ void check_silence(struct world_unit *unit, uint32_t root)
     }
 }
 
+/* Ranks whose settings differ hold no promise, but what they send is true: no sum may mix their operations with those of others (I10). Who
+ * has another salt makes other lanes, though. */
+static bool lanes_are_true(const struct world_comm *comm)
+{
+    return comm->set.hostility != WORLD_LETHAL && comm->set.skew != WORLD_SKEW_SALT;
+}
+
 /* From an inner node to its parent. */
 void check_up(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet)
 {
-    if (!comm_has_promise(comm)) {
+    if (comm_has_promise(comm)) {
+        check_mark(comm, &shape->ranks, packet);
+    }
+    if (!lanes_are_true(comm)) {
         return;
     }
-    check_mark(comm, &shape->ranks, packet);
     if (packet->kind == TRIB_CONTRIBUTION && packet->lane != lane_of(comm, shape->keys, packet)) {
         world_fail(comm->world, WORLD_CHECK_LANE, "a contribution of %" PRIu64 " for %u ranks has the wrong lane",
                    packet->sequence, shape->rank_count);
@@ -112,18 +122,31 @@ void check_up(const struct world_comm *comm, const struct shape_node *shape, con
 /* From a node to its children. */
 void check_down(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet)
 {
-    if (!comm_has_promise(comm)) {
-        return;
+    if (comm_has_promise(comm)) {
+        check_mark(comm, &comm->shapes[0].ranks, packet);
     }
-    check_mark(comm, &comm->shapes[0].ranks, packet);
-    if (packet->kind != TRIB_RESULT) {
+    if (packet->kind != TRIB_RESULT || !lanes_are_true(comm)) {
         return;
     }
     if (packet->lane != lane_of(comm, comm->shapes[0].nodes[0].keys, packet)) {
         world_fail(comm->world, WORLD_CHECK_LANE, "a result of %" PRIu64 " has the wrong lane", packet->sequence);
     }
-    if (packet->bitmap != trib_all_children(shape->child_count)) {
+    if (comm_has_promise(comm) && packet->bitmap != trib_all_children(shape->child_count)) {
         world_fail(comm->world, WORLD_CHECK_BITMAP, "a result of %" PRIu64 " names %" PRIx64, packet->sequence,
                    packet->bitmap);
+    }
+}
+
+/* Who differs and with whom (I8): the rank whose settings are other is below one of the two that are named, and not below the other. */
+void check_mismatch(const struct world_comm *comm, const struct shape_node *shape, const struct trib_event *event)
+{
+    if (comm->set.hostility == WORLD_LETHAL || comm->set.skew == WORLD_SKEW_NONE) {
+        return; /* whose name a lie bears is the liar's choice */
+    }
+    if (event->child >= shape->child_count || event->other >= shape->child_count ||
+        rank_set_has(&shape->children[event->child].ranks, comm->set.skewed_rank) ==
+            rank_set_has(&shape->children[event->other].ranks, comm->set.skewed_rank)) {
+        world_fail(comm->world, WORLD_CHECK_ERROR, "a mismatch on %" PRIu64 " names children %u and %u, not rank %u",
+                   event->sequence, event->child, event->other, comm->set.skewed_rank);
     }
 }

@@ -551,7 +551,7 @@ static void give(struct world *world, uint32_t number, uint32_t index, const str
     }
 }
 
-static void take_switch_event(struct world_unit *unit, const struct trib_event *event)
+static void take_switch_event(struct world_unit *unit, uint32_t index, const struct trib_event *event)
 {
     struct world_comm *comm = unit->comm;
     struct world *world = comm->world;
@@ -561,6 +561,7 @@ static void take_switch_event(struct world_unit *unit, const struct trib_event *
         world_fail(world, WORLD_CHECK_ERROR, "switch %u: event of kind %d on %" PRIu64, unit->at, (int)event->kind,
                    event->sequence);
     } else if (comm->set.hostility != WORLD_LETHAL) {
+        check_mismatch(comm, &comm->shapes[unit->at].nodes[index], event);
         control_fail(comm, COMM_REFUSED, WORLD_NONE);
     }
 }
@@ -591,7 +592,7 @@ static void drain_switch(struct world *world, uint32_t number)
     }
     for (uint32_t i = 0; world->units[number].is_open && i < world->units[number].node_count; i++) {
         while (world->units[number].is_open && verbs->next_event(world->units[number].nodes[i].memory, &event)) {
-            take_switch_event(&world->units[number], &event);
+            take_switch_event(&world->units[number], i, &event);
         }
     }
 }

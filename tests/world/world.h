@@ -661,6 +661,7 @@ void hostile_inject(struct world_comm *comm);
 /* check_packet.c, check_buffers.c, check_retained.c, check_time.c, check_end.c */
 void check_up(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet);
 void check_down(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet);
+void check_mismatch(const struct world_comm *comm, const struct shape_node *shape, const struct trib_event *event);
 void check_repeats(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet);
 void check_silence(struct world_unit *unit, uint32_t root);
 void check_done(struct world_comm *comm, uint32_t rank, struct world_op *op);
