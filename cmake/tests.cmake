@@ -88,7 +88,7 @@ foreach(kind world model)
     endif()
 endforeach()
 
-# Seeded defects (tests/canary/run.py): that each still applies to the sources. Running them takes long and is done by hand.
+# Seeded defects (tests/canary/run.py): that each still applies to the sources. `make test-all` runs them.
 find_program(PYTHON3 python3)
 mark_as_advanced(PYTHON3)
 if(PYTHON3 AND NOT TRIB_FUZZ)

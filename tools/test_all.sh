@@ -16,6 +16,11 @@ run_model() {
     step build-release preset release && step model build/bin/model --jobs "$jobs"
 }
 
+# Seeded defects: the worlds and the search must notice each.
+run_canary() {
+    step canary tests/canary/run.py
+}
+
 # Everything that `make test` runs, with AddressSanitizer and UndefinedBehaviorSanitizer.
 run_asan() {
     step build-asan preset asan && tests asan build-asan -LE 'root|net'
@@ -97,7 +102,7 @@ run_install() {
     step build-bare bare && step install consumer
 }
 
-for name in "${@:-integration model asan tsan clang msan fuzz coverage headers install}"; do
+for name in "${@:-integration model canary asan tsan clang msan fuzz coverage headers install}"; do
     for part in $name; do
         "run_$part"
     done

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Shows that the tests would notice:  tests/canary/run.py [--only NAME,...] [--seconds N] [--build FOLDER] [--json FILE]
+"""Shows that the tests would notice:  tests/canary/run.py [--only NAME,...] [--seconds N] [--build FOLDER] [--markdown FILE]
                                        tests/canary/run.py --check | --list
 
 A canary is one defect put into a copy of src/core and src/schemes (the table is canaries.py). The worlds and the search of every state,
@@ -12,7 +12,6 @@ so that who changes a line hears at once which canary to change with it.
 Read next: canaries.py.
 """
 import argparse
-import json
 import math
 import os
 import re
@@ -28,10 +27,10 @@ from canaries import CANARIES, Canary, Never
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COPIED = ("cmake/flags.cmake", "include", "src/core", "src/schemes", "src/io/assert.c", "tests/world", "tests/model", "tests/unit")
-WORLD_FIRST_SEEDS = 600  # so many at once, so that paths that were never taken are noticed as well
-SEARCH_SHARES = 6        # no scenario gets more than this part of the time
+WORLD_FIRST_SEEDS = 2000  # at once: from so many on, worlds notice paths that were never taken
+SEARCH_SHARES = 6         # no scenario gets more than this part of the time
 SEARCH_STATES = "4000000"  # nor more memory than this needs
-PATIENCE = 4             # by the clock, this many times the CPU time is waited for
+PATIENCE = 6              # by the clock, this many times the CPU time is waited for
 CAUGHT = re.compile(r"caught by (\w+)|VIOLATED (\w+)")
 SEED = re.compile(r"^seed (\d+)\b.*caught by", re.M)
 
@@ -118,8 +117,8 @@ class Tree:
             file.write(wanted)
 
     def configure(self):
-        self.call(["cmake", "-S", self.root, "-B", self.build, "-D", "CMAKE_BUILD_TYPE=Release", "-D",
-                   "CMAKE_C_FLAGS=-w"])
+        launcher = ["-D", "CMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        self.call(["cmake", "-S", self.root, "-B", self.build, "-D", "CMAKE_BUILD_TYPE=Release", "-D", "CMAKE_C_FLAGS=-w", *launcher])
 
     def make(self, *targets):
         self.call(["cmake", "--build", self.build, "-j", str(os.cpu_count()), "--target", *targets])
@@ -208,7 +207,8 @@ def ask_worlds(tree, canary, seconds):
 
 
 def ask_search(tree, canary, seconds):
-    """Scenario after scenario, the one that the table names and the quick ones first. What breadth-first finds, it finds early: none gets all of the time."""
+    """Scenario after scenario, the one that the table names and the quick ones first. What breadth-first finds, it finds early: none gets
+    all of the time. A copy of each packet is tried at every step, which is sooner than what most defects do: only where it is wanted."""
     model, finding = tree.program("model"), Finding()
     listed = [line.split() for line in run([model, "--list"], seconds)[0].splitlines()]
     listed.sort(key=lambda words: (words[0] != canary.first, words[-1] != "(quick)"))
@@ -219,7 +219,8 @@ def ask_search(tree, canary, seconds):
         if share <= 0:
             break
         scenario = words[0]
-        output, status, spent = run([model, "--scenario", scenario, "--states", SEARCH_STATES, "--scheme", canary.scheme], share)
+        command = [model, "--scenario", scenario, "--states", SEARCH_STATES, "--scheme", canary.scheme]
+        output, status, spent = run(command + ([] if "repeat" in canary.search else ["--forgive", "repeat"]), share)
         finding.seconds += spent
         word = word_in(output)
         if word in canary.search:
@@ -308,9 +309,17 @@ def print_table(results):
             print(f"{r.canary.name}: {r.problem}")
 
 
-def as_json(results):
-    return [{"name": r.canary.name, "invariant": r.canary.invariant, "caught": r.is_caught(), "problem": r.problem,
-             **{name: vars(finding) for name, finding in r.findings.items()}} for r in results]
+def in_markdown(results):
+    """For docs/TESTING.md."""
+    lines = ["| canary | breaks | the defect | worlds | search | unit test |", "|---|---|---|---|---|---|"]
+    for r in results:
+        cells = []
+        for name in ("world", "search", "test"):
+            f = r.findings.get(name, Finding())
+            cells.append(f"never: {f.why}" if f.why else f"`{f.word}`, {f.where}, {f.seconds:.1f} s" if f.word and name != "test"
+                         else f"`{f.where}`" if f.word else "**missed**" if name in r.findings else "")
+        lines.append(f"| `{r.canary.name}` | {r.canary.invariant} | {r.canary.about} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def check_table():
@@ -340,7 +349,7 @@ def arguments():
     parser.add_argument("--only", help="these canaries, by name, separated by commas")
     parser.add_argument("--seconds", type=float, default=60, help="CPU time of each finder for each canary [60]")
     parser.add_argument("--build", default=os.path.join(ROOT, "build-canary"), help="folder for the copy [build-canary]")
-    parser.add_argument("--json", help="write the table to this file as well")
+    parser.add_argument("--markdown", help="write the table of docs/TESTING.md to this file")
     parser.add_argument("--check", action="store_true", help="only look whether every defect still applies")
     parser.add_argument("--list", action="store_true", help="names and what they are about")
     return parser.parse_args()
@@ -375,8 +384,8 @@ def main():
         print(error)
         return 1
     print_table(results)
-    if options.json:
-        write(options.json, json.dumps(as_json(results), indent=1) + "\n")
+    if options.markdown:
+        write(options.markdown, in_markdown(results))
     caught = sum(result.is_caught() for result in results)
     print(f"{caught} caught, {len(results) - caught} missed")
     return 0 if caught == len(results) else 1
