@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check.c: what must hold at every step of one node: what is in the callers' buffers and when (I11), what workers hand out, whose
- * parts are in a switch's sums (I12), and which drops no fault explains. Values are such that a contribution that lacks, comes twice, or is of another operation shows in the sum.
+ * parts are in a switch's sums (I12), which operations meet (I10), and which drops no fault explains. Values are such that a contribution
+ * that lacks, comes twice, or is of another operation shows in the sum.
  * Read next: store.c. */
 #include <string.h>
 
@@ -50,8 +51,8 @@ static uint32_t sum_word(const struct model *model, uint32_t rank, uint32_t op, 
     uint32_t sum = 0;
     float sum_float = 0;
 
-    if (j->op[op].collective == TRIB_BROADCAST) {
-        return own_word(model, model->first_rank[job] + j->op[op].root, op, element);
+    if (scenario_op(model, rank, op)->collective == TRIB_BROADCAST) {
+        return own_word(model, model->first_rank[job] + scenario_op(model, rank, op)->root, op, element);
     }
     for (uint32_t other = 0; other < j->ranks; other++) {
         uint32_t word = own_word(model, model->first_rank[job] + other, op, element);
@@ -83,7 +84,7 @@ static uint32_t word_at(const uint8_t *bytes, uint32_t element)
 
 static uint32_t elements(const struct model *model, uint32_t rank, uint32_t op)
 {
-    const struct model_op *o = &model->scenario->job[model_job_of(model, rank)].op[op];
+    const struct model_op *o = scenario_op(model, rank, op);
 
     return o->collective == TRIB_BARRIER ? 0 : o->elements;
 }
@@ -117,15 +118,21 @@ uint8_t buffers_check_idle(struct model *model, uint32_t rank, const struct buff
     return 0;
 }
 
+static bool is_received(const struct model *model, uint32_t rank, uint32_t op)
+{
+    const struct model_op *o = scenario_op(model, rank, op);
+
+    return o->collective == TRIB_ALLREDUCE ||
+           (o->collective == TRIB_BROADCAST && model->first_rank[model_job_of(model, rank)] + o->root != rank);
+}
+
 static uint8_t check_element(struct model *model, uint32_t rank, uint32_t op, const struct buffers *buffers,
                              uint32_t element)
 {
-    const struct model_op *o = &model->scenario->job[model_job_of(model, rank)].op[op];
     uint32_t own = own_word(model, rank, op, element);
     uint32_t was = model->scenario->in_place ? own : filled(OLD);
     uint32_t is = word_at(buffers->recv, element);
-    bool receives = o->collective == TRIB_ALLREDUCE ||
-                    (o->collective == TRIB_BROADCAST && model->first_rank[model_job_of(model, rank)] + o->root != rank);
+    bool receives = is_received(model, rank, op);
 
     if (word_at(buffers->send, element) != own) {
         return model_violated(model, "buffer", "rank %u: operation %u: the send buffer was written to", rank, op);
@@ -139,11 +146,13 @@ static uint8_t check_element(struct model *model, uint32_t rank, uint32_t op, co
 
 uint8_t buffers_check(struct model *model, uint32_t rank, uint32_t op, const struct buffers *buffers, bool is_done)
 {
-    const struct model_op *o = &model->scenario->job[model_job_of(model, rank)].op[op];
+    bool differs = scenario_differs(&model->scenario->job[model_job_of(model, rank)], op);
     uint32_t count = elements(model, rank, op);
-    bool receives = o->collective == TRIB_ALLREDUCE ||
-                    (o->collective == TRIB_BROADCAST && model->first_rank[model_job_of(model, rank)] + o->root != rank);
+    bool receives = is_received(model, rank, op);
 
+    if (is_done && differs) {
+        return model_violated(model, "oracle", "rank %u: operation %u is DONE, and others run another", rank, op);
+    }
     for (uint32_t i = 0; i < count; i++) {
         uint8_t violation = check_element(model, rank, op, buffers, i);
         if (violation != 0) {
@@ -163,13 +172,13 @@ uint8_t buffers_check(struct model *model, uint32_t rank, uint32_t op, const str
 
 /* ---- packets of workers ---- */
 
-bool check_operation(const struct model *model, uint32_t job, uint64_t sequence, uint32_t *op, uint64_t *block)
+bool check_operation(const struct model *model, uint32_t rank, uint64_t sequence, uint32_t *op, uint64_t *block)
 {
-    for (uint32_t i = 0; i < model->scenario->job[job].ops; i++) {
-        const struct trib_layout *layout = &model->layout[job][i];
-        if (sequence >= model->op_first[job][i] && sequence - model->op_first[job][i] < layout->sequences) {
+    for (uint32_t i = 0; i < model->scenario->job[model_job_of(model, rank)].ops; i++) {
+        const struct trib_layout *layout = &model->layout[rank][i];
+        if (sequence >= model->op_first[rank][i] && sequence - model->op_first[rank][i] < layout->sequences) {
             *op = i;
-            *block = sequence - model->op_first[job][i] - layout->lookahead;
+            *block = sequence - model->op_first[rank][i] - layout->lookahead;
             return true;
         }
     }
@@ -179,7 +188,6 @@ bool check_operation(const struct model *model, uint32_t job, uint64_t sequence,
 /* Payload that is the tensor's own bytes. What travels in another form is checked where it arrives. */
 uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct trib_packet *packet)
 {
-    uint32_t job = model_job_of(model, rank);
     bool is_offer = packet->kind == TRIB_OFFER;
     uint32_t op = 0;
     uint64_t block = 0;
@@ -187,12 +195,12 @@ uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct tri
     if (packet->kind != TRIB_CONTRIBUTION && !is_offer) {
         return 0;
     }
-    if (!check_operation(model, job, packet->sequence, &op, &block)) {
+    if (!check_operation(model, rank, packet->sequence, &op, &block)) {
         return model_violated(model, "window", "rank %u sends sequence %u, which no operation has", rank,
                               (unsigned)packet->sequence);
     }
-    if (packet->payload_len == 0 || model->layout[job][op].lookahead != 0 ||
-        model->layout[job][op].wire == TRIB_BFLOAT16) {
+    if (packet->payload_len == 0 || model->layout[rank][op].lookahead != 0 ||
+        model->layout[rank][op].wire == TRIB_BFLOAT16) {
         return 0;
     }
     for (uint32_t i = 0; i < packet->payload_len / 4U; i++) {
@@ -239,9 +247,36 @@ uint8_t check_switch_packet(struct model *model, uint32_t job, uint32_t at, cons
                                 trib_kind_name((enum trib_kind)packet->kind), (unsigned)packet->sequence);
 }
 
+/* ---- operations that differ ---- */
+
+uint8_t check_mismatch(struct model *model, uint32_t job, uint32_t at, const struct trib_event *event)
+{
+    const struct model_op *run[2];
+    uint32_t number[2] = {event->child, event->other};
+    uint32_t op = 0;
+    uint64_t block;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        if (number[i] >= model->children[job][at]) {
+            return model_violated(model, "error", "switch %u names child %u, which it does not have", at, number[i]);
+        }
+        uint32_t rank = model->first_rank[job] + scenario_lowest(model, job, model->child[job][at][number[i]]);
+        if (!check_operation(model, rank, event->sequence, &op, &block) ||
+            !scenario_differs(&model->scenario->job[job], op)) {
+            return model_violated(model, "digest", "a switch sees two operations on sequence %u",
+                                  (unsigned)event->sequence);
+        }
+        run[i] = scenario_op(model, rank, op);
+    }
+    return run[0] != run[1] ? 0
+                            : model_violated(model, "error", "switch %u names children %u and %u, which run the same",
+                                             at, number[0], number[1]);
+}
+
 /* ---- drops ---- */
 
-/* Nothing is corrupted or forged here, so no check of contents may fail, no result comes unasked, and M is what it says. */
+/* Nothing is corrupted or forged here, so no check of contents may fail, no result comes unasked, and M is what it says. Only where ranks
+ * run different operations a switch must keep them apart. */
 static const char *const bad_at_worker[TRIB_DROP_COUNT] = {
     [TRIB_DROP_LANE] = "lane",  [TRIB_DROP_DIGEST] = "digest", [TRIB_DROP_SHAPE] = "shape",
     [TRIB_DROP_KIND] = "shape", [TRIB_DROP_MARK] = "mark",     [TRIB_DROP_UNASKED] = "unasked",
@@ -251,12 +286,14 @@ static const char *const bad_at_switch[TRIB_DROP_COUNT] = {
     [TRIB_DROP_MARK] = "mark",     [TRIB_DROP_WINDOW] = "window",
 };
 
-uint8_t check_drop(struct model *model, bool is_worker, const struct trib_packet *packet, enum trib_drop drop)
+uint8_t check_drop(struct model *model, uint32_t job, bool is_worker, const struct trib_packet *packet,
+                   enum trib_drop drop)
 {
     const char *word = (is_worker ? bad_at_worker : bad_at_switch)[drop];
     bool is_hint = packet->kind == TRIB_BOOT; /* an inner switch gets it as any child does, and has no use for it */
+    bool differs = !is_worker && drop == TRIB_DROP_DIGEST && model->scenario->job[job].others != 0; /* check_mismatch */
 
-    return word == NULL || is_hint
+    return word == NULL || is_hint || differs
                ? 0
                : model_violated(model, word, "a %s drops %s of sequence %u: %s", is_worker ? "worker" : "switch",
                                 trib_kind_name((enum trib_kind)packet->kind), (unsigned)packet->sequence,

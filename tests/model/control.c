@@ -5,6 +5,7 @@
  *
  * Left out, because it tells nodes nothing: JOIN, WELCOME and path probes (a rank that has noticed and waits stands for its JOIN). A switch's
  * nodes are opened anew when it hears of the restart, which is early, but nothing gets in before all have registered.
+ * When operations differ, ranks are not asked what they run before the job is ended: nodes hear nothing of that either.
  * Marks by the session are told as the largest so far: a later one overtakes nothing that mattered.
  * Read next: state.c. */
 #include <string.h>
@@ -350,7 +351,20 @@ static bool is_hopeless(const struct model *model, const struct state *state, ui
            machine_facts(model, root)->lacks_lowest && machine_facts(model, root)->known == lowest;
 }
 
-/* A rank is dead; or one has closed that the others would need; or all have gone. */
+/* A switch has told its control plane that operations differ, and no restart has come between. */
+static bool is_disputed(const struct model *model, const struct state *state, uint32_t job)
+{
+    uint32_t sockets = model->scenario->job[job].switches * model->scenario->roots;
+
+    for (uint32_t socket = 0; socket < sockets && model->scenario->job[job].others != 0; socket++) {
+        if (machine_facts(model, state->node[control_node(model, &state->control, job, socket)])->is_disputed) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A rank is dead; or operations differ; or one has closed that the others would need; or all have gone. */
 static bool must_drop(const struct model *model, const struct state *state, uint32_t job)
 {
     uint32_t ranks = model->scenario->job[job].ranks;
@@ -359,7 +373,7 @@ static bool must_drop(const struct model *model, const struct state *state, uint
     if (state->control.is_dropped[job] || count_phase(model, state, job, SESSION_ABSENT) != 0) {
         return false;
     }
-    return count_phase(model, state, job, SESSION_DEAD) != 0 ||
+    return count_phase(model, state, job, SESSION_DEAD) != 0 || is_disputed(model, state, job) ||
            (closed != 0 && closed + count_phase(model, state, job, SESSION_OUT) +
                                    count_phase(model, state, job, SESSION_REGISTERING) ==
                                ranks) ||

@@ -22,8 +22,9 @@ struct head {
     uint32_t owner;             /* of a switch node: the job that has it now */
     uint16_t is_begun;          /* init was called */
     uint16_t is_undrained;      /* within a batch */
+    uint32_t is_disputed;       /* a switch node has told that operations differ */
     uint32_t pair[MODEL_PAIRS]; /* the operation that has these buffers, + 1; 0: none */
-    uint8_t unused[BLOCK - 16 - 4 * MODEL_PAIRS];
+    uint8_t unused[BLOCK - 20 - 4 * MODEL_PAIRS];
 };
 
 _Static_assert(sizeof(struct head) == 2 * BLOCK, "two blocks");
@@ -401,8 +402,9 @@ static void drain_switch(struct run *run, struct model *model, const struct mach
     }
     while (run->violation == 0 && verbs->next_event(node_of(m), &event)) {
         if (event.kind == TRIB_EVENT_MISMATCH) {
-            run->violation = model_violated(model, "digest", "a switch sees two operations on sequence %u",
-                                            (unsigned)event.sequence);
+            uint32_t job = head_of(m)->owner;
+            run->violation = check_mismatch(model, job, socket_of(model, m) / model->scenario->roots, &event);
+            head_of(m)->is_disputed = model->scenario->job[job].others != 0;
         }
     }
 }
@@ -414,7 +416,7 @@ static void submit(struct run *run, struct model *model, const struct machine *m
     struct head *head = head_of(m);
     uint32_t pair = op % model->scenario->operations;
     struct buffers *buffers = buffers_of(m, pair);
-    struct trib_operation operation = scenario_operation(model, m->job, op);
+    struct trib_operation operation = scenario_operation(model, (uint32_t)(m - model->machine), op);
     bool is_root = operation.collective == TRIB_BROADCAST && operation.root == m->rank;
     bool is_reduced = operation.collective == TRIB_ALLREDUCE;
 
@@ -443,7 +445,7 @@ static void run_worker(struct run *run, struct model *model, const struct machin
     case STIMULUS_PACKET:
         if (trib_packet_decode(s->wire, s->len, &packet) == TRIB_DROP_NONE) {
             run->drop = verbs->receive(node_of(m), from, &packet, head->now_ns);
-            run->violation = check_drop(model, true, &packet, run->drop);
+            run->violation = check_drop(model, m->job, true, &packet, run->drop);
         }
         break;
     case STIMULUS_TIMER:
@@ -492,6 +494,7 @@ static void init_switch(struct model *model, const struct machine *m, const stru
 
     head_of(m)->owner = s->b;
     head_of(m)->is_begun = 1;
+    head_of(m)->is_disputed = 0;
     model->scheme->switch_node->init(node_of(m), &config);
 }
 
@@ -509,7 +512,7 @@ static void run_switch(struct run *run, struct model *model, const struct machin
     case STIMULUS_PACKET:
         if (trib_packet_decode(s->wire, s->len, &packet) == TRIB_DROP_NONE) {
             run->drop = verbs->receive(node_of(m), from, &packet, head->now_ns);
-            run->violation = check_drop(model, false, &packet, run->drop);
+            run->violation = check_drop(model, head->owner, false, &packet, run->drop);
         }
         break;
     case STIMULUS_TICK:
@@ -578,6 +581,7 @@ static void note_facts(const struct model *model, const struct machine *m, struc
     } else if (head->is_begun) {
         facts->known = small(model->scheme->switch_node->communicator_mark(node));
         facts->held = small(model->scheme->switch_node->slots_held(node));
+        facts->is_disputed = head->is_disputed != 0;
         facts->lacks_lowest = model->scheme->switch_node->missing_on(node, facts->known) != 0;
     }
 }

@@ -22,8 +22,8 @@
  * a handful of numbers, and most transitions are a look-up.
  *
  * LIVENESS. Every state has one fair successor: the first thing that can happen without a fault (state.c). These steps form paths; each
- * must end where all operations are finished, no slot is held and no timer is set. A path that returns to itself is a storm when no timer
- * fires on it, else a hang. So every state of a finished search is checked.
+ * must end where all operations are finished, no slot is held and no timer is set, or where an error has ended the job on all ranks. A
+ * path that returns to itself is a storm when no timer fires on it, else a hang. So every state of a finished search is checked.
  *
  * Files, in reading order: scenario.c (the worlds), machine.c (a node and its memory), view.c, check.c (buffers, oracle, packets), store.c
  * (tables), control.c (sessions), state.c (what can happen), reduce.c, search.c, trace.c, main.c. */
@@ -74,6 +74,8 @@ struct model_job {
     uint8_t leaf[MODEL_RANKS]; /* each rank's switch */
     uint32_t ops;
     struct model_op op[MODEL_OPS];
+    uint32_t others;       /* bitmap: ranks that run `other` as their last operation */
+    struct model_op other; /* so nobody may finish it, and the job must end with an error */
 };
 
 /* What may go wrong how often. */
@@ -168,6 +170,7 @@ struct facts {
     bool is_limited;   /* some limit of repeats holds: a tick would change it */
     bool lacks_lowest; /* of a switch: somebody's part of the sequence at M */
     bool is_undrained; /* within a batch */
+    bool is_disputed;  /* of a switch: it has told that operations differ */
 };
 
 /* ---- states ---- */
@@ -285,8 +288,8 @@ struct model {
     uint32_t children[MODEL_JOBS][MODEL_SWITCHES];
     uint8_t child[MODEL_JOBS][MODEL_SWITCHES][MODEL_RANKS]; /* rank, or MODEL_RANKS + switch; by lowest rank */
     uint64_t behind[MODEL_JOBS][MODEL_SWITCHES];            /* ranks behind a switch */
-    uint64_t op_first[MODEL_JOBS][MODEL_OPS];
-    struct trib_layout layout[MODEL_JOBS][MODEL_OPS];
+    uint64_t op_first[MODEL_RANKS][MODEL_OPS];              /* as each rank runs them */
+    struct trib_layout layout[MODEL_RANKS][MODEL_OPS];
     struct machine machine[MODEL_NODES];
     struct store *store;
     uint32_t verify_every; /* compare every so many merged node states with a run of their own; 0: none */
@@ -300,7 +303,15 @@ struct model {
 /* scenario.c */
 void model_open(struct model *model, const struct trib_scheme *scheme, const struct model_scenario *scenario);
 void model_close(struct model *model);
-struct trib_operation scenario_operation(const struct model *model, uint32_t job, uint32_t op); /* without buffers */
+const struct model_op *scenario_op(const struct model *model, uint32_t rank, uint32_t op); /* as the rank runs it */
+struct trib_operation scenario_operation(const struct model *model, uint32_t rank, uint32_t op); /* without buffers */
+/* Do ranks of the job run different operations as this one? */
+static inline bool scenario_differs(const struct model_job *job, uint32_t op)
+{
+    return job->others != 0 && op + 1 == job->ops;
+}
+/* The lowest rank behind a child of a switch, as `child` of struct model has it. */
+uint32_t scenario_lowest(const struct model *model, uint32_t job, uint32_t child);
 /* Notes a violation; returns its index + 1. */
 uint8_t model_violated(struct model *model, const char *word, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -348,9 +359,12 @@ uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct tri
 /* The lane of a sum. */
 uint8_t check_switch_packet(struct model *model, uint32_t job, uint32_t at, const struct trib_packet *packet);
 /* Drops that no fault explains. */
-uint8_t check_drop(struct model *model, bool is_worker, const struct trib_packet *packet, enum trib_drop drop);
-/* The operation that a sequence belongs to; false: none. */
-bool check_operation(const struct model *model, uint32_t job, uint64_t sequence, uint32_t *op, uint64_t *block);
+uint8_t check_drop(struct model *model, uint32_t job, bool is_worker, const struct trib_packet *packet,
+                   enum trib_drop drop);
+/* A switch has told that operations differ: they must, and it must name one rank of each side (I10). */
+uint8_t check_mismatch(struct model *model, uint32_t job, uint32_t at, const struct trib_event *event);
+/* The operation that a rank's sequence belongs to; false: none. */
+bool check_operation(const struct model *model, uint32_t rank, uint64_t sequence, uint32_t *op, uint64_t *block);
 
 /* store.c: tables that only grow. */
 struct digest {

@@ -24,6 +24,7 @@
 #define TICKS          .time = MODEL_TIME_TICKS
 #define PLAIN          POOL(1, 1), TICKS, INTEGERS
 #define CAST(r)        {.collective = TRIB_BROADCAST, .elements = 1, .root = (r)}
+#define OTHERS(bits)   .others = (bits)
 #define BARRIER        {.collective = TRIB_BARRIER}
 #define FAULTS(l, d, e, r) .budget = {[BUDGET_LOSS] = (l), [BUDGET_DUPLICATE] = (d), [BUDGET_EARLY] = (e), [BUDGET_RESTART] = (r)}
 
@@ -96,6 +97,16 @@ static const struct model_scenario scenarios[] = {
      .job = {{STAR(2), OPS2}, {STAR(2), OPS1}}, .budget = {[BUDGET_LOSS] = 1, [BUDGET_DEATH] = 1}, .sharing = SHARING_HEIR},
     {PLAIN, .name = "swap", .about = "2 jobs of 2 and 1 ranks; the switch restarts, and each gets the other's memory", .rounds = 2,
      .job = {{STAR(2), OPS1}, {STAR(1), OPS2}}, FAULTS(0, 0, 0, 1), .sharing = SHARING_SWAP},
+    {PLAIN, .name = "differ", .about = "3 ranks, 1 slot, an operation, then one of 3 fragments on one rank and 2 on the others; 1 loss, 1 copy", .rounds = 2,
+     .job = {{STAR(3), .ops = 2, .op = {ONE, WHOLE(2)}, OTHERS(1U << 1), .other = WHOLE(3)}}, FAULTS(1, 1, 0, 0), .is_quick = true},
+    {POOL(2, 2), TICKS, INTEGERS, .name = "differ-slots", .about = "2 ranks, 2 slots, an operation, then one of 3 fragments meets one of 2; 1 loss, 1 copy", .rounds = 2,
+     .job = {{STAR(2), .ops = 2, .op = {ONE, WHOLE(3)}, OTHERS(1U << 1), .other = WHOLE(2)}}, FAULTS(1, 1, 0, 0)},
+    {PLAIN, .name = "differ-restart", .about = "2 ranks, 1 slot, an allreduce, then a broadcast meets a barrier; the switch restarts, 1 loss", .rounds = 2,
+     .job = {{STAR(2), .ops = 2, .op = {ONE, CAST(0)}, OTHERS(1U << 1), .other = BARRIER}}, FAULTS(1, 0, 0, 1)},
+    {POOL(1, 1), INTEGERS, .name = "differ-tree", .about = "2 inner switches with 2 and 1 ranks, an operation that has another count on one of the 2; one of the 3 switches restarts, 1 loss", .rounds = 2,
+     .job = {{FORK(3), .leaf = {1, 1, 2}, OPS1, OTHERS(1U << 1), .other = {.collective = TRIB_ALLREDUCE, .elements = 2}}}, FAULTS(1, 0, 0, 1)},
+    {PLAIN, .name = "differ-mixed", .about = "a rank and an inner switch with 2 ranks below the root, 2 operations, the last of which is a broadcast on the rank; 1 loss", .rounds = 2,
+     .job = {{.ranks = 3, .switches = 2, .leaf = {0, 1, 1}, OPS2, OTHERS(1U), .other = CAST(0)}}, FAULTS(1, 0, 0, 0)},
 };
 /* clang-format on */
 
@@ -129,7 +140,7 @@ uint32_t model_job_of(const struct model *model, uint32_t rank)
 
 /* ---- trees ---- */
 
-static uint32_t lowest_behind(const struct model *model, uint32_t job, uint32_t child)
+uint32_t scenario_lowest(const struct model *model, uint32_t job, uint32_t child)
 {
     return child < MODEL_RANKS ? child : trib_lowest(model->behind[job][child - MODEL_RANKS]);
 }
@@ -139,7 +150,7 @@ static void add_child(struct model *model, uint32_t job, uint32_t at, uint32_t c
     uint8_t *list = model->child[job][at];
     uint32_t i = model->children[job][at]++;
 
-    for (; i > 0 && lowest_behind(model, job, list[i - 1]) > lowest_behind(model, job, child); i--) {
+    for (; i > 0 && scenario_lowest(model, job, list[i - 1]) > scenario_lowest(model, job, child); i--) {
         list[i] = list[i - 1];
     }
     list[i] = (uint8_t)child;
@@ -171,9 +182,18 @@ static void grow_tree(struct model *model, uint32_t job)
 
 /* ---- the model of a scenario ---- */
 
-struct trib_operation scenario_operation(const struct model *model, uint32_t job, uint32_t op)
+const struct model_op *scenario_op(const struct model *model, uint32_t rank, uint32_t op)
 {
-    const struct model_op *o = &model->scenario->job[job].op[op];
+    uint32_t job = model_job_of(model, rank);
+    const struct model_job *j = &model->scenario->job[job];
+    bool is_other = (j->others >> (rank - model->first_rank[job]) & 1) != 0;
+
+    return is_other && scenario_differs(j, op) ? &j->other : &j->op[op];
+}
+
+struct trib_operation scenario_operation(const struct model *model, uint32_t rank, uint32_t op)
+{
+    const struct model_op *o = scenario_op(model, rank, op);
     bool is_barrier = o->collective == TRIB_BARRIER;
 
     return (struct trib_operation){
@@ -186,7 +206,7 @@ struct trib_operation scenario_operation(const struct model *model, uint32_t job
     };
 }
 
-static void lay_out_operations(struct model *model, uint32_t job)
+static void lay_out_operations(struct model *model, uint32_t job, uint32_t rank)
 {
     const struct model_job *j = &model->scenario->job[job];
     struct trib_session_config session;
@@ -194,10 +214,10 @@ static void lay_out_operations(struct model *model, uint32_t job)
 
     machine_session(model, job, &session);
     for (uint32_t i = 0; i < j->ops; i++) {
-        struct trib_operation operation = scenario_operation(model, job, i);
-        trib_layout_init(&model->layout[job][i], &session, &operation, i);
-        model->op_first[job][i] = first;
-        first += model->layout[job][i].sequences;
+        struct trib_operation operation = scenario_operation(model, rank, i);
+        trib_layout_init(&model->layout[rank][i], &session, &operation, i);
+        model->op_first[rank][i] = first;
+        first += model->layout[rank][i].sequences;
     }
 }
 
@@ -218,7 +238,9 @@ void model_open(struct model *model, const struct trib_scheme *scheme, const str
         uint32_t switches = scenario->job[job].switches;
         model->sockets = switches > model->sockets ? switches : model->sockets;
         grow_tree(model, job);
-        lay_out_operations(model, job);
+    }
+    for (uint32_t rank = 0; rank < model->ranks; rank++) {
+        lay_out_operations(model, model_job_of(model, rank), rank);
     }
     model->regions = scenario->sharing == SHARING_HEIR ? 1 : model->jobs;
     model->sockets *= scenario->roots;
