@@ -55,9 +55,9 @@ void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t 
     job->dispute = (struct trib_dispute){.sequence = sequence, .deadline_ns = now_ns + DISPUTE_NS};
     for (unsigned i = 0; i < 2; i++) {
         job->dispute.rank[i] = rank[0] < rank[1] ? rank[i] : rank[1 - i];
-        struct trib_session *session = job->ranks[rank[i]].session;
-        if (session) {
-            jobs->output.send(jobs->output.owner, session, &message);
+        const struct trib_rank *asked = &job->ranks[rank[i]];
+        if (asked->session && !asked->is_outside) {
+            jobs->output.send(jobs->output.owner, asked->session, &message);
         }
     }
 }

@@ -118,19 +118,28 @@ void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_statu
 }
 
 /* A rank that has closed and left cannot come back, so that nothing that another still lacks can be redone. Those who lack nothing
- * are given the time to close as well. */
+ * are given the time to close as well. Nor does one stay for long that waits for CLOSED: whoever has sent CLOSE is named. */
 static uint64_t time_to_return(const struct trib_jobs *jobs, struct trib_job *job)
 {
+    struct trib_rank_list closed = {0};
+    char ranks[96];
+    bool has_left = false;
+    uint64_t mark = 0;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
-        if (rank->has_left) {
-            size_t len = strlen(job->lost);
-            (void)snprintf(job->lost + len, sizeof job->lost - len, ", after rank %u had closed at sequence %llu", i,
-                           (unsigned long long)rank->mark);
-            return jobs->config->join_timeout_ns < LEFT_NS ? jobs->config->join_timeout_ns : LEFT_NS;
+        if (rank->is_closing) {
+            trib_rank_list_add(&closed, i);
+            mark = rank->mark > mark ? rank->mark : mark;
+            has_left = has_left || rank->has_left;
         }
     }
-    return jobs->config->join_timeout_ns;
+    if (closed.count > 0) {
+        size_t len = strlen(job->lost);
+        trib_format_ranks(closed.rank, trib_rank_list_carried(&closed), closed.count, ranks, sizeof ranks);
+        (void)snprintf(job->lost + len, sizeof job->lost - len, ", after %s had closed at sequence %llu", ranks,
+                       (unsigned long long)mark);
+    }
+    return has_left && LEFT_NS < jobs->config->join_timeout_ns ? LEFT_NS : jobs->config->join_timeout_ns;
 }
 
 void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns)
@@ -194,7 +203,7 @@ static void send_mark(struct trib_jobs *jobs, struct trib_rank *rank, uint64_t m
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_MARK, .mark = {.mark = mark}};
     rank->told = mark > rank->told ? mark : rank->told;
-    if (rank->session) {
+    if (rank->session && !rank->is_outside) {
         jobs->output.send(jobs->output.owner, rank->session, &message);
     }
 }
@@ -222,6 +231,23 @@ static void update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t 
     }
     job->marks_gap_ns = 2 * job->marks_gap_ns < MARKS_GAP_MAX_NS ? 2 * job->marks_gap_ns : MARKS_GAP_MAX_NS;
     job->marks_ns = now_ns + job->marks_gap_ns;
+}
+
+void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session, uint32_t index,
+                           uint64_t now_ns)
+{
+    struct trib_rank *rank = &job->ranks[index];
+    let_go(jobs, rank);
+    rank->session = session;
+    rank->is_outside = true;
+    session->job = job;
+    session->rank = index;
+    if (rank->has_left) {
+        send_closed(jobs, rank);
+    } else {
+        job->marks_gap_ns = MARKS_GAP_FIRST_NS;
+        update_marks(jobs, job, now_ns);
+    }
 }
 
 /* MARK and CLOSE: the rank's mark goes to the data plane, M comes back. */

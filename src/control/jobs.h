@@ -69,6 +69,7 @@ struct trib_rank {
     bool is_registered;
     bool is_closing; /* CLOSE has come */
     bool has_left;   /* and CLOSED was sent, or it is known to be gone: it does not come back */
+    bool is_outside; /* it has come back to hear CLOSED: it has no WELCOME, and is told nothing else */
 };
 
 /* Two ranks of one slot said to run different operations (I10), until both have named theirs. */
@@ -216,6 +217,9 @@ void trib_job_note_stall(const struct trib_jobs *jobs, struct trib_job *job, uin
 void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
                         const struct trib_message *message);
 void trib_job_end_dispute(struct trib_jobs *jobs, struct trib_job *job);
+/* Rank `index`, which has sent CLOSE, is back from behind a lost relay: this session waits for CLOSED, in the place of its old one. */
+void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session, uint32_t index,
+                           uint64_t now_ns);
 /* Takes a JOIN; answers at once where it must be refused. */
 void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                    uint64_t now_ns);

@@ -92,8 +92,21 @@ static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
            a->group == b->group && a->group_port == b->group_port;
 }
 
+/* It had sent CLOSE in the running incarnation, and its relay was lost: it needs nothing but CLOSED, and nobody needs it. Each result that
+ * it has came from here, and lies here as long as anybody may lack it. */
+static bool is_leaving(const struct trib_job *job, const struct trib_message *message)
+{
+    const struct trib_grant *known = &message->join.known;
+    if (!job || job->state != TRIB_JOB_RUNNING || !same_grant(&job->grant, known) || known->boot != job->grant.boot ||
+        message->join.rank >= job->settings.ranks) {
+        return false;
+    }
+    const struct trib_rank *rank = &job->ranks[message->join.rank];
+    return rank->is_closing && rank->via != 0 && message->join.via != 0;
+}
+
 /* The communicator's ranks are to come back, and this is one of them. A rank that comes while its relay's session still stands tells of
- * that relay's end, which is not always seen at once, nor acted upon if the rank had sent CLOSE; but a JOIN of an incarnation before the running one was only under way for long. */
+ * that relay's end, which is not always seen at once; but a JOIN of an incarnation before the running one was only under way for long. */
 static bool is_expected(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns)
 {
     struct trib_job *job = trib_jobs_find(jobs, message->join.job);
@@ -102,8 +115,7 @@ static bool is_expected(struct trib_jobs *jobs, const struct trib_message *messa
     }
     const struct trib_rank *rank = &job->ranks[message->join.rank];
     bool is_stale = job->state == TRIB_JOB_RUNNING && message->join.known.boot != job->grant.boot;
-    bool is_held = rank->session || (rank->is_closing && !rank->has_left);
-    if (job->state != TRIB_JOB_JOINING && !is_stale && is_held && rank->via != 0 && message->join.via != 0) {
+    if (job->state != TRIB_JOB_JOINING && !is_stale && rank->session && rank->via != 0 && message->join.via != 0) {
         char lost[sizeof job->lost];
         (void)snprintf(lost, sizeof lost, "the way to rank %u (%s) is lost", message->join.rank, rank->name);
         trib_job_recall(jobs, job, lost, now_ns);
@@ -450,13 +462,18 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     enum trib_status status = trib_join_check(message, error);
+    struct trib_job *job = trib_jobs_find(jobs, message->join.job);
+    if (status == TRIB_OK && is_leaving(job, message)) {
+        trib_job_await_closed(jobs, job, session, message->join.rank, now_ns);
+        return;
+    }
     if (status == TRIB_OK) {
         status = check_known(jobs, message, now_ns, error);
     }
     if (status == TRIB_OK) {
         status = check_ending(jobs, message, now_ns, error);
     }
-    struct trib_job *job = status == TRIB_OK ? trib_jobs_find(jobs, message->join.job) : NULL;
+    job = status == TRIB_OK ? trib_jobs_find(jobs, message->join.job) : NULL; /* it may have ended */
     if (job) {
         status = check_place(job, message, &session->peer, now_ns, error);
     } else if (status == TRIB_OK) {

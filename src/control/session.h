@@ -23,8 +23,8 @@
  * A relay says of a rank's death GONE; if its own connection ends without a word, the relay is lost, or the switch above it:
  * then every session of the communicator is ended without a word, and all its ranks return. A relay that cannot, or will not,
  * carry a communicator says FAIL upward: all ranks get its status and text.
- * A return sends the grant of WELCOME as known, and has multicast only if READY said so; it may leave out PATHS. A rank that
- * had sent CLOSE before the switch went away registers and sends CLOSE again.
+ * A return sends the grant of WELCOME as known; if it has seen a READY, it has multicast only if READY said so, and may leave out PATHS.
+ * A rank that had sent CLOSE before the switch went away registers and sends CLOSE again; from behind a lost relay it may get CLOSED at once.
  * Read next: server.h (the control plane's side), control/session_client.h (the rank's). */
 #ifndef TRIB_CONTROL_SESSION_H
 #define TRIB_CONTROL_SESSION_H

@@ -110,7 +110,8 @@ static bool waits_for_closed(const struct trib_job *job, uint64_t sequence, uint
 }
 
 /* After a restart the switch lacks what a rank gave before; that rank has closed and left, and whoever else kept the result has had all
- * this time to OFFER it. One that closed behind a lost switch may come back, while its time for that lasts. */
+ * this time to OFFER it. One that closed behind a lost switch may come back with all others, if that one's loss is not the last, while its time for that
+ * lasts. */
 static bool waits_for_left(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_stall *stall,
                            uint32_t *left)
 {
@@ -119,7 +120,7 @@ static bool waits_for_left(const struct trib_jobs *jobs, const struct trib_job *
 
     for (uint32_t i = 0; i < carried && stall->since_ms >= LEFT_MS; i++) {
         const struct trib_rank *rank = &job->ranks[stall->missing.rank[i]];
-        if (rank->has_left || (is_over && rank->is_closing && !rank->session)) {
+        if (rank->has_left || (is_over && rank->is_closing && (!rank->session || rank->is_outside))) {
             *left = stall->missing.rank[i];
             return true;
         }

@@ -378,13 +378,13 @@ static void closing_world(struct world *world, uint64_t seed, bool both)
     assert_false(world->rank[5].is_closed);
 }
 
-/* Whose CLOSE was not answered comes back through a lost switch, like everybody: it has not left. */
+/* Whose CLOSE was not answered comes back through a lost switch, like everybody, if others came over it too: it has not left. */
 static void close__of_a_rank_that_comes_back(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct world world;
-        closing_world(&world, seed, seed % 2);
+        closing_world(&world, seed, false);
         node_kill(&world.node[1], false);
         tick(&world, 5 * TRIB_SECOND_NS);
         node_restart(&world.node[1]);
@@ -392,6 +392,123 @@ static void close__of_a_rank_that_comes_back(void **state)
         assert_true(all_run(&world, 2));
         world_end(&world);
     }
+}
+
+static void mark_all_but(struct world *world, uint32_t home)
+{
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        if (i % 4 != home) {
+            world->rank[i].mark = 100;
+            rank_say(&world->rank[i], TRIB_MESSAGE_MARK);
+        }
+    }
+}
+
+static void assert_others_run(const struct world *world, uint32_t home, unsigned readies)
+{
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        if (i % 4 != home) {
+            assert_true(world->rank[i].is_running);
+            assert_int_equal(world->rank[i].readies, readies);
+        }
+    }
+}
+
+/* If only closing ranks came over the lost switch, nobody needs them, nor it: they hear CLOSED when their marks have passed, and the
+ * others run on. One of the two may have gone meanwhile; the other may come before the marks pass, or after. */
+static void close__behind_a_lost_switch_troubles_nobody(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        bool has_power = seed % 5 != 0;
+        closing_world(&world, seed, true);
+        node_kill(&world.node[1], !has_power);
+        if (seed % 2) {
+            mark_all_but(&world, 1);
+        }
+        settle(&world);
+        node_restart(&world.node[1]);
+        if (!has_power) {
+            notice_silence(&world, &world.node[1]);
+        }
+        if (seed % 3) {
+            rank_kill(&world.rank[1]); /* its linger is over */
+        }
+        tick(&world, 5 * TRIB_SECOND_NS);
+        assert_int_equal(world.rank[5].is_closed, seed % 2);
+        assert_int_equal(world.rank[5].aways, 0);
+        assert_others_run(&world, 1, 1);
+        mark_all_but(&world, 1);
+        tick(&world, 40 * TRIB_SECOND_NS);
+        assert_true(world.rank[5].is_closed);
+        assert_int_equal(world.rank[5].failure, TRIB_OK);
+        assert_int_equal(world.rank[1].is_closed, seed % 3 == 0);
+        assert_others_run(&world, 1, 1);
+        assert_int_equal(world.node[0].jobs.stats.recalled, 0);
+        for (uint32_t i = 0; i < 8; i++) {
+            rank_say(&world.rank[i], TRIB_MESSAGE_CLOSE);
+        }
+        settle(&world);
+        assert_null(world.node[0].jobs.first);
+        assert_int_equal(world.node[0].jobs.stats.closed, 1);
+        world_end(&world);
+    }
+}
+
+/* Who waits outside is told nothing but CLOSED, comes back with the others if another switch is lost, and may give up waiting. */
+static void close__who_waits_outside_comes_back_with_all(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        const uint32_t differ[2] = {1, 4};
+        closing_world(&world, seed, true);
+        node_kill(&world.node[1], false);
+        settle(&world);
+        node_restart(&world.node[1]);
+        tick(&world, SHORT);
+        if (seed % 3 == 2) {
+            trib_jobs_mismatch(&world.node[0].jobs, world.node[0].recorder.communicator, 17, differ, world.now_ns);
+            tick(&world, TRIB_SECOND_NS);
+            assert_int_equal(world.rank[0].failure, TRIB_ERR_MISMATCH);
+            assert_true(world.rank[1].is_closed && world.rank[5].is_closed);
+            world_end(&world);
+            continue;
+        }
+        if (seed % 3 == 1) {
+            rank_kill(&world.rank[5]);
+            tick(&world, SHORT);
+        }
+        node_kill(&world.node[2], false);
+        tick(&world, SHORT);
+        node_restart(&world.node[2]);
+        tick(&world, 10 * TRIB_SECOND_NS);
+        if (seed % 3 == 0) {
+            assert_true(all_run(&world, world.rank[1].readies));
+            assert_others_run(&world, 1, 2);
+        } else {
+            assert_non_null(
+                strstr(world.rank[0].text, ", after ranks 1, 5 had closed at sequence 100: waited 2 s for rank 5 of "));
+        }
+        world_end(&world);
+    }
+}
+
+/* It has closed, does not come back with its switch, and nobody knew that it would not. */
+static void close__of_a_rank_that_is_waited_for_is_named(void **state)
+{
+    (void)state;
+    struct world world;
+    closing_world(&world, 1, false);
+    node_kill(&world.node[1], false);
+    settle(&world);
+    rank_kill(&world.rank[5]);
+    node_restart(&world.node[1]);
+    tick(&world, 40 * TRIB_SECOND_NS);
+    assert_non_null(
+        strstr(world.rank[0].text, ", after rank 5 had closed at sequence 100: waited 30 s for rank 5 of job digits"));
+    world_end(&world);
 }
 
 /* It did not wait: its switch says that it is gone. What it had is gone with it, so that nobody waits for it for long. */
@@ -495,6 +612,9 @@ int main(void)
         cmocka_unit_test(stop__of_a_relay_is_told_to_all),
         cmocka_unit_test(close__while_a_relay_dies),
         cmocka_unit_test(close__of_a_rank_that_comes_back),
+        cmocka_unit_test(close__behind_a_lost_switch_troubles_nobody),
+        cmocka_unit_test(close__who_waits_outside_comes_back_with_all),
+        cmocka_unit_test(close__of_a_rank_that_is_waited_for_is_named),
         cmocka_unit_test(close__of_a_rank_that_has_left),
         cmocka_unit_test(random__deaths_and_restarts),
     };
