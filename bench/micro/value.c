@@ -24,30 +24,25 @@ static unsigned char payloads[BUFFERS][2 * PAYLOAD] __attribute__((aligned(64)))
 
 typedef void step(const struct trib_value_kernels *k, void *row, const void *payload);
 
-static void add_f32(const struct trib_value_kernels *k, void *row, const void *payload)
-{
-    k->add_f32(row, row, payload, PAYLOAD / 4);
-}
+#define REDUCE(name, reduction, type)                                                    \
+    static void name(const struct trib_value_kernels *k, void *row, const void *payload) \
+    {                                                                                    \
+        k->reduce[reduction][type](row, row, payload, PAYLOAD / trib_type_size(type));   \
+    }
+#define REDUCE_ALL(suffix, type)                 \
+    REDUCE(sum_##suffix, TRIB_SUM, type)         \
+    REDUCE(minimum_##suffix, TRIB_MINIMUM, type) \
+    REDUCE(maximum_##suffix, TRIB_MAXIMUM, type) \
+    REDUCE(product_##suffix, TRIB_PRODUCT, type)
 
-static void add_i32(const struct trib_value_kernels *k, void *row, const void *payload)
-{
-    k->add_i32(row, row, payload, PAYLOAD / 4);
-}
-
-static void add_i64(const struct trib_value_kernels *k, void *row, const void *payload)
-{
-    k->add_i64(row, row, payload, PAYLOAD / 8);
-}
-
-static void add_bf16(const struct trib_value_kernels *k, void *row, const void *payload)
-{
-    k->add_f32_bf16(row, row, payload, PAYLOAD / 2);
-}
-
-static void add_f16(const struct trib_value_kernels *k, void *row, const void *payload)
-{
-    k->add_f32_f16(row, row, payload, PAYLOAD / 2);
-}
+REDUCE_ALL(f32, TRIB_FLOAT32)
+REDUCE_ALL(f16, TRIB_FLOAT16)
+REDUCE_ALL(bf16, TRIB_BFLOAT16)
+REDUCE_ALL(f64, TRIB_FLOAT64)
+REDUCE_ALL(i8, TRIB_INT8)
+REDUCE_ALL(u8, TRIB_UINT8)
+REDUCE_ALL(i32, TRIB_INT32)
+REDUCE_ALL(i64, TRIB_INT64)
 
 static void widen_bf16(const struct trib_value_kernels *k, void *row, const void *payload)
 {
@@ -72,6 +67,11 @@ static void narrow_f16(const struct trib_value_kernels *k, void *row, const void
 static void divide_by_3(const struct trib_value_kernels *k, void *row, const void *payload)
 {
     k->divide_f32(row, payload, 3, PAYLOAD / 4);
+}
+
+static void divide_f64_by_3(const struct trib_value_kernels *k, void *row, const void *payload)
+{
+    k->divide_f64(row, payload, 3, PAYLOAD / 8);
 }
 
 static void divide_by_4(const struct trib_value_kernels *k, void *row, const void *payload)
@@ -102,24 +102,35 @@ static void row_load(const struct trib_value_kernels *k, void *row, const void *
 
 static void row_add(const struct trib_value_kernels *k, void *row, const void *payload)
 {
-    trib_row_add(k, TRIB_FLOAT32, row, payload, PAYLOAD);
+    trib_row_add(k, TRIB_FLOAT32, TRIB_SUM, row, payload, PAYLOAD);
 }
 
 static const struct {
     const char *name;
     step *run;
 } steps[] = {
-    {"add_f32", add_f32},
-    {"add_i32", add_i32},
-    {"add_i64", add_i64},
-    {"add_f32_bf16", add_bf16},
-    {"add_f32_f16", add_f16},
+#define ROW(name)   \
+    {               \
+#name, name \
+    }
+#define ROWS(suffix) ROW(sum_##suffix), ROW(minimum_##suffix), ROW(maximum_##suffix), ROW(product_##suffix)
+    ROWS(f32),
+    ROWS(f16),
+    ROWS(bf16),
+    ROWS(f64),
+    ROWS(i8),
+    ROWS(u8),
+    ROWS(i32),
+    ROWS(i64),
+#undef ROWS
+#undef ROW
     {"widen_bf16", widen_bf16},
     {"widen_f16", widen_f16},
     {"narrow_bf16", narrow_bf16},
     {"narrow_f16", narrow_f16},
     {"divide_f32 by 3", divide_by_3},
     {"divide_f32 by 4", divide_by_4},
+    {"divide_f64 by 3", divide_f64_by_3},
     {"max_magnitude", max_magnitude},
     {"quantise", quantise},
     {"dequantise", dequantise},

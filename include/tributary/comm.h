@@ -117,9 +117,10 @@ uint32_t trib_comm_ranks(const struct trib_comm *comm);
 const char *trib_comm_error(const struct trib_comm *comm);
 void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats);
 
-/* recv[i] = sum or average over the ranks of send[i]. count: elements, 0 is allowed. send == recv is in place; else the two may
- * not overlap. Any alignment. Types: float32, float16, bfloat16, int32, int64.
- * All ranks get the same bits, and the same bits in every run (float32 wire; integers).
+/* recv[i] = sum, average, minimum, maximum or product over the ranks of send[i]. count: elements, 0 is allowed. send == recv is in
+ * place; else the two may not overlap. Any alignment. Types: all but bytes. Wire int32 is for sums and averages: the other reductions
+ * of a float32 tensor travel as float32.
+ * All ranks get the same bits, and the same bits in every run on the same tree of switches. NaN: types.h.
  * Returns what trib_request_wait returns. */
 TRIB_MUST_USE enum trib_status trib_allreduce(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
                                               enum trib_type type, enum trib_reduction reduction);

@@ -14,11 +14,14 @@ extern "C" {
 enum trib_type {
     TRIB_TYPE_NONE = 0,
     TRIB_FLOAT32 = 1,  /* IEEE 754 binary32 */
-    TRIB_FLOAT16 = 2,  /* IEEE 754 binary16; summed in float32, rounded once */
-    TRIB_BFLOAT16 = 3, /* upper half of binary32; summed in float32, rounded once */
-    TRIB_INT32 = 4,    /* two's complement, sums wrap */
-    TRIB_INT64 = 5,    /* two's complement, sums wrap */
-    TRIB_BYTES = 6,    /* opaque bytes: broadcast only */
+    TRIB_FLOAT16 = 2,  /* IEEE 754 binary16; reduced in float32, rounded once */
+    TRIB_BFLOAT16 = 3, /* upper half of binary32; reduced in float32, rounded once */
+    TRIB_INT32 = 4,    /* two's complement; sums and products of all integers wrap */
+    TRIB_INT64 = 5,
+    TRIB_BYTES = 6,   /* opaque bytes: broadcast only */
+    TRIB_FLOAT64 = 7, /* IEEE 754 binary64 */
+    TRIB_INT8 = 8,
+    TRIB_UINT8 = 9, /* unsigned */
     TRIB_TYPE_COUNT
 };
 
@@ -26,6 +29,9 @@ enum trib_reduction {
     TRIB_REDUCTION_NONE = 0,
     TRIB_SUM = 1,
     TRIB_AVERAGE = 2, /* the sum divided by the number of ranks, on the worker; integers divide towards zero */
+    TRIB_MINIMUM = 3, /* a NaN of any rank makes it NaN, as in the next two; -0 is below +0 */
+    TRIB_MAXIMUM = 4,
+    TRIB_PRODUCT = 5,
     TRIB_REDUCTION_COUNT
 };
 

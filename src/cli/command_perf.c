@@ -30,9 +30,10 @@ static enum trib_status pick(const char *text, const char *const *names, const i
 
 static enum trib_status read_type(const char *text, void *field, char *error)
 {
-    static const char *const names[] = {"float", "half", "bfloat16", "int32", "int64", "float32", "float16", NULL};
-    static const int values[] = {TRIB_FLOAT32, TRIB_FLOAT16, TRIB_BFLOAT16, TRIB_INT32,
-                                 TRIB_INT64,   TRIB_FLOAT32, TRIB_FLOAT16};
+    static const char *const names[] = {"float", "double", "half",    "bfloat16", "int8",    "uint8",
+                                        "int32", "int64",  "float32", "float64",  "float16", NULL};
+    static const int values[] = {TRIB_FLOAT32, TRIB_FLOAT64, TRIB_FLOAT16, TRIB_BFLOAT16, TRIB_INT8,   TRIB_UINT8,
+                                 TRIB_INT32,   TRIB_INT64,   TRIB_FLOAT32, TRIB_FLOAT64,  TRIB_FLOAT16};
     int picked = 0;
     enum trib_status status = pick(text, names, values, &picked, error);
 
@@ -44,8 +45,8 @@ static enum trib_status read_type(const char *text, void *field, char *error)
 
 static enum trib_status read_reduction(const char *text, void *field, char *error)
 {
-    static const char *const names[] = {"sum", "avg", NULL};
-    static const int values[] = {TRIB_SUM, TRIB_AVERAGE};
+    static const char *const names[] = {"sum", "avg", "min", "max", "prod", NULL};
+    static const int values[] = {TRIB_SUM, TRIB_AVERAGE, TRIB_MINIMUM, TRIB_MAXIMUM, TRIB_PRODUCT};
     int picked = 0;
     enum trib_status status = pick(text, names, values, &picked, error);
 
@@ -86,8 +87,8 @@ static const struct option_row rows[] = {
     {"minbytes", 'b', "SIZE", "smallest size [8]", option_size_short, AT(min_bytes)},
     {"maxbytes", 'e', "SIZE", "largest size [32M]", option_size_short, AT(max_bytes)},
     {"stepfactor", 'f', "N", "from size to size [2]", option_seed, AT(step_factor)},
-    {"datatype", 'd', "TYPE", "float, half, bfloat16, int32, int64 [float]", read_type, AT(type)},
-    {"op", 'o', "OP", "sum, avg [sum]", read_reduction, AT(reduction)},
+    {"datatype", 'd', "TYPE", "float, double, half, bfloat16, int8, uint8, int32, int64 [float]", read_type, AT(type)},
+    {"op", 'o', "OP", "sum, avg, min, max, prod [sum]", read_reduction, AT(reduction)},
     {"iters", 'n', "N", "timed calls [20]", option_count, AT(iterations)},
     {"warmup_iters", 'w', "N", "calls before [5]", option_count, AT(warmups)},
     {"check", 'c', "0|1", "check every element of results [1]", option_count, AT(check)},

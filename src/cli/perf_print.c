@@ -100,6 +100,16 @@ static void print_json_row(const struct perf_options *options, const struct perf
     printf("]}");
 }
 
+/* Six columns wide. */
+static const char *reduction_name(enum trib_reduction reduction)
+{
+    static const char *const names[TRIB_REDUCTION_COUNT] = {
+        [TRIB_REDUCTION_NONE] = "-", [TRIB_SUM] = "sum",     [TRIB_AVERAGE] = "avg",
+        [TRIB_MINIMUM] = "min",      [TRIB_MAXIMUM] = "max", [TRIB_PRODUCT] = "prod",
+    };
+    return names[reduction];
+}
+
 void perf_print_row(const struct perf_options *options, const struct perf_row *row)
 {
     if (options->json) {
@@ -107,9 +117,9 @@ void perf_print_row(const struct perf_options *options, const struct perf_row *r
         return;
     }
     printf("%12llu %12llu %9s %6s %11.2f %8.3f %8.3f %7lld %6.3f %6.3f %7.3f ", (unsigned long long)row->bytes,
-           (unsigned long long)row->count, trib_type_name(options->type),
-           options->reduction == TRIB_AVERAGE ? "avg" : "sum", row->median_us, algbw(row), busbw(options, row),
-           (long long)total(row, PERF_WRONG), per_byte(options, row, (double)row->columns[0][PERF_NIC_OUT]),
+           (unsigned long long)row->count, trib_type_name(options->type), reduction_name(options->reduction),
+           row->median_us, algbw(row), busbw(options, row), (long long)total(row, PERF_WRONG),
+           per_byte(options, row, (double)row->columns[0][PERF_NIC_OUT]),
            per_byte(options, row, (double)row->columns[0][PERF_NIC_IN]),
            per_byte(options, row, (double)total(row, PERF_CPU_NS) / row->ranks));
     if (row->switch_cpu_ns >= 0) {

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf_values.c: tensors whose sums are known. Values are small whole numbers, so that every number mode gives one exact answer,
+/* perf_values.c: tensors whose reductions are known. Values are small whole numbers, so that every number mode gives one exact answer,
  * computed here without the code under test (but for rounding to 16 bits, whose scalar reference the unit tests pin). */
 #include <string.h>
 
 #include "cli/perf.h"
 #include "core/value.h"
 
-static double value(uint64_t i, uint32_t rank, uint32_t round)
+/* 0 to 15. For orders also below zero, where the type has that. For products 1 to 7 from two of the ranks and 1 or -1 from the others:
+ * every product is exact in every type. */
+static double value(const struct perf_options *options, uint64_t i, uint32_t rank, uint32_t round)
 {
-    return (double)((i * 7 + rank * 5U + round * 3U + 1) % PERF_PERIOD);
+    int v = (int)((i * 7 + rank * 5U + round * 3U + 1) % PERF_PERIOD);
+    bool is_order = options->reduction == TRIB_MINIMUM || options->reduction == TRIB_MAXIMUM;
+
+    if (options->reduction == TRIB_PRODUCT) {
+        return rank < 2 ? 1 + v % 7 : v % 2 == 0 ? 1 : -1;
+    }
+    return is_order && options->type != TRIB_UINT8 ? v - PERF_PERIOD / 2 : v;
 }
 
 static void store(enum trib_type type, void *element, double v)
@@ -17,6 +25,7 @@ static void store(enum trib_type type, void *element, double v)
     float f = (float)v;
     int32_t i32 = (int32_t)v;
     int64_t i64 = (int64_t)v;
+    uint8_t byte = (uint8_t)i64; /* of both signs the same bits */
 
     switch (type) {
     case TRIB_FLOAT32:
@@ -34,6 +43,13 @@ static void store(enum trib_type type, void *element, double v)
     case TRIB_INT64:
         memcpy(element, &i64, sizeof i64);
         break;
+    case TRIB_FLOAT64:
+        memcpy(element, &v, sizeof v);
+        break;
+    case TRIB_INT8:
+    case TRIB_UINT8:
+        memcpy(element, &byte, sizeof byte);
+        break;
     case TRIB_TYPE_NONE:
     case TRIB_BYTES:
     case TRIB_TYPE_COUNT:
@@ -41,13 +57,19 @@ static void store(enum trib_type type, void *element, double v)
     }
 }
 
-/* v as it is after travelling in 16 bits. */
-static double rounded(enum trib_type type, double v)
+/* v as it is after travelling in 8 or 16 bits: wrapped, or rounded. */
+static double stored(enum trib_type type, double v)
 {
     const struct trib_value_kernels *scalar = trib_value_kernels_named("scalar");
     uint16_t half;
     float f = (float)v;
 
+    if (type == TRIB_INT8) {
+        return (double)(int8_t)(int64_t)v;
+    }
+    if (type == TRIB_UINT8) {
+        return (double)(uint8_t)(int64_t)v;
+    }
     if (type == TRIB_FLOAT16) {
         scalar->narrow_f16(&half, &f, 1);
         scalar->widen_f16(&f, &half, 1);
@@ -58,22 +80,40 @@ static double rounded(enum trib_type type, double v)
     return (double)f;
 }
 
+static double reduced(enum trib_reduction reduction, double a, double b)
+{
+    switch (reduction) {
+    case TRIB_MINIMUM:
+        return b < a ? b : a;
+    case TRIB_MAXIMUM:
+        return b > a ? b : a;
+    case TRIB_PRODUCT:
+        return a * b;
+    case TRIB_SUM:
+    case TRIB_AVERAGE:
+    case TRIB_REDUCTION_NONE:
+    case TRIB_REDUCTION_COUNT:
+        break;
+    }
+    return a + b;
+}
+
 static double expected(const struct perf_options *options, uint64_t i, uint32_t ranks, uint32_t round)
 {
     enum trib_type wire = options->type;
-    double sum = 0;
+    double result = value(options, i, 0, round);
 
     if (options->collective == TRIB_BROADCAST) {
-        return value(i, 0, round);
+        return result;
     }
-    for (uint32_t rank = 0; rank < ranks; rank++) {
-        sum += value(i, rank, round);
+    for (uint32_t rank = 1; rank < ranks; rank++) {
+        result = reduced(options->reduction, result, value(options, i, rank, round));
     }
     if (wire == TRIB_FLOAT32 && options->comm.wire == TRIB_WIRE_BFLOAT16) {
         wire = TRIB_BFLOAT16;
     }
-    sum = rounded(wire, sum);
-    return options->reduction == TRIB_AVERAGE ? sum / ranks : sum;
+    result = stored(wire, result);
+    return options->reduction == TRIB_AVERAGE ? result / ranks : result;
 }
 
 /* Copies one period over the whole tensor. */
@@ -95,7 +135,7 @@ void perf_fill(const struct perf_options *options, void *tensor, uint64_t count,
     uint8_t period[PERF_PERIOD * 8];
 
     for (uint64_t i = 0; i < PERF_PERIOD; i++) {
-        store(options->type, period + i * size, value(i, rank, round));
+        store(options->type, period + i * size, value(options, i, rank, round));
     }
     if (count > 0) {
         repeat(tensor, period, PERF_PERIOD * size, count * size);

@@ -34,6 +34,9 @@ static enum trib_status make_allreduce(const struct trib_operation *wanted, stru
     case TRIB_BFLOAT16:
     case TRIB_INT32:
     case TRIB_INT64:
+    case TRIB_FLOAT64:
+    case TRIB_INT8:
+    case TRIB_UINT8:
         break;
     case TRIB_BYTES:
         return refuse(TRIB_ERR_UNSUPPORTED, "allreduce: bytes have no sum");
@@ -42,8 +45,8 @@ static enum trib_status make_allreduce(const struct trib_operation *wanted, stru
     default: /* a caller's number need not be one of the enum's */
         return refuse(TRIB_ERR_UNSUPPORTED, "allreduce: no such type");
     }
-    if (wanted->reduction != TRIB_SUM && wanted->reduction != TRIB_AVERAGE) {
-        return refuse(TRIB_ERR_UNSUPPORTED, "allreduce: neither sum nor average");
+    if (wanted->reduction < TRIB_SUM || wanted->reduction >= TRIB_REDUCTION_COUNT) {
+        return refuse(TRIB_ERR_UNSUPPORTED, "allreduce: no such reduction");
     }
     if (is_too_large(wanted->count, wanted->type)) {
         return refuse(TRIB_ERR_INVALID, "allreduce: more than 64 TiB");

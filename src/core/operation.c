@@ -22,6 +22,11 @@ static enum trib_type wire_type(const struct trib_session_config *session, const
     if (operation->collective != TRIB_ALLREDUCE) {
         return TRIB_BYTES;
     }
+    /* Block floating point is for what is added: a product would need an exponent of its own, and a minimum is to be one of the
+     * ranks' values, not one that was rounded to what the largest of all left room for. */
+    if (session->wire == TRIB_INT32 && operation->reduction != TRIB_SUM && operation->reduction != TRIB_AVERAGE) {
+        return operation->type;
+    }
     return operation->type == TRIB_FLOAT32 ? session->wire : operation->type;
 }
 

@@ -101,6 +101,15 @@ static inline void trib_slot_open(struct trib_slot *slot, const struct trib_pack
     };
 }
 
+/* Is the packet of another reduction, or its payload of another shape than what is in the slot? Digests that agree leave this to senders
+ * that are wrong. */
+static inline bool trib_slot_differs(const struct trib_slot *slot, const struct trib_packet *packet)
+{
+    return slot->reduction != packet->reduction ||
+           (slot->loaded != 0 && packet->payload_len != 0 &&
+            (slot->type != packet->type || slot->payload_len != packet->payload_len));
+}
+
 /* May this contribution be added? The slot holds its sequence or was just opened for it. */
 static inline enum trib_drop trib_slot_check(const struct trib_slot *slot, const struct trib_packet *packet,
                                              uint32_t child)
@@ -114,11 +123,7 @@ static inline enum trib_drop trib_slot_check(const struct trib_slot *slot, const
     if (slot->digest != packet->digest) {
         return TRIB_DROP_DIGEST;
     }
-    if (slot->loaded != 0 && packet->payload_len != 0 &&
-        (slot->type != packet->type || slot->payload_len != packet->payload_len)) {
-        return TRIB_DROP_SHAPE;
-    }
-    return TRIB_DROP_NONE;
+    return trib_slot_differs(slot, packet) ? TRIB_DROP_SHAPE : TRIB_DROP_NONE;
 }
 
 /* Notes a contribution that passed the check: everything but the payload, which is that of `parts` ranks. */
@@ -165,11 +170,7 @@ static inline enum trib_drop trib_slot_check_result(const struct trib_slot *slot
     if (slot->digest != packet->digest) {
         return TRIB_DROP_DIGEST;
     }
-    if (slot->loaded != 0 && packet->payload_len != 0 &&
-        (slot->type != packet->type || slot->payload_len != packet->payload_len)) {
-        return TRIB_DROP_SHAPE;
-    }
-    return TRIB_DROP_NONE;
+    return trib_slot_differs(slot, packet) ? TRIB_DROP_SHAPE : TRIB_DROP_NONE;
 }
 
 /* The result takes the slot, in place of what was summed up: everything but the payload, which goes to row 0, as if child 0 alone had

@@ -13,8 +13,11 @@ size_t trib_type_size(enum trib_type type)
     case TRIB_BFLOAT16:
         return 2;
     case TRIB_INT64:
+    case TRIB_FLOAT64:
         return 8;
     case TRIB_BYTES:
+    case TRIB_INT8:
+    case TRIB_UINT8:
         return 1;
     case TRIB_TYPE_NONE:
     case TRIB_TYPE_COUNT:
@@ -38,6 +41,12 @@ const char *trib_type_name(enum trib_type type)
         return "int64";
     case TRIB_BYTES:
         return "bytes";
+    case TRIB_FLOAT64:
+        return "float64";
+    case TRIB_INT8:
+        return "int8";
+    case TRIB_UINT8:
+        return "uint8";
     case TRIB_TYPE_NONE:
     case TRIB_TYPE_COUNT:
         break;
@@ -52,6 +61,12 @@ const char *trib_reduction_name(enum trib_reduction reduction)
         return "sum";
     case TRIB_AVERAGE:
         return "average";
+    case TRIB_MINIMUM:
+        return "minimum";
+    case TRIB_MAXIMUM:
+        return "maximum";
+    case TRIB_PRODUCT:
+        return "product";
     case TRIB_REDUCTION_NONE:
     case TRIB_REDUCTION_COUNT:
         break;

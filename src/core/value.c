@@ -117,8 +117,8 @@ static inline void copy(void *dst, const void *src, size_t len)
 
 /* ---- rows ----
  * No bytes may come with null pointers, to which kernels must not add an index: so every function here asks for that first.
- * Bytes are never summed: of a broadcast one child brings the payload, and a further one changes nothing. A value that is no
- * type changes nothing either; packets with such a type were dropped before. */
+ * Bytes are never reduced: of a broadcast one child brings the payload, and a further one changes nothing. A value that is no
+ * type or reduction changes nothing either; packets with such a type were dropped before. */
 
 void trib_row_load(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len)
 {
@@ -139,6 +139,9 @@ void trib_row_load(const struct trib_value_kernels *k, enum trib_type type, void
     case TRIB_INT32:
     case TRIB_INT64:
     case TRIB_BYTES:
+    case TRIB_FLOAT64:
+    case TRIB_INT8:
+    case TRIB_UINT8:
         copy(row, payload, len);
         break;
     case TRIB_TYPE_NONE:
@@ -147,44 +150,27 @@ void trib_row_load(const struct trib_value_kernels *k, enum trib_type type, void
     }
 }
 
-void trib_row_add(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len)
+void trib_row_add(const struct trib_value_kernels *k, enum trib_type type, enum trib_reduction reduction, void *row,
+                  const void *payload, size_t len)
 {
-    if (len == 0) {
+    bool is_known = (uint32_t)type < TRIB_TYPE_COUNT && (uint32_t)reduction < TRIB_REDUCTION_COUNT;
+
+    if (len == 0 || !is_known || k->reduce[reduction][type] == NULL) {
         return;
     }
     uint32_t callers = enter_arithmetic();
 
-    switch (type) {
-    case TRIB_FLOAT32:
-        k->add_f32(row, row, payload, len / 4);
-        break;
-    case TRIB_FLOAT16:
-        k->add_f32_f16(row, row, payload, len / 2);
-        break;
-    case TRIB_BFLOAT16:
-        k->add_f32_bf16(row, row, payload, len / 2);
-        break;
-    case TRIB_INT32:
-        k->add_i32(row, row, payload, len / 4);
-        break;
-    case TRIB_INT64:
-        k->add_i64(row, row, payload, len / 8);
-        break;
-    case TRIB_BYTES:
-    case TRIB_TYPE_NONE:
-    case TRIB_TYPE_COUNT:
-        break;
-    }
+    /* Sizes are powers of two: no division for each packet. */
+    k->reduce[reduction][type](row, row, payload, len >> __builtin_ctz((uint32_t)trib_type_size(type)));
     leave_arithmetic(callers);
 }
 
-void trib_row_merge(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *other, size_t len)
+void trib_row_merge(const struct trib_value_kernels *k, enum trib_type type, enum trib_reduction reduction, void *row,
+                    const void *other, size_t len)
 {
-    if (type == TRIB_FLOAT16 || type == TRIB_BFLOAT16) {
-        trib_row_add(k, TRIB_FLOAT32, row, other, trib_row_size(type, len));
-        return;
-    }
-    trib_row_add(k, type, row, other, len);
+    bool is_widened = type == TRIB_FLOAT16 || type == TRIB_BFLOAT16;
+
+    trib_row_add(k, is_widened ? TRIB_FLOAT32 : type, reduction, row, other, trib_row_size(type, len));
 }
 
 void trib_row_finish(const struct trib_value_kernels *k, enum trib_type type, void *row, size_t len)
@@ -262,27 +248,22 @@ void trib_tensor_encode(const struct trib_value_kernels *k, const struct trib_co
     leave_arithmetic(callers);
 }
 
-static void divide_i32(void *tensor, size_t count, uint32_t divisor)
-{
-    for (size_t i = 0; i < count; i++) {
-        unsigned char *at = (unsigned char *)tensor + 4 * i;
-        int32_t value;
-        memcpy(&value, at, sizeof value);
-        value = (int32_t)(value / (int64_t)divisor);
-        memcpy(at, &value, sizeof value);
+#define DIVIDE(name, integer)                                                  \
+    static void name(void *tensor, size_t count, uint32_t divisor)             \
+    {                                                                          \
+        for (size_t i = 0; i < count; i++) {                                   \
+            unsigned char *at = (unsigned char *)tensor + i * sizeof(integer); \
+            integer value;                                                     \
+            memcpy(&value, at, sizeof value);                                  \
+            value = (integer)(value / (int64_t)divisor);                       \
+            memcpy(at, &value, sizeof value);                                  \
+        }                                                                      \
     }
-}
 
-static void divide_i64(void *tensor, size_t count, uint32_t divisor)
-{
-    for (size_t i = 0; i < count; i++) {
-        unsigned char *at = (unsigned char *)tensor + 8 * i;
-        int64_t value;
-        memcpy(&value, at, sizeof value);
-        value /= (int64_t)divisor;
-        memcpy(at, &value, sizeof value);
-    }
-}
+DIVIDE(divide_i8, int8_t)
+DIVIDE(divide_u8, uint8_t)
+DIVIDE(divide_i32, int32_t)
+DIVIDE(divide_i64, int64_t)
 
 /* In pieces that stay on the stack: widened, divided, rounded once more into the 16 bits. */
 static void divide_16(const struct trib_value_kernels *k, enum trib_type type, void *tensor, size_t count,
@@ -322,6 +303,15 @@ static void divide(const struct trib_value_kernels *k, enum trib_type type, void
         break;
     case TRIB_INT64:
         divide_i64(tensor, count, divisor);
+        break;
+    case TRIB_FLOAT64:
+        k->divide_f64(tensor, tensor, (double)divisor, count);
+        break;
+    case TRIB_INT8:
+        divide_i8(tensor, count, divisor);
+        break;
+    case TRIB_UINT8:
+        divide_u8(tensor, count, divisor);
         break;
     case TRIB_BYTES:
     case TRIB_TYPE_NONE:

@@ -4,8 +4,8 @@
  * Payload elements are little-endian. Kernels exist three times: scalar (the reference and the oracle of the tests), AVX2 and
  * AVX-512; all give the same bits. trib_value_kernels() chooses once by the CPU; a node keeps the pointer to the constant table.
  * Any pointer may have any alignment. dst may equal a source, partial overlap is not allowed.
- * NaN: an addition, narrowing or division whose result is NaN gives the canonical quiet NaN (0x7fc00000, 0x7fc0, 0x7e00), so
- * that bits never depend on operand order or CPU. Subnormals are kept. Rows and tensors are right whatever floating point mode
+ * NaN: a reduction, narrowing or division whose result is NaN gives the canonical quiet NaN (0x7fc00000, 0x7fc0, 0x7e00,
+ * 0x7ff8000000000000), so that bits never depend on operand order or CPU. Subnormals are kept. Rows and tensors are right whatever floating point mode
  * the calling thread is in; kernels called directly expect the default one. Null pointers: for rows and tensors of length 0.
  * Read next: slot.h (the switch's use), schemes/switchml/switchml_worker.c (the worker's). */
 #ifndef TRIB_CORE_VALUE_H
@@ -19,13 +19,9 @@
 
 struct trib_value_kernels {
     const char *name; /* "scalar", "avx2", "avx512" */
-    /* dst = a + b. Integers wrap. */
-    void (*add_f32)(float *dst, const float *a, const float *b, size_t count);
-    void (*add_i32)(int32_t *dst, const int32_t *a, const int32_t *b, size_t count);
-    void (*add_i64)(int64_t *dst, const int64_t *a, const int64_t *b, size_t count);
-    /* dst = a + widened b. */
-    void (*add_f32_bf16)(float *dst, const float *a, const uint16_t *b, size_t count);
-    void (*add_f32_f16)(float *dst, const float *a, const uint16_t *b, size_t count);
+    /* dst = a reduced with b: a + b, a x b, the lesser, the greater. b has the type's elements, dst and a those of its
+     * accumulator: see rows. Integers wrap; NaN in a or b gives NaN; -0 < +0. NULL where nothing can be reduced. */
+    void (*reduce[TRIB_REDUCTION_COUNT][TRIB_TYPE_COUNT])(void *dst, const void *a, const void *b, size_t count);
     /* Exact widening; a signalling NaN may stay one. */
     void (*widen_bf16)(float *dst, const uint16_t *src, size_t count);
     void (*widen_f16)(float *dst, const uint16_t *src, size_t count);
@@ -34,6 +30,7 @@ struct trib_value_kernels {
     void (*narrow_f16)(uint16_t *dst, const float *src, size_t count);
     /* dst = src / divisor, correctly rounded. */
     void (*divide_f32)(float *dst, const float *src, float divisor, size_t count);
+    void (*divide_f64)(double *dst, const double *src, double divisor, size_t count);
     /* The largest magnitude's bits, i.e. max over i of (bits(src[i]) & 0x7fffffff); 0 for count 0. Order of the bits is order of
      * the magnitudes, with infinity and NaN on top. */
     uint32_t (*max_magnitude)(const float *src, size_t count);
@@ -50,7 +47,7 @@ const struct trib_value_kernels *trib_value_kernels(void);
 const struct trib_value_kernels *trib_value_kernels_named(const char *name);
 
 /* ---- what a switch does: rows ----
- * A row is one partial sum of a fragment, in the accumulator's type: float32 for the 16-bit floats (twice the payload's bytes),
+ * A row is a fragment's contributions reduced so far, in the accumulator's type: float32 for the 16-bit floats (twice the payload's bytes),
  * the type itself otherwise. len is always the payload's length in bytes, a multiple of the type's size. */
 
 /* Bytes of a row for a payload of len bytes. */
@@ -58,10 +55,13 @@ static inline size_t trib_row_size(enum trib_type type, size_t len)
 {
     return type == TRIB_FLOAT16 || type == TRIB_BFLOAT16 ? 2 * len : len;
 }
-/* row = payload; row += payload; row += other row. Bytes are not summed: adding them, or what is no type, changes nothing. */
+/* row = payload; row = row reduced with payload; row = row reduced with other row. Bytes are not reduced: adding them, or with
+ * what is no type or no reduction, changes nothing. */
 void trib_row_load(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len);
-void trib_row_add(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len);
-void trib_row_merge(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *other, size_t len);
+void trib_row_add(const struct trib_value_kernels *k, enum trib_type type, enum trib_reduction reduction, void *row,
+                  const void *payload, size_t len);
+void trib_row_merge(const struct trib_value_kernels *k, enum trib_type type, enum trib_reduction reduction, void *row,
+                    const void *other, size_t len);
 /* Turns the row, in place, into the result's payload of len bytes at the row's start. */
 void trib_row_finish(const struct trib_value_kernels *k, enum trib_type type, void *row, size_t len);
 

@@ -28,21 +28,27 @@ static inline __m128i load_halves(const void *src)
     return _mm_loadu_si128((const __m128i_u *)src);
 }
 
-/* Stores results whose NaNs may be any. */
-static inline void store_result(float *dst, __m256 value)
+/* value, with the canonical NaN where the operands of a comparison, one of which may be value itself, are NaN. */
+static inline __m256 with_nan_f32(__m256 value, __m256 a, __m256 b)
 {
     __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)TRIB_NAN_F32));
-    _mm256_storeu_ps(dst, _mm256_blendv_ps(value, nan, _mm256_cmp_ps(value, value, _CMP_UNORD_Q)));
+    return _mm256_blendv_ps(value, nan, _mm256_cmp_ps(a, b, _CMP_UNORD_Q));
 }
 
-static inline __m256 widened_bf16(const uint16_t *src)
+static inline __m256d with_nan_f64(__m256d value, __m256d a, __m256d b)
 {
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_halves(src)), 16));
+    __m256d nan = _mm256_castsi256_pd(_mm256_set1_epi64x((int64_t)TRIB_NAN_F64));
+    return _mm256_blendv_pd(value, nan, _mm256_cmp_pd(a, b, _CMP_UNORD_Q));
 }
 
-static inline __m256 widened_f16(const uint16_t *src)
+static inline __m256 canonical_f32(__m256 value)
 {
-    return _mm256_cvtph_ps(load_halves(src));
+    return with_nan_f32(value, value, value);
+}
+
+static inline __m256d canonical_f64(__m256d value)
+{
+    return with_nan_f64(value, value, value);
 }
 
 /* Eight results in the lower halves of 32-bit elements. */
@@ -56,71 +62,152 @@ static inline __m256i narrowed_bf16(__m256i bits)
     return _mm256_blendv_epi8(_mm256_srli_epi32(up, 16), _mm256_set1_epi32(TRIB_NAN_BF16), is_nan);
 }
 
-static void add_f32(float *dst, const float *a, const float *b, size_t count)
-{
-    size_t i = 0;
+/* ---- reductions ---- */
 
-    for (; i + 2 * LANES <= count; i += 2 * LANES) {
-        __m256 first = _mm256_add_ps(_mm256_loadu_ps(a + i), _mm256_loadu_ps(b + i));
-        __m256 second = _mm256_add_ps(_mm256_loadu_ps(a + i + LANES), _mm256_loadu_ps(b + i + LANES));
-        store_result(dst + i, first);
-        store_result(dst + i + LANES, second);
-    }
-    trib_value_scalar.add_f32(dst + i, a + i, b + i, count - i);
+static inline __m256 load_f32(const void *src)
+{
+    return _mm256_loadu_ps(src);
 }
 
-static void add_i32(int32_t *dst, const int32_t *a, const int32_t *b, size_t count)
+static inline __m256 load_bf16(const void *src)
 {
-    size_t i = 0;
-
-    for (; i + 2 * LANES <= count; i += 2 * LANES) {
-        __m256i first = _mm256_add_epi32(load_bits(a + i), load_bits(b + i));
-        __m256i second = _mm256_add_epi32(load_bits(a + i + LANES), load_bits(b + i + LANES));
-        store_bits(dst + i, first);
-        store_bits(dst + i + LANES, second);
-    }
-    trib_value_scalar.add_i32(dst + i, a + i, b + i, count - i);
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_halves(src)), 16));
 }
 
-static void add_i64(int64_t *dst, const int64_t *a, const int64_t *b, size_t count)
+static inline __m256 load_f16(const void *src)
 {
-    size_t i = 0;
-
-    for (; i + LANES <= count; i += LANES) {
-        __m256i first = _mm256_add_epi64(load_bits(a + i), load_bits(b + i));
-        __m256i second = _mm256_add_epi64(load_bits(a + i + LANES / 2), load_bits(b + i + LANES / 2));
-        store_bits(dst + i, first);
-        store_bits(dst + i + LANES / 2, second);
-    }
-    trib_value_scalar.add_i64(dst + i, a + i, b + i, count - i);
+    return _mm256_cvtph_ps(load_halves(src));
 }
 
-static void add_f32_bf16(float *dst, const float *a, const uint16_t *b, size_t count)
+static inline __m256d load_f64(const void *src)
 {
-    size_t i = 0;
-
-    for (; i + LANES <= count; i += LANES) {
-        store_result(dst + i, _mm256_add_ps(_mm256_loadu_ps(a + i), widened_bf16(b + i)));
-    }
-    trib_value_scalar.add_f32_bf16(dst + i, a + i, b + i, count - i);
+    return _mm256_loadu_pd(src);
 }
 
-static void add_f32_f16(float *dst, const float *a, const uint16_t *b, size_t count)
-{
-    size_t i = 0;
-
-    for (; i + LANES <= count; i += LANES) {
-        store_result(dst + i, _mm256_add_ps(_mm256_loadu_ps(a + i), widened_f16(b + i)));
+#define INTEGERS(name)                                        \
+    static inline __m256i load_##name(const void *src)        \
+    {                                                         \
+        return load_bits(src);                                \
+    }                                                         \
+    static inline void store_##name(void *dst, __m256i value) \
+    {                                                         \
+        store_bits(dst, value);                               \
     }
-    trib_value_scalar.add_f32_f16(dst + i, a + i, b + i, count - i);
+
+INTEGERS(i8)
+INTEGERS(u8)
+INTEGERS(i32)
+INTEGERS(i64)
+
+static inline void store_f32(void *dst, __m256 value)
+{
+    _mm256_storeu_ps(dst, value);
 }
+
+static inline void store_f64(void *dst, __m256d value)
+{
+    _mm256_storeu_pd(dst, value);
+}
+
+static inline __m256 f32_sum(__m256 a, __m256 b)
+{
+    return canonical_f32(_mm256_add_ps(a, b));
+}
+
+static inline __m256 f32_product(__m256 a, __m256 b)
+{
+    return canonical_f32(_mm256_mul_ps(a, b));
+}
+
+/* The instruction gives its second operand where both are zero: both orders together know both signs. */
+static inline __m256 f32_minimum(__m256 a, __m256 b)
+{
+    return with_nan_f32(_mm256_or_ps(_mm256_min_ps(a, b), _mm256_min_ps(b, a)), a, b);
+}
+
+static inline __m256 f32_maximum(__m256 a, __m256 b)
+{
+    return with_nan_f32(_mm256_and_ps(_mm256_max_ps(a, b), _mm256_max_ps(b, a)), a, b);
+}
+
+static inline __m256d f64_sum(__m256d a, __m256d b)
+{
+    return canonical_f64(_mm256_add_pd(a, b));
+}
+
+static inline __m256d f64_product(__m256d a, __m256d b)
+{
+    return canonical_f64(_mm256_mul_pd(a, b));
+}
+
+static inline __m256d f64_minimum(__m256d a, __m256d b)
+{
+    return with_nan_f64(_mm256_or_pd(_mm256_min_pd(a, b), _mm256_min_pd(b, a)), a, b);
+}
+
+static inline __m256d f64_maximum(__m256d a, __m256d b)
+{
+    return with_nan_f64(_mm256_and_pd(_mm256_max_pd(a, b), _mm256_max_pd(b, a)), a, b);
+}
+
+/* No instruction multiplies bytes: even and odd ones apart, as 16 bits whose upper half is nobody's. */
+static inline __m256i multiply_bytes(__m256i a, __m256i b)
+{
+    __m256i even = _mm256_mullo_epi16(a, b);
+    __m256i odd = _mm256_mullo_epi16(_mm256_srli_epi16(a, 8), _mm256_srli_epi16(b, 8));
+
+    return _mm256_blendv_epi8(_mm256_slli_epi16(odd, 8), even, _mm256_set1_epi16(0xff));
+}
+
+/* Nor 64 bits: the lower halves' product, and above it the two crossed ones. */
+static inline __m256i i64_product(__m256i a, __m256i b)
+{
+    __m256i crossed =
+        _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(a, 32), b), _mm256_mul_epu32(a, _mm256_srli_epi64(b, 32)));
+
+    return _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64(crossed, 32));
+}
+
+static inline __m256i i64_minimum(__m256i a, __m256i b)
+{
+    return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b));
+}
+
+static inline __m256i i64_maximum(__m256i a, __m256i b)
+{
+    return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b));
+}
+
+#define COMBINE(name, instruction)                   \
+    static inline __m256i name(__m256i a, __m256i b) \
+    {                                                \
+        return instruction(a, b);                    \
+    }
+
+COMBINE(i8_sum, _mm256_add_epi8)
+COMBINE(i8_minimum, _mm256_min_epi8)
+COMBINE(i8_maximum, _mm256_max_epi8)
+COMBINE(i8_product, multiply_bytes)
+COMBINE(u8_sum, _mm256_add_epi8)
+COMBINE(u8_minimum, _mm256_min_epu8)
+COMBINE(u8_maximum, _mm256_max_epu8)
+COMBINE(u8_product, multiply_bytes)
+COMBINE(i32_sum, _mm256_add_epi32)
+COMBINE(i32_minimum, _mm256_min_epi32)
+COMBINE(i32_maximum, _mm256_max_epi32)
+COMBINE(i32_product, _mm256_mullo_epi32)
+COMBINE(i64_sum, _mm256_add_epi64)
+
+TRIB_VECTOR_KERNELS(__m256i, trib_value_scalar)
+
+/* ---- conversions ---- */
 
 static void widen_bf16(float *dst, const uint16_t *src, size_t count)
 {
     size_t i = 0;
 
     for (; i + LANES <= count; i += LANES) {
-        _mm256_storeu_ps(dst + i, widened_bf16(src + i));
+        store_f32(dst + i, load_bf16(src + i));
     }
     trib_value_scalar.widen_bf16(dst + i, src + i, count - i);
 }
@@ -130,7 +217,7 @@ static void widen_f16(float *dst, const uint16_t *src, size_t count)
     size_t i = 0;
 
     for (; i + LANES <= count; i += LANES) {
-        _mm256_storeu_ps(dst + i, widened_f16(src + i));
+        store_f32(dst + i, load_f16(src + i));
     }
     trib_value_scalar.widen_f16(dst + i, src + i, count - i);
 }
@@ -150,12 +237,10 @@ static void narrow_bf16(uint16_t *dst, const float *src, size_t count)
 
 static void narrow_f16(uint16_t *dst, const float *src, size_t count)
 {
-    __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)TRIB_NAN_F32));
     size_t i = 0;
 
     for (; i + LANES <= count; i += LANES) {
-        __m256 value = _mm256_loadu_ps(src + i);
-        value = _mm256_blendv_ps(value, nan, _mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+        __m256 value = canonical_f32(load_f32(src + i));
         _mm_storeu_si128((__m128i_u *)(void *)(dst + i), _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
     }
     trib_value_scalar.narrow_f16(dst + i, src + i, count - i);
@@ -168,13 +253,23 @@ static void divide_f32(float *dst, const float *src, float divisor, size_t count
 
     if (trib_float_reciprocal(divisor, &reciprocal)) {
         for (; i + LANES <= count; i += LANES) {
-            store_result(dst + i, _mm256_mul_ps(_mm256_loadu_ps(src + i), _mm256_set1_ps(reciprocal)));
+            store_f32(dst + i, canonical_f32(_mm256_mul_ps(load_f32(src + i), _mm256_set1_ps(reciprocal))));
         }
     }
     for (; i + LANES <= count; i += LANES) {
-        store_result(dst + i, _mm256_div_ps(_mm256_loadu_ps(src + i), _mm256_set1_ps(divisor)));
+        store_f32(dst + i, canonical_f32(_mm256_div_ps(load_f32(src + i), _mm256_set1_ps(divisor))));
     }
     trib_value_scalar.divide_f32(dst + i, src + i, divisor, count - i);
+}
+
+static void divide_f64(double *dst, const double *src, double divisor, size_t count)
+{
+    size_t i = 0;
+
+    for (; i + LANES / 2 <= count; i += LANES / 2) {
+        store_f64(dst + i, canonical_f64(_mm256_div_pd(load_f64(src + i), _mm256_set1_pd(divisor))));
+    }
+    trib_value_scalar.divide_f64(dst + i, src + i, divisor, count - i);
 }
 
 static uint32_t max_magnitude(const float *src, size_t count)
@@ -227,16 +322,13 @@ static void dequantise(float *dst, const int32_t *src, int shift, size_t count)
 
 const struct trib_value_kernels trib_value_avx2 = {
     .name = "avx2",
-    .add_f32 = add_f32,
-    .add_i32 = add_i32,
-    .add_i64 = add_i64,
-    .add_f32_bf16 = add_f32_bf16,
-    .add_f32_f16 = add_f32_f16,
+    .reduce = TRIB_KERNELS_OF_ALL,
     .widen_bf16 = widen_bf16,
     .widen_f16 = widen_f16,
     .narrow_bf16 = narrow_bf16,
     .narrow_f16 = narrow_f16,
     .divide_f32 = divide_f32,
+    .divide_f64 = divide_f64,
     .max_magnitude = max_magnitude,
     .quantise = quantise,
     .dequantise = dequantise,

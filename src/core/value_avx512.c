@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value_avx512.c: the kernels for x86-64 with AVX-512 F, BW, VL and DQ. The last vector is a masked one; shifts that do not fit one
- * multiplication go to the scalar kernel. On other machines this file is empty and its table does not exist.
+/* value_avx512.c: the kernels for x86-64 with AVX-512 F, BW, VL and DQ. What reductions leave behind the last whole vector goes to the
+ * AVX2 kernel; elsewhere the last vector is a masked one. Shifts that do not fit one multiplication go to the scalar kernel. On
+ * other machines this file is empty and its table does not exist.
  * Built with -mavx512f -mavx512bw -mavx512vl -mavx512dq; the pragma serves builds that forget. No function here may run before
  * value.c checked the CPU.
  * Read next: value.c. */
@@ -21,10 +22,27 @@ static inline __mmask16 mask_of(size_t left)
     return (__mmask16)mask;
 }
 
-static inline __m512 canonical(__m512 value)
+/* value, with the canonical NaN where a or b, both of which may be value itself, is NaN. */
+static inline __m512 with_nan_f32(__m512 value, __m512 a, __m512 b)
 {
     __m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)TRIB_NAN_F32));
-    return _mm512_mask_mov_ps(value, _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q), nan);
+    return _mm512_mask_mov_ps(value, _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q), nan);
+}
+
+static inline __m512d with_nan_f64(__m512d value, __m512d a, __m512d b)
+{
+    __m512d nan = _mm512_castsi512_pd(_mm512_set1_epi64((int64_t)TRIB_NAN_F64));
+    return _mm512_mask_mov_pd(value, _mm512_cmp_pd_mask(a, b, _CMP_UNORD_Q), nan);
+}
+
+static inline __m512 canonical_f32(__m512 value)
+{
+    return with_nan_f32(value, value, value);
+}
+
+static inline __m512d canonical_f64(__m512d value)
+{
+    return with_nan_f64(value, value, value);
 }
 
 static inline __m512 bf16_as_f32(__m256i halves)
@@ -45,78 +63,132 @@ static inline __m256i f32_as_bf16(__m512 value)
 
 static inline __m256i f32_as_f16(__m512 value)
 {
-    return _mm512_cvtps_ph(canonical(value), _MM_FROUND_TO_NEAREST_INT);
+    return _mm512_cvtps_ph(canonical_f32(value), _MM_FROUND_TO_NEAREST_INT);
 }
 
-static void add_f32(float *dst, const float *a, const float *b, size_t count)
+/* ---- reductions ---- */
+
+static inline __m512 load_f32(const void *src)
 {
-    size_t i = 0;
-
-    for (; i + 2 * LANES <= count; i += 2 * LANES) {
-        __m512 first = _mm512_add_ps(_mm512_loadu_ps(a + i), _mm512_loadu_ps(b + i));
-        __m512 second = _mm512_add_ps(_mm512_loadu_ps(a + i + LANES), _mm512_loadu_ps(b + i + LANES));
-        _mm512_storeu_ps(dst + i, canonical(first));
-        _mm512_storeu_ps(dst + i + LANES, canonical(second));
-    }
-    for (; i < count; i += LANES) {
-        __mmask16 mask = mask_of(count - i);
-        __m512 sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, a + i), _mm512_maskz_loadu_ps(mask, b + i));
-        _mm512_mask_storeu_ps(dst + i, mask, canonical(sum));
-    }
+    return _mm512_loadu_ps(src);
 }
 
-static void add_i32(int32_t *dst, const int32_t *a, const int32_t *b, size_t count)
+static inline __m512 load_bf16(const void *src)
 {
-    size_t i = 0;
-
-    for (; i + 2 * LANES <= count; i += 2 * LANES) {
-        __m512i first = _mm512_add_epi32(_mm512_loadu_si512(a + i), _mm512_loadu_si512(b + i));
-        __m512i second = _mm512_add_epi32(_mm512_loadu_si512(a + i + LANES), _mm512_loadu_si512(b + i + LANES));
-        _mm512_storeu_si512(dst + i, first);
-        _mm512_storeu_si512(dst + i + LANES, second);
-    }
-    for (; i < count; i += LANES) {
-        __mmask16 mask = mask_of(count - i);
-        __m512i sum = _mm512_add_epi32(_mm512_maskz_loadu_epi32(mask, a + i), _mm512_maskz_loadu_epi32(mask, b + i));
-        _mm512_mask_storeu_epi32(dst + i, mask, sum);
-    }
+    return bf16_as_f32(_mm256_loadu_si256((const __m256i_u *)src));
 }
 
-static void add_i64(int64_t *dst, const int64_t *a, const int64_t *b, size_t count)
+static inline __m512 load_f16(const void *src)
 {
-    const size_t lanes = LANES / 2;
-    size_t i = 0;
-
-    for (; i + 2 * lanes <= count; i += 2 * lanes) {
-        __m512i first = _mm512_add_epi64(_mm512_loadu_si512(a + i), _mm512_loadu_si512(b + i));
-        __m512i second = _mm512_add_epi64(_mm512_loadu_si512(a + i + lanes), _mm512_loadu_si512(b + i + lanes));
-        _mm512_storeu_si512(dst + i, first);
-        _mm512_storeu_si512(dst + i + lanes, second);
-    }
-    for (; i < count; i += lanes) {
-        __mmask8 mask = (__mmask8)mask_of(count - i); /* eight or more: all eight bits */
-        __m512i sum = _mm512_add_epi64(_mm512_maskz_loadu_epi64(mask, a + i), _mm512_maskz_loadu_epi64(mask, b + i));
-        _mm512_mask_storeu_epi64(dst + i, mask, sum);
-    }
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i_u *)src));
 }
 
-static void add_f32_bf16(float *dst, const float *a, const uint16_t *b, size_t count)
+static inline __m512d load_f64(const void *src)
 {
-    for (size_t i = 0; i < count; i += LANES) {
-        __mmask16 mask = mask_of(count - i);
-        __m512 wide = bf16_as_f32(_mm256_maskz_loadu_epi16(mask, b + i));
-        _mm512_mask_storeu_ps(dst + i, mask, canonical(_mm512_add_ps(_mm512_maskz_loadu_ps(mask, a + i), wide)));
-    }
+    return _mm512_loadu_pd(src);
 }
 
-static void add_f32_f16(float *dst, const float *a, const uint16_t *b, size_t count)
-{
-    for (size_t i = 0; i < count; i += LANES) {
-        __mmask16 mask = mask_of(count - i);
-        __m512 wide = _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, b + i));
-        _mm512_mask_storeu_ps(dst + i, mask, canonical(_mm512_add_ps(_mm512_maskz_loadu_ps(mask, a + i), wide)));
+#define INTEGERS(name)                                        \
+    static inline __m512i load_##name(const void *src)        \
+    {                                                         \
+        return _mm512_loadu_si512(src);                       \
+    }                                                         \
+    static inline void store_##name(void *dst, __m512i value) \
+    {                                                         \
+        _mm512_storeu_si512(dst, value);                      \
     }
+
+INTEGERS(i8)
+INTEGERS(u8)
+INTEGERS(i32)
+INTEGERS(i64)
+
+static inline void store_f32(void *dst, __m512 value)
+{
+    _mm512_storeu_ps(dst, value);
 }
+
+static inline void store_f64(void *dst, __m512d value)
+{
+    _mm512_storeu_pd(dst, value);
+}
+
+static inline __m512 f32_sum(__m512 a, __m512 b)
+{
+    return canonical_f32(_mm512_add_ps(a, b));
+}
+
+static inline __m512 f32_product(__m512 a, __m512 b)
+{
+    return canonical_f32(_mm512_mul_ps(a, b));
+}
+
+/* The instruction gives its second operand where both are zero: both orders together know both signs. */
+static inline __m512 f32_minimum(__m512 a, __m512 b)
+{
+    return with_nan_f32(_mm512_or_ps(_mm512_min_ps(a, b), _mm512_min_ps(b, a)), a, b);
+}
+
+static inline __m512 f32_maximum(__m512 a, __m512 b)
+{
+    return with_nan_f32(_mm512_and_ps(_mm512_max_ps(a, b), _mm512_max_ps(b, a)), a, b);
+}
+
+static inline __m512d f64_sum(__m512d a, __m512d b)
+{
+    return canonical_f64(_mm512_add_pd(a, b));
+}
+
+static inline __m512d f64_product(__m512d a, __m512d b)
+{
+    return canonical_f64(_mm512_mul_pd(a, b));
+}
+
+static inline __m512d f64_minimum(__m512d a, __m512d b)
+{
+    return with_nan_f64(_mm512_or_pd(_mm512_min_pd(a, b), _mm512_min_pd(b, a)), a, b);
+}
+
+static inline __m512d f64_maximum(__m512d a, __m512d b)
+{
+    return with_nan_f64(_mm512_and_pd(_mm512_max_pd(a, b), _mm512_max_pd(b, a)), a, b);
+}
+
+/* No instruction multiplies bytes: even and odd ones apart, as 16 bits whose upper half is nobody's. */
+static inline __m512i multiply_bytes(__m512i a, __m512i b)
+{
+    __m512i even = _mm512_mullo_epi16(a, b);
+    __m512i odd = _mm512_mullo_epi16(_mm512_srli_epi16(a, 8), _mm512_srli_epi16(b, 8));
+
+    return _mm512_mask_mov_epi8(_mm512_slli_epi16(odd, 8), UINT64_C(0x5555555555555555), even);
+}
+
+#define COMBINE(name, instruction)                   \
+    static inline __m512i name(__m512i a, __m512i b) \
+    {                                                \
+        return instruction(a, b);                    \
+    }
+
+COMBINE(i8_sum, _mm512_add_epi8)
+COMBINE(i8_minimum, _mm512_min_epi8)
+COMBINE(i8_maximum, _mm512_max_epi8)
+COMBINE(i8_product, multiply_bytes)
+COMBINE(u8_sum, _mm512_add_epi8)
+COMBINE(u8_minimum, _mm512_min_epu8)
+COMBINE(u8_maximum, _mm512_max_epu8)
+COMBINE(u8_product, multiply_bytes)
+COMBINE(i32_sum, _mm512_add_epi32)
+COMBINE(i32_minimum, _mm512_min_epi32)
+COMBINE(i32_maximum, _mm512_max_epi32)
+COMBINE(i32_product, _mm512_mullo_epi32)
+COMBINE(i64_sum, _mm512_add_epi64)
+COMBINE(i64_minimum, _mm512_min_epi64)
+COMBINE(i64_maximum, _mm512_max_epi64)
+COMBINE(i64_product, _mm512_mullo_epi64)
+
+TRIB_VECTOR_KERNELS(__m512i, trib_value_avx2)
+
+/* ---- conversions ---- */
 
 static void widen_bf16(float *dst, const uint16_t *src, size_t count)
 {
@@ -155,7 +227,7 @@ static void multiply_f32(float *dst, const float *src, float factor, size_t coun
     for (size_t i = 0; i < count; i += LANES) {
         __mmask16 mask = mask_of(count - i);
         __m512 product = _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, src + i), _mm512_set1_ps(factor));
-        _mm512_mask_storeu_ps(dst + i, mask, canonical(product));
+        _mm512_mask_storeu_ps(dst + i, mask, canonical_f32(product));
     }
 }
 
@@ -170,7 +242,16 @@ static void divide_f32(float *dst, const float *src, float divisor, size_t count
     for (size_t i = 0; i < count; i += LANES) {
         __mmask16 mask = mask_of(count - i);
         __m512 quotient = _mm512_div_ps(_mm512_maskz_loadu_ps(mask, src + i), _mm512_set1_ps(divisor));
-        _mm512_mask_storeu_ps(dst + i, mask, canonical(quotient));
+        _mm512_mask_storeu_ps(dst + i, mask, canonical_f32(quotient));
+    }
+}
+
+static void divide_f64(double *dst, const double *src, double divisor, size_t count)
+{
+    for (size_t i = 0; i < count; i += LANES / 2) {
+        __mmask8 mask = (__mmask8)mask_of(count - i); /* eight or more: all eight bits */
+        __m512d quotient = _mm512_div_pd(_mm512_maskz_loadu_pd(mask, src + i), _mm512_set1_pd(divisor));
+        _mm512_mask_storeu_pd(dst + i, mask, canonical_f64(quotient));
     }
 }
 
@@ -223,16 +304,13 @@ static void dequantise(float *dst, const int32_t *src, int shift, size_t count)
 
 const struct trib_value_kernels trib_value_avx512 = {
     .name = "avx512",
-    .add_f32 = add_f32,
-    .add_i32 = add_i32,
-    .add_i64 = add_i64,
-    .add_f32_bf16 = add_f32_bf16,
-    .add_f32_f16 = add_f32_f16,
+    .reduce = TRIB_KERNELS_OF_ALL,
     .widen_bf16 = widen_bf16,
     .widen_f16 = widen_f16,
     .narrow_bf16 = narrow_bf16,
     .narrow_f16 = narrow_f16,
     .divide_f32 = divide_f32,
+    .divide_f64 = divide_f64,
     .max_magnitude = max_magnitude,
     .quantise = quantise,
     .dequantise = dequantise,

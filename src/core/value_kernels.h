@@ -24,7 +24,57 @@
 #define TRIB_NAN_F32 UINT32_C(0x7fc00000)
 #define TRIB_NAN_F16 ((uint16_t)0x7e00)
 #define TRIB_NAN_BF16 ((uint16_t)0x7fc0)
+#define TRIB_NAN_F64 UINT64_C(0x7ff8000000000000)
 #define TRIB_INFINITY_F32 UINT32_C(0x7f800000)
+
+/* ---- the reductions of a file ----
+ * Kernels are called sum_f32, minimum_u8 ... after the payload; what they do to one element or vector of a row: f32_sum(). */
+
+/* Those of a file with vectors, made of its load_f32(), load_bf16() ..., f32_sum() ... and store_f32(). What is left behind the last
+ * whole vector goes to the table `rest`. */
+#define TRIB_VECTOR_KERNEL(vector, rest, operation, reduction, type, payload, element, row, row_element)      \
+    static void operation##_##payload(void *dst, const void *a, const void *b, size_t count)                  \
+    {                                                                                                         \
+        const size_t lanes = sizeof(vector) / sizeof(row_element);                                            \
+        const row_element *x = a;                                                                             \
+        const element *y = b;                                                                                 \
+        size_t i = 0;                                                                                         \
+                                                                                                              \
+        for (; i + lanes <= count; i += lanes) {                                                              \
+            store_##row((row_element *)dst + i, row##_##operation(load_##row(x + i), load_##payload(y + i))); \
+        }                                                                                                     \
+        if (i < count) {                                                                                      \
+            (rest).reduce[reduction][type]((row_element *)dst + i, x + i, y + i, count - i);                  \
+        }                                                                                                     \
+    }
+#define TRIB_VECTOR_KERNELS_OF(vector, rest, ...)                        \
+    TRIB_VECTOR_KERNEL(vector, rest, sum, TRIB_SUM, __VA_ARGS__)         \
+    TRIB_VECTOR_KERNEL(vector, rest, minimum, TRIB_MINIMUM, __VA_ARGS__) \
+    TRIB_VECTOR_KERNEL(vector, rest, maximum, TRIB_MAXIMUM, __VA_ARGS__) \
+    TRIB_VECTOR_KERNEL(vector, rest, product, TRIB_PRODUCT, __VA_ARGS__)
+#define TRIB_VECTOR_KERNELS(vector, rest)                                           \
+    TRIB_VECTOR_KERNELS_OF(vector, rest, TRIB_FLOAT32, f32, float, f32, float)      \
+    TRIB_VECTOR_KERNELS_OF(vector, rest, TRIB_FLOAT16, f16, uint16_t, f32, float)   \
+    TRIB_VECTOR_KERNELS_OF(vector, rest, TRIB_BFLOAT16, bf16, uint16_t, f32, float) \
+    TRIB_VECTOR_KERNELS_OF(vector, rest, TRIB_FLOAT64, f64, double, f64, double)    \
+    TRIB_VECTOR_KERNELS_OF(vector, rest, TRIB_INT8, i8, int8_t, i8, int8_t)         \
+    TRIB_VECTOR_KERNELS_OF(vector, rest, TRIB_UINT8, u8, uint8_t, u8, uint8_t)      \
+    TRIB_VECTOR_KERNELS_OF(vector, rest, TRIB_INT32, i32, int32_t, i32, int32_t)    \
+    TRIB_VECTOR_KERNELS_OF(vector, rest, TRIB_INT64, i64, int64_t, i64, int64_t)
+
+/* A file's table of reductions. */
+#define TRIB_KERNELS_OF(operation)                                                                              \
+    {                                                                                                           \
+        [TRIB_FLOAT32] = operation##_f32, [TRIB_FLOAT16] = operation##_f16, [TRIB_BFLOAT16] = operation##_bf16, \
+        [TRIB_FLOAT64] = operation##_f64, [TRIB_INT32] = operation##_i32, [TRIB_INT64] = operation##_i64,       \
+        [TRIB_INT8] = operation##_i8, [TRIB_UINT8] = operation##_u8,                                            \
+    }
+#define TRIB_KERNELS_OF_ALL                                                                   \
+    {                                                                                         \
+        [TRIB_SUM] = TRIB_KERNELS_OF(sum), [TRIB_AVERAGE] = TRIB_KERNELS_OF(sum),             \
+        [TRIB_MINIMUM] = TRIB_KERNELS_OF(minimum), [TRIB_MAXIMUM] = TRIB_KERNELS_OF(maximum), \
+        [TRIB_PRODUCT] = TRIB_KERNELS_OF(product),                                            \
+    }
 
 extern const struct trib_value_kernels trib_value_scalar;
 #ifdef __x86_64__
@@ -45,6 +95,20 @@ static inline float trib_float_from_bits(uint32_t bits)
 static inline uint32_t trib_float_bits(float value)
 {
     uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline double trib_double_from_bits(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline uint64_t trib_double_bits(double value)
+{
+    uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
 }

@@ -12,53 +12,47 @@ _Static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16,
                "float arithmetic must round to float (x86-32: -mfpmath=sse)");
 _Static_assert(FLT_RADIX == 2 && FLT_MANT_DIG == 24 && DBL_MANT_DIG == 53, "IEEE 754 binary32 and binary64 are needed");
 
-static inline uint16_t load_u16(const void *base, size_t index)
+/* load_f32(base, index), store_f32(base, index, value), and so on */
+#define ELEMENT(name, element)                                                            \
+    static inline element load_##name(const void *base, size_t index)                     \
+    {                                                                                     \
+        element value;                                                                    \
+        memcpy(&value, (const unsigned char *)base + index * sizeof value, sizeof value); \
+        return value;                                                                     \
+    }                                                                                     \
+    static inline void store_##name(void *base, size_t index, element value)              \
+    {                                                                                     \
+        memcpy((unsigned char *)base + index * sizeof value, &value, sizeof value);       \
+    }
+
+ELEMENT(f32, float)
+ELEMENT(f64, double)
+ELEMENT(i8, int8_t)
+ELEMENT(u8, uint8_t)
+ELEMENT(u16, uint16_t)
+ELEMENT(i32, int32_t)
+ELEMENT(u32, uint32_t)
+ELEMENT(i64, int64_t)
+
+static inline float nan_f32(void)
 {
-    uint16_t value;
-    memcpy(&value, (const unsigned char *)base + 2 * index, sizeof value);
-    return value;
+    return trib_float_from_bits(TRIB_NAN_F32);
 }
 
-static inline uint32_t load_u32(const void *base, size_t index)
+static inline double nan_f64(void)
 {
-    uint32_t value;
-    memcpy(&value, (const unsigned char *)base + 4 * index, sizeof value);
-    return value;
+    return trib_double_from_bits(TRIB_NAN_F64);
 }
 
-static inline uint64_t load_u64(const void *base, size_t index)
+/* An arithmetic result, whose NaN may be any on this CPU and in this operand order. */
+static inline float canonical_f32(float value)
 {
-    uint64_t value;
-    memcpy(&value, (const unsigned char *)base + 8 * index, sizeof value);
-    return value;
+    return value == value ? value : nan_f32();
 }
 
-static inline float load_f32(const void *base, size_t index)
+static inline double canonical_f64(double value)
 {
-    float value;
-    memcpy(&value, (const unsigned char *)base + 4 * index, sizeof value);
-    return value;
-}
-
-static inline void store_u16(void *base, size_t index, uint16_t value)
-{
-    memcpy((unsigned char *)base + 2 * index, &value, sizeof value);
-}
-
-static inline void store_u32(void *base, size_t index, uint32_t value)
-{
-    memcpy((unsigned char *)base + 4 * index, &value, sizeof value);
-}
-
-static inline void store_u64(void *base, size_t index, uint64_t value)
-{
-    memcpy((unsigned char *)base + 8 * index, &value, sizeof value);
-}
-
-/* Stores the bits of an arithmetic result, whose NaN may be any on this CPU and in this operand order. */
-static inline void store_result(void *base, size_t index, float value)
-{
-    store_u32(base, index, value == value ? trib_float_bits(value) : TRIB_NAN_F32);
+    return value == value ? value : nan_f64();
 }
 
 /* ---- conversions of one element ---- */
@@ -117,10 +111,7 @@ static inline uint16_t narrowed_f16(uint32_t bits)
 /* 2^exponent, -1022 <= exponent <= 1023. */
 static inline double double_power(int exponent)
 {
-    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return trib_double_from_bits((uint64_t)(exponent + 1023) << 52);
 }
 
 /* In double the product is exact. Adding 1.5 x 2^52 rounds it to an integer, to nearest even. What does not fit, or is NaN,
@@ -135,42 +126,85 @@ static inline int32_t quantised(float value, double scale)
     return (int32_t)((product + 0x1.8p52) - 0x1.8p52);
 }
 
+/* ---- reductions of two elements ---- */
+
+/* Of equal operands only zeros may differ in their bits: a set sign makes the minimum -0, a clear one the maximum +0. What is
+ * neither less, greater nor equal is NaN. */
+#define FLOAT_REDUCTIONS(name, element, bits_of, from_bits)                                        \
+    static inline element name##_sum(element a, element b)                                         \
+    {                                                                                              \
+        return canonical_##name(a + b);                                                            \
+    }                                                                                              \
+    static inline element name##_product(element a, element b)                                     \
+    {                                                                                              \
+        return canonical_##name(a * b);                                                            \
+    }                                                                                              \
+    static inline element name##_minimum(element a, element b)                                     \
+    {                                                                                              \
+        return a < b ? a : b < a ? b : a == b ? from_bits(bits_of(a) | bits_of(b)) : nan_##name(); \
+    }                                                                                              \
+    static inline element name##_maximum(element a, element b)                                     \
+    {                                                                                              \
+        return a > b ? a : b > a ? b : a == b ? from_bits(bits_of(a) & bits_of(b)) : nan_##name(); \
+    }
+
+FLOAT_REDUCTIONS(f32, float, trib_float_bits, trib_float_from_bits)
+FLOAT_REDUCTIONS(f64, double, trib_double_bits, trib_double_from_bits)
+
+/* In 64 bits without a sign, of which the lower ones are what wraps. */
+#define INTEGER_REDUCTIONS(name, element)                      \
+    static inline element name##_sum(element a, element b)     \
+    {                                                          \
+        return (element)((uint64_t)a + (uint64_t)b);           \
+    }                                                          \
+    static inline element name##_product(element a, element b) \
+    {                                                          \
+        return (element)((uint64_t)a * (uint64_t)b);           \
+    }                                                          \
+    static inline element name##_minimum(element a, element b) \
+    {                                                          \
+        return b < a ? b : a;                                  \
+    }                                                          \
+    static inline element name##_maximum(element a, element b) \
+    {                                                          \
+        return b > a ? b : a;                                  \
+    }
+
+INTEGER_REDUCTIONS(i8, int8_t)
+INTEGER_REDUCTIONS(u8, uint8_t)
+INTEGER_REDUCTIONS(i32, int32_t)
+INTEGER_REDUCTIONS(i64, int64_t)
+
 /* ---- the kernels ---- */
 
-static void add_f32(float *dst, const float *a, const float *b, size_t count)
+static inline float load_bf16(const void *base, size_t index)
 {
-    for (size_t i = 0; i < count; i++) {
-        store_result(dst, i, load_f32(a, i) + load_f32(b, i));
-    }
+    return trib_float_from_bits(widened_bf16(load_u16(base, index)));
 }
 
-static void add_i32(int32_t *dst, const int32_t *a, const int32_t *b, size_t count)
+static inline float load_f16(const void *base, size_t index)
 {
-    for (size_t i = 0; i < count; i++) {
-        store_u32(dst, i, load_u32(a, i) + load_u32(b, i));
-    }
+    return trib_float_from_bits(widened_f16(load_u16(base, index)));
 }
 
-static void add_i64(int64_t *dst, const int64_t *a, const int64_t *b, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        store_u64(dst, i, load_u64(a, i) + load_u64(b, i));
+#define KERNEL(operation, payload, row)                                                      \
+    static void operation##_##payload(void *dst, const void *a, const void *b, size_t count) \
+    {                                                                                        \
+        for (size_t i = 0; i < count; i++) {                                                 \
+            store_##row(dst, i, row##_##operation(load_##row(a, i), load_##payload(b, i)));  \
+        }                                                                                    \
     }
-}
+#define KERNELS(payload, row) \
+    KERNEL(sum, payload, row) KERNEL(minimum, payload, row) KERNEL(maximum, payload, row) KERNEL(product, payload, row)
 
-static void add_f32_bf16(float *dst, const float *a, const uint16_t *b, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        store_result(dst, i, load_f32(a, i) + trib_float_from_bits(widened_bf16(load_u16(b, i))));
-    }
-}
-
-static void add_f32_f16(float *dst, const float *a, const uint16_t *b, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        store_result(dst, i, load_f32(a, i) + trib_float_from_bits(widened_f16(load_u16(b, i))));
-    }
-}
+KERNELS(f32, f32)
+KERNELS(f16, f32)
+KERNELS(bf16, f32)
+KERNELS(f64, f64)
+KERNELS(i8, i8)
+KERNELS(u8, u8)
+KERNELS(i32, i32)
+KERNELS(i64, i64)
 
 static void widen_bf16(float *dst, const uint16_t *src, size_t count)
 {
@@ -203,7 +237,14 @@ static void narrow_f16(uint16_t *dst, const float *src, size_t count)
 static void divide_f32(float *dst, const float *src, float divisor, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        store_result(dst, i, load_f32(src, i) / divisor);
+        store_f32(dst, i, canonical_f32(load_f32(src, i) / divisor));
+    }
+}
+
+static void divide_f64(double *dst, const double *src, double divisor, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        store_f64(dst, i, canonical_f64(load_f64(src, i) / divisor));
     }
 }
 
@@ -223,7 +264,7 @@ static void quantise(int32_t *dst, const float *src, int shift, size_t count)
     double scale = double_power(shift);
 
     for (size_t i = 0; i < count; i++) {
-        store_u32(dst, i, (uint32_t)quantised(load_f32(src, i), scale));
+        store_i32(dst, i, quantised(load_f32(src, i), scale));
     }
 }
 
@@ -233,24 +274,19 @@ static void dequantise(float *dst, const int32_t *src, int shift, size_t count)
     double scale = double_power(-shift);
 
     for (size_t i = 0; i < count; i++) {
-        int32_t value;
-        memcpy(&value, (const unsigned char *)src + 4 * i, sizeof value);
-        store_u32(dst, i, trib_float_bits((float)((double)value * scale)));
+        store_f32(dst, i, (float)((double)load_i32(src, i) * scale));
     }
 }
 
 const struct trib_value_kernels trib_value_scalar = {
     .name = "scalar",
-    .add_f32 = add_f32,
-    .add_i32 = add_i32,
-    .add_i64 = add_i64,
-    .add_f32_bf16 = add_f32_bf16,
-    .add_f32_f16 = add_f32_f16,
+    .reduce = TRIB_KERNELS_OF_ALL,
     .widen_bf16 = widen_bf16,
     .widen_f16 = widen_f16,
     .narrow_bf16 = narrow_bf16,
     .narrow_f16 = narrow_f16,
     .divide_f32 = divide_f32,
+    .divide_f64 = divide_f64,
     .max_magnitude = max_magnitude,
     .quantise = quantise,
     .dequantise = dequantise,

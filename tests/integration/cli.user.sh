@@ -55,8 +55,8 @@ expect_line 2 '--job-quota: more than --memory' "$T" switch --memory 1MiB --job-
 expect_line 2 '--loss: "5" has no unit; .*1%' "$T" perf --loss 5
 expect_line 2 '--loss: "200%" is more than 100%' "$T" perf --loss 200%
 expect_line 2 '--wire: "int33" is none of float32, bfloat16, int32' "$T" perf --wire int33
-expect_line 2 '-d: "double" is none of' "$T" perf -d double
-expect_line 2 '-o: "max" is none of' "$T" perf -o max
+expect_line 2 '-d: "complex" is none of' "$T" perf -d complex
+expect_line 2 '-o: "xor" is none of' "$T" perf -o xor
 expect_line 2 '-b: "x" is not a size' "$T" perf -b x
 expect_line 2 '-f at least 2' "$T" perf -f 1
 expect_line 2 '--payload: 100 is not a multiple of 64 from 64 to 8192' "$T" perf --workers 2 --payload 100

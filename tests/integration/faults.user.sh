@@ -15,8 +15,11 @@ expect 0 '^# 0 wrong elements$' "$T" perf --workers 3 -b 256K -e 256K -n 4 -t 2 
 expect 0 '^# 0 wrong elements$' "$T" perf --workers 3 -b 256K -e 256K -n 4 --no-multicast "${FAULTS[@]}" --seed 9
 expect 0 '^# 0 wrong elements$' "$T" perf --workers 3 -b 256K -e 256K -n 4 --collective broadcast "${FAULTS[@]}" --seed 10
 expect 0 '^# 0 wrong elements$' "$T" perf --workers 2 -b 64K -e 64K -n 2 --loss 5% --duplicate 5% --reorder 5% --corrupt 2%
-for type in half bfloat16 int32 int64; do
+for type in double half bfloat16 int8 uint8 int32 int64; do
     expect 0 '^# 0 wrong elements$' "$T" perf --workers 3 -b 128K -e 128K -n 3 -d "$type" -o avg "${FAULTS[@]}" --seed 11
+done
+for op in min max prod; do
+    expect 0 '^# 0 wrong elements$' "$T" perf --workers 3 -b 128K -e 128K -n 3 -o "$op" "${FAULTS[@]}" --seed 12
 done
 
 say "kill -9 and restart of the switch, three times in one run, with loss"

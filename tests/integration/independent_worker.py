@@ -93,7 +93,7 @@ class Packet:
             return None
         packet.sequence, packet.payload = int.from_bytes(packet.sequence, "big"), data[64:]
         largest = 0 if packet.kind in (PROBE, ASK, HELD, BOOT) else 8192
-        if (not 1 <= packet.kind <= 8 or packet.type > 6 or packet.reduction > 2 or packet.flags > 0x7F
+        if (not 1 <= packet.kind <= 8 or packet.type > 9 or packet.reduction > 5 or packet.flags > 0x7F
                 or not 0 <= packet.sequence + packet.mark <= 1 << 48 or packet.payload_len > largest):
             return None
         return packet

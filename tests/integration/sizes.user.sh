@@ -22,10 +22,16 @@ sizes --collective broadcast -d half
 sizes -d float --wire int32
 sizes -d float --wire bfloat16 --no-progress-thread
 
-say "types and averages"
-for type in float half bfloat16 int32 int64; do
-    for op in sum avg; do
+say "types and reductions"
+for type in float double half bfloat16 int8 uint8 int32 int64; do
+    for op in sum avg min max prod; do
         expect 0 '^# 0 wrong elements$' "$T" perf --workers 4 -b 40K -e 40K -n 2 -w 1 -d "$type" -o "$op"
+        check_in "$op of $type is what was measured" " $op " "$TMP/out"
+    done
+done
+for wire in bfloat16 int32; do
+    for op in min max prod; do
+        expect 0 '^# 0 wrong elements$' "$T" perf --workers 4 -b 40K -e 40K -n 2 -w 1 -o "$op" --wire "$wire"
     done
 done
 

@@ -4,6 +4,7 @@
  * fences around what may be written.
  * TRIB_SEED=n repeats a run; a failure prints it. Read next: core/value.h. */
 #define _GNU_SOURCE
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,6 +39,13 @@ static uint32_t below(uint32_t bound)
 {
     return (uint32_t)trib_prng_below(&prng, bound);
 }
+
+/* Wide enough that what it holds of two float64 is exact, or loses nothing by being rounded twice. */
+#if LDBL_MANT_DIG >= 113
+typedef long double wide_float;
+#else
+__extension__ typedef __float128 wide_float;
+#endif
 
 static float from_bits(uint32_t bits)
 {
@@ -81,6 +89,28 @@ static uint32_t random_f32(void)
     }
 }
 
+static uint64_t random_f64(void)
+{
+    static const uint64_t special[] = {
+        0x0000000000000000, 0x0000000000000001, 0x0000000000000003, 0x000fffffffffffff, 0x0010000000000000,
+        0x0010000000000001, 0x1ff0000000000000, 0x3ca0000000000000, 0x3ca0000000000001, 0x3fe0000000000000,
+        0x3ff0000000000000, 0x3ff0000000000001, 0x4000000000000000, 0x5fe0000000000000, 0x7fe0000000000000,
+        0x7fefffffffffffff, 0x7ff0000000000000, 0x7ff0000000000001, 0x7ff8000000000000, 0x7fffffffffffffff,
+    };
+    uint64_t bits = trib_prng_next(&prng);
+
+    switch (below(4)) {
+    case 0:
+        return special[below(COUNT(special))] | (bits & UINT64_C(1) << 63);
+    case 1:
+        return bits & 0x800fffffffffffff; /* subnormal or zero */
+    case 2:
+        return (bits & 0x800fffffffffffff) + ((uint64_t)below(60) << 52) + 0x3d00000000000000; /* around 1 */
+    default:
+        return bits;
+    }
+}
+
 static uint64_t random_element(enum trib_type type)
 {
     static const uint64_t integers[] = {0, 1, UINT64_MAX, 0x7fffffff, 0x80000000, INT64_MAX, UINT64_C(1) << 63};
@@ -88,10 +118,13 @@ static uint64_t random_element(enum trib_type type)
     if (type == TRIB_FLOAT32) {
         return random_f32();
     }
+    if (type == TRIB_FLOAT64) {
+        return random_f64();
+    }
     if (type == TRIB_INT32 || type == TRIB_INT64) {
         return below(4) == 0 ? integers[below(COUNT(integers))] : trib_prng_next(&prng) >> below(64);
     }
-    return trib_prng_next(&prng); /* 16 bits are few enough to meet every case */
+    return trib_prng_next(&prng); /* 8 and 16 bits are few enough to meet every case */
 }
 
 /* ---- memory ---- */
@@ -201,24 +234,72 @@ static uint32_t twin_divide(float value, float divisor)
     return result_bits((long double)value / (long double)divisor);
 }
 
-static uint64_t twin_add(enum trib_type type, uint64_t a, uint64_t b)
+static double double_of(uint64_t bits)
 {
-    switch (type) {
-    case TRIB_FLOAT32:
-        return result_bits((long double)from_bits((uint32_t)a) + (long double)from_bits((uint32_t)b));
-    case TRIB_FLOAT16:
-    case TRIB_BFLOAT16:
-        return twin_add(TRIB_FLOAT32, a, twin_widen(type, (uint16_t)b));
-    case TRIB_INT32:
-        return (uint32_t)(a + b);
-    case TRIB_INT64:
-        return a + b;
-    case TRIB_BYTES:
-    case TRIB_TYPE_NONE:
-    case TRIB_TYPE_COUNT:
-        break;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static uint64_t double_result(wide_float value)
+{
+    double narrow = (double)value;
+    uint64_t bits;
+
+    memcpy(&bits, &narrow, sizeof bits);
+    return isnan(narrow) ? 0x7ff8000000000000 : bits;
+}
+
+static bool is_nan_of(enum trib_type type, uint64_t bits)
+{
+    return type == TRIB_FLOAT32 ? isnan(from_bits((uint32_t)bits)) : type == TRIB_FLOAT64 && isnan(double_of(bits));
+}
+
+/* A number whose order among those of its type is that of the values, -0 below 0. */
+static int64_t order_of(enum trib_type type, uint64_t bits)
+{
+    const uint64_t half = UINT64_C(1) << (8 * trib_type_size(type) - 1);
+    const bool is_float = type == TRIB_FLOAT32 || type == TRIB_FLOAT64;
+
+    if (type == TRIB_UINT8 || bits < half) {
+        return (int64_t)bits;
     }
-    return a;
+    /* floats: sign and magnitude; integers: two's complement */
+    return is_float ? -1 - (int64_t)(bits - half) : (int64_t)(bits - half) - (int64_t)(half - 1) - 1;
+}
+
+static uint64_t twin_arithmetic(enum trib_type type, bool is_product, uint64_t a, uint64_t b)
+{
+    const size_t size = trib_type_size(type);
+    long double x, y;
+
+    if (type == TRIB_FLOAT32) {
+        x = (long double)from_bits((uint32_t)a);
+        y = (long double)from_bits((uint32_t)b);
+        return result_bits(is_product ? x * y : x + y);
+    }
+    if (type == TRIB_FLOAT64) {
+        wide_float left = (wide_float)double_of(a), right = (wide_float)double_of(b);
+        return double_result(is_product ? left * right : left + right);
+    }
+    return (is_product ? a * b : a + b) & UINT64_MAX >> (64 - 8 * size);
+}
+
+/* Of rows' elements. */
+static uint64_t twin_reduce(enum trib_type type, enum trib_reduction reduction, uint64_t a, uint64_t b)
+{
+    bool a_is_less = order_of(type, a) < order_of(type, b);
+
+    if (type == TRIB_FLOAT16 || type == TRIB_BFLOAT16) {
+        return twin_reduce(TRIB_FLOAT32, reduction, a, twin_widen(type, (uint16_t)b));
+    }
+    if (reduction != TRIB_MINIMUM && reduction != TRIB_MAXIMUM) {
+        return twin_arithmetic(type, reduction == TRIB_PRODUCT, a, b);
+    }
+    if (is_nan_of(type, a) || is_nan_of(type, b)) {
+        return type == TRIB_FLOAT32 ? 0x7fc00000 : 0x7ff8000000000000;
+    }
+    return a_is_less == (reduction == TRIB_MINIMUM) ? a : b;
 }
 
 static bool is_16(enum trib_type type)
@@ -244,36 +325,32 @@ static void check_element(const struct trial *trial, size_t index, uint64_t foun
     }
 }
 
-/* dst = a + b, where dst may be a or, if as wide, b. */
-static void try_add(struct trial *trial, enum trib_type type)
+static enum trib_reduction random_reduction(void)
+{
+    return (enum trib_reduction)(TRIB_SUM + below(TRIB_REDUCTION_COUNT - TRIB_SUM));
+}
+
+/* dst = a reduced with b, where dst may be a or, if as wide, b. */
+static void try_reduce(struct trial *trial, enum trib_type type)
 {
     const enum trib_type wide = is_16(type) ? TRIB_FLOAT32 : type;
     const size_t size = trib_type_size(wide), count = trial->count;
+    const enum trib_reduction reduction = random_reduction();
     void *a = place_random(1, wide, count), *b = place_random(2, type, count);
     void *dst = place(0, count * size);
     const uint32_t alias = below(is_16(type) ? 2 : 3);
     uint64_t expected[ELEMENTS_MAX];
 
     for (size_t i = 0; i < count; i++) {
-        expected[i] = twin_add(type, element_at(a, size, i), element_at(b, trib_type_size(type), i));
+        expected[i] = twin_reduce(type, reduction, element_at(a, size, i), element_at(b, trib_type_size(type), i));
     }
     dst = alias == 1 ? a : alias == 2 ? b : dst;
-    trial->what = "add";
-    if (type == TRIB_FLOAT32) {
-        trial->k->add_f32(dst, a, b, count);
-    } else if (type == TRIB_FLOAT16) {
-        trial->k->add_f32_f16(dst, a, b, count);
-    } else if (type == TRIB_BFLOAT16) {
-        trial->k->add_f32_bf16(dst, a, b, count);
-    } else if (type == TRIB_INT32) {
-        trial->k->add_i32(dst, a, b, count);
-    } else {
-        trial->k->add_i64(dst, a, b, count);
-    }
+    trial->what = trib_reduction_name(reduction);
+    trial->k->reduce[reduction][type](dst, a, b, count);
     for (size_t i = 0; i < count; i++) {
         check_element(trial, i, element_at(dst, size, i), expected[i]);
     }
-    check_fences(alias, dst, count * size, "add");
+    check_fences(alias, dst, count * size, trial->what);
 }
 
 static void try_widen(struct trial *trial, enum trib_type type)
@@ -376,12 +453,32 @@ static void try_dequantise(struct trial *trial)
     check_fences(in_place ? 1 : 0, dst, trial->count * 4, trial->what);
 }
 
+static void try_divide_f64(struct trial *trial)
+{
+    void *src = place_random(1, TRIB_FLOAT64, trial->count);
+    const bool in_place = below(2);
+    void *dst = in_place ? src : place(0, trial->count * 8);
+    double divisor = below(2) ? (double)(1 + below(64)) : double_of(random_f64());
+    uint64_t expected[ELEMENTS_MAX];
+
+    for (size_t i = 0; i < trial->count; i++) {
+        expected[i] = double_result((wide_float)double_of(element_at(src, 8, i)) / (wide_float)divisor);
+    }
+    trial->what = "divide_f64";
+    trial->k->divide_f64(dst, src, divisor, trial->count);
+    for (size_t i = 0; i < trial->count; i++) {
+        check_element(trial, i, element_at(dst, 8, i), expected[i]);
+    }
+    check_fences(in_place ? 1 : 0, dst, trial->count * 8, trial->what);
+}
+
 /* A row's life: loaded, some payloads added, a sibling row merged, finished. */
 static void try_row(struct trial *trial, enum trib_type type)
 {
     const size_t size = trib_type_size(type), count = trial->count, len = count * size,
                  wide = trib_row_size(type, size);
     void *row = place(3, trib_row_size(type, len)), *other = place(0, trib_row_size(type, len));
+    const enum trib_reduction reduction = random_reduction();
     uint64_t expected[ELEMENTS_MAX] = {0};
 
     for (uint32_t part = 0, parts = 1 + below(5); part < parts; part++) {
@@ -391,15 +488,15 @@ static void try_row(struct trial *trial, enum trib_type type)
         for (size_t i = 0; i < count; i++) {
             uint64_t element = element_at(payload, size, i);
             uint64_t first = is_16(type) ? twin_widen(type, (uint16_t)element) : element;
-            expected[i] = part == 0 ? first : twin_add(type, expected[i], element);
+            expected[i] = part == 0 ? first : twin_reduce(type, reduction, expected[i], element);
         }
         if (part == 0) {
             trib_row_load(trial->k, type, row, payload, len);
         } else if (merge) {
             trib_row_load(trial->k, type, other, payload, len);
-            trib_row_merge(trial->k, type, row, other, len);
+            trib_row_merge(trial->k, type, reduction, row, other, len);
         } else {
-            trib_row_add(trial->k, type, row, payload, len);
+            trib_row_add(trial->k, type, reduction, row, payload, len);
         }
     }
     trial->what = "row before its end";
@@ -432,6 +529,11 @@ static uint64_t twin_average(enum trib_type type, uint64_t element, uint32_t div
         return (uint32_t)(int64_t)truncl((long double)(int32_t)(uint32_t)element / divisor);
     case TRIB_INT64:
         return (uint64_t)((int64_t)element / (int64_t)divisor);
+    case TRIB_FLOAT64:
+        return double_result((wide_float)double_of(element) / divisor);
+    case TRIB_INT8:
+    case TRIB_UINT8:
+        return (uint8_t)(int64_t)truncl((long double)order_of(type, element) / divisor);
     case TRIB_BYTES:
     case TRIB_TYPE_NONE:
     case TRIB_TYPE_COUNT:
@@ -508,11 +610,12 @@ static void try_block(struct trial *trial)
 
 static void try_one(struct trial *trial)
 {
-    static const enum trib_type types[] = {TRIB_FLOAT32, TRIB_FLOAT16, TRIB_BFLOAT16, TRIB_INT32, TRIB_INT64};
+    static const enum trib_type types[] = {TRIB_FLOAT32, TRIB_FLOAT16, TRIB_BFLOAT16, TRIB_INT32,
+                                           TRIB_INT64,   TRIB_FLOAT64, TRIB_INT8,     TRIB_UINT8};
     static const enum trib_type wires[] = {TRIB_FLOAT32, TRIB_BFLOAT16, TRIB_INT32};
     const enum trib_type type = types[below(COUNT(types))], half = below(2) ? TRIB_FLOAT16 : TRIB_BFLOAT16;
 
-    switch (below(11)) {
+    switch (below(14)) {
     case 0:
         try_widen(trial, half);
         break;
@@ -520,7 +623,11 @@ static void try_one(struct trial *trial)
         try_narrow(trial, half);
         break;
     case 2:
-        try_divide(trial);
+        if (below(2)) {
+            try_divide(trial);
+        } else {
+            try_divide_f64(trial);
+        }
         break;
     case 3:
         try_max(trial);
@@ -548,7 +655,7 @@ static void try_one(struct trial *trial)
         try_block(trial);
         break;
     default:
-        try_add(trial, type);
+        try_reduce(trial, type);
     }
 }
 

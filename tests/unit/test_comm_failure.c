@@ -188,7 +188,9 @@ static void arguments_body(struct rank *rank)
     struct trib_comm *comm = rank->comm;
     CHECK(rank, trib_allreduce(comm, a, a, 8, TRIB_BYTES, TRIB_SUM) == TRIB_ERR_UNSUPPORTED);
     CHECK(rank, trib_allreduce(comm, a, a, 8, (enum trib_type)99, TRIB_SUM) == TRIB_ERR_UNSUPPORTED);
-    CHECK(rank, trib_allreduce(comm, a, a, 8, TRIB_FLOAT32, (enum trib_reduction)3) == TRIB_ERR_UNSUPPORTED);
+    CHECK(rank, trib_allreduce(comm, a, a, 8, TRIB_FLOAT32, TRIB_REDUCTION_NONE) == TRIB_ERR_UNSUPPORTED);
+    CHECK(rank, trib_allreduce(comm, a, a, 8, TRIB_FLOAT32, TRIB_REDUCTION_COUNT) == TRIB_ERR_UNSUPPORTED);
+    CHECK(rank, trib_allreduce(comm, a, a, 8, TRIB_FLOAT32, (enum trib_reduction) - 1) == TRIB_ERR_UNSUPPORTED);
     CHECK(rank, trib_allreduce(comm, a, a + 1, 4, TRIB_FLOAT32, TRIB_SUM) == TRIB_ERR_INVALID);
     CHECK(rank, trib_allreduce(comm, NULL, a, 4, TRIB_FLOAT32, TRIB_SUM) == TRIB_ERR_INVALID);
     CHECK(rank, trib_allreduce(comm, a, a, UINT64_MAX / 2, TRIB_FLOAT32, TRIB_SUM) == TRIB_ERR_INVALID);

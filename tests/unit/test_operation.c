@@ -40,6 +40,10 @@ static void layout__cuts_a_tensor_into_blocks(void **state)
         {TRIB_BFLOAT16, TRIB_FLOAT32, 705, 2, 2, 704, 0, TRIB_BFLOAT16},
         {TRIB_INT32, TRIB_INT32, 353, 2, 2, 352, 0, TRIB_INT32},
         {TRIB_INT64, TRIB_BFLOAT16, 177, 2, 2, 176, 0, TRIB_INT64},
+        {TRIB_FLOAT64, TRIB_BFLOAT16, 177, 2, 2, 176, 0, TRIB_FLOAT64},
+        {TRIB_FLOAT64, TRIB_INT32, 176, 1, 1, 176, 0, TRIB_FLOAT64},
+        {TRIB_INT8, TRIB_INT32, 1409, 2, 2, 1408, 0, TRIB_INT8},
+        {TRIB_UINT8, TRIB_FLOAT32, 1408, 1, 1, 1408, 0, TRIB_UINT8},
         {TRIB_FLOAT32, TRIB_FLOAT32, UINT64_C(1) << 40, 3123612579, 3123612579, 352, 0, TRIB_FLOAT32},
     };
 
@@ -54,6 +58,27 @@ static void layout__cuts_a_tensor_into_blocks(void **state)
         assert_int_equal(layout.block_elements, rows[i].elements);
         assert_int_equal(layout.lookahead, rows[i].lookahead);
         assert_int_equal(layout.wire, rows[i].payload);
+    }
+}
+
+static void layout__quantises_only_what_is_added(void **state)
+{
+    static const enum trib_type wires[] = {TRIB_FLOAT32, TRIB_BFLOAT16, TRIB_INT32};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        for (int reduction = TRIB_SUM; reduction < TRIB_REDUCTION_COUNT; reduction++) {
+            bool is_added = reduction == TRIB_SUM || reduction == TRIB_AVERAGE;
+            bool is_whole = wires[i] == TRIB_INT32 && !is_added;
+            struct trib_session_config session = session_of(wires[i], 1408, 8);
+            struct trib_operation operation = allreduce_of(TRIB_FLOAT32, 7040);
+            struct trib_layout layout;
+
+            operation.reduction = (enum trib_reduction)reduction;
+            trib_layout_init(&layout, &session, &operation, 0);
+            assert_int_equal(layout.wire, is_whole ? TRIB_FLOAT32 : wires[i]);
+            assert_int_equal(layout.lookahead, wires[i] == TRIB_INT32 && is_added ? 8 : 0);
+        }
     }
 }
 
@@ -169,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layout__cuts_a_tensor_into_blocks),
+        cmocka_unit_test(layout__quantises_only_what_is_added),
         cmocka_unit_test(layout__takes_one_sequence_for_nothing),
         cmocka_unit_test(layout__carries_a_broadcast_as_bytes),
         cmocka_unit_test(elements__add_up_to_the_count),

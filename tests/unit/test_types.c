@@ -17,8 +17,9 @@ static const struct {
     size_t size;
     const char *name;
 } types[] = {
-    {-1, 0, "unknown"}, {0, 0, "unknown"}, {1, 4, "float32"}, {2, 2, "float16"}, {3, 2, "bfloat16"},
-    {4, 4, "int32"},    {5, 8, "int64"},   {6, 1, "bytes"},   {7, 0, "unknown"}, {255, 0, "unknown"},
+    {-1, 0, "unknown"}, {0, 0, "unknown"},  {1, 4, "float32"},   {2, 2, "float16"}, {3, 2, "bfloat16"},
+    {4, 4, "int32"},    {5, 8, "int64"},    {6, 1, "bytes"},     {7, 8, "float64"}, {8, 1, "int8"},
+    {9, 1, "uint8"},    {10, 0, "unknown"}, {255, 0, "unknown"},
 };
 
 static void trib_type_size__every_value(void **state)
@@ -27,7 +28,7 @@ static void trib_type_size__every_value(void **state)
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         assert_int_equal(trib_type_size((enum trib_type)types[i].value), types[i].size);
     }
-    assert_int_equal(TRIB_TYPE_COUNT, 7); /* a new type needs a row above */
+    assert_int_equal(TRIB_TYPE_COUNT, 10); /* a new type needs a row above */
 }
 
 static void trib_type_name__every_value(void **state)
@@ -44,6 +45,10 @@ static void trib_reduction_name__every_value(void **state)
     assert_string_equal(trib_reduction_name(TRIB_REDUCTION_NONE), "unknown");
     assert_string_equal(trib_reduction_name(TRIB_SUM), "sum");
     assert_string_equal(trib_reduction_name(TRIB_AVERAGE), "average");
+    assert_string_equal(trib_reduction_name(TRIB_MINIMUM), "minimum");
+    assert_string_equal(trib_reduction_name(TRIB_MAXIMUM), "maximum");
+    assert_string_equal(trib_reduction_name(TRIB_PRODUCT), "product");
+    assert_int_equal(TRIB_REDUCTION_COUNT, 6); /* a new reduction needs a line above */
     assert_string_equal(trib_reduction_name(TRIB_REDUCTION_COUNT), "unknown");
     assert_string_equal(trib_reduction_name((enum trib_reduction)99), "unknown");
 }

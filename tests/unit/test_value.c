@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_value.c: every kernel on the cases that go wrong: NaN, infinity, subnormals, -0, ties, powers of two that are no float32.
- * Each case runs on every table that this CPU has. Random inputs, lengths and alignments are in
- * tests/property/test_value_twin.c. Read next: test_value_rows.c. */
+/* test_value.c: every kernel but the reductions on the cases that go wrong: NaN, infinity, subnormals, -0, ties, powers of two that
+ * are no float32. Each case runs on every table that this CPU has. Random inputs, lengths and alignments are in
+ * tests/property/test_value_twin.c. Read next: test_value_reduce.c. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,142 +47,6 @@ static void trib_value_kernels_named__unknown_is_null(void **state)
 }
 
 /* ---- kernels ---- */
-
-static const struct {
-    uint32_t a, b, sum;
-} additions[] = {
-    {0x3f800000, 0x40000000, 0x40400000}, /* 1 + 2 */
-    {0x3f800000, 0x33800000, 0x3f800000}, /* 1 + 2^-24: a tie, to even */
-    {0x3f800001, 0x33800000, 0x3f800002}, /* the same tie above an odd one */
-    {0x00000000, 0x80000000, 0x00000000}, /* 0 + -0 */
-    {0x80000000, 0x80000000, 0x80000000}, /* -0 + -0 */
-    {0x3f800000, 0xbf800000, 0x00000000}, /* 1 - 1 */
-    {0x00000001, 0x00000001, 0x00000002}, /* subnormals are kept */
-    {0x007fffff, 0x00000001, 0x00800000}, /* subnormal into normal */
-    {0x00800000, 0x80000001, 0x007fffff}, /* and back */
-    {0x7f7fffff, 0x7f7fffff, 0x7f800000}, /* overflow */
-    {0x7f7fffff, 0x73000000, 0x7f800000}, /* half a place above the largest: to even, infinity */
-    {0x7f7fffff, 0x72ffffff, 0x7f7fffff}, /* just less */
-    {0x7f800000, 0x3f800000, 0x7f800000}, /* infinity */
-    {0x7f800000, 0xff800000, 0x7fc00000}, /* infinity - infinity */
-    {0xff800000, 0x7f800000, 0x7fc00000}, {0xffc12345, 0x3f800000, 0x7fc00000}, /* NaNs of any kind */
-    {0x3f800000, 0x7fa00001, 0x7fc00000}, {0x7fc00001, 0xffc00002, 0x7fc00000}, {0xff800001, 0x7f800000, 0x7fc00000},
-};
-
-static void add_f32__cases(void **state)
-{
-    (void)state;
-    FOR_EACH_TABLE(k)
-    {
-        for (size_t i = 0; i < COUNT(additions); i++) {
-            float a[REPEAT], b[REPEAT], dst[REPEAT];
-            fill_u32(a, additions[i].a);
-            fill_u32(b, additions[i].b);
-            k->add_f32(dst, a, b, REPEAT);
-            assert_all_u32(dst, additions[i].sum, k->name, i);
-            k->add_f32(dst, b, a, REPEAT);
-            assert_all_u32(dst, additions[i].sum, k->name, i);
-            k->add_f32(b, a, b, REPEAT);
-            assert_all_u32(b, additions[i].sum, k->name, i);
-        }
-    }
-}
-
-static void add_i32__wraps(void **state)
-{
-    static const int32_t cases[][3] = {
-        {1, 2, 3}, {INT32_MAX, 1, INT32_MIN}, {INT32_MIN, -1, INT32_MAX}, {INT32_MIN, INT32_MIN, 0}, {-5, 5, 0},
-    };
-
-    (void)state;
-    FOR_EACH_TABLE(k)
-    {
-        for (size_t i = 0; i < COUNT(cases); i++) {
-            int32_t a[REPEAT], b[REPEAT];
-            fill_u32(a, (uint32_t)cases[i][0]);
-            fill_u32(b, (uint32_t)cases[i][1]);
-            k->add_i32(a, a, b, REPEAT);
-            assert_all_u32(a, (uint32_t)cases[i][2], k->name, i);
-        }
-    }
-}
-
-static void add_i64__wraps(void **state)
-{
-    static const int64_t cases[][3] = {
-        {1, 2, 3}, {INT64_MAX, 1, INT64_MIN}, {INT64_MIN, -1, INT64_MAX}, {UINT32_MAX, 1, INT64_C(1) << 32}, {-5, 5, 0},
-    };
-
-    (void)state;
-    FOR_EACH_TABLE(k)
-    {
-        for (size_t i = 0; i < COUNT(cases); i++) {
-            int64_t a[REPEAT], b[REPEAT];
-            for (size_t j = 0; j < REPEAT; j++) {
-                a[j] = cases[i][0];
-                b[j] = cases[i][1];
-            }
-            k->add_i64(b, a, b, REPEAT);
-            for (size_t j = 0; j < REPEAT; j++) {
-                assert_true(b[j] == cases[i][2]);
-            }
-        }
-    }
-}
-
-static void add_f32_bf16__cases(void **state)
-{
-    (void)state;
-    FOR_EACH_TABLE(k)
-    {
-        for (size_t i = 0; i < COUNT(additions); i++) {
-            float a[REPEAT], wide[REPEAT], direct[REPEAT];
-            uint16_t b[REPEAT];
-            fill_u32(a, additions[i].a);
-            fill_u16(b, (uint16_t)(additions[i].b >> 16));
-            fill_u32(wide, additions[i].b & 0xffff0000u);
-            table(0)->add_f32(direct, a, wide, REPEAT);
-            k->add_f32_bf16(a, a, b, REPEAT);
-            assert_memory_equal(a, direct, sizeof a);
-        }
-        float one[REPEAT];
-        uint16_t two[REPEAT];
-        fill_u32(one, 0x3f800000);
-        fill_u16(two, 0x4000);
-        k->add_f32_bf16(one, one, two, REPEAT);
-        assert_all_u32(one, 0x40400000, k->name, 0);
-    }
-}
-
-static void add_f32_f16__cases(void **state)
-{
-    static const struct {
-        uint32_t a;
-        uint16_t b;
-        uint32_t sum;
-    } cases[] = {
-        {0x3f800000, 0x4000, 0x40400000}, /* 1 + 2 */
-        {0x00000000, 0x0001, 0x33800000}, /* 0 + 2^-24 */
-        {0x80000000, 0x8000, 0x80000000}, /* -0 + -0 */
-        {0x3f800000, 0x7c00, 0x7f800000}, /* infinity */
-        {0xff800000, 0x7c00, 0x7fc00000}, /* infinity - infinity */
-        {0x3f800000, 0xfc01, 0x7fc00000}, /* NaN */
-        {0x477fe000, 0x7bff, 0x47ffe000}, /* 65504 + 65504: no overflow in float32 */
-    };
-
-    (void)state;
-    FOR_EACH_TABLE(k)
-    {
-        for (size_t i = 0; i < COUNT(cases); i++) {
-            float a[REPEAT];
-            uint16_t b[REPEAT];
-            fill_u32(a, cases[i].a);
-            fill_u16(b, cases[i].b);
-            k->add_f32_f16(a, a, b, REPEAT);
-            assert_all_u32(a, cases[i].sum, k->name, i);
-        }
-    }
-}
 
 /* What a half is worth, by the definition of the format. */
 static double half_value(uint16_t half)
@@ -353,6 +217,39 @@ static void divide_f32__cases(void **state)
     }
 }
 
+static void divide_f64__cases(void **state)
+{
+    static const struct {
+        uint64_t src, divisor, quotient;
+    } cases[] = {
+        {0x3ff0000000000000, 0x4008000000000000, 0x3fd5555555555555}, /* 1 / 3 */
+        {0x0000000000000003, 0x4000000000000000, 0x0000000000000002}, /* tie to even */
+        {0x0010000000000001, 0x4000000000000000, 0x0008000000000000}, /* normal into subnormal, tie */
+        {0x8000000000000000, 0x4010000000000000, 0x8000000000000000}, /* -0 / 4 */
+        {0x7ff0000000000000, 0x4010000000000000, 0x7ff0000000000000},
+        {0x0000000000000000, 0x0000000000000000, 0x7ff8000000000000}, /* 0 / 0 */
+        {0xfff8000000000123, 0x4010000000000000, 0x7ff8000000000000}, /* NaNs of any kind */
+        {0x7ff0000000000001, 0x4008000000000000, 0x7ff8000000000000},
+    };
+
+    (void)state;
+    FOR_EACH_TABLE(k)
+    {
+        for (size_t i = 0; i < COUNT(cases); i++) {
+            uint64_t src[REPEAT];
+            double divisor;
+            for (size_t j = 0; j < REPEAT; j++) {
+                src[j] = cases[i].src;
+            }
+            memcpy(&divisor, &cases[i].divisor, sizeof divisor);
+            k->divide_f64((double *)(void *)src, (const double *)(const void *)src, divisor, REPEAT);
+            for (size_t j = 0; j < REPEAT; j++) {
+                assert_true(src[j] == cases[i].quotient);
+            }
+        }
+    }
+}
+
 static void max_magnitude__position_and_kind(void **state)
 {
     static const uint32_t tops[] = {0x00000001, 0x007fffff, 0x3f800000, 0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fffffff};
@@ -491,16 +388,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trib_value_kernels__same_answer_and_one_of_the_named),
         cmocka_unit_test(trib_value_kernels_named__unknown_is_null),
-        cmocka_unit_test(add_f32__cases),
-        cmocka_unit_test(add_i32__wraps),
-        cmocka_unit_test(add_i64__wraps),
-        cmocka_unit_test(add_f32_bf16__cases),
-        cmocka_unit_test(add_f32_f16__cases),
         cmocka_unit_test(widen__every_value),
         cmocka_unit_test(narrow__undoes_widen),
         cmocka_unit_test(narrow_bf16__cases),
         cmocka_unit_test(narrow_f16__cases),
         cmocka_unit_test(divide_f32__cases),
+        cmocka_unit_test(divide_f64__cases),
         cmocka_unit_test(max_magnitude__position_and_kind),
         cmocka_unit_test(quantise__cases),
         cmocka_unit_test(dequantise__cases),

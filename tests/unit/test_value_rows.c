@@ -28,10 +28,14 @@ static void trib_row_size__accumulator_of_each_type(void **state)
     assert_int_equal(trib_row_size(TRIB_INT32, 0), 0);
     assert_int_equal(trib_row_size(TRIB_INT64, 8), 8);
     assert_int_equal(trib_row_size(TRIB_BYTES, 3), 3);
+    assert_int_equal(trib_row_size(TRIB_FLOAT64, 8), 8);
+    assert_int_equal(trib_row_size(TRIB_INT8, 3), 3);
+    assert_int_equal(trib_row_size(TRIB_UINT8, 3), 3);
 }
 
 /* load a, add b, merge with the row of c, finish: what comes out for one element given in the type's own bytes. */
-static uint64_t sum_three(const struct trib_value_kernels *k, enum trib_type type, const uint64_t in[3])
+static uint64_t reduce_three(const struct trib_value_kernels *k, enum trib_type type, enum trib_reduction reduction,
+                             const uint64_t in[3])
 {
     unsigned char payload[3][REPEAT * 8], row[REPEAT * 8], other[REPEAT * 8];
     size_t size = trib_type_size(type);
@@ -43,9 +47,9 @@ static uint64_t sum_three(const struct trib_value_kernels *k, enum trib_type typ
         }
     }
     trib_row_load(k, type, row, payload[0], REPEAT * size);
-    trib_row_add(k, type, row, payload[1], REPEAT * size);
+    trib_row_add(k, type, reduction, row, payload[1], REPEAT * size);
     trib_row_load(k, type, other, payload[2], REPEAT * size);
-    trib_row_merge(k, type, row, other, REPEAT * size);
+    trib_row_merge(k, type, reduction, row, other, REPEAT * size);
     trib_row_finish(k, type, row, REPEAT * size);
     memcpy(&result, row, size);
     for (size_t i = 1; i < REPEAT; i++) {
@@ -58,31 +62,77 @@ static void trib_row__load_add_merge_finish(void **state)
 {
     static const struct {
         enum trib_type type;
-        uint64_t in[3], sum;
+        enum trib_reduction reduction;
+        uint64_t in[3], result;
     } cases[] = {
-        {TRIB_FLOAT32, {0x3f800000, 0x40000000, 0x40400000}, 0x40c00000}, /* 1 + 2 + 3 */
-        {TRIB_FLOAT32, {0xffc00001, 0x40000000, 0x40400000}, 0x7fc00000},
-        {TRIB_FLOAT16, {0x3c00, 0x4000, 0x4200}, 0x4600},
-        {TRIB_FLOAT16, {0x7bff, 0x7bff, 0xfbff}, 0x7bff}, /* passes 65504 on its way */
-        {TRIB_FLOAT16, {0x7bff, 0x4c00, 0x0000}, 0x7c00}, /* 65504 + 16 = 65520 */
-        {TRIB_FLOAT16, {0x3c00, 0x1000, 0x1000}, 0x3c01}, /* two halves of a place make one: rounded once */
-        {TRIB_FLOAT16, {0x7c00, 0xfc00, 0x3c00}, 0x7e00},
-        {TRIB_BFLOAT16, {0x3f80, 0x4000, 0x4040}, 0x40c0},
-        {TRIB_BFLOAT16, {0x3f80, 0x3b80, 0x3b80}, 0x3f81},
-        {TRIB_BFLOAT16, {0x7f80, 0xff80, 0x3f80}, 0x7fc0},
-        {TRIB_BFLOAT16, {0x0001, 0x0001, 0x8001}, 0x0001},
-        {TRIB_INT32, {0x7fffffff, 1, 1}, 0x80000001},
-        {TRIB_INT64, {INT64_MAX, 1, 1}, UINT64_C(0x8000000000000001)},
-        {TRIB_BYTES, {0xab, 0, 0}, 0xab}, /* a broadcast: the first payload stays */
+        {TRIB_FLOAT32, TRIB_SUM, {0x3f800000, 0x40000000, 0x40400000}, 0x40c00000}, /* 1 + 2 + 3 */
+        {TRIB_FLOAT32, TRIB_SUM, {0xffc00001, 0x40000000, 0x40400000}, 0x7fc00000},
+        {TRIB_FLOAT32, TRIB_AVERAGE, {0x3f800000, 0x40000000, 0x40400000}, 0x40c00000},
+        {TRIB_FLOAT32, TRIB_MINIMUM, {0x3f800000, 0xc0000000, 0x40400000}, 0xc0000000},
+        {TRIB_FLOAT32, TRIB_MAXIMUM, {0x80000000, 0xc0000000, 0x00000000}, 0x00000000},
+        {TRIB_FLOAT32, TRIB_PRODUCT, {0x3fc00000, 0x40000000, 0x40400000}, 0x41100000}, /* 1.5 x 2 x 3 */
+        {TRIB_FLOAT16, TRIB_SUM, {0x3c00, 0x4000, 0x4200}, 0x4600},
+        {TRIB_FLOAT16, TRIB_SUM, {0x7bff, 0x7bff, 0xfbff}, 0x7bff}, /* passes 65504 on its way */
+        {TRIB_FLOAT16, TRIB_SUM, {0x7bff, 0x4c00, 0x0000}, 0x7c00}, /* 65504 + 16 = 65520 */
+        {TRIB_FLOAT16, TRIB_SUM, {0x3c00, 0x1000, 0x1000}, 0x3c01}, /* two halves of a place make one: rounded once */
+        {TRIB_FLOAT16, TRIB_SUM, {0x7c00, 0xfc00, 0x3c00}, 0x7e00},
+        {TRIB_FLOAT16, TRIB_MINIMUM, {0x0001, 0x8001, 0x8000}, 0x8001},
+        {TRIB_FLOAT16, TRIB_MAXIMUM, {0x7c01, 0x7c00, 0x3c00}, 0x7e00},
+        {TRIB_FLOAT16, TRIB_PRODUCT, {0x7bff, 0x4000, 0x3800}, 0x7bff}, /* x 2 x 0.5, passes 65504 on its way */
+        {TRIB_BFLOAT16, TRIB_SUM, {0x3f80, 0x4000, 0x4040}, 0x40c0},
+        {TRIB_BFLOAT16, TRIB_SUM, {0x3f80, 0x3b80, 0x3b80}, 0x3f81},
+        {TRIB_BFLOAT16, TRIB_SUM, {0x7f80, 0xff80, 0x3f80}, 0x7fc0},
+        {TRIB_BFLOAT16, TRIB_SUM, {0x0001, 0x0001, 0x8001}, 0x0001},
+        {TRIB_BFLOAT16, TRIB_MINIMUM, {0x3f81, 0x3f80, 0xffff}, 0x7fc0},
+        {TRIB_BFLOAT16, TRIB_MAXIMUM, {0x3f80, 0x3f81, 0xff80}, 0x3f81},
+        {TRIB_BFLOAT16, TRIB_PRODUCT, {0x3f81, 0x3f81, 0x3f81}, 0x3f83},
+        {TRIB_INT32, TRIB_SUM, {0x7fffffff, 1, 1}, 0x80000001},
+        {TRIB_INT32, TRIB_MINIMUM, {1, 0x80000000, 0x7fffffff}, 0x80000000},
+        {TRIB_INT32, TRIB_MAXIMUM, {1, 0x80000000, 0x7fffffff}, 0x7fffffff},
+        {TRIB_INT32, TRIB_PRODUCT, {0x10000, 0x8000, 2}, 0},
+        {TRIB_INT64, TRIB_SUM, {INT64_MAX, 1, 1}, UINT64_C(0x8000000000000001)},
+        {TRIB_INT64, TRIB_MINIMUM, {INT64_MAX, UINT64_MAX, 1}, UINT64_MAX},
+        {TRIB_INT64, TRIB_MAXIMUM, {1, UINT64_MAX, UINT64_C(1) << 62}, UINT64_C(1) << 62},
+        {TRIB_INT64, TRIB_PRODUCT, {UINT64_C(1) << 32, UINT64_MAX, UINT64_C(1) << 31}, UINT64_C(1) << 63},
+        {TRIB_FLOAT64, TRIB_SUM, {0x3ff0000000000000, 0x4000000000000000, 0x4008000000000000}, 0x4018000000000000},
+        {TRIB_FLOAT64, TRIB_AVERAGE, {0x3ff0000000000000, 0x4000000000000000, 0}, 0x4008000000000000},
+        {TRIB_FLOAT64, TRIB_MINIMUM, {0, 0x8000000000000000, 0x3ff0000000000000}, 0x8000000000000000},
+        {TRIB_FLOAT64, TRIB_MAXIMUM, {0xfff0000000000001, 0x7ff0000000000000, 0}, 0x7ff8000000000000},
+        {TRIB_FLOAT64, TRIB_PRODUCT, {0x4000000000000000, 0x4000000000000000, 0xbff0000000000000}, 0xc010000000000000},
+        {TRIB_INT8, TRIB_SUM, {0x7f, 1, 1}, 0x81},
+        {TRIB_INT8, TRIB_AVERAGE, {0x7f, 1, 1}, 0x81},
+        {TRIB_INT8, TRIB_MINIMUM, {0x7f, 0x80, 0}, 0x80},
+        {TRIB_INT8, TRIB_MAXIMUM, {0xff, 0x80, 0xfe}, 0xff},
+        {TRIB_INT8, TRIB_PRODUCT, {0xff, 5, 7}, 0xdd},
+        {TRIB_UINT8, TRIB_SUM, {200, 50, 7}, 1},
+        {TRIB_UINT8, TRIB_MINIMUM, {0x7f, 0x80, 0xff}, 0x7f},
+        {TRIB_UINT8, TRIB_MAXIMUM, {0x7f, 0x80, 0}, 0x80},
+        {TRIB_UINT8, TRIB_PRODUCT, {3, 5, 17}, 0xff},
+        {TRIB_BYTES, TRIB_REDUCTION_NONE, {0xab, 0, 0}, 0xab}, /* a broadcast: the first payload stays */
+        {TRIB_BYTES, TRIB_MAXIMUM, {0xab, 0xcd, 0xef}, 0xab},
     };
 
     (void)state;
     FOR_EACH_TABLE(k)
     {
         for (size_t i = 0; i < COUNT(cases); i++) {
-            assert_true(sum_three(k, cases[i].type, cases[i].in) == cases[i].sum);
+            uint64_t found = reduce_three(k, cases[i].type, cases[i].reduction, cases[i].in);
+            if (found != cases[i].result) {
+                fail_msg("%s, case %zu: %llx, should be %llx", k->name, i, (unsigned long long)found,
+                         (unsigned long long)cases[i].result);
+            }
         }
     }
+}
+
+static void no_change(int type, int reduction)
+{
+    const struct trib_value_kernels *k = trib_value_kernels();
+    unsigned char row[8] = "1234567";
+
+    trib_row_add(k, (enum trib_type)type, (enum trib_reduction)reduction, row, "abcdefg", 8);
+    trib_row_merge(k, (enum trib_type)type, (enum trib_reduction)reduction, row, "abcdefg", 8);
+    assert_memory_equal(row, "1234567", 8);
 }
 
 static void trib_row__no_type_changes_nothing(void **state)
@@ -92,10 +142,20 @@ static void trib_row__no_type_changes_nothing(void **state)
     (void)state;
     for (int type = -1; type <= 99; type += type == 0 ? TRIB_TYPE_COUNT : 1) {
         trib_row_load(trib_value_kernels(), (enum trib_type)type, row, payload, 8);
-        trib_row_add(trib_value_kernels(), (enum trib_type)type, row, payload, 8);
-        trib_row_merge(trib_value_kernels(), (enum trib_type)type, row, payload, 8);
         trib_row_finish(trib_value_kernels(), (enum trib_type)type, row, 8);
         assert_memory_equal(row, "1234567", 8);
+        no_change(type, TRIB_SUM);
+        no_change(type, TRIB_PRODUCT);
+    }
+}
+
+static void trib_row__no_reduction_changes_nothing(void **state)
+{
+    (void)state;
+    for (int reduction = -1; reduction <= 99; reduction += reduction == 0 ? TRIB_REDUCTION_COUNT : 1) {
+        no_change(TRIB_FLOAT32, reduction);
+        no_change(TRIB_INT64, reduction);
+        no_change(99, reduction);
     }
 }
 
@@ -104,8 +164,10 @@ static void trib_row__empty_payload(void **state)
     (void)state;
     for (int type = 0; type <= TRIB_TYPE_COUNT; type++) {
         trib_row_load(trib_value_kernels(), (enum trib_type)type, NULL, NULL, 0);
-        trib_row_add(trib_value_kernels(), (enum trib_type)type, NULL, NULL, 0);
-        trib_row_merge(trib_value_kernels(), (enum trib_type)type, NULL, NULL, 0);
+        for (int reduction = 0; reduction <= TRIB_REDUCTION_COUNT; reduction++) {
+            trib_row_add(trib_value_kernels(), (enum trib_type)type, (enum trib_reduction)reduction, NULL, NULL, 0);
+            trib_row_merge(trib_value_kernels(), (enum trib_type)type, (enum trib_reduction)reduction, NULL, NULL, 0);
+        }
         trib_row_finish(trib_value_kernels(), (enum trib_type)type, NULL, 0);
     }
 }
@@ -125,8 +187,12 @@ static void trib_row__whatever_the_callers_floating_point_mode(void **state)
         for (size_t i = 0; i < COUNT(modes); i++) {
             float tensor = 5;
             _mm_setcsr(modes[i]);
-            uint64_t sums[3] = {sum_three(k, TRIB_FLOAT32, subnormal), sum_three(k, TRIB_FLOAT32, tie),
-                                sum_three(k, TRIB_FLOAT32, nan)};
+            uint64_t sums[3] = {reduce_three(k, TRIB_FLOAT32, TRIB_SUM, subnormal),
+                                reduce_three(k, TRIB_FLOAT32, TRIB_SUM, tie),
+                                reduce_three(k, TRIB_FLOAT32, TRIB_SUM, nan)};
+            uint64_t others[3] = {reduce_three(k, TRIB_FLOAT32, TRIB_MAXIMUM, subnormal),
+                                  reduce_three(k, TRIB_FLOAT64, TRIB_MINIMUM, subnormal),
+                                  reduce_three(k, TRIB_FLOAT64, TRIB_SUM, subnormal)};
             trib_tensor_decode(k, &(struct trib_conversion){TRIB_INT32, TRIB_FLOAT32, 149, 3}, &tensor, &(int32_t){5},
                                1);
             uint32_t left = _mm_getcsr();
@@ -135,6 +201,9 @@ static void trib_row__whatever_the_callers_floating_point_mode(void **state)
             assert_int_equal(sums[0], 3);
             assert_int_equal(sums[1], 0x3f800002);
             assert_int_equal(sums[2], 0x7fc00000);
+            assert_int_equal(others[0], 1);
+            assert_int_equal(others[1], 1);
+            assert_int_equal(others[2], 3);
             assert_int_equal(to_bits(tensor), 2);
         }
     }
@@ -243,8 +312,8 @@ static void trib_block_shift__traps(void **state)
 
 static void trib_tensor__copies(void **state)
 {
-    static const enum trib_type types[] = {TRIB_FLOAT32, TRIB_FLOAT16, TRIB_BFLOAT16,
-                                           TRIB_INT32,   TRIB_INT64,   TRIB_BYTES};
+    static const enum trib_type types[] = {TRIB_FLOAT32, TRIB_FLOAT16, TRIB_BFLOAT16, TRIB_INT32, TRIB_INT64,
+                                           TRIB_BYTES,   TRIB_FLOAT64, TRIB_INT8,     TRIB_UINT8};
     unsigned char tensor[64 * 8], payload[64 * 8], back[64 * 8];
 
     (void)state;
@@ -331,6 +400,14 @@ static void trib_tensor_decode__averages(void **state)
         {TRIB_INT64, 4, (uint64_t)-7, (uint64_t)-1},
         {TRIB_INT64, 3, UINT64_C(9000000000000000000), UINT64_C(3000000000000000000)},
         {TRIB_INT64, 2, UINT64_C(1) << 63, UINT64_C(3) << 62},
+        {TRIB_FLOAT64, 3, 0x3ff0000000000000, 0x3fd5555555555555}, /* 1 / 3 */
+        {TRIB_FLOAT64, UINT32_MAX, 0x41efffffffe00000, 0x3ff0000000000000},
+        {TRIB_FLOAT64, 2, 0xfff0000000000001, 0x7ff8000000000000},
+        {TRIB_INT8, 2, 0xf9, 0xfd}, /* -7 / 2: towards zero */
+        {TRIB_INT8, 1000, 0x80, 0},
+        {TRIB_INT8, 3, 100, 33},
+        {TRIB_UINT8, 2, 0xf9, 0x7c}, /* 249 / 2 */
+        {TRIB_UINT8, 256, 0xff, 0},
     };
     const size_t count = 600; /* more than two of the pieces in which 16-bit floats are divided */
 
@@ -359,6 +436,7 @@ int main(void)
         cmocka_unit_test(trib_row_size__accumulator_of_each_type),
         cmocka_unit_test(trib_row__load_add_merge_finish),
         cmocka_unit_test(trib_row__no_type_changes_nothing),
+        cmocka_unit_test(trib_row__no_reduction_changes_nothing),
         cmocka_unit_test(trib_row__empty_payload),
 #ifdef __SSE__
         cmocka_unit_test(trib_row__whatever_the_callers_floating_point_mode),

@@ -10,7 +10,7 @@
 #include "core/value.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define REPEAT 37 /* copies of one case: whole vectors and a tail of every table */
+#define REPEAT 101 /* copies of one case: whole vectors and a tail of every table */
 
 static const char *const table_names[] = {"scalar", "avx2", "avx512"};
 

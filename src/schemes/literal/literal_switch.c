@@ -122,7 +122,8 @@ static void add(struct literal_switch *n, uint32_t index, const struct trib_pack
         v->payload_len = packet->payload_len;
         trib_row_load(k, (enum trib_type)packet->type, row_at(n, index), packet->payload, packet->payload_len);
     } else {
-        trib_row_add(k, (enum trib_type)packet->type, row_at(n, index), packet->payload, packet->payload_len);
+        trib_row_add(k, (enum trib_type)packet->type, (enum trib_reduction)packet->reduction, row_at(n, index),
+                     packet->payload, packet->payload_len);
     }
 }
 

@@ -164,7 +164,7 @@ static void add_payload(struct switch_node *n, uint32_t index, uint32_t child, c
     void *row = switch_row(n, index, child / 2);
 
     if (slot->loaded >> (child ^ 1U) & 1) {
-        trib_row_add(k, type, row, packet->payload, packet->payload_len);
+        trib_row_add(k, type, (enum trib_reduction)slot->reduction, row, packet->payload, packet->payload_len);
     } else {
         trib_row_load(k, type, row, packet->payload, packet->payload_len);
     }
@@ -177,8 +177,8 @@ static void merge_rows(struct switch_node *n, uint32_t index, uint32_t child)
     uint32_t level = 1;
 
     while (trib_slot_climb(slot, n->required, child, &level, &merge)) {
-        trib_row_merge(n->config.kernels, (enum trib_type)slot->type, switch_row(n, index, merge.into),
-                       switch_row(n, index, merge.from), slot->payload_len);
+        trib_row_merge(n->config.kernels, (enum trib_type)slot->type, (enum trib_reduction)slot->reduction,
+                       switch_row(n, index, merge.into), switch_row(n, index, merge.from), slot->payload_len);
     }
 }
 
@@ -213,7 +213,7 @@ static enum trib_drop mismatch(struct switch_node *n, const struct trib_slot *sl
     return TRIB_DROP_DIGEST;
 }
 
-/* Only numbers can be summed; opaque bytes come from one root alone. */
+/* Only numbers can be reduced, and only if it is said how; opaque bytes come from one root alone. */
 static bool can_add(const struct trib_slot *slot, const struct trib_packet *packet)
 {
     size_t size = packet->type == TRIB_BYTES ? 1 : trib_type_size((enum trib_type)packet->type);
@@ -221,7 +221,7 @@ static bool can_add(const struct trib_slot *slot, const struct trib_packet *pack
     if (packet->payload_len == 0) {
         return true;
     }
-    if (packet->type == TRIB_BYTES && slot->loaded != 0) {
+    if (slot->loaded != 0 && (packet->type == TRIB_BYTES || packet->reduction == TRIB_REDUCTION_NONE)) {
         return false;
     }
     return size != 0 && packet->payload_len % size == 0;
