@@ -44,6 +44,7 @@ LANE = ("lane",)
 ORACLE = ("oracle",)
 HANG = ("hang",)
 
+SUMS = Never("its worlds ask for sums only")
 NO_CLOCK = Never("it has no clock: that a loss is found later costs it nothing")
 PROBED_ALL_THE_SAME = Never("who lacks M asks for it by PROBE as well, so the marks come all the same, only later")
 OLD_BOOT = Never("an old result is right, an old M is not above the new one, and an old ASK costs a packet")
@@ -280,9 +281,12 @@ CANARIES = [
         world=ORACLE, search=ORACLE, first="floats"),
     Canary(
         "nan-as-it-comes", "I9", "the scalar kernels keep whatever NaN the CPU gives",
-        edits=((SCALAR, "store_u32(base, index, value == value ? trib_float_bits(value) : TRIB_NAN_F32);",
-                "store_u32(base, index, trib_float_bits(value));"),),
+        edits=((SCALAR, "    return value == value ? value : nan_f32();", "    return value;"),),
         world=ORACLE, search=ORACLE, first="floats"),
+    Canary(
+        "zeros-of-one-sign", "I9", "the minimum of 0 and -0 is the one that came first",
+        edits=((SCALAR, "a == b ? from_bits(bits_of(a) | bits_of(b)) : nan", "a == b ? a : nan"),),
+        world=ORACLE, search=SUMS, test="unit/test_value_reduce"),
 
     # ---- I10: contributions meet only if their operations are the same ----
     Canary(
@@ -296,6 +300,11 @@ CANARIES = [
     }
 """),),
         world=LANE, search=LANE, first="differ", test="unit/test_switchml_switch"),
+
+    Canary(
+        "every-reduction-a-sum", "I10", "a switch adds up whatever it is asked for",
+        edits=((SWITCH, "trib_row_add(k, type, (enum trib_reduction)slot->reduction, row,", "trib_row_add(k, type, TRIB_SUM, row,"),),
+        world=ORACLE, search=SUMS, test="unit/test_switchml_reduce"),
 
     # ---- I11: the caller's buffers are the caller's ----
     Canary(

@@ -122,6 +122,9 @@ void check_done(struct world_comm *comm, uint32_t rank, struct world_op *op)
     size_t size = trib_type_size(op->operation.type);
 
     check_edges(comm, rank, op);
+    if (r->recv != NULL && op->operation.count > 0 && comm->set.session.ranks > 1) {
+        comm->world->report->reduced[op->operation.reduction][op->operation.type]++;
+    }
     if (r->recv == NULL || memcmp(r->recv, op->expected, op->bytes) == 0) {
         return;
     }

@@ -2,8 +2,9 @@
 /* oracle.c: what the results must be, to the bit, from the rules alone: docs/PROTOCOL.md, "Numbers". Deliberately naive: a recursion over
  * the tree, rounding by division. It shares no arithmetic with src/.
  *
- * The rule of a sum: the children of a node are the leaves of a binary tree over 64 places in the order of their lowest ranks; absent
- * ones are skipped; 16-bit floats are summed in float32 and rounded once per node; a NaN from arithmetic is the canonical one.
+ * The rule of a reduction: the children of a node are the leaves of a binary tree over 64 places in the order of their lowest ranks;
+ * absent ones are skipped; 16-bit floats are reduced in float32 and rounded once per node; a NaN that was reduced with anything is the
+ * canonical one; -0 is less than 0; integers wrap. Here the bits of an element stand in 64 bits, those of a 16-bit float as float32.
  * Read next: check_buffers.c. */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 #include "world.h"
 
 #define CANONICAL UINT32_C(0x7fc00000)
-#define CHUNK 256 /* elements that are summed at once */
+#define CANONICAL_64 UINT64_C(0x7ff8000000000000)
+#define CHUNK 256 /* elements that are reduced at once */
 
 static uint32_t bits_of(float value)
 {
@@ -105,81 +107,206 @@ static uint16_t to_f16(float value)
     return (uint16_t)(sign | (exponent + 15) << 10 | ((int)(r * power(10 - exponent)) - 0x400));
 }
 
+/* ---- two elements ---- */
+
+static double number(enum trib_type type, uint64_t bits)
+{
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return type == TRIB_FLOAT64 ? value : (double)float_of((uint32_t)bits);
+}
+
+/* Rounded to the type's places. A double holds twice those of a float and more: to round a result of two floats twice is to round once. */
+static uint64_t bits_from(enum trib_type type, double value)
+{
+    uint64_t bits;
+
+    if (type == TRIB_FLOAT32) {
+        return bits_of(clean((float)value));
+    }
+    memcpy(&bits, &value, sizeof bits);
+    return isnan(value) ? CANONICAL_64 : bits;
+}
+
+static double reduced(enum trib_reduction reduction, double a, double b)
+{
+    if (reduction == TRIB_SUM || reduction == TRIB_AVERAGE) {
+        return a + b;
+    }
+    if (reduction == TRIB_PRODUCT) {
+        return a * b;
+    }
+    if (isnan(a) || isnan(b)) {
+        return (double)NAN;
+    }
+    bool a_is_less = a < b || (a == b && signbit(a));
+    return a_is_less == (reduction == TRIB_MINIMUM) ? a : b;
+}
+
+static int64_t whole(enum trib_type type, uint64_t bits)
+{
+    switch (trib_type_size(type)) {
+    case 1:
+        return type == TRIB_UINT8 ? (int64_t)bits : (int8_t)bits;
+    case 4:
+        return (int32_t)bits;
+    default:
+        return (int64_t)bits;
+    }
+}
+
+static uint64_t reduced_integers(const struct trib_operation *o, uint64_t a, uint64_t b)
+{
+    bool a_is_less = whole(o->type, a) < whole(o->type, b);
+
+    switch (o->reduction) {
+    case TRIB_PRODUCT:
+        return a * b;
+    case TRIB_MINIMUM:
+        return a_is_less ? a : b;
+    case TRIB_MAXIMUM:
+        return a_is_less ? b : a;
+    case TRIB_SUM:
+    case TRIB_AVERAGE:
+    case TRIB_REDUCTION_NONE:
+    case TRIB_REDUCTION_COUNT:
+        break;
+    }
+    return a + b;
+}
+
+static bool is_float(enum trib_type type)
+{
+    return type == TRIB_FLOAT32 || type == TRIB_FLOAT16 || type == TRIB_BFLOAT16 || type == TRIB_FLOAT64;
+}
+
+static uint64_t reduced_bits(const struct trib_operation *o, uint64_t a, uint64_t b)
+{
+    enum trib_type wide = o->type == TRIB_FLOAT64 ? TRIB_FLOAT64 : TRIB_FLOAT32;
+
+    if (is_float(o->type)) {
+        return bits_from(wide, reduced(o->reduction, number(wide, a), number(wide, b)));
+    }
+    return reduced_integers(o, a, b) & UINT64_MAX >> (64 - 8 * trib_type_size(o->type));
+}
+
 /* ---- the tree ---- */
 
-/* What is summed: elements [from, from + count) of a tensor, at most CHUNK. */
-struct summing {
+/* What is reduced: elements [from, from + count) of a tensor, at most CHUNK. */
+struct reducing {
     const struct world_comm *comm;
     const struct world_op *op;
     uint64_t from;
     uint32_t count;
-    void (*read)(const struct summing *s, uint32_t rank, float *out);
-    float (*narrow)(float value); /* what a node does to its sum; NULL: nothing */
+    float (*narrow)(float value); /* what a node does to its result; NULL: nothing */
+    bool narrows_first;           /* and a rank to its tensor */
 };
 
-static void sum_node(const struct summing *s, uint32_t at, uint32_t node, float *out);
+static void reduce_node(const struct reducing *r, uint32_t at, uint32_t node, uint64_t *out);
 
-static void child_value(const struct summing *s, uint32_t at, uint32_t node, uint32_t child, float *out)
+static uint64_t narrowed(const struct reducing *r, uint64_t bits)
 {
-    const struct shape_child *c = &s->comm->shapes[at].nodes[node].children[child];
-
-    if (c->kind == SHAPE_RANK) {
-        s->read(s, c->index, out);
-    } else if (c->kind == SHAPE_SWITCH) {
-        sum_node(s, c->index, 0, out);
-    } else {
-        sum_node(s, at, c->index, out);
-    }
+    return r->narrow != NULL ? bits_of(r->narrow(float_of((uint32_t)bits))) : bits;
 }
 
-/* Sums children [low, low + span) of a node, of which at least the first exists. */
-static void sum_span(const struct summing *s, const uint32_t where[2], uint32_t low, uint32_t span, float *out)
+static void read_tensor(const struct reducing *r, uint32_t rank, uint64_t *out)
 {
-    float right[CHUNK];
+    const enum trib_type type = r->op->operation.type;
+    const size_t size = trib_type_size(type);
 
-    if (span == 1) {
-        child_value(s, where[0], where[1], low, out);
-        return;
-    }
-    sum_span(s, where, low, span / 2, out);
-    if (low + span / 2 < s->comm->shapes[where[0]].nodes[where[1]].child_count) {
-        sum_span(s, where, low + span / 2, span / 2, right);
-        for (uint32_t i = 0; i < s->count; i++) {
-            out[i] = clean(out[i] + right[i]);
+    for (uint32_t i = 0; i < r->count; i++) {
+        out[i] = 0;
+        memcpy(&out[i], r->op->inputs + rank * r->op->bytes + size * (r->from + i), size);
+        if (type == TRIB_FLOAT16) {
+            out[i] = bits_of(from_f16((uint16_t)out[i]));
+        } else if (type == TRIB_BFLOAT16) {
+            out[i] = bits_of(from_bf16((uint16_t)out[i]));
+        } else if (r->narrows_first) {
+            out[i] = narrowed(r, out[i]);
         }
     }
 }
 
-static void sum_node(const struct summing *s, uint32_t at, uint32_t node, float *out)
+static void child_value(const struct reducing *r, uint32_t at, uint32_t node, uint32_t child, uint64_t *out)
+{
+    const struct shape_child *c = &r->comm->shapes[at].nodes[node].children[child];
+
+    if (c->kind == SHAPE_RANK) {
+        read_tensor(r, c->index, out);
+    } else if (c->kind == SHAPE_SWITCH) {
+        reduce_node(r, c->index, 0, out);
+    } else {
+        reduce_node(r, at, c->index, out);
+    }
+}
+
+/* Reduces children [low, low + span) of a node, of which at least the first exists. */
+static void reduce_span(const struct reducing *r, const uint32_t where[2], uint32_t low, uint32_t span, uint64_t *out)
+{
+    uint64_t right[CHUNK];
+
+    if (span == 1) {
+        child_value(r, where[0], where[1], low, out);
+        return;
+    }
+    reduce_span(r, where, low, span / 2, out);
+    if (low + span / 2 < r->comm->shapes[where[0]].nodes[where[1]].child_count) {
+        reduce_span(r, where, low + span / 2, span / 2, right);
+        for (uint32_t i = 0; i < r->count; i++) {
+            out[i] = reduced_bits(&r->op->operation, out[i], right[i]);
+        }
+    }
+}
+
+static void reduce_node(const struct reducing *r, uint32_t at, uint32_t node, uint64_t *out)
 {
     const uint32_t where[2] = {at, node};
 
-    sum_span(s, where, 0, TRIB_CHILDREN_MAX, out);
-    for (uint32_t i = 0; i < s->count && s->narrow != NULL; i++) {
-        out[i] = s->narrow(out[i]);
-    }
-}
-
-static void expect_sum(struct summing *s, struct world_op *op, uint64_t from, uint64_t to,
-                       void (*put)(struct world_op *op, uint64_t element, float value, uint32_t ranks))
-{
-    float total[CHUNK];
-
-    s->op = op;
-    for (s->from = from; s->from < to; s->from += s->count) {
-        s->count = to - s->from < CHUNK ? (uint32_t)(to - s->from) : CHUNK;
-        sum_node(s, 0, 0, total);
-        for (uint32_t i = 0; i < s->count; i++) {
-            put(op, s->from + i, total[i], s->comm->set.session.ranks);
-        }
+    reduce_span(r, where, 0, TRIB_CHILDREN_MAX, out);
+    for (uint32_t i = 0; i < r->count; i++) {
+        out[i] = narrowed(r, out[i]);
     }
 }
 
 /* ---- one tensor ---- */
 
-static void read_f32(const struct summing *s, uint32_t rank, float *out)
+static bool divides(const struct world_op *op, uint32_t ranks)
 {
-    memcpy(out, s->op->inputs + rank * s->op->bytes + 4 * s->from, 4 * s->count);
+    return op->operation.reduction == TRIB_AVERAGE && ranks > 1;
+}
+
+/* The result of a reduction as the tensor's element, divided for an average. */
+static void put(struct world_op *op, uint64_t element, uint64_t bits, uint32_t ranks)
+{
+    const enum trib_type type = op->operation.type;
+    const enum trib_type wide = type == TRIB_FLOAT64 ? TRIB_FLOAT64 : TRIB_FLOAT32;
+    const size_t size = trib_type_size(type);
+
+    if (divides(op, ranks)) {
+        bits = is_float(type) ? bits_from(wide, number(wide, bits) / ranks)
+                              : (uint64_t)(whole(type, bits) / (int64_t)ranks);
+    }
+    if (type == TRIB_FLOAT16) {
+        bits = to_f16(float_of((uint32_t)bits));
+    } else if (type == TRIB_BFLOAT16) {
+        bits = to_bf16(float_of((uint32_t)bits));
+    }
+    memcpy(op->expected + size * element, &bits, size);
+}
+
+static void expect(struct reducing *r, struct world_op *op, uint64_t from, uint64_t to)
+{
+    uint64_t total[CHUNK];
+
+    r->op = op;
+    for (r->from = from; r->from < to; r->from += r->count) {
+        r->count = to - r->from < CHUNK ? (uint32_t)(to - r->from) : CHUNK;
+        reduce_node(r, 0, 0, total);
+        for (uint32_t i = 0; i < r->count; i++) {
+            put(op, r->from + i, total[i], r->comm->set.session.ranks);
+        }
+    }
 }
 
 static float via_bf16(float value)
@@ -190,50 +317,6 @@ static float via_bf16(float value)
 static float via_f16(float value)
 {
     return from_f16(to_f16(value));
-}
-
-static void read_f32_as_bf16(const struct summing *s, uint32_t rank, float *out)
-{
-    read_f32(s, rank, out);
-    for (uint32_t i = 0; i < s->count; i++) {
-        out[i] = via_bf16(out[i]);
-    }
-}
-
-static void read_u16(const struct summing *s, uint32_t rank, float *out)
-{
-    for (uint32_t i = 0; i < s->count; i++) {
-        uint16_t value;
-        memcpy(&value, s->op->inputs + rank * s->op->bytes + 2 * (s->from + i), 2);
-        out[i] = s->op->operation.type == TRIB_FLOAT16 ? from_f16(value) : from_bf16(value);
-    }
-}
-
-static bool divides(const struct world_op *op, uint32_t ranks)
-{
-    return op->operation.reduction == TRIB_AVERAGE && ranks > 1;
-}
-
-static void put_f32(struct world_op *op, uint64_t element, float value, uint32_t ranks)
-{
-    if (divides(op, ranks)) {
-        value = clean(value / (float)ranks);
-    }
-    memcpy(op->expected + 4 * element, &value, 4);
-}
-
-static void put_f16(struct world_op *op, uint64_t element, float value, uint32_t ranks)
-{
-    uint16_t half = to_f16(divides(op, ranks) ? value / (float)ranks : value);
-
-    memcpy(op->expected + 2 * element, &half, 2);
-}
-
-static void put_bf16(struct world_op *op, uint64_t element, float value, uint32_t ranks)
-{
-    uint16_t brain = to_bf16(divides(op, ranks) ? value / (float)ranks : value);
-
-    memcpy(op->expected + 2 * element, &brain, 2);
 }
 
 static float input_f32(const struct world_op *op, uint32_t rank, uint64_t element)
@@ -273,7 +356,7 @@ static void expect_block(const struct world_comm *comm, struct world_op *op, uin
     int log = 0;
 
     if (exponent == 1000) {
-        expect_sum(&(struct summing){.comm = comm, .read = read_f32}, op, from, to, put_f32);
+        expect(&(struct reducing){.comm = comm}, op, from, to);
         return;
     }
     while ((1U << log) < ranks) {
@@ -285,82 +368,40 @@ static void expect_block(const struct world_comm *comm, struct world_op *op, uin
         for (uint32_t rank = 0; rank < ranks; rank++) {
             total += (int64_t)nearbyint((double)input_f32(op, rank, i) * power(shift));
         }
-        put_f32(op, i, (float)((double)total * power(-shift)), ranks);
+        put(op, i, bits_of((float)((double)total * power(-shift))), ranks);
     }
 }
 
-static void expect_i32(struct world_op *op, uint32_t ranks)
+/* Block floating point is for what is added. */
+static bool is_in_blocks(const struct world_comm *comm, const struct trib_operation *o)
 {
-    for (uint64_t i = 0; i < op->operation.count; i++) {
-        uint32_t total = 0;
-        for (uint32_t rank = 0; rank < ranks; rank++) {
-            uint32_t value;
-            memcpy(&value, op->inputs + rank * op->bytes + 4 * i, 4);
-            total += value;
-        }
-        int32_t result = divides(op, ranks) ? (int32_t)((int64_t)(int32_t)total / (int64_t)ranks) : (int32_t)total;
-        memcpy(op->expected + 4 * i, &result, 4);
-    }
-}
-
-static void expect_i64(struct world_op *op, uint32_t ranks)
-{
-    for (uint64_t i = 0; i < op->operation.count; i++) {
-        uint64_t total = 0;
-        for (uint32_t rank = 0; rank < ranks; rank++) {
-            uint64_t value;
-            memcpy(&value, op->inputs + rank * op->bytes + 8 * i, 8);
-            total += value;
-        }
-        int64_t result = divides(op, ranks) ? (int64_t)total / (int64_t)ranks : (int64_t)total;
-        memcpy(op->expected + 8 * i, &result, 8);
-    }
-}
-
-static void expect_f32_on(const struct world_comm *comm, struct world_op *op)
-{
-    uint64_t count = op->operation.count;
-    uint64_t block = comm->set.session.payload / 4;
-
-    if (comm->set.session.wire == TRIB_FLOAT32) {
-        expect_sum(&(struct summing){.comm = comm, .read = read_f32}, op, 0, count, put_f32);
-    } else if (comm->set.session.wire == TRIB_BFLOAT16) {
-        expect_sum(&(struct summing){.comm = comm, .read = read_f32_as_bf16, .narrow = via_bf16}, op, 0, count,
-                   put_f32);
-    } else {
-        for (uint64_t i = 0; i < count; i += block) {
-            expect_block(comm, op, i, i + block < count ? i + block : count);
-        }
-    }
+    return comm->set.session.wire == TRIB_INT32 && o->type == TRIB_FLOAT32 &&
+           (o->reduction == TRIB_SUM || o->reduction == TRIB_AVERAGE);
 }
 
 void oracle_expect(const struct world_comm *comm, struct world_op *op)
 {
+    struct reducing r = {.comm = comm};
+    uint64_t count = op->operation.count;
+    uint64_t block = comm->set.session.payload / 4;
+
     if (op->operation.collective != TRIB_ALLREDUCE) {
         memcpy(op->expected, op->inputs, op->bytes);
         return;
     }
-    switch (op->operation.type) {
-    case TRIB_FLOAT32:
-        expect_f32_on(comm, op);
+    if (is_in_blocks(comm, &op->operation)) {
+        for (uint64_t i = 0; i < count; i += block) {
+            expect_block(comm, op, i, i + block < count ? i + block : count);
+        }
         return;
-    case TRIB_FLOAT16:
-        expect_sum(&(struct summing){.comm = comm, .read = read_u16, .narrow = via_f16}, op, 0, op->operation.count,
-                   put_f16);
-        return;
-    case TRIB_BFLOAT16:
-        expect_sum(&(struct summing){.comm = comm, .read = read_u16, .narrow = via_bf16}, op, 0, op->operation.count,
-                   put_bf16);
-        return;
-    case TRIB_INT32:
-        expect_i32(op, comm->set.session.ranks);
-        return;
-    case TRIB_INT64:
-        expect_i64(op, comm->set.session.ranks);
-        return;
-    case TRIB_BYTES:
-    case TRIB_TYPE_NONE:
-    case TRIB_TYPE_COUNT:
-        abort();
     }
+    if (op->operation.type == TRIB_FLOAT32 && comm->set.session.wire == TRIB_BFLOAT16) {
+        r.narrow = via_bf16;
+        r.narrows_first = true;
+    } else if (op->operation.type == TRIB_FLOAT16) {
+        r.narrow = via_f16;
+    } else if (op->operation.type == TRIB_BFLOAT16) {
+        r.narrow = via_bf16;
+    }
+    expect(&r, op, 0, count);
 }

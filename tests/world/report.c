@@ -91,6 +91,21 @@ static unsigned print_ranks(const struct world_report *r)
     return missing;
 }
 
+static unsigned print_reductions(const struct world_report *r)
+{
+    unsigned missing = 0;
+
+    for (uint32_t reduction = TRIB_SUM; reduction < TRIB_REDUCTION_COUNT; reduction++) {
+        for (uint32_t type = TRIB_FLOAT32; type < TRIB_TYPE_COUNT; type++) {
+            char name[32];
+            (void)snprintf(name, sizeof name, "%s of %s", trib_reduction_name((enum trib_reduction)reduction),
+                           trib_type_name((enum trib_type)type));
+            missing += print_count("world", name, r->reduced[reduction][type], type != TRIB_BYTES);
+        }
+    }
+    return missing;
+}
+
 /* What a world without trees cannot show. */
 static bool is_of_trees(const char *text)
 {
@@ -117,6 +132,7 @@ unsigned report_print(const struct world_report *r, uint32_t depth_max)
     WORLD_REPORT_MAP(X)
 #undef X
     missing += print_ranks(r);
+    missing += print_reductions(r);
     for (uint32_t depth = 1; depth <= depth_max; depth++) {
         printf("  latest end %" PRIu64 " ms after the faults and the transfer on %u levels (seed %" PRIu64
                "), the bound is %u ms\n",

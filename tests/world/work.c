@@ -11,40 +11,46 @@
 
 /* ---- what ---- */
 
-static const enum trib_type sum_types[] = {TRIB_FLOAT32,  TRIB_FLOAT32, TRIB_FLOAT32, TRIB_FLOAT16,
-                                           TRIB_BFLOAT16, TRIB_INT32,   TRIB_INT64};
-static const enum trib_type any_types[] = {TRIB_FLOAT32, TRIB_FLOAT16, TRIB_BFLOAT16,
-                                           TRIB_INT32,   TRIB_INT64,   TRIB_BYTES};
+static const enum trib_type reduced_types[] = {TRIB_FLOAT32, TRIB_FLOAT32, TRIB_FLOAT32, TRIB_FLOAT16, TRIB_BFLOAT16,
+                                               TRIB_FLOAT64, TRIB_INT32,   TRIB_INT64,   TRIB_INT8,    TRIB_UINT8};
+static const enum trib_reduction reductions[] = {TRIB_SUM,     TRIB_SUM,     TRIB_SUM,     TRIB_AVERAGE,
+                                                 TRIB_AVERAGE, TRIB_MINIMUM, TRIB_MAXIMUM, TRIB_PRODUCT};
 
 static void draw_operation(struct world_comm *comm, struct trib_operation *o, uint64_t elements)
 {
     struct world *world = comm->world;
     uint64_t dice = world_below(world, 12);
 
-    *o = (struct trib_operation){.collective = TRIB_ALLREDUCE, .reduction = TRIB_SUM};
-    o->type = sum_types[world_below(world, sizeof sum_types / sizeof sum_types[0])];
+    *o = (struct trib_operation){.collective = TRIB_ALLREDUCE};
+    o->reduction = reductions[world_below(world, sizeof reductions / sizeof reductions[0])];
+    o->type = reduced_types[world_below(world, sizeof reduced_types / sizeof reduced_types[0])];
     o->count = world_below(world, 8) == 0 ? 0 : 1 + world_below(world, elements);
     if (dice == 0) {
         o->collective = TRIB_BARRIER;
+        o->reduction = TRIB_REDUCTION_NONE;
         o->type = TRIB_BYTES;
         o->count = 0;
     } else if (dice <= 3) {
         o->collective = TRIB_BROADCAST;
+        o->reduction = TRIB_REDUCTION_NONE;
         o->root = (uint32_t)world_below(world, comm->set.session.ranks);
-        o->type = any_types[world_below(world, sizeof any_types / sizeof any_types[0])];
-    } else if (dice <= 6) {
-        o->reduction = TRIB_AVERAGE;
+        o->type = (enum trib_type)(1 + world_below(world, TRIB_TYPE_COUNT - 1));
     }
+}
+
+static bool is_added(const struct trib_operation *o)
+{
+    return o->reduction == TRIB_SUM || o->reduction == TRIB_AVERAGE;
 }
 
 static uint64_t fragments_of(const struct trib_session_config *s, const struct trib_operation *o)
 {
-    bool summed = o->collective == TRIB_ALLREDUCE && o->type == TRIB_FLOAT32;
-    uint64_t wire_size = summed ? trib_type_size(s->wire) : trib_type_size(o->type);
+    bool converted = o->collective == TRIB_ALLREDUCE && o->type == TRIB_FLOAT32;
+    uint64_t wire_size = converted ? trib_type_size(s->wire) : trib_type_size(o->type);
     uint64_t per_block = s->payload / wire_size;
     uint64_t blocks = (o->count + per_block - 1) / per_block;
 
-    if (summed && s->wire == TRIB_INT32) {
+    if (converted && s->wire == TRIB_INT32 && is_added(o)) {
         blocks += blocks < s->lookahead ? blocks : s->lookahead;
     }
     return blocks == 0 ? 1 : blocks;
@@ -94,6 +100,36 @@ static float float_of(struct trib_prng *prng, enum value_class class)
     return value;
 }
 
+static double double_of(struct trib_prng *prng, enum value_class class)
+{
+    uint64_t bits = trib_prng_next(prng);
+    double value;
+
+    switch (class) {
+    case VALUES_UNIFORM:
+        return (double)(int64_t)bits * 0x1p-63;
+    case VALUES_SMALL:
+    case VALUES_ZERO:
+        return (double)float_of(prng, class);
+    case VALUES_HUGE:
+        return (double)(int64_t)bits * 0x1p961;
+    case VALUES_TINY:
+        bits &= UINT64_C(0x801fffffffffffff);
+        break;
+    case VALUES_SPECIAL:
+        if ((bits >> 40 & 7) == 0) {
+            bits = (bits & UINT64_C(1) << 63) | UINT64_C(0x7ff0000000000000) | (bits >> 8 & 1 ? bits & 0xff : 0);
+        }
+        break;
+    case VALUES_BITS:
+    case VALUES_COUNT:
+        bits = (bits >> 52 & 0x7ff) == 0x7ff ? bits ^ UINT64_C(0x4000000000000000) : bits;
+        break;
+    }
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 static void fill_tensor(struct trib_prng *prng, enum trib_type type, uint8_t *at, uint64_t count)
 {
     static const enum value_class classes[] = {VALUES_UNIFORM, VALUES_UNIFORM, VALUES_SMALL, VALUES_BITS,
@@ -106,6 +142,11 @@ static void fill_tensor(struct trib_prng *prng, enum trib_type type, uint8_t *at
         if (type == TRIB_FLOAT32) {
             float value = float_of(prng, class);
             memcpy(at + 4 * i, &value, 4);
+            continue;
+        }
+        if (type == TRIB_FLOAT64) {
+            double value = double_of(prng, class);
+            memcpy(at + 8 * i, &value, 8);
             continue;
         }
         if (type == TRIB_FLOAT16 && class != VALUES_SPECIAL && (bits >> 10 & 0x1f) == 0x1f) {

@@ -504,7 +504,8 @@ struct world_report {
     struct trib_counters worker, root, inner;
     uint64_t decode[TRIB_DROP_COUNT];
     uint64_t worlds, communicators, operations, fragments, packets, events;
-    uint64_t ranks[WORLD_RANKS_MAX + 1]; /* communicators of that size */
+    uint64_t ranks[WORLD_RANKS_MAX + 1];                     /* communicators of that size */
+    uint64_t reduced[TRIB_REDUCTION_COUNT][TRIB_TYPE_COUNT]; /* results that were compared, of two ranks and more */
 #define X(name, text) uint64_t name;
     WORLD_REPORT_MAP(X)
 #undef X
