@@ -111,8 +111,28 @@ TRIB_MUST_USE enum trib_status trib_config_from_environment(struct trib_config *
  * Returns ERR_INVALID, ERR_MEMORY, ERR_SYSTEM, ERR_UNREACHABLE, ERR_REFUSED, ERR_VERSION, ERR_SETTINGS, ERR_TIMEOUT, ERR_PEER. */
 TRIB_MUST_USE enum trib_status trib_comm_create(const struct trib_config *config, struct trib_comm **comm, char *error);
 
+/* A color of trib_comm_split: this rank is in none of the new communicators. */
+#define TRIB_NO_COLOR (-1)
+
+/* Divides comm into new communicators, one for each color: a collective operation that every rank of comm calls. Ranks of one color,
+ * 0 or more, are together, in the order of their keys, and of their ranks in comm where keys are the same. *made is written only on
+ * success: the new communicator, or NULL for TRIB_NO_COLOR. It has comm's switch and settings, shares its sockets, and lives on
+ * when comm is closed; it is the caller's, as from trib_comm_create. If comm ends while it is made, so does the making.
+ * comm must not be closed before this returns. error: as above, gets the cause.
+ * Returns what trib_comm_create and trib_allreduce return; ERR_INVALID on every rank if the color of one is below TRIB_NO_COLOR. */
+TRIB_MUST_USE enum trib_status trib_comm_split(struct trib_comm *comm, int32_t color, int32_t key,
+                                               struct trib_comm **made, char *error);
+/* A new communicator of some ranks of comm, which `ranks` lists in their new order: only those call this, all with the same list and
+ * the same tag. Calls that may be under way at the same time, on two threads, for one list need tags of their own. After a call
+ * that failed, use another tag. Else as trib_comm_split.
+ * Returns what trib_comm_create returns; ERR_INVALID for a list that names no rank of comm, one twice, or not the caller. */
+TRIB_MUST_USE enum trib_status trib_comm_subset(struct trib_comm *comm, const uint32_t *ranks, uint32_t count,
+                                                uint32_t tag, struct trib_comm **made, char *error);
+
 uint32_t trib_comm_rank(const struct trib_comm *comm);
 uint32_t trib_comm_ranks(const struct trib_comm *comm);
+/* The name under which the switch knows it: config.job, or what was made of it by split and subset. Valid until close. */
+const char *trib_comm_job(const struct trib_comm *comm);
 /* Text of the failure that ended the communicator, "" while there is none. Valid until close. */
 const char *trib_comm_error(const struct trib_comm *comm);
 void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats);

@@ -12,6 +12,8 @@
 #include "io/log.h"
 #include "schemes/schemes.h"
 
+#define GROUPS_MAX 8 /* communicators made of others, on one endpoint, that listen to multicast */
+
 static struct trib_comm *make(const struct trib_config *config)
 {
     struct trib_comm *comm = calloc(1, sizeof *comm);
@@ -47,7 +49,44 @@ static void dissolve(struct trib_comm *comm)
     trib_endpoint_unlock(comm->endpoint);
     trib_endpoint_release(comm->endpoint, comm);
     free(comm->node);
+    free(comm->subsets);
     free(comm);
+}
+
+/* Results by multicast need sockets of the communicator's own, so only the first few on an endpoint ask for them; and what did not
+ * reach this rank for the maker need not be tried again. */
+static void inherit(struct trib_comm *made)
+{
+    uint32_t listening = 0;
+    for (const struct trib_comm *comm = made->endpoint->comms; comm != NULL; comm = comm->next) {
+        listening += comm->group_count > 0;
+    }
+    made->config.multicast = made->config.multicast && made->maker->is_multicast && listening < GROUPS_MAX;
+}
+
+/* It is on an endpoint. Returns when all ranks are there; a communicator that fails is gone. */
+static enum trib_status enter(struct trib_comm *made, char *error)
+{
+    trib_endpoint_lock(made->endpoint);
+    if (made->maker != NULL) {
+        inherit(made);
+    }
+    if (made->maker != NULL && made->maker->state == TRIB_COMM_FAILED) {
+        trib_comm_fail(made, made->maker->failure, "%s", made->maker->failure_text);
+    } else {
+        trib_comm_join(made, trib_clock_ns());
+    }
+    trib_endpoint_wait(made->endpoint, &made->joined);
+    made->maker = NULL;
+    enum trib_status status = made->state == TRIB_COMM_FAILED ? made->failure : TRIB_OK;
+    if (status != TRIB_OK) {
+        trib_explain(error, "%s", made->failure_text);
+    }
+    trib_endpoint_unlock(made->endpoint);
+    if (status != TRIB_OK) {
+        dissolve(made);
+    }
+    return status;
 }
 
 enum trib_status trib_comm_create(const struct trib_config *config, struct trib_comm **comm, char *error)
@@ -71,20 +110,28 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
         free(made);
         return status;
     }
-    trib_endpoint_lock(made->endpoint);
-    trib_comm_join(made, trib_clock_ns());
-    trib_endpoint_wait(made->endpoint, &made->joined);
-    status = made->state == TRIB_COMM_FAILED ? made->failure : TRIB_OK;
-    if (status != TRIB_OK) {
-        trib_explain(error, "%s", made->failure_text);
+    status = enter(made, error);
+    if (status == TRIB_OK) {
+        *comm = made;
     }
-    trib_endpoint_unlock(made->endpoint);
-    if (status != TRIB_OK) {
-        dissolve(made);
-        return status;
+    return status;
+}
+
+enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct trib_config *config,
+                                       struct trib_comm **comm, char *error)
+{
+    struct trib_comm *made = make(config);
+    if (made == NULL) {
+        trib_explain(error, "out of memory for a communicator");
+        return TRIB_ERR_MEMORY;
     }
-    *comm = made;
-    return TRIB_OK;
+    made->maker = maker;
+    trib_endpoint_share(maker->endpoint, made);
+    enum trib_status status = enter(made, error);
+    if (status == TRIB_OK) {
+        *comm = made;
+    }
+    return status;
 }
 
 uint32_t trib_comm_rank(const struct trib_comm *comm)
@@ -95,6 +142,11 @@ uint32_t trib_comm_rank(const struct trib_comm *comm)
 uint32_t trib_comm_ranks(const struct trib_comm *comm)
 {
     return comm->config.ranks;
+}
+
+const char *trib_comm_job(const struct trib_comm *comm)
+{
+    return comm->config.job;
 }
 
 const char *trib_comm_error(const struct trib_comm *comm)

@@ -65,6 +65,17 @@ bool trib_comm_is_idle(const struct trib_comm *comm)
 
 /* ---- failure ---- */
 
+/* What is just being made of a communicator that ends would wait for ranks that may be gone. */
+static void fail_made(const struct trib_comm *maker)
+{
+    for (struct trib_comm *made = maker->endpoint->comms; made != NULL; made = made->next) {
+        if (made->maker == maker) {
+            trib_comm_fail_all(made, maker->failure, "%.400s (job %s, of which it was made)", maker->failure_text,
+                               maker->config.job);
+        }
+    }
+}
+
 static void fail(struct trib_comm *comm, enum trib_status status, const char *text)
 {
     comm->failure = status;
@@ -86,6 +97,7 @@ static void fail(struct trib_comm *comm, enum trib_status status, const char *te
                  text);
     }
     trib_endpoint_wake(comm->endpoint);
+    fail_made(comm);
 }
 
 void trib_comm_fail(struct trib_comm *comm, enum trib_status status, const char *format, ...)

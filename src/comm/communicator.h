@@ -78,6 +78,9 @@ struct trib_comm {
     bool is_closing;
     bool is_dissolving; /* its closer waits for `callers` */
     bool is_multicast;  /* results come by multicast */
+    struct trib_comm *maker; /* joining by split or subset of that one, which must not fail before; else NULL */
+    struct trib_subset *subsets; /* made of this one so far: split.c */
+    size_t subset_count;
     atomic_bool joined;
     atomic_bool ended; /* closing or failing is over */
     uint64_t close_deadline_ns;
@@ -108,6 +111,12 @@ static inline uint64_t trib_time_earlier(uint64_t a_ns, uint64_t b_ns)
 {
     return a_ns < b_ns ? a_ns : b_ns;
 }
+
+/* ---- comm.c ---- */
+
+/* As trib_comm_create with the settings of `maker`, on its endpoint; fails if that fails. Not locked. */
+TRIB_MUST_USE enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct trib_config *config,
+                                                     struct trib_comm **comm, char *error);
 
 /* ---- communicator.c ---- */
 

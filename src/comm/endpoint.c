@@ -200,7 +200,7 @@ void trib_endpoint_close_channel(struct trib_endpoint *endpoint, struct trib_cha
     trib_endpoint_changed(endpoint);
 }
 
-static void add(struct trib_endpoint *endpoint, struct trib_comm *comm)
+void trib_endpoint_share(struct trib_endpoint *endpoint, struct trib_comm *comm)
 {
     trib_endpoint_lock(endpoint);
     comm->endpoint = endpoint;
@@ -231,7 +231,7 @@ enum trib_status trib_endpoint_acquire(const struct trib_address *address, struc
         endpoint->next = registry;
         registry = endpoint;
     }
-    add(endpoint, comm);
+    trib_endpoint_share(endpoint, comm);
 unlock:
     (void)pthread_mutex_unlock(&registry_lock);
     return status;

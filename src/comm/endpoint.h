@@ -90,6 +90,8 @@ struct trib_endpoint {
 /* Finds or opens the endpoint for config and adds comm to it. error as in comm.h. Returns ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_endpoint_acquire(const struct trib_address *address, struct trib_comm *comm,
                                                      char *error);
+/* Adds comm to an endpoint that has others, and keeps one of them until comm is out again. Not locked. */
+void trib_endpoint_share(struct trib_endpoint *endpoint, struct trib_comm *comm);
 /* Takes comm out; the endpoint ends with its last communicator. Not locked. */
 void trib_endpoint_release(struct trib_endpoint *endpoint, struct trib_comm *comm);
 

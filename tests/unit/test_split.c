@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_split.c: communicators made of others, over a real switch. Mirrors src/comm/split.c, and what comm.c and endpoint.c do for it. */
+#include "comm_harness.h"
+
+#include <sys/socket.h>
+
+#include "comm/communicator.h"
+
+#define RANKS 4U
+
+static bool says(const char *text, const char *part)
+{
+    return strstr(text, part) != NULL;
+}
+
+/* The sum over the members of 10^rank-in-the-parent: says who is in it. */
+static int64_t who(struct trib_comm *comm, uint32_t rank)
+{
+    int64_t value = 1;
+    for (uint32_t i = 0; i < rank; i++) {
+        value *= 10;
+    }
+    return trib_allreduce(comm, &value, &value, 1, TRIB_INT64, TRIB_SUM) == TRIB_OK ? value : -1;
+}
+
+/* ---- split ---- */
+
+static void split_body(struct rank *rank)
+{
+    uint32_t me = rank->config.rank;
+    struct trib_comm *made = NULL;
+    /* Even ranks in reverse, odd ranks by rank. */
+    int32_t key = me % 2 == 0 ? -(int32_t)me : 5;
+    CHECK(rank, trib_comm_split(rank->comm, (int32_t)(me % 2), key, &made, rank->error) == TRIB_OK);
+    if (made != NULL) {
+        CHECK(rank, trib_comm_ranks(made) == 2);
+        CHECK(rank, trib_comm_rank(made) == (me % 2 == 0 ? 1 - me / 2 : me / 2));
+        CHECK(rank, who(made, me) == (me % 2 == 0 ? 101 : 1010));
+        CHECK(rank, says(trib_comm_job(made), trib_comm_job(rank->comm)));
+        CHECK(rank, made->endpoint == rank->comm->endpoint);
+        /* It lives on without the one that it was made of. */
+        CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+        CHECK(rank, who(made, me) == (me % 2 == 0 ? 101 : 1010));
+        CHECK(rank, trib_comm_close(made) == TRIB_OK);
+    }
+}
+
+static void split__orders_by_key_and_rank(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, split_body);
+    expect_good(ranks, RANKS);
+}
+
+static void no_color_body(struct rank *rank)
+{
+    uint32_t me = rank->config.rank;
+    struct trib_comm *made = rank->comm;
+    CHECK(rank, trib_comm_split(rank->comm, me == 2 ? TRIB_NO_COLOR : 7, 0, &made, rank->error) == TRIB_OK);
+    if (me == 2) {
+        CHECK(rank, made == NULL);
+    } else {
+        CHECK(rank, trib_comm_ranks(made) == 3 && trib_comm_rank(made) == (me < 2 ? me : 2));
+        CHECK(rank, who(made, me) == 1011);
+        CHECK(rank, trib_comm_close(made) == TRIB_OK);
+    }
+    CHECK(rank, who(rank->comm, me) == 1111);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void split__leaves_out_who_has_no_color(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, no_color_body);
+    expect_good(ranks, RANKS);
+}
+
+static void bad_color_body(struct rank *rank)
+{
+    struct trib_comm *made = rank->comm;
+    int32_t color = rank->config.rank == 3 ? -7 : 0;
+    CHECK(rank, trib_comm_split(rank->comm, color, 0, &made, rank->error) == TRIB_ERR_INVALID);
+    CHECK(rank, made == rank->comm && says(rank->error, "rank 3 gave the color -7"));
+    CHECK(rank, who(rank->comm, rank->config.rank) == 1111); /* nothing is broken */
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void split__names_a_bad_color_on_every_rank(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, bad_color_body);
+    expect_good(ranks, RANKS);
+}
+
+/* Of one of another, with a name that is long already. */
+static void nested_body(struct rank *rank)
+{
+    struct trib_comm *comms[4] = {rank->comm};
+    for (unsigned i = 1; i < 4; i++) {
+        CHECK(rank, trib_comm_split(comms[i - 1], 0, 0, &comms[i], rank->error) == TRIB_OK);
+        if (comms[i] == NULL) {
+            return;
+        }
+        CHECK(rank, strlen(trib_comm_job(comms[i])) <= TRIB_NAME_MAX);
+        CHECK(rank, strcmp(trib_comm_job(comms[i]), trib_comm_job(comms[i - 1])) != 0);
+    }
+    for (unsigned i = 4; i-- > 0;) {
+        CHECK(rank, who(comms[i], rank->config.rank) == 11);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        CHECK(rank, trib_comm_close(comms[i]) == TRIB_OK);
+    }
+}
+
+static void use_long_name(struct trib_config *config)
+{
+    (void)snprintf(config->job, sizeof config->job, "%s",
+                   "a name that is as long as the name of a job may be, all 64 bytes");
+}
+
+static void split__nests(void **state)
+{
+    (void)state;
+    struct rank ranks[2];
+    run_ranks(ranks, 2, use_long_name, nested_body);
+    expect_good(ranks, 2);
+}
+
+/* A rank that calls something else finds out, and so does who splits. */
+static void mixed_body(struct rank *rank)
+{
+    struct trib_comm *made = NULL;
+    int64_t values[2 + RANKS] = {0};
+    enum trib_status status = rank->config.rank == 1
+                                  ? trib_allreduce(rank->comm, values, values, 2 + RANKS, TRIB_INT64, TRIB_SUM)
+                                  : trib_comm_split(rank->comm, 0, 0, &made, rank->error);
+    CHECK(rank, rank->config.rank == 1 ? status == TRIB_OK : status == TRIB_ERR_MISMATCH);
+    CHECK(rank, rank->config.rank == 1 || says(rank->error, "not every rank called trib_comm_split"));
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void split__meets_only_splits(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, mixed_body);
+    expect_good(ranks, RANKS);
+}
+
+/* ---- subset ---- */
+
+static void subset_body(struct rank *rank)
+{
+    static const uint32_t pair[] = {3, 1};
+    uint32_t me = rank->config.rank;
+    struct trib_comm *made[3] = {NULL};
+    if (me == 1 || me == 3) {
+        for (unsigned i = 0; i < 3; i++) { /* the same again, while the first is open */
+            CHECK(rank, trib_comm_subset(rank->comm, pair, 2, 0, &made[i], rank->error) == TRIB_OK);
+            CHECK(rank, made[i] != NULL && trib_comm_rank(made[i]) == (me == 3 ? 0 : 1));
+        }
+        for (unsigned i = 3; i-- > 0 && made[i] != NULL;) {
+            CHECK(rank, who(made[i], me) == 1010);
+            CHECK(rank, trib_comm_close(made[i]) == TRIB_OK);
+        }
+    }
+    CHECK(rank, who(rank->comm, me) == 1111);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void subset__needs_its_members_only(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, subset_body);
+    expect_good(ranks, RANKS);
+}
+
+static void bad_list_body(struct rank *rank)
+{
+    static const uint32_t strange[] = {0, 2};
+    static const uint32_t twice[] = {1, 1};
+    uint32_t other = 1 - rank->config.rank;
+    struct trib_comm *made = NULL;
+    CHECK(rank, trib_comm_subset(rank->comm, strange, 2, 0, &made, rank->error) == TRIB_ERR_INVALID);
+    CHECK(rank, says(rank->error, "rank 2 is none of the 2"));
+    CHECK(rank, trib_comm_subset(rank->comm, twice, 2, 0, &made, rank->error) == TRIB_ERR_INVALID);
+    CHECK(rank, says(rank->error, "rank 1 is named twice"));
+    CHECK(rank, trib_comm_subset(rank->comm, &other, 1, 0, &made, rank->error) == TRIB_ERR_INVALID);
+    CHECK(rank, says(rank->error, "not among"));
+    CHECK(rank, trib_comm_subset(rank->comm, twice, 0, 0, &made, rank->error) == TRIB_ERR_INVALID);
+    CHECK(rank, trib_comm_subset(rank->comm, NULL, 2, 0, &made, rank->error) == TRIB_ERR_INVALID);
+    CHECK(rank, trib_comm_subset(rank->comm, strange, 3, 0, &made, NULL) == TRIB_ERR_INVALID && made == NULL);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void subset__refuses_bad_lists(void **state)
+{
+    (void)state;
+    struct rank ranks[2];
+    run_ranks(ranks, 2, NULL, bad_list_body);
+    expect_good(ranks, 2);
+}
+
+/* ---- many at once ---- */
+
+#define THREADS 4U
+
+struct maker {
+    struct rank *rank;
+    uint32_t tag;
+};
+
+static void *make_and_use(void *argument)
+{
+    const struct maker *maker = argument;
+    struct rank *rank = maker->rank;
+    static const uint32_t all[] = {0, 1, 2, 3};
+    for (unsigned i = 0; i < 4; i++) {
+        struct trib_comm *made = NULL;
+        char cause[TRIB_ERROR_TEXT_MAX] = "";
+        enum trib_status status = trib_comm_subset(rank->comm, all, RANKS, maker->tag, &made, cause);
+        if (status != TRIB_OK || who(made, rank->config.rank) != 1111 || trib_comm_close(made) != TRIB_OK) {
+            return argument;
+        }
+    }
+    return NULL;
+}
+
+static void concurrent_body(struct rank *rank)
+{
+    pthread_t threads[THREADS];
+    struct maker makers[THREADS];
+    for (uint32_t i = 0; i < THREADS; i++) {
+        makers[i] = (struct maker){.rank = rank, .tag = i};
+        if (pthread_create(&threads[i], NULL, make_and_use, &makers[i]) != 0) {
+            abort();
+        }
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        void *wrong = NULL;
+        (void)pthread_join(threads[i], &wrong);
+        CHECK(rank, wrong == NULL);
+    }
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void subset__from_several_threads(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, concurrent_body);
+    expect_good(ranks, RANKS);
+}
+
+/* ---- failure ---- */
+
+/* Rank 2 goes before it has made it: the others need not wait for the time limit. */
+static void lost_body(struct rank *rank)
+{
+    static const uint32_t all[] = {0, 1, 2};
+    struct trib_comm *made = NULL;
+    if (rank->config.rank == 2) {
+        (void)usleep(100000);
+        trib_comm_abort(rank->comm);
+    } else {
+        uint64_t begin = trib_clock_ns();
+        CHECK(rank, trib_comm_subset(rank->comm, all, 3, 0, &made, rank->error) == TRIB_ERR_PEER);
+        CHECK(rank, trib_clock_ns() - begin < 2 * TRIB_SECOND_NS && made == NULL);
+        CHECK(rank, says(rank->error, "rank 2") && says(rank->error, "of which it was made"));
+    }
+    CHECK(rank, trib_comm_close(rank->comm) != TRIB_OK);
+}
+
+static void making__ends_with_the_maker(void **state)
+{
+    (void)state;
+    struct rank ranks[3];
+    run_ranks(ranks, 3, NULL, lost_body);
+    expect_good(ranks, 3);
+}
+
+/* The death of a rank is told in every communicator that it is in. */
+static void dead_body(struct rank *rank)
+{
+    struct trib_comm *made[2] = {NULL};
+    for (unsigned i = 0; i < 2; i++) {
+        CHECK(rank, trib_comm_split(rank->comm, 0, 0, &made[i], rank->error) == TRIB_OK);
+    }
+    if (made[0] == NULL || made[1] == NULL) {
+        return;
+    }
+    (void)pthread_barrier_wait(rank->together);
+    if (rank->config.rank == 1) { /* as a process that dies: all its sessions end */
+        trib_endpoint_lock(rank->comm->endpoint);
+        (void)shutdown(rank->comm->session.fd, SHUT_RDWR);
+        (void)shutdown(made[0]->session.fd, SHUT_RDWR);
+        (void)shutdown(made[1]->session.fd, SHUT_RDWR);
+        trib_endpoint_unlock(rank->comm->endpoint);
+        (void)usleep(200000);
+    } else {
+        CHECK(rank, trib_barrier(made[0]) == TRIB_ERR_PEER && says(trib_comm_error(made[0]), "rank 1"));
+        CHECK(rank, trib_barrier(made[1]) == TRIB_ERR_PEER && says(trib_comm_error(made[1]), "rank 1"));
+        CHECK(rank, trib_barrier(rank->comm) == TRIB_ERR_PEER && says(trib_comm_error(rank->comm), "rank 1"));
+        CHECK(rank, trib_comm_split(rank->comm, 0, 0, &made[0], rank->error) == TRIB_ERR_PEER);
+        CHECK(rank, says(rank->error, "rank 1"));
+    }
+    (void)trib_comm_close(made[1]);
+    (void)trib_comm_close(made[0]);
+    (void)trib_comm_close(rank->comm);
+}
+
+static void death__is_told_in_every_communicator(void **state)
+{
+    (void)state;
+    struct rank ranks[3];
+    run_ranks(ranks, 3, NULL, dead_body);
+    expect_good(ranks, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(split__orders_by_key_and_rank),
+        cmocka_unit_test(split__leaves_out_who_has_no_color),
+        cmocka_unit_test(split__names_a_bad_color_on_every_rank),
+        cmocka_unit_test(split__nests),
+        cmocka_unit_test(split__meets_only_splits),
+        cmocka_unit_test(subset__needs_its_members_only),
+        cmocka_unit_test(subset__refuses_bad_lists),
+        cmocka_unit_test(subset__from_several_threads),
+        cmocka_unit_test(making__ends_with_the_maker),
+        cmocka_unit_test(death__is_told_in_every_communicator),
+    };
+    keeper_open();
+    switch_command('2');
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
