@@ -2,9 +2,11 @@
 /* node.h: the contract between a node (a state machine of one scheme) and its driver (what owns sockets and clocks).
  *
  * Use, the same for io, simulator and tests:
- *   1. size(config) bytes, 64-byte aligned, from the driver; init(node, config). Nothing to free: the memory is the driver's.
+ *   1. size(config) bytes, 64-byte aligned, from the driver; init(node, config), which touches little of memory that the driver says is
+ *      zeroed. Nothing to free: the memory is the driver's.
  *   2. receive() for everything that has arrived, then next_packet() until false, then next_event() until false.
  *   3. Wake at next_timeout(), call on_timeout(), then drain as in 2. After a control verb drain as well.
+ *   4. After a while without packets: what idle() names may be given back, and be zeros from then on.
  * A node is plain data with indexes, no pointers but those to the caller's tensors and to the constant kernel table: a copy of its bytes is
  * a snapshot. The first state_size(node) bytes are its state; counters, times and RTT estimates lie behind.
  * Time is an argument, nanoseconds of any steady clock. One thread at a time per node.
@@ -107,7 +109,7 @@ struct trib_worker_config {
     uint32_t rank;
     uint32_t window;     /* fragments in flight per root, at most session.slots */
     uint32_t operations; /* submitted and not ended, at most; at least 1 */
-    uint32_t unused;
+    uint32_t is_zeroed;  /* 1: the node's memory holds zeros already; 0: anything */
     uint64_t stall_ns; /* report a fragment that waits longer */
 };
 
@@ -119,7 +121,8 @@ struct trib_switch_config {
     uint32_t root;     /* which shard of the root table this node is */
     uint32_t boot;     /* of this tree of the communicator, the same at every node of it; not 0 */
     bool has_parent;   /* an inner node: its sum goes to its parent, the result and M come from there */
-    uint8_t unused[3];
+    bool is_zeroed;    /* the node's memory holds zeros already */
+    uint8_t unused[2];
 };
 
 /* The bitmap of all of 1 to 64 ranks or children. */
@@ -137,6 +140,13 @@ static inline size_t trib_node_place(size_t *at, size_t bytes)
     *at = (here + bytes + 63) & ~(size_t)63;
     return here;
 }
+
+/* A part of a node's memory. */
+struct trib_range {
+    size_t at, bytes;
+};
+
+#define TRIB_IDLE_RANGES 2
 
 struct trib_worker_verbs {
     size_t (*size)(const struct trib_worker_config *config);
@@ -161,6 +171,12 @@ struct trib_worker_verbs {
     uint64_t (*end)(const void *node);               /* the sequence behind the last submitted one */
     /* Describes the operation that `sequence` belongs to; false when it is not one under way here. */
     bool (*describe)(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number);
+    /* Nothing is under way, and all ranks have everything: names the parts of the memory that hold nothing. The driver may turn them to
+     * zeros before it calls any other verb; the node goes on as if nothing had happened. 0: there are none now. */
+    uint32_t (*idle)(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES]);
+    /* Fragments in flight to this root from now on, within the node's own window; 0 is taken as 1. What is in flight stays there. */
+    void (*limit)(void *node, uint32_t root, uint32_t fragments);
+    uint32_t (*in_flight)(const void *node, uint32_t root);
     const struct trib_counters *(*counters)(const void *node);
 };
 
@@ -184,6 +200,9 @@ struct trib_switch_verbs {
                         uint64_t *sequence); /* children missing on the oldest open slot, 0 if none is open */
     /* Children whose part of this sequence is not here; 0 also when it is complete, below M, beyond the window or another root's. */
     uint64_t (*missing_on)(const void *node, uint64_t sequence);
+    /* No slot is held, nothing waits to be handed out: as a worker's. What a child was told last is forgotten, so this is for nodes that
+     * have heard nothing for longer than anybody repeats himself. */
+    uint32_t (*idle)(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES]);
     const struct trib_counters *(*counters)(const void *node);
 };
 

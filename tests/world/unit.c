@@ -67,6 +67,12 @@ static void *used_memory(const struct world *world, size_t size)
     return memory;
 }
 
+/* Every other unit says that its memory is zeroed. */
+static bool is_zeroed(const struct world *world, const struct world_unit *unit)
+{
+    return (unit - world->units) % 2 == 0;
+}
+
 static void make_room(struct world *world, struct world_unit *unit, uint32_t index, size_t size)
 {
     struct world_node *node = &unit->nodes[index];
@@ -75,6 +81,9 @@ static void make_room(struct world *world, struct world_unit *unit, uint32_t ind
         free(node->memory);
         node->memory = used_memory(world, size);
         node->size = size;
+    }
+    if (is_zeroed(world, unit)) {
+        memset(node->memory, 0, size);
     }
 }
 
@@ -130,6 +139,7 @@ void unit_open_worker(struct world_comm *comm, uint32_t rank)
         .window = comm->set.window,
         .operations = comm->set.operations,
         .stall_ns = comm->set.stall_ns,
+        .is_zeroed = is_zeroed(world, unit),
     };
 
     if (rank == comm->set.skewed_rank) {
@@ -161,6 +171,7 @@ void unit_open_switch(struct world_comm *comm, uint32_t at, uint32_t root)
             .root = root,
             .boot = comm->members[at].boot,
             .has_parent = node->parent != WORLD_NONE || world->switches[at].parent != WORLD_NONE,
+            .is_zeroed = is_zeroed(world, unit),
         };
         config.session.salt = 0;
         make_room(world, unit, i, world->scheme->switch_node->size(&config));
@@ -615,6 +626,43 @@ static void run_switch(struct world *world, uint32_t number)
     }
 }
 
+/* ---- idle memory ---- */
+
+/* A driver gives back what an idle node has no use for: here, as often as can be. */
+static void return_memory(struct world *world, struct world_unit *unit)
+{
+    for (uint32_t i = 0; i < unit->node_count; i++) {
+        struct trib_range ranges[TRIB_IDLE_RANGES];
+        uint8_t *memory = unit->nodes[i].memory;
+        uint32_t count = unit->is_worker ? world->scheme->worker->idle(memory, ranges)
+                                         : world->scheme->switch_node->idle(memory, ranges);
+        for (uint32_t k = 0; k < count; k++) {
+            if (ranges[k].at + ranges[k].bytes > unit->nodes[i].size) {
+                world_fail(world, WORLD_CHECK_MISUSE, "an idle node names memory that is not its own");
+                return;
+            }
+            memset(memory + ranges[k].at, 0, ranges[k].bytes);
+        }
+        *(unit->is_worker ? &world->report->returned_workers : &world->report->returned_switches) += count != 0;
+    }
+}
+
+/* A driver with many communicators holds each to a part of its window, another one at every moment. */
+static void limit_worker(struct world *world, const struct world_unit *unit)
+{
+    uint32_t window = unit->comm->set.window;
+
+    if (unit->rank == unit->comm->set.skewed_rank) {
+        return; /* has other roots, perhaps */
+    }
+    for (uint32_t root = 0; root < unit->comm->set.session.roots; root++) {
+        uint64_t moment = world->now_ns / (WORLD_MS / 4) + root;
+        bool is_held = !world->is_healed && moment % 4 == 0 && unit->rank % 2 == 0;
+        world->scheme->worker->limit(unit->nodes[0].memory, root, is_held ? (uint32_t)(moment % window) : window);
+        world->report->limited += is_held;
+    }
+}
+
 /* ---- running ---- */
 
 static bool maybe_pauses(struct world *world, uint32_t number)
@@ -642,7 +690,12 @@ void unit_run(struct world *world, uint32_t number)
                    unit->comm->index, (world->now_ns - unit->comm->last_done_ns) / WORLD_MS);
         return;
     }
+    if (world->now_ns - unit->ran_ns > WORLD_MS) { /* longer than a switch remembers what it has repeated */
+        return_memory(world, unit);
+    }
+    unit->ran_ns = world->now_ns;
     if (unit->is_worker) {
+        limit_worker(world, unit);
         run_worker(world, number);
     } else {
         run_switch(world, number);

@@ -286,6 +286,7 @@ struct world_unit {
     uint32_t probes[WORLD_ROOTS_MAX];   /* and how often it has been probed since */
     uint64_t wake_ns;                   /* the WAKE that counts; TRIB_NEVER: none */
     uint64_t paused_ns;                 /* not run before */
+    uint64_t ran_ns;                    /* when it last did */
     uint64_t clock_ns;                  /* this unit's clock is ahead by */
     struct inbox_entry *inbox;
     uint32_t inbox_count, inbox_capacity;
@@ -488,6 +489,9 @@ struct world_comm {
     X(mismatch_events, "mismatch events")               \
     X(failed_events, "failed events")                   \
     X(session_marks, "marks by session")                \
+    X(returned_workers, "memory of idle workers zeroed")  \
+    X(returned_switches, "memory of idle switches zeroed") \
+    X(limited, "workers held to less than their window") \
     X(offers_tested, "offers tried")                    \
     X(spot_checks, "spot checks")                       \
     X(sequence_32, "streams across 2^32")               \

@@ -91,7 +91,9 @@ static void literal_init(void *node, const struct trib_switch_config *config)
 
     TRIB_ASSERT(config->children >= 1 && config->children <= TRIB_CHILDREN_MAX && !config->has_parent);
     TRIB_ASSERT(s->slots >= 1 && s->train >= 1 && s->payload <= TRIB_PAYLOAD_MAX);
-    memset(n, 0, literal_size(config));
+    if (!config->is_zeroed) {
+        memset(n, 0, literal_size(config));
+    }
     (void)lay_out(n, config);
     n->config = *config;
     n->window = (struct trib_window){s->roots, s->train, s->slots};
@@ -379,6 +381,14 @@ static const struct trib_counters *literal_counters(const void *node)
     return counters_of(node);
 }
 
+/* The rule knows no mark, and so never when a version is of no more use. */
+static uint32_t literal_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES])
+{
+    (void)node;
+    (void)ranges;
+    return 0;
+}
+
 const struct trib_switch_verbs trib_literal_switch_verbs = {
     .size = literal_size,
     .init = literal_init,
@@ -394,5 +404,6 @@ const struct trib_switch_verbs trib_literal_switch_verbs = {
     .slots_held = literal_slots_held,
     .missing = literal_missing,
     .missing_on = literal_missing_on,
+    .idle = literal_idle,
     .counters = literal_counters,
 };

@@ -177,5 +177,8 @@ const struct trib_worker_verbs trib_literal_worker_verbs = {
     .communicator_mark = trib__worker_communicator_mark,
     .end = trib__worker_end,
     .describe = trib__worker_describe,
+    .idle = trib__worker_idle,
+    .limit = trib__worker_limit,
+    .in_flight = trib__worker_in_flight,
     .counters = trib__worker_counters,
 };

@@ -45,7 +45,9 @@ static void switch_init(void *node, const struct trib_switch_config *config)
     TRIB_ASSERT(config->has_parent || config->branches != 0 || config->children == s->ranks);
     TRIB_ASSERT(s->train >= 1 && s->slots >= 1 && config->boot != 0);
     TRIB_ASSERT(s->payload <= TRIB_PAYLOAD_MAX && s->payload % TRIB_PAYLOAD_ALIGN == 0 && s->payload > 0);
-    memset(n, 0, switch_size(config));
+    if (!config->is_zeroed) {
+        memset(n, 0, switch_size(config));
+    }
     (void)lay_out(n, config);
     n->config = *config;
     n->window = (struct trib_window){s->roots, s->train, s->slots};
@@ -485,6 +487,19 @@ static uint64_t switch_missing_on(const void *node, uint64_t sequence)
     return n->required & ~(trib_slot_holds(slot, sequence) ? slot->present : 0);
 }
 
+/* A slot that is empty and in no queue is all zeros; rows and queues are written before they are read. */
+static uint32_t switch_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES])
+{
+    const struct switch_node *n = node;
+
+    if (n->held != 0 || n->down.count != 0 || n->up.count != 0 || n->answers_count != 0) {
+        return 0;
+    }
+    ranges[0] = (struct trib_range){n->slots_at, n->aside_at - n->slots_at};
+    ranges[1] = (struct trib_range){n->repeats_at, n->window.slots * sizeof(struct slot_repeats)};
+    return 2;
+}
+
 static const struct trib_counters *switch_counters(const void *node)
 {
     return &switch_aside(node)->counters;
@@ -505,5 +520,6 @@ const struct trib_switch_verbs trib_switchml_switch_verbs = {
     .slots_held = switch_slots_held,
     .missing = switch_missing,
     .missing_on = switch_missing_on,
+    .idle = switch_idle,
     .counters = switch_counters,
 };

@@ -59,7 +59,9 @@ void trib__worker_init(void *node, const struct trib_worker_config *config)
     struct worker *w = node;
 
     check_config(config);
-    memset(w, 0, trib__worker_size(config));
+    if (!config->is_zeroed) {
+        memset(w, 0, trib__worker_size(config));
+    }
     (void)lay_out(w, config);
     w->config = *config;
     w->window = (struct trib_window){config->session.roots, config->session.train, config->session.slots};
@@ -74,9 +76,6 @@ void trib__worker_init(void *node, const struct trib_worker_config *config)
         w->roots[root].congestion.window = config->window;
         w->roots[root].oldest = w->roots[root].newest = NO_FLIGHT;
         w->roots[root].communicator_mark = w->roots[root].told = config->session.first;
-    }
-    for (uint32_t index = 0; index < w->flights; index++) {
-        worker_flight(w, index)->newer = worker_flight(w, index)->older = NO_FLIGHT;
     }
     worker_aside(w)->next_deadline_ns = TRIB_NEVER;
 }
@@ -177,6 +176,35 @@ bool trib__worker_describe(const void *node, uint64_t sequence, struct trib_oper
     return false;
 }
 
+/* At M = own mark = end nobody lacks anything of what was: no flight, operation or exponent is looked at again, and no retained copy
+ * asked for, also after a restart of the switch, which begins at the marks. */
+uint32_t trib__worker_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES])
+{
+    const struct worker *w = node;
+
+    if (w->oldest_operation != w->newest_operation || w->mark != w->end || trib__worker_lowest_mark(w) != w->end ||
+        w->queue_count != 0 || w->events_count != 0) {
+        return 0;
+    }
+    ranges[0] = (struct trib_range){w->operations_at, w->aside_at - w->operations_at};
+    ranges[1] = (struct trib_range){w->times_at, w->flights * sizeof(struct flight_times)};
+    return 2;
+}
+
+void trib__worker_limit(void *node, uint32_t root, uint32_t fragments)
+{
+    struct worker *w = node;
+    uint32_t most = w->config.window;
+
+    TRIB_ASSERT(root < w->window.roots);
+    w->roots[root].congestion.window = fragments == 0 ? 1 : fragments < most ? fragments : most;
+}
+
+uint32_t trib__worker_in_flight(const void *node, uint32_t root)
+{
+    return ((const struct worker *)node)->roots[root].congestion.in_flight;
+}
+
 const struct trib_counters *trib__worker_counters(const void *node)
 {
     return &worker_aside(node)->counters;
@@ -228,5 +256,8 @@ const struct trib_worker_verbs trib_switchml_worker_verbs = {
     .communicator_mark = trib__worker_communicator_mark,
     .end = trib__worker_end,
     .describe = trib__worker_describe,
+    .idle = trib__worker_idle,
+    .limit = trib__worker_limit,
+    .in_flight = trib__worker_in_flight,
     .counters = trib__worker_counters,
 };
