@@ -119,7 +119,7 @@ static void print_line(const struct jobs_view *view, const json_t *job)
 
     (void)snprintf(held, sizeof held, "%" PRIu64 " of %" PRIu64, number(job, "slots_held"),
                    number(job, "slots") * number(job, "shards"));
-    trib_format_size(number(job, "slot_bytes"), memory);
+    trib_format_size(number(job, "memory_held"), memory);
     format_seconds(json_number_value(json_object_get(job, "age_seconds")), age);
     format_waits(job, waits);
     printf("%-20s %-9s %5zu  %-7s %-12s %-9s %11.0f %11" PRIu64 "  %s\n", text(job, "job"), text(job, "state"),

@@ -10,6 +10,7 @@
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
+#include "io/memory.h"
 #include "schemes/schemes.h"
 
 #define GROUPS_MAX 8 /* communicators made of others, on one endpoint, that listen to multicast */
@@ -48,7 +49,7 @@ static void dissolve(struct trib_comm *comm)
     trib_comm_close_groups(comm);
     trib_endpoint_unlock(comm->endpoint);
     trib_endpoint_release(comm->endpoint, comm);
-    free(comm->node);
+    trib_memory_unmap(comm->node, comm->node_size);
     free(comm->subsets);
     free(comm);
 }

@@ -10,10 +10,13 @@
 
 #include "io/clock.h"
 #include "io/log.h"
+#include "io/memory.h"
 #include "io/units.h"
 
 /* An idle communicator tells its mark by the session after so long without an operation. */
 #define IDLE_MARK_NS (50 * TRIB_MILLISECOND_NS)
+/* And gives back the memory of its node after so long: to claim it again costs a page fault for each 4 KiB. */
+#define IDLE_MEMORY_NS (500 * TRIB_MILLISECOND_NS)
 
 /* ---- lists of requests ---- */
 
@@ -287,6 +290,7 @@ static bool submit_waiting(struct trib_comm *comm, uint64_t now_ns)
         }
         unlink_request(&comm->waiting, request);
         append(&comm->running, request);
+        comm->is_used = true;
         any = true;
     }
     return any;
@@ -379,6 +383,24 @@ static uint64_t mark_deadline(const struct trib_comm *comm)
     return comm->idle_since_ns + IDLE_MARK_NS;
 }
 
+/* When an idle communicator has memory to give back. */
+static uint64_t memory_deadline(const struct trib_comm *comm)
+{
+    struct trib_range ranges[TRIB_IDLE_RANGES];
+    if (!comm->is_used || !trib_comm_is_idle(comm) || comm->verbs->idle == NULL ||
+        comm->verbs->idle(comm->node, ranges) == 0) {
+        return TRIB_NEVER;
+    }
+    return comm->idle_since_ns + IDLE_MEMORY_NS;
+}
+
+static void give_back(struct trib_comm *comm)
+{
+    struct trib_range ranges[TRIB_IDLE_RANGES];
+    trib_memory_give_back(comm->node, ranges, comm->verbs->idle(comm->node, ranges));
+    comm->is_used = false;
+}
+
 static uint64_t next_deadline(const struct trib_comm *comm)
 {
     uint64_t deadline = comm->is_closing ? comm->close_deadline_ns : TRIB_NEVER;
@@ -392,6 +414,7 @@ static uint64_t next_deadline(const struct trib_comm *comm)
     if (comm->node != NULL) {
         deadline =
             trib_time_earlier(deadline, trib_time_earlier(comm->verbs->next_timeout(comm->node), mark_deadline(comm)));
+        deadline = trib_time_earlier(deadline, memory_deadline(comm));
     }
     return deadline;
 }
@@ -404,6 +427,9 @@ static void check_time(struct trib_comm *comm, uint64_t now_ns)
     }
     if (comm->node != NULL && mark_deadline(comm) <= now_ns) {
         trib_comm_tell_mark(comm, TRIB_MESSAGE_MARK);
+    }
+    if (comm->node != NULL && memory_deadline(comm) <= now_ns) {
+        give_back(comm);
     }
     if (comm->is_closing && comm->close_deadline_ns <= now_ns) {
         atomic_store_explicit(&comm->ended, true, memory_order_release);

@@ -45,7 +45,9 @@ struct trib_comm {
     struct trib_endpoint *endpoint;
     struct trib_comm *next; /* in the endpoint */
     const struct trib_worker_verbs *verbs;
-    void *node;           /* NULL before the first WELCOME */
+    void *node; /* NULL before the first WELCOME */
+    size_t node_size;
+    bool is_used;         /* its node has had an operation since its memory was given back */
     uint64_t deadline_ns; /* when to settle next although nothing comes */
     enum trib_comm_state state;
     bool dirty; /* has been given something: settle */
@@ -76,9 +78,9 @@ struct trib_comm {
     uint64_t group_paths;       /* and of those heard by multicast */
     bool was_running;           /* READY has come at least once */
     bool is_closing;
-    bool is_dissolving; /* its closer waits for `callers` */
-    bool is_multicast;  /* results come by multicast */
-    struct trib_comm *maker; /* joining by split or subset of that one, which must not fail before; else NULL */
+    bool is_dissolving;          /* its closer waits for `callers` */
+    bool is_multicast;           /* results come by multicast */
+    struct trib_comm *maker;     /* joining by split or subset of that one, which must not fail before; else NULL */
     struct trib_subset *subsets; /* made of this one so far: split.c */
     size_t subset_count;
     atomic_bool joined;

@@ -23,6 +23,7 @@
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
+#include "io/memory.h"
 #include "io/units.h"
 #include "schemes/schemes.h"
 
@@ -319,9 +320,10 @@ static enum trib_status make_node(struct trib_comm *comm, const struct trib_gran
         .window = choose_window(comm, grant),
         .operations = OPERATIONS_MAX,
         .stall_ns = stall > 0 ? stall : 1,
+        .is_zeroed = 1,
     };
-    size_t size = (comm->verbs->size(&config) + 63) & ~(size_t)63;
-    comm->node = aligned_alloc(64, size);
+    comm->node_size = comm->verbs->size(&config);
+    comm->node = trib_memory_map(comm->node_size);
     if (comm->node == NULL) {
         return TRIB_ERR_MEMORY;
     }

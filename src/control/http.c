@@ -139,6 +139,7 @@ static json_t *show_job(const struct trib_report *report, const struct trib_job 
     set(object, "window", json_u64(job->grant.window));
     set(object, "slots", json_u64(job->grant.slots));
     set(object, "slot_bytes", json_u64(job->is_open ? job->slot_bytes : 0));
+    set(object, "memory_held", json_u64(facts.plane.memory_held));
     set(object, "slots_held", json_u64(facts.plane.slots_held));
     set(object, "mark", json_u64(facts.communicator_mark));
     set(object, "missing", show_ranks(facts.plane.missing, facts.plane.missing_count));

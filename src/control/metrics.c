@@ -107,10 +107,15 @@ static void put_gauges(FILE *out, const struct row *rows, size_t count)
     for (size_t i = 0; i < count; i++) {
         (void)fprintf(out, "tributary_job_ranks{job=\"%s\"} %u\n", rows[i].job->name, rows[i].job->settings.ranks);
     }
-    head(out, "job_memory_bytes", "gauge", "slot memory of a job");
+    head(out, "job_memory_bytes", "gauge", "slot memory that a job may take");
     for (size_t i = 0; i < count; i++) {
         (void)fprintf(out, "tributary_job_memory_bytes{job=\"%s\"} %llu\n", rows[i].job->name,
                       (unsigned long long)(rows[i].job->is_open ? rows[i].job->slot_bytes : 0));
+    }
+    head(out, "job_memory_held_bytes", "gauge", "slot memory of a job that is really there");
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(out, "tributary_job_memory_held_bytes{job=\"%s\"} %llu\n", rows[i].job->name,
+                      (unsigned long long)rows[i].report.plane.memory_held);
     }
     head(out, "job_slots", "gauge", "slots of a job, all shards");
     for (size_t i = 0; i < count; i++) {

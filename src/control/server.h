@@ -33,6 +33,7 @@ struct trib_opening {
 /* What a communicator's nodes say; for metrics and `jobs`. */
 struct trib_plane_report {
     struct trib_counters counters; /* all shards together */
+    uint64_t memory_held;          /* bytes that are really there, of those that the slots may take */
     uint32_t slots_held;
     uint32_t missing_count; /* ranks missing on `sequence`; 0: no open slot lacks anybody */
     uint64_t sequence;      /* the oldest that lacks somebody */

@@ -110,7 +110,7 @@ struct trib_worker_config {
     uint32_t window;     /* fragments in flight per root, at most session.slots */
     uint32_t operations; /* submitted and not ended, at most; at least 1 */
     uint32_t is_zeroed;  /* 1: the node's memory holds zeros already; 0: anything */
-    uint64_t stall_ns; /* report a fragment that waits longer */
+    uint64_t stall_ns;   /* report a fragment that waits longer */
 };
 
 struct trib_switch_config {

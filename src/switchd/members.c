@@ -6,11 +6,9 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "core/lane.h"
-
-#define HUGE_PAGE ((size_t)2 << 20)
+#include "io/memory.h"
 
 /* The config of one node of the tree; its children that are nodes of this switch are switches like any other. */
 static struct trib_switch_config node_config(const struct trib_opening *opening, uint32_t root, uint32_t number)
@@ -24,6 +22,7 @@ static struct trib_switch_config node_config(const struct trib_opening *opening,
         .root = root,
         .boot = opening->boot,
         .has_parent = number > 0 || opening->parent != NULL,
+        .is_zeroed = true,
     };
     config.session.salt = 0;
     for (uint32_t child = 0; child < config.children; child++) {
@@ -47,24 +46,6 @@ size_t trib_member_size(const struct trib_switch_verbs *verbs, const struct trib
         size += padded_size(verbs, &config);
     }
     return size;
-}
-
-/* Zeroed pages that are really there; NULL: out of memory. */
-static void *map_memory(size_t size)
-{
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        return NULL;
-    }
-    if (size >= HUGE_PAGE) {
-        (void)madvise(memory, size, MADV_HUGEPAGE);
-    }
-#ifdef MADV_POPULATE_WRITE
-    /* Page faults here, in the control plane's thread, rather than under the first packets. A kernel that cannot
-     * does them then. */
-    (void)madvise(memory, size, MADV_POPULATE_WRITE);
-#endif
-    return memory;
 }
 
 /* Lays out the nodes in the member's memory and the addresses behind the member. */
@@ -106,7 +87,7 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
         return NULL;
     }
     member->memory_size = trib_member_size(verbs, opening);
-    member->memory = map_memory(member->memory_size);
+    member->memory = trib_memory_map(member->memory_size);
     if (member->memory == NULL) {
         free(member);
         return NULL;
@@ -114,6 +95,7 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     member->verbs = verbs;
     member->tree = tree;
     member->timeout_ns = TRIB_NEVER;
+    member->idle_ns = TRIB_NEVER;
     member->communicator = opening->session.communicator;
     member->generation = opening->session.generation;
     member->payload = opening->session.payload;
@@ -131,7 +113,7 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
 void trib_member_destroy(struct trib_member *member)
 {
     if (member != NULL) {
-        (void)munmap(member->memory, member->memory_size);
+        trib_memory_unmap(member->memory, member->memory_size);
         free(member);
     }
 }
@@ -364,6 +346,20 @@ void trib_members_remove(struct trib_members *members, struct trib_member *membe
             return;
         }
     }
+}
+
+void trib_member_give_back(const struct trib_member *member)
+{
+    for (uint32_t i = 0; i < member->nodes; i++) {
+        struct trib_range ranges[TRIB_IDLE_RANGES];
+        void *node = member->node[i].node;
+        trib_memory_give_back(node, ranges, member->verbs->idle(node, ranges));
+    }
+}
+
+size_t trib_member_memory_held(const struct trib_member *member)
+{
+    return trib_memory_held(member->memory, member->memory_size);
 }
 
 void trib_members_deinit(struct trib_members *members)

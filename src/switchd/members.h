@@ -29,6 +29,7 @@ struct trib_member {
     const struct trib_switch_verbs *verbs;
     const struct trib_tree *tree; /* its shape; outlives the member */
     uint64_t timeout_ns;          /* the earliest of its nodes, as of its last drain */
+    uint64_t idle_ns; /* when to give back the memory of its nodes, if they are idle then; NEVER: it was looked at */
     uint32_t communicator;
     uint32_t boot;
     uint32_t payload; /* bytes of its largest payload */
@@ -65,8 +66,8 @@ struct trib_members {
 
 /* Bytes of the nodes that a member of this opening has on one shard. */
 size_t trib_member_size(const struct trib_switch_verbs *verbs, const struct trib_opening *opening);
-/* Makes a member with its nodes, initialised, in memory that is really there. `tree` is the opening's and outlives it. NULL: out
- * of memory. */
+/* Makes a member with its nodes, initialised, in memory that is there once it is used. `tree` is the opening's and outlives it. NULL:
+ * out of memory. */
 struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening,
                                        const struct trib_tree *tree, uint32_t root);
 void trib_member_destroy(struct trib_member *member); /* NULL is allowed */
@@ -95,6 +96,9 @@ uint64_t trib_member_oldest(const struct trib_member *member);
 /* Adds what its nodes count: contributions and registrations as they came to this switch, results as they left it. */
 void trib_member_count(const struct trib_member *member, struct trib_counters *sum);
 uint32_t trib_member_slots_held(const struct trib_member *member);
+/* Gives back the memory of those nodes that are idle. They hand out nothing, and nothing that they have handed out is on its way. */
+void trib_member_give_back(const struct trib_member *member);
+size_t trib_member_memory_held(const struct trib_member *member);
 
 void trib_members_deinit(struct trib_members *members); /* destroys those that are left */
 /* False: out of memory, nothing changed. */

@@ -341,6 +341,7 @@ static bool report(void *owner, uint32_t communicator, struct trib_plane_report 
         found = true;
         trib_member_count(member, &report->counters);
         report->slots_held += trib_member_slots_held(member);
+        report->memory_held += trib_member_memory_held(member);
         uint64_t sequence = trib_member_oldest(member);
         if (sequence < oldest) {
             struct trib_tree_ranks ranks = {{0}};

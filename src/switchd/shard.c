@@ -17,6 +17,8 @@
 
 /* Rounds of handing over between the nodes of one communicator before others have their turn. */
 #define ROUNDS 16
+/* A communicator that nobody speaks to for so long gives back what its nodes do not need: within a second (I6). */
+#define IDLE_MEMORY_NS (500 * TRIB_MILLISECOND_NS)
 
 /* Payload of path probes; what it holds says nothing. */
 static const uint8_t zeros[TRIB_PAYLOAD_MAX];
@@ -186,6 +188,10 @@ static void wake_due(struct trib_shard *shard, uint64_t now_ns)
     }
     for (uint32_t i = 0; i < shard->members.count; i++) {
         struct trib_member *member = shard->members.list[i];
+        if (member->idle_ns <= now_ns && !member->is_touched) {
+            member->idle_ns = TRIB_NEVER;
+            trib_member_give_back(member);
+        }
         for (uint32_t k = 0; member->timeout_ns <= now_ns && k < member->nodes; k++) {
             struct trib_member_node *node = &member->node[k];
             if (member->verbs->next_timeout(node->node) <= now_ns) {
@@ -378,9 +384,11 @@ static bool drain(struct trib_shard *shard, uint64_t now_ns)
         struct trib_member *member = shard->members.list[i];
         if (member->is_touched) {
             member->is_touched = !finish_drain(shard, member);
+            member->idle_ns = now_ns + IDLE_MEMORY_NS;
             more = more || member->is_touched;
         }
-        shard->wake_ns = member->timeout_ns < shard->wake_ns ? member->timeout_ns : shard->wake_ns;
+        uint64_t next_ns = member->idle_ns < member->timeout_ns ? member->idle_ns : member->timeout_ns;
+        shard->wake_ns = next_ns < shard->wake_ns ? next_ns : shard->wake_ns;
     }
     return more;
 }

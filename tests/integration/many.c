@@ -188,8 +188,8 @@ static void run(struct many *many)
     sleep_ms(1500);
     uint64_t idle = memory_kib("VmRSS:");
     (void)goes_on(many->comms[0], true);
-    printf("{\"rank\": %u, \"make_ms\": %.1f, \"rss_one\": %" PRIu64 ", \"rss_open\": %" PRIu64 ", \"rss_used\": %" PRIu64
-           ", \"rss_busy\": %" PRIu64 ", \"rss_idle\": %" PRIu64 ", \"rss_peak\": %" PRIu64
+    printf("{\"rank\": %u, \"make_ms\": %.1f, \"rss_one\": %" PRIu64 ", \"rss_open\": %" PRIu64
+           ", \"rss_used\": %" PRIu64 ", \"rss_busy\": %" PRIu64 ", \"rss_idle\": %" PRIu64 ", \"rss_peak\": %" PRIu64
            ", \"alone\": %.1f, \"one\": %.1f, \"many\": %.1f, \"wrong\": %" PRIu64 "}\n",
            many->rank, make_ms, one, open, used, busy, idle, memory_kib("VmHWM:"), middle(many->alone, many->rounds),
            middle(many->one, many->rounds), middle(many->many, many->rounds), many->wrong);

@@ -5,8 +5,49 @@
 
 #include "comm/communicator.h"
 #include "core/value.h"
+#include "io/memory.h"
 
 #define RANKS 3U
+
+/* ---- memory ---- */
+
+#define TENSOR (1U << 18)
+
+static size_t held_by(struct trib_comm *comm)
+{
+    trib_endpoint_lock(comm->endpoint);
+    size_t held = trib_memory_held(comm->node, comm->node_size);
+    trib_endpoint_unlock(comm->endpoint);
+    return held;
+}
+
+static void memory_body(struct rank *rank)
+{
+    float *tensor = calloc(TENSOR, sizeof *tensor);
+    size_t before = held_by(rank->comm) + 4 * 4096; /* the ends of what is given back share pages with what is not */
+    uint64_t limit = trib_clock_ns() + 5 * TRIB_SECOND_NS;
+    CHECK(rank, tensor != NULL && before < rank->comm->node_size / 8);
+    for (unsigned i = 0; i < 3 && tensor != NULL; i++) {
+        tensor[TENSOR - 1] = 1;
+        CHECK(rank, trib_allreduce(rank->comm, tensor, tensor, TENSOR, TRIB_FLOAT32, TRIB_AVERAGE) == TRIB_OK);
+        CHECK(rank, tensor[TENSOR - 1] > 0.99F && tensor[TENSOR - 1] < 1.01F);
+        CHECK(rank, held_by(rank->comm) > before);
+        while (held_by(rank->comm) > before && trib_clock_ns() < limit) {
+            (void)usleep(20000);
+        }
+        CHECK(rank, held_by(rank->comm) <= before);
+    }
+    free(tensor);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void memory__is_given_back_when_idle(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, memory_body);
+    expect_good(ranks, RANKS);
+}
 
 /* ---- values whose sums are known ---- */
 
@@ -481,6 +522,7 @@ static void stats__count_what_went_by(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory__is_given_back_when_idle),
         cmocka_unit_test(allreduce__all_types_sizes_places),
         cmocka_unit_test(allreduce__survives_faults),
         cmocka_unit_test(allreduce__without_thread_trains_multicast),

@@ -129,6 +129,7 @@ static void jobs__one_running(void **state)
     assert_int_equal(number_in(job, "slots"), grant.slots);
     assert_int_equal(number_in(job, "slot_bytes"), grant.slots * 2 * 3 * SLOT_COST);
     assert_int_equal(number_in(job, "slots_held"), 5);
+    assert_int_equal(number_in(job, "memory_held"), 65536);
     assert_int_equal(number_in(json_object_get(job, "counters"), "contributions"), 4711);
     assert_int_equal(number_in(json_object_get(json_object_get(job, "counters"), "dropped"), "CRC"), 3);
     assert_int_equal(json_integer_value(json_array_get(json_object_get(job, "missing"), 0)), 2);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_plane.c: the data plane of one switch with ranks as children. Trees of nodes are test_plane_tree.c's. */
+#include <unistd.h>
+
 #include "plane_harness.h"
 
 #define RANKS 3
@@ -26,6 +28,28 @@ static void open__allreduce_over_two_shards(void **state)
     assert_true(stats.packets_sent >= RANKS * fragments);
     assert_true(stats.send_calls < stats.packets_sent / 4);
     assert_true(root->verbs.communicator_mark(root->plane, COMMUNICATOR) > 0);
+    close_world(&world);
+}
+
+static void idle__memory_is_given_back(void **state)
+{
+    (void)state;
+    struct world world;
+    open_flat(&world, RANKS, &none);
+    register_all(&world);
+    uint64_t before = report_of(&world.side[0]).memory_held;
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t limit = trib_clock_ns() + 5 * TRIB_SECOND_NS;
+        check_allreduce(&world, 300000);
+        assert_true(report_of(&world.side[0]).memory_held > before + 100000);
+        for (uint32_t rank = 0; rank < RANKS; rank++) {
+            join_planes(&world, rank, worker()->mark(world.rank[rank].node));
+        }
+        while (report_of(&world.side[0]).memory_held > before + 100000 && trib_clock_ns() < limit) {
+            (void)usleep(20000);
+        }
+        assert_true(report_of(&world.side[0]).memory_held <= before + 100000);
+    }
     close_world(&world);
 }
 
@@ -226,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(open__allreduce_over_two_shards),
+        cmocka_unit_test(idle__memory_is_given_back),
         cmocka_unit_test(open__with_every_fault),
         cmocka_unit_test(multicast__results_come_by_the_group),
         cmocka_unit_test(path__is_answered_at_its_size_to_children_only),

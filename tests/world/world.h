@@ -446,62 +446,62 @@ struct world_comm {
 
 /* ---- what worlds did, summed ---- */
 
-#define WORLD_REPORT_MAP(X)                             \
-    X(lost, "lost")                                     \
-    X(bursts, "bursts")                                 \
-    X(partial, "multicast missed some")                 \
-    X(duplicated, "duplicated")                         \
-    X(reordered, "reordered")                           \
-    X(corrupted, "corrupted")                           \
-    X(truncated, "truncated")                           \
-    X(spiked, "delay spikes")                           \
-    X(paused, "pauses")                                 \
-    X(replayed, "replayed")                             \
-    X(crossed, "replayed into another")                 \
-    X(overflowed, "inbox overflowed")                   \
-    X(forged, "forged")                                 \
-    X(bent, "lanes bent")                               \
-    X(strays, "packets for nobody")                     \
-    X(inherited, "late packets of an old communicator") \
-    X(restarts, "restarts of a root")                   \
-    X(inner_restarts, "restarts of an inner switch")    \
-    X(stops, "ranks stopped")                           \
-    X(switch_stops, "switches stopped")                 \
-    X(aways, "control planes away")                     \
-    X(crashes, "ranks crashed")                         \
-    X(deaths, "ranks whose death was known in time")    \
-    X(successors, "communicators made anew")            \
-    X(wrapped, "generations wrapped")                   \
-    X(intruders, "communicators in another's place")    \
-    X(lost_incarnations, "trees made anew")             \
-    X(closed, "communicators closed")                   \
-    X(forsaken, "waited for a rank that has left")      \
-    X(early, "ranks that closed early")                 \
-    X(lingered, "ranks that lingered in vain")          \
-    X(failed_peer, "ended: a rank is gone")             \
-    X(failed_late, "ended: a rank never came back")     \
-    X(failed_refused, "ended: ranks differ")            \
-    X(expired, "ended: no promise")                     \
-    X(skewed, "communicators with skewed settings")     \
-    X(skewed_done, "of them: completed")                \
-    X(boot_events, "boot events")                       \
-    X(stall_events, "stall events")                     \
-    X(mismatch_events, "mismatch events")               \
-    X(failed_events, "failed events")                   \
-    X(session_marks, "marks by session")                \
-    X(returned_workers, "memory of idle workers zeroed")  \
+#define WORLD_REPORT_MAP(X)                                \
+    X(lost, "lost")                                        \
+    X(bursts, "bursts")                                    \
+    X(partial, "multicast missed some")                    \
+    X(duplicated, "duplicated")                            \
+    X(reordered, "reordered")                              \
+    X(corrupted, "corrupted")                              \
+    X(truncated, "truncated")                              \
+    X(spiked, "delay spikes")                              \
+    X(paused, "pauses")                                    \
+    X(replayed, "replayed")                                \
+    X(crossed, "replayed into another")                    \
+    X(overflowed, "inbox overflowed")                      \
+    X(forged, "forged")                                    \
+    X(bent, "lanes bent")                                  \
+    X(strays, "packets for nobody")                        \
+    X(inherited, "late packets of an old communicator")    \
+    X(restarts, "restarts of a root")                      \
+    X(inner_restarts, "restarts of an inner switch")       \
+    X(stops, "ranks stopped")                              \
+    X(switch_stops, "switches stopped")                    \
+    X(aways, "control planes away")                        \
+    X(crashes, "ranks crashed")                            \
+    X(deaths, "ranks whose death was known in time")       \
+    X(successors, "communicators made anew")               \
+    X(wrapped, "generations wrapped")                      \
+    X(intruders, "communicators in another's place")       \
+    X(lost_incarnations, "trees made anew")                \
+    X(closed, "communicators closed")                      \
+    X(forsaken, "waited for a rank that has left")         \
+    X(early, "ranks that closed early")                    \
+    X(lingered, "ranks that lingered in vain")             \
+    X(failed_peer, "ended: a rank is gone")                \
+    X(failed_late, "ended: a rank never came back")        \
+    X(failed_refused, "ended: ranks differ")               \
+    X(expired, "ended: no promise")                        \
+    X(skewed, "communicators with skewed settings")        \
+    X(skewed_done, "of them: completed")                   \
+    X(boot_events, "boot events")                          \
+    X(stall_events, "stall events")                        \
+    X(mismatch_events, "mismatch events")                  \
+    X(failed_events, "failed events")                      \
+    X(session_marks, "marks by session")                   \
+    X(returned_workers, "memory of idle workers zeroed")   \
     X(returned_switches, "memory of idle switches zeroed") \
-    X(limited, "workers held to less than their window") \
-    X(offers_tested, "offers tried")                    \
-    X(spot_checks, "spot checks")                       \
-    X(sequence_32, "streams across 2^32")               \
-    X(sequence_48, "streams near 2^48")                 \
-    X(clean, "clean worlds")                            \
-    X(lethal, "communicators lied to")                  \
-    X(shared, "worlds with several communicators")      \
-    X(deep_1, "communicators on one level")             \
-    X(deep_2, "communicators on two levels")            \
-    X(deep_3, "communicators on three levels")          \
+    X(limited, "workers held to less than their window")   \
+    X(offers_tested, "offers tried")                       \
+    X(spot_checks, "spot checks")                          \
+    X(sequence_32, "streams across 2^32")                  \
+    X(sequence_48, "streams near 2^48")                    \
+    X(clean, "clean worlds")                               \
+    X(lethal, "communicators lied to")                     \
+    X(shared, "worlds with several communicators")         \
+    X(deep_1, "communicators on one level")                \
+    X(deep_2, "communicators on two levels")               \
+    X(deep_3, "communicators on three levels")             \
     X(grouped, "communicators with inner nodes within a switch")
 
 struct world_report {

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_memory.c: memory that is there once it is used, and can be given back. Mirrors src/io/memory.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "io/memory.h"
+
+#define PAGES 2048U /* more than one call of mincore looks at */
+
+static size_t page;
+static uint8_t *memory;
+
+static void map__holds_nothing_at_first(void **state)
+{
+    (void)state;
+    memory = trib_memory_map(PAGES * page);
+    assert_non_null(memory);
+    assert_int_equal(trib_memory_held(memory, PAGES * page), 0);
+    memory[0] = 1;
+    memory[(PAGES - 1) * page] = 2;
+    assert_int_equal(trib_memory_held(memory, PAGES * page), 2 * page);
+    assert_int_equal(memory[1], 0);
+    trib_memory_unmap(memory, PAGES * page);
+    assert_null(trib_memory_map(SIZE_MAX / 2));
+    trib_memory_unmap(NULL, 0);
+}
+
+/* Whole pages go, the rest of the range is zeroed, what is around it stays. */
+static void give_back__is_exact(void **state)
+{
+    size_t size = 8 * page;
+    const struct {
+        size_t from, to, held;
+    } cases[] = {
+        {0, 8, 0},
+        {1, 7, 2},
+        {2, 3, 7},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof cases / sizeof cases[0]; at++) {
+        for (size_t shift = 0; shift <= 64; shift += 64) {
+            struct trib_range ranges[TRIB_IDLE_RANGES] = {
+                {cases[at].from * page + shift, (cases[at].to - cases[at].from) * page - 2 * shift},
+            };
+            memory = trib_memory_map(size);
+            assert_non_null(memory);
+            memset(memory, 0xa5, size);
+            trib_memory_give_back(memory, ranges, 1);
+            /* Pages that the range has a part of stay. */
+            assert_int_equal(trib_memory_held(memory, size) / page,
+                             cases[at].held + (shift != 0 ? (cases[at].to - cases[at].from == 1 ? 1 : 2) : 0));
+            for (size_t i = 0; i < size; i++) {
+                uint8_t expected = i >= ranges[0].at && i < ranges[0].at + ranges[0].bytes ? 0 : 0xa5;
+                if (memory[i] != expected) {
+                    fail_msg("byte %zu of case %zu: %u", i, at, memory[i]);
+                }
+            }
+            trib_memory_unmap(memory, size);
+        }
+    }
+}
+
+/* Less than a page, and nothing. */
+static void give_back__of_little_zeroes(void **state)
+{
+    struct trib_range ranges[TRIB_IDLE_RANGES] = {{100, 50}, {300, 0}};
+    (void)state;
+    memory = trib_memory_map(page);
+    assert_non_null(memory);
+    memset(memory, 1, page);
+    trib_memory_give_back(memory, ranges, 2);
+    assert_int_equal(memory[99] + memory[100] + memory[149] + memory[150] + memory[300], 3);
+    trib_memory_unmap(memory, page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(map__holds_nothing_at_first),
+        cmocka_unit_test(give_back__is_exact),
+        cmocka_unit_test(give_back__of_little_zeroes),
+    };
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
