@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* congestion.h: how many fragments a rank keeps in flight towards one root. Told facts ("sent", "result"), asked one question.
- * The only policy so far is SwitchML's: a fixed window (NSDI'21, section 3.4: the pool is the window, it clocks itself). */
+/* congestion.h: how many fragments are kept in flight towards one root, or one peer. Told facts ("sent", "result", "acknowledged, so many of
+ * them marked", "lost", "timed out"), asked one question. Two parts:
+ *   trib_congestion          SwitchML's: a fixed window (NSDI'21, section 3.4: the pool is the window, it clocks itself)
+ *   trib_congestion_window   a window that follows the network: AIMD (RFC 5681; RFC 3168 for marks) or DCTCP (Alizadeh et al.,
+ *                            SIGCOMM'10; RFC 8257, gain 1/16), for flows between peers
+ * Sequences are those of a flow. Fixed point, no floats: it is part of nodes, whose states are compared as bytes.
+ * Read next: flow.h (who tells it). */
 #ifndef TRIB_CORE_CONGESTION_H
 #define TRIB_CORE_CONGESTION_H
 
@@ -25,6 +30,54 @@ static inline void trib_congestion_result(struct trib_congestion *congestion)
 static inline bool trib_congestion_admits(const struct trib_congestion *congestion)
 {
     return congestion->in_flight < congestion->window;
+}
+
+enum trib_congestion_policy {
+    TRIB_CONGESTION_FIXED = 0, /* always the most */
+    TRIB_CONGESTION_AIMD,      /* a mark halves the window, as a loss does */
+    TRIB_CONGESTION_DCTCP      /* marks cut it by half of their smoothed share */
+};
+
+#define TRIB_CONGESTION_ONE UINT32_C(65536) /* a fragment; and alpha's 1 */
+#define TRIB_CONGESTION_FIRST 10U           /* fragments (RFC 6928) */
+
+struct trib_congestion_window {
+    uint64_t round_end; /* alpha's round ends when all below this are acknowledged */
+    uint64_t recover;   /* one cut per window: none until all below this are acknowledged */
+    uint32_t window;    /* fragments x TRIB_CONGESTION_ONE */
+    uint32_t threshold; /* of slow start, likewise */
+    uint32_t most;      /* fragments */
+    uint32_t alpha;     /* DCTCP: smoothed share of marked ones, x TRIB_CONGESTION_ONE */
+    uint32_t acked;     /* in this round */
+    uint32_t marked;    /* of them */
+    uint32_t policy;
+    uint32_t unused;
+};
+
+void trib_congestion_window_init(struct trib_congestion_window *c, enum trib_congestion_policy policy, uint32_t most);
+
+/* At most so many fragments from now on. */
+void trib_congestion_limit(struct trib_congestion_window *c, uint32_t most);
+
+/* What one acknowledgement says. */
+struct trib_congestion_news {
+    uint64_t lowest; /* not acknowledged after it */
+    uint64_t next;   /* not used yet */
+    uint32_t acked;
+    uint32_t marked;
+    bool is_full; /* all that the window admits was under way: it may grow */
+};
+
+/* True: the window was cut because of marks. */
+bool trib_congestion_acked(struct trib_congestion_window *c, const struct trib_congestion_news *news);
+/* This sequence was lost. True: the window was cut. */
+bool trib_congestion_lost(struct trib_congestion_window *c, uint64_t sequence, uint64_t next);
+/* All that was under way is given up. */
+void trib_congestion_timed_out(struct trib_congestion_window *c, uint64_t next);
+
+static inline uint32_t trib_congestion_fragments(const struct trib_congestion_window *c)
+{
+    return c->window / TRIB_CONGESTION_ONE;
 }
 
 #endif

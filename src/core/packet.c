@@ -42,7 +42,8 @@ static void load_words(const uint8_t *data, uint64_t *words)
 
 static bool kind_has_payload(uint8_t kind)
 {
-    return kind == TRIB_CONTRIBUTION || kind == TRIB_RESULT || kind == TRIB_OFFER || kind == TRIB_PATH;
+    return kind == TRIB_CONTRIBUTION || kind == TRIB_RESULT || kind == TRIB_OFFER || kind == TRIB_PATH ||
+           kind == TRIB_FLOW;
 }
 
 /* The same for both directions, so that nothing can be sent that every receiver drops. A negative mark has wrapped to a
@@ -177,11 +178,12 @@ const char *trib_drop_text(enum trib_drop drop)
 const char *trib_kind_name(enum trib_kind kind)
 {
     static const char *const names[TRIB_KIND_COUNT] = {
-        [TRIB_KIND_NONE] = "NONE", [TRIB_CONTRIBUTION] = "CONTRIBUTION",
-        [TRIB_RESULT] = "RESULT",  [TRIB_PROBE] = "PROBE",
-        [TRIB_ASK] = "ASK",        [TRIB_HELD] = "HELD",
-        [TRIB_OFFER] = "OFFER",    [TRIB_BOOT] = "BOOT",
-        [TRIB_PATH] = "PATH",
+        [TRIB_KIND_NONE] = "NONE",    [TRIB_CONTRIBUTION] = "CONTRIBUTION",
+        [TRIB_RESULT] = "RESULT",     [TRIB_PROBE] = "PROBE",
+        [TRIB_ASK] = "ASK",           [TRIB_HELD] = "HELD",
+        [TRIB_OFFER] = "OFFER",       [TRIB_BOOT] = "BOOT",
+        [TRIB_PATH] = "PATH",         [TRIB_FLOW] = "FLOW",
+        [TRIB_FLOW_ACK] = "FLOW_ACK",
     };
     return (size_t)kind < TRIB_KIND_COUNT ? names[kind] : "unknown";
 }

@@ -26,6 +26,9 @@ enum trib_kind {
     TRIB_OFFER = 6, /* up: a finished result, from a rank's retained copy */
     TRIB_BOOT = 7,  /* down, no payload: "my boot id is this"; a hint */
     TRIB_PATH = 8,  /* both ways: full-size path probe while joining; never reaches a node */
+    TRIB_FLOW = 9,  /* between peers: a fragment of a flow, whose label is in bitmap */
+    TRIB_FLOW_ACK =
+        10, /* between peers, no payload: what of one word of sequences has come, in bitmap; lane: the limit */
     TRIB_KIND_COUNT
 };
 

@@ -126,8 +126,8 @@ static struct trib_packet random_packet(struct trib_prng *prng, uint8_t *payload
         packet.sequence = TRIB_SEQUENCE_MAX - trib_prng_below(prng, 4);
     }
     packet.mark = random_mark(prng, packet.sequence);
-    int without =
-        packet.kind == TRIB_PROBE || packet.kind == TRIB_ASK || packet.kind == TRIB_HELD || packet.kind == TRIB_BOOT;
+    int without = packet.kind == TRIB_PROBE || packet.kind == TRIB_ASK || packet.kind == TRIB_HELD ||
+                  packet.kind == TRIB_BOOT || packet.kind == TRIB_FLOW_ACK;
     packet.payload_len = without ? 0 : (uint16_t)trib_prng_below(prng, PAYLOAD_MAX + 1);
     for (size_t i = 0; i < packet.payload_len; i++) {
         payload[i] = (uint8_t)trib_prng_next(prng);

@@ -306,18 +306,21 @@ static void packet_decode__drops_impossible_fields(void **state)
 {
     static const struct {
         size_t at;
-        uint8_t first; /* values from here on are impossible */
+        uint8_t first;    /* values from here on are impossible */
+        uint8_t possible; /* with a payload */
     } cases[] = {
-        {TRIB_AT_KIND, TRIB_KIND_COUNT},           {TRIB_AT_TYPE, TRIB_TYPE_COUNT},
-        {TRIB_AT_REDUCTION, TRIB_REDUCTION_COUNT}, {TRIB_AT_FLAGS, 1},
-        {TRIB_AT_FLAGS + 1, TRIB_FLAGS_KNOWN + 1},
+        {TRIB_AT_KIND, TRIB_KIND_COUNT, TRIB_FLOW},
+        {TRIB_AT_TYPE, TRIB_TYPE_COUNT, TRIB_TYPE_COUNT - 1},
+        {TRIB_AT_REDUCTION, TRIB_REDUCTION_COUNT, TRIB_REDUCTION_COUNT - 1},
+        {TRIB_AT_FLAGS, 1, 0},
+        {TRIB_AT_FLAGS + 1, TRIB_FLAGS_KNOWN + 1, TRIB_FLAGS_KNOWN},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (unsigned value = cases[i].first; value < 256; value++) {
             assert_int_equal(decode_changed(cases[i].at, (uint8_t)value), TRIB_DROP_FIELD);
         }
-        assert_int_equal(decode_changed(cases[i].at, (uint8_t)(cases[i].first - 1)), TRIB_DROP_NONE);
+        assert_int_equal(decode_changed(cases[i].at, cases[i].possible), TRIB_DROP_NONE);
     }
     assert_int_equal(decode_changed(TRIB_AT_KIND, TRIB_KIND_NONE), TRIB_DROP_FIELD);
 }
@@ -344,7 +347,8 @@ static void packet_decode__drops_payload_where_none_belongs(void **state)
 {
     (void)state;
     for (uint8_t kind = TRIB_CONTRIBUTION; kind < TRIB_KIND_COUNT; kind++) {
-        int has = kind == TRIB_CONTRIBUTION || kind == TRIB_RESULT || kind == TRIB_OFFER || kind == TRIB_PATH;
+        int has = kind == TRIB_CONTRIBUTION || kind == TRIB_RESULT || kind == TRIB_OFFER || kind == TRIB_PATH ||
+                  kind == TRIB_FLOW;
         assert_int_equal(decode_changed(TRIB_AT_KIND, kind), has ? TRIB_DROP_NONE : TRIB_DROP_FIELD);
     }
 }
@@ -396,6 +400,8 @@ static void kind_name__names_every_kind(void **state)
     assert_string_equal(trib_kind_name(TRIB_KIND_NONE), "NONE");
     assert_string_equal(trib_kind_name(TRIB_RESULT), "RESULT");
     assert_string_equal(trib_kind_name(TRIB_PATH), "PATH");
+    assert_string_equal(trib_kind_name(TRIB_FLOW), "FLOW");
+    assert_string_equal(trib_kind_name(TRIB_FLOW_ACK), "FLOW_ACK");
     assert_string_equal(trib_kind_name(TRIB_KIND_COUNT), "unknown");
 }
 

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* flow.h: one flow of fragments between two peers: each arrives exactly once, in any order. Two halves, a sender here and a receiver there,
+ * with the verbs of node.h; a node that talks to peers holds halves inside itself (schemes/ring), and hands their packets out as its own.
+ *
+ * A fragment has a *label*, which is its user's (the ring: which fragment, on which leg), and a sequence, which is the flow's: its place in the
+ * order of first transmissions, never reused. The payload stays with the user: the sender asks for it again by label when it must be sent again,
+ * and says when a label is acknowledged, until when it is borrowed (I11). So a flow without memory, of counts only, is the same code.
+ *
+ * Why any order: what fragments are for is known by label, so that order would only make those wait that are there. Who wants a stream
+ * of bytes (the simulator) counts what has come.
+ *
+ * The rules:
+ *   - A FLOW_ACK names one aligned word of 64 sequences: what of it has come, the *mark* (lowest sequence that has not), the *limit* (labels
+ *     below it may be sent: the receiver's memory), and how many FLOWs came marked by congestion. It says what lacks as
+ *     clearly as what is there: only what it names as lacking is ever taken for lost by order.
+ *   - A fragment that lacks when one sent TRIB_FLOW_REORDER later has come is sent again, once. Then only a timeout sends it again,
+ *     which takes all that is under way for lost, but what was sent less than half a timeout ago.
+ *   - Who has nothing under way and is held back by the limit sends a FLOW without payload (UNWANTED), which is no fragment whatever its
+ *     sequence, and is answered with what the receiver knows. Also one that has never sent: its limit moves by what others do.
+ *   - Nothing else answers an ACK, and one drain answers all that came before it with few ACKs (I4, I5).
+ *
+ * Plain data, indexes, no clock, no malloc: a copy of the bytes is a snapshot. What times decide lies aside, where the user puts it.
+ * Read next: congestion.h, loss.h (what it is told), flow.c. */
+#ifndef TRIB_CORE_FLOW_H
+#define TRIB_CORE_FLOW_H
+
+#include "core/congestion.h"
+#include "core/loss.h"
+#include "core/packet.h"
+
+#define TRIB_FLOW_REORDER 3 /* RFC 5681 and RFC 9002: later ones that have come before a fragment counts as lost */
+#define TRIB_FLOW_WINDOW_MAX 4032U /* fragments under way: a receiver's words, one spare, are bits of one number */
+
+/* What all packets of a flow carry. */
+struct trib_flow_id {
+    uint32_t communicator;
+    uint32_t boot; /* for people: a peer that starts anew is another generation */
+    uint16_t generation;
+    uint16_t node;
+    uint32_t unused;
+};
+
+/* name, help */
+#define TRIB_FLOW_COUNTER_MAP(X)                                                \
+    X(sent, "fragments sent for the first time")                                \
+    X(resent_order, "sent again because later ones had come")                   \
+    X(resent_timeout, "sent again because a timeout ended")                     \
+    X(probes, "probes sent because the limit held everything back")             \
+    X(timeouts, "timeouts that ended with fragments under way")                 \
+    X(acks, "acknowledgements sent")                                            \
+    X(acks_taken, "acknowledgements that brought news")                         \
+    X(acks_old, "acknowledgements that brought none")                           \
+    X(taken, "fragments taken")                                                 \
+    X(repeated, "fragments that came again")                                    \
+    X(probed, "probes answered")                                                \
+    X(settled, "fragments that their user knew to have arrived before the ack") \
+    X(marked, "fragments that came marked by congestion")                       \
+    X(cut_marked, "windows cut because of marks")                               \
+    X(cut_lost, "windows cut because of a loss")
+
+struct trib_flow_counters {
+#define X(name, help) uint64_t name;
+    TRIB_FLOW_COUNTER_MAP(X)
+#undef X
+};
+
+/* ---- sender ---- */
+
+struct trib_flow_config {
+    struct trib_flow_id id;
+    uint64_t limit;  /* labels below it may be sent before the first ACK */
+    uint32_t window; /* fragments under way at most: 1 to TRIB_FLOW_WINDOW_MAX */
+    enum trib_congestion_policy policy;
+};
+
+enum trib_flow_state { TRIB_FLOW_FREE = 0, TRIB_FLOW_SENT, TRIB_FLOW_LOST, TRIB_FLOW_ACKED };
+
+/* One fragment from its first transmission until all before it are acknowledged too; at sequence mod window. */
+struct trib_flow_entry {
+    uint64_t label;
+    uint8_t state;
+    uint8_t again; /* was sent more than once: its answer is no sample, and order says nothing of it */
+    uint8_t timed_out;
+    uint8_t unused[5];
+};
+
+/* The state; `window` entries follow it. */
+struct trib_flow_sender {
+    struct trib_flow_id id;
+    struct trib_congestion_window congestion;
+    uint64_t next;    /* first sequence that was not used */
+    uint64_t lowest;  /* lowest that is not acknowledged */
+    uint64_t highest; /* behind the highest that is */
+    uint64_t limit;
+    int64_t aside_at; /* from here, in bytes */
+    uint32_t window;
+    uint32_t in_flight; /* entries that are SENT */
+    uint32_t lost;      /* entries that are LOST */
+    uint16_t echoed;    /* marked FLOWs that the receiver had counted */
+    uint8_t is_blocked; /* the user has more, and the limit does not admit it */
+    uint8_t probe;      /* hand out a probe */
+};
+
+/* Times and estimates; `window` times of transmission follow it. */
+struct trib_flow_aside {
+    struct trib_flow_counters counters;
+    struct trib_loss loss;
+    uint64_t since_ns; /* the timeout counts from then */
+    uint32_t backoff;
+    uint32_t unused;
+};
+
+_Static_assert(sizeof(struct trib_flow_sender) <= 144 && sizeof(struct trib_flow_entry) == 16,
+               "a simulation has thousands of flows");
+
+size_t trib_flow_sender_size(uint32_t window);
+size_t trib_flow_aside_size(uint32_t window);
+/* Clears and fills both pieces of memory, 8-byte aligned, whose distance must not change. */
+void trib_flow_sender_init(struct trib_flow_sender *s, void *aside, const struct trib_flow_config *config);
+static inline struct trib_flow_aside *trib_flow_sender_aside(const struct trib_flow_sender *s)
+{
+    return (struct trib_flow_aside *)(void *)((char *)(uintptr_t)s + s->aside_at);
+}
+/* Takes a FLOW_ACK; calls acked(user, label) for each label that it is the first to acknowledge. */
+enum trib_drop trib_flow_sender_receive(struct trib_flow_sender *s, const struct trib_packet *packet, uint64_t now_ns,
+                                        void (*acked)(void *user, uint64_t label), void *user);
+/* The user knows that the fragment with this sequence has arrived: its payload is not borrowed any more. */
+void trib_flow_settle(struct trib_flow_sender *s, uint64_t sequence, uint64_t now_ns);
+/* What must be sent again, or a probe: all but payload, whose label is in packet->bitmap; false: nothing. */
+bool trib_flow_sender_next(struct trib_flow_sender *s, uint64_t now_ns, struct trib_packet *packet);
+/* May a fragment with this label be sent for the first time? A label at or above the limit is remembered: see the rules. */
+bool trib_flow_admits(struct trib_flow_sender *s, uint64_t label, uint64_t now_ns);
+/* Sends it: fills in the packet, all but the payload. Returns its sequence. */
+uint64_t trib_flow_send(struct trib_flow_sender *s, uint64_t label, uint64_t now_ns, struct trib_packet *packet);
+/* At most so many under way from now on, within the window; 0 is taken as 1. What is under way stays there. */
+void trib_flow_limit(struct trib_flow_sender *s, uint32_t fragments);
+uint64_t trib_flow_next_timeout(const struct trib_flow_sender *s);
+void trib_flow_on_timeout(struct trib_flow_sender *s, uint64_t now_ns);
+
+/* ---- receiver ---- */
+
+/* The state; its words follow it: a bit for each sequence from that of the mark's word on. */
+struct trib_flow_receiver {
+    struct trib_flow_id id;
+    uint64_t mark;   /* lowest sequence that has not come */
+    uint64_t news;   /* words that an ACK is due for, by place */
+    uint32_t window; /* of the sender */
+    uint32_t words;
+    uint16_t marked; /* FLOWs that came marked, mod 2^16 */
+    uint8_t is_due;  /* an ACK is, whatever it says */
+    uint8_t unused[5];
+};
+
+_Static_assert(sizeof(struct trib_flow_receiver) <= 64, "a simulation has thousands of flows");
+
+size_t trib_flow_receiver_size(uint32_t window);
+void trib_flow_receiver_init(struct trib_flow_receiver *r, const struct trib_flow_config *config);
+/* Looks at a FLOW. TRIB_DROP_NONE: it is new, and comes again until trib_flow_take is called for it. */
+enum trib_drop trib_flow_receiver_receive(struct trib_flow_receiver *r, const struct trib_packet *packet,
+                                          struct trib_flow_counters *counters);
+/* The user has the fragment: it will be acknowledged, and dropped if it comes again. */
+void trib_flow_take(struct trib_flow_receiver *r, uint64_t sequence, struct trib_flow_counters *counters);
+/* Hands out an ACK that is due, with this limit; false: none is. */
+bool trib_flow_receiver_next(struct trib_flow_receiver *r, uint64_t limit, struct trib_packet *packet,
+                             struct trib_flow_counters *counters);
+
+#endif
