@@ -30,7 +30,8 @@ enum trib_place_kind {
     TRIB_PLACE_NONE = 0,
     TRIB_PLACE_ROOT,     /* worker: the switch shard `index` of the root table */
     TRIB_PLACE_CHILDREN, /* switch: the children in `children`; one of them, or a multicast */
-    TRIB_PLACE_PARENT    /* switch: the node above it in its tree */
+    TRIB_PLACE_PARENT,   /* switch: the node above it in its tree */
+    TRIB_PLACE_PEER      /* worker: the worker of rank `index` */
 };
 
 struct trib_place {
@@ -148,6 +149,8 @@ struct trib_range {
 
 #define TRIB_IDLE_RANGES 2
 
+struct trib_flow_counters; /* flow.h */
+
 struct trib_worker_verbs {
     size_t (*size)(const struct trib_worker_config *config);
     void (*init)(void *node, const struct trib_worker_config *config);
@@ -178,6 +181,8 @@ struct trib_worker_verbs {
     void (*limit)(void *node, uint32_t root, uint32_t fragments);
     uint32_t (*in_flight)(const void *node, uint32_t root);
     const struct trib_counters *(*counters)(const void *node);
+    /* Of its flows; NULL: the scheme has none. */
+    const struct trib_flow_counters *(*flows)(const void *node);
 };
 
 struct trib_switch_verbs {

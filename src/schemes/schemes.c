@@ -3,9 +3,10 @@
 #include "schemes/schemes.h"
 
 #include "schemes/literal/literal.h"
+#include "schemes/ring/ring.h"
 #include "schemes/switchml/switchml.h"
 
-static const struct trib_scheme *const table[] = {&trib_switchml, &trib_literal};
+static const struct trib_scheme *const table[] = {&trib_switchml, &trib_literal, &trib_ring};
 
 const struct trib_scheme *trib_scheme_at(unsigned index)
 {

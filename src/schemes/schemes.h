@@ -11,7 +11,7 @@ struct trib_scheme {
     const char *guarantee; /* one sentence for `tributary info` */
     const char *refusal;   /* why no job may run it, for the error that a job gets; NULL: any job may */
     const struct trib_worker_verbs *worker;
-    const struct trib_switch_verbs *switch_node;
+    const struct trib_switch_verbs *switch_node; /* NULL: its ranks need no switch */
 };
 
 /* NULL when there is none of that name. */

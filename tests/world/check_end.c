@@ -116,7 +116,7 @@ static void check_rest(const struct world_comm *comm)
 
     check_worker_marks(comm, end);
     for (uint32_t at = 0; at < comm->world->switch_count; at++) {
-        if (comm->members[at].is_open) {
+        if (comm->members[at].is_open && !world_has_peers(comm->world)) {
             check_switch(comm, at, end);
         }
     }
@@ -129,7 +129,7 @@ static void check_rest(const struct world_comm *comm)
 static void check_storm(const struct world_comm *comm)
 {
     struct world_report *r = comm->world->report;
-    uint64_t edges = comm->edges;
+    uint64_t edges = world_has_peers(comm->world) ? comm->set.session.ranks : comm->edges;
     uint64_t faults = r->lost + r->duplicated + r->reordered + r->corrupted + r->truncated + r->replayed +
                       r->overflowed + r->forged + r->bent + r->partial;
     uint64_t late = 1 + comm->set.op_count + r->paused + r->spiked + r->stops + r->switch_stops;
@@ -175,6 +175,25 @@ static void check_clean(const struct world *world)
     }
 }
 
+/* A ring: each fragment is finished at each rank, sent once on each way, and taken as often. */
+static void check_clean_peers(const struct world *world)
+{
+    const struct world_report *r = world->report;
+    const struct trib_flow_counters *f = &r->flows;
+    uint64_t results = 0;
+
+    for (uint32_t i = 0; i < world->comm_count; i++) {
+        results += world->comms[i]->fragments * world->comms[i]->set.session.ranks;
+    }
+    uint64_t again = f->resent_order + f->resent_timeout + f->repeated + f->timeouts + f->cut_lost + f->cut_marked;
+    if (r->peer.results != results || f->sent != f->taken || again != 0) {
+        world_fail((struct world *)(uintptr_t)world, WORLD_CHECK_CLEAN,
+                   "without faults: %" PRIu64 " of %" PRIu64 " results, %" PRIu64 " sent, %" PRIu64 " taken, %" PRIu64
+                   " recoveries",
+                   r->peer.results, results, f->sent, f->taken, again);
+    }
+}
+
 static void close_all(struct world_comm *comm)
 {
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
@@ -203,7 +222,9 @@ void check_end(struct world *world)
         }
         close_all(comm);
     }
-    if (world->set.is_clean) {
+    if (world->set.is_clean && world_has_peers(world)) {
+        check_clean_peers(world);
+    } else if (world->set.is_clean) {
         check_clean(world);
     }
 }

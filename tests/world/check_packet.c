@@ -150,3 +150,26 @@ void check_mismatch(const struct world_comm *comm, const struct shape_node *shap
                    event->sequence, event->child, event->other, comm->set.skewed_rank);
     }
 }
+
+/* From a rank to the next: whose parts are in it, from where it began to here, or all; never more or less. */
+void check_peer(const struct world_comm *comm, uint32_t rank, const struct trib_packet *packet)
+{
+    uint32_t ranks = comm->set.session.ranks;
+    uint64_t keys = 0;
+    struct trib_packet named = *packet; /* lanes belong to fragments, not to places in a flow */
+
+    if (!comm_has_promise(comm) || packet->kind != TRIB_FLOW || (packet->flags & TRIB_FLAG_UNWANTED) != 0) {
+        return;
+    }
+    bool is_whole = (packet->bitmap & 1) != 0;
+    uint32_t begun = is_whole ? 0 : packet->last_rank % ranks;
+    uint32_t count = is_whole ? ranks : (rank + ranks - begun) % ranks + 1;
+    named.sequence = packet->bitmap / 2;
+    for (uint32_t i = 0; i < count; i++) {
+        keys += trib_lane_key(comm->set.session.salt, (begun + i) % ranks);
+    }
+    if (packet->lane != lane_of(comm, keys, &named)) {
+        world_fail(comm->world, WORLD_CHECK_LANE, "rank %u sends fragment %" PRIu64 " with the lane of other ranks",
+                   rank, named.sequence);
+    }
+}

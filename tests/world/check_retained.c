@@ -48,7 +48,7 @@ void check_retained(struct world_comm *comm, uint32_t rank)
     uint64_t group = comm_true_mark(comm);
     uint64_t mark = world->scheme->worker->mark(node->memory);
 
-    if (!comm_has_promise(comm)) {
+    if (!comm_has_promise(comm) || world_has_peers(world)) {
         return;
     }
     for (uint32_t i = 0; i < SAMPLES && mark > group; i++) {

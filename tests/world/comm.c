@@ -38,7 +38,7 @@ static void make_units(struct world_comm *comm)
         member->epochs = world_zeroed(comm->set.session.ranks, sizeof *member->epochs);
         member->marks = world_zeroed(comm->set.session.ranks, sizeof *member->marks);
         member->units = world_zeroed(comm->set.session.roots, sizeof *member->units);
-        for (uint32_t root = 0; root < comm->set.session.roots; root++) {
+        for (uint32_t root = 0; root < comm->set.session.roots && !world_has_peers(world); root++) {
             uint32_t unit = unit_create(comm, false);
             member->units[root] = unit;
             world->units[unit].at = at;
@@ -169,6 +169,7 @@ static void count(const struct world_comm *comm)
         grouped = grouped || comm->shapes[at].node_count > 1;
     }
     report->grouped += grouped;
+    report->rings += world_has_peers(comm->world);
 }
 
 static void note_slowest(const struct world_comm *comm)
@@ -244,13 +245,14 @@ bool comm_is_over(const struct world_comm *comm)
     return true;
 }
 
-/* All fragments, a window at a time, each with a probe for M: three round trips per level. */
+/* All fragments, a window at a time, each with a probe for M: three round trips per level. On a ring each goes round twice. */
 uint64_t comm_transfer_ns(const struct world_comm *comm)
 {
     const struct world_settings *set = &comm->world->set;
     uint64_t rounds = comm->fragments / comm->set.window + 1;
+    uint64_t hops = world_has_peers(comm->world) ? 2 * comm->set.session.ranks : comm->depth;
 
-    return rounds * 6 * comm->depth * (set->delay_ns + set->jitter_ns + set->turn_ns);
+    return rounds * 6 * hops * (set->delay_ns + set->jitter_ns + set->turn_ns);
 }
 
 uint64_t comm_true_mark(const struct world_comm *comm)

@@ -32,7 +32,10 @@ static uint64_t communicator_mark(const struct world_comm *comm)
 {
     uint64_t lowest = UINT64_MAX;
 
-    for (uint32_t root = 0; root < comm->set.session.roots; root++) {
+    for (uint32_t rank = 0; rank < comm->set.session.ranks && world_has_peers(comm->world); rank++) {
+        lowest = comm->ranks[rank].mark < lowest ? comm->ranks[rank].mark : lowest; /* as told */
+    }
+    for (uint32_t root = 0; root < comm->set.session.roots && !world_has_peers(comm->world); root++) {
         const struct world_unit *unit = unit_of_switch(comm, 0, root);
         uint64_t mark = comm->world->scheme->switch_node->communicator_mark(unit->nodes[0].memory);
         lowest = mark < lowest ? mark : lowest;
@@ -54,7 +57,7 @@ static void join_child(struct world_comm *comm, uint32_t at, uint32_t node, uint
         }
         lowest = member->marks[rank] < lowest ? member->marks[rank] : lowest;
     }
-    for (uint32_t root = 0; root < comm->set.session.roots; root++) {
+    for (uint32_t root = 0; root < comm->set.session.roots && !world_has_peers(comm->world); root++) {
         struct world_unit *unit = unit_of_switch(comm, at, root);
         comm->world->scheme->switch_node->join(unit->nodes[node].memory, number, lowest);
         unit_wake(comm->world, unit_number(comm->world, unit), comm->world->now_ns);
@@ -85,7 +88,7 @@ static void open_member(struct world_comm *comm, uint32_t at, uint32_t incarnati
     member->boot = boot;
     memset(&member->registered, 0, sizeof member->registered);
     memset(member->marks, 0, comm->set.session.ranks * sizeof *member->marks);
-    for (uint32_t root = 0; root < comm->set.session.roots; root++) {
+    for (uint32_t root = 0; root < comm->set.session.roots && !world_has_peers(comm->world); root++) {
         unit_open_switch(comm, at, root);
     }
     member->is_open = true;
@@ -327,6 +330,9 @@ static bool lacks(const struct world_comm *comm, uint32_t rank, uint32_t at, uin
  * as a whole. */
 static bool is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence)
 {
+    if (world_has_peers(comm->world)) {
+        return true; /* a ring that lacks a rank is none */
+    }
     for (uint32_t place = 1; place <= session_places(comm, waiting); place++) {
         uint32_t at = session_switch(comm, waiting, place);
         if (rank_set_has(&comm->shapes[at].ranks, rank)) {

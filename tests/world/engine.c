@@ -139,6 +139,7 @@ static void begin(struct world *world)
     world->parcels = world_grown(NULL, 1, &world->parcel_capacity, sizeof *world->parcels);
     world->messages = world_grown(NULL, 1, &world->message_capacity, sizeof *world->messages);
     world->units = world_grown(NULL, 1, &world->unit_capacity, sizeof *world->units);
+    memset(world->units, 0, sizeof *world->units); /* closed, and never opened */
     world_draw(world);
     fault_schedule(world);
     world_schedule(world, world->set.heal_ns, (struct world_event){.kind = WORLD_HEAL});

@@ -4,6 +4,7 @@
  * communicator, never a node. Read next: check_end.c. */
 #include <string.h>
 
+#include "core/lane.h"
 #include "world.h"
 
 #define FLOOD 1200 /* packets */
@@ -240,6 +241,101 @@ static void flood(struct world_comm *comm, uint32_t child, uint32_t parent)
     }
 }
 
+/* ---- rings ---- */
+
+/* With one thing wrong; or an old sequence, or a probe, which are answered and no more. A fragment with a false lane is no nuisance: its
+ * receiver must take the third one for a rank that lies. */
+static void nuisance_peer(const struct world_comm *comm, struct trib_packet *packet)
+{
+    struct world *world = comm->world;
+    uint64_t window = 2 * (uint64_t)comm->set.session.slots;
+
+    packet->kind = world_below(world, 2) == 0 ? TRIB_FLOW : TRIB_FLOW_ACK;
+    packet->mark = packet->sequence = 0;
+    switch (world_below(world, 6)) {
+    case 0:
+        packet->kind = (uint8_t)(1 + world_below(world, TRIB_BOOT));
+        return;
+    case 1: /* beyond what any slot allows */
+        packet->kind = TRIB_FLOW;
+        packet->sequence = packet->mark = window + 2 * comm->fragments + world_below(world, 1000);
+        return;
+    case 2:
+        packet->kind = TRIB_FLOW;
+        packet->flags |= TRIB_FLAG_UNWANTED;
+        return;
+    case 3: /* more than was sent */
+        packet->kind = TRIB_FLOW_ACK;
+        packet->mark = 2 * comm->fragments + 1 + world_below(world, 1000);
+        return;
+    case 4:
+        packet->generation ^= 1;
+        return;
+    default:
+        packet->communicator++;
+        return;
+    }
+}
+
+/* Any fragment, any acknowledgement, with a right lane as often as not. */
+static void lethal_peer(const struct world_comm *comm, uint32_t to, struct trib_packet *packet)
+{
+    struct world *world = comm->world;
+    uint32_t ranks = comm->set.session.ranks;
+    uint64_t fragment = comm_true_mark(comm) + world_below(world, 2 * (uint64_t)comm->set.session.slots);
+
+    if (comm->set.session.first > 0 && world_below(world, 4) == 0) {
+        fragment = comm->set.session.first - 1; /* long finished */
+    }
+    packet->kind = world_below(world, 2) == 0 ? TRIB_FLOW : TRIB_FLOW_ACK;
+    packet->sequence = packet->mark = world_below(world, 4 * comm->fragments + 1);
+    packet->last_rank = (uint16_t)world_below(world, ranks + 1);
+    if (packet->kind == TRIB_FLOW_ACK) {
+        packet->sequence -= packet->sequence % 64;
+        packet->bitmap = world_below(world, 2) == 0 ? 0 : packet->bitmap;
+        return;
+    }
+    packet->bitmap = 2 * fragment + world_below(world, 2);
+    if (world_below(world, 2) == 0 && packet->last_rank < ranks) {
+        bool is_whole = (packet->bitmap & 1) != 0;
+        uint32_t count = is_whole ? ranks : (to + ranks - packet->last_rank) % ranks;
+        struct trib_lane_id id = {
+            .salt = comm->set.session.salt,
+            .sequence = fragment,
+            .communicator = packet->communicator,
+            .digest = packet->digest,
+            .generation = packet->generation,
+        };
+        packet->lane = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            packet->lane += trib_lane_key(id.salt, (packet->last_rank + i) % ranks) * trib_lane_odd(&id);
+        }
+        packet->contributors = 0;
+    }
+}
+
+static void inject_peer(const struct world_comm *comm)
+{
+    struct world *world = comm->world;
+    uint32_t ranks = comm->set.session.ranks;
+    uint32_t to = (uint32_t)world_below(world, ranks);
+    struct trib_packet packet;
+
+    if (!world->units[comm->ranks[to].unit].is_open || comm_true_mark(comm) == UINT64_MAX) {
+        return;
+    }
+    begin(comm, &packet);
+    if (comm->set.hostility == WORLD_LETHAL) {
+        lethal_peer(comm, to, &packet);
+    } else {
+        nuisance_peer(comm, &packet);
+    }
+    fit(&packet);
+    uint32_t from = packet.kind == TRIB_FLOW ? (to + ranks - 1) % ranks : (to + 1) % ranks;
+    world->report->forged++;
+    world_deliver(world, comm->ranks[from].unit, comm->ranks[to].unit, world_parcel(world, &packet), 0);
+}
+
 void hostile_inject(struct world_comm *comm)
 {
     static uint8_t bytes[1408] = {0x12, 0x34, 0x56};
@@ -250,6 +346,10 @@ void hostile_inject(struct world_comm *comm)
     uint32_t parent;
     struct trib_packet packet;
 
+    if (!world->is_healed && world_has_peers(world)) {
+        inject_peer(comm);
+        return;
+    }
     if (world->is_healed || !choose_link(comm, &child, &parent)) {
         return;
     }

@@ -68,6 +68,11 @@ static bool is_up(const struct world *world, const struct world_unit *from, cons
 
 static struct world_link *link_between(struct world *world, const struct world_unit *from, const struct world_unit *to)
 {
+    if (from->is_worker && to->is_worker) {
+        /* A rank's up is its way to the next; where two ranks are all, both have one to the other. */
+        bool ahead = to->rank == (from->rank + 1) % from->comm->set.session.ranks;
+        return ahead ? &from->links[0].up : &to->links[0].down;
+    }
     bool up = is_up(world, from, to);
     const struct world_unit *child = up ? from : to;
     struct world_link_pair *pair = &child->links[child->is_worker ? (up ? to : from)->root : 0];
@@ -247,7 +252,8 @@ static bool is_bent(struct world *world, uint32_t from, uint32_t to, const struc
     struct world_comm *comm = world->units[to].comm;
     bool lethal = comm->set.hostility == WORLD_LETHAL;
 
-    if (packet->kind != TRIB_RESULT || !world->units[to].is_worker ||
+    bool is_flow = packet->kind == TRIB_FLOW && (packet->flags & TRIB_FLAG_UNWANTED) == 0;
+    if ((packet->kind != TRIB_RESULT && !is_flow) || !world->units[to].is_worker ||
         !world_chance(world, lethal ? 0.9 : comm->set.lane)) {
         return false;
     }
@@ -273,6 +279,7 @@ static bool is_bent(struct world *world, uint32_t from, uint32_t to, const struc
         break;
     case 1:
         bent.digest ^= 1U << world_below(world, 32);
+        *bends = (uint8_t)(*bends + (is_flow && *bends < 2)); /* the lane is of that digest */
         break;
     default:
         bent.lane ^= UINT64_C(1) << world_below(world, 64);

@@ -269,6 +269,36 @@ static void reduce_node(const struct reducing *r, uint32_t at, uint32_t node, ui
     }
 }
 
+/* On a ring: one after another, from the rank behind the owner of the fragment's share to the owner, rounded at each. */
+static void reduce_ring(const struct reducing *r, uint32_t owner, uint64_t *out)
+{
+    uint32_t ranks = r->comm->set.session.ranks;
+    uint64_t part[CHUNK];
+
+    read_tensor(r, (owner + 1) % ranks, out);
+    for (uint32_t step = 2; step <= ranks; step++) {
+        read_tensor(r, (owner + step) % ranks, part);
+        for (uint32_t i = 0; i < r->count; i++) {
+            out[i] = narrowed(r, reduced_bits(&r->op->operation, out[i], part[i]));
+        }
+    }
+}
+
+enum trib_type oracle_wire(const struct world_comm *comm)
+{
+    enum trib_type wire = comm->set.session.wire;
+
+    return world_has_peers(comm->world) && wire == TRIB_INT32 ? TRIB_FLOAT32 : wire;
+}
+
+/* Elements of a fragment. */
+static uint32_t block_of(const struct world_comm *comm, const struct world_op *op)
+{
+    enum trib_type type = op->operation.type == TRIB_FLOAT32 ? oracle_wire(comm) : op->operation.type;
+
+    return comm->set.session.payload / (uint32_t)trib_type_size(type);
+}
+
 /* ---- one tensor ---- */
 
 static bool divides(const struct world_op *op, uint32_t ranks)
@@ -302,7 +332,14 @@ static void expect(struct reducing *r, struct world_op *op, uint64_t from, uint6
     r->op = op;
     for (r->from = from; r->from < to; r->from += r->count) {
         r->count = to - r->from < CHUNK ? (uint32_t)(to - r->from) : CHUNK;
-        reduce_node(r, 0, 0, total);
+        if (world_has_peers(r->comm->world)) {
+            uint32_t block = block_of(r->comm, op);
+            uint64_t left = block - r->from % block;
+            r->count = r->count < left ? r->count : (uint32_t)left;
+            reduce_ring(r, (uint32_t)(r->from / block % r->comm->set.session.ranks), total);
+        } else {
+            reduce_node(r, 0, 0, total);
+        }
         for (uint32_t i = 0; i < r->count; i++) {
             put(op, r->from + i, total[i], r->comm->set.session.ranks);
         }
@@ -375,7 +412,7 @@ static void expect_block(const struct world_comm *comm, struct world_op *op, uin
 /* Block floating point is for what is added. */
 static bool is_in_blocks(const struct world_comm *comm, const struct trib_operation *o)
 {
-    return comm->set.session.wire == TRIB_INT32 && o->type == TRIB_FLOAT32 &&
+    return oracle_wire(comm) == TRIB_INT32 && o->type == TRIB_FLOAT32 &&
            (o->reduction == TRIB_SUM || o->reduction == TRIB_AVERAGE);
 }
 
@@ -395,7 +432,7 @@ void oracle_expect(const struct world_comm *comm, struct world_op *op)
         }
         return;
     }
-    if (op->operation.type == TRIB_FLOAT32 && comm->set.session.wire == TRIB_BFLOAT16) {
+    if (op->operation.type == TRIB_FLOAT32 && oracle_wire(comm) == TRIB_BFLOAT16) {
         r.narrow = via_bf16;
         r.narrows_first = true;
     } else if (op->operation.type == TRIB_FLOAT16) {

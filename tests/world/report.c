@@ -16,10 +16,16 @@ static const enum trib_drop switch_drops[] = {
     TRIB_DROP_SOURCE, TRIB_DROP_KIND,   TRIB_DROP_GENERATION, TRIB_DROP_BOOT,      TRIB_DROP_UNREGISTERED,
     TRIB_DROP_MARK,   TRIB_DROP_STALE,  TRIB_DROP_WINDOW,     TRIB_DROP_DUPLICATE, TRIB_DROP_REPEAT,
     TRIB_DROP_SHAPE,  TRIB_DROP_DIGEST, TRIB_DROP_FULL};
+static const enum trib_drop peer_drops[] = {TRIB_DROP_SOURCE, TRIB_DROP_KIND,   TRIB_DROP_GENERATION, TRIB_DROP_MARK,
+                                            TRIB_DROP_STALE,  TRIB_DROP_WINDOW, TRIB_DROP_DUPLICATE,  TRIB_DROP_SHAPE,
+                                            TRIB_DROP_DIGEST, TRIB_DROP_LANE,   TRIB_DROP_UNASKED};
 static const enum trib_drop decode_drops[] = {TRIB_DROP_SHORT, TRIB_DROP_VERSION, TRIB_DROP_LENGTH, TRIB_DROP_CRC};
 
 static const char *const never_worker[] = {"results_repeated", "asks_gap",  "asks_finished", "mismatches",
                                            "partials",         "probes_up", "offers_up"};
+static const char *const never_peer[] = {"results_repeated", "probes_fast",   "probes_blocked", "asks",
+                                         "asks_gap",         "asks_finished", "offers",         "boots",
+                                         "raw_blocks",       "partials",      "probes_up",      "offers_up"};
 static const char *const never_root[] = {"contributions_resent",
                                          "probes_fast",
                                          "probes_blocked",
@@ -115,10 +121,28 @@ static bool is_of_trees(const char *text)
     return is_in(text, names, COUNT(names));
 }
 
-unsigned report_print(const struct world_report *r, uint32_t depth_max)
+static unsigned print_peers(const struct world_report *r)
+{
+    unsigned missing = print_counters("peer", &r->peer, never_peer, COUNT(never_peer));
+
+    missing += print_drops("peer", r->peer.dropped, peer_drops, COUNT(peer_drops));
+#define X(name, help) missing += print_count("flow", #name, r->flows.name, true);
+    TRIB_FLOW_COUNTER_MAP(X)
+#undef X
+    return missing;
+}
+
+/* scheme: the one that was asked for; NULL: worlds of several. */
+unsigned report_print(const struct world_report *r, uint32_t depth_max, const struct trib_scheme *scheme)
 {
     unsigned missing = 0;
 
+    if (scheme == NULL || scheme->switch_node == NULL) {
+        missing += print_peers(r);
+    }
+    if (scheme != NULL && scheme->switch_node == NULL) {
+        return missing;
+    }
     missing += print_counters("worker", &r->worker, never_worker, COUNT(never_worker));
     missing += print_drops("worker", r->worker.dropped, worker_drops, COUNT(worker_drops));
     missing += print_counters("root", &r->root, never_root, COUNT(never_root));
@@ -128,7 +152,9 @@ unsigned report_print(const struct world_report *r, uint32_t depth_max)
         missing += print_drops("inner", r->inner.dropped, switch_drops, COUNT(switch_drops));
     }
     missing += print_drops("decode", r->decode, decode_drops, COUNT(decode_drops));
-#define X(name, text) missing += print_count("world", text, r->name, depth_max > 1 || !is_of_trees(text));
+#define X(name, text)                              \
+    missing += print_count("world", text, r->name, \
+                           (depth_max > 1 || !is_of_trees(text)) && (scheme == NULL || &r->name != &r->rings));
     WORLD_REPORT_MAP(X)
 #undef X
     missing += print_ranks(r);
@@ -153,6 +179,13 @@ void report_counters(struct trib_counters *sum, const struct trib_counters *coun
     for (size_t i = 0; i < sizeof *sum / sizeof *sums; i++) {
         sums[i] += counts[i];
     }
+}
+
+void report_flows(struct trib_flow_counters *sum, const struct trib_flow_counters *counters)
+{
+#define X(name, help) sum->name += counters->name;
+    TRIB_FLOW_COUNTER_MAP(X)
+#undef X
 }
 
 void report_add(struct world_report *sum, const struct world_report *own)

@@ -41,6 +41,7 @@ static void draw_switches(struct world *world, struct trib_prng *prng)
 {
     uint32_t depth = swarm_one_in(prng, 2) ? 1 : swarm_one_in(prng, 2) ? 2 : 3;
 
+    depth = world_has_peers(world) ? 1 : depth;
     depth = depth <= world->depth_max ? depth : world->depth_max == 0 ? 1 : world->depth_max;
     world->switch_count = depth == 1 ? 1 : (uint32_t)swarm_between(prng, depth, WORLD_SWITCHES_MAX);
     for (uint32_t at = 0; at < world->switch_count; at++) {
@@ -91,14 +92,14 @@ static void draw_faults(struct world_settings *set, struct trib_prng *prng)
     set->stops = some(prng, 8, 3);
     set->aways = some(prng, 8, 3);
     set->intruders = some(prng, 2, 1);
-    set->farewell = swarm_one_in(prng, 16);
+    set->farewell = swarm_one_in(prng, 6);
 }
 
 /* Every tenth world has no fault at all, so that what only faults may cause is seen to be absent. */
 static void draw_clean(struct world_settings *set)
 {
     set->loss = set->burst = set->duplicate = set->reorder = set->corrupt = set->truncate = set->partial = 0;
-    set->spike = set->replay = set->pause = set->stall = 0;
+    set->spike = set->replay = set->pause = set->stall = set->congest = 0;
     set->inbox = UINT32_MAX;
     set->restarts = set->crashes = set->stops = set->aways = 0;
     set->farewell = false;
@@ -114,6 +115,9 @@ void world_draw(struct world *world)
     draw_switches(world, &prng);
     draw_times(&world->set, &prng);
     draw_faults(&world->set, &prng);
+    if (world_has_peers(world)) {
+        world->set.congest = swarm_rate(&prng, 0.5, 0.3);
+    }
     if (swarm_one_in(&prng, 10)) {
         draw_clean(&world->set);
     }
@@ -121,7 +125,7 @@ void world_draw(struct world *world)
     world->prng.state = trib_prng_next(&prng);
     for (uint32_t i = 0; i < comms; i++) {
         comm_draw(world, 0, &set);
-        set.budget /= comms;
+        set.budget /= world_has_peers(world) ? 2 * comms : comms; /* on a ring, all goes through all ranks */
         set.start_ns = i == 0 || swarm_one_in(&world->prng, 2) ? 0 : world_below(world, world->set.heal_ns);
         (void)comm_create(world, &set, NULL);
     }

@@ -90,6 +90,7 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
     if (world->depth_max == 0 && set->session.ranks > TRIB_CHILDREN_MAX) {
         set->session.ranks = TRIB_CHILDREN_MAX; /* one node takes all */
     }
+    set->session.roots = world_has_peers(world) ? 1 : set->session.roots;
     draw_work(set, &prng);
     set->groups = world->depth_max == 0 ? TRIB_CHILDREN_MAX : set->groups;
     if (!world->set.is_clean) {

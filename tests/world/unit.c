@@ -114,7 +114,7 @@ static void skew(const struct world_comm *comm, struct trib_worker_config *confi
         s->roots = s->roots == 1 ? 2 : s->roots - 1;
         return;
     case WORLD_SKEW_RANKS:
-        s->ranks += config->rank + 1 < s->ranks ? UINT32_MAX : 1;
+        s->ranks += config->rank + 1 < s->ranks && s->ranks > 2 ? UINT32_MAX : 1; /* who is alone asks nobody */
         return;
     case WORLD_SKEW_SALT:
         s->salt ^= 1;
@@ -216,9 +216,15 @@ void unit_close(struct world *world, struct world_unit *unit)
     }
     for (uint32_t i = 0; i < unit->node_count; i++) {
         bool is_root = !unit->is_worker && i == 0 && world->switches[unit->at].parent == WORLD_NONE;
-        struct trib_counters *sum = unit->is_worker ? &report->worker : is_root ? &report->root : &report->inner;
+        struct trib_counters *sum = world_has_peers(world) ? &report->peer
+                                    : unit->is_worker      ? &report->worker
+                                    : is_root              ? &report->root
+                                                           : &report->inner;
         if (world->failed == WORLD_CHECK_NONE) {
             report_counters(sum, counters_of(world, unit, i));
+            if (world->scheme->worker->flows != NULL) {
+                report_flows(&report->flows, world->scheme->worker->flows(unit->nodes[i].memory));
+            }
         }
         leave_ghost(world, &unit->nodes[i]);
     }
@@ -305,6 +311,10 @@ static void *place_of(const struct world *world, const struct world_unit *unit, 
 {
     const struct world_comm *comm = unit->comm;
 
+    if (world_has_peers(world)) {
+        *place = (struct trib_place){.kind = TRIB_PLACE_PEER, .index = from->rank};
+        return unit->nodes[0].memory;
+    }
     if (unit->is_worker) {
         *place = (struct trib_place){.kind = TRIB_PLACE_ROOT, .index = from->root};
         return comm->ranks[unit->rank].home == from->at ? unit->nodes[0].memory : NULL;
@@ -343,6 +353,9 @@ static void feed(struct world *world, struct world_unit *unit)
         if (node == NULL) {
             world->report->strays++;
         } else if (drop == TRIB_DROP_NONE) {
+            if (packet.kind == TRIB_FLOW && world_chance(world, world->set.congest)) {
+                packet.flags |= TRIB_FLAG_ECN;
+            }
             drop = unit->is_worker ? world->scheme->worker->receive(node, place, &packet, now)
                                    : world->scheme->switch_node->receive(node, place, &packet, now);
             world_trace(world, drop == TRIB_DROP_NONE ? "take" : trib_drop_name(drop), unit->inbox[i].from,
@@ -356,6 +369,23 @@ static void feed(struct world *world, struct world_unit *unit)
 }
 
 /* ---- workers ---- */
+
+/* Of a rank, where there is no switch that would see it. */
+static void take_mismatch(struct world_comm *comm, uint32_t rank, const struct trib_event *event)
+{
+    struct world *world = comm->world;
+
+    world->report->mismatch_events++;
+    if (!world_has_peers(world) || comm_has_promise(comm) || event->other != rank) {
+        world_fail(world, WORLD_CHECK_ERROR, "rank %u: another operation on %" PRIu64, rank, event->sequence);
+    } else if (comm->set.hostility != WORLD_LETHAL) {
+        if ((event->child == comm->set.skewed_rank) == (rank == comm->set.skewed_rank)) {
+            world_fail(world, WORLD_CHECK_ERROR, "a mismatch on %" PRIu64 " names ranks %u and %u, not %u",
+                       event->sequence, event->child, rank, comm->set.skewed_rank);
+        }
+        control_fail(comm, COMM_REFUSED, WORLD_NONE);
+    }
+}
 
 static void take_worker_event(struct world_comm *comm, uint32_t rank, const struct trib_event *event)
 {
@@ -381,8 +411,10 @@ static void take_worker_event(struct world_comm *comm, uint32_t rank, const stru
         world->report->stall_events++;
         session_stall(comm, rank, event);
         return;
-    case TRIB_EVENT_NONE:
     case TRIB_EVENT_MISMATCH:
+        take_mismatch(comm, rank, event);
+        return;
+    case TRIB_EVENT_NONE:
     case TRIB_EVENT_KIND_COUNT:
         world_fail(world, WORLD_CHECK_MISUSE, "rank %u: event of kind %d", rank, (int)event->kind);
         return;
@@ -401,6 +433,22 @@ static bool drain_worker_events(struct world_comm *comm, uint32_t rank)
     return node != NULL;
 }
 
+/* To a neighbour on the ring. Who was given another number of ranks may have another one, or none. */
+static void send_to_peer(struct world_comm *comm, uint32_t rank, const struct trib_packet *packet, uint32_t to)
+{
+    struct world *world = comm->world;
+    uint32_t ranks = comm->set.session.ranks;
+    bool is_near = to == (rank + 1) % ranks || to == (rank + ranks - 1) % ranks;
+
+    comm->sent[packet->kind == TRIB_FLOW_ACK]++;
+    if (is_near && to != rank) {
+        check_peer(comm, rank, packet);
+        world_send(world, comm->ranks[rank].unit, comm->ranks[to].unit, world_parcel(world, packet), packet);
+    } else if (comm_has_promise(comm)) {
+        world_fail(world, WORLD_CHECK_MISUSE, "rank %u: a packet to rank %u", rank, to);
+    }
+}
+
 static void drain_worker(struct world_comm *comm, uint32_t rank)
 {
     struct world *world = comm->world;
@@ -415,9 +463,14 @@ static void drain_worker(struct world_comm *comm, uint32_t rank)
         struct trib_packet packet;
         struct trib_place to;
         while (verbs->next_packet(node, now, &packet, &to)) {
-            if (to.kind != TRIB_PLACE_ROOT || ++count > DRAIN_MAX) {
+            bool is_peer = world_has_peers(world);
+            if (to.kind != (is_peer ? TRIB_PLACE_PEER : TRIB_PLACE_ROOT) || ++count > DRAIN_MAX) {
                 world_fail(world, WORLD_CHECK_MISUSE, "rank %u: a packet to nowhere, or without end", rank);
                 return;
+            }
+            if (is_peer) {
+                send_to_peer(comm, rank, &packet, to.index);
+                continue;
             }
             comm->sent[0]++;
             if (packet.kind == TRIB_PROBE && to.index < comm->set.session.roots) {

@@ -43,14 +43,16 @@ static bool is_added(const struct trib_operation *o)
     return o->reduction == TRIB_SUM || o->reduction == TRIB_AVERAGE;
 }
 
-static uint64_t fragments_of(const struct trib_session_config *s, const struct trib_operation *o)
+static uint64_t fragments_of(const struct world_comm *comm, const struct trib_operation *o)
 {
+    const struct trib_session_config *s = &comm->set.session;
+    enum trib_type wire = oracle_wire(comm);
     bool converted = o->collective == TRIB_ALLREDUCE && o->type == TRIB_FLOAT32;
-    uint64_t wire_size = converted ? trib_type_size(s->wire) : trib_type_size(o->type);
+    uint64_t wire_size = converted ? trib_type_size(wire) : trib_type_size(o->type);
     uint64_t per_block = s->payload / wire_size;
     uint64_t blocks = (o->count + per_block - 1) / per_block;
 
-    if (converted && s->wire == TRIB_INT32 && is_added(o)) {
+    if (converted && wire == TRIB_INT32 && is_added(o)) {
         blocks += blocks < s->lookahead ? blocks : s->lookahead;
     }
     return blocks == 0 ? 1 : blocks;
@@ -213,7 +215,7 @@ void work_create(struct world_comm *comm)
         op->misaligned = world_below(world, 3) == 0 ? (uint8_t)world_below(world, 8) : 0;
         op->ranks = world_zeroed(comm->set.session.ranks, sizeof *op->ranks);
         make_inputs(comm, op);
-        comm->fragments += fragments_of(&comm->set.session, &op->operation);
+        comm->fragments += fragments_of(comm, &op->operation);
     }
     choose_first(comm);
 }
@@ -270,7 +272,7 @@ void work_submit(struct world_comm *comm, uint32_t rank)
             return;
         }
         uint64_t fragments = verbs->end(node) - end;
-        if (fragments != fragments_of(&comm->set.session, &operation) && comm_has_promise(comm)) {
+        if (fragments != fragments_of(comm, &operation) && comm_has_promise(comm)) {
             world_fail(world, WORLD_CHECK_MISUSE, "rank %u: operation %u takes %u sequences", rank, r->submitted,
                        (uint32_t)fragments);
         }

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "core/flow.h"
 #include "core/node.h"
 #include "core/prng.h"
 #include "schemes/schemes.h"
@@ -138,6 +139,7 @@ struct world_settings {
     uint64_t pause_ns;  /* length of a short pause */
     uint64_t heal_ns;   /* faults end */
     double loss, burst, duplicate, reorder, corrupt, truncate, partial, spike, replay;
+    double congest;     /* of flows: marked by congestion */
     double pause;       /* per run of a worker */
     double stall;       /* per run of a shard */
     uint32_t inbox;     /* packets that wait at a unit at most */
@@ -502,10 +504,13 @@ struct world_comm {
     X(deep_1, "communicators on one level")                \
     X(deep_2, "communicators on two levels")               \
     X(deep_3, "communicators on three levels")             \
+    X(rings, "communicators without a switch")             \
     X(grouped, "communicators with inner nodes within a switch")
 
 struct world_report {
     struct trib_counters worker, root, inner;
+    struct trib_counters peer; /* workers of schemes without a switch */
+    struct trib_flow_counters flows;
     uint64_t decode[TRIB_DROP_COUNT];
     uint64_t worlds, communicators, operations, fragments, packets, events;
     uint64_t ranks[WORLD_RANKS_MAX + 1];                     /* communicators of that size */
@@ -552,6 +557,12 @@ struct world {
     char text[512];
     jmp_buf caught; /* where a failed assertion of a node comes back to */
 };
+
+/* Ranks that send to each other: switch 0 is no more than a control plane, and no switch has nodes. */
+static inline bool world_has_peers(const struct world *world)
+{
+    return world->scheme->switch_node == NULL;
+}
 
 /* swarm.c, swarm_comm.c */
 void world_draw(struct world *world);
@@ -663,10 +674,14 @@ void oracle_expect(const struct world_comm *comm, struct world_op *op);
 void hostile_schedule(struct world_comm *comm);
 void hostile_inject(struct world_comm *comm);
 
+/* What float32 tensors travel as. */
+enum trib_type oracle_wire(const struct world_comm *comm);
+
 /* check_packet.c, check_buffers.c, check_retained.c, check_time.c, check_end.c */
 void check_up(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet);
 void check_down(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet);
 void check_mismatch(const struct world_comm *comm, const struct shape_node *shape, const struct trib_event *event);
+void check_peer(const struct world_comm *comm, uint32_t rank, const struct trib_packet *packet);
 void check_repeats(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet);
 void check_silence(struct world_unit *unit, uint32_t root);
 void check_done(struct world_comm *comm, uint32_t rank, struct world_op *op);
@@ -679,6 +694,7 @@ void check_end(struct world *world);
 /* report.c */
 void report_add(struct world_report *sum, const struct world_report *own);
 void report_counters(struct trib_counters *sum, const struct trib_counters *counters);
-unsigned report_print(const struct world_report *report, uint32_t depth_max);
+void report_flows(struct trib_flow_counters *sum, const struct trib_flow_counters *counters);
+unsigned report_print(const struct world_report *report, uint32_t depth_max, const struct trib_scheme *scheme);
 
 #endif

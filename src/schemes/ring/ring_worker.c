@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ring_worker.c: a rank's memory and its control verbs: submit, registration, marks, events. Read next: ring_worker_sum.c. */
+#include "schemes/ring/ring_worker.h"
+
+#include <string.h>
+
+#include "core/assert.h"
+#include "core/lane.h"
+
+#define EVENT_REPORTS 8 /* reports that wait at most; more of them are lost */
+
+/* For the DONE of every operation, and one FAILED. */
+static uint32_t event_room(const struct trib_worker_config *config)
+{
+    return EVENT_REPORTS + config->operations + 1;
+}
+
+/* Of a slot at most two packets are younger than the oldest that is not acknowledged. All ranks know this number, so what one may send
+ * the next can take. */
+static uint32_t flow_room(const struct trib_session_config *s)
+{
+    return s->slots > TRIB_FLOW_WINDOW_MAX / 2 ? TRIB_FLOW_WINDOW_MAX : 2 * s->slots;
+}
+
+static uint32_t flow_window(const struct trib_worker_config *config)
+{
+    uint32_t room = flow_room(&config->session);
+
+    return config->window < room ? config->window : room;
+}
+
+/* Lays the arrays out behind the struct; returns the size of it all. */
+static size_t lay_out(struct ring_worker *w, const struct trib_worker_config *config)
+{
+    const struct trib_session_config *s = &config->session;
+    size_t at = (sizeof *w + 63) & ~(size_t)63;
+
+    w->keys_at = trib_node_place(&at, (s->ranks + 1) * sizeof(uint64_t));
+    w->operations_at = trib_node_place(&at, config->operations * sizeof(struct ring_operation));
+    w->slots_at = trib_node_place(&at, s->slots * sizeof(struct ring_slot));
+    w->pending_at = trib_node_place(&at, (s->slots + 63) / 64 * sizeof(uint64_t));
+    w->events_at = trib_node_place(&at, event_room(config) * sizeof(struct trib_event));
+    w->sender_at = trib_node_place(&at, trib_flow_sender_size(flow_window(config)));
+    w->receiver_at = trib_node_place(&at, trib_flow_receiver_size(flow_room(s)));
+    w->wire_at = trib_node_place(&at, (size_t)s->slots * s->payload);
+    w->aside_at = trib_node_place(&at, sizeof(struct ring_aside));
+    w->flow_aside_at = trib_node_place(&at, trib_flow_aside_size(flow_window(config)));
+    w->own_at = trib_node_place(&at, s->payload);
+    w->row_at = trib_node_place(&at, 2 * (size_t)s->payload); /* of 16-bit floats, in float32 */
+    return at;
+}
+
+static size_t ring_size(const struct trib_worker_config *config)
+{
+    struct ring_worker scratch;
+
+    return lay_out(&scratch, config);
+}
+
+static void check_config(const struct trib_worker_config *config)
+{
+    const struct trib_session_config *s = &config->session;
+
+    TRIB_ASSERT(s->ranks >= 1 && s->ranks <= TRIB_SESSION_RANKS_MAX && config->rank < s->ranks);
+    TRIB_ASSERT(s->payload >= TRIB_PAYLOAD_ALIGN && s->payload <= TRIB_PAYLOAD_MAX &&
+                s->payload % TRIB_PAYLOAD_ALIGN == 0);
+    TRIB_ASSERT(s->slots >= 1 && config->window >= 1);
+    TRIB_ASSERT(config->operations >= 1);
+}
+
+/* Both halves: to the next rank, and from the one before. */
+static void init_flows(struct ring_worker *w)
+{
+    const struct trib_session_config *s = &w->config.session;
+    struct trib_flow_config flow = {
+        .id = {.communicator = s->communicator, .generation = s->generation, .node = (uint16_t)w->config.rank},
+        .limit = trib_ring_label(s->first + s->slots, TRIB_RING_SUMMING),
+        .window = flow_window(&w->config),
+        .policy = TRIB_CONGESTION_DCTCP,
+    };
+
+    trib_flow_sender_init(ring_sender(w), ring_at(w, w->flow_aside_at), &flow);
+    flow.window = flow_room(s);
+    trib_flow_receiver_init(ring_receiver(w), &flow);
+    w->told = flow.limit;
+}
+
+static void ring_init(void *node, const struct trib_worker_config *config)
+{
+    struct ring_worker *w = node;
+
+    check_config(config);
+    if (!config->is_zeroed) {
+        memset(w, 0, ring_size(config));
+    }
+    (void)lay_out(w, config);
+    w->config = *config;
+    if (w->config.session.wire == TRIB_INT32) {
+        w->config.session.wire =
+            TRIB_FLOAT32; /* exponents are agreed upon where all parts meet, which is nowhere here */
+    }
+    w->key = trib_lane_key(config->session.salt, config->rank);
+    uint64_t *keys = ring_at(w, w->keys_at);
+    for (uint32_t rank = 0; rank < config->session.ranks; rank++) {
+        keys[rank + 1] = keys[rank] + trib_lane_key(config->session.salt, rank);
+    }
+    w->end = w->next = w->mark = w->freed = w->communicator_mark = config->session.first;
+    init_flows(w);
+}
+
+static size_t ring_state_size(const void *node)
+{
+    return ((const struct ring_worker *)node)->aside_at;
+}
+
+struct ring_operation *trib__ring_operation(const struct ring_worker *w, uint64_t sequence)
+{
+    for (uint64_t at = w->oldest_operation; at != w->newest_operation; at++) {
+        struct ring_operation *o = ring_operation_at(w, at);
+        if (sequence >= o->first && sequence - o->first < o->layout.sequences) {
+            return o;
+        }
+    }
+    return NULL;
+}
+
+static bool ring_submit(void *node, const struct trib_operation *operation, uint64_t now_ns)
+{
+    struct ring_worker *w = node;
+    struct ring_operation *o = ring_operation_at(w, w->newest_operation);
+
+    TRIB_ASSERT(operation->collective > TRIB_COLLECTIVE_NONE && operation->collective < TRIB_COLLECTIVE_COUNT);
+    /* One may have ended at once, and its DONE not have been taken: that keeps its place. */
+    if (w->newest_operation - w->oldest_operation + w->done >= w->config.operations) {
+        return false;
+    }
+    *o = (struct ring_operation){.operation = *operation, .number = w->number, .first = w->end};
+    trib_layout_init(&o->layout, &w->config.session, operation, w->number);
+    /* Each rank concludes from the number of ranks that a sum is whole, so who has another number runs another operation (I10). */
+    o->layout.digest = (uint32_t)trib_mix64((uint64_t)o->layout.digest << 32 | w->config.session.ranks);
+    TRIB_ASSERT(o->layout.sequences <= TRIB_SEQUENCE_MAX - w->end);
+    o->left = o->layout.sequences;
+    if (w->mark == w->end) {
+        ring_aside(w)->waits_ns = ring_aside(w)->reported_ns = now_ns;
+    }
+    w->number++;
+    w->end += o->layout.sequences;
+    w->newest_operation++;
+    trib__ring_take_held(w, o, now_ns);
+    trib__ring_advance(w, now_ns);
+    return true;
+}
+
+/* All ranks have finished what is below M, so that nothing of it need be sent. M is a minimum that this rank's mark is part of: one above it
+ * is nonsense. */
+static void ring_learn_mark(void *node, uint64_t mark, uint64_t now_ns)
+{
+    struct ring_worker *w = node;
+
+    if (mark > w->mark || mark <= w->communicator_mark) {
+        return;
+    }
+    w->communicator_mark = mark;
+    for (uint64_t sequence = w->freed; sequence < mark; sequence++) {
+        trib__ring_drop_out(w, ring_slot(w, sequence), now_ns);
+    }
+    trib__ring_advance(w, now_ns);
+}
+
+static void ring_registered(void *node, uint32_t boot, uint64_t mark, uint64_t now_ns)
+{
+    struct ring_worker *w = node;
+
+    TRIB_ASSERT(boot != 0);
+    ring_aside(w)->counters.registrations++;
+    w->boot = boot;
+    ring_sender(w)->id.boot = ring_receiver(w)->id.boot = boot;
+    ring_learn_mark(w, mark, now_ns);
+}
+
+static void ring_suspend(void *node)
+{
+    ((struct ring_worker *)node)->boot = 0;
+}
+
+static uint64_t ring_mark(const void *node)
+{
+    return ((const struct ring_worker *)node)->mark;
+}
+
+static uint64_t ring_communicator_mark(const void *node)
+{
+    return ((const struct ring_worker *)node)->communicator_mark;
+}
+
+static uint64_t ring_end(const void *node)
+{
+    return ((const struct ring_worker *)node)->end;
+}
+
+static bool ring_describe(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number)
+{
+    const struct ring_operation *o = trib__ring_operation(node, sequence);
+
+    if (o == NULL) {
+        return false;
+    }
+    *operation = o->operation;
+    *number = o->number;
+    return true;
+}
+
+/* But a part may have come early for an operation that is still to be submitted. */
+static uint32_t ring_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES])
+{
+    const struct ring_worker *w = node;
+
+    if (w->communicator_mark != w->end || w->freed != w->end || w->events_count != 0) {
+        return 0;
+    }
+    for (uint64_t sequence = w->freed; sequence < w->freed + w->config.session.slots; sequence++) {
+        if (ring_slot(w, sequence)->state != RING_EMPTY) {
+            return 0;
+        }
+    }
+    ranges[0] = (struct trib_range){w->operations_at, w->sender_at - w->operations_at};
+    ranges[1] = (struct trib_range){w->wire_at, w->aside_at - w->wire_at};
+    return 2;
+}
+
+static void ring_limit_flow(void *node, uint32_t root, uint32_t fragments)
+{
+    (void)root;
+    trib_flow_limit(ring_sender(node), fragments);
+}
+
+static uint32_t ring_in_flight(const void *node, uint32_t root)
+{
+    (void)root;
+    return ring_sender(node)->in_flight;
+}
+
+static const struct trib_counters *ring_counters(const void *node)
+{
+    return &ring_aside(node)->counters;
+}
+
+static const struct trib_flow_counters *ring_flow_counters(const void *node)
+{
+    return ring_flows(node);
+}
+
+/* ---- events ---- */
+
+void trib__ring_event(struct ring_worker *w, const struct trib_event *event)
+{
+    struct trib_event *ring = ring_at(w, w->events_at);
+    uint32_t room = event_room(&w->config);
+
+    /* Reports may be lost, completions and the one failure never: their room is kept free. */
+    if (event->kind != TRIB_EVENT_DONE && event->kind != TRIB_EVENT_FAILED && w->events_count >= EVENT_REPORTS) {
+        return;
+    }
+    TRIB_ASSERT(w->events_count < room);
+    w->done += event->kind == TRIB_EVENT_DONE;
+    ring[(w->events_head + w->events_count++) % room] = *event;
+}
+
+void trib__ring_fail(struct ring_worker *w, uint64_t sequence)
+{
+    if (!w->failed) {
+        w->failed = 1;
+        trib__ring_event(w, &(struct trib_event){.kind = TRIB_EVENT_FAILED, .sequence = sequence});
+    }
+}
+
+static bool ring_next_event(void *node, struct trib_event *event)
+{
+    struct ring_worker *w = node;
+    const struct trib_event *ring = ring_at(w, w->events_at);
+
+    if (w->events_count == 0) {
+        return false;
+    }
+    *event = ring[w->events_head];
+    w->done -= event->kind == TRIB_EVENT_DONE;
+    w->events_head = (w->events_head + 1) % event_room(&w->config);
+    w->events_count--;
+    return true;
+}
+
+const struct trib_worker_verbs trib_ring_worker_verbs = {
+    .size = ring_size,
+    .init = ring_init,
+    .state_size = ring_state_size,
+    .receive = trib__ring_receive,
+    .next_packet = trib__ring_next_packet,
+    .next_event = ring_next_event,
+    .next_timeout = trib__ring_next_timeout,
+    .on_timeout = trib__ring_on_timeout,
+    .submit = ring_submit,
+    .registered = ring_registered,
+    .suspend = ring_suspend,
+    .learn_mark = ring_learn_mark,
+    .mark = ring_mark,
+    .communicator_mark = ring_communicator_mark,
+    .end = ring_end,
+    .describe = ring_describe,
+    .idle = ring_idle,
+    .limit = ring_limit_flow,
+    .in_flight = ring_in_flight,
+    .counters = ring_counters,
+    .flows = ring_flow_counters,
+};

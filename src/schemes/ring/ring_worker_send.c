@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ring_worker_send.c: what a rank hands out, in this order: acknowledgements to the rank before; to the next what was lost, then the lowest
+ * fragment that is ready. The lowest first is what keeps a ring of full slots moving: it is the one that others' slots wait for.
+ * Read next: core/flow.h. */
+#include "core/assert.h"
+#include "schemes/ring/ring_worker.h"
+
+/* What the fragment says besides what the flow says. */
+static void fill(const struct ring_worker *w, uint64_t label, struct trib_packet *packet)
+{
+    struct ring_slot *slot = ring_slot(w, label / 2);
+
+    TRIB_ASSERT(trib_ring_label(slot->sequence, slot->leg) == label && slot->out != RING_NOTHING);
+    packet->digest = slot->digest;
+    packet->type = slot->type;
+    packet->reduction = slot->reduction;
+    packet->contributors = slot->parts;
+    packet->last_rank = slot->begun;
+    packet->lane = slot->lane;
+    packet->payload_len = slot->len;
+    if (slot->is_borrowed) {
+        const struct ring_operation *o = trib__ring_operation(w, slot->sequence);
+        TRIB_ASSERT(o != NULL);
+        packet->payload = (const uint8_t *)o->operation.send +
+                          (slot->sequence - o->first) * o->layout.block_elements * (size_t)o->layout.element_size;
+    } else if (slot->len != 0) {
+        packet->payload = ring_wire(w, slot->sequence);
+    }
+}
+
+/* The lowest fragment with something to be sent for the first time; there is one. Slots in the order of their fragments begin at that of the
+ * lowest that is not free. */
+static struct ring_slot *lowest_pending(const struct ring_worker *w)
+{
+    const uint64_t *words = ring_at(w, w->pending_at);
+    uint32_t slots = w->config.session.slots;
+    uint32_t count = (slots + 63) / 64;
+    uint32_t first = ring_slot_index(w, w->freed);
+    uint64_t bits = words[first / 64] & UINT64_MAX << first % 64;
+    uint32_t at = first / 64;
+
+    while (bits == 0) {
+        at = at + 1 == count ? 0 : at + 1;
+        bits = words[at];
+    }
+    return (struct ring_slot *)ring_at(w, w->slots_at) + 64 * at + (uint32_t)__builtin_ctzll(bits);
+}
+
+static bool send_new(struct ring_worker *w, uint64_t now_ns, struct trib_packet *packet)
+{
+    struct trib_flow_sender *s = ring_sender(w);
+
+    if (w->pending == 0) {
+        s->is_blocked = 0;
+        return false;
+    }
+    struct ring_slot *slot = lowest_pending(w);
+    uint64_t label = trib_ring_label(slot->sequence, slot->leg);
+    if (!trib_flow_admits(s, label, now_ns)) {
+        return false;
+    }
+    trib__ring_drop_out(w, slot, now_ns);
+    slot->out = RING_UNDER_WAY;
+    slot->flow = trib_flow_send(s, label, now_ns, packet);
+    fill(w, label, packet);
+    return true;
+}
+
+static bool send_next(struct ring_worker *w, uint64_t now_ns, struct trib_packet *packet)
+{
+    if (!trib_flow_sender_next(ring_sender(w), now_ns, packet)) {
+        return send_new(w, now_ns, packet);
+    }
+    if ((packet->flags & TRIB_FLAG_UNWANTED) != 0) {
+        ring_aside(w)->counters.probes++;
+        return true;
+    }
+    ring_aside(w)->counters.contributions_resent++;
+    fill(w, packet->bitmap, packet);
+    return true;
+}
+
+bool trib__ring_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
+{
+    struct ring_worker *w = node;
+
+    if (w->boot == 0) {
+        return false;
+    }
+    *to = (struct trib_place){.kind = TRIB_PLACE_PEER, .index = ring_previous(w)};
+    if (trib_flow_receiver_next(ring_receiver(w), ring_limit(w), packet, ring_flows(w))) {
+        w->told = ring_limit(w);
+        return true;
+    }
+    to->index = ring_next(w);
+    return send_next(w, now_ns, packet);
+}
+
+/* ---- timers ---- */
+
+static uint64_t stall_deadline(const struct ring_worker *w)
+{
+    uint64_t reported = ring_aside(w)->reported_ns;
+
+    return w->mark == w->end || w->config.stall_ns >= TRIB_NEVER - reported ? TRIB_NEVER
+                                                                            : reported + w->config.stall_ns;
+}
+
+uint64_t trib__ring_next_timeout(const void *node)
+{
+    const struct ring_worker *w = node;
+
+    if (w->boot == 0) {
+        return TRIB_NEVER;
+    }
+    uint64_t flow = trib_flow_next_timeout(ring_sender(w));
+    return flow < stall_deadline(w) ? flow : stall_deadline(w);
+}
+
+void trib__ring_on_timeout(void *node, uint64_t now_ns)
+{
+    struct ring_worker *w = node;
+
+    if (w->boot == 0) {
+        return;
+    }
+    trib_flow_on_timeout(ring_sender(w), now_ns);
+    if (stall_deadline(w) <= now_ns) {
+        struct trib_event event = {.kind = TRIB_EVENT_STALL, .sequence = w->mark, .since_ns = ring_aside(w)->waits_ns};
+        ring_aside(w)->reported_ns = now_ns;
+        ring_aside(w)->counters.stalls++;
+        trib__ring_event(w, &event);
+    }
+}
