@@ -185,6 +185,38 @@ bool check_operation(const struct model *model, uint32_t rank, uint64_t sequence
     return false;
 }
 
+/* On a ring: the parts of all ranks from where the fragment began to this one, or of all. */
+static uint8_t check_peer_packet(struct model *model, uint32_t rank, const struct trib_packet *packet)
+{
+    uint32_t job = model_job_of(model, rank);
+    uint32_t ranks = model->scenario->job[job].ranks;
+    uint64_t sequence = packet->bitmap / 2;
+    bool is_whole = (packet->bitmap & 1) != 0;
+    uint32_t count = (rank - model->first_rank[job] + ranks - packet->last_rank) % ranks + 1;
+    uint32_t op = 0;
+    uint64_t block = 0;
+
+    if (!check_operation(model, job, sequence, &op, &block)) {
+        return model_violated(model, "window", "rank %u sends fragment %u, which no operation has", rank,
+                              (unsigned)sequence);
+    }
+    for (uint32_t i = 0; i < packet->payload_len / 4U; i++) {
+        uint32_t element = (uint32_t)block * MODEL_WHOLE + i;
+        uint32_t right = sum_word(model, rank, op, element);
+        if (!is_whole && model->scenario->job[job].op[op].collective == TRIB_ALLREDUCE) {
+            right = 0;
+            for (uint32_t j = 0; j < count; j++) {
+                right += own_word(model, model->first_rank[job] + (packet->last_rank + j) % ranks, op, element);
+            }
+        }
+        if (word_at(packet->payload, i) != right) {
+            return model_violated(model, "oracle", "rank %u: fragment %u, element %u: is 0x%08x, must be 0x%08x", rank,
+                                  (unsigned)sequence, i, word_at(packet->payload, i), right);
+        }
+    }
+    return 0;
+}
+
 /* Payload that is the tensor's own bytes. What travels in another form is checked where it arrives. */
 uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct trib_packet *packet)
 {
@@ -192,6 +224,9 @@ uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct tri
     uint32_t op = 0;
     uint64_t block = 0;
 
+    if (packet->kind == TRIB_FLOW && (packet->flags & TRIB_FLAG_UNWANTED) == 0) {
+        return check_peer_packet(model, rank, packet);
+    }
     if (packet->kind != TRIB_CONTRIBUTION && !is_offer) {
         return 0;
     }
@@ -278,8 +313,9 @@ uint8_t check_mismatch(struct model *model, uint32_t job, uint32_t at, const str
 /* Nothing is corrupted or forged here, so no check of contents may fail, no result comes unasked, and M is what it says. Only where ranks
  * run different operations a switch must keep them apart. */
 static const char *const bad_at_worker[TRIB_DROP_COUNT] = {
-    [TRIB_DROP_LANE] = "lane",  [TRIB_DROP_DIGEST] = "digest", [TRIB_DROP_SHAPE] = "shape",
-    [TRIB_DROP_KIND] = "shape", [TRIB_DROP_MARK] = "mark",     [TRIB_DROP_UNASKED] = "unasked",
+    [TRIB_DROP_LANE] = "lane",     [TRIB_DROP_DIGEST] = "digest", [TRIB_DROP_SHAPE] = "shape",
+    [TRIB_DROP_KIND] = "shape",    [TRIB_DROP_MARK] = "mark",     [TRIB_DROP_UNASKED] = "unasked",
+    [TRIB_DROP_WINDOW] = "window", [TRIB_DROP_STALE] = "window",
 };
 static const char *const bad_at_switch[TRIB_DROP_COUNT] = {
     [TRIB_DROP_DIGEST] = "digest", [TRIB_DROP_SHAPE] = "shape",   [TRIB_DROP_KIND] = "shape",

@@ -42,7 +42,7 @@ static uint8_t tell_switch(struct model *model, struct state *state, uint32_t jo
 {
     uint8_t violation = 0;
 
-    for (uint32_t root = 0; root < model->scenario->roots && violation == 0; root++) {
+    for (uint32_t root = 0; root < model->scenario->roots && model->sockets != 0 && violation == 0; root++) {
         uint32_t node = control_node(model, &state->control, job, at * model->scenario->roots + root);
         violation = state_tell(model, state, node, stimulus);
     }
@@ -61,7 +61,11 @@ static uint8_t root_mark(const struct model *model, const struct state *state, u
 {
     uint8_t lowest = UINT8_MAX;
 
-    for (uint32_t root = 0; root < model->scenario->roots; root++) {
+    for (uint32_t i = 0; i < model->scenario->job[job].ranks && model->sockets == 0; i++) {
+        const struct session *session = session_of(state, model->first_rank[job] + i);
+        lowest = session->heard[0] < lowest ? session->heard[0] : lowest; /* nobody knows more than what was told */
+    }
+    for (uint32_t root = 0; root < model->scenario->roots && model->sockets != 0; root++) {
         uint32_t node = control_node(model, &state->control, job, root);
         uint8_t known = machine_facts(model, state->node[node])->known;
         lowest = known < lowest ? known : lowest;
@@ -345,6 +349,9 @@ static bool is_hopeless(const struct model *model, const struct state *state, ui
             highest = mark > highest ? mark : highest;
             lowest = mark < lowest ? mark : lowest;
         }
+    }
+    if (model->sockets == 0) {
+        return false;
     }
     uint32_t root = state->node[control_node(model, &state->control, job, 0)];
     return left > lowest && highest == lowest && is_settled(model, state, job) &&

@@ -298,15 +298,18 @@ static uint8_t child_number(const struct model *model, uint32_t job, uint32_t at
 static void send_up(struct run *run, struct model *model, const struct machine *m, const struct trib_packet *packet,
                     const struct trib_place *to)
 {
+    bool peers = model->scenario->has_peers;
     uint32_t at = model->path[m->job][m->rank][0];
+    uint32_t first = peers ? model->first_rank[m->job] : MODEL_RANKS + at * model->scenario->roots;
     struct stimulus place = {
-        .from = child_number(model, m->job, at, m->rank),
-        .to = (uint8_t)(MODEL_RANKS + at * model->scenario->roots + to->index),
+        .from = peers ? (uint8_t)m->rank : child_number(model, m->job, at, m->rank),
+        .to = (uint8_t)(first + to->index),
         .job = (uint8_t)m->job,
     };
 
-    if (to->kind != TRIB_PLACE_ROOT || to->index >= model->scenario->roots) {
-        run->violation = model_violated(model, "place", "a worker sends to no root");
+    if (to->kind != (peers ? TRIB_PLACE_PEER : TRIB_PLACE_ROOT) ||
+        to->index >= (peers ? model->scenario->job[m->job].ranks : model->scenario->roots)) {
+        run->violation = model_violated(model, "place", "a worker sends to no root, and no rank");
         return;
     }
     fill_packet(run, model, packet, &place);
@@ -437,7 +440,7 @@ static void submit(struct run *run, struct model *model, const struct machine *m
 static void run_worker(struct run *run, struct model *model, const struct machine *m, const struct stimulus *s)
 {
     const struct trib_worker_verbs *verbs = model->scheme->worker;
-    struct trib_place from = {.kind = TRIB_PLACE_ROOT, .index = s->from};
+    struct trib_place from = {.kind = model->scenario->has_peers ? TRIB_PLACE_PEER : TRIB_PLACE_ROOT, .index = s->from};
     struct trib_packet packet;
     struct head *head = head_of(m);
 

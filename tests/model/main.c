@@ -103,7 +103,7 @@ static bool run_scenario(const struct options *options, const struct trib_scheme
 
     model.verify_every = options->verify_every;
     model.is_unreduced = options->is_unreduced;
-    model_open(&model, scheme, scenario);
+    model_open(&model, scenario->has_peers ? trib_scheme_find("ring") : scheme, scenario);
     model.forgiven = options->forgiven;
     bool passed = options->replay != NULL ? trace_replay(&model, options->replay) : search_run(&model, &limits);
     model_close(&model);

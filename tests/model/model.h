@@ -114,6 +114,7 @@ struct model_scenario {
     bool batches;       /* a node may take two packets before it is drained */
     bool is_rough;      /* floats whose sum depends on the order, and NaN; of 3 ranks at one switch at most */
     bool is_quick;      /* in `make test` */
+    bool has_peers;     /* ranks send to each other (scheme ring): the one switch is no more than a control plane */
 };
 
 const struct model_scenario *scenario_at(uint32_t index); /* NULL behind the last */
@@ -136,7 +137,7 @@ enum stimulus_kind {
 /* Plain bytes without holes: compared and hashed as such. */
 struct stimulus {
     uint8_t kind;
-    uint8_t from; /* of a packet to a switch: the child, FROM_PARENT; to a worker: the root */
+    uint8_t from; /* of a packet to a switch: the child, FROM_PARENT; to a worker: the root, or the peer */
     uint8_t to;   /* of a packet: rank (all jobs counted), or MODEL_RANKS + socket */
     uint8_t job;  /* of a packet */
     uint16_t len;
@@ -316,6 +317,8 @@ uint32_t scenario_lowest(const struct model *model, uint32_t job, uint32_t child
 uint8_t model_violated(struct model *model, const char *word, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 uint32_t model_job_of(const struct model *model, uint32_t rank);
+/* Switch nodes of one job; none where ranks send to each other. */
+uint32_t model_sockets(const struct model *model, uint32_t job);
 
 /* machine.c */
 void machine_open(struct model *model);

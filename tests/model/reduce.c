@@ -32,6 +32,7 @@ static bool is_old_news(const struct model *model, const struct step *step, bool
     }
     return step->drop == TRIB_DROP_DUPLICATE || packet.kind == TRIB_BOOT ||
            (packet.kind == TRIB_HELD && step->drop == TRIB_DROP_NONE) ||
+           (packet.kind == TRIB_FLOW_ACK && step->drop == TRIB_DROP_NONE) ||
            (packet.kind == TRIB_ASK && packet.bitmap == 0 &&
             packet.sequence < machine_facts(model, step->local)->known);
 }

@@ -26,6 +26,7 @@
 #define CAST(r)        {.collective = TRIB_BROADCAST, .elements = 1, .root = (r)}
 #define OTHERS(bits)   .others = (bits)
 #define BARRIER        {.collective = TRIB_BARRIER}
+#define RING           .has_peers = true, .session_marks = true
 #define FAULTS(l, d, e, r) .budget = {[BUDGET_LOSS] = (l), [BUDGET_DUPLICATE] = (d), [BUDGET_EARLY] = (e), [BUDGET_RESTART] = (r)}
 
 static const struct model_scenario scenarios[] = {
@@ -107,6 +108,14 @@ static const struct model_scenario scenarios[] = {
      .job = {{FORK(3), .leaf = {1, 1, 2}, OPS1, OTHERS(1U << 1), .other = {.collective = TRIB_ALLREDUCE, .elements = 2}}}, FAULTS(1, 0, 0, 1)},
     {PLAIN, .name = "differ-mixed", .about = "a rank and an inner switch with 2 ranks below the root, 2 operations, the last of which is a broadcast on the rank; 1 loss", .rounds = 2,
      .job = {{.ranks = 3, .switches = 2, .leaf = {0, 1, 1}, OPS2, OTHERS(1U), .other = CAST(0)}}, FAULTS(1, 0, 0, 0)},
+    {POOL(2, 2), TICKS, INTEGERS, RING, .name = "ring-2", .about = "a ring of 2 ranks, 2 slots, an allreduce of 3 fragments; 1 loss, 1 copy", .rounds = 1,
+     .job = {{STAR(2), FRAGMENTS(3)}}, FAULTS(1, 1, 0, 0), .is_quick = true},
+    {POOL(1, 1), TICKS, INTEGERS, RING, .name = "ring-slot", .about = "a ring of 2 ranks, 1 slot, 2 operations in place; 1 loss, 1 copy, 1 early timer", .rounds = 1,
+     .job = {{STAR(2), OPS2}}, FAULTS(1, 1, 1, 0), .in_place = true},
+    {POOL(2, 2), TICKS, INTEGERS, RING, .name = "ring-3", .about = "a ring of 3 ranks, 2 slots, 2 fragments; 1 loss, 1 copy", .rounds = 1,
+     .job = {{STAR(3), FRAGMENTS(2)}}, FAULTS(1, 1, 0, 0)},
+    {POOL(1, 1), TICKS, INTEGERS, RING, .name = "ring-kinds", .about = "a ring of 2 ranks, 1 slot, a broadcast, a barrier, an allreduce; 1 loss, 1 copy", .rounds = 1,
+     .job = {{STAR(2), .ops = 3, .op = {CAST(1), BARRIER, ONE}}}, FAULTS(1, 1, 0, 0)},
 };
 /* clang-format on */
 
@@ -136,6 +145,11 @@ uint8_t model_violated(struct model *model, const char *word, const char *format
 uint32_t model_job_of(const struct model *model, uint32_t rank)
 {
     return model->jobs > 1 && rank >= model->first_rank[1] ? 1 : 0;
+}
+
+uint32_t model_sockets(const struct model *model, uint32_t job)
+{
+    return model->scenario->has_peers ? 0 : model->scenario->job[job].switches * model->scenario->roots;
 }
 
 /* ---- trees ---- */
@@ -243,7 +257,7 @@ void model_open(struct model *model, const struct trib_scheme *scheme, const str
         lay_out_operations(model, model_job_of(model, rank), rank);
     }
     model->regions = scenario->sharing == SHARING_HEIR ? 1 : model->jobs;
-    model->sockets *= scenario->roots;
+    model->sockets = scenario->has_peers ? 0 : model->sockets * scenario->roots;
     model->nodes = model->ranks + model->regions * model->sockets;
     model->store = store_open();
     machine_open(model);

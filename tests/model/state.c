@@ -68,8 +68,8 @@ static bool sends(const struct model *model, const struct step *step, const stru
     return false;
 }
 
-/* I4: the same packet again, and no time has passed: what it made the node send is not sent again. HELD may be, it costs nothing and
- * heals. */
+/* I4: the same packet again, and no time has passed: what it made the node send is not sent again. HELD and FLOW_ACK may be, they cost
+ * nothing and heal. */
 static uint8_t check_repeat(struct model *model, const struct step *step)
 {
     uint8_t kind = store_stimulus_at(model->store, step->stimulus)->wire[TRIB_AT_KIND];
@@ -83,7 +83,7 @@ static uint8_t check_repeat(struct model *model, const struct step *step)
     for (uint32_t i = 0; i < again.out_count && again.violation == 0; i++) {
         const struct stimulus *s = store_stimulus_at(model->store, store_out(model->store, &again)[i]);
         uint8_t answer = s->wire[TRIB_AT_KIND];
-        if (answer != TRIB_HELD && sends(model, step, s)) {
+        if (answer != TRIB_HELD && answer != TRIB_FLOW_ACK && sends(model, step, s)) {
             return model_violated(model, "repeat", "the same %s twice in no time is answered twice by %s",
                                   trib_kind_name((enum trib_kind)kind), trib_kind_name((enum trib_kind)answer));
         }
@@ -375,7 +375,7 @@ static uint8_t check_marks(struct model *model, const struct state *state, uint3
             return model_violated(model, "mark", "rank %u has an M above the lowest mark, %u", i, lowest);
         }
     }
-    for (uint32_t socket = 0; socket < j->switches * model->scenario->roots; socket++) {
+    for (uint32_t socket = 0; socket < model_sockets(model, job); socket++) {
         uint32_t node = control_node(model, &state->control, job, socket);
         if (machine_facts(model, state->node[node])->known > lowest) {
             return model_violated(model, "mark", "a switch has an M above the lowest mark, %u", lowest);
@@ -430,7 +430,7 @@ uint8_t state_check_end(struct model *model, const struct state *state)
         }
     }
     for (uint32_t job = 0; job < model->jobs; job++) {
-        uint32_t sockets = model->scenario->job[job].switches * model->scenario->roots;
+        uint32_t sockets = model_sockets(model, job);
         for (uint32_t socket = 0; socket < sockets && !state->control.is_dropped[job]; socket++) {
             uint32_t node = control_node(model, &state->control, job, socket);
             if (machine_facts(model, state->node[node])->held != 0) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model.h"
+#include "schemes/ring/ring_worker.h"
 #include "schemes/switchml/switchml_switch.h"
 #include "schemes/switchml/switchml_worker.h"
 
@@ -201,10 +202,49 @@ static size_t switch_limits(const void *node, uint64_t now_ns, uint64_t *words, 
     return count;
 }
 
+/* ---- ring ---- */
+
+/* What is not going to be sent again is not read again; marks of congestion are not known here, so their share does not matter. */
+static void clear_ring_worker(void *node)
+{
+    struct ring_worker *w = node;
+    struct trib_congestion_window *c = &ring_sender(w)->congestion;
+    uint32_t event_room = (uint32_t)((w->sender_at - w->events_at) / sizeof(struct trib_event));
+    struct ring events = {ring_at(w, w->events_at), sizeof(struct trib_event), event_room, &w->events_head,
+                          w->events_count};
+
+    clear_ring(&events);
+    c->round_end = c->acked = c->marked = 0;
+    c->alpha = TRIB_CONGESTION_ONE;
+    for (uint32_t i = 0; i < w->config.session.slots; i++) {
+        struct ring_slot *slot = ring_slot(w, i);
+        bool is_read = slot->state == RING_HELD || (slot->out != RING_NOTHING && !slot->is_borrowed);
+        size_t used = is_read ? slot->len : 0;
+        memset(ring_wire(w, i) + used, 0, w->config.session.payload - used);
+        if (slot->out != RING_UNDER_WAY) {
+            slot->flow = 0;
+        }
+    }
+    for (uint64_t i = w->newest_operation - w->oldest_operation; i < w->config.operations; i++) {
+        memset(ring_operation_at(w, w->oldest_operation + i), 0, sizeof(struct ring_operation));
+    }
+}
+
+/* A flow repeats by order and by timeouts alone. */
+static size_t ring_worker_limits(const void *node, uint64_t now_ns, uint64_t *words, bool *is_limited)
+{
+    (void)node;
+    (void)now_ns;
+    words[0] = 0;
+    *is_limited = false;
+    return 1;
+}
+
 const struct view *view_find(const char *scheme)
 {
     static const struct view views[] = {
         {"switchml", clear_worker, clear_switch, worker_limits, switch_limits},
+        {"ring", clear_ring_worker, NULL, ring_worker_limits, NULL},
     };
 
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
