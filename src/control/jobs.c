@@ -265,6 +265,15 @@ static bool take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t ind
     return true;
 }
 
+bool trib_job_is_empty(const struct trib_job *job)
+{
+    bool is_empty = !job->is_recalled;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        is_empty = is_empty && !job->ranks[i].session;
+    }
+    return is_empty;
+}
+
 /* Rank `index`, whose session is no longer there, will not go on. The job may be gone afterwards. */
 static void end_rank(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const char *cause)
 {
@@ -272,12 +281,8 @@ static void end_rank(struct trib_jobs *jobs, struct trib_job *job, uint32_t inde
     char text[TRIB_ERROR_TEXT_MAX];
     (void)trib_job_name_rank(job, index, name);
     if (job->state == TRIB_JOB_JOINING) {
-        bool is_empty = !job->is_recalled;
-        for (uint32_t i = 0; i < job->settings.ranks; i++) {
-            is_empty = is_empty && !job->ranks[i].session;
-        }
         trib_log(TRIB_LOG_INFO, "job %s: %s has left before all had joined: %s", job->name, name, cause);
-        if (is_empty) {
+        if (trib_job_is_empty(job)) {
             trib_job_free(jobs, job);
         }
         return;

@@ -17,6 +17,7 @@
 
 #define TRIB_JOBS_MAX 1024
 #define TRIB_ENDINGS_MAX 16
+#define TRIB_BURIALS_MAX 4 /* in a row: more relays do not die within one start */
 
 struct trib_job;
 
@@ -57,6 +58,7 @@ struct trib_rank {
     uint32_t branch;              /* which child it is, or is behind */
     uint32_t roots;               /* that the relays have at least; 0: no relay */
     uint32_t room;                /* bytes in one of their sockets; 0: no relay */
+    uint32_t burials; /* its JOIN said that a relay is dead, whose JOINs had said the same of another one, and so on */
     struct trib_stall stall;
     uint64_t mark; /* the highest it has told us */
     uint64_t told; /* the highest M that we have told it */
@@ -198,6 +200,8 @@ enum trib_status trib_join_check(const struct trib_message *join, char *error);
  * from has taken its place. That one is dead, whatever its sessions look like. */
 bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,
                       const struct trib_address *address);
+/* JOINING, and it has lost all that had joined: nobody is expected any more. */
+bool trib_job_is_empty(const struct trib_job *job);
 /* An empty job as this JOIN has it. NULL: out of memory. */
 struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t now_ns);
 void trib_job_place_rank(struct trib_job *job, struct trib_session *session, const struct trib_message *join);

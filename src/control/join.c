@@ -239,12 +239,6 @@ static bool comes_two_ways(const struct trib_job *job, const struct trib_message
     return false;
 }
 
-/* The session that has this place is dead, says this JOIN. */
-static bool is_free(const struct trib_rank *rank, const struct trib_message *message, const struct trib_address *from)
-{
-    return !rank->session || trib_join_buries(message, from, rank->via, rank->data_port[0], &rank->address);
-}
-
 static bool has_new_rank(const struct trib_job *job)
 {
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
@@ -289,7 +283,7 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
         return TRIB_ERR_REFUSED;
     } else if (comes_two_ways(job, message, from, error)) {
         return TRIB_ERR_UNREACHABLE;
-    } else if (rank < job->settings.ranks && !is_return && !is_free(&job->ranks[rank], message, from)) {
+    } else if (rank < job->settings.ranks && !is_return && job->ranks[rank].session) {
         trib_address_format(&job->ranks[rank].session->peer, peer);
         trib_explain(error, "rank %u of job %s is already taken by %s", rank, job->name, peer);
     } else {
@@ -379,13 +373,30 @@ void trib_job_place_rank(struct trib_job *job, struct trib_session *session, con
     name_rank(rank, message);
 }
 
-/* Nor have the others that came over that relay joined, before they do so anew. */
-static void bury_sessions(struct trib_jobs *jobs, struct trib_job *job, const struct trib_session *session,
-                          const struct trib_message *message)
+static bool is_buried(const struct trib_rank *rank, const struct trib_session *session,
+                      const struct trib_message *message)
 {
+    return rank->session && trib_join_buries(message, &session->peer, rank->via, rank->data_port[0], &rank->address);
+}
+
+/* What came over a relay that is dead, says this JOIN, has left the job, which may be gone afterwards. Returns how often that was said in a
+ * row; those who say it too often of each other both live, and are told so when all are there. */
+static uint32_t bury_sessions(struct trib_jobs *jobs, struct trib_job *job, const struct trib_session *session,
+                              const struct trib_message *message)
+{
+    uint32_t burials = 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (is_buried(rank, session, message) && rank->burials >= burials) {
+            burials = rank->burials + 1;
+        }
+    }
+    if (burials == 0 || burials > TRIB_BURIALS_MAX) {
+        return burials;
+    }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         struct trib_rank *rank = &job->ranks[i];
-        if (rank->session && trib_join_buries(message, &session->peer, rank->via, rank->data_port[0], &rank->address)) {
+        if (is_buried(rank, session, message)) {
             rank->session->job = NULL;
             jobs->output.end(jobs->output.owner, rank->session);
             rank->session = NULL;
@@ -393,6 +404,10 @@ static void bury_sessions(struct trib_jobs *jobs, struct trib_job *job, const st
                      rank->name);
         }
     }
+    if (trib_job_is_empty(job)) {
+        trib_job_free(jobs, job);
+    }
+    return burials;
 }
 
 /* A rank that returns knows its communicator's secret: the session that it had before is dead, whether it looks so or not. */
@@ -404,7 +419,6 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
         job->is_return = true; /* its WELCOME has come, and that of those who were here before has not */
         job->grant = message->join.known;
     }
-    bury_sessions(jobs, job, session, message);
     if (rank->session) {
         rank->session->job = NULL;
         jobs->output.end(jobs->output.owner, rank->session);
@@ -473,7 +487,12 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     if (status == TRIB_OK) {
         status = check_ending(jobs, message, now_ns, error);
     }
+    uint32_t burials = 0;
     job = status == TRIB_OK ? trib_jobs_find(jobs, message->join.job) : NULL; /* it may have ended */
+    if (job && job->state == TRIB_JOB_JOINING) {
+        burials = bury_sessions(jobs, job, session, message);
+        job = trib_jobs_find(jobs, message->join.job);
+    }
     if (job) {
         status = check_place(job, message, &session->peer, now_ns, error);
     } else if (status == TRIB_OK) {
@@ -490,6 +509,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
         return;
     }
     take_place(jobs, job, session, message);
+    job->ranks[message->join.rank].burials = burials;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         if (!job->ranks[i].session) {
             return;

@@ -80,18 +80,33 @@ static enum trib_status check(const struct trib_jobs *jobs, const struct trib_me
     return status;
 }
 
-/* Ends what a dead relay has left of this job here, before its WELCOME: without a word, which says the same to the parent. */
-static void bury_links(struct trib_jobs *jobs, const struct trib_session *session, const struct trib_message *message)
+static bool is_buried(const struct trib_link *link, const struct trib_session *session,
+                      const struct trib_message *message)
+{
+    const struct trib_message *join = &link->join;
+    return !link->job && strcmp(join->join.job, message->join.job) == 0 &&
+           trib_join_buries(message, &session->peer, join->join.via, join->join.data_port[0], &link->down->peer);
+}
+
+/* Ends what a dead relay has left of this job here, before its WELCOME: without a word, which says the same to the parent. Returns how
+ * often in a row, and stops at what cannot be true, as the root does. */
+static uint32_t bury_links(struct trib_jobs *jobs, const struct trib_session *session,
+                           const struct trib_message *message)
 {
     struct trib_link *next;
-    for (struct trib_link *link = jobs->relay->first; link; link = next) {
-        const struct trib_message *join = &link->join;
+    uint32_t burials = 0;
+    for (const struct trib_link *link = jobs->relay->first; link; link = link->next) {
+        if (is_buried(link, session, message) && link->burials >= burials) {
+            burials = link->burials + 1;
+        }
+    }
+    for (struct trib_link *link = jobs->relay->first; link && burials <= TRIB_BURIALS_MAX; link = next) {
         next = link->next;
-        if (!link->job && strcmp(join->join.job, message->join.job) == 0 &&
-            trib_join_buries(message, &session->peer, join->join.via, join->join.data_port[0], &link->down->peer)) {
+        if (is_buried(link, session, message)) {
             trib_relay_remove(jobs, link, NULL);
         }
     }
+    return burials;
 }
 
 static void take_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
@@ -114,7 +129,7 @@ static void take_join(struct trib_jobs *jobs, struct trib_session *session, cons
         refuse(jobs, session, TRIB_ERR_MEMORY, "the control plane is out of memory");
         return;
     }
-    bury_links(jobs, session, message);
+    link->burials = bury_links(jobs, session, message);
     link->down = session;
     link->join = *message;
     link->next = relay->first;

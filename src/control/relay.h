@@ -27,6 +27,7 @@ struct trib_link {
     bool holds_paths;         /* PATHS waits for our own path to the parent */
     bool holds_register;      /* and REGISTER behind it */
     uint64_t held_mark;
+    uint32_t burials; /* as in struct trib_rank */
 };
 
 static inline bool trib_link_is_leaving(const struct trib_link *link)

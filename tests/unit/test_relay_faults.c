@@ -311,6 +311,62 @@ static void lost__without_a_word_while_ranks_join(void **state)
     }
 }
 
+/* Who comes back with other settings meets nothing of those that are dead. */
+static void lost__without_a_word_and_launched_anew(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        tree_make(&world, seed, 8);
+        rank_connect(&world, &world.rank[1]);
+        rank_connect(&world, &world.rank[5]);
+        settle(&world);
+        node_kill(&world.node[1], true);
+        node_restart(&world.node[1]);
+        notice_silence(&world, &world.node[1]);
+        for (uint32_t i = 0; i < 8; i++) {
+            world.rank[i].join.join.settings.payload = 1024;
+        }
+        rank_connect(&world, &world.rank[1]);
+        rank_connect(&world, &world.rank[5]);
+        settle(&world);
+        tick(&world, TRIB_SECOND_NS);
+        assert_true(all_run(&world, 1));
+        world_end(&world);
+    }
+}
+
+/* Two that live, and look alike to the switch above them: behind one address, with one port. They are named, not the ranks. */
+static void join__relays_that_look_alike_are_named(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        tree_make(&world, seed, 8);
+        bool is_far = seed % 2;
+        struct node *one = &world.node[is_far ? 3 : 1];
+        struct node *two = is_far ? node_add(&world, &world.node[2]) : &world.node[2];
+        two->config.listen = one->config.listen;
+        if (is_far) {
+            world.rank[7].home = two;
+        }
+        for (uint32_t i = 0; i < 8; i++) {
+            rank_connect(&world, &world.rank[i]);
+        }
+        for (int round = 0; round < 5; round++) { /* each rank comes 20 times */
+            tick(&world, TRIB_SECOND_NS);
+        }
+        const char *want = is_far
+                               ? "switch 10.0.0.3:7470: ranks 3 and 7 both say that they send from 10.0.0.4:7470, UDP"
+                               : "ranks 1 and 2 both say that they send from 10.0.0.2:7470, UDP";
+        for (uint32_t i = 0; i < 8; i++) {
+            assert_int_equal(world.rank[i].failure, TRIB_ERR_INVALID);
+            assert_string_equal(world.rank[i].text, want);
+        }
+        world_end(&world);
+    }
+}
+
 static void stop__of_a_relay_is_told_to_all(void **state)
 {
     (void)state;
@@ -609,6 +665,8 @@ int main(void)
         cmocka_unit_test(lost__for_good_is_named_to_those_who_came_back),
         cmocka_unit_test(lost__without_a_word_of_its_kernel),
         cmocka_unit_test(lost__without_a_word_while_ranks_join),
+        cmocka_unit_test(lost__without_a_word_and_launched_anew),
+        cmocka_unit_test(join__relays_that_look_alike_are_named),
         cmocka_unit_test(stop__of_a_relay_is_told_to_all),
         cmocka_unit_test(close__while_a_relay_dies),
         cmocka_unit_test(close__of_a_rank_that_comes_back),
