@@ -165,6 +165,24 @@ void trib_row_add(const struct trib_value_kernels *k, enum trib_type type, enum 
     leave_arithmetic(callers);
 }
 
+/* Where the accumulator is the type itself one pass does both. */
+void trib_row_pair(const struct trib_value_kernels *k, enum trib_type type, enum trib_reduction reduction, void *row,
+                   const void *a, const void *b, size_t len) /* 7 parameters: those of load and add together */
+{
+    bool is_widened = type == TRIB_FLOAT16 || type == TRIB_BFLOAT16;
+    bool is_known = (uint32_t)type < TRIB_TYPE_COUNT && (uint32_t)reduction < TRIB_REDUCTION_COUNT;
+
+    if (len == 0 || is_widened || !is_known || k->reduce[reduction][type] == NULL) {
+        trib_row_load(k, type, row, a, len);
+        trib_row_add(k, type, reduction, row, b, len);
+        return;
+    }
+    uint32_t callers = enter_arithmetic();
+
+    k->reduce[reduction][type](row, a, b, len >> __builtin_ctz((uint32_t)trib_type_size(type)));
+    leave_arithmetic(callers);
+}
+
 void trib_row_merge(const struct trib_value_kernels *k, enum trib_type type, enum trib_reduction reduction, void *row,
                     const void *other, size_t len)
 {

@@ -60,6 +60,9 @@ static inline size_t trib_row_size(enum trib_type type, size_t len)
 void trib_row_load(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len);
 void trib_row_add(const struct trib_value_kernels *k, enum trib_type type, enum trib_reduction reduction, void *row,
                   const void *payload, size_t len);
+/* row = payload a reduced with payload b: a load and an add in one. 7 parameters: those of both. */
+void trib_row_pair(const struct trib_value_kernels *k, enum trib_type type, enum trib_reduction reduction, void *row,
+                   const void *a, const void *b, size_t len);
 void trib_row_merge(const struct trib_value_kernels *k, enum trib_type type, enum trib_reduction reduction, void *row,
                     const void *other, size_t len);
 /* Turns the row, in place, into the result's payload of len bytes at the row's start. */
