@@ -19,8 +19,9 @@ LAYERS = {
     "core": {"core"},
     "schemes": {"core", "schemes"},
     "io": {"core", "io"},
+    "host": {"core", "io", "host"},
     "control": {"core", "schemes", "io", "control"},
-    "comm": {"core", "schemes", "io", "comm", "control/session.h", "control/session_client.h"},
+    "comm": {"core", "schemes", "io", "host", "comm", "control/session.h", "control/session_client.h"},
     "switchd": {"core", "schemes", "io", "control", "switchd"},
     "cli": {"core", "schemes", "io", "control", "comm", "switchd", "cli"},
 }

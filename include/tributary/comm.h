@@ -4,7 +4,7 @@
  * Use:
  *   1. trib_config_init(&config), or trib_config_from_environment(&config) under torchrun, mpirun, Slurm or
  *      `tributary run`; change fields at will.
- *   2. trib_comm_create(&config, &comm): joins the switch and waits until all ranks are there.
+ *   2. trib_comm_create(&config, &comm): meets the other ranks, at a switch or on this host, and waits until all are there.
  *   3. Collectives, in the same order on every rank. The blocking form returns when this rank has its result; the form
  *      ending in _start returns at once with a request.
  *   4. trib_comm_close(comm): waits until no other rank can still need this one, then frees.
@@ -59,14 +59,16 @@ struct trib_faults {
 /* Everything has a default (given in brackets). All ranks of a communicator must agree on ranks, scheme, wire, payload
  * and window: a difference is reported on every rank, with both values. */
 struct trib_config {
-    char switch_address[TRIB_NAME_MAX + 1]; /* "host", "host:port", "1.2.3.4:7470" [127.0.0.1:7470] */
-    char job[TRIB_NAME_MAX + 1];            /* ranks with the same job name meet ["default"] */
-    uint32_t rank;                          /* [0] */
-    uint32_t ranks;                         /* 1 to TRIB_RANKS_MAX [1] */
-    char scheme[32];                        /* ["switchml"] */
-    enum trib_wire wire;                    /* [TRIB_WIRE_FLOAT32] */
-    uint32_t payload;                       /* bytes of one packet's payload, a multiple of 64, 64 to 8192 [1408] */
-    uint32_t window;            /* bytes that a rank keeps in flight per switch shard [0: the switch chooses] */
+    char switch_address[TRIB_NAME_MAX +
+                        1];      /* "host", "host:port", "1.2.3.4:7470" ["": none, all ranks are on this host] */
+    char job[TRIB_NAME_MAX + 1]; /* ranks with the same job name meet ["default"] */
+    uint32_t rank;               /* [0] */
+    uint32_t ranks;              /* 1 to TRIB_RANKS_MAX [1] */
+    char scheme[32];             /* ["switchml"] */
+    enum trib_wire wire;         /* [TRIB_WIRE_FLOAT32] */
+    uint32_t payload;            /* bytes of one packet's payload, a multiple of 64, 64 to 8192 [1408] */
+    uint32_t window;             /* bytes that a rank keeps in flight per switch shard [0: the switch chooses] */
+    bool level0; /* where no switch is named, ranks meet in the memory of their host; false: that is an error [true] */
     bool multicast;             /* ask for results by multicast; used only if every rank receives it [true] */
     bool progress_thread;       /* [true]; without it only calls make progress */
     bool trains;                /* many packets per system call [true]; false exists for comparison */
@@ -95,6 +97,7 @@ struct trib_comm_stats {
     uint64_t lane_failures;      /* of those: the sum's set of contributors was wrong */
     uint64_t injected_loss, injected_duplicate, injected_reorder, injected_corrupt;
     bool multicast; /* results come by multicast */
+    bool level0;    /* all ranks are on this host, and no packet is sent: bytes, packets and fragments stay 0 */
 };
 
 void trib_config_init(struct trib_config *config);
@@ -105,7 +108,9 @@ void trib_config_init(struct trib_config *config);
  * Returns ERR_INVALID for a variable that cannot be read. */
 TRIB_MUST_USE enum trib_status trib_config_from_environment(struct trib_config *config, char *error);
 
-/* Joins the communicator config->job of config->ranks ranks at the switch, and returns when all are there.
+/* Joins the communicator config->job of config->ranks ranks, and returns when all are there: at the switch that config names or, if it
+ * names none, in the memory of this host, where all ranks must then be, with one user and one network namespace. There nothing has a
+ * wire form: tensors are summed in their own type whatever config->wire says, and faults have nothing to strike.
  * *comm is written only on success; the caller owns it and ends it with trib_comm_close or trib_comm_abort + close.
  * error: as above, gets the cause.
  * Returns ERR_INVALID, ERR_MEMORY, ERR_SYSTEM, ERR_UNREACHABLE, ERR_REFUSED, ERR_VERSION, ERR_SETTINGS, ERR_TIMEOUT, ERR_PEER. */
@@ -136,6 +141,11 @@ const char *trib_comm_job(const struct trib_comm *comm);
 /* Text of the failure that ended the communicator, "" while there is none. Valid until close. */
 const char *trib_comm_error(const struct trib_comm *comm);
 void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats);
+
+/* Memory for tensors that are sent often: ranks of one host read what is sent by trib_allreduce from there in place, which saves a
+ * copy. Else like any memory; zeroed, page-aligned; NULL: there is none. It may be freed when no operation uses it; NULL is fine. */
+void *trib_shared_alloc(size_t bytes);
+void trib_shared_free(void *memory);
 
 /* recv[i] = sum, average, minimum, maximum or product over the ranks of send[i]. count: elements, 0 is allowed. send == recv is in
  * place; else the two may not overlap. Any alignment. Types: all but bytes. Wire int32 is for sums and averages: the other reductions

@@ -123,6 +123,9 @@ int command_doctor(int argc, char **argv)
     if (trib_config_from_environment(&config, error) != TRIB_OK) {
         return complain("%s", error);
     }
+    if (config.switch_address[0] == '\0') {
+        (void)snprintf(config.switch_address, sizeof config.switch_address, "127.0.0.1:%d", TRIB_DEFAULT_PORT);
+    }
     struct doctor doctor = {
         .switch_address = options.switch_address != NULL ? options.switch_address : config.switch_address,
         .timeout_ns = options.timeout_ns,

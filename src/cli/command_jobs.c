@@ -56,7 +56,8 @@ static void default_url(const struct trib_config *config, char *url, size_t size
     struct trib_address address;
     uint32_t port = TRIB_DEFAULT_PORT;
 
-    if (trib_address_parse(config->switch_address, TRIB_DEFAULT_PORT, &address, NULL) == TRIB_OK) {
+    if (config->switch_address[0] != '\0' &&
+        trib_address_parse(config->switch_address, TRIB_DEFAULT_PORT, &address, NULL) == TRIB_OK) {
         port = trib_address_port(&address);
     }
     (void)snprintf(url, size, "http://127.0.0.1:%u/v1/jobs", port + HTTP_BEHIND);

@@ -97,6 +97,8 @@ static const struct option_row rows[] = {
     {"workers", 0, "N", "start N ranks here, and a switch unless one is named", read_workers, AT(workers)},
     {"switch", 0, "ADDRESS", "the switch [TRIB_SWITCH, else one is started with --workers]", option_text,
      AT(switch_address)},
+    {"no-switch", 0, NULL, "all ranks are on this host and meet in shared memory", option_on, AT(no_switch)},
+    {"shared", 0, NULL, "send from memory that the ranks of a host share", option_on, AT(shared)},
     {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
     {"switch-pid", 0, "PID", "process whose CPU time is the switch's [the started one]", option_count, AT(switch_pid)},
     {"scheme", 0, "NAME", "aggregation scheme [switchml]", option_text, AT(scheme)},
@@ -119,6 +121,7 @@ static const struct option_command command = {
                "Exit status 1 if any element is wrong.",
     .rows = rows,
     .examples = "  tributary perf --workers 4 -b 8 -e 128M -f 2\n"
+                "  tributary perf --workers 4 -b 4K -e 128M --no-switch\n"
                 "  tributary perf --workers 4 -b 16M -e 16M --payload 8192 --loss 1% --seed 7\n"
                 "  torchrun ... tributary perf -b 1M -e 64M      # as one rank of a launcher's job",
 };
@@ -224,7 +227,7 @@ static int run_here(struct perf_options *options)
     struct spawn_switch own = {0};
     struct spawn_ranks ranks = {.count = 0};
 
-    if (options->switch_address == NULL && !start_switch(options, &own)) {
+    if (options->switch_address == NULL && !options->no_switch && !start_switch(options, &own)) {
         return 1;
     }
     spawn_job_name(options->comm.job, sizeof options->comm.job);
@@ -279,7 +282,9 @@ int command_perf(int argc, char **argv)
         return EXIT_USAGE;
     }
     snprintf(options.comm.scheme, sizeof options.comm.scheme, "%s", options.scheme);
-    if (options.switch_address != NULL) {
+    if (options.no_switch) {
+        options.comm.switch_address[0] = '\0';
+    } else if (options.switch_address != NULL) {
         snprintf(options.comm.switch_address, sizeof options.comm.switch_address, "%s", options.switch_address);
     }
     return options.workers > 0 ? run_here(&options) : run_rank(&options);

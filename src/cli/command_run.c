@@ -16,6 +16,7 @@ struct run_options {
     uint32_t ranks;
     uint32_t threads;
     const char *switch_address;
+    bool no_switch;
     const char *job;
     struct trib_faults faults;
 };
@@ -26,6 +27,7 @@ static const struct option_row rows[] = {
     {"ranks", 'n', "N", "how many [1]", option_count, AT(ranks)},
     {"switch", 0, "ADDRESS", "use this switch [TRIB_SWITCH, else one is started for the run]", option_text,
      AT(switch_address)},
+    {"no-switch", 0, NULL, "none: ranks meet in the shared memory of this host", option_on, AT(no_switch)},
     {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
     {"job", 0, "NAME", "job name [one of its own]", option_text, AT(job)},
     OPTION_FAULT_ROWS(AT(faults)),
@@ -127,7 +129,9 @@ int command_run(int argc, char **argv)
     }
     spawn_job_name(job, sizeof job);
     setenv("TRIB_JOB", options.job != NULL ? options.job : job, 1);
-    if (options.switch_address != NULL) {
+    if (options.no_switch) {
+        unsetenv("TRIB_SWITCH");
+    } else if (options.switch_address != NULL) {
         setenv("TRIB_SWITCH", options.switch_address, 1);
     } else if (!start_switch(&options, &own)) {
         return 1;

@@ -24,6 +24,8 @@ struct perf_options {
     enum trib_reduction reduction;
     enum trib_collective collective;
     bool in_place;
+    bool no_switch;
+    bool shared;
     bool json;
     uint32_t check;
     const char *switch_address;

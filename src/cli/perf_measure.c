@@ -270,6 +270,20 @@ static enum trib_status measure(const struct perf_options *options, struct trib_
     return trib_allreduce(comm, b->shared, b->shared, b->shared_count, TRIB_INT64, TRIB_SUM);
 }
 
+static void *take(const struct perf_options *options, size_t bytes)
+{
+    return options->shared ? trib_shared_alloc(bytes) : malloc(bytes);
+}
+
+static void give(const struct perf_options *options, void *memory)
+{
+    if (options->shared) {
+        trib_shared_free(memory);
+    } else {
+        free(memory);
+    }
+}
+
 enum trib_status perf_measure(const struct perf_options *options, struct trib_comm *comm, uint64_t bytes,
                               struct perf_row *row)
 {
@@ -284,8 +298,8 @@ enum trib_status perf_measure(const struct perf_options *options, struct trib_co
     row->count = bytes / size;
     row->ranks = ranks;
     find_nic(options, row->nic);
-    b.send = malloc(row->bytes + 64);
-    b.recv = malloc(row->bytes + 64);
+    b.send = take(options, row->bytes + 64);
+    b.recv = take(options, row->bytes + 64);
     b.shared = calloc(b.shared_count, sizeof *b.shared);
     if (slowest == NULL || b.send == NULL || b.recv == NULL || b.shared == NULL) {
         complain("out of memory for %llu bytes", (unsigned long long)bytes);
@@ -297,8 +311,8 @@ enum trib_status perf_measure(const struct perf_options *options, struct trib_co
         summarise(row, b.shared + (size_t)ranks * PERF_COLUMNS, options->iterations, slowest);
     }
     free(b.shared);
-    free(b.recv);
-    free(b.send);
+    give(options, b.recv);
+    give(options, b.send);
     free(slowest);
     return status;
 }

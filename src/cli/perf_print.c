@@ -53,18 +53,24 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
     if (options->json) {
         printf(
             "{\"version\":\"%s\",\"collective\":\"%s\",\"ranks\":%u,\"scheme\":\"%s\",\"wire\":\"%s\",\"payload\":%u,"
-            "\"type\":\"%s\",\"redop\":\"%s\",\"multicast\":%s,\"trains\":%s,\"switch\":\"%s\",\"iterations\":%u,"
+            "\"type\":\"%s\",\"redop\":\"%s\",\"multicast\":%s,\"trains\":%s,\"switch\":\"%s\",\"level0\":%s,"
+            "\"iterations\":%u,"
             "\"warmups\":%u,\"in_place\":%s,\"kernels\":\"%s\",\"rows\":[",
             trib_version(), collective_name(options), c->ranks, c->scheme, wire_name(c->wire), c->payload,
             trib_type_name(options->type), trib_reduction_name(options->reduction), stats.multicast ? "true" : "false",
-            c->trains ? "true" : "false", c->switch_address, options->iterations, options->warmups,
-            options->in_place ? "true" : "false", trib_value_kernels()->name);
+            c->trains ? "true" : "false", c->switch_address, stats.level0 ? "true" : "false", options->iterations,
+            options->warmups, options->in_place ? "true" : "false", trib_value_kernels()->name);
         return;
     }
-    printf("# %s, %u ranks, scheme %s, wire %s, payload %u, results by %s, switch %s, %s, median of %u calls\n",
-           collective_name(options), c->ranks, c->scheme, wire_name(c->wire), c->payload,
-           stats.multicast ? "multicast" : "unicast", c->switch_address,
-           options->in_place ? "in place" : "out of place", options->iterations);
+    if (stats.level0) {
+        printf("# %s, %u ranks, shared memory of this host, %s, median of %u calls\n", collective_name(options),
+               c->ranks, options->in_place ? "in place" : "out of place", options->iterations);
+    } else {
+        printf("# %s, %u ranks, scheme %s, wire %s, payload %u, results by %s, switch %s, %s, median of %u calls\n",
+               collective_name(options), c->ranks, c->scheme, wire_name(c->wire), c->payload,
+               stats.multicast ? "multicast" : "unicast", c->switch_address,
+               options->in_place ? "in place" : "out of place", options->iterations);
+    }
     printf("# out, in: bytes on %s per byte of the tensor, all processes that use it; cpu: ns per byte, per rank and "
            "switch\n",
            "the interface");

@@ -47,6 +47,11 @@ static void dissolve(struct trib_comm *comm)
     }
     trib_session_client_close(&comm->session);
     trib_comm_close_groups(comm);
+    if (comm->host != NULL) {
+        trib_host_close(comm->host);
+        comm->host = NULL;
+        trib_endpoint_changed(comm->endpoint);
+    }
     trib_endpoint_unlock(comm->endpoint);
     trib_endpoint_release(comm->endpoint, comm);
     trib_memory_unmap(comm->node, comm->node_size);
@@ -90,14 +95,42 @@ static enum trib_status enter(struct trib_comm *made, char *error)
     return status;
 }
 
+/* All ranks are on this host. maker: NULL, or whose endpoint it shares. A communicator that fails is gone. */
+static enum trib_status enter_host(struct trib_comm *made, struct trib_comm *maker, char *error)
+{
+    enum trib_status status = trib_comm_open_host(made, maker, error);
+    if (status == TRIB_OK && maker != NULL) {
+        trib_endpoint_share(maker->endpoint, made);
+    } else if (status == TRIB_OK) {
+        status = trib_endpoint_acquire(NULL, made, error);
+        if (status != TRIB_OK) {
+            trib_host_close(made->host);
+        }
+    }
+    if (status != TRIB_OK) {
+        free(made);
+    }
+    return status;
+}
+
+static enum trib_status enter_switch(struct trib_comm *made, const struct trib_address *address, char *error)
+{
+    enum trib_status status = trib_endpoint_acquire(address, made, error);
+    if (status != TRIB_OK) {
+        free(made);
+        return status;
+    }
+    return enter(made, error);
+}
+
 enum trib_status trib_comm_create(const struct trib_config *config, struct trib_comm **comm, char *error)
 {
     struct trib_address address;
+    bool names_switch = config->switch_address[0] != '\0';
     enum trib_status status = trib_config_check(config, error);
-    if (status != TRIB_OK) {
-        return status;
+    if (status == TRIB_OK && names_switch) {
+        status = trib_address_parse(config->switch_address, TRIB_DEFAULT_PORT, &address, error);
     }
-    status = trib_address_parse(config->switch_address, TRIB_DEFAULT_PORT, &address, error);
     if (status != TRIB_OK) {
         return status;
     }
@@ -106,12 +139,7 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
         trib_explain(error, "out of memory for a communicator");
         return TRIB_ERR_MEMORY;
     }
-    status = trib_endpoint_acquire(&address, made, error);
-    if (status != TRIB_OK) {
-        free(made);
-        return status;
-    }
-    status = enter(made, error);
+    status = names_switch ? enter_switch(made, &address, error) : enter_host(made, NULL, error);
     if (status == TRIB_OK) {
         *comm = made;
     }
@@ -122,13 +150,18 @@ enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct tri
                                        struct trib_comm **comm, char *error)
 {
     struct trib_comm *made = make(config);
+    enum trib_status status;
     if (made == NULL) {
         trib_explain(error, "out of memory for a communicator");
         return TRIB_ERR_MEMORY;
     }
-    made->maker = maker;
-    trib_endpoint_share(maker->endpoint, made);
-    enum trib_status status = enter(made, error);
+    if (maker->host != NULL) {
+        status = enter_host(made, maker, error);
+    } else {
+        made->maker = maker;
+        trib_endpoint_share(maker->endpoint, made);
+        status = enter(made, error);
+    }
     if (status == TRIB_OK) {
         *comm = made;
     }
@@ -197,6 +230,7 @@ void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
         add_counters(comm->verbs->counters(comm->node), stats);
     }
     stats->multicast = comm->is_multicast;
+    stats->level0 = comm->host != NULL;
     trib_endpoint_unlock(comm->endpoint);
 }
 
@@ -224,6 +258,9 @@ void trib_comm_abort(struct trib_comm *comm)
 static void say_goodbye(struct trib_comm *comm)
 {
     uint64_t now = trib_clock_ns();
+    if (comm->host != NULL) {
+        return; /* what others still need of this rank lies in memory that outlives it */
+    }
     comm->is_closing = true;
     comm->close_deadline_ns = trib_time_after(now, comm->config.linger_ns);
     if (comm->state == TRIB_COMM_RUNNING) {

@@ -126,7 +126,11 @@ void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status, const c
     va_start(arguments, format);
     (void)vsnprintf(message.fail.text, sizeof message.fail.text, format, arguments);
     va_end(arguments);
-    trib_session_client_send(&comm->session, &message);
+    if (comm->host != NULL) {
+        trib_comm_tell_host(comm, status, message.fail.text);
+    } else {
+        trib_session_client_send(&comm->session, &message);
+    }
     fail(comm, status, message.fail.text);
 }
 
@@ -175,14 +179,21 @@ static void format_operation(const struct trib_operation *operation, char *text,
     }
 }
 
+void trib_comm_describe_operation(uint64_t number, const struct trib_operation *operation, char *text, size_t size)
+{
+    char name[192];
+    format_operation(operation, name, sizeof name);
+    (void)snprintf(text, size, "operation %" PRIu64 ", %s", number, name);
+}
+
 void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *text, size_t size)
 {
     struct trib_operation operation;
     uint64_t number = 0;
-    char name[192];
-    if (comm->node != NULL && comm->verbs->describe(comm->node, sequence, &operation, &number)) {
-        format_operation(&operation, name, sizeof name);
-        (void)snprintf(text, size, "operation %" PRIu64 ", %s", number, name);
+    if (comm->host != NULL && comm->running.head != NULL) {
+        trib_comm_describe_operation(trib_host_number(comm->host), &comm->running.head->operation, text, size);
+    } else if (comm->node != NULL && comm->verbs->describe(comm->node, sequence, &operation, &number)) {
+        trib_comm_describe_operation(number, &operation, text, size);
     } else {
         (void)snprintf(text, size, "no operation that is under way");
     }
@@ -288,17 +299,25 @@ static bool submit_waiting(struct trib_comm *comm, uint64_t now_ns)
         if (!comm->verbs->submit(comm->node, &request->operation, now_ns)) {
             break;
         }
-        unlink_request(&comm->waiting, request);
-        append(&comm->running, request);
+        (void)trib_comm_begin_waiting(comm);
         comm->is_used = true;
         any = true;
     }
     return any;
 }
 
-static void end_operation(struct trib_comm *comm, uint64_t token, uint64_t now_ns)
+struct trib_request *trib_comm_begin_waiting(struct trib_comm *comm)
 {
-    struct trib_request *request = (struct trib_request *)(uintptr_t)token;
+    struct trib_request *request = comm->waiting.head;
+    if (request != NULL) {
+        unlink_request(&comm->waiting, request);
+        append(&comm->running, request);
+    }
+    return request;
+}
+
+void trib_comm_end_operation(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns)
+{
     comm->stats.operations++;
     comm->idle_since_ns = now_ns;
     complete(&comm->running, request, TRIB_OK);
@@ -309,7 +328,7 @@ static void take_event(struct trib_comm *comm, const struct trib_event *event, u
 {
     switch (event->kind) {
     case TRIB_EVENT_DONE:
-        end_operation(comm, event->token, now_ns);
+        trib_comm_end_operation(comm, (struct trib_request *)(uintptr_t)event->token, now_ns);
         return;
     case TRIB_EVENT_FAILED: {
         char text[256];
@@ -364,9 +383,14 @@ static void time_out(struct trib_comm *comm)
     char operation[256];
     char limit[TRIB_UNITS_TEXT_MAX];
     char cause[384] = "";
+    if (comm->host != NULL) {
+        trib_comm_report_host_stall(comm, trib_clock_ns());
+    }
     trib_comm_describe(comm, comm->node != NULL ? comm->verbs->mark(comm->node) : 0, operation, sizeof operation);
     trib_format_duration(comm->config.timeout_ns, limit);
-    if (comm->stall_text[0] != '\0') {
+    if (comm->host != NULL && comm->stall_text[0] != '\0') {
+        (void)snprintf(cause, sizeof cause, ": %s", comm->stall_text);
+    } else if (comm->stall_text[0] != '\0') {
         (void)snprintf(cause, sizeof cause, ": %s on fragment %" PRIu64, comm->stall_text, comm->stall_sequence);
     }
     trib_comm_fail_all(comm, TRIB_ERR_TIMEOUT, "rank %u: %.150s did not end within %s%.300s", comm->config.rank,
@@ -411,6 +435,9 @@ static uint64_t next_deadline(const struct trib_comm *comm)
     if (oldest(comm) != NULL) {
         deadline = trib_time_earlier(deadline, oldest(comm)->deadline_ns);
     }
+    if (trib_comm_is_busy_on_host(comm)) {
+        deadline = trib_time_earlier(deadline, comm->stall_ns);
+    }
     if (comm->node != NULL) {
         deadline =
             trib_time_earlier(deadline, trib_time_earlier(comm->verbs->next_timeout(comm->node), mark_deadline(comm)));
@@ -424,6 +451,9 @@ static void check_time(struct trib_comm *comm, uint64_t now_ns)
     trib_comm_session_timeout(comm, now_ns);
     if (oldest(comm) != NULL && oldest(comm)->deadline_ns <= now_ns) {
         time_out(comm);
+    }
+    if (trib_comm_is_busy_on_host(comm) && comm->stall_ns <= now_ns) {
+        trib_comm_report_host_stall(comm, now_ns);
     }
     if (comm->node != NULL && mark_deadline(comm) <= now_ns) {
         trib_comm_tell_mark(comm, TRIB_MESSAGE_MARK);
@@ -457,6 +487,9 @@ void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns)
     if (comm->node != NULL && comm->state != TRIB_COMM_FAILED) {
         run_node(comm, now_ns);
     }
+    if (comm->host != NULL && comm->state == TRIB_COMM_RUNNING) {
+        trib_comm_run_host(comm, now_ns);
+    }
     publish_session(comm);
     comm->deadline_ns = next_deadline(comm);
 }
@@ -466,6 +499,8 @@ void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint
     request->operation.token = (uint64_t)(uintptr_t)request;
     request->deadline_ns = trib_time_after(now_ns, comm->config.timeout_ns);
     append(&comm->waiting, request);
-    (void)submit_waiting(comm, now_ns);
+    if (comm->host == NULL) {
+        (void)submit_waiting(comm, now_ns);
+    }
     trib_comm_settle(comm, now_ns);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* communicator.h: what is behind struct trib_comm: one worker node, one session, and the requests between the caller and both.
+/* communicator.h: what is behind struct trib_comm: one worker node and one session, or the memory of one host; and the requests between
+ * the caller and those.
  * Everything here is called with the endpoint's lock held.
- * Read next: communicator.c (packets and requests), join.c (the dialogue with the control plane), endpoint.h (who drives). */
+ * Read next: communicator.c (packets and requests), join.c (the dialogue with the control plane), local.c (one host), endpoint.h
+ * (who drives). */
 #ifndef TRIB_COMM_COMMUNICATOR_H
 #define TRIB_COMM_COMMUNICATOR_H
 
@@ -10,6 +12,7 @@
 #include "comm/endpoint.h"
 #include "control/session_client.h"
 #include "core/node.h"
+#include "host/host.h"
 
 /* The states of a communicator's session. A lost session leads from any to CONNECTING, a failure to FAILED. */
 enum trib_comm_state {
@@ -45,12 +48,14 @@ struct trib_comm {
     struct trib_endpoint *endpoint;
     struct trib_comm *next; /* in the endpoint */
     const struct trib_worker_verbs *verbs;
-    void *node; /* NULL before the first WELCOME */
+    void *node; /* NULL before the first WELCOME, and on one host */
     size_t node_size;
-    bool is_used;         /* its node has had an operation since its memory was given back */
-    uint64_t deadline_ns; /* when to settle next although nothing comes */
+    bool is_used;           /* its node has had an operation since its memory was given back */
+    struct trib_host *host; /* all ranks are on one host: neither node nor session; NULL: they are not */
+    uint64_t deadline_ns;   /* when to settle next although nothing comes */
     enum trib_comm_state state;
     bool dirty; /* has been given something: settle */
+    bool moved; /* on one host: settling has brought something on */
     struct trib_channel groups[TRIB_ROOTS_MAX];
     uint32_t group_count;
     /* every operation */
@@ -92,6 +97,8 @@ struct trib_comm {
     uint64_t stall_sequence;
     char stall_text[320]; /* who is missing, says the control plane; "": it has not said */
     bool stall_is_open;   /* it was reported, and not answered */
+    uint64_t stall_ns;    /* on one host: when to say that somebody is missing */
+    uint64_t stalled_ns;  /* and since when */
     /* failure: text is written before `failed` */
     atomic_bool failed;
     enum trib_status failure;
@@ -143,6 +150,34 @@ void trib_comm_flush(struct trib_comm *comm);
 void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *text, size_t size);
 /* "rank 2 is missing", "ranks 2, 3 are missing". */
 void trib_comm_name_ranks(const struct trib_rank_list *ranks, char *text, size_t size);
+
+/* "operation 17, allreduce of 1024 float32 (sum)" into text of size bytes. */
+void trib_comm_describe_operation(uint64_t number, const struct trib_operation *operation, char *text, size_t size);
+/* The operation has ended well. */
+void trib_comm_end_operation(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns);
+/* The oldest request that waits is running from now on. */
+struct trib_request *trib_comm_begin_waiting(struct trib_comm *comm);
+
+/* ---- local.c ---- */
+
+/* Has the memory something to look for? */
+static inline bool trib_comm_is_busy_on_host(const struct trib_comm *comm)
+{
+    return comm->host != NULL && comm->state == TRIB_COMM_RUNNING &&
+           (comm->running.head != NULL || comm->waiting.head != NULL);
+}
+
+/* Meets the other ranks. Not locked: the communicator has no endpoint yet. maker: NULL, or what it is made of, whose failure ends it.
+ * Returns as trib_comm_create. */
+TRIB_MUST_USE enum trib_status trib_comm_open_host(struct trib_comm *comm, const struct trib_comm *maker, char *error);
+/* Operations, as far as they go without waiting. */
+void trib_comm_run_host(struct trib_comm *comm, uint64_t now_ns);
+/* Says to the other ranks why this one has failed. */
+void trib_comm_tell_host(struct trib_comm *comm, enum trib_status status, const char *text);
+/* Says for whom the operation waits. */
+void trib_comm_report_host_stall(struct trib_comm *comm, uint64_t now_ns);
+/* What poll said of its descriptors. Returns how many they are. */
+uint32_t trib_comm_host_ready(struct trib_comm *comm, const struct pollfd *answers);
 
 /* ---- join.c ---- */
 

@@ -119,8 +119,10 @@ static bool drive(struct trib_endpoint *endpoint, uint64_t now_ns)
 {
     bool came = receive_all(endpoint, now_ns);
     for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
-        if (comm->dirty || comm->deadline_ns <= now_ns) {
+        if (comm->dirty || comm->deadline_ns <= now_ns || trib_comm_is_busy_on_host(comm)) {
+            comm->moved = false;
             trib_comm_settle(comm, now_ns);
+            came |= comm->moved;
         }
     }
     return came;
@@ -148,7 +150,7 @@ static bool reserve(struct trib_pollset *set, const struct trib_endpoint *endpoi
 {
     uint32_t count = 1 + endpoint->shard_count;
     for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
-        count += 1 + comm->group_count;
+        count += 1 + comm->group_count + (comm->host != NULL ? trib_host_fds_count(comm->host) : 0);
     }
     if (count <= set->capacity) {
         return true;
@@ -186,6 +188,10 @@ static bool build(struct trib_pollset *set, const struct trib_endpoint *endpoint
         for (uint32_t i = 0; i < comm->group_count; i++) {
             add_fd(set, trib_udp_fd(comm->groups[i].udp), POLLIN);
         }
+        if (comm->host != NULL) {
+            trib_host_fds(comm->host, set->fds + set->count);
+            set->count += trib_host_fds_count(comm->host);
+        }
     }
     set->generation = endpoint->generation;
     return true;
@@ -211,6 +217,9 @@ static void take_answers(struct trib_pollset *set, struct trib_endpoint *endpoin
         for (uint32_t i = 0; i < comm->group_count; i++, answer++) {
             comm->groups[i].hot |= answer->revents != 0;
         }
+        if (comm->host != NULL) {
+            answer += trib_comm_host_ready(comm, answer);
+        }
         if (session != 0) {
             /* May change this communicator's sockets, never the number of the next one's; the shards are behind us. */
             trib_comm_session_ready(comm, session, now_ns);
@@ -235,6 +244,43 @@ static void glance(struct trib_endpoint *endpoint, struct trib_pollset *set, uin
     }
 }
 
+static void disarm_hosts(const struct trib_endpoint *endpoint)
+{
+    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        if (comm->host != NULL) {
+            trib_host_disarm(comm->host);
+        }
+    }
+}
+
+/* Who sleeps in poll is woken by other ranks of this host only if he has asked them to. False: there is something to do. */
+static bool arm_hosts(const struct trib_endpoint *endpoint)
+{
+    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        if (trib_comm_is_busy_on_host(comm) && !trib_host_arm(comm->host)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void kick(const struct trib_pollset *set)
+{
+    uint64_t one = 1;
+    ssize_t wrote = write(set->eventfd, &one, sizeof one);
+    (void)wrote; /* full: it will wake anyway */
+}
+
+/* One poller is awake. The other may still sleep: what woke this one may have been meant for it, and is gone now. */
+static void hand_over(const struct trib_endpoint *endpoint, const struct trib_pollset *other)
+{
+    if (!other->sleeping) {
+        disarm_hosts(endpoint);
+    } else if (!arm_hosts(endpoint)) {
+        kick(other);
+    }
+}
+
 /* Unlocks, sleeps until something is readable, due, or a caller has news. */
 static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *set)
 {
@@ -245,6 +291,9 @@ static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *s
         set->generation = 0;
         set->deadline_ns = trib_time_earlier(set->deadline_ns, now + BLIND_NS);
         heat(endpoint);
+    }
+    if (!arm_hosts(endpoint)) {
+        return;
     }
     struct timespec timeout = timeout_until(set->deadline_ns, now);
     uint64_t generation = set->generation;
@@ -262,16 +311,10 @@ static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *s
         ssize_t got = read(set->eventfd, &count, sizeof count);
         (void)got;
     }
+    hand_over(endpoint, set == &endpoint->leader_set ? &endpoint->progress_set : &endpoint->leader_set);
 }
 
 /* ---- waiting ---- */
-
-static void kick(const struct trib_pollset *set)
-{
-    uint64_t one = 1;
-    ssize_t wrote = write(set->eventfd, &one, sizeof one);
-    (void)wrote; /* full: it will wake anyway */
-}
 
 /* Lets those in who want the lock, for a bounded time: waking takes them longer than it takes us to lock again. */
 static void step_aside(struct trib_endpoint *endpoint)
@@ -332,6 +375,7 @@ void trib_endpoint_wait(struct trib_endpoint *endpoint, const atomic_bool *done)
     endpoint->waiters++;
     while (!atomic_load_explicit(done, memory_order_acquire)) {
         if (endpoint->has_leader) {
+            trib_endpoint_attend(endpoint); /* what was begun here is the leader's now */
             (void)pthread_cond_wait(&endpoint->followers, &endpoint->lock);
             continue;
         }
@@ -374,7 +418,8 @@ void trib_endpoint_wake(struct trib_endpoint *endpoint)
 
 static bool is_late(const struct trib_pollset *set, const struct trib_endpoint *endpoint)
 {
-    return set->sleeping && (set->generation != endpoint->generation || next_deadline(endpoint) < set->deadline_ns);
+    return set->sleeping && (set->generation != endpoint->generation || next_deadline(endpoint) < set->deadline_ns ||
+                             !arm_hosts(endpoint));
 }
 
 static bool has_requests(const struct trib_endpoint *endpoint)

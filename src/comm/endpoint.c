@@ -43,10 +43,12 @@ static bool has_job(struct trib_endpoint *endpoint, const char *job)
 
 static bool suits(struct trib_endpoint *endpoint, const struct trib_address *address, const struct trib_config *config)
 {
-    return trib_address_equal(&endpoint->address, address) && endpoint->payload == config->payload &&
-           endpoint->dscp == config->dscp && endpoint->spin_us == config->spin_us &&
-           endpoint->trains == config->trains && endpoint->progress_thread == config->progress_thread &&
-           same_faults(&endpoint->faults, &config->faults) && !has_job(endpoint, config->job);
+    bool same_place =
+        address == NULL ? endpoint->is_local : !endpoint->is_local && trib_address_equal(&endpoint->address, address);
+    return same_place && endpoint->payload == config->payload && endpoint->dscp == config->dscp &&
+           endpoint->spin_us == config->spin_us && endpoint->trains == config->trains &&
+           endpoint->progress_thread == config->progress_thread && same_faults(&endpoint->faults, &config->faults) &&
+           !has_job(endpoint, config->job);
 }
 
 /* Before the first WELCOME nobody knows how many shards the switch has, but JOIN names the port for each: so all are
@@ -146,8 +148,11 @@ static struct trib_endpoint *create(const struct trib_address *address, const st
     endpoint->leader_set.eventfd = -1;
     endpoint->progress_set.eventfd = -1;
     endpoint->generation = 1; /* poll sets begin with 0: never built */
-    endpoint->address = *address;
-    trib_address_format(address, endpoint->name);
+    endpoint->is_local = address == NULL;
+    if (address != NULL) {
+        endpoint->address = *address;
+        trib_address_format(address, endpoint->name);
+    }
     endpoint->payload = config->payload;
     endpoint->dscp = config->dscp;
     endpoint->spin_us = config->spin_us;
@@ -166,7 +171,7 @@ static enum trib_status open_endpoint(struct trib_endpoint *endpoint, uint32_t r
         trib_explain(error, "cannot open an eventfd: %s", strerror(errno));
         return TRIB_ERR_SYSTEM;
     }
-    enum trib_status status = open_sockets(endpoint, rank, error);
+    enum trib_status status = endpoint->is_local ? TRIB_OK : open_sockets(endpoint, rank, error);
     return status == TRIB_OK ? start_progress(endpoint, error) : status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* endpoint.h: a process's place at one switch: the UDP sockets, one lock, and whoever drives them. All communicators of the
- * process with the same switch and the same socket settings share one endpoint; it ends with the last of them.
+ * process with the same switch and the same socket settings share one endpoint; it ends with the last of them. Those whose ranks are
+ * all on this host share one without sockets.
  *
  * DESIGN NOTES
  * - One mutex protects everything of an endpoint and its communicators; nodes are one-thread objects. It is released
@@ -80,6 +81,7 @@ struct trib_endpoint {
     uint32_t payload, dscp, spin_us;
     struct trib_spin spin; /* the leader's */
     bool trains, progress_thread;
+    bool is_local; /* of communicators on one host: no switch, no sockets */
     struct trib_faults faults;
     struct trib_udp_stats closed_traffic; /* of sockets that are closed again */
     /* registry */
@@ -87,7 +89,7 @@ struct trib_endpoint {
     atomic_uint holders; /* the registry, and every request that was started and is not collected yet */
 };
 
-/* Finds or opens the endpoint for config and adds comm to it. error as in comm.h. Returns ERR_SYSTEM, ERR_MEMORY. */
+/* Finds or opens the endpoint for config and adds comm to it. address: NULL for a communicator on one host. error as in comm.h. Returns ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_endpoint_acquire(const struct trib_address *address, struct trib_comm *comm,
                                                      char *error);
 /* Adds comm to an endpoint that has others, and keeps one of them until comm is out again. Not locked. */

@@ -103,6 +103,11 @@ static enum trib_status read_window(const char *text, struct trib_config *config
     return TRIB_OK;
 }
 
+static enum trib_status read_level0(const char *text, struct trib_config *config, char *error)
+{
+    return trib_parse_bool(text, &config->level0, error);
+}
+
 static enum trib_status read_multicast(const char *text, struct trib_config *config, char *error)
 {
     return trib_parse_bool(text, &config->multicast, error);
@@ -197,8 +202,8 @@ static enum trib_status read_faults(const char *text, struct trib_config *config
 }
 
 static const struct trib_variable variables[] = {
-    {"TRIB_SWITCH", "10.0.0.1:7470", "address of the switch: host, host:port or [v6]:port [127.0.0.1:7470]",
-     read_switch},
+    {"TRIB_SWITCH", "10.0.0.1:7470",
+     "address of the switch: host, host:port or [v6]:port [none: all ranks are on one host]", read_switch},
     {"TRIB_JOB", "train-17", "ranks with the same job name meet [default]", read_job},
     {"TRIB_RANK", "0", "rank of this process; over the launcher's [0]", read_rank},
     {"TRIB_RANKS", "4", "number of ranks, 1 to 1024; over the launcher's [1]", read_ranks},
@@ -207,6 +212,8 @@ static const struct trib_variable variables[] = {
     {"TRIB_PAYLOAD", "1408", "bytes of one packet's payload, a multiple of 64, 64 to 8192 [1408]", read_payload},
     {"TRIB_WINDOW", "256KiB", "bytes that a rank keeps in flight per switch shard [0: the switch chooses]",
      read_window},
+    {"TRIB_LEVEL0", "0", "where no switch is named, ranks meet in the memory of their host; 0: that is an error [1]",
+     read_level0},
     {"TRIB_MULTICAST", "1", "take results by multicast where every rank receives it [1]", read_multicast},
     {"TRIB_PROGRESS", "1", "a thread makes progress while no call waits [1]", read_progress},
     {"TRIB_TRAINS", "1", "many packets per system call; 0 is for comparison [1]", read_trains},

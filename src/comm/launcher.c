@@ -21,13 +21,14 @@ extern char **environ;
 void trib_config_init(struct trib_config *config)
 {
     *config = (struct trib_config){
-        .switch_address = "127.0.0.1:7470",
+        .switch_address = "",
         .job = "default",
         .rank = 0,
         .ranks = 1,
         .scheme = "switchml",
         .wire = TRIB_WIRE_FLOAT32,
         .payload = 1408,
+        .level0 = true,
         .multicast = true,
         .progress_thread = true,
         .spin_us = 20,
@@ -155,8 +156,12 @@ static bool is_text(const char *text, size_t size)
 
 static enum trib_status check_names(const struct trib_config *config, char *error)
 {
-    if (!is_text(config->switch_address, sizeof config->switch_address)) {
-        trib_explain(error, "switch address: 1 to %d bytes are needed", TRIB_NAME_MAX);
+    if (strnlen(config->switch_address, sizeof config->switch_address) == sizeof config->switch_address) {
+        trib_explain(error, "switch address: at most %d bytes are possible", TRIB_NAME_MAX);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->switch_address[0] == '\0' && !config->level0) {
+        trib_explain(error, "no switch is named (TRIB_SWITCH), and level 0 is off: ranks have no place to meet");
         return TRIB_ERR_INVALID;
     }
     if (!is_text(config->job, sizeof config->job)) {

@@ -29,6 +29,7 @@
 static int keeper_in = -1;  /* commands */
 static int keeper_out = -1; /* answers: a port */
 static _Atomic uint16_t switch_port;
+static bool on_host; /* ranks name no switch: they meet in the memory of this host */
 
 static inline int switch_process(uint16_t port, uint32_t threads, int ready_fd)
 {
@@ -166,7 +167,9 @@ static inline void rank_config(struct trib_config *config, uint32_t rank, uint32
 {
     static atomic_uint jobs;
     trib_config_init(config);
-    (void)snprintf(config->switch_address, sizeof config->switch_address, "127.0.0.1:%u", switch_port);
+    if (!on_host) {
+        (void)snprintf(config->switch_address, sizeof config->switch_address, "127.0.0.1:%u", switch_port);
+    }
     (void)snprintf(config->job, sizeof config->job, "test-%u", rank == 0 ? ++jobs : jobs);
     config->rank = rank;
     config->ranks = ranks;

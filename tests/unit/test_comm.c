@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_comm.c: collectives and requests over a real switch and real sockets. Failures are in test_comm_failure.c.
+ * What is not about packets is run again in the shared memory of one host.
  * Mirrors src/comm/comm.c, collectives.c, request.c, drive.c. */
 #include "comm_harness.h"
 
@@ -355,6 +356,10 @@ static void progress_body(struct rank *rank)
     CHECK(rank, atomic_load(&request->done));
     CHECK(rank, is_sum(buffer, 5000, TRIB_INT32, rank->config.ranks, 1));
     CHECK(rank, trib_request_wait(request) == TRIB_OK);
+    if (on_host) { /* no marks there */
+        CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+        return;
+    }
     /* Now idle: its mark must reach the control plane by itself. */
     trib_endpoint_lock(rank->comm->endpoint);
     uint64_t mark = rank->comm->verbs->mark(rank->comm->node);
@@ -537,7 +542,21 @@ int main(void)
         cmocka_unit_test(drive__lets_other_threads_in),
         cmocka_unit_test(stats__count_what_went_by),
     };
+    const struct CMUnitTest host_tests[] = {
+        cmocka_unit_test(allreduce__all_types_sizes_places),
+        cmocka_unit_test(allreduce__alone),
+        cmocka_unit_test(allreduce__average),
+        cmocka_unit_test(allreduce__narrow_wires),
+        cmocka_unit_test(broadcast__all_types_and_roots),
+        cmocka_unit_test(barrier__nobody_leaves_before_all_have_come),
+        cmocka_unit_test(request__many_at_once),
+        cmocka_unit_test(progress__needs_no_call),
+        cmocka_unit_test(comm__two_share_an_endpoint),
+        cmocka_unit_test(drive__lets_other_threads_in),
+    };
     keeper_open();
     switch_command('2');
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    on_host = true;
+    return failed + cmocka_run_group_tests(host_tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_comm_failure.c: what goes wrong around collectives, over a real switch: each ends in bounded time, with a cause.
+/* test_comm_failure.c: what goes wrong around collectives, over a real switch: each ends in bounded time, with a cause. What is not about
+ * switches is run again in the shared memory of one host.
  * Mirrors src/comm/join.c, session_client.c and the failure half of communicator.c. */
 #include "comm_harness.h"
 
@@ -7,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "comm/communicator.h"
+#include "host/segment.h"
 #include "schemes/schemes.h"
 
 #define RANKS 3U
@@ -87,6 +89,14 @@ static void create__ends_when_not_all_come(void **state)
     rank_config(&config, 0, 2);
     config.join_timeout_ns = 300 * TRIB_MILLISECOND_NS;
     assert_int_equal(trib_comm_create(&config, &comm, error), TRIB_ERR_TIMEOUT);
+    if (on_host) {
+        assert_true(says(error, "waited 300 ms for rank 1 of job") && says(error, "name a switch (TRIB_SWITCH="));
+        rank_config(&config, 1, 2);
+        config.join_timeout_ns = 300 * TRIB_MILLISECOND_NS;
+        assert_int_equal(trib_comm_create(&config, &comm, error), TRIB_ERR_TIMEOUT);
+        assert_true(says(error, "waited 300 ms for rank 0 of job") && says(error, "name a switch (TRIB_SWITCH="));
+        return;
+    }
     assert_true(says(error, "not all 2 ranks of job") && says(error, "300 ms"));
 }
 
@@ -234,6 +244,63 @@ static void call__different_operations_name_both(void **state)
     expect_good(ranks, 2);
 }
 
+/* Operations that are no other's. */
+static enum trib_status run_other(struct rank *rank, uint32_t which, float *buffer)
+{
+    switch (which) {
+    case 0:
+        return trib_allreduce(rank->comm, buffer, buffer, 400000, TRIB_FLOAT32, TRIB_SUM);
+    case 1:
+        return trib_allreduce(rank->comm, buffer, buffer, 399999, TRIB_FLOAT32, TRIB_SUM);
+    case 2:
+        return trib_allreduce(rank->comm, buffer, buffer, 400000, TRIB_FLOAT32, TRIB_AVERAGE);
+    case 3:
+        return trib_allreduce(rank->comm, buffer, buffer, 400000, TRIB_INT32, TRIB_SUM);
+    case 4:
+        return trib_broadcast(rank->comm, buffer, 400000, TRIB_FLOAT32, 0);
+    case 5:
+        return trib_broadcast(rank->comm, buffer, 400000, TRIB_FLOAT32, 1);
+    case 6:
+        return trib_broadcast(rank->comm, buffer, 3, TRIB_FLOAT32, 1);
+    default:
+        return trib_barrier(rank->comm);
+    }
+}
+
+#define OTHERS 8U
+static uint32_t pair_a, pair_b;
+
+static void differing_body(struct rank *rank)
+{
+    size_t count = 400000;
+    float *buffer = malloc(count * sizeof *buffer);
+    memset(buffer, 0x3c, count * sizeof *buffer);
+    CHECK(rank, run_other(rank, rank->config.rank == 1 ? pair_b : pair_a, buffer) == TRIB_ERR_MISMATCH);
+    CHECK(rank, says(trib_comm_error(rank->comm), "operations differ"));
+    for (size_t i = 0; i < count; i++) {
+        float old;
+        memset(&old, 0x3c, sizeof old);
+        CHECK(rank, memcmp(&buffer[i], &old, sizeof old) == 0);
+    }
+    free(buffer);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_MISMATCH);
+}
+
+/* Every pair of operations that may meet: no byte of another rank is written anywhere before they are compared. */
+static void call__no_two_different_operations_meet(void **state)
+{
+    (void)state;
+    for (pair_a = 0; pair_a < OTHERS; pair_a++) {
+        for (pair_b = 0; pair_b < OTHERS; pair_b++) {
+            struct rank ranks[RANKS];
+            if (pair_a != pair_b) {
+                run_ranks(ranks, RANKS, NULL, differing_body);
+                expect_good(ranks, RANKS);
+            }
+        }
+    }
+}
+
 static void short_timeout(struct trib_config *config)
 {
     config->timeout_ns = 600 * TRIB_MILLISECOND_NS;
@@ -255,7 +322,9 @@ static void timeout_body(struct rank *rank)
     const char *text = trib_comm_error(rank->comm);
     /* One rank's time is up first; the other may hear of it before its own is. */
     CHECK(rank, status == TRIB_ERR_TIMEOUT || status == TRIB_ERR_PEER);
-    CHECK(rank, says(text, "allreduce of 1 float32 (sum) did not end within 600 ms: rank 2 is missing on fragment 0"));
+    CHECK(rank, says(text, on_host ? "allreduce of 1 float32 (sum) did not end within 600 ms: rank 2 is missing"
+                                   : "allreduce of 1 float32 (sum) did not end within 600 ms: rank 2 is missing on "
+                                     "fragment 0"));
     CHECK(rank, took >= 590 * TRIB_MILLISECOND_NS && took < 3 * TRIB_SECOND_NS);
     (void)pthread_barrier_wait(rank->together);
     CHECK(rank, trib_comm_close(rank->comm) == status);
@@ -332,7 +401,7 @@ static void death_body(struct rank *rank)
     (void)pthread_barrier_wait(rank->together);
     if (rank->config.rank == 1) {
         trib_endpoint_lock(rank->comm->endpoint);
-        (void)shutdown(rank->comm->session.fd, SHUT_RDWR);
+        (void)shutdown(on_host ? rank->comm->host->inbox : rank->comm->session.fd, SHUT_RDWR);
         trib_endpoint_unlock(rank->comm->endpoint);
         (void)usleep(200000);
     }
@@ -696,7 +765,24 @@ int main(void)
         cmocka_unit_test(restart__is_transparent),
         cmocka_unit_test(switch__that_stays_away_is_an_error),
     };
+    const struct CMUnitTest host_tests[] = {
+        cmocka_unit_test(call__no_two_different_operations_meet),
+        cmocka_unit_test(create__ends_when_not_all_come),
+        cmocka_unit_test(create__names_settings_that_differ),
+        cmocka_unit_test(create__refuses_a_rank_that_is_taken),
+        cmocka_unit_test(call__bad_arguments_leave_the_communicator_whole),
+        cmocka_unit_test(call__different_operations_name_both),
+        cmocka_unit_test(call__timeout_names_who_is_missing),
+        cmocka_unit_test(abort__frees_who_is_blocked),
+        cmocka_unit_test(abort__frees_who_is_blocked_without_thread),
+        cmocka_unit_test(death__is_told_to_all_with_the_rank),
+        cmocka_unit_test(close__aborts_what_runs),
+        cmocka_unit_test(close__is_bounded_by_linger),
+        cmocka_unit_test(close__meets_threads_that_wait),
+    };
     keeper_open();
     switch_command('2');
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    on_host = true;
+    return failed + cmocka_run_group_tests(host_tests, NULL, NULL);
 }

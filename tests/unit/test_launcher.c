@@ -78,7 +78,8 @@ static void config__defaults_are_those_of_the_header(void **state)
     (void)state;
     struct trib_config config;
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
-    assert_string_equal(config.switch_address, "127.0.0.1:7470");
+    assert_string_equal(config.switch_address, "");
+    assert_true(config.level0);
     assert_string_equal(config.job, "default");
     assert_string_equal(config.scheme, "switchml");
     assert_int_equal(config.rank, 0);
@@ -109,7 +110,7 @@ static void config__every_variable_takes_its_example(void **state)
             read++;
         }
     }
-    assert_int_equal(read, 18);
+    assert_int_equal(read, 19);
 }
 
 static void config__variables_reach_their_fields(void **state)
@@ -124,6 +125,7 @@ static void config__variables_reach_their_fields(void **state)
     set("TRIB_WIRE", "int32");
     set("TRIB_PAYLOAD", "8192");
     set("TRIB_WINDOW", "64KiB");
+    set("TRIB_LEVEL0", "off");
     set("TRIB_MULTICAST", "0");
     set("TRIB_PROGRESS", "off");
     set("TRIB_TRAINS", "no");
@@ -142,7 +144,7 @@ static void config__variables_reach_their_fields(void **state)
     assert_int_equal(config.wire, TRIB_WIRE_INT32);
     assert_int_equal(config.payload, 8192);
     assert_int_equal(config.window, 65536);
-    assert_false(config.multicast || config.progress_thread || config.trains);
+    assert_false(config.level0 || config.multicast || config.progress_thread || config.trains);
     assert_int_equal(config.spin_us, 50);
     assert_int_equal(config.dscp, 56);
     assert_true(config.join_timeout_ns == 1000000000 && config.switch_timeout_ns == 2000000000);
@@ -242,6 +244,9 @@ static void config_check__refuses_what_no_text_was_read_for(void **state)
     assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
     trib_config_init(&config);
     memset(config.job, 'x', sizeof config.job); /* no final zero */
+    assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
+    trib_config_init(&config);
+    config.level0 = false; /* and no switch */
     assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
     trib_config_init(&config);
     config.ranks = 0;

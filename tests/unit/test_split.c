@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "comm/communicator.h"
+#include "host/segment.h"
 
 #define RANKS 4U
 
@@ -296,9 +297,10 @@ static void dead_body(struct rank *rank)
     (void)pthread_barrier_wait(rank->together);
     if (rank->config.rank == 1) { /* as a process that dies: all its sessions end */
         trib_endpoint_lock(rank->comm->endpoint);
-        (void)shutdown(rank->comm->session.fd, SHUT_RDWR);
-        (void)shutdown(made[0]->session.fd, SHUT_RDWR);
-        (void)shutdown(made[1]->session.fd, SHUT_RDWR);
+        struct trib_comm *const all[3] = {rank->comm, made[0], made[1]};
+        for (unsigned i = 0; i < 3; i++) {
+            (void)shutdown(on_host ? all[i]->host->inbox : all[i]->session.fd, SHUT_RDWR);
+        }
         trib_endpoint_unlock(rank->comm->endpoint);
         (void)usleep(200000);
     } else {
@@ -337,5 +339,7 @@ int main(void)
     };
     keeper_open();
     switch_command('2');
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    on_host = true; /* all of it again, in the shared memory of one host */
+    return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

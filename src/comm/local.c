@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* local.c: a communicator all of whose ranks are on one host: what join.c and the node are to others, the host's shared memory is to it.
+ * Operations go through it one after another. Read next: host/host.h (the memory), communicator.c (requests). */
+#include <stdio.h>
+#include <string.h>
+
+#include "comm/communicator.h"
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+#include "io/units.h"
+
+#define STALL_NS TRIB_SECOND_NS
+
+enum trib_status trib_comm_open_host(struct trib_comm *comm, const struct trib_comm *maker, char *error)
+{
+    enum trib_status status = trib_host_open(&comm->config, maker != NULL ? &maker->failed : NULL, &comm->host, error);
+    if (status != TRIB_OK && maker != NULL && trib_comm_error(maker)[0] != '\0') {
+        trib_explain(error, "%.400s (job %s, of which it was made)", trib_comm_error(maker), maker->config.job);
+        return maker->failure;
+    }
+    if (status == TRIB_OK) {
+        comm->state = TRIB_COMM_RUNNING;
+        comm->was_running = true;
+        atomic_store_explicit(&comm->joined, true, memory_order_release);
+    }
+    return status;
+}
+
+/* ---- words ---- */
+
+void trib_comm_tell_host(struct trib_comm *comm, enum trib_status status, const char *text)
+{
+    char others[TRIB_ERROR_TEXT_MAX];
+    if (status == TRIB_ERR_MISMATCH || status == TRIB_ERR_PEER) {
+        trib_host_fail(comm->host, status, text); /* nobody's fault, or another's */
+        return;
+    }
+    (void)snprintf(others, sizeof others, "rank %u is gone: it aborted: %.400s", comm->config.rank, text);
+    trib_host_fail(comm->host, TRIB_ERR_PEER, others);
+}
+
+void trib_comm_report_host_stall(struct trib_comm *comm, uint64_t now_ns)
+{
+    struct trib_rank_list missing = {0};
+    char operation[256];
+    char duration[TRIB_UNITS_TEXT_MAX];
+    uint64_t since = now_ns - comm->stalled_ns;
+    uint32_t listed = sizeof missing.rank / sizeof missing.rank[0];
+    if (!trib_host_is_active(comm->host)) {
+        return;
+    }
+    comm->stall_ns = trib_time_after(now_ns, since > STALL_NS ? since : STALL_NS);
+    missing.count = (uint16_t)trib_host_missing(comm->host, missing.rank, listed);
+    if (missing.count == 0) {
+        return; /* just come */
+    }
+    trib_comm_name_ranks(&missing, comm->stall_text, sizeof comm->stall_text);
+    trib_comm_describe(comm, 0, operation, sizeof operation);
+    trib_format_duration(since, duration);
+    trib_log(TRIB_LOG_WARN, "job %s rank %u: %s on %s since %s", comm->config.job, comm->config.rank, comm->stall_text,
+             operation, duration);
+}
+
+static void fail_for_difference(struct trib_comm *comm)
+{
+    struct trib_operation theirs;
+    uint64_t number = trib_host_number(comm->host);
+    uint32_t other = trib_host_other(comm->host, &theirs);
+    const struct trib_operation *own = &comm->running.head->operation;
+    char first[256];
+    char second[256];
+    bool is_first = comm->config.rank < other;
+    trib_comm_describe_operation(number, is_first ? own : &theirs, first, sizeof first);
+    trib_comm_describe_operation(number, is_first ? &theirs : own, second, sizeof second);
+    trib_comm_fail_all(comm, TRIB_ERR_MISMATCH, "operations differ: rank %u runs %.190s, rank %u runs %.190s",
+                       is_first ? comm->config.rank : other, first, is_first ? other : comm->config.rank, second);
+}
+
+static void fail_for_left(struct trib_comm *comm)
+{
+    char operation[256];
+    trib_comm_describe(comm, 0, operation, sizeof operation);
+    trib_comm_fail_all(comm, TRIB_ERR_PEER, "rank %u waits on %.190s, but rank %u has closed the communicator",
+                       comm->config.rank, operation, trib_host_awaited(comm->host));
+}
+
+static void fail_as_told(struct trib_comm *comm)
+{
+    enum trib_status status = TRIB_OK;
+    char text[TRIB_ERROR_TEXT_MAX];
+    (void)trib_host_failure(comm->host, &status, text);
+    trib_comm_fail(comm, status, "%s", text);
+}
+
+/* ---- driving ---- */
+
+/* True: there may be more to do at once. */
+static bool take_verdict(struct trib_comm *comm, enum trib_host_verdict verdict, uint64_t now_ns)
+{
+    switch (verdict) {
+    case TRIB_HOST_DONE:
+        comm->moved = true;
+        comm->stall_text[0] = '\0';
+        trib_comm_end_operation(comm, comm->running.head, now_ns);
+        return true;
+    case TRIB_HOST_MOVED:
+        comm->moved = true;
+        return false; /* others want the lock */
+    case TRIB_HOST_DIFFERS:
+        fail_for_difference(comm);
+        return false;
+    case TRIB_HOST_UNREADABLE:
+        trib_comm_fail_all(comm, TRIB_ERR_SYSTEM, "rank %u cannot map the memory that rank %u sends from",
+                           comm->config.rank, trib_host_unreadable(comm->host));
+        return false;
+    case TRIB_HOST_LEFT:
+        fail_for_left(comm);
+        return false;
+    case TRIB_HOST_FAILED:
+        fail_as_told(comm);
+        return false;
+    case TRIB_HOST_IDLE:
+    case TRIB_HOST_WAITS:
+        return false;
+    }
+    return false;
+}
+
+void trib_comm_run_host(struct trib_comm *comm, uint64_t now_ns)
+{
+    bool again = true;
+    while (again && comm->state == TRIB_COMM_RUNNING) {
+        if (!trib_host_is_active(comm->host) && comm->waiting.head != NULL) {
+            trib_host_start(comm->host, &trib_comm_begin_waiting(comm)->operation);
+            comm->stalled_ns = now_ns;
+            comm->stall_ns = trib_time_after(now_ns, STALL_NS);
+        }
+        again = take_verdict(comm, trib_host_advance(comm->host), now_ns);
+    }
+}
+
+uint32_t trib_comm_host_ready(struct trib_comm *comm, const struct pollfd *answers)
+{
+    uint32_t dead = TRIB_HOST_NOBODY;
+    uint32_t count = trib_host_fds_count(comm->host);
+    comm->dirty = comm->dirty || answers[0].revents != 0;
+    if (trib_host_answer(comm->host, answers, &dead)) {
+        comm->dirty = true;
+        trib_endpoint_changed(comm->endpoint);
+    }
+    if (dead != TRIB_HOST_NOBODY && comm->state == TRIB_COMM_RUNNING) {
+        trib_comm_fail_all(comm, TRIB_ERR_PEER, "rank %u is gone: its connection closed", dead);
+    }
+    return count;
+}

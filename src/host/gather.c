@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gather.c: rank 0's part of the rendezvous: waits for all ranks, looks at what they say, gives out memory and lines.
+ * Read next: rendezvous.h, rendezvous.c. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/rendezvous.h"
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+#include "io/units.h"
+
+/* Beyond one for each rank: connections that have not said who they are yet. */
+#define STRANGERS 16
+#define NOBODY UINT32_MAX
+/* Handing out takes no longer, or somebody is stopped. */
+#define HAND_OUT_NS (5 * TRIB_SECOND_NS)
+/* Once settings are known to differ, ranks that are still on their way have so long to be told. */
+#define FAREWELL_NS TRIB_SECOND_NS
+
+struct guest {
+    int fd;
+    uint32_t rank; /* NOBODY: has not said */
+};
+
+struct gathering {
+    struct trib_rendezvous *meeting;
+    int listening;
+    struct guest *guests;
+    struct pollfd *fds;
+    uint32_t count;
+    uint32_t most;
+    uint32_t known; /* guests that are ranks */
+    enum trib_status failure;
+    char failure_text[TRIB_ERROR_TEXT_MAX];
+};
+
+static void dismiss(struct gathering *all, uint32_t index)
+{
+    struct guest *guest = &all->guests[index];
+    struct trib_host *host = all->meeting->host;
+    if (guest->rank != NOBODY) {
+        (void)close(host->lines[guest->rank]);
+        host->lines[guest->rank] = -1;
+        all->known--;
+    }
+    (void)close(guest->fd);
+    *guest = all->guests[--all->count];
+}
+
+static void refuse(const struct gathering *all, uint32_t index, enum trib_status status, const char *text)
+{
+    struct trib_answer answer = {.kind = TRIB_ANSWER_REFUSED, .status = (int32_t)status};
+    struct trib_passing message = {.data = &answer, .bytes = sizeof answer};
+    (void)snprintf(answer.text, sizeof answer.text, "%s", text);
+    (void)trib_pass(all->guests[index].fd, &message, 0);
+}
+
+static void refuse_all(const struct gathering *all, enum trib_status status, const char *text)
+{
+    for (uint32_t i = 0; i < all->count; i++) {
+        refuse(all, i, status, text);
+    }
+}
+
+/* Names the first setting that differs; false: none. */
+static bool explain_difference(const struct trib_hello *own, const struct trib_hello *other, char *text)
+{
+    static const char *const names[TRIB_HELLO_NUMBERS] = {"ranks", "payload", "window", "wire"};
+    for (unsigned i = 0; i < TRIB_HELLO_NUMBERS; i++) {
+        if (own->numbers[i] != other->numbers[i]) {
+            trib_explain(text, "settings differ: %s is %u on rank 0 and %u on rank %u", names[i], own->numbers[i],
+                         other->numbers[i], other->rank);
+            return true;
+        }
+    }
+    if (strncmp(own->scheme, other->scheme, sizeof own->scheme) != 0) {
+        trib_explain(text, "settings differ: scheme is %s on rank 0 and %.31s on rank %u", own->scheme, other->scheme,
+                     other->rank);
+        return true;
+    }
+    return false;
+}
+
+/* It ends for all, but not before those on their way had time to come and hear it. */
+static void doom(struct gathering *all, enum trib_status status, const char *text)
+{
+    uint64_t farewell_ns = trib_clock_ns() + FAREWELL_NS;
+    if (all->failure == TRIB_OK) {
+        all->failure = status;
+        (void)snprintf(all->failure_text, sizeof all->failure_text, "%s", text);
+        if (farewell_ns < all->meeting->deadline_ns) {
+            all->meeting->deadline_ns = farewell_ns;
+        }
+    }
+}
+
+/* What a guest says is looked at; a setting that differs ends it for all. */
+static void greet(struct gathering *all, uint32_t index, const struct trib_hello *hello, int line)
+{
+    const struct trib_config *config = all->meeting->config;
+    struct trib_host *host = all->meeting->host;
+    struct trib_hello own;
+    char text[TRIB_ERROR_TEXT_MAX];
+    trib_hello_fill(config, &own);
+    if (hello->magic != own.magic || hello->version != own.version) {
+        trib_explain(text, "a rank of job %s on this host has another version of the library", config->job);
+        doom(all, TRIB_ERR_VERSION, text);
+    } else if (explain_difference(&own, hello, text)) {
+        doom(all, TRIB_ERR_SETTINGS, text);
+    }
+    if (all->failure != TRIB_OK && hello->rank >= host->ranks) {
+        refuse(all, index, all->failure, all->failure_text);
+        (void)close(line);
+        dismiss(all, index);
+        return;
+    }
+    if (hello->rank == 0 || hello->rank >= host->ranks || host->lines[hello->rank] >= 0) {
+        trib_explain(text, "rank %u of job %s is already taken on this host", hello->rank, config->job);
+        refuse(all, index, TRIB_ERR_REFUSED, text);
+        (void)close(line);
+        dismiss(all, index);
+        return;
+    }
+    all->guests[index].rank = hello->rank;
+    host->lines[hello->rank] = line;
+    all->known++;
+}
+
+static void hear(struct gathering *all, uint32_t index)
+{
+    struct trib_hello hello;
+    struct trib_passing message = {.data = &hello, .bytes = sizeof hello};
+    int taken = trib_take_passed(all->guests[index].fd, &message);
+    if (taken == 0) {
+        return;
+    }
+    if (taken < 0 || message.fd_count != 1 || all->guests[index].rank != NOBODY) {
+        if (taken > 0) {
+            trib_passing_close(&message);
+        }
+        if (all->guests[index].rank != NOBODY) {
+            trib_log(TRIB_LOG_INFO, "job %s: rank %u has left before all had joined", all->meeting->config->job,
+                     all->guests[index].rank);
+        }
+        dismiss(all, index);
+        return;
+    }
+    greet(all, index, &hello, message.fds[0]);
+}
+
+static void let_in(struct gathering *all)
+{
+    int fd = accept4(all->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) {
+        return;
+    }
+    if (!trib_passing_is_own_user(fd)) {
+        (void)close(fd);
+        return;
+    }
+    all->guests[all->count++] = (struct guest){.fd = fd, .rank = NOBODY};
+}
+
+static enum trib_status give_up(const struct gathering *all)
+{
+    const struct trib_config *config = all->meeting->config;
+    uint16_t missing[32];
+    uint32_t count = 0;
+    char ranks[256];
+    char limit[TRIB_UNITS_TEXT_MAX];
+    char text[TRIB_ERROR_TEXT_MAX];
+    for (uint32_t rank = 1; rank < all->meeting->host->ranks; rank++) {
+        if (all->meeting->host->lines[rank] < 0) {
+            if (count < 32) {
+                missing[count] = (uint16_t)rank;
+            }
+            count++;
+        }
+    }
+    trib_format_duration(config->join_timeout_ns, limit);
+    trib_format_ranks(missing, count < 32 ? count : 32, count, ranks, sizeof ranks);
+    trib_explain(
+        text,
+        "waited %s for %s of job %s on this host: no switch is named, so all ranks must be here, with one user and "
+        "network namespace; if they are elsewhere, name a switch (TRIB_SWITCH=HOST:PORT)",
+        limit, ranks, config->job);
+    refuse_all(all, TRIB_ERR_TIMEOUT, text);
+    trib_explain(all->meeting->error, "%s", text);
+    return TRIB_ERR_TIMEOUT;
+}
+
+static enum trib_status end_for_all(const struct gathering *all)
+{
+    refuse_all(all, all->failure, all->failure_text);
+    trib_explain(all->meeting->error, "%s", all->failure_text);
+    return all->failure;
+}
+
+/* Serves whoever speaks, until all ranks have. */
+static enum trib_status wait_for_ranks(struct gathering *all)
+{
+    while (all->known + 1 < all->meeting->host->ranks) {
+        uint64_t now = trib_clock_ns();
+        if (now >= all->meeting->deadline_ns || trib_meeting_is_doomed(all->meeting)) {
+            return all->failure != TRIB_OK ? end_for_all(all) : give_up(all);
+        }
+        uint64_t left = all->meeting->deadline_ns - now;
+        struct timespec limit = {.tv_nsec = (long)(left < TRIB_MEETING_LOOK_NS ? left : TRIB_MEETING_LOOK_NS)};
+        for (uint32_t i = 0; i < all->count; i++) {
+            all->fds[i] = (struct pollfd){.fd = all->guests[i].fd, .events = POLLIN};
+        }
+        all->fds[all->count] = (struct pollfd){.fd = all->listening, .events = POLLIN};
+        uint32_t guests = all->count;
+        if (ppoll(all->fds, guests + (guests < all->most ? 1U : 0U), &limit, NULL) <= 0) {
+            continue;
+        }
+        /* From the last on: who is dismissed is replaced by one that was looked at. */
+        for (uint32_t i = guests; i-- > 0;) {
+            if (all->fds[i].revents != 0) {
+                hear(all, i);
+            }
+        }
+        if (guests < all->most && all->fds[guests].revents != 0) {
+            let_in(all);
+        }
+    }
+    return all->failure != TRIB_OK ? end_for_all(all) : TRIB_OK;
+}
+
+static enum trib_status listen_at_name(struct gathering *all)
+{
+    const struct trib_config *config = all->meeting->config;
+    struct sockaddr_un name;
+    socklen_t len = trib_rendezvous_name(config, &name);
+    all->listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (all->listening < 0 || bind(all->listening, (const struct sockaddr *)&name, len) != 0 ||
+        listen(all->listening, TRIB_RANKS_MAX) != 0) {
+        if (errno == EADDRINUSE) {
+            trib_explain(all->meeting->error, "rank 0 of job %s is already taken on this host: choose another job name",
+                         config->job);
+            return TRIB_ERR_REFUSED;
+        }
+        trib_explain(all->meeting->error, "cannot wait for other ranks of this host: %s", strerror(errno));
+        return TRIB_ERR_SYSTEM;
+    }
+    return TRIB_OK;
+}
+
+/* The lines of all ranks but the receiver's, a message for every so many. */
+static bool send_lines(const struct gathering *all, const struct guest *guest, uint64_t deadline_ns)
+{
+    const struct trib_host *host = all->meeting->host;
+    uint32_t rank = 0;
+    while (rank < host->ranks) {
+        struct trib_answer answer = {.kind = TRIB_ANSWER_LINES, .first = rank};
+        struct trib_passing message = {.data = &answer, .bytes = sizeof answer};
+        for (; rank < host->ranks && message.fd_count < TRIB_PASSING_MOST; rank++) {
+            if (rank != guest->rank) {
+                message.fds[message.fd_count++] = rank == 0 ? all->meeting->own_line : host->lines[rank];
+            }
+        }
+        if (!trib_pass(guest->fd, &message, deadline_ns)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum trib_status hand_out(const struct gathering *all, int segment)
+{
+    uint64_t deadline_ns = trib_clock_ns() + HAND_OUT_NS;
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct guest *guest = &all->guests[i];
+        struct trib_answer answer = {.kind = TRIB_ANSWER_WELCOME};
+        struct trib_passing message = {.data = &answer, .bytes = sizeof answer, .fds = {segment}, .fd_count = 1};
+        if (guest->rank == NOBODY) {
+            continue;
+        }
+        if (!trib_pass(guest->fd, &message, deadline_ns) || !send_lines(all, guest, deadline_ns)) {
+            char text[TRIB_ERROR_TEXT_MAX];
+            trib_explain(text, "rank %u of job %s is gone before the job could start: %s", guest->rank,
+                         all->meeting->config->job, strerror(errno));
+            refuse_all(all, TRIB_ERR_PEER, text);
+            trib_explain(all->meeting->error, "%s", text);
+            return TRIB_ERR_PEER;
+        }
+    }
+    return TRIB_OK;
+}
+
+static enum trib_status share(struct gathering *all)
+{
+    struct trib_host *host = all->meeting->host;
+    int segment = trib_host_segment_make(host->ranks, all->meeting->error);
+    if (segment < 0) {
+        return TRIB_ERR_SYSTEM;
+    }
+    enum trib_status status = trib_host_segment_map(host, segment, all->meeting->error);
+    if (status == TRIB_OK) {
+        status = hand_out(all, segment);
+    }
+    (void)close(segment);
+    return status;
+}
+
+enum trib_status trib_gather(struct trib_rendezvous *meeting)
+{
+    struct gathering all = {.meeting = meeting, .listening = -1, .most = meeting->host->ranks + STRANGERS};
+    enum trib_status status = TRIB_ERR_MEMORY;
+    all.guests = calloc(all.most, sizeof *all.guests);
+    all.fds = calloc(all.most + 1, sizeof *all.fds);
+    if (all.guests == NULL || all.fds == NULL) {
+        trib_explain(meeting->error, "out of memory to meet other ranks");
+    } else {
+        status = meeting->host->ranks > 1 ? listen_at_name(&all) : TRIB_OK;
+    }
+    if (status == TRIB_OK) {
+        status = wait_for_ranks(&all);
+    }
+    if (all.listening >= 0) {
+        (void)close(all.listening); /* the name is free again before anybody can begin anew */
+    }
+    if (status == TRIB_OK) {
+        status = share(&all);
+    }
+    for (uint32_t i = 0; i < all.count; i++) {
+        (void)close(all.guests[i].fd);
+    }
+    free(all.guests);
+    free(all.fds);
+    return status;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rendezvous.c: how a rank gets into the shared memory of its host, and out of it. Read next: rendezvous.h, gather.c (rank 0's part). */
+#include "host/rendezvous.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+#include "io/units.h"
+
+#define RETRY_FIRST_US 500
+#define RETRY_LAST_US 20000
+/* Rank 0 waits as long as we do, and can say for whom: it may speak first. */
+#define GRACE_NS (500 * TRIB_MILLISECOND_NS)
+/* All have said HELLO: from then on nothing is waited for but their being scheduled. */
+#define START_NS (10 * TRIB_SECOND_NS)
+
+void trib_hello_fill(const struct trib_config *config, struct trib_hello *hello)
+{
+    memset(hello, 0, sizeof *hello);
+    hello->magic = TRIB_HELLO_MAGIC;
+    hello->version = TRIB_HOST_VERSION;
+    hello->rank = config->rank;
+    hello->numbers[0] = config->ranks;
+    hello->numbers[1] = config->payload;
+    hello->numbers[2] = config->window;
+    hello->numbers[3] = (uint32_t)config->wire;
+    (void)snprintf(hello->scheme, sizeof hello->scheme, "%s", config->scheme);
+}
+
+socklen_t trib_rendezvous_name(const struct trib_config *config, struct sockaddr_un *name)
+{
+    memset(name, 0, sizeof *name);
+    name->sun_family = AF_UNIX;
+    /* The first byte stays 0: an abstract name, no file. */
+    int len =
+        snprintf(name->sun_path + 1, sizeof name->sun_path - 1, "tributary/%u/%s", (unsigned)geteuid(), config->job);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+}
+
+/* ---- ranks from 1 on ---- */
+
+/* A descriptor, or -1: nobody is there yet; error is written only for what will not get better. */
+static int try_connecting(const struct trib_rendezvous *meeting, enum trib_status *status)
+{
+    struct sockaddr_un name;
+    socklen_t len = trib_rendezvous_name(meeting->config, &name);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) {
+        trib_explain(meeting->error, "cannot open a socket to rank 0: %s", strerror(errno));
+        *status = TRIB_ERR_SYSTEM;
+        return -1;
+    }
+    if (connect(fd, (const struct sockaddr *)&name, len) != 0) {
+        (void)close(fd);
+        return -1;
+    }
+    if (!trib_passing_is_own_user(fd)) {
+        trib_explain(meeting->error, "rank 0 of job %s on this host is another user's", meeting->config->job);
+        *status = TRIB_ERR_REFUSED;
+        (void)close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static enum trib_status find_nobody(const struct trib_rendezvous *meeting)
+{
+    char limit[TRIB_UNITS_TEXT_MAX];
+    trib_format_duration(meeting->config->join_timeout_ns, limit);
+    trib_explain(
+        meeting->error,
+        "waited %s for rank 0 of job %s on this host: no switch is named, so all ranks must be here, with one user "
+        "and network namespace; if they are elsewhere, name a switch (TRIB_SWITCH=HOST:PORT)",
+        limit, meeting->config->job);
+    return TRIB_ERR_TIMEOUT;
+}
+
+/* Finds rank 0 and says HELLO. */
+static enum trib_status approach(const struct trib_rendezvous *meeting, int *fd)
+{
+    useconds_t gap = RETRY_FIRST_US;
+    for (;;) {
+        enum trib_status status = TRIB_OK;
+        *fd = try_connecting(meeting, &status);
+        if (status != TRIB_OK) {
+            return status;
+        }
+        if (*fd >= 0) {
+            struct trib_hello hello;
+            struct trib_passing message = {
+                .data = &hello, .bytes = sizeof hello, .fds = {meeting->own_line}, .fd_count = 1};
+            trib_hello_fill(meeting->config, &hello);
+            if (trib_pass(*fd, &message, meeting->deadline_ns)) {
+                return TRIB_OK;
+            }
+            (void)close(*fd);
+        }
+        if (trib_clock_ns() >= meeting->deadline_ns || trib_meeting_is_doomed(meeting)) {
+            return find_nobody(meeting);
+        }
+        (void)usleep(gap);
+        gap = 2 * gap < RETRY_LAST_US ? 2 * gap : RETRY_LAST_US;
+    }
+}
+
+/* 1: an answer; 0: none in time; -1: rank 0 is gone. */
+static int next_answer(const struct trib_rendezvous *meeting, int fd, struct trib_answer *answer,
+                       struct trib_passing *message, uint64_t deadline_ns)
+{
+    int taken = 0;
+    *message = (struct trib_passing){.data = answer, .bytes = sizeof *answer};
+    while (taken == 0) {
+        uint64_t now = trib_clock_ns();
+        if (now >= deadline_ns || trib_meeting_is_doomed(meeting)) {
+            return 0;
+        }
+        uint64_t look_ns = now + TRIB_MEETING_LOOK_NS;
+        if (trib_passing_wait(fd, POLLIN, look_ns < deadline_ns ? look_ns : deadline_ns)) {
+            taken = trib_take_passed(fd, message);
+        }
+    }
+    return taken;
+}
+
+static enum trib_status take_refusal(const struct trib_rendezvous *meeting, const struct trib_answer *answer)
+{
+    bool known = answer->status < 0 && answer->status >= TRIB_ERR_CHECK;
+    trib_explain(meeting->error, "%.*s", TRIB_ERROR_TEXT_MAX - 1, answer->text);
+    return known ? (enum trib_status)answer->status : TRIB_ERR_REFUSED;
+}
+
+static uint32_t keep_lines(struct trib_host *host, const struct trib_answer *answer, struct trib_passing *message)
+{
+    uint32_t kept = 0;
+    for (uint32_t rank = answer->first; rank < host->ranks && kept < message->fd_count; rank++) {
+        if (rank != host->rank && host->lines[rank] < 0) {
+            host->lines[rank] = message->fds[kept++];
+        }
+    }
+    memmove(message->fds, message->fds + kept, (message->fd_count - kept) * sizeof(int));
+    message->fd_count -= kept;
+    trib_passing_close(message); /* more than there are ranks: not ours */
+    return kept;
+}
+
+static enum trib_status lose_rank_0(const struct trib_rendezvous *meeting)
+{
+    trib_explain(meeting->error, "rank 0 of job %s is gone before the job could start", meeting->config->job);
+    return TRIB_ERR_PEER;
+}
+
+/* After WELCOME: the memory is mapped, and lines of all others come. */
+static enum trib_status take_lines(struct trib_rendezvous *meeting, int fd)
+{
+    struct trib_host *host = meeting->host;
+    uint64_t deadline_ns = trib_clock_ns() + START_NS;
+    uint32_t lines = 0;
+    while (lines + 1 < host->ranks) {
+        struct trib_answer answer;
+        struct trib_passing message;
+        if (next_answer(meeting, fd, &answer, &message, deadline_ns) <= 0) {
+            return lose_rank_0(meeting);
+        }
+        if (answer.kind != TRIB_ANSWER_LINES) {
+            trib_passing_close(&message);
+            return take_refusal(meeting, &answer);
+        }
+        lines += keep_lines(host, &answer, &message);
+    }
+    return TRIB_OK;
+}
+
+/* Rank 0 has answered; true: with what ends the search for it. */
+static bool take_answer(struct trib_rendezvous *meeting, int fd, enum trib_status *status)
+{
+    struct trib_answer answer;
+    struct trib_passing message;
+    int taken = next_answer(meeting, fd, &answer, &message, meeting->deadline_ns + GRACE_NS);
+    if (taken < 0) {
+        return false; /* it left: another one may come */
+    }
+    if (taken == 0) {
+        trib_explain(meeting->error, "rank 0 of job %s does not answer", meeting->config->job);
+        *status = TRIB_ERR_TIMEOUT;
+    } else if (answer.kind != TRIB_ANSWER_WELCOME || message.fd_count != 1) {
+        trib_passing_close(&message);
+        *status = take_refusal(meeting, &answer);
+    } else {
+        *status = trib_host_segment_map(meeting->host, message.fds[0], meeting->error);
+        trib_passing_close(&message);
+        if (*status == TRIB_OK) {
+            *status = take_lines(meeting, fd);
+        }
+    }
+    return true;
+}
+
+static enum trib_status visit(struct trib_rendezvous *meeting)
+{
+    enum trib_status status = TRIB_OK;
+    bool is_over = false;
+    while (!is_over) {
+        int fd = -1;
+        status = approach(meeting, &fd);
+        if (status != TRIB_OK) {
+            return status;
+        }
+        is_over = take_answer(meeting, fd, &status);
+        (void)close(fd);
+    }
+    return status;
+}
+
+/* ---- all ranks ---- */
+
+static enum trib_status take_record(const struct trib_rendezvous *meeting)
+{
+    enum trib_status status = TRIB_OK;
+    char text[TRIB_ERROR_TEXT_MAX];
+    (void)trib_host_failure(meeting->host, &status, text);
+    trib_explain(meeting->error, "%s", text);
+    return status;
+}
+
+/* The first use of the memory: every rank is in, or it is known who is not. */
+static enum trib_status pass_barrier(struct trib_rendezvous *meeting, struct pollfd *fds)
+{
+    struct trib_host *host = meeting->host;
+    const struct trib_operation barrier = {.collective = TRIB_BARRIER};
+    uint64_t deadline_ns = trib_clock_ns() + START_NS;
+    trib_host_start(host, &barrier);
+    for (;;) {
+        enum trib_host_verdict verdict = trib_host_advance(host);
+        uint32_t dead = TRIB_HOST_NOBODY;
+        if (verdict == TRIB_HOST_DONE) {
+            return TRIB_OK;
+        }
+        if (verdict == TRIB_HOST_FAILED) { /* another rank was in before, and has failed already */
+            return take_record(meeting);
+        }
+        if (verdict != TRIB_HOST_WAITS && verdict != TRIB_HOST_MOVED) {
+            break;
+        }
+        uint64_t now = trib_clock_ns();
+        if (now >= deadline_ns) {
+            break;
+        }
+        if (trib_host_arm(host)) {
+            trib_host_fds(host, fds);
+            if (poll(fds, trib_host_fds_count(host), (int)((deadline_ns - now) / TRIB_MILLISECOND_NS) + 1) > 0) {
+                (void)trib_host_answer(host, fds, &dead);
+            }
+            trib_host_disarm(host);
+        }
+        if (dead != TRIB_HOST_NOBODY) {
+            host->cursor = dead;
+            break;
+        }
+    }
+    trib_explain(meeting->error, "rank %u of job %s is gone before the job could start", trib_host_awaited(host),
+                 meeting->config->job);
+    return TRIB_ERR_PEER;
+}
+
+static enum trib_status enter(struct trib_rendezvous *meeting)
+{
+    struct trib_host *host = meeting->host;
+    host->lines_left = host->ranks - 1;
+    struct pollfd *fds = calloc(trib_host_fds_count(host), sizeof *fds);
+    if (fds == NULL) {
+        trib_explain(meeting->error, "out of memory to meet other ranks");
+        return TRIB_ERR_MEMORY;
+    }
+    atomic_store(&host->segment->seats[host->rank].presence, TRIB_HOST_PRESENT);
+    enum trib_status status = pass_barrier(meeting, fds);
+    free(fds);
+    return status;
+}
+
+static void unmake(struct trib_host *host)
+{
+    free(host->rows);
+    free(host->lines);
+    free((void *)host->sources);
+    free((void *)host->tensors);
+    free(host->offered);
+    free(host);
+}
+
+static struct trib_host *make(const struct trib_config *config)
+{
+    struct trib_host *host = calloc(1, sizeof *host);
+    if (host == NULL) {
+        return NULL;
+    }
+    host->rank = config->rank;
+    host->ranks = config->ranks;
+    host->kernels = trib_value_kernels();
+    host->inbox = -1;
+    host->rows = aligned_alloc(64, trib_host_rows_bytes(config->ranks));
+    host->lines = calloc(config->ranks, sizeof *host->lines);
+    host->sources = calloc(config->ranks, sizeof *host->sources);
+    host->tensors = calloc(config->ranks, sizeof *host->tensors);
+    host->offered = calloc(TRIB_HOST_OFFERED_MOST, sizeof *host->offered);
+    if (host->rows == NULL || host->lines == NULL || host->sources == NULL || host->tensors == NULL ||
+        host->offered == NULL) {
+        unmake(host);
+        return NULL;
+    }
+    for (uint32_t rank = 0; rank < config->ranks; rank++) {
+        host->lines[rank] = -1;
+    }
+    return host;
+}
+
+static enum trib_status meet(struct trib_rendezvous *meeting)
+{
+    struct trib_host *host = meeting->host;
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
+        trib_explain(meeting->error, "cannot open a pair of sockets: %s", strerror(errno));
+        return TRIB_ERR_SYSTEM;
+    }
+    host->inbox = pair[0];
+    meeting->own_line = pair[1];
+    enum trib_status status = host->rank == 0 ? trib_gather(meeting) : visit(meeting);
+    (void)close(pair[1]);
+    return status == TRIB_OK ? enter(meeting) : status;
+}
+
+enum trib_status trib_host_open(const struct trib_config *config, const atomic_bool *doomed, struct trib_host **host,
+                                char *error)
+{
+    struct trib_host *made = make(config);
+    if (made == NULL) {
+        trib_explain(error, "out of memory for a rank");
+        return TRIB_ERR_MEMORY;
+    }
+    uint64_t now = trib_clock_ns();
+    struct trib_rendezvous meeting = {
+        .host = made,
+        .config = config,
+        .doomed = doomed,
+        .deadline_ns =
+            config->join_timeout_ns < TRIB_NEVER - now ? now + config->join_timeout_ns : TRIB_NEVER - GRACE_NS,
+        .error = error,
+    };
+    enum trib_status status = meet(&meeting);
+    if (status != TRIB_OK) {
+        trib_host_close(made);
+        return status;
+    }
+    trib_log(TRIB_LOG_INFO, "job %s rank %u of %u: all on this host, %zu bytes of shared memory, no packet is sent",
+             config->job, config->rank, config->ranks, trib_host_segment_bytes(config->ranks));
+    *host = made;
+    return TRIB_OK;
+}
+
+/* The seat says so before lines hang up, which is what others look at then. */
+void trib_host_close(struct trib_host *host)
+{
+    if (host->segment != NULL) {
+        trib_host_disarm(host);
+        atomic_store(&host->segment->seats[host->rank].presence, TRIB_HOST_CLOSED);
+        trib_host_wake_waiting(host);
+        trib_host_segment_unmap(host);
+    }
+    for (uint32_t rank = 0; rank < host->ranks; rank++) {
+        if (host->lines[rank] >= 0) {
+            (void)close(host->lines[rank]);
+        }
+    }
+    if (host->inbox >= 0) {
+        (void)close(host->inbox);
+    }
+    trib_host_forget_mappings(host);
+    unmake(host);
+}

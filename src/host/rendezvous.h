@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rendezvous.h: what the ranks of a host say to each other until they share memory. For the files of src/host alone.
+ *
+ *   rank 0 listens at an abstract name made of user and job: it vanishes with the process, and is one per network namespace.
+ *   rank r connects, and says HELLO: who it is, its settings, and the line to its inbox.
+ *   rank 0, when all have said so, stops listening, makes the memory file, and answers each: WELCOME with the file, then LINES with
+ *   those of all other ranks. REFUSED instead, with a text, ends it.
+ *   All map the file, and pass a barrier in it; then the connections are closed: rank 0 is a rank like any other.
+ * A rank that leaves before its WELCOME frees its place; a rank whose rank 0 leaves before that looks for another one.
+ * Read next: gather.c (rank 0), rendezvous.c (the others, and the end of both). */
+#ifndef TRIB_HOST_RENDEZVOUS_H
+#define TRIB_HOST_RENDEZVOUS_H
+
+#include "host/passing.h"
+#include "host/segment.h"
+
+#define TRIB_HELLO_MAGIC UINT64_C(0x6f6c6c6568627274)
+#define TRIB_HELLO_NUMBERS 4
+
+/* One message each, as memory: both ends run on one machine, and the version says how it is laid out. */
+struct trib_hello {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t rank;
+    uint32_t numbers[TRIB_HELLO_NUMBERS]; /* ranks, payload, window, wire */
+    char scheme[32];
+};
+
+enum trib_answer_kind { TRIB_ANSWER_WELCOME = 1, TRIB_ANSWER_LINES, TRIB_ANSWER_REFUSED };
+
+struct trib_answer {
+    uint32_t kind; /* enum trib_answer_kind */
+    int32_t status;
+    uint32_t first; /* LINES: of the descriptors of this message, those of ranks from here on but the receiver's own */
+    char text[TRIB_ERROR_TEXT_MAX];
+};
+
+struct trib_rendezvous {
+    struct trib_host *host;
+    const struct trib_config *config;
+    uint64_t deadline_ns;
+    const atomic_bool *doomed; /* NULL: nobody says so */
+    char *error;
+    int own_line; /* to be given to the others */
+};
+
+/* Nobody waits longer than this without looking whether it is in vain. */
+#define TRIB_MEETING_LOOK_NS UINT64_C(50000000)
+
+static inline bool trib_meeting_is_doomed(const struct trib_rendezvous *meeting)
+{
+    return meeting->doomed != NULL && atomic_load_explicit(meeting->doomed, memory_order_acquire);
+}
+
+void trib_hello_fill(const struct trib_config *config, struct trib_hello *hello);
+/* The name that rank 0 listens at; the length for bind and connect. */
+socklen_t trib_rendezvous_name(const struct trib_config *config, struct sockaddr_un *name);
+/* Rank 0's part, until everything is sent. Returns as trib_host_open. */
+TRIB_MUST_USE enum trib_status trib_gather(struct trib_rendezvous *meeting);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* segment.c: how the shared memory is made, mapped and divided. Read next: segment.h. */
+#include "host/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/explain.h"
+
+#define PAGE 4096U
+
+static size_t seats_bytes(uint32_t ranks)
+{
+    size_t bytes = sizeof(struct trib_host_segment) + (size_t)ranks * sizeof(struct trib_host_seat);
+    return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
+
+static uint32_t chunk_for(uint32_t ranks)
+{
+    uint32_t chunk = TRIB_HOST_CHUNK_MOST;
+    while (chunk > TRIB_HOST_CHUNK_LEAST && (uint64_t)chunk * 2 * ranks > TRIB_HOST_STAGING) {
+        chunk /= 2;
+    }
+    return chunk;
+}
+
+size_t trib_host_segment_bytes(uint32_t ranks)
+{
+    return seats_bytes(ranks) + (size_t)ranks * 2 * (TRIB_HOST_SMALL + chunk_for(ranks)) + 2 * (size_t)chunk_for(ranks);
+}
+
+unsigned char *trib_host_small(const struct trib_host *host, uint32_t rank, uint32_t step)
+{
+    unsigned char *first = (unsigned char *)host->segment + seats_bytes(host->ranks);
+    return first + ((size_t)(step % 2) * host->ranks + rank) * TRIB_HOST_SMALL;
+}
+
+unsigned char *trib_host_staging(const struct trib_host *host, uint32_t rank, uint32_t step)
+{
+    unsigned char *first = trib_host_small(host, 0, 0) + (size_t)host->ranks * 2 * TRIB_HOST_SMALL;
+    return first + ((size_t)(step % 2) * host->ranks + rank) * host->chunk;
+}
+
+unsigned char *trib_host_result(const struct trib_host *host, uint32_t step)
+{
+    unsigned char *first = trib_host_staging(host, 0, 0) + (size_t)host->ranks * 2 * host->chunk;
+    return first + (size_t)(step % 2) * host->chunk;
+}
+
+/* Sealed before anybody else sees it: who maps it can never meet its end. */
+int trib_host_segment_make(uint32_t ranks, char *error)
+{
+    int fd = memfd_create("tributary", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) {
+        trib_explain(error, "cannot make a memory file: %s", strerror(errno));
+        return -1;
+    }
+    if (ftruncate(fd, (off_t)trib_host_segment_bytes(ranks)) != 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        trib_explain(error, "cannot make a memory file of %zu bytes: %s", trib_host_segment_bytes(ranks),
+                     strerror(errno));
+        (void)close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool is_sealed(int fd, size_t bytes)
+{
+    struct stat stat;
+    int seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &stat) == 0 && (size_t)stat.st_size == bytes;
+}
+
+/* Every rank writes the same into the head. */
+static void describe(struct trib_host_segment *segment, uint32_t ranks)
+{
+    segment->magic = TRIB_HOST_MAGIC;
+    segment->version = TRIB_HOST_VERSION;
+    segment->ranks = ranks;
+    segment->chunk = chunk_for(ranks);
+    segment->small = TRIB_HOST_SMALL;
+    segment->bytes = trib_host_segment_bytes(ranks);
+}
+
+enum trib_status trib_host_segment_map(struct trib_host *host, int fd, char *error)
+{
+    size_t bytes = trib_host_segment_bytes(host->ranks);
+    if (!is_sealed(fd, bytes)) {
+        trib_explain(error, "the memory file of rank 0 is not what this version makes");
+        return TRIB_ERR_VERSION;
+    }
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) {
+        trib_explain(error, "cannot map %zu bytes of shared memory: %s", bytes, strerror(errno));
+        return TRIB_ERR_SYSTEM;
+    }
+    host->segment = at;
+    host->chunk = chunk_for(host->ranks);
+    if (host->rank == 0) {
+        describe(host->segment, host->ranks);
+        return TRIB_OK;
+    }
+    struct trib_host_segment wanted = {0};
+    describe(&wanted, host->ranks);
+    if (memcmp(host->segment, &wanted, offsetof(struct trib_host_segment, bytes) + sizeof wanted.bytes) != 0) {
+        trib_host_segment_unmap(host);
+        trib_explain(error, "the shared memory of rank 0 is not what this version makes");
+        return TRIB_ERR_VERSION;
+    }
+    return TRIB_OK;
+}
+
+void trib_host_segment_unmap(struct trib_host *host)
+{
+    if (host->segment != NULL) {
+        (void)munmap(host->segment, trib_host_segment_bytes(host->ranks));
+        host->segment = NULL;
+    }
+}

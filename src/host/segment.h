@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* segment.h: the memory that the ranks of a host share, and what one rank knows about it. For the files of src/host alone.
+ * Read next: host.h for the rules, engine.c for their use. */
+#ifndef TRIB_HOST_SEGMENT_H
+#define TRIB_HOST_SEGMENT_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+
+#include "host/host.h"
+
+#define TRIB_HOST_MAGIC UINT64_C(0x30486275706972)
+#define TRIB_HOST_OFFERED_MOST 64U /* allocations of a rank that others have mapped at a time */
+#define TRIB_HOST_VERSION 1U
+/* Tensors up to so many bytes are added up by every rank for itself. */
+#define TRIB_HOST_SMALL 16384U
+/* Bytes of a chunk, a power of two: two of each rank, and the results, are to stay in caches. */
+#define TRIB_HOST_CHUNK_MOST (512U << 10)
+#define TRIB_HOST_CHUNK_LEAST (64U << 10)
+#define TRIB_HOST_STAGING (4U << 20) /* bytes of all staging areas together that are aimed at */
+/* Elements are added up in pieces of so many bytes of a tensor, which stay in the first cache with all partial sums. */
+#define TRIB_HOST_PIECE 4096U
+
+/* What a rank runs: shown before its first step is counted. */
+struct trib_host_show {
+    uint64_t number;
+    uint64_t count;
+    uint32_t root;
+    uint8_t collective, type, reduction, unused;
+};
+
+/* Where the tensor lies that it contributes to a large allreduce: in memory of trib_shared_alloc, or in the staging area. */
+struct trib_host_offer {
+    uint64_t allocation; /* 0: staged */
+    uint64_t offset;
+};
+
+/* A note to another rank's inbox: a descriptor goes with it, or, bytes 0, the memory of that number is gone. */
+struct trib_host_note {
+    uint64_t allocation;
+    uint64_t bytes;
+    uint32_t rank;
+    uint32_t unused;
+};
+
+/* Memory of another rank, mapped here. */
+struct trib_host_mapping {
+    struct trib_host_mapping *next;
+    uint64_t allocation;
+    size_t bytes;
+    const unsigned char *at;
+    uint32_t rank;
+};
+
+enum trib_host_presence { TRIB_HOST_ABSENT = 0, TRIB_HOST_PRESENT, TRIB_HOST_CLOSED };
+
+/* Of one rank, which alone writes it, but for `asleep`. Others find a step and what it belongs to in one cache line. */
+struct trib_host_seat {
+    alignas(64) _Atomic uint32_t staged;
+    struct trib_host_show show[2]; /* by the operation's parity */
+    alignas(64) _Atomic uint32_t summed;
+    struct trib_host_offer offer[2];     /* the same */
+    alignas(64) _Atomic uint32_t asleep; /* 1 + the rank whose count it waits for; 0: awake. Who wakes it clears it */
+    _Atomic uint32_t presence;           /* enum trib_host_presence */
+};
+
+_Static_assert(sizeof(struct trib_host_seat) == 192, "three cache lines");
+
+enum trib_host_record_state { TRIB_HOST_RECORD_NONE = 0, TRIB_HOST_RECORD_WRITING, TRIB_HOST_RECORD_THERE };
+
+struct trib_host_segment {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t ranks;
+    uint32_t chunk;
+    uint32_t small;
+    uint64_t bytes;                        /* of all */
+    alignas(64) _Atomic uint32_t sleepers; /* seats asleep, or more */
+    alignas(64) _Atomic uint32_t record;   /* enum trib_host_record_state */
+    uint32_t record_rank;
+    int32_t record_status;
+    char record_text[TRIB_ERROR_TEXT_MAX];
+    alignas(64) struct trib_host_seat seats[];
+};
+
+/* What an operation at its present step does next. */
+enum trib_host_part { TRIB_HOST_PART_OUT = 0, TRIB_HOST_PART_IN, TRIB_HOST_PART_SUM };
+
+struct trib_host {
+    struct trib_host_segment *segment;
+    const struct trib_value_kernels *kernels;
+    unsigned char *rows;           /* partial sums, private */
+    const unsigned char **sources; /* where each rank's part of what is added up lies */
+    const unsigned char **tensors; /* and its whole tensor, if that is mapped here; else NULL */
+    struct trib_host_mapping *mappings;
+    uint64_t *offered; /* own allocations that all others have been told of */
+    uint32_t offered_count;
+    uint64_t frees_seen; /* of the process, when `offered` was last looked through */
+    uint32_t rank, ranks;
+    uint32_t chunk; /* bytes */
+    /* the operation */
+    bool is_active;
+    struct trib_operation operation;
+    uint64_t number;
+    uint32_t element;                 /* bytes */
+    uint32_t chunk_count, line_count; /* elements of a chunk, and of a cache line */
+    uint32_t base;                    /* its first step */
+    uint64_t steps;
+    uint64_t at; /* k of host.h, from 0 */
+    enum trib_host_part part;
+    /* what it waits for: all ranks from `cursor` on, or only that one */
+    uint32_t cursor;
+    uint32_t target;
+    bool for_summed, for_one;
+    uint32_t other; /* whose operation differs, or whose memory cannot be mapped */
+    bool is_shared; /* the own tensor lies where others can read it */
+    /* sleeping */
+    int inbox;
+    int *lines;          /* -1: own, or hung up */
+    uint32_t lines_left; /* that are there */
+};
+
+/* ---- segment.c ---- */
+
+/* Bytes of a segment for so many ranks. */
+size_t trib_host_segment_bytes(uint32_t ranks);
+/* Makes the memory file. Returns a descriptor, or -1 with the cause in error. */
+int trib_host_segment_make(uint32_t ranks, char *error);
+/* Maps it. Returns ERR_SYSTEM, ERR_VERSION. */
+TRIB_MUST_USE enum trib_status trib_host_segment_map(struct trib_host *host, int fd, char *error);
+void trib_host_segment_unmap(struct trib_host *host);
+
+/* Areas of rank for a step. */
+unsigned char *trib_host_small(const struct trib_host *host, uint32_t rank, uint32_t step);
+unsigned char *trib_host_staging(const struct trib_host *host, uint32_t rank, uint32_t step);
+unsigned char *trib_host_result(const struct trib_host *host, uint32_t step);
+
+/* ---- sum.c ---- */
+
+/* Bytes of struct trib_host.rows. */
+size_t trib_host_rows_bytes(uint32_t ranks);
+/* Adds up elements [from, to) of host->sources into result, all counted from the same element 0. is_private: it is the caller's, and gets
+ * final values only. */
+void trib_host_add_up(const struct trib_host *host, void *result, bool is_private, size_t from, size_t to);
+
+/* ---- copy.c ---- */
+
+/* memcpy that leaves the caches to others: for what is not read again soon. */
+void trib_host_copy_past(void *dst, const void *src, size_t bytes);
+
+/* ---- engine.c ---- */
+
+/* Whether what the operation waits for has come, or something has happened that ends the wait. */
+bool trib_host_is_due(const struct trib_host *host);
+
+/* ---- shared.c ---- */
+
+/* Shows in the own seat where the tensor lies. True: others read it there. */
+bool trib_host_offer_tensor(struct trib_host *host);
+/* Finds out where all others have theirs. False: that of *rank cannot be mapped. */
+bool trib_host_find_tensors(struct trib_host *host, uint32_t *rank);
+/* A note has come; fd: what came with it, or -1. */
+void trib_host_take_note(struct trib_host *host, const struct trib_host_note *note, int fd);
+void trib_host_forget_mappings(struct trib_host *host);
+
+/* ---- bells.c ---- */
+
+void trib_host_empty_inbox(struct trib_host *host);
+
+/* A count of this rank has grown. */
+void trib_host_wake_waiting(struct trib_host *host);
+void trib_host_wake_all(struct trib_host *host);
+
+#endif

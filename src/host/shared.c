@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shared.c: tensors that other ranks of the host read where they lie, without a copy into a staging area: memory of trib_shared_alloc.
+ *
+ * Each allocation is a memory file. A rank that contributes from one tells all others once, by a note with the descriptor in their inboxes, sent
+ * before its first step is counted: so who needs the memory finds the note there. What cannot be told (an inbox is full) is staged. A
+ * rank reads only what was offered for the operation under way, and nobody ends that operation before all have read; whoever fails
+ * records it before its caller can change what others may still be reading (host.h). Freed memory goes back to the kernel at once; others
+ * let go of their mappings when the next operation tells them.
+ * Read next: engine.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/passing.h"
+#include "host/segment.h"
+
+/* ---- allocations of this process ---- */
+
+struct allocation {
+    struct allocation *next;
+    uint64_t number;
+    unsigned char *at;
+    size_t bytes;
+    int fd;
+};
+
+static pthread_mutex_t allocations_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct allocation *allocations;
+static _Atomic uint64_t allocations_made;
+static _Atomic uint64_t allocations_freed;
+
+static bool map(struct allocation *allocation)
+{
+    allocation->fd = memfd_create("tributary", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (allocation->fd < 0) {
+        return false;
+    }
+    if (ftruncate(allocation->fd, (off_t)allocation->bytes) != 0 ||
+        fcntl(allocation->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        (void)close(allocation->fd);
+        return false;
+    }
+    void *at = mmap(NULL, allocation->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, allocation->fd, 0);
+    if (at == MAP_FAILED) {
+        (void)close(allocation->fd);
+        return false;
+    }
+    allocation->at = at;
+    return true;
+}
+
+void *trib_shared_alloc(size_t bytes)
+{
+    struct allocation *made = bytes > 0 && bytes <= PTRDIFF_MAX ? calloc(1, sizeof *made) : NULL;
+    if (made == NULL) {
+        return NULL;
+    }
+    made->bytes = bytes;
+    if (!map(made)) {
+        free(made);
+        return NULL;
+    }
+    (void)pthread_mutex_lock(&allocations_lock);
+    made->number = atomic_fetch_add(&allocations_made, 1) + 1;
+    made->next = allocations;
+    allocations = made;
+    (void)pthread_mutex_unlock(&allocations_lock);
+    return made->at;
+}
+
+void trib_shared_free(void *memory)
+{
+    struct allocation *found = NULL;
+    if (memory == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&allocations_lock);
+    for (struct allocation **at = &allocations; *at != NULL; at = &(*at)->next) {
+        if ((*at)->at == memory) {
+            found = *at;
+            *at = found->next;
+            (void)atomic_fetch_add(&allocations_freed, 1);
+            break;
+        }
+    }
+    (void)pthread_mutex_unlock(&allocations_lock);
+    if (found == NULL) {
+        __builtin_trap(); /* as free() of what malloc never gave */
+    }
+    /* Others may have it mapped for a while yet: a hole takes the pages away, and whoever reads there reads zeros. */
+    (void)fallocate(found->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)found->bytes);
+    (void)munmap(found->at, found->bytes);
+    (void)close(found->fd);
+    free(found);
+}
+
+/* The allocation that holds all of these bytes; its descriptor is a new one. */
+static bool find_allocation(const void *start, uint64_t bytes, struct allocation *copy)
+{
+    bool found = false;
+    if (atomic_load(&allocations_made) == atomic_load(&allocations_freed)) {
+        return false;
+    }
+    (void)pthread_mutex_lock(&allocations_lock);
+    for (const struct allocation *at = allocations; at != NULL && !found; at = at->next) {
+        uintptr_t offset = (uintptr_t)start - (uintptr_t)at->at;
+        if ((uintptr_t)start >= (uintptr_t)at->at && offset < at->bytes && bytes <= at->bytes - offset) {
+            *copy = *at;
+            found = true;
+        }
+    }
+    (void)pthread_mutex_unlock(&allocations_lock);
+    return found;
+}
+
+static bool is_allocated(uint64_t number)
+{
+    bool found = false;
+    (void)pthread_mutex_lock(&allocations_lock);
+    for (const struct allocation *at = allocations; at != NULL && !found; at = at->next) {
+        found = at->number == number;
+    }
+    (void)pthread_mutex_unlock(&allocations_lock);
+    return found;
+}
+
+/* ---- telling others ---- */
+
+/* To all, without waiting. False: somebody's inbox is full. */
+static bool tell_all(const struct trib_host *host, struct trib_host_note *note, int fd)
+{
+    struct trib_passing message = {.data = note, .bytes = sizeof *note, .fds = {fd}, .fd_count = fd >= 0 ? 1 : 0};
+    bool all = true;
+    note->rank = host->rank;
+    for (uint32_t rank = 0; rank < host->ranks; rank++) {
+        all = (host->lines[rank] < 0 || trib_pass(host->lines[rank], &message, 0)) && all;
+    }
+    return all;
+}
+
+static void tell_freed(struct trib_host *host)
+{
+    uint64_t freed = atomic_load(&allocations_freed);
+    if (host->frees_seen == freed) {
+        return;
+    }
+    host->frees_seen = freed;
+    for (uint32_t i = host->offered_count; i-- > 0;) {
+        struct trib_host_note note = {.allocation = host->offered[i]};
+        if (!is_allocated(note.allocation)) {
+            (void)tell_all(host, &note, -1); /* or it stays mapped there until the end: no memory, only addresses */
+            host->offered[i] = host->offered[--host->offered_count];
+        }
+    }
+}
+
+static bool is_offered(struct trib_host *host, const struct allocation *allocation)
+{
+    struct trib_host_note note = {.allocation = allocation->number, .bytes = allocation->bytes};
+    for (uint32_t i = 0; i < host->offered_count; i++) {
+        if (host->offered[i] == allocation->number) {
+            return true;
+        }
+    }
+    if (host->offered_count == TRIB_HOST_OFFERED_MOST || !tell_all(host, &note, allocation->fd)) {
+        return false; /* those that were told have it twice, next time; trib_host_take_note knows */
+    }
+    host->offered[host->offered_count++] = allocation->number;
+    return true;
+}
+
+bool trib_host_offer_tensor(struct trib_host *host)
+{
+    struct trib_host_offer *offer = &host->segment->seats[host->rank].offer[host->number % 2];
+    struct allocation allocation;
+    uint64_t bytes = host->operation.count * host->element;
+    tell_freed(host);
+    *offer = (struct trib_host_offer){0};
+    if (host->ranks == 1 || !find_allocation(host->operation.send, bytes, &allocation) ||
+        !is_offered(host, &allocation)) {
+        return false;
+    }
+    offer->allocation = allocation.number;
+    offer->offset = (uintptr_t)host->operation.send - (uintptr_t)allocation.at;
+    return true;
+}
+
+/* ---- memory of others ---- */
+
+static struct trib_host_mapping *find_mapping(const struct trib_host *host, uint32_t rank, uint64_t allocation)
+{
+    struct trib_host_mapping *mapping = host->mappings;
+    while (mapping != NULL && (mapping->rank != rank || mapping->allocation != allocation)) {
+        mapping = mapping->next;
+    }
+    return mapping;
+}
+
+static void unmap(struct trib_host *host, struct trib_host_mapping *mapping)
+{
+    struct trib_host_mapping **at = &host->mappings;
+    while (*at != mapping) {
+        at = &(*at)->next;
+    }
+    *at = mapping->next;
+    (void)munmap((void *)(uintptr_t)mapping->at, mapping->bytes);
+    free(mapping);
+}
+
+/* Failure shows when the memory is needed: then it is not found. */
+static void map_of_other(struct trib_host *host, const struct trib_host_note *note, int fd)
+{
+    struct stat stat;
+    struct trib_host_mapping *made = calloc(1, sizeof *made);
+    int seals = fcntl(fd, F_GET_SEALS);
+    bool is_good = made != NULL && seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &stat) == 0 &&
+                   (uint64_t)stat.st_size == note->bytes;
+    void *at = is_good ? mmap(NULL, note->bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (at == MAP_FAILED) {
+        free(made);
+        return;
+    }
+    *made = (struct trib_host_mapping){
+        .next = host->mappings, .allocation = note->allocation, .bytes = note->bytes, .at = at, .rank = note->rank};
+    host->mappings = made;
+}
+
+void trib_host_take_note(struct trib_host *host, const struct trib_host_note *note, int fd)
+{
+    struct trib_host_mapping *known = find_mapping(host, note->rank, note->allocation);
+    if (fd >= 0 && known == NULL && note->bytes > 0) {
+        map_of_other(host, note, fd);
+    } else if (fd < 0 && known != NULL) {
+        unmap(host, known);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+void trib_host_forget_mappings(struct trib_host *host)
+{
+    while (host->mappings != NULL) {
+        unmap(host, host->mappings);
+    }
+}
+
+static bool find_tensor(struct trib_host *host, uint32_t rank)
+{
+    struct trib_host_offer offer = host->segment->seats[rank].offer[host->number % 2];
+    uint64_t bytes = host->operation.count * host->element;
+    host->tensors[rank] = NULL;
+    if (rank == host->rank || offer.allocation == 0) {
+        return true;
+    }
+    const struct trib_host_mapping *mapping = find_mapping(host, rank, offer.allocation);
+    if (mapping == NULL) {
+        trib_host_empty_inbox(host);
+        mapping = find_mapping(host, rank, offer.allocation);
+    }
+    if (mapping == NULL || offer.offset > mapping->bytes || bytes > mapping->bytes - offer.offset) {
+        return false;
+    }
+    host->tensors[rank] = mapping->at + offer.offset;
+    return true;
+}
+
+bool trib_host_find_tensors(struct trib_host *host, uint32_t *rank)
+{
+    for (*rank = 0; *rank < host->ranks; (*rank)++) {
+        if (!find_tensor(host, *rank)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_host.c: ranks of one host as processes, some of which are killed, stopped or never come: what the others see, and that nothing of
+ * them is left. Sums are in tests/property/test_host_sum.c, calls in test_comm.c and test_comm_failure.c.
+ * Mirrors src/host/rendezvous.c, gather.c, bells.c. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <tributary/tributary.h>
+
+#include "io/clock.h"
+
+#define RANKS_MAX 40U
+#define FLOATS_MAX 300000U
+
+/* What a rank tells the test, in memory that both share. */
+struct report {
+    _Atomic uint32_t rounds; /* operations that it has ended well */
+    _Atomic int status;      /* how it ended; 1: it runs */
+    _Atomic uint64_t ended_ns;
+    _Atomic uint32_t wrong;
+    char text[TRIB_ERROR_TEXT_MAX];
+};
+
+struct crew {
+    char job[TRIB_NAME_MAX + 1];
+    uint32_t ranks;
+    pid_t pids[RANKS_MAX];
+    struct report *reports; /* shared */
+    void (*tweak)(struct trib_config *config);
+    void (*body)(struct crew *crew, uint32_t rank, struct trib_comm *comm);
+};
+
+static void end(struct crew *crew, uint32_t rank, enum trib_status status, const char *text)
+{
+    struct report *report = &crew->reports[rank];
+    (void)snprintf(report->text, sizeof report->text, "%s", text);
+    report->ended_ns = trib_clock_ns();
+    report->status = status;
+}
+
+static void live(struct crew *crew, uint32_t rank)
+{
+    struct trib_config config;
+    struct trib_comm *comm = NULL;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    trib_config_init(&config);
+    (void)memcpy(config.job, crew->job, sizeof config.job);
+    config.rank = rank;
+    config.ranks = crew->ranks;
+    config.join_timeout_ns = 20 * TRIB_SECOND_NS;
+    config.timeout_ns = 20 * TRIB_SECOND_NS;
+    if (crew->tweak != NULL) {
+        crew->tweak(&config);
+    }
+    enum trib_status status = trib_comm_create(&config, &comm, error);
+    if (status != TRIB_OK) {
+        end(crew, rank, status, error);
+        return;
+    }
+    crew->body(crew, rank, comm);
+}
+
+static void begin_rank(struct crew *crew, uint32_t rank)
+{
+    crew->reports[rank].status = 1;
+    crew->pids[rank] = fork();
+    assert_true(crew->pids[rank] >= 0);
+    if (crew->pids[rank] == 0) {
+        live(crew, rank);
+        _exit(0);
+    }
+}
+
+static void begin(struct crew *crew, uint32_t ranks,
+                  void (*body)(struct crew *crew, uint32_t rank, struct trib_comm *comm))
+{
+    static unsigned number;
+    (void)snprintf(crew->job, sizeof crew->job, "test-host-%d-%u", (int)getpid(), number++);
+    crew->ranks = ranks;
+    crew->body = body;
+    crew->reports =
+        mmap(NULL, RANKS_MAX * sizeof *crew->reports, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(crew->reports != MAP_FAILED);
+}
+
+static void begin_all(struct crew *crew, uint32_t ranks,
+                      void (*body)(struct crew *crew, uint32_t rank, struct trib_comm *comm))
+{
+    begin(crew, ranks, body);
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        begin_rank(crew, rank);
+    }
+}
+
+static void kill_rank(struct crew *crew, uint32_t rank)
+{
+    assert_int_equal(kill(crew->pids[rank], SIGKILL), 0);
+    assert_int_equal(waitpid(crew->pids[rank], NULL, 0), crew->pids[rank]);
+    crew->pids[rank] = -1;
+}
+
+/* All that are left end by themselves. */
+static void end_all(struct crew *crew)
+{
+    for (uint32_t rank = 0; rank < crew->ranks; rank++) {
+        uint64_t deadline_ns = trib_clock_ns() + 20 * TRIB_SECOND_NS;
+        while (crew->pids[rank] > 0 && waitpid(crew->pids[rank], NULL, WNOHANG) == 0) {
+            if (trib_clock_ns() > deadline_ns) {
+                fail_msg("rank %u does not end", rank);
+            }
+            (void)usleep(1000);
+        }
+    }
+}
+
+static void forget(struct crew *crew)
+{
+    (void)munmap(crew->reports, RANKS_MAX * sizeof *crew->reports);
+}
+
+static void wait_for_rounds(const struct crew *crew, uint32_t rank, uint32_t rounds)
+{
+    uint64_t deadline_ns = trib_clock_ns() + 20 * TRIB_SECOND_NS;
+    while (crew->reports[rank].rounds < rounds && crew->reports[rank].status == 1 && trib_clock_ns() < deadline_ns) {
+        (void)usleep(200);
+    }
+    assert_true(crew->reports[rank].rounds >= rounds);
+}
+
+/* ---- what ranks do ---- */
+
+static float private_send[FLOATS_MAX];
+static float *sent = private_send;
+
+static float value_at(uint32_t rank, uint32_t round, uint32_t i)
+{
+    return (float)((i % 61) + rank + round % 100);
+}
+
+/* One allreduce whose size changes from round to round, looked at; the result holds old bytes until it has ended, and nothing
+ * writes to it after an error. */
+static enum trib_status run_round(struct report *report, struct trib_comm *comm, uint32_t round)
+{
+    static float recv[FLOATS_MAX];
+    uint32_t count = round % 3 == 0 ? 1 + round % 4000 : round * 7919 % FLOATS_MAX;
+    uint32_t ranks = trib_comm_ranks(comm);
+    for (uint32_t i = 0; i < count; i++) {
+        sent[i] = value_at(trib_comm_rank(comm), round, i);
+        recv[i] = -1.0F;
+    }
+    enum trib_status status = trib_allreduce(comm, sent, recv, count, TRIB_FLOAT32, TRIB_SUM);
+    for (uint32_t i = 0; i < count; i++) {
+        float sum = (float)ranks * value_at(0, round, i) + (float)(ranks * (ranks - 1) / 2);
+        bool is_right = !(recv[i] < sum) && !(recv[i] > sum);
+        bool is_old = recv[i] < 0;
+        report->wrong += !is_right && (status == TRIB_OK || !is_old);
+    }
+    report->rounds += status == TRIB_OK;
+    return status;
+}
+
+static void *abort_later(void *comm)
+{
+    (void)usleep((useconds_t)(trib_clock_ns() / 1000 % 4000));
+    trib_comm_abort(comm);
+    return NULL;
+}
+
+/* The last rank aborts in the middle of something, and changes at once what it had sent, which others may be reading. */
+static void abort_and_scribble(struct crew *crew, uint32_t rank, struct trib_comm *comm)
+{
+    pthread_t thread;
+    bool aborts = rank == crew->ranks - 1;
+    sent = trib_shared_alloc(FLOATS_MAX * sizeof *sent);
+    if (sent == NULL || (aborts && pthread_create(&thread, NULL, abort_later, comm) != 0)) {
+        return;
+    }
+    enum trib_status status = TRIB_OK;
+    for (uint32_t round = 1; status == TRIB_OK; round += 3) {
+        status = run_round(&crew->reports[rank], comm, round);
+    }
+    if (aborts) {
+        memset(sent, 0x77, FLOATS_MAX * sizeof *sent);
+        (void)pthread_join(thread, NULL);
+        trib_shared_free(sent);
+    }
+    end(crew, rank, status, trib_comm_error(comm));
+    (void)trib_comm_close(comm);
+}
+
+static void run_until_error(struct crew *crew, uint32_t rank, struct trib_comm *comm)
+{
+    enum trib_status status = TRIB_OK;
+    for (uint32_t round = 0; status == TRIB_OK && round < 100000; round++) {
+        status = run_round(&crew->reports[rank], comm, round);
+    }
+    end(crew, rank, status, trib_comm_error(comm));
+    (void)trib_comm_close(comm);
+}
+
+static void run_20_rounds(struct crew *crew, uint32_t rank, struct trib_comm *comm)
+{
+    enum trib_status status = TRIB_OK;
+    for (uint32_t round = 0; status == TRIB_OK && round < 20; round++) {
+        status = run_round(&crew->reports[rank], comm, round);
+    }
+    struct trib_comm_stats stats;
+    trib_comm_stats(comm, &stats);
+    crew->reports[rank].wrong += !stats.level0 || stats.packets_sent != 0 || stats.packets_received != 0;
+    const char *error = trib_comm_error(comm);
+    if (status == TRIB_OK) {
+        error = "";
+    }
+    char text[TRIB_ERROR_TEXT_MAX];
+    (void)snprintf(text, sizeof text, "%s", error);
+    enum trib_status closed = trib_comm_close(comm);
+    end(crew, rank, status == TRIB_OK ? closed : status, text);
+}
+
+/* ---- what is left of it ---- */
+
+static bool is_in_file(const char *path, const char *word)
+{
+    char line[4096];
+    bool found = false;
+    FILE *file = fopen(path, "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        found = found || strstr(line, word) != NULL;
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return found;
+}
+
+static unsigned files_in_shm(void)
+{
+    unsigned count = 0;
+    DIR *directory = opendir("/dev/shm");
+    const struct dirent *entry = NULL;
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+        count += strstr(entry->d_name, "tributary") != NULL;
+    }
+    if (directory != NULL) {
+        (void)closedir(directory);
+    }
+    return count;
+}
+
+static void expect_nothing_left(const struct crew *crew)
+{
+    assert_false(is_in_file("/proc/net/unix", crew->job));
+    assert_false(is_in_file("/proc/self/maps", "memfd:tributary"));
+    assert_int_equal(files_in_shm(), 0);
+}
+
+static void expect_all_good(struct crew *crew, uint32_t rounds)
+{
+    for (uint32_t rank = 0; rank < crew->ranks; rank++) {
+        const struct report *report = &crew->reports[rank];
+        if (report->status != TRIB_OK || report->rounds != rounds || report->wrong != 0) {
+            fail_msg("rank %u: %s: %s; %u rounds, %u wrong", rank, trib_status_name((enum trib_status)report->status),
+                     report->text, report->rounds, report->wrong);
+        }
+    }
+}
+
+/* ---- tests ---- */
+
+static void crew__of_any_size(void **state)
+{
+    static const uint32_t sizes[] = {1, 2, 3, 8, 33};
+    (void)state;
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct crew crew = {.tweak = NULL};
+        begin_all(&crew, sizes[i], run_20_rounds);
+        end_all(&crew);
+        expect_all_good(&crew, 20);
+        expect_nothing_left(&crew);
+        forget(&crew);
+    }
+}
+
+static void crew__two_at_once(void **state)
+{
+    struct crew crews[2] = {{.tweak = NULL}, {.tweak = NULL}};
+    (void)state;
+    begin_all(&crews[0], 3, run_20_rounds);
+    begin_all(&crews[1], 3, run_20_rounds);
+    for (unsigned i = 0; i < 2; i++) {
+        end_all(&crews[i]);
+        expect_all_good(&crews[i], 20);
+        forget(&crews[i]);
+    }
+}
+
+#define KILLS 40U
+
+/* The victim dies wherever it happens to be, in the middle of whatever it does. */
+static void kill__is_named_by_all_within_a_second(void **state)
+{
+    uint64_t worst_ns = 0;
+    (void)state;
+    for (uint32_t round = 0; round < KILLS; round++) {
+        struct crew crew = {.tweak = NULL};
+        uint32_t victim = round % 4;
+        char name[64];
+        begin_all(&crew, 4, run_until_error);
+        wait_for_rounds(&crew, victim, 1);
+        (void)usleep(round * 7919 % 20000);
+        uint64_t killed_ns = trib_clock_ns();
+        kill_rank(&crew, victim);
+        end_all(&crew);
+        (void)snprintf(name, sizeof name, "rank %u is gone: its connection closed", victim);
+        for (uint32_t rank = 0; rank < 4; rank++) {
+            const struct report *report = &crew.reports[rank];
+            if (rank == victim) {
+                continue;
+            }
+            uint64_t took_ns = report->ended_ns - killed_ns;
+            if (report->status != TRIB_ERR_PEER || strcmp(report->text, name) != 0 || report->wrong != 0 ||
+                took_ns >= TRIB_SECOND_NS) {
+                fail_msg("round %u, rank %u: %s: %s; %u wrong, after %llu us", round, rank,
+                         trib_status_name((enum trib_status)report->status), report->text, report->wrong,
+                         (unsigned long long)took_ns / 1000);
+            }
+            worst_ns = took_ns > worst_ns ? took_ns : worst_ns;
+        }
+        expect_nothing_left(&crew);
+        forget(&crew);
+    }
+    (void)printf("longest from the kill to the error: %llu us\n", (unsigned long long)worst_ns / 1000);
+}
+
+/* Whatever the others were doing, they have right sums or an error, and nothing half-right in their buffers. */
+static void abort__while_others_read_its_tensor(void **state)
+{
+    (void)state;
+    for (uint32_t round = 0; round < 40; round++) {
+        struct crew crew = {.tweak = NULL};
+        begin_all(&crew, 4, abort_and_scribble);
+        end_all(&crew);
+        for (uint32_t rank = 0; rank < 4; rank++) {
+            assert_int_equal(crew.reports[rank].status, rank == 3 ? TRIB_ERR_ABORTED : TRIB_ERR_PEER);
+            assert_int_equal(crew.reports[rank].wrong, 0);
+            if (strstr(crew.reports[rank].text, "rank 3: trib_comm_abort was called") == NULL) {
+                fail_msg("rank %u: %s", rank, crew.reports[rank].text);
+            }
+        }
+        expect_nothing_left(&crew);
+        forget(&crew);
+    }
+}
+
+/* Freed memory is the kernel's again although others have it mapped; many more allocations than others keep track of. */
+static void share_and_free(struct crew *crew, uint32_t rank, struct trib_comm *comm)
+{
+    enum trib_status status = TRIB_OK;
+    for (uint32_t round = 1; status == TRIB_OK && round < 300; round += 3) {
+        float *before = sent == private_send ? NULL : sent;
+        sent = trib_shared_alloc(FLOATS_MAX * sizeof *sent);
+        crew->reports[rank].wrong += sent == NULL || sent[FLOATS_MAX - 1] > 0;
+        status = run_round(&crew->reports[rank], comm, round);
+        if (round % 2 == 0) {
+            trib_shared_free(sent);
+            sent = before;
+        } else {
+            trib_shared_free(before);
+        }
+    }
+    trib_shared_free(sent);
+    end(crew, rank, status, trib_comm_error(comm));
+    (void)trib_comm_close(comm);
+}
+
+static void share__and_free(void **state)
+{
+    struct crew crew = {.tweak = NULL};
+    (void)state;
+    begin_all(&crew, 3, share_and_free);
+    end_all(&crew);
+    expect_all_good(&crew, 100);
+    expect_nothing_left(&crew);
+    forget(&crew);
+}
+
+static void give_half_a_second(struct trib_config *config)
+{
+    config->timeout_ns = 500 * TRIB_MILLISECOND_NS;
+}
+
+/* A stopped rank is late, and then it is missing; awake again it finds that it was not waited for. */
+static void stop__is_a_rank_that_is_missing(void **state)
+{
+    (void)state;
+    for (uint32_t victim = 0; victim < 3; victim++) {
+        struct crew crew = {.tweak = give_half_a_second};
+        char name[64];
+        begin_all(&crew, 3, run_until_error);
+        wait_for_rounds(&crew, victim, 2);
+        uint64_t stopped_ns = trib_clock_ns();
+        assert_int_equal(kill(crew.pids[victim], SIGSTOP), 0);
+        (void)snprintf(name, sizeof name, "did not end within 500 ms: rank %u is missing", victim);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            struct report *report = &crew.reports[rank];
+            while (rank != victim && report->status == 1 && trib_clock_ns() < stopped_ns + 5 * TRIB_SECOND_NS) {
+                (void)usleep(1000);
+            }
+            if (rank != victim && (strstr(report->text, name) == NULL || report->wrong != 0)) {
+                fail_msg("rank %u: %s: %s; %u wrong", rank, trib_status_name((enum trib_status)report->status),
+                         report->text, report->wrong);
+            }
+        }
+        assert_int_equal(kill(crew.pids[victim], SIGCONT), 0);
+        end_all(&crew);
+        assert_true(crew.reports[victim].status == TRIB_ERR_PEER || crew.reports[victim].status == TRIB_ERR_TIMEOUT);
+        assert_int_equal(crew.reports[victim].wrong, 0);
+        forget(&crew);
+    }
+}
+
+/* Until all have come, whoever leaves may be replaced, rank 0 too. */
+static void join__survives_deaths(void **state)
+{
+    (void)state;
+    for (uint32_t victim = 0; victim < 3; victim++) {
+        struct crew crew = {.tweak = NULL};
+        begin(&crew, 4, run_20_rounds);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            begin_rank(&crew, rank);
+        }
+        (void)usleep(50000);
+        kill_rank(&crew, victim);
+        begin_rank(&crew, victim);
+        (void)usleep(20000);
+        begin_rank(&crew, 3);
+        end_all(&crew);
+        expect_all_good(&crew, 20);
+        expect_nothing_left(&crew);
+        forget(&crew);
+    }
+}
+
+static void count_differently(struct trib_config *config)
+{
+    config->ranks = config->rank == 2 ? 4 : 3;
+}
+
+static void join__names_numbers_of_ranks_that_differ(void **state)
+{
+    struct crew crew = {.tweak = count_differently};
+    (void)state;
+    begin_all(&crew, 3, run_20_rounds);
+    end_all(&crew);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(crew.reports[rank].status, TRIB_ERR_SETTINGS);
+        assert_string_equal(crew.reports[rank].text, "settings differ: ranks is 3 on rank 0 and 4 on rank 2");
+    }
+    forget(&crew);
+}
+
+/* Killed at any moment of joining: the others go on without it, or name it; nobody waits for ever. */
+static void join__killed_at_any_moment(void **state)
+{
+    (void)state;
+    for (uint32_t round = 0; round < 30; round++) {
+        struct crew crew = {.tweak = give_half_a_second};
+        uint32_t victim = round % 3;
+        begin_all(&crew, 3, run_until_error);
+        (void)usleep(round * 100);
+        kill_rank(&crew, victim);
+        begin_rank(&crew, victim); /* in case it had not joined yet */
+        (void)usleep(30000);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            if (crew.reports[rank].status == 1) {
+                kill_rank(&crew, rank);
+            }
+        }
+        end_all(&crew);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_int_equal(crew.reports[rank].wrong, 0);
+        }
+        expect_nothing_left(&crew);
+        forget(&crew);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(crew__of_any_size),
+        cmocka_unit_test(crew__two_at_once),
+        cmocka_unit_test(kill__is_named_by_all_within_a_second),
+        cmocka_unit_test(abort__while_others_read_its_tensor),
+        cmocka_unit_test(share__and_free),
+        cmocka_unit_test(stop__is_a_rank_that_is_missing),
+        cmocka_unit_test(join__survives_deaths),
+        cmocka_unit_test(join__names_numbers_of_ranks_that_differ),
+        cmocka_unit_test(join__killed_at_any_moment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
