@@ -43,14 +43,17 @@ def options_of(contestant):
     return options
 
 
-def start_rank(network, scenario, contestant, rank, switch_pid):
+def start_rank(network, scenario, contestant, rank, switch):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TRIB_")}
-    environment.update(TRIB_RANK=str(rank), TRIB_RANKS=str(scenario.workers), TRIB_JOB="bench",
-                       TRIB_SWITCH=f"{network.switch_address()}:{PORT}")
+    environment.update(TRIB_RANK=str(rank), TRIB_RANKS=str(scenario.workers), TRIB_JOB="bench")
+    if switch:
+        environment.update(TRIB_SWITCH=f"{network.switch_address()}:{PORT}")
     command = network.worker_place(rank) + NICE + [
         TRIBUTARY, "perf", "-b", str(scenario.size), "-e", str(scenario.size), "-n", str(scenario.iterations),
-        "-w", str(scenario.warmups), "--payload", str(contestant.payload), "--wire", contestant.wire, "--switch-pid",
-        str(switch_pid), "--json"]
+        "-w", str(scenario.warmups), "--payload", str(contestant.payload), "--wire", contestant.wire, "--json"]
+    command += ["--switch-pid", str(switch.pid)] if switch else ["--no-switch"]
+    if contestant.shared:
+        command.append("--shared")
     if not contestant.multicast:
         command.append("--no-multicast")
     return start(command + options_of(contestant), env=environment)
@@ -65,15 +68,18 @@ def switch_traffic(network):
 
 
 def measure(network, scenario, contestant):
-    switch = start_switch(network, contestant)
+    switch = None if contestant.level0 else start_switch(network, contestant)
     before = network.counters()
-    ranks = [start_rank(network, scenario, contestant, rank, switch.pid) for rank in range(scenario.workers)]
+    ranks = [start_rank(network, scenario, contestant, rank, switch) for rank in range(scenario.workers)]
     outputs = [finish(process, scenario.limit_s) for process in ranks]
     after = network.counters()
-    traffic = switch_traffic(network)
-    stop(switch)
+    traffic = switch_traffic(network) if switch else None
+    if switch:
+        stop(switch)
     report = json.loads(outputs[0])
-    if report["multicast"] != contestant.multicast:
+    if report["level0"] != contestant.level0:
+        raise BenchError("ranks met " + ("in shared memory" if report["level0"] else "over a network"))
+    if switch and report["multicast"] != contestant.multicast:
         raise BenchError("results did not come by " + ("multicast" if contestant.multicast else "unicast"))
     return digest(scenario, report, difference(before, after), traffic)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds and runs what Tributary is measured against: Gloo's ring and Open MPI over TCP, as Debian packages them.
+"""Builds and runs what Tributary is measured against: Gloo's ring, and Open MPI over TCP or in shared memory, as Debian packages them.
 
 The same shape of measurement as in ours.py. Traps that these settings avoid: Gloo stalls on a loopback with an MTU of 65536;
 Open MPI spins on more ranks than cores unless told to yield, and would use shared memory unless told to use TCP.
@@ -17,8 +17,9 @@ BUILDS = {
     "gloo_allreduce": ["g++", "-std=c++17", "-O3", "-march=native", "gloo_allreduce.cc", "-lgloo", "-lpthread"],
     "mpi_allreduce": ["mpicc", "-std=gnu11", "-O3", "-march=native", "mpi_allreduce.c"],
 }
-MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
-          "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo", "--mca", "pml", "ob1"]
+MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "--mca", "pml", "ob1"]
+MPI_OVER_TCP = ["--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo"]
+MPI_IN_MEMORY = ["--mca", "btl", "self,vader"]
 MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -51,8 +52,8 @@ def measure_gloo(network, scenario, contestant):
     return measure(network, scenario, start, command, calls)
 
 
-def measure_mpi(network, scenario, _contestant):
-    command = network.worker_place(0) + NICE + MPIRUN + [
+def measure_mpi(network, scenario, contestant):
+    command = network.worker_place(0) + NICE + MPIRUN + (MPI_IN_MEMORY if contestant.level0 else MPI_OVER_TCP) + [
         "-np", str(scenario.workers), build("mpi_allreduce"), str(scenario.size), str(scenario.iterations), str(scenario.warmups)]
     calls = scenario.iterations + scenario.warmups + 2
     return measure(network, scenario, lambda c: start(c, env={**os.environ, **MPI_AS_ROOT}), command, calls)

@@ -45,7 +45,7 @@ def setup(row, scenario):
     mine = next(c for c in scenario.contestants if c.name == row.ours)
     return {"scenario": scenario.name, "network": scenario.network.__name__.lower(), "workers": scenario.workers,
             "rate": scenario.rate or None, "mtu": scenario.mtu, "payload": mine.payload, "wire": mine.wire,
-            "results": "multicast" if mine.multicast else "unicast", "level0": False, "size": scenario.size,
+            "results": "memory" if mine.level0 else "multicast" if mine.multicast else "unicast", "level0": mine.level0, "size": scenario.size,
             "iterations": scenario.iterations, "rounds": scenario.rounds, "loss": mine.loss or None}
 
 

@@ -22,6 +22,8 @@ class Contestant:
     trains: bool = True
     loss: str = ""
     algorithm: str = "ring"
+    level0: bool = False  # no switch and no packet: ranks meet in the memory of one host; of a peer, its shared memory
+    shared: bool = False  # level 0: send from memory that ranks share
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +75,8 @@ FIGURES = {
 }
 
 GLOO, MPI = Contestant("gloo ring", "gloo"), Contestant("openmpi tcp", "mpi")
+HOST = (Contestant("ours", level0=True), Contestant("shared buffers", level0=True, shared=True),
+        Contestant("openmpi shm", "mpi", level0=True))
 
 
 def star(workers, mtu, payload):
@@ -90,6 +94,8 @@ SCENARIOS = {scenario.name: scenario for scenario in (
     Scenario("loop-100m", Loop, 4, 9000, 100 * MIB, 5, 1, 5, (Contestant("ours", payload=8192), GLOO, MPI)),
     Scenario("loop-4k", Loop, 4, 9000, 4096, 2000, 200, 7,
              (Contestant("ours 1408"), Contestant("ours 8192", payload=8192), MPI)),
+    Scenario("host-100m", Loop, 4, 9000, 100 * MIB, 5, 1, 5, HOST),
+    Scenario("host-4k", Loop, 4, 9000, 4096, 2000, 200, 7, HOST),
     Scenario("loop-trains", Loop, 4, 1500, 16 * MIB, 4, 1, 5, (Contestant("ours"), Contestant("no trains", trains=False))),
 )}
 
@@ -113,6 +119,11 @@ ROWS = [
     Row("latency-4k", "loopback, 4 workers, 4 KiB, p50 against Open MPI over TCP", "loop-4k", "median_us", "ours 1408",
         "openmpi tcp", "<=", 1.3),
     Row("latency-4k-jumbo", "same, one fragment", "loop-4k", "median_us", "ours 8192", "openmpi tcp", "<=", 1.3),
+    Row("host-100m", "one host, shared memory, 4 ranks, 100 MiB: throughput against Open MPI's", "host-100m", "goodput", "ours",
+        "openmpi shm", ">=", 2.4),
+    Row("host-100m-shared", "same, sent from memory that ranks share", "host-100m", "goodput", "shared buffers", "openmpi shm",
+        ">=", 4),
+    Row("host-4k", "same, 4 KiB, p50", "host-4k", "median_us", "ours", "openmpi shm", "<=", 1.2),
     Row("trains", "loopback, 4 workers, 16 MiB: CPU of all against one packet a call", "loop-trains", "cpu_all", "ours",
         "no trains", "<=", 0.125),
 ]
