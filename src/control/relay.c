@@ -229,6 +229,14 @@ static void take_stall(const struct trib_jobs *jobs, struct trib_link *link, con
     send_up(jobs, link, &passed);
 }
 
+/* The rank of this link is gone; if it had sent CLOSE, it has left as it may. */
+static void count_left(const struct trib_link *link)
+{
+    if (link->job && link->is_closing) {
+        link->job->closed++;
+    }
+}
+
 /* What only another relay may say. */
 static bool take_word_of_relay(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message)
 {
@@ -253,6 +261,7 @@ static bool take_word_of_relay(struct trib_jobs *jobs, struct trib_link *link, c
     }
     link->is_ending = true; /* GONE, FAIL: its last words */
     if (message->kind == TRIB_MESSAGE_GONE) {
+        count_left(link);
         trib_relay_remove(jobs, link, NULL);
     }
     return true;
@@ -330,9 +339,7 @@ void trib_relay_expel(struct trib_jobs *jobs, struct trib_session *session, cons
     struct trib_link *link = session->link;
     if (link) {
         say_gone(jobs, link, cause);
-        if (link->job && link->is_closing) {
-            link->job->closed++;
-        }
+        count_left(link);
         session->link = NULL; /* it is the caller's to end */
         link->down = NULL;
         trib_relay_remove(jobs, link, NULL);

@@ -164,7 +164,7 @@ static enum trib_status open_plane(struct trib_jobs *jobs, struct trib_job *job,
     return trib_job_open(jobs, job, parent, error);
 }
 
-/* A group of this switch's own for the ranks here; of those that return, the one that they had. */
+/* A group of this switch's own for the ranks here; of those that return, the one that they had, if this switch gives it out. */
 static void choose_group(const struct trib_jobs *jobs, struct trib_job *job)
 {
     const struct trib_link *first = NULL;
@@ -184,6 +184,9 @@ static void choose_group(const struct trib_jobs *jobs, struct trib_job *job)
     } else if (all_same) {
         job->grant.group = first->join.join.known.group;
         job->grant.group_port = first->join.join.known.group_port;
+        if (!trib_job_group_is_ours(jobs, job)) {
+            job->grant.group = 0;
+        }
     }
 }
 

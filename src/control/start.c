@@ -72,9 +72,7 @@ static uint16_t group_port(const struct trib_jobs *jobs)
     return (uint16_t)(trib_address_port(&jobs->config->listen) + TRIB_ROOTS_MAX);
 }
 
-/* Is the job's group one that this switch gives out, and its alone? A returning rank names its group itself: results must not go
- * wherever a stranger says (I7). If it is not, results go by unicast. */
-static bool group_is_ours(const struct trib_jobs *jobs, const struct trib_job *job)
+bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t first = jobs->config->group;
     uint32_t group = job->grant.group;
@@ -156,7 +154,7 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     trib_format_size(job->slot_bytes, memory);
     job->state = TRIB_JOB_STARTING;
     job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
-    bool has_group = job->grant.group != 0 && group_is_ours(jobs, job);
+    bool has_group = job->grant.group != 0 && trib_job_group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         if (has_group && !job->ranks[i].was_ready) { /* somebody listens to whether the group can be heard */
             job->probe_ns = now_ns + PROBE_FIRST_NS;
@@ -266,7 +264,7 @@ static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struc
 void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *job)
 {
     const struct trib_data_plane *plane = &jobs->config->plane;
-    job->multicast = group_is_ours(jobs, job);
+    job->multicast = trib_job_group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->multicast = job->multicast && (!job->ranks[i].session || job->ranks[i].has_multicast);
     }

@@ -19,6 +19,9 @@ TRIB_MUST_USE enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib
                                              const struct trib_address *parent, char *error);
 /* A group for results of a new job, if all its ranks here can and want it; else none. */
 void trib_job_draw_group(const struct trib_jobs *jobs, struct trib_job *job);
+/* Is the job's group one that this switch gives out, and its alone? A returning rank names its group itself: packets must not go
+ * wherever a stranger says (I7). If it is not, results go by unicast. */
+bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job *job);
 /* Tells the data plane how results travel, before any rank may send. */
 void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *job);
 /* Full-size packets do not pass between this rank and us. error: TRIB_ERROR_TEXT_MAX bytes. */

@@ -304,6 +304,42 @@ static void multicast__is_each_switch_own_affair(void **state)
     world_end(&world);
 }
 
+/* A root and a relay; `ranks` ranks, that come to the relay. */
+static void pair_make(struct world *world, uint32_t ranks)
+{
+    world_init(world, 1);
+    struct node *relay = node_add(world, node_add(world, NULL));
+    ranks_make(world, ranks);
+    for (uint32_t i = 0; i < ranks; i++) {
+        world->rank[i].home = relay;
+    }
+}
+
+/* Ranks that return name a group: nothing goes to it that this switch does not give out. */
+static void multicast__to_no_group_of_a_stranger(void **state)
+{
+    (void)state;
+    for (uint32_t other = 0; other < 2; other++) {
+        struct world world;
+        pair_make(&world, 2);
+        world.node[1].config.group = GROUP;
+        for (uint32_t i = 0; i < 2; i++) {
+            struct trib_grant *known = &world.rank[i].join.join.known;
+            *known = (struct trib_grant){.communicator = 7, .boot = 9, .generation = 1, .roots = 2};
+            known->train = known->window = known->slots = 8;
+            known->group = GROUP + other * 0x10000;
+            known->group_port = 7470 + TRIB_ROOTS_MAX;
+            world.rank[i].join.join.multicast = true;
+            world.rank[i].is_quiet = true;
+        }
+        tree_run(&world);
+        assert_int_equal(world.rank[0].last.kind, TRIB_MESSAGE_WELCOME);
+        assert_int_equal(world.rank[0].last.welcome.grant.group, GROUP + other * 0x10000);
+        assert_int_equal(world.node[1].recorder.probes > 0, other == 0);
+        world_end(&world);
+    }
+}
+
 static void mark__is_known_on_its_way(void **state)
 {
     (void)state;
@@ -347,6 +383,32 @@ static void close__through_levels(void **state)
         for (unsigned i = 0; i < 4; i++) {
             assert_null(world.node[i].jobs.first);
             assert_int_equal(world.node[i].recorder.closes, 1);
+            assert_int_equal(world.node[i].jobs.stats.closed, 1);
+        }
+        world_end(&world);
+    }
+}
+
+/* One had left before the others closed. */
+static void close__after_one_has_left(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world;
+        tree_make(&world, seed, 8);
+        tree_run(&world);
+        for (uint32_t i = 8; i-- > 0;) { /* rank 7 first */
+            world.rank[i].mark = 100;
+            rank_say(&world.rank[i], TRIB_MESSAGE_CLOSE);
+            if (i == 7) {
+                settle(&world);
+                rank_kill(&world.rank[i]);
+                settle(&world);
+            }
+        }
+        settle(&world);
+        for (unsigned i = 0; i < 4; i++) {
+            assert_null(world.node[i].jobs.first);
             assert_int_equal(world.node[i].jobs.stats.closed, 1);
         }
         world_end(&world);
@@ -439,17 +501,6 @@ static void hostile__ranks_of_a_relay(void **state)
         assert_int_equal(world.rank[0].failure, TRIB_ERR_PEER);
         assert_non_null(strstr(world.rank[0].text, "rank 7 (10.1.0.7:40007) is gone: it sent a message out of turn"));
         world_end(&world);
-    }
-}
-
-/* A root and a relay; `ranks` ranks, that come to the relay. */
-static void pair_make(struct world *world, uint32_t ranks)
-{
-    world_init(world, 1);
-    struct node *relay = node_add(world, node_add(world, NULL));
-    ranks_make(world, ranks);
-    for (uint32_t i = 0; i < ranks; i++) {
-        world->rank[i].home = relay;
     }
 }
 
@@ -581,8 +632,10 @@ int main(void)
         cmocka_unit_test(paths__of_a_late_answer_are_passed_on),
         cmocka_unit_test(paths__of_a_rank_name_its_own_hop),
         cmocka_unit_test(multicast__is_each_switch_own_affair),
+        cmocka_unit_test(multicast__to_no_group_of_a_stranger),
         cmocka_unit_test(mark__is_known_on_its_way),
         cmocka_unit_test(close__through_levels),
+        cmocka_unit_test(close__after_one_has_left),
         cmocka_unit_test(dispute__through_levels),
         cmocka_unit_test(stall__names_the_rank_through_levels),
         cmocka_unit_test(hostile__ranks_of_a_relay),
