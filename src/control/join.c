@@ -268,6 +268,13 @@ static bool is_out_of_time(const struct trib_job *job, const struct trib_message
     return true;
 }
 
+/* The same process came before, over the same relay: no other sends from that port. The end of its session is under way, on a connection
+ * of its own. */
+static bool is_again(const struct trib_rank *rank, const struct trib_message *message)
+{
+    return rank->via != 0 && rank->via == message->join.via && strcmp(rank->name, message->join.origin) == 0;
+}
+
 /* May this rank take its place in a job that exists? */
 static enum trib_status check_place(const struct trib_job *job, const struct trib_message *message,
                                     const struct trib_address *from, uint64_t now_ns, char *error)
@@ -283,7 +290,8 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
         return TRIB_ERR_REFUSED;
     } else if (comes_two_ways(job, message, from, error)) {
         return TRIB_ERR_UNREACHABLE;
-    } else if (rank < job->settings.ranks && !is_return && job->ranks[rank].session) {
+    } else if (rank < job->settings.ranks && !is_return && job->ranks[rank].session &&
+               !is_again(&job->ranks[rank], message)) {
         trib_address_format(&job->ranks[rank].session->peer, peer);
         trib_explain(error, "rank %u of job %s is already taken by %s", rank, job->name, peer);
     } else {

@@ -147,7 +147,9 @@ static struct trib_message make_join(const struct trib_jobs *jobs, const struct 
         message.join.data_port[i] = i < jobs->config->shards ? (uint16_t)(port + i) : 0;
     }
     if (message.join.via == 0) { /* the rank itself: what it says of its address does not count */
-        trib_address_format(&link->down->peer, message.join.origin);
+        struct trib_address origin = link->down->peer;
+        trib_address_set_port(&origin, link->join.join.data_port[0]); /* which stays when it comes again */
+        trib_address_format(&origin, message.join.origin);
     }
     message.join.via = jobs->relay->via;
     message.join.hops++;

@@ -266,7 +266,7 @@ static inline void ranks_make(struct world *world, uint32_t ranks)
     world->ranks = ranks;
     for (uint32_t i = 0; i < ranks; i++) {
         world->rank[i].join = join_message(i, ranks);
-        world->rank[i].join.join.data_port[0] = 20000;
+        world->rank[i].join.join.data_port[0] = (uint16_t)(40000 + i % 1000);
         world->rank[i].join.join.data_port[1] = 20001;
     }
 }

@@ -44,7 +44,7 @@ static void join__a_tree_of_three_levels(void **state)
         trib_address_format(&root->addresses[7][1], text);
         assert_string_equal(text, "10.0.0.3:7471");
         trib_address_format(&far->addresses[7][0], text);
-        assert_string_equal(text, "10.1.0.7:20000");
+        assert_string_equal(text, "10.1.0.7:40007");
         world_end(&world);
     }
 }

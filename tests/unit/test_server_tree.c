@@ -124,6 +124,10 @@ static void join__a_relay_that_has_started_anew(void **state)
     struct trib_message second = relayed_join(2, 4, VIA);
     fds[2] = join_with(c, &second);
     struct trib_message late = relayed_join(1, 4, VIA);
+    int again = join_with(c, &late); /* the same process, whose session of before is over */
+    expect_silence(fds[1]);
+    fds[1] = again;
+    late.join.origin[0] = '9'; /* one that was started twice */
     expect_fail(join_with(c, &late), TRIB_ERR_REFUSED, "rank 1 of job digits is already taken by 127.0.0.1:");
     late.join.via = VIA + 1;
     late.join.data_port[0]++;
