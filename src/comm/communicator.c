@@ -163,13 +163,14 @@ static void format_operation(const struct trib_operation *operation, char *text,
 {
     const char *name = collective_name(operation->collective);
     const char *type = trib_type_name(operation->type);
+    char count[TRIB_UNITS_TEXT_MAX];
+    trib_format_count(operation->count, count);
     switch (operation->collective) {
     case TRIB_ALLREDUCE:
-        (void)snprintf(text, size, "%s of %" PRIu64 " %s (%s)", name, operation->count, type,
-                       trib_reduction_name(operation->reduction));
+        (void)snprintf(text, size, "%s of %s %s (%s)", name, count, type, trib_reduction_name(operation->reduction));
         return;
     case TRIB_BROADCAST:
-        (void)snprintf(text, size, "%s of %" PRIu64 " %s from rank %u", name, operation->count, type, operation->root);
+        (void)snprintf(text, size, "%s of %s %s from rank %u", name, count, type, operation->root);
         return;
     case TRIB_BARRIER:
     case TRIB_COLLECTIVE_NONE:
@@ -183,7 +184,7 @@ void trib_comm_describe_operation(uint64_t number, const struct trib_operation *
 {
     char name[192];
     format_operation(operation, name, sizeof name);
-    (void)snprintf(text, size, "operation %" PRIu64 ", %s", number, name);
+    (void)snprintf(text, size, "%s as operation %" PRIu64, name, number);
 }
 
 void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *text, size_t size)
@@ -195,7 +196,7 @@ void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *t
     } else if (comm->node != NULL && comm->verbs->describe(comm->node, sequence, &operation, &number)) {
         trib_comm_describe_operation(number, &operation, text, size);
     } else {
-        (void)snprintf(text, size, "no operation that is under way");
+        (void)snprintf(text, size, "nothing that is under way");
     }
 }
 

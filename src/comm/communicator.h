@@ -146,7 +146,7 @@ bool trib_comm_is_idle(const struct trib_comm *comm);
 /* Sends through the shard's socket; the caller flushes. */
 void trib_comm_send(struct trib_comm *comm, uint32_t shard, const struct trib_packet *packet);
 void trib_comm_flush(struct trib_comm *comm);
-/* "operation 17, allreduce of 1024 float32 (sum)" into text of size bytes. */
+/* "allreduce of 1,024 float32 (sum) as operation 17" into text of size bytes. */
 void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *text, size_t size);
 /* "rank 2 is missing", "ranks 2, 3 are missing". */
 void trib_comm_name_ranks(const struct trib_rank_list *ranks, char *text, size_t size);

@@ -14,7 +14,7 @@ void trib_job_end_dispute(struct trib_jobs *jobs, struct trib_job *job)
     const struct trib_dispute *dispute = &job->dispute;
     static const char silent[] = "an operation that it does not name";
     char text[TRIB_ERROR_TEXT_MAX];
-    trib_explain(text, "operations differ on sequence %llu: rank %u runs %.190s, rank %u runs %.190s",
+    trib_explain(text, "operations differ on sequence %llu: rank %u called %.190s, rank %u called %.190s",
                  (unsigned long long)dispute->sequence, dispute->rank[0],
                  dispute->text[0][0] ? dispute->text[0] : silent, dispute->rank[1],
                  dispute->text[1][0] ? dispute->text[1] : silent);

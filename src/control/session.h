@@ -149,7 +149,7 @@ struct trib_message {
         } describe;
         struct {
             uint64_t sequence;
-            char text[256]; /* "operation 17, allreduce of 1024 float32 (sum)" */
+            char text[256]; /* "allreduce of 1,024 float32 (sum) as operation 17" */
         } operation;
         struct {
             int32_t status; /* enum trib_status */

@@ -242,6 +242,19 @@ void trib_format_size(uint64_t bytes, char *text)
     format_tenths(text, bytes, 1, "B");
 }
 
+void trib_format_count(uint64_t count, char *text)
+{
+    char digits[TRIB_UNITS_TEXT_MAX];
+    size_t left = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
+    for (const char *at = digits; left > 0; left--) {
+        *text++ = *at++;
+        if (left > 1 && left % 3 == 1) {
+            *text++ = ',';
+        }
+    }
+    *text = '\0';
+}
+
 /* The last of a row of ranks without a gap that begins with the i-th. */
 static uint32_t row_end(const uint16_t *ranks, uint32_t i, uint32_t listed)
 {

@@ -36,6 +36,8 @@ TRIB_MUST_USE enum trib_status trib_parse_bool(const char *text, bool *value, ch
 void trib_format_duration(uint64_t ns, char *text);
 /* "64 MiB", "1.5 KiB", "100 B". */
 void trib_format_size(uint64_t bytes, char *text);
+/* "1,048,576": for people. text: TRIB_UNITS_TEXT_MAX bytes. */
+void trib_format_count(uint64_t count, char *text);
 /* "rank 2", "ranks 2, 3", "ranks 2, 5 to 63 and 98 others": of `count` ranks the first `listed` are given, and as many are written as fit size
  * bytes, which are at least 64. Returns text. */
 char *trib_format_ranks(const uint16_t *ranks, uint32_t listed, uint32_t count, char *text, size_t size);

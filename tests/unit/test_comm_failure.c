@@ -222,6 +222,30 @@ static void call__bad_arguments_leave_the_communicator_whole(void **state)
     expect_good(ranks, 2);
 }
 
+/* Rank 3 calls something else than the others: all ranks hear who called what, in the words of the API. */
+static void other_call_body(struct rank *rank)
+{
+    static float buffers[4][1024];
+    float *buffer = buffers[rank->config.rank];
+    CHECK(rank, trib_barrier(rank->comm) == TRIB_OK && trib_barrier(rank->comm) == TRIB_OK);
+    enum trib_status status = rank->config.rank == 3
+                                  ? trib_allreduce(rank->comm, buffer, buffer, 1024, TRIB_FLOAT32, TRIB_SUM)
+                                  : trib_broadcast(rank->comm, buffer, 1024, TRIB_FLOAT32, 0);
+    CHECK(rank, status == TRIB_ERR_MISMATCH);
+    const char *text = trib_comm_error(rank->comm);
+    CHECK(rank, says(text, "rank 3 called allreduce of 1,024 float32 (sum) as operation 2"));
+    CHECK(rank, says(text, " called broadcast of 1,024 float32 from rank 0 as operation 2"));
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_MISMATCH);
+}
+
+static void mismatch__names_both_calls_on_every_rank(void **state)
+{
+    (void)state;
+    struct rank ranks[4];
+    run_ranks(ranks, 4, NULL, other_call_body);
+    expect_good(ranks, 4);
+}
+
 static void mismatch_body(struct rank *rank)
 {
     static float buffers[2][600];
@@ -322,9 +346,11 @@ static void timeout_body(struct rank *rank)
     const char *text = trib_comm_error(rank->comm);
     /* One rank's time is up first; the other may hear of it before its own is. */
     CHECK(rank, status == TRIB_ERR_TIMEOUT || status == TRIB_ERR_PEER);
-    CHECK(rank, says(text, on_host ? "allreduce of 1 float32 (sum) did not end within 600 ms: rank 2 is missing"
-                                   : "allreduce of 1 float32 (sum) did not end within 600 ms: rank 2 is missing on "
-                                     "fragment 0"));
+    CHECK(rank,
+          says(text,
+               on_host ? "allreduce of 1 float32 (sum) as operation 0 did not end within 600 ms: rank 2 is missing"
+                       : "allreduce of 1 float32 (sum) as operation 0 did not end within 600 ms: rank 2 is missing on "
+                         "fragment 0"));
     CHECK(rank, took >= 590 * TRIB_MILLISECOND_NS && took < 3 * TRIB_SECOND_NS);
     (void)pthread_barrier_wait(rank->together);
     CHECK(rank, trib_comm_close(rank->comm) == status);
@@ -743,6 +769,7 @@ static void switch__that_stays_away_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mismatch__names_both_calls_on_every_rank),
         cmocka_unit_test(create__names_the_switch_that_is_not_there),
         cmocka_unit_test(create__waits_for_a_switch_that_comes),
         cmocka_unit_test(create__ends_when_not_all_come),

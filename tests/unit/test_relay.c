@@ -435,7 +435,7 @@ static void dispute__through_levels(void **state)
     settle(&world);
     for (uint32_t i = 0; i < 8; i++) {
         assert_int_equal(world.rank[i].failure, TRIB_ERR_MISMATCH);
-        assert_non_null(strstr(world.rank[i].text, "rank 3 runs operation 3, rank 7 runs operation 7"));
+        assert_non_null(strstr(world.rank[i].text, "rank 3 called operation 3, rank 7 called operation 7"));
     }
     world_end(&world);
 }

@@ -651,7 +651,7 @@ static void mismatch__both_texts_reach_all(void **state)
     }
     for (uint32_t i = 0; i < 4; i++) {
         expect_fail(fds[i], TRIB_ERR_MISMATCH,
-                    "operations differ on sequence 17: rank 0 runs allreduce of 8 float32, rank 3 runs barrier");
+                    "operations differ on sequence 17: rank 0 called allreduce of 8 float32, rank 3 called barrier");
     }
 }
 
@@ -664,7 +664,7 @@ static void mismatch__silence_does_not_stop_it(void **state)
     trib_server_mismatch(c->server, grant.communicator, 17, 0, 1);
     (void)expect(fds[0], TRIB_MESSAGE_DESCRIBE);
     (void)expect(fds[1], TRIB_MESSAGE_DESCRIBE);
-    expect_fail(fds[0], TRIB_ERR_MISMATCH, "rank 1 runs an operation that it does not name");
+    expect_fail(fds[0], TRIB_ERR_MISMATCH, "rank 1 called an operation that it does not name");
     expect_fail(fds[1], TRIB_ERR_MISMATCH, "sequence 17");
 }
 

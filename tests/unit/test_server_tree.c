@@ -525,7 +525,7 @@ static void dispute__of_a_relay_is_taken_up(void **state)
         snprintf(answer.operation.text, sizeof answer.operation.text, "operation %u", i);
         send_message(fds[i], &answer);
     }
-    expect_fail(fds[3], TRIB_ERR_MISMATCH, "sequence 17: rank 1 runs operation 1, rank 2 runs operation 2");
+    expect_fail(fds[3], TRIB_ERR_MISMATCH, "sequence 17: rank 1 called operation 1, rank 2 called operation 2");
     close_all(fds, 3);
 }
 

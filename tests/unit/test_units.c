@@ -189,6 +189,15 @@ static void format__is_for_people(void **state)
     assert_string_equal(text, "1.5 KiB");
     trib_format_size(64 << 20, text);
     assert_string_equal(text, "64 MiB");
+    const struct {
+        uint64_t count;
+        const char *text;
+    } counts[] = {
+        {0, "0"}, {999, "999"}, {1000, "1,000"}, {1048576, "1,048,576"}, {UINT64_MAX, "18,446,744,073,709,551,615"}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        trib_format_count(counts[i].count, text);
+        assert_string_equal(text, counts[i].text);
+    }
 }
 
 static void format_ranks__lists_them(void **state)
