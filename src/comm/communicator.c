@@ -3,6 +3,7 @@
  * Read next: join.c (the session), drive.c (who calls). */
 #include "comm/communicator.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -66,6 +67,12 @@ bool trib_comm_is_idle(const struct trib_comm *comm)
     return comm->running.head == NULL && comm->waiting.head == NULL;
 }
 
+static void make_dirty(struct trib_comm *comm)
+{
+    comm->dirty = true;
+    trib_endpoint_awaken(comm);
+}
+
 /* ---- failure ---- */
 
 /* What is just being made of a communicator that ends would wait for ranks that may be gone. */
@@ -93,7 +100,7 @@ static void fail(struct trib_comm *comm, enum trib_status status, const char *te
     atomic_store_explicit(&comm->joined, true, memory_order_release);
     atomic_store_explicit(&comm->ended, true, memory_order_release);
     trib_session_client_close(&comm->session);
-    comm->dirty = true;
+    make_dirty(comm);
     if (!comm->is_closing) {
         /* Not a warning: whoever called gets the text, and says it in his own words. */
         trib_log(TRIB_LOG_INFO, "job %s rank %u: %s: %s", comm->config.job, comm->config.rank, trib_status_text(status),
@@ -220,7 +227,7 @@ void trib_comm_receive(struct trib_comm *comm, const struct trib_channel *channe
     if (channel->is_group && drop == TRIB_DROP_NONE) {
         comm->stats.multicast_received++;
     }
-    comm->dirty = true;
+    make_dirty(comm);
 }
 
 void trib_comm_send(struct trib_comm *comm, uint32_t shard, const struct trib_packet *packet)
@@ -468,14 +475,18 @@ static void check_time(struct trib_comm *comm, uint64_t now_ns)
     }
 }
 
-/* The poll sets must know when the session's descriptor, or what is wanted of it, has changed. */
+/* The pollers must know when the session's descriptor, or what is wanted of it, has changed. */
 static void publish_session(struct trib_comm *comm)
 {
     short interest = trib_session_client_interest(&comm->session);
-    if (comm->session.fd != comm->polled_fd || interest != comm->polled_interest) {
-        comm->polled_fd = comm->session.fd;
-        comm->polled_interest = interest;
-        trib_endpoint_changed(comm->endpoint);
+    if (comm->session.fd == comm->polled_fd && interest == comm->polled_interest) {
+        return;
+    }
+    comm->polled_fd = comm->session.fd;
+    comm->polled_interest = interest;
+    if (!trib_endpoint_watch(comm)) {
+        trib_comm_fail(comm, TRIB_ERR_SYSTEM, "rank %u: cannot watch a session: %s", comm->config.rank,
+                       strerror(errno));
     }
 }
 
@@ -493,6 +504,9 @@ void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns)
     }
     publish_session(comm);
     comm->deadline_ns = next_deadline(comm);
+    if (comm->deadline_ns != TRIB_NEVER) {
+        trib_endpoint_awaken(comm);
+    }
 }
 
 void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns)

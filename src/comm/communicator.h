@@ -47,6 +47,9 @@ struct trib_comm {
     /* every packet */
     struct trib_endpoint *endpoint;
     struct trib_comm *next; /* in the endpoint */
+    struct trib_comm *next_awake;
+    struct trib_comm *next_named; /* in a bucket of the endpoint's table */
+    bool is_awake;
     const struct trib_worker_verbs *verbs;
     void *node; /* NULL before the first WELCOME, and on one host */
     size_t node_size;
@@ -66,7 +69,7 @@ struct trib_comm {
     uint32_t callers;   /* threads that wait for one of its requests */
     /* the session */
     struct trib_session_client session;
-    int polled_fd; /* what the poll sets know of the session */
+    int polled_fd; /* what the pollers know of the session */
     short polled_interest;
     struct trib_grant grant; /* communicator 0: none yet */
     uint64_t state_deadline_ns;

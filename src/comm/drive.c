@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +16,8 @@
 
 /* Buffers read from one socket before nodes may send: a train of results opens room for a train of contributions. */
 #define BATCH 16
+/* Sessions served at a time; epoll begins with others the next time. */
+#define SESSIONS_AT_ONCE 32
 /* How often sessions are looked at while data never pauses. */
 #define SESSION_NS (2 * TRIB_MILLISECOND_NS)
 /* The progress thread leaves the endpoint alone for so long after a caller drove it... */
@@ -30,9 +33,9 @@
 
 static struct trib_comm *find_comm(struct trib_endpoint *endpoint, uint32_t communicator)
 {
-    struct trib_comm *comm = endpoint->comms;
+    struct trib_comm *comm = endpoint->table[communicator % TRIB_ENDPOINT_BUCKETS];
     while (comm != NULL && comm->grant.communicator != communicator) {
-        comm = comm->next;
+        comm = comm->next_named;
     }
     return comm;
 }
@@ -93,7 +96,7 @@ static bool receive_all(struct trib_endpoint *endpoint, uint64_t now_ns)
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
         came |= receive_channel(endpoint, NULL, &endpoint->shards[i], now_ns);
     }
-    for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+    for (struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
         for (uint32_t i = 0; i < comm->group_count; i++) {
             came |= receive_channel(endpoint, comm, &comm->groups[i], now_ns);
         }
@@ -107,22 +110,37 @@ static void heat(struct trib_endpoint *endpoint)
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
         endpoint->shards[i].hot = true;
     }
-    for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+    for (struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
         for (uint32_t i = 0; i < comm->group_count; i++) {
             comm->groups[i].hot = true;
         }
     }
 }
 
+static bool stays_awake(const struct trib_comm *comm)
+{
+    return comm->dirty || comm->deadline_ns != TRIB_NEVER || comm->group_count > 0 || trib_comm_is_busy_on_host(comm);
+}
+
 /* One round: whatever has come, then whatever is due. True if something came. */
 static bool drive(struct trib_endpoint *endpoint, uint64_t now_ns)
 {
     bool came = receive_all(endpoint, now_ns);
-    for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+    struct trib_comm **at = &endpoint->awake;
+    while (*at != NULL) {
+        struct trib_comm *comm = *at;
         if (comm->dirty || comm->deadline_ns <= now_ns || trib_comm_is_busy_on_host(comm)) {
             comm->moved = false;
-            trib_comm_settle(comm, now_ns);
+            trib_comm_settle(comm, now_ns); /* may wake others, at the head of the list */
             came |= comm->moved;
+        }
+        if (stays_awake(comm)) {
+            at = &comm->next_awake;
+        } else if (*at == comm) {
+            *at = comm->next_awake;
+            comm->is_awake = false;
+        } else { /* others have come before it: the next round takes it out */
+            at = &comm->next_awake;
         }
     }
     return came;
@@ -136,8 +154,8 @@ static uint64_t next_deadline(const struct trib_endpoint *endpoint)
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
         deadline = trib_time_earlier(deadline, trib_udp_deadline(endpoint->shards[i].udp));
     }
-    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
-        deadline = trib_time_earlier(deadline, comm->deadline_ns);
+    for (const struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
+        deadline = comm->dirty ? 0 : trib_time_earlier(deadline, comm->deadline_ns);
         for (uint32_t i = 0; i < comm->group_count; i++) {
             deadline = trib_time_earlier(deadline, trib_udp_deadline(comm->groups[i].udp));
         }
@@ -145,31 +163,38 @@ static uint64_t next_deadline(const struct trib_endpoint *endpoint)
     return deadline;
 }
 
-/* Room for the eventfd, all sockets and all sessions; false when memory is short. */
-static bool reserve(struct trib_pollset *set, const struct trib_endpoint *endpoint)
+static bool grow(struct trib_pollset *set, uint32_t count)
 {
-    uint32_t count = 1 + endpoint->shard_count;
-    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
-        count += 1 + comm->group_count + (comm->host != NULL ? trib_host_fds_count(comm->host) : 0);
-    }
-    if (count <= set->capacity) {
-        return true;
-    }
-    struct pollfd *fds = realloc(set->fds, (size_t)count * 2 * sizeof *fds);
+    struct pollfd *fds = realloc(set->fds, (size_t)count * sizeof *fds);
     if (fds == NULL) {
         return false;
     }
     set->fds = fds;
-    set->capacity = count * 2;
+    struct trib_comm **listeners = realloc(set->listeners, (size_t)count * sizeof(struct trib_comm *));
+    if (listeners == NULL) {
+        return false;
+    }
+    set->listeners = listeners;
+    set->capacity = count;
     return true;
 }
 
-static void add_fd(struct trib_pollset *set, int fd, short events)
+/* Room for the eventfd, all sockets and the sessions; false when memory is short. */
+static bool reserve(struct trib_pollset *set, const struct trib_endpoint *endpoint)
 {
-    set->fds[set->count++] = (struct pollfd){.fd = fd, .events = events};
+    uint32_t count = 2 + endpoint->shard_count;
+    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        count += comm->group_count + (comm->host != NULL ? trib_host_fds_count(comm->host) : 0);
+    }
+    return count <= set->capacity || grow(set, 2 * count);
 }
 
-/* The order is the one in which take_answers goes through the endpoint. */
+static void add_fd(struct trib_pollset *set, int fd)
+{
+    set->fds[set->count++] = (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
+/* The order is the one in which take_answers goes through the set. */
 static bool build(struct trib_pollset *set, const struct trib_endpoint *endpoint)
 {
     if (set->generation == endpoint->generation) {
@@ -179,14 +204,18 @@ static bool build(struct trib_pollset *set, const struct trib_endpoint *endpoint
         return false;
     }
     set->count = 0;
-    add_fd(set, set->eventfd, POLLIN);
+    set->listener_count = 0;
+    add_fd(set, set->eventfd);
+    add_fd(set, endpoint->sessions_fd);
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        add_fd(set, trib_udp_fd(endpoint->shards[i].udp), POLLIN);
+        add_fd(set, trib_udp_fd(endpoint->shards[i].udp));
     }
-    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
-        add_fd(set, comm->polled_fd, comm->polled_interest);
+    for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        if (comm->group_count > 0 || comm->host != NULL) {
+            set->listeners[set->listener_count++] = comm;
+        }
         for (uint32_t i = 0; i < comm->group_count; i++) {
-            add_fd(set, trib_udp_fd(comm->groups[i].udp), POLLIN);
+            add_fd(set, trib_udp_fd(comm->groups[i].udp));
         }
         if (comm->host != NULL) {
             trib_host_fds(comm->host, set->fds + set->count);
@@ -195,6 +224,16 @@ static bool build(struct trib_pollset *set, const struct trib_endpoint *endpoint
     }
     set->generation = endpoint->generation;
     return true;
+}
+
+/* Nothing that a session says frees another communicator: who waits for one to end frees it, with the lock. */
+static void serve_sessions(const struct trib_endpoint *endpoint, uint64_t now_ns)
+{
+    struct epoll_event events[SESSIONS_AT_ONCE];
+    int count = epoll_wait(endpoint->sessions_fd, events, SESSIONS_AT_ONCE, 0);
+    for (int i = 0; i < count; i++) {
+        trib_comm_session_ready(events[i].data.ptr, (short)events[i].events, now_ns);
+    }
 }
 
 /* Marks what is readable; the next round reads it. Sessions are served at once: what they say may open or close sockets, so
@@ -208,22 +247,21 @@ static void take_answers(struct trib_pollset *set, struct trib_endpoint *endpoin
         (void)got; /* empty already: also fine */
     }
     answer++;
+    bool has_session = (answer++)->revents != 0;
     for (uint32_t i = 0; i < endpoint->shard_count; i++, answer++) {
         endpoint->shards[i].hot |= answer->revents != 0;
     }
-    for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
-        short session = answer->revents;
-        answer++;
+    for (uint32_t k = 0; k < set->listener_count; k++) {
+        struct trib_comm *comm = set->listeners[k];
         for (uint32_t i = 0; i < comm->group_count; i++, answer++) {
             comm->groups[i].hot |= answer->revents != 0;
         }
         if (comm->host != NULL) {
             answer += trib_comm_host_ready(comm, answer);
         }
-        if (session != 0) {
-            /* May change this communicator's sockets, never the number of the next one's; the shards are behind us. */
-            trib_comm_session_ready(comm, session, now_ns);
-        }
+    }
+    if (has_session) {
+        serve_sessions(endpoint, now_ns);
     }
 }
 
@@ -246,7 +284,7 @@ static void glance(struct trib_endpoint *endpoint, struct trib_pollset *set, uin
 
 static void disarm_hosts(const struct trib_endpoint *endpoint)
 {
-    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+    for (const struct trib_comm *comm = endpoint->is_local ? endpoint->comms : NULL; comm != NULL; comm = comm->next) {
         if (comm->host != NULL) {
             trib_host_disarm(comm->host);
         }
@@ -256,7 +294,7 @@ static void disarm_hosts(const struct trib_endpoint *endpoint)
 /* Who sleeps in poll is woken by other ranks of this host only if he has asked them to. False: there is something to do. */
 static bool arm_hosts(const struct trib_endpoint *endpoint)
 {
-    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+    for (const struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
         if (trib_comm_is_busy_on_host(comm) && !trib_host_arm(comm->host)) {
             return false;
         }
@@ -424,7 +462,7 @@ static bool is_late(const struct trib_pollset *set, const struct trib_endpoint *
 
 static bool has_requests(const struct trib_endpoint *endpoint)
 {
-    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+    for (const struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
         if (comm->running.head != NULL || comm->waiting.head != NULL) {
             return true;
         }

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -78,12 +79,18 @@ static enum trib_status open_sockets(struct trib_endpoint *endpoint, uint32_t ra
     return TRIB_OK;
 }
 
+static void close_fd(int fd)
+{
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
 static void destroy_pollset(struct trib_pollset *set)
 {
-    if (set->eventfd >= 0) {
-        (void)close(set->eventfd);
-    }
+    close_fd(set->eventfd);
     free(set->fds);
+    free(set->listeners);
 }
 
 void trib_endpoint_hold(struct trib_endpoint *endpoint)
@@ -107,6 +114,7 @@ static void destroy(struct trib_endpoint *endpoint)
     }
     destroy_pollset(&endpoint->leader_set);
     destroy_pollset(&endpoint->progress_set);
+    close_fd(endpoint->sessions_fd);
     (void)pthread_cond_destroy(&endpoint->followers);
     (void)pthread_cond_destroy(&endpoint->parked);
     trib_endpoint_drop(endpoint);
@@ -147,6 +155,7 @@ static struct trib_endpoint *create(const struct trib_address *address, const st
     (void)pthread_condattr_destroy(&steady);
     endpoint->leader_set.eventfd = -1;
     endpoint->progress_set.eventfd = -1;
+    endpoint->sessions_fd = -1;
     endpoint->generation = 1; /* poll sets begin with 0: never built */
     endpoint->is_local = address == NULL;
     if (address != NULL) {
@@ -169,6 +178,11 @@ static enum trib_status open_endpoint(struct trib_endpoint *endpoint, uint32_t r
     endpoint->progress_set.eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (endpoint->leader_set.eventfd < 0 || endpoint->progress_set.eventfd < 0) {
         trib_explain(error, "cannot open an eventfd: %s", strerror(errno));
+        return TRIB_ERR_SYSTEM;
+    }
+    endpoint->sessions_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (endpoint->sessions_fd < 0) {
+        trib_explain(error, "cannot open an epoll descriptor: %s", strerror(errno));
         return TRIB_ERR_SYSTEM;
     }
     enum trib_status status = endpoint->is_local ? TRIB_OK : open_sockets(endpoint, rank, error);
@@ -242,14 +256,52 @@ unlock:
     return status;
 }
 
+void trib_endpoint_awaken(struct trib_comm *comm)
+{
+    if (!comm->is_awake) {
+        comm->is_awake = true;
+        comm->next_awake = comm->endpoint->awake;
+        comm->endpoint->awake = comm;
+    }
+}
+
+void trib_endpoint_enter(struct trib_endpoint *endpoint, struct trib_comm *comm)
+{
+    struct trib_comm **bucket = &endpoint->table[comm->grant.communicator % TRIB_ENDPOINT_BUCKETS];
+    comm->next_named = *bucket;
+    *bucket = comm;
+}
+
+bool trib_endpoint_watch(struct trib_comm *comm)
+{
+    struct trib_session_client *session = &comm->session;
+    struct epoll_event event = {.events = (uint32_t)comm->polled_interest, .data.ptr = comm};
+    if (session->fd < 0) {
+        return true; /* who closed it took it out */
+    }
+    int how = session->epoll_fd < 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    session->epoll_fd = comm->endpoint->sessions_fd;
+    return epoll_ctl(session->epoll_fd, how, session->fd, &event) == 0;
+}
+
 /* Locked; true when none is left. */
 static bool remove_comm(struct trib_endpoint *endpoint, struct trib_comm *comm)
 {
-    for (struct trib_comm **at = &endpoint->comms; *at != NULL; at = &(*at)->next) {
-        if (*at == comm) {
-            *at = comm->next;
-            break;
-        }
+    struct trib_comm **bucket = &endpoint->table[comm->grant.communicator % TRIB_ENDPOINT_BUCKETS];
+    struct trib_comm **at = &endpoint->comms;
+    while (*at != comm) {
+        at = &(*at)->next;
+    }
+    *at = comm->next;
+    for (at = &endpoint->awake; *at != NULL && *at != comm; at = &(*at)->next_awake) {
+    }
+    if (*at == comm) {
+        *at = comm->next_awake;
+    }
+    for (at = bucket; *at != NULL && *at != comm; at = &(*at)->next_named) {
+    }
+    if (*at == comm) {
+        *at = comm->next_named;
     }
     trib_endpoint_changed(endpoint);
     return endpoint->comms == NULL;

@@ -13,6 +13,9 @@
  *   wake it nor are woken by it. Else it is parked.
  * - poll sets are private to the poller and rebuilt when `generation` moves; after a poll whose generation has moved
  *   meanwhile its answers are ignored (descriptors are level-triggered, nothing is lost).
+ * - Of hundreds of communicators a few are busy. What is done for every packet, or before every sleep, looks at those alone that have
+ *   something to do or a deadline (`awake`), finds a packet's by its id (`table`), and polls all sessions by one epoll
+ *   descriptor.
  * - Two eventfds, one per poller, because the other poller would eat a shared one's wake-up. Written only when a poller sleeps and
  *   has to know.
  * Communicators whose faults, dscp, trains, payload, spin or progress settings differ get endpoints of their own, and so do two ranks
@@ -33,6 +36,8 @@
 
 struct trib_comm;
 
+#define TRIB_ENDPOINT_BUCKETS 64
+
 /* A data socket: of the endpoint, or a communicator's for multicast. */
 struct trib_channel {
     struct trib_udp *udp; /* NULL: none */
@@ -43,10 +48,13 @@ struct trib_channel {
     uint64_t told_bytes, told_packets, told_dropped;
 };
 
-/* What one poller polls. */
+/* What one poller polls: its eventfd, the sockets of the endpoint, all sessions by one descriptor, and the sockets of those communicators
+ * that listen to multicast. */
 struct trib_pollset {
     struct pollfd *fds;
+    struct trib_comm **listeners; /* in the order of their sockets in fds */
     uint32_t count;
+    uint32_t listener_count;
     uint32_t capacity;
     uint64_t generation; /* of the endpoint when it was built */
     uint64_t deadline_ns;
@@ -60,6 +68,9 @@ struct trib_endpoint {
     pthread_cond_t followers; /* waiting threads that do not lead; closers */
     pthread_cond_t parked;    /* the progress thread while others drive */
     struct trib_comm *comms;
+    struct trib_comm *awake;                        /* of those: they have something to do, or a deadline, or listen */
+    struct trib_comm *table[TRIB_ENDPOINT_BUCKETS]; /* those with a grant, by id */
+    int sessions_fd;                                /* epoll: the sessions of all */
     struct trib_channel shards[TRIB_ROOTS_MAX];
     uint32_t shard_count;
     uint32_t waiters; /* threads inside trib_endpoint_wait */
@@ -121,6 +132,13 @@ void trib_endpoint_drop(struct trib_endpoint *endpoint);
 TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_grant *grant,
                                                      char *error);
 
+/* comm has been given something to do, or listens. Locked. */
+void trib_endpoint_awaken(struct trib_comm *comm);
+/* comm has got its grant: packets for it find it. Locked. */
+void trib_endpoint_enter(struct trib_endpoint *endpoint, struct trib_comm *comm);
+/* The descriptor of comm's session, or what is wanted of it, has changed. Locked. False: it cannot be watched. */
+TRIB_MUST_USE bool trib_endpoint_watch(struct trib_comm *comm);
+
 /* Drives until *done. Locked; releases the lock while it sleeps. */
 void trib_endpoint_wait(struct trib_endpoint *endpoint, const atomic_bool *done);
 /* Drives once without sleeping. Locked. */
@@ -129,7 +147,7 @@ void trib_endpoint_poke(struct trib_endpoint *endpoint);
 void trib_endpoint_wake(struct trib_endpoint *endpoint);
 /* New work or an earlier deadline while the caller is about to leave: makes sure that somebody awake knows. Locked. */
 void trib_endpoint_attend(struct trib_endpoint *endpoint);
-/* Descriptors, or what is wanted of them, have changed. Locked. */
+/* Data sockets have come or gone. Locked. */
 void trib_endpoint_changed(struct trib_endpoint *endpoint);
 
 /* System calls and injected faults of all its sockets. Locked. */

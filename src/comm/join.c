@@ -371,6 +371,7 @@ static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
         comm->groups[i].is_group = true;
         comm->group_count = i + 1;
     }
+    trib_endpoint_awaken(comm);
     trib_endpoint_changed(endpoint);
     return true;
 }
@@ -412,7 +413,11 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         return;
     }
     comm->away[0] = '\0';
+    bool is_new = comm->grant.communicator == 0;
     comm->grant = message->welcome.grant;
+    if (is_new) {
+        trib_endpoint_enter(comm->endpoint, comm);
+    }
     if (comm->was_running) {
         register_mark(comm);
     } else {
@@ -455,6 +460,7 @@ void trib_comm_path_arrived(struct trib_comm *comm, const struct trib_channel *c
     uint64_t *paths = channel->is_group ? &comm->group_paths : &comm->paths;
     *paths |= UINT64_C(1) << channel->shard;
     comm->dirty = true;
+    trib_endpoint_awaken(comm);
     comm->deadline_ns = 0; /* look at the time: the last echo ends PROBING */
 }
 
@@ -606,6 +612,7 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
         lost(comm, now_ns);
     }
     comm->dirty = true;
+    trib_endpoint_awaken(comm);
 }
 
 /* ---- time ---- */

@@ -152,5 +152,8 @@ uint32_t trib_comm_host_ready(struct trib_comm *comm, const struct pollfd *answe
     if (dead != TRIB_HOST_NOBODY && comm->state == TRIB_COMM_RUNNING) {
         trib_comm_fail_all(comm, TRIB_ERR_PEER, "rank %u is gone: its connection closed", dead);
     }
+    if (comm->dirty) {
+        trib_endpoint_awaken(comm);
+    }
     return count;
 }

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,10 +15,20 @@
 
 #define READS_MAX 16 /* at a time */
 
+/* A process that has forked shares the connection with its child: closing alone would leave it in the epoll set. */
+static void close_fd(struct trib_session_client *client)
+{
+    if (client->epoll_fd >= 0) {
+        (void)epoll_ctl(client->epoll_fd, EPOLL_CTL_DEL, client->fd, NULL);
+        client->epoll_fd = -1;
+    }
+    (void)close(client->fd);
+}
+
 void trib_session_client_lose(struct trib_session_client *client, const char *cause)
 {
     if (client->fd >= 0) {
-        (void)close(client->fd);
+        close_fd(client);
         client->fd = -1;
     }
     client->state = TRIB_SESSION_LOST;
@@ -58,6 +69,7 @@ static void set_options(int fd, uint64_t silence_ns)
 void trib_session_client_init(struct trib_session_client *client)
 {
     client->fd = -1;
+    client->epoll_fd = -1;
     client->state = TRIB_SESSION_CLOSED;
     client->in_len = 0;
     client->out_len = 0;
@@ -89,7 +101,7 @@ void trib_session_client_open(struct trib_session_client *client, const struct t
 void trib_session_client_close(struct trib_session_client *client)
 {
     if (client->fd >= 0) {
-        (void)close(client->fd);
+        close_fd(client);
     }
     trib_session_client_init(client);
 }

@@ -19,7 +19,8 @@ enum trib_session_state {
 };
 
 struct trib_session_client {
-    int fd; /* -1: none */
+    int fd;       /* -1: none */
+    int epoll_fd; /* whoever watches fd by this descriptor sets it; fd is taken out of it before it is closed. -1: nobody */
     enum trib_session_state state;
     size_t in_len;
     size_t out_len;
