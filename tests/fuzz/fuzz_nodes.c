@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_nodes.c: bytes become a small world and a script of what happens in it, to the real nodes of switchml: operations submitted, packets
+/* fuzz_nodes.c: bytes become a small world and a script of what happens in it, to the real nodes of switchml or ring: operations submitted, packets
  * delivered in any order, lost, doubled, delayed and forged, timers, restarts, deaths, closes. The world, what can happen in it and what must
  * hold at every step are those of tests/model, which searches all short stories; this one tells long ones, and lies.
  *
@@ -136,6 +136,15 @@ static void choose_budgets(struct script *script)
     s->time = faults >> 7 & 1 ? MODEL_TIME_LEAPS : MODEL_TIME_TICKS;
 }
 
+/* Ranks that send to each other. Their control plane, which would end a wait for one that has left, is not in these worlds. */
+static void make_ring(struct model_scenario *s)
+{
+    s->has_peers = s->session_marks = true;
+    s->roots = s->job[0].switches = 1;
+    memset(s->job[0].leaf, 0, sizeof s->job[0].leaf);
+    s->budget[BUDGET_RESTART] = s->budget[BUDGET_LINGER] = 0;
+}
+
 static void choose_world(struct script *script)
 {
     static const enum trib_type wires[4] = {TRIB_FLOAT32, TRIB_INT32, TRIB_FLOAT32, TRIB_FLOAT32};
@@ -166,6 +175,9 @@ static void choose_world(struct script *script)
         choose_operations(script, &s->job[job]);
     }
     choose_budgets(script);
+    if (jobs == 1 && form >> 5 == 7) {
+        make_ring(s);
+    }
     s->closes |= s->sharing == SHARING_HEIR; /* who inherits waits for that */
     s->window = s->window > s->slots ? s->slots : s->window;
     while (s->window * s->roots * 4 > IN_FLIGHT) {
@@ -275,7 +287,8 @@ static void lie(struct script *script, struct trib_packet *packet, struct stimul
 /* Kinds without payload have none. */
 static void fit(struct trib_packet *packet)
 {
-    bool may = packet->kind == TRIB_CONTRIBUTION || packet->kind == TRIB_RESULT || packet->kind == TRIB_OFFER;
+    bool may = packet->kind == TRIB_CONTRIBUTION || packet->kind == TRIB_RESULT || packet->kind == TRIB_OFFER ||
+               packet->kind == TRIB_FLOW;
 
     if (!may) {
         packet->payload_len = 0;
@@ -504,7 +517,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     script.left = size;
     choose_world(&script);
     script.model.is_unreduced = true;
-    model_open(&script.model, trib_scheme_find("switchml"), &script.scenario);
+    model_open(&script.model, trib_scheme_find(script.scenario.has_peers ? "ring" : "switchml"), &script.scenario);
     run(&script);
     model_close(&script.model);
     return 0;

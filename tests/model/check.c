@@ -44,17 +44,15 @@ static uint32_t own_word(const struct model *model, uint32_t rank, uint32_t op, 
     return (uint32_t)trib_mix64((uint64_t)job << 32 | number);
 }
 
-static uint32_t sum_word(const struct model *model, uint32_t rank, uint32_t op, uint32_t element)
+/* The sum of the parts of so many ranks of a job from `begun` on, around. */
+static uint32_t part_word(const struct model *model, uint32_t job, const uint32_t ranks[2], uint32_t op,
+                          uint32_t element)
 {
-    uint32_t job = model_job_of(model, rank);
-    const struct model_job *j = &model->scenario->job[job];
     uint32_t sum = 0;
     float sum_float = 0;
 
-    if (scenario_op(model, rank, op)->collective == TRIB_BROADCAST) {
-        return own_word(model, model->first_rank[job] + scenario_op(model, rank, op)->root, op, element);
-    }
-    for (uint32_t other = 0; other < j->ranks; other++) {
+    for (uint32_t i = 0; i < ranks[1]; i++) {
+        uint32_t other = (ranks[0] + i) % model->scenario->job[job].ranks;
         uint32_t word = own_word(model, model->first_rank[job] + other, op, element);
         float value;
         memcpy(&value, &word, sizeof value);
@@ -65,6 +63,16 @@ static uint32_t sum_word(const struct model *model, uint32_t rank, uint32_t op, 
         memcpy(&sum, &sum_float, sizeof sum);
     }
     return model->scenario->is_rough && sum_float != sum_float ? NAN_F32 : sum;
+}
+
+static uint32_t sum_word(const struct model *model, uint32_t rank, uint32_t op, uint32_t element)
+{
+    uint32_t job = model_job_of(model, rank);
+
+    if (scenario_op(model, rank, op)->collective == TRIB_BROADCAST) {
+        return own_word(model, model->first_rank[job] + scenario_op(model, rank, op)->root, op, element);
+    }
+    return part_word(model, job, (const uint32_t[2]){0, model->scenario->job[job].ranks}, op, element);
 }
 
 static uint32_t filled(uint8_t byte)
@@ -203,11 +211,8 @@ static uint8_t check_peer_packet(struct model *model, uint32_t rank, const struc
     for (uint32_t i = 0; i < packet->payload_len / 4U; i++) {
         uint32_t element = (uint32_t)block * MODEL_WHOLE + i;
         uint32_t right = sum_word(model, rank, op, element);
-        if (!is_whole && model->scenario->job[job].op[op].collective == TRIB_ALLREDUCE) {
-            right = 0;
-            for (uint32_t j = 0; j < count; j++) {
-                right += own_word(model, model->first_rank[job] + (packet->last_rank + j) % ranks, op, element);
-            }
+        if (!is_whole && scenario_op(model, rank, op)->collective == TRIB_ALLREDUCE) {
+            right = part_word(model, job, (const uint32_t[2]){packet->last_rank, count}, op, element);
         }
         if (word_at(packet->payload, i) != right) {
             return model_violated(model, "oracle", "rank %u: fragment %u, element %u: is 0x%08x, must be 0x%08x", rank,

@@ -107,11 +107,15 @@ static void stop_switch(struct world *world)
     world->report->switch_stops++;
     world->switches[at].away_until_ns = until;
     mark_failing(world, at, until + RETURN_NS);
+    for (uint32_t i = 0; i < world->comm_count; i++) {
+        if (world->comms[i]->shapes[at].rank_count != 0) {
+            comm_disturbed(world->comms[i], until);
+        }
+    }
     for (uint32_t i = 1; i < world->unit_count; i++) {
         struct world_unit *unit = &world->units[i];
         if (!unit->is_worker && unit->at == at) {
             unit_pause(world, i, until);
-            comm_disturbed(unit->comm, until);
         }
     }
 }
