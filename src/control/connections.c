@@ -27,9 +27,10 @@
 #define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between lines about one lasting lack */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 #define OUT_SIZE (4 * TRIB_MESSAGE_MAX)
-/* A rank says a few messages a second. One that says many more has to wait, and takes nobody's time. */
+/* A rank says some dozen messages a second at most, and they come at once after a silence of SILENCE_MS. One that says many more is
+ * broken: it would take everybody's time, and what waited in its socket would hide its end. */
 #define MESSAGE_GAP_NS (5 * TRIB_MILLISECOND_NS)
-#define MESSAGES_AT_ONCE 256
+#define MESSAGES_AT_ONCE 1024
 /* A host that died without a word is noticed after 15 + 3 x 5 s; as late if something was sent to it, which keeps keepalive from asking. */
 #define KEEPALIVE_IDLE_S 15
 #define KEEPALIVE_GAP_S 5
@@ -50,9 +51,7 @@ struct trib_connection {
     enum connection_state state;
     uint64_t since_ns; /* accepted, or ending */
     uint64_t half_ns;  /* since when a part of a message lies in `in`; 0: none */
-    uint64_t paid_ns;  /* each message that it says costs MESSAGE_GAP_NS; what is ahead of the clock is owed */
-    bool is_held;      /* it owes: what it says is not looked at before paid_ns */
-    bool has_shut;     /* it says nothing more than what lies in the socket's buffer */
+    uint64_t paid_ns;  /* each message that it says costs MESSAGE_GAP_NS, and saved time pays for MESSAGES_AT_ONCE */
     size_t in_len;
     size_t out_len;
     char cause[128]; /* for the other ranks, when BROKEN */
@@ -239,35 +238,43 @@ static void refuse_turn(struct trib_connections *connections, struct trib_connec
     say_fail(connections, connection, TRIB_ERR_INVALID, text);
 }
 
-static void pay_message(struct trib_connections *connections, struct trib_connection *connection)
+/* False: it says too much. */
+static bool pay_message(const struct trib_connections *connections, struct trib_connection *connection)
 {
-    const uint64_t most_ns = (MESSAGES_AT_ONCE - 1) * MESSAGE_GAP_NS;
+    const uint64_t most_ns = MESSAGES_AT_ONCE * MESSAGE_GAP_NS;
     uint64_t saved_ns = connections->now_ns > most_ns ? connections->now_ns - most_ns : 0;
     if (connection->paid_ns < saved_ns) {
         connection->paid_ns = saved_ns;
     }
     connection->paid_ns += MESSAGE_GAP_NS;
-    if (connection->paid_ns > connections->now_ns && !connection->has_shut) {
-        connection->is_held = true;
-        connections->stats.held_back++;
-    }
+    return connection->paid_ns <= connections->now_ns;
 }
 
-/* Hands whole messages over until one ends the session, or it has to wait. */
+static void refuse_flood(struct trib_connections *connections, struct trib_connection *connection)
+{
+    static const char text[] = "it says more than 200 messages a second";
+    connections->stats.rejected_flood++;
+    log_reject(connections, &connection->session.peer, text);
+    trib_jobs_expel(connections->jobs, &connection->session, text);
+    say_fail(connections, connection, TRIB_ERR_INVALID, "this rank says more than 200 messages a second");
+}
+
+/* Hands whole messages over until one ends the session. */
 static void take_messages(struct trib_connections *connections, struct trib_connection *connection)
 {
     struct trib_message message;
     size_t at = 0;
     size_t used = 1;
-    while (connection->state == CONNECTION_OPEN && used > 0 && !connection->is_held) {
+    while (connection->state == CONNECTION_OPEN && used > 0) {
         enum trib_status status = trib_message_decode(connection->in + at, connection->in_len - at, &message, &used);
         if (status == TRIB_ERR_VERSION) {
             refuse_version(connections, connection, &message);
         } else if (status != TRIB_OK) {
             reject(connections, connection, &connections->stats.rejected_malformed, "bytes that are no message");
+        } else if (used > 0 && !pay_message(connections, connection)) {
+            refuse_flood(connections, connection);
         } else if (used > 0) {
             at += used;
-            pay_message(connections, connection);
             trib_log(TRIB_LOG_TRACE, "session message kind %d of %zu bytes", (int)message.kind, used);
             if (!trib_jobs_receive(connections->jobs, &connection->session, &message, connections->now_ns)) {
                 refuse_turn(connections, connection, &message);
@@ -276,15 +283,9 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
     }
     connection->in_len -= at;
     memmove(connection->in, connection->in + at, connection->in_len);
-    connection->half_ns = connection->in_len == 0 || connection->is_held ? 0
-                          : at > 0 || connection->half_ns == 0           ? connections->now_ns
-                                                                         : connection->half_ns;
-}
-
-static void release(struct trib_connections *connections, struct trib_connection *connection)
-{
-    connection->is_held = false;
-    take_messages(connections, connection);
+    connection->half_ns = connection->in_len == 0              ? 0
+                          : at > 0 || connection->half_ns == 0 ? connections->now_ns
+                                                               : connection->half_ns;
 }
 
 /* One read per wake: nobody can keep the others waiting. */
@@ -378,8 +379,7 @@ uint32_t trib_connections_poll(const struct trib_connections *connections, struc
     fds[0] = (struct pollfd){.fd = is_paused ? -1 : connections->listen_fd, .events = POLLIN};
     for (uint32_t i = 0; i < connections->count; i++) {
         const struct trib_connection *connection = connections->all[i];
-        short events = connection->out_len > 0 ? POLLRDHUP | POLLOUT : POLLRDHUP;
-        events |= connection->is_held && connection->state == CONNECTION_OPEN ? 0 : POLLIN;
+        short events = connection->out_len > 0 ? POLLIN | POLLRDHUP | POLLOUT : POLLIN | POLLRDHUP;
         fds[i + 1] = (struct pollfd){.fd = connection->fd, .events = events};
     }
     return connections->count + 1;
@@ -388,8 +388,6 @@ uint32_t trib_connections_poll(const struct trib_connections *connections, struc
 /* Reads what is left of a connection whose peer has shut its side: bounded by the socket's buffer. */
 static void take_last_bytes(struct trib_connections *connections, struct trib_connection *connection)
 {
-    connection->has_shut = true;
-    release(connections, connection);
     for (int i = 0; i < LAST_READS_MAX && connection->state != CONNECTION_BROKEN; i++) {
         take_bytes(connections, connection);
     }
@@ -428,9 +426,6 @@ static uint64_t connection_timeout(const struct trib_connection *connection)
         if (!trib_session_is_joined(&connection->session)) {
             return connection->since_ns + TRIB_JOIN_WAIT_NS;
         }
-        if (connection->is_held) {
-            return connection->paid_ns;
-        }
         return connection->half_ns ? connection->half_ns + TRIB_HALF_WAIT_NS : TRIB_NEVER;
     case CONNECTION_ENDING:
     case CONNECTION_DRAINING:
@@ -463,8 +458,6 @@ void trib_connections_on_timeout(struct trib_connections *connections, uint64_t 
         }
         if (connection->state != CONNECTION_OPEN) {
             set_broken(connection, "its session closed");
-        } else if (connection->is_held) {
-            release(connections, connection);
         } else if (!trib_session_is_joined(&connection->session)) {
             reject(connections, connection, &connections->stats.rejected_silent, "no JOIN within 10 s");
         } else {

@@ -25,11 +25,11 @@
     X(malformed, "bytes that are no message") \
     X(version, "another version")             \
     X(turn, "a message out of turn")          \
-    X(unread, "answers pile up unread")
+    X(unread, "answers pile up unread")       \
+    X(flood, "more than 200 messages a second")
 
 struct trib_connections_stats {
     uint64_t accepted;
-    uint64_t held_back; /* times that a session said more than anybody has to */
 #define X(name, text) uint64_t rejected_##name;
     TRIB_REJECT_MAP(X)
 #undef X

@@ -80,8 +80,6 @@ static void put_rejects(FILE *out, const struct trib_connections_stats *stats)
                   (unsigned long long)stats->rejected_##name);
     TRIB_REJECT_MAP(X)
 #undef X
-    number(out, "sessions_held_back_total", "counter",
-           "times that a session said too many messages, and was not listened to for a while", stats->held_back);
 }
 
 static void put_traffic(FILE *out, const struct trib_report *report)

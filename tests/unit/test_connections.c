@@ -295,42 +295,94 @@ static void unread__answers_do_not_pile_up(void **state)
     close(fd);
 }
 
-/* Nobody has to say much. What one says too much waits, is not lost, and keeps nobody waiting. */
-static void flood__of_one_waits(void **state)
+static void expect_flooded(struct world *w, int other)
+{
+    step(w);
+    assert_int_equal(w->connections.stats.rejected_flood, 1);
+    assert_int_equal(w->jobs.count, 0);
+    const struct trib_message fail = next_message(other);
+    assert_int_equal(fail.kind, TRIB_MESSAGE_FAIL);
+    assert_non_null(strstr(fail.fail.text, "rank 0 (127.0.0.1:"));
+    assert_non_null(strstr(fail.fail.text, ") is gone: it says more than 200 messages a second"));
+}
+
+/* Two ranks that run; returns rank 0. */
+static int start_two(struct world *w, int *other)
+{
+    const struct trib_message join[2] = {join_message(0, 2), join_message(1, 2)};
+    int fd = connect_to(w->port);
+    *other = connect_to(w->port);
+    send_message(fd, &join[0]);
+    send_message(*other, &join[1]);
+    step(w);
+    for (int i = 0; i < 2; i++) {
+        send_paths(i == 0 ? fd : *other, true, false);
+        send_mark(i == 0 ? fd : *other, TRIB_MESSAGE_REGISTER, 0);
+    }
+    step(w);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(next_message(i == 0 ? fd : *other).kind, TRIB_MESSAGE_WELCOME);
+        assert_int_equal(next_message(i == 0 ? fd : *other).kind, TRIB_MESSAGE_READY);
+    }
+    return fd;
+}
+
+/* Nobody has to say much; what has gathered while a path was silent is taken. One that says more is broken, and is named. */
+static void flood__of_one_is_its_end(void **state)
 {
     struct world *w = *state;
-    const unsigned marks = 2000;
-    const struct trib_message join = join_message(0, 1);
-    int fd = connect_to(w->port);
-    send_message(fd, &join);
-    step(w);
-    send_paths(fd, true, false);
-    send_mark(fd, TRIB_MESSAGE_REGISTER, 0);
-    for (unsigned i = 1; i <= marks; i++) {
-        send_mark(fd, TRIB_MESSAGE_MARK, i);
+    int other;
+    uint64_t mark = 0;
+    int fd = start_two(w, &other);
+    for (unsigned i = 0; i < 1000; i++) {
+        send_mark(fd, TRIB_MESSAGE_MARK, ++mark);
     }
     step(w);
-    unsigned joined = w->control.recorder.joined;
-    assert_in_range(joined, 100, 300);
-    assert_int_equal(w->connections.stats.held_back, 1);
-    assert_in_range(trib_connections_next_timeout(&w->connections), w->now_ns + 1, w->now_ns + TRIB_SECOND_NS);
-    pass_second(w);
-    assert_in_range(w->control.recorder.joined - joined, 100, 300); /* some hundred a second */
-    for (unsigned s = 0; s < 10; s++) {
-        pass_second(w);
+    for (unsigned s = 0; s < 20; s++) {
+        w->now_ns += TRIB_SECOND_NS;
+        for (unsigned i = 0; i < 190; i++) {
+            send_mark(fd, TRIB_MESSAGE_MARK, ++mark);
+        }
+        step(w);
     }
-    assert_int_equal(w->control.recorder.marks[0], marks);
-    assert_int_equal(w->connections.count, 1);
-    uint64_t held_back = w->connections.stats.held_back;
-    for (unsigned i = 0; i < 100; i++) { /* who is quick for a moment is let alone */
-        send_mark(fd, TRIB_MESSAGE_MARK, marks);
+    assert_int_equal(w->connections.stats.rejected_flood, 0);
+    assert_int_equal(w->control.recorder.marks[0], mark);
+    for (unsigned i = 0; i < 1100; i++) {
+        send_mark(fd, TRIB_MESSAGE_MARK, mark);
     }
+    expect_flooded(w, other);
+    unsigned marks = 0;
+    struct trib_message last = next_message(fd);
+    for (; last.kind == TRIB_MESSAGE_MARK; last = next_message(fd)) {
+        marks++;
+    }
+    assert_true(marks > 1000);
+    assert_int_equal(last.kind, TRIB_MESSAGE_FAIL);
+    assert_string_equal(last.fail.text, "this rank says more than 200 messages a second");
+    close(fd);
+    close(other);
+}
+
+/* Nor does its end hide behind what fills the buffers of both kernels. */
+static void flood__that_ends_is_seen_at_once(void **state)
+{
+    struct world *w = *state;
+    int other;
+    int fd = start_two(w, &other);
+    struct trib_message operation = {.kind = TRIB_MESSAGE_OPERATION, .operation = {.sequence = 7}};
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    memset(operation.operation.text, 'x', sizeof operation.operation.text - 1);
+    size_t len = trib_message_encode(&operation, bytes);
+    unsigned sent = 0;
+    while (send(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len) {
+        sent++;
+    }
+    assert_true(sent > 2000);
+    close(fd);
+    expect_flooded(w, other);
+    w->now_ns += TRIB_DRAIN_WAIT_NS;
     step(w);
-    assert_int_equal(w->connections.stats.held_back, held_back);
-    for (unsigned i = 1; i <= marks; i++) {
-        send_mark(fd, TRIB_MESSAGE_MARK, marks + i);
-    }
-    close(fd); /* nor is its end kept waiting */
+    close(other);
     step(w);
     assert_int_equal(w->connections.count, 0);
 }
@@ -344,7 +396,8 @@ int main(void)
         TEST(ended__that_never_closes_is_closed),
         TEST(full__no_descriptors_left_is_survived),
         TEST(full__more_are_turned_away),
-        TEST(flood__of_one_waits),
+        TEST(flood__of_one_is_its_end),
+        TEST(flood__that_ends_is_seen_at_once),
         TEST(unread__answers_do_not_pile_up),
         TEST(full__limit_leaves_descriptors_for_others),
         TEST(random__comings_and_goings_leave_nothing),

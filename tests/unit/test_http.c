@@ -173,7 +173,7 @@ static void metrics__jobs_and_reasons(void **state)
     expect_in(text, "\ntributary_dropped_packets_total{job=\"digits\",reason=\"CRC\"} 3\n");
     expect_in(text, "\ntributary_foreign_dropped_packets_total{reason=\"SOURCE\"} 12\n");
     expect_in(text, "\ntributary_jobs 1\n");
-    expect_in(text, "\ntributary_sessions_held_back_total 0\n");
+    expect_in(text, "\ntributary_sessions_rejected_total{reason=\"more than 200 messages a second\"} 0\n");
     expect_in(text, "\ntributary_jobs_started_total 1\n");
     expect_in(text, "\ntributary_joins_refused_total{reason=\"invalid argument\"} 1\n");
     expect_in(text, "\ntributary_job_ranks{job=\"digits\"} 2\n");
