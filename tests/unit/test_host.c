@@ -401,6 +401,51 @@ static void share__and_free(void **state)
     forget(&crew);
 }
 
+static void never_spin(struct trib_config *config)
+{
+    config->spin_us = 0;
+}
+
+#define SLEEPS 3000U
+
+/* A wake-up that is lost costs a second, until somebody looks who is missing. Ranks come late now and then, so that progress
+ * threads sleep in poll when a call begins. */
+static void sleep_often(struct crew *crew, uint32_t rank, struct trib_comm *comm)
+{
+    enum trib_status status = TRIB_OK;
+    float value = 1.0F;
+    for (uint32_t round = 0; status == TRIB_OK && round < SLEEPS; round++) {
+        uint64_t begin_ns = trib_clock_ns();
+        struct trib_request *request = NULL;
+        if (round % 3 == 2) {
+            status = trib_allreduce_start(comm, &value, &value, 1, TRIB_FLOAT32, TRIB_AVERAGE, &request);
+            status = status == TRIB_OK ? trib_request_wait(request) : status;
+        } else {
+            status = trib_barrier(comm);
+        }
+        crew->reports[rank].wrong += trib_clock_ns() - begin_ns > 900 * TRIB_MILLISECOND_NS; /* slow ones */
+        if (round % 64 == rank) {
+            (void)usleep(2500); /* progress threads take over meanwhile */
+        }
+    }
+    crew->reports[rank].rounds = SLEEPS;
+    end(crew, rank, status, trib_comm_error(comm));
+    (void)trib_comm_close(comm);
+}
+
+static void sleep__no_wake_up_is_lost(void **state)
+{
+    struct crew crew = {.tweak = never_spin};
+    (void)state;
+    begin_all(&crew, 3, sleep_often);
+    end_all(&crew);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(crew.reports[rank].status, TRIB_OK);
+        assert_in_range(crew.reports[rank].wrong, 0, 1); /* the machine may be busy */
+    }
+    forget(&crew);
+}
+
 static void give_half_a_second(struct trib_config *config)
 {
     config->timeout_ns = 500 * TRIB_MILLISECOND_NS;
@@ -510,6 +555,7 @@ int main(void)
         cmocka_unit_test(kill__is_named_by_all_within_a_second),
         cmocka_unit_test(abort__while_others_read_its_tensor),
         cmocka_unit_test(share__and_free),
+        cmocka_unit_test(sleep__no_wake_up_is_lost),
         cmocka_unit_test(stop__is_a_rank_that_is_missing),
         cmocka_unit_test(join__survives_deaths),
         cmocka_unit_test(join__names_numbers_of_ranks_that_differ),
