@@ -31,6 +31,17 @@ for name in ("goodput-4-1500", "star-gloo-4-1500", "cpu-all", "wall-mpi"):
         assert measurement["wrong"] == 0 and measurement["wire_asserted"]["nic_out_per_byte"] >= 1, row
 END
 
+bench/run --quick host-100m host-100m-shared host-4k
+python3 - build/bench-quick.json <<'END'
+import json, sys
+rows = {row["name"]: row for row in json.load(open(sys.argv[1]))}
+for name in ("host-100m", "host-100m-shared", "host-4k"):
+    row = rows[name]
+    assert row["ours"] > 0 and row["peer"] > 0 and row["met"] is None and row["setup"]["level0"], row
+    for measurement in row["medians"].values():
+        assert measurement["wrong"] == 0, row
+END
+
 # Interrupted, it leaves nothing behind either.
 bench/run --quick >/dev/null 2>&1 &
 bench=$!
