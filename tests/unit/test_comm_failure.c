@@ -351,7 +351,7 @@ static void timeout_body(struct rank *rank)
                on_host ? "allreduce of 1 float32 (sum) as operation 0 did not end within 600 ms: rank 2 is missing"
                        : "allreduce of 1 float32 (sum) as operation 0 did not end within 600 ms: rank 2 is missing on "
                          "fragment 0"));
-    CHECK(rank, took >= 590 * TRIB_MILLISECOND_NS && took < 3 * TRIB_SECOND_NS);
+    CHECK(rank, took < 3 * TRIB_SECOND_NS && (status == TRIB_ERR_PEER || took >= 590 * TRIB_MILLISECOND_NS));
     (void)pthread_barrier_wait(rank->together);
     CHECK(rank, trib_comm_close(rank->comm) == status);
 }
