@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* types.h: element types and reductions. The values are the ones on the wire (docs/PROTOCOL.md): never renumber them.
+/* types.h: collectives, element types and reductions. The values are the ones of docs/PROTOCOL.md: never renumber them.
  * Read next: comm.h. */
 #ifndef TRIBUTARY_TYPES_H
 #define TRIBUTARY_TYPES_H
@@ -25,6 +25,18 @@ enum trib_type {
     TRIB_TYPE_COUNT
 };
 
+/* What a rank gives and gets: docs/PROTOCOL.md, "Operations and fragments". */
+enum trib_collective {
+    TRIB_COLLECTIVE_NONE = 0,
+    TRIB_ALLREDUCE = 1,
+    TRIB_BROADCAST = 2,
+    TRIB_BARRIER = 3,
+    TRIB_REDUCE = 4,
+    TRIB_ALLGATHER = 5,
+    TRIB_REDUCE_SCATTER = 6,
+    TRIB_COLLECTIVE_COUNT
+};
+
 enum trib_reduction {
     TRIB_REDUCTION_NONE = 0,
     TRIB_SUM = 1,
@@ -37,9 +49,10 @@ enum trib_reduction {
 
 /* Size of one element in bytes; 0 for a value that is no type. */
 size_t trib_type_size(enum trib_type type);
-/* "float32", "sum"; "unknown" for a value that is none. */
+/* "float32", "sum", "reduce-scatter"; "unknown" for a value that is none. */
 const char *trib_type_name(enum trib_type type);
 const char *trib_reduction_name(enum trib_reduction reduction);
+const char *trib_collective_name(enum trib_collective collective);
 
 #ifdef __cplusplus
 }

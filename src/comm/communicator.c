@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/operation.h"
 #include "io/clock.h"
 #include "io/log.h"
 #include "io/memory.h"
@@ -150,34 +151,46 @@ void trib_comm_name_ranks(const struct trib_rank_list *ranks, char *text, size_t
     (void)snprintf(text, size, "%s %s missing", list, ranks->count == 1 ? "is" : "are");
 }
 
-static const char *collective_name(enum trib_collective collective)
+#define SHARES_SHOWN 8
+
+/* "per rank", "in shares of 10, 20, 0, ..." */
+static void format_shares(const struct trib_operation *operation, char *text, size_t size)
 {
-    switch (collective) {
-    case TRIB_ALLREDUCE:
-        return "allreduce";
-    case TRIB_BROADCAST:
-        return "broadcast";
-    case TRIB_BARRIER:
-        return "barrier";
-    case TRIB_COLLECTIVE_NONE:
-    case TRIB_COLLECTIVE_COUNT:
-        break;
+    const struct trib_shares *shares = operation->shares;
+    size_t used = (size_t)snprintf(text, size, "%s", shares == NULL ? "per rank" : "in shares of");
+    for (uint32_t rank = 0; shares != NULL && rank < shares->ranks && rank < SHARES_SHOWN && used < size; rank++) {
+        used += (size_t)snprintf(text + used, size - used, "%s %" PRIu64, rank == 0 ? "" : ",", shares->count[rank]);
     }
-    return "operation";
+    if (shares != NULL && shares->ranks > SHARES_SHOWN && used < size) {
+        (void)snprintf(text + used, size - used, ", ...");
+    }
 }
 
 static void format_operation(const struct trib_operation *operation, char *text, size_t size)
 {
-    const char *name = collective_name(operation->collective);
+    const char *name = trib_collective_name(operation->collective);
     const char *type = trib_type_name(operation->type);
     char count[TRIB_UNITS_TEXT_MAX];
+    char shares[128];
     trib_format_count(operation->count, count);
+    format_shares(operation, shares, sizeof shares);
     switch (operation->collective) {
     case TRIB_ALLREDUCE:
         (void)snprintf(text, size, "%s of %s %s (%s)", name, count, type, trib_reduction_name(operation->reduction));
         return;
     case TRIB_BROADCAST:
         (void)snprintf(text, size, "%s of %s %s from rank %u", name, count, type, operation->root);
+        return;
+    case TRIB_REDUCE:
+        (void)snprintf(text, size, "%s of %s %s (%s) to rank %u", name, count, type,
+                       trib_reduction_name(operation->reduction), operation->root);
+        return;
+    case TRIB_ALLGATHER:
+        (void)snprintf(text, size, "%s of %s %s %s", name, count, type, shares);
+        return;
+    case TRIB_REDUCE_SCATTER:
+        (void)snprintf(text, size, "%s of %s %s (%s) %s", name, count, type, trib_reduction_name(operation->reduction),
+                       shares);
         return;
     case TRIB_BARRIER:
     case TRIB_COLLECTIVE_NONE:
@@ -275,15 +288,18 @@ static void drain_packets(struct trib_comm *comm, uint64_t now_ns)
 
 /* More sequences than any operation of this many elements takes, whatever its type and the payload: the widest elements in the
  * smallest packets, and what a scheme adds for its own use. */
-static uint64_t sequences_at_most(const struct trib_operation *operation)
+static uint64_t sequences_at_most(const struct trib_comm *comm, const struct trib_operation *operation)
 {
-    return operation->count / (TRIB_PAYLOAD_ALIGN / sizeof(uint64_t)) + (UINT64_C(1) << 16);
+    bool is_even = trib_operation_has_shares(operation) && operation->shares == NULL;
+    uint64_t elements = operation->count * (is_even ? comm->config.ranks : 1);
+
+    return elements / (TRIB_PAYLOAD_ALIGN / sizeof(uint64_t)) + (UINT64_C(1) << 16);
 }
 
 /* Sequences never begin anew. All ranks have submitted the same before, so all refuse the same operation. */
 static bool is_used_up(const struct trib_comm *comm, const struct trib_operation *operation)
 {
-    return sequences_at_most(operation) > TRIB_SEQUENCE_MAX - comm->verbs->end(comm->node);
+    return sequences_at_most(comm, operation) > TRIB_SEQUENCE_MAX - comm->verbs->end(comm->node);
 }
 
 static void refuse_first(struct trib_comm *comm)

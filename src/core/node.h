@@ -63,20 +63,16 @@ struct trib_event {
     enum trib_event_kind kind;
 };
 
-/* A collective as submitted. Buffers are borrowed until its DONE event or until the node is given up. */
-enum trib_collective {
-    TRIB_COLLECTIVE_NONE = 0,
-    TRIB_ALLREDUCE = 1,
-    TRIB_BROADCAST = 2,
-    TRIB_BARRIER = 3,
-    TRIB_COLLECTIVE_COUNT
-};
+struct trib_shares; /* operation.h */
 
+/* A collective as submitted. Buffers are borrowed until its DONE event or until the node is given up. */
 struct trib_operation {
     const void *send; /* NULL where this rank has none */
     void *recv;       /* NULL where this rank has none */
-    uint64_t count;   /* elements */
-    uint64_t token;   /* the caller's, comes back in DONE */
+    const struct trib_shares
+        *shares;    /* of an allgather or reduce-scatter, where they differ; lives as long as the buffers */
+    uint64_t count; /* elements; of equal shares: of one, of shares that differ: of all */
+    uint64_t token; /* the caller's, comes back in DONE */
     enum trib_collective collective;
     enum trib_type type;
     enum trib_reduction reduction;

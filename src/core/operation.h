@@ -1,31 +1,91 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operation.h: how a collective becomes fragments, and the digest of I10 that keeps different collectives apart.
+/* operation.h: how a collective becomes fragments, whose payload each of them takes up and to whom it goes, and the digest of I10 that
+ * keeps different collectives apart.
  *
  * An operation takes a run of sequences, at least one. Sequence i of it (i from 0) carries block i of the tensor. On wire int32
  * a float32 tensor needs an exponent per block before the block can be quantised, so exponents travel `lookahead` sequences
  * ahead: sequence i carries the exponent of block i and the payload of block i - lookahead (SwitchML, NSDI'21, section 3.7).
+ *
+ * Every block has an owner: the root of a reduce or broadcast; of an allgather or reduce-scatter the rank whose share it belongs to. Blocks of
+ * such shares are interleaved, a chunk of each owner in turn, so that every rank's link up and link down is busy all the time; one
+ * share after another would take N / (N - 1) of the time. Where shares differ, the owners stand in order of size, and those that have no more
+ * blocks drop out: a staircase, whose steps are all even.
  * Pure arithmetic: no state, no time. Read next: schemes/switchml/switchml_worker_send.c. */
 #ifndef TRIB_CORE_OPERATION_H
 #define TRIB_CORE_OPERATION_H
 
 #include "core/node.h"
 
+/* A step of the staircase: blocks of `owners` owners, `height` of each. */
+struct trib_step {
+    uint64_t first;  /* block of the operation that it begins with */
+    uint64_t block;  /* the same, counted in the share of each owner */
+    uint64_t height; /* blocks of each owner */
+    uint32_t owners; /* the first so many of the order */
+};
+
+/* Shares of different sizes, laid out once by trib_shares_init, then constant while the operation runs. */
+struct trib_shares {
+    uint32_t ranks, steps;
+    uint32_t block_elements;
+    uint64_t total;   /* elements of all shares */
+    uint64_t *count;  /* elements of each rank's share */
+    uint64_t *offset; /* elements of the shares before it */
+    uint32_t *order;  /* ranks by the size of their shares, the largest first */
+    struct trib_step *step;
+};
+
 struct trib_layout {
     uint64_t blocks;         /* pieces of the tensor; 0 for a barrier or count 0 */
     uint64_t sequences;      /* blocks + lookahead, at least 1 */
-    uint32_t block_elements; /* elements of a block, the last may have fewer */
+    struct trib_step even;   /* the one step of equal shares */
+    uint32_t block_elements; /* elements of a block, the last of a tensor or share may have fewer */
     uint32_t lookahead;      /* 0 but on wire int32 of a float32 tensor */
+    uint32_t chunk;          /* consecutive blocks of one owner; 0: no shares */
     uint32_t digest;
     uint16_t element_size; /* bytes of an element in the tensor */
     uint16_t wire_size;    /* bytes of an element on the wire */
     enum trib_type wire;   /* type of the payload; blocks with exponent RAW travel as TRIB_FLOAT32 instead */
 };
 
+/* Where a block lies, and whose it is. */
+struct trib_piece {
+    uint64_t elements; /* 0: behind the last block */
+    uint64_t whole_at; /* its first element in the tensor of all shares */
+    uint64_t share_at; /* and in its owner's share alone, the same where there are no shares */
+    uint32_t owner;
+};
+
+/* Is the operation's tensor made of a share per rank? */
+static inline bool trib_operation_has_shares(const struct trib_operation *operation)
+{
+    return operation->collective == TRIB_ALLGATHER || operation->collective == TRIB_REDUCE_SCATTER;
+}
+
+/* Does it add numbers up? Else its payload travels as the bytes of one rank. */
+static inline bool trib_operation_reduces(const struct trib_operation *operation)
+{
+    return operation->collective == TRIB_ALLREDUCE || operation->collective == TRIB_REDUCE ||
+           operation->collective == TRIB_REDUCE_SCATTER;
+}
+
+/* Whose payload a block is made of, and who has use for the result. */
+bool trib_operation_contributes(const struct trib_operation *operation, uint32_t owner, uint32_t rank);
+bool trib_operation_wants(const struct trib_operation *operation, uint32_t owner, uint32_t rank);
+/* How many ranks contribute payload to a block. */
+uint32_t trib_operation_parts(const struct trib_operation *operation, uint32_t ranks);
+
+/* Bytes for the shares of so many ranks, and their layout in that memory (any alignment that malloc gives). count: elements of
+ * each rank's share. Of the session it needs ranks, payload and wire. */
+size_t trib_shares_size(uint32_t ranks);
+struct trib_shares *trib_shares_init(void *memory, const struct trib_session_config *session,
+                                     const struct trib_operation *operation, const uint64_t *count);
+
 /* number: how many operations the communicator had before this one. */
 void trib_layout_init(struct trib_layout *layout, const struct trib_session_config *session,
                       const struct trib_operation *operation, uint64_t number);
 
-/* Elements of a block (0 behind the last). */
+/* Elements of a block (0 behind the last) of a tensor that is not made of shares. */
 static inline uint64_t trib_layout_elements(const struct trib_layout *layout, uint64_t count, uint64_t block)
 {
     if (block >= layout->blocks) {
@@ -34,5 +94,8 @@ static inline uint64_t trib_layout_elements(const struct trib_layout *layout, ui
     uint64_t left = count - block * layout->block_elements;
     return left < layout->block_elements ? left : layout->block_elements;
 }
+
+void trib_layout_piece(const struct trib_layout *layout, const struct trib_operation *operation, uint64_t block,
+                       struct trib_piece *piece);
 
 #endif

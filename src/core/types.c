@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* types.c: sizes and names of element types and reductions. It computes nothing with elements: that is value.c.
+/* types.c: sizes and names of element types, names of reductions and collectives. It computes nothing with elements: that is value.c.
  * Read next: value.h. */
 #include <tributary/types.h>
 
@@ -69,6 +69,28 @@ const char *trib_reduction_name(enum trib_reduction reduction)
         return "product";
     case TRIB_REDUCTION_NONE:
     case TRIB_REDUCTION_COUNT:
+        break;
+    }
+    return "unknown";
+}
+
+const char *trib_collective_name(enum trib_collective collective)
+{
+    switch (collective) {
+    case TRIB_ALLREDUCE:
+        return "allreduce";
+    case TRIB_BROADCAST:
+        return "broadcast";
+    case TRIB_BARRIER:
+        return "barrier";
+    case TRIB_REDUCE:
+        return "reduce";
+    case TRIB_ALLGATHER:
+        return "allgather";
+    case TRIB_REDUCE_SCATTER:
+        return "reduce-scatter";
+    case TRIB_COLLECTIVE_NONE:
+    case TRIB_COLLECTIVE_COUNT:
         break;
     }
     return "unknown";

@@ -231,11 +231,25 @@ CANARIES = [
         world=HANG, search=HANG),
     Canary(
         "no-offer-asked", "I8", "after a restart nobody is asked for the result that he has kept",
-        edits=((ANSWER, """    if (finished != 0 && trib__switch_once(r, ONCE_OFFERING)) {
-        trib__switch_ask_one(n, sequence, finished, r);
+        edits=((ANSWER, """    if (finished != 0) {
+        trib__switch_ask_finished(n, sequence, finished, r);
     }
     return hold_prober""", "    return hold_prober"),),
         world=HANG, search=HANG, first="restart"),
+    Canary(
+        "header-kept", "I8", "a rank that got a header only keeps nothing but that: after a restart nobody has what the root of a reduce lacks",
+        edits=((WORKER_RECEIVE, "        f->is_own = form->parts > 1;\n",
+                "        f->payload_len = form->parts > 1 ? 0 : f->payload_len;\n"),),
+        world=("hang", "retained"), search=("shape", "hang"), first="reduce"),
+    Canary(
+        "own-part-offered", "I2", "a rank that got a header only OFFERs its own part as if it were the result",
+        edits=((WORKER_RECEIVE, "        f->is_own = form->parts > 1;\n", ""),),
+        world=ORACLE, search=("oracle", "buffer"), first="reduce"),
+    Canary(
+        "part-given-from-buffer", "I11", "what a rank with a header only gives again is in its caller's buffer, which is his again",
+        edits=((WORKER_RECEIVE, "if (f->sequence == sequence && f->copy != COPY_IN_WIRE) {",
+                "if (f->sequence == sequence && f->copy == COPY_IN_RECV) {"),),
+        world=("buffer", "retained", "oracle", "crash"), search=("buffer", "retained", "oracle", "crash", "assert"), first="reduce"),
     Canary(
         "offer-stays-below", "I8", "a switch below the root keeps an OFFER to itself, and the others wait for a sum that cannot be",
         edits=((SWITCH, """        if (n->config.has_parent) {
@@ -319,7 +333,7 @@ CANARIES = [
     Canary(
         "place-cleared", "I11", "a worker clears the place of a result when it sends its part",
         edits=((WORKER_SEND, "    packet->payload_len = form->len;\n    packet->payload = block;", """    if (o->operation.recv != NULL && o->operation.recv != o->operation.send) {
-        __builtin_memset(worker_block_at(o, o->operation.recv, form->block), 0, form->len);
+        __builtin_memset(worker_recv_at(o, &form->piece), 0, form->len);
     }
     packet->payload_len = form->len;
     packet->payload = block;"""),),

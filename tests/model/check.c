@@ -44,6 +44,16 @@ static uint32_t own_word(const struct model *model, uint32_t rank, uint32_t op, 
     return (uint32_t)trib_mix64((uint64_t)job << 32 | number);
 }
 
+/* Whose an element is, counted within the job: of shares, or of the root. */
+static uint32_t owner_of(const struct model *model, uint32_t rank, uint32_t op, uint32_t element)
+{
+    const struct model_op *o = scenario_op(model, rank, op);
+    struct trib_operation operation = {.collective = o->collective};
+    uint32_t ranks = model->scenario->job[model_job_of(model, rank)].ranks;
+
+    return trib_operation_has_shares(&operation) ? element / (o->elements / ranks) : o->root;
+}
+
 /* The sum of the parts of so many ranks of a job from `begun` on, around. */
 static uint32_t part_word(const struct model *model, uint32_t job, const uint32_t ranks[2], uint32_t op,
                           uint32_t element)
@@ -65,14 +75,30 @@ static uint32_t part_word(const struct model *model, uint32_t job, const uint32_
     return model->scenario->is_rough && sum_float != sum_float ? NAN_F32 : sum;
 }
 
-static uint32_t sum_word(const struct model *model, uint32_t rank, uint32_t op, uint32_t element)
+/* The sum over the ranks that contribute; of one without reduction the one rank's value. */
+static uint32_t sum_word(const struct model *model, uint32_t rank, uint32_t op, uint32_t element, bool is_on_wire)
 {
     uint32_t job = model_job_of(model, rank);
+    uint32_t ranks = model->scenario->job[job].ranks;
+    struct trib_operation operation = {.collective = scenario_op(model, rank, op)->collective};
+    uint32_t owner = owner_of(model, rank, op, element);
 
-    if (scenario_op(model, rank, op)->collective == TRIB_BROADCAST) {
-        return own_word(model, model->first_rank[job] + scenario_op(model, rank, op)->root, op, element);
+    if (!trib_operation_reduces(&operation)) {
+        return own_word(model, model->first_rank[job] + owner, op, element);
     }
-    return part_word(model, job, (const uint32_t[2]){0, model->scenario->job[job].ranks}, op, element);
+    if (is_on_wire && operation.collective == TRIB_REDUCE_SCATTER) { /* who owns the share adds its part itself */
+        return part_word(model, job, (const uint32_t[2]){owner + 1, ranks - 1}, op, element);
+    }
+    return part_word(model, job, (const uint32_t[2]){0, ranks}, op, element);
+}
+
+static bool gets(const struct model *model, uint32_t rank, uint32_t op, uint32_t element)
+{
+    struct trib_operation operation = {.collective = scenario_op(model, rank, op)->collective};
+    uint32_t number = rank - model->first_rank[model_job_of(model, rank)];
+
+    return operation.collective == TRIB_ALLGATHER ||
+           trib_operation_wants(&operation, owner_of(model, rank, op, element), number);
 }
 
 static uint32_t filled(uint8_t byte)
@@ -126,37 +152,28 @@ uint8_t buffers_check_idle(struct model *model, uint32_t rank, const struct buff
     return 0;
 }
 
-static bool is_received(const struct model *model, uint32_t rank, uint32_t op)
-{
-    const struct model_op *o = scenario_op(model, rank, op);
-
-    return o->collective == TRIB_ALLREDUCE ||
-           (o->collective == TRIB_BROADCAST && model->first_rank[model_job_of(model, rank)] + o->root != rank);
-}
-
 static uint8_t check_element(struct model *model, uint32_t rank, uint32_t op, const struct buffers *buffers,
                              uint32_t element)
 {
     uint32_t own = own_word(model, rank, op, element);
     uint32_t was = model->scenario->in_place ? own : filled(OLD);
     uint32_t is = word_at(buffers->recv, element);
-    bool receives = is_received(model, rank, op);
+    uint32_t sum = sum_word(model, rank, op, element, false);
 
     if (word_at(buffers->send, element) != own) {
         return model_violated(model, "buffer", "rank %u: operation %u: the send buffer was written to", rank, op);
     }
-    if (is == was || (receives && is == sum_word(model, rank, op, element))) {
+    if (is == was || (gets(model, rank, op, element) && is == sum)) {
         return 0;
     }
     return model_violated(model, "oracle", "rank %u: operation %u, element %u: is 0x%08x, must be 0x%08x", rank, op,
-                          element, is, sum_word(model, rank, op, element));
+                          element, is, sum);
 }
 
 uint8_t buffers_check(struct model *model, uint32_t rank, uint32_t op, const struct buffers *buffers, bool is_done)
 {
     bool differs = scenario_differs(&model->scenario->job[model_job_of(model, rank)], op);
     uint32_t count = elements(model, rank, op);
-    bool receives = is_received(model, rank, op);
 
     if (is_done && differs) {
         return model_violated(model, "oracle", "rank %u: operation %u is DONE, and others run another", rank, op);
@@ -166,7 +183,7 @@ uint8_t buffers_check(struct model *model, uint32_t rank, uint32_t op, const str
         if (violation != 0) {
             return violation;
         }
-        if (is_done && receives && word_at(buffers->recv, i) != sum_word(model, rank, op, i)) {
+        if (is_done && gets(model, rank, op, i) && word_at(buffers->recv, i) != sum_word(model, rank, op, i, false)) {
             return model_violated(model, "oracle", "rank %u: operation %u is DONE without element %u", rank, op, i);
         }
     }
@@ -210,7 +227,7 @@ static uint8_t check_peer_packet(struct model *model, uint32_t rank, const struc
     }
     for (uint32_t i = 0; i < packet->payload_len / 4U; i++) {
         uint32_t element = (uint32_t)block * MODEL_WHOLE + i;
-        uint32_t right = sum_word(model, rank, op, element);
+        uint32_t right = sum_word(model, rank, op, element, false);
         if (!is_whole && scenario_op(model, rank, op)->collective == TRIB_ALLREDUCE) {
             right = part_word(model, job, (const uint32_t[2]){packet->last_rank, count}, op, element);
         }
@@ -226,6 +243,7 @@ static uint8_t check_peer_packet(struct model *model, uint32_t rank, const struc
 uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct trib_packet *packet)
 {
     bool is_offer = packet->kind == TRIB_OFFER;
+    struct trib_piece piece;
     uint32_t op = 0;
     uint64_t block = 0;
 
@@ -243,9 +261,11 @@ uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct tri
         model->layout[rank][op].wire == TRIB_BFLOAT16) {
         return 0;
     }
+    struct trib_operation operation = scenario_operation(model, rank, op);
+    trib_layout_piece(&model->layout[rank][op], &operation, block, &piece);
     for (uint32_t i = 0; i < packet->payload_len / 4U; i++) {
-        uint32_t element = (uint32_t)block * MODEL_WHOLE + i;
-        uint32_t right = is_offer ? sum_word(model, rank, op, element) : own_word(model, rank, op, element);
+        uint32_t element = (uint32_t)piece.whole_at + i;
+        uint32_t right = is_offer ? sum_word(model, rank, op, element, true) : own_word(model, rank, op, element);
         uint32_t is = word_at(packet->payload, i);
         if (is != right) {
             const char *word = is == filled(GARBAGE) || is == filled(OLD) || is == own_word(model, rank, op, element)

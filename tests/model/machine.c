@@ -420,15 +420,15 @@ static void submit(struct run *run, struct model *model, const struct machine *m
     uint32_t pair = op % model->scenario->operations;
     struct buffers *buffers = buffers_of(m, pair);
     struct trib_operation operation = scenario_operation(model, (uint32_t)(m - model->machine), op);
-    bool is_root = operation.collective == TRIB_BROADCAST && operation.root == m->rank;
-    bool is_reduced = operation.collective == TRIB_ALLREDUCE;
-
+    bool has_shares = operation.count != 0 && trib_operation_has_shares(&operation);
+    uint64_t share_at = 4 * m->rank * operation.count; /* a rank's share lies where it lies in the whole tensor */
     buffers_fill(model, (uint32_t)(m - model->machine), op, buffers);
-    if (is_reduced || is_root) {
-        operation.send = model->scenario->in_place && is_reduced ? buffers->recv : buffers->send;
+    if (has_shares || (operation.count != 0 && trib_operation_wants(&operation, operation.root, m->rank))) {
+        operation.recv = buffers->recv + (operation.collective == TRIB_REDUCE_SCATTER ? share_at : 0);
     }
-    if (is_reduced || (operation.collective == TRIB_BROADCAST && !is_root)) {
-        operation.recv = buffers->recv;
+    if (has_shares || (operation.count != 0 && trib_operation_contributes(&operation, operation.root, m->rank))) {
+        operation.send = (model->scenario->in_place && operation.recv != NULL ? buffers->recv : buffers->send) +
+                         (operation.collective == TRIB_ALLGATHER ? share_at : 0);
     }
     head->submitted++;
     head->pair[pair] = op + 1;

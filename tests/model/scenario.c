@@ -27,6 +27,9 @@
 #define OTHERS(bits)   .others = (bits)
 #define BARRIER        {.collective = TRIB_BARRIER}
 #define RING           .has_peers = true, .session_marks = true
+#define REDUCE(r)      {.collective = TRIB_REDUCE, .elements = 1, .root = (r)}
+#define GATHER(n)      {.collective = TRIB_ALLGATHER, .elements = (n)} /* of all shares */
+#define SCATTER(n)     {.collective = TRIB_REDUCE_SCATTER, .elements = (n)}
 #define FAULTS(l, d, e, r) .budget = {[BUDGET_LOSS] = (l), [BUDGET_DUPLICATE] = (d), [BUDGET_EARLY] = (e), [BUDGET_RESTART] = (r)}
 
 static const struct model_scenario scenarios[] = {
@@ -84,6 +87,22 @@ static const struct model_scenario scenarios[] = {
      .job = {{STAR(3), .ops = 1, .op = {{.collective = TRIB_ALLREDUCE, .elements = 2}}}}, FAULTS(1, 1, 0, 0)},
     {PLAIN, .name = "kinds", .about = "2 ranks, 1 slot, a broadcast, a barrier, an allreduce; the switch restarts, 1 loss", .rounds = 2,
      .job = {{STAR(2), .ops = 3, .op = {CAST(1), BARRIER, ONE}}}, FAULTS(1, 0, 0, 1)},
+    {PLAIN, .name = "reduce", .about = "2 ranks, 1 slot, reduces to rank 1, to rank 0, and an allreduce; the switch restarts, 1 loss", .rounds = 2,
+     .job = {{STAR(2), .ops = 3, .op = {REDUCE(1), REDUCE(0), ONE}}}, FAULTS(1, 0, 0, 1), .is_quick = true},
+    {PLAIN, .name = "reduce-copy", .about = "2 ranks, 1 slot, 2 reduces; the switch restarts, 1 loss, 1 copy", .rounds = 2,
+     .job = {{STAR(2), .ops = 2, .op = {REDUCE(1), REDUCE(0)}}}, FAULTS(1, 1, 0, 1)},
+    {POOL(1, 1), INTEGERS, .name = "reduce-three", .about = "3 ranks, 1 slot, a reduce and an allreduce; the switch restarts, 1 loss", .rounds = 2,
+     .job = {{STAR(3), .ops = 2, .op = {REDUCE(1), ONE}}}, FAULTS(1, 0, 0, 1)},
+    {POOL(1, 1), INTEGERS, .name = "reduce-tree", .about = "2 inner switches with 2 and 1 ranks, a reduce; one of the 3 switches restarts, 1 loss", .rounds = 4,
+     .job = {{FORK(3), .leaf = {1, 1, 2}, .ops = 1, .op = {REDUCE(2)}}}, FAULTS(1, 0, 0, 1)},
+    {PLAIN, .name = "gather", .about = "2 ranks, 1 slot, an allgather, then an allreduce; the switch restarts, 1 loss", .rounds = 2,
+     .job = {{STAR(2), .ops = 2, .op = {GATHER(2), ONE}}}, FAULTS(1, 0, 0, 1)},
+    {PLAIN, .name = "scatter", .about = "2 ranks, 1 slot, a reduce-scatter, then an allreduce; the switch restarts, 1 loss", .rounds = 2,
+     .job = {{STAR(2), .ops = 2, .op = {SCATTER(2), ONE}}}, FAULTS(1, 0, 0, 1)},
+    {POOL(1, 1), INTEGERS, .name = "scatter-three", .about = "3 ranks, 1 slot, a reduce-scatter; the switch restarts", .rounds = 2,
+     .job = {{STAR(3), .ops = 1, .op = {SCATTER(3)}}}, FAULTS(0, 0, 0, 1)},
+    {POOL(1, 1), TICKS, BLOCKS, .name = "scatter-blocks", .about = "2 ranks, 1 slot, a reduce-scatter of floats that travel as integers; the switch restarts, 1 loss", .rounds = 2,
+     .job = {{STAR(2), .ops = 1, .op = {SCATTER(2)}}}, FAULTS(1, 0, 0, 1)},
     {POOL(1, 1), TICKS, BLOCKS, .name = "blocks", .about = "2 ranks, 1 slot, floats as integers with exponents ahead; the switch restarts, 1 loss", .rounds = 2,
      .job = {{STAR(2), FRAGMENTS(2)}}, FAULTS(1, 0, 0, 1)},
     {.roots = 1, .slots = 2, .window = 2, .train = 1, .operations = 2, TICKS, INTEGERS, .name = "overlap", .about = "2 ranks, 2 slots, 3 operations of which 2 are under way; 1 loss, 1 copy", .rounds = 3,
@@ -208,13 +227,15 @@ const struct model_op *scenario_op(const struct model *model, uint32_t rank, uin
 struct trib_operation scenario_operation(const struct model *model, uint32_t rank, uint32_t op)
 {
     const struct model_op *o = scenario_op(model, rank, op);
+    struct trib_operation kind = {.collective = o->collective};
     bool is_barrier = o->collective == TRIB_BARRIER;
+    bool has_shares = trib_operation_has_shares(&kind);
 
     return (struct trib_operation){
         .collective = o->collective,
-        .count = o->elements,
+        .count = o->elements / (has_shares ? model->scenario->job[model_job_of(model, rank)].ranks : 1),
         .type = is_barrier ? TRIB_TYPE_NONE : model->scenario->type,
-        .reduction = o->collective == TRIB_ALLREDUCE ? TRIB_SUM : TRIB_REDUCTION_NONE,
+        .reduction = trib_operation_reduces(&kind) ? TRIB_SUM : TRIB_REDUCTION_NONE,
         .root = o->root,
         .token = op,
     };

@@ -63,7 +63,7 @@ static void clear_flight(struct worker *w, uint32_t index)
             .state = f->state,
             .pending = f->pending,
         };
-    } else if (f->state == FLIGHT_FINISHED && !f->in_tensor) {
+    } else if (f->state == FLIGHT_FINISHED && f->copy == COPY_IN_WIRE) {
         used = f->payload_len;
     } else if (f->state == FLIGHT_SENT && f->encoded) {
         used = w->config.session.payload;
@@ -157,6 +157,7 @@ static void clear_switch(void *node)
 
     clear_ring(&answers);
     clear_queue(n, &n->down);
+    clear_queue(n, &n->headers);
     if (n->config.has_parent) {
         clear_queue(n, &n->up);
     }

@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "core/node.h"
+#include "core/operation.h"
 #include "core/prng.h"
 #include "schemes/switchml/switchml.h"
 
@@ -471,19 +471,28 @@ static inline void tree_buffers(struct tree *t, uint64_t elements, float (*value
     }
 }
 
+/* Shares are equal, and each rank's lies in both of its buffers where it lies in the whole tensor. */
 static inline void tree_submit(struct tree *t, uint32_t rank, enum trib_collective collective, uint32_t root)
 {
     struct tree_worker *w = &t->workers[rank];
     bool has_data = collective != TRIB_BARRIER;
     struct trib_operation operation = {
-        .send = has_data && (collective != TRIB_BROADCAST || rank == root) ? w->send : NULL,
-        .recv = has_data && (collective != TRIB_BROADCAST || rank != root) ? w->recv : NULL,
         .count = has_data ? t->elements : 0,
         .collective = collective,
         .type = has_data ? TRIB_FLOAT32 : TRIB_TYPE_NONE,
-        .reduction = collective == TRIB_ALLREDUCE ? TRIB_SUM : TRIB_REDUCTION_NONE,
         .root = root,
     };
+    bool has_shares = trib_operation_has_shares(&operation);
+    operation.reduction = trib_operation_reduces(&operation) ? TRIB_SUM : TRIB_REDUCTION_NONE;
+    if (has_shares) {
+        operation.count = t->elements / t->shape.ranks;
+    }
+    if (has_data && (has_shares || trib_operation_contributes(&operation, root, rank))) {
+        operation.send = w->send + (collective == TRIB_ALLGATHER ? rank * operation.count : 0);
+    }
+    if (has_data && (has_shares || trib_operation_wants(&operation, root, rank))) {
+        operation.recv = w->recv + (collective == TRIB_REDUCE_SCATTER ? rank * operation.count : 0);
+    }
 
     assert_true(trib_switchml.worker->submit(w->memory, &operation, t->now_ns));
 }

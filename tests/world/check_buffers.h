@@ -5,6 +5,8 @@
 
 #include "world.h"
 
+/* Do all ranks' inputs come from one tensor: each its share, or one rank all of it? */
+bool buffers_are_one(const struct world_op *op);
 void buffers_make(struct world_op *op, uint32_t rank);
 void buffers_scribble(struct trib_prng *prng, struct world_op *op, uint32_t rank);
 void buffers_free(struct rank_op *r);

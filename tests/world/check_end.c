@@ -151,8 +151,8 @@ static void check_storm(const struct world_comm *comm)
 
 static uint64_t recoveries(const struct trib_counters *c)
 {
-    return c->contributions_resent + c->offers + c->boots + c->probes_fast + c->asks_gap + c->asks_finished +
-           c->dropped[TRIB_DROP_WINDOW];
+    return c->contributions_resent + c->contributions_again + c->offers + c->boots + c->probes_fast + c->asks_gap +
+           c->asks_finished + c->dropped[TRIB_DROP_WINDOW];
 }
 
 static void check_clean(const struct world *world)

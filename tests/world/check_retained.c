@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_retained.c: a rank must be able to OFFER every fragment that it has finished and that somebody may still need: all from the true
- * M to its own mark. A node is plain data, so a copy of its bytes is asked, and the real one never knows.
+/* check_retained.c: a rank must be able to give what it kept of every fragment that it has finished and that somebody may still need: all
+ * from the true M to its own mark. It OFFERs the result; where it got a header only, it contributes its own part again. A node is plain data, so a copy of its bytes is asked, and the real one never knows.
  * Read next: check_end.c. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,7 +33,9 @@ static bool offers(const struct world_comm *comm, void *copy, uint64_t sequence,
         return false;
     }
     for (uint32_t i = 0; i < 100000 && verbs->next_packet(copy, now_ns, &packet, &place); i++) {
-        if (packet.kind == TRIB_OFFER && packet.sequence == sequence) {
+        bool is_own = packet.kind == TRIB_CONTRIBUTION && packet.mark <= sequence && packet.payload_len != 0;
+        bool is_result = packet.kind == TRIB_OFFER && (packet.payload_len != 0) == (packet.contributors != 0);
+        if (packet.sequence == sequence && (is_own || is_result)) {
             return packet.boot == 1;
         }
     }
@@ -60,7 +62,7 @@ void check_retained(struct world_comm *comm, uint32_t rank)
         memcpy(copy, node->memory, node->size);
         if (!offers(comm, copy, sequence, world->now_ns + unit->clock_ns + 10 * WORLD_S)) {
             world_fail(world, WORLD_CHECK_RETAINED,
-                       "rank %u cannot offer %" PRIu64 ", M is %" PRIu64 ", its mark %" PRIu64, rank, sequence, group,
+                       "rank %u cannot give %" PRIu64 ", M is %" PRIu64 ", its mark %" PRIu64, rank, sequence, group,
                        mark);
         }
         world->report->offers_tested++;

@@ -199,11 +199,12 @@ struct reducing {
     const struct world_op *op;
     uint64_t from;
     uint32_t count;
+    uint32_t absent; /* rank that does not contribute, and adds its own part at the end; WORLD_NONE: none */
     float (*narrow)(float value); /* what a node does to its result; NULL: nothing */
     bool narrows_first;           /* and a rank to its tensor */
 };
 
-static void reduce_node(const struct reducing *r, uint32_t at, uint32_t node, uint64_t *out);
+static bool reduce_node(const struct reducing *r, uint32_t at, uint32_t node, uint64_t *out);
 
 static uint64_t narrowed(const struct reducing *r, uint64_t bits)
 {
@@ -228,44 +229,59 @@ static void read_tensor(const struct reducing *r, uint32_t rank, uint64_t *out)
     }
 }
 
-static void child_value(const struct reducing *r, uint32_t at, uint32_t node, uint32_t child, uint64_t *out)
+static bool child_value(const struct reducing *r, uint32_t at, uint32_t node, uint32_t child, uint64_t *out)
 {
     const struct shape_child *c = &r->comm->shapes[at].nodes[node].children[child];
 
     if (c->kind == SHAPE_RANK) {
-        read_tensor(r, c->index, out);
-    } else if (c->kind == SHAPE_SWITCH) {
-        reduce_node(r, c->index, 0, out);
-    } else {
-        reduce_node(r, at, c->index, out);
+        if (c->index != r->absent) {
+            read_tensor(r, c->index, out);
+        }
+        return c->index != r->absent;
     }
+    return c->kind == SHAPE_SWITCH ? reduce_node(r, c->index, 0, out) : reduce_node(r, at, c->index, out);
 }
 
-/* Reduces children [low, low + span) of a node, of which at least the first exists. */
-static void reduce_span(const struct reducing *r, const uint32_t where[2], uint32_t low, uint32_t span, uint64_t *out)
+/* Reduces children [low, low + span) of a node, of which at least the first exists. False: none of them has a value. */
+static bool reduce_span(const struct reducing *r, const uint32_t where[2], uint32_t low, uint32_t span, uint64_t *out)
 {
     uint64_t right[CHUNK];
 
     if (span == 1) {
-        child_value(r, where[0], where[1], low, out);
-        return;
+        return child_value(r, where[0], where[1], low, out);
     }
-    reduce_span(r, where, low, span / 2, out);
-    if (low + span / 2 < r->comm->shapes[where[0]].nodes[where[1]].child_count) {
-        reduce_span(r, where, low + span / 2, span / 2, right);
-        for (uint32_t i = 0; i < r->count; i++) {
-            out[i] = reduced_bits(&r->op->operation, out[i], right[i]);
-        }
+    bool has_left = reduce_span(r, where, low, span / 2, out);
+    bool has_right = low + span / 2 < r->comm->shapes[where[0]].nodes[where[1]].child_count &&
+                     reduce_span(r, where, low + span / 2, span / 2, right);
+    for (uint32_t i = 0; i < r->count && has_right; i++) {
+        out[i] = has_left ? reduced_bits(&r->op->operation, out[i], right[i]) : right[i];
     }
+    return has_left || has_right;
 }
 
-static void reduce_node(const struct reducing *r, uint32_t at, uint32_t node, uint64_t *out)
+static bool reduce_node(const struct reducing *r, uint32_t at, uint32_t node, uint64_t *out)
 {
     const uint32_t where[2] = {at, node};
 
-    reduce_span(r, where, 0, TRIB_CHILDREN_MAX, out);
-    for (uint32_t i = 0; i < r->count; i++) {
+    bool has_value = reduce_span(r, where, 0, TRIB_CHILDREN_MAX, out);
+    for (uint32_t i = 0; i < r->count && has_value; i++) {
         out[i] = narrowed(r, out[i]);
+    }
+    return has_value;
+}
+
+/* All that contribute, and then the part of the rank that was absent: reduced once more, rounded once more. */
+static void reduce_all(const struct reducing *r, uint64_t *out)
+{
+    uint64_t own[CHUNK];
+    bool has_others = reduce_node(r, 0, 0, out);
+
+    if (r->absent == WORLD_NONE) {
+        return;
+    }
+    read_tensor(r, r->absent, own);
+    for (uint32_t i = 0; i < r->count; i++) {
+        out[i] = narrowed(r, has_others ? reduced_bits(&r->op->operation, out[i], own[i]) : own[i]);
     }
 }
 
@@ -338,7 +354,7 @@ static void expect(struct reducing *r, struct world_op *op, uint64_t from, uint6
             r->count = r->count < left ? r->count : (uint32_t)left;
             reduce_ring(r, (uint32_t)(r->from / block % r->comm->set.session.ranks), total);
         } else {
-            reduce_node(r, 0, 0, total);
+            reduce_all(r, total);
         }
         for (uint32_t i = 0; i < r->count; i++) {
             put(op, r->from + i, total[i], r->comm->set.session.ranks);
@@ -386,14 +402,15 @@ static int block_exponent(const struct world_op *op, uint32_t ranks, uint64_t fr
 }
 
 /* One block of block floating point: the largest exponent of all ranks, or float32 where infinity or NaN is inside. */
-static void expect_block(const struct world_comm *comm, struct world_op *op, uint64_t from, uint64_t to)
+static void expect_block(const struct world_comm *comm, struct world_op *op, uint32_t absent, uint64_t from,
+                         uint64_t to)
 {
     uint32_t ranks = comm->set.session.ranks;
     int exponent = block_exponent(op, ranks, from, to);
     int log = 0;
 
     if (exponent == 1000) {
-        expect(&(struct reducing){.comm = comm}, op, from, to);
+        expect(&(struct reducing){.comm = comm, .absent = absent}, op, from, to);
         return;
     }
     while ((1U << log) < ranks) {
@@ -416,19 +433,16 @@ static bool is_in_blocks(const struct world_comm *comm, const struct trib_operat
            (o->reduction == TRIB_SUM || o->reduction == TRIB_AVERAGE);
 }
 
-void oracle_expect(const struct world_comm *comm, struct world_op *op)
+/* Elements [from, to): one rank's share, who adds its part itself, or all there are (absent is WORLD_NONE). */
+static void expect_share(const struct world_comm *comm, struct world_op *op, uint32_t absent, uint64_t from,
+                         uint64_t to)
 {
-    struct reducing r = {.comm = comm};
-    uint64_t count = op->operation.count;
+    struct reducing r = {.comm = comm, .absent = absent};
     uint64_t block = comm->set.session.payload / 4;
 
-    if (op->operation.collective != TRIB_ALLREDUCE) {
-        memcpy(op->expected, op->inputs, op->bytes);
-        return;
-    }
     if (is_in_blocks(comm, &op->operation)) {
-        for (uint64_t i = 0; i < count; i += block) {
-            expect_block(comm, op, i, i + block < count ? i + block : count);
+        for (uint64_t i = from; i < to; i += block) {
+            expect_block(comm, op, absent, i, i + block < to ? i + block : to);
         }
         return;
     }
@@ -440,5 +454,20 @@ void oracle_expect(const struct world_comm *comm, struct world_op *op)
     } else if (op->operation.type == TRIB_BFLOAT16) {
         r.narrow = via_bf16;
     }
-    expect(&r, op, 0, count);
+    expect(&r, op, from, to);
+}
+
+void oracle_expect(const struct world_comm *comm, struct world_op *op)
+{
+    enum trib_collective collective = op->operation.collective;
+
+    if (collective == TRIB_BROADCAST || collective == TRIB_ALLGATHER || collective == TRIB_BARRIER) {
+        memcpy(op->expected, op->inputs, op->bytes);
+    } else if (collective != TRIB_REDUCE_SCATTER) {
+        expect_share(comm, op, WORLD_NONE, 0, op->elements);
+    } else {
+        for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+            expect_share(comm, op, rank, op->before[rank], op->before[rank] + op->share[rank]);
+        }
+    }
 }

@@ -27,6 +27,7 @@ static const char *const never_peer[] = {"results_repeated", "probes_fast",   "p
                                          "asks_gap",         "asks_finished", "offers",         "boots",
                                          "raw_blocks",       "partials",      "probes_up",      "offers_up"};
 static const char *const never_root[] = {"contributions_resent",
+                                         "contributions_again",
                                          "probes_fast",
                                          "probes_blocked",
                                          "raw_blocks",
@@ -34,7 +35,8 @@ static const char *const never_root[] = {"contributions_resent",
                                          "partials",
                                          "probes_up",
                                          "offers_up"};
-static const char *const never_inner[] = {"probes_fast", "probes_blocked", "raw_blocks", "stalls"};
+static const char *const never_inner[] = {"contributions_again", "probes_fast", "probes_blocked", "raw_blocks",
+                                          "stalls"};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

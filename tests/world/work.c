@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check_buffers.h"
+#include "core/operation.h"
 #include "core/window.h"
 #include "world.h"
 
@@ -15,6 +16,23 @@ static const enum trib_type reduced_types[] = {TRIB_FLOAT32, TRIB_FLOAT32, TRIB_
                                                TRIB_FLOAT64, TRIB_INT32,   TRIB_INT64,   TRIB_INT8,    TRIB_UINT8};
 static const enum trib_reduction reductions[] = {TRIB_SUM,     TRIB_SUM,     TRIB_SUM,     TRIB_AVERAGE,
                                                  TRIB_AVERAGE, TRIB_MINIMUM, TRIB_MAXIMUM, TRIB_PRODUCT};
+
+/* A collective of which not every rank gets all, or gives all. */
+static void draw_part(struct world_comm *comm, struct trib_operation *o)
+{
+    static const enum trib_collective parts[] = {TRIB_REDUCE, TRIB_ALLGATHER, TRIB_REDUCE_SCATTER};
+    struct world *world = comm->world;
+    uint64_t shared =
+        comm->set.skew == WORLD_SKEW_RANKS ? 1 : 3; /* with another number of ranks the shares end elsewhere */
+
+    o->collective = parts[world_below(world, shared)];
+    if (o->collective == TRIB_REDUCE) {
+        o->root = (uint32_t)world_below(world, comm->set.session.ranks);
+    } else if (o->collective == TRIB_ALLGATHER) {
+        o->reduction = TRIB_REDUCTION_NONE;
+        o->type = (enum trib_type)(1 + world_below(world, TRIB_TYPE_COUNT - 1));
+    }
+}
 
 static void draw_operation(struct world_comm *comm, struct trib_operation *o, uint64_t elements)
 {
@@ -36,6 +54,41 @@ static void draw_operation(struct world_comm *comm, struct trib_operation *o, ui
         o->root = (uint32_t)world_below(world, comm->set.session.ranks);
         o->type = (enum trib_type)(1 + world_below(world, TRIB_TYPE_COUNT - 1));
     }
+    /* A ring knows only collectives of which all ranks get all. */
+    if (dice > 3 && !world_has_peers(world) && world_below(world, 2) == 0) {
+        draw_part(comm, o);
+    }
+}
+
+/* Whose shares are how large: equal ones, or any, many of them empty. */
+static void draw_shares(struct world_comm *comm, struct world_op *op)
+{
+    struct world *world = comm->world;
+    uint32_t ranks = comm->set.session.ranks;
+    uint64_t even = op->operation.count / ranks;
+
+    op->share = world_zeroed(ranks, sizeof *op->share);
+    op->before = world_zeroed(ranks, sizeof *op->before);
+    op->is_uneven = comm->set.skew == WORLD_SKEW_NONE && world_below(world, 2) == 0;
+    op->elements = 0;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        bool is_empty = world_below(world, 4) == 0;
+        op->share[rank] = !op->is_uneven ? even : is_empty ? 0 : world_below(world, 2 * even + 2);
+        op->before[rank] = op->elements;
+        op->elements += op->share[rank];
+    }
+    op->operation.count = op->is_uneven ? op->elements : even;
+    comm->world->report->uneven += op->is_uneven;
+}
+
+static void count_operation(struct world_report *r, enum trib_collective collective)
+{
+    r->allreduces += collective == TRIB_ALLREDUCE;
+    r->broadcasts += collective == TRIB_BROADCAST;
+    r->barriers += collective == TRIB_BARRIER;
+    r->reduces += collective == TRIB_REDUCE;
+    r->allgathers += collective == TRIB_ALLGATHER;
+    r->scatters += collective == TRIB_REDUCE_SCATTER;
 }
 
 static bool is_added(const struct trib_operation *o)
@@ -43,14 +96,19 @@ static bool is_added(const struct trib_operation *o)
     return o->reduction == TRIB_SUM || o->reduction == TRIB_AVERAGE;
 }
 
-static uint64_t fragments_of(const struct world_comm *comm, const struct trib_operation *o)
+static uint64_t fragments_of(const struct world_comm *comm, const struct world_op *op)
 {
     const struct trib_session_config *s = &comm->set.session;
+    const struct trib_operation *o = &op->operation;
     enum trib_type wire = oracle_wire(comm);
-    bool converted = o->collective == TRIB_ALLREDUCE && o->type == TRIB_FLOAT32;
+    bool converted = o->reduction != TRIB_REDUCTION_NONE && o->type == TRIB_FLOAT32;
     uint64_t wire_size = converted ? trib_type_size(wire) : trib_type_size(o->type);
     uint64_t per_block = s->payload / wire_size;
-    uint64_t blocks = (o->count + per_block - 1) / per_block;
+    uint64_t blocks = op->share != NULL ? 0 : (o->count + per_block - 1) / per_block;
+
+    for (uint32_t rank = 0; op->share != NULL && rank < s->ranks; rank++) {
+        blocks += (op->share[rank] + per_block - 1) / per_block;
+    }
 
     if (converted && wire == TRIB_INT32 && is_added(o)) {
         blocks += blocks < s->lookahead ? blocks : s->lookahead;
@@ -163,14 +221,13 @@ static void fill_tensor(struct trib_prng *prng, enum trib_type type, uint8_t *at
 
 static void make_inputs(struct world_comm *comm, struct world_op *op)
 {
-    bool summed = op->operation.collective == TRIB_ALLREDUCE;
-    uint32_t copies = summed ? comm->set.session.ranks : 1;
+    uint32_t copies = buffers_are_one(op) ? 1 : comm->set.session.ranks;
     struct trib_prng prng = {.state = trib_prng_next(&comm->world->prng)};
 
     op->inputs = world_zeroed(copies * op->bytes, 1);
     op->expected = world_zeroed(op->bytes, 1);
     for (uint32_t i = 0; i < copies; i++) {
-        fill_tensor(&prng, op->operation.type, op->inputs + i * op->bytes, op->operation.count);
+        fill_tensor(&prng, op->operation.type, op->inputs + i * op->bytes, op->elements);
     }
     oracle_expect(comm, op);
 }
@@ -209,13 +266,18 @@ void work_create(struct world_comm *comm)
         struct world_op *op = &comm->ops[i];
         uint64_t elements = (1 + world_below(world, 2 * budget)) * comm->set.session.payload / 4;
         draw_operation(comm, &op->operation, elements);
-        op->bytes = op->operation.count * trib_type_size(op->operation.type);
+        op->elements = op->operation.count;
+        if (op->operation.collective == TRIB_ALLGATHER || op->operation.collective == TRIB_REDUCE_SCATTER) {
+            draw_shares(comm, op);
+        }
+        count_operation(world->report, op->operation.collective);
+        op->bytes = op->elements * trib_type_size(op->operation.type);
         op->operation.token = i;
         op->in_place = world_below(world, 2) == 0;
         op->misaligned = world_below(world, 3) == 0 ? (uint8_t)world_below(world, 8) : 0;
         op->ranks = world_zeroed(comm->set.session.ranks, sizeof *op->ranks);
         make_inputs(comm, op);
-        comm->fragments += fragments_of(comm, &op->operation);
+        comm->fragments += fragments_of(comm, op);
     }
     choose_first(comm);
 }
@@ -229,6 +291,8 @@ void work_destroy(struct world_comm *comm)
         free(comm->ops[i].ranks);
         free(comm->ops[i].inputs);
         free(comm->ops[i].expected);
+        free(comm->ops[i].share);
+        free(comm->ops[i].before);
     }
     free(comm->ops);
 }
@@ -250,6 +314,18 @@ void work_schedule(struct world_comm *comm)
     }
 }
 
+/* Each rank has its own table, gone with its buffers. */
+static const struct trib_shares *make_shares(const struct world_comm *comm, const struct world_op *op, uint32_t rank)
+{
+    struct rank_op *r = &op->ranks[rank];
+
+    if (op->is_uneven && r->shares == NULL) {
+        r->shares = world_zeroed(1, trib_shares_size(comm->set.session.ranks));
+        (void)trib_shares_init(r->shares, &comm->set.session, &op->operation, op->share);
+    }
+    return r->shares;
+}
+
 /* As many as are due and the node takes. */
 void work_submit(struct world_comm *comm, uint32_t rank)
 {
@@ -265,6 +341,7 @@ void work_submit(struct world_comm *comm, uint32_t rank)
             buffers_make(op, rank);
         }
         struct trib_operation operation = op->operation;
+        operation.shares = make_shares(comm, op, rank);
         operation.send = buffers->send;
         operation.recv = buffers->recv;
         uint64_t end = verbs->end(node);
@@ -272,7 +349,7 @@ void work_submit(struct world_comm *comm, uint32_t rank)
             return;
         }
         uint64_t fragments = verbs->end(node) - end;
-        if (fragments != fragments_of(comm, &operation) && comm_has_promise(comm)) {
+        if (fragments != fragments_of(comm, op) && comm_has_promise(comm)) {
             world_fail(world, WORLD_CHECK_MISUSE, "rank %u: operation %u takes %u sequences", rank, r->submitted,
                        (uint32_t)fragments);
         }

@@ -301,13 +301,17 @@ enum rank_op_state { RANK_OP_WAITS = 0, RANK_OP_RUNS, RANK_OP_DONE };
 struct rank_op {
     uint8_t *send_memory, *recv_memory; /* as allocated */
     uint8_t *send, *recv;               /* as given; NULL: none */
+    void *shares;                       /* of the operation; NULL: they are equal */
     enum rank_op_state state;
 };
 
 struct world_op {
     struct trib_operation operation; /* without buffers */
-    uint64_t bytes;                  /* of the tensor */
-    uint8_t *inputs;                 /* of all ranks, or of the root of a broadcast */
+    uint64_t elements;               /* of the tensor, which is all shares where there are some */
+    uint64_t bytes;                  /* the same */
+    uint64_t *share, *before;        /* elements of each rank's share, and before it; NULL: there are none */
+    bool is_uneven;
+    uint8_t *inputs; /* of all ranks, or the one tensor of which each rank has its share or one rank all */
     uint8_t *expected;
     bool in_place;
     uint8_t misaligned;
@@ -496,6 +500,13 @@ struct world_comm {
     X(limited, "workers held to less than their window")   \
     X(offers_tested, "offers tried")                       \
     X(spot_checks, "spot checks")                          \
+    X(allreduces, "allreduces")                            \
+    X(broadcasts, "broadcasts")                            \
+    X(barriers, "barriers")                                \
+    X(reduces, "reduces")                                  \
+    X(allgathers, "allgathers")                            \
+    X(scatters, "reduce-scatters")                         \
+    X(uneven, "operations with uneven shares")             \
     X(sequence_32, "streams across 2^32")                  \
     X(sequence_48, "streams near 2^48")                    \
     X(clean, "clean worlds")                               \

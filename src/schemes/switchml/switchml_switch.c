@@ -19,6 +19,7 @@ static size_t lay_out(struct switch_node *n, const struct trib_switch_config *co
     n->slots_at = trib_node_place(&at, s->slots * sizeof(struct trib_slot));
     n->rows_at = trib_node_place(&at, (size_t)s->slots * trib_slot_rows(config->children) * n->row_size);
     n->down.at = trib_node_place(&at, s->slots * sizeof(uint32_t));
+    n->headers.at = trib_node_place(&at, s->slots * sizeof(uint32_t));
     n->up.at = trib_node_place(&at, config->has_parent ? s->slots * sizeof(uint32_t) : 0);
     n->answers_at = trib_node_place(&at, TRIB_SWITCHML_ANSWERS * sizeof(struct answer));
     n->aside_at = trib_node_place(&at, sizeof(struct switch_aside));
@@ -54,6 +55,7 @@ static void switch_init(void *node, const struct trib_switch_config *config)
     n->required = trib_all_children(config->children);
     n->down.mine = 1 << 0;
     n->up.mine = 1 << 1;
+    n->headers.mine = 1 << 2;
     n->communicator_mark = n->lowest = s->first;
     n->mark_dense = trib_window_dense_below(&n->window, config->root, s->first);
 }
@@ -152,7 +154,10 @@ static void result_due(struct switch_node *n, uint32_t index)
     const struct trib_slot *slot = switch_slot(n, index);
     bool both = slot->loaded != 0 && slot->unwanted != 0 && slot->unwanted != n->required;
 
-    switch_due(n, index, both ? DUE_RESULT | DUE_HEADER : DUE_RESULT);
+    switch_due(n, index, DUE_RESULT);
+    if (both) {
+        switch_due(n, index, DUE_HEADER);
+    }
     switch_aside(n)->counters.results++;
 }
 
@@ -280,7 +285,7 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
     if (trib_slot_is_complete(slot, n->required)) {
         complete(n, index);
     } else {
-        trib__switch_seek_offer(n, slot, now_ns);
+        trib__switch_seek_rest(n, slot, child, now_ns);
     }
     return TRIB_DROP_NONE;
 }
@@ -397,11 +402,40 @@ static enum trib_drop switch_receive(void *node, struct trib_place from, const s
 
 /* ---- what leaves ---- */
 
-/* Payload to all who want it, then headers to those who do not. */
+static uint8_t take_payload(struct switch_node *n, uint32_t *index)
+{
+    uint8_t due = switch_take_due(n, &n->down, DUE_RESULT, index);
+
+    n->headers_owed += due != 0 && (switch_slot(n, *index)->due & DUE_HEADER) != 0;
+    n->ahead += n->headers_owed != 0;
+    return due;
+}
+
+/* Some with payload, then as many headers of the same slots: each way trains of packets of one size, and no header is late. */
+static uint8_t take_result(struct switch_node *n, uint32_t *index)
+{
+    if (n->headers_left == 0) {
+        uint8_t due = n->ahead < TRIB_SWITCHML_AHEAD ? take_payload(n, index) : 0;
+        if (due != 0) {
+            return due;
+        }
+        n->headers_left = n->headers_owed;
+        n->headers_owed = n->ahead = 0;
+    }
+    uint8_t due = switch_take_due(n, &n->headers, DUE_HEADER, index);
+    if (due != 0) {
+        n->headers_left -= n->headers_left != 0;
+        return due;
+    }
+    n->headers_left = 0; /* their slots were freed since */
+    return take_payload(n, index);
+}
+
+/* Payload to all who want it, headers to those who do not. */
 static bool next_result(struct switch_node *n, struct trib_packet *packet, struct trib_place *to)
 {
     uint32_t index;
-    uint8_t due = switch_take_due(n, &n->down, DUE_RESULT | DUE_HEADER, &index);
+    uint8_t due = take_result(n, &index);
 
     if (due == 0) {
         return false;
@@ -492,7 +526,7 @@ static uint32_t switch_idle(const void *node, struct trib_range ranges[TRIB_IDLE
 {
     const struct switch_node *n = node;
 
-    if (n->held != 0 || n->down.count != 0 || n->up.count != 0 || n->answers_count != 0) {
+    if (n->held != 0 || n->down.count != 0 || n->headers.count != 0 || n->up.count != 0 || n->answers_count != 0) {
         return 0;
     }
     ranges[0] = (struct trib_range){n->slots_at, n->aside_at - n->slots_at};

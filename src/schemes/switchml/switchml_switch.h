@@ -13,8 +13,9 @@
 #include "core/window.h"
 
 #define TRIB_SWITCHML_REPEAT_NS UINT64_C(500000) /* one answer of a kind per slot and child in this time (I4) */
-#define TRIB_SWITCHML_ANSWERS 1024               /* answers queued at most, between two drains */
-#define TRIB_SWITCHML_TO_PARENT 0xffffU          /* as an answer's child */
+#define TRIB_SWITCHML_AHEAD 8           /* results that overtake a header at most: more would look like its loss */
+#define TRIB_SWITCHML_ANSWERS 1024      /* answers queued at most, between two drains */
+#define TRIB_SWITCHML_TO_PARENT 0xffffU /* as an answer's child */
 
 /* A packet without payload of its own to one child, or a PROBE to the parent. */
 struct answer {
@@ -46,7 +47,8 @@ struct slot_queue {
 enum slot_once {
     ONCE_OFFERING = 1 << 0, /* asked a child for its OFFER, whoever probed */
     ONCE_PROBED = 1 << 1,   /* probed the parent */
-    ONCE_RESENT = 1 << 2    /* sent its partial sum, or its OFFER, because the parent asked */
+    ONCE_RESENT = 1 << 2,   /* sent its partial sum, or its OFFER, because the parent asked */
+    ONCE_AGAIN = 1 << 3     /* asked all that lack, since parts are given again */
 };
 
 /* Behind the hashed state: when a slot last answered whom. */
@@ -72,9 +74,13 @@ struct switch_node {
     uint64_t expected[TRIB_CHILDREN_MAX]; /* next dense index of each child's stream */
     uint64_t owed;                        /* children that wait for M to move (they got HELD for it) */
     uint64_t owed_sequence[TRIB_CHILDREN_MAX];
-    uint32_t held;          /* slots that are not empty */
-    struct slot_queue down; /* results to send */
-    struct slot_queue up;   /* partial sums and offers to send */
+    uint32_t held;             /* slots that are not empty */
+    struct slot_queue down;    /* results to send */
+    struct slot_queue headers; /* and those to send without payload: some at a time, so that trains are of one size */
+    struct slot_queue up;      /* partial sums and offers to send */
+    uint32_t headers_owed;     /* of results that have left before their headers */
+    uint32_t ahead;            /* results since the first of these */
+    uint32_t headers_left;     /* that come next */
     uint32_t answers_head, answers_count;
     struct trib_event mismatch; /* kind NONE: none to report */
     size_t row_size, slots_at, rows_at, answers_at, aside_at, repeats_at;
@@ -119,10 +125,10 @@ static inline bool switch_is_handed_up(const struct switch_node *n, const struct
     return trib_slot_is_complete(slot, n->required) && !slot->has_result && (slot->due & DUE_PARTIAL) == 0;
 }
 
-/* Something of a slot is to be handed out. */
+/* Something of a slot is to be handed out, by one queue. */
 static inline void switch_due(struct switch_node *n, uint32_t index, uint8_t due)
 {
-    struct slot_queue *queue = due & (DUE_RESULT | DUE_HEADER) ? &n->down : &n->up;
+    struct slot_queue *queue = due & DUE_RESULT ? &n->down : due & DUE_HEADER ? &n->headers : &n->up;
     struct trib_slot *slot = switch_slot(n, index);
     uint32_t *ring = switch_at(n, queue->at);
     uint32_t end = queue->head + queue->count;
@@ -168,7 +174,7 @@ void trib__switch_raise_mark(struct switch_node *n, uint64_t mark);
 enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
                                   uint64_t now_ns);
 void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense);
-void trib__switch_seek_offer(struct switch_node *n, const struct trib_slot *slot, uint64_t now_ns);
+void trib__switch_seek_rest(struct switch_node *n, const struct trib_slot *slot, uint32_t child, uint64_t now_ns);
 void trib__switch_pay_owed(struct switch_node *n);
 void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_ns);
 bool trib__switch_next_answer(struct switch_node *n, struct trib_packet *packet, struct trib_place *to);
@@ -176,7 +182,7 @@ void trib__switch_build_result(const struct switch_node *n, uint32_t index, bool
 enum trib_drop trib__switch_queue_answer(struct switch_node *n, const struct answer *answer);
 struct slot_repeats *trib__switch_repeats(struct switch_node *n, uint64_t sequence, uint64_t now_ns);
 uint64_t trib__switch_finished(const struct switch_node *n, uint64_t sequence);
-void trib__switch_ask_one(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r);
+void trib__switch_ask_finished(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r);
 bool trib__switch_once(struct slot_repeats *r, enum slot_once what);
 
 /* switchml_switch_parent.c */

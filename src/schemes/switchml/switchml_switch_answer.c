@@ -172,7 +172,20 @@ uint64_t trib__switch_finished(const struct switch_node *n, uint64_t sequence)
     return finished;
 }
 
-void trib__switch_ask_one(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r)
+/* Children that have finished the sequence and are in all the same. No result is here, so they gave their parts again, in this boot of the
+ * switch: they got headers only and have no result to OFFER. */
+static uint64_t given_again(const struct switch_node *n, const struct trib_slot *slot)
+{
+    uint64_t again = 0;
+
+    for (uint64_t bits = slot->has_result ? 0 : slot->present; bits != 0; bits &= bits - 1) {
+        uint32_t child = trib_lowest(bits);
+        again |= (uint64_t)(n->marks[child] > slot->sequence) << child;
+    }
+    return again;
+}
+
+static void ask_one(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r)
 {
     if ((finished & ~r->offerers) == 0) {
         r->offerers = 0;
@@ -183,19 +196,50 @@ void trib__switch_ask_one(struct switch_node *n, uint64_t sequence, uint64_t fin
     (void)queue_answer(n, TRIB_ASK, child, sequence, 0);
 }
 
-/* A contribution came, and whoever still lacks has finished the sequence: this sum will never be complete. A rank PROBEs what it has sent when
- * it is back, so a finished rank of this switch was ASKed then; but a switch below hands up sums, and without this each would wait
- * for a timer of a rank. */
-void trib__switch_seek_offer(struct switch_node *n, const struct trib_slot *slot, uint64_t now_ns)
+static void ask_all(struct switch_node *n, uint64_t sequence, uint64_t children)
+{
+    for (uint64_t bits = children; bits != 0; bits &= bits - 1) {
+        uint32_t child = trib_lowest(bits);
+        switch_aside(n)->counters.asks_finished += n->marks[child] > sequence;
+        (void)queue_answer(n, TRIB_ASK, child, sequence, 0);
+    }
+}
+
+/* `finished` lack, and can only give what they kept: one has the result, it is thought; but once one has given its part again, every part
+ * may be needed. */
+void trib__switch_ask_finished(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r)
+{
+    const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
+
+    if (trib_slot_holds(slot, sequence) && given_again(n, slot) != 0) {
+        if (trib__switch_once(r, ONCE_AGAIN)) {
+            ask_all(n, sequence, finished);
+        }
+    } else if (trib__switch_once(r, ONCE_OFFERING)) {
+        ask_one(n, sequence, finished, r);
+    }
+}
+
+/* The child's contribution came, and others lack. The first that is given again says that the result may be nowhere: all that lack are
+ * ASKed, also the ranks that have not finished, which were told to wait when they PROBEd. Or whoever still lacks has
+ * finished the sequence: this sum will never be complete by itself. A rank PROBEs what it has sent when it is back, so a finished rank
+ * of this switch was ASKed then; but a switch below hands up sums, and without this each would wait for a timer of a rank. */
+void trib__switch_seek_rest(struct switch_node *n, const struct trib_slot *slot, uint32_t child, uint64_t now_ns)
 {
     uint64_t lack = n->required & ~slot->present;
+    uint64_t again = n->marks[child] > slot->sequence ? given_again(n, slot) : 0;
 
-    if (n->marks[trib_lowest(lack)] <= slot->sequence || trib__switch_finished(n, slot->sequence) != lack) {
+    if (again == 0 && n->marks[trib_lowest(lack)] <= slot->sequence) {
         return;
     }
+    uint64_t finished = trib__switch_finished(n, slot->sequence);
     struct slot_repeats *r = trib__switch_repeats(n, slot->sequence, now_ns);
-    if (trib__switch_once(r, ONCE_OFFERING)) {
-        trib__switch_ask_one(n, slot->sequence, lack, r);
+    if (again == UINT64_C(1) << child) {
+        if (trib__switch_once(r, ONCE_AGAIN)) {
+            ask_all(n, slot->sequence, finished | (lack & ~n->config.branches));
+        }
+    } else if (finished == lack) {
+        trib__switch_ask_finished(n, slot->sequence, lack, r);
     }
 }
 
@@ -274,8 +318,12 @@ enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const s
     struct slot_repeats *r = trib__switch_repeats(n, sequence, now_ns);
     uint64_t present = trib_slot_holds(slot, sequence) ? slot->present : 0;
     uint64_t finished = trib__switch_finished(n, sequence);
+    bool again = present != 0 && given_again(n, slot) != 0;
     trib__switch_probe_up(n, sequence, r, now_ns);
-    if (finished == 0 && !(present >> child & 1)) {
+    if (again && finished != 0) {
+        trib__switch_ask_finished(n, sequence, finished, r);
+    }
+    if ((finished == 0 || again) && !(present >> child & 1)) {
         return first_time(&r->asks, child) ? ask_prober(n, child, packet) : TRIB_DROP_REPEAT;
     }
     if (!first_time(&r->results, child)) {
@@ -284,8 +332,8 @@ enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const s
     if (present != 0 && slot->has_result) {
         return queue_answer(n, TRIB_RESULT, child, sequence, 0);
     }
-    if (finished != 0 && trib__switch_once(r, ONCE_OFFERING)) {
-        trib__switch_ask_one(n, sequence, finished, r);
+    if (finished != 0) {
+        trib__switch_ask_finished(n, sequence, finished, r);
     }
     return hold_prober(n, child, packet, present);
 }

@@ -188,8 +188,8 @@ static void asked_for(struct switch_node *n, uint64_t sequence, uint64_t now_ns)
     }
     /* Not complete: it will be sent when it is; unless a child has finished it, which never contributes to it again. */
     uint64_t finished = trib__switch_finished(n, sequence);
-    if (finished != 0 && trib__switch_once(r, ONCE_OFFERING)) {
-        trib__switch_ask_one(n, sequence, finished, r);
+    if (finished != 0) {
+        trib__switch_ask_finished(n, sequence, finished, r);
     }
 }
 

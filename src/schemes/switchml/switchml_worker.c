@@ -32,6 +32,7 @@ static size_t lay_out(struct worker *w, const struct trib_worker_config *config)
     w->wire_at = trib_node_place(&at, flights * s->payload);
     w->aside_at = trib_node_place(&at, sizeof(struct worker_aside));
     w->times_at = trib_node_place(&at, flights * sizeof(struct flight_times));
+    w->scratch_at = trib_node_place(&at, worker_scratch_own(s) + s->payload);
     return at;
 }
 

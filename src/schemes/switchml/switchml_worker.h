@@ -4,9 +4,9 @@
  *
  * One flight per slot of the window: root x P + dense index mod P. A rank sends s only while s < M + P per root, so the flight's
  * former sequence is below M, finished everywhere, and its memory is free. A flight's wire buffer holds the contribution in
- * wire form where that is not the tensor itself, and later the retained copy of the result that an OFFER is made of. While the
- * operation runs, its tensor is as good as a copy; when it ends, what some rank may still lack is copied, before the DONE event
- * gives the buffer back to the caller (I11). */
+ * wire form where that is not the tensor itself, and later the retained copy: of the result, which an OFFER is made of; or, at a rank that
+ * got a header only and so has no result, of its contribution, which it makes again. While the operation runs, its tensors are as good as a
+ * copy; when it ends, what some rank may still lack is copied, before the DONE event gives the buffers back to the caller (I11). */
 #ifndef TRIB_SWITCHML_WORKER_H
 #define TRIB_SWITCHML_WORKER_H
 
@@ -33,24 +33,31 @@ enum flight_pending {
 
 #define NO_FLIGHT UINT32_MAX
 
+/* Where a retained copy lies. */
+enum flight_copy {
+    COPY_IN_WIRE = 0,
+    COPY_IN_RECV, /* in a tensor of the operation; copied when that ends */
+    COPY_IN_SEND
+};
+
 struct flight {
     uint64_t sequence;
     uint32_t newer, older; /* by last transmission, of the flights sent to one root; NO_FLIGHT at the ends */
     uint32_t operation;    /* index into the ring */
-    /* of the retained result */
+    /* of the retained copy */
     uint32_t digest;
     uint16_t payload_len;
     uint16_t flags;
-    uint16_t parts; /* ranks whose payload is in it */
+    uint16_t parts; /* ranks whose payload is in the result */
     int16_t exponent;
     uint8_t type;
     uint8_t reduction;
     uint8_t state;
     uint8_t pending; /* what is queued to be sent */
     uint8_t strikes;
-    uint8_t encoded;   /* the wire buffer holds the contribution */
-    uint8_t in_tensor; /* the result's wire form is the tensor itself; copied when the operation ends */
-    uint8_t unused[1];
+    uint8_t encoded; /* the wire buffer holds the contribution */
+    uint8_t copy;    /* enum flight_copy */
+    uint8_t is_own;  /* it is the contribution: this rank got no payload */
 };
 
 /* Behind the hashed state: times and estimates. */
@@ -101,7 +108,7 @@ struct worker {
     uint64_t failed;                     /* 1: FAILED was reported */
     struct worker_root roots[TRIB_ROOTS_MAX];
     /* offsets of the arrays behind this struct */
-    size_t operations_at, flights_at, queue_at, events_at, exponents_at, wire_at, aside_at, times_at;
+    size_t operations_at, flights_at, queue_at, events_at, exponents_at, wire_at, aside_at, times_at, scratch_at;
 };
 
 struct worker_aside {
@@ -145,6 +152,12 @@ static inline uint8_t *worker_wire(const struct worker *w, uint32_t index)
     return (uint8_t *)worker_at(w, w->wire_at) + (size_t)index * w->config.session.payload;
 }
 
+/* Scratch memory for one block: a row, and behind it the own part in wire form. */
+static inline size_t worker_scratch_own(const struct trib_session_config *session)
+{
+    return trib_row_size(TRIB_BFLOAT16, session->payload); /* any type may come */
+}
+
 static inline struct worker_aside *worker_aside(const struct worker *w)
 {
     return worker_at(w, w->aside_at);
@@ -171,20 +184,35 @@ static inline uint64_t worker_block(const struct worker_operation *o, uint64_t s
     return index < o->layout.lookahead ? UINT64_MAX : index - o->layout.lookahead;
 }
 
-/* Where a block lies in one of the operation's tensors. */
-static inline void *worker_block_at(const struct worker_operation *o, const void *tensor, uint64_t block)
+/* Where a block lies in the tensor that it is sent from: of an allgather that has the own share alone. */
+static inline const void *worker_send_at(const struct worker_operation *o, const struct trib_piece *piece)
 {
-    return (uint8_t *)(uintptr_t)tensor + block * o->layout.block_elements * o->layout.element_size;
+    bool is_share = o->operation.collective == TRIB_ALLGATHER;
+    uint64_t at = is_share ? piece->share_at : piece->whole_at;
+
+    return (const uint8_t *)o->operation.send + at * o->layout.element_size;
+}
+
+/* And in the tensor that it is received into: of a reduce-scatter that has the own share alone. */
+static inline void *worker_recv_at(const struct worker_operation *o, const struct trib_piece *piece)
+{
+    bool is_share = o->operation.collective == TRIB_REDUCE_SCATTER;
+    uint64_t at = is_share ? piece->share_at : piece->whole_at;
+
+    return (uint8_t *)o->operation.recv + at * o->layout.element_size;
 }
 
 /* The form in which one sequence's payload travels. */
 struct worker_form {
-    uint64_t block;    /* UINT64_MAX: no payload */
-    uint64_t elements; /* 0: no payload */
+    uint64_t block;          /* UINT64_MAX: no payload */
+    struct trib_piece piece; /* of no elements: no payload */
     enum trib_type wire;
-    uint16_t len; /* bytes of payload */
-    int shift;    /* wire int32 */
+    uint16_t len;   /* bytes of payload */
+    uint16_t parts; /* ranks that contribute payload */
+    int shift;      /* wire int32 */
     bool converted;
+    bool contributes; /* this rank does */
+    bool wants;       /* this rank has use for the result */
 };
 
 /* switchml_worker.c */
@@ -209,8 +237,8 @@ void trib__worker_event(struct worker *w, const struct trib_event *event);
 /* switchml_worker_send.c */
 void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence,
                        struct worker_form *form);
-bool trib__worker_contributes(const struct worker *w, const struct worker_operation *o);
 const struct worker_operation *trib__worker_sending(struct worker *w);
+const void *trib__worker_retained(const struct worker *w, uint32_t index);
 bool trib__worker_exponent_agreed(const struct worker *w, const struct worker_operation *o);
 void trib__worker_launch(struct worker *w, uint32_t index, const struct worker_operation *o,
                          struct trib_packet *packet);

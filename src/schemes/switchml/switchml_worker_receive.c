@@ -17,35 +17,25 @@ void trib__worker_learn_mark(struct worker *w, uint32_t root, uint64_t mark, uin
     }
 }
 
-/* Parts with payload that the sum must have: a silent absence would be a wrong sum with a right lane. */
-static uint32_t parts(const struct worker *w, const struct worker_operation *o, const struct worker_form *form)
-{
-    if (form->elements == 0) {
-        return 0;
-    }
-    return o->operation.collective == TRIB_BROADCAST ? 1 : w->config.session.ranks;
-}
-
 /* An exponent that trib_block_exponent can give. */
 static bool is_exponent(int16_t exponent)
 {
     return exponent == TRIB_EXPONENT_ZERO || exponent == TRIB_EXPONENT_RAW || (exponent >= -149 && exponent <= 128);
 }
 
-/* Does the result have the shape that this rank's own part says it must have? */
-static bool has_shape(const struct worker *w, const struct worker_operation *o, const struct trib_packet *packet,
+/* Does the result have the shape that this rank's own part says it must have? As for contributors: a silent absence would be a wrong sum
+ * with a right lane. */
+static bool has_shape(const struct worker_operation *o, const struct trib_packet *packet,
                       const struct worker_form *form)
 {
-    bool broadcast = o->operation.collective == TRIB_BROADCAST;
-
-    if (packet->contributors != parts(w, o, form) || packet->reduction != o->operation.reduction) {
+    if (packet->contributors != form->parts || packet->reduction != o->operation.reduction) {
         return false;
     }
     if (o->layout.lookahead != 0 && !is_exponent(packet->exponent)) {
         return false;
     }
     if (packet->payload_len == 0) {
-        return form->elements == 0 || (broadcast && trib__worker_contributes(w, o));
+        return form->parts == 0 || !form->wants;
     }
     return packet->payload_len == form->len && packet->type == form->wire;
 }
@@ -87,44 +77,92 @@ static uint32_t divisor(const struct worker *w, const struct worker_operation *o
     return o->operation.reduction == TRIB_AVERAGE ? w->config.session.ranks : 1;
 }
 
+/* The sum of the others and the own part, which the switch has not seen: the same form, one addition, rounded once. Nobody else has a part
+ * where there is one rank. */
+static const void *add_own(const struct worker *w, const struct worker_operation *o, const struct trib_packet *packet,
+                           const struct worker_form *form)
+{
+    const struct trib_value_kernels *k = w->config.kernels;
+    size_t len = form->piece.elements * trib_type_size(form->wire);
+    const void *own = worker_send_at(o, &form->piece);
+    uint8_t *row = worker_at(w, w->scratch_at);
+
+    if (form->converted) {
+        struct trib_conversion c = {.wire = form->wire, .tensor = o->operation.type, .shift = form->shift};
+        uint8_t *encoded = row + worker_scratch_own(&w->config.session);
+        trib_tensor_encode(k, &c, encoded, own, form->piece.elements);
+        own = encoded;
+    }
+    if (packet->payload_len != 0) {
+        trib_row_load(k, form->wire, row, packet->payload, len);
+        trib_row_add(k, form->wire, o->operation.reduction, row, own, len);
+    } else {
+        trib_row_load(k, form->wire, row, own, len);
+    }
+    trib_row_finish(k, form->wire, row, len);
+    return row;
+}
+
 /* Writes the result where the caller wants it. */
 static void deliver(const struct worker *w, const struct worker_operation *o, const struct trib_packet *packet,
                     const struct worker_form *form)
 {
+    void *at = worker_recv_at(o, &form->piece);
+    const void *payload = packet->payload;
+
     if (form->wire == TRIB_BYTES) {
-        memcpy(worker_block_at(o, o->operation.recv, form->block), packet->payload, packet->payload_len);
+        memcpy(at, payload, packet->payload_len);
         return;
     }
+    if (o->operation.collective == TRIB_REDUCE_SCATTER) {
+        payload = add_own(w, o, packet, form);
+    }
     struct trib_conversion c = {form->wire, o->operation.type, form->shift, divisor(w, o)};
-    trib_tensor_decode(w->config.kernels, &c, worker_block_at(o, o->operation.recv, form->block), packet->payload,
-                       form->elements);
+    trib_tensor_decode(w->config.kernels, &c, at, payload, form->piece.elements);
 }
 
-/* Keeps the result in wire form, for an OFFER after a restart of the switch. The root of a broadcast gets a header only: its
- * own block is the result, and is still its to read now. */
+/* The own share of an allgather, which no packet brings. */
+static void deliver_own(const struct worker_operation *o, const struct worker_form *form)
+{
+    void *at = worker_recv_at(o, &form->piece);
+    const void *own = worker_send_at(o, &form->piece);
+
+    if (at != own) {
+        memcpy(at, own, form->len);
+    }
+}
+
+/* Is the result's wire form what the caller gets? */
+static bool is_as_delivered(const struct worker *w, const struct worker_operation *o, const struct worker_form *form)
+{
+    return form->wants && !form->converted && divisor(w, o) == 1 && o->operation.recv != NULL &&
+           o->operation.collective != TRIB_REDUCE_SCATTER;
+}
+
+/* Keeps what this rank can give after a restart of the switch: the result in wire form. With a header only it has that
+ * where its own part is all of it; else it keeps that part. Both are still its to read now. */
 static void retain(const struct worker *w, struct flight *f, const struct worker_operation *o,
                    const struct trib_packet *packet, const struct worker_form *form)
 {
-    uint8_t *wire = worker_wire(w, worker_flight_index(w, f->sequence));
-
     f->digest = packet->digest;
     f->reduction = packet->reduction;
     f->flags = packet->flags & TRIB_FLAG_ECN;
     f->exponent = packet->exponent;
     f->type = (uint8_t)form->wire;
-    f->payload_len = form->len;
-    f->parts = (uint16_t)parts(w, o, form);
-    if (packet->payload_len != 0) {
-        f->in_tensor = !form->converted && divisor(w, o) == 1 && o->operation.recv != NULL;
-        if (!f->in_tensor) {
-            memcpy(wire, packet->payload, packet->payload_len);
-        }
-    } else if (form->elements != 0) {
-        memcpy(wire, worker_block_at(o, o->operation.send, form->block), form->len);
+    f->payload_len = form->parts != 0 ? form->len : 0;
+    f->parts = form->parts;
+    f->copy = COPY_IN_WIRE;
+    if (packet->payload_len == 0) {
+        f->is_own = form->parts > 1;
+        f->copy = form->converted || form->parts == 0 ? COPY_IN_WIRE : COPY_IN_SEND;
+    } else if (is_as_delivered(w, o, form)) {
+        f->copy = COPY_IN_RECV;
+    } else {
+        memcpy(worker_wire(w, worker_flight_index(w, f->sequence)), packet->payload, packet->payload_len);
     }
 }
 
-/* The operation ends: what lies in its tensor, and some rank may still lack, is copied while the tensor is not the caller's. */
+/* The operation ends: what lies in its tensors, and some rank may still lack, is copied while they are not the caller's. */
 static void retain_rest(const struct worker *w, const struct worker_operation *o)
 {
     uint64_t end = o->first + o->layout.sequences;
@@ -133,10 +171,9 @@ static void retain_rest(const struct worker *w, const struct worker_operation *o
     for (sequence = sequence > o->first ? sequence : o->first; sequence < end; sequence++) {
         uint32_t index = worker_flight_index(w, sequence);
         struct flight *f = worker_flight(w, index);
-        if (f->sequence == sequence && f->in_tensor) {
-            memcpy(worker_wire(w, index), worker_block_at(o, o->operation.recv, worker_block(o, sequence)),
-                   f->payload_len);
-            f->in_tensor = 0;
+        if (f->sequence == sequence && f->copy != COPY_IN_WIRE) {
+            memcpy(worker_wire(w, index), trib__worker_retained(w, index), f->payload_len);
+            f->copy = COPY_IN_WIRE;
         }
     }
 }
@@ -181,7 +218,7 @@ enum trib_drop trib__worker_check_result(const struct worker *w, uint32_t index,
     if (packet->digest != o->layout.digest) {
         return TRIB_DROP_DIGEST;
     }
-    if (!has_shape(w, o, packet, form)) {
+    if (!has_shape(o, packet, form)) {
         return TRIB_DROP_SHAPE;
     }
     return lane_holds(w, packet) ? TRIB_DROP_NONE : TRIB_DROP_LANE;
@@ -195,9 +232,11 @@ void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_pac
     const struct worker_operation *o = worker_operation_at(w, f->operation);
 
     retain(w, f, o, packet, form);
-    /* The root of a broadcast gets the payload as well when another rank's OFFER completed it: it has no use for that. */
-    if (packet->payload_len != 0 && o->operation.recv != NULL) {
+    /* Who wants none gets the payload as well when another rank's OFFER completed it. Who reduces and scatters alone gets none. */
+    if (form->wants && form->piece.elements != 0 && o->operation.recv != NULL) {
         deliver(w, o, packet, form);
+    } else if (o->operation.collective == TRIB_ALLGATHER && form->piece.elements != 0) {
+        deliver_own(o, form);
     }
     if (o->layout.lookahead != 0 && packet->sequence - o->first < o->layout.blocks) {
         *worker_exponent(w, packet->sequence) = packet->exponent;

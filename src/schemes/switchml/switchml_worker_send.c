@@ -6,35 +6,26 @@
 #include "core/lane.h"
 #include "schemes/switchml/switchml_worker.h"
 
-bool trib__worker_contributes(const struct worker *w, const struct worker_operation *o)
-{
-    switch (o->operation.collective) {
-    case TRIB_ALLREDUCE:
-        return true;
-    case TRIB_BROADCAST:
-        return o->operation.root == w->config.rank;
-    case TRIB_BARRIER:
-    case TRIB_COLLECTIVE_NONE:
-    case TRIB_COLLECTIVE_COUNT:
-        break;
-    }
-    return false;
-}
-
 void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence,
                        struct worker_form *form)
 {
     const struct trib_layout *layout = &o->layout;
+    const struct trib_session_config *s = &w->config.session;
 
     *form = (struct worker_form){.block = worker_block(o, sequence), .wire = layout->wire};
-    form->elements = trib_layout_elements(layout, o->operation.count, form->block);
-    form->len = (uint16_t)(form->elements * layout->wire_size);
-    if (form->elements != 0 && layout->lookahead != 0) {
+    trib_layout_piece(layout, &o->operation, form->block, &form->piece);
+    form->len = (uint16_t)(form->piece.elements * layout->wire_size);
+    form->contributes = trib_operation_contributes(&o->operation, form->piece.owner, w->config.rank);
+    form->wants = trib_operation_wants(&o->operation, form->piece.owner, w->config.rank);
+    if (form->piece.elements != 0) {
+        form->parts = (uint16_t)trib_operation_parts(&o->operation, s->ranks);
+    }
+    if (form->piece.elements != 0 && layout->lookahead != 0) {
         int16_t exponent = *worker_exponent(w, o->first + form->block);
         if (exponent == TRIB_EXPONENT_RAW) {
             form->wire = TRIB_FLOAT32;
         } else if (exponent != TRIB_EXPONENT_ZERO) {
-            form->shift = trib_block_shift(exponent, w->config.session.ranks);
+            form->shift = trib_block_shift(exponent, s->ranks);
         }
     }
     form->converted = form->wire != TRIB_BYTES && form->wire != o->operation.type;
@@ -72,30 +63,33 @@ static void begin(const struct worker *w, enum trib_kind kind, uint64_t sequence
 static bool address(struct worker *w, const struct trib_packet *packet, struct trib_place *to)
 {
     *to = (struct trib_place){.kind = TRIB_PLACE_ROOT, .index = trib_window_root(&w->window, packet->sequence)};
-    w->roots[to->index].told = w->mark;
+    /* Who contributes again to what it has finished says no more than it must. */
+    if (packet->mark > w->roots[to->index].told) {
+        w->roots[to->index].told = packet->mark;
+    }
     return true;
 }
 
 /* The exponent that travels with this sequence: that of the block `lookahead` ahead of its payload. */
 static int16_t exponent_ahead(const struct worker *w, const struct worker_operation *o, uint64_t sequence)
 {
-    uint64_t block = sequence - o->first;
+    struct trib_piece piece;
 
     if (o->layout.lookahead == 0) {
         return 0;
     }
-    uint64_t elements = trib_layout_elements(&o->layout, o->operation.count, block);
-    if (elements == 0) {
+    trib_layout_piece(&o->layout, &o->operation, sequence - o->first, &piece);
+    if (piece.elements == 0) {
         return TRIB_EXPONENT_ZERO;
     }
-    return trib_block_exponent(w->config.kernels, worker_block_at(o, o->operation.send, block), elements);
+    return trib_block_exponent(w->config.kernels, worker_send_at(o, &piece), piece.elements);
 }
 
 static void attach_payload(const struct worker *w, uint32_t index, const struct worker_operation *o,
                            const struct worker_form *form, struct trib_packet *packet)
 {
     struct flight *f = worker_flight(w, index);
-    const uint8_t *block = worker_block_at(o, o->operation.send, form->block);
+    const void *block = worker_send_at(o, &form->piece);
 
     packet->payload_len = form->len;
     packet->payload = block;
@@ -106,7 +100,7 @@ static void attach_payload(const struct worker *w, uint32_t index, const struct 
     packet->payload = worker_wire(w, index);
     if (!f->encoded) {
         struct trib_conversion c = {.wire = form->wire, .tensor = o->operation.type, .shift = form->shift};
-        trib_tensor_encode(w->config.kernels, &c, worker_wire(w, index), block, form->elements);
+        trib_tensor_encode(w->config.kernels, &c, worker_wire(w, index), block, form->piece.elements);
         f->encoded = 1;
     }
 }
@@ -124,28 +118,36 @@ void trib__worker_contribution(struct worker *w, uint32_t index, const struct wo
     packet->type = (uint8_t)form.wire;
     packet->exponent = exponent_ahead(w, o, f->sequence);
     packet->lane = w->key * lane_odd(w, f->sequence, o->layout.digest);
-    if (o->operation.collective == TRIB_BROADCAST && trib__worker_contributes(w, o)) {
+    /* A share's header is wanted by all where there is no block of it. */
+    if (!form.wants && (form.parts != 0 || !trib_operation_has_shares(&o->operation))) {
         packet->flags |= TRIB_FLAG_UNWANTED;
     }
-    if (form.elements != 0 && trib__worker_contributes(w, o)) {
+    if (form.piece.elements != 0 && form.contributes) {
         attach_payload(w, index, o, &form, packet);
     }
 }
 
-/* The result in wire form: in the tensor while the operation runs, in the flight's own buffer after. */
-static const void *retained(const struct worker *w, uint32_t index)
+/* The copy in wire form: in a tensor while the operation runs, in the flight's own buffer after. */
+const void *trib__worker_retained(const struct worker *w, uint32_t index)
 {
     const struct flight *f = worker_flight(w, index);
     const struct worker_operation *o = worker_operation_at(w, f->operation);
+    struct trib_piece piece;
 
-    return f->in_tensor ? worker_block_at(o, o->operation.recv, worker_block(o, f->sequence)) : worker_wire(w, index);
+    if (f->copy == COPY_IN_WIRE) {
+        return worker_wire(w, index);
+    }
+    trib_layout_piece(&o->layout, &o->operation, worker_block(o, f->sequence), &piece);
+    return f->copy == COPY_IN_SEND ? worker_send_at(o, &piece) : worker_recv_at(o, &piece);
 }
 
-static void build_offer(const struct worker *w, uint32_t index, struct trib_packet *packet)
+/* What this rank keeps of a fragment that it has finished: the result, as an OFFER. A rank that got a header only never had that: it gives
+ * its part again, as when the fragment was new; whoever has the result will never contribute, and the rest can. */
+static void build_kept(const struct worker *w, uint32_t index, struct trib_packet *packet)
 {
     const struct flight *f = worker_flight(w, index);
 
-    begin(w, TRIB_OFFER, f->sequence, packet);
+    begin(w, f->is_own ? TRIB_CONTRIBUTION : TRIB_OFFER, f->sequence, packet);
     packet->flags = (uint16_t)(f->flags | TRIB_FLAG_RESEND);
     packet->digest = f->digest;
     packet->type = f->type;
@@ -154,7 +156,13 @@ static void build_offer(const struct worker *w, uint32_t index, struct trib_pack
     packet->contributors = f->parts;
     packet->lane = w->keys * lane_odd(w, f->sequence, f->digest);
     packet->payload_len = f->payload_len;
-    packet->payload = f->payload_len != 0 ? retained(w, index) : NULL;
+    packet->payload = f->payload_len != 0 ? trib__worker_retained(w, index) : NULL;
+    if (f->is_own) {
+        packet->flags = TRIB_FLAG_UNWANTED | TRIB_FLAG_RESEND;
+        packet->mark = w->mark < f->sequence ? w->mark : f->sequence; /* never above what is contributed to */
+        packet->contributors = f->payload_len != 0;
+        packet->lane = w->key * lane_odd(w, f->sequence, f->digest);
+    }
 }
 
 /* The bitmap says which of the 64 behind it were sent as well, so that an ASK names nothing that is only on its way. */
@@ -181,8 +189,9 @@ static bool answer(struct worker *w, uint32_t index, uint64_t now_ns, struct tri
             f->sequence < w->roots[trib_window_root(&w->window, f->sequence)].communicator_mark) {
             return false;
         }
-        counters->offers++;
-        build_offer(w, index, packet);
+        counters->offers += !f->is_own;
+        counters->contributions_again += f->is_own;
+        build_kept(w, index, packet);
         return true;
     }
     if (f->state != FLIGHT_SENT || (pending & (PENDING_RESEND | PENDING_PROBE)) == 0) {
