@@ -160,6 +160,47 @@ TRIB_MUST_USE enum trib_status trib_broadcast(struct trib_comm *comm, void *buff
 /* Returns when every rank has entered. */
 TRIB_MUST_USE enum trib_status trib_barrier(struct trib_comm *comm);
 
+/* These three need a switch: ranks that meet on this host without one get ERR_UNSUPPORTED. */
+/* As trib_allreduce, but only the root gets the result: recv may be NULL elsewhere, and is not touched. */
+TRIB_MUST_USE enum trib_status trib_reduce(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
+                                           enum trib_type type, enum trib_reduction reduction, uint32_t root);
+/* Every rank's share on every rank: count elements of any type per rank, in recv ranks x count of them, in the order of the ranks.
+ * In place: send == recv + rank x count. */
+TRIB_MUST_USE enum trib_status trib_allgather(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
+                                              enum trib_type type);
+/* Each rank gets the reduction of its share: send has ranks x count elements, recv gets count. In place:
+ * recv == send + rank x count. The switch reduces the other ranks' parts, and this rank adds its own to that: the same bits in
+ * every run on the same tree of switches, but of floats not always those of trib_allreduce. Types and reductions as there. */
+TRIB_MUST_USE enum trib_status trib_reduce_scatter(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
+                                                   enum trib_type type, enum trib_reduction reduction);
+/* The same with shares that differ: counts[r] elements are rank r's, 0 is allowed. counts must be the same on all ranks; the array is the
+ * caller's again when the call, or the call of the _start form, returns. In place the own share lies where it lies in the whole. */
+TRIB_MUST_USE enum trib_status trib_allgather_uneven(struct trib_comm *comm, const void *send, void *recv,
+                                                     const uint64_t *counts, enum trib_type type);
+TRIB_MUST_USE enum trib_status trib_reduce_scatter_uneven(struct trib_comm *comm, const void *send, void *recv,
+                                                          const uint64_t *counts, enum trib_type type,
+                                                          enum trib_reduction reduction);
+
+/* The arguments of one collective. Those that the function of its name does not have are ignored. */
+struct trib_call {
+    enum trib_collective collective;
+    enum trib_type type;
+    enum trib_reduction reduction;
+    uint32_t root;
+    const void *send; /* of a broadcast: the root's buffer */
+    void *recv;       /* of a broadcast: that of the other ranks */
+    uint64_t count;
+    const uint64_t *counts; /* of uneven shares; NULL: count for each */
+};
+
+#define TRIB_GROUP_MAX 4096 /* operations of one group */
+
+/* Several operations at once, as if called one after another in this order: all of them, or none if one of the calls is not valid.
+ * No operation of another thread comes between. Small ones share packets' trains, and one request stands for all:
+ * it is done when the last one is, and says how the first that failed did. 0 to TRIB_GROUP_MAX calls, which are the
+ * caller's again when it returns. */
+TRIB_MUST_USE enum trib_status trib_group(struct trib_comm *comm, const struct trib_call *calls, uint32_t count);
+
 /* As above, but return at once. *request is the caller's until trib_request_wait or a trib_request_test that says done; it
  * is to be collected so even after trib_comm_close.
  * Returns ERR_INVALID, ERR_UNSUPPORTED, ERR_MEMORY, or the failure that has ended the communicator. */
@@ -169,6 +210,23 @@ TRIB_MUST_USE enum trib_status trib_allreduce_start(struct trib_comm *comm, cons
 TRIB_MUST_USE enum trib_status trib_broadcast_start(struct trib_comm *comm, void *buffer, uint64_t count,
                                                     enum trib_type type, uint32_t root, struct trib_request **request);
 TRIB_MUST_USE enum trib_status trib_barrier_start(struct trib_comm *comm, struct trib_request **request);
+TRIB_MUST_USE enum trib_status trib_reduce_start(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
+                                                 enum trib_type type, enum trib_reduction reduction, uint32_t root,
+                                                 struct trib_request **request);
+TRIB_MUST_USE enum trib_status trib_allgather_start(struct trib_comm *comm, const void *send, void *recv,
+                                                    uint64_t count, enum trib_type type, struct trib_request **request);
+TRIB_MUST_USE enum trib_status trib_allgather_uneven_start(struct trib_comm *comm, const void *send, void *recv,
+                                                           const uint64_t *counts, enum trib_type type,
+                                                           struct trib_request **request);
+TRIB_MUST_USE enum trib_status trib_reduce_scatter_start(struct trib_comm *comm, const void *send, void *recv,
+                                                         uint64_t count, enum trib_type type,
+                                                         enum trib_reduction reduction, struct trib_request **request);
+TRIB_MUST_USE enum trib_status trib_reduce_scatter_uneven_start(struct trib_comm *comm, const void *send, void *recv,
+                                                                const uint64_t *counts, enum trib_type type,
+                                                                enum trib_reduction reduction,
+                                                                struct trib_request **request);
+TRIB_MUST_USE enum trib_status trib_group_start(struct trib_comm *comm, const struct trib_call *calls, uint32_t count,
+                                                struct trib_request **request);
 
 /* Both may be called before, while and after the communicator is closed; one request by one thread at a time.
  * Waits for the operation, frees the request, returns how the operation ended: OK, ERR_TIMEOUT, ERR_PEER, ERR_SWITCH,

@@ -1,134 +1,374 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collectives.c: the collectives: is the call valid, and which operation is it? Read next: request.c (what becomes of it). */
+/* collectives.c: the collectives: is the call valid, and which operation is it? Every one of them is a struct trib_call, alone or in a
+ * group. Read next: request.c (what becomes of it). */
+#include <stdlib.h>
 #include <string.h>
 
 #include "comm/request.h"
+#include "core/operation.h"
 #include "io/log.h"
 
 /* A tensor's bytes, so that nothing computed from them overflows. */
 #define BYTES_MAX (UINT64_C(1) << 46)
 
-static bool is_too_large(uint64_t count, enum trib_type type)
-{
-    return count > BYTES_MAX / trib_type_size(type);
-}
+/* ---- is it valid? ---- */
 
-static bool overlap(const void *a, const void *b, uint64_t bytes)
+static enum trib_status refuse(const struct trib_call *call, enum trib_status status, const char *cause)
 {
-    uintptr_t x = (uintptr_t)a;
-    uintptr_t y = (uintptr_t)b;
-    return x != y && (x < y ? y - x < bytes : x - y < bytes);
-}
-
-static enum trib_status refuse(enum trib_status status, const char *cause)
-{
-    trib_log(TRIB_LOG_WARN, "%s: %s", trib_status_text(status), cause);
+    trib_log(TRIB_LOG_WARN, "%s: %s: %s", trib_status_text(status), trib_collective_name(call->collective), cause);
     return status;
 }
 
-static enum trib_status make_allreduce(const struct trib_operation *wanted, struct trib_operation *operation)
+/* Of buffers that are no place of each other. */
+static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes)
 {
-    switch (wanted->type) {
-    case TRIB_FLOAT32:
-    case TRIB_FLOAT16:
-    case TRIB_BFLOAT16:
-    case TRIB_INT32:
-    case TRIB_INT64:
-    case TRIB_FLOAT64:
-    case TRIB_INT8:
-    case TRIB_UINT8:
-        break;
-    case TRIB_BYTES:
-        return refuse(TRIB_ERR_UNSUPPORTED, "allreduce: bytes have no sum");
-    case TRIB_TYPE_NONE:
-    case TRIB_TYPE_COUNT:
-    default: /* a caller's number need not be one of the enum's */
-        return refuse(TRIB_ERR_UNSUPPORTED, "allreduce: no such type");
+    uintptr_t x = (uintptr_t)a;
+    uintptr_t y = (uintptr_t)b;
+    return x < y ? y - x < a_bytes : x - y < b_bytes;
+}
+
+static enum trib_status check_type(const struct trib_call *call, const struct trib_operation *kind)
+{
+    /* A caller's number need not be one of the enum's. */
+    if (trib_type_size(call->type) == 0) {
+        return refuse(call, TRIB_ERR_UNSUPPORTED, "no such type");
     }
-    if (wanted->reduction < TRIB_SUM || wanted->reduction >= TRIB_REDUCTION_COUNT) {
-        return refuse(TRIB_ERR_UNSUPPORTED, "allreduce: no such reduction");
+    if (!trib_operation_reduces(kind)) {
+        return TRIB_OK;
     }
-    if (is_too_large(wanted->count, wanted->type)) {
-        return refuse(TRIB_ERR_INVALID, "allreduce: more than 64 TiB");
+    if (call->type == TRIB_BYTES) {
+        return refuse(call, TRIB_ERR_UNSUPPORTED, "bytes have no sum");
     }
-    if (wanted->count > 0 && (wanted->send == NULL || wanted->recv == NULL)) {
-        return refuse(TRIB_ERR_INVALID, "allreduce: a buffer is NULL");
+    if (call->reduction < TRIB_SUM || call->reduction >= TRIB_REDUCTION_COUNT) {
+        return refuse(call, TRIB_ERR_UNSUPPORTED, "no such reduction");
     }
-    if (overlap(wanted->send, wanted->recv, wanted->count * trib_type_size(wanted->type))) {
-        return refuse(TRIB_ERR_INVALID, "allreduce: send and recv overlap; they may only be the same");
-    }
-    *operation = *wanted;
-    operation->collective = TRIB_ALLREDUCE;
     return TRIB_OK;
 }
 
-static enum trib_status make_broadcast(const struct trib_comm *comm, void *buffer, const struct trib_operation *wanted,
-                                       struct trib_operation *operation)
+static uint64_t share_of(const struct trib_call *call, uint32_t rank)
 {
-    if (trib_type_size(wanted->type) == 0) {
-        return refuse(TRIB_ERR_UNSUPPORTED, "broadcast: no such type");
+    return call->counts != NULL ? call->counts[rank] : call->count;
+}
+
+/* The elements of all ranks' shares together; of one tensor, where there are no shares. */
+static enum trib_status count_elements(const struct trib_comm *comm, const struct trib_call *call,
+                                       const struct trib_operation *kind, uint64_t *elements)
+{
+    uint64_t most = BYTES_MAX / trib_type_size(call->type);
+    uint32_t shares = trib_operation_has_shares(kind) ? comm->config.ranks : 1;
+
+    *elements = 0;
+    for (uint32_t i = 0; i < shares; i++) {
+        uint64_t count = trib_operation_has_shares(kind) ? share_of(call, i) : call->count;
+        if (count > most - *elements) {
+            return refuse(call, TRIB_ERR_INVALID, "more than 64 TiB");
+        }
+        *elements += count;
     }
-    if (wanted->root >= comm->config.ranks) {
-        return refuse(TRIB_ERR_INVALID, "broadcast: the root is no rank of the communicator");
-    }
-    if (is_too_large(wanted->count, wanted->type)) {
-        return refuse(TRIB_ERR_INVALID, "broadcast: more than 64 TiB");
-    }
-    if (wanted->count > 0 && buffer == NULL) {
-        return refuse(TRIB_ERR_INVALID, "broadcast: the buffer is NULL");
-    }
-    *operation = *wanted;
-    operation->collective = TRIB_BROADCAST;
-    operation->send = wanted->root == comm->config.rank ? buffer : NULL;
-    operation->recv = wanted->root == comm->config.rank ? NULL : buffer;
     return TRIB_OK;
 }
 
-static const struct trib_operation barrier = {.collective = TRIB_BARRIER};
+/* ---- shares ---- */
+
+static bool are_equal(const struct trib_comm *comm, const uint64_t *counts)
+{
+    for (uint32_t rank = 1; rank < comm->config.ranks; rank++) {
+        if (counts[rank] != counts[0]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Equal shares need no table, however they were said. */
+static enum trib_status make_shares(const struct trib_comm *comm, const struct trib_call *call, uint64_t elements,
+                                    struct trib_operation *operation)
+{
+    const struct trib_session_config session = {
+        .ranks = comm->config.ranks,
+        .payload = comm->config.payload,
+        .wire = (enum trib_type)comm->config.wire,
+    };
+
+    operation->count = share_of(call, 0);
+    if (call->counts == NULL || are_equal(comm, call->counts)) {
+        return TRIB_OK;
+    }
+    void *memory = malloc(trib_shares_size(session.ranks));
+    if (memory == NULL) {
+        return TRIB_ERR_MEMORY;
+    }
+    operation->count = elements;
+    operation->shares = trib_shares_init(memory, &session, operation, call->counts);
+    return TRIB_OK;
+}
+
+/* The whole is `elements` in the one buffer, of which the other is the own share; in place it lies where that belongs. */
+static enum trib_status check_shares(const struct trib_comm *comm, const struct trib_call *call, uint64_t elements)
+{
+    bool gathers = call->collective == TRIB_ALLGATHER;
+    const void *whole = gathers ? call->recv : call->send;
+    const void *share = gathers ? call->send : call->recv;
+    uint64_t size = trib_type_size(call->type);
+    uint64_t mine = share_of(call, comm->config.rank) * size;
+    uint64_t before = 0;
+
+    if ((elements > 0 && whole == NULL) || (mine > 0 && share == NULL)) {
+        return refuse(call, TRIB_ERR_INVALID, "a buffer is NULL");
+    }
+    if (elements == 0 || mine == 0) {
+        return TRIB_OK;
+    }
+    for (uint32_t rank = 0; rank < comm->config.rank; rank++) {
+        before += share_of(call, rank) * size;
+    }
+    if ((const char *)whole + before != share && overlap(whole, elements * size, share, mine)) {
+        return refuse(call, TRIB_ERR_INVALID,
+                      "send and recv overlap; the own share may only lie where it lies in the whole");
+    }
+    return TRIB_OK;
+}
+
+/* ---- which operation is it? ---- */
+
+/* One tensor: all ranks give it, or one; all ranks get it, or one. */
+static enum trib_status make_whole(const struct trib_comm *comm, const struct trib_call *call,
+                                   struct trib_operation *operation)
+{
+    uint64_t bytes = call->count * trib_type_size(call->type);
+    bool has_root = call->collective != TRIB_ALLREDUCE;
+
+    if (has_root && call->root >= comm->config.ranks) {
+        return refuse(call, TRIB_ERR_INVALID, "the root is no rank of the communicator");
+    }
+    operation->root = has_root ? call->root : 0;
+    operation->count = call->count;
+    bool sends = trib_operation_contributes(operation, operation->root, comm->config.rank);
+    bool receives = trib_operation_wants(operation, operation->root, comm->config.rank);
+    operation->send = sends ? call->send : NULL;
+    operation->recv = receives ? call->recv : NULL;
+    if (bytes > 0 && ((sends && call->send == NULL) || (receives && call->recv == NULL))) {
+        return refuse(call, TRIB_ERR_INVALID, "a buffer is NULL");
+    }
+    if (sends && receives && call->send != call->recv && overlap(call->send, bytes, call->recv, bytes)) {
+        return refuse(call, TRIB_ERR_INVALID, "send and recv overlap; they may only be the same");
+    }
+    return TRIB_OK;
+}
+
+/* On success the operation's shares, if any, are to be freed. */
+static enum trib_status make(const struct trib_comm *comm, const struct trib_call *call,
+                             struct trib_operation *operation)
+{
+    uint64_t elements;
+
+    *operation = (struct trib_operation){.collective = call->collective};
+    if (call->collective == TRIB_BARRIER) {
+        return TRIB_OK;
+    }
+    if (call->collective <= TRIB_COLLECTIVE_NONE || call->collective >= TRIB_COLLECTIVE_COUNT) {
+        return refuse(call, TRIB_ERR_UNSUPPORTED, "no such collective");
+    }
+    enum trib_status status = check_type(call, operation);
+    if (status == TRIB_OK) {
+        status = count_elements(comm, call, operation, &elements);
+    }
+    if (status != TRIB_OK) {
+        return status;
+    }
+    if (comm->host != NULL && call->collective > TRIB_BARRIER) {
+        return refuse(call, TRIB_ERR_UNSUPPORTED,
+                      "ranks that meet without a switch have allreduce, broadcast and barrier");
+    }
+    operation->type = call->type;
+    operation->reduction = trib_operation_reduces(operation) ? call->reduction : TRIB_REDUCTION_NONE;
+    if (!trib_operation_has_shares(operation)) {
+        return make_whole(comm, call, operation);
+    }
+    operation->send = call->send;
+    operation->recv = call->recv;
+    status = check_shares(comm, call, elements);
+    return status == TRIB_OK ? make_shares(comm, call, elements, operation) : status;
+}
+
+static enum trib_status run(struct trib_comm *comm, const struct trib_call *call)
+{
+    struct trib_operation operation;
+    enum trib_status status = make(comm, call, &operation);
+    if (status == TRIB_OK) {
+        status = trib_request_run(comm, &operation);
+        trib_request_free_shares(&operation);
+    }
+    return status;
+}
+
+static enum trib_status start(struct trib_comm *comm, const struct trib_call *call, struct trib_request **request)
+{
+    struct trib_operation operation;
+    enum trib_status status = make(comm, call, &operation);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    status = trib_request_start(comm, &operation, request);
+    if (status != TRIB_OK) {
+        trib_request_free_shares(&operation);
+    }
+    return status;
+}
+
+/* ---- groups ---- */
+
+enum trib_status trib_group_start(struct trib_comm *comm, const struct trib_call *calls, uint32_t count,
+                                  struct trib_request **request)
+{
+    enum trib_status status = TRIB_OK;
+    uint32_t made = 0;
+    if (count > TRIB_GROUP_MAX) {
+        trib_log(TRIB_LOG_WARN, "%s: a group of %u operations, %d is the most", trib_status_text(TRIB_ERR_INVALID),
+                 count, TRIB_GROUP_MAX);
+        return TRIB_ERR_INVALID;
+    }
+    struct trib_operation *operations = calloc(count + (size_t)1, sizeof *operations);
+    if (operations == NULL) {
+        return TRIB_ERR_MEMORY;
+    }
+    while (made < count && status == TRIB_OK) {
+        status = make(comm, &calls[made], &operations[made]);
+        made += status == TRIB_OK;
+    }
+    if (status == TRIB_OK) {
+        status = trib_request_start_group(comm, operations, count, request);
+    }
+    for (uint32_t i = 0; i < made && status != TRIB_OK; i++) {
+        trib_request_free_shares(&operations[i]);
+    }
+    free(operations);
+    return status;
+}
+
+enum trib_status trib_group(struct trib_comm *comm, const struct trib_call *calls, uint32_t count)
+{
+    struct trib_request *request;
+    enum trib_status status = trib_group_start(comm, calls, count, &request);
+    return status == TRIB_OK ? trib_request_wait(request) : status;
+}
+
+/* ---- one by one ---- */
 
 enum trib_status trib_allreduce(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
                                 enum trib_type type, enum trib_reduction reduction)
 {
-    struct trib_operation operation;
-    struct trib_operation wanted = {.send = send, .recv = recv, .count = count, .type = type, .reduction = reduction};
-    enum trib_status status = make_allreduce(&wanted, &operation);
-    return status == TRIB_OK ? trib_request_run(comm, &operation) : status;
-}
-
-enum trib_status trib_broadcast(struct trib_comm *comm, void *buffer, uint64_t count, enum trib_type type,
-                                uint32_t root)
-{
-    struct trib_operation operation;
-    struct trib_operation wanted = {.count = count, .type = type, .root = root};
-    enum trib_status status = make_broadcast(comm, buffer, &wanted, &operation);
-    return status == TRIB_OK ? trib_request_run(comm, &operation) : status;
-}
-
-enum trib_status trib_barrier(struct trib_comm *comm)
-{
-    return trib_request_run(comm, &barrier);
+    struct trib_call call = {TRIB_ALLREDUCE, type, reduction, 0, send, recv, count, NULL};
+    return run(comm, &call);
 }
 
 /* 7 parameters: those of trib_allreduce, and the request. */
 enum trib_status trib_allreduce_start(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
                                       enum trib_type type, enum trib_reduction reduction, struct trib_request **request)
 {
-    struct trib_operation operation;
-    struct trib_operation wanted = {.send = send, .recv = recv, .count = count, .type = type, .reduction = reduction};
-    enum trib_status status = make_allreduce(&wanted, &operation);
-    return status == TRIB_OK ? trib_request_start(comm, &operation, request) : status;
+    struct trib_call call = {TRIB_ALLREDUCE, type, reduction, 0, send, recv, count, NULL};
+    return start(comm, &call, request);
+}
+
+enum trib_status trib_broadcast(struct trib_comm *comm, void *buffer, uint64_t count, enum trib_type type,
+                                uint32_t root)
+{
+    struct trib_call call = {TRIB_BROADCAST, type, TRIB_REDUCTION_NONE, root, buffer, buffer, count, NULL};
+    return run(comm, &call);
 }
 
 enum trib_status trib_broadcast_start(struct trib_comm *comm, void *buffer, uint64_t count, enum trib_type type,
                                       uint32_t root, struct trib_request **request)
 {
-    struct trib_operation operation;
-    struct trib_operation wanted = {.count = count, .type = type, .root = root};
-    enum trib_status status = make_broadcast(comm, buffer, &wanted, &operation);
-    return status == TRIB_OK ? trib_request_start(comm, &operation, request) : status;
+    struct trib_call call = {TRIB_BROADCAST, type, TRIB_REDUCTION_NONE, root, buffer, buffer, count, NULL};
+    return start(comm, &call, request);
+}
+
+static const struct trib_call barrier = {.collective = TRIB_BARRIER};
+
+enum trib_status trib_barrier(struct trib_comm *comm)
+{
+    return run(comm, &barrier);
 }
 
 enum trib_status trib_barrier_start(struct trib_comm *comm, struct trib_request **request)
 {
-    return trib_request_start(comm, &barrier, request);
+    return start(comm, &barrier, request);
+}
+
+/* 7 parameters: those of trib_allreduce, and the root. */
+enum trib_status trib_reduce(struct trib_comm *comm, const void *send, void *recv, uint64_t count, enum trib_type type,
+                             enum trib_reduction reduction, uint32_t root)
+{
+    struct trib_call call = {TRIB_REDUCE, type, reduction, root, send, recv, count, NULL};
+    return run(comm, &call);
+}
+
+/* 8 parameters: those of trib_reduce, and the request. */
+enum trib_status trib_reduce_start(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
+                                   enum trib_type type, enum trib_reduction reduction, uint32_t root,
+                                   struct trib_request **request)
+{
+    struct trib_call call = {TRIB_REDUCE, type, reduction, root, send, recv, count, NULL};
+    return start(comm, &call, request);
+}
+
+enum trib_status trib_allgather(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
+                                enum trib_type type)
+{
+    struct trib_call call = {TRIB_ALLGATHER, type, TRIB_REDUCTION_NONE, 0, send, recv, count, NULL};
+    return run(comm, &call);
+}
+
+enum trib_status trib_allgather_start(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
+                                      enum trib_type type, struct trib_request **request)
+{
+    struct trib_call call = {TRIB_ALLGATHER, type, TRIB_REDUCTION_NONE, 0, send, recv, count, NULL};
+    return start(comm, &call, request);
+}
+
+enum trib_status trib_allgather_uneven(struct trib_comm *comm, const void *send, void *recv, const uint64_t *counts,
+                                       enum trib_type type)
+{
+    struct trib_call call = {TRIB_ALLGATHER, type, TRIB_REDUCTION_NONE, 0, send, recv, 0, counts};
+    return run(comm, &call);
+}
+
+enum trib_status trib_allgather_uneven_start(struct trib_comm *comm, const void *send, void *recv,
+                                             const uint64_t *counts, enum trib_type type, struct trib_request **request)
+{
+    struct trib_call call = {TRIB_ALLGATHER, type, TRIB_REDUCTION_NONE, 0, send, recv, 0, counts};
+    return start(comm, &call, request);
+}
+
+enum trib_status trib_reduce_scatter(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
+                                     enum trib_type type, enum trib_reduction reduction)
+{
+    struct trib_call call = {TRIB_REDUCE_SCATTER, type, reduction, 0, send, recv, count, NULL};
+    return run(comm, &call);
+}
+
+/* 7 parameters: those of trib_reduce_scatter, and the request. */
+enum trib_status trib_reduce_scatter_start(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
+                                           enum trib_type type, enum trib_reduction reduction,
+                                           struct trib_request **request)
+{
+    struct trib_call call = {TRIB_REDUCE_SCATTER, type, reduction, 0, send, recv, count, NULL};
+    return start(comm, &call, request);
+}
+
+enum trib_status trib_reduce_scatter_uneven(struct trib_comm *comm, const void *send, void *recv,
+                                            const uint64_t *counts, enum trib_type type, enum trib_reduction reduction)
+{
+    struct trib_call call = {TRIB_REDUCE_SCATTER, type, reduction, 0, send, recv, 0, counts};
+    return run(comm, &call);
+}
+
+/* 7 parameters: those of trib_reduce_scatter_uneven, and the request. */
+enum trib_status trib_reduce_scatter_uneven_start(struct trib_comm *comm, const void *send, void *recv,
+                                                  const uint64_t *counts, enum trib_type type,
+                                                  enum trib_reduction reduction, struct trib_request **request)
+{
+    struct trib_call call = {TRIB_REDUCE_SCATTER, type, reduction, 0, send, recv, 0, counts};
+    return start(comm, &call, request);
 }

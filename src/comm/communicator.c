@@ -48,12 +48,18 @@ static void unlink_request(struct trib_request_list *list, struct trib_request *
     }
 }
 
-/* The request is the waiter's from the store on. */
+/* The request is the waiter's from the store on; a group is its waiter's from the store for the last of it on. */
 static void complete(struct trib_request_list *list, struct trib_request *request, enum trib_status status)
 {
+    struct trib_request *whole = request->group != NULL ? request->group : request;
+
     unlink_request(list, request);
-    request->status = status;
-    atomic_store_explicit(&request->done, true, memory_order_release);
+    if (whole->status == TRIB_OK) {
+        whole->status = status;
+    }
+    if (--whole->left == 0) {
+        atomic_store_explicit(&whole->done, true, memory_order_release);
+    }
 }
 
 static void complete_all(struct trib_request_list *list, enum trib_status status)
@@ -287,7 +293,7 @@ static void drain_packets(struct trib_comm *comm, uint64_t now_ns)
 /* ---- events ---- */
 
 /* More sequences than any operation of this many elements takes, whatever its type and the payload: the widest elements in the
- * smallest packets, and what a scheme adds for its own use. */
+ * smallest packets, the ends of shares, and what a scheme adds for its own use. */
 static uint64_t sequences_at_most(const struct trib_comm *comm, const struct trib_operation *operation)
 {
     bool is_even = trib_operation_has_shares(operation) && operation->shares == NULL;
@@ -533,5 +539,4 @@ void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint
     if (comm->host == NULL) {
         (void)submit_waiting(comm, now_ns);
     }
-    trib_comm_settle(comm, now_ns);
 }

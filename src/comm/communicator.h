@@ -31,8 +31,11 @@ struct trib_request {
     struct trib_endpoint *endpoint; /* its lock is there until the request is collected */
     struct trib_request *next;
     struct trib_request *previous;
+    struct trib_request *group; /* that this is one operation of, or itself; NULL: no group */
     struct trib_operation operation;
     uint64_t deadline_ns;
+    uint32_t left;    /* operations that have not ended */
+    uint32_t members; /* of a group, which lie behind it */
     enum trib_status status;
     atomic_bool done; /* set last: whoever sees it may free the request without the lock */
 };
@@ -137,7 +140,7 @@ void trib_comm_receive(struct trib_comm *comm, const struct trib_channel *channe
                        uint64_t now_ns);
 /* Timers, packets out, events, and the next deadline. */
 void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns);
-/* Hands the request to the node, or queues it. The communicator has not failed. */
+/* Hands the request to the node, or queues it; its packets leave when the caller settles. The communicator has not failed. */
 void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns);
 /* Ends the communicator: all requests end with status. The first failure stays. */
 __attribute__((format(printf, 3, 4))) void trib_comm_fail(struct trib_comm *comm, enum trib_status status,

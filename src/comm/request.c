@@ -11,6 +11,12 @@ static bool is_done(const struct trib_request *request)
     return atomic_load_explicit(&request->done, memory_order_acquire);
 }
 
+static void begin(struct trib_comm *comm, struct trib_request *request, uint32_t operations)
+{
+    *request = (struct trib_request){.comm = comm, .endpoint = comm->endpoint, .left = operations, .status = TRIB_OK};
+    atomic_init(&request->done, operations == 0);
+}
+
 /* Locked. Packets have left when it returns. */
 static enum trib_status submit(struct trib_comm *comm, struct trib_request *request,
                                const struct trib_operation *operation)
@@ -18,12 +24,10 @@ static enum trib_status submit(struct trib_comm *comm, struct trib_request *requ
     if (comm->state == TRIB_COMM_FAILED) {
         return comm->failure;
     }
-    request->comm = comm;
-    request->endpoint = comm->endpoint;
+    begin(comm, request, 1);
     request->operation = *operation;
-    request->status = TRIB_OK;
-    atomic_init(&request->done, false);
     trib_comm_submit(comm, request, trib_clock_ns());
+    trib_comm_settle(comm, trib_clock_ns());
     return TRIB_OK;
 }
 
@@ -51,6 +55,14 @@ enum trib_status trib_request_run(struct trib_comm *comm, const struct trib_oper
     return status;
 }
 
+/* Locked. It ends by trib_request_wait or _test; somebody must drive until then. */
+static void hand_out(struct trib_comm *comm, struct trib_request *made, struct trib_request **request)
+{
+    trib_endpoint_hold(comm->endpoint);
+    trib_endpoint_attend(comm->endpoint);
+    *request = made;
+}
+
 enum trib_status trib_request_start(struct trib_comm *comm, const struct trib_operation *operation,
                                     struct trib_request **request)
 {
@@ -61,9 +73,7 @@ enum trib_status trib_request_start(struct trib_comm *comm, const struct trib_op
     trib_endpoint_lock(comm->endpoint);
     enum trib_status status = submit(comm, made, operation);
     if (status == TRIB_OK) {
-        trib_endpoint_hold(comm->endpoint);
-        trib_endpoint_attend(comm->endpoint);
-        *request = made;
+        hand_out(comm, made, request);
     }
     trib_endpoint_unlock(comm->endpoint);
     if (status != TRIB_OK) {
@@ -72,10 +82,56 @@ enum trib_status trib_request_start(struct trib_comm *comm, const struct trib_op
     return status;
 }
 
+/* All under one lock, so that nothing of another thread comes between, and packets of several operations share trains. */
+static void submit_group(struct trib_comm *comm, struct trib_request *group, const struct trib_operation *operations,
+                         uint32_t count)
+{
+    begin(comm, group, count);
+    group->group = group;
+    group->members = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct trib_request *member = &group[1 + i];
+        begin(comm, member, 1);
+        member->group = group;
+        member->operation = operations[i];
+        trib_comm_submit(comm, member, trib_clock_ns());
+    }
+    trib_comm_settle(comm, trib_clock_ns());
+}
+
+enum trib_status trib_request_start_group(struct trib_comm *comm, const struct trib_operation *operations,
+                                          uint32_t count, struct trib_request **request)
+{
+    struct trib_request *made = calloc(1 + (size_t)count, sizeof *made);
+    if (made == NULL) {
+        return TRIB_ERR_MEMORY;
+    }
+    trib_endpoint_lock(comm->endpoint);
+    enum trib_status status = comm->state == TRIB_COMM_FAILED ? comm->failure : TRIB_OK;
+    if (status == TRIB_OK) {
+        submit_group(comm, made, operations, count);
+        hand_out(comm, made, request);
+    }
+    trib_endpoint_unlock(comm->endpoint);
+    if (status != TRIB_OK) {
+        free(made);
+    }
+    return status;
+}
+
+void trib_request_free_shares(struct trib_operation *operation)
+{
+    free((void *)(uintptr_t)operation->shares);
+    operation->shares = NULL;
+}
+
 /* Done. Its communicator may have been closed meanwhile. */
 static enum trib_status collect(struct trib_request *request)
 {
     enum trib_status status = request->status;
+    for (uint32_t i = 0; i <= request->members; i++) {
+        trib_request_free_shares(&request[i].operation);
+    }
     trib_endpoint_drop(request->endpoint);
     free(request);
     return status;
