@@ -58,8 +58,8 @@ static enum trib_status read_reduction(const char *text, void *field, char *erro
 
 static enum trib_status read_collective(const char *text, void *field, char *error)
 {
-    static const char *const names[] = {"allreduce", "broadcast", NULL};
-    static const int values[] = {TRIB_ALLREDUCE, TRIB_BROADCAST};
+    static const char *const names[] = {"allreduce", "broadcast", "reduce", "allgather", "reduce-scatter", NULL};
+    static const int values[] = {TRIB_ALLREDUCE, TRIB_BROADCAST, TRIB_REDUCE, TRIB_ALLGATHER, TRIB_REDUCE_SCATTER};
     int picked = 0;
     enum trib_status status = pick(text, names, values, &picked, error);
 
@@ -92,7 +92,10 @@ static const struct option_row rows[] = {
     {"iters", 'n', "N", "timed calls [20]", option_count, AT(iterations)},
     {"warmup_iters", 'w', "N", "calls before [5]", option_count, AT(warmups)},
     {"check", 'c', "0|1", "check every element of results [1]", option_count, AT(check)},
-    {"collective", 0, "NAME", "allreduce, broadcast [allreduce]", read_collective, AT(collective)},
+    {"collective", 0, "NAME", "allreduce, broadcast, reduce, allgather, reduce-scatter [allreduce]", read_collective,
+     AT(collective)},
+    {"uneven", 0, NULL, "shares of an allgather or reduce-scatter that differ, some of them empty", option_on,
+     AT(is_uneven)},
     {"in-place", 0, NULL, "send and receive in one buffer", option_on, AT(in_place)},
     {"workers", 0, "N", "start N ranks here, and a switch unless one is named", read_workers, AT(workers)},
     {"switch", 0, "ADDRESS", "the switch [TRIB_SWITCH, else one is started with --workers]", option_text,
@@ -134,6 +137,10 @@ static bool check_options(const struct perf_options *options)
     }
     if (options->threads < 1 || options->threads > TRIB_ROOTS_MAX) {
         complain("--threads takes 1 to %d", TRIB_ROOTS_MAX);
+        return false;
+    }
+    if (options->is_uneven && options->collective != TRIB_ALLGATHER && options->collective != TRIB_REDUCE_SCATTER) {
+        complain("--uneven is for --collective allgather and reduce-scatter");
         return false;
     }
     if (options->check > 1) {

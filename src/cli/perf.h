@@ -26,6 +26,7 @@ struct perf_options {
     bool in_place;
     bool no_switch;
     bool shared;
+    bool is_uneven; /* shares of ranks differ, and some are empty */
     bool json;
     uint32_t check;
     const char *switch_address;
@@ -62,12 +63,19 @@ struct perf_row {
     char nic[32];          /* rank 0's interface */
 };
 
+/* Elements [first, first + count) of the whole tensor. */
+struct perf_span {
+    uint64_t first, count;
+};
+
 /* perf_values.c: period of the pattern, in elements. */
 #define PERF_PERIOD 16
-/* Fills count elements with this rank's values for the round. */
-void perf_fill(const struct perf_options *options, void *tensor, uint64_t count, uint32_t rank, uint32_t round);
-/* Elements that are not what the collective must give. */
-int64_t perf_wrong(const struct perf_options *options, const void *tensor, uint64_t count, uint32_t ranks,
+/* The rank's share of a tensor of so many elements; all of it, where the collective has no shares. */
+struct perf_span perf_share(const struct perf_options *options, uint64_t count, uint32_t ranks, uint32_t rank);
+/* Fills a part of the tensor with this rank's values for the round. */
+void perf_fill(const struct perf_options *options, void *part, struct perf_span span, uint32_t rank, uint32_t round);
+/* Elements of a part that are not what the collective must give. owner: whose share it is, if it is one's. */
+int64_t perf_wrong(const struct perf_options *options, const void *part, struct perf_span span, uint32_t owner,
                    uint32_t round);
 
 /* perf_measure.c: measures one size on this rank; row is whole on every rank. */

@@ -17,7 +17,8 @@
 struct buffers {
     void *send;
     void *recv;
-    int64_t *shared; /* columns of all ranks, then times of all calls and ranks */
+    uint64_t *counts; /* elements of each rank's share */
+    int64_t *shared;  /* columns of all ranks, then times of all calls and ranks */
     size_t shared_count;
 };
 
@@ -109,34 +110,99 @@ static void read_nic(const char *name, int64_t *in, int64_t *out)
 
 /* ---- calls ---- */
 
-static enum trib_status call(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b,
-                             uint64_t count)
+#define ROOT 0 /* of a broadcast or reduce */
+
+/* Where this rank's input and result lie, and which part of the whole they are. */
+struct view {
+    uint8_t *send, *recv;
+    struct perf_span sent, received;
+    uint64_t *counts; /* of uneven shares */
+};
+
+/* In place, one buffer holds both: a share lies in it where it lies in the whole. */
+static struct view view_of(const struct perf_options *options, const struct buffers *b, uint64_t count, uint32_t rank)
 {
-    if (options->collective == TRIB_BROADCAST) {
-        return trib_broadcast(comm, b->recv, count, options->type, 0);
+    bool gathers = options->collective == TRIB_ALLGATHER;
+    struct perf_span whole = {0, count};
+    struct perf_span share = perf_share(options, count, options->comm.ranks, rank);
+    size_t own_at = options->in_place ? share.first * trib_type_size(options->type) : 0;
+    struct view v = {b->send, b->recv, gathers ? share : whole, gathers ? whole : share, b->counts};
+
+    if (options->in_place || options->collective == TRIB_BROADCAST) {
+        v.send = v.recv;
     }
-    return trib_allreduce(comm, options->in_place ? b->recv : b->send, b->recv, count, options->type,
-                          options->reduction);
+    *(gathers ? &v.send : &v.recv) += own_at;
+    return v;
+}
+
+static enum trib_status call(const struct perf_options *options, struct trib_comm *comm, const struct view *v)
+{
+    enum trib_type type = options->type;
+    enum trib_reduction op = options->reduction;
+
+    switch (options->collective) {
+    case TRIB_BROADCAST:
+        return trib_broadcast(comm, v->recv, v->received.count, type, ROOT);
+    case TRIB_REDUCE:
+        return trib_reduce(comm, v->send, v->recv, v->sent.count, type, op, ROOT);
+    case TRIB_ALLGATHER:
+        return options->is_uneven ? trib_allgather_uneven(comm, v->send, v->recv, v->counts, type)
+                                  : trib_allgather(comm, v->send, v->recv, v->sent.count, type);
+    case TRIB_REDUCE_SCATTER:
+        return options->is_uneven ? trib_reduce_scatter_uneven(comm, v->send, v->recv, v->counts, type, op)
+                                  : trib_reduce_scatter(comm, v->send, v->recv, v->received.count, type, op);
+    case TRIB_ALLREDUCE:
+    case TRIB_BARRIER:
+    case TRIB_COLLECTIVE_NONE:
+    case TRIB_COLLECTIVE_COUNT:
+        break;
+    }
+    return trib_allreduce(comm, v->send, v->recv, v->sent.count, type, op);
+}
+
+static void fill(const struct perf_options *options, const struct view *v, uint32_t rank, uint32_t round)
+{
+    if (options->collective != TRIB_BROADCAST || rank == ROOT) {
+        perf_fill(options, v->send, v->sent, rank, round);
+    }
 }
 
 /* Input of a round where the call looks for it; elsewhere bytes that no result has. */
-static void prepare(const struct perf_options *options, const struct buffers *b, uint64_t count, uint32_t rank,
+static void prepare(const struct perf_options *options, const struct buffers *b, const struct view *v, uint64_t count,
                     uint32_t round)
 {
-    bool from_recv = options->in_place || (options->collective == TRIB_BROADCAST && rank == 0);
-
     memset(b->recv, 0xa5, count * trib_type_size(options->type));
-    perf_fill(options, from_recv ? b->recv : b->send, count, rank, round);
+    fill(options, v, options->comm.rank, round);
+}
+
+static int64_t wrong_elements(const struct perf_options *options, const struct view *v, uint64_t count, uint32_t round)
+{
+    size_t size = trib_type_size(options->type);
+    int64_t wrong = 0;
+
+    if (options->collective == TRIB_REDUCE && options->comm.rank != ROOT) {
+        return 0;
+    }
+    if (options->collective != TRIB_ALLGATHER) {
+        return perf_wrong(options, v->recv, v->received, ROOT, round);
+    }
+    for (uint32_t owner = 0; owner < options->comm.ranks; owner++) {
+        struct perf_span share = perf_share(options, count, options->comm.ranks, owner);
+        wrong += perf_wrong(options, v->recv + share.first * size, share, owner, round);
+    }
+    return wrong;
 }
 
 /* Input, one call, every element looked at. */
 static enum trib_status checked_call(const struct perf_options *options, struct trib_comm *comm,
                                      const struct buffers *b, uint64_t count, uint32_t round, int64_t *wrong)
 {
-    prepare(options, b, count, trib_comm_rank(comm), round);
-    enum trib_status status = call(options, comm, b, count);
+    struct view v = view_of(options, b, count, trib_comm_rank(comm));
+
+    prepare(options, b, &v, count, round);
+    enum trib_status status = call(options, comm, &v);
     if (status == TRIB_OK && options->check) {
-        *wrong += perf_wrong(options, b->recv, count, trib_comm_ranks(comm), round);
+        *wrong += wrong_elements(options, &v, count, round);
     }
     return status;
 }
@@ -147,14 +213,15 @@ static enum trib_status timed_calls(const struct perf_options *options, struct t
 {
     uint32_t ranks = trib_comm_ranks(comm);
     uint32_t rank = trib_comm_rank(comm);
+    struct view v = view_of(options, b, count, rank);
     enum trib_status status = TRIB_OK;
 
     for (uint32_t i = 0; i < options->iterations && status == TRIB_OK; i++) {
         if (options->in_place) {
-            perf_fill(options, b->recv, count, rank, 2);
+            fill(options, &v, rank, 2);
         }
         uint64_t start = trib_clock_ns();
-        status = call(options, comm, b, count);
+        status = call(options, comm, &v);
         times[(size_t)i * ranks + rank] = (int64_t)(trib_clock_ns() - start);
     }
     return status;
@@ -207,14 +274,15 @@ static void summarise(struct perf_row *row, const int64_t *times, uint32_t itera
 static enum trib_status warm_up(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b,
                                 uint64_t count, int64_t *wrong)
 {
+    struct view v = view_of(options, b, count, trib_comm_rank(comm));
     enum trib_status status = checked_call(options, comm, b, count, 1, wrong);
 
-    prepare(options, b, count, trib_comm_rank(comm), 2);
+    prepare(options, b, &v, count, 2);
     for (uint32_t i = 0; i < options->warmups && status == TRIB_OK; i++) {
         if (options->in_place) {
-            perf_fill(options, b->recv, count, trib_comm_rank(comm), 2);
+            fill(options, &v, trib_comm_rank(comm), 2);
         }
-        status = call(options, comm, b, count);
+        status = call(options, comm, &v);
     }
     return status == TRIB_OK ? trib_barrier(comm) : status;
 }
@@ -260,7 +328,8 @@ static enum trib_status measure(const struct perf_options *options, struct trib_
         return status;
     }
     if (options->check) {
-        wrong += perf_wrong(options, b->recv, row->count, row->ranks, 2);
+        struct view v = view_of(options, b, row->count, trib_comm_rank(comm));
+        wrong += wrong_elements(options, &v, row->count, 2);
     }
     status = checked_call(options, comm, b, row->count, 3, &wrong);
     b->shared[(size_t)trib_comm_rank(comm) * PERF_COLUMNS + PERF_WRONG] = wrong;
@@ -294,14 +363,21 @@ enum trib_status perf_measure(const struct perf_options *options, struct trib_co
     enum trib_status status = TRIB_ERR_MEMORY;
 
     memset(row, 0, sizeof *row);
-    row->bytes = bytes / size * size;
     row->count = bytes / size;
+    if (options->collective == TRIB_ALLGATHER || options->collective == TRIB_REDUCE_SCATTER) {
+        row->count -= options->is_uneven ? 0 : row->count % ranks;
+    }
+    row->bytes = row->count * size;
     row->ranks = ranks;
     find_nic(options, row->nic);
     b.send = take(options, row->bytes + 64);
     b.recv = take(options, row->bytes + 64);
     b.shared = calloc(b.shared_count, sizeof *b.shared);
-    if (slowest == NULL || b.send == NULL || b.recv == NULL || b.shared == NULL) {
+    b.counts = calloc(ranks, sizeof *b.counts);
+    for (uint32_t rank = 0; b.counts != NULL && rank < ranks; rank++) {
+        b.counts[rank] = perf_share(options, row->count, ranks, rank).count;
+    }
+    if (slowest == NULL || b.counts == NULL || b.send == NULL || b.recv == NULL || b.shared == NULL) {
         complain("out of memory for %llu bytes", (unsigned long long)bytes);
     } else {
         status = measure(options, comm, &b, row);
@@ -310,6 +386,7 @@ enum trib_status perf_measure(const struct perf_options *options, struct trib_co
         memcpy(row->columns, b.shared, (size_t)ranks * sizeof row->columns[0]);
         summarise(row, b.shared + (size_t)ranks * PERF_COLUMNS, options->iterations, slowest);
     }
+    free(b.counts);
     free(b.shared);
     give(options, b.recv);
     give(options, b.send);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perf_print.c: the table that readers of nccl-tests know, with bytes on the interface and CPU behind it; or JSON.
- * algbw = bytes / time; busbw = algbw x 2(n-1)/n for an allreduce: what a ring would have to move for the same time. */
+ * algbw = bytes / time; busbw = algbw x 2(n-1)/n for an allreduce, x (n-1)/n for an allgather or reduce-scatter, whose size is that of
+ * all shares: what a ring would have to move for the same time. */
 #include <stdio.h>
 
 #include "cli/options.h"
@@ -27,11 +28,6 @@ static const char *wire_name(enum trib_wire wire)
     return trib_type_name((enum trib_type)wire);
 }
 
-static const char *collective_name(const struct perf_options *options)
-{
-    return options->collective == TRIB_BROADCAST ? "broadcast" : "allreduce";
-}
-
 static double algbw(const struct perf_row *row)
 {
     return row->median_us > 0 ? (double)row->bytes / row->median_us / 1000 : 0;
@@ -39,7 +35,9 @@ static double algbw(const struct perf_row *row)
 
 static double busbw(const struct perf_options *options, const struct perf_row *row)
 {
-    double factor = options->collective == TRIB_BROADCAST ? 1 : 2.0 * (row->ranks - 1) / row->ranks;
+    double others = (double)(row->ranks - 1) / row->ranks;
+    bool is_rooted = options->collective == TRIB_BROADCAST || options->collective == TRIB_REDUCE;
+    double factor = is_rooted ? 1 : options->collective == TRIB_ALLREDUCE ? 2 * others : others;
 
     return algbw(row) * factor;
 }
@@ -56,18 +54,20 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
             "\"type\":\"%s\",\"redop\":\"%s\",\"multicast\":%s,\"trains\":%s,\"switch\":\"%s\",\"level0\":%s,"
             "\"iterations\":%u,"
             "\"warmups\":%u,\"in_place\":%s,\"kernels\":\"%s\",\"rows\":[",
-            trib_version(), collective_name(options), c->ranks, c->scheme, wire_name(c->wire), c->payload,
-            trib_type_name(options->type), trib_reduction_name(options->reduction), stats.multicast ? "true" : "false",
-            c->trains ? "true" : "false", c->switch_address, stats.level0 ? "true" : "false", options->iterations,
-            options->warmups, options->in_place ? "true" : "false", trib_value_kernels()->name);
+            trib_version(), trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire),
+            c->payload, trib_type_name(options->type), trib_reduction_name(options->reduction),
+            stats.multicast ? "true" : "false", c->trains ? "true" : "false", c->switch_address,
+            stats.level0 ? "true" : "false", options->iterations, options->warmups,
+            options->in_place ? "true" : "false", trib_value_kernels()->name);
         return;
     }
     if (stats.level0) {
-        printf("# %s, %u ranks, shared memory of this host, %s, median of %u calls\n", collective_name(options),
-               c->ranks, options->in_place ? "in place" : "out of place", options->iterations);
+        printf("# %s, %u ranks, shared memory of this host, %s, median of %u calls\n",
+               trib_collective_name(options->collective), c->ranks, options->in_place ? "in place" : "out of place",
+               options->iterations);
     } else {
         printf("# %s, %u ranks, scheme %s, wire %s, payload %u, results by %s, switch %s, %s, median of %u calls\n",
-               collective_name(options), c->ranks, c->scheme, wire_name(c->wire), c->payload,
+               trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire), c->payload,
                stats.multicast ? "multicast" : "unicast", c->switch_address,
                options->in_place ? "in place" : "out of place", options->iterations);
     }

@@ -98,13 +98,17 @@ static double reduced(enum trib_reduction reduction, double a, double b)
     return a + b;
 }
 
-static double expected(const struct perf_options *options, uint64_t i, uint32_t ranks, uint32_t round)
+static double expected(const struct perf_options *options, uint64_t i, uint32_t owner, uint32_t round)
 {
     enum trib_type wire = options->type;
+    uint32_t ranks = options->comm.ranks;
     double result = value(options, i, 0, round);
 
     if (options->collective == TRIB_BROADCAST) {
         return result;
+    }
+    if (options->collective == TRIB_ALLGATHER) {
+        return value(options, i, owner, round);
     }
     for (uint32_t rank = 1; rank < ranks; rank++) {
         result = reduced(options->reduction, result, value(options, i, rank, round));
@@ -129,29 +133,47 @@ static void repeat(uint8_t *tensor, const uint8_t *period, size_t period_size, s
     }
 }
 
-void perf_fill(const struct perf_options *options, void *tensor, uint64_t count, uint32_t rank, uint32_t round)
+/* Uneven shares are of 0, 1, 2, 0, 1, 2 ... parts, and the last rank has what is left. */
+struct perf_span perf_share(const struct perf_options *options, uint64_t count, uint32_t ranks, uint32_t rank)
+{
+    struct perf_span span = {0, count};
+
+    if (options->collective != TRIB_ALLGATHER && options->collective != TRIB_REDUCE_SCATTER) {
+        return span;
+    }
+    span.count = count / ranks;
+    span.first = rank * span.count;
+    if (options->is_uneven) {
+        span.first = (rank / 3 * 3 + (rank % 3 == 2)) * (count / ranks);
+        span.count = rank + 1 == ranks ? count - span.first : rank % 3 * (count / ranks);
+    }
+    return span;
+}
+
+void perf_fill(const struct perf_options *options, void *part, struct perf_span span, uint32_t rank, uint32_t round)
 {
     size_t size = trib_type_size(options->type);
     uint8_t period[PERF_PERIOD * 8];
 
     for (uint64_t i = 0; i < PERF_PERIOD; i++) {
-        store(options->type, period + i * size, value(options, i, rank, round));
+        store(options->type, period + i * size, value(options, span.first + i, rank, round));
     }
-    if (count > 0) {
-        repeat(tensor, period, PERF_PERIOD * size, count * size);
+    if (span.count > 0) {
+        repeat(part, period, PERF_PERIOD * size, span.count * size);
     }
 }
 
-int64_t perf_wrong(const struct perf_options *options, const void *tensor, uint64_t count, uint32_t ranks,
+int64_t perf_wrong(const struct perf_options *options, const void *part, struct perf_span span, uint32_t owner,
                    uint32_t round)
 {
     size_t size = trib_type_size(options->type);
-    const uint8_t *bytes = tensor;
+    const uint8_t *bytes = part;
+    uint64_t count = span.count;
     uint8_t period[PERF_PERIOD * 8];
     int64_t wrong = 0;
 
     for (uint64_t i = 0; i < PERF_PERIOD; i++) {
-        store(options->type, period + i * size, expected(options, i, ranks, round));
+        store(options->type, period + i * size, expected(options, span.first + i, owner, round));
     }
     for (uint64_t i = 0; i < count; i += PERF_PERIOD) {
         uint64_t here = count - i < PERF_PERIOD ? count - i : PERF_PERIOD;

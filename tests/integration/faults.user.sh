@@ -14,6 +14,10 @@ done
 expect 0 '^# 0 wrong elements$' "$T" perf --workers 3 -b 256K -e 256K -n 4 -t 2 --no-trains "${FAULTS[@]}" --seed 8
 expect 0 '^# 0 wrong elements$' "$T" perf --workers 3 -b 256K -e 256K -n 4 --no-multicast "${FAULTS[@]}" --seed 9
 expect 0 '^# 0 wrong elements$' "$T" perf --workers 3 -b 256K -e 256K -n 4 --collective broadcast "${FAULTS[@]}" --seed 10
+for collective in reduce allgather reduce-scatter; do
+    expect 0 '^# 0 wrong elements$' "$T" perf --workers 4 -b 512K -e 512K -n 4 --collective $collective "${FAULTS[@]}" --seed 13
+done
+expect 0 '^# 0 wrong elements$' "$T" perf --workers 4 -b 512K -e 512K -n 4 --collective reduce-scatter --uneven -o avg --wire int32 "${FAULTS[@]}" --seed 14
 expect 0 '^# 0 wrong elements$' "$T" perf --workers 2 -b 64K -e 64K -n 2 --loss 5% --duplicate 5% --reorder 5% --corrupt 2%
 for type in double half bfloat16 int8 uint8 int32 int64; do
     expect 0 '^# 0 wrong elements$' "$T" perf --workers 3 -b 128K -e 128K -n 3 -d "$type" -o avg "${FAULTS[@]}" --seed 11
@@ -25,18 +29,24 @@ done
 say "kill -9 and restart of the switch, three times in one run, with loss"
 # A port that was free a moment ago: the switch must come back to the one that the ranks know.
 switch_start
-for wire in float32 int32; do
-    ranks_start "restart-$wire" 4 -b 2M -e 2M -n 250 -w 1 --wire "$wire" --loss 0.5%
-    wait_for 10 runs_job "restart-$wire"
+restarts() {
+    local name=$1
+    shift
+    ranks_start "restart-$name" 4 -b 2M -e 2M -n 250 -w 1 --loss 0.5% "$@"
+    wait_for 10 runs_job "restart-$name"
     for i in 1 2 3; do
         sleep 0.2
         switch_kill
         switch_start --listen "127.0.0.1:$SWITCH_PORT"
     done
     ranks_end 40 0
-    check_right "restarts, $wire" "$TMP/restart-$wire.0"
-    check_in "each rank has registered anew ($wire)" "of 4: back at 127.0.0.1:$SWITCH_PORT" "$TMP/restart-$wire".[0-3]
-done
+    check_right "restarts, $name" "$TMP/restart-$name.0"
+    check_in "each rank has registered anew ($name)" "of 4: back at 127.0.0.1:$SWITCH_PORT" "$TMP/restart-$name".[0-3]
+}
+restarts float32
+restarts int32 --wire int32
+restarts reduce --collective reduce
+restarts reduce-scatter --collective reduce-scatter --uneven
 
 say "a switch that does not come back: an error in time, on every rank"
 export TRIB_SWITCH_TIMEOUT=1s

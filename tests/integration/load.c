@@ -26,6 +26,7 @@
 #define ASK_EVERY 8 /* steps after which rank 0 says whether to go on */
 #define HEARTBEAT_NS UINT64_C(50000000)
 #define EXIT_WRONG 3
+#define UNTOUCHED 0xa5 /* what is in a buffer before */
 
 struct load {
     struct trib_comm *comm;
@@ -35,15 +36,22 @@ struct load {
     uint64_t operations, bytes, slowest_ns;
     uint64_t wrong;
     uint8_t *send[AT_ONCE], *recv[AT_ONCE];
+    uint64_t shares[AT_ONCE][TRIB_RANKS_MAX];
 };
 
 /* What every rank does in a step, out of the seed and the step's number alone. */
 struct call {
+    enum trib_collective collective;
     enum trib_type type;
-    bool is_broadcast;
     uint32_t root;
-    uint64_t count;
-    uint64_t salt; /* of its values */
+    uint64_t count;  /* of the whole tensor */
+    uint64_t salt;   /* of its values */
+    uint64_t *share; /* elements of each rank's, where there are shares */
+};
+
+/* Elements of the tensor. */
+struct part {
+    uint64_t from, to;
 };
 
 static volatile sig_atomic_t is_told_to_stop;
@@ -71,9 +79,9 @@ static int32_t base(uint64_t salt, uint64_t i)
     return (int32_t)(x >> 27) - 16 + (x >> 27 == 0);
 }
 
-static void fill(const struct call *call, uint8_t *tensor, int32_t factor)
+static void fill(const struct call *call, uint8_t *tensor, struct part part, int32_t factor)
 {
-    for (uint64_t i = 0; i < call->count; i++) {
+    for (uint64_t i = part.from; i < part.to; i++) {
         int32_t value = factor * base(call->salt, i);
         if (call->type == TRIB_FLOAT32) {
             ((float *)(void *)tensor)[i] = (float)value;
@@ -94,24 +102,62 @@ static double element(const struct call *call, const uint8_t *tensor, uint64_t i
                                     : (double)((const int64_t *)(const void *)tensor)[i];
 }
 
-/* Bit by bit against the expected tensor, which is built where the input was: a buffer that is the caller's again. */
-static void check(struct load *load, const struct call *call, uint32_t slot)
+/* ---- which part of the tensor is whose ---- */
+
+static struct part share_of(const struct call *call, uint32_t rank)
+{
+    struct part part = {0, call->share[rank]};
+
+    for (uint32_t before = 0; before < rank; before++) {
+        part.from += call->share[before];
+    }
+    part.to += part.from;
+    return part;
+}
+
+static struct part received_by(const struct call *call, uint32_t rank)
+{
+    if (call->collective == TRIB_REDUCE && rank != call->root) {
+        return (struct part){0, 0};
+    }
+    return call->collective == TRIB_REDUCE_SCATTER ? share_of(call, rank) : (struct part){0, call->count};
+}
+
+/* What must be where something is received, in `tensor`, which is the caller's again. */
+static void expect(const struct load *load, const struct call *call, uint8_t *tensor)
 {
     uint32_t ranks = trib_comm_ranks(load->comm);
-    uint64_t bytes = call->count * trib_type_size(call->type);
-    int32_t factor = (int32_t)(call->is_broadcast ? call->root + 1 : ranks * (ranks + 1) / 2);
+    struct part received = received_by(call, trib_comm_rank(load->comm));
 
-    fill(call, load->send[slot], factor);
-    if (memcmp(load->send[slot], load->recv[slot], bytes) == 0) {
+    if (call->collective == TRIB_ALLGATHER) {
+        for (uint32_t rank = 0; rank < ranks; rank++) {
+            fill(call, tensor, share_of(call, rank), (int32_t)rank + 1);
+        }
+    } else {
+        bool is_broadcast = call->collective == TRIB_BROADCAST;
+        fill(call, tensor, received, (int32_t)(is_broadcast ? call->root + 1 : ranks * (ranks + 1) / 2));
+    }
+}
+
+/* Bit by bit against the expected tensor, which is built where the input was; and all else is as it was. */
+static void check(struct load *load, const struct call *call, uint32_t slot)
+{
+    uint64_t size = trib_type_size(call->type);
+    struct part received = received_by(call, trib_comm_rank(load->comm));
+
+    memset(load->send[slot], UNTOUCHED, call->count * size);
+    expect(load, call, load->send[slot]);
+    if (memcmp(load->send[slot], load->recv[slot], call->count * size) == 0) {
         return;
     }
     for (uint64_t i = 0; i < call->count; i++) {
-        double want = element(call, load->send[slot], i);
-        double got = element(call, load->recv[slot], i);
-        if (want < got || want > got || got != got) { /* NaN is wrong as well */
-            printf("%s rank %u: element %" PRIu64 " of %" PRIu64 " %s is %.17g, not %.17g\n",
-                   load->wrong == 0 ? "wrong:" : "and", trib_comm_rank(load->comm), i, call->count,
-                   trib_type_name(call->type), got, want);
+        bool is_ours = i >= received.from && i < received.to;
+        if (memcmp(load->send[slot] + i * size, load->recv[slot] + i * size, size) != 0) {
+            printf("%s rank %u: %s: element %" PRIu64 " of %" PRIu64 " %s is %.17g, not %.17g%s\n",
+                   load->wrong == 0 ? "wrong:" : "and", trib_comm_rank(load->comm),
+                   trib_collective_name(call->collective), i, call->count, trib_type_name(call->type),
+                   element(call, load->recv[slot], i), element(call, load->send[slot], i),
+                   is_ours ? "" : ", and not to be touched");
             load->wrong++;
             return;
         }
@@ -120,34 +166,63 @@ static void check(struct load *load, const struct call *call, uint32_t slot)
 
 /* ---- steps ---- */
 
-static struct call draw(const struct load *load, struct trib_prng *prng)
+/* Parts of 0, 1 or 2 as they come, and what is left for the last rank. */
+static void draw_shares(const struct load *load, struct trib_prng *prng, struct call *call)
+{
+    uint32_t ranks = trib_comm_ranks(load->comm);
+    uint64_t left = call->count;
+
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        uint64_t some = trib_prng_below(prng, 3) * (call->count / ranks);
+        call->share[rank] = rank + 1 == ranks || some > left ? left : some;
+        left -= call->share[rank];
+    }
+}
+
+static struct call draw(struct load *load, struct trib_prng *prng, uint32_t slot)
 {
     static const enum trib_type types[] = {TRIB_FLOAT32, TRIB_FLOAT32, TRIB_INT32, TRIB_INT64};
+    static const enum trib_collective collectives[] = {TRIB_ALLREDUCE, TRIB_ALLREDUCE,     TRIB_ALLREDUCE,
+                                                       TRIB_ALLREDUCE, TRIB_BROADCAST,     TRIB_REDUCE,
+                                                       TRIB_ALLGATHER, TRIB_REDUCE_SCATTER};
     struct call call = {.type = types[trib_prng_below(prng, 4)], .salt = trib_prng_next(prng)};
     uint64_t bytes = load->min_bytes + trib_prng_below(prng, load->max_bytes - load->min_bytes + 1);
 
-    call.is_broadcast = trib_prng_below(prng, 8) == 0;
+    call.collective = collectives[trib_prng_below(prng, 8)];
     call.root = (uint32_t)trib_prng_below(prng, trib_comm_ranks(load->comm));
     call.count = bytes / trib_type_size(call.type);
+    call.share = load->shares[slot];
+    draw_shares(load, prng, &call);
     return call;
 }
 
 static enum trib_status start(struct load *load, const struct call *call, uint32_t slot, struct trib_request **request)
 {
     uint32_t rank = trib_comm_rank(load->comm);
+    uint64_t size = trib_type_size(call->type);
+    uint8_t *send = load->send[slot], *recv = load->recv[slot];
+    struct part whole = {0, call->count};
+    struct part mine = share_of(call, rank);
 
-    if (call->is_broadcast) {
-        if (rank == call->root) {
-            fill(call, load->recv[slot], (int32_t)rank + 1);
-        } else {
-            memset(load->recv[slot], 0xa5, call->count * trib_type_size(call->type));
-        }
-        return trib_broadcast_start(load->comm, load->recv[slot], call->count, call->type, call->root, request);
+    memset(recv, UNTOUCHED, call->count * size);
+    fill(call, call->collective == TRIB_BROADCAST && rank == call->root ? recv : send, whole, (int32_t)rank + 1);
+    switch (call->collective) {
+    case TRIB_BROADCAST:
+        return trib_broadcast_start(load->comm, recv, call->count, call->type, call->root, request);
+    case TRIB_REDUCE:
+        return trib_reduce_start(load->comm, send, recv, call->count, call->type, TRIB_SUM, call->root, request);
+    case TRIB_ALLGATHER:
+        return trib_allgather_uneven_start(load->comm, send + mine.from * size, recv, call->share, call->type, request);
+    case TRIB_REDUCE_SCATTER:
+        return trib_reduce_scatter_uneven_start(load->comm, send, recv + mine.from * size, call->share, call->type,
+                                                TRIB_SUM, request);
+    case TRIB_ALLREDUCE:
+    case TRIB_BARRIER:
+    case TRIB_COLLECTIVE_NONE:
+    case TRIB_COLLECTIVE_COUNT:
+        break;
     }
-    fill(call, load->send[slot], (int32_t)rank + 1);
-    memset(load->recv[slot], 0xa5, call->count * trib_type_size(call->type));
-    return trib_allreduce_start(load->comm, load->send[slot], load->recv[slot], call->count, call->type, TRIB_SUM,
-                                request);
+    return trib_allreduce_start(load->comm, send, recv, call->count, call->type, TRIB_SUM, request);
 }
 
 static void record(struct load *load, uint64_t start_ns, uint64_t step, uint64_t bytes)
@@ -177,7 +252,7 @@ static enum trib_status take_step(struct load *load, uint64_t step)
     uint32_t started = 0;
 
     while (started < count && status == TRIB_OK) {
-        calls[started] = draw(load, &prng);
+        calls[started] = draw(load, &prng, started);
         bytes += calls[started].count * trib_type_size(calls[started].type);
         status = start(load, &calls[started], started, &requests[started]);
         started += status == TRIB_OK;
@@ -253,7 +328,7 @@ static bool make_buffers(struct load *load)
 
 int main(int argc, char **argv)
 {
-    struct load load = {0};
+    static struct load load;
     struct trib_config config;
     char error[TRIB_ERROR_TEXT_MAX];
 

@@ -22,6 +22,17 @@ sizes --collective broadcast -d half
 sizes -d float --wire int32
 sizes -d float --wire bfloat16 --no-progress-thread
 
+say "edges of shares"
+for bytes in 0 8 4200 4224 4236 185856 185868; do
+    for shares in --in-place --uneven "--uneven --in-place --wire int32"; do
+        for collective in allgather reduce-scatter; do
+            # shellcheck disable=SC2086 # options
+            expect 0 '^# 0 wrong elements$' "$T" perf --workers 3 -b "$bytes" -e "$bytes" -n 2 -w 1 --collective $collective $shares
+        done
+    done
+done
+sizes --collective reduce -d int64 --in-place
+
 say "types and reductions"
 for type in float double half bfloat16 int8 uint8 int32 int64; do
     for op in sum avg min max prod; do
@@ -32,6 +43,7 @@ done
 for wire in bfloat16 int32; do
     for op in min max prod; do
         expect 0 '^# 0 wrong elements$' "$T" perf --workers 4 -b 40K -e 40K -n 2 -w 1 -o "$op" --wire "$wire"
+        expect 0 '^# 0 wrong elements$' "$T" perf --workers 4 -b 40K -e 40K -n 2 -w 1 -o "$op" --wire "$wire" --collective reduce-scatter
     done
 done
 

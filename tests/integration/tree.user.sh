@@ -31,6 +31,9 @@ ranks halves "left left right root" "${QUICK[@]}" --wire bfloat16
 ranks_end 30 0
 check_right "wire bfloat16" "$TMP/halves.0"
 ranks broadcast "root left left right" "${QUICK[@]}" --collective broadcast
+ranks reduce "root left left right" "${QUICK[@]}" --collective reduce
+ranks allgather "root left left right" "${QUICK[@]}" --collective allgather --uneven
+ranks reduce-scatter "root left left right" "${QUICK[@]}" --collective reduce-scatter --in-place
 ranks_end 30 0
 check_right "broadcast" "$TMP/broadcast.0"
 
