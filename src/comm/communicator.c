@@ -381,6 +381,34 @@ static void take_event(struct trib_comm *comm, const struct trib_event *event, u
     }
 }
 
+/* What the endpoint knows of the communicator's part of its shards' sockets. */
+static void count_part(struct trib_comm *comm)
+{
+    struct trib_endpoint *endpoint = comm->endpoint;
+    bool lives = comm->node != NULL && comm->state != TRIB_COMM_FAILED;
+    bool is_busy = lives && !trib_comm_is_idle(comm);
+    endpoint->busy += (uint32_t)is_busy - (uint32_t)comm->is_busy;
+    comm->is_busy = is_busy;
+    for (uint32_t i = 0; i < comm->grant.roots && comm->verbs->in_flight != NULL; i++) {
+        uint32_t now = lives ? comm->verbs->in_flight(comm->node, i) : 0;
+        endpoint->in_flight[i] += now - comm->in_flight[i];
+        comm->in_flight[i] = now;
+    }
+}
+
+/* A switch counts the sockets that send to it, not the communicators (control/admission.c): so all that are busy here share one window.
+ * Each gets an equal part, as what the others have in flight leaves room for it; one fragment always, so that none waits for another. */
+static void take_part(struct trib_comm *comm)
+{
+    const struct trib_endpoint *endpoint = comm->endpoint;
+    uint32_t part = endpoint->busy > 1 ? endpoint->window / endpoint->busy : endpoint->window;
+    for (uint32_t i = 0; i < comm->grant.roots && comm->verbs->limit != NULL; i++) {
+        uint32_t others = endpoint->in_flight[i] - comm->in_flight[i];
+        uint32_t room = endpoint->window > others ? endpoint->window - others : 1;
+        comm->verbs->limit(comm->node, i, part < room ? part : room);
+    }
+}
+
 /* Until the node has nothing more to say: a DONE makes room for an operation that waits, which has packets. */
 static void run_node(struct trib_comm *comm, uint64_t now_ns)
 {
@@ -388,6 +416,8 @@ static void run_node(struct trib_comm *comm, uint64_t now_ns)
         comm->verbs->on_timeout(comm->node, now_ns);
     }
     bool again = true;
+    count_part(comm);
+    take_part(comm);
     while (again && comm->state != TRIB_COMM_FAILED) {
         struct trib_event event;
         drain_packets(comm, now_ns);
@@ -524,6 +554,7 @@ void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns)
     if (comm->host != NULL && comm->state == TRIB_COMM_RUNNING) {
         trib_comm_run_host(comm, now_ns);
     }
+    count_part(comm);
     publish_session(comm);
     comm->deadline_ns = next_deadline(comm);
     if (comm->deadline_ns != TRIB_NEVER) {

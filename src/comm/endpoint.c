@@ -298,10 +298,18 @@ static bool remove_comm(struct trib_endpoint *endpoint, struct trib_comm *comm)
     if (*at == comm) {
         *at = comm->next_awake;
     }
+    endpoint->busy -= comm->is_busy;
+    for (uint32_t i = 0; i < TRIB_ROOTS_MAX; i++) {
+        endpoint->in_flight[i] -= comm->in_flight[i];
+    }
     for (at = bucket; *at != NULL && *at != comm; at = &(*at)->next_named) {
     }
     if (*at == comm) {
         *at = comm->next_named;
+    }
+    endpoint->window = 0;
+    for (const struct trib_comm *other = endpoint->comms; other != NULL; other = other->next) {
+        endpoint->window = other->window > endpoint->window ? other->window : endpoint->window;
     }
     trib_endpoint_changed(endpoint);
     return endpoint->comms == NULL;

@@ -71,6 +71,10 @@ struct trib_endpoint {
     struct trib_comm *awake;                        /* of those: they have something to do, or a deadline, or listen */
     struct trib_comm *table[TRIB_ENDPOINT_BUCKETS]; /* those with a grant, by id */
     int sessions_fd;                                /* epoll: the sessions of all */
+    uint32_t
+        window; /* fragments that all communicators together may have in flight to one shard: the largest grant of one */
+    uint32_t busy;                      /* communicators with operations */
+    uint32_t in_flight[TRIB_ROOTS_MAX]; /* of all, as each had it when it was last settled */
     struct trib_channel shards[TRIB_ROOTS_MAX];
     uint32_t shard_count;
     uint32_t waiters; /* threads inside trib_endpoint_wait */

@@ -328,6 +328,10 @@ static enum trib_status make_node(struct trib_comm *comm, const struct trib_gran
         return TRIB_ERR_MEMORY;
     }
     comm->verbs->init(comm->node, &config);
+    comm->window = config.window;
+    if (comm->endpoint->window < comm->window) {
+        comm->endpoint->window = comm->window;
+    }
     return TRIB_OK;
 }
 

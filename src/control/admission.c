@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission.c: how much a communicator gets: packets in a train, fragments in flight, slots, and whether its memory fits the
- * quotas. Arithmetic only. Read next: start.c (who asks). */
+ * quotas. No state but the jobs'. Read next: start.c (who asks). */
+#include <stdlib.h>
+
 #include "control/start.h"
+#include "core/lane.h"
 #include "io/explain.h"
 #include "io/units.h"
 
@@ -16,14 +19,96 @@ static uint32_t train_packets(uint32_t payload)
     return packets < TRIB_TRAIN_PACKETS_MAX ? packets : TRIB_TRAIN_PACKETS_MAX;
 }
 
-/* Bytes that the ranks of all other jobs may have on their way to one shard. */
+/* A socket that sends to this switch: one process, whatever number of communicators it has here. */
+struct sender {
+    const struct trib_rank *rank; /* NULL: none */
+    uint64_t bytes;               /* the largest window of its communicators */
+};
+
+/* All of them, by address and port; `but`'s ranks are in it with no bytes, and stay so. */
+struct senders {
+    struct sender *list;
+    uint32_t size; /* a power of two, more than there are */
+};
+
+static uint64_t bytes_of(const struct trib_job *job)
+{
+    return (uint64_t)job->grant.window * (TRIB_HEADER_SIZE + job->settings.payload);
+}
+
+static bool is_same(const struct trib_rank *a, const struct trib_rank *b)
+{
+    struct trib_address other = b->address;
+    trib_address_set_port(&other, trib_address_port(&a->address)); /* the session's, which is nobody's but its own */
+    return a->data_port[0] == b->data_port[0] && trib_address_equal(&a->address, &other);
+}
+
+static struct sender *find(const struct senders *senders, const struct trib_rank *rank)
+{
+    uint32_t at = (uint32_t)trib_mix64(rank->data_port[0]);
+    for (at &= senders->size - 1; senders->list[at].rank; at = (at + 1) & (senders->size - 1)) {
+        if (is_same(senders->list[at].rank, rank)) {
+            break;
+        }
+    }
+    return &senders->list[at];
+}
+
+static bool make_senders(const struct trib_jobs *jobs, struct senders *senders)
+{
+    uint32_t ranks = 0;
+    for (const struct trib_job *job = jobs->first; job; job = job->next) {
+        ranks += job->settings.ranks;
+    }
+    senders->size = 64;
+    while (senders->size <= 2 * ranks) {
+        senders->size *= 2;
+    }
+    senders->list = calloc(senders->size, sizeof *senders->list);
+    return senders->list != NULL;
+}
+
+/* Bytes that the children of one open job add; `senders`, if any, has those that are counted already. */
+static uint64_t add_job(const struct trib_job *job, struct senders *senders)
+{
+    uint64_t each = bytes_of(job);
+    uint64_t bytes = 0;
+    uint32_t direct = 0;
+    for (uint32_t i = 0; i < job->settings.ranks && senders; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->via != 0 || !rank->session) {
+            continue;
+        }
+        struct sender *sender = find(senders, rank);
+        direct++;
+        if (!sender->rank || (sender->bytes != UINT64_MAX && sender->bytes < each)) {
+            bytes += each - (sender->rank ? sender->bytes : 0);
+            *sender = (struct sender){.rank = rank, .bytes = each};
+        }
+    }
+    return bytes + (job->children - direct) * each; /* relays, which speak for others, and ranks that have left */
+}
+
+/* Bytes that may be on their way to one shard, but from the ranks of `but` (NULL: from all): a process keeps what all its
+ * communicators have in flight within the largest window that it was granted for one (comm/communicator.c). */
 static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but)
 {
+    struct senders senders;
     uint64_t bytes = 0;
+    bool has_list = make_senders(jobs, &senders);
+    for (uint32_t i = 0; has_list && but && i < but->settings.ranks; i++) {
+        if (but->ranks[i].via == 0 && but->ranks[i].session) {
+            *find(&senders, &but->ranks[i]) = (struct sender){.rank = &but->ranks[i], .bytes = UINT64_MAX};
+        }
+    }
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         if (job != but && job->is_open) {
-            bytes += (uint64_t)job->grant.window * job->children * (TRIB_HEADER_SIZE + job->settings.payload);
+            bytes += add_job(job, has_list ? &senders
+                                           : NULL); /* without memory each for itself: too much, never too little */
         }
+    }
+    if (has_list) {
+        free(senders.list);
     }
     return bytes;
 }

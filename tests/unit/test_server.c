@@ -209,6 +209,7 @@ static void join__windows_of_all_jobs_fit_the_socket_buffer(void **state)
         for (uint32_t i = 0; i < 2; i++) {
             struct trib_message message = join_message(i, 2);
             strcpy(message.join.job, names[n]);
+            message.join.data_port[0] = (uint16_t)(20000 + 2 * n + i);
             fds[n][i] = join_with(c, &message);
         }
         for (uint32_t i = 0; i < 2; i++) {
@@ -219,6 +220,35 @@ static void join__windows_of_all_jobs_fit_the_socket_buffer(void **state)
         close_all(fds[n], 2);
     }
     wait_until(c, &c->recorder.closes, 3);
+}
+
+/* Processes that are in many jobs keep within one window, so the first gets what it likes, and so do the others of the same processes:
+ * whole, in part, and with one more. */
+static void join__windows_of_the_same_processes_count_once(void **state)
+{
+    struct control *c = *state;
+    c->config.receive_room = 3 * 1472 * 352;
+    control_start(c);
+    const struct {
+        uint32_t ranks, ports[3], window;
+    } jobs[] = {{2, {1, 2}, 352},    {2, {1, 2}, 352}, {1, {2}, 352},
+                {3, {2, 1, 3}, 352}, {2, {2, 4}, 176}, {1, {4}, 264}};
+    int fds[6][3];
+    for (unsigned n = 0; n < 6; n++) {
+        for (uint32_t i = 0; i < jobs[n].ranks; i++) {
+            struct trib_message message = join_message(i, jobs[n].ranks);
+            (void)snprintf(message.join.job, sizeof message.join.job, "job-%u", n);
+            message.join.data_port[0] = (uint16_t)(20000 + jobs[n].ports[i]);
+            fds[n][i] = join_with(c, &message);
+        }
+        for (uint32_t i = 0; i < jobs[n].ranks; i++) {
+            assert_int_equal(expect(fds[n][i], TRIB_MESSAGE_WELCOME).welcome.grant.window, jobs[n].window);
+        }
+    }
+    for (unsigned n = 0; n < 6; n++) {
+        close_all(fds[n], jobs[n].ranks);
+    }
+    wait_until(c, &c->recorder.closes, 6);
 }
 
 /* What a rank only says that it once had takes nothing from others, until all its ranks are there. */
@@ -771,6 +801,7 @@ int main(void)
         TEST(join__slots_have_a_bound),
         TEST(join__no_memory_in_the_data_plane),
         TEST(join__windows_of_all_jobs_fit_the_socket_buffer),
+        TEST(join__windows_of_the_same_processes_count_once),
         TEST(join__late_ranks_are_named),
         TEST(join__who_left_before_the_start_may_come_again),
         TEST(join__running_job_refuses),

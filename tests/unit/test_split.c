@@ -257,6 +257,70 @@ static void subset__from_several_threads(void **state)
     expect_good(ranks, RANKS);
 }
 
+/* ---- sharing ---- */
+
+#define BUSY 4U
+#define ELEMENTS (1U << 18)
+
+/* What all have in flight together is never more than the window of one, but for the one fragment that each may always have. */
+static void check_share(struct rank *rank, uint32_t *most)
+{
+    struct trib_endpoint *endpoint = rank->comm->endpoint;
+    trib_endpoint_lock(endpoint);
+    for (uint32_t root = 0; root < rank->comm->grant.roots; root++) {
+        uint32_t in_flight = 0;
+        for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+            in_flight += comm->verbs->in_flight(comm->node, root);
+        }
+        CHECK(rank, in_flight <= endpoint->window + BUSY);
+        *most = in_flight > *most ? in_flight : *most;
+    }
+    CHECK(rank, endpoint->busy <= BUSY);
+    trib_endpoint_unlock(endpoint);
+}
+
+static void busy_body(struct rank *rank)
+{
+    struct trib_comm *made[BUSY] = {NULL};
+    struct trib_request *requests[BUSY] = {NULL};
+    float *tensors[BUSY] = {NULL};
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < BUSY; i++) {
+        CHECK(rank, trib_comm_split(rank->comm, 0, 0, &made[i], rank->error) == TRIB_OK);
+        tensors[i] = calloc(ELEMENTS, sizeof(float));
+    }
+    for (uint32_t i = 0; i < BUSY && !rank->wrong; i++) {
+        tensors[i][i] = 1;
+        CHECK(rank, trib_allreduce_start(made[i], tensors[i], tensors[i], ELEMENTS, TRIB_FLOAT32, TRIB_SUM,
+                                         &requests[i]) == TRIB_OK);
+        check_share(rank, &most);
+    }
+    for (uint32_t i = 0; i < BUSY && !rank->wrong; i++) {
+        bool done = false;
+        enum trib_status status = TRIB_OK;
+        while (!done) {
+            status = trib_request_test(requests[i], &done);
+            check_share(rank, &most);
+        }
+        CHECK(rank, status == TRIB_OK && tensors[i][i] > 2.9F && tensors[i][i] < 3.1F);
+    }
+    CHECK(rank, made[0]->host != NULL || most > made[0]->window / 2); /* on one host there is no window */
+    for (uint32_t i = 0; i < BUSY; i++) {
+        CHECK(rank, trib_comm_close(made[i]) == TRIB_OK);
+        free(tensors[i]);
+    }
+    CHECK(rank, rank->comm->endpoint->busy == 0 && rank->comm->endpoint->window == rank->comm->window);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void busy__communicators_share_one_window(void **state)
+{
+    (void)state;
+    struct rank ranks[3];
+    run_ranks(ranks, 3, NULL, busy_body);
+    expect_good(ranks, 3);
+}
+
 /* ---- failure ---- */
 
 /* Rank 2 goes before it has made it: the others need not wait for the time limit. */
@@ -334,6 +398,7 @@ int main(void)
         cmocka_unit_test(subset__needs_its_members_only),
         cmocka_unit_test(subset__refuses_bad_lists),
         cmocka_unit_test(subset__from_several_threads),
+        cmocka_unit_test(busy__communicators_share_one_window),
         cmocka_unit_test(making__ends_with_the_maker),
         cmocka_unit_test(death__is_told_in_every_communicator),
     };
