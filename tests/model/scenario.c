@@ -248,6 +248,9 @@ static void lay_out_operations(struct model *model, uint32_t job, uint32_t rank)
     uint64_t first = 0;
 
     machine_session(model, job, &session);
+    if (model->scenario->has_peers && session.wire == TRIB_INT32) {
+        session.wire = TRIB_FLOAT32; /* on a ring no exponents are agreed upon */
+    }
     for (uint32_t i = 0; i < j->ops; i++) {
         struct trib_operation operation = scenario_operation(model, rank, i);
         trib_layout_init(&model->layout[rank][i], &session, &operation, i);
