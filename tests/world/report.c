@@ -23,9 +23,19 @@ static const enum trib_drop decode_drops[] = {TRIB_DROP_SHORT, TRIB_DROP_VERSION
 
 static const char *const never_worker[] = {"results_repeated", "asks_gap",  "asks_finished", "mismatches",
                                            "partials",         "probes_up", "offers_up"};
-static const char *const never_peer[] = {"results_repeated", "probes_fast",   "probes_blocked", "asks",
-                                         "asks_gap",         "asks_finished", "offers",         "boots",
-                                         "raw_blocks",       "partials",      "probes_up",      "offers_up"};
+static const char *const never_peer[] = {"contributions_again",
+                                         "results_repeated",
+                                         "probes_fast",
+                                         "probes_blocked",
+                                         "asks",
+                                         "asks_gap",
+                                         "asks_finished",
+                                         "offers",
+                                         "boots",
+                                         "raw_blocks",
+                                         "partials",
+                                         "probes_up",
+                                         "offers_up"};
 static const char *const never_root[] = {"contributions_resent",
                                          "contributions_again",
                                          "probes_fast",
