@@ -3,6 +3,7 @@
  * Read next: sum.c (the additions), bells.c (who waits, sleeps). */
 #include <string.h>
 
+#include "core/assert.h"
 #include "host/segment.h"
 
 /* Tensors above it are written past the caches: they would not stay there anyway. */
@@ -156,8 +157,16 @@ static bool is_small(const struct trib_host *host)
     return bytes_of(host) <= TRIB_HOST_SMALL;
 }
 
+/* What this file knows how to run; another one would be taken for an allreduce. */
+static bool is_known(const struct trib_operation *operation)
+{
+    return operation->collective == TRIB_ALLREDUCE || operation->collective == TRIB_BROADCAST ||
+           operation->collective == TRIB_BARRIER;
+}
+
 void trib_host_start(struct trib_host *host, const struct trib_operation *operation)
 {
+    TRIB_ASSERT(is_known(operation));
     host->operation = *operation;
     host->element = (uint32_t)trib_type_size(operation->type);
     host->element = host->element > 0 ? host->element : 1; /* a barrier has no type */
