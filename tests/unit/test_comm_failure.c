@@ -222,52 +222,6 @@ static void call__bad_arguments_leave_the_communicator_whole(void **state)
     expect_good(ranks, 2);
 }
 
-/* Rank 3 calls something else than the others: all ranks hear who called what, in the words of the API. */
-static void other_call_body(struct rank *rank)
-{
-    static float buffers[4][1024];
-    float *buffer = buffers[rank->config.rank];
-    CHECK(rank, trib_barrier(rank->comm) == TRIB_OK && trib_barrier(rank->comm) == TRIB_OK);
-    enum trib_status status = rank->config.rank == 3
-                                  ? trib_allreduce(rank->comm, buffer, buffer, 1024, TRIB_FLOAT32, TRIB_SUM)
-                                  : trib_broadcast(rank->comm, buffer, 1024, TRIB_FLOAT32, 0);
-    CHECK(rank, status == TRIB_ERR_MISMATCH);
-    const char *text = trib_comm_error(rank->comm);
-    CHECK(rank, says(text, "rank 3 called allreduce of 1,024 float32 (sum) as operation 2"));
-    CHECK(rank, says(text, " called broadcast of 1,024 float32 from rank 0 as operation 2"));
-    CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_MISMATCH);
-}
-
-static void mismatch__names_both_calls_on_every_rank(void **state)
-{
-    (void)state;
-    struct rank ranks[4];
-    run_ranks(ranks, 4, NULL, other_call_body);
-    expect_good(ranks, 4);
-}
-
-static void mismatch_body(struct rank *rank)
-{
-    static float buffers[2][600];
-    float *buffer = buffers[rank->config.rank];
-    enum trib_status status = rank->config.rank == 0
-                                  ? trib_allreduce(rank->comm, buffer, buffer, 600, TRIB_FLOAT32, TRIB_SUM)
-                                  : trib_allreduce(rank->comm, buffer, buffer, 500, TRIB_FLOAT32, TRIB_SUM);
-    CHECK(rank, status == TRIB_ERR_MISMATCH);
-    const char *text = trib_comm_error(rank->comm);
-    CHECK(rank, says(text, "allreduce of 600 float32 (sum)") && says(text, "allreduce of 500 float32 (sum)"));
-    CHECK(rank, trib_barrier(rank->comm) == TRIB_ERR_MISMATCH);
-    CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_MISMATCH);
-}
-
-static void call__different_operations_name_both(void **state)
-{
-    (void)state;
-    struct rank ranks[2];
-    run_ranks(ranks, 2, NULL, mismatch_body);
-    expect_good(ranks, 2);
-}
-
 /* Operations that are no other's. */
 static enum trib_status run_other(struct rank *rank, uint32_t which, float *buffer)
 {
@@ -769,7 +723,6 @@ static void switch__that_stays_away_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mismatch__names_both_calls_on_every_rank),
         cmocka_unit_test(create__names_the_switch_that_is_not_there),
         cmocka_unit_test(create__waits_for_a_switch_that_comes),
         cmocka_unit_test(create__ends_when_not_all_come),
@@ -778,7 +731,6 @@ int main(void)
         cmocka_unit_test(create__refuses_bad_configs),
         cmocka_unit_test(create__does_not_hang_at_a_stranger),
         cmocka_unit_test(call__bad_arguments_leave_the_communicator_whole),
-        cmocka_unit_test(call__different_operations_name_both),
         cmocka_unit_test(call__timeout_names_who_is_missing),
         cmocka_unit_test(abort__frees_who_is_blocked),
         cmocka_unit_test(abort__frees_who_is_blocked_without_thread),
@@ -798,7 +750,6 @@ int main(void)
         cmocka_unit_test(create__names_settings_that_differ),
         cmocka_unit_test(create__refuses_a_rank_that_is_taken),
         cmocka_unit_test(call__bad_arguments_leave_the_communicator_whole),
-        cmocka_unit_test(call__different_operations_name_both),
         cmocka_unit_test(call__timeout_names_who_is_missing),
         cmocka_unit_test(abort__frees_who_is_blocked),
         cmocka_unit_test(abort__frees_who_is_blocked_without_thread),

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_admission.c: windows and slots that a job gets, beside those of other jobs. Mirrors src/control/admission.c; quotas are
+ * test_server.c's. */
+#include "control_harness.h"
+
+static int start(void **state)
+{
+    struct control *c = calloc(1, sizeof *c);
+    control_init(c);
+    *state = c;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    control_stop(*state);
+    free(*state);
+    return 0;
+}
+
+static void join__window_is_cut_to_the_socket_buffer(void **state)
+{
+    struct control *c = *state;
+    c->config.receive_room = 2 * 1472 * 10;
+    control_start(c);
+    int fds[2];
+    struct trib_grant grant = run_job(c, 2, fds);
+    assert_int_equal(grant.window, 10);
+    assert_int_equal(grant.train, 5);
+    assert_int_equal(grant.slots, 20);
+    close_all(fds, 2);
+}
+
+static void join__windows_of_all_jobs_fit_the_socket_buffer(void **state)
+{
+    struct control *c = *state;
+    c->config.receive_room = 2 * 1472 * 500;
+    control_start(c);
+    const uint32_t want[] = {352, 148, 125}; /* what it likes; what is left; a quarter of what it would get alone */
+    const char *names[] = {"first", "second", "third"};
+    int fds[3][2];
+    for (unsigned n = 0; n < 3; n++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            struct trib_message message = join_message(i, 2);
+            strcpy(message.join.job, names[n]);
+            message.join.data_port[0] = (uint16_t)(20000 + 2 * n + i);
+            fds[n][i] = join_with(c, &message);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_int_equal(expect(fds[n][i], TRIB_MESSAGE_WELCOME).welcome.grant.window, want[n]);
+        }
+    }
+    for (unsigned n = 0; n < 3; n++) {
+        close_all(fds[n], 2);
+    }
+    wait_until(c, &c->recorder.closes, 3);
+}
+
+/* Processes that are in many jobs keep within one window, so the first gets what it likes, and so do the others of the same processes:
+ * whole, in part, and with one more. */
+static void join__windows_of_the_same_processes_count_once(void **state)
+{
+    struct control *c = *state;
+    c->config.receive_room = 3 * 1472 * 352;
+    control_start(c);
+    const struct {
+        uint32_t ranks, ports[3], window;
+    } jobs[] = {{2, {1, 2}, 352},    {2, {1, 2}, 352}, {1, {2}, 352},
+                {3, {2, 1, 3}, 352}, {2, {2, 4}, 176}, {1, {4}, 264}};
+    int fds[6][3];
+    for (unsigned n = 0; n < 6; n++) {
+        for (uint32_t i = 0; i < jobs[n].ranks; i++) {
+            struct trib_message message = join_message(i, jobs[n].ranks);
+            (void)snprintf(message.join.job, sizeof message.join.job, "job-%u", n);
+            message.join.data_port[0] = (uint16_t)(20000 + jobs[n].ports[i]);
+            fds[n][i] = join_with(c, &message);
+        }
+        for (uint32_t i = 0; i < jobs[n].ranks; i++) {
+            assert_int_equal(expect(fds[n][i], TRIB_MESSAGE_WELCOME).welcome.grant.window, jobs[n].window);
+        }
+    }
+    for (unsigned n = 0; n < 6; n++) {
+        close_all(fds[n], jobs[n].ranks);
+    }
+    wait_until(c, &c->recorder.closes, 6);
+}
+
+/* What a rank only says that it once had takes nothing from others, until all its ranks are there. */
+static void join__windows_of_those_yet_to_return_do_not_count(void **state)
+{
+    struct control *c = *state;
+    c->config.receive_room = 2 * 1472 * 500;
+    control_start(c);
+    struct trib_message message = join_message(0, 2);
+    message.join.known = (struct trib_grant){.communicator = 7,
+                                             .boot = 8,
+                                             .roots = 2,
+                                             .train = 44,
+                                             .slots = TRIB_SLOTS_MAX,
+                                             .window = TRIB_SLOTS_MAX,
+                                             .generation = 1};
+    int stranger = join_with(c, &message);
+    message = join_message(0, 1);
+    strcpy(message.join.job, "other");
+    int fd = join_with(c, &message);
+    assert_int_equal(expect(fd, TRIB_MESSAGE_WELCOME).welcome.grant.window, 352);
+    close(stranger);
+    close(fd);
+}
+
+/* Nobody can read a grant of more slots. */
+static void join__slots_have_a_bound(void **state)
+{
+    struct control *c = *state;
+    c->config.receive_room = UINT32_MAX;
+    control_start(c);
+    struct trib_message message = join_message(0, 1);
+    message.join.settings.window = UINT32_MAX;
+    message.join.settings.payload = TRIB_PAYLOAD_ALIGN;
+    int fd = join_with(c, &message);
+    assert_int_equal(expect(fd, TRIB_MESSAGE_WELCOME).welcome.grant.slots, TRIB_SLOTS_MAX);
+    close(fd);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(join__window_is_cut_to_the_socket_buffer),
+        TEST(join__windows_of_all_jobs_fit_the_socket_buffer),
+        TEST(join__windows_of_the_same_processes_count_once),
+        TEST(join__windows_of_those_yet_to_return_do_not_count),
+        TEST(join__slots_have_a_bound),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
