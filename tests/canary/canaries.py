@@ -39,6 +39,8 @@ WORKER_SEND = "src/schemes/switchml/switchml_worker_send.c"
 WORKER_RECEIVE = "src/schemes/switchml/switchml_worker_receive.c"
 WORKER_RECOVER = "src/schemes/switchml/switchml_worker_recover.c"
 SCALAR = "src/core/value_scalar.c"
+FLOW = "src/core/flow.c"
+RING_SUM = "src/schemes/ring/ring_worker_sum.c"
 
 LANE = ("lane",)
 ORACLE = ("oracle",)
@@ -338,6 +340,16 @@ CANARIES = [
     packet->payload_len = form->len;
     packet->payload = block;"""),),
         world=("buffer",), search=("buffer", "oracle")),
+
+    # ---- flows and rings ----
+    Canary(
+        "ring-unsettled", "I11", "a result that comes round does not settle what was sent before it",
+        edits=((RING_SUM, "        trib_flow_settle(ring_sender(w), slot->flow, now_ns);", "        (void)now_ns;"),),
+        world=("assert",), search=("assert",), first="ring-2"),
+    Canary(
+        "flow-unasked-limit", "I8", "a flow does not ask for a limit that holds it back",
+        edits=((FLOW, "    if (s->in_flight == 0 && !s->is_blocked) {", "    if (s->in_flight == 0) {"),),
+        world=HANG, search=HANG, first="ring-kinds"),
 
     # ---- I12: the lane ----
     Canary(
