@@ -52,21 +52,21 @@ struct trib_comm {
     struct trib_comm *next; /* in the endpoint */
     struct trib_comm *next_awake;
     struct trib_comm *next_named; /* in a bucket of the endpoint's table */
-    bool is_awake;
-    bool is_busy; /* counted in the endpoint's `busy` */
+    uint32_t group_count;         /* of `groups` */
     uint32_t window;
     uint32_t in_flight[TRIB_ROOTS_MAX]; /* counted in the endpoint's */
     const struct trib_worker_verbs *verbs;
     void *node; /* NULL before the first WELCOME, and on one host */
     size_t node_size;
-    bool is_used;           /* its node has had an operation since its memory was given back */
     struct trib_host *host; /* all ranks are on one host: neither node nor session; NULL: they are not */
     uint64_t deadline_ns;   /* when to settle next although nothing comes */
     enum trib_comm_state state;
     bool dirty; /* has been given something: settle */
     bool moved; /* on one host: settling has brought something on */
+    bool is_awake;
+    bool is_busy; /* counted in the endpoint's `busy` */
+    bool is_used; /* its node has had an operation since its memory was given back */
     struct trib_channel groups[TRIB_ROOTS_MAX];
-    uint32_t group_count;
     /* every operation */
     struct trib_request_list running; /* the node has them */
     struct trib_request_list waiting; /* the node has no room */
@@ -90,22 +90,22 @@ struct trib_comm {
     uint64_t boot_hint_ns;      /* last time that a BOOT hint was looked into */
     uint64_t paths;             /* bitmap of shards that echoed */
     uint64_t group_paths;       /* and of those heard by multicast */
+    bool stall_is_open;         /* the last stall was reported, and not answered */
     bool was_running;           /* READY has come at least once */
+    atomic_bool joined;
+    atomic_bool ended; /* closing or failing is over */
     bool is_closing;
     bool is_dissolving;          /* its closer waits for `callers` */
     bool is_multicast;           /* results come by multicast */
     struct trib_comm *maker;     /* joining by split or subset of that one, which must not fail before; else NULL */
     struct trib_subset *subsets; /* made of this one so far: split.c */
     size_t subset_count;
-    atomic_bool joined;
-    atomic_bool ended; /* closing or failing is over */
     uint64_t close_deadline_ns;
     char away
         [TRIB_ERROR_TEXT_MAX]; /* why the switch could not take the last JOIN further up; "": it could, or was not reached */
     /* the last stall report, for texts */
     uint64_t stall_sequence;
     char stall_text[320]; /* who is missing, says the control plane; "": it has not said */
-    bool stall_is_open;   /* it was reported, and not answered */
     uint64_t stall_ns;    /* on one host: when to say that somebody is missing */
     uint64_t stalled_ns;  /* and since when */
     /* failure: text is written before `failed` */

@@ -134,13 +134,11 @@ static bool drive(struct trib_endpoint *endpoint, uint64_t now_ns)
             trib_comm_settle(comm, now_ns); /* may wake others, at the head of the list */
             came |= comm->moved;
         }
-        if (stays_awake(comm)) {
+        if (stays_awake(comm) || *at != comm) { /* if others have come before it, the next round takes it out */
             at = &comm->next_awake;
-        } else if (*at == comm) {
+        } else {
             *at = comm->next_awake;
             comm->is_awake = false;
-        } else { /* others have come before it: the next round takes it out */
-            at = &comm->next_awake;
         }
     }
     return came;
