@@ -28,6 +28,8 @@ def check(network, scenario, contestant, measurement):
     tensor = measurement["calls"] * scenario.size
     if contestant.level0:
         check_memory(contestant, measurement, tensor)
+    elif contestant.runner == "many":
+        check_ours_loop(scenario, contestant, measurement, tensor)
     elif contestant.runner == "ours":
         (check_ours_star if network.kind == "star" else check_ours_loop)(scenario, contestant, measurement, tensor)
         check_faults(scenario, contestant, measurement)

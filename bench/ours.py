@@ -16,6 +16,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILT = os.path.join(ROOT, "build", "bin", "tributary")
 TRIBUTARY = os.path.join(ROOT, "build", "bench", f"tributary-{os.getpid()}")  # a copy: a rebuild must not mix two programs
 PORT, HTTP_PORT = 7470, 8470
+MANY = os.path.join(ROOT, "build", "tests", "integration", "many")
+COMMUNICATORS, BUSY, MANY_MS = 256, 8, 300
 NICE = ["nice", "-n", "-15"]
 READ_SWITCH = (f"import urllib.request as r; print(r.build_opener(r.ProxyHandler({{}})).open('http://127.0.0.1:{HTTP_PORT}"
                "/v1/switch', timeout=2).read().decode())")
@@ -26,7 +28,8 @@ def start_switch(network, contestant):
     reader, writer = os.pipe()
     command = network.switch_place() + NICE + [
         TRIBUTARY, "switch", "--listen", f"{network.switch_address()}:{PORT}", "--ready-fd", str(writer)]
-    process = start(command + options_of(contestant), pass_fds=[writer])
+    quiet = dict(os.environ, TRIB_DEBUG="WARN")  # nobody reads its pipe: a line for each of hundreds of jobs would fill it
+    process = start(command + options_of(contestant), pass_fds=[writer], env=quiet)
     os.close(writer)
     with os.fdopen(reader) as ready:
         if not ready.readline().strip():
@@ -82,6 +85,28 @@ def measure(network, scenario, contestant):
     if switch and report["multicast"] != contestant.multicast:
         raise BenchError("results did not come by " + ("multicast" if contestant.multicast else "unicast"))
     return digest(scenario, report, difference(before, after), traffic)
+
+
+def measure_many(network, scenario, contestant):
+    """256 communicators in each rank, 8 of them busy: tests/integration/many.c, which checks every value."""
+    switch = start_switch(network, contestant)
+    before = network.counters()
+    ranks = []
+    for rank in range(scenario.workers):
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("TRIB_")}
+        environment.update(TRIB_RANK=str(rank), TRIB_RANKS=str(scenario.workers), TRIB_JOB="bench", TRIB_PAYLOAD=str(contestant.payload),
+                           TRIB_SWITCH=f"{network.switch_address()}:{PORT}")
+        command = [MANY, str(COMMUNICATORS), str(BUSY), str(scenario.size), str(MANY_MS), str(scenario.iterations)]
+        ranks.append(start(network.worker_place(rank) + NICE + command, env=environment))
+    reports = [json.loads(finish(process, scenario.limit_s)) for process in ranks]
+    wire = difference(before, network.counters())
+    stop(switch)
+    first = reports[0]
+    return {
+        "size": scenario.size, "calls": first["moved"] // scenario.size, "wrong": sum(report["wrong"] for report in reports),
+        "share": first["many"] / first["alone"], "many": first["many"], "alone": first["alone"], "one": first["one"],
+        "memory_mb": max(report["rss_peak"] for report in reports) * 1024 / 1e6, "make_ms": first["make_ms"], "wire": wire,
+    }
 
 
 def difference(before, after):

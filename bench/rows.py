@@ -12,7 +12,7 @@ MIB = 1 << 20
 
 @dataclasses.dataclass(frozen=True)
 class Contestant:
-    """One side of a comparison. runner: ours, gloo or mpi; the rest as the command line has it."""
+    """One side of a comparison. runner: ours, many, gloo or mpi; the rest as the command line has it."""
 
     name: str
     runner: str = "ours"
@@ -72,6 +72,9 @@ FIGURES = {
     "cpu_all": ("ns/B", lambda m: m["cpu_all"]),
     "cpu_workers": ("ns/B", lambda m: m["cpu_workers"]),
     "median_us": ("us", lambda m: m["median_us"]),
+    "share": ("of one", lambda m: m["share"]),
+    "memory": ("MB", lambda m: m["memory_mb"]),
+    "make": ("ms", lambda m: m["make_ms"]),
 }
 
 GLOO, MPI = Contestant("gloo ring", "gloo"), Contestant("openmpi tcp", "mpi")
@@ -94,6 +97,7 @@ SCENARIOS = {scenario.name: scenario for scenario in (
     Scenario("loop-100m", Loop, 4, 9000, 100 * MIB, 5, 1, 5, (Contestant("ours", payload=8192), GLOO, MPI)),
     Scenario("loop-4k", Loop, 4, 9000, 4096, 2000, 200, 7,
              (Contestant("ours 1408"), Contestant("ours 8192", payload=8192), MPI)),
+    Scenario("many", Loop, 4, 9000, MIB, 5, 0, 3, (Contestant("ours", "many"),)),
     Scenario("host-100m", Loop, 4, 9000, 100 * MIB, 5, 1, 5, HOST),
     Scenario("host-4k", Loop, 4, 9000, 4096, 2000, 200, 7, HOST),
     Scenario("loop-trains", Loop, 4, 1500, 16 * MIB, 4, 1, 5, (Contestant("ours"), Contestant("no trains", trains=False))),
@@ -126,4 +130,8 @@ ROWS = [
     Row("host-4k", "same, 4 KiB, p50", "host-4k", "median_us", "ours", "openmpi shm", "<=", 1.2),
     Row("trains", "loopback, 4 workers, 16 MiB: CPU of all against one packet a call", "loop-trains", "cpu_all", "ours",
         "no trains", "<=", 0.125),
+    Row("communicators", "loopback, 4 ranks, 256 communicators open, 8 busy, 1 MiB each: throughput, of one and nothing else open",
+        "many", "share", "ours", "", ">=", 0.9),
+    Row("communicators-memory", "same, most memory of a process at any time", "many", "memory", "ours", "", "<=", 64),
+    Row("communicators-made", "same, time to make all 256 by split", "many", "make", "ours", "", "<=", 2000),
 ]

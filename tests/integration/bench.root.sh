@@ -42,6 +42,17 @@ for name in ("host-100m", "host-100m-shared", "host-4k"):
         assert measurement["wrong"] == 0, row
 END
 
+bench/run --quick communicators communicators-memory communicators-made
+python3 - build/bench-quick.json <<'END'
+import json, sys
+rows = {row["name"]: row for row in json.load(open(sys.argv[1]))}
+for name in ("communicators", "communicators-memory", "communicators-made"):
+    row = rows[name]
+    assert row["ours"] > 0 and row["met"] is None and row["quick"], row
+    for measurement in row["medians"].values():
+        assert measurement["wrong"] == 0 and measurement["wire_asserted"]["nic_out_per_byte"] >= 1, row
+END
+
 # Interrupted, it leaves nothing behind either.
 bench/run --quick >/dev/null 2>&1 &
 bench=$!

@@ -27,7 +27,7 @@ struct many {
     uint32_t count, busy, rounds;
     uint64_t bytes, span_ns;
     float *tensors[COUNT_MAX];
-    uint64_t wrong;
+    uint64_t wrong, moved; /* bytes of tensors */
     uint32_t rank, ranks;
     double alone[ROUNDS_MAX], one[ROUNDS_MAX], many[ROUNDS_MAX];
 };
@@ -123,6 +123,7 @@ static uint64_t step(struct many *many, uint32_t busy)
     for (uint32_t i = 0; i < busy; i++) {
         look(many, i);
     }
+    many->moved += busy * many->bytes;
     return took;
 }
 
@@ -190,9 +191,10 @@ static void run(struct many *many)
     (void)goes_on(many->comms[0], true);
     printf("{\"rank\": %u, \"make_ms\": %.1f, \"rss_one\": %" PRIu64 ", \"rss_open\": %" PRIu64
            ", \"rss_used\": %" PRIu64 ", \"rss_busy\": %" PRIu64 ", \"rss_idle\": %" PRIu64 ", \"rss_peak\": %" PRIu64
-           ", \"alone\": %.1f, \"one\": %.1f, \"many\": %.1f, \"wrong\": %" PRIu64 "}\n",
-           many->rank, make_ms, one, open, used, busy, idle, memory_kib("VmHWM:"), middle(many->alone, many->rounds),
-           middle(many->one, many->rounds), middle(many->many, many->rounds), many->wrong);
+           ", \"moved\": %" PRIu64 ", \"alone\": %.1f, \"one\": %.1f, \"many\": %.1f, \"wrong\": %" PRIu64 "}\n",
+           many->rank, make_ms, one, open, used, busy, idle, memory_kib("VmHWM:"), many->moved,
+           middle(many->alone, many->rounds), middle(many->one, many->rounds), middle(many->many, many->rounds),
+           many->wrong);
 }
 
 static uint32_t number(const char *text, uint32_t least, uint32_t most)
