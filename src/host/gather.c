@@ -200,13 +200,21 @@ static enum trib_status end_for_all(const struct gathering *all)
     return all->failure;
 }
 
+/* Why it is doomed the others learn where this rank did, and with the right name: here they see only that it left. */
+static enum trib_status leave(const struct gathering *all)
+{
+    trib_explain(all->meeting->error, "rank 0 of job %s no longer waits for the others", all->meeting->config->job);
+    return TRIB_ERR_ABORTED;
+}
+
 /* Serves whoever speaks, until all ranks have. */
 static enum trib_status wait_for_ranks(struct gathering *all)
 {
     while (all->known + 1 < all->meeting->host->ranks) {
         uint64_t now = trib_clock_ns();
-        if (now >= all->meeting->deadline_ns || trib_meeting_is_doomed(all->meeting)) {
-            return all->failure != TRIB_OK ? end_for_all(all) : give_up(all);
+        bool is_doomed = trib_meeting_is_doomed(all->meeting);
+        if (is_doomed || now >= all->meeting->deadline_ns) {
+            return all->failure != TRIB_OK ? end_for_all(all) : is_doomed ? leave(all) : give_up(all);
         }
         uint64_t left = all->meeting->deadline_ns - now;
         struct timespec limit = {.tv_nsec = (long)(left < TRIB_MEETING_LOOK_NS ? left : TRIB_MEETING_LOOK_NS)};
