@@ -12,6 +12,8 @@ expect 0 "5 sums, all right" "$T" run -n 4 -- "$BIN/03_own_event_loop"
 expect 0 "5 sums, all right" "$T" run -n 3 --loss 1% --reorder 1% --seed 3 -- "$BIN/03_own_event_loop"
 expect 0 'rank 3 of 4: 3 steps, 40028 of 100070 parameters of each layer updated here, 0 wrong' "$T" run -n 4 -- "$BIN/04_sharded_step"
 expect 0 'rank 1 of 2: 3 steps, .* 0 wrong' "$T" run -n 2 --loss 1% --seed 4 -- "$BIN/04_sharded_step"
+expect 0 'rank 3: is 1 of 2 in its row, where ranks add up to 5, and 1 of 2 in its column of 2' "$T" run -n 4 -- "$BIN/05_grid"
+expect 0 'rank 4: is 0 of 2 in its row, where ranks add up to 9, and 2 of 3 in its column of 3' "$T" run -n 6 --loss 1% -- "$BIN/05_grid"
 expect 1 'cannot join: switch 127.0.0.1:1 unreachable' \
     env TRIB_SWITCH=127.0.0.1:1 TRIB_JOIN_TIMEOUT=200ms "$BIN/02_udp_allreduce"
 expect 1 'cannot join: TRIB_PAYLOAD: 100 is not a multiple of 64' env TRIB_PAYLOAD=100 "$BIN/02_udp_allreduce"

@@ -309,7 +309,9 @@ static void busy_body(struct rank *rank)
         CHECK(rank, trib_comm_close(made[i]) == TRIB_OK);
         free(tensors[i]);
     }
+    trib_endpoint_lock(rank->comm->endpoint);
     CHECK(rank, rank->comm->endpoint->busy == 0 && rank->comm->endpoint->window == rank->comm->window);
+    trib_endpoint_unlock(rank->comm->endpoint);
     CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
 }
 
