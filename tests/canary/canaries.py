@@ -35,6 +35,7 @@ WINDOW = "src/core/window.h"
 SWITCH = "src/schemes/switchml/switchml_switch.c"
 ANSWER = "src/schemes/switchml/switchml_switch_answer.c"
 PARENT = "src/schemes/switchml/switchml_switch_parent.c"
+WORKER = "src/schemes/switchml/switchml_worker.c"
 WORKER_SEND = "src/schemes/switchml/switchml_worker_send.c"
 WORKER_RECEIVE = "src/schemes/switchml/switchml_worker_receive.c"
 WORKER_RECOVER = "src/schemes/switchml/switchml_worker_recover.c"
@@ -199,6 +200,10 @@ CANARIES = [
         edits=((SWITCH, "if (!trib_slot_is_empty(slot) && slot->sequence < mark) {",
                 "if (!trib_slot_is_empty(slot) && slot->sequence + 1 < mark) {"),),
         world=("leak", "assert"), search=("leak", "assert")),
+    Canary(
+        "idle-too-early", "I6", "a worker gives back the copies that others may still ask for",
+        edits=((WORKER, " || trib__worker_lowest_mark(w) != w->end ||", " ||"),),
+        world=("retained", "hang", "lane", "oracle"), search=Never("it gives no memory back"), test="unit/test_switchml_worker"),
     Canary(
         "idle-marks-lost", "I6", "a switch does not hear the marks that idle ranks tell their sessions",
         edits=((SWITCH, """    if (n->joined & bit) {

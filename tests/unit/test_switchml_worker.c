@@ -744,9 +744,30 @@ static void state_size__leaves_times_and_counters_out(void **state)
 
 #define WITH_NODE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* Memory that is given back is zeros from then on, and the node goes on. */
+static void idle__only_when_nobody_lacks_anything(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_range ranges[TRIB_IDLE_RANGES];
+
+    assert_int_equal(f->verbs->idle(f->node, ranges), 2);
+    submit_blocks(f, 1);
+    assert_int_equal(f->verbs->idle(f->node, ranges), 0);
+    expect_contributions(f, 0, 1);
+    assert_int_equal(answer(f, 0, 1.0F), TRIB_DROP_NONE);
+    expect_event(f, TRIB_EVENT_DONE, 0);
+    assert_int_equal(f->verbs->idle(f->node, ranges), 0); /* another rank may still lack it */
+    f->verbs->learn_mark(f->node, 1, f->now_ns);
+    assert_int_equal(f->verbs->idle(f->node, ranges), 2);
+    memset((char *)f->node + ranges[0].at, 0, ranges[0].bytes);
+    submit_blocks(f, 1);
+    expect_contributions(f, 1, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        WITH_NODE(idle__only_when_nobody_lacks_anything),
         WITH_NODE(contribution__is_the_tensor_itself_with_the_own_lane),
         WITH_NODE(contribution__stops_at_the_congestion_window),
         WITH_NODE(contribution__of_a_barrier_has_no_payload),
