@@ -195,7 +195,8 @@ struct trib_call {
 
 #define TRIB_GROUP_MAX 4096 /* operations of one group */
 
-/* Several operations at once, as if called one after another in this order: all of them, or none if one of the calls is not valid.
+/* Several operations at once, on every rank in this order: all of them, or none if one of the calls is not valid. They run at
+ * the same time: a buffer that one of them writes may not overlap any of another's (ERR_INVALID).
  * No operation of another thread comes between. Small ones share packets' trains, and one request stands for all:
  * it is done when the last one is, and says how the first that failed did. 0 to TRIB_GROUP_MAX calls, which are the
  * caller's again when it returns. */

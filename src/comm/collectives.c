@@ -218,6 +218,80 @@ static enum trib_status start(struct trib_comm *comm, const struct trib_call *ca
 
 /* ---- groups ---- */
 
+/* What an operation reads or writes. */
+struct range {
+    uintptr_t first, end;
+    bool is_written;
+};
+
+static struct range range_of(const struct trib_comm *comm, const struct trib_call *call,
+                             const struct trib_operation *operation, bool is_written)
+{
+    const void *buffer = is_written ? operation->recv : operation->send;
+    bool is_share = trib_operation_has_shares(operation) && is_written != (call->collective == TRIB_ALLGATHER);
+    uint64_t elements = is_share ? share_of(call, comm->config.rank) : 0;
+
+    if (call->collective != TRIB_BARRIER && !is_share) {
+        (void)count_elements(comm, call, operation, &elements); /* it was valid */
+    }
+    uintptr_t bytes = buffer != NULL ? elements * trib_type_size(call->type) : 0;
+    return (struct range){(uintptr_t)buffer, (uintptr_t)buffer + bytes, is_written};
+}
+
+/* Adds what the call reads and writes, in place as one that is written: so no two of one call overlap. */
+static uint32_t add_ranges(struct range *ranges, struct range read, struct range written)
+{
+    uint32_t count = 0;
+    if (read.first < written.end && written.first < read.end) {
+        written.first = read.first < written.first ? read.first : written.first;
+        written.end = read.end > written.end ? read.end : written.end;
+        read.end = read.first;
+    }
+    if (read.end != read.first) {
+        ranges[count++] = read;
+    }
+    if (written.end != written.first) {
+        ranges[count++] = written;
+    }
+    return count;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct range *x = a;
+    const struct range *y = b;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Operations of a group run at the same time: what one writes, no other may read or write. */
+static enum trib_status check_apart(const struct trib_comm *comm, const struct trib_call *calls,
+                                    const struct trib_operation *operations, uint32_t count)
+{
+    uintptr_t end = 0, written_end = 0;
+    uint32_t used = 0;
+    bool are_apart = true;
+    struct range *ranges = calloc(2 * (size_t)count + 1, sizeof *ranges);
+    if (ranges == NULL) {
+        return TRIB_ERR_MEMORY;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        used += add_ranges(ranges + used, range_of(comm, &calls[i], &operations[i], false),
+                           range_of(comm, &calls[i], &operations[i], true));
+    }
+    qsort(ranges, used, sizeof *ranges, by_place);
+    for (uint32_t i = 0; i < used; i++) {
+        are_apart = are_apart && ranges[i].first >= (ranges[i].is_written ? end : written_end);
+        end = ranges[i].end > end ? ranges[i].end : end;
+        written_end = ranges[i].is_written && ranges[i].end > written_end ? ranges[i].end : written_end;
+    }
+    free(ranges);
+    if (!are_apart) {
+        trib_log(TRIB_LOG_WARN, "%s: a buffer that one operation of the group writes overlaps one of another's",
+                 trib_status_text(TRIB_ERR_INVALID));
+    }
+    return are_apart ? TRIB_OK : TRIB_ERR_INVALID;
+}
+
 enum trib_status trib_group_start(struct trib_comm *comm, const struct trib_call *calls, uint32_t count,
                                   struct trib_request **request)
 {
@@ -235,6 +309,9 @@ enum trib_status trib_group_start(struct trib_comm *comm, const struct trib_call
     while (made < count && status == TRIB_OK) {
         status = make(comm, &calls[made], &operations[made]);
         made += status == TRIB_OK;
+    }
+    if (status == TRIB_OK) {
+        status = check_apart(comm, calls, operations, count);
     }
     if (status == TRIB_OK) {
         status = trib_request_start_group(comm, operations, count, request);

@@ -236,14 +236,41 @@ static void bad_group_body(struct rank *rank)
     close_rank(rank);
 }
 
+/* Operations of a group run at the same time, so what one writes is no other's: neither chains nor two results in one place. */
+static void apart_body(struct rank *rank)
+{
+    float a[8] = {1, 2, 3, 4, 5, 6, 7, 8}, b[8], c[8];
+    struct trib_call sum = {
+        .collective = TRIB_ALLREDUCE, .type = TRIB_FLOAT32, .reduction = TRIB_SUM, .send = a, .recv = b, .count = 4};
+    struct trib_call calls[2] = {sum, sum};
+    CHECK(rank, trib_group(rank->comm, calls, 2) == TRIB_ERR_INVALID); /* both into b */
+    calls[1].send = b + 3;
+    calls[1].recv = c;
+    CHECK(rank, trib_group(rank->comm, calls, 2) == TRIB_ERR_INVALID); /* the second reads the first's */
+    calls[1].send = calls[1].recv = a;
+    CHECK(rank, trib_group(rank->comm, calls, 2) == TRIB_ERR_INVALID); /* in place, on what the first reads */
+    calls[1].send = a;
+    calls[1].recv = b + 4;
+    CHECK(rank, trib_group(rank->comm, calls, 2) == TRIB_OK); /* both read a */
+    CHECK(rank, b[3] == 4 * RANKS && b[7] == 4 * RANKS);
+    calls[0].send = calls[0].recv = a;
+    calls[1].send = calls[1].recv = a + 4;
+    CHECK(rank, trib_group(rank->comm, calls, 2) == TRIB_OK); /* side by side, in place */
+    CHECK(rank, a[0] == RANKS && a[7] == 8 * RANKS);
+    close_rank(rank);
+}
+
 /* The communicator ends while a group is under way: its request says so, and is collected as any. */
 static void ended_group_body(struct rank *rank)
 {
-    float a[4] = {0}, b[4];
+    float a[4] = {0}, b[3][4];
     struct trib_call call = {
-        .collective = TRIB_ALLREDUCE, .type = TRIB_FLOAT32, .reduction = TRIB_SUM, .send = a, .recv = b, .count = 4};
+        .collective = TRIB_ALLREDUCE, .type = TRIB_FLOAT32, .reduction = TRIB_SUM, .send = a, .count = 4};
     struct trib_call calls[3] = {call, call, call};
     struct trib_request *request = NULL;
+    for (uint32_t i = 0; i < 3; i++) {
+        calls[i].recv = b[i];
+    }
     (void)pthread_barrier_wait(rank->together);
     if (rank->config.rank != 0) {
         CHECK(rank, trib_group_start(rank->comm, calls, 3, &request) == TRIB_OK);
@@ -418,6 +445,12 @@ static void group__starts_all_or_none(void **state)
     run_all(bad_group_body, NULL, RANKS);
 }
 
+static void group__keeps_buffers_apart(void **state)
+{
+    (void)state;
+    run_all(apart_body, NULL, RANKS);
+}
+
 static void group__ends_with_its_communicator(void **state)
 {
     (void)state;
@@ -452,6 +485,7 @@ int main(void)
         cmocka_unit_test(shares__even_and_uneven_and_in_place),
         cmocka_unit_test(group__is_one_request_for_all),
         cmocka_unit_test(group__starts_all_or_none),
+        cmocka_unit_test(group__keeps_buffers_apart),
         cmocka_unit_test(group__ends_with_its_communicator),
         cmocka_unit_test(traffic__is_a_rings),
         cmocka_unit_test(refusals__name_no_victim),
