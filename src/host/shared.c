@@ -27,6 +27,7 @@ struct allocation {
     unsigned char *at;
     size_t bytes;
     int fd;
+    pid_t owner; /* a forked child has it mapped too, and sees what the owner writes */
 };
 
 static pthread_mutex_t allocations_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -61,6 +62,7 @@ void *trib_shared_alloc(size_t bytes)
         return NULL;
     }
     made->bytes = bytes;
+    made->owner = getpid();
     if (!map(made)) {
         free(made);
         return NULL;
@@ -92,14 +94,16 @@ void trib_shared_free(void *memory)
     if (found == NULL) {
         __builtin_trap(); /* as free() of what malloc never gave */
     }
-    /* Others may have it mapped for a while yet: a hole takes the pages away, and whoever reads there reads zeros. */
-    (void)fallocate(found->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)found->bytes);
+    if (found->owner == getpid()) {
+        /* Others may have it mapped for a while yet: a hole takes the pages away, and whoever reads there reads zeros. */
+        (void)fallocate(found->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)found->bytes);
+    }
     (void)munmap(found->at, found->bytes);
     (void)close(found->fd);
     free(found);
 }
 
-/* The allocation that holds all of these bytes; its descriptor is a new one. */
+/* The own allocation that holds all of these bytes. What a parent allocated is staged: it may punch its hole at any time. */
 static bool find_allocation(const void *start, uint64_t bytes, struct allocation *copy)
 {
     bool found = false;
@@ -115,7 +119,7 @@ static bool find_allocation(const void *start, uint64_t bytes, struct allocation
         }
     }
     (void)pthread_mutex_unlock(&allocations_lock);
-    return found;
+    return found && copy->owner == getpid();
 }
 
 static bool is_allocated(uint64_t number)

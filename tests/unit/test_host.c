@@ -401,6 +401,24 @@ static void share__and_free(void **state)
     forget(&crew);
 }
 
+static void share__a_child_takes_nothing_from_its_parent(void **state)
+{
+    float *tensor = trib_shared_alloc(4096);
+    (void)state;
+    assert_non_null(tensor);
+    tensor[0] = 7.0F;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        tensor[1] = 8.0F;
+        trib_shared_free(tensor);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_memory_equal(tensor, ((const float[]){7.0F, 8.0F}), 2 * sizeof *tensor); /* it is shared with the child */
+    trib_shared_free(tensor);
+}
+
 static void never_spin(struct trib_config *config)
 {
     config->spin_us = 0;
@@ -555,6 +573,7 @@ int main(void)
         cmocka_unit_test(kill__is_named_by_all_within_a_second),
         cmocka_unit_test(abort__while_others_read_its_tensor),
         cmocka_unit_test(share__and_free),
+        cmocka_unit_test(share__a_child_takes_nothing_from_its_parent),
         cmocka_unit_test(sleep__no_wake_up_is_lost),
         cmocka_unit_test(stop__is_a_rank_that_is_missing),
         cmocka_unit_test(join__survives_deaths),
