@@ -3,7 +3,7 @@
  * any other.
  *
  * Ranks meet by name, so two communicators must never have the same by accident. The name holds 64 bits of a digest of the maker's
- * name and id, the members in their order, and what tells this call from others with the same members: for a split a number that
+ * name and id (on one host: its run's number), the members in their order, and what tells this call from others with the same members: for a split a number that
  * rank 0 draws and all get with the colors; for a subset, whose members have nobody to ask, the tag, and how often they have made
  * this one before.
  * Read next: comm.c (how a communicator begins). */
@@ -43,6 +43,9 @@ static uint64_t digest_of(struct trib_comm *comm, const struct member *members, 
 {
     trib_endpoint_lock(comm->endpoint);
     uint64_t digest = digest_add(comm->grant.communicator, comm->grant.generation);
+    if (comm->host != NULL) {
+        digest = digest_add(digest, trib_host_run(comm->host)); /* two runs of one job may be up at once */
+    }
     trib_endpoint_unlock(comm->endpoint);
     for (const char *at = comm->config.job; *at != '\0'; at++) {
         digest = digest_add(digest, (unsigned char)*at);

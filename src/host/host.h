@@ -98,6 +98,8 @@ enum trib_host_verdict trib_host_advance(struct trib_host *host);
 bool trib_host_is_active(const struct trib_host *host);
 /* The number of the operation under way, or of the next, from 0. */
 uint64_t trib_host_number(const struct trib_host *host);
+/* A number that no other run of the job has; all its ranks have the same. */
+uint64_t trib_host_run(const struct trib_host *host);
 /* A rank that the next step waits for. */
 uint32_t trib_host_awaited(const struct trib_host *host);
 /* All ranks that it waits for, as listed ranks of 16 bits: their count; at most `most` are written. */

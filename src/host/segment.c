@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,6 +104,10 @@ enum trib_status trib_host_segment_map(struct trib_host *host, int fd, char *err
     host->chunk = chunk_for(host->ranks);
     if (host->rank == 0) {
         describe(host->segment, host->ranks);
+        if (getrandom(&host->segment->run, sizeof host->segment->run, 0) != (ssize_t)sizeof host->segment->run) {
+            trib_explain(error, "cannot draw a number: %s", strerror(errno));
+            return TRIB_ERR_SYSTEM;
+        }
         return TRIB_OK;
     }
     struct trib_host_segment wanted = {0};
@@ -113,6 +118,11 @@ enum trib_status trib_host_segment_map(struct trib_host *host, int fd, char *err
         return TRIB_ERR_VERSION;
     }
     return TRIB_OK;
+}
+
+uint64_t trib_host_run(const struct trib_host *host)
+{
+    return host->segment->run;
 }
 
 void trib_host_segment_unmap(struct trib_host *host)

@@ -11,7 +11,7 @@
 
 #define TRIB_HOST_MAGIC UINT64_C(0x30486275706972)
 #define TRIB_HOST_OFFERED_MOST 64U /* allocations of a rank that others have mapped at a time */
-#define TRIB_HOST_VERSION 1U
+#define TRIB_HOST_VERSION 2U
 /* Tensors up to so many bytes are added up by every rank for itself. */
 #define TRIB_HOST_SMALL 16384U
 /* Bytes of a chunk, a power of two: two of each rank, and the results, are to stay in caches. */
@@ -75,6 +75,7 @@ struct trib_host_segment {
     uint32_t chunk;
     uint32_t small;
     uint64_t bytes;                        /* of all */
+    uint64_t run;                          /* drawn by rank 0: tells it from every other run of the job */
     alignas(64) _Atomic uint32_t sleepers; /* seats asleep, or more */
     alignas(64) _Atomic uint32_t record;   /* enum trib_host_record_state */
     uint32_t record_rank;

@@ -206,6 +206,34 @@ static void subset__refuses_bad_lists(void **state)
     expect_good(ranks, 2);
 }
 
+static char first_job[TRIB_NAME_MAX + 1];
+static char second_job[TRIB_NAME_MAX + 1];
+
+static void run_body(struct rank *rank)
+{
+    static const uint32_t both[] = {0, 1};
+    struct trib_comm *made = NULL;
+    CHECK(rank, trib_comm_subset(rank->comm, both, 2, 0, &made, rank->error) == TRIB_OK);
+    if (made != NULL && rank->config.rank == 0) {
+        (void)snprintf(second_job, sizeof second_job, "%s", trib_comm_job(made));
+    }
+    CHECK(rank, made == NULL || trib_comm_close(made) == TRIB_OK);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+/* Ranks of one run never meet those of another, although their jobs have one name and their members are the same. */
+static void subset__of_another_run_has_another_name(void **state)
+{
+    (void)state;
+    for (unsigned run = 0; run < 2; run++) {
+        struct rank ranks[2];
+        (void)memcpy(first_job, second_job, sizeof first_job);
+        run_ranks(ranks, 2, use_long_name, run_body);
+        expect_good(ranks, 2);
+    }
+    assert_string_not_equal(first_job, second_job);
+}
+
 /* ---- many at once ---- */
 
 #define THREADS 4U
@@ -399,6 +427,7 @@ int main(void)
         cmocka_unit_test(split__meets_only_splits),
         cmocka_unit_test(subset__needs_its_members_only),
         cmocka_unit_test(subset__refuses_bad_lists),
+        cmocka_unit_test(subset__of_another_run_has_another_name),
         cmocka_unit_test(subset__from_several_threads),
         cmocka_unit_test(busy__communicators_share_one_window),
         cmocka_unit_test(making__ends_with_the_maker),
