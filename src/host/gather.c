@@ -130,6 +130,17 @@ static void greet(struct gathering *all, uint32_t index, const struct trib_hello
     all->known++;
 }
 
+/* It would be so the next time, too: nobody is waited for. */
+static void lack_descriptors(struct gathering *all)
+{
+    const struct trib_config *config = all->meeting->config;
+    char text[TRIB_ERROR_TEXT_MAX];
+    trib_explain(text, "rank 0 of job %s cannot open a descriptor for each of %u ranks: raise ulimit -n", config->job,
+                 config->ranks);
+    doom(all, TRIB_ERR_SYSTEM, text);
+    all->meeting->deadline_ns = 0;
+}
+
 static void hear(struct gathering *all, uint32_t index)
 {
     struct trib_hello hello;
@@ -137,6 +148,9 @@ static void hear(struct gathering *all, uint32_t index)
     int taken = trib_take_passed(all->guests[index].fd, &message);
     if (taken == 0) {
         return;
+    }
+    if (taken < 0 && errno == EMFILE) {
+        lack_descriptors(all);
     }
     if (taken < 0 || message.fd_count != 1 || all->guests[index].rank != NOBODY) {
         if (taken > 0) {
@@ -156,6 +170,9 @@ static void let_in(struct gathering *all)
 {
     int fd = accept4(all->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE) {
+            lack_descriptors(all);
+        }
         return;
     }
     if (!trib_passing_is_own_user(fd)) {
@@ -292,6 +309,7 @@ static enum trib_status hand_out(const struct gathering *all, int segment)
             char text[TRIB_ERROR_TEXT_MAX];
             trib_explain(text, "rank %u of job %s is gone before the job could start: %s", guest->rank,
                          all->meeting->config->job, strerror(errno));
+            trib_host_fail(all->meeting->host, TRIB_ERR_PEER, text); /* some are in already, and hear no answer */
             refuse_all(all, TRIB_ERR_PEER, text);
             trib_explain(all->meeting->error, "%s", text);
             return TRIB_ERR_PEER;

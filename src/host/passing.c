@@ -105,7 +105,9 @@ ssize_t trib_take_some(int fd, struct trib_passing *message)
     keep_rights(&head, message);
     if ((head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
         trib_passing_close(message);
-        errno = EPROTO;
+        errno = (head.msg_flags & MSG_CTRUNC) != 0
+                    ? EMFILE
+                    : EPROTO; /* descriptors are cut off when there is no room for them */
         return -1;
     }
     return got;
@@ -119,6 +121,7 @@ int trib_take_passed(int fd, struct trib_passing *message)
     }
     if ((size_t)got != message->bytes) {
         trib_passing_close(message);
+        errno = ECONNRESET;
         return -1;
     }
     return 1;

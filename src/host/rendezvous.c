@@ -149,6 +149,20 @@ static uint32_t keep_lines(struct trib_host *host, const struct trib_answer *ans
     return kept;
 }
 
+/* What others are told, too, since they would see only that this rank has left. */
+static enum trib_status lack_descriptors(const struct trib_rendezvous *meeting)
+{
+    char others[TRIB_ERROR_TEXT_MAX];
+    const struct trib_host *host = meeting->host;
+    trib_explain(meeting->error, "rank %u of job %s cannot open a descriptor for each of %u ranks: raise ulimit -n",
+                 host->rank, meeting->config->job, host->ranks);
+    if (host->segment != NULL) {
+        trib_explain(others, "%s", meeting->error);
+        trib_host_fail(meeting->host, TRIB_ERR_PEER, others);
+    }
+    return TRIB_ERR_SYSTEM;
+}
+
 static enum trib_status lose_rank_0(const struct trib_rendezvous *meeting)
 {
     trib_explain(meeting->error, "rank 0 of job %s is gone before the job could start", meeting->config->job);
@@ -164,8 +178,9 @@ static enum trib_status take_lines(struct trib_rendezvous *meeting, int fd)
     while (lines + 1 < host->ranks) {
         struct trib_answer answer;
         struct trib_passing message;
-        if (next_answer(meeting, fd, &answer, &message, deadline_ns) <= 0) {
-            return lose_rank_0(meeting);
+        int taken = next_answer(meeting, fd, &answer, &message, deadline_ns);
+        if (taken <= 0) {
+            return taken < 0 && errno == EMFILE ? lack_descriptors(meeting) : lose_rank_0(meeting);
         }
         if (answer.kind != TRIB_ANSWER_LINES) {
             trib_passing_close(&message);
@@ -182,6 +197,10 @@ static bool take_answer(struct trib_rendezvous *meeting, int fd, enum trib_statu
     struct trib_answer answer;
     struct trib_passing message;
     int taken = next_answer(meeting, fd, &answer, &message, meeting->deadline_ns + GRACE_NS);
+    if (taken < 0 && errno == EMFILE) {
+        *status = lack_descriptors(meeting);
+        return true;
+    }
     if (taken < 0) {
         return false; /* it left: another one may come */
     }
@@ -262,6 +281,9 @@ static enum trib_status pass_barrier(struct trib_rendezvous *meeting, struct pol
             host->cursor = dead;
             break;
         }
+    }
+    if (atomic_load(&host->segment->record) == TRIB_HOST_RECORD_THERE) { /* who left has said why */
+        return take_record(meeting);
     }
     trib_explain(meeting->error, "rank %u of job %s is gone before the job could start", trib_host_awaited(host),
                  meeting->config->job);

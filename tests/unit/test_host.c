@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -539,6 +540,42 @@ static void join__names_numbers_of_ranks_that_differ(void **state)
     forget(&crew);
 }
 
+static uint32_t poor_rank;
+
+/* Room for both ends of its inbox, a connection, and the memory: then for one more rank. */
+static void leave_few_descriptors(struct trib_config *config)
+{
+    config->join_timeout_ns = TRIB_SECOND_NS;
+    if (config->rank == poor_rank) {
+        int next = dup(STDERR_FILENO);
+        struct rlimit limit = {.rlim_cur = (rlim_t)next + 4, .rlim_max = (rlim_t)next + 4};
+        (void)close(next);
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* Nobody is dead, and nobody is blamed for it. */
+static void join__says_that_there_are_too_few_descriptors(void **state)
+{
+    (void)state;
+    for (poor_rank = 0; poor_rank < 2; poor_rank++) {
+        struct crew crew = {.tweak = leave_few_descriptors};
+        char text[TRIB_ERROR_TEXT_MAX];
+        begin_all(&crew, 3, run_20_rounds);
+        end_all(&crew);
+        (void)snprintf(text, sizeof text, "rank %u of job %s cannot open", poor_rank, crew.job);
+        assert_int_equal(crew.reports[poor_rank].status, TRIB_ERR_SYSTEM);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_int_not_equal(crew.reports[rank].status, TRIB_OK);
+            if ((poor_rank != 0 || rank == 0) && strstr(crew.reports[rank].text, text) == NULL) {
+                fail_msg("rank %u: %s", rank, crew.reports[rank].text);
+            }
+        }
+        expect_nothing_left(&crew);
+        forget(&crew);
+    }
+}
+
 /* Killed at any moment of joining: the others go on without it, or name it; nobody waits for ever. */
 static void join__killed_at_any_moment(void **state)
 {
@@ -578,6 +615,7 @@ int main(void)
         cmocka_unit_test(stop__is_a_rank_that_is_missing),
         cmocka_unit_test(join__survives_deaths),
         cmocka_unit_test(join__names_numbers_of_ranks_that_differ),
+        cmocka_unit_test(join__says_that_there_are_too_few_descriptors),
         cmocka_unit_test(join__killed_at_any_moment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
