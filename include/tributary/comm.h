@@ -143,7 +143,8 @@ const char *trib_comm_error(const struct trib_comm *comm);
 void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats);
 
 /* Memory for tensors that are sent often: ranks of one host read what is sent by trib_allreduce from there in place, which saves a
- * copy. Else like any memory; zeroed, page-aligned; NULL: there is none. It may be freed when no operation uses it; NULL is fine. */
+ * copy. Else like any memory; zeroed, page-aligned; NULL: there is none. It may be freed when no operation uses it; NULL is fine.
+ * A forked child shares it with its parent: each sees what the other writes, until it frees its own. */
 void *trib_shared_alloc(size_t bytes);
 void trib_shared_free(void *memory);
 
