@@ -107,6 +107,17 @@ void trib_host_empty_inbox(struct trib_host *host)
     }
 }
 
+/* Nobody has a line to it any more, and poll would say so for ever. True: it is closed. */
+static bool leave_inbox(struct trib_host *host, short said)
+{
+    if ((said & (POLLHUP | POLLERR | POLLNVAL)) == 0) {
+        return false;
+    }
+    (void)close(host->inbox);
+    host->inbox = -1;
+    return true;
+}
+
 static bool has_closed(const struct trib_host *host, uint32_t rank)
 {
     return atomic_load_explicit(&host->segment->seats[rank].presence, memory_order_acquire) == TRIB_HOST_CLOSED;
@@ -117,9 +128,11 @@ bool trib_host_answer(struct trib_host *host, const struct pollfd *fds, uint32_t
     bool changed = false;
     uint32_t at = 0;
     *dead = TRIB_HOST_NOBODY;
-    if (fds[at++].revents != 0) {
+    if (fds[at].revents != 0) {
         trib_host_empty_inbox(host);
+        changed = leave_inbox(host, fds[at].revents);
     }
+    at++;
     for (uint32_t rank = 0; rank < host->ranks; rank++) {
         if (host->lines[rank] < 0) {
             continue;

@@ -43,6 +43,7 @@
  *                                 published stand for bytes that are there: nothing half-written is ever counted.
  *   dies while it says why it failed   the record stays "being written", which counts for nothing: its line has hung up.
  *   dies while it sleeps          `sleepers` stays too high: others look for sleepers in vain, and its line has hung up.
+ *   is the last that is left      its inbox hangs up for good: it is closed, so that who is idle sleeps.
  *   dies between clearing a sleeper's mark and waking it   that sleeper sees the line hang up.
  *   is stopped                    all wait, say whom they miss, and end with their time limit; the first tells the others by the record. Woken, the
  *                                 stopped rank finds the record, or its own limit. What it still reads and writes are its own buffers and the segment.

@@ -116,7 +116,7 @@ struct trib_host {
     uint32_t other; /* whose operation differs, or whose memory cannot be mapped */
     bool is_shared; /* the own tensor lies where others can read it */
     /* sleeping */
-    int inbox;
+    int inbox;           /* -1: no other rank is left to write to it */
     int *lines;          /* -1: own, or hung up */
     uint32_t lines_left; /* that are there */
 };

@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -420,6 +421,36 @@ static void share__a_child_takes_nothing_from_its_parent(void **state)
     trib_shared_free(tensor);
 }
 
+/* Rank 0 is idle, and soon all others are gone. */
+static void be_idle(struct crew *crew, uint32_t rank, struct trib_comm *comm)
+{
+    if (rank == 0) {
+        struct timespec before;
+        struct timespec after;
+        (void)usleep(200000);
+        (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+        (void)usleep(500000);
+        (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+        crew->reports[0].rounds =
+            (uint32_t)((after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000);
+    }
+    end(crew, rank, trib_comm_close(comm), "");
+}
+
+/* Milliseconds of CPU time in 500: a progress thread that never sleeps needs nearly all, on a busy machine a good part. */
+static void idle__costs_no_cpu_when_all_others_are_gone(void **state)
+{
+    (void)state;
+    for (uint32_t ranks = 1; ranks <= 3; ranks++) {
+        struct crew crew = {.tweak = NULL};
+        begin_all(&crew, ranks, be_idle);
+        end_all(&crew);
+        assert_int_equal(crew.reports[0].status, TRIB_OK);
+        assert_in_range(crew.reports[0].rounds, 0, 20);
+        forget(&crew);
+    }
+}
+
 static void never_spin(struct trib_config *config)
 {
     config->spin_us = 0;
@@ -611,6 +642,7 @@ int main(void)
         cmocka_unit_test(abort__while_others_read_its_tensor),
         cmocka_unit_test(share__and_free),
         cmocka_unit_test(share__a_child_takes_nothing_from_its_parent),
+        cmocka_unit_test(idle__costs_no_cpu_when_all_others_are_gone),
         cmocka_unit_test(sleep__no_wake_up_is_lost),
         cmocka_unit_test(stop__is_a_rank_that_is_missing),
         cmocka_unit_test(join__survives_deaths),
