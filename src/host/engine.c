@@ -60,9 +60,15 @@ static bool one_has(struct trib_host *host, uint32_t rank, bool summed, uint32_t
     return true;
 }
 
-static bool has_record(const struct trib_host *host)
+static uint32_t record_of(const struct trib_host *host)
 {
-    return atomic_load_explicit(&host->segment->record, memory_order_acquire) == TRIB_HOST_RECORD_THERE;
+    return atomic_load_explicit(&host->segment->record, memory_order_acquire);
+}
+
+/* Something has failed: the record says what, or will, or its writer dies and its line hangs up. */
+static enum trib_host_verdict wait_for_record(const struct trib_host *host)
+{
+    return record_of(host) == TRIB_HOST_RECORD_THERE ? TRIB_HOST_FAILED : TRIB_HOST_WAITS;
 }
 
 static bool has_closed(const struct trib_host *host, uint32_t rank)
@@ -78,8 +84,11 @@ static bool has_left(const struct trib_host *host)
 
 bool trib_host_is_due(const struct trib_host *host)
 {
-    return has_record(host) || has_closed(host, host->cursor) ||
-           has_reached(host, host->cursor, host->for_summed, host->target);
+    uint32_t record = record_of(host);
+    if (record != TRIB_HOST_RECORD_NONE) {
+        return record == TRIB_HOST_RECORD_THERE; /* who writes it wakes all */
+    }
+    return has_closed(host, host->cursor) || has_reached(host, host->cursor, host->for_summed, host->target);
 }
 
 uint32_t trib_host_awaited(const struct trib_host *host)
@@ -323,8 +332,9 @@ static enum trib_host_verdict advance_allreduce(struct trib_host *host)
         if (!all_have(host, true, step - 1)) {
             return TRIB_HOST_WAITS;
         }
-        if (has_record(host)) {
-            return TRIB_HOST_FAILED; /* who has failed may change what he sent, and others may have read it since */
+        if (record_of(host) != TRIB_HOST_RECORD_NONE) {
+            return wait_for_record(
+                host); /* who has failed may change what he sent, and others may have read it since */
         }
         if (k >= 2) {
             copy_out(host, k - 2, trib_host_result(host, step));
@@ -424,7 +434,7 @@ static enum trib_host_verdict advance(struct trib_host *host)
 
 enum trib_host_verdict trib_host_advance(struct trib_host *host)
 {
-    if (has_record(host)) {
+    if (record_of(host) == TRIB_HOST_RECORD_THERE) {
         return TRIB_HOST_FAILED;
     }
     if (!host->is_active) {
@@ -434,5 +444,6 @@ enum trib_host_verdict trib_host_advance(struct trib_host *host)
     if (verdict != TRIB_HOST_WAITS || !has_left(host)) {
         return verdict;
     }
-    return has_record(host) ? TRIB_HOST_FAILED : TRIB_HOST_LEFT; /* who fails says why before he closes */
+    /* who fails says why before he closes, or another is about to */
+    return record_of(host) != TRIB_HOST_RECORD_NONE ? wait_for_record(host) : TRIB_HOST_LEFT;
 }

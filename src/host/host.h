@@ -34,14 +34,15 @@
  * as a digest. The caller's buffers are written by the caller's rank only, in trib_host_advance (I11): what another rank does after an
  * error, or after being stopped for an hour, cannot reach them. They are read by that rank only, too, but for tensors that lie in memory
  * of trib_shared_alloc: those are not staged, others read them in SUM (shared.c). Nobody ends an operation before all have read. Who fails
- * may change such a tensor while another rank still reads it; that rank's sum is nobody's: the record was there before the change,
- * and all look at it after the counts that say that a sum is whole, and before they copy it out.
+ * may change such a tensor while another rank still reads it; that rank's sum is nobody's: a record was there, or being
+ * written, before the change, and all look for it after the counts that say that a sum is whole, and before they copy it out.
  *
  * ATTACKS: what if a rank ...
  *   dies before it has joined     its connection closes: rank 0 tells the others and gives up; if it is rank 0, each sees that itself.
  *   dies at any later point       its line hangs up at every other rank, without anybody's help; each fails, naming it. Counts that it had
  *                                 published stand for bytes that are there: nothing half-written is ever counted.
- *   dies while it says why it failed   the record stays "being written", which counts for nothing: its line has hung up.
+ *   dies while it says why it failed   the record stays "being written": no sum is copied out any more, and its line has hung up.
+ *   is stopped while it says so   the same, and the others end with their time limits.
  *   dies while it sleeps          `sleepers` stays too high: others look for sleepers in vain, and its line has hung up.
  *   is the last that is left      its inbox hangs up for good: it is closed, so that who is idle sleeps.
  *   dies between clearing a sleeper's mark and waking it   that sleeper sees the line hang up.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_host.c: ranks of one host as processes, some of which are killed, stopped or never come: what the others see, and that nothing of
  * them is left. Sums are in tests/property/test_host_sum.c, calls in test_comm.c and test_comm_failure.c.
- * Mirrors src/host/rendezvous.c, gather.c, bells.c. */
+ * Mirrors src/host/rendezvous.c, gather.c, bells.c, and of engine.c what a record stops. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +25,7 @@
 
 #include <tributary/tributary.h>
 
+#include "host/segment.h"
 #include "io/clock.h"
 
 #define RANKS_MAX 40U
@@ -633,6 +634,77 @@ static void join__killed_at_any_moment(void **state)
     }
 }
 
+/* ---- ranks in this process, step by step ---- */
+
+struct opening {
+    struct trib_config config;
+    struct trib_host *host;
+    pthread_t thread;
+    enum trib_status status;
+};
+
+static void *open_host(void *opening)
+{
+    struct opening *own = opening;
+    char error[TRIB_ERROR_TEXT_MAX];
+    own->status = trib_host_open(&own->config, NULL, &own->host, error);
+    return NULL;
+}
+
+static void open_hosts(struct opening *openings, uint32_t ranks)
+{
+    static unsigned number;
+    number++;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        struct trib_config *config = &openings[rank].config;
+        trib_config_init(config);
+        (void)snprintf(config->job, sizeof config->job, "test-steps-%d-%u", (int)getpid(), number);
+        config->rank = rank;
+        config->ranks = ranks;
+        config->join_timeout_ns = 20 * TRIB_SECOND_NS;
+        assert_int_equal(pthread_create(&openings[rank].thread, NULL, open_host, &openings[rank]), 0);
+    }
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        assert_int_equal(pthread_join(openings[rank].thread, NULL), 0);
+        assert_int_equal(openings[rank].status, TRIB_OK);
+    }
+}
+
+/* Rank 1 is held between the two stores of a record. Another whose time limit ends meanwhile finds that it is not the first to
+ * fail, and its caller changes his tensor: nobody copies out a sum of it. */
+static void record__being_written_holds_results_back(void **state)
+{
+    static float tensors[2][100000]; /* one chunk */
+    struct opening openings[2] = {{.host = NULL}, {.host = NULL}};
+    (void)state;
+    open_hosts(openings, 2);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        tensors[rank][0] = 1.0F;
+        trib_host_start(openings[rank].host, &(struct trib_operation){.collective = TRIB_ALLREDUCE,
+                                                                      .type = TRIB_FLOAT32,
+                                                                      .reduction = TRIB_SUM,
+                                                                      .count = 100000,
+                                                                      .send = tensors[rank],
+                                                                      .recv = tensors[rank]});
+    }
+    for (uint32_t i = 0; i < 4; i++) { /* staged, then added up, by both */
+        assert_int_equal(trib_host_advance(openings[i % 2].host), TRIB_HOST_MOVED);
+    }
+    struct trib_host *host = openings[0].host;
+    struct trib_host_segment *segment = host->segment;
+    segment->record = TRIB_HOST_RECORD_WRITING;
+    assert_int_equal(trib_host_advance(host), TRIB_HOST_WAITS);
+    assert_true(trib_host_arm(host)); /* and sleeps */
+    trib_host_disarm(host);
+    openings[1].host->segment->seats[1].presence = TRIB_HOST_CLOSED;
+    assert_int_equal(trib_host_advance(host), TRIB_HOST_WAITS);
+    segment->record = TRIB_HOST_RECORD_THERE;
+    assert_int_equal(trib_host_advance(host), TRIB_HOST_FAILED);
+    assert_true(tensors[0][0] > 0 && tensors[0][0] < 2);
+    trib_host_close(openings[1].host);
+    trib_host_close(host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -649,6 +721,7 @@ int main(void)
         cmocka_unit_test(join__names_numbers_of_ranks_that_differ),
         cmocka_unit_test(join__says_that_there_are_too_few_descriptors),
         cmocka_unit_test(join__killed_at_any_moment),
+        cmocka_unit_test(record__being_written_holds_results_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
