@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bells.c: how ranks sleep, wake each other, and notice that one of them has died or has ended it all.
  *
- * Who is about to sleep marks its seat with the rank that it waits for, counts itself as a sleeper, and looks once more; who
+ * Who is about to sleep counts itself as a sleeper, marks its seat with the rank that it waits for, and looks once more; who
  * publishes a count looks for sleepers afterwards. All four are sequentially consistent, so one of the two sees the other. Whoever wakes
  * takes the mark away first: a sleeper is sent one byte, however many ranks it would have to thank.
  * Read next: host.h, engine.c. */
@@ -57,8 +57,10 @@ bool trib_host_arm(struct trib_host *host)
     if (!host->is_active) {
         return true;
     }
-    if (atomic_exchange(&seat->asleep, host->cursor + 1) == 0) {
-        (void)atomic_fetch_add(&host->segment->sleepers, 1);
+    /* Counted first: whoever takes the mark away counts one less, and must not count another sleeper away. */
+    (void)atomic_fetch_add(&host->segment->sleepers, 1);
+    if (atomic_exchange(&seat->asleep, host->cursor + 1) != 0) {
+        (void)atomic_fetch_sub(&host->segment->sleepers, 1); /* it had been counted already */
     }
     if (trib_host_is_due(host)) {
         trib_host_disarm(host);

@@ -705,6 +705,52 @@ static void record__being_written_holds_results_back(void **state)
     trib_host_close(host);
 }
 
+static void *wake_and_count(void *host)
+{
+    struct trib_host *own = host;
+    uint64_t uncounted = 0;
+    while (own->segment->record == TRIB_HOST_RECORD_NONE) {
+        trib_host_wake_waiting(own);
+        uncounted += own->segment->sleepers == 0;
+    }
+    return (void *)(uintptr_t)uncounted;
+}
+
+/* Rank 0 sleeps all the time, waiting for rank 1, which itself lies down and is woken again and again by rank 2. */
+static void sleep__is_counted_all_the_time(void **state)
+{
+    const struct trib_operation barrier = {.collective = TRIB_BARRIER};
+    struct opening openings[3] = {{.host = NULL}, {.host = NULL}, {.host = NULL}};
+    void *uncounted = NULL;
+    (void)state;
+    open_hosts(openings, 3);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        trib_host_start(openings[rank].host, &barrier);
+        assert_int_equal(trib_host_advance(openings[rank].host), TRIB_HOST_WAITS);
+    }
+    struct trib_host_segment *segment = openings[0].host->segment;
+    (void)atomic_fetch_add(&segment->sleepers, 1);
+    segment->seats[0].asleep = 1 + 1;
+    assert_int_equal(trib_host_awaited(openings[1].host), 2);
+    int line = openings[2].host->lines[1];
+    openings[2].host->lines[1] = -1; /* no bell is rung: it would take longer than what is looked for */
+    assert_int_equal(pthread_create(&openings[2].thread, NULL, wake_and_count, openings[2].host), 0);
+    uint64_t end_ns = trib_clock_ns() + 300 * TRIB_MILLISECOND_NS;
+    while (trib_clock_ns() < end_ns) {
+        assert_true(trib_host_arm(openings[1].host));
+        while (segment->seats[1].asleep != 0 && trib_clock_ns() < end_ns) {
+            /* until it is woken */
+        }
+    }
+    segment->record = TRIB_HOST_RECORD_THERE;
+    assert_int_equal(pthread_join(openings[2].thread, &uncounted), 0);
+    assert_null(uncounted);
+    openings[2].host->lines[1] = line;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        trib_host_close(openings[rank].host);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -722,6 +768,7 @@ int main(void)
         cmocka_unit_test(join__says_that_there_are_too_few_descriptors),
         cmocka_unit_test(join__killed_at_any_moment),
         cmocka_unit_test(record__being_written_holds_results_back),
+        cmocka_unit_test(sleep__is_counted_all_the_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
