@@ -82,13 +82,15 @@ static bool has_left(const struct trib_host *host)
     return has_closed(host, host->cursor) && !has_reached(host, host->cursor, host->for_summed, host->target);
 }
 
+/* The second look of who is about to sleep: sequentially consistent, as publish is. */
 bool trib_host_is_due(const struct trib_host *host)
 {
-    uint32_t record = record_of(host);
+    uint32_t record = atomic_load(&host->segment->record);
     if (record != TRIB_HOST_RECORD_NONE) {
         return record == TRIB_HOST_RECORD_THERE; /* who writes it wakes all */
     }
-    return has_closed(host, host->cursor) || has_reached(host, host->cursor, host->for_summed, host->target);
+    return atomic_load(&host->segment->seats[host->cursor].presence) == TRIB_HOST_CLOSED ||
+           (int32_t)(atomic_load(count_of(host, host->cursor, host->for_summed)) - host->target) >= 0;
 }
 
 uint32_t trib_host_awaited(const struct trib_host *host)
