@@ -164,6 +164,8 @@ void trib_host_fail(struct trib_host *host, enum trib_status status, const char 
         (void)snprintf(segment->record_text, sizeof segment->record_text, "%s", text);
         atomic_store(&segment->record, TRIB_HOST_RECORD_THERE);
     }
+    /* What the caller writes into its tensor from now on is not seen by who does not see that there is a record. */
+    atomic_thread_fence(memory_order_seq_cst);
     trib_host_wake_all(host);
 }
 
