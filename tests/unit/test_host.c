@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_host.c: ranks of one host as processes, some of which are killed, stopped or never come: what the others see, and that nothing of
  * them is left. Sums are in tests/property/test_host_sum.c, calls in test_comm.c and test_comm_failure.c.
- * Mirrors src/host/rendezvous.c, gather.c, bells.c, and of engine.c what a record stops. */
+ * Step by step in one process: test_host_steps.c.
+ * Mirrors src/host/rendezvous.c, gather.c, bells.c. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,6 @@
 
 #include <tributary/tributary.h>
 
-#include "host/segment.h"
 #include "io/clock.h"
 
 #define RANKS_MAX 40U
@@ -634,123 +634,6 @@ static void join__killed_at_any_moment(void **state)
     }
 }
 
-/* ---- ranks in this process, step by step ---- */
-
-struct opening {
-    struct trib_config config;
-    struct trib_host *host;
-    pthread_t thread;
-    enum trib_status status;
-};
-
-static void *open_host(void *opening)
-{
-    struct opening *own = opening;
-    char error[TRIB_ERROR_TEXT_MAX];
-    own->status = trib_host_open(&own->config, NULL, &own->host, error);
-    return NULL;
-}
-
-static void open_hosts(struct opening *openings, uint32_t ranks)
-{
-    static unsigned number;
-    number++;
-    for (uint32_t rank = 0; rank < ranks; rank++) {
-        struct trib_config *config = &openings[rank].config;
-        trib_config_init(config);
-        (void)snprintf(config->job, sizeof config->job, "test-steps-%d-%u", (int)getpid(), number);
-        config->rank = rank;
-        config->ranks = ranks;
-        config->join_timeout_ns = 20 * TRIB_SECOND_NS;
-        assert_int_equal(pthread_create(&openings[rank].thread, NULL, open_host, &openings[rank]), 0);
-    }
-    for (uint32_t rank = 0; rank < ranks; rank++) {
-        assert_int_equal(pthread_join(openings[rank].thread, NULL), 0);
-        assert_int_equal(openings[rank].status, TRIB_OK);
-    }
-}
-
-/* Rank 1 is held between the two stores of a record. Another whose time limit ends meanwhile finds that it is not the first to
- * fail, and its caller changes his tensor: nobody copies out a sum of it. */
-static void record__being_written_holds_results_back(void **state)
-{
-    static float tensors[2][100000]; /* one chunk */
-    struct opening openings[2] = {{.host = NULL}, {.host = NULL}};
-    (void)state;
-    open_hosts(openings, 2);
-    for (uint32_t rank = 0; rank < 2; rank++) {
-        tensors[rank][0] = 1.0F;
-        trib_host_start(openings[rank].host, &(struct trib_operation){.collective = TRIB_ALLREDUCE,
-                                                                      .type = TRIB_FLOAT32,
-                                                                      .reduction = TRIB_SUM,
-                                                                      .count = 100000,
-                                                                      .send = tensors[rank],
-                                                                      .recv = tensors[rank]});
-    }
-    for (uint32_t i = 0; i < 4; i++) { /* staged, then added up, by both */
-        assert_int_equal(trib_host_advance(openings[i % 2].host), TRIB_HOST_MOVED);
-    }
-    struct trib_host *host = openings[0].host;
-    struct trib_host_segment *segment = host->segment;
-    segment->record = TRIB_HOST_RECORD_WRITING;
-    assert_int_equal(trib_host_advance(host), TRIB_HOST_WAITS);
-    assert_true(trib_host_arm(host)); /* and sleeps */
-    trib_host_disarm(host);
-    openings[1].host->segment->seats[1].presence = TRIB_HOST_CLOSED;
-    assert_int_equal(trib_host_advance(host), TRIB_HOST_WAITS);
-    segment->record = TRIB_HOST_RECORD_THERE;
-    assert_int_equal(trib_host_advance(host), TRIB_HOST_FAILED);
-    assert_true(tensors[0][0] > 0 && tensors[0][0] < 2);
-    trib_host_close(openings[1].host);
-    trib_host_close(host);
-}
-
-static void *wake_and_count(void *host)
-{
-    struct trib_host *own = host;
-    uint64_t uncounted = 0;
-    while (own->segment->record == TRIB_HOST_RECORD_NONE) {
-        trib_host_wake_waiting(own);
-        uncounted += own->segment->sleepers == 0;
-    }
-    return (void *)(uintptr_t)uncounted;
-}
-
-/* Rank 0 sleeps all the time, waiting for rank 1, which itself lies down and is woken again and again by rank 2. */
-static void sleep__is_counted_all_the_time(void **state)
-{
-    const struct trib_operation barrier = {.collective = TRIB_BARRIER};
-    struct opening openings[3] = {{.host = NULL}, {.host = NULL}, {.host = NULL}};
-    void *uncounted = NULL;
-    (void)state;
-    open_hosts(openings, 3);
-    for (uint32_t rank = 0; rank < 2; rank++) {
-        trib_host_start(openings[rank].host, &barrier);
-        assert_int_equal(trib_host_advance(openings[rank].host), TRIB_HOST_WAITS);
-    }
-    struct trib_host_segment *segment = openings[0].host->segment;
-    (void)atomic_fetch_add(&segment->sleepers, 1);
-    segment->seats[0].asleep = 1 + 1;
-    assert_int_equal(trib_host_awaited(openings[1].host), 2);
-    int line = openings[2].host->lines[1];
-    openings[2].host->lines[1] = -1; /* no bell is rung: it would take longer than what is looked for */
-    assert_int_equal(pthread_create(&openings[2].thread, NULL, wake_and_count, openings[2].host), 0);
-    uint64_t end_ns = trib_clock_ns() + 300 * TRIB_MILLISECOND_NS;
-    while (trib_clock_ns() < end_ns) {
-        assert_true(trib_host_arm(openings[1].host));
-        while (segment->seats[1].asleep != 0 && trib_clock_ns() < end_ns) {
-            /* until it is woken */
-        }
-    }
-    segment->record = TRIB_HOST_RECORD_THERE;
-    assert_int_equal(pthread_join(openings[2].thread, &uncounted), 0);
-    assert_null(uncounted);
-    openings[2].host->lines[1] = line;
-    for (uint32_t rank = 0; rank < 3; rank++) {
-        trib_host_close(openings[rank].host);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -767,8 +650,6 @@ int main(void)
         cmocka_unit_test(join__names_numbers_of_ranks_that_differ),
         cmocka_unit_test(join__says_that_there_are_too_few_descriptors),
         cmocka_unit_test(join__killed_at_any_moment),
-        cmocka_unit_test(record__being_written_holds_results_back),
-        cmocka_unit_test(sleep__is_counted_all_the_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
