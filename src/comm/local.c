@@ -149,7 +149,9 @@ uint32_t trib_comm_host_ready(struct trib_comm *comm, const struct pollfd *answe
         comm->dirty = true;
         trib_endpoint_changed(comm->endpoint);
     }
-    if (dead != TRIB_HOST_NOBODY && comm->state == TRIB_COMM_RUNNING) {
+    if (dead != TRIB_HOST_NOBODY && comm->state == TRIB_COMM_RUNNING && trib_host_has_failed(comm->host)) {
+        fail_as_told(comm); /* who is gone now may have ended because of another */
+    } else if (dead != TRIB_HOST_NOBODY && comm->state == TRIB_COMM_RUNNING) {
         trib_comm_fail_all(comm, TRIB_ERR_PEER, "rank %u is gone: its connection closed", dead);
     }
     if (comm->dirty) {

@@ -93,6 +93,11 @@ bool trib_host_is_due(const struct trib_host *host)
            (int32_t)(atomic_load(count_of(host, host->cursor, host->for_summed)) - host->target) >= 0;
 }
 
+bool trib_host_has_failed(const struct trib_host *host)
+{
+    return record_of(host) == TRIB_HOST_RECORD_THERE;
+}
+
 uint32_t trib_host_awaited(const struct trib_host *host)
 {
     return host->cursor;

@@ -113,6 +113,8 @@ uint32_t trib_host_unreadable(const struct trib_host *host);
 
 /* Ends the communicator for all: the first to say so is heard. */
 void trib_host_fail(struct trib_host *host, enum trib_status status, const char *text);
+/* Whether somebody has said so. */
+bool trib_host_has_failed(const struct trib_host *host);
 /* FAILED: the rank that said so, and what. text: TRIB_ERROR_TEXT_MAX bytes. */
 uint32_t trib_host_failure(const struct trib_host *host, enum trib_status *status, char *text);
 

@@ -532,6 +532,42 @@ static void stop__is_a_rank_that_is_missing(void **state)
     }
 }
 
+/* One allreduce, to which the last rank never comes; nobody closes. */
+static void call_once(struct crew *crew, uint32_t rank, struct trib_comm *comm)
+{
+    float value = 1.0F;
+    crew->reports[rank].rounds = 1;
+    if (rank == crew->ranks - 1) {
+        (void)pause();
+    }
+    enum trib_status status = trib_allreduce(comm, &value, &value, 1, TRIB_FLOAT32, TRIB_SUM);
+    end(crew, rank, status, trib_comm_error(comm));
+}
+
+/* Rank 1 is stopped while rank 2 dies and rank 0 ends because of it: awake again it finds both lines hung up, and the record. */
+static void stop__the_first_death_is_named(void **state)
+{
+    struct crew crew = {.tweak = NULL};
+    (void)state;
+    begin_all(&crew, 3, call_once);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        wait_for_rounds(&crew, rank, 1);
+    }
+    (void)usleep(100000); /* asleep in the call */
+    assert_int_equal(kill(crew.pids[1], SIGSTOP), 0);
+    (void)usleep(20000);
+    kill_rank(&crew, 2);
+    assert_int_equal(waitpid(crew.pids[0], NULL, 0), crew.pids[0]);
+    crew.pids[0] = -1;
+    assert_int_equal(kill(crew.pids[1], SIGCONT), 0);
+    end_all(&crew);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(crew.reports[rank].status, TRIB_ERR_PEER);
+        assert_string_equal(crew.reports[rank].text, "rank 2 is gone: its connection closed");
+    }
+    forget(&crew);
+}
+
 /* Until all have come, whoever leaves may be replaced, rank 0 too. */
 static void join__survives_deaths(void **state)
 {
@@ -646,6 +682,7 @@ int main(void)
         cmocka_unit_test(idle__costs_no_cpu_when_all_others_are_gone),
         cmocka_unit_test(sleep__no_wake_up_is_lost),
         cmocka_unit_test(stop__is_a_rank_that_is_missing),
+        cmocka_unit_test(stop__the_first_death_is_named),
         cmocka_unit_test(join__survives_deaths),
         cmocka_unit_test(join__names_numbers_of_ranks_that_differ),
         cmocka_unit_test(join__says_that_there_are_too_few_descriptors),
