@@ -36,9 +36,10 @@
 #include <tributary/comm.h>
 
 #include "core/node.h"
+#include "io/udp.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 2
+#define TRIB_SESSION_VERSION 3
 #define TRIB_SLOTS_MAX (1U << 20) /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048     /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128     /* ranks that a message names, of any number */
@@ -63,7 +64,14 @@ enum trib_message_kind {
         14, /* relay -> control: this rank's session has ended without CLOSE: its death, or a lost switch */
     TRIB_MESSAGE_AWAY = 15,    /* relay -> rank: the switch above cannot be reached; come again */
     TRIB_MESSAGE_MISSING = 16, /* control -> rank: who is missing, the answer to STALL; for people */
-    TRIB_MESSAGE_DISPUTE = 17, /* relay -> control: a slot there has seen two operations */
+    TRIB_MESSAGE_DISPUTE = 17, /* relay or root -> control: a slot there has seen two operations */
+    /* To a rank that is a root, and back. All name the communicator. */
+    TRIB_MESSAGE_ROOT_OPEN = 18,  /* control -> root: open a communicator, as soon as all its ranks have been named by ROOT_CHILD */
+    TRIB_MESSAGE_ROOT_CHILD = 19, /* control -> root: a rank of it: whose child it is, and where that sends from */
+    TRIB_MESSAGE_ROOT_JOIN = 20,  /* control -> root: a rank has registered, or its mark has come */
+    TRIB_MESSAGE_ROOT_READY = 21, /* root -> control: it is open, and all ranks have registered */
+    TRIB_MESSAGE_ROOT_CLOSE = 22, /* control -> root: forget the communicator */
+    TRIB_MESSAGE_ROOT_MISSING = 23, /* control -> root: who lacks on a sequence? And the answer */
     TRIB_MESSAGE_KIND_COUNT
 };
 
@@ -120,17 +128,20 @@ struct trib_message {
             struct trib_settings settings;
             struct trib_grant known; /* communicator 0: none, a new join */
             bool was_ready;          /* with that grant it has seen a READY */
+            uint64_t host;           /* the same for all ranks on one host; 0: unknown */
+            uint16_t root_port; /* this rank's process is a root, at this UDP port and the session's address; 0: it is none */
             /* From here on: what the relays between say. A rank sends zeros and "". */
             uint64_t via;    /* the random id of the relay that sends this; 0: the rank itself */
             uint8_t hops;    /* relays so far */
             uint32_t roots;  /* shards that each of them has at least; 0: no relay */
-            uint32_t room;   /* bytes that this job may have on the way to one shard of each of them; 0: no relay */
+            uint32_t room; /* bytes that this job may have on the way to one shard of each of them, or to this rank's root; 0: neither */
             char origin[64]; /* the rank's own address, as text, filled in by the first relay */
         } join;
         struct {
             struct trib_grant grant;
             uint32_t generation_ranks; /* = ranks; for a check */
             uint32_t behind;           /* ranks that came over the same relay as this one; 1 for a rank */
+            struct trib_address root[TRIB_ROOTS_MAX]; /* where each root is; len 0, all of them: at the session's address, data_port + t */
         } welcome;
         struct {
             bool unicast;   /* full-size packets pass on every shard, both ways */
@@ -170,6 +181,33 @@ struct trib_message {
             uint64_t sequence;
             uint32_t rank[2];
         } dispute;
+        struct {
+            uint32_t communicator;
+            uint32_t index; /* which root of the communicator this one is */
+            uint32_t boot;
+            char scheme[32];
+            struct trib_session_config session; /* salt 0: a root never learns it */
+        } root_open;
+        struct {
+            uint32_t communicator;
+            uint32_t rank;
+            uint32_t branch; /* from 0, in the order of their lowest ranks; ranks come in ascending order */
+            struct trib_address from;
+        } root_child;
+        struct {
+            uint32_t communicator;
+            uint32_t rank;
+            uint64_t mark;
+        } root_join;
+        struct {
+            uint32_t communicator;
+            uint32_t boot; /* ROOT_READY: as in ROOT_OPEN; ROOT_CLOSE: 0 */
+        } root; /* ROOT_READY, ROOT_CLOSE */
+        struct {
+            uint32_t communicator;
+            uint64_t sequence;
+            struct trib_rank_list missing; /* of the question: none */
+        } root_missing;
     };
 };
 
