@@ -588,6 +588,11 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_STALL:
     case TRIB_MESSAGE_GONE:
     case TRIB_MESSAGE_DISPUTE:
+    case TRIB_MESSAGE_ROOT_OPEN:
+    case TRIB_MESSAGE_ROOT_CHILD:
+    case TRIB_MESSAGE_ROOT_JOIN:
+    case TRIB_MESSAGE_ROOT_READY:
+    case TRIB_MESSAGE_ROOT_MISSING:
     case TRIB_MESSAGE_KIND_COUNT:
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "%s does not speak like a switch", comm->endpoint->name);
         return;

@@ -444,6 +444,11 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
     case TRIB_MESSAGE_CLOSED:
     case TRIB_MESSAGE_AWAY:
     case TRIB_MESSAGE_MISSING:
+    case TRIB_MESSAGE_ROOT_OPEN:
+    case TRIB_MESSAGE_ROOT_CHILD:
+    case TRIB_MESSAGE_ROOT_JOIN:
+    case TRIB_MESSAGE_ROOT_READY:
+    case TRIB_MESSAGE_ROOT_MISSING:
     case TRIB_MESSAGE_KIND_COUNT:
         break;
     }

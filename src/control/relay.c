@@ -150,7 +150,9 @@ static struct trib_message make_join(const struct trib_jobs *jobs, const struct 
         struct trib_address origin = link->down->peer;
         trib_address_set_port(&origin, link->join.join.data_port[0]); /* which stays when it comes again */
         trib_address_format(&origin, message.join.origin);
+        message.join.room = 0; /* of its root, which is not needed here */
     }
+    message.join.root_port = 0;
     message.join.via = jobs->relay->via;
     message.join.hops++;
     message.join.roots = trib_least(jobs->config->shards, message.join.roots);
@@ -299,6 +301,11 @@ static bool receive_started(struct trib_jobs *jobs, struct trib_link *link, cons
     case TRIB_MESSAGE_AWAY:
     case TRIB_MESSAGE_MISSING:
     case TRIB_MESSAGE_DISPUTE:
+    case TRIB_MESSAGE_ROOT_OPEN:
+    case TRIB_MESSAGE_ROOT_CHILD:
+    case TRIB_MESSAGE_ROOT_JOIN:
+    case TRIB_MESSAGE_ROOT_READY:
+    case TRIB_MESSAGE_ROOT_MISSING:
     case TRIB_MESSAGE_KIND_COUNT:
         break;
     }
@@ -467,6 +474,11 @@ void trib_relay_answer(struct trib_jobs *jobs, struct trib_link *link, const str
     case TRIB_MESSAGE_STALL:
     case TRIB_MESSAGE_GONE:
     case TRIB_MESSAGE_DISPUTE:
+    case TRIB_MESSAGE_ROOT_OPEN:
+    case TRIB_MESSAGE_ROOT_CHILD:
+    case TRIB_MESSAGE_ROOT_JOIN:
+    case TRIB_MESSAGE_ROOT_READY:
+    case TRIB_MESSAGE_ROOT_MISSING:
     case TRIB_MESSAGE_KIND_COUNT:
         break;
     }

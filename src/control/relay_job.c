@@ -105,6 +105,7 @@ static bool is_sane(const struct trib_jobs *jobs, const struct trib_link *link, 
     return grant->communicator != 0 && grant->boot != 0 && grant->roots >= 1 && grant->roots <= jobs->config->shards &&
            grant->train >= 1 && grant->train <= TRIB_TRAIN_PACKETS_MAX && grant->window >= 1 &&
            grant->slots >= grant->window && grant->slots <= TRIB_SLOTS_MAX && grant->data_port != 0 &&
+           message->welcome.root_count == 0 && message->welcome.peer_count == 0 &&
            (uint32_t)grant->data_port + grant->roots <= UINT16_MAX + 1U && message->welcome.generation_ranks == ranks &&
            message->welcome.behind >= 1 && message->welcome.behind <= ranks;
 }

@@ -28,6 +28,9 @@ struct trib_opening {
     const struct trib_address *parent;  /* by shard; NULL: this switch is the root */
     const struct trib_branch *branches; /* in order of their lowest ranks */
     uint32_t count;
+    bool is_one;   /* false: all roots, root i on shard i. True: root `root` alone, on shard `shard` */
+    uint32_t root; /* of an opening of another root of the communicator nothing differs but these */
+    uint32_t shard;
 };
 
 /* What a communicator's nodes say; for metrics and `jobs`. */
@@ -78,7 +81,8 @@ struct trib_server_config {
     struct trib_address http;   /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
     struct trib_address
         parent; /* the control plane of the switch that this one is a child of; len 0: none, this is a root */
-    uint32_t shards;
+    uint32_t
+        shards; /* 0: none, and no data plane: the ranks' processes are the roots (roots.h), and `plane` is filled in */
     uint32_t boot;         /* random, not 0 */
     uint64_t memory_quota; /* bytes of slot memory for all jobs */
     uint64_t job_quota;    /* bytes for one job */

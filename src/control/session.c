@@ -169,6 +169,46 @@ static void get_ranks(struct reader *r, struct trib_rank_list *list)
     }
 }
 
+#define FAMILY_V4 4
+#define FAMILY_V6 6
+
+/* Family, port, address. What a scope is only one machine knows: it does not travel. */
+static void put_address(struct writer *w, const struct trib_address *address)
+{
+    TRIB_ASSERT(address->storage.ss_family == AF_INET || address->storage.ss_family == AF_INET6);
+    if (address->storage.ss_family == AF_INET) {
+        struct sockaddr_in v4;
+        memcpy(&v4, &address->storage, sizeof v4);
+        put_number(w, FAMILY_V4, 1);
+        put_bytes(w, &v4.sin_port, 2);
+        put_bytes(w, &v4.sin_addr, 4);
+    } else {
+        struct sockaddr_in6 v6;
+        memcpy(&v6, &address->storage, sizeof v6);
+        put_number(w, FAMILY_V6, 1);
+        put_bytes(w, &v6.sin6_port, 2);
+        put_bytes(w, &v6.sin6_addr, 16);
+    }
+}
+
+static void get_address(struct reader *r, struct trib_address *address)
+{
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    uint8_t family = get_u8(r);
+    uint16_t port = get_u16(r);
+    if (family == FAMILY_V4) {
+        *address = trib_address_v4(get_u32(r), port);
+        return;
+    }
+    for (unsigned i = 0; i < 16; i++) {
+        v6.sin6_addr.s6_addr[i] = get_u8(r);
+    }
+    address->len = sizeof v6;
+    memcpy(&address->storage, &v6, sizeof v6);
+    trib_address_set_port(address, port);
+    r->bad = r->bad || family != FAMILY_V6;
+}
+
 static void put_join(struct writer *w, const struct trib_message *message)
 {
     put_number(w, message->join.magic, 4);
@@ -183,11 +223,120 @@ static void put_join(struct writer *w, const struct trib_message *message)
     put_settings(w, &message->join.settings);
     put_grant(w, &message->join.known);
     put_number(w, message->join.was_ready, 1);
+    put_number(w, message->join.host, 8);
+    put_number(w, message->join.root_port, 2);
+    put_number(w, message->join.room, 4);
     put_number(w, message->join.via, 8);
     put_number(w, message->join.hops, 1);
     put_number(w, message->join.roots, 4);
-    put_number(w, message->join.room, 4);
     put_text(w, message->join.origin, sizeof message->join.origin);
+}
+
+static void put_welcome(struct writer *w, const struct trib_message *message)
+{
+    put_grant(w, &message->welcome.grant);
+    put_number(w, message->welcome.generation_ranks, 4);
+    put_number(w, message->welcome.behind, 4);
+    put_number(w, message->welcome.root_count, 1);
+    put_number(w, message->welcome.peer_count, 1);
+    for (unsigned i = 0; i < message->welcome.root_count; i++) {
+        put_address(w, &message->welcome.root[i]);
+    }
+    for (unsigned i = 0; i < message->welcome.peer_count; i++) {
+        put_number(w, message->welcome.peer[i].rank, 4);
+        put_address(w, &message->welcome.peer[i].address);
+    }
+}
+
+static void get_welcome(struct reader *r, struct trib_message *message)
+{
+    get_grant(r, &message->welcome.grant);
+    message->welcome.generation_ranks = get_u32(r);
+    message->welcome.behind = get_u32(r);
+    message->welcome.root_count = get_u8(r);
+    message->welcome.peer_count = get_u8(r);
+    if (message->welcome.root_count > TRIB_ROOTS_MAX || message->welcome.peer_count > TRIB_PEERS_MAX) {
+        r->bad = true;
+        return;
+    }
+    for (unsigned i = 0; i < message->welcome.root_count; i++) {
+        get_address(r, &message->welcome.root[i]);
+    }
+    for (unsigned i = 0; i < message->welcome.peer_count; i++) {
+        message->welcome.peer[i].rank = get_u32(r);
+        get_address(r, &message->welcome.peer[i].address);
+    }
+}
+
+/* The communicator comes first in every message to and from a root. */
+static void put_root(struct writer *w, const struct trib_message *message)
+{
+    const struct trib_session_config *session = &message->root_open.session;
+    if (message->kind == TRIB_MESSAGE_ROOT_OPEN) {
+        put_number(w, session->communicator, 4);
+        put_number(w, message->root_open.index, 4);
+        put_number(w, message->root_open.shard, 4);
+        put_number(w, message->root_open.boot, 4);
+        put_text(w, message->root_open.scheme, sizeof message->root_open.scheme);
+        put_number(w, session->ranks, 4);
+        put_number(w, session->roots, 4);
+        put_number(w, session->train, 4);
+        put_number(w, session->slots, 4);
+        put_number(w, session->payload, 4);
+        put_number(w, session->generation, 2);
+        put_number(w, (uint64_t)session->wire, 1);
+    } else if (message->kind == TRIB_MESSAGE_ROOT_CHILD) {
+        put_number(w, message->root_child.communicator, 4);
+        put_number(w, message->root_child.rank, 4);
+        put_number(w, message->root_child.branch, 4);
+        put_address(w, &message->root_child.from);
+    } else if (message->kind == TRIB_MESSAGE_ROOT_JOIN) {
+        put_number(w, message->root_join.communicator, 4);
+        put_number(w, message->root_join.rank, 4);
+        put_number(w, message->root_join.mark, 8);
+    } else if (message->kind == TRIB_MESSAGE_ROOT_READY) {
+        put_number(w, message->root_ready.communicator, 4);
+        put_number(w, message->root_ready.boot, 4);
+    } else {
+        put_number(w, message->root_missing.communicator, 4);
+        put_number(w, message->root_missing.sequence, 8);
+        put_ranks(w, &message->root_missing.missing);
+    }
+}
+
+static void get_root(struct reader *r, struct trib_message *message)
+{
+    struct trib_session_config *session = &message->root_open.session;
+    if (message->kind == TRIB_MESSAGE_ROOT_OPEN) {
+        session->communicator = get_u32(r);
+        message->root_open.index = get_u32(r);
+        message->root_open.shard = get_u32(r);
+        message->root_open.boot = get_u32(r);
+        get_text(r, message->root_open.scheme, sizeof message->root_open.scheme);
+        session->ranks = get_u32(r);
+        session->roots = get_u32(r);
+        session->train = get_u32(r);
+        session->slots = get_u32(r);
+        session->payload = get_u32(r);
+        session->generation = get_u16(r);
+        session->wire = (enum trib_type)get_u8(r);
+    } else if (message->kind == TRIB_MESSAGE_ROOT_CHILD) {
+        message->root_child.communicator = get_u32(r);
+        message->root_child.rank = get_u32(r);
+        message->root_child.branch = get_u32(r);
+        get_address(r, &message->root_child.from);
+    } else if (message->kind == TRIB_MESSAGE_ROOT_JOIN) {
+        message->root_join.communicator = get_u32(r);
+        message->root_join.rank = get_u32(r);
+        message->root_join.mark = get_u64(r);
+    } else if (message->kind == TRIB_MESSAGE_ROOT_READY) {
+        message->root_ready.communicator = get_u32(r);
+        message->root_ready.boot = get_u32(r);
+    } else {
+        message->root_missing.communicator = get_u32(r);
+        message->root_missing.sequence = get_u64(r);
+        get_ranks(r, &message->root_missing.missing);
+    }
 }
 
 static void put_fields(struct writer *w, const struct trib_message *message)
@@ -197,9 +346,7 @@ static void put_fields(struct writer *w, const struct trib_message *message)
         put_join(w, message);
         break;
     case TRIB_MESSAGE_WELCOME:
-        put_grant(w, &message->welcome.grant);
-        put_number(w, message->welcome.generation_ranks, 4);
-        put_number(w, message->welcome.behind, 4);
+        put_welcome(w, message);
         break;
     case TRIB_MESSAGE_PATHS:
         put_number(w, message->paths.unicast, 1);
@@ -246,6 +393,13 @@ static void put_fields(struct writer *w, const struct trib_message *message)
         put_number(w, message->dispute.rank[0], 4);
         put_number(w, message->dispute.rank[1], 4);
         break;
+    case TRIB_MESSAGE_ROOT_OPEN:
+    case TRIB_MESSAGE_ROOT_CHILD:
+    case TRIB_MESSAGE_ROOT_JOIN:
+    case TRIB_MESSAGE_ROOT_READY:
+    case TRIB_MESSAGE_ROOT_MISSING:
+        put_root(w, message);
+        break;
     case TRIB_MESSAGE_CLOSED:
         break;
     case TRIB_MESSAGE_NONE:
@@ -287,10 +441,12 @@ static enum trib_status get_join(struct reader *r, struct trib_message *message)
     get_settings(r, &message->join.settings);
     get_grant(r, &message->join.known);
     message->join.was_ready = get_bool(r);
+    message->join.host = get_u64(r);
+    message->join.root_port = get_u16(r);
+    message->join.room = get_u32(r);
     message->join.via = get_u64(r);
     message->join.hops = get_u8(r);
     message->join.roots = get_u32(r);
-    message->join.room = get_u32(r);
     get_text(r, message->join.origin, sizeof message->join.origin);
     return TRIB_OK;
 }
@@ -301,9 +457,7 @@ static enum trib_status get_fields(struct reader *r, struct trib_message *messag
     case TRIB_MESSAGE_JOIN:
         return get_join(r, message);
     case TRIB_MESSAGE_WELCOME:
-        get_grant(r, &message->welcome.grant);
-        message->welcome.generation_ranks = get_u32(r);
-        message->welcome.behind = get_u32(r);
+        get_welcome(r, message);
         return TRIB_OK;
     case TRIB_MESSAGE_PATHS:
         message->paths.unicast = get_bool(r);
@@ -349,6 +503,13 @@ static enum trib_status get_fields(struct reader *r, struct trib_message *messag
         message->dispute.sequence = get_u64(r);
         message->dispute.rank[0] = get_u32(r);
         message->dispute.rank[1] = get_u32(r);
+        return TRIB_OK;
+    case TRIB_MESSAGE_ROOT_OPEN:
+    case TRIB_MESSAGE_ROOT_CHILD:
+    case TRIB_MESSAGE_ROOT_JOIN:
+    case TRIB_MESSAGE_ROOT_READY:
+    case TRIB_MESSAGE_ROOT_MISSING:
+        get_root(r, message);
         return TRIB_OK;
     case TRIB_MESSAGE_CLOSED:
         return TRIB_OK;

@@ -23,6 +23,15 @@
  * A relay says of a rank's death GONE; if its own connection ends without a word, the relay is lost, or the switch above it:
  * then every session of the communicator is ended without a word, and all its ranks return. A relay that cannot, or will not,
  * carry a communicator says FAIL upward: all ranks get its status and text.
+ * Where no switch is, ranks meet at a control plane in the process of one of them, and their processes are the roots: control/roots.h.
+ *   rank that is a root           control plane
+ *                          <- ROOT_OPEN, ROOT_CHILD of each rank, before WELCOME; again for each root that it is to be
+ *                          <- ROOT_JOIN (rank, mark)   for each REGISTER and MARK
+ *   ROOT_READY             ->                      before READY
+ *                          <- ROOT_MISSING (sequence)  somebody has said STALL
+ *   ROOT_MISSING (ranks)   ->
+ *   DISPUTE                ->                      as a relay does
+ * The end of the session is the end of the root. One that cannot open says ABORT.
  * A return sends the grant of WELCOME as known; if it has seen a READY, it has multicast only if READY said so, and may leave out PATHS.
  * A rank that had sent CLOSE before the switch went away registers and sends CLOSE again; from behind a lost relay it may get CLOSED at once.
  * Read next: server.h (the control plane's side), control/session_client.h (the rank's). */
@@ -43,6 +52,7 @@
 #define TRIB_SLOTS_MAX (1U << 20) /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048     /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128     /* ranks that a message names, of any number */
+#define TRIB_PEERS_MAX 4          /* that a WELCOME names */
 #define TRIB_HOPS_MAX 16          /* relays between a rank and the root: more are a loop */
 
 enum trib_message_kind {
@@ -65,13 +75,12 @@ enum trib_message_kind {
     TRIB_MESSAGE_AWAY = 15,    /* relay -> rank: the switch above cannot be reached; come again */
     TRIB_MESSAGE_MISSING = 16, /* control -> rank: who is missing, the answer to STALL; for people */
     TRIB_MESSAGE_DISPUTE = 17, /* relay or root -> control: a slot there has seen two operations */
-    /* To a rank that is a root, and back. All name the communicator. */
-    TRIB_MESSAGE_ROOT_OPEN = 18,  /* control -> root: open a communicator, as soon as all its ranks have been named by ROOT_CHILD */
-    TRIB_MESSAGE_ROOT_CHILD = 19, /* control -> root: a rank of it: whose child it is, and where that sends from */
-    TRIB_MESSAGE_ROOT_JOIN = 20,  /* control -> root: a rank has registered, or its mark has come */
-    TRIB_MESSAGE_ROOT_READY = 21, /* root -> control: it is open, and all ranks have registered */
-    TRIB_MESSAGE_ROOT_CLOSE = 22, /* control -> root: forget the communicator */
-    TRIB_MESSAGE_ROOT_MISSING = 23, /* control -> root: who lacks on a sequence? And the answer */
+    /* Without a switch, to a rank whose process is a root, and back. All name the communicator. */
+    TRIB_MESSAGE_ROOT_OPEN = 18,    /* control -> root: open a communicator, once all its ranks have been named */
+    TRIB_MESSAGE_ROOT_CHILD = 19,   /* control -> root: the next rank of it: whose child it is, where that sends from */
+    TRIB_MESSAGE_ROOT_JOIN = 20,    /* control -> root: a rank has registered, or its mark has come */
+    TRIB_MESSAGE_ROOT_READY = 21,   /* root -> control: it is open, and all ranks have registered there */
+    TRIB_MESSAGE_ROOT_MISSING = 22, /* control -> root: who lacks on a sequence? And the answer */
     TRIB_MESSAGE_KIND_COUNT
 };
 
@@ -111,6 +120,12 @@ static inline uint32_t trib_rank_list_carried(const struct trib_rank_list *list)
     return list->count < TRIB_RANKS_LISTED ? list->count : TRIB_RANKS_LISTED;
 }
 
+/* A worker that another one sends to, or hears from. */
+struct trib_peer {
+    uint32_t rank;
+    struct trib_address address;
+};
+
 _Static_assert(TRIB_RANKS_MAX == TRIB_SESSION_RANKS_MAX, "a session can have as many ranks as a tree of nodes");
 
 struct trib_message {
@@ -128,20 +143,26 @@ struct trib_message {
             struct trib_settings settings;
             struct trib_grant known; /* communicator 0: none, a new join */
             bool was_ready;          /* with that grant it has seen a READY */
-            uint64_t host;           /* the same for all ranks on one host; 0: unknown */
-            uint16_t root_port; /* this rank's process is a root, at this UDP port and the session's address; 0: it is none */
+            uint64_t host;           /* the same for all ranks of one host; 0: unknown */
+            uint16_t root_port;      /* its process can be a root: root k of it here + k, UDP; 0: it cannot */
+            /* Bytes that one socket of this rank's root holds. From a relay: that this job may have on the way to one shard of each relay so
+             * far. 0: there is neither. */
+            uint32_t room;
             /* From here on: what the relays between say. A rank sends zeros and "". */
             uint64_t via;    /* the random id of the relay that sends this; 0: the rank itself */
             uint8_t hops;    /* relays so far */
             uint32_t roots;  /* shards that each of them has at least; 0: no relay */
-            uint32_t room; /* bytes that this job may have on the way to one shard of each of them, or to this rank's root; 0: neither */
             char origin[64]; /* the rank's own address, as text, filled in by the first relay */
         } join;
         struct {
             struct trib_grant grant;
             uint32_t generation_ranks; /* = ranks; for a check */
             uint32_t behind;           /* ranks that came over the same relay as this one; 1 for a rank */
-            struct trib_address root[TRIB_ROOTS_MAX]; /* where each root is; len 0, all of them: at the session's address, data_port + t */
+            /* Where the roots are, grant.roots of them. 0: shards of one switch, at the session's address, data_port + t. */
+            uint8_t root_count;
+            uint8_t peer_count; /* of a scheme whose workers talk to each other: those that this one does */
+            struct trib_address root[TRIB_ROOTS_MAX];
+            struct trib_peer peer[TRIB_PEERS_MAX];
         } welcome;
         struct {
             bool unicast;   /* full-size packets pass on every shard, both ways */
@@ -182,16 +203,16 @@ struct trib_message {
             uint32_t rank[2];
         } dispute;
         struct {
-            uint32_t communicator;
-            uint32_t index; /* which root of the communicator this one is */
+            uint32_t index; /* which root of the communicator it is to be */
+            uint32_t shard; /* by which of its sockets: at root_port + shard */
             uint32_t boot;
             char scheme[32];
-            struct trib_session_config session; /* salt 0: a root never learns it */
+            struct trib_session_config session; /* salt 0: a root never learns it; first and lookahead 0 */
         } root_open;
         struct {
             uint32_t communicator;
-            uint32_t rank;
-            uint32_t branch; /* from 0, in the order of their lowest ranks; ranks come in ascending order */
+            uint32_t rank;   /* from 0, one after the other */
+            uint32_t branch; /* which child it is, or is behind: from 0, in order of their lowest ranks */
             struct trib_address from;
         } root_child;
         struct {
@@ -201,8 +222,8 @@ struct trib_message {
         } root_join;
         struct {
             uint32_t communicator;
-            uint32_t boot; /* ROOT_READY: as in ROOT_OPEN; ROOT_CLOSE: 0 */
-        } root; /* ROOT_READY, ROOT_CLOSE */
+            uint32_t boot; /* as in ROOT_OPEN */
+        } root_ready;
         struct {
             uint32_t communicator;
             uint64_t sequence;

@@ -37,31 +37,33 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000a1 01 54524942 0002 0001 0006 646967697473 00000003 4e204e21 "
+     "000000ab 01 54524942 0003 0001 0006 646967697473 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 01 0008 7377697463686d6c 00000004 "
      "00000580 00010000 04 " ZERO_GRANT_HEX
-     "00 a1a2a3a4a5a6a7a8 02 00000004 00400000 000e 31302e302e302e333a3431323334",
+     "00 b1b2b3b4b5b6b7b8 1d2f 00400000 a1a2a3a4a5a6a7a8 02 00000004 000e 31302e302e302e333a3431323334",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
-               .version = 2,
+               .version = 3,
                .wire_version = 1,
                .job = "digits",
                .rank = 3,
                .data_port = {20000, 20001},
                .multicast = true,
                .settings = {.scheme = "switchml", .ranks = 4, .payload = 1408, .window = 65536, .wire = 4},
+               .host = 0xb1b2b3b4b5b6b7b8,
+               .root_port = 7471,
                .via = 0xa1a2a3a4a5a6a7a8,
                .hops = 2,
                .roots = 4,
                .room = 4194304,
                .origin = "10.0.0.3:41234"}}},
     {"join, a return",
-     "00000086 01 54524942 0002 0001 0001 6a 00000000 ffff0000 "
+     "00000090 01 54524942 0003 0001 0001 6a 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 0000 00000001 00000040 00000000 "
-     "01 " GRANT_HEX " 01 0000000000000000 00 00000000 00000000 0000",
+     "01 " GRANT_HEX " 01 0000000000000000 0000 00000000 0000000000000000 00 00000000 0000",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
-               .version = 2,
+               .version = 3,
                .wire_version = 1,
                .job = "j",
                .data_port = {65535},
@@ -69,8 +71,12 @@ static const struct golden goldens[] = {
                .known = GRANT,
                .was_ready = true}}},
     {"welcome",
-     "0000003b 02 " GRANT_HEX " 00000004 00000002",
+     "0000003d 02 " GRANT_HEX " 00000004 00000002 00 00",
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 2}}},
+    {"welcome, without a switch",
+     "00000062 02 " GRANT_HEX " 00000004 00000001 02 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
+     "00000003 04 4e20 0a000003",
+     {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
     {"paths", "00000003 03 01 00", {.kind = TRIB_MESSAGE_PATHS, .paths = {true, false}}},
     {"register", "00000009 04 0000a1a2a3a4a5a6", {.kind = TRIB_MESSAGE_REGISTER, .mark = {0xa1a2a3a4a5a6}}},
     {"ready",
@@ -96,9 +102,57 @@ static const struct golden goldens[] = {
     {"dispute",
      "00000011 11 0000000000000011 00000003 00000005",
      {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {17, {3, 5}}}},
+    {"root_open",
+     "00000032 12 21222324 00000001 00000002 31323334 0008 7377697463686d6c 00000004 00000002 0000002c 00000580 "
+     "00000580 0001 04",
+     {.kind = TRIB_MESSAGE_ROOT_OPEN,
+      .root_open = {.index = 1,
+                    .shard = 2,
+                    .boot = 0x31323334,
+                    .scheme = "switchml",
+                    .session = {.communicator = 0x21222324,
+                                .ranks = 4,
+                                .roots = 2,
+                                .train = 44,
+                                .slots = 1408,
+                                .payload = 1408,
+                                .generation = 1,
+                                .wire = TRIB_INT32}}}},
+    {"root_child",
+     "00000014 13 21222324 00000003 00000002 04 4e21 0a000003",
+     {.kind = TRIB_MESSAGE_ROOT_CHILD, .root_child = {0x21222324, 3, 2, {.len = 0}}}},
+    {"root_join",
+     "00000011 14 21222324 00000003 0000000000000012",
+     {.kind = TRIB_MESSAGE_ROOT_JOIN, .root_join = {0x21222324, 3, 18}}},
+    {"root_ready",
+     "00000009 15 21222324 31323334",
+     {.kind = TRIB_MESSAGE_ROOT_READY, .root_ready = {0x21222324, 0x31323334}}},
+    {"root_missing",
+     "00000013 16 21222324 0000000000000731 0002 0002 0003",
+     {.kind = TRIB_MESSAGE_ROOT_MISSING,
+      .root_missing = {.communicator = 0x21222324, .sequence = 1841, .missing = {2, {2, 3}}}}},
 };
 
 #define GOLDEN_COUNT (sizeof goldens / sizeof goldens[0])
+
+/* Addresses are no constants: those of the goldens that have some. */
+static struct trib_message golden_message(size_t i)
+{
+    struct trib_message message = goldens[i].message;
+    char error[TRIB_ERROR_TEXT_MAX];
+    struct trib_address six;
+    assert_int_equal(trib_address_parse("[2001:db8::2]:7472", 0, &six, error), TRIB_OK);
+    if (strcmp(goldens[i].name, "welcome, without a switch") == 0) {
+        message.welcome.root_count = 2;
+        message.welcome.root[0] = trib_address_v4(0x0a000001, 7471);
+        message.welcome.root[1] = six;
+        message.welcome.peer_count = 1;
+        message.welcome.peer[0] = (struct trib_peer){.rank = 3, .address = trib_address_v4(0x0a000003, 20000)};
+    } else if (message.kind == TRIB_MESSAGE_ROOT_CHILD) {
+        message.root_child.from = trib_address_v4(0x0a000003, 20001);
+    }
+    return message;
+}
 
 /* Spaces are for the reader. */
 static size_t from_hex(const char *hex, uint8_t *bytes)
@@ -121,8 +175,9 @@ static void encode__golden(void **state)
         uint8_t want[TRIB_MESSAGE_MAX];
         uint8_t got[TRIB_MESSAGE_MAX];
         size_t len = from_hex(goldens[i].hex, want);
+        const struct trib_message message = golden_message(i);
         print_message("%s\n", goldens[i].name);
-        assert_int_equal(trib_message_encode(&goldens[i].message, got), len);
+        assert_int_equal(trib_message_encode(&message, got), len);
         assert_memory_equal(got, want, len);
     }
 }
@@ -207,7 +262,10 @@ static void decode__bad_bytes(void **state)
         {"length above the limit, before the rest is there", "000007fd"},
         {"length 2^32 - 1", "ffffffff"},
         {"kind 0", "0000000900"},
-        {"kind behind the last, before the rest is there", "0000000912"},
+        {"kind behind the last, before the rest is there", "0000000917"},
+        {"more roots than there can be", "0000003d02" GRANT_HEX "000000040000000211 00"},
+        {"more peers than it carries", "0000003d02" GRANT_HEX "000000040000000200 05"},
+        {"an address of no family", "0000001413 21222324 00000003 00000002 05 4e21 0a000003"},
         {"fewer ranks than its list names", "000000130d0000000000000731000004b0000200020000"},
         {"more ranks than its list names", "000000150d0000000000000731000004b00001000200030000"},
         {"a bool of 2", "00000003030200"},
@@ -216,7 +274,7 @@ static void decode__bad_bytes(void **state)
         {"another magic", "000000090154524943000100010000000000"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        uint8_t bytes[64];
+        uint8_t bytes[128];
         struct trib_message message;
         size_t used;
         size_t len = from_hex(cases[i].hex, bytes);
@@ -245,7 +303,7 @@ static void decode__text_that_does_not_fit(void **state)
 static void decode__other_versions(void **state)
 {
     (void)state;
-    static const char *const cases[] = {"00000009 01 54524942 0001 0001", "00000009 01 54524942 0002 0007",
+    static const char *const cases[] = {"00000009 01 54524942 0001 0001", "00000009 01 54524942 0003 0007",
                                         "0000000b 01 54524942 ffff ffff abcd"};
     for (size_t i = 0; i < 3; i++) {
         uint8_t bytes[64];
@@ -254,8 +312,38 @@ static void decode__other_versions(void **state)
         size_t len = from_hex(cases[i], bytes);
         assert_int_equal(trib_message_decode(bytes, len, &message, &used), TRIB_ERR_VERSION);
         assert_int_equal(message.join.magic, TRIB_SESSION_MAGIC);
-        assert_int_equal(message.join.version, i == 0 ? 1 : i == 1 ? 2 : 0xffff);
+        assert_int_equal(message.join.version, i == 0 ? 1 : i == 1 ? 3 : 0xffff);
         assert_int_equal(message.join.wire_version, i == 0 ? 1 : i == 1 ? 7 : 0xffff);
+    }
+}
+
+/* Addresses come out as those of the sockets that they are of, but for a scope, which means nothing to another machine. */
+static void decode__addresses(void **state)
+{
+    (void)state;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME};
+    struct trib_message again;
+    size_t used;
+    message.welcome.root_count = TRIB_ROOTS_MAX;
+    message.welcome.peer_count = TRIB_PEERS_MAX;
+    for (uint16_t i = 0; i < TRIB_ROOTS_MAX; i++) {
+        message.welcome.root[i] = trib_address_v4(0x0a000001 + i, (uint16_t)(7470 + i));
+        if (i % 2) {
+            assert_int_equal(trib_address_parse("[2001:db8::9]", i, &message.welcome.root[i], NULL), TRIB_OK);
+        }
+        message.welcome.peer[i % TRIB_PEERS_MAX] = (struct trib_peer){.rank = i, .address = message.welcome.root[i]};
+    }
+    size_t len = trib_message_encode(&message, bytes);
+    assert_int_equal(trib_message_decode(bytes, len, &again, &used), TRIB_OK);
+    assert_int_equal(used, len);
+    for (unsigned i = 0; i < TRIB_ROOTS_MAX; i++) {
+        assert_true(trib_address_equal(&again.welcome.root[i], &message.welcome.root[i]));
+        assert_int_equal(again.welcome.root[i].len, message.welcome.root[i].len);
+    }
+    for (unsigned i = 0; i < TRIB_PEERS_MAX; i++) {
+        assert_int_equal(again.welcome.peer[i].rank, message.welcome.peer[i].rank);
+        assert_true(trib_address_equal(&again.welcome.peer[i].address, &message.welcome.peer[i].address));
     }
 }
 
@@ -319,6 +407,7 @@ int main(void)
         cmocka_unit_test(decode__bad_bytes),
         cmocka_unit_test(decode__text_that_does_not_fit),
         cmocka_unit_test(decode__other_versions),
+        cmocka_unit_test(decode__addresses),
         cmocka_unit_test(encode__long_list_of_ranks),
         cmocka_unit_test(decode__random_bytes),
     };
