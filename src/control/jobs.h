@@ -196,6 +196,8 @@ void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job);
 void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
 /* Can anybody join like this? ERR_INVALID. */
 enum trib_status trib_join_check(const struct trib_message *join, char *error);
+/* A wire type of float32 tensors. */
+bool trib_join_is_wire(uint8_t wire);
 /* Only one process at a time sends from a port: a relay that comes from where one with another id (via, its first port, its address) came
  * from has taken its place. That one is dead, whatever its sessions look like. */
 bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,

@@ -26,7 +26,7 @@ static bool is_name(const char *name)
     return name[0] != '\0';
 }
 
-static bool is_wire(uint8_t wire)
+bool trib_join_is_wire(uint8_t wire)
 {
     return wire == TRIB_WIRE_FLOAT32 || wire == TRIB_WIRE_BFLOAT16 || wire == TRIB_WIRE_INT32;
 }
@@ -71,7 +71,7 @@ enum trib_status trib_join_check(const struct trib_message *message, char *error
                      TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
     } else if (!is_scheme(settings->scheme)) {
         explain_scheme(settings->scheme, error);
-    } else if (!is_wire(settings->wire)) {
+    } else if (!trib_join_is_wire(settings->wire)) {
         trib_explain(error, "wire %u: want %d (float32), %d (bfloat16) or %d (int32)", settings->wire,
                      TRIB_WIRE_FLOAT32, TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32);
     } else if (message->join.hops > TRIB_HOPS_MAX || message->join.roots > TRIB_ROOTS_MAX) {

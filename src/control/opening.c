@@ -59,8 +59,10 @@ uint32_t trib_job_behind(const struct trib_job *job, uint32_t rank)
 /* Who sends from where two children do cannot be told apart. */
 bool trib_opening_check(const struct trib_opening *opening, char *error)
 {
+    uint32_t first = opening->is_one ? opening->root : 0;
+    uint32_t end = opening->is_one ? opening->root + 1 : opening->session.roots;
     for (uint32_t b = 0; b < opening->count; b++) {
-        for (uint32_t t = 0; opening->parent && t < opening->session.roots; t++) {
+        for (uint32_t t = first; opening->parent && t < end; t++) {
             if (trib_address_equal(&opening->parent[t], &opening->branches[b].address[t])) {
                 trib_explain(error, "rank %u says that it sends from where the parent of this switch does",
                              opening->branches[b].ranks[0]);
@@ -70,7 +72,7 @@ bool trib_opening_check(const struct trib_opening *opening, char *error)
         for (uint32_t a = 0; a < b; a++) {
             const struct trib_branch *one = &opening->branches[a];
             const struct trib_branch *two = &opening->branches[b];
-            for (uint32_t t = 0; t < opening->session.roots; t++) {
+            for (uint32_t t = first; t < end; t++) {
                 if (trib_address_equal(&one->address[t], &two->address[t])) {
                     char text[64];
                     trib_address_format(&one->address[t], text);
