@@ -3,12 +3,14 @@
  * quotas. No state but the jobs'. Read next: start.c (who asks). */
 #include <stdlib.h>
 
+#include "control/roots.h"
 #include "control/start.h"
 #include "core/lane.h"
 #include "io/explain.h"
 #include "io/units.h"
 
 #define TRAINS_DEFAULT 8 /* in flight per rank and shard: fills cache and socket buffers, and hides an RTT */
+#define TRAIN_LEAST 4    /* shorter ones cost more system calls than they spread */
 #define LEAST_SHARE 4 /* a late job gets this part of what it would get alone, even if the socket is full of promises */
 #define SLOTS_PER_WINDOW 2 /* less cache than more, and a loss or two in flight still do not stop the rank */
 
@@ -17,6 +19,15 @@ static uint32_t train_packets(uint32_t payload)
 {
     uint32_t packets = TRIB_TRAIN_BYTES_MAX / (TRIB_HEADER_SIZE + payload);
     return packets < TRIB_TRAIN_PACKETS_MAX ? packets : TRIB_TRAIN_PACKETS_MAX;
+}
+
+/* How many sequences in a row go to one root. Roots that are ranks share out what a tensor of one train has: each has a link of its own. */
+static uint32_t train_of(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint32_t train = train_packets(job->settings.payload);
+    uint32_t share = trib_roots_are_ranks(jobs->config) ? (train + job->grant.roots - 1) / job->grant.roots : train;
+    uint32_t least = train < TRAIN_LEAST ? train : TRAIN_LEAST;
+    return share > least ? share : least;
 }
 
 /* A socket that sends to this switch: one process, whatever number of communicators it has here. */
@@ -102,7 +113,7 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
         }
     }
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
-        if (job != but && job->is_open) {
+        if (job != but && job->is_open && (!trib_roots_are_ranks(jobs->config) || trib_roots_meet(job, but))) {
             bytes += add_job(job, has_list ? &senders
                                            : NULL); /* without memory each for itself: too much, never too little */
         }
@@ -113,11 +124,16 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
     return bytes;
 }
 
+uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    return trib_roots_are_ranks(jobs->config) ? trib_roots_room(job) : jobs->config->receive_room;
+}
+
 /* Bytes that this job may have on its way to one shard here. */
 static uint32_t room_for(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint64_t granted = bytes_granted(jobs, job);
-    uint32_t all = jobs->config->receive_room;
+    uint32_t all = trib_admission_socket(jobs, job);
     uint32_t left = granted < all ? (uint32_t)(all - granted) : 0;
     return left > all / LEAST_SHARE ? left : all / LEAST_SHARE;
 }
@@ -134,7 +150,7 @@ static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_j
     uint32_t packet = TRIB_HEADER_SIZE + job->settings.payload;
     uint32_t window = room_for(jobs, job) / packet / job->children;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (job->ranks[i].room != 0) {
+        if (job->ranks[i].via != 0 && job->ranks[i].room != 0) {
             uint32_t most = job->ranks[i].room / packet / (trib_job_behind(job, i) + 1);
             window = most < window ? most : window;
         }
@@ -147,8 +163,8 @@ bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job)
     const struct trib_settings *settings = &job->settings;
     struct trib_grant *grant = &job->grant;
     uint32_t packet = TRIB_HEADER_SIZE + settings->payload;
-    uint32_t train = train_packets(settings->payload);
-    uint32_t wanted = settings->window ? settings->window / packet : TRAINS_DEFAULT * train;
+    uint32_t train = train_of(jobs, job);
+    uint32_t wanted = settings->window ? settings->window / packet : TRAINS_DEFAULT * train_packets(settings->payload);
     uint32_t room = largest_window(jobs, job);
     uint32_t window = wanted < room ? wanted : room;
     window = window < TRIB_SLOTS_MAX / SLOTS_PER_WINDOW ? window : TRIB_SLOTS_MAX / SLOTS_PER_WINDOW;

@@ -26,7 +26,9 @@
 #define ACCEPT_PAUSE_NS (100 * TRIB_MILLISECOND_NS)
 #define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between lines about one lasting lack */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
-#define OUT_SIZE (4 * TRIB_MESSAGE_MAX)
+#define OUT_FIRST (4 * TRIB_MESSAGE_MAX)
+/* A root hears of each of its communicator's ranks at once, and again when they register: 2 x 1024 messages of 32 bytes. */
+#define OUT_MAX (8 * OUT_FIRST)
 /* A rank says some dozen messages a second at most, and they come at once after a silence of SILENCE_MS. One that says many more is
  * broken: it would take everybody's time, and what waited in its socket would hide its end. */
 #define MESSAGE_GAP_NS (5 * TRIB_MILLISECOND_NS)
@@ -54,9 +56,10 @@ struct trib_connection {
     uint64_t paid_ns;  /* each message that it says costs MESSAGE_GAP_NS, and saved time pays for MESSAGES_AT_ONCE */
     size_t in_len;
     size_t out_len;
+    size_t out_size;
     char cause[128]; /* for the other ranks, when BROKEN */
     uint8_t in[TRIB_MESSAGE_MAX];
-    uint8_t out[OUT_SIZE];
+    uint8_t *out; /* of out_size bytes; NULL: nothing was sent yet */
 };
 
 static struct trib_connection *connection_of(struct trib_session *session)
@@ -178,6 +181,22 @@ static void flush(struct trib_connection *connection)
     }
 }
 
+/* For one more message. False: too much lies there unread, or there is no memory for it. */
+static bool make_room(struct trib_connection *connection)
+{
+    if (connection->out_size - connection->out_len >= TRIB_MESSAGE_MAX) {
+        return true;
+    }
+    size_t size = connection->out_size > 0 ? 2 * connection->out_size : OUT_FIRST;
+    uint8_t *out = size <= OUT_MAX ? realloc(connection->out, size) : NULL;
+    if (!out) {
+        return false;
+    }
+    connection->out = out;
+    connection->out_size = size;
+    return true;
+}
+
 void trib_connections_send(void *connections, struct trib_session *session, const struct trib_message *message)
 {
     struct trib_connections *all = connections;
@@ -185,7 +204,7 @@ void trib_connections_send(void *connections, struct trib_session *session, cons
     if (connection->state != CONNECTION_OPEN) {
         return;
     }
-    if (sizeof connection->out - connection->out_len < TRIB_MESSAGE_MAX) {
+    if (!make_room(connection)) {
         reject(all, connection, &all->stats.rejected_unread, "answers pile up unread");
         return;
     }
@@ -332,6 +351,11 @@ static void add(struct trib_connections *connections, int fd, const struct trib_
     set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, SILENCE_MS);
     connection->session.peer = *peer;
+    connection->session.local.len = sizeof connection->session.local.storage;
+    if (getsockname(fd, (struct sockaddr *)(void *)&connection->session.local.storage,
+                    &connection->session.local.len) != 0) {
+        connection->session.local.len = 0;
+    }
     connection->fd = fd;
     connection->state = CONNECTION_OPEN;
     connection->since_ns = connections->now_ns;
@@ -479,6 +503,7 @@ void trib_connections_sweep(struct trib_connections *connections, uint64_t now_n
             }
             trib_jobs_gone(connections->jobs, &connection->session, connection->cause, now_ns);
             (void)close(connection->fd);
+            free(connection->out);
             connections->all[i--] = connections->all[--connections->count];
             free(connection);
             again = true;
@@ -507,6 +532,7 @@ void trib_connections_deinit(struct trib_connections *connections, enum trib_sta
     free(fds);
     for (uint32_t i = 0; i < connections->count; i++) {
         (void)close(connections->all[i]->fd);
+        free(connections->all[i]->out);
         free(connections->all[i]);
     }
     connections->count = 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "control/relay.h"
+#include "control/roots.h"
 #include "control/start.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -291,6 +292,22 @@ static void end_rank(struct trib_jobs *jobs, struct trib_job *job, uint32_t inde
     trib_job_fail(jobs, job, TRIB_ERR_PEER, text);
 }
 
+/* Its session is gone. A rank that had sent CLOSE may go; the others may still finish what it has contributed to. But what a root holds of
+ * that is lost with it, until CLOSED says that nobody needs it any more. The job may be gone afterwards. */
+static void leave(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const char *cause)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    struct trib_rank *rank = &job->ranks[index];
+    if (!rank->is_closing) {
+        end_rank(jobs, job, index, cause);
+    } else if (trib_roots_are_ranks(jobs->config) && trib_roots_need(job, index)) {
+        trib_explain(text, "it was a root of the job, whose other ranks had not finished: %.300s", cause);
+        end_rank(jobs, job, index, text);
+    } else {
+        rank->has_left = true;
+    }
+}
+
 static bool take_close(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns)
 {
     struct trib_rank *rank = &job->ranks[index];
@@ -316,10 +333,7 @@ static void take_end(struct trib_jobs *jobs, struct trib_session *session, const
     uint32_t index = session->rank;
     struct trib_rank *rank = &job->ranks[index];
     let_go(jobs, rank);
-    rank->has_left = rank->is_closing;
-    if (!rank->is_closing) {
-        end_rank(jobs, job, index, cause);
-    }
+    leave(jobs, job, index, cause);
 }
 
 static void take_abort(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message)
@@ -368,10 +382,13 @@ static bool take_refusal(struct trib_jobs *jobs, struct trib_session *session, c
     return true;
 }
 
-static bool take_dispute(struct trib_jobs *jobs, const struct trib_session *session, const struct trib_message *message,
+static bool take_dispute(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                          uint64_t now_ns)
 {
     const struct trib_job *job = session->job;
+    if (trib_roots_are_ranks(jobs->config)) {
+        return trib_roots_receive(jobs, session, message, now_ns);
+    }
     if (job->ranks[session->rank].via == 0 || job->state == TRIB_JOB_JOINING) {
         return false; /* before WELCOME there is no communicator to name, and no slot */
     }
@@ -436,6 +453,9 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
         return take_refusal(jobs, session, message);
     case TRIB_MESSAGE_DISPUTE:
         return take_dispute(jobs, session, message, now_ns);
+    case TRIB_MESSAGE_ROOT_READY:
+    case TRIB_MESSAGE_ROOT_MISSING:
+        return trib_roots_receive(jobs, session, message, now_ns);
     case TRIB_MESSAGE_NONE:
     case TRIB_MESSAGE_JOIN:
     case TRIB_MESSAGE_WELCOME:
@@ -447,8 +467,6 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
     case TRIB_MESSAGE_ROOT_OPEN:
     case TRIB_MESSAGE_ROOT_CHILD:
     case TRIB_MESSAGE_ROOT_JOIN:
-    case TRIB_MESSAGE_ROOT_READY:
-    case TRIB_MESSAGE_ROOT_MISSING:
     case TRIB_MESSAGE_KIND_COUNT:
         break;
     }
@@ -474,13 +492,9 @@ void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const
     if (!job) {
         return;
     }
-    struct trib_rank *rank = &job->ranks[session->rank];
-    rank->session = NULL;
+    job->ranks[session->rank].session = NULL;
     session->job = NULL;
-    rank->has_left = rank->is_closing;
-    if (!rank->is_closing) { /* else it has said goodbye; the others may still finish what it has contributed to */
-        end_rank(jobs, job, session->rank, cause);
-    }
+    leave(jobs, job, session->rank, cause);
 }
 
 void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
@@ -519,6 +533,12 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job)
             trib_rank_list_add(&late, i);
         }
     }
+    bool are_roots = late.count == 0; /* all have registered: what lacks is ROOT_READY */
+    for (uint32_t t = 0; are_roots && t < job->grant.roots; t++) {
+        if (!job->ranks[job->root[t].rank].is_root_ready && job->root[t].shard == 0) {
+            trib_rank_list_add(&late, job->root[t].rank);
+        }
+    }
     trib_format_ranks(late.rank, trib_rank_list_carried(&late), late.count, ranks, sizeof ranks);
     bool is_recalled = job->state == TRIB_JOB_JOINING && job->is_recalled;
     double waited_s = (double)(is_recalled ? job->patience_ns : jobs->config->join_timeout_ns) / 1e9;
@@ -526,7 +546,9 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job)
         trib_explain(text, "%s: waited %.4g s for %s of job %s to come back", job->lost, waited_s, ranks, job->name);
     } else {
         trib_explain(text, "waited %.4g s for %s of job %s%s", waited_s, ranks, job->name,
-                     job->state == TRIB_JOB_JOINING ? "" : " to try their paths and register");
+                     job->state == TRIB_JOB_JOINING ? ""
+                     : are_roots                    ? " to open their roots"
+                                                    : " to try their paths and register");
     }
     trib_job_fail(jobs, job, TRIB_ERR_TIMEOUT, text);
 }

@@ -29,6 +29,7 @@ struct trib_session {
         *link; /* on a relay: its way up, NULL before JOIN and when it has been let go; job is not used there */
     uint32_t rank;
     struct trib_address peer;
+    struct trib_address local; /* where it reached this control plane; len 0: unknown */
 };
 
 /* What the jobs ask of their driver; both may be called at any time, and neither calls back. */
@@ -44,6 +45,7 @@ struct trib_stall {
     uint64_t sequence;
     uint64_t at_ns; /* 0: none */
     uint32_t since_ms;
+    bool is_open;                  /* not answered yet: a root is being asked */
     struct trib_rank_list named;   /* missing, say the relays on its way here, of those behind them */
     struct trib_rank_list missing; /* as far as it is known here */
     char where[128];               /* nobody is missing behind that switch, yet nothing comes from it; "": none such */
@@ -57,7 +59,9 @@ struct trib_rank {
     uint32_t known_boot;          /* of the grant that it brought along */
     uint32_t branch;              /* which child it is, or is behind */
     uint32_t roots;               /* that the relays have at least; 0: no relay */
-    uint32_t room;                /* bytes in one of their sockets; 0: no relay */
+    uint32_t room;                /* bytes in one of their sockets, or in its root's; 0: neither */
+    uint16_t root_port;           /* where its process can be a root; 0: it cannot */
+    uint64_t host;                /* 0: unknown */
     uint32_t burials; /* its JOIN said that a relay is dead, whose JOINs had said the same of another one, and so on */
     struct trib_stall stall;
     uint64_t mark; /* the highest it has told us */
@@ -69,9 +73,10 @@ struct trib_rank {
     bool has_paths;     /* PATHS has come, or was not needed */
     bool has_multicast; /* as it reported */
     bool is_registered;
-    bool is_closing; /* CLOSE has come */
-    bool has_left;   /* and CLOSED was sent, or it is known to be gone: it does not come back */
-    bool is_outside; /* it has come back to hear CLOSED: it has no WELCOME, and is told nothing else */
+    bool is_root_ready; /* ROOT_READY has come */
+    bool is_closing;    /* CLOSE has come */
+    bool has_left;      /* and CLOSED was sent, or it is known to be gone: it does not come back */
+    bool is_outside;    /* it has come back to hear CLOSED: it has no WELCOME, and is told nothing else */
 };
 
 /* Two ranks of one slot said to run different operations (I10), until both have named theirs. */
@@ -80,6 +85,14 @@ struct trib_dispute {
     uint64_t deadline_ns; /* 0: no dispute */
     uint32_t rank[2];
     char text[2][256];
+};
+
+/* Where no switch is: who is root t of a communicator, and what it is being asked. */
+struct trib_root_place {
+    uint64_t asked; /* ROOT_MISSING on this sequence has no answer yet */
+    uint16_t rank;
+    uint16_t shard; /* which of that rank's sockets */
+    bool is_asked;
 };
 
 enum trib_job_state { TRIB_JOB_NONE = 0, TRIB_JOB_JOINING, TRIB_JOB_STARTING, TRIB_JOB_RUNNING };
@@ -107,6 +120,7 @@ struct trib_job {
     uint64_t marks_gap_ns;
     uint64_t stall_logged_ns;
     struct trib_dispute dispute;
+    struct trib_root_place root[TRIB_ROOTS_MAX]; /* where no switch is: grant.roots of them */
     /* on a relay */
     uint32_t expected;        /* ranks that come over this switch */
     uint32_t links;           /* of them here */
@@ -219,6 +233,9 @@ void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
 /* Takes the STALL down, with who is missing there: the data plane knows the children, relays have said who it is behind them. */
 void trib_job_note_stall(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
                          const struct trib_message *message, uint64_t now_ns);
+/* A root has answered: who is missing on this sequence, to all that wait to know it. False: the job has ended. */
+bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence,
+                      const struct trib_rank_list *missing, uint64_t now_ns);
 /* dispute.c: OPERATION of rank `index`, and the end of waiting for it. The job may be gone afterwards. */
 void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
                         const struct trib_message *message);
@@ -240,6 +257,8 @@ bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);
 /* Checks the quotas: sets job->slot_bytes, or ERR_REFUSED with the numbers in error. */
 TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
                                                      const struct trib_opening *opening, char *error);
+/* Bytes that one socket holds that this job's children send to: a shard's here, or a root's. */
+uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job);
 /* Bytes that one more job may have on its way to a shard here; not 0. */
 uint32_t trib_admission_room(const struct trib_jobs *jobs);
 /* The data plane's view of the communicator. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/jobs.h"
+#include "control/roots.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -129,7 +129,8 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_me
                                     char *error)
 {
     const struct trib_grant *known = &message->join.known;
-    uint32_t roots = trib_least(jobs->config->shards, message->join.roots);
+    uint32_t shards = trib_roots_are_ranks(jobs->config) ? TRIB_ROOTS_MAX : jobs->config->shards;
+    uint32_t roots = trib_least(shards, message->join.roots);
     if (known->communicator == 0) {
         return TRIB_OK;
     }
@@ -373,6 +374,8 @@ void trib_job_place_rank(struct trib_job *job, struct trib_session *session, con
     rank->via = message->join.via;
     rank->roots = message->join.roots;
     rank->room = message->join.room;
+    rank->root_port = rank->room != 0 ? message->join.root_port : 0;
+    rank->host = message->join.host;
     rank->is_new = message->join.known.communicator == 0;
     rank->was_ready = !rank->is_new && message->join.was_ready;
     rank->known_boot = message->join.known.boot;
@@ -485,6 +488,11 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     char error[TRIB_ERROR_TEXT_MAX] = "";
     enum trib_status status = trib_join_check(message, error);
     struct trib_job *job = trib_jobs_find(jobs, message->join.job);
+    if (status == TRIB_OK && message->join.via != 0 && trib_roots_are_ranks(jobs->config)) {
+        trib_explain(error,
+                     "a switch has this as its parent, but it is none: here ranks meet that do without a switch");
+        status = TRIB_ERR_REFUSED;
+    }
     if (status == TRIB_OK && is_leaving(job, message)) {
         trib_job_await_closed(jobs, job, session, message->join.rank, now_ns);
         return;

@@ -22,6 +22,8 @@ struct trib_data_plane trib_roots_verbs(struct trib_jobs *jobs);
 TRIB_MUST_USE enum trib_status trib_roots_deal(struct trib_job *job, char *error);
 /* Bytes that the socket of every root can hold. */
 uint32_t trib_roots_room(const struct trib_job *job);
+/* Some process is a root of both. */
+bool trib_roots_meet(const struct trib_job *a, const struct trib_job *b);
 /* Writes where the roots are into a WELCOME. */
 void trib_roots_name(const struct trib_job *job, struct trib_message *welcome);
 /* All of them have said ROOT_READY. */

@@ -16,6 +16,7 @@
 #include "control/http.h"
 #include "control/jobs.h"
 #include "control/report.h"
+#include "control/roots.h"
 #include "control/start.h"
 #include "control/uplinks.h"
 #include "io/clock.h"
@@ -102,6 +103,9 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
     }
     const struct trib_jobs_output output = {&made->connections, trib_connections_send, trib_connections_end};
     trib_jobs_init(&made->jobs, &made->config, &output);
+    if (trib_roots_are_ranks(&made->config)) {
+        made->config.plane = trib_roots_verbs(&made->jobs);
+    }
     open_relay(made);
     trib_connections_init(&made->connections, listen_fd, &made->jobs);
     made->report = (struct trib_report){&made->config, &made->jobs, &made->connections, trib_clock_ns()};

@@ -43,6 +43,8 @@ struct trib_plane_report {
     uint16_t missing[TRIB_RANKS_MAX];
 };
 
+#define TRIB_MISSING_LATER UINT32_MAX
+
 /* The data plane as the control plane sees it. `plane` is its owner's. Calls come from the server's thread, and return at once:
  * while one lasts no session is served. `communicator` is always one that open() has taken and close() has not. */
 struct trib_data_plane {
@@ -69,7 +71,7 @@ struct trib_data_plane {
     /* For metrics and `jobs`; false when unknown. */
     bool (*report)(void *plane, uint32_t communicator, struct trib_plane_report *report);
     /* Writes the ranks, at most max, ascending, behind those children whose part of `sequence` is not here; returns how many. 0 also when
-     * the sequence is complete, or out of the window. */
+     * the sequence is complete, or out of the window. TRIB_MISSING_LATER: it is being asked for. */
     uint32_t (*missing)(void *plane, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max);
     void (*traffic)(void *plane, struct trib_udp_stats *sum);
     /* Packets dropped before a communicator was found for them: unreadable, or of unknown senders. May be NULL. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/jobs.h"
+#include "control/roots.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -55,18 +55,12 @@ static bool waits_too(const struct trib_rank *rank, uint64_t sequence, uint64_t 
     return stall->at_ns != 0 && stall->sequence >= sequence && now_ns - stall->at_ns <= FRESH_NS;
 }
 
-static void find_missing(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)
+static void find_missing(struct trib_job *job, uint32_t index, const uint16_t *lacking, uint32_t count, uint64_t now_ns)
 {
-    const struct trib_data_plane *plane = &jobs->config->plane;
     struct trib_stall *stall = &job->ranks[index].stall;
     const struct trib_rank_list *named = NULL;
     const struct trib_rank *relay = NULL; /* one behind a switch whose part lacks */
     uint32_t branch = UINT32_MAX;         /* that `named` is of */
-    uint16_t lacking[TRIB_RANKS_MAX];
-    uint32_t count = 0;
-    if (job->is_open) {
-        count = plane->missing(plane->plane, job->grant.communicator, stall->sequence, lacking, TRIB_RANKS_MAX);
-    }
     memset(&stall->missing, 0, sizeof stall->missing);
     for (uint32_t i = 0; i < count; i++) {
         const struct trib_rank *rank = &job->ranks[lacking[i]];
@@ -87,14 +81,21 @@ static void find_missing(const struct trib_jobs *jobs, struct trib_job *job, uin
 void trib_job_note_stall(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
                          const struct trib_message *message, uint64_t now_ns)
 {
+    const struct trib_data_plane *plane = &jobs->config->plane;
     struct trib_stall *stall = &job->ranks[index].stall;
+    uint16_t lacking[TRIB_RANKS_MAX];
+    uint32_t count = 0;
     stall->sequence = message->stall.sequence;
     stall->named = message->stall.missing;
     stall->since_ms = message->stall.since_ms;
     stall->at_ns = now_ns;
     (void)snprintf(stall->where, sizeof stall->where, "%s", message->stall.where);
     trib_text_clean(stall->where);
-    find_missing(jobs, job, index, now_ns);
+    if (job->is_open) {
+        count = plane->missing(plane->plane, job->grant.communicator, stall->sequence, lacking, TRIB_RANKS_MAX);
+    }
+    stall->is_open = count == TRIB_MISSING_LATER;
+    find_missing(job, index, lacking, stall->is_open ? 0 : count, now_ns);
 }
 
 /* A rank that has closed will never contribute again: who waits for it on a later sequence waits for nothing. */
@@ -138,32 +139,78 @@ static void fail_for_closed(struct trib_jobs *jobs, struct trib_job *job, uint32
     trib_job_fail(jobs, job, TRIB_ERR_PEER, text);
 }
 
-void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,
-                    uint64_t now_ns)
+static void log_stall(struct trib_job *job, uint32_t index, uint64_t now_ns)
 {
-    uint32_t closed;
+    char text[256] = "nobody is";
     const struct trib_stall *stall = &job->ranks[index].stall;
-    trib_job_note_stall(jobs, job, index, message, now_ns);
-    if (waits_for_closed(job, stall->sequence, &closed) || waits_for_left(jobs, job, stall, &closed)) {
-        fail_for_closed(jobs, job, index, closed);
+    const struct trib_rank_list *list = &stall->missing;
+    if (now_ns - job->stall_logged_ns < TRIB_SECOND_NS && job->stall_logged_ns != 0) {
         return;
     }
-    struct trib_message answer = {.kind = TRIB_MESSAGE_MISSING, .stall = message->stall};
+    job->stall_logged_ns = now_ns;
+    if (list->count > 0) {
+        trib_format_ranks(list->rank, trib_rank_list_carried(list), list->count, text, sizeof text);
+    } else if (stall->where[0] != '\0') {
+        (void)snprintf(text, sizeof text, "what comes from %s is", stall->where);
+    }
+    trib_log(TRIB_LOG_WARN, "job %s: %s missing on sequence %llu since %u.%u s, says rank %u", job->name, text,
+             (unsigned long long)stall->sequence, stall->since_ms / 1000, stall->since_ms % 1000 / 100, index);
+}
+
+static void answer_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)
+{
+    const struct trib_stall *stall = &job->ranks[index].stall;
+    struct trib_message answer = {.kind = TRIB_MESSAGE_MISSING};
+    answer.stall.sequence = stall->sequence;
+    answer.stall.since_ms = stall->since_ms;
     answer.stall.missing = stall->missing;
     memcpy(answer.stall.where, stall->where, sizeof answer.stall.where);
     if (job->ranks[index].session) {
         jobs->output.send(jobs->output.owner, job->ranks[index].session, &answer);
     }
-    if (now_ns - job->stall_logged_ns >= TRIB_SECOND_NS || job->stall_logged_ns == 0) {
-        char text[256] = "nobody is";
-        const struct trib_rank_list *list = &stall->missing;
-        job->stall_logged_ns = now_ns;
-        if (list->count > 0) {
-            trib_format_ranks(list->rank, trib_rank_list_carried(list), list->count, text, sizeof text);
-        } else if (stall->where[0] != '\0') {
-            (void)snprintf(text, sizeof text, "what comes from %s is", stall->where);
-        }
-        trib_log(TRIB_LOG_WARN, "job %s: %s missing on sequence %llu since %u.%u s, says rank %u", job->name, text,
-                 (unsigned long long)stall->sequence, stall->since_ms / 1000, stall->since_ms % 1000 / 100, index);
+    log_stall(job, index, now_ns);
+}
+
+void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,
+                    uint64_t now_ns)
+{
+    uint32_t closed;
+    struct trib_stall *stall = &job->ranks[index].stall;
+    bool was_open = stall->is_open && stall->sequence == message->stall.sequence;
+    trib_job_note_stall(jobs, job, index, message, now_ns);
+    if (waits_for_closed(job, stall->sequence, &closed) || waits_for_left(jobs, job, stall, &closed)) {
+        fail_for_closed(jobs, job, index, closed);
+        return;
     }
+    if (stall->is_open && !was_open) {
+        return; /* trib_job_missing answers */
+    }
+    if (stall->is_open) { /* a rank stalls again after a second, and in all that time that root has said nothing */
+        trib_roots_name_root(job, stall->sequence, stall->where);
+    }
+    answer_stall(jobs, job, index, now_ns);
+}
+
+bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence,
+                      const struct trib_rank_list *missing, uint64_t now_ns)
+{
+    uint32_t carried = trib_rank_list_carried(missing);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        uint32_t left;
+        struct trib_stall *stall = &job->ranks[i].stall;
+        if (!stall->is_open || stall->sequence != sequence || !job->ranks[i].session) {
+            continue;
+        }
+        stall->is_open = false;
+        stall->where[0] = '\0';
+        find_missing(job, i, missing->rank, carried, now_ns);
+        stall->missing.count =
+            (uint16_t)(stall->missing.count + missing->count - carried); /* those that were not named */
+        if (waits_for_left(jobs, job, stall, &left)) {
+            fail_for_closed(jobs, job, i, left);
+            return false;
+        }
+        answer_stall(jobs, job, i, now_ns);
+    }
+    return true;
 }

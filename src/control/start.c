@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "control/roots.h"
 #include "control/start.h"
 #include "core/assert.h"
 #include "io/clock.h"
@@ -103,18 +104,22 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
     job->grant.token = trib_draw();
     job->grant.communicator = draw_communicator(jobs);
     job->grant.generation = 1;
-    job->grant.roots = jobs->config->shards;
+    if (!trib_roots_are_ranks(jobs->config)) {
+        job->grant.roots = jobs->config->shards;
+    }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->grant.roots = trib_least(job->grant.roots, job->ranks[i].roots);
     }
     trib_job_draw_group(jobs, job);
+    bool is_switch = !trib_roots_are_ranks(jobs->config);
     if (trib_admission_window(jobs, job)) {
         trib_log(
             TRIB_LOG_WARN,
             "job %s: window cut to %u packets per rank: %u children, beside those of other jobs, share the %u bytes "
-            "that a socket of this switch can hold, or those behind a relay its socket: raise net.core.rmem_max "
-            "(sysctl), or run the switch as root",
-            job->name, job->grant.window, job->children, jobs->config->receive_room);
+            "that a socket of %s can hold, or those behind a relay its socket: raise net.core.rmem_max "
+            "(sysctl), or run %s as root",
+            job->name, job->grant.window, job->children, trib_admission_socket(jobs, job),
+            is_switch ? "this switch" : "a root", is_switch ? "the switch" : "all ranks");
     }
 }
 
@@ -164,6 +169,9 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         job->ranks[i].has_paths = job->ranks[i].was_ready;
         job->ranks[i].has_multicast = job->ranks[i].has_paths && job->ranks[i].wants_multicast;
         message.welcome.behind = trib_job_behind(job, i);
+        if (trib_roots_are_ranks(jobs->config)) {
+            trib_roots_name(job, &message);
+        }
         jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
     }
     trib_log(TRIB_LOG_INFO,
@@ -194,13 +202,19 @@ static uint32_t next_boot(struct trib_jobs *jobs, const struct trib_job *job)
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
+    enum trib_status status = TRIB_OK;
     trib_job_group(job);
-    if (!job->is_return) {
-        draw_grant(jobs, job);
-    }
-    job->grant.boot = next_boot(jobs, job);
     job->grant.data_port = trib_address_port(&jobs->config->listen);
-    enum trib_status status = trib_job_open(jobs, job, NULL, error);
+    if (trib_roots_are_ranks(jobs->config)) {
+        status = trib_roots_deal(job, error);
+    }
+    if (status == TRIB_OK) {
+        if (!job->is_return) {
+            draw_grant(jobs, job);
+        }
+        job->grant.boot = next_boot(jobs, job);
+        status = trib_job_open(jobs, job, NULL, error);
+    }
     if (status != TRIB_OK) {
         trib_job_fail(jobs, job, status, error);
         return;
@@ -289,6 +303,18 @@ static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
              job->multicast ? "multicast" : "unicast");
 }
 
+void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (!job->ranks[i].is_registered) {
+            return;
+        }
+    }
+    if (!trib_roots_are_ranks(jobs->config) || trib_roots_are_ready(job)) {
+        run(jobs, job, now_ns);
+    }
+}
+
 bool trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns)
 {
     const struct trib_data_plane *plane = &jobs->config->plane;
@@ -303,11 +329,6 @@ bool trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
         send_ready(jobs, job, rank);
         return true;
     }
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (!job->ranks[i].is_registered) {
-            return true;
-        }
-    }
-    run(jobs, job, now_ns);
+    trib_job_run_if_ready(jobs, job, now_ns);
     return true;
 }

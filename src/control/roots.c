@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* roots.c: see roots.h. The jobs ask this data plane as they ask that of a switch; it keeps nothing but what a struct trib_job holds, since
+ * the sessions that it speaks over are those of the job's own ranks. Read next: stall.c (the one answer that comes later). */
+#include "control/roots.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "control/start.h"
+#include "core/window.h"
+#include "io/explain.h"
+
+/* ---- which ranks, and where ---- */
+
+static bool is_loopback(const struct trib_address *address)
+{
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    memcpy(&v4, &address->storage, sizeof v4);
+    memcpy(&v6, &address->storage, sizeof v6);
+    return address->storage.ss_family == AF_INET ? (ntohl(v4.sin_addr.s_addr) >> 24) == IN_LOOPBACKNET
+                                                 : IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+}
+
+/* What it names depends on the link. */
+static bool is_of_one_link(const struct trib_address *address)
+{
+    struct sockaddr_in6 v6;
+    memcpy(&v6, &address->storage, sizeof v6);
+    return address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr);
+}
+
+/* Who runs on the host of this control plane may have come by a loopback address, which other hosts take for their own: it is where those
+ * others have found this host. */
+static void mend_addresses(struct trib_job *job)
+{
+    const struct trib_session *outside = NULL;
+    for (uint32_t i = 0; i < job->settings.ranks && !outside; i++) {
+        outside = is_loopback(&job->ranks[i].address) ? NULL : job->ranks[i].session;
+    }
+    for (uint32_t i = 0; i < job->settings.ranks && outside && outside->local.len > 0; i++) {
+        if (is_loopback(&job->ranks[i].address)) {
+            job->ranks[i].address = outside->local;
+        }
+    }
+}
+
+/* A host has one link to the others: one root there is enough, and more would share it. */
+static bool has_root_before(const struct trib_job *job, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->root_port != 0 && rank->host != 0 && rank->host == job->ranks[index].host) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Root t is the t-th rank that offers to be one, in turn: a job that came from a switch may have more roots than there are such ranks. */
+static void deal(struct trib_job *job, const uint16_t *offers, uint32_t count)
+{
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        job->root[t].rank = offers[t % count];
+        job->root[t].shard = (uint16_t)(t / count);
+    }
+}
+
+enum trib_status trib_roots_deal(struct trib_job *job, char *error)
+{
+    uint16_t offers[TRIB_ROOTS_MAX];
+    uint32_t count = 0;
+    mend_addresses(job);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        char name[96];
+        if (is_of_one_link(&job->ranks[i].address)) {
+            trib_explain(error,
+                         "%s comes from an address that is known on one link only: without a switch every "
+                         "rank must be known to all others",
+                         trib_job_name_rank(job, i, name));
+            return TRIB_ERR_UNREACHABLE;
+        }
+        if (count < TRIB_ROOTS_MAX && job->ranks[i].root_port != 0 && !has_root_before(job, i)) {
+            offers[count++] = (uint16_t)i;
+        }
+    }
+    if (count == 0) {
+        trib_explain(error,
+                     "no rank of job %s can be a root: this is no switch, but where ranks meet that do without one: "
+                     "name it as the rendezvous (TRIB_RENDEZVOUS), or name a switch",
+                     job->name);
+        return TRIB_ERR_REFUSED;
+    }
+    if (!job->is_return) {
+        job->grant.roots = count;
+    }
+    deal(job, offers, count);
+    job->grant.data_port = job->ranks[job->root[0].rank].root_port;
+    return TRIB_OK;
+}
+
+static struct trib_address root_address(const struct trib_job *job, uint32_t root)
+{
+    const struct trib_rank *rank = &job->ranks[job->root[root].rank];
+    struct trib_address address = rank->address;
+    trib_address_set_port(&address, (uint16_t)(rank->root_port + job->root[root].shard));
+    return address;
+}
+
+void trib_roots_name(const struct trib_job *job, struct trib_message *welcome)
+{
+    welcome->welcome.root_count = (uint8_t)job->grant.roots;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        welcome->welcome.root[t] = root_address(job, t);
+    }
+}
+
+uint32_t trib_roots_room(const struct trib_job *job)
+{
+    uint32_t least = UINT32_MAX;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        uint32_t room = job->ranks[job->root[t].rank].room;
+        least = room < least ? room : least;
+    }
+    return least;
+}
+
+bool trib_roots_meet(const struct trib_job *a, const struct trib_job *b)
+{
+    for (uint32_t s = 0; s < a->grant.roots; s++) {
+        struct trib_address one = root_address(a, s);
+        for (uint32_t t = 0; t < b->grant.roots; t++) {
+            struct trib_address other = root_address(b, t);
+            if (trib_address_equal(&one, &other)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static uint32_t root_of(const struct trib_job *job, uint64_t sequence)
+{
+    const struct trib_window window = {.roots = job->grant.roots, .train = job->grant.train, .slots = job->grant.slots};
+    return trib_window_root(&window, sequence);
+}
+
+void trib_roots_name_root(const struct trib_job *job, uint64_t sequence, char *text)
+{
+    char name[96];
+    uint32_t root = root_of(job, sequence);
+    (void)snprintf(text, 128, "%s, its root", trib_job_name_rank(job, job->root[root].rank, name));
+}
+
+static bool is_root(const struct trib_job *job, uint32_t rank)
+{
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        if (job->root[t].rank == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool trib_roots_are_ready(const struct trib_job *job)
+{
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        if (!job->ranks[job->root[t].rank].is_root_ready) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool trib_roots_need(const struct trib_job *job, uint32_t rank)
+{
+    return job->is_open && is_root(job, rank) && !job->ranks[rank].has_left;
+}
+
+/* ---- the verbs ---- */
+
+static void say(struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, const struct trib_message *message)
+{
+    if (job->ranks[rank].session) {
+        jobs->output.send(jobs->output.owner, job->ranks[rank].session, message);
+    }
+}
+
+/* Root by root, so that a rank that is to be two is asked for one after the other. */
+static void ask_to_open(struct trib_jobs *jobs, const struct trib_job *job, const struct trib_opening *opening,
+                        uint32_t root)
+{
+    struct trib_message message = {
+        .kind = TRIB_MESSAGE_ROOT_OPEN,
+        .root_open = {
+            .index = root, .shard = job->root[root].shard, .boot = opening->boot, .session = opening->session}};
+    (void)snprintf(message.root_open.scheme, sizeof message.root_open.scheme, "%s", opening->scheme);
+    say(jobs, job, job->root[root].rank, &message);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        uint32_t branch = job->ranks[i].branch;
+        message = (struct trib_message){.kind = TRIB_MESSAGE_ROOT_CHILD,
+                                        .root_child = {.communicator = opening->session.communicator,
+                                                       .rank = i,
+                                                       .branch = branch,
+                                                       .from = opening->branches[branch].address[root]}};
+        say(jobs, job, job->root[root].rank, &message);
+    }
+}
+
+static enum trib_status open_roots(void *plane, const struct trib_opening *opening)
+{
+    struct trib_jobs *jobs = plane;
+    struct trib_job *job = trib_jobs_find_communicator(jobs, opening->session.communicator);
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        job->root[t].is_asked = false;
+        ask_to_open(jobs, job, opening, t);
+    }
+    return TRIB_OK;
+}
+
+/* Every root ends with its rank's session, and all of them end with the job. */
+static void close_roots(void *plane, uint32_t communicator)
+{
+    (void)plane;
+    (void)communicator;
+}
+
+static void tell_roots(void *plane, uint32_t communicator, uint32_t rank, uint64_t mark)
+{
+    struct trib_jobs *jobs = plane;
+    const struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
+    const struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_JOIN,
+                                         .root_join = {.communicator = communicator, .rank = rank, .mark = mark}};
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        if (job->root[t].shard == 0) { /* once to each process */
+            say(jobs, job, job->root[t].rank, &message);
+        }
+    }
+}
+
+/* What ranks have told. Packets move M at the roots alone; a rank that is idle tells its mark, so this lags by little. */
+static uint64_t mark_told(void *plane, uint32_t communicator)
+{
+    const struct trib_job *job = trib_jobs_find_communicator(plane, communicator);
+    uint64_t mark = UINT64_MAX;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        mark = job->ranks[i].mark < mark ? job->ranks[i].mark : mark;
+    }
+    return mark;
+}
+
+/* One question at a time to each root; what others want to know is asked when its answer is here. */
+static void ask_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence)
+{
+    struct trib_root_place *root = &job->root[root_of(job, sequence)];
+    const struct trib_message message = {
+        .kind = TRIB_MESSAGE_ROOT_MISSING,
+        .root_missing = {.communicator = job->grant.communicator, .sequence = sequence}};
+    if (!root->is_asked) {
+        root->is_asked = true;
+        root->asked = sequence;
+        say(jobs, job, root->rank, &message);
+    }
+}
+
+static uint32_t missing_later(void *plane, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max)
+{
+    struct trib_jobs *jobs = plane;
+    (void)ranks;
+    (void)max;
+    ask_missing(jobs, trib_jobs_find_communicator(jobs, communicator), sequence);
+    return TRIB_MISSING_LATER;
+}
+
+static void no_mark(void *plane, uint32_t communicator, uint64_t mark)
+{
+    (void)plane;
+    (void)communicator;
+    (void)mark;
+}
+
+static void no_parent(void *plane, uint32_t communicator)
+{
+    (void)plane;
+    (void)communicator;
+}
+
+static bool no_answer(void *plane, uint32_t communicator)
+{
+    (void)plane;
+    (void)communicator;
+    return false;
+}
+
+static void no_group(void *plane, uint32_t communicator, uint32_t group, uint16_t port)
+{
+    (void)plane;
+    (void)communicator;
+    (void)group;
+    (void)port;
+}
+
+/* It is the ranks' own memory: no quota of this process. */
+static size_t no_bytes(void *plane, const struct trib_opening *opening)
+{
+    (void)plane;
+    (void)opening;
+    return 0;
+}
+
+static bool no_report(void *plane, uint32_t communicator, struct trib_plane_report *report)
+{
+    (void)plane;
+    (void)communicator;
+    memset(report, 0, sizeof *report);
+    return false;
+}
+
+static void no_traffic(void *plane, struct trib_udp_stats *sum)
+{
+    (void)plane;
+    memset(sum, 0, sizeof *sum);
+}
+
+struct trib_data_plane trib_roots_verbs(struct trib_jobs *jobs)
+{
+    return (struct trib_data_plane){
+        .plane = jobs,
+        .open = open_roots,
+        .close = close_roots,
+        .join = tell_roots,
+        .learn_mark = no_mark,
+        .probe_parent = no_parent,
+        .parent_answered = no_answer,
+        .communicator_mark = mark_told,
+        .multicast = no_group,
+        .probe_multicast = no_group,
+        .slot_bytes = no_bytes,
+        .report = no_report,
+        .missing = missing_later,
+        .traffic = no_traffic,
+    };
+}
+
+/* ---- what roots say ---- */
+
+static bool take_ready(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,
+                       uint64_t now_ns)
+{
+    struct trib_rank *rank = &job->ranks[index];
+    if (job->state != TRIB_JOB_STARTING || rank->is_root_ready ||
+        message->root_ready.communicator != job->grant.communicator || message->root_ready.boot != job->grant.boot) {
+        return false;
+    }
+    rank->is_root_ready = true;
+    trib_job_run_if_ready(jobs, job, now_ns);
+    return true;
+}
+
+static bool is_list(const struct trib_job *job, const struct trib_rank_list *list)
+{
+    for (uint32_t i = 0; i < trib_rank_list_carried(list); i++) {
+        if (list->rank[i] >= job->settings.ranks || (i > 0 && list->rank[i] <= list->rank[i - 1])) {
+            return false;
+        }
+    }
+    return list->count <= job->settings.ranks;
+}
+
+/* What another rank waits for, and nobody has asked about. */
+static void ask_next(struct trib_jobs *jobs, struct trib_job *job, const struct trib_root_place *root)
+{
+    for (uint32_t i = 0; i < job->settings.ranks && !root->is_asked; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->session && rank->stall.is_open && &job->root[root_of(job, rank->stall.sequence)] == root) {
+            ask_missing(jobs, job, rank->stall.sequence);
+        }
+    }
+}
+
+static bool take_missing(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
+                         const struct trib_message *message, uint64_t now_ns)
+{
+    uint64_t sequence = message->root_missing.sequence;
+    struct trib_root_place *root = &job->root[root_of(job, sequence)];
+    if (message->root_missing.communicator != job->grant.communicator || root->rank != index || !root->is_asked ||
+        root->asked != sequence || !is_list(job, &message->root_missing.missing)) {
+        return false;
+    }
+    root->is_asked = false;
+    if (trib_job_missing(jobs, job, sequence, &message->root_missing.missing, now_ns)) {
+        ask_next(jobs, job, root);
+    }
+    return true;
+}
+
+bool trib_roots_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                        uint64_t now_ns)
+{
+    struct trib_job *job = session->job;
+    if (!trib_roots_are_ranks(jobs->config) || job->state == TRIB_JOB_JOINING || !is_root(job, session->rank)) {
+        return false;
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_READY) {
+        return take_ready(jobs, job, session->rank, message, now_ns);
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_MISSING) {
+        return take_missing(jobs, job, session->rank, message, now_ns);
+    }
+    trib_jobs_mismatch(jobs, job->grant.communicator, message->dispute.sequence, message->dispute.rank, now_ns);
+    return true;
+}
