@@ -547,7 +547,7 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job)
     } else {
         trib_explain(text, "waited %.4g s for %s of job %s%s", waited_s, ranks, job->name,
                      job->state == TRIB_JOB_JOINING ? ""
-                     : are_roots                    ? " to open their roots"
+                     : are_roots                    ? late.count == 1 ? " to open its root" : " to open their roots"
                                                     : " to try their paths and register");
     }
     trib_job_fail(jobs, job, TRIB_ERR_TIMEOUT, text);

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_roots.c: ranks that are the roots, as all goes well: who becomes one, what it is asked, and what the ranks are told. Mirrors
+ * src/control/roots.c and root.c; what goes wrong is test_roots_faults.c's. */
+#include "roots_harness.h"
+
+static void assert_address(const struct trib_address *address, const char *want)
+{
+    char text[64];
+    trib_address_format(address, text);
+    assert_string_equal(text, want);
+}
+
+static void join__every_host_is_a_root(void **state)
+{
+    struct hosts *h = *state;
+    join_all(h, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct process *p = &h->process[i];
+        char want[64];
+        assert_int_equal(p->welcomes, 1);
+        assert_int_equal(p->welcome.welcome.grant.roots, 4);
+        assert_int_equal(p->welcome.welcome.root_count, 4);
+        assert_int_equal(p->welcome.welcome.behind, 1);
+        assert_int_equal(p->welcome.welcome.grant.data_port, 30000);
+        for (uint32_t t = 0; t < 4; t++) {
+            (void)snprintf(want, sizeof want, "10.0.0.%u:%u", 1 + t, 30000 + t);
+            assert_address(&p->welcome.welcome.root[t], want);
+            (void)snprintf(want, sizeof want, "10.0.0.%u:%u", 1 + t, 20000 + t);
+            assert_address(&p->plane.from[t], want);
+        }
+        assert_int_equal(p->plane.opens, 1);
+        assert_int_equal(p->plane.root[0], i);
+        assert_int_equal(p->plane.shard[0], 0);
+        assert_int_equal(p->plane.count, 4);
+        assert_int_equal(p->plane.boot, BOOT);
+        assert_int_equal(p->plane.session.communicator, p->welcome.welcome.grant.communicator);
+        assert_int_equal(p->plane.session.slots, p->welcome.welcome.grant.slots);
+        assert_int_equal(p->plane.session.train, p->welcome.welcome.grant.train);
+        assert_int_equal(p->plane.session.wire, TRIB_FLOAT32);
+    }
+    assert_int_equal(h->jobs.memory_used, 0); /* it is the ranks' own */
+}
+
+/* A root is asked before its rank is welcome, so that it stands when the first path packet comes. */
+static void join__roots_are_asked_before_welcome(void **state)
+{
+    struct hosts *h = *state;
+    h->process[1].is_stuck = true;
+    join_all(h, 2);
+    const struct process *p = &h->process[1];
+    assert_int_equal(p->arrived, 4);
+    assert_int_equal(p->inbox[0].kind, TRIB_MESSAGE_ROOT_OPEN);
+    assert_int_equal(p->inbox[1].kind, TRIB_MESSAGE_ROOT_CHILD);
+    assert_int_equal(p->inbox[2].kind, TRIB_MESSAGE_ROOT_CHILD);
+    assert_int_equal(p->inbox[3].kind, TRIB_MESSAGE_WELCOME);
+}
+
+static void join__one_root_per_host(void **state)
+{
+    struct hosts *h = *state;
+    for (uint32_t i = 0; i < 5; i++) {
+        struct trib_message join = root_join(i, 5);
+        join.join.host = i < 2 ? 7 : i < 4 ? 8 : 0;
+        join.join.root_port = i == 0 ? 0 : join.join.root_port; /* it offers none: its neighbour is */
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+    const struct trib_message *welcome = &h->process[3].welcome;
+    assert_int_equal(welcome->welcome.root_count, 3);
+    assert_address(&welcome->welcome.root[0], "10.0.0.2:30001");
+    assert_address(&welcome->welcome.root[1], "10.0.0.3:30002");
+    assert_address(&welcome->welcome.root[2], "10.0.0.5:30004");
+    assert_int_equal(h->process[0].plane.opens + h->process[3].plane.opens, 0);
+}
+
+/* Hosts that are not known may be one, or not. */
+static void join__at_most_16_roots(void **state)
+{
+    struct hosts *h = *state;
+    for (uint32_t i = 0; i < 20; i++) {
+        struct trib_message join = root_join(i, 20);
+        join.join.host = 0;
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+    assert_int_equal(h->process[19].welcome.welcome.grant.roots, 16);
+    assert_int_equal(h->process[15].plane.opens, 1);
+    assert_int_equal(h->process[15].plane.count, 20);
+    assert_int_equal(h->process[16].plane.opens, 0);
+    for (uint32_t i = 0; i < 20; i++) {
+        register_rank(h, i, 0);
+    }
+    assert_int_equal(h->process[19].readies, 1);
+}
+
+/* A train is shared by all roots, so that a tensor of one train uses every link. */
+static void join__window_and_train(void **state)
+{
+    struct hosts *h = *state;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct trib_message join = root_join(i, 4);
+        join.join.room = i == 2 ? 4 * 1472 * 10 : ROOM;
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+    const struct trib_grant *grant = &h->process[0].welcome.welcome.grant;
+    assert_int_equal(grant->window, 10); /* the smallest socket, shared by 4 */
+    assert_int_equal(grant->slots, 20);
+    assert_int_equal(grant->train, 5);
+    h->now_ns += TRIB_SECOND_NS;
+    for (uint32_t i = 4; i < 8; i++) { /* other processes */
+        struct trib_message join = root_join(i - 4, 4);
+        strcpy(join.join.job, "letters");
+        join.join.root_port = (uint16_t)(30000 + i);
+        join.join.data_port[0] = (uint16_t)(20000 + i);
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+    assert_int_equal(h->process[4].welcome.welcome.grant.window, 352); /* its roots have nothing else to do */
+    assert_int_equal(h->process[4].welcome.welcome.grant.train, 11);
+}
+
+/* Another job of the same processes sends from the same sockets: both keep within one window. */
+static void join__windows_of_the_same_processes_count_once(void **state)
+{
+    struct hosts *h = *state;
+    join_all(h, 2);
+    for (uint32_t i = 2; i < 4; i++) {
+        struct trib_message join = root_join(i - 2, 2);
+        strcpy(join.join.job, "letters");
+        h->process[i].session.peer = h->process[i - 2].session.peer;
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+    assert_int_equal(h->process[0].welcome.welcome.grant.window, 352);
+    assert_int_equal(h->process[2].welcome.welcome.grant.window, 352);
+}
+
+static void ready__waits_for_every_root(void **state)
+{
+    struct hosts *h = *state;
+    join_all(h, 3);
+    h->process[1].is_stuck = true;
+    register_rank(h, 0, 0);
+    register_rank(h, 1, 0);
+    register_rank(h, 2, 0);
+    assert_int_equal(h->process[0].plane.joins, 3);
+    assert_int_equal(h->process[0].readies + h->process[2].readies, 0);
+    h->process[1].is_stuck = false;
+    pump(h);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(h->process[i].readies, 1);
+        assert_int_equal(h->process[i].ready.ready.boot, BOOT);
+        assert_int_equal(h->process[i].ready.ready.mark, 0);
+        assert_false(h->process[i].ready.ready.multicast);
+    }
+    assert_int_equal(h->jobs.stats.started, 1);
+}
+
+static void mark__reaches_every_root_once(void **state)
+{
+    struct hosts *h = *state;
+    run_all(h, 3);
+    assert_true(say_mark(h, 1, TRIB_MESSAGE_MARK, 18));
+    pump(h);
+    assert_int_equal(h->process[1].mark, 0); /* M: nobody else has said anything */
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(h->process[i].plane.joins, 4);
+        assert_int_equal(h->process[i].plane.marks[1], 18);
+    }
+    assert_true(say_mark(h, 0, TRIB_MESSAGE_MARK, 20));
+    assert_true(say_mark(h, 2, TRIB_MESSAGE_MARK, 17));
+    pump(h);
+    assert_int_equal(h->process[1].mark, 17); /* M has risen */
+    assert_int_equal(h->process[0].mark, 17);
+}
+
+static void close__of_all(void **state)
+{
+    struct hosts *h = *state;
+    run_all(h, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(say_mark(h, i, TRIB_MESSAGE_CLOSE, 40 + i));
+    }
+    pump(h);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(h->process[i].closeds, 1);
+        assert_int_equal(h->process[i].plane.closes, 1);
+    }
+    assert_int_equal(h->jobs.stats.closed, 1);
+}
+
+/* Who has sent CLOSE may go when all others have what it has; then nobody needs its root. */
+static void close__of_one_root_when_all_have_everything(void **state)
+{
+    struct hosts *h = *state;
+    run_all(h, 3);
+    assert_true(say_mark(h, 0, TRIB_MESSAGE_CLOSE, 40));
+    assert_true(say_mark(h, 1, TRIB_MESSAGE_MARK, 40));
+    pump(h);
+    assert_int_equal(h->process[0].closeds, 0);
+    assert_true(say_mark(h, 2, TRIB_MESSAGE_MARK, 40));
+    pump(h);
+    assert_int_equal(h->process[0].closeds, 1);
+    go(h, 0);
+    assert_int_equal(h->process[1].fails + h->process[2].fails, 0);
+    assert_true(say_mark(h, 1, TRIB_MESSAGE_CLOSE, 40));
+    assert_true(say_mark(h, 2, TRIB_MESSAGE_CLOSE, 40));
+    pump(h);
+    assert_int_equal(h->process[2].closeds, 1);
+}
+
+static void stall__is_answered_by_the_root(void **state)
+{
+    struct hosts *h = *state;
+    run_all(h, 3);
+    uint32_t train = h->process[0].welcome.welcome.grant.train;
+    uint64_t sequence = train + 1; /* root 1's */
+    h->process[1].plane.missing[0] = 2;
+    h->process[1].plane.missing_count = 1;
+    assert_true(say_stall(h, 0, sequence, 1000));
+    assert_int_equal(h->process[0].missings, 0); /* not known yet */
+    pump(h);
+    assert_int_equal(h->process[1].plane.missing_sequence, sequence);
+    assert_int_equal(h->process[0].asked + h->process[2].asked, 0);
+    assert_int_equal(h->process[0].missings, 1);
+    const struct trib_message *missing = &h->process[0].missing;
+    assert_int_equal(missing->stall.sequence, sequence);
+    assert_int_equal(missing->stall.since_ms, 1000);
+    assert_int_equal(missing->stall.missing.count, 1);
+    assert_int_equal(missing->stall.missing.rank[0], 2);
+    assert_string_equal(missing->stall.where, "");
+}
+
+/* Many wait: one question at a time, and one answer to each. Who waits there too is not missing. */
+static void stall__of_many_asks_once(void **state)
+{
+    struct hosts *h = *state;
+    run_all(h, 4);
+    uint32_t train = h->process[0].welcome.welcome.grant.train;
+    h->process[1].plane.missing[0] = 2;
+    h->process[1].plane.missing[1] = 3;
+    h->process[1].plane.missing_count = 2;
+    h->process[1].is_stuck = true;
+    assert_true(say_stall(h, 0, train, 1000));
+    assert_true(say_stall(h, 3, train, 1000));
+    assert_true(say_stall(h, 1, train + 2, 1000)); /* another sequence of the same root */
+    h->process[1].is_stuck = false;
+    pump(h);
+    assert_int_equal(h->process[1].asked, 2);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(h->process[i].missings, i == 2 ? 0 : 1);
+    }
+    assert_int_equal(h->process[0].missing.stall.missing.count, 1);
+    assert_int_equal(h->process[0].missing.stall.missing.rank[0], 2);
+    assert_int_equal(h->process[1].missing.stall.sequence, train + 2);
+}
+
+/* A root that says nothing for a second is named itself. */
+static void stall__names_a_silent_root(void **state)
+{
+    struct hosts *h = *state;
+    run_all(h, 3);
+    h->process[0].is_stuck = true;
+    assert_true(say_stall(h, 1, 0, 1000));
+    h->now_ns += TRIB_SECOND_NS;
+    assert_true(say_stall(h, 1, 0, 2000));
+    pump(h);
+    assert_int_equal(h->process[1].missings, 1);
+    assert_int_equal(h->process[1].missing.stall.missing.count, 0);
+    assert_string_equal(h->process[1].missing.stall.where, "rank 0 (10.0.0.1:50000), its root");
+    h->process[0].is_stuck = false;
+    h->process[0].plane.missing[0] = 2;
+    h->process[0].plane.missing_count = 1;
+    pump(h);
+    assert_int_equal(h->process[0].asked, 1); /* it was not asked again */
+    assert_int_equal(h->process[1].missings, 2);
+    assert_string_equal(h->process[1].missing.stall.where, "");
+    assert_int_equal(h->process[1].missing.stall.missing.count, 1);
+}
+
+static void mismatch__is_told_by_a_root(void **state)
+{
+    struct hosts *h = *state;
+    const uint32_t ranks[2] = {2, 0};
+    struct trib_message answer;
+    run_all(h, 3);
+    trib_root_mismatch(&h->process[1].root, 17, ranks, &answer);
+    assert_int_equal(answer.kind, TRIB_MESSAGE_DISPUTE);
+    assert_true(say(h, 1, &answer));
+    trib_root_mismatch(&h->process[1].root, 18, ranks, &answer);
+    assert_int_equal(answer.kind, TRIB_MESSAGE_NONE); /* once */
+    pump(h);
+    assert_int_equal(h->process[0].describes + h->process[2].describes, 2);
+    const struct trib_message barrier = {.kind = TRIB_MESSAGE_OPERATION, .operation = {17, "barrier"}};
+    const struct trib_message reduce = {.kind = TRIB_MESSAGE_OPERATION, .operation = {17, "allreduce"}};
+    assert_true(say(h, 0, &barrier));
+    assert_true(say(h, 2, &reduce));
+    pump(h);
+    for (uint32_t i = 0; i < 3; i++) {
+        expect_failed(h, i, TRIB_ERR_MISMATCH, "rank 0 called barrier, rank 2 called allreduce");
+        assert_int_equal(h->process[i].plane.closes, 1);
+    }
+}
+
+/* Ranks on the control plane's own host may have come by a loopback address: others find them where they found that host. */
+static void address__of_loopback_is_mended(void **state)
+{
+    struct hosts *h = *state;
+    h->process[0].session.peer = trib_address_v4(0x7f000101, 50000); /* as hosts files have it */
+    h->process[0].session.local = trib_address_v4(0x7f000001, 7470);
+    h->process[2].session.peer = trib_address_v4(0x7f000001, 50002);
+    join_all(h, 3);
+    assert_address(&h->process[1].welcome.welcome.root[0], "10.0.0.1:30000");
+    assert_address(&h->process[1].welcome.welcome.root[1], "10.0.0.2:30001");
+    assert_address(&h->process[1].plane.from[0], "10.0.0.1:20000");
+    assert_address(&h->process[1].plane.from[2], "10.0.0.1:20002");
+}
+
+static void address__of_loopback_stays_among_themselves(void **state)
+{
+    struct hosts *h = *state;
+    h->process[0].session.peer = trib_address_v4(0x7f000101, 50000);
+    h->process[1].session.peer = trib_address_v4(0x7f000001, 50001);
+    join_all(h, 2);
+    assert_address(&h->process[1].welcome.welcome.root[0], "127.0.1.1:30000");
+}
+
+static void address__of_one_link_is_refused(void **state)
+{
+    struct hosts *h = *state;
+    assert_int_equal(trib_address_parse("[fe80::1]:50001", 0, &h->process[1].session.peer, NULL), TRIB_OK);
+    join_all(h, 2);
+    expect_failed(h, 0, TRIB_ERR_UNREACHABLE,
+                  "rank 1 ([fe80::1]:50001) comes from an address that is known on one link");
+}
+
+static void address__ipv6(void **state)
+{
+    struct hosts *h = *state;
+    for (uint32_t i = 0; i < 2; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "[2001:db8::%u]:%u", 1 + i, 50000 + i);
+        assert_int_equal(trib_address_parse(text, 0, &h->process[i].session.peer, NULL), TRIB_OK);
+    }
+    run_all(h, 2);
+    assert_address(&h->process[0].welcome.welcome.root[1], "[2001:db8::2]:30001");
+    assert_address(&h->process[1].plane.from[0], "[2001:db8::1]:20000");
+}
+
+/* Ranks that come from a switch that is gone bring their grant along: as many roots, in turn over those that there are. */
+static void known__roots_are_dealt_in_turn(void **state)
+{
+    struct hosts *h = *state;
+    const struct trib_grant known = {.salt = 1,
+                                     .token = 2,
+                                     .communicator = 3,
+                                     .boot = 4,
+                                     .roots = 3,
+                                     .train = 11,
+                                     .slots = 100,
+                                     .window = 50,
+                                     .generation = 1,
+                                     .data_port = 7470};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct trib_message join = root_join(i, 2);
+        join.join.known = known;
+        join.join.was_ready = true;
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+    const struct trib_message *welcome = &h->process[1].welcome;
+    assert_int_equal(welcome->welcome.grant.communicator, 3);
+    assert_int_equal(welcome->welcome.grant.train, 11);
+    assert_int_equal(welcome->welcome.grant.boot, BOOT);
+    assert_int_equal(welcome->welcome.root_count, 3);
+    assert_address(&welcome->welcome.root[0], "10.0.0.1:30000");
+    assert_address(&welcome->welcome.root[1], "10.0.0.2:30001");
+    assert_address(&welcome->welcome.root[2], "10.0.0.1:30001");
+    const struct fake_plane *plane = &h->process[0].plane;
+    assert_int_equal(plane->opens, 2);
+    assert_int_equal(plane->root[0], 0);
+    assert_int_equal(plane->shard[0], 0);
+    assert_int_equal(plane->root[1], 2);
+    assert_int_equal(plane->shard[1], 1);
+    assert_true(say_mark(h, 0, TRIB_MESSAGE_REGISTER, 7));
+    assert_true(say_mark(h, 1, TRIB_MESSAGE_REGISTER, 5));
+    pump(h);
+    assert_int_equal(plane->joins, 2); /* once a process */
+    assert_int_equal(h->process[0].readies, 1);
+    assert_int_equal(h->process[1].ready.ready.mark, 5);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, hosts_start, hosts_stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(join__every_host_is_a_root),
+        TEST(join__roots_are_asked_before_welcome),
+        TEST(join__one_root_per_host),
+        TEST(join__at_most_16_roots),
+        TEST(join__window_and_train),
+        TEST(join__windows_of_the_same_processes_count_once),
+        TEST(ready__waits_for_every_root),
+        TEST(mark__reaches_every_root_once),
+        TEST(close__of_all),
+        TEST(close__of_one_root_when_all_have_everything),
+        TEST(stall__is_answered_by_the_root),
+        TEST(stall__of_many_asks_once),
+        TEST(stall__names_a_silent_root),
+        TEST(mismatch__is_told_by_a_root),
+        TEST(address__of_loopback_is_mended),
+        TEST(address__of_loopback_stays_among_themselves),
+        TEST(address__of_one_link_is_refused),
+        TEST(address__ipv6),
+        TEST(known__roots_are_dealt_in_turn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
