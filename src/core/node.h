@@ -24,6 +24,7 @@
 #define TRIB_CHILDREN_MAX 64
 #define TRIB_SESSION_RANKS_MAX 1024 /* ranks of one communicator: a tree of nodes with at most 64 children each */
 #define TRIB_ROOTS_MAX 16
+#define TRIB_PEERS_MAX 4 /* other ranks that one rank sends to or hears from, where it sends to ranks at all */
 
 /* Where a packet goes, or came from: a logical place that the driver maps to a socket, never an address. */
 enum trib_place_kind {
@@ -148,6 +149,9 @@ struct trib_range {
 struct trib_flow_counters; /* flow.h */
 
 struct trib_worker_verbs {
+    /* The ranks that this one sends to or hears from, each once, in no order: whose addresses the driver must know for TRIB_PLACE_PEER.
+     * Returns how many; 0, or no verb, where there are none. */
+    uint32_t (*peers)(const struct trib_session_config *session, uint32_t rank, uint16_t peers[TRIB_PEERS_MAX]);
     size_t (*size)(const struct trib_worker_config *config);
     void (*init)(void *node, const struct trib_worker_config *config);
     size_t (*state_size)(const void *node);

@@ -570,6 +570,27 @@ static void limit__holds_what_is_under_way(void **state)
     close_ring(ring);
 }
 
+/* What a control plane tells each rank the addresses of. */
+static void peers__are_the_one_before_and_the_next(void **state)
+{
+    uint16_t peers[TRIB_PEERS_MAX] = {0};
+
+    (void)state;
+    for (uint32_t ranks = 1; ranks <= RANKS_MAX; ranks++) {
+        struct trib_session_config session = config_of(ranks, 0).session;
+        for (uint32_t rank = 0; rank < ranks; rank++) {
+            uint32_t count = verbs->peers(&session, rank, peers);
+            assert_int_equal(count, ranks == 1 ? 0 : ranks == 2 ? 1 : 2);
+            for (uint32_t i = 0; i < count; i++) {
+                assert_true(peers[i] != rank && peers[i] < ranks);
+                assert_true((peers[i] + 1) % ranks == rank || (rank + 1) % ranks == peers[i]);
+            }
+            assert_true(count < 2 || peers[0] != peers[1]);
+        }
+    }
+    assert_null(trib_scheme_find("switchml")->worker->peers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -587,6 +608,7 @@ int main(void)
         cmocka_unit_test(mark__ends_what_is_under_way),
         cmocka_unit_test(stall__is_reported_again_and_again),
         cmocka_unit_test(describe__knows_what_is_under_way),
+        cmocka_unit_test(peers__are_the_one_before_and_the_next),
         cmocka_unit_test(limit__holds_what_is_under_way),
     };
 
