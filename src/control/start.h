@@ -9,8 +9,6 @@
 bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message);
 /* REGISTER of rank `index`; the last one starts the communicator. False: out of turn. */
 bool trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns);
-/* A random number, for ids and secrets. */
-uint64_t trib_draw(void);
 /* Sends the path packets to the group once more, and sets the time of the next. */
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 
