@@ -203,7 +203,7 @@ static bool ring_describe(const void *node, uint64_t sequence, struct trib_opera
 {
     const struct ring_operation *o = trib__ring_operation(node, sequence);
 
-    if (o == NULL) {
+    if (o == NULL || o->left == 0) { /* of what has ended the buffers are the caller's */
         return false;
     }
     *operation = o->operation;
