@@ -19,6 +19,7 @@
     X(fragments)            \
     X(operations)           \
     X(contributions_resent) \
+    X(contributions_again)  \
     X(probes_sent)          \
     X(asks_received)        \
     X(held_received)        \

@@ -89,6 +89,8 @@ struct trib_comm_stats {
     uint64_t fragments;                 /* fragments finished */
     uint64_t operations;                /* operations finished */
     uint64_t contributions_resent, probes_sent, asks_received, held_received, offers_sent, results_repeated;
+    uint64_t
+        contributions_again; /* given again with a header only, to what this rank had finished, when the switch asked for it */
     uint64_t reregistrations;    /* times that this rank registered anew with a restarted switch */
     uint64_t multicast_received; /* results that came by multicast */
     uint64_t dropped;            /* packets dropped, all reasons */

@@ -192,6 +192,7 @@ static void add_counters(const struct trib_counters *counters, struct trib_comm_
 {
     stats->fragments = counters->results;
     stats->contributions_resent = counters->contributions_resent;
+    stats->contributions_again = counters->contributions_again;
     stats->probes_sent = counters->probes;
     stats->asks_received = counters->asks;
     stats->held_received = counters->held;

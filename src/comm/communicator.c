@@ -381,31 +381,23 @@ static void take_event(struct trib_comm *comm, const struct trib_event *event, u
     }
 }
 
-/* What the endpoint knows of the communicator's part of its shards' sockets. */
+/* The endpoint knows how many want a part of its shards' sockets. */
 static void count_part(struct trib_comm *comm)
 {
-    struct trib_endpoint *endpoint = comm->endpoint;
-    bool lives = comm->node != NULL && comm->state != TRIB_COMM_FAILED;
-    bool is_busy = lives && !trib_comm_is_idle(comm);
-    endpoint->busy += (uint32_t)is_busy - (uint32_t)comm->is_busy;
+    bool is_busy = comm->node != NULL && comm->state != TRIB_COMM_FAILED && !trib_comm_is_idle(comm);
+    comm->endpoint->busy += (uint32_t)is_busy - (uint32_t)comm->is_busy;
     comm->is_busy = is_busy;
-    for (uint32_t i = 0; i < comm->grant.roots && comm->verbs->in_flight != NULL; i++) {
-        uint32_t now = lives ? comm->verbs->in_flight(comm->node, i) : 0;
-        endpoint->in_flight[i] += now - comm->in_flight[i];
-        comm->in_flight[i] = now;
-    }
 }
 
 /* A switch counts the sockets that send to it, not the communicators (control/admission.c): so all that are busy here share one window.
- * Each gets an equal part, as what the others have in flight leaves room for it; one fragment always, so that none waits for another. */
+ * Each gets an equal part, whatever the others still have in flight of larger parts: what waits for a late rank lies in slots and takes no
+ * room of a socket, and may lie there for long. */
 static void take_part(struct trib_comm *comm)
 {
     const struct trib_endpoint *endpoint = comm->endpoint;
     uint32_t part = endpoint->busy > 1 ? endpoint->window / endpoint->busy : endpoint->window;
     for (uint32_t i = 0; i < comm->grant.roots && comm->verbs->limit != NULL; i++) {
-        uint32_t others = endpoint->in_flight[i] - comm->in_flight[i];
-        uint32_t room = endpoint->window > others ? endpoint->window - others : 1;
-        comm->verbs->limit(comm->node, i, part < room ? part : room);
+        comm->verbs->limit(comm->node, i, part);
     }
 }
 

@@ -54,7 +54,6 @@ struct trib_comm {
     struct trib_comm *next_named; /* in a bucket of the endpoint's table */
     uint32_t group_count;         /* of `groups` */
     uint32_t window;
-    uint32_t in_flight[TRIB_ROOTS_MAX]; /* counted in the endpoint's */
     const struct trib_worker_verbs *verbs;
     void *node; /* NULL before the first WELCOME, and on one host */
     size_t node_size;

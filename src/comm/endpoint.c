@@ -299,9 +299,6 @@ static bool remove_comm(struct trib_endpoint *endpoint, struct trib_comm *comm)
         *at = comm->next_awake;
     }
     endpoint->busy -= comm->is_busy;
-    for (uint32_t i = 0; i < TRIB_ROOTS_MAX; i++) {
-        endpoint->in_flight[i] -= comm->in_flight[i];
-    }
     for (at = bucket; *at != NULL && *at != comm; at = &(*at)->next_named) {
     }
     if (*at == comm) {

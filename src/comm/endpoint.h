@@ -73,8 +73,7 @@ struct trib_endpoint {
     int sessions_fd;                                /* epoll: the sessions of all */
     uint32_t
         window; /* fragments that all communicators together may have in flight to one shard: the largest grant of one */
-    uint32_t busy;                      /* communicators with operations */
-    uint32_t in_flight[TRIB_ROOTS_MAX]; /* of all, as each had it when it was last settled */
+    uint32_t busy; /* communicators with operations */
     struct trib_channel shards[TRIB_ROOTS_MAX];
     uint32_t shard_count;
     uint32_t waiters; /* threads inside trib_endpoint_wait */

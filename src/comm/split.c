@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "comm/communicator.h"
 #include "comm/request.h"
 #include "core/lane.h"
+#include "io/draw.h"
 #include "io/explain.h"
 
 /* Each rank adds it, so that a split meets nothing but splits. */
@@ -99,21 +99,12 @@ static int32_t color_of(int64_t packed)
     return (int32_t)(uint32_t)((uint64_t)packed >> 32);
 }
 
-/* The pool gives 8 bytes whole, or, before it is seeded, none: then the digest of the members has to do. */
-static int64_t draw(void)
-{
-    int64_t number = 0;
-    ssize_t got = getrandom(&number, sizeof number, 0);
-    (void)got;
-    return number;
-}
-
 /* What every rank says, by a sum in which every place but one is 0: `said` has a place per rank behind the mark and rank 0's number. */
 static enum trib_status exchange(struct trib_comm *comm, int64_t mine, int64_t *said, char *error)
 {
     uint32_t ranks = comm->config.ranks;
     said[0] = SPLIT_MARK;
-    said[1] = comm->config.rank == 0 ? draw() : 0;
+    said[1] = comm->config.rank == 0 ? (int64_t)trib_draw() : 0;
     said[2 + comm->config.rank] = mine;
     enum trib_status status = trib_allreduce(comm, said, said, 2 + (uint64_t)ranks, TRIB_INT64, TRIB_SUM);
     if (status != TRIB_OK) {

@@ -17,9 +17,9 @@
 #include "control/jobs.h"
 #include "control/report.h"
 #include "control/roots.h"
-#include "control/start.h"
 #include "control/uplinks.h"
 #include "io/clock.h"
+#include "io/draw.h"
 #include "io/explain.h"
 #include "io/log.h"
 

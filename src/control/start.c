@@ -2,15 +2,14 @@
 /* start.c: from "all ranks are there" to "all slots are open": ids and memory are given out, the data plane is opened, paths are
  * tried, ranks register. Read next: jobs.c (the rest of a communicator's life). */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "control/roots.h"
 #include "control/start.h"
 #include "core/assert.h"
 #include "io/clock.h"
+#include "io/draw.h"
 #include "io/explain.h"
 #include "io/log.h"
 #include "io/units.h"
@@ -21,23 +20,12 @@
 #define PROBE_GAP_MAX_NS (200 * TRIB_MILLISECOND_NS)
 #define IP_AND_UDP_SIZE 28
 
-uint64_t trib_draw(void)
-{
-    uint64_t value = 0;
-    ssize_t got;
-    do {
-        got = getrandom(&value, sizeof value, 0);
-    } while (got < 0 && errno == EINTR);
-    TRIB_ASSERT(got == (ssize_t)sizeof value); /* 8 bytes are never cut, and the pool never fails once it is seeded */
-    return value;
-}
-
 static uint32_t draw_communicator(const struct trib_jobs *jobs)
 {
     uint32_t communicator;
     do {
-        communicator = (uint32_t)trib_draw();
-    } while (communicator == 0 || trib_jobs_find_communicator(jobs, communicator));
+        communicator = trib_draw_id();
+    } while (trib_jobs_find_communicator(jobs, communicator));
     return communicator;
 }
 

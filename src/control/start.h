@@ -11,8 +11,6 @@ bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
 bool trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns);
 /* Sends READY if nothing lacks: all ranks have registered, and roots that are ranks are ready. */
 void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
-/* A random number, for ids and secrets. */
-uint64_t trib_draw(void);
 /* Sends the path packets to the group once more, and sets the time of the next. */
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 

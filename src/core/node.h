@@ -17,6 +17,7 @@
 #define TRIB_CORE_NODE_H
 
 #include "core/counters.h"
+#include "core/lane.h"
 #include "core/packet.h"
 #include "core/value.h"
 
@@ -24,6 +25,7 @@
 #define TRIB_CHILDREN_MAX 64
 #define TRIB_SESSION_RANKS_MAX 1024 /* ranks of one communicator: a tree of nodes with at most 64 children each */
 #define TRIB_ROOTS_MAX 16
+#define TRIB_PEERS_MAX 4 /* other ranks that one rank sends to or hears from, where it sends to ranks at all */
 
 /* Where a packet goes, or came from: a logical place that the driver maps to a socket, never an address. */
 enum trib_place_kind {
@@ -100,6 +102,22 @@ struct trib_session_config {
 _Static_assert(sizeof(struct trib_session_config) == 56,
                "no holes: it is part of nodes, whose states are compared as bytes");
 
+/* The odd factor of a fragment's lanes. digest: of its operation. */
+static inline uint64_t trib_session_odd(const struct trib_session_config *session, uint64_t sequence, uint8_t attempt,
+                                        uint32_t digest)
+{
+    struct trib_lane_id id = {
+        .salt = session->salt,
+        .sequence = sequence,
+        .communicator = session->communicator,
+        .digest = digest,
+        .generation = session->generation,
+        .attempt = attempt,
+    };
+
+    return trib_lane_odd(&id);
+}
+
 struct trib_worker_config {
     struct trib_session_config session;
     const struct trib_value_kernels *kernels;
@@ -148,6 +166,9 @@ struct trib_range {
 struct trib_flow_counters; /* flow.h */
 
 struct trib_worker_verbs {
+    /* The ranks that this one sends to or hears from, each once, in no order: whose addresses the driver must know for TRIB_PLACE_PEER.
+     * Returns how many; 0, or no verb, where there are none. */
+    uint32_t (*peers)(const struct trib_session_config *session, uint32_t rank, uint16_t peers[TRIB_PEERS_MAX]);
     size_t (*size)(const struct trib_worker_config *config);
     void (*init)(void *node, const struct trib_worker_config *config);
     size_t (*state_size)(const void *node);
@@ -168,7 +189,7 @@ struct trib_worker_verbs {
     uint64_t (*mark)(const void *node);              /* own mark */
     uint64_t (*communicator_mark)(const void *node); /* M as known here */
     uint64_t (*end)(const void *node);               /* the sequence behind the last submitted one */
-    /* Describes the operation that `sequence` belongs to; false when it is not one under way here. */
+    /* Describes the operation that `sequence` belongs to; false when it is not one under way here: not submitted, or ended. */
     bool (*describe)(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number);
     /* Nothing is under way, and all ranks have everything: names the parts of the memory that hold nothing. The driver may turn them to
      * zeros before it calls any other verb; the node goes on as if nothing had happened. 0: there are none now. */

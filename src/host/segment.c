@@ -6,10 +6,10 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/draw.h"
 #include "io/explain.h"
 
 #define PAGE 4096U
@@ -104,10 +104,7 @@ enum trib_status trib_host_segment_map(struct trib_host *host, int fd, char *err
     host->chunk = chunk_for(host->ranks);
     if (host->rank == 0) {
         describe(host->segment, host->ranks);
-        if (getrandom(&host->segment->run, sizeof host->segment->run, 0) != (ssize_t)sizeof host->segment->run) {
-            trib_explain(error, "cannot draw a number: %s", strerror(errno));
-            return TRIB_ERR_SYSTEM;
-        }
+        host->segment->run = trib_draw();
         return TRIB_OK;
     }
     struct trib_host_segment wanted = {0};

@@ -9,10 +9,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "io/clock.h"
+#include "io/draw.h"
 #include "io/explain.h"
 #include "io/log.h"
 #include "switchd/plane.h"
@@ -123,18 +123,6 @@ static enum trib_status check(const struct trib_switchd_config *config, char *er
     return config->parent.len > 0 ? check_parent(config, error) : TRIB_OK;
 }
 
-/* A random number that is not 0. */
-static enum trib_status draw_boot(uint32_t *boot, char *error)
-{
-    do {
-        if (getrandom(boot, sizeof *boot, 0) != (ssize_t)sizeof *boot) {
-            trib_explain(error, "cannot draw a boot id: %s", strerror(errno));
-            return TRIB_ERR_SYSTEM;
-        }
-    } while (*boot == 0);
-    return TRIB_OK;
-}
-
 static struct trib_server_config server_config(const struct trib_switchd_config *config, uint32_t boot,
                                                struct trib_plane *plane)
 {
@@ -181,11 +169,8 @@ static enum trib_status open_both(const struct trib_switchd_config *config, uint
 static enum trib_status open_all(const struct trib_switchd_config *config, struct trib_plane **plane,
                                  struct trib_server **server, char *error)
 {
-    uint32_t boot;
-    enum trib_status status = draw_boot(&boot, error);
-    if (status != TRIB_OK) {
-        return status;
-    }
+    uint32_t boot = trib_draw_id();
+    enum trib_status status;
     int tries = trib_address_port(&config->listen) == 0 ? PORT_TRIES : 1;
     do {
         status = open_both(config, boot, plane, server, error);

@@ -285,23 +285,17 @@ uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct tri
 uint8_t check_switch_packet(struct model *model, uint32_t job, uint32_t at, const struct trib_packet *packet)
 {
     bool is_partial = packet->kind == TRIB_CONTRIBUTION;
-    struct trib_lane_id id = {
-        .salt = machine_salt(job),
-        .sequence = packet->sequence,
-        .communicator = packet->communicator,
-        .digest = packet->digest,
-        .generation = packet->generation,
-        .attempt = packet->attempt,
-    };
+    struct trib_session_config session;
     uint64_t keys = 0;
 
     if (!is_partial && packet->kind != TRIB_RESULT && packet->kind != TRIB_OFFER) {
         return 0;
     }
+    machine_session(model, job, &session);
     for (uint64_t bits = model->behind[job][is_partial ? at : 0]; bits != 0; bits &= bits - 1) {
-        keys += trib_lane_key(id.salt, trib_lowest(bits));
+        keys += trib_lane_key(session.salt, trib_lowest(bits));
     }
-    return packet->lane == keys * trib_lane_odd(&id)
+    return packet->lane == keys * trib_session_odd(&session, packet->sequence, packet->attempt, packet->digest)
                ? 0
                : model_violated(model, "lane", "switch %u sends %s of sequence %u: its lane is of other ranks", at,
                                 trib_kind_name((enum trib_kind)packet->kind), (unsigned)packet->sequence);

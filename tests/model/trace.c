@@ -13,15 +13,9 @@ static void lane_text(const struct model *model, uint32_t job, const struct trib
                       size_t size)
 {
     uint32_t ranks = model->scenario->job[job].ranks;
-    struct trib_lane_id id = {
-        .salt = machine_salt(job),
-        .sequence = packet->sequence,
-        .communicator = packet->communicator,
-        .digest = packet->digest,
-        .generation = packet->generation,
-        .attempt = packet->attempt,
-    };
-    uint64_t odd = trib_lane_odd(&id);
+    struct trib_session_config session;
+    machine_session(model, job, &session);
+    uint64_t odd = trib_session_odd(&session, packet->sequence, packet->attempt, packet->digest);
     uint32_t ways = 1;
 
     for (uint32_t rank = 0; rank < ranks; rank++) {
@@ -34,7 +28,7 @@ static void lane_text(const struct model *model, uint32_t job, const struct trib
         char name[32] = "";
         for (uint32_t rank = 0, rest = way; rank < ranks; rank++, rest /= 3) {
             for (uint32_t times = 0; times < rest % 3; times++) {
-                sum += trib_lane_key(id.salt, rank) * odd;
+                sum += trib_lane_key(session.salt, rank) * odd;
                 at += (size_t)snprintf(name + at, sizeof name - at, at == 0 ? "%u" : "+%u", rank);
             }
         }

@@ -298,10 +298,11 @@ static struct traffic traffic_of(const struct rank *rank)
 {
     struct trib_comm_stats stats;
     trib_comm_stats(rank->comm, &stats);
-    return (struct traffic){
-        stats.bytes_sent - 64 * stats.packets_sent, stats.bytes_received - 64 * stats.packets_received,
-        stats.contributions_resent + stats.offers_sent + stats.results_repeated + stats.dropped + stats.send_dropped ==
-            0};
+    return (struct traffic){stats.bytes_sent - 64 * stats.packets_sent,
+                            stats.bytes_received - 64 * stats.packets_received,
+                            stats.contributions_resent + stats.contributions_again + stats.offers_sent +
+                                    stats.results_repeated + stats.dropped + stats.send_dropped ==
+                                0};
 }
 
 /* False: something was sent twice, as on a machine that is busy with other things, and says nothing. */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/lane.h"
+#include "core/node.h"
 #include "core/prng.h"
 
 #define TRIALS 100000
@@ -168,6 +168,12 @@ static void lane__keys_and_factors_are_odd(void **state)
     for (int i = 0; i < TRIALS; i++) {
         struct trib_lane_id id = random_id(&prng);
         assert_int_equal(trib_lane_odd(&id) & 1U, 1);
+        struct trib_session_config session = {
+            .salt = id.salt,
+            .communicator = id.communicator,
+            .generation = id.generation,
+        };
+        assert_true(trib_session_odd(&session, id.sequence, id.attempt, id.digest) == trib_lane_odd(&id));
         assert_int_equal(trib_lane_key(id.salt, (uint32_t)i) & 1U, 1);
     }
 }
@@ -188,6 +194,8 @@ static void lane__worked_example(void **state)
     assert_true(trib_lane_key(id.salt, 2) == UINT64_C(0x68b15439b9085629));
     assert_true(trib_lane_key(id.salt, 3) == UINT64_C(0xc96590f24073b01d));
     assert_true(trib_lane_odd(&id) == UINT64_C(0x55109b4d856959e1));
+    const struct trib_session_config session = {.salt = id.salt, .communicator = 0x00c0ffee, .generation = 3};
+    assert_true(trib_session_odd(&session, id.sequence, 0, id.digest) == trib_lane_odd(&id));
     assert_true(contribution(&id, 2) == UINT64_C(0xe62e0e932a18fb09));
     assert_true(sum_of_all(&id, 4) == UINT64_C(0x4106db1fb6ce8446));
 }

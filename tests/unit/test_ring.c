@@ -552,6 +552,37 @@ static void describe__knows_what_is_under_way(void **state)
     close_ring(ring);
 }
 
+static void describe__skips_what_has_ended(void **state)
+{
+    struct ring_of *ring = open_ring(2);
+    int32_t tensor[2][2] = {{1, 0}, {2, 0}};
+    int32_t sent[2] = {7, 0};
+    struct trib_operation found;
+    uint64_t number;
+    struct mail mail;
+
+    (void)state;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        struct trib_operation sum = allreduce(&tensor[rank][0], &tensor[rank][1], 1);
+        struct trib_operation broadcast = {.send = rank == 0 ? sent : NULL,
+                                           .recv = rank == 0 ? NULL : &sent[1],
+                                           .count = 1,
+                                           .collective = TRIB_BROADCAST,
+                                           .type = TRIB_INT32};
+        submit(ring, rank, &sum);
+        submit(ring, rank, &broadcast);
+    }
+    (void)drain(ring, 0); /* the sum begins at rank 1, which says nothing: only the broadcast goes round */
+    assert_true(take_mail(ring, &mail));
+    assert_int_equal(give(ring, 0, 1, &mail.packet), TRIB_DROP_NONE);
+    (void)drain(ring, 1);
+    assert_int_equal(ring->done[1], 1);
+    assert_int_equal(sent[1], 7);
+    assert_false(verbs->describe(ring->node[1], 1, &found, &number));
+    assert_true(verbs->describe(ring->node[1], 0, &found, &number));
+    close_ring(ring);
+}
+
 /* A driver that shares its socket's memory among many communicators. */
 static void limit__holds_what_is_under_way(void **state)
 {
@@ -568,6 +599,27 @@ static void limit__holds_what_is_under_way(void **state)
     verbs->limit(ring->node[1], 0, 1000); /* no more than its window */
     ring->first = ring->last;
     close_ring(ring);
+}
+
+/* What a control plane tells each rank the addresses of. */
+static void peers__are_the_one_before_and_the_next(void **state)
+{
+    uint16_t peers[TRIB_PEERS_MAX] = {0};
+
+    (void)state;
+    for (uint32_t ranks = 1; ranks <= RANKS_MAX; ranks++) {
+        struct trib_session_config session = config_of(ranks, 0).session;
+        for (uint32_t rank = 0; rank < ranks; rank++) {
+            uint32_t count = verbs->peers(&session, rank, peers);
+            assert_int_equal(count, ranks == 1 ? 0 : ranks == 2 ? 1 : 2);
+            for (uint32_t i = 0; i < count; i++) {
+                assert_true(peers[i] != rank && peers[i] < ranks);
+                assert_true((peers[i] + 1) % ranks == rank || (rank + 1) % ranks == peers[i]);
+            }
+            assert_true(count < 2 || peers[0] != peers[1]);
+        }
+    }
+    assert_null(trib_scheme_find("switchml")->worker->peers);
 }
 
 int main(void)
@@ -587,6 +639,8 @@ int main(void)
         cmocka_unit_test(mark__ends_what_is_under_way),
         cmocka_unit_test(stall__is_reported_again_and_again),
         cmocka_unit_test(describe__knows_what_is_under_way),
+        cmocka_unit_test(peers__are_the_one_before_and_the_next),
+        cmocka_unit_test(describe__skips_what_has_ended),
         cmocka_unit_test(limit__holds_what_is_under_way),
     };
 

@@ -11,9 +11,7 @@
 
 #include <cmocka.h>
 
-#include "core/lane.h"
 #include "core/loss.h"
-#include "core/node.h"
 #include "core/operation.h"
 #include "schemes/switchml/switchml.h"
 
@@ -176,21 +174,10 @@ static struct trib_packet packet_of(const struct fixture *f, enum trib_kind kind
 
 static uint64_t lane_of(const struct fixture *f, uint64_t sequence, uint64_t keys)
 {
-    struct trib_lane_id id = {
-        .salt = SALT,
-        .sequence = sequence,
-        .communicator = 11,
-        .digest = f->layout.digest,
-        .generation = 2,
-    };
-
-    return keys * trib_lane_odd(&id);
+    return keys * trib_session_odd(&f->session, sequence, 0, f->layout.digest);
 }
 
-static uint64_t all_keys(void)
-{
-    return trib_lane_key(SALT, 0) + trib_lane_key(SALT, 1);
-}
+#define ALL_KEYS (trib_lane_key(SALT, 0) + trib_lane_key(SALT, 1))
 
 static float block[ELEMENTS]; /* of the last result made */
 
@@ -206,7 +193,7 @@ static struct trib_packet result_of(const struct fixture *f, uint64_t sequence, 
     packet.type = TRIB_FLOAT32;
     packet.reduction = TRIB_SUM;
     packet.contributors = RANKS;
-    packet.lane = lane_of(f, sequence, all_keys());
+    packet.lane = lane_of(f, sequence, ALL_KEYS);
     packet.payload = block;
     packet.payload_len = sizeof block;
     packet.last_rank = 1;
@@ -287,7 +274,7 @@ static void contribution__of_a_barrier_has_no_payload(void **state)
     assert_int_equal(packet.contributors, 0);
     packet = packet_of(f, TRIB_RESULT, 0);
     packet.digest = f->layout.digest;
-    packet.lane = lane_of(f, 0, all_keys());
+    packet.lane = lane_of(f, 0, ALL_KEYS);
     assert_int_equal(down(f, &packet), TRIB_DROP_NONE);
     expect_event(f, TRIB_EVENT_DONE, 0);
 }
@@ -300,11 +287,23 @@ static void submit__refuses_more_than_configured(void **state)
     submit_blocks(f, 1);
     assert_false(f->verbs->submit(f->node, &f->operation, f->now_ns));
     assert_int_equal(f->verbs->end(f->node), 2);
-    uint64_t number = 0;
+}
+
+/* The caller has its buffers back, and the shares with them, while an older operation is still under way. */
+static void describe__skips_what_has_ended(void **state)
+{
+    struct fixture *f = *state;
     struct trib_operation operation;
-    assert_true(f->verbs->describe(f->node, 1, &operation, &number));
-    assert_int_equal(number, 1);
-    assert_false(f->verbs->describe(f->node, 2, &operation, &number));
+    uint64_t number = 9;
+
+    submit_blocks(f, 1);
+    submit_blocks(f, 1);
+    expect_contributions(f, 0, 2);
+    assert_true(f->verbs->describe(f->node, 1, &operation, &number) && number == 1);
+    assert_int_equal(answer(f, 1, 2), TRIB_DROP_NONE);
+    for (uint64_t sequence = 0; sequence < 3; sequence++) {
+        assert_int_equal(f->verbs->describe(f->node, sequence, &operation, &number), sequence == 0);
+    }
 }
 
 /* ---- results ---- */
@@ -486,7 +485,7 @@ static void ask__for_what_is_finished_is_answered_with_the_retained_result(void 
     struct trib_packet packet = expect(f, TRIB_OFFER, 0);
     assert_int_equal(packet.payload_len, 64);
     assert_memory_equal(packet.payload, block, sizeof block);
-    assert_int_equal(packet.lane, lane_of(f, 0, all_keys()));
+    assert_int_equal(packet.lane, lane_of(f, 0, ALL_KEYS));
     assert_int_equal(packet.contributors, RANKS);
     assert_int_equal(packet.digest, f->layout.digest);
     assert_int_equal(packet.boot, BOOT);
@@ -690,7 +689,7 @@ static void broadcast__root_gets_a_header_and_retains_its_block(void **state)
     assert_int_equal(packet.payload_len, 12);
     packet = packet_of(f, TRIB_RESULT, 0);
     packet.digest = f->layout.digest;
-    packet.lane = lane_of(f, 0, all_keys());
+    packet.lane = lane_of(f, 0, ALL_KEYS);
     packet.contributors = 1;
     assert_int_equal(down(f, &packet), TRIB_DROP_NONE);
     expect_event(f, TRIB_EVENT_DONE, 0);
@@ -772,6 +771,7 @@ int main(void)
         WITH_NODE(contribution__stops_at_the_congestion_window),
         WITH_NODE(contribution__of_a_barrier_has_no_payload),
         WITH_NODE(submit__refuses_more_than_configured),
+        WITH_NODE(describe__skips_what_has_ended),
         WITH_NODE(result__is_delivered_once_and_the_last_one_says_DONE),
         WITH_NODE(result__that_nobody_waits_for_is_dropped),
         WITH_NODE(result__with_a_wrong_count_is_probed_and_fails_at_the_third),

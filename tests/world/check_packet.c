@@ -13,17 +13,7 @@
 
 static uint64_t lane_of(const struct world_comm *comm, uint64_t keys, const struct trib_packet *packet)
 {
-    const struct trib_session_config *s = &comm->set.session;
-    struct trib_lane_id id = {
-        .salt = s->salt,
-        .sequence = packet->sequence,
-        .communicator = s->communicator,
-        .digest = packet->digest,
-        .generation = s->generation,
-        .attempt = packet->attempt,
-    };
-
-    return keys * trib_lane_odd(&id);
+    return keys * trib_session_odd(&comm->set.session, packet->sequence, packet->attempt, packet->digest);
 }
 
 static void check_mark(const struct world_comm *comm, const struct rank_set *ranks, const struct trib_packet *packet)

@@ -299,16 +299,10 @@ static void lethal_peer(const struct world_comm *comm, uint32_t to, struct trib_
     if (world_below(world, 2) == 0 && packet->last_rank < ranks) {
         bool is_whole = (packet->bitmap & 1) != 0;
         uint32_t count = is_whole ? ranks : (to + ranks - packet->last_rank) % ranks;
-        struct trib_lane_id id = {
-            .salt = comm->set.session.salt,
-            .sequence = fragment,
-            .communicator = packet->communicator,
-            .digest = packet->digest,
-            .generation = packet->generation,
-        };
+        uint64_t odd = trib_session_odd(&comm->set.session, fragment, 0, packet->digest);
         packet->lane = 0;
         for (uint32_t i = 0; i < count; i++) {
-            packet->lane += trib_lane_key(id.salt, (packet->last_rank + i) % ranks) * trib_lane_odd(&id);
+            packet->lane += trib_lane_key(comm->set.session.salt, (packet->last_rank + i) % ranks) * odd;
         }
         packet->contributors = 0;
     }

@@ -433,15 +433,25 @@ static bool drain_worker_events(struct world_comm *comm, uint32_t rank)
     return node != NULL;
 }
 
+/* Is it one of those that the scheme says this rank has to do with? */
+static bool is_peer_of(const struct world_comm *comm, uint32_t rank, uint32_t to)
+{
+    uint16_t peers[TRIB_PEERS_MAX];
+    uint32_t count = comm->world->scheme->worker->peers(&comm->set.session, rank, peers);
+
+    while (count > 0 && peers[count - 1] != to) {
+        count--;
+    }
+    return count != 0;
+}
+
 /* To a neighbour on the ring. Who was given another number of ranks may have another one, or none. */
 static void send_to_peer(struct world_comm *comm, uint32_t rank, const struct trib_packet *packet, uint32_t to)
 {
     struct world *world = comm->world;
-    uint32_t ranks = comm->set.session.ranks;
-    bool is_near = to == (rank + 1) % ranks || to == (rank + ranks - 1) % ranks;
 
     comm->sent[packet->kind == TRIB_FLOW_ACK]++;
-    if (is_near && to != rank) {
+    if (to < comm->set.session.ranks && to != rank && is_peer_of(comm, rank, to) && is_peer_of(comm, to, rank)) {
         check_peer(comm, rank, packet);
         world_send(world, comm->ranks[rank].unit, comm->ranks[to].unit, world_parcel(world, packet), packet);
     } else if (comm_has_promise(comm)) {
@@ -463,12 +473,12 @@ static void drain_worker(struct world_comm *comm, uint32_t rank)
         struct trib_packet packet;
         struct trib_place to;
         while (verbs->next_packet(node, now, &packet, &to)) {
-            bool is_peer = world_has_peers(world);
-            if (to.kind != (is_peer ? TRIB_PLACE_PEER : TRIB_PLACE_ROOT) || ++count > DRAIN_MAX) {
+            bool has_peers = world_has_peers(world);
+            if (to.kind != (has_peers ? TRIB_PLACE_PEER : TRIB_PLACE_ROOT) || ++count > DRAIN_MAX) {
                 world_fail(world, WORLD_CHECK_MISUSE, "rank %u: a packet to nowhere, or without end", rank);
                 return;
             }
-            if (is_peer) {
+            if (has_peers) {
                 send_to_peer(comm, rank, &packet, to.index);
                 continue;
             }

@@ -203,7 +203,7 @@ static bool ring_describe(const void *node, uint64_t sequence, struct trib_opera
 {
     const struct ring_operation *o = trib__ring_operation(node, sequence);
 
-    if (o == NULL) {
+    if (o == NULL || o->left == 0) { /* of what has ended the buffers are the caller's */
         return false;
     }
     *operation = o->operation;
@@ -251,6 +251,17 @@ static const struct trib_flow_counters *ring_flow_counters(const void *node)
     return ring_flows(node);
 }
 
+/* The one before, and the next, where they are not the same. */
+static uint32_t ring_peers(const struct trib_session_config *session, uint32_t rank, uint16_t peers[TRIB_PEERS_MAX])
+{
+    if (session->ranks == 1) {
+        return 0;
+    }
+    peers[0] = (uint16_t)((rank + session->ranks - 1) % session->ranks);
+    peers[1] = (uint16_t)((rank + 1) % session->ranks);
+    return peers[0] == peers[1] ? 1 : 2;
+}
+
 /* ---- events ---- */
 
 void trib__ring_event(struct ring_worker *w, const struct trib_event *event)
@@ -291,6 +302,7 @@ static bool ring_next_event(void *node, struct trib_event *event)
 }
 
 const struct trib_worker_verbs trib_ring_worker_verbs = {
+    .peers = ring_peers,
     .size = ring_size,
     .init = ring_init,
     .state_size = ring_state_size,

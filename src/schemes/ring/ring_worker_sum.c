@@ -13,16 +13,7 @@
 
 uint64_t trib__ring_odd(const struct ring_worker *w, uint64_t sequence, uint32_t digest)
 {
-    const struct trib_session_config *s = &w->config.session;
-    struct trib_lane_id id = {
-        .salt = s->salt,
-        .sequence = sequence,
-        .communicator = s->communicator,
-        .digest = digest,
-        .generation = s->generation,
-    };
-
-    return trib_lane_odd(&id);
+    return trib_session_odd(&w->config.session, sequence, 0, digest);
 }
 
 uint64_t trib__ring_keys(const struct ring_worker *w, uint32_t begun, uint32_t count)

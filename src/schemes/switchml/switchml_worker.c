@@ -162,13 +162,14 @@ uint64_t trib__worker_end(const void *node)
     return ((const struct worker *)node)->end;
 }
 
+/* What has ended is the caller's again, and may be freed, while an older operation is still under way. */
 bool trib__worker_describe(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number)
 {
     const struct worker *w = node;
 
     for (uint64_t at = w->oldest_operation; at != w->newest_operation; at++) {
         const struct worker_operation *o = worker_operation_at(w, at);
-        if (sequence >= o->first && sequence - o->first < o->layout.sequences) {
+        if (sequence >= o->first && sequence - o->first < o->layout.sequences && o->left != 0) {
             *operation = o->operation;
             *number = o->number;
             return true;

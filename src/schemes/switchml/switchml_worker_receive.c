@@ -42,17 +42,8 @@ static bool has_shape(const struct worker_operation *o, const struct trib_packet
 
 static bool lane_holds(const struct worker *w, const struct trib_packet *packet)
 {
-    const struct trib_session_config *s = &w->config.session;
-    struct trib_lane_id id = {
-        .salt = s->salt,
-        .sequence = packet->sequence,
-        .communicator = s->communicator,
-        .digest = packet->digest,
-        .generation = s->generation,
-        .attempt = packet->attempt,
-    };
-
-    return packet->lane == w->keys * trib_lane_odd(&id);
+    return packet->lane ==
+           w->keys * trib_session_odd(&w->config.session, packet->sequence, packet->attempt, packet->digest);
 }
 
 /* A result of the own operation that came whole but wrong: ask again at once, and give up at the third (I8). From then on only the RTO

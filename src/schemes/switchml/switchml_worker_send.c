@@ -33,16 +33,7 @@ void trib__worker_form(const struct worker *w, const struct worker_operation *o,
 
 static uint64_t lane_odd(const struct worker *w, uint64_t sequence, uint32_t digest)
 {
-    const struct trib_session_config *s = &w->config.session;
-    struct trib_lane_id id = {
-        .salt = s->salt,
-        .sequence = sequence,
-        .communicator = s->communicator,
-        .digest = digest,
-        .generation = s->generation,
-    };
-
-    return trib_lane_odd(&id);
+    return trib_session_odd(&w->config.session, sequence, 0, digest);
 }
 
 /* The fields that every packet has. */
