@@ -55,11 +55,4 @@ expect 0 '^# 0 wrong elements$' "$T" perf --workers 2 -b 1M -e 1M -n 2 -w 1 --wi
 expect 0 '^# 0 wrong elements$' "$T" perf --workers 1 -b 1M -e 1M -n 2 -w 1
 expect 0 '^# 0 wrong elements$' "$T" perf --workers 32 -b 64K -e 64K -n 2 -w 1
 switch_stop
-
-say "IPv6"
-if [ -e /proc/net/if_inet6 ] && grep -q ' lo$' /proc/net/if_inet6; then
-    switch_start --listen '[::1]:0'
-    expect 0 '^# 0 wrong elements$' "$T" perf --switch "[::1]:$SWITCH_PORT" --workers 3 -b 1M -e 1M -n 2 --payload 1344
-    switch_stop
-fi
 finish
