@@ -145,7 +145,7 @@ const char *trib_comm_job(const struct trib_comm *comm);
 const char *trib_comm_error(const struct trib_comm *comm);
 void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats);
 
-/* Memory for tensors that are sent often: ranks of one host read what is sent by trib_allreduce from there in place, which saves a
+/* Memory for tensors that are sent often: ranks of one host read what is sent from there in place, which saves a
  * copy. Else like any memory; zeroed, page-aligned; NULL: there is none. It may be freed when no operation uses it; NULL is fine.
  * A forked child shares it with its parent: each sees what the other writes, until it frees its own. */
 void *trib_shared_alloc(size_t bytes);
@@ -164,7 +164,6 @@ TRIB_MUST_USE enum trib_status trib_broadcast(struct trib_comm *comm, void *buff
 /* Returns when every rank has entered. */
 TRIB_MUST_USE enum trib_status trib_barrier(struct trib_comm *comm);
 
-/* These three need a switch: ranks that meet on this host without one get ERR_UNSUPPORTED. */
 /* As trib_allreduce, but only the root gets the result: recv may be NULL elsewhere, and is not touched. */
 TRIB_MUST_USE enum trib_status trib_reduce(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
                                            enum trib_type type, enum trib_reduction reduction, uint32_t root);
