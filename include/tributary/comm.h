@@ -60,13 +60,13 @@ struct trib_faults {
  * and window: a difference is reported on every rank, with both values. */
 struct trib_config {
     char switch_address[TRIB_NAME_MAX +
-                        1];      /* "host", "host:port", "1.2.3.4:7470" ["": none, all ranks are on this host] */
+                        1];      /* "host", "host:port", "[fd00::1]:7470" ["": none, all ranks are on this host] */
     char job[TRIB_NAME_MAX + 1]; /* ranks with the same job name meet ["default"] */
     uint32_t rank;               /* [0] */
     uint32_t ranks;              /* 1 to TRIB_RANKS_MAX [1] */
     char scheme[32];             /* ["switchml"] */
     enum trib_wire wire;         /* [TRIB_WIRE_FLOAT32] */
-    uint32_t payload;            /* bytes of one packet's payload, a multiple of 64, 64 to 8192 [1408] */
+    uint32_t payload;            /* bytes in a packet, a multiple of 64, 64 to 8192 [0: 1408, over IPv6 1344] */
     uint32_t window;             /* bytes that a rank keeps in flight per switch shard [0: the switch chooses] */
     bool level0; /* where no switch is named, ranks meet in the memory of their host; false: that is an error [true] */
     bool multicast;             /* ask for results by multicast; used only if every rank receives it [true] */
@@ -98,8 +98,9 @@ struct trib_comm_stats {
     uint64_t dropped_duplicate;  /* of those: already had */
     uint64_t lane_failures;      /* of those: the sum's set of contributors was wrong */
     uint64_t injected_loss, injected_duplicate, injected_reorder, injected_corrupt;
-    bool multicast; /* results come by multicast */
-    bool level0;    /* all ranks are on this host, and no packet is sent: bytes, packets and fragments stay 0 */
+    uint32_t payload; /* bytes of one packet's payload: that of the config, or what was chosen for it */
+    bool multicast;   /* results come by multicast */
+    bool level0;      /* all ranks are on this host, and no packet is sent: bytes, packets and fragments stay 0 */
 };
 
 void trib_config_init(struct trib_config *config);
@@ -144,7 +145,7 @@ const char *trib_comm_job(const struct trib_comm *comm);
 const char *trib_comm_error(const struct trib_comm *comm);
 void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats);
 
-/* Memory for tensors that are sent often: ranks of one host read what is sent by trib_allreduce from there in place, which saves a
+/* Memory for tensors that are sent often: ranks of one host read what is sent from there in place, which saves a
  * copy. Else like any memory; zeroed, page-aligned; NULL: there is none. It may be freed when no operation uses it; NULL is fine.
  * A forked child shares it with its parent: each sees what the other writes, until it frees its own. */
 void *trib_shared_alloc(size_t bytes);
@@ -163,7 +164,6 @@ TRIB_MUST_USE enum trib_status trib_broadcast(struct trib_comm *comm, void *buff
 /* Returns when every rank has entered. */
 TRIB_MUST_USE enum trib_status trib_barrier(struct trib_comm *comm);
 
-/* These three need a switch: ranks that meet on this host without one get ERR_UNSUPPORTED. */
 /* As trib_allreduce, but only the root gets the result: recv may be NULL elsewhere, and is not touched. */
 TRIB_MUST_USE enum trib_status trib_reduce(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
                                            enum trib_type type, enum trib_reduction reduction, uint32_t root);

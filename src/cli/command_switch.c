@@ -111,6 +111,10 @@ static bool resolve(struct switch_options *options)
             complain("--group: \"%s\" is no IPv4 multicast address such as 239.255.74.70", options->group);
             return false;
         }
+        if (!none && config->listen.storage.ss_family != AF_INET) {
+            complain("--group: multicast is for switches at IPv4 addresses; this one listens at %s", options->listen);
+            return false;
+        }
         config->group = ntohl(group.s_addr);
     }
     return true;

@@ -10,7 +10,6 @@
 #include <tributary/comm.h>
 
 #define DOCTOR_FINDINGS_MAX 24
-#define DOCTOR_PAYLOAD_DEFAULT 1408
 
 enum doctor_level {
     DOCTOR_OK,

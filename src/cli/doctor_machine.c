@@ -110,7 +110,7 @@ static void check_kernels(struct doctor *doctor)
 
 void doctor_machine(struct doctor *doctor)
 {
-    struct trib_udp_config config = {.payload = DOCTOR_PAYLOAD_DEFAULT, .buffer = BUFFER_WANTED, .trains = true};
+    struct trib_udp_config config = {.payload = TRIB_PAYLOAD_MAX, .buffer = BUFFER_WANTED, .trains = true};
     struct trib_udp *udp = NULL;
     char error[TRIB_ERROR_TEXT_MAX] = "";
 

@@ -262,11 +262,12 @@ static bool check_shards(struct path *path)
 /* The largest payload, a multiple of 64, that comes back uncut. */
 static void check_size(struct path *path)
 {
+    const uint32_t usual = trib_address_payload(&path->address); /* where nothing is set */
     uint32_t good = 0;
     uint32_t bad = TRIB_PAYLOAD_MAX / TRIB_PAYLOAD_ALIGN + 1;
 
     while (bad - good > 1) {
-        uint32_t middle = good == 0 ? DOCTOR_PAYLOAD_DEFAULT / TRIB_PAYLOAD_ALIGN : (good + bad) / 2;
+        uint32_t middle = good == 0 ? usual / TRIB_PAYLOAD_ALIGN : (good + bad) / 2;
         middle = middle < bad ? middle : (good + bad) / 2;
         if (passes(path, 0, middle * TRIB_PAYLOAD_ALIGN)) {
             good = middle;
@@ -275,11 +276,10 @@ static void check_size(struct path *path)
         }
     }
     uint32_t payload = good * TRIB_PAYLOAD_ALIGN;
-    if (payload < DOCTOR_PAYLOAD_DEFAULT) {
+    if (payload < usual) {
         struct doctor_finding *finding =
             doctor_add(path->doctor, DOCTOR_FAIL, "path MTU",
-                       "payloads of more than %u bytes do not come back uncut; the default is %u", payload,
-                       DOCTOR_PAYLOAD_DEFAULT);
+                       "payloads of more than %u bytes do not come back uncut; the default is %u", payload, usual);
         doctor_advise(finding,
                       payload > 0 ? "set TRIB_PAYLOAD=%uB on every rank, or mend the MTU on the way"
                                   : "no payload of %u bytes passes: mend the MTU on the way",
@@ -288,8 +288,8 @@ static void check_size(struct path *path)
     }
     struct doctor_finding *finding =
         doctor_add(path->doctor, DOCTOR_OK, "path MTU", "payloads of up to %u bytes pass uncut; the default is %u",
-                   payload, DOCTOR_PAYLOAD_DEFAULT);
-    if (payload > DOCTOR_PAYLOAD_DEFAULT) {
+                   payload, usual);
+    if (payload > usual) {
         doctor_advise(finding, "TRIB_PAYLOAD=%uB on every rank takes less CPU time, if it passes from all of them",
                       payload);
     }

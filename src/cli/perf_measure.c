@@ -41,40 +41,31 @@ static int64_t switch_cpu_ns(uint32_t pid)
 
 /* ---- the interface towards the switch ---- */
 
-static bool same_host(const struct sockaddr *a, const struct sockaddr_storage *b)
+static bool has_address(const struct ifaddrs *interface, const struct trib_address *address)
 {
-    struct sockaddr_in x;
-    struct sockaddr_in y;
+    struct trib_address own = {.len = address->len};
 
-    if (a == NULL || a->sa_family != AF_INET || b->ss_family != AF_INET) {
+    if (interface->ifa_addr == NULL || interface->ifa_addr->sa_family != address->storage.ss_family) {
         return false;
     }
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return x.sin_addr.s_addr == y.sin_addr.s_addr;
+    memcpy(&own.storage, interface->ifa_addr, own.len);
+    return trib_address_same_host(&own, address);
 }
 
 /* The interface whose address this host uses towards the switch; "" when it cannot be told. */
 static void find_nic(const struct perf_options *options, char *name)
 {
-    struct trib_udp_config config = {.payload = 64, .buffer = 65536};
+    struct trib_address peer;
     struct trib_address local;
-    struct trib_udp *udp = NULL;
     struct ifaddrs *all = NULL;
 
     name[0] = '\0';
-    if (trib_address_parse(options->comm.switch_address, TRIB_DEFAULT_PORT, &config.peer, NULL) != TRIB_OK ||
-        trib_address_parse("0.0.0.0:0", 0, &config.local, NULL) != TRIB_OK ||
-        trib_udp_open(&config, &udp, NULL) != TRIB_OK) {
-        return;
-    }
-    trib_udp_local(udp, &local);
-    trib_udp_close(udp);
-    if (getifaddrs(&all) != 0) {
+    if (trib_address_parse(options->comm.switch_address, TRIB_DEFAULT_PORT, &peer, NULL) != TRIB_OK ||
+        !trib_udp_source(&peer, &local) || getifaddrs(&all) != 0) {
         return;
     }
     for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
-        if (same_host(i->ifa_addr, &local.storage)) {
+        if (has_address(i, &local)) {
             snprintf(name, IF_NAMESIZE, "%s", i->ifa_name);
             break;
         }

@@ -55,7 +55,7 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
             "\"iterations\":%u,"
             "\"warmups\":%u,\"in_place\":%s,\"kernels\":\"%s\",\"rows\":[",
             trib_version(), trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire),
-            c->payload, trib_type_name(options->type), trib_reduction_name(options->reduction),
+            stats.payload, trib_type_name(options->type), trib_reduction_name(options->reduction),
             stats.multicast ? "true" : "false", c->trains ? "true" : "false", c->switch_address,
             stats.level0 ? "true" : "false", options->iterations, options->warmups,
             options->in_place ? "true" : "false", trib_value_kernels()->name);
@@ -67,7 +67,7 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
                options->iterations);
     } else {
         printf("# %s, %u ranks, scheme %s, wire %s, payload %u, results by %s, switch %s, %s, median of %u calls\n",
-               trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire), c->payload,
+               trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire), stats.payload,
                stats.multicast ? "multicast" : "unicast", c->switch_address,
                options->in_place ? "in place" : "out of place", options->iterations);
     }

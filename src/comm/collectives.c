@@ -176,10 +176,6 @@ static enum trib_status make(const struct trib_comm *comm, const struct trib_cal
     if (status != TRIB_OK) {
         return status;
     }
-    if (comm->host != NULL && call->collective > TRIB_BARRIER) {
-        return refuse(call, TRIB_ERR_UNSUPPORTED,
-                      "ranks that meet without a switch have allreduce, broadcast and barrier");
-    }
     operation->type = call->type;
     operation->reduction = trib_operation_reduces(operation) ? call->reduction : TRIB_REDUCTION_NONE;
     if (!trib_operation_has_shares(operation)) {

@@ -125,7 +125,7 @@ static enum trib_status enter_switch(struct trib_comm *made, const struct trib_a
 
 enum trib_status trib_comm_create(const struct trib_config *config, struct trib_comm **comm, char *error)
 {
-    struct trib_address address;
+    struct trib_address address = {.len = 0}; /* none: payloads of one host need not fit a link */
     bool names_switch = config->switch_address[0] != '\0';
     enum trib_status status = trib_config_check(config, error);
     if (status == TRIB_OK && names_switch) {
@@ -138,6 +138,10 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     if (made == NULL) {
         trib_explain(error, "out of memory for a communicator");
         return TRIB_ERR_MEMORY;
+    }
+    if (made->config.payload == 0) {
+        made->config.payload =
+            trib_address_payload(&address); /* the same on every rank: switches of one tree have one family */
     }
     status = names_switch ? enter_switch(made, &address, error) : enter_host(made, NULL, error);
     if (status == TRIB_OK) {
@@ -230,6 +234,7 @@ void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
     if (comm->node != NULL) {
         add_counters(comm->verbs->counters(comm->node), stats);
     }
+    stats->payload = comm->config.payload;
     stats->multicast = comm->is_multicast;
     stats->level0 = comm->host != NULL;
     trib_endpoint_unlock(comm->endpoint);

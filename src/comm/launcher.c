@@ -27,7 +27,7 @@ void trib_config_init(struct trib_config *config)
         .ranks = 1,
         .scheme = "switchml",
         .wire = TRIB_WIRE_FLOAT32,
-        .payload = 1408,
+        .payload = 0,
         .level0 = true,
         .multicast = true,
         .progress_thread = true,
@@ -189,8 +189,7 @@ enum trib_status trib_config_check(const struct trib_config *config, char *error
         trib_explain(error, "rank: %u is not below the number of ranks, %u", config->rank, config->ranks);
         return TRIB_ERR_INVALID;
     }
-    if (config->payload < TRIB_PAYLOAD_ALIGN || config->payload > TRIB_PAYLOAD_MAX ||
-        config->payload % TRIB_PAYLOAD_ALIGN != 0) {
+    if (config->payload > TRIB_PAYLOAD_MAX || config->payload % TRIB_PAYLOAD_ALIGN != 0) {
         trib_explain(error, "payload: %u is not a multiple of %d from %d to %d", config->payload, TRIB_PAYLOAD_ALIGN,
                      TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
         return TRIB_ERR_INVALID;

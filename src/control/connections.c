@@ -84,6 +84,8 @@ enum trib_status trib_listener_open(const struct trib_address *address, int *fd,
         return TRIB_ERR_SYSTEM;
     }
     set_option(listener, SOL_SOCKET, SO_REUSEADDR, 1);
+    set_option(listener, IPPROTO_IPV6, IPV6_V6ONLY,
+               0); /* who comes to [::] over IPv4 is told why not, or served HTTP */
     if (bind(listener, where, address->len) != 0 || listen(listener, BACKLOG) != 0) {
         int cause = errno;
         trib_explain(error, "cannot listen on TCP %s: %s%s", text, strerror(cause), trib_address_advice(cause));
@@ -257,6 +259,46 @@ static void refuse_turn(struct trib_connections *connections, struct trib_connec
     say_fail(connections, connection, TRIB_ERR_INVALID, text);
 }
 
+/* Who listens at all addresses is reached by sessions at any, but its data leave from the one address that the routes choose, and a rank
+ * takes packets only from where it sends to. False: data would pass; else the cause, for the rank. */
+static bool lacks_way(const struct trib_connections *connections, const struct trib_connection *connection, char *cause)
+{
+    const struct trib_address *peer = &connection->session.peer;
+    struct trib_address reached = {.len = sizeof reached.storage};
+    struct trib_address source;
+    char from[64], at[64], answers[64];
+    if (!trib_address_is_any(&connections->jobs->config->listen) || connections->jobs->config->shards == 0 ||
+        getsockname(connection->fd, (struct sockaddr *)(void *)&reached.storage, &reached.len) != 0) {
+        return false;
+    }
+    trib_address_format(peer, from);
+    trib_address_set_port(&reached, trib_address_port(&connections->jobs->config->listen));
+    trib_address_format(&reached, at);
+    if (trib_address_is_mapped(peer)) {
+        trib_explain(
+            cause,
+            "%s comes over IPv4, and this switch moves data over IPv6 only: name it by an IPv6 address, or let "
+            "it listen at 0.0.0.0",
+            from);
+        return true;
+    }
+    if (!trib_udp_source(peer, &source) || trib_address_same_host(&source, &reached)) {
+        return false;
+    }
+    trib_address_set_port(&source, trib_address_port(&reached));
+    trib_address_format(&source, answers);
+    trib_explain(cause, "%s came to %s, but data leave this switch from %s: name it so, or let it listen at %s", from,
+                 at, answers, at);
+    return true;
+}
+
+static void refuse_way(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
+{
+    connections->stats.rejected_way++;
+    log_reject(connections, &connection->session.peer, cause);
+    say_fail(connections, connection, TRIB_ERR_UNREACHABLE, cause);
+}
+
 /* False: it says too much. */
 static bool pay_message(const struct trib_connections *connections, struct trib_connection *connection)
 {
@@ -282,6 +324,7 @@ static void refuse_flood(struct trib_connections *connections, struct trib_conne
 static void take_messages(struct trib_connections *connections, struct trib_connection *connection)
 {
     struct trib_message message;
+    char cause[TRIB_ERROR_TEXT_MAX];
     size_t at = 0;
     size_t used = 1;
     while (connection->state == CONNECTION_OPEN && used > 0) {
@@ -292,6 +335,8 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
             reject(connections, connection, &connections->stats.rejected_malformed, "bytes that are no message");
         } else if (used > 0 && !pay_message(connections, connection)) {
             refuse_flood(connections, connection);
+        } else if (used > 0 && message.kind == TRIB_MESSAGE_JOIN && lacks_way(connections, connection, cause)) {
+            refuse_way(connections, connection, cause);
         } else if (used > 0) {
             at += used;
             trib_log(TRIB_LOG_TRACE, "session message kind %d of %zu bytes", (int)message.kind, used);

@@ -25,6 +25,7 @@
     X(malformed, "bytes that are no message") \
     X(version, "another version")             \
     X(turn, "a message out of turn")          \
+    X(way, "no way for its data")             \
     X(unread, "answers pile up unread")       \
     X(flood, "more than 200 messages a second")
 

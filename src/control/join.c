@@ -202,20 +202,11 @@ static bool explain_difference(const struct trib_settings *a, uint32_t rank, con
     return false;
 }
 
-static bool same_host(const struct trib_address *a, const struct trib_address *b)
-{
-    struct trib_address of_a = *a;
-    struct trib_address of_b = *b;
-    trib_address_set_port(&of_a, 0);
-    trib_address_set_port(&of_b, 0);
-    return trib_address_equal(&of_a, &of_b);
-}
-
 bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,
                       const struct trib_address *address)
 {
     return via != 0 && join->join.via != 0 && via != join->join.via && port == join->join.data_port[0] &&
-           same_host(address, from);
+           trib_address_same_host(address, from);
 }
 
 /* The data of all ranks behind one relay must come from one address: it is one child. */
@@ -225,7 +216,7 @@ static bool comes_two_ways(const struct trib_job *job, const struct trib_message
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
         if (rank->session && message->join.via != 0 && rank->via == message->join.via &&
-            !same_host(&rank->address, peer)) {
+            !trib_address_same_host(&rank->address, peer)) {
             char a[64];
             char b[64];
             trib_address_format(&rank->address, a);

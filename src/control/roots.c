@@ -23,12 +23,17 @@ static bool is_loopback(const struct trib_address *address)
                                                  : IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
 }
 
-/* What it names depends on the link. */
-static bool is_of_one_link(const struct trib_address *address)
+/* Why other ranks cannot send to this address as we know it; NULL: they can. */
+static const char *explain_unknown(const struct trib_address *address, const struct trib_address *first)
 {
     struct sockaddr_in6 v6;
     memcpy(&v6, &address->storage, sizeof v6);
-    return address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr);
+    if (trib_address_is_mapped(address) || address->storage.ss_family != first->storage.ss_family) {
+        return "over another version of IP than the rendezvous or other ranks";
+    }
+    return address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr)
+               ? "from an address that is known on one link only"
+               : NULL;
 }
 
 /* Who runs on the host of this control plane may have come by a loopback address, which other hosts take for their own: it is where those
@@ -74,11 +79,10 @@ enum trib_status trib_roots_deal(struct trib_job *job, char *error)
     mend_addresses(job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         char name[96];
-        if (is_of_one_link(&job->ranks[i].address)) {
-            trib_explain(error,
-                         "%s comes from an address that is known on one link only: without a switch every "
-                         "rank must be known to all others",
-                         trib_job_name_rank(job, i, name));
+        const char *unknown = explain_unknown(&job->ranks[i].address, &job->ranks[0].address);
+        if (unknown) {
+            trib_explain(error, "%s comes %s: without a switch every rank must be known to all others",
+                         trib_job_name_rank(job, i, name), unknown);
             return TRIB_ERR_UNREACHABLE;
         }
         if (count < TRIB_ROOTS_MAX && job->ranks[i].root_port != 0 && !has_root_before(job, i)) {

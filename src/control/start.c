@@ -18,7 +18,7 @@
 #define PROBE_FIRST_NS (5 * TRIB_MILLISECOND_NS)
 #define PROBE_GAP_FIRST_NS (15 * TRIB_MILLISECOND_NS)
 #define PROBE_GAP_MAX_NS (200 * TRIB_MILLISECOND_NS)
-#define IP_AND_UDP_SIZE 28
+#define UDP_HEADER_SIZE 8
 
 static uint32_t draw_communicator(const struct trib_jobs *jobs)
 {
@@ -220,7 +220,8 @@ void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 
 void trib_job_explain_path(const struct trib_job *job, uint32_t rank, char *error)
 {
-    uint32_t packet = IP_AND_UDP_SIZE + TRIB_HEADER_SIZE + job->settings.payload;
+    uint32_t packet =
+        trib_address_ip_size(&job->ranks[rank].address) + UDP_HEADER_SIZE + TRIB_HEADER_SIZE + job->settings.payload;
     trib_explain(error,
                  "packets of %u bytes payload (%u with IP) do not pass between rank %u (%s) and the switch's UDP "
                  "ports %u to %u: check the path MTU and the firewall, or set a smaller payload",

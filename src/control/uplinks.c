@@ -33,14 +33,8 @@ static struct trib_uplink *uplink_of(struct trib_link *link)
 /* Data and sessions of a relay must come from one address, or the parent would not know them as one. */
 static void choose_local(struct trib_address *local, const struct trib_address *listen)
 {
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-    memcpy(&v4, &listen->storage, sizeof v4);
-    memcpy(&v6, &listen->storage, sizeof v6);
-    bool is_any = listen->storage.ss_family == AF_INET ? v4.sin_addr.s_addr == htonl(INADDR_ANY)
-                                                       : memcmp(&v6.sin6_addr, &in6addr_any, sizeof in6addr_any) == 0;
     *local = *listen;
-    local->len = is_any ? 0 : listen->len;
+    local->len = trib_address_is_any(listen) ? 0 : listen->len;
     trib_address_set_port(local, 0);
 }
 
@@ -53,22 +47,15 @@ void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, con
     uplinks->is_located = uplinks->local.len > 0;
 }
 
-/* Texts name this switch before its first connection stands: a socket for datagrams asks the kernel for the same address, and sends
- * nothing. Without a way to the parent there is none; then the next try may find one. */
+/* Texts name this switch before its first connection stands. Without a way to the parent there is no address; then the next try may
+ * find one. */
 static void locate(struct trib_uplinks *uplinks)
 {
-    struct trib_address local = {.len = sizeof local.storage};
-    const struct trib_address *parent = &uplinks->parent;
-    int fd = socket(parent->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        return;
-    }
-    if (connect(fd, (const struct sockaddr *)(const void *)&parent->storage, parent->len) == 0 &&
-        getsockname(fd, (struct sockaddr *)(void *)&local.storage, &local.len) == 0) {
+    struct trib_address local;
+    if (trib_udp_source(&uplinks->parent, &local)) {
         trib_relay_locate(uplinks->jobs, &local);
         uplinks->is_located = true;
     }
-    (void)close(fd);
 }
 
 struct trib_link *trib_uplinks_open(void *uplinks)

@@ -14,12 +14,16 @@
  * read: a count is the only thing that says that bytes are whole, so a rank that is late reads nothing old and nobody reads what is
  * being written. Two areas of each kind are used in turn, by the step's parity.
  *
- *   small (up to TRIB_HOST_SMALL bytes), one step:
- *     write the tensor into the own small area, staged; when all have staged: everybody adds up all of them, summed.
- *   large allreduce, a step for each chunk, three chunks under way:
- *     OUT(k-2): when all have summed k-2: copy the result area to the caller.
+ *   small (up to TRIB_HOST_SMALL bytes; of an allgather, in the largest share), one step:
+ *     write what others need of the tensor into the own small area, staged; when all have staged: everybody adds up or takes what he
+ *     wants, summed.
+ *   large allreduce or reduce, a step for each chunk, three chunks under way:
+ *     OUT(k-2): when all have summed k-2: who wants it copies the result area to the caller.
  *     IN(k):    copy the chunk into the own staging area, but for the own share, which nobody else reads; staged.
  *     SUM(k-1): when all have staged k-1: add up the own share of that chunk of all ranks, into the result area; summed.
+ *   large reduce-scatter, a step for a slice of each share: IN copies the slices of all others' shares; SUM adds up that of the own
+ *     share, to the caller at once: there is no OUT.
+ *   large allgather, the same: IN copies the slice of the own share, SUM takes those of all others.
  *   large broadcast: the root does IN, as soon as all have taken the chunk before the last; the others copy it out, summed.
  *   barrier, and count 0: a step without bytes.
  *
@@ -28,14 +32,15 @@
  * which waits for all to have staged h + 2, and a rank does OUT(h) before IN(h + 2). A small area of h is written at h + 2: the
  * operation between, or that of h itself, has made this rank wait until all had staged its first step, so they had done with those before.
  *
- * The order of additions is slot.h's tree over the ranks: the bits are those that one switch with all ranks would give.
+ * The order of additions is slot.h's tree over the ranks: the bits are those that one switch with all ranks would give. The owner of a share
+ * adds his own part last, as he does there.
  *
  * Operations are compared before a byte of another rank is read (I10): with its first step a rank shows in its seat what it runs, whole and not
  * as a digest. The caller's buffers are written by the caller's rank only, in trib_host_advance (I11): what another rank does after an
  * error, or after being stopped for an hour, cannot reach them. They are read by that rank only, too, but for tensors that lie in memory
- * of trib_shared_alloc: those are not staged, others read them in SUM (shared.c). Nobody ends an operation before all have read. Who fails
- * may change such a tensor while another rank still reads it; that rank's sum is nobody's: a record was there, or being
- * written, before the change, and all look for it after the counts that say that a sum is whole, and before they copy it out.
+ * of trib_shared_alloc: those are not staged, others read them in SUM (shared.c). Who sends from there ends no operation before all have
+ * read. Who fails may change such a tensor while another rank still reads it; what that rank made of it is nobody's: a record was there, or
+ * being written, before the change, and all look for it after they have read, and before they write to their callers.
  *
  * ATTACKS: what if a rank ...
  *   dies before it has joined     its connection closes: rank 0 tells the others and gives up; if it is rank 0, each sees that itself.
@@ -106,8 +111,8 @@ uint64_t trib_host_run(const struct trib_host *host);
 uint32_t trib_host_awaited(const struct trib_host *host);
 /* All ranks that it waits for, as listed ranks of 16 bits: their count; at most `most` are written. */
 uint32_t trib_host_missing(const struct trib_host *host, uint16_t *ranks, uint32_t most);
-/* DIFFERS: who, and what it runs. */
-uint32_t trib_host_other(const struct trib_host *host, struct trib_operation *operation);
+/* DIFFERS: who, and what it runs; its shares stay the host's. */
+uint32_t trib_host_other(struct trib_host *host, struct trib_operation *operation);
 
 uint32_t trib_host_unreadable(const struct trib_host *host);
 

@@ -20,6 +20,13 @@ static size_t seats_bytes(uint32_t ranks)
     return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
+/* Two lists of shares of each rank: pages that nobody touches where no shares differ. */
+static size_t counts_bytes(uint32_t ranks)
+{
+    size_t bytes = (size_t)ranks * 2 * ranks * sizeof(uint64_t);
+    return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
+
 static uint32_t chunk_for(uint32_t ranks)
 {
     uint32_t chunk = TRIB_HOST_CHUNK_MOST;
@@ -31,12 +38,20 @@ static uint32_t chunk_for(uint32_t ranks)
 
 size_t trib_host_segment_bytes(uint32_t ranks)
 {
-    return seats_bytes(ranks) + (size_t)ranks * 2 * (TRIB_HOST_SMALL + chunk_for(ranks)) + 2 * (size_t)chunk_for(ranks);
+    return seats_bytes(ranks) + counts_bytes(ranks) + (size_t)ranks * 2 * (TRIB_HOST_SMALL + chunk_for(ranks)) +
+           2 * (size_t)chunk_for(ranks);
+}
+
+uint64_t *trib_host_counts(const struct trib_host *host, uint32_t rank, uint64_t number)
+{
+    unsigned char *first = (unsigned char *)host->segment + seats_bytes(host->ranks);
+    size_t before = (size_t)(number % 2) * host->ranks + rank;
+    return (uint64_t *)(void *)first + before * host->ranks;
 }
 
 unsigned char *trib_host_small(const struct trib_host *host, uint32_t rank, uint32_t step)
 {
-    unsigned char *first = (unsigned char *)host->segment + seats_bytes(host->ranks);
+    unsigned char *first = (unsigned char *)host->segment + seats_bytes(host->ranks) + counts_bytes(host->ranks);
     return first + ((size_t)(step % 2) * host->ranks + rank) * TRIB_HOST_SMALL;
 }
 

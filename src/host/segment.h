@@ -7,11 +7,12 @@
 #include <stdalign.h>
 #include <stdatomic.h>
 
+#include "core/operation.h"
 #include "host/host.h"
 
 #define TRIB_HOST_MAGIC UINT64_C(0x30486275706972)
 #define TRIB_HOST_OFFERED_MOST 64U /* allocations of a rank that others have mapped at a time */
-#define TRIB_HOST_VERSION 2U
+#define TRIB_HOST_VERSION 3U
 /* Tensors up to so many bytes are added up by every rank for itself. */
 #define TRIB_HOST_SMALL 16384U
 /* Bytes of a chunk, a power of two: two of each rank, and the results, are to stay in caches. */
@@ -21,15 +22,15 @@
 /* Elements are added up in pieces of so many bytes of a tensor, which stay in the first cache with all partial sums. */
 #define TRIB_HOST_PIECE 4096U
 
-/* What a rank runs: shown before its first step is counted. */
+/* What a rank runs: shown before its first step is counted, with the shares behind the seats if they differ. */
 struct trib_host_show {
     uint64_t number;
     uint64_t count;
     uint32_t root;
-    uint8_t collective, type, reduction, unused;
+    uint8_t collective, type, reduction, is_uneven;
 };
 
-/* Where the tensor lies that it contributes to a large allreduce: in memory of trib_shared_alloc, or in the staging area. */
+/* Where the tensor lies that it contributes to a large operation: in memory of trib_shared_alloc, or in the staging area. */
 struct trib_host_offer {
     uint64_t allocation; /* 0: staged */
     uint64_t offset;
@@ -103,9 +104,12 @@ struct trib_host {
     bool is_active;
     struct trib_operation operation;
     uint64_t number;
+    uint64_t total;                   /* elements of the tensor, of all shares together */
     uint32_t element;                 /* bytes */
     uint32_t chunk_count, line_count; /* elements of a chunk, and of a cache line */
-    uint32_t base;                    /* its first step */
+    uint32_t slice_count;             /* elements of a share that a step is for, where there are shares */
+    bool is_small;
+    uint32_t base; /* its first step */
     uint64_t steps;
     uint64_t at; /* k of host.h, from 0 */
     enum trib_host_part part;
@@ -114,12 +118,48 @@ struct trib_host {
     uint32_t target;
     bool for_summed, for_one;
     uint32_t other; /* whose operation differs, or whose memory cannot be mapped */
+    struct trib_shares other_shares;
     bool is_shared; /* the own tensor lies where others can read it */
     /* sleeping */
     int inbox;           /* -1: no other rank is left to write to it */
     int *lines;          /* -1: own, or hung up */
     uint32_t lines_left; /* that are there */
 };
+
+/* ---- shares: of an operation without, all ranks have the whole ---- */
+
+static inline uint64_t trib_host_share_count(const struct trib_host *host, uint32_t rank)
+{
+    if (!trib_operation_has_shares(&host->operation)) {
+        return host->total;
+    }
+    return host->operation.shares != NULL ? host->operation.shares->count[rank] : host->operation.count;
+}
+
+static inline uint64_t trib_host_share_first(const struct trib_host *host, uint32_t rank)
+{
+    if (!trib_operation_has_shares(&host->operation)) {
+        return 0;
+    }
+    return host->operation.shares != NULL ? host->operation.shares->offset[rank] : rank * host->operation.count;
+}
+
+/* Bytes of a rank's send buffer that others read. */
+static inline uint64_t trib_host_sent_bytes(const struct trib_host *host, uint32_t rank)
+{
+    const struct trib_operation *operation = &host->operation;
+    if (operation->collective == TRIB_BROADCAST && operation->root != rank) {
+        return 0;
+    }
+    bool gathers = operation->collective == TRIB_ALLGATHER;
+    return (gathers ? trib_host_share_count(host, rank) : host->total) * host->element;
+}
+
+/* Does the rank get the result of an allreduce or reduce? */
+static inline bool trib_host_wants(const struct trib_host *host, uint32_t rank)
+{
+    return trib_operation_wants(&host->operation, host->operation.root, rank);
+}
 
 /* ---- segment.c ---- */
 
@@ -131,7 +171,8 @@ int trib_host_segment_make(uint32_t ranks, char *error);
 TRIB_MUST_USE enum trib_status trib_host_segment_map(struct trib_host *host, int fd, char *error);
 void trib_host_segment_unmap(struct trib_host *host);
 
-/* Areas of rank for a step. */
+/* Areas of rank: the shares that it shows for an operation, and those for a step. */
+uint64_t *trib_host_counts(const struct trib_host *host, uint32_t rank, uint64_t number);
 unsigned char *trib_host_small(const struct trib_host *host, uint32_t rank, uint32_t step);
 unsigned char *trib_host_staging(const struct trib_host *host, uint32_t rank, uint32_t step);
 unsigned char *trib_host_result(const struct trib_host *host, uint32_t step);
@@ -140,19 +181,57 @@ unsigned char *trib_host_result(const struct trib_host *host, uint32_t step);
 
 /* Bytes of struct trib_host.rows. */
 size_t trib_host_rows_bytes(uint32_t ranks);
-/* Adds up elements [from, to) of host->sources into result, all counted from the same element 0. is_private: it is the caller's, and gets
- * final values only. */
-void trib_host_add_up(const struct trib_host *host, void *result, bool is_private, size_t from, size_t to);
+/* What is to be added up: elements [from, to) of host->sources, counted from the same element 0, as those of result. */
+struct trib_host_sum {
+    unsigned char *result;
+    bool is_private; /* it is the caller's, and gets final values only */
+    bool is_past;    /* and is not read again soon */
+    uint32_t
+        last; /* a rank whose part is added to the rounded sum of all others; TRIB_HOST_NOBODY: each in its place */
+    size_t from, to;
+};
+
+/* False: a record was there before a private result was whole. */
+bool trib_host_add_up(const struct trib_host *host, const struct trib_host_sum *sum);
 
 /* ---- copy.c ---- */
 
 /* memcpy that leaves the caches to others: for what is not read again soon. */
 void trib_host_copy_past(void *dst, const void *src, size_t bytes);
+/* Whether the operation is so large that its result is copied so. */
+bool trib_host_writes_past(const struct trib_host *host);
+/* The way that suits the operation's size. */
+void trib_host_copy_out(const struct trib_host *host, void *dst, const void *src, size_t bytes);
+/* The same from memory of another rank's, which he may change if he fails. False: a record was there before all was copied. */
+bool trib_host_copy_foreign(const struct trib_host *host, void *dst, const unsigned char *src, size_t bytes);
 
 /* ---- engine.c ---- */
 
 /* Whether what the operation waits for has come, or something has happened that ends the wait. */
 bool trib_host_is_due(const struct trib_host *host);
+/* Has any rank begun to say that it has failed? */
+bool trib_host_has_record(const struct trib_host *host);
+/* Then: the verdict. */
+enum trib_host_verdict trib_host_wait_for_record(const struct trib_host *host);
+/* Counts this rank's steps so far, and wakes who waits for them. */
+void trib_host_publish(struct trib_host *host, bool summed, uint32_t count);
+/* Whether all ranks, or one, have counted so many; if not, that is what the operation waits for. */
+bool trib_host_all_have(struct trib_host *host, bool summed, uint32_t target);
+bool trib_host_one_has(struct trib_host *host, uint32_t rank, bool summed, uint32_t target);
+/* All have staged the first step, so all show what they run. True: the same. */
+bool trib_host_all_agree(struct trib_host *host);
+enum trib_host_verdict trib_host_finish(struct trib_host *host);
+
+/* ---- small.c ---- */
+
+bool trib_host_is_small(const struct trib_host *host);
+enum trib_host_verdict trib_host_advance_small(struct trib_host *host);
+
+/* ---- large.c ---- */
+
+/* How many steps the operation takes. It sets the size of slices. */
+uint64_t trib_host_plan_large(struct trib_host *host);
+enum trib_host_verdict trib_host_advance_large(struct trib_host *host);
 
 /* ---- shared.c ---- */
 

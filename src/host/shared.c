@@ -182,10 +182,10 @@ bool trib_host_offer_tensor(struct trib_host *host)
 {
     struct trib_host_offer *offer = &host->segment->seats[host->rank].offer[host->number % 2];
     struct allocation allocation;
-    uint64_t bytes = host->operation.count * host->element;
+    uint64_t bytes = trib_host_sent_bytes(host, host->rank);
     tell_freed(host);
     *offer = (struct trib_host_offer){0};
-    if (host->ranks == 1 || !find_allocation(host->operation.send, bytes, &allocation) ||
+    if (host->ranks == 1 || bytes == 0 || !find_allocation(host->operation.send, bytes, &allocation) ||
         !is_offered(host, &allocation)) {
         return false;
     }
@@ -257,7 +257,7 @@ void trib_host_forget_mappings(struct trib_host *host)
 static bool find_tensor(struct trib_host *host, uint32_t rank)
 {
     struct trib_host_offer offer = host->segment->seats[rank].offer[host->number % 2];
-    uint64_t bytes = host->operation.count * host->element;
+    uint64_t bytes = trib_host_sent_bytes(host, rank);
     host->tensors[rank] = NULL;
     if (rank == host->rank || offer.allocation == 0) {
         return true;

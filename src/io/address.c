@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* address.c: socket addresses as text and back. No sockets here. Read next: socket.c (binds and connects them). */
+/* address.c: socket addresses as text and back, and what follows from their family. No sockets here, but names and interfaces are looked up.
+ * Read next: socket.c (binds and connects them). */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +14,8 @@
 
 #define HOST_MAX 255
 #define TEXT_SIZE 64
+#define ETHERNET_MTU 1500
+#define UDP_HEADER_SIZE 8
 
 /* The two families share their port's place only by luck: each access copies, so that no struct is aliased. */
 static struct sockaddr_in get_v4(const struct trib_address *address)
@@ -80,6 +84,52 @@ bool trib_address_equal(const struct trib_address *a, const struct trib_address 
     return false;
 }
 
+bool trib_address_same_host(const struct trib_address *a, const struct trib_address *b)
+{
+    struct trib_address of_a = *a;
+    struct trib_address of_b = *b;
+    trib_address_set_port(&of_a, 0);
+    trib_address_set_port(&of_b, 0);
+    return trib_address_equal(&of_a, &of_b);
+}
+
+bool trib_address_is_any(const struct trib_address *address)
+{
+    if (address->storage.ss_family == AF_INET) {
+        return get_v4(address).sin_addr.s_addr == htonl(INADDR_ANY);
+    }
+    struct sockaddr_in6 v6 = get_v6(address);
+    return address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr);
+}
+
+bool trib_address_is_mapped(const struct trib_address *address)
+{
+    struct sockaddr_in6 v6 = get_v6(address);
+    return address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr);
+}
+
+uint32_t trib_address_ip_size(const struct trib_address *address)
+{
+    return address->storage.ss_family == AF_INET6 ? 40 : 20;
+}
+
+uint32_t trib_address_payload(const struct trib_address *address)
+{
+    uint32_t room = ETHERNET_MTU - trib_address_ip_size(address) - UDP_HEADER_SIZE - TRIB_HEADER_SIZE;
+    return room - room % TRIB_PAYLOAD_ALIGN;
+}
+
+/* "%eth0"; the number of an interface that is not here any more. */
+static void format_scope(uint32_t index, char *text, size_t size)
+{
+    char name[IF_NAMESIZE];
+    if (if_indextoname(index, name) != NULL) {
+        (void)snprintf(text, size, "%%%s", name);
+    } else {
+        (void)snprintf(text, size, "%%%u", index);
+    }
+}
+
 void trib_address_format(const struct trib_address *address, char *text)
 {
     char host[INET6_ADDRSTRLEN] = "?";
@@ -92,11 +142,11 @@ void trib_address_format(const struct trib_address *address, char *text)
     if (address->storage.ss_family == AF_INET6) {
         struct sockaddr_in6 v6 = get_v6(address);
         (void)inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof host);
+        char scope[1 + IF_NAMESIZE] = "";
         if (v6.sin6_scope_id != 0) {
-            (void)snprintf(text, TEXT_SIZE, "[%s%%%u]:%u", host, v6.sin6_scope_id, ntohs(v6.sin6_port));
-        } else {
-            (void)snprintf(text, TEXT_SIZE, "[%s]:%u", host, ntohs(v6.sin6_port));
+            format_scope(v6.sin6_scope_id, scope, sizeof scope);
         }
+        (void)snprintf(text, TEXT_SIZE, "[%s%s]:%u", host, scope, ntohs(v6.sin6_port));
         return;
     }
     (void)snprintf(text, TEXT_SIZE, "none");
@@ -181,6 +231,39 @@ static const struct addrinfo *choose(const struct addrinfo *list)
     return six;
 }
 
+/* Addresses that no socket can use as they are: a mapped one becomes the IPv4 address that it stands for; a link-local one
+ * exists on every link, so it has to say on which. */
+static enum trib_status settle(struct trib_address *address, const char *host, char *error)
+{
+    struct sockaddr_in6 v6 = get_v6(address);
+    if (trib_address_is_mapped(address)) {
+        uint32_t v4;
+        memcpy(&v4, &v6.sin6_addr.s6_addr[12], sizeof v4);
+        *address = trib_address_v4(ntohl(v4), trib_address_port(address));
+    } else if (address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr) &&
+               v6.sin6_scope_id == 0) {
+        trib_explain(error, "\"%.100s\" is the address of a link: name its interface as well, as in %.60s%%eth0", host,
+                     host);
+        return TRIB_ERR_INVALID;
+    }
+    return TRIB_OK;
+}
+
+static void explain_unresolved(const char *host, int code, char *error)
+{
+    const char *scope = strchr(host, '%');
+    struct in6_addr six;
+    char bare[HOST_MAX + 1];
+    size_t len = scope != NULL ? (size_t)(scope - host) : 0;
+    memcpy(bare, host, len);
+    bare[len] = '\0';
+    if (inet_pton(AF_INET6, bare, &six) == 1) {
+        trib_explain(error, "\"%.100s\": this machine has no interface \"%.40s\"", host, scope + 1);
+    } else {
+        trib_explain(error, "cannot resolve \"%.100s\": %s", host, gai_strerror(code));
+    }
+}
+
 enum trib_status trib_address_parse(const char *text, uint16_t default_port, struct trib_address *address, char *error)
 {
     char host[HOST_MAX + 1];
@@ -198,17 +281,19 @@ enum trib_status trib_address_parse(const char *text, uint16_t default_port, str
     struct addrinfo *list = NULL;
     int code = getaddrinfo(host, NULL, &hints, &list);
     if (code != 0) {
-        trib_explain(error, "cannot resolve \"%.100s\": %s", host, gai_strerror(code));
+        explain_unresolved(host, code, error);
         return TRIB_ERR_INVALID;
     }
     const struct addrinfo *chosen = choose(list);
     enum trib_status status = TRIB_ERR_INVALID;
     if (chosen != NULL) {
-        memset(address, 0, sizeof *address);
-        memcpy(&address->storage, chosen->ai_addr, chosen->ai_addrlen);
-        address->len = chosen->ai_addrlen;
-        trib_address_set_port(address, port);
-        status = TRIB_OK;
+        struct trib_address found = {.len = chosen->ai_addrlen};
+        memcpy(&found.storage, chosen->ai_addr, chosen->ai_addrlen);
+        trib_address_set_port(&found, port);
+        status = settle(&found, host, error);
+        if (status == TRIB_OK) {
+            *address = found;
+        }
     } else {
         trib_explain(error, "\"%.100s\" has neither an IPv4 nor an IPv6 address", host);
     }

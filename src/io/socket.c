@@ -151,6 +151,19 @@ enum trib_status trib_socket_open(const struct trib_udp_config *config, int *fd,
     return status;
 }
 
+bool trib_udp_source(const struct trib_address *peer, struct trib_address *local)
+{
+    int fd = socket(peer->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    memset(local, 0, sizeof *local);
+    local->len = sizeof local->storage;
+    bool is_known =
+        fd >= 0 && connect_to(fd, peer) && getsockname(fd, (struct sockaddr *)&local->storage, &local->len) == 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_known;
+}
+
 bool trib_socket_set_trains(int fd)
 {
     int segment = 0;

@@ -72,6 +72,9 @@ uint32_t trib_udp_receive_room(const struct trib_udp *udp);
  * kernel). */
 bool trib_udp_has_trains(const struct trib_udp *udp);
 
+/* The address that packets for peer leave from when their socket is bound to none, as the routes are now. False: there is no way. */
+bool trib_udp_source(const struct trib_address *peer, struct trib_address *local);
+
 /* Reads one buffer without blocking; false when there is none (then also held-back packets of the injector that are
  * due have been handed out). Receive errors such as ICMP port unreachable are swallowed. */
 bool trib_udp_receive(struct trib_udp *udp, uint64_t now_ns);
@@ -93,17 +96,24 @@ const struct trib_udp_stats *trib_udp_stats(const struct trib_udp *udp);
 /* Adds every count of part to sum. */
 void trib_udp_stats_add(struct trib_udp_stats *sum, const struct trib_udp_stats *part);
 
-/* "1.2.3.4:7470", "[::1]:7470". text: 64 bytes. */
+/* "1.2.3.4:7470", "[::1]:7470", "[fe80::1%eth0]:7470". text: 64 bytes. */
 void trib_address_format(const struct trib_address *address, char *text);
 /* Host order, both. */
 struct trib_address trib_address_v4(uint32_t host, uint16_t port);
 /* What to do when bind(2) failed with this errno: ": choose another ...", or "". */
 const char *trib_address_advice(int cause);
-/* "host", "host:port", "[v6]:port"; resolves names, IPv4 first. Returns ERR_INVALID with the cause in error. */
+/* "host", "host:port", "[v6]:port", "[v6%interface]:port"; resolves names, IPv4 first. Returns ERR_INVALID with the cause in error. */
 TRIB_MUST_USE enum trib_status trib_address_parse(const char *text, uint16_t default_port, struct trib_address *address,
                                                   char *error);
-bool trib_address_equal(const struct trib_address *a, const struct trib_address *b); /* family, address, port */
+bool trib_address_equal(const struct trib_address *a, const struct trib_address *b);     /* family, address, port */
+bool trib_address_same_host(const struct trib_address *a, const struct trib_address *b); /* family and address */
 uint16_t trib_address_port(const struct trib_address *address);
 void trib_address_set_port(struct trib_address *address, uint16_t port);
+bool trib_address_is_any(const struct trib_address *address);    /* 0.0.0.0 or :: */
+bool trib_address_is_mapped(const struct trib_address *address); /* ::ffff:1.2.3.4: an IPv4 peer of an IPv6 socket */
+/* Bytes of the IP header on the way there. */
+uint32_t trib_address_ip_size(const struct trib_address *address);
+/* The largest payload whose packet fits an MTU of 1500 on the way there: 1408, over IPv6 1344. */
+uint32_t trib_address_payload(const struct trib_address *address);
 
 #endif

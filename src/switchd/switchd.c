@@ -70,15 +70,11 @@ static bool is_local(const struct trib_address *address)
  * plane's to find. */
 static bool is_own_parent(const struct trib_switchd_config *config)
 {
-    struct trib_address any;
-    uint16_t port = trib_address_port(&config->listen);
-    if (trib_address_port(&config->parent) != port) {
+    if (trib_address_port(&config->parent) != trib_address_port(&config->listen)) {
         return false;
     }
-    bool listens_at_all = trib_address_parse(config->listen.storage.ss_family == AF_INET ? "0.0.0.0" : "::", port, &any,
-                                             NULL) == TRIB_OK &&
-                          trib_address_equal(&any, &config->listen);
-    return trib_address_equal(&config->parent, &config->listen) || (listens_at_all && is_local(&config->parent));
+    return trib_address_equal(&config->parent, &config->listen) ||
+           (trib_address_is_any(&config->listen) && is_local(&config->parent));
 }
 
 static enum trib_status check_parent(const struct trib_switchd_config *config, char *error)
@@ -191,6 +187,9 @@ static void tell_ready(const struct trib_switchd_config *config, const struct tr
     trib_address_format(&local, text);
     trib_log(TRIB_LOG_INFO, "switch at %s, shards %" PRIu32 ", receive room %" PRIu32 " bytes", text, plane->shards,
              trib_plane_receive_room(plane));
+    if (config->group != 0 && local.storage.ss_family != AF_INET) {
+        trib_log(TRIB_LOG_INFO, "results by unicast: multicast is for switches at IPv4 addresses");
+    }
     if (config->ready_fd >= 0 && dprintf(config->ready_fd, "%u\n", trib_address_port(&local)) < 0) {
         trib_log(TRIB_LOG_WARN, "cannot tell the port: %s", strerror(errno));
     }

@@ -8,7 +8,8 @@
 #               /    \            net_worker w0 s1; ...
 #             s1      s2          A node is a namespace. A switch has a bridge (br0) with a port for each node
 #            /  \    /  \         below, which has the name of that node; a node's way up is eth0. "The link of s1" is the one above
-#          w0   w1  w2   w3       it. One subnet: s0 is 10.99.1.1, s1 10.99.1.2, w0 10.99.0.1, w1 10.99.0.2.
+#          w0   w1  w2   w3       it. One subnet: s0 is 10.99.1.1, s1 10.99.1.2, w0 10.99.0.1, w1 10.99.0.2; if NET_FAMILY is 6
+#                                 before the first node is made, [fd99::1:1], [fd99::1:2], [fd99::0:1], [fd99::0:2].
 #
 # The bridge of a switch is its ports; the daemon beside it has a link of its own to it, own0, with the address: the kernel
 # would flood what a bridge's own device multicasts to all ports, whatever their settings.
@@ -30,8 +31,9 @@ unset IN_NETWORK
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 mount -t tmpfs none /run || skip "cannot mount on /run"
 
+NET_FAMILY=4
 declare -A NET_ABOVE=()   # the switch above a node
-declare -A NET_ADDRESS=() # of a node
+declare -A NET_ADDRESS=() # of a node; an IPv6 address in brackets
 SWITCHES=()               # names, in the order in which they were made
 WORKERS=()
 declare -A SWITCH_PIDS=()
@@ -49,16 +51,29 @@ in_node() {
 # ip and tc within a node.
 ip_in() { ip -n "$@"; }
 
-add_node() { # NODE ADDRESS
-    NET_ADDRESS[$1]=$2
+add_node() { # NODE KIND NUMBER
+    case $NET_FAMILY in
+    4) NET_ADDRESS[$1]=10.99.$2.$3 ;;
+    6) NET_ADDRESS[$1]=[fd99::$2:$3] ;;
+    esac
     ip netns add "$1"
     # Nothing but our own packets on the links.
-    in_node "$1" sh -c 'for i in all default; do echo 1 >/proc/sys/net/ipv6/conf/$i/disable_ipv6; done' 2>/dev/null
+    [ "$NET_FAMILY" = 6 ] ||
+        in_node "$1" sh -c 'for i in all default; do echo 1 >/proc/sys/net/ipv6/conf/$i/disable_ipv6; done' 2>/dev/null
     ip_in "$1" link set lo up
 }
 
-# ARP asks again after 20 ms instead of a second, so that a cut lasts as long as the test says.
-quick_arp() { in_node "$1" sh -c 'echo 20 >/proc/sys/net/ipv4/neigh/$0/retrans_time_ms' "$2"; }
+# add_address NODE DEVICE: that of the node, usable at once.
+add_address() {
+    local address=${NET_ADDRESS[$1]#[}
+    case $NET_FAMILY in
+    4) ip_in "$1" addr add "$address/16" dev "$2" ;;
+    6) ip_in "$1" addr add "${address%]}/64" dev "$2" nodad ;;
+    esac
+}
+
+# The kernel asks for a neighbour again after 20 ms instead of a second, so that a cut lasts as long as the test says.
+quick_arp() { in_node "$1" sh -c "echo 20 >/proc/sys/net/ipv$NET_FAMILY/neigh/$2/retrans_time_ms"; }
 
 add_link() { # NODE ABOVE
     NET_ABOVE[$1]=$2
@@ -69,29 +84,31 @@ add_link() { # NODE ABOVE
 
 # net_switch NAME [ABOVE]
 net_switch() {
-    add_node "$1" "10.99.1.$((${#SWITCHES[@]} + 1))"
+    add_node "$1" 1 $((${#SWITCHES[@]} + 1))
     SWITCHES+=("$1")
     ip_in "$1" link add br0 type bridge mcast_snooping 0
     ip_in "$1" link add own0 type veth peer name own1
     ip_in "$1" link set own1 master br0 up
-    ip_in "$1" addr add "${NET_ADDRESS[$1]}/16" dev own0
+    add_address "$1" own0
     ip_in "$1" link set own0 up
     quick_arp "$1" own0
     ip_in "$1" link set br0 up
     if [ $# -gt 1 ]; then
         add_link "$1" "$2"
         ip_in "$1" link set eth0 master br0 up
-        ip_in "$1" link set eth0 type bridge_slave mcast_flood off
-        ip_in "$2" link set "$1" type bridge_slave mcast_flood off
+        if [ "$NET_FAMILY" = 4 ]; then # IPv6 finds neighbours by multicast, and no results go that way there
+            ip_in "$1" link set eth0 type bridge_slave mcast_flood off
+            ip_in "$2" link set "$1" type bridge_slave mcast_flood off
+        fi
     fi
 }
 
 # net_worker NAME SWITCH
 net_worker() {
-    add_node "$1" "10.99.0.$((${#WORKERS[@]} + 1))"
+    add_node "$1" 0 $((${#WORKERS[@]} + 1))
     WORKERS+=("$1")
     add_link "$1" "$2"
-    ip_in "$1" addr add "${NET_ADDRESS[$1]}/16" dev eth0
+    add_address "$1" eth0
     ip_in "$1" link set eth0 up
     quick_arp "$1" eth0
 }

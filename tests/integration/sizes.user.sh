@@ -56,10 +56,19 @@ expect 0 '^# 0 wrong elements$' "$T" perf --workers 1 -b 1M -e 1M -n 2 -w 1
 expect 0 '^# 0 wrong elements$' "$T" perf --workers 32 -b 64K -e 64K -n 2 -w 1
 switch_stop
 
-say "IPv6"
-if [ -e /proc/net/if_inet6 ] && grep -q ' lo$' /proc/net/if_inet6; then
-    switch_start --listen '[::1]:0'
-    expect 0 '^# 0 wrong elements$' "$T" perf --switch "[::1]:$SWITCH_PORT" --workers 3 -b 1M -e 1M -n 2 --payload 1344
-    switch_stop
-fi
+say "one host"
+for collective in allreduce broadcast reduce allgather reduce-scatter; do
+    for bytes in 0 8 4200 65536 65580 3000000; do
+        for how in "" "--in-place --shared"; do
+            # shellcheck disable=SC2086 # options
+            expect 0 '^# 0 wrong elements$' "$T" perf --workers 3 --no-switch -b "$bytes" -e "$bytes" -n 2 -w 1 --collective $collective $how
+        done
+    done
+done
+for how in "" --in-place --shared; do
+    # shellcheck disable=SC2086 # options
+    expect 0 '^# 0 wrong elements$' "$T" perf --workers 5 --no-switch -b 3M -e 3M -n 2 -w 1 --collective allgather --uneven $how
+    # shellcheck disable=SC2086 # options
+    expect 0 '^# 0 wrong elements$' "$T" perf --workers 5 --no-switch -b 3M -e 3M -n 2 -w 1 --collective reduce-scatter --uneven $how
+done
 finish

@@ -25,6 +25,13 @@ static void parse__texts_come_back(void **state)
         {"::1", "[::1]:7470"},
         {"2001:db8::7", "[2001:db8::7]:7470"},
         {"[2001:db8::7]:99", "[2001:db8::7]:99"},
+        {"[0:0:0:0:0:0:0:1]:9", "[::1]:9"},
+        {"[fe80::1%lo]:9", "[fe80::1%lo]:9"},
+        {"fe80::1%lo", "[fe80::1%lo]:7470"},
+        {"[fe80::1%1]:9", "[fe80::1%lo]:9"},                /* lo is 1 in every network namespace */
+        {"[fe80::1%987654321]:9", "[fe80::1%987654321]:9"}, /* it was here once */
+        {"[::ffff:1.2.3.4]:80", "1.2.3.4:80"},
+        {"[::]:5", "[::]:5"},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct trib_address address;
@@ -42,9 +49,24 @@ static void parse__refuses_and_names_the_text(void **state)
 {
     (void)state;
     static const char *const table[] = {
-        "",          ":7470",  "1.2.3.4:", "1.2.3.4:x", "1.2.3.4:65536", "1.2.3.4:-1", "1.2.3.4:99999999999",
-        "[::1",      "[::1]x", "[::1]:",   "[]:4",      "1.2.3.4:8 0",   "1.2.3.400",  "no such host.invalid",
+        "",
+        ":7470",
+        "1.2.3.4:",
+        "1.2.3.4:x",
+        "1.2.3.4:65536",
+        "1.2.3.4:-1",
+        "1.2.3.4:99999999999",
+        "[::1",
+        "[::1]x",
+        "[::1]:",
+        "[]:4",
+        "1.2.3.4:8 0",
+        "1.2.3.400",
+        "no such host.invalid",
         "[1.2:3]:4",
+        "fe80::1",
+        "[fe80::1]:4",
+        "[fe80::1%nosuch0]:4",
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct trib_address address;
@@ -64,6 +86,78 @@ static void parse__refuses_and_names_the_text(void **state)
     text[sizeof text - 1] = '\0';
     assert_int_equal(trib_address_parse(text, 7470, &address, error), TRIB_ERR_INVALID);
     assert_true(strlen(error) < sizeof error);
+}
+
+static void parse__says_what_a_link_local_address_lacks(void **state)
+{
+    (void)state;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct trib_address address;
+    assert_int_equal(trib_address_parse("[fe80::1]:4", 7470, &address, error), TRIB_ERR_INVALID);
+    assert_string_equal(error, "\"fe80::1\" is the address of a link: name its interface as well, as in fe80::1%eth0");
+    assert_int_equal(trib_address_parse("[fe80::1%nosuch0]:4", 7470, &address, error), TRIB_ERR_INVALID);
+    assert_string_equal(error, "\"fe80::1%nosuch0\": this machine has no interface \"nosuch0\"");
+}
+
+/* The longest text of each family fits where every caller has room for it. */
+static void format__fits_64_bytes(void **state)
+{
+    (void)state;
+    char text[65];
+    struct trib_address address;
+    memset(text, 'x', sizeof text);
+    assert_int_equal(
+        trib_address_parse("[fe80:1111:2222:3333:4444:5555:6666:7777%4294967295]:65535", 1, &address, NULL), TRIB_OK);
+    trib_address_format(&address, text);
+    assert_string_equal(text, "[fe80:1111:2222:3333:4444:5555:6666:7777%4294967295]:65535");
+    assert_int_equal(text[64], 'x');
+    assert_true(1 + 39 + 1 + 15 + 2 + 5 + 1 <= 64); /* an interface's name has up to 15 bytes */
+}
+
+static struct trib_address parsed(const char *text)
+{
+    struct trib_address address;
+    assert_int_equal(trib_address_parse(text, 1, &address, NULL), TRIB_OK);
+    return address;
+}
+
+static void facts__follow_from_the_address(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t payload;
+        bool is_any;
+    } rows[] = {{"0.0.0.0", 1408, true}, {"10.0.0.1", 1408, false}, {"::", 1344, true}, {"fd00::1", 1344, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct trib_address address = parsed(rows[i].text);
+        assert_int_equal(trib_address_payload(&address), rows[i].payload);
+        assert_true(rows[i].payload + 64 + 8 + trib_address_ip_size(&address) <= 1500);
+        assert_true(rows[i].payload + 64 + 64 + 8 + trib_address_ip_size(&address) > 1500);
+        assert_int_equal(trib_address_is_any(&address), rows[i].is_any);
+        assert_false(trib_address_is_mapped(&address));
+    }
+    const struct trib_address none = {.len = 0};
+    assert_int_equal(trib_address_payload(&none), 1408);
+    assert_false(trib_address_is_any(&none) || trib_address_is_mapped(&none));
+
+    struct trib_address a = parsed("[fd00::1]:5");
+    struct trib_address b = parsed("[fd00::1]:6");
+    struct trib_address c = parsed("[fd00::2]:5");
+    assert_true(trib_address_same_host(&a, &b) && !trib_address_same_host(&a, &c));
+}
+
+/* What an IPv6 socket says of an IPv4 peer. */
+static void mapped__is_known(void **state)
+{
+    (void)state;
+    struct trib_address address = parsed("[fd00::1]:5");
+    struct sockaddr_in6 v6;
+    static const uint8_t mapped[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
+    memcpy(&v6, &address.storage, sizeof v6);
+    memcpy(&v6.sin6_addr, mapped, sizeof mapped);
+    memcpy(&address.storage, &v6, sizeof v6);
+    assert_true(trib_address_is_mapped(&address));
 }
 
 static void equal__family_address_and_port(void **state)
@@ -130,9 +224,16 @@ static void advice__only_where_there_is_some(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parse__texts_come_back),         cmocka_unit_test(parse__refuses_and_names_the_text),
-        cmocka_unit_test(equal__family_address_and_port), cmocka_unit_test(set_port__changes_the_port_only),
-        cmocka_unit_test(v4__is_what_its_text_says),      cmocka_unit_test(advice__only_where_there_is_some),
+        cmocka_unit_test(parse__texts_come_back),
+        cmocka_unit_test(parse__refuses_and_names_the_text),
+        cmocka_unit_test(equal__family_address_and_port),
+        cmocka_unit_test(set_port__changes_the_port_only),
+        cmocka_unit_test(v4__is_what_its_text_says),
+        cmocka_unit_test(advice__only_where_there_is_some),
+        cmocka_unit_test(parse__says_what_a_link_local_address_lacks),
+        cmocka_unit_test(format__fits_64_bytes),
+        cmocka_unit_test(facts__follow_from_the_address),
+        cmocka_unit_test(mapped__is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_collectives.c: reduce, allgather, reduce-scatter, their uneven forms, and groups, over a real switch and real sockets: values, places,
- * what a rank's link carries, and what is refused. Mirrors src/comm/collectives.c. */
+ * what a rank's link carries, and what is refused. What is not about packets is run again in the shared memory of one host.
+ * Mirrors src/comm/collectives.c. */
 #include "comm_harness.h"
 
 #define RANKS 4U
@@ -386,6 +387,23 @@ static void mismatch_body(struct rank *rank)
     (void)trib_comm_close(rank->comm);
 }
 
+/* The same call but for the shares, of which all together are as many. */
+static void other_shares_body(struct rank *rank)
+{
+    uint64_t counts[RANKS] = {10, 20, 30, 40};
+    float a[128] = {0}, b[128];
+    (void)pthread_barrier_wait(rank->together);
+    if (rank->config.rank == 3) {
+        counts[0] = 11;
+        counts[1] = 19;
+    }
+    CHECK(rank, trib_reduce_scatter_uneven(rank->comm, a, b, counts, TRIB_FLOAT32, TRIB_SUM) == TRIB_ERR_MISMATCH);
+    const char *text = trib_comm_error(rank->comm);
+    CHECK(rank, strstr(text, "rank 3 called reduce-scatter of 100 float32 (sum) in shares of 11, 19, 30, 40") != NULL);
+    CHECK(rank, strstr(text, "reduce-scatter of 100 float32 (sum) in shares of 10, 20, 30, 40") != NULL);
+    (void)trib_comm_close(rank->comm);
+}
+
 /* ---- settings ---- */
 
 static void use_faults(struct trib_config *config)
@@ -477,6 +495,7 @@ static void mismatch__of_shares_is_an_error_in_words(void **state)
 {
     (void)state;
     run_all(mismatch_body, NULL, RANKS);
+    run_all(other_shares_body, NULL, RANKS);
 }
 
 int main(void)
@@ -492,7 +511,19 @@ int main(void)
         cmocka_unit_test(refusals__name_no_victim),
         cmocka_unit_test(mismatch__of_shares_is_an_error_in_words),
     };
+    const struct CMUnitTest host_tests[] = {
+        cmocka_unit_test(reduce__gives_the_sum_to_the_root_alone),
+        cmocka_unit_test(shares__even_and_uneven_and_in_place),
+        cmocka_unit_test(group__is_one_request_for_all),
+        cmocka_unit_test(group__starts_all_or_none),
+        cmocka_unit_test(group__keeps_buffers_apart),
+        cmocka_unit_test(group__ends_with_its_communicator),
+        cmocka_unit_test(refusals__name_no_victim),
+        cmocka_unit_test(mismatch__of_shares_is_an_error_in_words),
+    };
     keeper_open();
     switch_command('2');
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    on_host = true;
+    return failed + cmocka_run_group_tests(host_tests, NULL, NULL);
 }

@@ -47,6 +47,7 @@ struct crew {
     struct report *reports; /* shared */
     void (*tweak)(struct trib_config *config);
     void (*body)(struct crew *crew, uint32_t rank, struct trib_comm *comm);
+    bool mixes; /* all collectives, not allreduce alone */
 };
 
 static void end(struct crew *crew, uint32_t rank, enum trib_status status, const char *text)
@@ -157,6 +158,11 @@ static float value_at(uint32_t rank, uint32_t round, uint32_t i)
     return (float)((i % 61) + rank + round % 100);
 }
 
+static float sum_at(uint32_t ranks, uint32_t round, uint32_t i)
+{
+    return (float)ranks * value_at(0, round, i) + (float)(ranks * (ranks - 1) / 2);
+}
+
 /* One allreduce whose size changes from round to round, looked at; the result holds old bytes until it has ended, and nothing
  * writes to it after an error. */
 static enum trib_status run_round(struct report *report, struct trib_comm *comm, uint32_t round)
@@ -170,13 +176,67 @@ static enum trib_status run_round(struct report *report, struct trib_comm *comm,
     }
     enum trib_status status = trib_allreduce(comm, sent, recv, count, TRIB_FLOAT32, TRIB_SUM);
     for (uint32_t i = 0; i < count; i++) {
-        float sum = (float)ranks * value_at(0, round, i) + (float)(ranks * (ranks - 1) / 2);
+        float sum = sum_at(ranks, round, i);
         bool is_right = !(recv[i] < sum) && !(recv[i] > sum);
         bool is_old = recv[i] < 0;
         report->wrong += !is_right && (status == TRIB_OK || !is_old);
     }
     report->rounds += status == TRIB_OK;
     return status;
+}
+
+/* What element i of the whole is in the end, on a rank that gets it. */
+static float result_at(const struct trib_call *call, uint32_t ranks, uint32_t round, uint32_t i)
+{
+    if (call->collective == TRIB_BROADCAST) {
+        return value_at(call->root, round, i);
+    }
+    return call->collective == TRIB_ALLGATHER ? value_at(i / (uint32_t)call->count, round, i) : sum_at(ranks, round, i);
+}
+
+/* The same with collectives that differ from round to round; every element of recv is looked at, also those that no result goes to. */
+static enum trib_status run_any_round(struct report *report, struct trib_comm *comm, uint32_t round)
+{
+    static const enum trib_collective kinds[] = {TRIB_REDUCE_SCATTER, TRIB_ALLGATHER, TRIB_REDUCE, TRIB_BROADCAST};
+    static float recv[FLOATS_MAX];
+    uint32_t ranks = trib_comm_ranks(comm), rank = trib_comm_rank(comm);
+    uint32_t share = (round % 3 == 0 ? 1 + round % 4000 : round * 7919 % FLOATS_MAX) / ranks;
+    uint32_t first = 0, got = share * ranks;
+    struct trib_call call = {.collective = kinds[round % 4],
+                             .type = TRIB_FLOAT32,
+                             .reduction = TRIB_SUM,
+                             .root = round / 4 % ranks,
+                             .send = sent,
+                             .recv = recv,
+                             .count = share * ranks};
+    for (uint32_t i = 0; i < share * ranks; i++) {
+        sent[i] = value_at(rank, round, i);
+        recv[i] = -1.0F;
+    }
+    if (call.collective == TRIB_REDUCE_SCATTER) {
+        call.count = got = share;
+        first = share * rank;
+    } else if (call.collective == TRIB_ALLGATHER) {
+        call.count = share;
+        call.send = sent + (size_t)share * rank;
+    } else if ((call.collective == TRIB_REDUCE) != (rank == call.root)) {
+        got = 0;
+    }
+    enum trib_status status = trib_group(comm, &call, 1);
+    for (uint32_t i = 0; i < share * ranks; i++) {
+        float right = i < got ? result_at(&call, ranks, round, first + i) : -1.0F;
+        bool is_right = !(recv[i] < right) && !(recv[i] > right);
+        bool is_old = recv[i] < 0;
+        report->wrong += !is_right && (status == TRIB_OK || !is_old);
+    }
+    report->rounds += status == TRIB_OK;
+    return status;
+}
+
+static enum trib_status run_one(struct crew *crew, uint32_t rank, struct trib_comm *comm, uint32_t round)
+{
+    struct report *report = &crew->reports[rank];
+    return crew->mixes ? run_any_round(report, comm, round) : run_round(report, comm, round);
 }
 
 static void *abort_later(void *comm)
@@ -197,7 +257,7 @@ static void abort_and_scribble(struct crew *crew, uint32_t rank, struct trib_com
     }
     enum trib_status status = TRIB_OK;
     for (uint32_t round = 1; status == TRIB_OK; round += 3) {
-        status = run_round(&crew->reports[rank], comm, round);
+        status = run_one(crew, rank, comm, round);
     }
     if (aborts) {
         memset(sent, 0x77, FLOATS_MAX * sizeof *sent);
@@ -212,7 +272,7 @@ static void run_until_error(struct crew *crew, uint32_t rank, struct trib_comm *
 {
     enum trib_status status = TRIB_OK;
     for (uint32_t round = 0; status == TRIB_OK && round < 100000; round++) {
-        status = run_round(&crew->reports[rank], comm, round);
+        status = run_one(crew, rank, comm, round);
     }
     end(crew, rank, status, trib_comm_error(comm));
     (void)trib_comm_close(comm);
@@ -222,7 +282,7 @@ static void run_20_rounds(struct crew *crew, uint32_t rank, struct trib_comm *co
 {
     enum trib_status status = TRIB_OK;
     for (uint32_t round = 0; status == TRIB_OK && round < 20; round++) {
-        status = run_round(&crew->reports[rank], comm, round);
+        status = run_one(crew, rank, comm, round);
     }
     struct trib_comm_stats stats;
     trib_comm_stats(comm, &stats);
@@ -289,11 +349,11 @@ static void expect_all_good(struct crew *crew, uint32_t rounds)
 
 static void crew__of_any_size(void **state)
 {
-    static const uint32_t sizes[] = {1, 2, 3, 8, 33};
+    static const uint32_t sizes[] = {1, 2, 3, 5, 8, 33};
     (void)state;
-    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        struct crew crew = {.tweak = NULL};
-        begin_all(&crew, sizes[i], run_20_rounds);
+    for (unsigned i = 0; i < 2 * sizeof sizes / sizeof sizes[0]; i++) {
+        struct crew crew = {.mixes = i % 2 != 0};
+        begin_all(&crew, sizes[i / 2], run_20_rounds);
         end_all(&crew);
         expect_all_good(&crew, 20);
         expect_nothing_left(&crew);
@@ -322,7 +382,7 @@ static void kill__is_named_by_all_within_a_second(void **state)
     uint64_t worst_ns = 0;
     (void)state;
     for (uint32_t round = 0; round < KILLS; round++) {
-        struct crew crew = {.tweak = NULL};
+        struct crew crew = {.mixes = round / 4 % 2 != 0};
         uint32_t victim = round % 4;
         char name[64];
         begin_all(&crew, 4, run_until_error);
@@ -356,8 +416,8 @@ static void kill__is_named_by_all_within_a_second(void **state)
 static void abort__while_others_read_its_tensor(void **state)
 {
     (void)state;
-    for (uint32_t round = 0; round < 40; round++) {
-        struct crew crew = {.tweak = NULL};
+    for (uint32_t round = 0; round < 80; round++) {
+        struct crew crew = {.mixes = round % 2 != 0};
         begin_all(&crew, 4, abort_and_scribble);
         end_all(&crew);
         for (uint32_t rank = 0; rank < 4; rank++) {

@@ -329,10 +329,18 @@ static void address__of_loopback_stays_among_themselves(void **state)
 static void address__of_one_link_is_refused(void **state)
 {
     struct hosts *h = *state;
-    assert_int_equal(trib_address_parse("[fe80::1]:50001", 0, &h->process[1].session.peer, NULL), TRIB_OK);
+    assert_int_equal(trib_address_parse("[fe80::1%lo]:50001", 0, &h->process[1].session.peer, NULL), TRIB_OK);
     join_all(h, 2);
     expect_failed(h, 0, TRIB_ERR_UNREACHABLE,
-                  "rank 1 ([fe80::1]:50001) comes from an address that is known on one link");
+                  "rank 1 ([fe80::1%lo]:50001) comes from an address that is known on one link");
+}
+
+static void address__of_another_version_is_refused(void **state)
+{
+    struct hosts *h = *state;
+    assert_int_equal(trib_address_parse("[2001:db8::2]:50001", 0, &h->process[1].session.peer, NULL), TRIB_OK);
+    join_all(h, 2);
+    expect_failed(h, 1, TRIB_ERR_UNREACHABLE, "rank 1 ([2001:db8::2]:50001) comes over another version of IP");
 }
 
 static void address__ipv6(void **state)
@@ -413,6 +421,7 @@ int main(void)
         TEST(address__of_loopback_is_mended),
         TEST(address__of_loopback_stays_among_themselves),
         TEST(address__of_one_link_is_refused),
+        TEST(address__of_another_version_is_refused),
         TEST(address__ipv6),
         TEST(known__roots_are_dealt_in_turn),
     };
