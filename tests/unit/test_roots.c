@@ -329,6 +329,7 @@ static void address__of_loopback_stays_among_themselves(void **state)
 static void address__of_one_link_is_refused(void **state)
 {
     struct hosts *h = *state;
+    assert_int_equal(trib_address_parse("[2001:db8::1]:50000", 0, &h->process[0].session.peer, NULL), TRIB_OK);
     assert_int_equal(trib_address_parse("[fe80::1%lo]:50001", 0, &h->process[1].session.peer, NULL), TRIB_OK);
     join_all(h, 2);
     expect_failed(h, 0, TRIB_ERR_UNREACHABLE,
