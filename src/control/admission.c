@@ -3,6 +3,7 @@
  * quotas. No state but the jobs'. Read next: start.c (who asks). */
 #include <stdlib.h>
 
+#include "control/peers.h"
 #include "control/roots.h"
 #include "control/start.h"
 #include "core/lane.h"
@@ -25,7 +26,7 @@ static uint32_t train_packets(uint32_t payload)
 static uint32_t train_of(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t train = train_packets(job->settings.payload);
-    uint32_t share = trib_roots_are_ranks(jobs->config) ? (train + job->grant.roots - 1) / job->grant.roots : train;
+    uint32_t share = trib_roots_are_ranks_of(jobs, job) ? (train + job->grant.roots - 1) / job->grant.roots : train;
     uint32_t least = train < TRAIN_LEAST ? train : TRAIN_LEAST;
     return share > least ? share : least;
 }
@@ -113,7 +114,8 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
         }
     }
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
-        if (job != but && job->is_open && (!trib_roots_are_ranks(jobs->config) || trib_roots_meet(job, but))) {
+        if (job != but && job->is_open && !job->has_peers &&
+            (!trib_roots_are_ranks(jobs->config) || trib_roots_meet(job, but))) {
             bytes += add_job(job, has_list ? &senders
                                            : NULL); /* without memory each for itself: too much, never too little */
         }
@@ -126,6 +128,9 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
 
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job)
 {
+    if (job && job->has_peers) {
+        return trib_peers_room(job);
+    }
     return trib_roots_are_ranks(jobs->config) ? trib_roots_room(job) : jobs->config->receive_room;
 }
 
@@ -148,7 +153,8 @@ uint32_t trib_admission_room(const struct trib_jobs *jobs)
 static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t packet = TRIB_HEADER_SIZE + job->settings.payload;
-    uint32_t window = room_for(jobs, job) / packet / job->children;
+    uint32_t window =
+        job->has_peers ? trib_peers_room(job) / packet / TRIB_PEERS_MAX : room_for(jobs, job) / packet / job->children;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         if (job->ranks[i].via != 0 && job->ranks[i].room != 0) {
             uint32_t most = job->ranks[i].room / packet / (trib_job_behind(job, i) + 1);
@@ -194,7 +200,7 @@ void trib_admission_session(const struct trib_job *job, struct trib_session_conf
 enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
                                        const struct trib_opening *opening, char *error)
 {
-    const struct trib_data_plane *plane = &jobs->config->plane;
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     uint64_t quota = jobs->config->job_quota;
     uint64_t memory = jobs->config->memory_quota;
     uint64_t free_bytes = memory > jobs->memory_used ? memory - jobs->memory_used : 0;

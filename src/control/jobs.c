@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/peers.h"
 #include "control/relay.h"
 #include "control/roots.h"
 #include "control/start.h"
@@ -25,6 +26,7 @@ void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *con
     memset(jobs, 0, sizeof *jobs);
     jobs->config = config;
     jobs->output = *output;
+    jobs->peers = trib_peers_verbs(jobs);
 }
 
 struct trib_job *trib_jobs_find(const struct trib_jobs *jobs, const char *name)
@@ -82,7 +84,8 @@ static void send_closed(struct trib_jobs *jobs, struct trib_rank *rank)
 void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job)
 {
     if (job->is_open) {
-        jobs->config->plane.close(jobs->config->plane.plane, job->grant.communicator);
+        const struct trib_data_plane *plane = trib_job_plane(jobs, job);
+        plane->close(plane->plane, job->grant.communicator);
         jobs->memory_used -= job->slot_bytes;
         job->is_open = false;
     }
@@ -213,7 +216,7 @@ static void send_mark(struct trib_jobs *jobs, struct trib_rank *rank, uint64_t m
  * leave. M also rises by packets, unseen from here: so it is looked at again, at growing distance, while anybody waits. */
 static void update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
-    const struct trib_data_plane *plane = &jobs->config->plane;
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     uint64_t mark = plane->communicator_mark(plane->plane, job->grant.communicator);
     bool waiting = false;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
@@ -254,7 +257,7 @@ void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct 
 /* MARK and CLOSE: the rank's mark goes to the data plane, M comes back. */
 static bool take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark)
 {
-    const struct trib_data_plane *plane = &jobs->config->plane;
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     struct trib_rank *rank = &job->ranks[index];
     if (!rank->is_registered || mark > TRIB_SEQUENCE_MAX) {
         return false;
@@ -293,15 +296,16 @@ static void end_rank(struct trib_jobs *jobs, struct trib_job *job, uint32_t inde
 }
 
 /* Its session is gone. A rank that had sent CLOSE may go; the others may still finish what it has contributed to. But what a root holds of
- * that is lost with it, until CLOSED says that nobody needs it any more. The job may be gone afterwards. */
+ * that, or a rank that others hear from, is lost with it, until CLOSED says that nobody needs it any more. The job may be gone afterwards. */
 static void leave(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const char *cause)
 {
     char text[TRIB_ERROR_TEXT_MAX];
     struct trib_rank *rank = &job->ranks[index];
     if (!rank->is_closing) {
         end_rank(jobs, job, index, cause);
-    } else if (trib_roots_are_ranks(jobs->config) && trib_roots_need(job, index)) {
-        trib_explain(text, "it was a root of the job, whose other ranks had not finished: %.300s", cause);
+    } else if (job->has_peers || (trib_roots_are_ranks(jobs->config) && trib_roots_need(job, index))) {
+        trib_explain(text, "it was %s of the job, whose other ranks had not finished: %.300s",
+                     job->has_peers ? "a rank" : "a root", cause);
         end_rank(jobs, job, index, text);
     } else {
         rank->has_left = true;
@@ -386,10 +390,11 @@ static bool take_dispute(struct trib_jobs *jobs, struct trib_session *session, c
                          uint64_t now_ns)
 {
     const struct trib_job *job = session->job;
-    if (trib_roots_are_ranks(jobs->config)) {
+    if (trib_roots_are_ranks_of(jobs, job)) {
         return trib_roots_receive(jobs, session, message, now_ns);
     }
-    if (job->ranks[session->rank].via == 0 || job->state == TRIB_JOB_JOINING) {
+    bool may_see = job->has_peers || job->ranks[session->rank].via != 0; /* what others run: it is a slot's business */
+    if (!may_see || job->state == TRIB_JOB_JOINING) {
         return false; /* before WELCOME there is no communicator to name, and no slot */
     }
     trib_jobs_mismatch(jobs, job->grant.communicator, message->dispute.sequence, message->dispute.rank, now_ns);
@@ -533,7 +538,7 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job)
             trib_rank_list_add(&late, i);
         }
     }
-    bool are_roots = late.count == 0; /* all have registered: what lacks is ROOT_READY */
+    bool are_roots = late.count == 0 && !job->has_peers; /* all have registered: what lacks is ROOT_READY */
     for (uint32_t t = 0; are_roots && t < job->grant.roots; t++) {
         if (!job->ranks[job->root[t].rank].is_root_ready && job->root[t].shard == 0) {
             trib_rank_list_add(&late, job->root[t].rank);

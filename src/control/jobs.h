@@ -105,6 +105,7 @@ struct trib_job {
     bool is_recalled; /* it never left here: its ranks were sent away to come back */
     bool was_running; /* some rank has, or may have, seen a READY: so all had got their WELCOME */
     bool is_open;     /* the data plane knows it */
+    bool has_peers;   /* its ranks send to each other: the data plane is not for it */
     bool multicast;   /* results go by multicast */
     char lost[256];   /* is_recalled: whom it has lost */
     struct trib_settings settings;
@@ -160,6 +161,7 @@ struct trib_jobs {
     uint64_t memory_used; /* bytes of slot memory of all open communicators */
     uint32_t incarnation; /* boot ids given out are config->boot to that + incarnation */
     const struct trib_server_config *config;
+    struct trib_data_plane peers; /* of jobs whose ranks send to each other */
     struct trib_jobs_output output;
     struct trib_jobs_stats stats;
     struct trib_ending endings[TRIB_ENDINGS_MAX]; /* the oldest makes room */
@@ -197,6 +199,12 @@ static inline uint32_t trib_least(uint32_t value, uint32_t limit)
     return limit != 0 && limit < value ? limit : value;
 }
 
+/* Who is asked about this job's slots. */
+static inline const struct trib_data_plane *trib_job_plane(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    return job->has_peers ? &jobs->peers : &jobs->config->plane;
+}
+
 /* NULL when there is none. */
 struct trib_job *trib_jobs_find(const struct trib_jobs *jobs, const char *name);
 struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator);
@@ -210,6 +218,10 @@ void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job);
 void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
 /* Can anybody join like this? ERR_INVALID. */
 enum trib_status trib_join_check(const struct trib_message *join, char *error);
+/* Do the ranks of this scheme send to each other, and to no switch? */
+bool trib_join_has_peers(const char *scheme);
+/* Why such a scheme cannot go over a relay. */
+void trib_join_explain_peers(const char *scheme, char *error);
 /* A wire type of float32 tensors. */
 bool trib_join_is_wire(uint8_t wire);
 /* Only one process at a time sends from a port: a relay that comes from where one with another id (via, its first port, its address) came

@@ -31,11 +31,25 @@ bool trib_join_is_wire(uint8_t wire)
     return wire == TRIB_WIRE_FLOAT32 || wire == TRIB_WIRE_BFLOAT16 || wire == TRIB_WIRE_INT32;
 }
 
-/* Schemes that only show something are no jobs' business. */
+bool trib_join_has_peers(const char *name)
+{
+    const struct trib_scheme *scheme = trib_scheme_find(name);
+    return scheme && !scheme->switch_node && scheme->worker->peers;
+}
+
+void trib_join_explain_peers(const char *scheme, char *error)
+{
+    trib_explain(error,
+                 "scheme %s: its ranks send to each other, and a switch that has a parent cannot tell where they are: "
+                 "name the switch at the root, or the rendezvous",
+                 scheme);
+}
+
+/* Schemes that only show something are no jobs' business. Where ranks send to each other it is theirs whether they can. */
 static bool is_scheme(const char *name)
 {
     const struct trib_scheme *scheme = trib_scheme_find(name);
-    return scheme != NULL && scheme->refusal == NULL;
+    return scheme != NULL && (scheme->refusal == NULL || trib_join_has_peers(name));
 }
 
 static void explain_scheme(const char *name, char *error)
@@ -48,7 +62,7 @@ static void explain_scheme(const char *name, char *error)
         return;
     }
     for (unsigned i = 0; (scheme = trib_scheme_at(i)) != NULL && len < sizeof known; i++) {
-        if (scheme->refusal == NULL) {
+        if (is_scheme(scheme->name)) {
             len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", len ? ", " : "", scheme->name);
         }
     }
@@ -319,6 +333,7 @@ struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_messa
     }
     memcpy(job->name, join->join.job, sizeof job->name);
     job->state = TRIB_JOB_JOINING;
+    job->has_peers = trib_join_has_peers(join->join.settings.scheme);
     job->is_return = join->join.known.communicator != 0;
     job->was_running = join->join.was_ready;
     job->settings = join->join.settings;
@@ -482,6 +497,9 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     if (status == TRIB_OK && message->join.via != 0 && trib_roots_are_ranks(jobs->config)) {
         trib_explain(error,
                      "a switch has this as its parent, but it is none: here ranks meet that do without a switch");
+        status = TRIB_ERR_REFUSED;
+    } else if (status == TRIB_OK && message->join.via != 0 && trib_join_has_peers(message->join.settings.scheme)) {
+        trib_join_explain_peers(message->join.settings.scheme, error);
         status = TRIB_ERR_REFUSED;
     }
     if (status == TRIB_OK && is_leaving(job, message)) {

@@ -202,7 +202,7 @@ static double longest_stall(const struct trib_job *job, uint64_t mark, uint64_t 
 void trib_job_report(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns,
                      struct trib_job_report *out)
 {
-    const struct trib_data_plane *plane = &report->config->plane;
+    const struct trib_data_plane *plane = trib_job_plane(report->jobs, job);
     memset(out, 0, sizeof *out);
     if (!job->is_open) {
         return;

@@ -71,6 +71,10 @@ static enum trib_status check(const struct trib_jobs *jobs, const struct trib_me
                      message->join.rank, TRIB_HOPS_MAX);
         return TRIB_ERR_INVALID;
     }
+    if (status == TRIB_OK && trib_join_has_peers(message->join.settings.scheme)) {
+        trib_join_explain_peers(message->join.settings.scheme, error);
+        return TRIB_ERR_REFUSED;
+    }
     if (status == TRIB_OK && message->join.known.communicator != 0 &&
         message->join.known.roots > jobs->config->shards) {
         trib_explain(error, "job %s was dealt over %u shards, switch %s came back with %u", message->join.job,

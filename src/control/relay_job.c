@@ -320,7 +320,7 @@ bool trib_relay_paths(struct trib_jobs *jobs, struct trib_link *link, const stru
     if (!message->paths.unicast) {
         char hop[TRIB_ERROR_TEXT_MAX];
         char text[TRIB_ERROR_TEXT_MAX];
-        trib_job_explain_path(job, link->join.join.rank, hop);
+        trib_job_explain_path(jobs, job, link->join.join.rank, hop);
         trib_explain(text, "switch %s: %.430s", jobs->relay->name, hop);
         trib_relay_refuse(jobs, job, TRIB_ERR_UNREACHABLE, text);
         return true;

@@ -3,53 +3,15 @@
  * the sessions that it speaks over are those of the job's own ranks. Read next: stall.c (the one answer that comes later). */
 #include "control/roots.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "control/peers.h"
 #include "control/start.h"
 #include "core/window.h"
 #include "io/explain.h"
 
 /* ---- which ranks, and where ---- */
-
-static bool is_loopback(const struct trib_address *address)
-{
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-    memcpy(&v4, &address->storage, sizeof v4);
-    memcpy(&v6, &address->storage, sizeof v6);
-    return address->storage.ss_family == AF_INET ? (ntohl(v4.sin_addr.s_addr) >> 24) == IN_LOOPBACKNET
-                                                 : IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
-}
-
-/* Why other ranks cannot send to this address as we know it; NULL: they can. */
-static const char *explain_unknown(const struct trib_address *address, const struct trib_address *first)
-{
-    struct sockaddr_in6 v6;
-    memcpy(&v6, &address->storage, sizeof v6);
-    if (trib_address_is_mapped(address) || address->storage.ss_family != first->storage.ss_family) {
-        return "over another version of IP than the rendezvous or other ranks";
-    }
-    return address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr)
-               ? "from an address that is known on one link only"
-               : NULL;
-}
-
-/* Who runs on the host of this control plane may have come by a loopback address, which other hosts take for their own: it is where those
- * others have found this host. */
-static void mend_addresses(struct trib_job *job)
-{
-    const struct trib_session *outside = NULL;
-    for (uint32_t i = 0; i < job->settings.ranks && !outside; i++) {
-        outside = is_loopback(&job->ranks[i].address) ? NULL : job->ranks[i].session;
-    }
-    for (uint32_t i = 0; i < job->settings.ranks && outside && outside->local.len > 0; i++) {
-        if (is_loopback(&job->ranks[i].address)) {
-            job->ranks[i].address = outside->local;
-        }
-    }
-}
 
 /* A host has one link to the others: one root there is enough, and more would share it. */
 static bool has_root_before(const struct trib_job *job, uint32_t index)
@@ -76,15 +38,11 @@ enum trib_status trib_roots_deal(struct trib_job *job, char *error)
 {
     uint16_t offers[TRIB_ROOTS_MAX];
     uint32_t count = 0;
-    mend_addresses(job);
+    enum trib_status status = trib_peers_address(job, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        char name[96];
-        const char *unknown = explain_unknown(&job->ranks[i].address, &job->ranks[0].address);
-        if (unknown) {
-            trib_explain(error, "%s comes %s: without a switch every rank must be known to all others",
-                         trib_job_name_rank(job, i, name), unknown);
-            return TRIB_ERR_UNREACHABLE;
-        }
         if (count < TRIB_ROOTS_MAX && job->ranks[i].root_port != 0 && !has_root_before(job, i)) {
             offers[count++] = (uint16_t)i;
         }
@@ -223,13 +181,6 @@ static enum trib_status open_roots(void *plane, const struct trib_opening *openi
     return TRIB_OK;
 }
 
-/* Every root ends with its rank's session, and all of them end with the job. */
-static void close_roots(void *plane, uint32_t communicator)
-{
-    (void)plane;
-    (void)communicator;
-}
-
 static void tell_roots(void *plane, uint32_t communicator, uint32_t rank, uint64_t mark)
 {
     struct trib_jobs *jobs = plane;
@@ -241,17 +192,6 @@ static void tell_roots(void *plane, uint32_t communicator, uint32_t rank, uint64
             say(jobs, job, job->root[t].rank, &message);
         }
     }
-}
-
-/* What ranks have told. Packets move M at the roots alone; a rank that is idle tells its mark, so this lags by little. */
-static uint64_t mark_told(void *plane, uint32_t communicator)
-{
-    const struct trib_job *job = trib_jobs_find_communicator(plane, communicator);
-    uint64_t mark = UINT64_MAX;
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        mark = job->ranks[i].mark < mark ? job->ranks[i].mark : mark;
-    }
-    return mark;
 }
 
 /* One question at a time to each root; what others want to know is asked when its answer is here. */
@@ -277,74 +217,13 @@ static uint32_t missing_later(void *plane, uint32_t communicator, uint64_t seque
     return TRIB_MISSING_LATER;
 }
 
-static void no_mark(void *plane, uint32_t communicator, uint64_t mark)
-{
-    (void)plane;
-    (void)communicator;
-    (void)mark;
-}
-
-static void no_parent(void *plane, uint32_t communicator)
-{
-    (void)plane;
-    (void)communicator;
-}
-
-static bool no_answer(void *plane, uint32_t communicator)
-{
-    (void)plane;
-    (void)communicator;
-    return false;
-}
-
-static void no_group(void *plane, uint32_t communicator, uint32_t group, uint16_t port)
-{
-    (void)plane;
-    (void)communicator;
-    (void)group;
-    (void)port;
-}
-
-/* It is the ranks' own memory: no quota of this process. */
-static size_t no_bytes(void *plane, const struct trib_opening *opening)
-{
-    (void)plane;
-    (void)opening;
-    return 0;
-}
-
-static bool no_report(void *plane, uint32_t communicator, struct trib_plane_report *report)
-{
-    (void)plane;
-    (void)communicator;
-    memset(report, 0, sizeof *report);
-    return false;
-}
-
-static void no_traffic(void *plane, struct trib_udp_stats *sum)
-{
-    (void)plane;
-    memset(sum, 0, sizeof *sum);
-}
-
 struct trib_data_plane trib_roots_verbs(struct trib_jobs *jobs)
 {
-    return (struct trib_data_plane){
-        .plane = jobs,
-        .open = open_roots,
-        .close = close_roots,
-        .join = tell_roots,
-        .learn_mark = no_mark,
-        .probe_parent = no_parent,
-        .parent_answered = no_answer,
-        .communicator_mark = mark_told,
-        .multicast = no_group,
-        .probe_multicast = no_group,
-        .slot_bytes = no_bytes,
-        .report = no_report,
-        .missing = missing_later,
-        .traffic = no_traffic,
-    };
+    struct trib_data_plane verbs = trib_peers_verbs(jobs);
+    verbs.open = open_roots; /* and nothing to close: every root ends with its rank's session */
+    verbs.join = tell_roots;
+    verbs.missing = missing_later;
+    return verbs;
 }
 
 /* ---- what roots say ---- */
@@ -403,7 +282,7 @@ bool trib_roots_receive(struct trib_jobs *jobs, struct trib_session *session, co
                         uint64_t now_ns)
 {
     struct trib_job *job = session->job;
-    if (!trib_roots_are_ranks(jobs->config) || job->state == TRIB_JOB_JOINING || !is_root(job, session->rank)) {
+    if (!trib_roots_are_ranks_of(jobs, job) || job->state == TRIB_JOB_JOINING || !is_root(job, session->rank)) {
         return false;
     }
     if (message->kind == TRIB_MESSAGE_ROOT_READY) {

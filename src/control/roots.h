@@ -9,10 +9,15 @@
 
 #include "control/jobs.h"
 
-/* No switch: the ranks are the roots. */
+/* No switch: the ranks are the roots, where there are roots at all. */
 static inline bool trib_roots_are_ranks(const struct trib_server_config *config)
 {
     return config->shards == 0;
+}
+
+static inline bool trib_roots_are_ranks_of(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    return trib_roots_are_ranks(jobs->config) && !job->has_peers;
 }
 
 /* The table for config->plane. */

@@ -52,7 +52,6 @@
 #define TRIB_SLOTS_MAX (1U << 20) /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048     /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128     /* ranks that a message names, of any number */
-#define TRIB_PEERS_MAX 4          /* that a WELCOME names */
 #define TRIB_HOPS_MAX 16          /* relays between a rank and the root: more are a loop */
 
 enum trib_message_kind {

@@ -55,6 +55,19 @@ static bool waits_too(const struct trib_rank *rank, uint64_t sequence, uint64_t 
     return stall->at_ns != 0 && stall->sequence >= sequence && now_ns - stall->at_ns <= FRESH_NS;
 }
 
+/* Where ranks send to each other nobody sees who lacks. But whoever takes part waits as well, on some sequence, and says so. */
+static void find_idle(struct trib_job *job, uint32_t index, uint64_t now_ns)
+{
+    struct trib_stall *stall = &job->ranks[index].stall;
+    memset(&stall->missing, 0, sizeof stall->missing);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->mark <= stall->sequence && !waits_too(rank, 0, now_ns)) {
+            trib_rank_list_add(&stall->missing, i);
+        }
+    }
+}
+
 static void find_missing(struct trib_job *job, uint32_t index, const uint16_t *lacking, uint32_t count, uint64_t now_ns)
 {
     struct trib_stall *stall = &job->ranks[index].stall;
@@ -81,7 +94,7 @@ static void find_missing(struct trib_job *job, uint32_t index, const uint16_t *l
 void trib_job_note_stall(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
                          const struct trib_message *message, uint64_t now_ns)
 {
-    const struct trib_data_plane *plane = &jobs->config->plane;
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     struct trib_stall *stall = &job->ranks[index].stall;
     uint16_t lacking[TRIB_RANKS_MAX];
     uint32_t count = 0;
@@ -185,7 +198,10 @@ void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
     if (stall->is_open && !was_open) {
         return; /* trib_job_missing answers */
     }
-    if (stall->is_open) { /* a rank stalls again after a second, and in all that time that root has said nothing */
+    if (stall->is_open &&
+        job->has_peers) { /* a rank stalls again after a second: in all that time the others have said so too */
+        find_idle(job, index, now_ns);
+    } else if (stall->is_open) { /* and that root has said nothing */
         trib_roots_name_root(job, stall->sequence, stall->where);
     }
     answer_stall(jobs, job, index, now_ns);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "control/peers.h"
 #include "control/roots.h"
 #include "control/start.h"
 #include "core/assert.h"
@@ -33,7 +34,8 @@ static uint32_t draw_communicator(const struct trib_jobs *jobs)
 static bool wants_group(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t port = trib_address_port(&jobs->config->listen);
-    if (jobs->config->group == 0 || job->settings.ranks < 2 || port + 2U * TRIB_ROOTS_MAX > UINT16_MAX) {
+    if (jobs->config->group == 0 || job->has_peers || job->settings.ranks < 2 ||
+        port + 2U * TRIB_ROOTS_MAX > UINT16_MAX) {
         return false;
     }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
@@ -92,29 +94,31 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
     job->grant.token = trib_draw();
     job->grant.communicator = draw_communicator(jobs);
     job->grant.generation = 1;
-    if (!trib_roots_are_ranks(jobs->config)) {
+    if (job->has_peers) {
+        job->grant.roots = 1; /* one stream, and nobody to deal it to */
+    } else if (!trib_roots_are_ranks(jobs->config)) {
         job->grant.roots = jobs->config->shards;
     }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->grant.roots = trib_least(job->grant.roots, job->ranks[i].roots);
     }
     trib_job_draw_group(jobs, job);
-    bool is_switch = !trib_roots_are_ranks(jobs->config);
+    const char *holder = job->has_peers ? "a rank" : trib_roots_are_ranks(jobs->config) ? "a root" : "this switch";
     if (trib_admission_window(jobs, job)) {
         trib_log(
             TRIB_LOG_WARN,
             "job %s: window cut to %u packets per rank: %u children, beside those of other jobs, share the %u bytes "
             "that a socket of %s can hold, or those behind a relay its socket: raise net.core.rmem_max "
             "(sysctl), or run %s as root",
-            job->name, job->grant.window, job->children, trib_admission_socket(jobs, job),
-            is_switch ? "this switch" : "a root", is_switch ? "the switch" : "all ranks");
+            job->name, job->grant.window, job->children, trib_admission_socket(jobs, job), holder,
+            holder[0] == 't' ? "the switch" : "all ranks");
     }
 }
 
 enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job, const struct trib_address *parent,
                                char *error)
 {
-    const struct trib_data_plane *plane = &jobs->config->plane;
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     struct trib_opening *opening = trib_opening_create(job, parent);
     if (!opening) {
         trib_explain(error, "the control plane is out of memory");
@@ -157,7 +161,9 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         job->ranks[i].has_paths = job->ranks[i].was_ready;
         job->ranks[i].has_multicast = job->ranks[i].has_paths && job->ranks[i].wants_multicast;
         message.welcome.behind = trib_job_behind(job, i);
-        if (trib_roots_are_ranks(jobs->config)) {
+        if (job->has_peers) {
+            trib_peers_name(job, i, &message);
+        } else if (trib_roots_are_ranks(jobs->config)) {
             trib_roots_name(job, &message);
         }
         jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
@@ -193,7 +199,9 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     enum trib_status status = TRIB_OK;
     trib_job_group(job);
     job->grant.data_port = trib_address_port(&jobs->config->listen);
-    if (trib_roots_are_ranks(jobs->config)) {
+    if (job->has_peers) {
+        status = trib_peers_address(job, error);
+    } else if (trib_roots_are_ranks(jobs->config)) {
         status = trib_roots_deal(job, error);
     }
     if (status == TRIB_OK) {
@@ -212,21 +220,27 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
-    const struct trib_data_plane *plane = &jobs->config->plane;
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     plane->probe_multicast(plane->plane, job->grant.communicator, job->grant.group, job->grant.group_port);
     job->probe_ns = now_ns + job->probe_gap_ns;
     job->probe_gap_ns = 2 * job->probe_gap_ns < PROBE_GAP_MAX_NS ? 2 * job->probe_gap_ns : PROBE_GAP_MAX_NS;
 }
 
-void trib_job_explain_path(const struct trib_job *job, uint32_t rank, char *error)
+void trib_job_explain_path(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, char *error)
 {
     uint32_t packet =
         trib_address_ip_size(&job->ranks[rank].address) + UDP_HEADER_SIZE + TRIB_HEADER_SIZE + job->settings.payload;
+    char way[96] = "a root of the job";
+    if (job->has_peers) {
+        (void)snprintf(way, sizeof way, "a rank that it sends to or hears from");
+    } else if (!trib_roots_are_ranks(jobs->config)) {
+        (void)snprintf(way, sizeof way, "the switch's UDP ports %u to %u", job->grant.data_port,
+                       job->grant.data_port + job->grant.roots - 1);
+    }
     trib_explain(error,
-                 "packets of %u bytes payload (%u with IP) do not pass between rank %u (%s) and the switch's UDP "
-                 "ports %u to %u: check the path MTU and the firewall, or set a smaller payload",
-                 job->settings.payload, packet, rank, job->ranks[rank].name, job->grant.data_port,
-                 job->grant.data_port + job->grant.roots - 1);
+                 "packets of %u bytes payload (%u with IP) do not pass between rank %u (%s) and %s: check the path MTU "
+                 "and the firewall, or set a smaller payload",
+                 job->settings.payload, packet, rank, job->ranks[rank].name, way);
 }
 
 bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message)
@@ -237,7 +251,7 @@ bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
     }
     if (!message->paths.unicast) {
         char error[TRIB_ERROR_TEXT_MAX];
-        trib_job_explain_path(job, index, error);
+        trib_job_explain_path(jobs, job, index, error);
         trib_job_fail(jobs, job, TRIB_ERR_UNREACHABLE, error);
         return true;
     }
@@ -253,7 +267,7 @@ bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
 
 static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struct trib_rank *rank)
 {
-    const struct trib_data_plane *plane = &jobs->config->plane;
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     struct trib_message message = {.kind = TRIB_MESSAGE_READY};
     message.ready.boot = job->grant.boot;
     message.ready.mark = plane->communicator_mark(plane->plane, job->grant.communicator);
@@ -266,7 +280,7 @@ static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struc
 
 void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *job)
 {
-    const struct trib_data_plane *plane = &jobs->config->plane;
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     job->multicast = trib_job_group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->multicast = job->multicast && (!job->ranks[i].session || job->ranks[i].has_multicast);
@@ -299,14 +313,14 @@ void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_
             return;
         }
     }
-    if (!trib_roots_are_ranks(jobs->config) || trib_roots_are_ready(job)) {
+    if (!trib_roots_are_ranks_of(jobs, job) || trib_roots_are_ready(job)) {
         run(jobs, job, now_ns);
     }
 }
 
 bool trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns)
 {
-    const struct trib_data_plane *plane = &jobs->config->plane;
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     struct trib_rank *rank = &job->ranks[index];
     if (job->state == TRIB_JOB_JOINING || !rank->has_paths || rank->is_closing) {
         return false;

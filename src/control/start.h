@@ -25,7 +25,7 @@ bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job 
 /* Tells the data plane how results travel, before any rank may send. */
 void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *job);
 /* Full-size packets do not pass between this rank and us. error: TRIB_ERROR_TEXT_MAX bytes. */
-void trib_job_explain_path(const struct trib_job *job, uint32_t rank, char *error);
+void trib_job_explain_path(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, char *error);
 /* opening.c: all ranks are there: which of them are behind one child? Sets job->children and the branch of each rank. */
 void trib_job_group(struct trib_job *job);
 /* Ranks behind the same child as this one. */

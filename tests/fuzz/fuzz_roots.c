@@ -2,7 +2,7 @@
 /* fuzz_roots.c: bytes become what a control plane without a switch sees (control/roots.h), and what the roots in the ranks' processes are
  * asked (control/root.h): both are the real ones. Messages between them lie in queues and are taken when the script says so; ranks say right
  * messages and any that the codec takes; sessions end; time passes; a root by itself is told whatever the codec takes, by a control plane
- * that is none. The data planes only keep accounts.
+ * that is none. Some jobs are of ranks that send to each other. The data planes only keep accounts.
  *
  * What must hold: a root asks its data plane for nothing that is not open and closes all that it has opened; a rank is READY only when every
  * root of its communicator is; every message can be encoded; and when all sessions are gone and time has passed, no job is left.
@@ -119,7 +119,7 @@ static void must_be_ready(const struct trib_session *session)
     const struct trib_job *job = session->job;
 
     must(job != NULL, "ready: of no job");
-    for (uint32_t t = 0; t < job->grant.roots; t++) {
+    for (uint32_t t = 0; t < job->grant.roots && !job->has_peers; t++) {
         must(job->ranks[job->root[t].rank].is_root_ready, "ready: before a root has said so");
     }
 }
@@ -177,6 +177,9 @@ static void make_root_join(const struct peer *peer, struct trib_message *message
     message->join.root_port = (how & 3) == 3 ? 0 : (uint16_t)(30000 + (peer - script.peers) * 4);
     message->join.room = (how & 12) == 12 ? 0 : 4U << (how >> 4 & 7) << 14;
     message->join.host = how >> 7 != 0 ? how : 0;
+    if ((how & 0x60) == 0x60) { /* ranks that send to each other */
+        strcpy(message->join.settings.scheme, "ring");
+    }
     if ((how & 16) == 0) { /* relays are refused; some may try */
         message->join.via = 0;
         message->join.hops = 0;

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_peers.c: communicators whose ranks send to each other (scheme ring), at the control plane of a switch and where no switch is: each
+ * rank is told where its peers are, and nobody asks a data plane. Mirrors src/control/peers.c. */
+#include "roots_harness.h"
+
+/* A switch with a data plane that nobody may ask. */
+static int switch_start(void **state)
+{
+    (void)hosts_start(state);
+    struct hosts *h = *state;
+    h->config.shards = 2;
+    h->config.receive_room = ROOM;
+    h->config.plane = (struct trib_data_plane){.plane = NULL};
+    return 0;
+}
+
+static struct trib_message ring_join(uint32_t rank, uint32_t ranks)
+{
+    struct trib_message message = root_join(rank, ranks);
+    message.join.root_port = 0;
+    message.join.room = 0;
+    strcpy(message.join.settings.scheme, "ring");
+    return message;
+}
+
+static void join_ring(struct hosts *h, uint32_t ranks)
+{
+    for (uint32_t i = 0; i < ranks; i++) {
+        const struct trib_message join = ring_join(i, ranks);
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+}
+
+static void run_ring(struct hosts *h, uint32_t ranks)
+{
+    join_ring(h, ranks);
+    for (uint32_t i = 0; i < ranks; i++) {
+        register_rank(h, i, 0);
+    }
+    for (uint32_t i = 0; i < ranks; i++) {
+        assert_int_equal(h->process[i].readies, 1);
+    }
+}
+
+static void assert_peer(const struct trib_message *welcome, uint32_t index, uint32_t rank, const char *want)
+{
+    char text[64];
+    trib_address_format(&welcome->welcome.peer[index].address, text);
+    assert_int_equal(welcome->welcome.peer[index].rank, rank);
+    assert_string_equal(text, want);
+}
+
+static void join__names_the_rank_before_and_behind(void **state)
+{
+    struct hosts *h = *state;
+    join_ring(h, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct trib_message *welcome = &h->process[i].welcome;
+        uint32_t before = (i + 3) % 4;
+        uint32_t behind = (i + 1) % 4;
+        char want[64];
+        assert_int_equal(h->process[i].welcomes, 1);
+        assert_int_equal(welcome->welcome.grant.roots, 1);
+        assert_int_equal(welcome->welcome.grant.group, 0);
+        assert_int_equal(welcome->welcome.grant.window, 352);
+        assert_int_equal(welcome->welcome.root_count, 0);
+        assert_int_equal(welcome->welcome.peer_count, 2);
+        (void)snprintf(want, sizeof want, "10.0.0.%u:%u", 1 + before, 20000 + before);
+        assert_peer(welcome, 0, before, want);
+        (void)snprintf(want, sizeof want, "10.0.0.%u:%u", 1 + behind, 20000 + behind);
+        assert_peer(welcome, 1, behind, want);
+    }
+}
+
+static void join__of_two_and_of_one(void **state)
+{
+    struct hosts *h = *state;
+    join_ring(h, 2);
+    assert_int_equal(h->process[0].welcome.welcome.peer_count, 1);
+    assert_peer(&h->process[0].welcome, 0, 1, "10.0.0.2:20001");
+    struct trib_message join = ring_join(0, 1);
+    strcpy(join.join.job, "alone");
+    assert_true(say(h, 5, &join));
+    pump(h);
+    assert_int_equal(h->process[5].welcomes, 1);
+}
+
+/* What the smallest socket holds, of as many ranks as may send to it. */
+static void join__window(void **state)
+{
+    struct hosts *h = *state;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct trib_message join = ring_join(i, 3);
+        join.join.room = i == 1 ? 4 * 1472 * 50 : 0;
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+    assert_int_equal(h->process[2].welcome.welcome.grant.window, 50);
+}
+
+static void join__address_of_another_rank_is_refused(void **state)
+{
+    struct hosts *h = *state;
+    h->process[1].session.peer = h->process[0].session.peer;
+    struct trib_message join = ring_join(0, 2);
+    assert_true(say(h, 0, &join));
+    join = ring_join(1, 2);
+    join.join.data_port[0] = 20000;
+    assert_true(say(h, 1, &join));
+    pump(h);
+    expect_failed(h, 0, TRIB_ERR_INVALID, "ranks 0 and 1 both say that they send from 10.0.0.1:20000, UDP");
+}
+
+static void join__loopback_is_mended(void **state)
+{
+    struct hosts *h = *state;
+    h->process[0].session.peer = trib_address_v4(0x7f000001, 50000);
+    join_ring(h, 3);
+    assert_peer(&h->process[1].welcome, 0, 0, "10.0.0.1:20000");
+}
+
+static void join__over_a_relay_is_refused(void **state)
+{
+    struct hosts *h = *state;
+    struct trib_message join = ring_join(0, 2);
+    join.join.via = 77;
+    join.join.hops = 1;
+    join.join.roots = 2;
+    strcpy(join.join.origin, "10.1.1.1:999");
+    assert_true(say(h, 0, &join));
+    pump(h);
+    expect_failed(h, 0, TRIB_ERR_REFUSED, "scheme ring: its ranks send to each other");
+}
+
+static void marks__are_those_that_ranks_tell(void **state)
+{
+    struct hosts *h = *state;
+    run_ring(h, 3);
+    assert_int_equal(h->process[0].ready.ready.mark, 0);
+    assert_true(say_mark(h, 0, TRIB_MESSAGE_MARK, 9));
+    assert_true(say_mark(h, 1, TRIB_MESSAGE_MARK, 8));
+    assert_true(say_mark(h, 2, TRIB_MESSAGE_MARK, 7));
+    pump(h);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(h->process[i].mark, 7);
+        assert_true(say_mark(h, i, TRIB_MESSAGE_CLOSE, 10));
+    }
+    pump(h);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(h->process[i].closeds, 1);
+    }
+}
+
+/* Who waits says so within a second; who has not said so then is the one. */
+static void stall__names_those_that_do_not_wait(void **state)
+{
+    struct hosts *h = *state;
+    run_ring(h, 4);
+    assert_true(say_stall(h, 0, 12, 1000));
+    assert_true(say_stall(h, 1, 10, 1000));
+    assert_true(say_mark(h, 3, TRIB_MESSAGE_MARK, 20)); /* it has all of that */
+    pump(h);
+    assert_int_equal(h->process[0].missings, 0);
+    h->now_ns += TRIB_SECOND_NS;
+    assert_true(say_stall(h, 0, 12, 2000));
+    pump(h);
+    assert_int_equal(h->process[0].missings, 1);
+    assert_int_equal(h->process[0].missing.stall.missing.count, 1);
+    assert_int_equal(h->process[0].missing.stall.missing.rank[0], 2);
+    assert_int_equal(h->process[0].missing.stall.since_ms, 2000);
+    assert_string_equal(h->process[0].missing.stall.where, "");
+}
+
+static void death__is_the_end(void **state)
+{
+    struct hosts *h = *state;
+    run_ring(h, 3);
+    go(h, 1);
+    expect_failed(h, 0, TRIB_ERR_PEER, "rank 1 (10.0.0.2:50001) is gone");
+}
+
+/* It may hold what the next rank has not got yet. */
+static void close__and_leave_before_closed(void **state)
+{
+    struct hosts *h = *state;
+    run_ring(h, 3);
+    assert_true(say_mark(h, 1, TRIB_MESSAGE_CLOSE, 40));
+    go(h, 1);
+    expect_failed(h, 0, TRIB_ERR_PEER, "it was a rank of the job, whose other ranks had not finished");
+}
+
+/* Any rank may see that its neighbour runs something else. */
+static void mismatch__is_told_by_a_rank(void **state)
+{
+    struct hosts *h = *state;
+    join_ring(h, 3);
+    const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {5, {1, 2}}};
+    assert_true(say(h, 2, &dispute));
+    pump(h);
+    assert_int_equal(h->process[1].describes + h->process[2].describes, 2);
+    h->now_ns = trib_jobs_next_timeout(&h->jobs);
+    trib_jobs_on_timeout(&h->jobs, h->now_ns);
+    pump(h);
+    expect_failed(h, 0, TRIB_ERR_MISMATCH, "operations differ on sequence 5: rank 1 called an operation");
+}
+
+static void mismatch__before_welcome_is_out_of_turn(void **state)
+{
+    struct hosts *h = *state;
+    const struct trib_message join = ring_join(0, 2);
+    const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {5, {0, 1}}};
+    const struct trib_message ready = {.kind = TRIB_MESSAGE_ROOT_READY};
+    assert_true(say(h, 0, &join));
+    assert_false(say(h, 0, &dispute));
+    assert_false(say(h, 0, &ready)); /* there are no roots */
+}
+
+static void paths__that_do_not_pass(void **state)
+{
+    struct hosts *h = *state;
+    join_ring(h, 3);
+    const struct trib_message paths = {.kind = TRIB_MESSAGE_PATHS, .paths = {.unicast = false}};
+    assert_true(say(h, 1, &paths));
+    pump(h);
+    expect_failed(h, 0, TRIB_ERR_UNREACHABLE,
+                  "do not pass between rank 1 (10.0.0.2:50001) and a rank that it sends to or hears from");
+}
+
+static void late__is_named(void **state)
+{
+    struct hosts *h = *state;
+    join_ring(h, 3);
+    register_rank(h, 0, 0);
+    register_rank(h, 1, 0);
+    h->now_ns = trib_jobs_next_timeout(&h->jobs);
+    trib_jobs_on_timeout(&h->jobs, h->now_ns);
+    pump(h);
+    expect_failed(h, 0, TRIB_ERR_TIMEOUT, "waited 5 s for rank 2 of job digits to try their paths and register");
+}
+
+#define AT_A_SWITCH(name) cmocka_unit_test_setup_teardown(name, switch_start, hosts_stop)
+#define WITHOUT(name) cmocka_unit_test_setup_teardown(name, hosts_start, hosts_stop)
+#define TEST(name) AT_A_SWITCH(name), WITHOUT(name)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(join__names_the_rank_before_and_behind),
+        TEST(join__of_two_and_of_one),
+        TEST(join__window),
+        TEST(join__address_of_another_rank_is_refused),
+        TEST(join__loopback_is_mended),
+        AT_A_SWITCH(join__over_a_relay_is_refused),
+        TEST(marks__are_those_that_ranks_tell),
+        TEST(stall__names_those_that_do_not_wait),
+        TEST(death__is_the_end),
+        TEST(close__and_leave_before_closed),
+        TEST(mismatch__is_told_by_a_rank),
+        TEST(mismatch__before_welcome_is_out_of_turn),
+        TEST(paths__that_do_not_pass),
+        TEST(late__is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
