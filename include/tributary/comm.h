@@ -151,7 +151,7 @@ void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats);
 void *trib_shared_alloc(size_t bytes);
 void trib_shared_free(void *memory);
 
-/* recv[i] = sum, average, minimum, maximum or product over the ranks of send[i]. count: elements, 0 is allowed. send == recv is in
+/* recv[i] = sum, average, minimum, maximum or product over the ranks of send[i]. count: elements, 0 is allowed; more than 64 TiB are ERR_INVALID. send == recv is in
  * place; else the two may not overlap. Any alignment. Types: all but bytes. Wire int32 is for sums and averages: the other reductions
  * of a float32 tensor travel as float32.
  * All ranks get the same bits, and the same bits in every run on the same tree of switches. NaN: types.h.

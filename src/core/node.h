@@ -97,9 +97,10 @@ struct trib_session_config {
     uint32_t
         lookahead; /* wire int32: how many sequences ahead exponents are agreed; at least 1, the same on all ranks */
     uint32_t unused_too;
+    uint8_t weight[TRIB_ROOTS_MAX]; /* shares of the roots in the trains, 0 is taken as 1; all equal: they take turns */
 };
 
-_Static_assert(sizeof(struct trib_session_config) == 56,
+_Static_assert(sizeof(struct trib_session_config) == 72,
                "no holes: it is part of nodes, whose states are compared as bytes");
 
 /* The odd factor of a fragment's lanes. digest: of its operation. */

@@ -2,37 +2,96 @@
 /* window.h: the one arithmetic of the sliding window (docs/ARCHITECTURE.md, "The window"): which root a sequence goes to, its
  * dense index there, its slot, and how far a mark lets a sender go. Worker and switch both use it, so they can not disagree.
  *
- * Sequences are dealt over R roots in runs of `train`: 0..train-1 to root 0, the next run to root 1, and so on. The dense index
- * numbers the sequences of one root without gaps; the slot is the dense index mod P. One root is the usual case and worth a
- * branch: divisions are what a fragment costs here.
- * Read next: slot.h. */
+ * Sequences are dealt over R roots in runs of `train`: 0..train-1 to root 0, the next run to root 1, and so on. Roots with weights get
+ * trains by weight: of a round of W trains, the sum of the weights, w to a root of weight w, spread evenly over the round. Train k of
+ * those w (k from 0) of root r stands at (2Rk + 2r + 1) / w; where two stand at one place, the lower root comes first. So equal weights
+ * are the plain case, which needs no table. The dense index numbers the sequences of one root without gaps; the slot is the dense index
+ * mod P. One root is the usual case and worth a branch: divisions are what a fragment costs here.
+ * Read next: window.c (the table), slot.h. */
 #ifndef TRIB_CORE_WINDOW_H
 #define TRIB_CORE_WINDOW_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/packet.h"
 
+#define TRIB_WINDOW_ROOTS_MAX 16
+
+/* A train of the round: whose it is, and how many its root had in this round before. */
+struct trib_turn {
+    uint8_t root;
+    uint8_t before;
+};
+
+/* With weights it belongs to a table in the same memory, and may be copied only together with that. */
 struct trib_window {
     uint32_t roots; /* R */
     uint32_t train;
-    uint32_t slots; /* P, per root */
+    uint32_t slots;                        /* P, per root */
+    uint32_t turns;                        /* W, trains in a round; 0: weights are equal, there is no table */
+    uint32_t table_at;                     /* bytes from here to the table, a struct trib_turn for each turn */
+    uint8_t weight[TRIB_WINDOW_ROOTS_MAX]; /* without common factor; of equal weights: 0 */
 };
+
+struct trib_session_config; /* node.h */
+
+/* Bytes of the table that init writes; 0: the session's weights are equal. */
+size_t trib_window_table_size(const struct trib_session_config *session);
+/* table: memory that moves along with the window, as both are in one node; NULL where the size is 0. */
+void trib_window_init(struct trib_window *w, const struct trib_session_config *session, void *table);
+/* Between the first and the last of P consecutive sequences of any one root lie fewer than so many. */
+uint64_t trib_window_span(const struct trib_session_config *session);
+
+/* The turn that the train of this number has. */
+static inline const struct trib_turn *trib_window_turn(const struct trib_window *w, uint64_t train)
+{
+    return (const struct trib_turn *)(const void *)((const char *)w + w->table_at) + train % w->turns;
+}
+
+/* How many trains of a round root has before train k of `other`. */
+static inline uint32_t trib_window_before(const struct trib_window *w, uint32_t root, uint32_t other, uint32_t k)
+{
+    uint32_t place = (2 * w->roots * k + 2 * other + 1) * w->weight[root];
+    uint32_t last = (place - (root < other ? 0 : 1)) / w->weight[other]; /* (2Rj + 2r + 1) of those is at most this */
+    return last <= 2 * root ? 0 : (last - 2 * root - 1) / (2 * w->roots) + 1;
+}
 
 static inline uint32_t trib_window_root(const struct trib_window *w, uint64_t sequence)
 {
-    return w->roots <= 1 ? 0 : (uint32_t)((sequence / w->train) % w->roots);
+    if (w->roots <= 1) {
+        return 0;
+    }
+    uint64_t train = sequence / w->train;
+    return w->turns == 0 ? (uint32_t)(train % w->roots) : trib_window_turn(w, train)->root;
 }
 
 static inline uint64_t trib_window_dense(const struct trib_window *w, uint64_t sequence)
 {
-    return w->roots <= 1 ? sequence : sequence / ((uint64_t)w->train * w->roots) * w->train + sequence % w->train;
+    if (w->roots <= 1) {
+        return sequence;
+    }
+    if (w->turns == 0) {
+        return sequence / ((uint64_t)w->train * w->roots) * w->train + sequence % w->train;
+    }
+    uint64_t train = sequence / w->train;
+    const struct trib_turn *turn = trib_window_turn(w, train);
+    return (train / w->turns * w->weight[turn->root] + turn->before) * w->train + sequence % w->train;
 }
 
 /* The inverse: the sequence with this dense index at this root. */
 static inline uint64_t trib_window_sequence(const struct trib_window *w, uint32_t root, uint64_t dense)
 {
-    return (dense / w->train * w->roots + root) * w->train + dense % w->train;
+    uint64_t train = dense / w->train;
+    if (w->turns == 0) {
+        return (train * w->roots + root) * w->train + dense % w->train;
+    }
+    uint64_t turn = train / w->weight[root] * w->turns;
+    uint32_t k = (uint32_t)(train % w->weight[root]);
+    for (uint32_t other = 0; other < w->roots; other++) {
+        turn += trib_window_before(w, other, root, k);
+    }
+    return turn * w->train + dense % w->train;
 }
 
 /* How many sequences below mark belong to root, which is the dense index of the first that does not. */
@@ -40,6 +99,12 @@ static inline uint64_t trib_window_dense_below(const struct trib_window *w, uint
 {
     if (w->roots <= 1) {
         return mark;
+    }
+    if (w->turns != 0) {
+        uint64_t train = mark / w->train;
+        const struct trib_turn *turn = trib_window_turn(w, train);
+        uint64_t whole = train / w->turns * w->weight[root] + trib_window_before(w, root, turn->root, turn->before);
+        return whole * w->train + (turn->root == root ? mark % w->train : 0);
     }
     uint64_t round = (uint64_t)w->train * w->roots;
     uint64_t rest = mark % round;
@@ -62,7 +127,7 @@ static inline int trib_window_admits(const struct trib_window *w, uint64_t mark,
 /* Where streams end: behind it every root still has a sequence that is never sent, which a PROBE for M can name. */
 static inline uint64_t trib_window_end(const struct trib_window *w)
 {
-    return TRIB_SEQUENCE_MAX + 1 - (uint64_t)w->roots * w->train;
+    return TRIB_SEQUENCE_MAX + 1 - (uint64_t)w->train * (w->turns == 0 ? w->roots : w->turns);
 }
 
 #endif

@@ -163,6 +163,8 @@ static void choose_world(struct script *script)
     s->type = (form & 3) < 2 ? TRIB_FLOAT32 : TRIB_INT32;
     s->in_place = (form >> 2 & 1) != 0;
     s->roots = jobs == 1 ? 1 + (sizes >> 4 & 1) : 1;
+    s->weight[0] = (uint8_t)(1 + 2 * (sizes >> 7 & 1));
+    s->weight[1] = (uint8_t)(1 + (form >> 2 & 1));
     s->sharing = jobs == 1 ? SHARING_NOTHING : (enum model_sharing)((form >> 5) % 3);
     s->job[0].ranks = jobs == 2 ? 2 : 2 + next_byte(script) % 3;
     s->job[1].ranks = jobs == 2 ? 2 : 0;

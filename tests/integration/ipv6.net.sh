@@ -48,7 +48,7 @@ LOCAL=${LOCAL%/*}
 nsenter --net=/run/netns/s1 "$TRIBUTARY" switch --listen "[$LOCAL%own0]:7600" --http none >"$TMP/link.log" 2>&1 &
 PID=$!
 CHILDREN+=("$PID")
-wait_for 10 grep -q "switch at \[$LOCAL%own0\]:7600" "$TMP/link.log" || { fail "no switch"; show "$TMP/link.log"; }
+wait_for 10 grep -qs "switch at \[$LOCAL%own0\]:7600" "$TMP/link.log" || { fail "no switch"; show "$TMP/link.log"; }
 RANK_PIDS=()
 for rank in 0 1; do
     TRIB_SWITCH="[$LOCAL%eth0]:7600" TRIB_JOB=link TRIB_RANK=$rank TRIB_RANKS=2 \
@@ -69,7 +69,7 @@ ip_in s1 addr add fd99::1:99/64 dev own0 nodad
 nsenter --net=/run/netns/s1 "$TRIBUTARY" switch --listen '[::]:7700' --http none >"$TMP/any.log" 2>&1 &
 PID=$!
 CHILDREN+=("$PID")
-wait_for 10 grep -q 'switch at' "$TMP/any.log" || { fail "no switch"; show "$TMP/any.log"; }
+wait_for 10 grep -qs 'switch at' "$TMP/any.log" || { fail "no switch"; show "$TMP/any.log"; }
 GOOD=0
 for address in fd99::1:2 fd99::1:99; do
     if in_node w0 timeout 60 "$TRIBUTARY" perf --switch "[$address]:7700" --workers 2 "${QUICK[@]}" >"$TMP/any.$address" 2>&1; then

@@ -76,11 +76,6 @@ uint64_t machine_salt(uint32_t job)
     return UINT64_C(0x5eed0f1a9e5) + job;
 }
 
-uint32_t machine_communicator(uint32_t job)
-{
-    return 0xc0 + job;
-}
-
 static uint32_t boot_id(const struct model *model, uint32_t number)
 {
     return 0xb007 + (model->scenario->same_boot ? 0 : number);
@@ -102,6 +97,7 @@ void machine_session(const struct model *model, uint32_t job, struct trib_sessio
         .generation = is_heir ? 2 : 1,
         .wire = s->wire,
         .lookahead = 1,
+        .weight = {s->weight[0], s->weight[1]},
     };
 }
 

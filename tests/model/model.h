@@ -101,6 +101,7 @@ struct model_scenario {
     const char *about;
     struct model_job job[MODEL_JOBS]; /* a second one without ranks: none */
     uint32_t slots, window, roots, train;
+    uint8_t weight[2];   /* of the roots */
     uint32_t operations; /* under way at most, each with its own buffers */
     enum trib_type type, wire;
     enum model_time time;
@@ -332,7 +333,10 @@ bool machine_ignores(struct model *model, uint32_t local, uint32_t stimulus);
 const struct facts *machine_facts(const struct model *model, uint32_t local);
 /* A session's salt: lanes need it, and traces name contributions by it. */
 uint64_t machine_salt(uint32_t job);
-uint32_t machine_communicator(uint32_t job);
+static inline uint32_t machine_communicator(uint32_t job)
+{
+    return 0xc0 + job;
+}
 
 /* view.c */
 struct view {

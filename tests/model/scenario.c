@@ -45,6 +45,8 @@ static const struct model_scenario scenarios[] = {
      .job = {{STAR(2), FRAGMENTS(4)}}, FAULTS(1, 1, 0, 0)},
     {.roots = 2, .slots = 1, .window = 1, .train = 1, .operations = 1, TICKS, INTEGERS, .name = "roots", .about = "2 ranks, 2 roots with a slot each, an operation of 4 fragments; 1 loss", .rounds = 4,
      .job = {{STAR(2), FRAGMENTS(4)}}, FAULTS(1, 0, 0, 0)},
+    {.roots = 2, .weight = {2, 1}, .slots = 1, .window = 1, .train = 1, .operations = 1, TICKS, INTEGERS, .name = "weights", .about = "2 ranks, 2 roots of weights 2 and 1 with a slot each, an operation of 4 fragments; 1 loss", .rounds = 3,
+     .job = {{STAR(2), FRAGMENTS(4)}}, FAULTS(1, 0, 0, 0)},
     {PLAIN, .name = "restart", .about = "2 ranks, 1 slot, 3 operations; the switch restarts, 1 loss", .rounds = 2,
      .job = {{STAR(2), OPS3}}, FAULTS(1, 0, 0, 1), .is_quick = true},
     {PLAIN, .name = "restart-copy", .about = "2 ranks, 1 slot, 2 operations; the switch restarts, 1 loss, 1 copy", .rounds = 2,

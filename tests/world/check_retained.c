@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/lane.h"
-#include "core/window.h"
 #include "world.h"
 
 #define SAMPLES 2
@@ -17,8 +16,7 @@ static bool offers(const struct world_comm *comm, void *copy, uint64_t sequence,
 {
     const struct trib_worker_verbs *verbs = comm->world->scheme->worker;
     const struct trib_session_config *s = &comm->set.session;
-    struct trib_window window = {s->roots, s->train, s->slots};
-    struct trib_place place = {.kind = TRIB_PLACE_ROOT, .index = trib_window_root(&window, sequence)};
+    struct trib_place place = {.kind = TRIB_PLACE_ROOT, .index = comm_root_of(comm, sequence)};
     struct trib_packet packet = {
         .kind = TRIB_ASK,
         .sequence = sequence,

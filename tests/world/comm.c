@@ -74,6 +74,7 @@ struct world_comm *comm_create(struct world *world, const struct comm_settings *
     comm->world = world;
     comm->index = world->comm_count;
     comm->set = *set;
+    trib_window_init(&comm->dealt.window, &comm->set.session, comm->dealt.table);
     comm->before = before;
     comm->named = WORLD_NONE;
     comm->rest_ns = TRIB_NEVER;
@@ -150,6 +151,7 @@ static void count(const struct world_comm *comm)
     report->fragments += comm->fragments;
     report->ranks[s->ranks]++;
     report->lethal += comm->set.hostility == WORLD_LETHAL;
+    report->weighted += comm->dealt.window.turns != 0;
     report->skewed += skewed;
     report->early += comm->set.early_rank != WORLD_NONE && comm->ranks[comm->set.early_rank].is_closing;
     report->skewed_done += skewed && comm->done_all == s->ranks * comm->set.op_count;

@@ -5,7 +5,6 @@
  * Read next: work.c. */
 #include <string.h>
 
-#include "core/window.h"
 #include "world.h"
 
 #define POLL_FIRST_NS (2 * WORLD_MS)
@@ -319,8 +318,7 @@ static void take_close(struct world_comm *comm, uint32_t rank, uint64_t mark)
 static bool lacks(const struct world_comm *comm, uint32_t rank, uint32_t at, uint64_t sequence)
 {
     struct shape_place place = shape_place_at(comm, rank, at);
-    struct trib_window window = {comm->set.session.roots, comm->set.session.train, comm->set.session.slots};
-    const struct world_unit *unit = unit_of_switch(comm, at, trib_window_root(&window, sequence));
+    const struct world_unit *unit = unit_of_switch(comm, at, comm_root_of(comm, sequence));
 
     return unit->is_open &&
            comm->world->scheme->switch_node->missing_on(unit->nodes[place.node].memory, sequence) >> place.child & 1;

@@ -22,6 +22,17 @@ static uint32_t draw_ranks(struct trib_prng *prng)
     return swarm_one_in(prng, 8) ? pick(prng, many, 6) : pick(prng, few, 17);
 }
 
+/* From numbers of their own, so that all else stays as the seed had it without weights. */
+static void draw_weights(struct trib_session_config *session)
+{
+    struct trib_prng prng = {.state = session->salt + session->communicator};
+    uint64_t most = swarm_one_in(&prng, 4) ? UINT8_MAX : 4;
+
+    for (uint32_t root = 0; root < session->roots && session->roots > 1 && session->salt % 4 == 0; root++) {
+        session->weight[root] = (uint8_t)swarm_between(&prng, 0, most);
+    }
+}
+
 static void draw_session(struct comm_settings *set, uint32_t ranks, struct trib_prng *prng)
 {
     static const uint32_t payloads[] = {64, 64, 64, 128, 192, 256, 512, 1024, 1344};
@@ -91,6 +102,7 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
         set->session.ranks = TRIB_CHILDREN_MAX; /* one node takes all */
     }
     set->session.roots = world_has_peers(world) ? 1 : set->session.roots;
+    draw_weights(&set->session);
     draw_work(set, &prng);
     set->groups = world->depth_max == 0 ? TRIB_CHILDREN_MAX : set->groups;
     if (!world->set.is_clean) {
@@ -120,9 +132,13 @@ void comm_describe(const struct world_comm *comm, FILE *out)
     fprintf(out,
             "  communicator %u (%08x.%u): ranks %u depth %u groups %u roots %u train %u slots %u window %u payload %u "
             "wire %s "
-            "lookahead %u first %" PRIu64 "\n",
+            "lookahead %u first %" PRIu64 " weights",
             comm->index, s->communicator, s->generation, s->ranks, comm->depth, set->groups, s->roots, s->train,
             s->slots, set->window, s->payload, trib_type_name(s->wire), s->lookahead, s->first);
+    for (uint32_t root = 0; root < s->roots; root++) {
+        fprintf(out, " %u", s->weight[root]);
+    }
+    fprintf(out, "\n");
     fprintf(out,
             "    operations %u of %u at once, %" PRIu64 " fragments; start %" PRIu64 " late %" PRIu64 " gap %" PRIu64
             " ns; hostility %d (%u packets) skew %d of rank %u lane %g closes %d early %d\n",

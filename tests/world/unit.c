@@ -111,7 +111,11 @@ static void skew(const struct world_comm *comm, struct trib_worker_config *confi
         s->train++;
         return;
     case WORLD_SKEW_ROOTS:
-        s->roots = s->roots == 1 ? 2 : s->roots - 1;
+        if (s->roots > 1 && s->communicator % 2 == 0) {
+            s->weight[0] = s->weight[0] == UINT8_MAX ? 1 : s->weight[0] + 2; /* 0 is 1 */
+        } else {
+            s->roots = s->roots == 1 ? 2 : s->roots - 1;
+        }
         return;
     case WORLD_SKEW_RANKS:
         s->ranks += config->rank + 1 < s->ranks && s->ranks > 2 ? UINT32_MAX : 1; /* who is alone asks nobody */

@@ -7,7 +7,6 @@
 
 #include "check_buffers.h"
 #include "core/operation.h"
-#include "core/window.h"
 #include "world.h"
 
 /* ---- what ---- */
@@ -241,7 +240,7 @@ static void choose_first(struct world_comm *comm)
     /* Who cuts tensors in another way than the rest takes other sequences, perhaps more. */
     switch (comm->set.skew != WORLD_SKEW_NONE ? 1 + world_below(world, 4) : world_below(world, 5)) {
     case 0:
-        s->first = trib_window_end(&(struct trib_window){s->roots, s->train, s->slots}) - comm->fragments;
+        s->first = trib_window_end(&comm->dealt.window) - comm->fragments;
         s->first -= world_below(world, 4);
         return;
     case 1:

@@ -22,6 +22,7 @@
 #include "core/flow.h"
 #include "core/node.h"
 #include "core/prng.h"
+#include "core/window.h"
 #include "schemes/schemes.h"
 
 #define WORLD_RANKS_MAX 128 /* of a communicator */
@@ -417,10 +418,17 @@ enum comm_outcome {
     COMM_OUTCOME_COUNT
 };
 
+/* The session's window, outside a node. */
+struct world_dealt {
+    struct trib_window window;
+    struct trib_turn table[WORLD_ROOTS_MAX * UINT8_MAX];
+};
+
 struct world_comm {
     struct world *world;
     uint32_t index;
     struct comm_settings set;
+    struct world_dealt dealt;
     struct shape_switch shapes[WORLD_SWITCHES_MAX];
     struct comm_member members[WORLD_SWITCHES_MAX];
     struct comm_rank *ranks;
@@ -488,6 +496,7 @@ struct world_comm {
     X(failed_late, "ended: a rank never came back")        \
     X(failed_refused, "ended: ranks differ")               \
     X(expired, "ended: no promise")                        \
+    X(weighted, "communicators whose roots have weights")  \
     X(skewed, "communicators with skewed settings")        \
     X(skewed_done, "of them: completed")                   \
     X(boot_events, "boot events")                          \
@@ -618,6 +627,11 @@ bool comm_is_over(const struct world_comm *comm);                /* all ranks ha
 bool comm_has_promise(const struct world_comm *comm);
 uint64_t comm_transfer_ns(const struct world_comm *comm);
 uint64_t comm_true_mark(const struct world_comm *comm);
+
+static inline uint32_t comm_root_of(const struct world_comm *comm, uint64_t sequence)
+{
+    return trib_window_root(&comm->dealt.window, sequence);
+}
 
 /* unit.c */
 uint32_t unit_create(struct world_comm *comm, bool is_worker);

@@ -39,7 +39,7 @@ struct literal_switch {
     uint64_t communicator_mark;
     uint64_t marks[TRIB_CHILDREN_MAX];
     uint32_t queue_head, queue_count; /* versions with a result due */
-    size_t row_size, versions_at, rows_at, queue_at, counters_at;
+    size_t table_at, row_size, versions_at, rows_at, queue_at, counters_at;
 };
 
 static void *at(const struct literal_switch *n, size_t offset)
@@ -70,6 +70,7 @@ static size_t lay_out(struct literal_switch *n, const struct trib_switch_config 
     size_t end = (sizeof *n + 63) & ~(size_t)63;
 
     n->row_size = trib_row_size(TRIB_BFLOAT16, config->session.payload); /* any type may come */
+    n->table_at = trib_node_place(&end, trib_window_table_size(&config->session));
     n->versions_at = trib_node_place(&end, versions * sizeof(struct version));
     n->rows_at = trib_node_place(&end, versions * n->row_size);
     n->queue_at = trib_node_place(&end, versions * sizeof(uint32_t));
@@ -96,7 +97,7 @@ static void literal_init(void *node, const struct trib_switch_config *config)
     }
     (void)lay_out(n, config);
     n->config = *config;
-    n->window = (struct trib_window){s->roots, s->train, s->slots};
+    trib_window_init(&n->window, s, at(n, n->table_at));
     n->all = trib_all_children(config->children);
     n->communicator_mark = s->first;
 }

@@ -16,6 +16,7 @@ static size_t lay_out(struct switch_node *n, const struct trib_switch_config *co
     size_t at = (sizeof *n + 63) & ~(size_t)63;
 
     n->row_size = trib_row_size(TRIB_BFLOAT16, s->payload); /* any type may come */
+    n->table_at = trib_node_place(&at, trib_window_table_size(s));
     n->slots_at = trib_node_place(&at, s->slots * sizeof(struct trib_slot));
     n->rows_at = trib_node_place(&at, (size_t)s->slots * trib_slot_rows(config->children) * n->row_size);
     n->down.at = trib_node_place(&at, s->slots * sizeof(uint32_t));
@@ -51,7 +52,7 @@ static void switch_init(void *node, const struct trib_switch_config *config)
     }
     (void)lay_out(n, config);
     n->config = *config;
-    n->window = (struct trib_window){s->roots, s->train, s->slots};
+    trib_window_init(&n->window, s, switch_at(n, n->table_at));
     n->required = trib_all_children(config->children);
     n->down.mine = 1 << 0;
     n->up.mine = 1 << 1;

@@ -83,7 +83,7 @@ struct switch_node {
     uint32_t headers_left;     /* that come next */
     uint32_t answers_head, answers_count;
     struct trib_event mismatch; /* kind NONE: none to report */
-    size_t row_size, slots_at, rows_at, answers_at, aside_at, repeats_at;
+    size_t table_at, row_size, slots_at, rows_at, answers_at, aside_at, repeats_at;
 };
 
 struct switch_aside {

@@ -21,14 +21,15 @@ static size_t lay_out(struct worker *w, const struct trib_worker_config *config)
 {
     const struct trib_session_config *s = &config->session;
     size_t flights = (size_t)s->roots * s->slots;
-    size_t exponents = flights + 2 * (size_t)s->train * s->roots + s->lookahead;
     size_t at = (sizeof *w + 63) & ~(size_t)63;
 
+    w->exponents = trib_window_span(s) + s->lookahead;
+    w->table_at = trib_node_place(&at, trib_window_table_size(s));
     w->operations_at = trib_node_place(&at, config->operations * sizeof(struct worker_operation));
     w->flights_at = trib_node_place(&at, flights * sizeof(struct flight));
     w->queue_at = trib_node_place(&at, flights * sizeof(uint32_t));
     w->events_at = trib_node_place(&at, event_room(config) * sizeof(struct trib_event));
-    w->exponents_at = trib_node_place(&at, exponents * sizeof(int16_t));
+    w->exponents_at = trib_node_place(&at, w->exponents * sizeof(int16_t));
     w->wire_at = trib_node_place(&at, flights * s->payload);
     w->aside_at = trib_node_place(&at, sizeof(struct worker_aside));
     w->times_at = trib_node_place(&at, flights * sizeof(struct flight_times));
@@ -65,7 +66,7 @@ void trib__worker_init(void *node, const struct trib_worker_config *config)
     }
     (void)lay_out(w, config);
     w->config = *config;
-    w->window = (struct trib_window){config->session.roots, config->session.train, config->session.slots};
+    trib_window_init(&w->window, &config->session, worker_at(w, w->table_at));
     w->flights = config->session.roots * config->session.slots;
     w->key = trib_lane_key(config->session.salt, config->rank);
     for (uint32_t rank = 0; rank < config->session.ranks; rank++) {

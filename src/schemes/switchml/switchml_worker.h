@@ -98,6 +98,7 @@ struct worker {
     uint64_t end;                                /* behind the last submitted sequence */
     uint64_t next;                               /* next new sequence */
     uint64_t mark;                               /* own mark: lowest unfinished */
+    uint64_t exponents;                          /* room for so many */
     uint32_t flights;                            /* how many */
     uint32_t boot;                               /* registered with; 0: suspended */
     uint64_t oldest_operation, newest_operation; /* ring positions, free-running */
@@ -108,7 +109,8 @@ struct worker {
     uint64_t failed;                     /* 1: FAILED was reported */
     struct worker_root roots[TRIB_ROOTS_MAX];
     /* offsets of the arrays behind this struct */
-    size_t operations_at, flights_at, queue_at, events_at, exponents_at, wire_at, aside_at, times_at, scratch_at;
+    size_t table_at, operations_at, flights_at, queue_at, events_at, exponents_at, wire_at, aside_at, times_at,
+        scratch_at;
 };
 
 struct worker_aside {
@@ -170,11 +172,10 @@ static inline uint32_t worker_flight_index(const struct worker *w, uint64_t sequ
 }
 
 /* The agreed exponent of the block whose exponent travelled with this sequence. Sequences that can still be asked about lie
- * within flights + lookahead of each other. */
+ * within a window of a root, and lookahead, of each other. */
 static inline int16_t *worker_exponent(const struct worker *w, uint64_t sequence)
 {
-    uint64_t ring = w->flights + 2 * (uint64_t)w->window.train * w->window.roots + w->config.session.lookahead;
-    return (int16_t *)worker_at(w, w->exponents_at) + sequence % ring;
+    return (int16_t *)worker_at(w, w->exponents_at) + sequence % w->exponents;
 }
 
 /* Which block's payload a sequence of the operation carries; blocks and more: none. */
