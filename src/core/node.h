@@ -92,7 +92,7 @@ struct trib_session_config {
     uint32_t slots;   /* P, per root */
     uint32_t payload; /* bytes, a multiple of 64 */
     uint16_t generation;
-    uint16_t unused;
+    uint16_t group;      /* scheme hybrid: consecutive ranks of one group; ranks is a multiple of it */
     enum trib_type wire; /* of float32 tensors: TRIB_FLOAT32, TRIB_BFLOAT16 or TRIB_INT32 */
     uint32_t
         lookahead; /* wire int32: how many sequences ahead exponents are agreed; at least 1, the same on all ranks */
@@ -199,8 +199,8 @@ struct trib_worker_verbs {
     void (*limit)(void *node, uint32_t root, uint32_t fragments);
     uint32_t (*in_flight)(const void *node, uint32_t root);
     const struct trib_counters *(*counters)(const void *node);
-    /* Of its flows; NULL: the scheme has none. */
-    const struct trib_flow_counters *(*flows)(const void *node);
+    /* Adds those of its flows; NULL: the scheme has none. */
+    void (*flows)(const void *node, struct trib_flow_counters *sum);
 };
 
 struct trib_switch_verbs {

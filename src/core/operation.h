@@ -85,14 +85,24 @@ struct trib_shares *trib_shares_init(void *memory, const struct trib_session_con
 void trib_layout_init(struct trib_layout *layout, const struct trib_session_config *session,
                       const struct trib_operation *operation, uint64_t number);
 
-/* Elements of a block (0 behind the last) of a tensor that is not made of shares. */
-static inline uint64_t trib_layout_elements(const struct trib_layout *layout, uint64_t count, uint64_t block)
+/* Where a block lies in the tensor that it is sent from: of an allgather that has the own share alone. */
+static inline const void *trib_operation_send_at(const struct trib_operation *operation,
+                                                 const struct trib_layout *layout, const struct trib_piece *piece)
 {
-    if (block >= layout->blocks) {
-        return 0;
-    }
-    uint64_t left = count - block * layout->block_elements;
-    return left < layout->block_elements ? left : layout->block_elements;
+    bool is_share = operation->collective == TRIB_ALLGATHER;
+    uint64_t at = is_share ? piece->share_at : piece->whole_at;
+
+    return (const uint8_t *)operation->send + at * layout->element_size;
+}
+
+/* And in the tensor that it is received into: of a reduce-scatter that has the own share alone. */
+static inline void *trib_operation_recv_at(const struct trib_operation *operation, const struct trib_layout *layout,
+                                           const struct trib_piece *piece)
+{
+    bool is_share = operation->collective == TRIB_REDUCE_SCATTER;
+    uint64_t at = is_share ? piece->share_at : piece->whole_at;
+
+    return (uint8_t *)operation->recv + at * layout->element_size;
 }
 
 void trib_layout_piece(const struct trib_layout *layout, const struct trib_operation *operation, uint64_t block,

@@ -6,7 +6,7 @@
 #include "schemes/ring/ring.h"
 #include "schemes/switchml/switchml.h"
 
-static const struct trib_scheme *const table[] = {&trib_switchml, &trib_literal, &trib_ring};
+static const struct trib_scheme *const table[] = {&trib_switchml, &trib_literal, &trib_ring, &trib_hybrid};
 
 const struct trib_scheme *trib_scheme_at(unsigned index)
 {

@@ -42,6 +42,7 @@ WORKER_RECOVER = "src/schemes/switchml/switchml_worker_recover.c"
 SCALAR = "src/core/value_scalar.c"
 FLOW = "src/core/flow.c"
 RING_SUM = "src/schemes/ring/ring_worker_sum.c"
+RING_RECEIVE = "src/schemes/ring/ring_worker_receive.c"
 
 LANE = ("lane",)
 ORACLE = ("oracle",)
@@ -349,12 +350,24 @@ CANARIES = [
     # ---- flows and rings ----
     Canary(
         "ring-unsettled", "I11", "a result that comes round does not settle what was sent before it",
-        edits=((RING_SUM, "        trib_flow_settle(ring_sender(w), slot->flow, now_ns);", "        (void)now_ns;"),),
+        edits=((RING_SUM, "            trib_flow_settle(ring_sender(w, way), sending->flow, now_ns);", "            (void)now_ns;"),),
         world=("assert",), search=("assert",), first="ring-2"),
     Canary(
         "flow-unasked-limit", "I8", "a flow does not ask for a limit that holds it back",
         edits=((FLOW, "    if (s->in_flight == 0 && !s->is_blocked) {", "    if (s->in_flight == 0) {"),),
         world=HANG, search=HANG, first="ring-kinds"),
+
+    Canary(
+        "part-without-the-other", "I2", "where two parts of a sum meet, the first that comes is taken for both",
+        edits=((RING_RECEIVE, "    return slot->got == trib__ring_needs(w, slot->owner, slot->is_carried);",
+                "    return (slot->got & trib__ring_needs(w, slot->owner, slot->is_carried)) != 0;"),),
+        world=LANE, search=LANE, first="hybrid"),
+    Canary(
+        "ring-lane-unchecked", "I12", "a rank of a ring takes every lane",
+        edits=((RING_RECEIVE, "    return packet->lane == keys * trib__ring_odd(w, sequence, packet->digest) ? TRIB_DROP_NONE : TRIB_DROP_LANE;",
+                "    return TRIB_DROP_NONE;"),),
+        world=("lane", "oracle"), search=Never("its ranks are right, so it has no wrong lane to check"),
+        test="unit/test_hybrid"),
 
     # ---- I12: the lane ----
     Canary(

@@ -137,8 +137,11 @@ static void choose_budgets(struct script *script)
 }
 
 /* Ranks that send to each other. Their control plane, which would end a wait for one that has left, is not in these worlds. */
-static void make_ring(struct model_scenario *s)
+static void make_ring(struct model_scenario *s, bool has_groups)
 {
+    if (has_groups) {
+        s->group = s->job[0].ranks % 2 == 0 ? 2 : 1;
+    }
     s->has_peers = s->session_marks = true;
     s->roots = s->job[0].switches = 1;
     memset(s->job[0].leaf, 0, sizeof s->job[0].leaf);
@@ -178,7 +181,7 @@ static void choose_world(struct script *script)
     }
     choose_budgets(script);
     if (jobs == 1 && form >> 5 == 7) {
-        make_ring(s);
+        make_ring(s, s->roots == 2);
     }
     s->closes |= s->sharing == SHARING_HEIR; /* who inherits waits for that */
     s->window = s->window > s->slots ? s->slots : s->window;
@@ -519,7 +522,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     script.left = size;
     choose_world(&script);
     script.model.is_unreduced = true;
-    model_open(&script.model, trib_scheme_find(script.scenario.has_peers ? "ring" : "switchml"), &script.scenario);
+    const char *peers = scenario_scheme(&script.scenario);
+    model_open(&script.model, trib_scheme_find(peers != NULL ? peers : "switchml"), &script.scenario);
     run(&script);
     model_close(&script.model);
     return 0;

@@ -8,6 +8,7 @@
 #include "core/lane.h"
 #include "core/slot.h"
 #include "model.h"
+#include "schemes/ring/ring.h"
 
 #define GARBAGE 0xa5
 #define OLD 0x5a
@@ -54,16 +55,14 @@ static uint32_t owner_of(const struct model *model, uint32_t rank, uint32_t op, 
     return trib_operation_has_shares(&operation) ? element / (o->elements / ranks) : o->root;
 }
 
-/* The sum of the parts of so many ranks of a job from `begun` on, around. */
-static uint32_t part_word(const struct model *model, uint32_t job, const uint32_t ranks[2], uint32_t op,
-                          uint32_t element)
+/* The sum of the parts of some ranks of a job: a bitmap. */
+static uint32_t part_word(const struct model *model, uint32_t job, uint32_t ranks, uint32_t op, uint32_t element)
 {
     uint32_t sum = 0;
     float sum_float = 0;
 
-    for (uint32_t i = 0; i < ranks[1]; i++) {
-        uint32_t other = (ranks[0] + i) % model->scenario->job[job].ranks;
-        uint32_t word = own_word(model, model->first_rank[job] + other, op, element);
+    for (uint32_t bits = ranks; bits != 0; bits &= bits - 1) {
+        uint32_t word = own_word(model, model->first_rank[job] + trib_lowest(bits), op, element);
         float value;
         memcpy(&value, &word, sizeof value);
         sum += word;
@@ -79,7 +78,7 @@ static uint32_t part_word(const struct model *model, uint32_t job, const uint32_
 static uint32_t sum_word(const struct model *model, uint32_t rank, uint32_t op, uint32_t element, bool is_on_wire)
 {
     uint32_t job = model_job_of(model, rank);
-    uint32_t ranks = model->scenario->job[job].ranks;
+    uint32_t all = (1U << model->scenario->job[job].ranks) - 1;
     struct trib_operation operation = {.collective = scenario_op(model, rank, op)->collective};
     uint32_t owner = owner_of(model, rank, op, element);
 
@@ -87,9 +86,9 @@ static uint32_t sum_word(const struct model *model, uint32_t rank, uint32_t op, 
         return own_word(model, model->first_rank[job] + owner, op, element);
     }
     if (is_on_wire && operation.collective == TRIB_REDUCE_SCATTER) { /* who owns the share adds its part itself */
-        return part_word(model, job, (const uint32_t[2]){owner + 1, ranks - 1}, op, element);
+        return part_word(model, job, all & ~(1U << owner), op, element);
     }
-    return part_word(model, job, (const uint32_t[2]){0, ranks}, op, element);
+    return part_word(model, job, all, op, element);
 }
 
 static bool gets(const struct model *model, uint32_t rank, uint32_t op, uint32_t element)
@@ -210,27 +209,67 @@ bool check_operation(const struct model *model, uint32_t rank, uint64_t sequence
     return false;
 }
 
-/* On a ring: the parts of all ranks from where the fragment began to this one, or of all. */
+/* How many ranks a ring of so many has from `first` on to before this one. */
+static uint32_t hops(uint32_t ranks, uint32_t first, uint32_t at)
+{
+    return (at + ranks - first % ranks) % ranks;
+}
+
+/* On rings: whose parts must be in what a rank sends. On the way to the owner: in the group, from the place behind the owner's to this one; at
+ * that place, of all groups from the one behind the owner's to this one. What is carried: of the owner's place in the groups from
+ * its own to this one, and of the places behind that to this one. A result: of all. */
+static uint32_t parts_here(const struct model *model, uint32_t job, uint32_t number, const struct trib_packet *packet)
+{
+    uint32_t ranks = model->scenario->job[job].ranks;
+    uint32_t m = model->scenario->group != 0 ? model->scenario->group : ranks;
+    uint32_t owner = packet->last_rank;
+    uint32_t leg = trib_ring_leg(packet->bitmap);
+    uint32_t bits = 0;
+
+    for (uint32_t i = 0; i < ranks; i++) {
+        bool is_inside = i / m == number / m && hops(m, owner + 1, i % m) <= hops(m, owner + 1, number % m);
+        uint32_t first = owner / m + (leg == TRIB_RING_SUMMING);
+        bool is_across = hops(ranks / m, first, i / m) <= hops(ranks / m, first, number / m);
+        bool has_place = number % m == owner % m;
+        if (leg == TRIB_RING_CARRYING) {
+            is_across = is_across && i % m == owner % m;
+            is_inside = is_across || (is_inside && i % m != owner % m);
+        }
+        bits |= (uint32_t)(leg == TRIB_RING_SPREADING || (has_place ? is_across : is_inside)) << i;
+    }
+    return bits;
+}
+
+/* The lane and the payload are of those ranks. */
 static uint8_t check_peer_packet(struct model *model, uint32_t rank, const struct trib_packet *packet)
 {
     uint32_t job = model_job_of(model, rank);
-    uint32_t ranks = model->scenario->job[job].ranks;
-    uint64_t sequence = packet->bitmap / 2;
-    bool is_whole = (packet->bitmap & 1) != 0;
-    uint32_t count = (rank - model->first_rank[job] + ranks - packet->last_rank) % ranks + 1;
+    uint64_t sequence = trib_ring_sequence(packet->bitmap);
+    uint32_t parts = parts_here(model, job, rank - model->first_rank[job], packet);
+    struct trib_session_config session;
+    struct trib_piece piece;
+    uint64_t keys = 0;
     uint32_t op = 0;
     uint64_t block = 0;
 
-    if (!check_operation(model, job, sequence, &op, &block)) {
+    machine_session(model, job, &session);
+    for (uint32_t bits = parts; bits != 0; bits &= bits - 1) {
+        keys += trib_lane_key(session.salt, trib_lowest(bits));
+    }
+    if (packet->lane != keys * trib_session_odd(&session, sequence, 0, packet->digest)) {
+        return model_violated(model, "lane", "rank %u: the lane of fragment %u is of other ranks", rank,
+                              (unsigned)sequence);
+    }
+    if (!check_operation(model, rank, sequence, &op, &block)) {
         return model_violated(model, "window", "rank %u sends fragment %u, which no operation has", rank,
                               (unsigned)sequence);
     }
+    struct trib_operation operation = scenario_operation(model, rank, op);
+    trib_layout_piece(&model->layout[rank][op], &operation, block, &piece);
     for (uint32_t i = 0; i < packet->payload_len / 4U; i++) {
-        uint32_t element = (uint32_t)block * MODEL_WHOLE + i;
-        uint32_t right = sum_word(model, rank, op, element, false);
-        if (!is_whole && scenario_op(model, rank, op)->collective == TRIB_ALLREDUCE) {
-            right = part_word(model, job, (const uint32_t[2]){packet->last_rank, count}, op, element);
-        }
+        uint32_t element = (uint32_t)piece.whole_at + i;
+        uint32_t right = trib_operation_reduces(&operation) ? part_word(model, job, parts, op, element)
+                                                            : sum_word(model, rank, op, element, false);
         if (word_at(packet->payload, i) != right) {
             return model_violated(model, "oracle", "rank %u: fragment %u, element %u: is 0x%08x, must be 0x%08x", rank,
                                   (unsigned)sequence, i, word_at(packet->payload, i), right);

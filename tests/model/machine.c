@@ -95,6 +95,7 @@ void machine_session(const struct model *model, uint32_t job, struct trib_sessio
         .slots = s->slots,
         .payload = MODEL_PAYLOAD,
         .generation = is_heir ? 2 : 1,
+        .group = s->group,
         .wire = s->wire,
         .lookahead = 1,
         .weight = {s->weight[0], s->weight[1]},
@@ -297,12 +298,9 @@ static void send_up(struct run *run, struct model *model, const struct machine *
     bool peers = model->scenario->has_peers;
     uint32_t at = model->path[m->job][m->rank][0];
     uint32_t first = peers ? model->first_rank[m->job] : MODEL_RANKS + at * model->scenario->roots;
-    struct stimulus place = {
-        .from = peers ? (uint8_t)m->rank : child_number(model, m->job, at, m->rank),
-        .to = (uint8_t)(first + to->index),
-        .job = (uint8_t)m->job,
-    };
+    struct stimulus place = {.to = (uint8_t)(first + to->index), .job = (uint8_t)m->job};
 
+    place.from = peers ? (uint8_t)m->rank : child_number(model, m->job, at, m->rank);
     if (to->kind != (peers ? TRIB_PLACE_PEER : TRIB_PLACE_ROOT) ||
         to->index >= (peers ? model->scenario->job[m->job].ranks : model->scenario->roots)) {
         run->violation = model_violated(model, "place", "a worker sends to no root, and no rank");

@@ -103,7 +103,8 @@ static bool run_scenario(const struct options *options, const struct trib_scheme
 
     model.verify_every = options->verify_every;
     model.is_unreduced = options->is_unreduced;
-    model_open(&model, scenario->has_peers ? trib_scheme_find("ring") : scheme, scenario);
+    const char *peers = scenario_scheme(scenario);
+    model_open(&model, peers != NULL ? trib_scheme_find(peers) : scheme, scenario);
     model.forgiven = options->forgiven;
     bool passed = options->replay != NULL ? trace_replay(&model, options->replay) : search_run(&model, &limits);
     model_close(&model);

@@ -116,8 +116,10 @@ struct model_scenario {
     bool is_rough;      /* floats whose sum depends on the order, and NaN; of 3 ranks at one switch at most */
     bool is_quick;      /* in `make test` */
     bool has_peers;     /* ranks send to each other (scheme ring): the one switch is no more than a control plane */
+    uint8_t group;      /* and stand in groups of so many (scheme hybrid); 0: not */
 };
 
+const char *scenario_scheme(const struct model_scenario *scenario); /* NULL: any scheme of switches */
 const struct model_scenario *scenario_at(uint32_t index); /* NULL behind the last */
 
 /* ---- stimuli: what can happen to one node ---- */

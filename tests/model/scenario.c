@@ -27,6 +27,7 @@
 #define OTHERS(bits)   .others = (bits)
 #define BARRIER        {.collective = TRIB_BARRIER}
 #define RING           .has_peers = true, .session_marks = true
+#define HYBRID(m)      RING, .group = (m)
 #define REDUCE(r)      {.collective = TRIB_REDUCE, .elements = 1, .root = (r)}
 #define GATHER(n)      {.collective = TRIB_ALLGATHER, .elements = (n)} /* of all shares */
 #define SCATTER(n)     {.collective = TRIB_REDUCE_SCATTER, .elements = (n)}
@@ -137,8 +138,25 @@ static const struct model_scenario scenarios[] = {
      .job = {{STAR(3), FRAGMENTS(2)}}, FAULTS(1, 1, 0, 0)},
     {POOL(1, 1), TICKS, INTEGERS, RING, .name = "ring-kinds", .about = "a ring of 2 ranks, 1 slot, a broadcast, a barrier, an allreduce; 1 loss, 1 copy", .rounds = 1,
      .job = {{STAR(2), .ops = 3, .op = {CAST(1), BARRIER, ONE}}}, FAULTS(1, 1, 0, 0)},
+    {POOL(1, 1), TICKS, INTEGERS, RING, .name = "ring-parts", .about = "a ring of 2 ranks, 1 slot, a reduce, an allgather, a reduce-scatter; 1 loss, 1 copy", .rounds = 1,
+     .job = {{STAR(2), .ops = 3, .op = {REDUCE(1), GATHER(2), SCATTER(2)}}}, FAULTS(1, 1, 0, 0)},
+    {POOL(1, 1), TICKS, INTEGERS, RING, .name = "ring-reduce", .about = "a ring of 3 ranks, 1 slot, a reduce, then an allreduce; 1 loss, 1 copy", .rounds = 1,
+     .job = {{STAR(3), .ops = 2, .op = {REDUCE(1), ONE}}}, FAULTS(1, 1, 0, 0)},
+    {POOL(1, 1), TICKS, INTEGERS, HYBRID(2), .name = "hybrid", .about = "2 groups of 2 ranks, 1 slot, an allreduce of 1 fragment; 1 loss, 1 copy", .rounds = 1,
+     .job = {{STAR(4), OPS1}}, FAULTS(1, 1, 0, 0)},
+    {POOL(1, 1), TICKS, INTEGERS, HYBRID(2), .name = "hybrid-slot", .about = "2 groups of 2 ranks, 1 slot, an allreduce of 2 fragments; 1 loss", .rounds = 1,
+     .job = {{STAR(4), FRAGMENTS(2)}}, FAULTS(1, 0, 0, 0)},
+    {POOL(1, 1), TICKS, INTEGERS, HYBRID(2), .name = "hybrid-cast", .about = "2 groups of 2 ranks, 1 slot, a broadcast; 1 loss, 1 copy", .rounds = 1,
+     .job = {{STAR(4), .ops = 1, .op = {CAST(1)}}}, FAULTS(1, 1, 0, 0)},
+    {POOL(1, 1), TICKS, INTEGERS, HYBRID(2), .name = "hybrid-reduce", .about = "2 groups of 2 ranks, 1 slot, a reduce; 1 loss, 1 copy", .rounds = 1,
+     .job = {{STAR(4), .ops = 1, .op = {REDUCE(2)}}}, FAULTS(1, 1, 0, 0)},
 };
 /* clang-format on */
+
+const char *scenario_scheme(const struct model_scenario *scenario)
+{
+    return !scenario->has_peers ? NULL : scenario->group == 0 ? "ring" : "hybrid";
+}
 
 const struct model_scenario *scenario_at(uint32_t index)
 {

@@ -205,25 +205,36 @@ static size_t switch_limits(const void *node, uint64_t now_ns, uint64_t *words, 
 
 /* ---- ring ---- */
 
-/* What is not going to be sent again is not read again; marks of congestion are not known here, so their share does not matter. */
+/* Marks of congestion are not known here, so their share does not matter. */
+static void clear_congestion(struct trib_congestion_window *c)
+{
+    c->round_end = c->acked = c->marked = 0;
+    c->alpha = TRIB_CONGESTION_ONE;
+}
+
+/* What is not going to be sent again is not read again. */
 static void clear_ring_worker(void *node)
 {
     struct ring_worker *w = node;
-    struct trib_congestion_window *c = &ring_sender(w)->congestion;
-    uint32_t event_room = (uint32_t)((w->sender_at - w->events_at) / sizeof(struct trib_event));
+    uint32_t event_room = (uint32_t)((w->flows_at - w->events_at) / sizeof(struct trib_event));
     struct ring events = {ring_at(w, w->events_at), sizeof(struct trib_event), event_room, &w->events_head,
                           w->events_count};
 
     clear_ring(&events);
-    c->round_end = c->acked = c->marked = 0;
-    c->alpha = TRIB_CONGESTION_ONE;
+    for (uint32_t way = 0; way < RING_WAYS; way++) {
+        if (ring_has(w, way)) {
+            clear_congestion(&ring_sender(w, way)->congestion);
+        }
+    }
     for (uint32_t i = 0; i < w->config.session.slots; i++) {
         struct ring_slot *slot = ring_slot(w, i);
-        bool is_read = slot->state == RING_HELD || (slot->out != RING_NOTHING && !slot->is_borrowed);
+        bool is_read = slot->state == RING_HELD || (!ring_is_sent(slot) && !slot->is_borrowed);
         size_t used = is_read ? slot->len : 0;
         memset(ring_wire(w, i) + used, 0, w->config.session.payload - used);
-        if (slot->out != RING_UNDER_WAY) {
-            slot->flow = 0;
+        for (uint32_t way = 0; way < RING_WAYS; way++) {
+            struct ring_sending *sending = &slot->sending[way];
+            sending->flow = sending->out == RING_UNDER_WAY ? sending->flow : 0;
+            sending->leg = sending->out == RING_NOTHING ? 0 : sending->leg;
         }
     }
     for (uint64_t i = w->newest_operation - w->oldest_operation; i < w->config.operations; i++) {
@@ -246,6 +257,7 @@ const struct view *view_find(const char *scheme)
     static const struct view views[] = {
         {"switchml", clear_worker, clear_switch, worker_limits, switch_limits},
         {"ring", clear_ring_worker, NULL, ring_worker_limits, NULL},
+        {"hybrid", clear_ring_worker, NULL, ring_worker_limits, NULL},
     };
 
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {

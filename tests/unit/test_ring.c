@@ -1,177 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ring.c: ranks of a ring by hand: what each hop sends and checks, what waits, what a lie is worth. Faults in every order and number are the
  * business of tests/world and tests/model. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "core/flow.h"
-#include "core/lane.h"
-#include "schemes/ring/ring.h"
-
-#define RANKS_MAX 8
-#define PAYLOAD 64
-#define PER_BLOCK 16 /* int32 */
-#define MS UINT64_C(1000000)
-
-static const struct trib_worker_verbs *const verbs = &trib_ring_worker_verbs;
-
-struct mail {
-    struct trib_packet packet;
-    uint8_t payload[PAYLOAD];
-    uint32_t from, to;
-};
-
-struct ring_of {
-    uint32_t ranks;
-    void *node[RANKS_MAX];
-    uint64_t now_ns;
-    struct mail mail[4096];
-    uint32_t first, last;
-    uint64_t flow_bytes[RANKS_MAX], flow_count[RANKS_MAX];
-    uint32_t done[RANKS_MAX];
-    struct trib_event event[RANKS_MAX]; /* the last that was no DONE */
-};
-
-static struct trib_worker_config config_of(uint32_t ranks, uint32_t rank)
-{
-    return (struct trib_worker_config){
-        .session = {.salt = 5,
-                    .communicator = 77,
-                    .ranks = ranks,
-                    .roots = 1,
-                    .train = 1,
-                    .slots = 8,
-                    .payload = PAYLOAD,
-                    .generation = 2,
-                    .wire = TRIB_FLOAT32,
-                    .lookahead = 1},
-        .kernels = trib_value_kernels(),
-        .rank = rank,
-        .window = 8,
-        .operations = 4,
-        .stall_ns = 500 * MS,
-    };
-}
-
-static struct ring_of *open_ring(uint32_t ranks)
-{
-    struct ring_of *ring = calloc(1, sizeof *ring);
-
-    ring->ranks = ranks;
-    for (uint32_t rank = 0; rank < ranks; rank++) {
-        struct trib_worker_config config = config_of(ranks, rank);
-        ring->node[rank] = aligned_alloc(64, (verbs->size(&config) + 63) & ~(size_t)63);
-        memset(ring->node[rank], 0xa5, verbs->size(&config));
-        verbs->init(ring->node[rank], &config);
-        verbs->registered(ring->node[rank], 9, 0, 0);
-    }
-    return ring;
-}
-
-static void close_ring(struct ring_of *ring)
-{
-    for (uint32_t rank = 0; rank < ring->ranks; rank++) {
-        free(ring->node[rank]);
-    }
-    free(ring);
-}
-
-/* What the rank has to say is put into the mail; returns how many packets. */
-static uint32_t drain(struct ring_of *ring, uint32_t rank)
-{
-    struct trib_packet packet;
-    struct trib_place to;
-    struct trib_event event;
-    uint32_t count = 0;
-
-    for (; verbs->next_packet(ring->node[rank], ring->now_ns, &packet, &to); count++) {
-        struct mail *mail = &ring->mail[ring->last++ % 4096];
-        assert_int_equal(to.kind, TRIB_PLACE_PEER);
-        assert_true(trib_packet_can_encode(&packet));
-        mail->packet = packet;
-        mail->from = rank;
-        mail->to = to.index;
-        if (packet.payload_len != 0) {
-            memcpy(mail->payload, packet.payload, packet.payload_len);
-            mail->packet.payload = mail->payload;
-        }
-        if (packet.kind == TRIB_FLOW) {
-            ring->flow_bytes[rank] += packet.payload_len;
-            ring->flow_count[rank]++;
-        }
-    }
-    while (verbs->next_event(ring->node[rank], &event)) {
-        if (event.kind == TRIB_EVENT_DONE) {
-            ring->done[rank]++;
-        } else {
-            ring->event[rank] = event;
-        }
-    }
-    return count;
-}
-
-static enum trib_drop give(struct ring_of *ring, uint32_t from, uint32_t to, const struct trib_packet *packet)
-{
-    struct trib_place place = {.kind = TRIB_PLACE_PEER, .index = from};
-
-    return verbs->receive(ring->node[to], place, packet, ring->now_ns);
-}
-
-static bool take_mail(struct ring_of *ring, struct mail *mail)
-{
-    if (ring->first == ring->last) {
-        return false;
-    }
-    *mail = ring->mail[ring->first++ % 4096];
-    if (mail->packet.payload_len != 0) {
-        mail->packet.payload = mail->payload;
-    }
-    return true;
-}
-
-/* Until nobody has anything more to say. */
-static void settle(struct ring_of *ring)
-{
-    struct mail mail;
-
-    for (uint32_t rank = 0; rank < ring->ranks; rank++) {
-        (void)drain(ring, rank);
-    }
-    while (take_mail(ring, &mail)) {
-        ring->now_ns += 1000;
-        (void)give(ring, mail.from, mail.to, &mail.packet);
-        (void)drain(ring, mail.to);
-    }
-}
-
-static struct trib_operation allreduce(int32_t *send, int32_t *recv, uint64_t count)
-{
-    return (struct trib_operation){.send = send,
-                                   .recv = recv,
-                                   .count = count,
-                                   .collective = TRIB_ALLREDUCE,
-                                   .type = TRIB_INT32,
-                                   .reduction = TRIB_SUM};
-}
-
-static void submit(struct ring_of *ring, uint32_t rank, const struct trib_operation *operation)
-{
-    assert_true(verbs->submit(ring->node[rank], operation, ring->now_ns));
-}
+#include "ring_harness.h"
 
 static void rank__sends_two_times_n_minus_one_nths_of_the_tensor(void **state)
 {
     (void)state;
-    for (uint32_t ranks = 2; ranks <= RANKS_MAX; ranks++) {
+    for (uint32_t ranks = 2; ranks <= RING_RANKS; ranks++) {
         struct ring_of *ring = open_ring(ranks);
-        uint64_t count = (uint64_t)PER_BLOCK * ranks * 5;
+        uint64_t count = (uint64_t)RING_BLOCK * ranks * 5;
         int32_t *tensors = calloc(2 * ranks * count, sizeof *tensors);
         for (uint32_t rank = 0; rank < ranks; rank++) {
             int32_t *send = tensors + 2 * rank * count;
@@ -189,7 +26,7 @@ static void rank__sends_two_times_n_minus_one_nths_of_the_tensor(void **state)
                 assert_int_equal(tensors[(2 * rank + 1) * count + i], i * ranks * (ranks + 1) / 2);
             }
             assert_int_equal(verbs->mark(ring->node[rank]), verbs->end(ring->node[rank]));
-            assert_int_equal(verbs->flows(ring->node[rank])->repeated, 0);
+            assert_int_equal(flows_of(ring, rank).repeated, 0);
             assert_int_equal(verbs->next_timeout(ring->node[rank]), TRIB_NEVER);
         }
         free(tensors);
@@ -240,16 +77,16 @@ static void result__settles_what_was_sent_before_it(void **state)
     }
     assert_int_equal(ring->done[1], 1);
     assert_int_equal(tensor[1][1], 11);
-    assert_int_equal(verbs->flows(ring->node[1])->settled, 1);
+    assert_int_equal(flows_of(ring, 1).settled, 1);
     tensor[1][0] = 666;
     assert_int_equal(verbs->next_timeout(ring->node[1]), TRIB_NEVER);
-    ring->now_ns = 1000 * MS;
+    ring->now_ns = 1000 * RING_MS;
     verbs->on_timeout(ring->node[1], ring->now_ns);
     assert_int_equal(drain(ring, 1), 0);
     /* The other one does not know, asks again, and is answered. */
     verbs->on_timeout(ring->node[0], ring->now_ns);
     settle(ring);
-    assert_int_equal(verbs->flows(ring->node[1])->repeated, 1);
+    assert_int_equal(flows_of(ring, 1).repeated, 1);
     assert_int_equal(verbs->in_flight(ring->node[0], 0), 0);
     close_ring(ring);
 }
@@ -384,23 +221,21 @@ static void wrong__lane_is_sent_again_and_the_third_ends_it(void **state)
     close_ring(ring);
 }
 
-/* A packet as from the rank before, with the lane of those that it should have. */
-static struct trib_packet forged(uint64_t flow, uint64_t fragment, bool spreads, uint32_t begun, uint32_t ranks_in_it)
+/* A packet as from the rank before, on a ring of 3, with the lane of so many ranks behind the owner. */
+static struct trib_packet forged(uint64_t fragment, enum trib_ring_leg leg, uint32_t owner, uint32_t ranks_in_it)
 {
     struct trib_packet packet = {
         .kind = TRIB_FLOW,
-        .sequence = flow,
-        .mark = flow,
-        .bitmap = trib_ring_label(fragment, spreads ? TRIB_RING_SPREADING : TRIB_RING_SUMMING),
+        .bitmap = trib_ring_label(fragment, leg),
         .communicator = 77,
         .generation = 2,
         .digest = 1,
-        .last_rank = (uint16_t)begun,
+        .last_rank = (uint16_t)owner,
     };
     struct trib_lane_id id = {.salt = 5, .sequence = fragment, .communicator = 77, .digest = 1, .generation = 2};
 
     for (uint32_t i = 0; i < ranks_in_it; i++) {
-        packet.lane += trib_lane_key(5, (begun + i) % 3) * trib_lane_odd(&id);
+        packet.lane += trib_lane_key(5, (owner + 1 + i) % 3) * trib_lane_odd(&id);
     }
     return packet;
 }
@@ -408,19 +243,23 @@ static struct trib_packet forged(uint64_t flow, uint64_t fragment, bool spreads,
 static void lies__are_dropped(void **state)
 {
     struct ring_of *ring = open_ring(3); /* all to rank 2, as from rank 1 */
-    struct trib_packet packet = forged(0, 8, false, 1, 1);
+    struct trib_packet packet = forged(8, TRIB_RING_SUMMING, 0, 1);
 
     (void)state;
     assert_int_equal(give(ring, 1, 2, &packet), TRIB_DROP_WINDOW);
-    packet = forged(0, 0, true, 0, 3); /* rank 2 is the one that makes this result */
+    packet = forged(0, TRIB_RING_SPREADING, 2, 3); /* rank 2 is the one that makes this result */
     assert_int_equal(give(ring, 1, 2, &packet), TRIB_DROP_SHAPE);
-    packet = forged(0, 0, true, 1, 3); /* a result before its operation is submitted */
+    packet = forged(0, TRIB_RING_SPREADING, 0, 3); /* a result before its operation is submitted */
     assert_int_equal(give(ring, 1, 2, &packet), TRIB_DROP_UNASKED);
-    packet = forged(0, 0, false, 2, 3); /* came all the way round */
+    packet = forged(0, TRIB_RING_SUMMING, 1, 3); /* came all the way round */
     assert_int_equal(give(ring, 1, 2, &packet), TRIB_DROP_SHAPE);
-    packet = forged(0, 0, false, 3, 0); /* from a rank that is none */
+    packet = forged(1, TRIB_RING_SUMMING, 3, 0); /* of an owner that is none */
     assert_int_equal(give(ring, 1, 2, &packet), TRIB_DROP_SHAPE);
-    packet = forged(0, 0, false, 1, 1);
+    packet = forged(1, TRIB_RING_LEGS - 1, 0, 1); /* on a leg that is none */
+    assert_int_equal(give(ring, 1, 2, &packet), TRIB_DROP_SHAPE);
+    packet = forged(2, TRIB_RING_CARRYING, 2, 0); /* what rank 2 carries comes back to it */
+    assert_int_equal(give(ring, 1, 2, &packet), TRIB_DROP_SHAPE);
+    packet = forged(0, TRIB_RING_SUMMING, 0, 1);
     assert_int_equal(give(ring, 0, 2, &packet), TRIB_DROP_SOURCE);
     packet.kind = TRIB_RESULT;
     assert_int_equal(give(ring, 1, 2, &packet), TRIB_DROP_KIND);
@@ -521,15 +360,15 @@ static void stall__is_reported_again_and_again(void **state)
     struct trib_operation o = allreduce(&tensor[0], &tensor[1], 1);
 
     (void)state;
-    ring->now_ns = MS;
+    ring->now_ns = RING_MS;
     submit(ring, 0, &o);
     for (uint64_t i = 1; i <= 3; i++) {
-        assert_int_equal(verbs->next_timeout(ring->node[0]), MS + i * 500 * MS);
-        ring->now_ns = MS + i * 500 * MS;
+        assert_int_equal(verbs->next_timeout(ring->node[0]), RING_MS + i * 500 * RING_MS);
+        ring->now_ns = RING_MS + i * 500 * RING_MS;
         verbs->on_timeout(ring->node[0], ring->now_ns);
         (void)drain(ring, 0);
         assert_int_equal(ring->event[0].kind, TRIB_EVENT_STALL);
-        assert_int_equal(ring->event[0].since_ns, MS);
+        assert_int_equal(ring->event[0].since_ns, RING_MS);
     }
     assert_int_equal(verbs->counters(ring->node[0])->stalls, 3);
     close_ring(ring);
@@ -587,12 +426,12 @@ static void describe__skips_what_has_ended(void **state)
 static void limit__holds_what_is_under_way(void **state)
 {
     struct ring_of *ring = open_ring(2);
-    int32_t tensor[2][PER_BLOCK * 12];
+    int32_t tensor[2][RING_BLOCK * 12];
 
     (void)state;
     memset(tensor, 0, sizeof tensor);
     verbs->limit(ring->node[1], 0, 0);
-    struct trib_operation o = allreduce(tensor[0], tensor[1], (uint64_t)PER_BLOCK * 12);
+    struct trib_operation o = allreduce(tensor[0], tensor[1], (uint64_t)RING_BLOCK * 12);
     submit(ring, 1, &o);
     assert_int_equal(drain(ring, 1), 1);
     assert_int_equal(verbs->in_flight(ring->node[1], 0), 1);
@@ -607,8 +446,8 @@ static void peers__are_the_one_before_and_the_next(void **state)
     uint16_t peers[TRIB_PEERS_MAX] = {0};
 
     (void)state;
-    for (uint32_t ranks = 1; ranks <= RANKS_MAX; ranks++) {
-        struct trib_session_config session = config_of(ranks, 0).session;
+    for (uint32_t ranks = 1; ranks <= RING_RANKS; ranks++) {
+        struct trib_session_config session = config_of(ranks, 0, 0).session;
         for (uint32_t rank = 0; rank < ranks; rank++) {
             uint32_t count = verbs->peers(&session, rank, peers);
             assert_int_equal(count, ranks == 1 ? 0 : ranks == 2 ? 1 : 2);
@@ -644,5 +483,6 @@ int main(void)
         cmocka_unit_test(limit__holds_what_is_under_way),
     };
 
+    verbs = &trib_ring_worker_verbs;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

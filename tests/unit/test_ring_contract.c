@@ -83,6 +83,29 @@ static void rank__refuses_wrong_settings(void **state)
     REFUSES(operations = 0);
 }
 
+static bool is_taken_in_groups(const struct trib_worker_config *config)
+{
+    if (setjmp(escape) != 0) {
+        return false;
+    }
+    trib_hybrid.worker->init(room(), config);
+    return true;
+}
+
+/* But a ring takes any, and has one. */
+static void rank__refuses_groups_that_are_none(void **state)
+{
+    struct trib_worker_config config = right();
+
+    (void)state;
+    assert_false(is_taken_in_groups(&config)); /* of 0 */
+    config.session.group = 2;
+    assert_true(is_taken_in_groups(&config));
+    config.session.group = 3;
+    assert_false(is_taken_in_groups(&config));
+    assert_true(is_taken(&config));
+}
+
 /* A window is at most what two packets for each slot need, and what a receiver's bits can say. */
 static void rank__takes_any_window(void **state)
 {
@@ -172,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rank__refuses_wrong_settings),
+        cmocka_unit_test(rank__refuses_groups_that_are_none),
         cmocka_unit_test(rank__takes_any_window),
         cmocka_unit_test(rank__refuses_what_is_no_operation),
         cmocka_unit_test(flow__refuses_what_it_does_not_hold),

@@ -7,6 +7,7 @@
 
 #include "core/lane.h"
 #include "core/loss.h"
+#include "schemes/ring/ring.h"
 #include "world.h"
 
 #define REPEAT_NS (500 * WORLD_US)
@@ -141,24 +142,53 @@ void check_mismatch(const struct world_comm *comm, const struct shape_node *shap
     }
 }
 
+/* Is b at most as far behind `first` on a ring of so many as c is? */
+static bool is_between(uint32_t ranks, uint32_t first, uint32_t b, uint32_t c)
+{
+    return (b + ranks - first % ranks) % ranks <= (c + ranks - first % ranks) % ranks;
+}
+
+/* Must this rank's part be in what another one sends? */
+static bool is_in(const struct world_comm *comm, uint32_t rank, uint32_t from, uint64_t label, uint32_t owner)
+{
+    uint32_t m = comm->set.session.group;
+    uint32_t groups = comm->set.session.ranks / m;
+    bool is_inside = rank / m == from / m;
+    bool is_behind = is_between(m, owner + 1, rank % m, from % m); /* no further from the owner's place */
+    bool has_place = rank % m == owner % m;
+
+    switch (trib_ring_leg(label)) {
+    case TRIB_RING_SUMMING:
+        return from % m == owner % m ? is_between(groups, owner / m + 1, rank / m, from / m) : is_inside && is_behind;
+    case TRIB_RING_CARRYING:
+        return has_place ? is_between(groups, owner / m, rank / m, from / m)
+                         : from % m != owner % m && is_inside && is_behind;
+    default:
+        return true;
+    }
+}
+
+/* The keys of all that are. */
+uint64_t peer_keys(const struct world_comm *comm, uint32_t from, uint64_t label, uint32_t owner)
+{
+    uint64_t keys = 0;
+
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        keys += is_in(comm, rank, from, label, owner) ? trib_lane_key(comm->set.session.salt, rank) : 0;
+    }
+    return keys;
+}
+
 /* From a rank to the next: whose parts are in it, from where it began to here, or all; never more or less. */
 void check_peer(const struct world_comm *comm, uint32_t rank, const struct trib_packet *packet)
 {
-    uint32_t ranks = comm->set.session.ranks;
-    uint64_t keys = 0;
     struct trib_packet named = *packet; /* lanes belong to fragments, not to places in a flow */
 
     if (!comm_has_promise(comm) || packet->kind != TRIB_FLOW || (packet->flags & TRIB_FLAG_UNWANTED) != 0) {
         return;
     }
-    bool is_whole = (packet->bitmap & 1) != 0;
-    uint32_t begun = is_whole ? 0 : packet->last_rank % ranks;
-    uint32_t count = is_whole ? ranks : (rank + ranks - begun) % ranks + 1;
-    named.sequence = packet->bitmap / 2;
-    for (uint32_t i = 0; i < count; i++) {
-        keys += trib_lane_key(comm->set.session.salt, (begun + i) % ranks);
-    }
-    if (packet->lane != lane_of(comm, keys, &named)) {
+    named.sequence = trib_ring_sequence(packet->bitmap);
+    if (packet->lane != lane_of(comm, peer_keys(comm, rank, packet->bitmap, packet->last_rank), &named)) {
         world_fail(comm->world, WORLD_CHECK_LANE, "rank %u sends fragment %" PRIu64 " with the lane of other ranks",
                    rank, named.sequence);
     }

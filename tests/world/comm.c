@@ -171,7 +171,8 @@ static void count(const struct world_comm *comm)
         grouped = grouped || comm->shapes[at].node_count > 1;
     }
     report->grouped += grouped;
-    report->rings += world_has_peers(comm->world);
+    report->hybrids += world_has_groups(comm->world);
+    report->rings += world_has_peers(comm->world) && !world_has_groups(comm->world);
 }
 
 static void note_slowest(const struct world_comm *comm)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/lane.h"
+#include "schemes/ring/ring.h"
 #include "world.h"
 
 #define FLOOD 1200 /* packets */
@@ -278,7 +279,7 @@ static void nuisance_peer(const struct world_comm *comm, struct trib_packet *pac
 }
 
 /* Any fragment, any acknowledgement, with a right lane as often as not. */
-static void lethal_peer(const struct world_comm *comm, uint32_t to, struct trib_packet *packet)
+static void lethal_peer(const struct world_comm *comm, uint32_t from, struct trib_packet *packet)
 {
     struct world *world = comm->world;
     uint32_t ranks = comm->set.session.ranks;
@@ -287,7 +288,6 @@ static void lethal_peer(const struct world_comm *comm, uint32_t to, struct trib_
     if (comm->set.session.first > 0 && world_below(world, 4) == 0) {
         fragment = comm->set.session.first - 1; /* long finished */
     }
-    packet->kind = world_below(world, 2) == 0 ? TRIB_FLOW : TRIB_FLOW_ACK;
     packet->sequence = packet->mark = world_below(world, 4 * comm->fragments + 1);
     packet->last_rank = (uint16_t)world_below(world, ranks + 1);
     if (packet->kind == TRIB_FLOW_ACK) {
@@ -295,15 +295,10 @@ static void lethal_peer(const struct world_comm *comm, uint32_t to, struct trib_
         packet->bitmap = world_below(world, 2) == 0 ? 0 : packet->bitmap;
         return;
     }
-    packet->bitmap = 2 * fragment + world_below(world, 2);
+    packet->bitmap = trib_ring_label(fragment, (enum trib_ring_leg)world_below(world, TRIB_RING_LEGS));
     if (world_below(world, 2) == 0 && packet->last_rank < ranks) {
-        bool is_whole = (packet->bitmap & 1) != 0;
-        uint32_t count = is_whole ? ranks : (to + ranks - packet->last_rank) % ranks;
-        uint64_t odd = trib_session_odd(&comm->set.session, fragment, 0, packet->digest);
-        packet->lane = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            packet->lane += trib_lane_key(comm->set.session.salt, (packet->last_rank + i) % ranks) * odd;
-        }
+        packet->lane = peer_keys(comm, from, packet->bitmap, packet->last_rank) *
+                       trib_session_odd(&comm->set.session, fragment, 0, packet->digest);
         packet->contributors = 0;
     }
 }
@@ -311,8 +306,10 @@ static void lethal_peer(const struct world_comm *comm, uint32_t to, struct trib_
 static void inject_peer(const struct world_comm *comm)
 {
     struct world *world = comm->world;
-    uint32_t ranks = comm->set.session.ranks;
-    uint32_t to = (uint32_t)world_below(world, ranks);
+    uint32_t to = (uint32_t)world_below(world, comm->set.session.ranks);
+    uint16_t peers[TRIB_PEERS_MAX];
+    uint32_t count = world->scheme->worker->peers(&comm->set.session, to, peers);
+    uint32_t from = count == 0 ? to : peers[world_below(world, count)];
     struct trib_packet packet;
 
     if (!world->units[comm->ranks[to].unit].is_open || comm_true_mark(comm) == UINT64_MAX) {
@@ -320,12 +317,12 @@ static void inject_peer(const struct world_comm *comm)
     }
     begin(comm, &packet);
     if (comm->set.hostility == WORLD_LETHAL) {
-        lethal_peer(comm, to, &packet);
+        packet.kind = world_below(world, 2) == 0 ? TRIB_FLOW : TRIB_FLOW_ACK;
+        lethal_peer(comm, from, &packet);
     } else {
         nuisance_peer(comm, &packet);
     }
     fit(&packet);
-    uint32_t from = packet.kind == TRIB_FLOW ? (to + ranks - 1) % ranks : (to + 1) % ranks;
     world->report->forged++;
     world_deliver(world, comm->ranks[from].unit, comm->ranks[to].unit, world_parcel(world, &packet), 0);
 }

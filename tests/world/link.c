@@ -70,8 +70,11 @@ static struct world_link *link_between(struct world *world, const struct world_u
 {
     if (from->is_worker && to->is_worker) {
         /* A rank's up is its way to the next; where two ranks are all, both have one to the other. */
-        bool ahead = to->rank == (from->rank + 1) % from->comm->set.session.ranks;
-        return ahead ? &from->links[0].up : &to->links[0].down;
+        uint32_t group = from->comm->set.session.group;
+        bool is_inside = from->rank / group == to->rank / group;
+        bool ahead = is_inside ? to->rank % group == (from->rank + 1) % group
+                               : to->rank == (from->rank + group) % from->comm->set.session.ranks;
+        return ahead ? &from->links[!is_inside].up : &to->links[!is_inside].down;
     }
     bool up = is_up(world, from, to);
     const struct world_unit *child = up ? from : to;

@@ -17,7 +17,7 @@
 
 #define TWICE 50           /* every so many seeds one is run twice */
 #define FULL_COVERAGE 2000 /* from so many seeds on no path may be unused */
-#define RING_ONE_IN 8
+#define PEERS_ONE_IN 8
 #define SEED_SECONDS 120 /* a seed that takes longer is stuck inside a node */
 
 static const char usage[] =
@@ -27,7 +27,8 @@ static const char usage[] =
     "  --first S       from seed S on [1]\n"
     "  --jobs N        in N processes [1]\n"
     "  --seed S        runs one seed; --trace prints its packets\n"
-    "  --scheme NAME   the scheme under test [the first of the table; ring in one seed of eight]\n"
+    "  --scheme NAME   the scheme under test [the first of the table; ring or hybrid in one seed of\n"
+    "                  eight]\n"
     "  --depth LEVELS  levels of switches at most: 1 to 3; 0: one node per shard, without inner nodes [3]\n";
 
 struct options {
@@ -72,9 +73,15 @@ static void crashed(int number)
 
 static const struct trib_scheme *scheme_of(const struct options *options, uint64_t seed)
 {
-    bool is_ring = trib_mix64(seed ^ UINT64_C(0x72696e67)) % RING_ONE_IN == 0;
+    uint64_t dice = trib_mix64(seed ^ UINT64_C(0x72696e67));
 
-    return options->scheme != NULL ? options->scheme : is_ring ? trib_scheme_find("ring") : trib_scheme_at(0);
+    if (options->scheme != NULL) {
+        return options->scheme;
+    }
+    if (dice % PEERS_ONE_IN != 0) {
+        return trib_scheme_at(0);
+    }
+    return trib_scheme_find(dice / PEERS_ONE_IN % 2 == 0 ? "ring" : "hybrid");
 }
 
 static bool run_seed(const struct options *options, uint64_t seed, struct world_report *report)

@@ -285,19 +285,50 @@ static void reduce_all(const struct reducing *r, uint64_t *out)
     }
 }
 
-/* On a ring: one after another, from the rank behind the owner of the fragment's share to the owner, rounded at each. */
-static void reduce_ring(const struct reducing *r, uint32_t owner, uint64_t *out)
+/* Where there is no sum yet, the part is it. */
+static bool reduce_with(const struct reducing *r, bool has_sum, uint64_t *sum, const uint64_t *part)
 {
-    uint32_t ranks = r->comm->set.session.ranks;
-    uint64_t part[CHUNK];
-
-    read_tensor(r, (owner + 1) % ranks, out);
-    for (uint32_t step = 2; step <= ranks; step++) {
-        read_tensor(r, (owner + step) % ranks, part);
-        for (uint32_t i = 0; i < r->count; i++) {
-            out[i] = narrowed(r, reduced_bits(&r->op->operation, out[i], part[i]));
-        }
+    for (uint32_t i = 0; i < r->count; i++) {
+        sum[i] = has_sum ? narrowed(r, reduced_bits(&r->op->operation, sum[i], part[i])) : part[i];
     }
+    return true;
+}
+
+/* On rings: in each group, one after another, from the place behind the owner's, but for the one that has the owner's place, who reduces what
+ * comes from the groups before with that, and then with its own part; from the group behind the owner's to the owner, rounded at each. */
+static void reduce_rings(const struct reducing *r, uint32_t owner, uint64_t *out)
+{
+    uint32_t group = r->comm->set.session.group;
+    uint32_t groups = r->comm->set.session.ranks / group;
+    uint64_t inside[CHUNK];
+    uint64_t part[CHUNK];
+    bool has_sum = false;
+
+    for (uint32_t across = 1; across <= groups; across++) {
+        uint32_t first = (owner / group + across) % groups * group;
+        bool has_inside = false;
+        for (uint32_t step = 1; step < group; step++) {
+            read_tensor(r, first + (owner + step) % group, part);
+            has_inside = reduce_with(r, has_inside, inside, part);
+        }
+        if (has_inside) {
+            has_sum = reduce_with(r, has_sum, out, inside);
+        }
+        read_tensor(r, first + owner % group, part);
+        has_sum = reduce_with(r, has_sum, out, part);
+    }
+}
+
+/* Who has the sum of a fragment first: of an allreduce, each place of each group in turn. */
+static uint32_t owner_of(const struct reducing *r, uint64_t fragment)
+{
+    uint32_t group = r->comm->set.session.group;
+    uint32_t groups = r->comm->set.session.ranks / group;
+
+    if (r->op->operation.collective == TRIB_REDUCE) {
+        return r->op->operation.root;
+    }
+    return r->absent != WORLD_NONE ? r->absent : (uint32_t)(fragment / group % groups * group + fragment % group);
 }
 
 enum trib_type oracle_wire(const struct world_comm *comm)
@@ -352,7 +383,7 @@ static void expect(struct reducing *r, struct world_op *op, uint64_t from, uint6
             uint32_t block = block_of(r->comm, op);
             uint64_t left = block - r->from % block;
             r->count = r->count < left ? r->count : (uint32_t)left;
-            reduce_ring(r, (uint32_t)(r->from / block % r->comm->set.session.ranks), total);
+            reduce_rings(r, owner_of(r, r->from / block), total);
         } else {
             reduce_all(r, total);
         }

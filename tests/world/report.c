@@ -164,9 +164,10 @@ unsigned report_print(const struct world_report *r, uint32_t depth_max, const st
         missing += print_drops("inner", r->inner.dropped, switch_drops, COUNT(switch_drops));
     }
     missing += print_drops("decode", r->decode, decode_drops, COUNT(decode_drops));
-#define X(name, text)                              \
-    missing += print_count("world", text, r->name, \
-                           (depth_max > 1 || !is_of_trees(text)) && (scheme == NULL || &r->name != &r->rings));
+#define X(name, text)                                               \
+    missing += print_count("world", text, r->name,                  \
+                           (depth_max > 1 || !is_of_trees(text)) && \
+                               (scheme == NULL || (&r->name != &r->rings && &r->name != &r->hybrids)));
     WORLD_REPORT_MAP(X)
 #undef X
     missing += print_ranks(r);
@@ -191,13 +192,6 @@ void report_counters(struct trib_counters *sum, const struct trib_counters *coun
     for (size_t i = 0; i < sizeof *sum / sizeof *sums; i++) {
         sums[i] += counts[i];
     }
-}
-
-void report_flows(struct trib_flow_counters *sum, const struct trib_flow_counters *counters)
-{
-#define X(name, help) sum->name += counters->name;
-    TRIB_FLOW_COUNTER_MAP(X)
-#undef X
 }
 
 void report_add(struct world_report *sum, const struct world_report *own)

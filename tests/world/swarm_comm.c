@@ -91,6 +91,26 @@ static void draw_hostility(struct comm_settings *set, struct trib_prng *prng)
     }
 }
 
+/* Of ranks that send to each other: all are one group, or there are several. Who takes the place of others has as many ranks. */
+static void draw_groups(const struct world *world, bool is_given, struct trib_session_config *s, struct trib_prng *prng)
+{
+    static const uint8_t sizes[] = {1, 2, 2, 2, 3, 3, 4, 5, 8};
+    uint32_t group = sizes[trib_prng_below(prng, sizeof sizes)];
+
+    s->group = (uint16_t)s->ranks;
+    if (!world_has_groups(world)) {
+        return;
+    }
+    if (!is_given) {
+        uint32_t groups = s->ranks > 8 ? (uint32_t)swarm_between(prng, 3, 8) : (uint32_t)swarm_between(prng, 1, 4);
+        s->ranks = group * groups;
+    }
+    while (s->ranks % group != 0) {
+        group--;
+    }
+    s->group = (uint16_t)group;
+}
+
 void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
 {
     struct trib_prng prng = {.state = trib_prng_next(&world->prng)};
@@ -101,7 +121,10 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
     if (world->depth_max == 0 && set->session.ranks > TRIB_CHILDREN_MAX) {
         set->session.ranks = TRIB_CHILDREN_MAX; /* one node takes all */
     }
-    set->session.roots = world_has_peers(world) ? 1 : set->session.roots;
+    if (world_has_peers(world)) {
+        set->session.roots = 1;
+        draw_groups(world, ranks != 0, &set->session, &prng);
+    }
     draw_weights(&set->session);
     draw_work(set, &prng);
     set->groups = world->depth_max == 0 ? TRIB_CHILDREN_MAX : set->groups;
@@ -132,9 +155,9 @@ void comm_describe(const struct world_comm *comm, FILE *out)
     fprintf(out,
             "  communicator %u (%08x.%u): ranks %u depth %u groups %u roots %u train %u slots %u window %u payload %u "
             "wire %s "
-            "lookahead %u first %" PRIu64 " weights",
+            "lookahead %u first %" PRIu64 " group %u weights",
             comm->index, s->communicator, s->generation, s->ranks, comm->depth, set->groups, s->roots, s->train,
-            s->slots, set->window, s->payload, trib_type_name(s->wire), s->lookahead, s->first);
+            s->slots, set->window, s->payload, trib_type_name(s->wire), s->lookahead, s->first, s->group);
     for (uint32_t root = 0; root < s->roots; root++) {
         fprintf(out, " %u", s->weight[root]);
     }

@@ -46,7 +46,7 @@ uint32_t unit_create(struct world_comm *comm, bool is_worker)
     unit->comm = comm;
     unit->is_worker = is_worker;
     unit->wake_ns = TRIB_NEVER;
-    unit->links = world_zeroed(is_worker ? comm->set.session.roots : 1, sizeof *unit->links);
+    unit->links = world_zeroed(is_worker ? comm->set.session.roots + 1 : 1, sizeof *unit->links);
     return world->unit_count++;
 }
 
@@ -87,6 +87,15 @@ static void make_room(struct world *world, struct world_unit *unit, uint32_t ind
     }
 }
 
+/* A group, or a rank, more or less. Who is alone asks nobody. */
+static void skew_ranks(const struct world_comm *comm, struct trib_worker_config *config)
+{
+    struct trib_session_config *s = &config->session;
+    uint32_t step = world_has_groups(comm->world) ? s->group : 1;
+
+    s->ranks = config->rank + step < s->ranks && s->ranks - step > 1 ? s->ranks - step : s->ranks + step;
+}
+
 static void skew(const struct world_comm *comm, struct trib_worker_config *config)
 {
     struct trib_session_config *s = &config->session;
@@ -116,9 +125,10 @@ static void skew(const struct world_comm *comm, struct trib_worker_config *confi
         } else {
             s->roots = s->roots == 1 ? 2 : s->roots - 1;
         }
+        s->group = (uint16_t)(s->group == s->ranks ? 1 : s->ranks);
         return;
     case WORLD_SKEW_RANKS:
-        s->ranks += config->rank + 1 < s->ranks && s->ranks > 2 ? UINT32_MAX : 1; /* who is alone asks nobody */
+        skew_ranks(comm, config);
         return;
     case WORLD_SKEW_SALT:
         s->salt ^= 1;
@@ -227,7 +237,7 @@ void unit_close(struct world *world, struct world_unit *unit)
         if (world->failed == WORLD_CHECK_NONE) {
             report_counters(sum, counters_of(world, unit, i));
             if (world->scheme->worker->flows != NULL) {
-                report_flows(&report->flows, world->scheme->worker->flows(unit->nodes[i].memory));
+                world->scheme->worker->flows(unit->nodes[i].memory, &report->flows);
             }
         }
         leave_ghost(world, &unit->nodes[i]);
@@ -449,7 +459,7 @@ static bool is_peer_of(const struct world_comm *comm, uint32_t rank, uint32_t to
     return count != 0;
 }
 
-/* To a neighbour on the ring. Who was given another number of ranks may have another one, or none. */
+/* To a neighbour on a ring. Who was given another number of ranks may have another one, or none. */
 static void send_to_peer(struct world_comm *comm, uint32_t rank, const struct trib_packet *packet, uint32_t to)
 {
     struct world *world = comm->world;

@@ -53,8 +53,7 @@ static void draw_operation(struct world_comm *comm, struct trib_operation *o, ui
         o->root = (uint32_t)world_below(world, comm->set.session.ranks);
         o->type = (enum trib_type)(1 + world_below(world, TRIB_TYPE_COUNT - 1));
     }
-    /* A ring knows only collectives of which all ranks get all. */
-    if (dice > 3 && !world_has_peers(world) && world_below(world, 2) == 0) {
+    if (dice > 3 && world_below(world, 2) == 0) {
         draw_part(comm, o);
     }
 }

@@ -524,7 +524,8 @@ struct world_comm {
     X(deep_1, "communicators on one level")                \
     X(deep_2, "communicators on two levels")               \
     X(deep_3, "communicators on three levels")             \
-    X(rings, "communicators without a switch")             \
+    X(rings, "communicators without a switch: a ring")     \
+    X(hybrids, "communicators without a switch: hybrid")   \
     X(grouped, "communicators with inner nodes within a switch")
 
 struct world_report {
@@ -582,6 +583,12 @@ struct world {
 static inline bool world_has_peers(const struct world *world)
 {
     return world->scheme->switch_node == NULL;
+}
+
+/* And they stand in groups. */
+static inline bool world_has_groups(const struct world *world)
+{
+    return world_has_peers(world) && world->scheme->unfit != NULL;
 }
 
 /* swarm.c, swarm_comm.c */
@@ -707,6 +714,7 @@ void check_up(const struct world_comm *comm, const struct shape_node *shape, con
 void check_down(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet);
 void check_mismatch(const struct world_comm *comm, const struct shape_node *shape, const struct trib_event *event);
 void check_peer(const struct world_comm *comm, uint32_t rank, const struct trib_packet *packet);
+uint64_t peer_keys(const struct world_comm *comm, uint32_t from, uint64_t label, uint32_t owner);
 void check_repeats(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet);
 void check_silence(struct world_unit *unit, uint32_t root);
 void check_done(struct world_comm *comm, uint32_t rank, struct world_op *op);
@@ -719,7 +727,6 @@ void check_end(struct world *world);
 /* report.c */
 void report_add(struct world_report *sum, const struct world_report *own);
 void report_counters(struct trib_counters *sum, const struct trib_counters *counters);
-void report_flows(struct trib_flow_counters *sum, const struct trib_flow_counters *counters);
 unsigned report_print(const struct world_report *report, uint32_t depth_max, const struct trib_scheme *scheme);
 
 #endif

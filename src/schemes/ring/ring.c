@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring.c: the ring's row of the table of schemes. */
+/* ring.c: the rows of the table of schemes for the ring, and for the hybrid of rings. */
 #include "schemes/ring/ring.h"
 
 const struct trib_scheme trib_ring = {
@@ -9,4 +9,25 @@ const struct trib_scheme trib_ring = {
     .refusal = "its ranks send to each other, and the control plane does not tell them each other's addresses; "
                "jobs use switchml",
     .worker = &trib_ring_worker_verbs,
+};
+
+static const char *hybrid_unfit(const struct trib_session_config *session)
+{
+    if (session->group == 0) {
+        return "its ranks stand in groups, and nobody said of how many ranks a group is";
+    }
+    if (session->ranks % session->group != 0) {
+        return "the number of ranks is not a multiple of the ranks of a group";
+    }
+    return NULL;
+}
+
+const struct trib_scheme trib_hybrid = {
+    .name = "hybrid",
+    .guarantee = "as ring, in two levels: rings inside groups of m ranks, and across the R groups; "
+                 "2(m-1)+2(R-1) hops instead of 2(N-1)",
+    .refusal = "its ranks send to each other, and the control plane does not tell them each other's addresses; "
+               "jobs use switchml",
+    .unfit = hybrid_unfit,
+    .worker = &trib_hybrid_worker_verbs,
 };

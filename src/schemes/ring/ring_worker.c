@@ -15,18 +15,37 @@ static uint32_t event_room(const struct trib_worker_config *config)
     return EVENT_REPORTS + config->operations + 1;
 }
 
-/* Of a slot at most two packets are younger than the oldest that is not acknowledged. All ranks know this number, so what one may send
- * the next can take. */
+/* On each way at most two packets of a slot are younger than the oldest that is not acknowledged. All ranks know this number, so what one
+ * may send the next can take. */
 static uint32_t flow_room(const struct trib_session_config *s)
 {
     return s->slots > TRIB_FLOW_WINDOW_MAX / 2 ? TRIB_FLOW_WINDOW_MAX : 2 * s->slots;
 }
 
-static uint32_t flow_window(const struct trib_worker_config *config)
+/* Of what the driver allows to be under way: two flows leave a rank, and two come into another one's socket. */
+static uint32_t flow_share(const struct ring_worker *w, uint32_t fragments)
 {
-    uint32_t room = flow_room(&config->session);
+    uint32_t share = ring_has(w, RING_INSIDE) && ring_has(w, RING_ACROSS) ? fragments / 2 : fragments;
 
-    return config->window < room ? config->window : room;
+    return share == 0 ? 1 : share;
+}
+
+static uint32_t flow_window(const struct ring_worker *w)
+{
+    uint32_t room = flow_room(&w->config.session);
+    uint32_t share = flow_share(w, w->config.window);
+
+    return share < room ? share : room;
+}
+
+static void lay_out_flow(struct ring_worker *w, uint32_t way, size_t *at)
+{
+    struct ring_circle *c = &w->circle[way];
+    uint32_t slots = w->config.session.slots;
+
+    c->pending_at = trib_node_place(at, (slots + 63) / 64 * sizeof(uint64_t));
+    c->sender_at = trib_node_place(at, trib_flow_sender_size(flow_window(w)));
+    c->receiver_at = trib_node_place(at, trib_flow_receiver_size(flow_room(&w->config.session)));
 }
 
 /* Lays the arrays out behind the struct; returns the size of it all. */
@@ -35,26 +54,29 @@ static size_t lay_out(struct ring_worker *w, const struct trib_worker_config *co
     const struct trib_session_config *s = &config->session;
     size_t at = (sizeof *w + 63) & ~(size_t)63;
 
+    w->config = *config;
+    trib__ring_circles(w);
     w->keys_at = trib_node_place(&at, (s->ranks + 1) * sizeof(uint64_t));
+    w->place_keys_at = trib_node_place(&at, (s->ranks + s->group) * sizeof(uint64_t));
     w->operations_at = trib_node_place(&at, config->operations * sizeof(struct ring_operation));
     w->slots_at = trib_node_place(&at, s->slots * sizeof(struct ring_slot));
-    w->pending_at = trib_node_place(&at, (s->slots + 63) / 64 * sizeof(uint64_t));
     w->events_at = trib_node_place(&at, event_room(config) * sizeof(struct trib_event));
-    w->sender_at = trib_node_place(&at, trib_flow_sender_size(flow_window(config)));
-    w->receiver_at = trib_node_place(&at, trib_flow_receiver_size(flow_room(s)));
+    w->flows_at = at;
+    for (uint32_t way = 0; way < RING_WAYS; way++) {
+        if (ring_has(w, way)) {
+            lay_out_flow(w, way, &at);
+        }
+    }
     w->wire_at = trib_node_place(&at, (size_t)s->slots * s->payload);
     w->aside_at = trib_node_place(&at, sizeof(struct ring_aside));
-    w->flow_aside_at = trib_node_place(&at, trib_flow_aside_size(flow_window(config)));
+    for (uint32_t way = 0; way < RING_WAYS; way++) {
+        if (ring_has(w, way)) {
+            w->circle[way].flow_aside_at = trib_node_place(&at, trib_flow_aside_size(flow_window(w)));
+        }
+    }
     w->own_at = trib_node_place(&at, s->payload);
     w->row_at = trib_node_place(&at, 2 * (size_t)s->payload); /* of 16-bit floats, in float32 */
     return at;
-}
-
-static size_t ring_size(const struct trib_worker_config *config)
-{
-    struct ring_worker scratch;
-
-    return lay_out(&scratch, config);
 }
 
 static void check_config(const struct trib_worker_config *config)
@@ -62,50 +84,83 @@ static void check_config(const struct trib_worker_config *config)
     const struct trib_session_config *s = &config->session;
 
     TRIB_ASSERT(s->ranks >= 1 && s->ranks <= TRIB_SESSION_RANKS_MAX && config->rank < s->ranks);
+    TRIB_ASSERT(s->group >= 1 && s->ranks % s->group == 0);
     TRIB_ASSERT(s->payload >= TRIB_PAYLOAD_ALIGN && s->payload <= TRIB_PAYLOAD_MAX &&
                 s->payload % TRIB_PAYLOAD_ALIGN == 0);
     TRIB_ASSERT(s->slots >= 1 && config->window >= 1);
     TRIB_ASSERT(config->operations >= 1);
 }
 
+/* A ring is one group, whatever the session says of groups. */
+static struct trib_session_config one_group(const struct trib_session_config *session)
+{
+    struct trib_session_config one = *session;
+
+    one.group = (uint16_t)session->ranks;
+    return one;
+}
+
+static size_t hybrid_size(const struct trib_worker_config *config)
+{
+    struct ring_worker scratch;
+
+    check_config(config);
+    return lay_out(&scratch, config);
+}
+
+static size_t ring_size(const struct trib_worker_config *config)
+{
+    struct trib_worker_config one = *config;
+
+    one.session = one_group(&config->session);
+    return hybrid_size(&one);
+}
+
 /* Both halves: to the next rank, and from the one before. */
-static void init_flows(struct ring_worker *w)
+static void init_flows(struct ring_worker *w, uint32_t way)
 {
     const struct trib_session_config *s = &w->config.session;
     struct trib_flow_config flow = {
         .id = {.communicator = s->communicator, .generation = s->generation, .node = (uint16_t)w->config.rank},
         .limit = trib_ring_label(s->first + s->slots, TRIB_RING_SUMMING),
-        .window = flow_window(&w->config),
+        .window = flow_window(w),
         .policy = TRIB_CONGESTION_DCTCP,
     };
 
-    trib_flow_sender_init(ring_sender(w), ring_at(w, w->flow_aside_at), &flow);
+    trib_flow_sender_init(ring_sender(w, way), ring_at(w, w->circle[way].flow_aside_at), &flow);
     flow.window = flow_room(s);
-    trib_flow_receiver_init(ring_receiver(w), &flow);
-    w->told = flow.limit;
+    trib_flow_receiver_init(ring_receiver(w, way), &flow);
+    w->circle[way].told = flow.limit;
 }
 
-static void ring_init(void *node, const struct trib_worker_config *config)
+static void hybrid_init(void *node, const struct trib_worker_config *config)
 {
     struct ring_worker *w = node;
+    size_t size = hybrid_size(config);
 
-    check_config(config);
     if (!config->is_zeroed) {
-        memset(w, 0, ring_size(config));
+        memset(w, 0, size);
     }
     (void)lay_out(w, config);
-    w->config = *config;
     if (w->config.session.wire == TRIB_INT32) {
         w->config.session.wire =
             TRIB_FLOAT32; /* exponents are agreed upon where all parts meet, which is nowhere here */
     }
-    w->key = trib_lane_key(config->session.salt, config->rank);
-    uint64_t *keys = ring_at(w, w->keys_at);
-    for (uint32_t rank = 0; rank < config->session.ranks; rank++) {
-        keys[rank + 1] = keys[rank] + trib_lane_key(config->session.salt, rank);
-    }
+    trib__ring_keys(w);
     w->end = w->next = w->mark = w->freed = w->communicator_mark = config->session.first;
-    init_flows(w);
+    for (uint32_t way = 0; way < RING_WAYS; way++) {
+        if (ring_has(w, way)) {
+            init_flows(w, way);
+        }
+    }
+}
+
+static void ring_init(void *node, const struct trib_worker_config *config)
+{
+    struct trib_worker_config one = *config;
+
+    one.session = one_group(&config->session);
+    hybrid_init(node, &one);
 }
 
 static size_t ring_state_size(const void *node)
@@ -117,7 +172,7 @@ struct ring_operation *trib__ring_operation(const struct ring_worker *w, uint64_
 {
     for (uint64_t at = w->oldest_operation; at != w->newest_operation; at++) {
         struct ring_operation *o = ring_operation_at(w, at);
-        if (sequence >= o->first && sequence - o->first < o->layout.sequences) {
+        if (o->left != 0 && sequence >= o->first && sequence - o->first < o->layout.sequences) {
             return o;
         }
     }
@@ -129,16 +184,18 @@ static bool ring_submit(void *node, const struct trib_operation *operation, uint
     struct ring_worker *w = node;
     struct ring_operation *o = ring_operation_at(w, w->newest_operation);
 
-    TRIB_ASSERT(operation->collective > TRIB_COLLECTIVE_NONE &&
-                operation->collective <= TRIB_BARRIER); /* no others yet */
+    TRIB_ASSERT(operation->collective > TRIB_COLLECTIVE_NONE && operation->collective < TRIB_COLLECTIVE_COUNT);
     /* One may have ended at once, and its DONE not have been taken: that keeps its place. */
     if (w->newest_operation - w->oldest_operation + w->done >= w->config.operations) {
         return false;
     }
     *o = (struct ring_operation){.operation = *operation, .number = w->number, .first = w->end};
     trib_layout_init(&o->layout, &w->config.session, operation, w->number);
-    /* Each rank concludes from the number of ranks that a sum is whole, so who has another number runs another operation (I10). */
-    o->layout.digest = (uint32_t)trib_mix64((uint64_t)o->layout.digest << 32 | w->config.session.ranks);
+    /* Each rank concludes from the number of ranks that a sum is whole, and from the size of groups whose parts are in it, so who has other
+     * ones runs another operation (I10). */
+    const struct trib_session_config *session = &w->config.session;
+    o->layout.digest =
+        (uint32_t)trib_mix64((uint64_t)o->layout.digest << 32 | (uint64_t)session->group << 16 | session->ranks);
     TRIB_ASSERT(o->layout.sequences <= TRIB_SEQUENCE_MAX - w->end);
     o->left = o->layout.sequences;
     if (w->mark == w->end) {
@@ -175,7 +232,11 @@ static void ring_registered(void *node, uint32_t boot, uint64_t mark, uint64_t n
     TRIB_ASSERT(boot != 0);
     ring_aside(w)->counters.registrations++;
     w->boot = boot;
-    ring_sender(w)->id.boot = ring_receiver(w)->id.boot = boot;
+    for (uint32_t way = 0; way < RING_WAYS; way++) {
+        if (ring_has(w, way)) {
+            ring_sender(w, way)->id.boot = ring_receiver(w, way)->id.boot = boot;
+        }
+    }
     ring_learn_mark(w, mark, now_ns);
 }
 
@@ -224,21 +285,32 @@ static uint32_t ring_idle(const void *node, struct trib_range ranges[TRIB_IDLE_R
             return 0;
         }
     }
-    ranges[0] = (struct trib_range){w->operations_at, w->sender_at - w->operations_at};
+    ranges[0] = (struct trib_range){w->operations_at, w->flows_at - w->operations_at};
     ranges[1] = (struct trib_range){w->wire_at, w->aside_at - w->wire_at};
     return 2;
 }
 
-static void ring_limit_flow(void *node, uint32_t root, uint32_t fragments)
+static void ring_limit_flows(void *node, uint32_t root, uint32_t fragments)
 {
+    struct ring_worker *w = node;
+
     (void)root;
-    trib_flow_limit(ring_sender(node), fragments);
+    for (uint32_t way = 0; way < RING_WAYS; way++) {
+        if (ring_has(w, way)) {
+            trib_flow_limit(ring_sender(w, way), flow_share(w, fragments));
+        }
+    }
 }
 
 static uint32_t ring_in_flight(const void *node, uint32_t root)
 {
+    uint32_t sum = 0;
+
     (void)root;
-    return ring_sender(node)->in_flight;
+    for (uint32_t way = 0; way < RING_WAYS; way++) {
+        sum += ring_has(node, way) ? ring_sender(node, way)->in_flight : 0;
+    }
+    return sum;
 }
 
 static const struct trib_counters *ring_counters(const void *node)
@@ -246,20 +318,23 @@ static const struct trib_counters *ring_counters(const void *node)
     return &ring_aside(node)->counters;
 }
 
-static const struct trib_flow_counters *ring_flow_counters(const void *node)
+static void ring_add_flows(const void *node, struct trib_flow_counters *sum)
 {
-    return ring_flows(node);
+    for (uint32_t way = 0; way < RING_WAYS; way++) {
+        if (ring_has(node, way)) {
+            const struct trib_flow_counters *own = ring_flows(node, way);
+#define X(name, help) sum->name += own->name;
+            TRIB_FLOW_COUNTER_MAP(X)
+#undef X
+        }
+    }
 }
 
-/* The one before, and the next, where they are not the same. */
 static uint32_t ring_peers(const struct trib_session_config *session, uint32_t rank, uint16_t peers[TRIB_PEERS_MAX])
 {
-    if (session->ranks == 1) {
-        return 0;
-    }
-    peers[0] = (uint16_t)((rank + session->ranks - 1) % session->ranks);
-    peers[1] = (uint16_t)((rank + 1) % session->ranks);
-    return peers[0] == peers[1] ? 1 : 2;
+    struct trib_session_config one = one_group(session);
+
+    return trib__ring_peers(&one, rank, peers);
 }
 
 /* ---- events ---- */
@@ -301,27 +376,25 @@ static bool ring_next_event(void *node, struct trib_event *event)
     return true;
 }
 
+/* What does not depend on groups; those are in the node. */
+#define VERBS_OF_BOTH                                                                                             \
+    .state_size = ring_state_size, .receive = trib__ring_receive, .next_packet = trib__ring_next_packet,          \
+    .next_event = ring_next_event, .next_timeout = trib__ring_next_timeout, .on_timeout = trib__ring_on_timeout,  \
+    .submit = ring_submit, .registered = ring_registered, .suspend = ring_suspend, .learn_mark = ring_learn_mark, \
+    .mark = ring_mark, .communicator_mark = ring_communicator_mark, .end = ring_end, .describe = ring_describe,   \
+    .idle = ring_idle, .limit = ring_limit_flows, .in_flight = ring_in_flight, .counters = ring_counters,         \
+    .flows = ring_add_flows
+
 const struct trib_worker_verbs trib_ring_worker_verbs = {
     .peers = ring_peers,
     .size = ring_size,
     .init = ring_init,
-    .state_size = ring_state_size,
-    .receive = trib__ring_receive,
-    .next_packet = trib__ring_next_packet,
-    .next_event = ring_next_event,
-    .next_timeout = trib__ring_next_timeout,
-    .on_timeout = trib__ring_on_timeout,
-    .submit = ring_submit,
-    .registered = ring_registered,
-    .suspend = ring_suspend,
-    .learn_mark = ring_learn_mark,
-    .mark = ring_mark,
-    .communicator_mark = ring_communicator_mark,
-    .end = ring_end,
-    .describe = ring_describe,
-    .idle = ring_idle,
-    .limit = ring_limit_flow,
-    .in_flight = ring_in_flight,
-    .counters = ring_counters,
-    .flows = ring_flow_counters,
+    VERBS_OF_BOTH,
+};
+
+const struct trib_worker_verbs trib_hybrid_worker_verbs = {
+    .peers = trib__ring_peers,
+    .size = hybrid_size,
+    .init = hybrid_init,
+    VERBS_OF_BOTH,
 };

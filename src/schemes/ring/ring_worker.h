@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ring_worker.h: what the files of the ring's worker share: its memory. Private to them.
  *
- * The states of a fragment at a rank, by event. d is how far the rank is behind the one where the fragment begins: 0 to N - 1.
+ * The states of a fragment at a rank, by event. What a rank *needs* is the parts that come to it on their way to the owner, or the payload
+ * that is carried from there: none where the fragment begins, two where a group's sum meets that of other groups, else one.
  *
- *   state    | its turn (d = 0)      | part from before (summing)          | result from before (spreading) | next has it
- *   EMPTY    | -> SUMMED, to be sent | operation known: own part added;    | lie                            | -
- *            |                       |   d < N - 1 -> SUMMED, to be sent;  |                                |
- *            |                       |   d = N - 1 -> FINISHED, to be      |                                |
- *            |                       |   spread; else -> HELD              |                                |
- *   HELD     | lie                   | lie                                 | lie                            | -
- *   SUMMED   | -                     | lie                                 | -> FINISHED; to be spread      | stays; a broadcast's
- *            |                       |                                     |   where d < N - 2              |   root: -> FINISHED
- *   FINISHED | -                     | lie                                 | lie                            | slot free
+ *   state    | its turn, and none is needed  | a part, or payload that is carried   | the result              | the next have what is out
+ *   EMPTY    | own part alone -> SUMMED, to  | -> HELD; when all that is needed is  | lie                     | -
+ *            |   be sent; of one rank:       |   here and the operation is known:   |                         |
+ *            |   -> FINISHED                 |   own part added -> SUMMED, to be    |                         |
+ *            |                               |   sent; at the owner -> FINISHED,    |                         |
+ *            |                               |   to be spread; carried -> FINISHED, |                         |
+ *            |                               |   to be carried on                   |                         |
+ *   HELD     | lie                           | as EMPTY; a second time: lie         | lie                     | -
+ *   SUMMED   | -                             | lie                                  | -> FINISHED, to be      | stays; where no result will
+ *            |                               |                                      |   spread further        |   come: -> FINISHED
+ *   FINISHED | -                             | lie                                  | lie                     | slot free
  *
- * HELD becomes what EMPTY would when the operation is submitted. A broadcast is FINISHED at once where it comes, and goes on while
- * d < N - 1. What is a lie is dropped: the flow lets nothing through twice.
- * Of a slot at most one packet is on its way: the result that comes round says that the next rank had the part (I11: the
- * tensor that a first part is read from is not read again), so that is settled without its acknowledgement. */
+ * HELD is looked at again when the operation is submitted. What is a lie is dropped: the flow lets nothing through twice.
+ * No result comes to who gave its part to a reduce or reduce-scatter of another owner, nor to the owner of what is carried: they are done when
+ * the next ranks have it. A result that comes says that the next rank had the part (I11: the tensor that a first part is read from is
+ * not read again), so that is settled without its acknowledgement. */
 #ifndef TRIB_RING_WORKER_H
 #define TRIB_RING_WORKER_H
 
@@ -25,29 +28,40 @@
 #include "core/operation.h"
 #include "schemes/ring/ring.h"
 
-#define TRIB_RING_STRIKES 3 /* wrong packets of one fragment before the communicator fails */
+#define TRIB_RING_STRIKES 3 /* wrong packets of one fragment, on one way, before the communicator fails */
 
 enum ring_state { RING_EMPTY = 0, RING_HELD, RING_SUMMED, RING_FINISHED };
 
 enum ring_out { RING_NOTHING = 0, RING_PENDING, RING_UNDER_WAY };
 
+/* The rings that a rank is on. */
+enum ring_way { RING_INSIDE = 0, RING_ACROSS, RING_WAYS };
+
+/* What of a fragment goes out on one of them. */
+struct ring_sending {
+    uint64_t flow; /* the flow's sequence while UNDER_WAY */
+    uint8_t out;
+    uint8_t leg;
+    uint8_t unused[6];
+};
+
 struct ring_slot {
     uint64_t sequence;
     uint64_t lane; /* of what there is to send */
-    uint64_t flow; /* the flow's sequence while UNDER_WAY */
+    struct ring_sending sending[RING_WAYS];
     uint32_t digest;
     uint16_t len;
     uint16_t parts; /* ranks whose payload is in it */
-    uint16_t begun; /* rank where it begins */
+    uint16_t owner;
     uint8_t type;
     uint8_t reduction;
     uint8_t state;
-    uint8_t out;
-    uint8_t leg;         /* of what is out */
-    uint8_t is_borrowed; /* the payload is the caller's tensor */
-    uint8_t is_root;     /* a broadcast's: finished when the next rank has it */
-    uint8_t strikes;
-    uint8_t unused[6];
+    uint8_t got; /* ways that a part has come by */
+    uint8_t is_carried;
+    uint8_t is_borrowed;     /* the payload is the caller's tensor */
+    uint8_t ends_with_sends; /* finished when the next ranks have it */
+    uint8_t strikes[RING_WAYS];
+    uint8_t unused;
 };
 
 struct ring_operation {
@@ -58,33 +72,49 @@ struct ring_operation {
     uint64_t left;  /* sequences not finished */
 };
 
+/* One of the rings; of one rank: there is nobody else on it, and no memory. */
+struct ring_circle {
+    uint32_t ranks, at; /* how many are on it, and which of them this one is */
+    uint32_t previous, next;
+    uint32_t pending; /* slots with something to be sent for the first time */
+    uint32_t unused;
+    uint64_t told; /* the limit in the last acknowledgement */
+    size_t pending_at, sender_at, receiver_at, flow_aside_at;
+};
+
 struct ring_worker {
-    struct trib_worker_config config;
+    struct trib_worker_config config; /* its group is m: of a ring that is all ranks */
+    struct ring_circle circle[RING_WAYS];
     uint64_t key;                                /* of this rank's lane */
     uint64_t number;                             /* operations submitted */
     uint64_t end;                                /* behind the last submitted sequence */
     uint64_t next;                               /* all below have had their turn to begin here */
     uint64_t mark;                               /* own mark: lowest unfinished */
     uint64_t freed;                              /* lowest sequence whose slot is not free */
-    uint64_t told;                               /* the limit in the last acknowledgement */
     uint64_t communicator_mark;                  /* M, by the session */
     uint64_t oldest_operation, newest_operation; /* positions, free-running */
     uint32_t boot;                               /* registered with; 0: not */
-    uint32_t pending;                            /* slots with something to be sent for the first time */
     uint32_t events_head, events_count;
-    uint32_t done; /* of the events */
-    uint32_t unused_too;
+    uint32_t done;            /* of the events */
     uint8_t failed, disputed; /* was reported */
     uint8_t unused[6];
     /* offsets of the arrays behind this struct */
-    size_t keys_at, operations_at, slots_at, pending_at, events_at, sender_at, receiver_at, wire_at;
-    size_t aside_at, flow_aside_at, own_at, row_at;
+    size_t keys_at, place_keys_at, operations_at, slots_at, events_at, flows_at, wire_at;
+    size_t aside_at, own_at, row_at;
 };
 
 struct ring_aside {
     struct trib_counters counters;
     uint64_t waits_ns;    /* since when the own mark stands */
     uint64_t reported_ns; /* last stall report, or since when there is something to wait for */
+};
+
+/* What one sequence of an operation is. */
+struct ring_form {
+    struct trib_piece piece; /* its owner is where the sum is made, or the payload comes from */
+    uint16_t len;
+    bool is_carried;
+    bool is_spread; /* the result, when it is made */
 };
 
 static inline void *ring_at(const struct ring_worker *w, size_t offset)
@@ -97,19 +127,25 @@ static inline struct ring_aside *ring_aside(const struct ring_worker *w)
     return ring_at(w, w->aside_at);
 }
 
-static inline struct trib_flow_sender *ring_sender(const struct ring_worker *w)
+/* Is anybody else on this ring? */
+static inline bool ring_has(const struct ring_worker *w, uint32_t way)
 {
-    return ring_at(w, w->sender_at);
+    return w->circle[way].ranks > 1;
 }
 
-static inline struct trib_flow_receiver *ring_receiver(const struct ring_worker *w)
+static inline struct trib_flow_sender *ring_sender(const struct ring_worker *w, uint32_t way)
 {
-    return ring_at(w, w->receiver_at);
+    return ring_at(w, w->circle[way].sender_at);
 }
 
-static inline struct trib_flow_counters *ring_flows(const struct ring_worker *w)
+static inline struct trib_flow_receiver *ring_receiver(const struct ring_worker *w, uint32_t way)
 {
-    return &trib_flow_sender_aside(ring_sender(w))->counters;
+    return ring_at(w, w->circle[way].receiver_at);
+}
+
+static inline struct trib_flow_counters *ring_flows(const struct ring_worker *w, uint32_t way)
+{
+    return &trib_flow_sender_aside(ring_sender(w, way))->counters;
 }
 
 static inline uint32_t ring_slot_index(const struct ring_worker *w, uint64_t sequence)
@@ -132,29 +168,10 @@ static inline struct ring_operation *ring_operation_at(const struct ring_worker 
     return (struct ring_operation *)ring_at(w, w->operations_at) + position % w->config.operations;
 }
 
-/* Where a fragment of the operation begins. */
-static inline uint32_t ring_begins(const struct ring_worker *w, const struct ring_operation *o, uint64_t sequence)
+/* Is there nothing more to send of it? */
+static inline bool ring_is_sent(const struct ring_slot *slot)
 {
-    uint32_t ranks = w->config.session.ranks;
-
-    return o->operation.collective == TRIB_BROADCAST ? o->operation.root
-                                                     : (uint32_t)(((sequence - o->first) % ranks + 1) % ranks);
-}
-
-/* How far this rank is behind that one. */
-static inline uint32_t ring_distance(const struct ring_worker *w, uint32_t begun)
-{
-    return (w->config.rank + w->config.session.ranks - begun) % w->config.session.ranks;
-}
-
-static inline uint32_t ring_previous(const struct ring_worker *w)
-{
-    return (w->config.rank + w->config.session.ranks - 1) % w->config.session.ranks;
-}
-
-static inline uint32_t ring_next(const struct ring_worker *w)
-{
-    return (w->config.rank + 1) % w->config.session.ranks;
+    return slot->sending[RING_INSIDE].out == RING_NOTHING && slot->sending[RING_ACROSS].out == RING_NOTHING;
 }
 
 /* The limit for what comes: labels of fragments that there is a slot for. */
@@ -163,6 +180,20 @@ static inline uint64_t ring_limit(const struct ring_worker *w)
     return trib_ring_label(w->freed + w->config.session.slots, TRIB_RING_SUMMING);
 }
 
+/* ring_worker_route.c */
+void trib__ring_circles(struct ring_worker *w);
+void trib__ring_keys(struct ring_worker *w); /* once all is laid out */
+/* Bitmap of the ways that parts come by which this rank needs of a fragment with this owner; none: it begins here. */
+uint32_t trib__ring_needs(const struct ring_worker *w, uint32_t owner, bool is_carried);
+/* The way that a sum goes on which is not whole yet. */
+enum ring_way trib__ring_sum_way(const struct ring_worker *w, uint32_t owner);
+/* Bitmap of the ways that a result, or what is carried, goes on. */
+uint32_t trib__ring_spread_ways(const struct ring_worker *w, uint32_t owner);
+/* How many ranks' keys must be in what comes by this way on that leg, and their sum; 0: nothing may come so. */
+uint32_t trib__ring_expects(const struct ring_worker *w, enum ring_way way, enum trib_ring_leg leg, uint32_t owner,
+                            uint64_t *keys);
+uint32_t trib__ring_peers(const struct trib_session_config *session, uint32_t rank, uint16_t peers[TRIB_PEERS_MAX]);
+
 /* ring_worker.c */
 struct ring_operation *trib__ring_operation(const struct ring_worker *w, uint64_t sequence); /* NULL: none under way */
 void trib__ring_event(struct ring_worker *w, const struct trib_event *event);
@@ -170,15 +201,20 @@ void trib__ring_fail(struct ring_worker *w, uint64_t sequence);
 
 /* ring_worker_sum.c */
 uint64_t trib__ring_odd(const struct ring_worker *w, uint64_t sequence, uint32_t digest);
-uint64_t trib__ring_keys(const struct ring_worker *w, uint32_t begun, uint32_t count); /* sum of so many ranks' keys */
+void trib__ring_form(const struct ring_worker *w, const struct ring_operation *o, uint64_t sequence,
+                     struct ring_form *form);
+const void *trib__ring_tensor(const struct ring_operation *o, const struct ring_form *form); /* the own part */
 /* Is what the slot, or a packet, says of a fragment what this rank would say of it? */
 bool trib__ring_agrees(const struct ring_worker *w, const struct ring_operation *o, const struct ring_slot *slot);
-void trib__ring_take_part(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns);
+/* The wire buffer is reduced with this payload. */
+void trib__ring_reduce(const struct ring_worker *w, const struct ring_slot *slot, const void *payload);
+void trib__ring_take_parts(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns);
 void trib__ring_take_result(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns);
-void trib__ring_acked(struct ring_worker *w, uint64_t label, uint64_t now_ns);
-void trib__ring_queue(struct ring_worker *w, struct ring_slot *slot, enum trib_ring_leg leg);
+void trib__ring_acked(struct ring_worker *w, enum ring_way way, uint64_t label, uint64_t now_ns);
 void trib__ring_drop_out(struct ring_worker *w, struct ring_slot *slot,
                          uint64_t now_ns);                       /* what it sends has no use any more */
+void trib__ring_sent(struct ring_worker *w, struct ring_slot *slot, enum ring_way way,
+                     uint64_t flow);                             /* what was pending has left */
 void trib__ring_advance(struct ring_worker *w, uint64_t now_ns); /* frees slots, and begins what has its turn */
 
 /* ring_worker_receive.c */

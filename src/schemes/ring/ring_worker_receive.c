@@ -7,16 +7,16 @@
 #include "schemes/ring/ring_worker.h"
 
 /* Came whole but wrong: the flow sends it again; at the third time the communicator gives up (I8). */
-static enum trib_drop strike(struct ring_worker *w, uint64_t sequence, enum trib_drop drop)
+static enum trib_drop strike(struct ring_worker *w, enum ring_way way, uint64_t sequence, enum trib_drop drop)
 {
     struct ring_slot *slot = ring_slot(w, sequence);
+    uint8_t *strikes = &slot->strikes[way];
 
     if (slot->state == RING_EMPTY && slot->sequence != sequence) {
-        slot->sequence = sequence;
-        slot->strikes = 0;
+        *slot = (struct ring_slot){.sequence = sequence};
     }
-    slot->strikes = (uint8_t)(slot->strikes + (slot->strikes < TRIB_RING_STRIKES));
-    if (slot->strikes == TRIB_RING_STRIKES) {
+    *strikes = (uint8_t)(*strikes + (*strikes < TRIB_RING_STRIKES));
+    if (*strikes == TRIB_RING_STRIKES) {
         trib__ring_fail(w, sequence);
     }
     return drop;
@@ -32,35 +32,37 @@ static uint32_t parts_of(const struct trib_packet *packet, uint32_t ranks)
 }
 
 /* What can be known of a fragment before its operation is. Its lane must be that of exactly the ranks on its way here. */
-static enum trib_drop check(const struct ring_worker *w, const struct trib_packet *packet, uint64_t sequence,
-                            bool spreads)
+static enum trib_drop check(const struct ring_worker *w, enum ring_way way, const struct trib_packet *packet)
 {
-    uint32_t all = w->config.session.ranks;
+    uint64_t sequence = trib_ring_sequence(packet->bitmap);
+    size_t size = trib_type_size((enum trib_type)packet->type);
+    uint64_t keys;
 
     if (sequence < w->freed || sequence - w->freed >= w->config.session.slots) {
         return sequence < w->freed ? TRIB_DROP_STALE : TRIB_DROP_WINDOW;
     }
-    if (packet->last_rank >= all || packet->payload_len > w->config.session.payload) {
+    if (packet->last_rank >= w->config.session.ranks || packet->payload_len > w->config.session.payload ||
+        (packet->payload_len != 0 && (size == 0 || packet->payload_len % size != 0))) {
         return TRIB_DROP_SHAPE;
     }
-    uint32_t distance = ring_distance(w, packet->last_rank);
-    uint32_t ranks = spreads ? all : distance;
-    if ((spreads && distance == all - 1) || ranks == 0 || packet->contributors != parts_of(packet, ranks)) {
+    enum trib_ring_leg leg = (enum trib_ring_leg)trib_ring_leg(packet->bitmap);
+    uint32_t ranks = trib__ring_expects(w, way, leg, packet->last_rank, &keys);
+    if (ranks == 0 || packet->contributors != parts_of(packet, ranks)) {
         return TRIB_DROP_SHAPE;
     }
-    uint64_t lane = trib__ring_keys(w, packet->last_rank, ranks) * trib__ring_odd(w, sequence, packet->digest);
-    return packet->lane == lane ? TRIB_DROP_NONE : TRIB_DROP_LANE;
+    return packet->lane == keys * trib__ring_odd(w, sequence, packet->digest) ? TRIB_DROP_NONE : TRIB_DROP_LANE;
 }
 
-static void describe(const struct trib_packet *packet, uint64_t sequence, struct ring_slot *slot)
+static void describe(const struct trib_packet *packet, struct ring_slot *slot)
 {
     *slot = (struct ring_slot){
-        .sequence = sequence,
+        .sequence = trib_ring_sequence(packet->bitmap),
         .lane = packet->lane,
         .digest = packet->digest,
         .len = packet->payload_len,
         .parts = packet->contributors,
-        .begun = packet->last_rank,
+        .owner = packet->last_rank,
+        .is_carried = trib_ring_leg(packet->bitmap) == TRIB_RING_CARRYING,
         .type = packet->type,
         .reduction = packet->reduction,
     };
@@ -73,12 +75,12 @@ static void store(const struct ring_worker *w, const struct trib_packet *packet,
     }
 }
 
-static void dispute(struct ring_worker *w, uint64_t sequence)
+static void dispute(struct ring_worker *w, enum ring_way way, uint64_t sequence)
 {
     struct trib_event event = {
         .kind = TRIB_EVENT_MISMATCH,
         .sequence = sequence,
-        .child = (uint16_t)ring_previous(w),
+        .child = (uint16_t)w->circle[way].previous,
         .other = (uint16_t)w->config.rank,
     };
 
@@ -89,61 +91,97 @@ static void dispute(struct ring_worker *w, uint64_t sequence)
     }
 }
 
-/* A fragment that was checked, of an operation that is under way here. */
-static enum trib_drop take_known(struct ring_worker *w, struct ring_operation *o, const struct trib_packet *packet,
-                                 const struct ring_slot *described, uint64_t now_ns)
+static enum trib_drop take_result(struct ring_worker *w, struct ring_operation *o, const struct trib_packet *packet,
+                                  const struct ring_slot *described, uint64_t now_ns)
 {
-    bool spreads = (packet->bitmap & 1) != 0;
     struct ring_slot *slot = ring_slot(w, described->sequence);
 
-    if (packet->digest != o->layout.digest) {
-        dispute(w, described->sequence);
-        return TRIB_DROP_DIGEST;
-    }
-    if (!trib__ring_agrees(w, o, described)) {
-        return strike(w, described->sequence, TRIB_DROP_SHAPE);
-    }
-    if (slot->state != (spreads ? RING_SUMMED : RING_EMPTY) || (spreads && slot->is_root)) {
+    if (slot->state != RING_SUMMED || slot->ends_with_sends) {
         return TRIB_DROP_UNASKED;
     }
     trib__ring_drop_out(w, slot, now_ns); /* the next rank had the part, or there were no result */
     *slot = *described;
     store(w, packet, slot);
-    if (spreads) {
-        trib__ring_take_result(w, o, slot, now_ns);
-    } else {
-        trib__ring_take_part(w, o, slot, now_ns);
-    }
+    trib__ring_take_result(w, o, slot, now_ns);
     return TRIB_DROP_NONE;
 }
 
-static enum trib_drop take_fragment(struct ring_worker *w, const struct trib_packet *packet, uint64_t now_ns)
+/* Do two parts of a fragment say the same of it? */
+static bool is_alike(const struct ring_slot *a, const struct ring_slot *b)
 {
-    uint64_t sequence = packet->bitmap / 2;
-    bool spreads = (packet->bitmap & 1) != 0;
-    enum trib_drop drop = check(w, packet, sequence, spreads);
-    struct ring_slot described;
+    return a->owner == b->owner && a->is_carried == b->is_carried && a->type == b->type &&
+           a->reduction == b->reduction && a->len == b->len;
+}
 
-    if (drop == TRIB_DROP_LANE || drop == TRIB_DROP_SHAPE) {
-        return strike(w, sequence, drop);
+/* The first part that comes, or the second, to be added to it. */
+static enum trib_drop take_part(struct ring_worker *w, enum ring_way way, const struct trib_packet *packet,
+                                const struct ring_slot *described)
+{
+    struct ring_slot *slot = ring_slot(w, described->sequence);
+
+    if (slot->state == RING_EMPTY) {
+        *slot = *described;
+        slot->state = RING_HELD;
+        slot->got = (uint8_t)(1U << way);
+        store(w, packet, slot);
+        return TRIB_DROP_NONE;
     }
-    if (drop != TRIB_DROP_NONE) {
-        return drop;
-    }
-    describe(packet, sequence, &described);
-    struct ring_operation *o = trib__ring_operation(w, sequence);
-    if (o != NULL) {
-        return take_known(w, o, packet, &described, now_ns);
-    }
-    struct ring_slot *slot = ring_slot(w, sequence);
-    if (sequence < w->end || spreads || slot->state != RING_EMPTY) {
+    if (slot->state != RING_HELD || (slot->got >> way & 1) != 0) {
         return TRIB_DROP_UNASKED;
     }
-    *slot = described;
-    slot->state = RING_HELD;
-    store(w, packet, slot);
-    ring_aside(w)->counters.held++;
+    if (slot->digest != described->digest) {
+        return TRIB_DROP_DIGEST; /* whose it is, is to be seen when the operation is known here */
+    }
+    if (!is_alike(slot, described)) {
+        return strike(w, way, slot->sequence, TRIB_DROP_SHAPE);
+    }
+    if (slot->len != 0) {
+        trib__ring_reduce(w, slot, packet->payload);
+    }
+    slot->lane += described->lane;
+    slot->parts = (uint16_t)(slot->parts + described->parts);
+    slot->got |= (uint8_t)(1U << way);
     return TRIB_DROP_NONE;
+}
+
+static bool has_all(const struct ring_worker *w, const struct ring_slot *slot)
+{
+    return slot->got == trib__ring_needs(w, slot->owner, slot->is_carried);
+}
+
+static enum trib_drop take_fragment(struct ring_worker *w, enum ring_way way, const struct trib_packet *packet,
+                                    uint64_t now_ns)
+{
+    struct ring_slot described;
+    enum trib_drop drop = check(w, way, packet);
+
+    describe(packet, &described);
+    if (drop != TRIB_DROP_NONE) {
+        bool is_wrong = drop == TRIB_DROP_LANE || drop == TRIB_DROP_SHAPE;
+        return is_wrong ? strike(w, way, described.sequence, drop) : drop;
+    }
+    bool is_result = trib_ring_leg(packet->bitmap) == TRIB_RING_SPREADING;
+    struct ring_operation *o = trib__ring_operation(w, described.sequence);
+    if (o == NULL && (described.sequence < w->end || is_result)) {
+        return TRIB_DROP_UNASKED;
+    }
+    if (o != NULL && packet->digest != o->layout.digest) {
+        dispute(w, way, described.sequence);
+        return TRIB_DROP_DIGEST;
+    }
+    if (o != NULL && !trib__ring_agrees(w, o, &described)) {
+        return strike(w, way, described.sequence, TRIB_DROP_SHAPE);
+    }
+    if (is_result) {
+        return take_result(w, o, packet, &described, now_ns);
+    }
+    drop = take_part(w, way, packet, &described);
+    if (drop == TRIB_DROP_NONE && o == NULL) {
+        ring_aside(w)->counters.held++;
+    } else if (drop == TRIB_DROP_NONE && has_all(w, ring_slot(w, described.sequence))) {
+        trib__ring_take_parts(w, o, ring_slot(w, described.sequence), now_ns);
+    }
+    return drop;
 }
 
 /* The operation that what waits belongs to is known now. It was acknowledged, so it does not come again: what is wrong with it is final. */
@@ -158,18 +196,20 @@ void trib__ring_take_held(struct ring_worker *w, struct ring_operation *o, uint6
             continue;
         }
         if (slot->digest != o->layout.digest) {
-            dispute(w, sequence);
+            dispute(w, (slot->got >> RING_INSIDE & 1) != 0 ? RING_INSIDE : RING_ACROSS, sequence);
         } else if (!trib__ring_agrees(w, o, slot)) {
             trib__ring_fail(w, sequence);
-        } else {
-            trib__ring_take_part(w, o, slot, now_ns);
+        } else if (has_all(w, slot)) {
+            trib__ring_take_parts(w, o, slot, now_ns);
         }
     }
 }
 
-static enum trib_drop take_flow(struct ring_worker *w, const struct trib_packet *packet, uint64_t now_ns)
+static enum trib_drop take_flow(struct ring_worker *w, enum ring_way way, const struct trib_packet *packet,
+                                uint64_t now_ns)
 {
-    enum trib_drop drop = trib_flow_receiver_receive(ring_receiver(w), packet, ring_flows(w));
+    struct trib_flow_receiver *r = ring_receiver(w, way);
+    enum trib_drop drop = trib_flow_receiver_receive(r, packet, ring_flows(w, way));
 
     if (drop == TRIB_DROP_REPEAT) {
         return TRIB_DROP_NONE; /* a probe */
@@ -177,9 +217,9 @@ static enum trib_drop take_flow(struct ring_worker *w, const struct trib_packet 
     if (drop != TRIB_DROP_NONE) {
         return drop;
     }
-    drop = take_fragment(w, packet, now_ns);
+    drop = take_fragment(w, way, packet, now_ns);
     if (drop == TRIB_DROP_NONE) {
-        trib_flow_take(ring_receiver(w), packet->sequence, ring_flows(w));
+        trib_flow_take(r, packet->sequence, ring_flows(w, way));
     }
     return drop;
 }
@@ -187,30 +227,33 @@ static enum trib_drop take_flow(struct ring_worker *w, const struct trib_packet 
 struct telling {
     struct ring_worker *w;
     uint64_t now_ns;
+    enum ring_way way;
 };
 
 static void tell_acked(void *user, uint64_t label)
 {
     const struct telling *telling = user;
 
-    trib__ring_acked(telling->w, label, telling->now_ns);
+    trib__ring_acked(telling->w, telling->way, label, telling->now_ns);
 }
 
 static enum trib_drop take(struct ring_worker *w, struct trib_place from, const struct trib_packet *packet,
                            uint64_t now_ns)
 {
-    struct telling telling = {w, now_ns};
     bool is_flow = packet->kind == TRIB_FLOW;
 
     if (!is_flow && packet->kind != TRIB_FLOW_ACK) {
         return TRIB_DROP_KIND;
     }
-    if (from.kind != TRIB_PLACE_PEER || w->config.session.ranks == 1 ||
-        from.index != (is_flow ? ring_previous(w) : ring_next(w))) {
-        return TRIB_DROP_SOURCE;
+    for (uint32_t way = 0; way < RING_WAYS && from.kind == TRIB_PLACE_PEER; way++) {
+        const struct ring_circle *c = &w->circle[way];
+        struct telling telling = {w, now_ns, (enum ring_way)way};
+        if (ring_has(w, way) && from.index == (is_flow ? c->previous : c->next)) {
+            return is_flow ? take_flow(w, telling.way, packet, now_ns)
+                           : trib_flow_sender_receive(ring_sender(w, way), packet, now_ns, tell_acked, &telling);
+        }
     }
-    return is_flow ? take_flow(w, packet, now_ns)
-                   : trib_flow_sender_receive(ring_sender(w), packet, now_ns, tell_acked, &telling);
+    return TRIB_DROP_SOURCE;
 }
 
 enum trib_drop trib__ring_receive(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns)

@@ -1,38 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_worker_send.c: what a rank hands out, in this order: acknowledgements to the rank before; to the next what was lost, then the lowest
- * fragment that is ready. The lowest first is what keeps a ring of full slots moving: it is the one that others' slots wait for.
+/* ring_worker_send.c: what a rank hands out on each of its rings, in this order: acknowledgements to the rank before; to the next what was
+ * lost, then the lowest fragment that is ready. The lowest first is what keeps a ring of full slots moving: it is the one that others' slots wait for.
  * Read next: core/flow.h. */
 #include "core/assert.h"
 #include "schemes/ring/ring_worker.h"
 
 /* What the fragment says besides what the flow says. */
-static void fill(const struct ring_worker *w, uint64_t label, struct trib_packet *packet)
+static void fill(const struct ring_worker *w, enum ring_way way, uint64_t label, struct trib_packet *packet)
 {
-    struct ring_slot *slot = ring_slot(w, label / 2);
+    struct ring_slot *slot = ring_slot(w, trib_ring_sequence(label));
+    const struct ring_sending *sending = &slot->sending[way];
 
-    TRIB_ASSERT(trib_ring_label(slot->sequence, slot->leg) == label && slot->out != RING_NOTHING);
+    TRIB_ASSERT(trib_ring_label(slot->sequence, (enum trib_ring_leg)sending->leg) == label &&
+                sending->out != RING_NOTHING);
     packet->digest = slot->digest;
     packet->type = slot->type;
     packet->reduction = slot->reduction;
     packet->contributors = slot->parts;
-    packet->last_rank = slot->begun;
+    packet->last_rank = slot->owner;
     packet->lane = slot->lane;
     packet->payload_len = slot->len;
     if (slot->is_borrowed) {
         const struct ring_operation *o = trib__ring_operation(w, slot->sequence);
+        struct ring_form form;
         TRIB_ASSERT(o != NULL);
-        packet->payload = (const uint8_t *)o->operation.send +
-                          (slot->sequence - o->first) * o->layout.block_elements * (size_t)o->layout.element_size;
+        trib__ring_form(w, o, slot->sequence, &form);
+        packet->payload = trib__ring_tensor(o, &form);
     } else if (slot->len != 0) {
         packet->payload = ring_wire(w, slot->sequence);
     }
 }
 
-/* The lowest fragment with something to be sent for the first time; there is one. Slots in the order of their fragments begin at that of the
- * lowest that is not free. */
-static struct ring_slot *lowest_pending(const struct ring_worker *w)
+/* The lowest fragment with something to be sent this way for the first time; there is one. Slots in the order of their fragments begin at that
+ * of the lowest that is not free. */
+static struct ring_slot *lowest_pending(const struct ring_worker *w, enum ring_way way)
 {
-    const uint64_t *words = ring_at(w, w->pending_at);
+    const uint64_t *words = ring_at(w, w->circle[way].pending_at);
     uint32_t slots = w->config.session.slots;
     uint32_t count = (slots + 63) / 64;
     uint32_t first = ring_slot_index(w, w->freed);
@@ -46,37 +49,35 @@ static struct ring_slot *lowest_pending(const struct ring_worker *w)
     return (struct ring_slot *)ring_at(w, w->slots_at) + 64 * at + (uint32_t)__builtin_ctzll(bits);
 }
 
-static bool send_new(struct ring_worker *w, uint64_t now_ns, struct trib_packet *packet)
+static bool send_new(struct ring_worker *w, enum ring_way way, uint64_t now_ns, struct trib_packet *packet)
 {
-    struct trib_flow_sender *s = ring_sender(w);
+    struct trib_flow_sender *s = ring_sender(w, way);
 
-    if (w->pending == 0) {
+    if (w->circle[way].pending == 0) {
         s->is_blocked = 0;
         return false;
     }
-    struct ring_slot *slot = lowest_pending(w);
-    uint64_t label = trib_ring_label(slot->sequence, slot->leg);
+    struct ring_slot *slot = lowest_pending(w, way);
+    uint64_t label = trib_ring_label(slot->sequence, (enum trib_ring_leg)slot->sending[way].leg);
     if (!trib_flow_admits(s, label, now_ns)) {
         return false;
     }
-    trib__ring_drop_out(w, slot, now_ns);
-    slot->out = RING_UNDER_WAY;
-    slot->flow = trib_flow_send(s, label, now_ns, packet);
-    fill(w, label, packet);
+    trib__ring_sent(w, slot, way, trib_flow_send(s, label, now_ns, packet));
+    fill(w, way, label, packet);
     return true;
 }
 
-static bool send_next(struct ring_worker *w, uint64_t now_ns, struct trib_packet *packet)
+static bool send_next(struct ring_worker *w, enum ring_way way, uint64_t now_ns, struct trib_packet *packet)
 {
-    if (!trib_flow_sender_next(ring_sender(w), now_ns, packet)) {
-        return send_new(w, now_ns, packet);
+    if (!trib_flow_sender_next(ring_sender(w, way), now_ns, packet)) {
+        return send_new(w, way, now_ns, packet);
     }
     if ((packet->flags & TRIB_FLAG_UNWANTED) != 0) {
         ring_aside(w)->counters.probes++;
         return true;
     }
     ring_aside(w)->counters.contributions_resent++;
-    fill(w, packet->bitmap, packet);
+    fill(w, way, packet->bitmap, packet);
     return true;
 }
 
@@ -84,16 +85,22 @@ bool trib__ring_next_packet(void *node, uint64_t now_ns, struct trib_packet *pac
 {
     struct ring_worker *w = node;
 
-    if (w->boot == 0) {
-        return false;
+    for (uint32_t way = 0; way < RING_WAYS && w->boot != 0; way++) {
+        struct ring_circle *c = &w->circle[way];
+        if (!ring_has(w, way)) {
+            continue;
+        }
+        *to = (struct trib_place){.kind = TRIB_PLACE_PEER, .index = c->previous};
+        if (trib_flow_receiver_next(ring_receiver(w, way), ring_limit(w), packet, ring_flows(w, way))) {
+            c->told = ring_limit(w);
+            return true;
+        }
+        to->index = c->next;
+        if (send_next(w, (enum ring_way)way, now_ns, packet)) {
+            return true;
+        }
     }
-    *to = (struct trib_place){.kind = TRIB_PLACE_PEER, .index = ring_previous(w)};
-    if (trib_flow_receiver_next(ring_receiver(w), ring_limit(w), packet, ring_flows(w))) {
-        w->told = ring_limit(w);
-        return true;
-    }
-    to->index = ring_next(w);
-    return send_next(w, now_ns, packet);
+    return false;
 }
 
 /* ---- timers ---- */
@@ -113,8 +120,12 @@ uint64_t trib__ring_next_timeout(const void *node)
     if (w->boot == 0) {
         return TRIB_NEVER;
     }
-    uint64_t flow = trib_flow_next_timeout(ring_sender(w));
-    return flow < stall_deadline(w) ? flow : stall_deadline(w);
+    uint64_t earliest = stall_deadline(w);
+    for (uint32_t way = 0; way < RING_WAYS; way++) {
+        uint64_t flow = ring_has(w, way) ? trib_flow_next_timeout(ring_sender(w, way)) : TRIB_NEVER;
+        earliest = flow < earliest ? flow : earliest;
+    }
+    return earliest;
 }
 
 void trib__ring_on_timeout(void *node, uint64_t now_ns)
@@ -124,7 +135,11 @@ void trib__ring_on_timeout(void *node, uint64_t now_ns)
     if (w->boot == 0) {
         return;
     }
-    trib_flow_on_timeout(ring_sender(w), now_ns);
+    for (uint32_t way = 0; way < RING_WAYS; way++) {
+        if (ring_has(w, way)) {
+            trib_flow_on_timeout(ring_sender(w, way), now_ns);
+        }
+    }
     if (stall_deadline(w) <= now_ns) {
         struct trib_event event = {.kind = TRIB_EVENT_STALL, .sequence = w->mark, .since_ns = ring_aside(w)->waits_ns};
         ring_aside(w)->reported_ns = now_ns;

@@ -16,31 +16,32 @@ uint64_t trib__ring_odd(const struct ring_worker *w, uint64_t sequence, uint32_t
     return trib_session_odd(&w->config.session, sequence, 0, digest);
 }
 
-uint64_t trib__ring_keys(const struct ring_worker *w, uint32_t begun, uint32_t count)
-{
-    const uint64_t *below = ring_at(w, w->keys_at); /* [r]: of all ranks below r */
-    uint32_t ranks = w->config.session.ranks;
-    uint32_t end = begun + count;
-
-    return end <= ranks ? below[end] - below[begun] : below[ranks] - below[begun] + below[end - ranks];
-}
-
 /* ---- form ---- */
 
-static uint64_t block_of(const struct ring_operation *o, uint64_t sequence)
+/* Where a collective has no owner, blocks are dealt: to each place of a group in turn, in one group after another, so that all rings are busy
+ * all the time. */
+static uint32_t dealt(const struct ring_worker *w, uint64_t block)
 {
-    return sequence - o->first;
+    const struct trib_session_config *s = &w->config.session;
+
+    return (uint32_t)(block / s->group % (s->ranks / s->group) * s->group + block % s->group);
 }
 
-static uint64_t elements_of(const struct ring_operation *o, uint64_t sequence)
+void trib__ring_form(const struct ring_worker *w, const struct ring_operation *o, uint64_t sequence,
+                     struct ring_form *form)
 {
-    return trib_layout_elements(&o->layout, o->operation.count, block_of(o, sequence));
+    bool is_dealt = o->operation.collective == TRIB_ALLREDUCE || o->operation.collective == TRIB_BARRIER;
+
+    trib_layout_piece(&o->layout, &o->operation, sequence - o->first, &form->piece);
+    form->piece.owner = is_dealt ? dealt(w, sequence - o->first) : form->piece.owner;
+    form->len = (uint16_t)(form->piece.elements * o->layout.wire_size);
+    form->is_spread = is_dealt;
+    form->is_carried = !is_dealt && !trib_operation_reduces(&o->operation);
 }
 
-static void *block_at(const struct ring_operation *o, const void *tensor, uint64_t sequence)
+const void *trib__ring_tensor(const struct ring_operation *o, const struct ring_form *form)
 {
-    return (uint8_t *)(uintptr_t)tensor +
-           block_of(o, sequence) * o->layout.block_elements * (size_t)o->layout.element_size;
+    return trib_operation_send_at(&o->operation, &o->layout, &form->piece);
 }
 
 static bool is_converted(const struct ring_operation *o)
@@ -50,65 +51,89 @@ static bool is_converted(const struct ring_operation *o)
 
 bool trib__ring_agrees(const struct ring_worker *w, const struct ring_operation *o, const struct ring_slot *slot)
 {
-    return slot->begun == ring_begins(w, o, slot->sequence) && slot->type == o->layout.wire &&
-           slot->reduction == o->operation.reduction &&
-           slot->len == elements_of(o, slot->sequence) * o->layout.wire_size;
+    struct ring_form form;
+
+    trib__ring_form(w, o, slot->sequence, &form);
+    return slot->owner == form.piece.owner && slot->is_carried == form.is_carried && slot->type == o->layout.wire &&
+           slot->reduction == o->operation.reduction && slot->len == form.len;
 }
 
 /* ---- numbers ---- */
 
 /* The own part in wire form. */
-static const void *own_part(const struct ring_worker *w, const struct ring_operation *o, uint64_t sequence)
+static const void *own_part(const struct ring_worker *w, const struct ring_operation *o, const struct ring_form *form)
 {
-    const void *block = block_at(o, o->operation.send, sequence);
+    const void *block = trib__ring_tensor(o, form);
 
     if (!is_converted(o)) {
         return block;
     }
     struct trib_conversion c = {.wire = o->layout.wire, .tensor = o->operation.type};
-    trib_tensor_encode(w->config.kernels, &c, ring_at(w, w->own_at), block, elements_of(o, sequence));
+    trib_tensor_encode(w->config.kernels, &c, ring_at(w, w->own_at), block, form->piece.elements);
     return ring_at(w, w->own_at);
 }
 
-/* wire buffer = what is in it + own part; or the own part alone. */
-static void add_own(const struct ring_worker *w, const struct ring_operation *o, const struct ring_slot *slot,
-                    bool alone)
+void trib__ring_reduce(const struct ring_worker *w, const struct ring_slot *slot, const void *payload)
 {
     const struct trib_value_kernels *k = w->config.kernels;
+    enum trib_type type = (enum trib_type)slot->type;
     uint8_t *wire = ring_wire(w, slot->sequence);
-    const void *own = own_part(w, o, slot->sequence);
+    bool in_place = trib_row_size(type, slot->len) == slot->len;
+    void *row = in_place ? wire : ring_at(w, w->row_at);
+
+    if (!in_place) {
+        trib_row_load(k, type, row, wire, slot->len);
+    }
+    trib_row_add(k, type, (enum trib_reduction)slot->reduction, row, payload, slot->len);
+    trib_row_finish(k, type, row, slot->len);
+    if (!in_place) {
+        memcpy(wire, row, slot->len);
+    }
+}
+
+/* The own part alone becomes the sum of one rank. */
+static void load_own(const struct ring_worker *w, const struct ring_operation *o, const struct ring_slot *slot,
+                     const struct ring_form *form)
+{
+    uint8_t *wire = ring_wire(w, slot->sequence);
     bool in_place = trib_row_size(o->layout.wire, slot->len) == slot->len;
     void *row = in_place ? wire : ring_at(w, w->row_at);
 
-    if (alone) {
-        trib_row_load(k, o->layout.wire, row, own, slot->len);
-    } else {
-        if (!in_place) {
-            trib_row_load(k, o->layout.wire, row, wire, slot->len);
-        }
-        trib_row_add(k, o->layout.wire, o->operation.reduction, row, own, slot->len);
-    }
-    trib_row_finish(k, o->layout.wire, row, slot->len);
+    trib_row_load(w->config.kernels, o->layout.wire, row, own_part(w, o, form), slot->len);
+    trib_row_finish(w->config.kernels, o->layout.wire, row, slot->len);
     if (!in_place) {
         memcpy(wire, row, slot->len);
     }
 }
 
 /* Writes what the wire buffer holds where the caller wants it. */
-static void deliver(const struct ring_worker *w, const struct ring_operation *o, const struct ring_slot *slot)
+static void deliver(const struct ring_worker *w, const struct ring_operation *o, const struct ring_slot *slot,
+                    const struct ring_form *form)
 {
     bool averages = o->operation.reduction == TRIB_AVERAGE;
 
     if (slot->len == 0 || o->operation.recv == NULL) {
         return;
     }
-    void *block = block_at(o, o->operation.recv, slot->sequence);
+    void *block = trib_operation_recv_at(&o->operation, &o->layout, &form->piece);
     if (o->layout.wire == TRIB_BYTES) {
         memcpy(block, ring_wire(w, slot->sequence), slot->len);
         return;
     }
     struct trib_conversion c = {o->layout.wire, o->operation.type, 0, averages ? w->config.session.ranks : 1};
-    trib_tensor_decode(w->config.kernels, &c, block, ring_wire(w, slot->sequence), elements_of(o, slot->sequence));
+    trib_tensor_decode(w->config.kernels, &c, block, ring_wire(w, slot->sequence), form->piece.elements);
+}
+
+/* The own share of an allgather, which no packet brings. */
+static void deliver_own(const struct ring_operation *o, const struct ring_slot *slot, const struct ring_form *form)
+{
+    if (o->operation.collective == TRIB_ALLGATHER && slot->len != 0) {
+        void *at = trib_operation_recv_at(&o->operation, &o->layout, &form->piece);
+        const void *own = trib__ring_tensor(o, form);
+        if (at != own) {
+            memcpy(at, own, slot->len);
+        }
+    }
 }
 
 /* ---- what is finished ---- */
@@ -137,119 +162,160 @@ static void finish(struct ring_worker *w, struct ring_operation *o, struct ring_
     }
 }
 
-static void set_pending(struct ring_worker *w, uint64_t sequence, bool is_pending)
+static void set_pending(struct ring_worker *w, enum ring_way way, uint64_t sequence, bool is_pending)
 {
+    struct ring_circle *c = &w->circle[way];
     uint32_t index = ring_slot_index(w, sequence);
-    uint64_t *word = (uint64_t *)ring_at(w, w->pending_at) + index / 64;
+    uint64_t *word = (uint64_t *)ring_at(w, c->pending_at) + index / 64;
 
     *word = is_pending ? *word | UINT64_C(1) << index % 64 : *word & ~(UINT64_C(1) << index % 64);
-    w->pending += is_pending ? 1 : UINT32_MAX;
+    c->pending += is_pending ? 1 : UINT32_MAX;
 }
 
-void trib__ring_queue(struct ring_worker *w, struct ring_slot *slot, enum trib_ring_leg leg)
+/* ways: a bitmap. */
+static void queue(struct ring_worker *w, struct ring_slot *slot, uint32_t ways, enum trib_ring_leg leg)
 {
-    slot->out = RING_PENDING;
-    slot->leg = (uint8_t)leg;
-    set_pending(w, slot->sequence, true);
+    for (uint32_t way = 0; way < RING_WAYS; way++) {
+        if ((ways >> way & 1) != 0) {
+            slot->sending[way] = (struct ring_sending){.out = RING_PENDING, .leg = (uint8_t)leg};
+            set_pending(w, (enum ring_way)way, slot->sequence, true);
+        }
+    }
 }
 
 void trib__ring_drop_out(struct ring_worker *w, struct ring_slot *slot, uint64_t now_ns)
 {
-    if (slot->out == RING_UNDER_WAY) {
-        trib_flow_settle(ring_sender(w), slot->flow, now_ns);
-    } else if (slot->out == RING_PENDING) {
-        set_pending(w, slot->sequence, false);
+    for (uint32_t way = 0; way < RING_WAYS; way++) {
+        struct ring_sending *sending = &slot->sending[way];
+        if (sending->out == RING_UNDER_WAY) {
+            trib_flow_settle(ring_sender(w, way), sending->flow, now_ns);
+        } else if (sending->out == RING_PENDING) {
+            set_pending(w, (enum ring_way)way, slot->sequence, false);
+        }
+        sending->out = RING_NOTHING;
     }
-    slot->out = RING_NOTHING;
 }
 
-/* The wire buffer holds the parts of all ranks before this one. */
-void trib__ring_take_part(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns)
+void trib__ring_sent(struct ring_worker *w, struct ring_slot *slot, enum ring_way way, uint64_t flow)
 {
-    uint32_t behind = w->config.session.ranks - 1 - ring_distance(w, slot->begun);
+    set_pending(w, way, slot->sequence, false);
+    slot->sending[way].out = RING_UNDER_WAY;
+    slot->sending[way].flow = flow;
+}
 
+/* What is carried is here. */
+static void take_carried(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot,
+                         const struct ring_form *form, uint64_t now_ns)
+{
+    deliver(w, o, slot, form);
+    queue(w, slot, trib__ring_spread_ways(w, slot->owner), TRIB_RING_CARRYING);
+    finish(w, o, slot, now_ns);
+}
+
+/* The slot holds the parts of all that come before this rank on the way, and its own. */
+static void take_sum(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot,
+                     const struct ring_form *form, uint64_t now_ns)
+{
+    ring_aside(w)->counters.contributions++;
+    if (slot->owner != w->config.rank) {
+        slot->state = RING_SUMMED;
+        slot->ends_with_sends = !form->is_spread;
+        queue(w, slot, 1U << trib__ring_sum_way(w, slot->owner), TRIB_RING_SUMMING);
+        return;
+    }
+    deliver(w, o, slot, form);
+    if (form->is_spread) {
+        queue(w, slot, trib__ring_spread_ways(w, slot->owner), TRIB_RING_SPREADING);
+    }
+    finish(w, o, slot, now_ns);
+}
+
+/* The wire buffer holds all that this rank needs: the parts of all before it, or what is carried. */
+void trib__ring_take_parts(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns)
+{
+    struct ring_form form;
+
+    trib__ring_form(w, o, slot->sequence, &form);
     slot->lane += w->key * trib__ring_odd(w, slot->sequence, slot->digest);
-    if (o->operation.collective == TRIB_BROADCAST) {
-        deliver(w, o, slot);
-        if (behind != 0) {
-            trib__ring_queue(w, slot, TRIB_RING_SUMMING);
-        }
-        finish(w, o, slot, now_ns);
+    if (form.is_carried) {
+        take_carried(w, o, slot, &form, now_ns);
         return;
     }
     if (slot->len != 0) {
-        add_own(w, o, slot, false);
+        trib__ring_reduce(w, slot, own_part(w, o, &form));
         slot->parts++;
     }
-    ring_aside(w)->counters.contributions++;
-    if (behind != 0) {
-        slot->state = RING_SUMMED;
-        trib__ring_queue(w, slot, TRIB_RING_SUMMING);
-        return;
-    }
-    deliver(w, o, slot);
-    trib__ring_queue(w, slot, TRIB_RING_SPREADING);
-    finish(w, o, slot, now_ns);
+    take_sum(w, o, slot, &form, now_ns);
 }
 
 void trib__ring_take_result(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns)
 {
-    deliver(w, o, slot);
-    if (ring_distance(w, slot->begun) + 2 < w->config.session.ranks) {
-        trib__ring_queue(w, slot, TRIB_RING_SPREADING);
-    }
+    struct ring_form form;
+
+    trib__ring_form(w, o, slot->sequence, &form);
+    deliver(w, o, slot, &form);
+    queue(w, slot, trib__ring_spread_ways(w, slot->owner), TRIB_RING_SPREADING);
     finish(w, o, slot, now_ns);
 }
 
-void trib__ring_acked(struct ring_worker *w, uint64_t label, uint64_t now_ns)
+void trib__ring_acked(struct ring_worker *w, enum ring_way way, uint64_t label, uint64_t now_ns)
 {
-    struct ring_slot *slot = ring_slot(w, label / 2);
+    struct ring_slot *slot = ring_slot(w, trib_ring_sequence(label));
+    struct ring_sending *sending = &slot->sending[way];
 
-    TRIB_ASSERT(slot->out == RING_UNDER_WAY && trib_ring_label(slot->sequence, slot->leg) == label);
-    slot->out = RING_NOTHING;
-    if (slot->is_root) {
+    TRIB_ASSERT(sending->out == RING_UNDER_WAY &&
+                trib_ring_label(slot->sequence, (enum trib_ring_leg)sending->leg) == label);
+    sending->out = RING_NOTHING;
+    if (slot->ends_with_sends && ring_is_sent(slot)) {
         finish(w, trib__ring_operation(w, slot->sequence), slot, now_ns);
     }
 }
 
 /* ---- what begins ---- */
 
-static void begin(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns)
+static void begin_carrying(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot,
+                           const struct ring_form *form, uint64_t now_ns)
 {
-    bool is_root = o->operation.collective == TRIB_BROADCAST;
-    bool is_alone = w->config.session.ranks == 1;
+    deliver_own(o, slot, form);
+    slot->state = RING_SUMMED;
+    slot->is_borrowed = slot->len != 0;
+    slot->ends_with_sends = 1;
+    queue(w, slot, trib__ring_spread_ways(w, slot->owner), TRIB_RING_CARRYING);
+    if (ring_is_sent(slot)) { /* there is nobody else */
+        finish(w, o, slot, now_ns);
+    }
+}
 
+static void begin(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, const struct ring_form *form,
+                  uint64_t now_ns)
+{
     slot->lane = w->key * trib__ring_odd(w, slot->sequence, slot->digest);
     slot->parts = slot->len != 0;
-    slot->state = RING_SUMMED;
-    if (slot->len != 0 && (is_alone || is_converted(o))) {
-        add_own(w, o, slot, true);
+    if (form->is_carried) {
+        begin_carrying(w, o, slot, form, now_ns);
+        return;
+    }
+    if (slot->len != 0 && (slot->owner == w->config.rank || is_converted(o))) {
+        load_own(w, o, slot, form);
     } else {
         slot->is_borrowed = slot->len != 0;
     }
-    if (!is_root) {
-        ring_aside(w)->counters.contributions++;
-    }
-    if (is_alone) {
-        slot->is_borrowed = 0;
-        if (!is_root) {
-            deliver(w, o, slot);
-        }
-        finish(w, o, slot, now_ns);
-        return;
-    }
-    slot->is_root = is_root;
-    trib__ring_queue(w, slot, TRIB_RING_SUMMING);
+    take_sum(w, o, slot, form, now_ns);
 }
 
 static void give_turn(struct ring_worker *w, uint64_t sequence, uint64_t now_ns)
 {
     struct ring_operation *o = trib__ring_operation(w, sequence);
     struct ring_slot *slot = ring_slot(w, sequence);
+    struct ring_form form;
 
     w->next++;
-    if (o == NULL || ring_begins(w, o, sequence) != w->config.rank) {
-        return; /* finished before its turn; or another rank's */
+    if (o == NULL) {
+        return; /* finished before its turn */
+    }
+    trib__ring_form(w, o, sequence, &form);
+    if (trib__ring_needs(w, form.piece.owner, form.is_carried) != 0) {
+        return; /* it begins elsewhere */
     }
     if (slot->state != RING_EMPTY) { /* what began elsewhere: the ranks do not agree who begins */
         trib__ring_fail(w, sequence);
@@ -258,21 +324,24 @@ static void give_turn(struct ring_worker *w, uint64_t sequence, uint64_t now_ns)
     *slot = (struct ring_slot){
         .sequence = sequence,
         .digest = o->layout.digest,
-        .len = (uint16_t)(elements_of(o, sequence) * o->layout.wire_size),
-        .begun = (uint16_t)w->config.rank,
+        .len = form.len,
+        .owner = (uint16_t)form.piece.owner,
+        .is_carried = form.is_carried,
         .type = (uint8_t)o->layout.wire,
         .reduction = (uint8_t)o->operation.reduction,
     };
-    begin(w, o, slot, now_ns);
+    begin(w, o, slot, &form, now_ns);
 }
 
-/* Room has come, and the rank before may be waiting for it. */
+/* Room has come, and the ranks before may be waiting for it. */
 static void tell_limit(struct ring_worker *w)
 {
     uint64_t quarter = (w->config.session.slots + 3) / 4;
 
-    if (w->config.session.ranks > 1 && ring_limit(w) - w->told >= trib_ring_label(quarter, TRIB_RING_SUMMING)) {
-        ring_receiver(w)->is_due = 1;
+    for (uint32_t way = 0; way < RING_WAYS; way++) {
+        if (ring_has(w, way) && ring_limit(w) - w->circle[way].told >= trib_ring_label(quarter, TRIB_RING_SUMMING)) {
+            ring_receiver(w, way)->is_due = 1;
+        }
     }
 }
 
@@ -286,7 +355,7 @@ void trib__ring_advance(struct ring_worker *w, uint64_t now_ns)
             give_turn(w, w->next, now_ns);
             moved = true;
         }
-        while (w->freed < w->mark && ring_slot(w, w->freed)->out == RING_NOTHING) {
+        while (w->freed < w->mark && ring_is_sent(ring_slot(w, w->freed))) {
             *ring_slot(w, w->freed) = (struct ring_slot){0};
             w->freed++;
             moved = true;

@@ -185,22 +185,14 @@ static inline uint64_t worker_block(const struct worker_operation *o, uint64_t s
     return index < o->layout.lookahead ? UINT64_MAX : index - o->layout.lookahead;
 }
 
-/* Where a block lies in the tensor that it is sent from: of an allgather that has the own share alone. */
 static inline const void *worker_send_at(const struct worker_operation *o, const struct trib_piece *piece)
 {
-    bool is_share = o->operation.collective == TRIB_ALLGATHER;
-    uint64_t at = is_share ? piece->share_at : piece->whole_at;
-
-    return (const uint8_t *)o->operation.send + at * o->layout.element_size;
+    return trib_operation_send_at(&o->operation, &o->layout, piece);
 }
 
-/* And in the tensor that it is received into: of a reduce-scatter that has the own share alone. */
 static inline void *worker_recv_at(const struct worker_operation *o, const struct trib_piece *piece)
 {
-    bool is_share = o->operation.collective == TRIB_REDUCE_SCATTER;
-    uint64_t at = is_share ? piece->share_at : piece->whole_at;
-
-    return (uint8_t *)o->operation.recv + at * o->layout.element_size;
+    return trib_operation_recv_at(&o->operation, &o->layout, piece);
 }
 
 /* The form in which one sequence's payload travels. */
