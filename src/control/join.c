@@ -69,6 +69,14 @@ static void explain_scheme(const char *name, char *error)
     trib_explain(error, "unknown scheme %s: this switch has %s", is_name(name) ? name : "(not a name)", known);
 }
 
+/* Why the scheme, which is one, cannot run such a communicator; NULL: it can. */
+static const char *unfit(const struct trib_settings *settings)
+{
+    const struct trib_scheme *scheme = trib_scheme_find(settings->scheme);
+    const struct trib_session_config session = {.ranks = settings->ranks, .payload = settings->payload};
+    return scheme->unfit ? scheme->unfit(&session) : NULL;
+}
+
 enum trib_status trib_join_check(const struct trib_message *message, char *error)
 {
     const struct trib_settings *settings = &message->join.settings;
@@ -85,6 +93,8 @@ enum trib_status trib_join_check(const struct trib_message *message, char *error
                      TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
     } else if (!is_scheme(settings->scheme)) {
         explain_scheme(settings->scheme, error);
+    } else if (unfit(settings)) {
+        trib_explain(error, "scheme %s: %s", settings->scheme, unfit(settings));
     } else if (!trib_join_is_wire(settings->wire)) {
         trib_explain(error, "wire %u: want %d (float32), %d (bfloat16) or %d (int32)", settings->wire,
                      TRIB_WIRE_FLOAT32, TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32);

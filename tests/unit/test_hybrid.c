@@ -266,11 +266,14 @@ static void peers__are_those_of_both_rings(void **state)
 static void unfit__groups_are_refused_with_a_reason(void **state)
 {
     struct trib_session_config session = config_of(6, 4, 0).session;
+    uint16_t peers[TRIB_PEERS_MAX];
 
     (void)state;
     assert_ptr_equal(trib_scheme_find("hybrid"), &trib_hybrid);
     assert_string_equal(trib_hybrid.unfit(&session), "the number of ranks is not a multiple of the ranks of a group");
+    assert_int_equal(verbs->peers(&session, 0, peers), 0);
     session.group = 0;
+    assert_int_equal(verbs->peers(&session, 0, peers), 0);
     assert_string_equal(trib_hybrid.unfit(&session),
                         "its ranks stand in groups, and nobody said of how many ranks a group is");
     session.group = 3;

@@ -133,6 +133,17 @@ static void join__over_a_relay_is_refused(void **state)
     expect_failed(h, 0, TRIB_ERR_REFUSED, "scheme ring: its ranks send to each other");
 }
 
+/* A job cannot say of how many ranks a group is. */
+static void join__of_groups_that_nobody_named_is_refused(void **state)
+{
+    struct hosts *h = *state;
+    struct trib_message join = ring_join(0, 1);
+    strcpy(join.join.settings.scheme, "hybrid");
+    assert_true(say(h, 0, &join));
+    pump(h);
+    expect_failed(h, 0, TRIB_ERR_INVALID, "scheme hybrid: its ranks stand in groups, and nobody said");
+}
+
 static void marks__are_those_that_ranks_tell(void **state)
 {
     struct hosts *h = *state;
@@ -252,6 +263,7 @@ int main(void)
         TEST(join__address_of_another_rank_is_refused),
         TEST(join__loopback_is_mended),
         AT_A_SWITCH(join__over_a_relay_is_refused),
+        TEST(join__of_groups_that_nobody_named_is_refused),
         TEST(marks__are_those_that_ranks_tell),
         TEST(stall__names_those_that_do_not_wait),
         TEST(death__is_the_end),

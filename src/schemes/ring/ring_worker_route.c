@@ -33,7 +33,7 @@ uint32_t trib__ring_peers(const struct trib_session_config *session, uint32_t ra
 {
     uint32_t count = 0;
 
-    for (uint32_t way = 0; way < RING_WAYS; way++) {
+    for (uint32_t way = 0; way < RING_WAYS && session->group != 0 && session->ranks % session->group == 0; way++) {
         struct ring_circle c = circle_of(session, rank, (enum ring_way)way);
         if (c.ranks > 1) {
             peers[count++] = (uint16_t)c.previous;
