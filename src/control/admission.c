@@ -131,7 +131,7 @@ uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_j
     if (job && job->has_peers) {
         return trib_peers_room(job);
     }
-    return trib_roots_are_ranks(jobs->config) ? trib_roots_room(job) : jobs->config->receive_room;
+    return job && trib_roots_are_ranks(jobs->config) ? trib_roots_room(job) : jobs->config->receive_room;
 }
 
 /* Bytes that this job may have on its way to one shard here. */

@@ -269,7 +269,7 @@ bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);
 /* Checks the quotas: sets job->slot_bytes, or ERR_REFUSED with the numbers in error. */
 TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
                                                      const struct trib_opening *opening, char *error);
-/* Bytes that one socket holds that this job's children send to: a shard's here, or a root's. */
+/* Bytes that one socket holds that this job's children send to: a shard's here, a root's, a rank's. NULL: any job's, at a switch. */
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job);
 /* Bytes that one more job may have on its way to a shard here; not 0. */
 uint32_t trib_admission_room(const struct trib_jobs *jobs);
