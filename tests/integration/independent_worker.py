@@ -273,6 +273,8 @@ class Worker:
                         for root, weight in enumerate(weights) for k in range(weight))
         self.turns = [(root, k) for _, root, k in places]
         self.weights = weights
+        self.before = [[sum(owner == root for owner, _ in self.turns[:turn]) for turn in range(len(self.turns))]
+                       for root in range(self.roots)]
         self.keys = [lane_key(self.salt, rank) for rank in range(struct.unpack(">I", welcome[GRANT.size:GRANT.size + 4])[0])]
 
     def probe_paths(self):
@@ -330,8 +332,8 @@ class Worker:
         """D: how many sequences below the mark belong to the root."""
         train, rest = divmod(mark, self.train)
         rounds, turn = divmod(train, len(self.turns))
-        before = sum(owner == root for owner, _ in self.turns[:turn])
-        return (rounds * self.weights[root] + before) * self.train + (rest if self.turns[turn][0] == root else 0)
+        before = rounds * self.weights[root] + self.before[root][turn]
+        return before * self.train + (rest if self.turns[turn][0] == root else 0)
 
     def common(self, root):
         return max(self.root[root].told, self.session_mark)
