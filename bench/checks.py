@@ -5,6 +5,7 @@ All bounds are computed from tensor, payload and headers; nothing here knows how
 """
 import math
 
+from ours import collective_of
 from processes import BenchError
 
 HEADER = 64             # of a Tributary packet
@@ -28,13 +29,13 @@ def check(network, scenario, contestant, measurement):
     tensor = measurement["calls"] * scenario.size
     if contestant.level0:
         check_memory(contestant, measurement, tensor)
-    elif contestant.runner == "many":
+    elif contestant.runner in ("many", "grouped"):
         check_ours_loop(scenario, contestant, measurement, tensor)
     elif contestant.runner == "ours":
         (check_ours_star if network.kind == "star" else check_ours_loop)(scenario, contestant, measurement, tensor)
         check_faults(scenario, contestant, measurement)
     else:
-        check_ring(network, scenario, measurement, tensor)
+        check_ring(network, scenario, contestant, measurement, tensor)
     worst = {key: min(part[key] for part in measurement["wire"]) for key in ("nic_out", "nic_in")}
     measurement["wire_asserted"] = {f"{key}_per_byte": round(value / tensor, 4) for key, value in worst.items()}
 
@@ -47,17 +48,25 @@ def check_memory(contestant, measurement, tensor):
     expect(moved < max(tensor / 100, 1 << 20), f"{moved} bytes on the wire of what was to stay in memory")
 
 
+def shares_of(collective, workers):
+    """Parts of the tensor that a worker must send and receive: of shares, the own does not travel to its owner."""
+    own = 1 / workers
+    return {"allreduce": {"out": 1, "in": 1}, "allgather": {"out": own, "in": 1 - own},
+            "reduce-scatter": {"out": 1 - own, "in": own}}[collective]
+
+
 def check_ours_star(scenario, contestant, measurement, tensor):
-    """Every worker sent and received the whole tensor in each call, in frames with all their headers; what it sent or received
-    beyond that (probes, resends, repeated results) is noted."""
+    """Every worker sent and received in each call what it must, in frames with all their headers, and a frame for every fragment, if only
+    with a header; what it sent or received beyond that (probes, resends, repeated results) is noted."""
     fragments = measurement["calls"] * math.ceil(scenario.size / contestant.payload)
-    framed = tensor + fragments * (HEADER + FRAME)
+    parts = shares_of(collective_of(scenario, contestant), scenario.workers)
+    needed = {way: tensor * part + fragments * (HEADER + FRAME) for way, part in parts.items()}
     for worker, part in enumerate(measurement["wire"]):
         for way in ("out", "in"):
-            at_least(f"worker {worker}'s interface, {way}", part[f"nic_{way}"], tensor)
+            at_least(f"worker {worker}'s interface, {way}", part[f"nic_{way}"], tensor * parts[way])
             at_least(f"worker {worker}'s frames, {way}", part[f"frames_{way}"], fragments)
-            at_least(f"worker {worker}'s bytes in frames, {way}", part[f"wire_{way}"], framed)
-    measurement["wire_over_needed"] = max(part[way] / framed for part in measurement["wire"] for way in ("wire_out", "wire_in"))
+            at_least(f"worker {worker}'s bytes in frames, {way}", part[f"wire_{way}"], needed[way])
+    measurement["wire_over_needed"] = max(part[f"wire_{way}"] / needed[way] for part in measurement["wire"] for way in needed)
 
 
 def check_ours_loop(scenario, contestant, measurement, tensor):
@@ -66,9 +75,10 @@ def check_ours_loop(scenario, contestant, measurement, tensor):
     at_least("loopback", measurement["wire"][0]["nic_out"], copies * tensor)
 
 
-def check_ring(network, scenario, measurement, tensor):
-    """No allreduce without a switch moves less than 2(N-1)/N of the tensor through each worker."""
-    least = tensor * 2 * (scenario.workers - 1) / scenario.workers
+def check_ring(network, scenario, contestant, measurement, tensor):
+    """No allreduce without a switch moves less than 2(N-1)/N of the tensor through each worker, no other of these less than (N-1)/N."""
+    times = 2 if collective_of(scenario, contestant) == "allreduce" else 1
+    least = tensor * times * (scenario.workers - 1) / scenario.workers
     for part in measurement["wire"]:
         for way in ("out", "in"):
             at_least(f"interface, {way}", part[f"nic_{way}"], least * (1 if network.kind == "star" else scenario.workers))

@@ -17,6 +17,8 @@ BUILT = os.path.join(ROOT, "build", "bin", "tributary")
 TRIBUTARY = os.path.join(ROOT, "build", "bench", f"tributary-{os.getpid()}")  # a copy: a rebuild must not mix two programs
 PORT, HTTP_PORT = 7470, 8470
 MANY = os.path.join(ROOT, "build", "tests", "integration", "many")
+GROUPED = os.path.join(ROOT, "build", "tests", "integration", "grouped")
+TENSORS = 64
 COMMUNICATORS, BUSY, MANY_MS = 256, 8, 300
 NICE = ["nice", "-n", "-15"]
 READ_SWITCH = (f"import urllib.request as r; print(r.build_opener(r.ProxyHandler({{}})).open('http://127.0.0.1:{HTTP_PORT}"
@@ -46,6 +48,10 @@ def options_of(contestant):
     return options
 
 
+def collective_of(scenario, contestant):
+    return contestant.collective or scenario.collective
+
+
 def start_rank(network, scenario, contestant, rank, switch):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TRIB_")}
     environment.update(TRIB_RANK=str(rank), TRIB_RANKS=str(scenario.workers), TRIB_JOB="bench")
@@ -53,7 +59,7 @@ def start_rank(network, scenario, contestant, rank, switch):
         environment.update(TRIB_SWITCH=f"{network.switch_address()}:{PORT}")
     command = network.worker_place(rank) + NICE + [
         TRIBUTARY, "perf", "-b", str(scenario.size), "-e", str(scenario.size), "-n", str(scenario.iterations),
-        "-w", str(scenario.warmups), "--payload", str(contestant.payload), "--wire", contestant.wire, "--json"]
+        "-w", str(scenario.warmups), "--collective", collective_of(scenario, contestant), "--payload", str(contestant.payload), "--wire", contestant.wire, "--json"]
     command += ["--switch-pid", str(switch.pid)] if switch else ["--no-switch"]
     if contestant.shared:
         command.append("--shared")
@@ -87,17 +93,22 @@ def measure(network, scenario, contestant):
     return digest(scenario, report, difference(before, after), traffic)
 
 
+def rank_environment(network, scenario, contestant, rank):
+    """Of a program of ours that takes its settings from nowhere else."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("TRIB_")}
+    environment.update(TRIB_RANK=str(rank), TRIB_RANKS=str(scenario.workers), TRIB_JOB="bench", TRIB_PAYLOAD=str(contestant.payload),
+                       TRIB_SWITCH=f"{network.switch_address()}:{PORT}")
+    return environment
+
+
 def measure_many(network, scenario, contestant):
     """256 communicators in each rank, 8 of them busy: tests/integration/many.c, which checks every value."""
     switch = start_switch(network, contestant)
     before = network.counters()
     ranks = []
     for rank in range(scenario.workers):
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("TRIB_")}
-        environment.update(TRIB_RANK=str(rank), TRIB_RANKS=str(scenario.workers), TRIB_JOB="bench", TRIB_PAYLOAD=str(contestant.payload),
-                           TRIB_SWITCH=f"{network.switch_address()}:{PORT}")
         command = [MANY, str(COMMUNICATORS), str(BUSY), str(scenario.size), str(MANY_MS), str(scenario.iterations)]
-        ranks.append(start(network.worker_place(rank) + NICE + command, env=environment))
+        ranks.append(start(network.worker_place(rank) + NICE + command, env=rank_environment(network, scenario, contestant, rank)))
     reports = [json.loads(finish(process, scenario.limit_s)) for process in ranks]
     wire = difference(before, network.counters())
     stop(switch)
@@ -107,6 +118,22 @@ def measure_many(network, scenario, contestant):
         "share": first["many"] / first["alone"], "many": first["many"], "alone": first["alone"], "one": first["one"],
         "memory_mb": max(report["rss_peak"] for report in reports) * 1024 / 1e6, "make_ms": first["make_ms"], "wire": wire,
     }
+
+
+def measure_grouped(network, scenario, contestant):
+    """Many small tensors: a call for each, all started at once, and one group: tests/integration/grouped.c, which checks every value."""
+    switch = start_switch(network, contestant)
+    before = network.counters()
+    ranks = []
+    for rank in range(scenario.workers):
+        command = [GROUPED, str(TENSORS), str(scenario.size // TENSORS), str(scenario.iterations), "3"]
+        ranks.append(start(network.worker_place(rank) + NICE + command, env=rank_environment(network, scenario, contestant, rank)))
+    reports = [json.loads(finish(process, scenario.limit_s)) for process in ranks]
+    wire = difference(before, network.counters())
+    stop(switch)
+    slowest = {way: min(report[way] for report in reports) for way in ("single", "started", "group")}
+    return {"size": scenario.size, "calls": 9 * scenario.iterations, "wrong": sum(report["wrong"] for report in reports), "wire": wire,
+            "over_single": slowest["group"] / slowest["single"], "over_started": slowest["group"] / slowest["started"], **slowest}
 
 
 def difference(before, after):

@@ -8,13 +8,13 @@ import json
 import os
 import statistics
 
-from ours import NICE, ROOT, difference
+from ours import NICE, ROOT, collective_of, difference
 from processes import BenchError, finish, run, start
 
 SOURCES = os.path.join(ROOT, "bench", "peers")
 BINARIES = os.path.join(ROOT, "build", "bench")
 BUILDS = {
-    "gloo_allreduce": ["g++", "-std=c++17", "-O3", "-march=native", "gloo_allreduce.cc", "-lgloo", "-lpthread"],
+    "gloo_collective": ["g++", "-std=c++17", "-O3", "-march=native", "gloo_collective.cc", "-lgloo", "-lpthread"],
     "mpi_allreduce": ["mpicc", "-std=gnu11", "-O3", "-march=native", "mpi_allreduce.c"],
 }
 MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "--mca", "pml", "ob1"]
@@ -41,9 +41,9 @@ def build(name):
 
 def measure_gloo(network, scenario, contestant):
     ranks = range(scenario.workers)
-    command = [build("gloo_allreduce"), "--ranks", str(scenario.workers), "--bytes", str(scenario.size),
+    command = [build("gloo_collective"), "--ranks", str(scenario.workers), "--bytes", str(scenario.size),
                "--iterations", str(scenario.iterations), "--warmups", str(scenario.warmups),
-               "--algorithm", contestant.algorithm, "--address", ",".join(network.worker_address(rank) for rank in ranks)]
+               "--collective", collective_of(scenario, contestant), "--algorithm", contestant.algorithm, "--address", ",".join(network.worker_address(rank) for rank in ranks)]
     if network.kind == "star":
         command = NICE + command + ["--netns", ",".join(network.worker_names)]
     else:

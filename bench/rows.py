@@ -12,7 +12,7 @@ MIB = 1 << 20
 
 @dataclasses.dataclass(frozen=True)
 class Contestant:
-    """One side of a comparison. runner: ours, many, gloo or mpi; the rest as the command line has it."""
+    """One side of a comparison. runner: ours, many, grouped, gloo or mpi; the rest as the command line has it."""
 
     name: str
     runner: str = "ours"
@@ -22,6 +22,7 @@ class Contestant:
     trains: bool = True
     loss: str = ""
     algorithm: str = "ring"
+    collective: str = ""  # the scenario's, unless it says another
     level0: bool = False  # no switch and no packet: ranks meet in the memory of one host; of a peer, its shared memory
     shared: bool = False  # level 0: send from memory that ranks share
 
@@ -41,6 +42,7 @@ class Scenario:
     contestants: tuple
     rate: str = ""
     limit_s: float = 120
+    collective: str = "allreduce"  # sizes are those of the whole tensor, all ranks' shares together
 
     def open(self):
         return Star(self.workers, self.mtu, self.rate) if self.network is Star else Loop(self.workers, self.mtu)
@@ -72,6 +74,7 @@ FIGURES = {
     "cpu_all": ("ns/B", lambda m: m["cpu_all"]),
     "cpu_workers": ("ns/B", lambda m: m["cpu_workers"]),
     "median_us": ("us", lambda m: m["median_us"]),
+    "over_single": ("of single", lambda m: m["over_single"]),
     "share": ("of one", lambda m: m["share"]),
     "memory": ("MB", lambda m: m["memory_mb"]),
     "make": ("ms", lambda m: m["make_ms"]),
@@ -87,17 +90,30 @@ def star(workers, mtu, payload):
                     rate="1gbit")
 
 
+def shares(collective, mtu, payload, *peers):
+    return Scenario(f"{collective}-4-{mtu}", Star, 4, mtu, 64 * MIB, 5, 1, 3, (Contestant("ours", payload=payload),) + peers,
+                    rate="1gbit", collective=collective)
+
+
+# Gloo has no ring for a reduce-scatter. A ring's would move, step by step, what Gloo's allgather moves, so that is the stricter measure.
+GLOO_HALVING, GLOO_GATHER = Contestant("gloo halving", "gloo"), Contestant("gloo ring", "gloo", collective="allgather")
+
 SCENARIOS = {scenario.name: scenario for scenario in (
     star(4, 1500, 1408),
     star(8, 1500, 1408),
     star(4, 9000, 8192),
     star(8, 9000, 8192),
+    shares("allgather", 1500, 1408, GLOO),
+    shares("allgather", 9000, 8192, GLOO),
+    shares("reduce-scatter", 1500, 1408, GLOO_HALVING, GLOO_GATHER),
+    shares("reduce-scatter", 9000, 8192, GLOO_HALVING, GLOO_GATHER),
     Scenario("star-loss", Star, 4, 1500, 64 * MIB, 5, 1, 3,
              (Contestant("lossless"), Contestant("loss 0.1%", loss="0.1%"), Contestant("loss 1%", loss="1%")), rate="1gbit"),
     Scenario("loop-100m", Loop, 4, 9000, 100 * MIB, 5, 1, 5, (Contestant("ours", payload=8192), GLOO, MPI)),
     Scenario("loop-4k", Loop, 4, 9000, 4096, 2000, 200, 7,
              (Contestant("ours 1408"), Contestant("ours 8192", payload=8192), MPI)),
     Scenario("many", Loop, 4, 9000, MIB, 5, 0, 3, (Contestant("ours", "many"),)),
+    Scenario("grouped", Loop, 4, 9000, MIB // 4, 40, 0, 5, (Contestant("ours", "grouped"),)),
     Scenario("host-100m", Loop, 4, 9000, 100 * MIB, 5, 1, 5, HOST),
     Scenario("host-4k", Loop, 4, 9000, 4096, 2000, 200, 7, HOST),
     Scenario("loop-trains", Loop, 4, 1500, 16 * MIB, 4, 1, 5, (Contestant("ours"), Contestant("no trains", trains=False))),
@@ -113,6 +129,15 @@ ROWS = [
     Row("goodput-8-1500", "same, 8 workers", "star-8-1500", "goodput", "ours", "", ">=", 114),
     Row("goodput-4-9000", "same, 4 workers, jumbo frames", "star-4-9000", "goodput", "ours", "", ">=", 121),
     Row("goodput-8-9000", "same, 8 workers, jumbo frames", "star-8-9000", "goodput", "ours", "", ">=", 121),
+    Row("allgather-4-1500", "allgather over that star, 4 workers, 64 MiB in all, against Gloo's ring", "allgather-4-1500", "goodput", "ours",
+        "gloo ring", ">=", 0.95),
+    Row("allgather-4-9000", "same, jumbo frames", "allgather-4-9000", "goodput", "ours", "gloo ring", ">=", 0.97),
+    Row("scatter-4-1500", "reduce-scatter, against Gloo's halving and doubling", "reduce-scatter-4-1500", "goodput", "ours", "gloo halving",
+        ">=", 0.95),
+    Row("scatter-4-9000", "same, jumbo frames", "reduce-scatter-4-9000", "goodput", "ours", "gloo halving", ">=", 0.97),
+    Row("scatter-ring-4-1500", "reduce-scatter, against the bytes of a ring: Gloo's allgather", "reduce-scatter-4-1500", "goodput", "ours",
+        "gloo ring", ">=", 0.95),
+    Row("scatter-ring-4-9000", "same, jumbo frames", "reduce-scatter-4-9000", "goodput", "ours", "gloo ring", ">=", 0.97),
     Row("loss-0.1", "same star, 0.1 % loss at switch and workers, of lossless", "star-loss", "goodput_mean", "loss 0.1%",
         "lossless", ">=", 0.95),
     Row("loss-1", "same, 1 % loss", "star-loss", "goodput_mean", "loss 1%", "lossless", ">=", 0.70),
@@ -134,4 +159,6 @@ ROWS = [
         "many", "share", "ours", "", ">=", 0.9),
     Row("communicators-memory", "same, most memory of a process at any time", "many", "memory", "ours", "", "<=", 64),
     Row("communicators-made", "same, time to make all 256 by split", "many", "make", "ours", "", "<=", 2000),
+    Row("grouped", "loopback, 4 ranks, 64 tensors of 4 KiB: throughput in one group, of one call for each", "grouped", "over_single",
+        "ours", "", ">=", 2),
 ]

@@ -277,9 +277,10 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
         message->welcome.generation_ranks != comm->config.ranks) {
         return false;
     }
-    return known->communicator == 0 || (grant->communicator == known->communicator && grant->salt == known->salt &&
-                                        grant->generation == known->generation && grant->roots == known->roots &&
-                                        grant->train == known->train && grant->slots == known->slots);
+    return known->communicator == 0 ||
+           (grant->communicator == known->communicator && grant->salt == known->salt &&
+            grant->generation == known->generation && grant->roots == known->roots && grant->train == known->train &&
+            grant->slots == known->slots && memcmp(grant->weight, known->weight, sizeof grant->weight) == 0);
 }
 
 /* More in flight than our own socket holds would come back as loss. */
@@ -322,6 +323,7 @@ static enum trib_status make_node(struct trib_comm *comm, const struct trib_gran
         .stall_ns = stall > 0 ? stall : 1,
         .is_zeroed = 1,
     };
+    memcpy(config.session.weight, grant->weight, sizeof grant->weight);
     comm->node_size = comm->verbs->size(&config);
     comm->node = trib_memory_map(comm->node_size);
     if (comm->node == NULL) {

@@ -2,6 +2,7 @@
 /* admission.c: how much a communicator gets: packets in a train, fragments in flight, slots, and whether its memory fits the
  * quotas. No state but the jobs'. Read next: start.c (who asks). */
 #include <stdlib.h>
+#include <string.h>
 
 #include "control/peers.h"
 #include "control/roots.h"
@@ -195,6 +196,7 @@ void trib_admission_session(const struct trib_job *job, struct trib_session_conf
         .generation = job->grant.generation,
         .wire = (enum trib_type)job->settings.wire,
     };
+    memcpy(session->weight, job->grant.weight, sizeof session->weight);
 }
 
 enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,

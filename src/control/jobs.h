@@ -61,6 +61,7 @@ struct trib_rank {
     uint32_t roots;               /* that the relays have at least; 0: no relay */
     uint32_t room;                /* bytes in one of their sockets, or in its root's; 0: neither */
     uint16_t root_port;           /* where its process can be a root; 0: it cannot */
+    uint8_t weight;               /* that it wishes for as a root */
     uint64_t host;                /* 0: unknown */
     uint32_t burials; /* its JOIN said that a relay is dead, whose JOINs had said the same of another one, and so on */
     struct trib_stall stall;

@@ -113,7 +113,8 @@ static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
 {
     return a->salt == b->salt && a->token == b->token && a->communicator == b->communicator && a->roots == b->roots &&
            a->train == b->train && a->slots == b->slots && a->window == b->window && a->generation == b->generation &&
-           a->group == b->group && a->group_port == b->group_port;
+           a->group == b->group && a->group_port == b->group_port &&
+           memcmp(a->weight, b->weight, sizeof a->weight) == 0;
 }
 
 /* It had sent CLOSE in the running incarnation, and its relay was lost: it needs nothing but CLOSED, and nobody needs it. Each result that
@@ -391,6 +392,7 @@ void trib_job_place_rank(struct trib_job *job, struct trib_session *session, con
     rank->roots = message->join.roots;
     rank->room = message->join.room;
     rank->root_port = rank->room != 0 ? message->join.root_port : 0;
+    rank->weight = message->join.weight;
     rank->host = message->join.host;
     rank->is_new = message->join.known.communicator == 0;
     rank->was_ready = !rank->is_new && message->join.was_ready;

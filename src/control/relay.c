@@ -157,6 +157,7 @@ static struct trib_message make_join(const struct trib_jobs *jobs, const struct 
         message.join.room = 0; /* of its root, which is not needed here */
     }
     message.join.root_port = 0;
+    message.join.weight = 0;
     message.join.via = jobs->relay->via;
     message.join.hops++;
     message.join.roots = trib_least(jobs->config->shards, message.join.roots);

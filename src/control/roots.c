@@ -56,6 +56,9 @@ enum trib_status trib_roots_deal(struct trib_job *job, char *error)
     }
     if (!job->is_return) {
         job->grant.roots = count;
+        for (uint32_t t = 0; t < count; t++) {
+            job->grant.weight[t] = job->ranks[offers[t]].weight;
+        }
     }
     deal(job, offers, count);
     job->grant.data_port = job->ranks[job->root[0].rank].root_port;
@@ -104,8 +107,14 @@ bool trib_roots_meet(const struct trib_job *a, const struct trib_job *b)
 
 static uint32_t root_of(const struct trib_job *job, uint64_t sequence)
 {
-    const struct trib_window window = {.roots = job->grant.roots, .train = job->grant.train, .slots = job->grant.slots};
-    return trib_window_root(&window, sequence);
+    struct {
+        struct trib_window window;
+        struct trib_turn table[TRIB_WINDOW_TURNS_MAX];
+    } dealt;
+    struct trib_session_config session;
+    trib_admission_session(job, &session);
+    trib_window_init(&dealt.window, &session, dealt.table);
+    return trib_window_root(&dealt.window, sequence);
 }
 
 void trib_roots_name_root(const struct trib_job *job, uint64_t sequence, char *text)

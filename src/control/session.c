@@ -121,6 +121,13 @@ static void get_settings(struct reader *r, struct trib_settings *settings)
     settings->wire = get_u8(r);
 }
 
+static void get_weights(struct reader *r, uint8_t weight[TRIB_ROOTS_MAX])
+{
+    for (unsigned i = 0; i < TRIB_ROOTS_MAX; i++) {
+        weight[i] = get_u8(r);
+    }
+}
+
 static void put_grant(struct writer *w, const struct trib_grant *grant)
 {
     put_number(w, grant->salt, 8);
@@ -135,6 +142,7 @@ static void put_grant(struct writer *w, const struct trib_grant *grant)
     put_number(w, grant->data_port, 2);
     put_number(w, grant->group, 4);
     put_number(w, grant->group_port, 2);
+    put_bytes(w, grant->weight, sizeof grant->weight);
 }
 
 static void get_grant(struct reader *r, struct trib_grant *grant)
@@ -151,6 +159,7 @@ static void get_grant(struct reader *r, struct trib_grant *grant)
     grant->data_port = get_u16(r);
     grant->group = get_u32(r);
     grant->group_port = get_u16(r);
+    get_weights(r, grant->weight);
 }
 
 static void put_ranks(struct writer *w, const struct trib_rank_list *list)
@@ -225,6 +234,7 @@ static void put_join(struct writer *w, const struct trib_message *message)
     put_number(w, message->join.was_ready, 1);
     put_number(w, message->join.host, 8);
     put_number(w, message->join.root_port, 2);
+    put_number(w, message->join.weight, 1);
     put_number(w, message->join.room, 4);
     put_number(w, message->join.via, 8);
     put_number(w, message->join.hops, 1);
@@ -285,6 +295,7 @@ static void put_root(struct writer *w, const struct trib_message *message)
         put_number(w, session->payload, 4);
         put_number(w, session->generation, 2);
         put_number(w, (uint64_t)session->wire, 1);
+        put_bytes(w, session->weight, sizeof session->weight);
     } else if (message->kind == TRIB_MESSAGE_ROOT_CHILD) {
         put_number(w, message->root_child.communicator, 4);
         put_number(w, message->root_child.rank, 4);
@@ -320,6 +331,7 @@ static void get_root(struct reader *r, struct trib_message *message)
         session->payload = get_u32(r);
         session->generation = get_u16(r);
         session->wire = (enum trib_type)get_u8(r);
+        get_weights(r, session->weight);
     } else if (message->kind == TRIB_MESSAGE_ROOT_CHILD) {
         message->root_child.communicator = get_u32(r);
         message->root_child.rank = get_u32(r);
@@ -443,6 +455,7 @@ static enum trib_status get_join(struct reader *r, struct trib_message *message)
     message->join.was_ready = get_bool(r);
     message->join.host = get_u64(r);
     message->join.root_port = get_u16(r);
+    message->join.weight = get_u8(r);
     message->join.room = get_u32(r);
     message->join.via = get_u64(r);
     message->join.hops = get_u8(r);

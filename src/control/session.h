@@ -103,9 +103,10 @@ struct trib_grant {
     uint32_t slots;
     uint32_t window; /* fragments in flight per root */
     uint16_t generation;
-    uint16_t data_port;  /* UDP port of shard 0; shard t has data_port + t, at the address of the session */
-    uint32_t group;      /* IPv4 multicast group for results, host order; 0: none */
-    uint16_t group_port; /* its UDP port for shard 0; shard t has group_port + t */
+    uint16_t data_port;             /* UDP port of shard 0; shard t has data_port + t, at the address of the session */
+    uint32_t group;                 /* IPv4 multicast group for results, host order; 0: none */
+    uint16_t group_port;            /* its UDP port for shard 0; shard t has group_port + t */
+    uint8_t weight[TRIB_ROOTS_MAX]; /* of the roots (core/window.h); 0 is taken as 1 */
 };
 
 /* Some ranks, ascending: the first TRIB_RANKS_LISTED of `count`. */
@@ -144,6 +145,7 @@ struct trib_message {
             bool was_ready;          /* with that grant it has seen a READY */
             uint64_t host;           /* the same for all ranks of one host; 0: unknown */
             uint16_t root_port;      /* its process can be a root: root k of it here + k, UDP; 0: it cannot */
+            uint8_t weight;          /* that it wishes for as a root: 1 to 255; 0 is taken as 1 */
             /* Bytes that one socket of this rank's root holds. From a relay: that this job may have on the way to one shard of each relay so
              * far. 0: there is neither. */
             uint32_t room;

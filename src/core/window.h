@@ -17,6 +17,7 @@
 #include "core/packet.h"
 
 #define TRIB_WINDOW_ROOTS_MAX 16
+#define TRIB_WINDOW_TURNS_MAX (TRIB_WINDOW_ROOTS_MAX * 255) /* of a table */
 
 /* A train of the round: whose it is, and how many its root had in this round before. */
 struct trib_turn {

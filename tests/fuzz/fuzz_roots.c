@@ -174,6 +174,7 @@ static void make_root_join(const struct peer *peer, struct trib_message *message
 {
     make_join(peer, message);
     uint32_t how = next_byte();
+    message->join.weight = (uint8_t)(how >> 2);
     message->join.root_port = (how & 3) == 3 ? 0 : (uint16_t)(30000 + (peer - script.peers) * 4);
     message->join.room = (how & 12) == 12 ? 0 : 4U << (how >> 4 & 7) << 14;
     message->join.host = how >> 7 != 0 ? how : 0;

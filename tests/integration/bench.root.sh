@@ -53,6 +53,19 @@ for name in ("communicators", "communicators-memory", "communicators-made"):
         assert measurement["wrong"] == 0 and measurement["wire_asserted"]["nic_out_per_byte"] >= 1, row
 END
 
+bench/run --quick allgather-4-1500 scatter-4-1500 scatter-ring-4-1500 grouped
+python3 - build/bench-quick.json <<'END'
+import json, sys
+rows = {row["name"]: row for row in json.load(open(sys.argv[1]))}
+for name in ("allgather-4-1500", "scatter-4-1500", "scatter-ring-4-1500", "grouped"):
+    row = rows[name]
+    assert row["ours"] > 0 and row["met"] is None and row["quick"], row
+    assert row["peer"] is None or row["peer"] > 0, row
+    for measurement in row["medians"].values():
+        # An allgather sends a rank's quarter, and a header for each other fragment.
+        assert measurement["wrong"] == 0 and measurement["wire_asserted"]["nic_out_per_byte"] >= 0.25, row
+END
+
 # Interrupted, it leaves nothing behind either.
 bench/run --quick >/dev/null 2>&1 &
 bench=$!

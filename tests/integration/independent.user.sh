@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE=1 TRIB_LINGER=15s
 
 # rank_of COMMAND...: one rank of $JOB, bounded in time; its output in $TMP/JOB.RANK.
 rank_of() {
-    timeout -k 1 16 "$@" >"$TMP/$JOB.$RANK" 2>&1 &
+    timeout -k 1 $((16 * PATIENCE)) "$@" >"$TMP/$JOB.$RANK" 2>&1 &
     PIDS+=($!)
     CHILDREN+=($!)
 }

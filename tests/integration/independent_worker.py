@@ -12,11 +12,12 @@ import struct
 import sys
 import time
 from array import array
+from fractions import Fraction
 
 HEADER = struct.Struct(">BBHIHBB6sHQBBHIIiHHHhIQ")
 FIELDS = ("version kind flags communicator generation attempt tree sequence node bitmap type reduction payload_len "
           "digest boot mark contributors last_rank window_cap exponent crc lane").split()
-GRANT = struct.Struct(">QQIIIIIIHHIH")
+GRANT = struct.Struct(">QQIIIIIIHHIH16s")
 CONTRIBUTION, RESULT, PROBE, ASK, HELD, OFFER, BOOT, PATH = range(1, 9)
 (JOIN, WELCOME, PATHS, REGISTER, READY, MARK, DESCRIBE, OPERATION, CLOSE, CLOSED, ABORT, FAIL, STALL, GONE, AWAY, MISSING,
  DISPUTE) = range(1, 18)
@@ -206,7 +207,7 @@ class Root:
 class Worker:
     def __init__(self, address, job, rank, ranks, payload, wire):
         self.address, self.job, self.rank, self.ranks, self.payload, self.wire = address, job, rank, ranks, payload, wire
-        self.udp, self.known, self.salt, self.ignored = None, bytes(50), 0, None
+        self.udp, self.known, self.salt, self.ignored = None, bytes(GRANT.size), 0, None
         self.number = self.end = self.mark = self.session_mark = 0
         self.is_closing = self.is_closed = self.was_ready = False
         self.finished, self.answered, self.srtt, self.variation = set(), {}, None, 0.0
@@ -261,12 +262,20 @@ class Worker:
         ports = [self.udp.getsockname()[1]] + [0] * 15
         self.say(JOIN, struct.pack(">IHH", 0x54524942, 3, 1) + text(self.job) + struct.pack(">I16HB", self.rank, *ports, 0)
                  + text("switchml") + struct.pack(">IIIB", self.ranks, self.payload, 0, self.wire) + self.known
-                 + struct.pack(">BQHIQBI", self.was_ready, 0, 0, 0, 0, 0, 0) + text(""))
+                 + struct.pack(">BQHBIQBI", self.was_ready, 0, 0, 0, 0, 0, 0, 0) + text(""))
         welcome = self.expect(WELCOME)
-        self.known = welcome[:50]
+        self.known = welcome[:GRANT.size]
         (self.salt, _, self.communicator, self.boot, self.roots, self.train, self.slots, self.window,
-         self.generation, self.data_port, _, _) = GRANT.unpack(self.known)
-        self.keys = [lane_key(self.salt, rank) for rank in range(struct.unpack(">I", welcome[50:54])[0])]
+         self.generation, self.data_port, _, _, weights) = GRANT.unpack(self.known)
+        # Trains are dealt in rounds: whose is each of a round, and how many did its root have before it?
+        weights = [weight or 1 for weight in weights[:self.roots]]
+        places = sorted((Fraction(2 * self.roots * k + 2 * root + 1, weight), root, k)
+                        for root, weight in enumerate(weights) for k in range(weight))
+        self.turns = [(root, k) for _, root, k in places]
+        self.weights = weights
+        self.before = [[sum(owner == root for owner, _ in self.turns[:turn]) for turn in range(len(self.turns))]
+                       for root in range(self.roots)]
+        self.keys = [lane_key(self.salt, rank) for rank in range(struct.unpack(">I", welcome[GRANT.size:GRANT.size + 4])[0])]
 
     def probe_paths(self):
         missing, end = set(range(self.roots)), time.monotonic() + 5
@@ -307,18 +316,24 @@ class Worker:
     # packets
 
     def root_of(self, sequence):
-        return sequence // self.train % self.roots
+        return self.turns[sequence // self.train % len(self.turns)][0]
 
     def dense(self, sequence):
-        return sequence // (self.train * self.roots) * self.train + sequence % self.train
+        train, rest = divmod(sequence, self.train)
+        root, before = self.turns[train % len(self.turns)]
+        return (train // len(self.turns) * self.weights[root] + before) * self.train + rest
 
     def sequence_at(self, root, dense):
-        return (dense // self.train * self.roots + root) * self.train + dense % self.train
+        train, rest = divmod(dense, self.train)
+        turn = self.turns.index((root, train % self.weights[root]))
+        return (train // self.weights[root] * len(self.turns) + turn) * self.train + rest
 
     def below(self, root, mark):
         """D: how many sequences below the mark belong to the root."""
-        turns, rest = divmod(mark, self.train * self.roots)
-        return turns * self.train + min(max(rest - root * self.train, 0), self.train)
+        train, rest = divmod(mark, self.train)
+        rounds, turn = divmod(train, len(self.turns))
+        before = rounds * self.weights[root] + self.before[root][turn]
+        return before * self.train + (rest if self.turns[turn][0] == root else 0)
 
     def common(self, root):
         return max(self.root[root].told, self.session_mark)

@@ -47,6 +47,16 @@ for wire in bfloat16 int32; do
     done
 done
 
+say "many tensors at once, every element looked at"
+RANK_PIDS=()
+for rank in 0 1 2; do
+    TRIB_JOB=many TRIB_RANK=$rank TRIB_RANKS=3 "$BUILD_DIR/tests/integration/grouped" 100 4000 2 1 >"$TMP/many.$rank" 2>&1 &
+    RANK_PIDS+=($!)
+    CHILDREN+=($!)
+done
+ranks_end 30 0
+check_in "one by one, started at once, in a group" '"wrong": 0}' "$TMP"/many.[012]
+
 say "payloads, windows, ranks"
 for payload in 64 1344 8192; do
     expect 0 '^# 0 wrong elements$' "$T" perf --workers 2 -b 100000 -e 100000 -n 2 -w 1 --payload "$payload"

@@ -160,7 +160,8 @@ static float value_at(uint32_t rank, uint32_t round, uint32_t i)
 
 static float sum_at(uint32_t ranks, uint32_t round, uint32_t i)
 {
-    return (float)ranks * value_at(0, round, i) + (float)(ranks * (ranks - 1) / 2);
+    uint32_t of_ranks = ranks * (ranks - 1) / 2;
+    return (float)ranks * value_at(0, round, i) + (float)of_ranks;
 }
 
 /* One allreduce whose size changes from round to round, looked at; the result holds old bytes until it has ended, and nothing

@@ -233,6 +233,34 @@ static void stall__is_answered_by_the_root(void **state)
 }
 
 /* Many wait: one question at a time, and one answer to each. Who waits there too is not missing. */
+/* Of weights 2, 1 and 1 (the second says none) four trains go to the roots 0, 1, 0 and 2. */
+static void weights__are_dealt_and_known_to_all(void **state)
+{
+    struct hosts *h = *state;
+    static const uint8_t weight[TRIB_ROOTS_MAX] = {2, 0, 1};
+    static const uint32_t roots[4] = {0, 1, 0, 2};
+    unsigned asked[3] = {0};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct trib_message join = root_join(i, 3);
+        join.join.weight = weight[i];
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_memory_equal(h->process[i].welcome.welcome.grant.weight, weight, sizeof weight);
+        assert_memory_equal(h->process[i].plane.session.weight, weight, sizeof weight);
+        register_rank(h, i, 0);
+    }
+    for (uint32_t train = 0; train < 4; train++) {
+        uint64_t sequence = (uint64_t)train * h->process[0].welcome.welcome.grant.train;
+        assert_true(say_stall(h, 1, sequence, 1000));
+        pump(h);
+        asked[roots[train]]++;
+        assert_int_equal(h->process[roots[train]].asked, asked[roots[train]]);
+        assert_int_equal(h->process[roots[train]].plane.missing_sequence, sequence);
+    }
+}
+
 static void stall__of_many_asks_once(void **state)
 {
     struct hosts *h = *state;
@@ -416,6 +444,7 @@ int main(void)
         TEST(close__of_all),
         TEST(close__of_one_root_when_all_have_everything),
         TEST(stall__is_answered_by_the_root),
+        TEST(weights__are_dealt_and_known_to_all),
         TEST(stall__of_many_asks_once),
         TEST(stall__names_a_silent_root),
         TEST(mismatch__is_told_by_a_root),

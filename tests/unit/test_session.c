@@ -16,16 +16,19 @@
 
 #define GRANT_HEX                                                            \
     "0102030405060708 1112131415161718 21222324 31323334 00000002 0000002c " \
-    "00000580 00000160 0001 1d2e efc07401 1d3e"
+    "00000580 00000160 0001 1d2e efc07401 1d3e 03010000 00000000 00000000 00000000"
 #define ZERO_GRANT_HEX                                                       \
     "0000000000000000 0000000000000000 00000000 00000000 00000000 00000000 " \
-    "00000000 00000000 0000 0000 00000000 0000"
+    "00000000 00000000 0000 0000 00000000 0000 00000000 00000000 00000000 00000000"
 
 #define GRANT                                                                                                    \
     {                                                                                                            \
         .salt = 0x0102030405060708, .token = 0x1112131415161718, .communicator = 0x21222324, .boot = 0x31323334, \
         .roots = 2, .train = 44, .slots = 1408, .window = 352, .generation = 1, .data_port = 7470,               \
-        .group = 0xefc07401, .group_port = 7486                                                                  \
+        .group = 0xefc07401, .group_port = 7486, .weight = {                                                     \
+            3,                                                                                                   \
+            1                                                                                                    \
+        }                                                                                                        \
     }
 
 /* Every kind, with the bytes of its whole frame. */
@@ -37,10 +40,10 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000ab 01 54524942 0003 0001 0006 646967697473 00000003 4e204e21 "
+     "000000bc 01 54524942 0003 0001 0006 646967697473 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 01 0008 7377697463686d6c 00000004 "
      "00000580 00010000 04 " ZERO_GRANT_HEX
-     "00 b1b2b3b4b5b6b7b8 1d2f 00400000 a1a2a3a4a5a6a7a8 02 00000004 000e 31302e302e302e333a3431323334",
+     "00 b1b2b3b4b5b6b7b8 1d2f 05 00400000 a1a2a3a4a5a6a7a8 02 00000004 000e 31302e302e302e333a3431323334",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
                .version = 3,
@@ -52,15 +55,16 @@ static const struct golden goldens[] = {
                .settings = {.scheme = "switchml", .ranks = 4, .payload = 1408, .window = 65536, .wire = 4},
                .host = 0xb1b2b3b4b5b6b7b8,
                .root_port = 7471,
+               .weight = 5,
                .via = 0xa1a2a3a4a5a6a7a8,
                .hops = 2,
                .roots = 4,
                .room = 4194304,
                .origin = "10.0.0.3:41234"}}},
     {"join, a return",
-     "00000090 01 54524942 0003 0001 0001 6a 00000000 ffff0000 "
+     "000000a1 01 54524942 0003 0001 0001 6a 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 0000 00000001 00000040 00000000 "
-     "01 " GRANT_HEX " 01 0000000000000000 0000 00000000 0000000000000000 00 00000000 0000",
+     "01 " GRANT_HEX " 01 0000000000000000 0000 00 00000000 0000000000000000 00 00000000 0000",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
                .version = 3,
@@ -71,10 +75,10 @@ static const struct golden goldens[] = {
                .known = GRANT,
                .was_ready = true}}},
     {"welcome",
-     "0000003d 02 " GRANT_HEX " 00000004 00000002 00 00",
+     "0000004d 02 " GRANT_HEX " 00000004 00000002 00 00",
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 2}}},
     {"welcome, without a switch",
-     "00000062 02 " GRANT_HEX " 00000004 00000001 02 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
+     "00000072 02 " GRANT_HEX " 00000004 00000001 02 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
      "00000003 04 4e20 0a000003",
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
     {"paths", "00000003 03 01 00", {.kind = TRIB_MESSAGE_PATHS, .paths = {true, false}}},
@@ -103,8 +107,8 @@ static const struct golden goldens[] = {
      "00000011 11 0000000000000011 00000003 00000005",
      {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {17, {3, 5}}}},
     {"root_open",
-     "00000032 12 21222324 00000001 00000002 31323334 0008 7377697463686d6c 00000004 00000002 0000002c 00000580 "
-     "00000580 0001 04",
+     "00000042 12 21222324 00000001 00000002 31323334 0008 7377697463686d6c 00000004 00000002 0000002c 00000580 "
+     "00000580 0001 04 03010000 00000000 00000000 00000000",
      {.kind = TRIB_MESSAGE_ROOT_OPEN,
       .root_open = {.index = 1,
                     .shard = 2,
@@ -117,7 +121,8 @@ static const struct golden goldens[] = {
                                 .slots = 1408,
                                 .payload = 1408,
                                 .generation = 1,
-                                .wire = TRIB_INT32}}}},
+                                .wire = TRIB_INT32,
+                                .weight = {3, 1}}}}},
     {"root_child",
      "00000014 13 21222324 00000003 00000002 04 4e21 0a000003",
      {.kind = TRIB_MESSAGE_ROOT_CHILD, .root_child = {0x21222324, 3, 2, {.len = 0}}}},

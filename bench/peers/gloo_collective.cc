@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gloo_allreduce.cc: times Gloo's allreduce of float32 over TCP, one process per rank, each where wished in a network namespace.
+/* gloo_collective.cc: times Gloo's collectives of float32 over TCP, one process per rank, each where wished in a network namespace.
+ * --bytes is the whole tensor: of an allgather what each rank has at the end, of a reduce-scatter what it begins with.
  * In place, which costs Gloo least; the input is written anew before each call, outside the clock; every element of every result
  * is looked at. Prints one JSON object. Not part of Tributary: a peer to measure against. Read next: ../peers.py. */
 #include <fcntl.h>
@@ -22,11 +23,13 @@
 #include <string>
 #include <vector>
 
+#include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/allreduce_halving_doubling.h>
 #include <gloo/allreduce_ring_chunked.h>
 #include <gloo/barrier.h>
 #include <gloo/math.h>
+#include <gloo/reduce_scatter.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/transport/tcp/device.h>
@@ -41,7 +44,8 @@ struct Options {
     size_t bytes = 1 << 20;
     int iterations = 5;
     int warmups = 1;
-    std::string algorithm = "ring";
+    std::string collective = "allreduce";
+    std::string algorithm = "ring"; /* of an allreduce; the others have one in Gloo */
     std::vector<std::string> namespaces; /* by rank; none: the present one */
     std::vector<std::string> addresses;  /* by rank; none: 127.0.0.1 */
 };
@@ -69,11 +73,18 @@ void fill(std::vector<float> &tensor, int rank)
     }
 }
 
-int64_t count_wrong(const std::vector<float> &tensor, int ranks)
+/* An allgather leaves each rank's share of its input, a reduce-scatter the rank's share of the sum, which Gloo puts at the beginning. */
+int64_t count_wrong(const Options &options, const std::vector<float> &tensor, int rank)
 {
     int64_t wrong = 0;
-    for (size_t i = 0; i < tensor.size(); i++) {
-        wrong += tensor[i] != static_cast<float>(ranks * static_cast<int>(i % 61) + ranks * (ranks - 1) / 2);
+    int ranks = options.ranks;
+    size_t share = tensor.size() / static_cast<size_t>(ranks);
+    bool is_share = options.collective == "reduce-scatter";
+    size_t first = is_share ? share * static_cast<size_t>(rank) : 0;
+    for (size_t i = 0; i < (is_share ? share : tensor.size()); i++) {
+        int value = static_cast<int>((first + i) % 61);
+        int expected = options.collective == "allgather" ? value + static_cast<int>(i / share) : ranks * value + ranks * (ranks - 1) / 2;
+        wrong += tensor[i] != static_cast<float>(expected);
     }
     return wrong;
 }
@@ -89,8 +100,35 @@ void enter_namespace(const std::string &name)
     close(file);
 }
 
+/* The own share lies where it lies in the whole. */
+std::function<void()> make_allgather(const std::shared_ptr<gloo::Context> &context, std::vector<float> &tensor)
+{
+    auto call = std::make_shared<gloo::AllgatherOptions>(context);
+    call->setOutput(tensor.data(), tensor.size());
+    return [call] { gloo::allgather(*call); };
+}
+
+/* Gloo has no ring for this: halves are exchanged over growing distances, then shares that lie elsewhere go to their owners. */
+std::function<void()> make_reduce_scatter(const Options &options, const std::shared_ptr<gloo::Context> &context,
+                                          std::vector<float> &tensor)
+{
+    std::vector<int> shares(static_cast<size_t>(options.ranks), static_cast<int>(tensor.size() / static_cast<size_t>(options.ranks)));
+    auto call = std::make_shared<gloo::ReduceScatterHalvingDoubling<float>>(
+        context, std::vector<float *>{tensor.data()}, static_cast<int>(tensor.size()), shares);
+    return [call] { call->run(); };
+}
+
 std::function<void()> make_call(const Options &options, const std::shared_ptr<gloo::Context> &context, std::vector<float> &tensor)
 {
+    if (options.collective == "allgather") {
+        return make_allgather(context, tensor);
+    }
+    if (options.collective == "reduce-scatter") {
+        return make_reduce_scatter(options, context, tensor);
+    }
+    if (options.collective != "allreduce") {
+        throw std::runtime_error("--collective is one of allreduce allgather reduce-scatter");
+    }
     if (options.algorithm == "ring_chunked") {
         auto call = std::make_shared<gloo::AllreduceRingChunked<float>>(context, std::vector<float *>{tensor.data()},
                                                                          static_cast<int>(tensor.size()));
@@ -138,7 +176,7 @@ void run_rank(const Options &options, int rank, const std::string &store_path, S
             shared->cpu_ns[rank] += read_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
             shared->times_us[i * options.ranks + rank] = static_cast<double>(end - start) / 1000;
         }
-        shared->wrong[rank] += count_wrong(tensor, options.ranks);
+        shared->wrong[rank] += count_wrong(options, tensor, rank);
     }
     gloo::BarrierOptions barrier(context);
     gloo::barrier(barrier);
@@ -155,7 +193,7 @@ bool run_all(const Options &options, const std::string &store_path, Shared *shar
             try {
                 run_rank(options, rank, store_path, shared);
             } catch (const std::exception &error) {
-                fprintf(stderr, "gloo_allreduce: rank %d: %s\n", rank, error.what());
+                fprintf(stderr, "gloo_collective: rank %d: %s\n", rank, error.what());
                 _exit(1);
             }
             _exit(0);
@@ -172,8 +210,8 @@ bool run_all(const Options &options, const std::string &store_path, Shared *shar
 void print(const Options &options, const Shared *shared)
 {
     int64_t wrong = 0;
-    printf("{\"peer\":\"gloo\",\"algorithm\":\"%s\",\"ranks\":%d,\"size\":%zu,\"iterations\":%d,\"warmups\":%d,\"times_us\":[",
-           options.algorithm.c_str(), options.ranks, options.bytes, options.iterations, options.warmups);
+    printf("{\"peer\":\"gloo\",\"collective\":\"%s\",\"algorithm\":\"%s\",\"ranks\":%d,\"size\":%zu,\"iterations\":%d,\"warmups\":%d,\"times_us\":[",
+           options.collective.c_str(), options.algorithm.c_str(), options.ranks, options.bytes, options.iterations, options.warmups);
     for (int i = 0; i < options.iterations; i++) {
         double slowest = 0;
         for (int rank = 0; rank < options.ranks; rank++) {
@@ -214,6 +252,8 @@ Options read_options(int argc, char **argv)
             options.iterations = std::stoi(value);
         } else if (name == "--warmups") {
             options.warmups = std::stoi(value);
+        } else if (name == "--collective") {
+            options.collective = value;
         } else if (name == "--algorithm") {
             options.algorithm = value;
         } else if (name == "--netns") {
@@ -223,6 +263,9 @@ Options read_options(int argc, char **argv)
         } else {
             throw std::runtime_error("unknown option " + name);
         }
+    }
+    if (options.bytes % (sizeof(float) * static_cast<size_t>(options.ranks)) != 0) {
+        throw std::runtime_error("--bytes is a multiple of a float for each rank");
     }
     if (options.ranks < 2 || options.ranks > RANKS_MAX || options.iterations < 1 || argc % 2 == 0) {
         throw std::runtime_error("--ranks 2 to 64, --iterations at least 1, every option with a value");
@@ -253,7 +296,7 @@ int main(int argc, char **argv)
     try {
         return run(read_options(argc, argv));
     } catch (const std::exception &error) {
-        fprintf(stderr, "gloo_allreduce: %s\n", error.what());
+        fprintf(stderr, "gloo_collective: %s\n", error.what());
         return 2;
     }
 }
