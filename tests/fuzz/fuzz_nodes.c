@@ -102,17 +102,21 @@ static void choose_tree(struct script *script, struct model_job *job)
 
 static void choose_operations(struct script *script, struct model_job *job)
 {
-    static const enum trib_collective collectives[4] = {TRIB_ALLREDUCE, TRIB_ALLREDUCE, TRIB_BROADCAST, TRIB_BARRIER};
+    static const enum trib_collective collectives[2][4] = {
+        {TRIB_ALLREDUCE, TRIB_ALLREDUCE, TRIB_BROADCAST, TRIB_BARRIER},
+        {TRIB_REDUCE, TRIB_ALLGATHER, TRIB_REDUCE_SCATTER, TRIB_ALLREDUCE}};
     uint32_t counts = next_byte(script);
 
     job->ops = 1 + counts % MODEL_OPS;
     for (uint32_t op = 0; op < job->ops; op++) {
         uint32_t choice = next_byte(script);
-        job->op[op].collective = collectives[choice & 3];
+        job->op[op].collective = collectives[counts >> 7][choice & 3];
         job->op[op].elements = 1 + (choice >> 2) % (MODEL_BUFFER / 4 - 1);
         job->op[op].root = (counts >> 2) % job->ranks;
         if (job->op[op].collective == TRIB_BARRIER) {
             job->op[op].elements = 0;
+        } else if (counts >> 7 != 0) { /* of shares: as many for each rank */
+            job->op[op].elements += (job->ranks - job->op[op].elements % job->ranks) % job->ranks;
         }
     }
 }
