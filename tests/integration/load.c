@@ -43,6 +43,7 @@ struct load {
 struct call {
     enum trib_collective collective;
     enum trib_type type;
+    enum trib_reduction reduction;
     uint32_t root;
     uint64_t count;  /* of the whole tensor */
     uint64_t salt;   /* of its values */
@@ -69,37 +70,84 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* ---- values: a whole number from -15 to 15 out of place and call, times a factor of the rank, so that a contribution
- * that is missing, doubled, of another fragment or of another call changes the sum, and every type holds the sum exactly ---- */
+/* ---- values: a whole number that is not 0, out of place and call, times a factor of the rank, so that a contribution that is missing,
+ * doubled, of another fragment or of another call changes a sum, and every type holds the sum of 8 ranks exactly (16-bit floats have 8 and 11
+ * bits for it; integers wrap). A product is of -1 or 2 from each rank ---- */
 
-static int32_t base(uint64_t salt, uint64_t i)
+static int64_t base(const struct call *call, uint64_t i)
 {
-    uint32_t x = (uint32_t)i * UINT32_C(0x9e3779b1) + (uint32_t)salt;
+    uint32_t x = (uint32_t)i * UINT32_C(0x9e3779b1) + (uint32_t)call->salt;
     x = (x ^ x >> 15) * UINT32_C(0x85ebca77);
-    return (int32_t)(x >> 27) - 16 + (x >> 27 == 0);
+    if (call->reduction == TRIB_PRODUCT) {
+        return x >> 31 != 0 ? -1 : 2;
+    }
+    return (int64_t)(x >> 29) - 4 + (x >> 29 >= 4);
 }
 
-static void fill(const struct call *call, uint8_t *tensor, struct part part, int32_t factor)
+static uint16_t bits_of_half(enum trib_type type, int64_t value)
+{
+    int fraction_bits = type == TRIB_FLOAT16 ? 10 : 7;
+    int bias = type == TRIB_FLOAT16 ? 15 : 127;
+    uint64_t size = (uint64_t)(value < 0 ? -value : value);
+    int exponent = 63 - __builtin_clzll(size);
+    uint64_t fraction = (size << fraction_bits >> exponent) & ((UINT64_C(1) << fraction_bits) - 1);
+    return (uint16_t)((value < 0 ? 1U << 15 : 0) | (uint32_t)(bias + exponent) << fraction_bits | (uint32_t)fraction);
+}
+
+static void put(const struct call *call, uint8_t *tensor, uint64_t i, int64_t value)
+{
+    union {
+        float f32;
+        double f64;
+        uint16_t half;
+        int64_t integer;
+    } as = {.integer = value};
+    size_t size = trib_type_size(call->type);
+
+    if (call->type == TRIB_FLOAT32) {
+        as.f32 = (float)value;
+    } else if (call->type == TRIB_FLOAT64) {
+        as.f64 = (double)value;
+    } else if (call->type == TRIB_FLOAT16 || call->type == TRIB_BFLOAT16) {
+        as.half = bits_of_half(call->type, value);
+    } /* integers: the low bytes, on the little-endian machines that this runs on */
+    memcpy(tensor + i * size, &as, size);
+}
+
+/* A rank's part: what it sends, and what an allgather or broadcast brings of it. */
+static void fill(const struct call *call, uint8_t *tensor, struct part part, uint32_t rank)
 {
     for (uint64_t i = part.from; i < part.to; i++) {
-        int32_t value = factor * base(call->salt, i);
-        if (call->type == TRIB_FLOAT32) {
-            ((float *)(void *)tensor)[i] = (float)value;
-        } else if (call->type == TRIB_INT32) {
-            ((int32_t *)(void *)tensor)[i] = value;
-        } else {
-            ((int64_t *)(void *)tensor)[i] = value;
-        }
+        put(call, tensor, i, call->reduction == TRIB_PRODUCT ? base(call, i) : base(call, i) * (rank + 1));
     }
 }
 
-static double element(const struct call *call, const uint8_t *tensor, uint64_t i)
+static int64_t extreme_of_bytes(int64_t value, uint32_t ranks, bool is_least)
 {
-    if (call->type == TRIB_FLOAT32) {
-        return (double)((const float *)(const void *)tensor)[i];
+    uint8_t best = (uint8_t)value;
+    for (uint32_t rank = 1; rank < ranks; rank++) {
+        uint8_t other = (uint8_t)(value * (rank + 1));
+        best = (other < best) == is_least ? other : best;
     }
-    return call->type == TRIB_INT32 ? (double)((const int32_t *)(const void *)tensor)[i]
-                                    : (double)((const int64_t *)(const void *)tensor)[i];
+    return best;
+}
+
+static void fill_reduced(const struct call *call, uint8_t *tensor, struct part part, uint32_t ranks)
+{
+    for (uint64_t i = part.from; i < part.to; i++) {
+        int64_t value = base(call, i);
+        bool is_least = call->reduction == TRIB_MINIMUM;
+        if (call->reduction == TRIB_PRODUCT) {
+            value = value > 0 ? (int64_t)1 << ranks : ranks % 2 == 0 ? 1 : -1;
+        } else if (call->reduction == TRIB_SUM) {
+            value *= ranks * (ranks + 1) / 2;
+        } else if (call->type == TRIB_UINT8) { /* -3 is 253 there, and so on */
+            value = extreme_of_bytes(value, ranks, is_least);
+        } else {
+            value *= (value < 0) == is_least ? ranks : 1;
+        }
+        put(call, tensor, i, value);
+    }
 }
 
 /* ---- which part of the tensor is whose ---- */
@@ -131,11 +179,19 @@ static void expect(const struct load *load, const struct call *call, uint8_t *te
 
     if (call->collective == TRIB_ALLGATHER) {
         for (uint32_t rank = 0; rank < ranks; rank++) {
-            fill(call, tensor, share_of(call, rank), (int32_t)rank + 1);
+            fill(call, tensor, share_of(call, rank), rank);
         }
+    } else if (call->collective == TRIB_BROADCAST) {
+        fill(call, tensor, received, call->root);
     } else {
-        bool is_broadcast = call->collective == TRIB_BROADCAST;
-        fill(call, tensor, received, (int32_t)(is_broadcast ? call->root + 1 : ranks * (ranks + 1) / 2));
+        fill_reduced(call, tensor, received, ranks);
+    }
+}
+
+static void print_bytes(const uint8_t *bytes, size_t size)
+{
+    for (size_t i = size; i-- > 0;) {
+        printf("%02x", bytes[i]);
     }
 }
 
@@ -153,11 +209,14 @@ static void check(struct load *load, const struct call *call, uint32_t slot)
     for (uint64_t i = 0; i < call->count; i++) {
         bool is_ours = i >= received.from && i < received.to;
         if (memcmp(load->send[slot] + i * size, load->recv[slot] + i * size, size) != 0) {
-            printf("%s rank %u: %s: element %" PRIu64 " of %" PRIu64 " %s is %.17g, not %.17g%s\n",
+            printf("%s rank %u: %s: element %" PRIu64 " of %" PRIu64 " %s (%s) is 0x",
                    load->wrong == 0 ? "wrong:" : "and", trib_comm_rank(load->comm),
                    trib_collective_name(call->collective), i, call->count, trib_type_name(call->type),
-                   element(call, load->recv[slot], i), element(call, load->send[slot], i),
-                   is_ours ? "" : ", and not to be touched");
+                   trib_reduction_name(call->reduction));
+            print_bytes(load->recv[slot] + i * size, size);
+            printf(", not 0x");
+            print_bytes(load->send[slot] + i * size, size);
+            printf("%s\n", is_ours ? "" : ", and not to be touched");
             load->wrong++;
             return;
         }
@@ -181,14 +240,19 @@ static void draw_shares(const struct load *load, struct trib_prng *prng, struct 
 
 static struct call draw(struct load *load, struct trib_prng *prng, uint32_t slot)
 {
-    static const enum trib_type types[] = {TRIB_FLOAT32, TRIB_FLOAT32, TRIB_INT32, TRIB_INT64};
+    static const enum trib_type types[] = {TRIB_FLOAT32, TRIB_FLOAT32, TRIB_INT32,    TRIB_INT64,   TRIB_FLOAT64,
+                                           TRIB_INT8,    TRIB_UINT8,   TRIB_BFLOAT16, TRIB_FLOAT16, TRIB_FLOAT32};
+    static const enum trib_reduction reductions[] = {TRIB_SUM,     TRIB_SUM,     TRIB_SUM,
+                                                     TRIB_MINIMUM, TRIB_MAXIMUM, TRIB_PRODUCT};
     static const enum trib_collective collectives[] = {TRIB_ALLREDUCE, TRIB_ALLREDUCE,     TRIB_ALLREDUCE,
                                                        TRIB_ALLREDUCE, TRIB_BROADCAST,     TRIB_REDUCE,
                                                        TRIB_ALLGATHER, TRIB_REDUCE_SCATTER};
-    struct call call = {.type = types[trib_prng_below(prng, 4)], .salt = trib_prng_next(prng)};
+    struct call call = {.type = types[trib_prng_below(prng, 10)], .salt = trib_prng_next(prng)};
     uint64_t bytes = load->min_bytes + trib_prng_below(prng, load->max_bytes - load->min_bytes + 1);
 
     call.collective = collectives[trib_prng_below(prng, 8)];
+    bool reduces = call.collective != TRIB_BROADCAST && call.collective != TRIB_ALLGATHER;
+    call.reduction = reduces ? reductions[trib_prng_below(prng, 6)] : TRIB_SUM;
     call.root = (uint32_t)trib_prng_below(prng, trib_comm_ranks(load->comm));
     call.count = bytes / trib_type_size(call.type);
     call.share = load->shares[slot];
@@ -205,24 +269,24 @@ static enum trib_status start(struct load *load, const struct call *call, uint32
     struct part mine = share_of(call, rank);
 
     memset(recv, UNTOUCHED, call->count * size);
-    fill(call, call->collective == TRIB_BROADCAST && rank == call->root ? recv : send, whole, (int32_t)rank + 1);
+    fill(call, call->collective == TRIB_BROADCAST && rank == call->root ? recv : send, whole, rank);
     switch (call->collective) {
     case TRIB_BROADCAST:
         return trib_broadcast_start(load->comm, recv, call->count, call->type, call->root, request);
     case TRIB_REDUCE:
-        return trib_reduce_start(load->comm, send, recv, call->count, call->type, TRIB_SUM, call->root, request);
+        return trib_reduce_start(load->comm, send, recv, call->count, call->type, call->reduction, call->root, request);
     case TRIB_ALLGATHER:
         return trib_allgather_uneven_start(load->comm, send + mine.from * size, recv, call->share, call->type, request);
     case TRIB_REDUCE_SCATTER:
         return trib_reduce_scatter_uneven_start(load->comm, send, recv + mine.from * size, call->share, call->type,
-                                                TRIB_SUM, request);
+                                                call->reduction, request);
     case TRIB_ALLREDUCE:
     case TRIB_BARRIER:
     case TRIB_COLLECTIVE_NONE:
     case TRIB_COLLECTIVE_COUNT:
         break;
     }
-    return trib_allreduce_start(load->comm, send, recv, call->count, call->type, TRIB_SUM, request);
+    return trib_allreduce_start(load->comm, send, recv, call->count, call->type, call->reduction, request);
 }
 
 static void record(struct load *load, uint64_t start_ns, uint64_t step, uint64_t bytes)
