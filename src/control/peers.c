@@ -10,16 +10,6 @@
 
 /* ---- addresses ---- */
 
-static bool is_loopback(const struct trib_address *address)
-{
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-    memcpy(&v4, &address->storage, sizeof v4);
-    memcpy(&v6, &address->storage, sizeof v6);
-    return address->storage.ss_family == AF_INET ? (ntohl(v4.sin_addr.s_addr) >> 24) == IN_LOOPBACKNET
-                                                 : IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
-}
-
 /* Why other ranks cannot send to this address as we know it; NULL: they can. */
 static const char *explain_unknown(const struct trib_address *address, const struct trib_address *first)
 {
@@ -39,10 +29,10 @@ static void mend_addresses(struct trib_job *job)
 {
     const struct trib_session *outside = NULL;
     for (uint32_t i = 0; i < job->settings.ranks && !outside; i++) {
-        outside = is_loopback(&job->ranks[i].address) ? NULL : job->ranks[i].session;
+        outside = trib_address_is_loopback(&job->ranks[i].address) ? NULL : job->ranks[i].session;
     }
     for (uint32_t i = 0; i < job->settings.ranks && outside && outside->local.len > 0; i++) {
-        if (is_loopback(&job->ranks[i].address)) {
+        if (trib_address_is_loopback(&job->ranks[i].address)) {
             job->ranks[i].address = outside->local;
         }
     }

@@ -20,8 +20,8 @@
  * does not keep the caller here. */
 #define TRIES_MAX 16
 /* Trains under way at once, each for other destinations: a switch answers several children in turn, and sends a
- * broadcast's results with payload to some and without to others. */
-#define TRAINS 4
+ * broadcast's results with payload to some and without to others; a rank deals its fragments to as many as 16 roots. */
+#define TRAINS 16
 /* Senders of the packets that the injector holds: each is held for 16 later packets at most, and each buffer has one
  * at least. */
 #define SENDERS 32
@@ -44,6 +44,7 @@ struct trib_udp {
     struct trib_inject *inject; /* NULL: no faults */
     struct trib_udp_stats stats;
     uint32_t next_train; /* to be sent first when all are under way */
+    uint32_t loaded;     /* bitmap of the trains that hold packets: with one destination the others cost nothing */
     struct trib_train train[TRAINS];
 };
 
@@ -254,44 +255,47 @@ uint64_t trib_udp_deadline(const struct trib_udp *udp)
     return udp->inject == NULL ? UINT64_MAX : trib_inject_deadline(udp->inject);
 }
 
-static void send_train(struct trib_udp *udp, struct trib_train *train)
+static void send_train(struct trib_udp *udp, uint32_t index)
 {
-    trib_train_send(train, udp->fd, &udp->sends_trains, &udp->stats);
+    trib_train_send(&udp->train[index], udp->fd, &udp->sends_trains, &udp->stats);
 }
 
 /* The train for these destinations, else an empty one. */
-static struct trib_train *find_train(struct trib_udp *udp, const struct trib_address *to, uint32_t count)
+static uint32_t find_train(struct trib_udp *udp, const struct trib_address *to, uint32_t count)
 {
-    struct trib_train *empty = NULL;
-    for (uint32_t i = 0; i < TRAINS; i++) {
-        struct trib_train *train = &udp->train[i];
-        if (train->packets > 0 && train->to == to && train->to_count == count) {
-            return train;
+    for (uint32_t rest = udp->loaded; rest != 0; rest &= rest - 1) {
+        uint32_t index = (uint32_t)__builtin_ctz(rest);
+        if (udp->train[index].to == to && udp->train[index].to_count == count) {
+            return index;
         }
-        empty = train->packets == 0 ? train : empty;
     }
-    if (empty == NULL) {
-        empty = &udp->train[udp->next_train];
-        udp->next_train = (udp->next_train + 1) % TRAINS;
-        send_train(udp, empty);
+    uint32_t empty = ~udp->loaded & ((UINT32_C(1) << TRAINS) - 1);
+    if (empty != 0) {
+        return (uint32_t)__builtin_ctz(empty);
     }
-    return empty;
+    uint32_t oldest = udp->next_train;
+    udp->next_train = (oldest + 1) % TRAINS;
+    send_train(udp, oldest);
+    return oldest;
 }
 
 void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to,
                    uint32_t count)
 {
     size_t len = TRIB_HEADER_SIZE + (size_t)packet->payload_len;
-    struct trib_train *train = find_train(udp, to, count);
+    uint32_t index = find_train(udp, to, count);
+    struct trib_train *train = &udp->train[index];
     if (!trib_train_fits(train, len, to, count)) {
-        send_train(udp, train);
+        send_train(udp, index);
     }
     trib_train_add(train, packet, to, count);
+    udp->loaded |= UINT32_C(1) << index;
 }
 
 void trib_udp_flush(struct trib_udp *udp)
 {
-    for (uint32_t i = 0; i < TRAINS; i++) {
-        send_train(udp, &udp->train[i]);
+    for (uint32_t rest = udp->loaded; rest != 0; rest &= rest - 1) {
+        send_train(udp, (uint32_t)__builtin_ctz(rest));
     }
+    udp->loaded = 0;
 }

@@ -85,7 +85,7 @@ uint64_t trib_udp_deadline(const struct trib_udp *udp);
 
 /* Adds a packet to the train for these destinations (the same train goes to each of them, encoded once; connected:
  * to is NULL, count 1). A train is sent when the packet does not fit: larger than its first one, behind a shorter
- * one (which ends a train), 64 packets, 65,507 bytes; or when more than 4 destinations take turns. Packets to one
+ * one (which ends a train), 64 packets, 65,507 bytes; or when more than 16 destinations take turns. Packets to one
  * destination leave in order. The payload must stay valid until the next flush. The `to` array is compared by
  * pointer and count, so keep it stable. */
 void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to,
@@ -107,6 +107,7 @@ TRIB_MUST_USE enum trib_status trib_address_parse(const char *text, uint16_t def
                                                   char *error);
 bool trib_address_equal(const struct trib_address *a, const struct trib_address *b);     /* family, address, port */
 bool trib_address_same_host(const struct trib_address *a, const struct trib_address *b); /* family and address */
+bool trib_address_is_loopback(const struct trib_address *address);
 uint16_t trib_address_port(const struct trib_address *address);
 void trib_address_set_port(struct trib_address *address, uint16_t port);
 bool trib_address_is_any(const struct trib_address *address);    /* 0.0.0.0 or :: */
