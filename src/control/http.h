@@ -23,4 +23,16 @@ uint64_t trib_http_next_timeout(const struct trib_http *http, uint64_t now_ns);
 /* Serves what has come; never blocks. */
 void trib_http_run(struct trib_http *http);
 
+/* The same as a table: the control plane reaches it by that, so that who embeds one needs no library for HTTP. */
+struct trib_http_verbs {
+    enum trib_status (*create)(const struct trib_address *address, const struct trib_report *report,
+                               struct trib_http **http, char *error);
+    void (*destroy)(struct trib_http *http);
+    int (*fd)(const struct trib_http *http);
+    uint16_t (*port)(const struct trib_http *http);
+    uint64_t (*next_timeout)(const struct trib_http *http, uint64_t now_ns);
+    void (*run)(struct trib_http *http);
+};
+const struct trib_http_verbs *trib_http_verbs(void);
+
 #endif

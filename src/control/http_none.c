@@ -45,6 +45,13 @@ void trib_http_run(struct trib_http *http)
     (void)http;
 }
 
+const struct trib_http_verbs *trib_http_verbs(void)
+{
+    static const struct trib_http_verbs verbs = {trib_http_create, trib_http_destroy,      trib_http_fd,
+                                                 trib_http_port,   trib_http_next_timeout, trib_http_run};
+    return &verbs;
+}
+
 bool trib_server_has_http(void)
 {
     return false;

@@ -44,7 +44,9 @@ struct trib_server {
     struct trib_http *http;
     int wake_fd;
     atomic_bool stopping;
-    pthread_mutex_t lock; /* of the two below */
+    pthread_mutex_t lock; /* of what is below */
+    bool is_retiring;     /* to end when no session is left... */
+    bool has_retired;     /* ...and does */
     uint32_t mismatch_count;
     struct mismatch mismatches[MISMATCHES_MAX];
     struct pollfd fds[POLL_OWN + 2 * TRIB_CONNECTIONS_MAX + 1];
@@ -53,13 +55,13 @@ struct trib_server {
 static enum trib_status open_http(struct trib_server *server, char *error)
 {
     struct trib_address address = server->config.http;
-    if (address.len == 0) {
+    if (address.len == 0 || server->config.http_verbs == NULL) {
         return TRIB_OK;
     }
-    enum trib_status status = trib_http_create(&address, &server->report, &server->http, error);
+    enum trib_status status = server->config.http_verbs->create(&address, &server->report, &server->http, error);
     if (status == TRIB_OK && server->http) {
         char text[64];
-        trib_address_set_port(&address, trib_http_port(server->http));
+        trib_address_set_port(&address, trib_server_http_port(server));
         trib_address_format(&address, text);
         trib_log(TRIB_LOG_INFO, "http on http://%s", text);
     }
@@ -137,7 +139,7 @@ uint16_t trib_server_port(const struct trib_server *server)
 
 uint16_t trib_server_http_port(const struct trib_server *server)
 {
-    return trib_http_port(server->http);
+    return server->http ? server->config.http_verbs->port(server->http) : 0;
 }
 
 static void wake(struct trib_server *server)
@@ -166,6 +168,25 @@ void trib_server_mismatch(struct trib_server *server, uint32_t communicator, uin
     wake(server);
 }
 
+bool trib_server_retire(struct trib_server *server, bool wanted)
+{
+    (void)pthread_mutex_lock(&server->lock);
+    server->is_retiring = wanted;
+    bool serves = !server->has_retired;
+    (void)pthread_mutex_unlock(&server->lock);
+    wake(server);
+    return serves;
+}
+
+static bool retires(struct trib_server *server)
+{
+    (void)pthread_mutex_lock(&server->lock);
+    server->has_retired = server->is_retiring && server->connections.count == 0;
+    bool retired = server->has_retired;
+    (void)pthread_mutex_unlock(&server->lock);
+    return retired;
+}
+
 static void take_mismatches(struct trib_server *server, uint64_t now_ns)
 {
     struct mismatch taken[MISMATCHES_MAX];
@@ -183,7 +204,7 @@ static int poll_timeout(const struct trib_server *server, uint64_t now_ns)
 {
     uint64_t when = trib_jobs_next_timeout(&server->jobs);
     uint64_t connections = trib_connections_next_timeout(&server->connections);
-    uint64_t http = trib_http_next_timeout(server->http, now_ns);
+    uint64_t http = server->http ? server->config.http_verbs->next_timeout(server->http, now_ns) : TRIB_NEVER;
     uint64_t uplinks = trib_uplinks_next_timeout(&server->uplinks);
     when = connections < when ? connections : when;
     when = uplinks < when ? uplinks : when;
@@ -200,7 +221,9 @@ static void run_once(struct trib_server *server)
     uint64_t now_ns = trib_clock_ns();
     server->fds[0] = (struct pollfd){.fd = server->wake_fd, .events = POLLIN};
     bool is_paused = trib_connections_is_paused(&server->connections, now_ns);
-    server->fds[1] = (struct pollfd){.fd = is_paused ? -1 : trib_http_fd(server->http), .events = POLLIN};
+    bool has_http = server->http && !is_paused;
+    server->fds[1] =
+        (struct pollfd){.fd = has_http ? server->config.http_verbs->fd(server->http) : -1, .events = POLLIN};
     uint32_t count = trib_connections_poll(&server->connections, server->fds + POLL_OWN, now_ns);
     struct pollfd *above = server->fds + POLL_OWN + count;
     uint32_t uplinks = trib_uplinks_poll(&server->uplinks, above);
@@ -223,13 +246,15 @@ static void run_once(struct trib_server *server)
     trib_uplinks_on_timeout(&server->uplinks, now_ns);
     trib_connections_sweep(&server->connections, now_ns);
     trib_uplinks_sweep(&server->uplinks, now_ns);
-    trib_http_run(server->http);
+    if (server->http) {
+        server->config.http_verbs->run(server->http);
+    }
 }
 
 void trib_server_run(struct trib_server *server)
 {
     static const char farewell[] = "the switch is shutting down";
-    while (!atomic_load(&server->stopping)) {
+    while (!atomic_load(&server->stopping) && !retires(server)) {
         run_once(server);
     }
     trib_jobs_deinit(&server->jobs, TRIB_ERR_SWITCH, farewell);
@@ -246,7 +271,9 @@ void trib_server_destroy(struct trib_server *server)
     trib_jobs_deinit(&server->jobs, TRIB_ERR_SWITCH, farewell);
     trib_uplinks_deinit(&server->uplinks);
     trib_connections_deinit(&server->connections, TRIB_ERR_SWITCH, farewell);
-    trib_http_destroy(server->http);
+    if (server->http) {
+        server->config.http_verbs->destroy(server->http);
+    }
     (void)close(server->wake_fd);
     (void)pthread_mutex_destroy(&server->lock);
     free(server);

@@ -11,6 +11,7 @@
 #include "io/udp.h"
 
 struct trib_server;
+struct trib_http_verbs;
 
 /* What sends to this switch as one child: a rank, or a switch with the ranks behind it. */
 struct trib_branch {
@@ -81,6 +82,7 @@ struct trib_data_plane {
 struct trib_server_config {
     struct trib_address listen; /* TCP; the data's shard 0 has the same port number, shard t that + t; port 0: any */
     struct trib_address http;   /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
+    const struct trib_http_verbs *http_verbs; /* trib_http_verbs(); NULL: none, whatever `http` says */
     struct trib_address
         parent; /* the control plane of the switch that this one is a child of; len 0: none, this is a root */
     uint32_t
@@ -103,6 +105,8 @@ TRIB_MUST_USE enum trib_status trib_server_create(const struct trib_server_confi
 /* Runs until trib_server_stop; then tells every session FAIL(ERR_SWITCH, "the switch is shutting down") and returns. */
 void trib_server_run(struct trib_server *server);
 void trib_server_stop(struct trib_server *server);
+/* Wanted: trib_server_run returns also when no session is left; else not any more. False: it has begun to return. Any thread. */
+bool trib_server_retire(struct trib_server *server, bool wanted);
 /* After trib_server_run has returned, or was never called. Closes what is still open. */
 void trib_server_destroy(struct trib_server *server);
 /* A slot saw two operations under one sequence (I10): asks both ranks what they run, waits 500 ms at most, then fails the

@@ -182,27 +182,54 @@ static bool is_parent_apart(const struct trib_opening *opening)
     return true;
 }
 
-/* Root i of a communicator is shard i; it may have fewer roots than this switch has shards. */
+/* Can this plane be what the opening asks for? Of a communicator that is here already only another root can be opened. */
+static bool has_room(const struct trib_plane *plane, const struct trib_opening *opening, const struct trib_tree *tree)
+{
+    uint32_t roots = opening->session.roots;
+    if (opening->is_one) {
+        bool is_same_tree = tree == NULL || (tree->branches == opening->count && tree->ranks == opening->session.ranks);
+        return is_same_tree && opening->root < roots && roots <= TRIB_ROOTS_MAX && opening->shard < plane->shards &&
+               trib_members_find(&plane->shard[opening->shard].members, opening->session.communicator) == NULL;
+    }
+    return roots > 0 && roots <= plane->shards && tree == NULL;
+}
+
+/* Root i of a communicator is shard i; it may have fewer roots than this switch has shards. False: out of memory. */
+static bool open_members(struct trib_plane *plane, const struct trib_switch_verbs *verbs,
+                         const struct trib_opening *opening, const struct trib_tree *tree)
+{
+    if (opening->is_one) {
+        return open_member(&plane->shard[opening->shard], verbs, opening, tree, opening->root);
+    }
+    for (uint32_t i = 0; i < opening->session.roots; i++) {
+        if (!open_member(&plane->shard[i], verbs, opening, tree, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static enum trib_status open_communicator(void *owner, const struct trib_opening *opening)
 {
     struct trib_plane *plane = owner;
     const struct trib_session_config *session = &opening->session;
     const struct trib_scheme *row = trib_scheme_find(opening->scheme);
-    if (row == NULL || session->roots == 0 || session->roots > plane->shards || !trib_tree_is_sound(opening) ||
+    struct trib_tree *tree = *find_tree(plane, session->communicator);
+    if (row == NULL || row->switch_node == NULL || !has_room(plane, opening, tree) || !trib_tree_is_sound(opening) ||
         !is_parent_apart(opening)) {
         return TRIB_ERR_INVALID;
     }
-    struct trib_tree *tree = trib_tree_create(opening);
     if (tree == NULL) {
-        return TRIB_ERR_MEMORY;
-    }
-    tree->next = plane->trees;
-    plane->trees = tree;
-    for (uint32_t i = 0; i < session->roots; i++) {
-        if (!open_member(&plane->shard[i], row->switch_node, opening, tree, i)) {
-            close_communicator(plane, session->communicator);
+        tree = trib_tree_create(opening);
+        if (tree == NULL) {
             return TRIB_ERR_MEMORY;
         }
+        tree->next = plane->trees;
+        plane->trees = tree;
+    }
+    if (!open_members(plane, row->switch_node, opening, tree)) {
+        close_communicator(plane, session->communicator);
+        return TRIB_ERR_MEMORY;
     }
     return TRIB_OK;
 }

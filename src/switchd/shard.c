@@ -400,8 +400,7 @@ static void report(const struct trib_shard *shard, const struct trib_mismatch *m
     }
 }
 
-/* One round; true if the next should follow without sleeping. *wake_ns: when to wake at the latest. */
-static bool work(struct trib_shard *shard, uint64_t *wake_ns)
+bool trib_shard_work(struct trib_shard *shard, uint64_t *wake_ns)
 {
     struct trib_mismatch mismatch[TRIB_SHARD_MISMATCHES];
     take_lock(shard);
@@ -419,6 +418,19 @@ static bool work(struct trib_shard *shard, uint64_t *wake_ns)
     return more;
 }
 
+void trib_shard_fds(const struct trib_shard *shard, int fds[TRIB_SHARD_FDS])
+{
+    fds[0] = trib_udp_fd(shard->udp);
+    fds[1] = shard->kick_fd;
+}
+
+void trib_shard_calm(const struct trib_shard *shard)
+{
+    uint64_t kicks;
+    ssize_t got = read(shard->kick_fd, &kicks, sizeof kicks);
+    (void)got; /* EAGAIN: somebody else's kick has been read with this one */
+}
+
 /* Sleeps until a packet, a kick or wake_ns. */
 static void wait(const struct trib_shard *shard, uint64_t wake_ns)
 {
@@ -428,9 +440,7 @@ static void wait(const struct trib_shard *shard, uint64_t wake_ns)
     uint64_t rest = wake_ns > now_ns ? wake_ns - now_ns : 0;
     const struct timespec limit = {(time_t)(rest / TRIB_SECOND_NS), (long)(rest % TRIB_SECOND_NS)};
     if (ppoll(events, 2, wake_ns == TRIB_NEVER ? NULL : &limit, NULL) > 0 && events[1].revents != 0) {
-        uint64_t kicks;
-        ssize_t got = read(shard->kick_fd, &kicks, sizeof kicks);
-        (void)got; /* EAGAIN: somebody else's kick has been read with this one */
+        trib_shard_calm(shard);
     }
 }
 
@@ -462,17 +472,22 @@ static void *run(void *argument)
     struct trib_shard *shard = argument;
     while (!atomic_load(&shard->stop)) {
         uint64_t wake_ns;
-        if (!work(shard, &wake_ns) && !spin(shard, wake_ns)) {
+        if (!trib_shard_work(shard, &wake_ns) && !spin(shard, wake_ns)) {
             wait(shard, wake_ns);
         }
     }
     return NULL;
 }
 
+void trib_shard_listen(struct trib_shard *shard, const struct trib_shard_listener *listener)
+{
+    shard->listener = *listener;
+}
+
 enum trib_status trib_shard_start(struct trib_shard *shard, const struct trib_shard_listener *listener, char *error)
 {
     sigset_t all, before;
-    shard->listener = *listener;
+    trib_shard_listen(shard, listener);
     /* Signals are the main thread's: a handler here would interrupt packets, not the server's wait. */
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control/http.h"
 #include "io/clock.h"
 #include "io/draw.h"
 #include "io/explain.h"
@@ -124,6 +125,7 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
 {
     struct trib_server_config server = {
         .http = config->http,
+        .http_verbs = trib_http_verbs(),
         .parent = config->parent,
         .shards = config->threads,
         .boot = boot,

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "control/http.h"
 #include "fuzz/accounts.h"
 #include "fuzz/fuzz.h"
 #include "io/clock.h"
@@ -53,6 +54,7 @@ static void start(void)
     must(trib_address_parse("127.0.0.1:0", 0, &config.listen, NULL) == TRIB_OK, "server: no address");
     if (trib_server_has_http()) {
         config.http = config.listen;
+        config.http_verbs = trib_http_verbs();
     }
     trib_log_set_default(TRIB_LOG_NONE);
     must(trib_server_create(&config, &server, error) == TRIB_OK, error);

@@ -2,12 +2,15 @@
 /* test_http.c: what people and dashboards see, from a real server over real HTTP. A build without HTTP checks that it says so. */
 #include "control_harness.h"
 
+#include "control/http.h"
+
 static void none__says_so(void **state)
 {
     (void)state;
     struct control c;
     control_init(&c);
     assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &c.config.http, NULL), TRIB_OK);
+    c.config.http_verbs = trib_http_verbs();
     control_start(&c);
     assert_int_equal(trib_server_http_port(c.server) != 0, trib_server_has_http());
     control_stop(&c);
@@ -21,6 +24,7 @@ static int start(void **state)
     struct control *c = calloc(1, sizeof *c);
     control_init(c);
     assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &c->config.http, NULL), TRIB_OK);
+    c->config.http_verbs = trib_http_verbs();
     control_start(c);
     *state = c;
     return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_plane.c: the data plane of one switch with ranks as children. Trees of nodes are test_plane_tree.c's. */
+#include <poll.h>
 #include <unistd.h>
 
 #include "plane_harness.h"
@@ -218,6 +219,119 @@ static void open__refuses_what_it_cannot_do(void **state)
     close_world(&world);
 }
 
+/* ---- one root alone, driven by its owner ---- */
+
+/* As a rank's process has it, but with two sockets. */
+struct alone {
+    struct trib_plane *plane;
+    struct trib_data_plane verbs;
+    struct trib_udp *child;
+    struct trib_branch branch;
+    struct trib_opening opening;
+};
+
+static void open_alone(struct alone *alone)
+{
+    static const uint16_t rank;
+    struct world world;
+    struct trib_switchd_config config = {.threads = 2, .buffer = 1 << 20, .trains = true};
+    struct trib_address local;
+    begin_world(&world);
+    memset(alone, 0, sizeof *alone);
+    assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &config.listen, NULL), TRIB_OK);
+    for (int tries = 0; alone->plane == NULL && tries < 20; tries++) { /* the port next to a free one may be taken */
+        enum trib_status status = trib_plane_open(&config, &alone->plane, NULL);
+        assert_true(status == TRIB_OK || status == TRIB_ERR_SYSTEM);
+    }
+    alone->verbs = trib_plane_verbs(alone->plane);
+    alone->child = open_loopback(NULL);
+    trib_udp_local(alone->child, &local);
+    alone->branch = (struct trib_branch){.ranks = &rank, .count = 1};
+    alone->branch.address[2] = local;
+    alone->branch.address[3] = local;
+    alone->opening = (struct trib_opening){.session = world.session,
+                                           .scheme = "switchml",
+                                           .boot = BOOT,
+                                           .branches = &alone->branch,
+                                           .count = 1,
+                                           .is_one = true,
+                                           .root = 2};
+    alone->opening.session.ranks = 1;
+    alone->opening.session.roots = 4;
+}
+
+static void close_alone(struct alone *alone)
+{
+    trib_udp_close(alone->child);
+    trib_plane_close(alone->plane);
+}
+
+/* Readable within a second? */
+static bool has_news(int fd)
+{
+    struct pollfd events = {.fd = fd, .events = POLLIN};
+    return poll(&events, 1, 1000) == 1;
+}
+
+static void one_root__works_without_a_thread(void **state)
+{
+    (void)state;
+    struct alone alone;
+    static const uint8_t payload[PAYLOAD];
+    struct trib_packet probe = {.kind = TRIB_PATH, .communicator = COMMUNICATOR, .generation = 3, .payload = payload};
+    struct trib_packet answer;
+    struct trib_address to;
+    int fds[TRIB_SHARD_FDS];
+    uint64_t wake_ns;
+    open_alone(&alone);
+    struct trib_shard *shard = &alone.plane->shard[0];
+    assert_int_equal(alone.verbs.open(alone.plane, &alone.opening), TRIB_OK);
+    trib_shard_fds(shard, fds);
+    assert_true(has_news(fds[1])); /* who drives it is to look */
+    trib_shard_calm(shard);
+    struct pollfd calm = {.fd = fds[1], .events = POLLIN};
+    assert_int_equal(poll(&calm, 1, 0), 0);
+    trib_shard_calm(shard); /* harmless */
+    assert_false(trib_shard_work(shard, &wake_ns));
+    trib_plane_local(alone.plane, &to);
+    probe.payload_len = PAYLOAD;
+    trib_udp_send(alone.child, &probe, &to, 1);
+    trib_udp_flush(alone.child);
+    assert_true(has_news(fds[0]));
+    (void)trib_shard_work(shard, &wake_ns);
+    assert_true(receive_packet(alone.child, &answer));
+    assert_int_equal(answer.kind, TRIB_PATH);
+    assert_int_equal(shard->paths, 1);
+    close_alone(&alone);
+}
+
+static void one_root__is_one_of_those_that_there_are(void **state)
+{
+    (void)state;
+    struct alone alone;
+    open_alone(&alone);
+    alone.opening.root = 4; /* of 4 */
+    assert_int_equal(alone.verbs.open(alone.plane, &alone.opening), TRIB_ERR_INVALID);
+    alone.opening.root = 2;
+    alone.opening.shard = 2; /* of 2 */
+    assert_int_equal(alone.verbs.open(alone.plane, &alone.opening), TRIB_ERR_INVALID);
+    alone.opening.shard = 0;
+    assert_int_equal(alone.verbs.open(alone.plane, &alone.opening), TRIB_OK);
+    alone.opening.root = 3;
+    assert_int_equal(alone.verbs.open(alone.plane, &alone.opening), TRIB_ERR_INVALID); /* that socket has one */
+    alone.opening.shard = 1;
+    alone.opening.session.ranks = 2; /* another tree under the same id */
+    assert_int_equal(alone.verbs.open(alone.plane, &alone.opening), TRIB_ERR_INVALID);
+    alone.opening.session.ranks = 1;
+    assert_int_equal(alone.verbs.open(alone.plane, &alone.opening), TRIB_OK);
+    alone.verbs.join(alone.plane, COMMUNICATOR, 0, 5);
+    assert_int_equal(alone.verbs.communicator_mark(alone.plane, COMMUNICATOR), 5); /* both know */
+    alone.verbs.close(alone.plane, COMMUNICATOR);
+    assert_int_equal(alone.plane->shard[0].members.count + alone.plane->shard[1].members.count, 0);
+    assert_null(alone.plane->trees);
+    close_alone(&alone);
+}
+
 /* A flood of strangers' packets keeps a shard busy; the control plane still gets in, hundreds of times a second. */
 static void enter__is_fair_under_a_flood(void **state)
 {
@@ -258,6 +372,8 @@ int main(void)
         cmocka_unit_test(listener__hears_of_a_mismatch),
         cmocka_unit_test(close__forgets_the_communicator),
         cmocka_unit_test(open__refuses_what_it_cannot_do),
+        cmocka_unit_test(one_root__works_without_a_thread),
+        cmocka_unit_test(one_root__is_one_of_those_that_there_are),
         cmocka_unit_test(enter__is_fair_under_a_flood),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
