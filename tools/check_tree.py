@@ -21,7 +21,7 @@ LAYERS = {
     "io": {"core", "io"},
     "host": {"core", "io", "host"},
     "control": {"core", "schemes", "io", "control"},
-    "comm": {"core", "schemes", "io", "host", "comm", "control/session.h", "control/session_client.h"},
+    "comm": {"core", "schemes", "io", "host", "control", "comm", "switchd/plane.h"},
     "switchd": {"core", "schemes", "io", "control", "switchd"},
     "cli": {"core", "schemes", "io", "control", "comm", "switchd", "cli"},
 }

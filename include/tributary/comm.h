@@ -4,7 +4,7 @@
  * Use:
  *   1. trib_config_init(&config), or trib_config_from_environment(&config) under torchrun, mpirun, Slurm or
  *      `tributary run`; change fields at will.
- *   2. trib_comm_create(&config, &comm): meets the other ranks, at a switch or on this host, and waits until all are there.
+ *   2. trib_comm_create(&config, &comm): meets the other ranks, at a switch, at rank 0 or on this host, and waits until all are there.
  *   3. Collectives, in the same order on every rank. The blocking form returns when this rank has its result; the form
  *      ending in _start returns at once with a request.
  *   4. trib_comm_close(comm): waits until no other rank can still need this one, then frees.
@@ -59,8 +59,15 @@ struct trib_faults {
 /* Everything has a default (given in brackets). All ranks of a communicator must agree on ranks, scheme, wire, payload
  * and window: a difference is reported on every rank, with both values. */
 struct trib_config {
-    char switch_address[TRIB_NAME_MAX +
-                        1];      /* "host", "host:port", "[fd00::1]:7470" ["": none, all ranks are on this host] */
+    char switch_address
+        [TRIB_NAME_MAX +
+         1]; /* "host", "host:port", "[fd00::1]:7470" ["": none; without rendezvous too all ranks are on this host] */
+    /* No switch: "host" or "host:port" of rank 0, as the others reach it, port 7470 if none is said; its process listens there, and the
+     * ranks' own processes sum, one on each host. Not together with switch_address. ["": none] */
+    char rendezvous[TRIB_NAME_MAX + 1];
+    /* Which host this is: ranks that say the same share one root. For containers that cannot tell, and for tests.
+     * ["": of the kernel and the network namespace] */
+    char host_id[TRIB_NAME_MAX + 1];
     char job[TRIB_NAME_MAX + 1]; /* ranks with the same job name meet ["default"] */
     uint32_t rank;               /* [0] */
     uint32_t ranks;              /* 1 to TRIB_RANKS_MAX [1] */
@@ -68,7 +75,8 @@ struct trib_config {
     enum trib_wire wire;         /* [TRIB_WIRE_FLOAT32] */
     uint32_t payload;            /* bytes in a packet, a multiple of 64, 64 to 8192 [0: 1408, over IPv6 1344] */
     uint32_t window;             /* bytes that a rank keeps in flight per switch shard [0: the switch chooses] */
-    bool level0; /* where no switch is named, ranks meet in the memory of their host; false: that is an error [true] */
+    bool
+        level0; /* where neither switch nor rendezvous is named, ranks meet in the memory of their host; false: that is an error [true] */
     bool multicast;             /* ask for results by multicast; used only if every rank receives it [true] */
     bool progress_thread;       /* [true]; without it only calls make progress */
     bool trains;                /* many packets per system call [true]; false exists for comparison */
@@ -101,18 +109,23 @@ struct trib_comm_stats {
     uint32_t payload; /* bytes of one packet's payload: that of the config, or what was chosen for it */
     bool multicast;   /* results come by multicast */
     bool level0;      /* all ranks are on this host, and no packet is sent: bytes, packets and fragments stay 0 */
+    bool no_box;      /* no switch: ranks' processes are the roots */
+    uint32_t roots;   /* that fragments are dealt over: shards of the switch, or ranks' processes; 0: level0 */
+    /* What the root in this process has moved, for all its communicators; with no_box only. It is not in the bytes and packets above. */
+    uint64_t root_bytes_sent, root_bytes_received, root_packets_sent, root_packets_received;
 };
 
 void trib_config_init(struct trib_config *config);
 
 /* Fills config from the environment over the defaults: TRIB_* variables (`tributary info` lists them), and rank and size
- * from torchrun (RANK, WORLD_SIZE), Open MPI (OMPI_COMM_WORLD_*), PMI (PMI_RANK, PMI_SIZE) or Slurm (SLURM_PROCID,
+ * from torchrun (RANK, WORLD_SIZE; and if LOCAL_WORLD_SIZE says that not all ranks are on this host, and neither switch nor rendezvous
+ * is named, the rendezvous is MASTER_ADDR with port 7470), Open MPI (OMPI_COMM_WORLD_*), PMI (PMI_RANK, PMI_SIZE) or Slurm (SLURM_PROCID,
  * SLURM_NTASKS). error takes a text that names the variable and the value, may be NULL, else TRIB_ERROR_TEXT_MAX bytes.
  * Returns ERR_INVALID for a variable that cannot be read. */
 TRIB_MUST_USE enum trib_status trib_config_from_environment(struct trib_config *config, char *error);
 
-/* Joins the communicator config->job of config->ranks ranks, and returns when all are there: at the switch that config names or, if it
- * names none, in the memory of this host, where all ranks must then be, with one user and one network namespace. There nothing has a
+/* Joins the communicator config->job of config->ranks ranks, and returns when all are there: at the switch that config names, or at the
+ * rendezvous; if it names neither, in the memory of this host, where all ranks must then be, with one user and one network namespace. There nothing has a
  * wire form: tensors are summed in their own type whatever config->wire says, and faults have nothing to strike.
  * *comm is written only on success; the caller owns it and ends it with trib_comm_close or trib_comm_abort + close.
  * error: as above, gets the cause.

@@ -97,9 +97,12 @@ static const struct option_row rows[] = {
     {"uneven", 0, NULL, "shares of an allgather or reduce-scatter that differ, some of them empty", option_on,
      AT(is_uneven)},
     {"in-place", 0, NULL, "send and receive in one buffer", option_on, AT(in_place)},
-    {"workers", 0, "N", "start N ranks here, and a switch unless one is named", read_workers, AT(workers)},
+    {"workers", 0, "N", "start N ranks here, and a switch unless one, or a rendezvous, is named", read_workers,
+     AT(workers)},
     {"switch", 0, "ADDRESS", "the switch [TRIB_SWITCH, else one is started with --workers]", option_text,
      AT(switch_address)},
+    {"rendezvous", 0, "ADDRESS", "no switch: where rank 0 listens; the ranks' hosts sum themselves [TRIB_RENDEZVOUS]",
+     option_text, AT(rendezvous)},
     {"no-switch", 0, NULL, "all ranks are on this host and meet in shared memory", option_on, AT(no_switch)},
     {"shared", 0, NULL, "send from memory that the ranks of a host share", option_on, AT(shared)},
     {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
@@ -233,7 +236,8 @@ static int run_here(struct perf_options *options)
     struct spawn_switch own = {0};
     struct spawn_ranks ranks = {.count = 0};
 
-    if (options->switch_address == NULL && !options->no_switch && !start_switch(options, &own)) {
+    if (options->comm.switch_address[0] == '\0' && options->comm.rendezvous[0] == '\0' && !options->no_switch &&
+        !start_switch(options, &own)) {
         return 1;
     }
     spawn_job_name(options->comm.job, sizeof options->comm.job);
@@ -253,6 +257,23 @@ static int run_here(struct perf_options *options)
     return ranks.count == options->workers ? result : 1;
 }
 
+/* The command line is over the environment. */
+static void choose_place(struct perf_options *options)
+{
+    struct trib_config *comm = &options->comm;
+
+    if (options->no_switch || options->switch_address != NULL || options->rendezvous != NULL) {
+        comm->switch_address[0] = '\0';
+        comm->rendezvous[0] = '\0';
+    }
+    if (options->switch_address != NULL) {
+        snprintf(comm->switch_address, sizeof comm->switch_address, "%s", options->switch_address);
+    }
+    if (options->rendezvous != NULL) {
+        snprintf(comm->rendezvous, sizeof comm->rendezvous, "%s", options->rendezvous);
+    }
+}
+
 int command_perf(int argc, char **argv)
 {
     struct perf_options options = {
@@ -267,7 +288,6 @@ int command_perf(int argc, char **argv)
         .reduction = TRIB_SUM,
         .collective = TRIB_ALLREDUCE,
         .scheme = "switchml",
-        .switch_address = getenv("TRIB_SWITCH"),
     };
     char error[TRIB_ERROR_TEXT_MAX] = "";
     int rest = 0;
@@ -288,10 +308,6 @@ int command_perf(int argc, char **argv)
         return EXIT_USAGE;
     }
     snprintf(options.comm.scheme, sizeof options.comm.scheme, "%s", options.scheme);
-    if (options.no_switch) {
-        options.comm.switch_address[0] = '\0';
-    } else if (options.switch_address != NULL) {
-        snprintf(options.comm.switch_address, sizeof options.comm.switch_address, "%s", options.switch_address);
-    }
+    choose_place(&options);
     return options.workers > 0 ? run_here(&options) : run_rank(&options);
 }

@@ -16,6 +16,7 @@ struct run_options {
     uint32_t ranks;
     uint32_t threads;
     const char *switch_address;
+    const char *rendezvous;
     bool no_switch;
     const char *job;
     struct trib_faults faults;
@@ -27,6 +28,8 @@ static const struct option_row rows[] = {
     {"ranks", 'n', "N", "how many [1]", option_count, AT(ranks)},
     {"switch", 0, "ADDRESS", "use this switch [TRIB_SWITCH, else one is started for the run]", option_text,
      AT(switch_address)},
+    {"rendezvous", 0, "ADDRESS", "no switch: rank 0 listens there, and ranks are the roots [TRIB_RENDEZVOUS]",
+     option_text, AT(rendezvous)},
     {"no-switch", 0, NULL, "none: ranks meet in the shared memory of this host", option_on, AT(no_switch)},
     {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
     {"job", 0, "NAME", "job name [one of its own]", option_text, AT(job)},
@@ -37,7 +40,8 @@ static const struct option_row rows[] = {
 static const struct option_command command = {
     .usage = "tributary run -n N [options] -- program [arguments]",
     .summary = "Runs a program as N ranks on this machine. Each finds its rank and the switch in its environment\n"
-               "(TRIB_RANK, TRIB_RANKS, TRIB_SWITCH, TRIB_JOB). Ends with the status of the first rank that fails.",
+               "(TRIB_RANK, TRIB_RANKS, TRIB_SWITCH or TRIB_RENDEZVOUS, TRIB_JOB). Ends with the status of the first "
+               "rank that fails.",
     .rows = rows,
     .examples = "  tributary run -n 4 -- ./02_udp_allreduce\n  tributary run -n 4 --loss 1% --seed 7 -- ./train",
 };
@@ -107,9 +111,25 @@ static bool start_switch(const struct run_options *options, struct spawn_switch 
     return true;
 }
 
+/* The command line is over the environment. False: nothing is named. */
+static bool choose_place(const struct run_options *options)
+{
+    if (options->no_switch || options->switch_address != NULL || options->rendezvous != NULL) {
+        unsetenv("TRIB_SWITCH");
+        unsetenv("TRIB_RENDEZVOUS");
+    }
+    if (options->switch_address != NULL) {
+        setenv("TRIB_SWITCH", options->switch_address, 1);
+    }
+    if (options->rendezvous != NULL) {
+        setenv("TRIB_RENDEZVOUS", options->rendezvous, 1);
+    }
+    return options->no_switch || getenv("TRIB_SWITCH") != NULL || getenv("TRIB_RENDEZVOUS") != NULL;
+}
+
 int command_run(int argc, char **argv)
 {
-    struct run_options options = {.ranks = 1, .threads = 1, .switch_address = getenv("TRIB_SWITCH")};
+    struct run_options options = {.ranks = 1, .threads = 1};
     struct spawn_switch own = {0};
     char job[TRIB_NAME_MAX + 1];
     int rest = 0;
@@ -129,11 +149,7 @@ int command_run(int argc, char **argv)
     }
     spawn_job_name(job, sizeof job);
     setenv("TRIB_JOB", options.job != NULL ? options.job : job, 1);
-    if (options.no_switch) {
-        unsetenv("TRIB_SWITCH");
-    } else if (options.switch_address != NULL) {
-        setenv("TRIB_SWITCH", options.switch_address, 1);
-    } else if (!start_switch(&options, &own)) {
+    if (!choose_place(&options) && !start_switch(&options, &own)) {
         return 1;
     }
     int status = run_ranks(&options, argv + rest);

@@ -29,7 +29,8 @@ struct perf_options {
     bool is_uneven; /* shares of ranks differ, and some are empty */
     bool json;
     uint32_t check;
-    const char *switch_address;
+    const char *switch_address; /* of the command line, as the next; NULL: not named there */
+    const char *rendezvous;
     const char *scheme;
     struct trib_config comm;
 };

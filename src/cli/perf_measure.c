@@ -52,7 +52,7 @@ static bool has_address(const struct ifaddrs *interface, const struct trib_addre
     return trib_address_same_host(&own, address);
 }
 
-/* The interface whose address this host uses towards the switch; "" when it cannot be told. */
+/* The interface whose address this host uses towards the switch, or rank 0; "" when it cannot be told. */
 static void find_nic(const struct perf_options *options, char *name)
 {
     struct trib_address peer;
@@ -60,8 +60,9 @@ static void find_nic(const struct perf_options *options, char *name)
     struct ifaddrs *all = NULL;
 
     name[0] = '\0';
-    if (trib_address_parse(options->comm.switch_address, TRIB_DEFAULT_PORT, &peer, NULL) != TRIB_OK ||
-        !trib_udp_source(&peer, &local) || getifaddrs(&all) != 0) {
+    const char *place = options->comm.rendezvous[0] != '\0' ? options->comm.rendezvous : options->comm.switch_address;
+    if (trib_address_parse(place, TRIB_DEFAULT_PORT, &peer, NULL) != TRIB_OK || !trib_udp_source(&peer, &local) ||
+        getifaddrs(&all) != 0) {
         return;
     }
     for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
@@ -220,8 +221,8 @@ static enum trib_status timed_calls(const struct perf_options *options, struct t
 
 static void note_stats(int64_t *columns, const struct trib_comm_stats *stats, int64_t sign)
 {
-    columns[PERF_SENT] += sign * (int64_t)stats->bytes_sent;
-    columns[PERF_RECEIVED] += sign * (int64_t)stats->bytes_received;
+    columns[PERF_SENT] += sign * (int64_t)(stats->bytes_sent + stats->root_bytes_sent);
+    columns[PERF_RECEIVED] += sign * (int64_t)(stats->bytes_received + stats->root_bytes_received);
     columns[PERF_RESENT] += sign * (int64_t)stats->contributions_resent;
     columns[PERF_PROBES] += sign * (int64_t)stats->probes_sent;
     columns[PERF_REPEATED] += sign * (int64_t)stats->results_repeated;

@@ -52,16 +52,22 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
         printf(
             "{\"version\":\"%s\",\"collective\":\"%s\",\"ranks\":%u,\"scheme\":\"%s\",\"wire\":\"%s\",\"payload\":%u,"
             "\"type\":\"%s\",\"redop\":\"%s\",\"multicast\":%s,\"trains\":%s,\"switch\":\"%s\",\"level0\":%s,"
+            "\"no_box\":%s,\"rendezvous\":\"%s\",\"roots\":%u,"
             "\"iterations\":%u,"
             "\"warmups\":%u,\"in_place\":%s,\"kernels\":\"%s\",\"rows\":[",
             trib_version(), trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire),
             stats.payload, trib_type_name(options->type), trib_reduction_name(options->reduction),
             stats.multicast ? "true" : "false", c->trains ? "true" : "false", c->switch_address,
-            stats.level0 ? "true" : "false", options->iterations, options->warmups,
-            options->in_place ? "true" : "false", trib_value_kernels()->name);
+            stats.level0 ? "true" : "false", stats.no_box ? "true" : "false", c->rendezvous, stats.roots,
+            options->iterations, options->warmups, options->in_place ? "true" : "false", trib_value_kernels()->name);
         return;
     }
-    if (stats.level0) {
+    if (stats.no_box) {
+        printf("# %s, %u ranks, scheme %s, wire %s, payload %u, no box: %u %s, rendezvous %s, %s, median of %u calls\n",
+               trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire), stats.payload,
+               stats.roots, stats.roots == 1 ? "root" : "roots", c->rendezvous,
+               options->in_place ? "in place" : "out of place", options->iterations);
+    } else if (stats.level0) {
         printf("# %s, %u ranks, shared memory of this host, %s, median of %u calls\n",
                trib_collective_name(options->collective), c->ranks, options->in_place ? "in place" : "out of place",
                options->iterations);

@@ -46,6 +46,7 @@ static void dissolve(struct trib_comm *comm)
         (void)pthread_cond_wait(&comm->endpoint->followers, &comm->endpoint->lock);
     }
     trib_session_client_close(&comm->session);
+    trib_comm_forget_root(comm);
     trib_comm_close_groups(comm);
     if (comm->host != NULL) {
         trib_host_close(comm->host);
@@ -54,6 +55,7 @@ static void dissolve(struct trib_comm *comm)
     }
     trib_endpoint_unlock(comm->endpoint);
     trib_endpoint_release(comm->endpoint, comm);
+    trib_embedded_release(comm->embedded, comm->config.linger_ns);
     trib_memory_unmap(comm->node, comm->node_size);
     free(comm->subsets);
     free(comm);
@@ -113,10 +115,18 @@ static enum trib_status enter_host(struct trib_comm *made, struct trib_comm *mak
     return status;
 }
 
-static enum trib_status enter_switch(struct trib_comm *made, const struct trib_address *address, char *error)
+/* At the switch; without one at rank 0, who brings the control plane along. */
+static enum trib_status enter_place(struct trib_comm *made, const struct trib_address *address, char *error)
 {
-    enum trib_status status = trib_endpoint_acquire(address, made, error);
+    enum trib_status status = TRIB_OK;
+    if (made->config.rendezvous[0] != '\0' && made->config.rank == 0) {
+        status = trib_embedded_acquire(&made->config, address, &made->embedded, error);
+    }
+    if (status == TRIB_OK) {
+        status = trib_endpoint_acquire(address, made, error);
+    }
     if (status != TRIB_OK) {
+        trib_embedded_release(made->embedded, 0);
         free(made);
         return status;
     }
@@ -126,10 +136,10 @@ static enum trib_status enter_switch(struct trib_comm *made, const struct trib_a
 enum trib_status trib_comm_create(const struct trib_config *config, struct trib_comm **comm, char *error)
 {
     struct trib_address address = {.len = 0}; /* none: payloads of one host need not fit a link */
-    bool names_switch = config->switch_address[0] != '\0';
+    const char *place = config->switch_address[0] != '\0' ? config->switch_address : config->rendezvous;
     enum trib_status status = trib_config_check(config, error);
-    if (status == TRIB_OK && names_switch) {
-        status = trib_address_parse(config->switch_address, TRIB_DEFAULT_PORT, &address, error);
+    if (status == TRIB_OK && place[0] != '\0') {
+        status = trib_address_parse(place, TRIB_DEFAULT_PORT, &address, error);
     }
     if (status != TRIB_OK) {
         return status;
@@ -143,7 +153,7 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
         made->config.payload =
             trib_address_payload(&address); /* the same on every rank: switches of one tree have one family */
     }
-    status = names_switch ? enter_switch(made, &address, error) : enter_host(made, NULL, error);
+    status = place[0] != '\0' ? enter_place(made, &address, error) : enter_host(made, NULL, error);
     if (status == TRIB_OK) {
         *comm = made;
     }
@@ -163,6 +173,8 @@ enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct tri
         status = enter_host(made, maker, error);
     } else {
         made->maker = maker;
+        made->is_derived = true;
+        made->embedded = trib_embedded_share(maker->embedded);
         trib_endpoint_share(maker->endpoint, made);
         status = enter(made, error);
     }
@@ -218,6 +230,18 @@ static void add_dropped(const struct trib_comm *comm, struct trib_comm_stats *st
     }
 }
 
+static void add_root(const struct trib_comm *comm, struct trib_comm_stats *stats)
+{
+    struct trib_udp_stats traffic;
+    stats->no_box = comm->endpoint->no_box;
+    stats->roots = comm->grant.roots;
+    trib_own_root_traffic(&comm->endpoint->own_root, &traffic);
+    stats->root_bytes_sent = traffic.bytes_sent - comm->root_base.bytes_sent;
+    stats->root_bytes_received = traffic.bytes_received - comm->root_base.bytes_received;
+    stats->root_packets_sent = traffic.packets_sent - comm->root_base.packets_sent;
+    stats->root_packets_received = traffic.packets_received - comm->root_base.packets_received;
+}
+
 void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
 {
     struct trib_udp_stats traffic;
@@ -237,6 +261,7 @@ void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
     stats->payload = comm->config.payload;
     stats->multicast = comm->is_multicast;
     stats->level0 = comm->host != NULL;
+    add_root(comm, stats);
     trib_endpoint_unlock(comm->endpoint);
 }
 

@@ -107,6 +107,7 @@ static void fail(struct trib_comm *comm, enum trib_status status, const char *te
     atomic_store_explicit(&comm->joined, true, memory_order_release);
     atomic_store_explicit(&comm->ended, true, memory_order_release);
     trib_session_client_close(&comm->session);
+    trib_comm_forget_root(comm);
     make_dirty(comm);
     if (!comm->is_closing) {
         /* Not a warning: whoever called gets the text, and says it in his own words. */
@@ -228,30 +229,34 @@ void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *t
 
 /* ---- packets ---- */
 
-void trib_comm_receive(struct trib_comm *comm, const struct trib_channel *channel, const struct trib_packet *packet,
+void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *packet,
                        uint64_t now_ns)
 {
     comm->stats.packets_received++;
     comm->stats.bytes_received += TRIB_HEADER_SIZE + (uint64_t)packet->payload_len;
     if (packet->kind == TRIB_PATH) {
-        trib_comm_path_arrived(comm, channel);
+        trib_comm_path_arrived(comm, from);
         return;
     }
     if (comm->node == NULL || comm->state == TRIB_COMM_FAILED) {
         comm->dropped[TRIB_DROP_UNREGISTERED]++;
         return;
     }
-    struct trib_place from = {.kind = TRIB_PLACE_ROOT, .index = channel->shard};
-    enum trib_drop drop = comm->verbs->receive(comm->node, from, packet, now_ns);
-    if (channel->is_group && drop == TRIB_DROP_NONE) {
+    struct trib_place place = {.kind = TRIB_PLACE_ROOT, .index = from.root};
+    enum trib_drop drop = comm->verbs->receive(comm->node, place, packet, now_ns);
+    if (from.is_group && drop == TRIB_DROP_NONE) {
         comm->stats.multicast_received++;
     }
     make_dirty(comm);
 }
 
-void trib_comm_send(struct trib_comm *comm, uint32_t shard, const struct trib_packet *packet)
+void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet)
 {
-    trib_udp_send(comm->endpoint->shards[shard].udp, packet, NULL, 1);
+    if (comm->endpoint->no_box) {
+        trib_udp_send(comm->endpoint->shards[0].udp, packet, &comm->roots[root], 1);
+    } else {
+        trib_udp_send(comm->endpoint->shards[root].udp, packet, NULL, 1);
+    }
 }
 
 /* All since the last flush was this communicator's: the lock is not released between its first packet and the flush. */
@@ -280,7 +285,7 @@ static void drain_packets(struct trib_comm *comm, uint64_t now_ns)
     struct trib_place to;
     bool any = false;
     while (comm->verbs->next_packet(comm->node, now_ns, &packet, &to)) {
-        if (to.kind == TRIB_PLACE_ROOT && to.index < comm->endpoint->shard_count) {
+        if (to.kind == TRIB_PLACE_ROOT && to.index < comm->grant.roots) {
             trib_comm_send(comm, to.index, &packet);
             any = true;
         }

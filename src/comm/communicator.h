@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+#include "comm/embedded.h"
 #include "comm/endpoint.h"
 #include "control/session_client.h"
 #include "core/node.h"
@@ -24,6 +25,12 @@ enum trib_comm_state {
     TRIB_COMM_RUNNING,     /* READY has come */
     TRIB_COMM_CLOSED,      /* CLOSED has come */
     TRIB_COMM_FAILED
+};
+
+/* Where a packet has come from. */
+struct trib_came_from {
+    uint32_t root; /* of the communicator */
+    bool is_group; /* by multicast */
 };
 
 struct trib_request {
@@ -51,8 +58,10 @@ struct trib_comm {
     struct trib_endpoint *endpoint;
     struct trib_comm *next; /* in the endpoint */
     struct trib_comm *next_awake;
-    struct trib_comm *next_named; /* in a bucket of the endpoint's table */
-    uint32_t group_count;         /* of `groups` */
+    struct trib_comm *next_named;              /* in a bucket of the endpoint's table */
+    uint32_t group_count;                      /* of `groups` */
+    uint32_t last_root;                        /* without a switch: index of who sent the last packet */
+    struct trib_address roots[TRIB_ROOTS_MAX]; /* without a switch: where each root is */
     uint32_t window;
     const struct trib_worker_verbs *verbs;
     void *node; /* NULL before the first WELCOME, and on one host */
@@ -76,7 +85,9 @@ struct trib_comm {
     struct trib_session_client session;
     int polled_fd; /* what the pollers know of the session */
     short polled_interest;
-    struct trib_grant grant; /* communicator 0: none yet */
+    struct trib_grant grant;        /* communicator 0: none yet */
+    struct trib_root root;          /* without a switch: what this process is to the communicator */
+    struct trib_embedded *embedded; /* this rank's share of the control plane in its process; NULL: it is elsewhere */
     uint64_t state_deadline_ns;
     uint64_t retry_ns; /* CONNECTING: next try, or end of this one; PROBING: next probe */
     uint64_t retry_gap_ns;
@@ -96,6 +107,7 @@ struct trib_comm {
     bool is_closing;
     bool is_dissolving;          /* its closer waits for `callers` */
     bool is_multicast;           /* results come by multicast */
+    bool is_derived;             /* made by split or subset: rank 0 of the job is not rank 0 here */
     struct trib_comm *maker;     /* joining by split or subset of that one, which must not fail before; else NULL */
     struct trib_subset *subsets; /* made of this one so far: split.c */
     size_t subset_count;
@@ -115,6 +127,7 @@ struct trib_comm {
     struct trib_comm_stats stats;
     uint64_t dropped[TRIB_DROP_COUNT]; /* before a node saw them */
     struct trib_udp_stats base;        /* of the endpoint's sockets at creation */
+    struct trib_udp_stats root_base;   /* and of the root's */
     struct trib_config config;
 };
 
@@ -138,7 +151,7 @@ TRIB_MUST_USE enum trib_status trib_comm_create_from(struct trib_comm *maker, co
 /* ---- communicator.c ---- */
 
 /* A decoded packet for this communicator. */
-void trib_comm_receive(struct trib_comm *comm, const struct trib_channel *channel, const struct trib_packet *packet,
+void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *packet,
                        uint64_t now_ns);
 /* Timers, packets out, events, and the next deadline. */
 void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns);
@@ -151,8 +164,8 @@ __attribute__((format(printf, 3, 4))) void trib_comm_fail(struct trib_comm *comm
 __attribute__((format(printf, 3, 4))) void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status,
                                                               const char *format, ...);
 bool trib_comm_is_idle(const struct trib_comm *comm);
-/* Sends through the shard's socket; the caller flushes. */
-void trib_comm_send(struct trib_comm *comm, uint32_t shard, const struct trib_packet *packet);
+/* Sends to that root; the caller flushes. */
+void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet);
 void trib_comm_flush(struct trib_comm *comm);
 /* "allreduce of 1,024 float32 (sum) as operation 17" into text of size bytes. */
 void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *text, size_t size);
@@ -196,7 +209,7 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
 void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns);
 uint64_t trib_comm_session_deadline(const struct trib_comm *comm);
 /* A PATH packet has come. */
-void trib_comm_path_arrived(struct trib_comm *comm, const struct trib_channel *channel);
+void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from);
 /* Looks at a BOOT hint, report of a stall, a mark to tell. */
 void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns);
 void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns);

@@ -48,6 +48,20 @@ static void count_dropped(struct trib_endpoint *endpoint, enum trib_drop drop)
     }
 }
 
+/* A sender that is the same as the last packet's: nearly always, as a buffer is one sender's. */
+static bool is_known_root(struct trib_comm *comm, const struct trib_address *from)
+{
+    for (uint32_t i = 0; i < comm->grant.roots; i++) {
+        uint32_t root =
+            comm->last_root + i < comm->grant.roots ? comm->last_root + i : comm->last_root + i - comm->grant.roots;
+        if (trib_address_equal(&comm->roots[root], from)) {
+            comm->last_root = root;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner, const struct trib_channel *channel,
                         const struct trib_arrival *arrival, uint64_t now_ns)
 {
@@ -66,7 +80,15 @@ static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner,
         count_dropped(endpoint, TRIB_DROP_SOURCE);
         return;
     }
-    trib_comm_receive(comm, channel, &packet, now_ns);
+    struct trib_came_from from = {channel->shard, channel->is_group};
+    if (endpoint->no_box) {
+        if (!is_known_root(comm, arrival->from)) {
+            comm->dropped[TRIB_DROP_SOURCE]++;
+            return;
+        }
+        from.root = comm->last_root;
+    }
+    trib_comm_receive(comm, from, &packet, now_ns);
 }
 
 static bool receive_channel(struct trib_endpoint *endpoint, struct trib_comm *owner, struct trib_channel *channel,
@@ -110,6 +132,7 @@ static void heat(struct trib_endpoint *endpoint)
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
         endpoint->shards[i].hot = true;
     }
+    endpoint->own_root.hot = true;
     for (struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
         for (uint32_t i = 0; i < comm->group_count; i++) {
             comm->groups[i].hot = true;
@@ -122,7 +145,8 @@ static bool stays_awake(const struct trib_comm *comm)
     return comm->dirty || comm->deadline_ns != TRIB_NEVER || comm->group_count > 0 || trib_comm_is_busy_on_host(comm);
 }
 
-/* One round: whatever has come, then whatever is due. True if something came. */
+/* One round: whatever has come, then whatever is due; at last what other ranks and this one have sent to the root that is here. True if
+ * something came. */
 static bool drive(struct trib_endpoint *endpoint, uint64_t now_ns)
 {
     bool came = receive_all(endpoint, now_ns);
@@ -141,6 +165,7 @@ static bool drive(struct trib_endpoint *endpoint, uint64_t now_ns)
             comm->is_awake = false;
         }
     }
+    came |= trib_own_root_drive(&endpoint->own_root, now_ns);
     return came;
 }
 
@@ -151,6 +176,9 @@ static uint64_t next_deadline(const struct trib_endpoint *endpoint)
     uint64_t deadline = TRIB_NEVER;
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
         deadline = trib_time_earlier(deadline, trib_udp_deadline(endpoint->shards[i].udp));
+    }
+    if (trib_own_root_is_open(&endpoint->own_root)) {
+        deadline = endpoint->own_root.hot ? 0 : trib_time_earlier(deadline, endpoint->own_root.wake_ns);
     }
     for (const struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
         deadline = comm->dirty ? 0 : trib_time_earlier(deadline, comm->deadline_ns);
@@ -180,7 +208,7 @@ static bool grow(struct trib_pollset *set, uint32_t count)
 /* Room for the eventfd, all sockets and the sessions; false when memory is short. */
 static bool reserve(struct trib_pollset *set, const struct trib_endpoint *endpoint)
 {
-    uint32_t count = 2 + endpoint->shard_count;
+    uint32_t count = 2 + endpoint->shard_count + TRIB_OWN_ROOT_FDS;
     for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
         count += comm->group_count + (comm->host != NULL ? trib_host_fds_count(comm->host) : 0);
     }
@@ -207,6 +235,10 @@ static bool build(struct trib_pollset *set, const struct trib_endpoint *endpoint
     add_fd(set, endpoint->sessions_fd);
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
         add_fd(set, trib_udp_fd(endpoint->shards[i].udp));
+    }
+    if (trib_own_root_is_open(&endpoint->own_root)) {
+        trib_own_root_fds(&endpoint->own_root, set->fds + set->count);
+        set->count += TRIB_OWN_ROOT_FDS;
     }
     for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
         if (comm->group_count > 0 || comm->host != NULL) {
@@ -248,6 +280,10 @@ static void take_answers(struct trib_pollset *set, struct trib_endpoint *endpoin
     bool has_session = (answer++)->revents != 0;
     for (uint32_t i = 0; i < endpoint->shard_count; i++, answer++) {
         endpoint->shards[i].hot |= answer->revents != 0;
+    }
+    if (trib_own_root_is_open(&endpoint->own_root)) {
+        trib_own_root_ready(&endpoint->own_root, answer);
+        answer += TRIB_OWN_ROOT_FDS;
     }
     for (uint32_t k = 0; k < set->listener_count; k++) {
         struct trib_comm *comm = set->listeners[k];

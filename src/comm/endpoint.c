@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -46,6 +47,7 @@ static bool suits(struct trib_endpoint *endpoint, const struct trib_address *add
 {
     bool same_place =
         address == NULL ? endpoint->is_local : !endpoint->is_local && trib_address_equal(&endpoint->address, address);
+    same_place = same_place && endpoint->no_box == (config->rendezvous[0] != '\0');
     return same_place && endpoint->payload == config->payload && endpoint->dscp == config->dscp &&
            endpoint->spin_us == config->spin_us && endpoint->trains == config->trains &&
            endpoint->progress_thread == config->progress_thread && same_faults(&endpoint->faults, &config->faults) &&
@@ -54,7 +56,7 @@ static bool suits(struct trib_endpoint *endpoint, const struct trib_address *add
 
 /* Before the first WELCOME nobody knows how many shards the switch has, but JOIN names the port for each: so all are
  * opened, and trib_endpoint_connect closes what is too much. */
-static enum trib_status open_sockets(struct trib_endpoint *endpoint, uint32_t rank, char *error)
+static enum trib_status open_sockets(struct trib_endpoint *endpoint, const struct trib_config *own, char *error)
 {
     struct trib_udp_config config = {
         .payload = endpoint->payload,
@@ -66,9 +68,15 @@ static enum trib_status open_sockets(struct trib_endpoint *endpoint, uint32_t ra
     config.local = endpoint->address;
     memset(&config.local.storage, 0, sizeof config.local.storage); /* any address, any port */
     config.local.storage.ss_family = endpoint->address.storage.ss_family;
-    for (uint32_t i = 0; i < TRIB_ROOTS_MAX; i++) {
+    /* Other ranks know this one by the address that its session comes from. */
+    if (endpoint->no_box && !trib_local_towards(&endpoint->address, &config.local)) {
+        trib_explain(error, "no way leads to the rendezvous %s", endpoint->name);
+        return TRIB_ERR_UNREACHABLE;
+    }
+    uint32_t sockets = endpoint->no_box ? 1 : TRIB_ROOTS_MAX;
+    for (uint32_t i = 0; i < sockets; i++) {
         /* Each rank and shard loses other packets, from the same seed. */
-        config.faults.seed = endpoint->faults.seed + (uint64_t)rank * TRIB_ROOTS_MAX + i;
+        config.faults.seed = endpoint->faults.seed + (uint64_t)own->rank * TRIB_ROOTS_MAX + i;
         enum trib_status status = trib_udp_open(&config, &endpoint->shards[i].udp, error);
         if (status != TRIB_OK) {
             return status;
@@ -76,7 +84,7 @@ static enum trib_status open_sockets(struct trib_endpoint *endpoint, uint32_t ra
         endpoint->shards[i].shard = i;
         endpoint->shard_count = i + 1;
     }
-    return TRIB_OK;
+    return endpoint->no_box ? trib_own_root_open(endpoint, own, &config.local, error) : TRIB_OK;
 }
 
 static void close_fd(int fd)
@@ -112,6 +120,7 @@ static void destroy(struct trib_endpoint *endpoint)
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
         trib_udp_close(endpoint->shards[i].udp);
     }
+    trib_own_root_close(&endpoint->own_root);
     destroy_pollset(&endpoint->leader_set);
     destroy_pollset(&endpoint->progress_set);
     close_fd(endpoint->sessions_fd);
@@ -160,7 +169,10 @@ static struct trib_endpoint *create(const struct trib_address *address, const st
     endpoint->is_local = address == NULL;
     if (address != NULL) {
         endpoint->address = *address;
+        endpoint->no_box = config->rendezvous[0] != '\0';
         trib_address_format(address, endpoint->name);
+        (void)snprintf(endpoint->title, sizeof endpoint->title, "%s %s", endpoint->no_box ? "rendezvous" : "switch",
+                       endpoint->name);
     }
     endpoint->payload = config->payload;
     endpoint->dscp = config->dscp;
@@ -172,7 +184,7 @@ static struct trib_endpoint *create(const struct trib_address *address, const st
     return endpoint;
 }
 
-static enum trib_status open_endpoint(struct trib_endpoint *endpoint, uint32_t rank, char *error)
+static enum trib_status open_endpoint(struct trib_endpoint *endpoint, const struct trib_config *own, char *error)
 {
     endpoint->leader_set.eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     endpoint->progress_set.eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -185,7 +197,7 @@ static enum trib_status open_endpoint(struct trib_endpoint *endpoint, uint32_t r
         trib_explain(error, "cannot open an epoll descriptor: %s", strerror(errno));
         return TRIB_ERR_SYSTEM;
     }
-    enum trib_status status = endpoint->is_local ? TRIB_OK : open_sockets(endpoint, rank, error);
+    enum trib_status status = endpoint->is_local ? TRIB_OK : open_sockets(endpoint, own, error);
     return status == TRIB_OK ? start_progress(endpoint, error) : status;
 }
 
@@ -224,6 +236,8 @@ void trib_endpoint_share(struct trib_endpoint *endpoint, struct trib_comm *comm)
     trib_endpoint_lock(endpoint);
     comm->endpoint = endpoint;
     trib_endpoint_traffic(endpoint, &comm->base);
+    trib_own_root_traffic(&endpoint->own_root, &comm->root_base);
+    trib_comm_forget_root(comm);
     comm->next = endpoint->comms;
     endpoint->comms = comm;
     trib_endpoint_changed(endpoint);
@@ -242,7 +256,7 @@ enum trib_status trib_endpoint_acquire(const struct trib_address *address, struc
             status = TRIB_ERR_MEMORY;
             goto unlock;
         }
-        status = open_endpoint(endpoint, comm->config.rank, error);
+        status = open_endpoint(endpoint, &comm->config, error);
         if (status != TRIB_OK) {
             destroy(endpoint);
             goto unlock;
@@ -356,6 +370,9 @@ static void discard(struct trib_udp *udp)
 
 enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_grant *grant, char *error)
 {
+    if (endpoint->no_box) {
+        return TRIB_OK;
+    }
     if (grant->roots > endpoint->shard_count) {
         trib_explain(error,
                      "the switch has %u shards now, but this process opened %u sockets when it had fewer: close all "

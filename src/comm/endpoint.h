@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* endpoint.h: a process's place at one switch: the UDP sockets, one lock, and whoever drives them. All communicators of the
  * process with the same switch and the same socket settings share one endpoint; it ends with the last of them. Those whose ranks are
- * all on this host share one without sockets.
+ * all on this host share one without sockets. Where no switch is named, a process has one data socket for all roots, which are other
+ * ranks' processes, and a root of its own that the same loop drives (own_root.h).
  *
  * DESIGN NOTES
  * - One mutex protects everything of an endpoint and its communicators; nodes are one-thread objects. It is released
@@ -30,6 +31,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "comm/own_root.h"
 #include "control/session.h"
 #include "io/spin.h"
 #include "io/udp.h"
@@ -73,10 +75,11 @@ struct trib_endpoint {
     int sessions_fd;                                /* epoll: the sessions of all */
     uint32_t
         window; /* fragments that all communicators together may have in flight to one shard: the largest grant of one */
-    uint32_t busy; /* communicators with operations */
-    struct trib_channel shards[TRIB_ROOTS_MAX];
+    uint32_t busy;                              /* communicators with operations */
+    struct trib_channel shards[TRIB_ROOTS_MAX]; /* no_box: one for all roots, which packets name by their address */
     uint32_t shard_count;
-    uint32_t waiters; /* threads inside trib_endpoint_wait */
+    struct trib_own_root own_root; /* no_box: this process is one as well */
+    uint32_t waiters;              /* threads inside trib_endpoint_wait */
     bool has_leader;
     bool stopping;
     bool connected; /* sockets are connected to data_port and up */
@@ -92,10 +95,12 @@ struct trib_endpoint {
     /* fixed */
     struct trib_address address; /* of the switch's sessions */
     char name[64];               /* the same as text */
+    char title[80];              /* "switch 10.0.0.1:7470", "rendezvous 10.0.0.1:7470" */
     uint32_t payload, dscp, spin_us;
     struct trib_spin spin; /* the leader's */
     bool trains, progress_thread;
     bool is_local; /* of communicators on one host: no switch, no sockets */
+    bool no_box;   /* of communicators whose ranks are the roots: no switch */
     struct trib_faults faults;
     struct trib_udp_stats closed_traffic; /* of sockets that are closed again */
     /* registry */
@@ -131,7 +136,7 @@ static inline void trib_endpoint_unlock(struct trib_endpoint *endpoint)
 void trib_endpoint_hold(struct trib_endpoint *endpoint);
 void trib_endpoint_drop(struct trib_endpoint *endpoint);
 
-/* Connects the sockets to the switch's shards and closes those beyond `roots`. Locked. Returns ERR_SYSTEM, ERR_REFUSED. */
+/* Connects the sockets to the switch's shards and closes those beyond `roots`; without a switch there is nothing to connect. Locked. Returns ERR_SYSTEM, ERR_REFUSED. */
 TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_grant *grant,
                                                      char *error);
 

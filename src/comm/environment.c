@@ -39,6 +39,16 @@ static enum trib_status read_switch(const char *text, struct trib_config *config
     return copy_text(text, config->switch_address, sizeof config->switch_address, error);
 }
 
+static enum trib_status read_rendezvous(const char *text, struct trib_config *config, char *error)
+{
+    return copy_text(text, config->rendezvous, sizeof config->rendezvous, error);
+}
+
+static enum trib_status read_host_id(const char *text, struct trib_config *config, char *error)
+{
+    return copy_text(text, config->host_id, sizeof config->host_id, error);
+}
+
 static enum trib_status read_job(const char *text, struct trib_config *config, char *error)
 {
     return copy_text(text, config->job, sizeof config->job, error);
@@ -203,7 +213,13 @@ static enum trib_status read_faults(const char *text, struct trib_config *config
 
 static const struct trib_variable variables[] = {
     {"TRIB_SWITCH", "10.0.0.1:7470",
-     "address of the switch: host, host:port or [v6]:port [none: all ranks are on one host]", read_switch},
+     "address of the switch: host, host:port or [v6]:port [none: rendezvous, or all ranks are on one host]",
+     read_switch},
+    {"TRIB_RENDEZVOUS", "10.0.0.1:7470",
+     "no switch: where rank 0 listens, and the hosts sum themselves [none; torchrun over hosts: MASTER_ADDR]",
+     read_rendezvous},
+    {"TRIB_HOSTID", "rack3-host7", "which host this is: ranks that say the same share one root [of the kernel]",
+     read_host_id},
     {"TRIB_JOB", "train-17", "ranks with the same job name meet [default]", read_job},
     {"TRIB_RANK", "0", "rank of this process; over the launcher's [0]", read_rank},
     {"TRIB_RANKS", "4", "number of ranks, 1 to 1024; over the launcher's [1]", read_ranks},
@@ -213,8 +229,8 @@ static const struct trib_variable variables[] = {
      read_payload},
     {"TRIB_WINDOW", "256KiB", "bytes that a rank keeps in flight per switch shard [0: the switch chooses]",
      read_window},
-    {"TRIB_LEVEL0", "0", "where no switch is named, ranks meet in the memory of their host; 0: that is an error [1]",
-     read_level0},
+    {"TRIB_LEVEL0", "0",
+     "with neither switch nor rendezvous ranks meet in the memory of their host; 0: that is an error [1]", read_level0},
     {"TRIB_MULTICAST", "1", "take results by multicast where every rank receives it [1]", read_multicast},
     {"TRIB_PROGRESS", "1", "a thread makes progress while no call waits [1]", read_progress},
     {"TRIB_TRAINS", "1", "many packets per system call; 0 is for comparison [1]", read_trains},

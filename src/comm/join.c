@@ -69,6 +69,11 @@ static void send_join(struct trib_comm *comm)
     message.join.settings.payload = config->payload;
     message.join.settings.window = config->window;
     message.join.settings.wire = (uint8_t)config->wire;
+    if (trib_own_root_is_open(&comm->endpoint->own_root)) {
+        message.join.host = trib_host_digest(config);
+        message.join.root_port = trib_own_root_port(&comm->endpoint->own_root);
+        message.join.room = trib_plane_receive_room(comm->endpoint->own_root.plane);
+    }
     message.join.known = comm->grant;
     message.join.was_ready = comm->was_running;
     trib_session_client_send(&comm->session, &message);
@@ -202,10 +207,33 @@ static void begin_outage(struct trib_comm *comm, uint64_t now_ns)
         trib_time_earlier(trib_time_after(now_ns, config->switch_timeout_ns), comm->return_deadline_ns);
 }
 
+/* Without a switch the control plane lives and dies with rank 0. What it had let in cannot come back. */
+static bool ends_with_session(const struct trib_comm *comm)
+{
+    return comm->endpoint->no_box && (comm->state == TRIB_COMM_PROBING || comm->state == TRIB_COMM_REGISTERING ||
+                                      comm->state == TRIB_COMM_RUNNING);
+}
+
+static void fail_for_host(struct trib_comm *comm)
+{
+    const char *cause = comm->session.cause;
+    if (comm->is_derived) {
+        trib_comm_fail(comm, TRIB_ERR_PEER, "the process at %s, where the control plane was, is gone: %s",
+                       comm->endpoint->name, cause);
+    } else {
+        trib_comm_fail(comm, TRIB_ERR_PEER, "rank 0 is gone, and the control plane in its process at %s with it: %s",
+                       comm->endpoint->name, cause);
+    }
+}
+
 /* The session broke: nothing that was sent counts until the control plane has confirmed a boot again. */
 static void lost(struct trib_comm *comm, uint64_t now_ns)
 {
     uint64_t longest_ns = comm->was_running ? RETURN_LAST_NS : RETRY_LAST_NS;
+    if (ends_with_session(comm)) {
+        fail_for_host(comm);
+        return;
+    }
     if (comm->state == TRIB_COMM_JOINING) {
         longest_ns = REFUSED_LAST_NS; /* it is there, and let nobody in */
     }
@@ -225,12 +253,14 @@ static void lost(struct trib_comm *comm, uint64_t now_ns)
         }
     }
     comm->away[0] = '\0';
+    trib_comm_forget_root(comm);
     if (comm->state == TRIB_COMM_CONNECTING && !comm->was_running && comm->retry_gap_ns < RETRY_LAST_NS &&
         2 * comm->retry_gap_ns >= RETRY_LAST_NS) {
         char limit[TRIB_UNITS_TEXT_MAX];
         trib_format_duration(comm->config.join_timeout_ns, limit);
-        trib_log(TRIB_LOG_WARN, "job %s rank %u: no switch at %s yet: %s; trying for %s", comm->config.job,
-                 comm->config.rank, comm->endpoint->name, comm->session.cause, limit);
+        trib_log(TRIB_LOG_WARN, "job %s rank %u: no %s at %s yet: %s; trying for %s", comm->config.job,
+                 comm->config.rank, comm->endpoint->no_box ? "rank 0" : "switch", comm->endpoint->name,
+                 comm->session.cause, limit);
     }
     wait_and_retry(comm, longest_ns, now_ns);
 }
@@ -250,7 +280,7 @@ static void connect_again(struct trib_comm *comm, uint64_t now_ns)
 static void take_away(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
     if (comm->state != TRIB_COMM_JOINING) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the switch %s said AWAY out of turn", comm->endpoint->name);
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said AWAY out of turn", comm->endpoint->title);
         return;
     }
     if (comm->away[0] == '\0') {
@@ -269,9 +299,13 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
 {
     const struct trib_grant *grant = &message->welcome.grant;
     const struct trib_grant *known = &comm->grant;
+    bool names_roots = message->welcome.root_count > 0;
+    if (names_roots ? message->welcome.root_count != grant->roots : grant->data_port == 0) {
+        return false;
+    }
     if (grant->communicator == 0 || grant->boot == 0 || grant->roots < 1 || grant->roots > TRIB_ROOTS_MAX ||
         grant->train < 1 || grant->train > TRIB_TRAIN_PACKETS_MAX || grant->slots < 1 ||
-        grant->slots > TRIB_SLOTS_MAX || grant->window < 1 || grant->window > grant->slots || grant->data_port == 0 ||
+        grant->slots > TRIB_SLOTS_MAX || grant->window < 1 || grant->window > grant->slots ||
         (uint32_t)grant->data_port + grant->roots > UINT16_MAX + 1U ||
         (uint32_t)grant->group_port + grant->roots > UINT16_MAX + 1U ||
         message->welcome.generation_ranks != comm->config.ranks) {
@@ -283,11 +317,12 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
             grant->slots == known->slots && memcmp(grant->weight, known->weight, sizeof grant->weight) == 0);
 }
 
-/* More in flight than our own socket holds would come back as loss. */
+/* More in flight than our own socket holds would come back as loss. Without a switch one socket is for all roots. */
 static uint32_t choose_window(const struct trib_comm *comm, const struct trib_grant *grant)
 {
     uint32_t packet = TRIB_HEADER_SIZE + comm->config.payload;
-    uint32_t room = trib_udp_receive_room(comm->endpoint->shards[0].udp) / packet;
+    uint32_t sockets = comm->endpoint->no_box ? grant->roots : 1;
+    uint32_t room = trib_udp_receive_room(comm->endpoint->shards[0].udp) / packet / sockets;
     if (room >= grant->window) {
         return grant->window;
     }
@@ -402,11 +437,32 @@ static void begin_probing(struct trib_comm *comm, uint64_t now_ns)
     comm->group_deadline_ns = comm->group_count > 0 ? now_ns + GROUP_LIMIT_NS : 0;
 }
 
+/* A rank that looks for a switch has found rank 0, or the other way about. */
+static void refuse_place(struct trib_comm *comm)
+{
+    const char *name = comm->endpoint->name;
+    if (comm->endpoint->no_box) {
+        trib_comm_fail_all(comm, TRIB_ERR_SETTINGS,
+                           "rank %u: at the rendezvous %s is a switch, not rank 0: name it as the switch "
+                           "(TRIB_SWITCH=%s), or give rank 0 a port of its own",
+                           comm->config.rank, name, name);
+    } else {
+        trib_comm_fail_all(comm, TRIB_ERR_SETTINGS,
+                           "rank %u: at %s is no switch, but rank 0 of a job without one: name it as the rendezvous "
+                           "(TRIB_RENDEZVOUS=%s)",
+                           comm->config.rank, name, name);
+    }
+}
+
 static void take_welcome(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     if (comm->state != TRIB_COMM_JOINING || !is_sane(comm, message)) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the switch %s granted what no switch may", comm->endpoint->name);
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s granted what may not be granted", comm->endpoint->title);
+        return;
+    }
+    if (message->welcome.peer_count == 0 && comm->endpoint->no_box != (message->welcome.root_count > 0)) {
+        refuse_place(comm);
         return;
     }
     enum trib_status status = trib_endpoint_connect(comm->endpoint, &message->welcome.grant, cause);
@@ -421,6 +477,8 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     comm->away[0] = '\0';
     bool is_new = comm->grant.communicator == 0;
     comm->grant = message->welcome.grant;
+    memcpy(comm->roots, message->welcome.root, sizeof comm->roots);
+    comm->last_root = 0;
     if (is_new) {
         trib_endpoint_enter(comm->endpoint, comm);
     }
@@ -458,16 +516,36 @@ static void probe_paths(struct trib_comm *comm)
     trib_comm_flush(comm);
 }
 
-void trib_comm_path_arrived(struct trib_comm *comm, const struct trib_channel *channel)
+void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from)
 {
     if (comm->state != TRIB_COMM_PROBING) {
         return;
     }
-    uint64_t *paths = channel->is_group ? &comm->group_paths : &comm->paths;
-    *paths |= UINT64_C(1) << channel->shard;
+    uint64_t *paths = from.is_group ? &comm->group_paths : &comm->paths;
+    *paths |= UINT64_C(1) << from.root;
     comm->dirty = true;
     trib_endpoint_awaken(comm);
     comm->deadline_ns = 0; /* look at the time: the last echo ends PROBING */
+}
+
+/* The first root that has not echoed, or the ports of the switch. */
+static void fail_for_path(struct trib_comm *comm)
+{
+    static const char advice[] = "check the path MTU and the firewall, or set a smaller payload";
+    if (!comm->endpoint->no_box) {
+        send_paths(comm, false, false);
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
+                       "UDP packets of %u bytes payload do not pass between here and %s, ports %u to "
+                       "%u: %s",
+                       comm->config.payload, comm->endpoint->name, comm->grant.data_port,
+                       comm->grant.data_port + comm->grant.roots - 1, advice);
+        return;
+    }
+    char root[64];
+    trib_address_format(&comm->roots[__builtin_ctzll(~comm->paths)], root);
+    trib_comm_fail_all(comm, TRIB_ERR_UNREACHABLE,
+                       "rank %u: UDP packets of %u bytes payload do not pass between it and the root at %s: %s",
+                       comm->config.rank, comm->config.payload, root, advice);
 }
 
 static void check_paths(struct trib_comm *comm, uint64_t now_ns)
@@ -476,12 +554,7 @@ static void check_paths(struct trib_comm *comm, uint64_t now_ns)
     bool unicast = comm->paths == all;
     bool multicast = comm->group_count > 0 && comm->group_paths == all;
     if (!unicast && now_ns >= comm->probes_until_ns) {
-        send_paths(comm, false, false);
-        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
-                       "UDP packets of %u bytes payload do not pass between here and %s, ports %u to "
-                       "%u: check the path MTU and the firewall, or set a smaller payload",
-                       comm->config.payload, comm->endpoint->name, comm->grant.data_port,
-                       comm->grant.data_port + comm->grant.roots - 1);
+        fail_for_path(comm);
         return;
     }
     if (unicast && (comm->group_count == 0 || multicast || now_ns >= comm->group_deadline_ns)) {
@@ -500,7 +573,7 @@ static void check_paths(struct trib_comm *comm, uint64_t now_ns)
 static void take_ready(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
     if (comm->state != TRIB_COMM_REGISTERING || message->ready.boot == 0) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the switch %s said READY out of turn", comm->endpoint->name);
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said READY out of turn", comm->endpoint->title);
         return;
     }
     comm->state = TRIB_COMM_RUNNING;
@@ -514,12 +587,12 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
         trib_comm_close_groups(comm);
     }
     comm->stats.reregistrations += comm->was_running ? 1 : 0;
-    trib_log(
-        comm->was_running ? TRIB_LOG_WARN : TRIB_LOG_INFO,
-        "job %s rank %u of %u: %s %s, boot %08x, communicator %08x, %u shards, window %u of %u slots, results by %s",
-        comm->config.job, comm->config.rank, comm->config.ranks, comm->was_running ? "back at" : "joined",
-        comm->endpoint->name, comm->grant.boot, comm->grant.communicator, comm->grant.roots, comm->grant.window,
-        comm->grant.slots, comm->is_multicast ? "multicast" : "unicast");
+    trib_log(comm->was_running ? TRIB_LOG_WARN : TRIB_LOG_INFO,
+             "job %s rank %u of %u: %s %s, boot %08x, communicator %08x, %s%u %s, window %u of %u slots, results by %s",
+             comm->config.job, comm->config.rank, comm->config.ranks, comm->was_running ? "back at" : "joined",
+             comm->endpoint->name, comm->grant.boot, comm->grant.communicator, comm->endpoint->no_box ? "no box: " : "",
+             comm->grant.roots, comm->endpoint->no_box ? "roots" : "shards", comm->grant.window, comm->grant.slots,
+             comm->is_multicast ? "multicast" : "unicast");
     comm->was_running = true;
     comm->idle_since_ns = now_ns;
     comm->verbs->registered(comm->node, comm->grant.boot, message->ready.mark, now_ns);
@@ -540,13 +613,14 @@ static void take_fail(struct trib_comm *comm, const struct trib_message *message
 static void take_closed(struct trib_comm *comm)
 {
     if (!comm->is_closing) {
-        trib_comm_fail(comm, TRIB_ERR_CLOSED, "the switch %s closed the communicator", comm->endpoint->name);
+        trib_comm_fail(comm, TRIB_ERR_CLOSED, "the %s closed the communicator", comm->endpoint->title);
         return;
     }
     comm->state = TRIB_COMM_CLOSED;
     comm->state_deadline_ns = TRIB_NEVER;
     comm->retry_ns = TRIB_NEVER;
     trib_session_client_close(&comm->session);
+    trib_comm_forget_root(comm);
     atomic_store_explicit(&comm->ended, true, memory_order_release);
     trib_endpoint_wake(comm->endpoint);
 }
@@ -580,6 +654,12 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_CLOSED:
         take_closed(comm);
         return;
+    case TRIB_MESSAGE_ROOT_OPEN:
+    case TRIB_MESSAGE_ROOT_CHILD:
+    case TRIB_MESSAGE_ROOT_JOIN:
+    case TRIB_MESSAGE_ROOT_MISSING:
+        trib_comm_take_root(comm, message);
+        return;
     case TRIB_MESSAGE_NONE:
     case TRIB_MESSAGE_JOIN:
     case TRIB_MESSAGE_PATHS:
@@ -590,11 +670,7 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_STALL:
     case TRIB_MESSAGE_GONE:
     case TRIB_MESSAGE_DISPUTE:
-    case TRIB_MESSAGE_ROOT_OPEN:
-    case TRIB_MESSAGE_ROOT_CHILD:
-    case TRIB_MESSAGE_ROOT_JOIN:
     case TRIB_MESSAGE_ROOT_READY:
-    case TRIB_MESSAGE_ROOT_MISSING:
     case TRIB_MESSAGE_KIND_COUNT:
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "%s does not speak like a switch", comm->endpoint->name);
         return;
@@ -615,8 +691,7 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
         take_message(comm, &message, now_ns);
     }
     if (comm->session.state == TRIB_SESSION_FOREIGN) {
-        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "switch %s unreachable: %s", comm->endpoint->name,
-                       comm->session.cause);
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s unreachable: %s", comm->endpoint->title, comm->session.cause);
     }
     if (comm->session.state == TRIB_SESSION_LOST && comm->state != TRIB_COMM_FAILED &&
         comm->state != TRIB_COMM_CLOSED) {
@@ -648,15 +723,15 @@ static void give_up(struct trib_comm *comm)
     if (is_connecting && comm->away[0] != '\0') {
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%.400s; waited %s", comm->away, limit);
     } else if (is_connecting) {
-        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "switch %s unreachable: %s; is `tributary switch` running there?",
-                       name, cause);
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s unreachable: %s; is %s running there?", comm->endpoint->title,
+                       cause, comm->endpoint->no_box ? "rank 0" : "`tributary switch`");
     } else if (comm->was_running) {
         trib_comm_fail(comm, TRIB_ERR_TIMEOUT,
                        "the switch %s is back, but not all ranks of job %s came back to it within %s", name,
                        config->job, limit);
     } else {
-        trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "not all %u ranks of job %s joined at switch %s within %s",
-                       config->ranks, config->job, name, limit);
+        trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "not all %u ranks of job %s joined at %s within %s", config->ranks,
+                       config->job, comm->endpoint->title, limit);
     }
 }
 

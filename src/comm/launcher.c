@@ -4,6 +4,7 @@
 #include "comm/launcher.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,8 @@ void trib_config_init(struct trib_config *config)
 {
     *config = (struct trib_config){
         .switch_address = "",
+        .rendezvous = "",
+        .host_id = "",
         .job = "default",
         .rank = 0,
         .ranks = 1,
@@ -62,6 +65,30 @@ static enum trib_status read_launcher(struct trib_config *config, char *error)
             enum trib_status status = read_launcher_number(launcher->rank, &config->rank, error);
             return status == TRIB_OK ? read_launcher_number(launcher->ranks, &config->ranks, error) : status;
         }
+    }
+    return TRIB_OK;
+}
+
+/* torchrun says where rank 0 is, and how many ranks are on this host: with others elsewhere, and no switch, they meet there. */
+static enum trib_status read_master(struct trib_config *config, char *error)
+{
+    const char *address = getenv("MASTER_ADDR");
+    const char *local = getenv("LOCAL_WORLD_SIZE");
+    uint32_t here = 0;
+    if (address == NULL || local == NULL || getenv("RANK") == NULL || getenv("WORLD_SIZE") == NULL ||
+        config->switch_address[0] != '\0' || config->rendezvous[0] != '\0') {
+        return TRIB_OK;
+    }
+    enum trib_status status = read_launcher_number("LOCAL_WORLD_SIZE", &here, error);
+    if (status != TRIB_OK || here >= config->ranks) {
+        return status;
+    }
+    bool is_v6 = strchr(address, ':') != NULL;
+    int len = snprintf(config->rendezvous, sizeof config->rendezvous, is_v6 ? "[%s]:%d" : "%s:%d", address,
+                       TRIB_DEFAULT_PORT);
+    if (len >= (int)sizeof config->rendezvous) {
+        trib_explain(error, "MASTER_ADDR: \"%.80s...\" is too long: name the address in TRIB_RENDEZVOUS", address);
+        return TRIB_ERR_INVALID;
     }
     return TRIB_OK;
 }
@@ -135,6 +162,9 @@ enum trib_status trib_config_from_environment(struct trib_config *config, char *
         status = read_variables(&result, error);
     }
     if (status == TRIB_OK) {
+        status = read_master(&result, error);
+    }
+    if (status == TRIB_OK) {
         status = trib_config_check(&result, error);
     }
     if (status == TRIB_OK) {
@@ -160,8 +190,21 @@ static enum trib_status check_names(const struct trib_config *config, char *erro
         trib_explain(error, "switch address: at most %d bytes are possible", TRIB_NAME_MAX);
         return TRIB_ERR_INVALID;
     }
-    if (config->switch_address[0] == '\0' && !config->level0) {
-        trib_explain(error, "no switch is named (TRIB_SWITCH), and level 0 is off: ranks have no place to meet");
+    if (strnlen(config->rendezvous, sizeof config->rendezvous) == sizeof config->rendezvous ||
+        strnlen(config->host_id, sizeof config->host_id) == sizeof config->host_id) {
+        trib_explain(error, "rendezvous and host id: at most %d bytes are possible", TRIB_NAME_MAX);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->switch_address[0] != '\0' && config->rendezvous[0] != '\0') {
+        trib_explain(error,
+                     "both a switch (TRIB_SWITCH, %s) and a rendezvous (TRIB_RENDEZVOUS, %s) are named: choose one; a "
+                     "rendezvous is for ranks without a switch",
+                     config->switch_address, config->rendezvous);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->switch_address[0] == '\0' && config->rendezvous[0] == '\0' && !config->level0) {
+        trib_explain(error, "neither a switch (TRIB_SWITCH) nor a rendezvous (TRIB_RENDEZVOUS) is named, and level 0 "
+                            "is off: ranks have no place to meet");
         return TRIB_ERR_INVALID;
     }
     if (!is_text(config->job, sizeof config->job)) {

@@ -203,7 +203,8 @@ static enum trib_status give_up(const struct gathering *all)
     trib_explain(
         text,
         "waited %s for %s of job %s on this host: no switch is named, so all ranks must be here, with one user and "
-        "network namespace; if they are elsewhere, name a switch (TRIB_SWITCH=HOST:PORT)",
+        "network namespace; if they are elsewhere, name a switch (TRIB_SWITCH=HOST:PORT), or rank 0 "
+        "(TRIB_RENDEZVOUS=HOST:PORT)",
         limit, ranks, config->job);
     refuse_all(all, TRIB_ERR_TIMEOUT, text);
     trib_explain(all->meeting->error, "%s", text);

@@ -76,7 +76,8 @@ static enum trib_status find_nobody(const struct trib_rendezvous *meeting)
     trib_explain(
         meeting->error,
         "waited %s for rank 0 of job %s on this host: no switch is named, so all ranks must be here, with one user "
-        "and network namespace; if they are elsewhere, name a switch (TRIB_SWITCH=HOST:PORT)",
+        "and network namespace; if they are elsewhere, name a switch (TRIB_SWITCH=HOST:PORT), or rank 0 "
+        "(TRIB_RENDEZVOUS=HOST:PORT)",
         limit, meeting->config->job);
     return TRIB_ERR_TIMEOUT;
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +31,8 @@ static int keeper_in = -1;  /* commands */
 static int keeper_out = -1; /* answers: a port */
 static _Atomic uint16_t switch_port;
 static bool on_host; /* ranks name no switch: they meet in the memory of this host */
+static bool no_box;  /* ranks name rank 0, and are the roots: each says that it is a host of its own */
+static uint16_t rendezvous_port;
 
 static inline int switch_process(uint16_t port, uint32_t threads, int ready_fd)
 {
@@ -139,6 +142,27 @@ static inline void keeper_open(void)
     keeper_out = out[0];
 }
 
+/* Is it free for TCP on the loopback? */
+static inline bool is_port_free(uint16_t port)
+{
+    struct trib_address address = trib_address_v4(0x7f000001U, port);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool is_free = fd >= 0 && bind(fd, (const struct sockaddr *)&address.storage, address.len) == 0;
+    (void)close(fd);
+    return is_free;
+}
+
+/* From here on ranks meet at rank 0. Its port, too, is none that the kernel gives away. */
+static inline void begin_no_box(void)
+{
+    no_box = true;
+    on_host = false;
+    rendezvous_port = (uint16_t)(10000 + ((unsigned)getpid() * 16 + 8) % 20000);
+    while (!is_port_free(rendezvous_port)) {
+        rendezvous_port++;
+    }
+}
+
 /* ---- ranks ---- */
 
 #define RANKS_MAX 8
@@ -167,7 +191,10 @@ static inline void rank_config(struct trib_config *config, uint32_t rank, uint32
 {
     static atomic_uint jobs;
     trib_config_init(config);
-    if (!on_host) {
+    if (no_box) {
+        (void)snprintf(config->rendezvous, sizeof config->rendezvous, "127.0.0.1:%u", rendezvous_port);
+        (void)snprintf(config->host_id, sizeof config->host_id, "host-%u", rank);
+    } else if (!on_host) {
         (void)snprintf(config->switch_address, sizeof config->switch_address, "127.0.0.1:%u", switch_port);
     }
     (void)snprintf(config->job, sizeof config->job, "test-%u", rank == 0 ? ++jobs : jobs);

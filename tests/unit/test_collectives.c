@@ -526,5 +526,7 @@ int main(void)
     switch_command('2');
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     on_host = true;
-    return failed + cmocka_run_group_tests(host_tests, NULL, NULL);
+    failed += cmocka_run_group_tests(host_tests, NULL, NULL);
+    begin_no_box();
+    return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

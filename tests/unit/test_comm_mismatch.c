@@ -64,5 +64,7 @@ int main(void)
     switch_command('2');
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     on_host = true;
+    failed += cmocka_run_group_tests(tests, NULL, NULL);
+    begin_no_box();
     return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

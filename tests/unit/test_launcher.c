@@ -29,6 +29,8 @@ static int clear(void **state)
         (void)unsetenv(launcher->rank);
         (void)unsetenv(launcher->ranks);
     }
+    (void)unsetenv("MASTER_ADDR");
+    (void)unsetenv("LOCAL_WORLD_SIZE");
     error[0] = '\0';
     return 0;
 }
@@ -79,6 +81,8 @@ static void config__defaults_are_those_of_the_header(void **state)
     struct trib_config config;
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
     assert_string_equal(config.switch_address, "");
+    assert_string_equal(config.rendezvous, "");
+    assert_string_equal(config.host_id, "");
     assert_true(config.level0);
     assert_string_equal(config.job, "default");
     assert_string_equal(config.scheme, "switchml");
@@ -111,7 +115,7 @@ static void config__every_variable_takes_its_example(void **state)
             read++;
         }
     }
-    assert_int_equal(read, 19);
+    assert_int_equal(read, 21);
 }
 
 static void config__variables_reach_their_fields(void **state)
@@ -254,10 +258,70 @@ static void config_check__refuses_what_no_text_was_read_for(void **state)
     assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
 }
 
+static void config__rendezvous(void **state)
+{
+    (void)state;
+    struct trib_config config;
+    set("TRIB_RENDEZVOUS", "10.0.0.1:99");
+    set("TRIB_HOSTID", "h7");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+    assert_string_equal(config.rendezvous, "10.0.0.1:99");
+    assert_string_equal(config.host_id, "h7");
+    set("TRIB_SWITCH", "10.0.0.2");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
+    assert_non_null(strstr(error, "both a switch (TRIB_SWITCH, 10.0.0.2) and a rendezvous (TRIB_RENDEZVOUS, "
+                                  "10.0.0.1:99) are named: choose one"));
+    (void)unsetenv("TRIB_SWITCH");
+    (void)unsetenv("TRIB_RENDEZVOUS");
+    set("TRIB_LEVEL0", "0");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
+    assert_non_null(strstr(error, "neither a switch (TRIB_SWITCH) nor a rendezvous (TRIB_RENDEZVOUS) is named"));
+    trib_config_init(&config);
+    memset(config.rendezvous, 'x', sizeof config.rendezvous); /* no final zero */
+    assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
+}
+
+/* Under torchrun over several hosts nothing has to be named. */
+static void config__torchrun_says_where_rank_0_is(void **state)
+{
+    (void)state;
+    struct trib_config config;
+    set("RANK", "5");
+    set("WORLD_SIZE", "8");
+    set("LOCAL_WORLD_SIZE", "4");
+    set("MASTER_ADDR", "node-1.cluster");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+    assert_string_equal(config.rendezvous, "node-1.cluster:7470");
+    set("MASTER_ADDR", "fe80::1");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+    assert_string_equal(config.rendezvous, "[fe80::1]:7470");
+    set("LOCAL_WORLD_SIZE", "8"); /* all are here */
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+    assert_string_equal(config.rendezvous, "");
+    set("LOCAL_WORLD_SIZE", "4");
+    set("TRIB_SWITCH", "10.0.0.2");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+    assert_string_equal(config.rendezvous, "");
+    (void)unsetenv("TRIB_SWITCH");
+    set("TRIB_RENDEZVOUS", "10.0.0.1:99");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+    assert_string_equal(config.rendezvous, "10.0.0.1:99");
+    (void)unsetenv("TRIB_RENDEZVOUS");
+    set("LOCAL_WORLD_SIZE", "four");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
+    assert_non_null(strstr(error, "LOCAL_WORLD_SIZE: \"four\" is not a whole number"));
+    set("LOCAL_WORLD_SIZE", "4");
+    set("MASTER_ADDR", "a-name-of-a-host-that-is-longer-than-any-that-a-rendezvous-may-have.example");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
+    assert_non_null(strstr(error, "is too long: name the address in TRIB_RENDEZVOUS"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(config__warns_once_of_unknown_variables, clear),
+        cmocka_unit_test_setup(config__rendezvous, clear),
+        cmocka_unit_test_setup(config__torchrun_says_where_rank_0_is, clear),
         cmocka_unit_test_setup(config__defaults_are_those_of_the_header, clear),
         cmocka_unit_test_setup(config__every_variable_takes_its_example, clear),
         cmocka_unit_test_setup(config__variables_reach_their_fields, clear),

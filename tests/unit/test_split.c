@@ -153,6 +153,37 @@ static void split__meets_only_splits(void **state)
 
 /* ---- subset ---- */
 
+/* All but rank 0 go on when rank 0 has closed; and rank 0, without a switch the control plane's place, can begin anew meanwhile. */
+static void left_body(struct rank *rank)
+{
+    static const uint32_t others[] = {1, 2, 3};
+    uint32_t me = rank->config.rank;
+    struct trib_comm *made = NULL;
+    struct trib_config config = rank->config;
+    if (me != 0) {
+        CHECK(rank, trib_comm_subset(rank->comm, others, 3, 7, &made, rank->error) == TRIB_OK);
+    }
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+    (void)pthread_barrier_wait(rank->together);
+    CHECK(rank, me == 0 || who(made, me) == 1110);
+    config.ranks = 1;
+    config.rank = 0;
+    (void)snprintf(config.job, sizeof config.job, "again-%u-%u", rendezvous_port, me);
+    CHECK(rank, me != 0 || trib_comm_create(&config, &made, rank->error) == TRIB_OK);
+    CHECK(rank, me != 0 || (made != NULL && who(made, me) == 1));
+    (void)pthread_barrier_wait(rank->together);
+    CHECK(rank, me == 0 || who(made, me) == 1110);
+    CHECK(rank, made != NULL && trib_comm_close(made) == TRIB_OK);
+}
+
+static void subset__goes_on_without_rank_0(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, left_body);
+    expect_good(ranks, RANKS);
+}
+
 static void subset_body(struct rank *rank)
 {
     static const uint32_t pair[] = {3, 1};
@@ -502,6 +533,7 @@ int main(void)
         cmocka_unit_test(split__nests),
         cmocka_unit_test(split__meets_only_splits),
         cmocka_unit_test(subset__needs_its_members_only),
+        cmocka_unit_test(subset__goes_on_without_rank_0),
         cmocka_unit_test(subset__refuses_bad_lists),
         cmocka_unit_test(subset__of_another_run_has_another_name),
         cmocka_unit_test(subset__from_several_threads),
@@ -514,5 +546,7 @@ int main(void)
     switch_command('2');
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     on_host = true; /* all of it again, in the shared memory of one host */
+    failed += cmocka_run_group_tests(tests, NULL, NULL);
+    begin_no_box();
     return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

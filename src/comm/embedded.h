@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* embedded.h: the control plane in rank 0's process, where no switch is named: a thread that serves sessions at the rendezvous, of all
+ * ranks, this one's as well. It is the same as a switch's (control/server.h), without shards of its own: the ranks' processes are
+ * the roots (own_root.h). All communicators of the process whose rank 0 is here share one for each rendezvous.
+ * Read next: embedded.c, control/server.h. */
+#ifndef TRIB_COMM_EMBEDDED_H
+#define TRIB_COMM_EMBEDDED_H
+
+#include <tributary/comm.h>
+
+#include "io/udp.h"
+
+struct trib_embedded;
+
+/* Finds or starts the one at the rendezvous of config, whose address is that. *embedded is the caller's share of it, written only on
+ * success. ERR_REFUSED when another program has the port; ERR_SYSTEM, ERR_MEMORY; error as in comm.h. */
+TRIB_MUST_USE enum trib_status trib_embedded_acquire(const struct trib_config *config,
+                                                     const struct trib_address *address,
+                                                     struct trib_embedded **embedded, char *error);
+/* One more share; NULL is fine. Returns it. */
+struct trib_embedded *trib_embedded_share(struct trib_embedded *embedded);
+/* Gives a share up; NULL is fine. With the last one it waits for linger_ns at most until all sessions have ended: other ranks may still
+ * have to hear the last word. If there are any then, communicators without rank 0 are still running: it goes on serving them, as
+ * long as the process lives, and ends with the last of them. */
+void trib_embedded_release(struct trib_embedded *embedded, uint64_t linger_ns);
+
+#endif

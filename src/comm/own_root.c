@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* own_root.c: see own_root.h. */
+#include "comm/own_root.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "comm/communicator.h"
+#include "core/lane.h"
+
+/* Contributions of all ranks come to one socket. */
+#define ROOT_BUFFER (32U << 20)
+/* Its faults are others than those of the ranks, from the same seed. */
+#define ROOT_SEED UINT64_C(0x726f6f74)
+
+static void tell_mismatch(void *owner, const struct trib_mismatch *mismatch)
+{
+    const struct trib_endpoint *endpoint = owner;
+    struct trib_comm *comm = endpoint->comms;
+    struct trib_message answer = {.kind = TRIB_MESSAGE_NONE};
+    while (comm != NULL && comm->root.communicator != mismatch->communicator) {
+        comm = comm->next;
+    }
+    if (comm != NULL && trib_root_is_open(&comm->root)) {
+        trib_root_mismatch(&comm->root, mismatch->sequence, mismatch->rank, &answer);
+        if (answer.kind != TRIB_MESSAGE_NONE) {
+            trib_session_client_send(&comm->session, &answer);
+        }
+    }
+}
+
+enum trib_status trib_own_root_open(struct trib_endpoint *endpoint, const struct trib_config *config,
+                                    const struct trib_address *local, char *error)
+{
+    struct trib_own_root *root = &endpoint->own_root;
+    const struct trib_switchd_config wanted = {
+        .listen = *local,
+        .threads = 1,
+        .buffer = ROOT_BUFFER,
+        .dscp = config->dscp,
+        .trains = config->trains,
+        .faults =
+            {
+                .loss = config->faults.loss,
+                .duplicate = config->faults.duplicate,
+                .reorder = config->faults.reorder,
+                .corrupt = config->faults.corrupt,
+                .seed = trib_mix64(config->faults.seed + ROOT_SEED) + config->rank,
+            },
+    };
+    const struct trib_shard_listener listener = {endpoint, tell_mismatch};
+    enum trib_status status = trib_plane_open(&wanted, &root->plane, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    trib_shard_listen(&root->plane->shard[0], &listener);
+    root->verbs = trib_plane_verbs(root->plane);
+    root->wake_ns = TRIB_NEVER;
+    return TRIB_OK;
+}
+
+void trib_own_root_close(struct trib_own_root *root)
+{
+    trib_plane_close(root->plane);
+    root->plane = NULL;
+}
+
+uint16_t trib_own_root_port(const struct trib_own_root *root)
+{
+    struct trib_address local;
+    trib_plane_local(root->plane, &local);
+    return trib_address_port(&local);
+}
+
+bool trib_own_root_drive(struct trib_own_root *root, uint64_t now_ns)
+{
+    if (root->plane == NULL || (!root->hot && now_ns < root->wake_ns)) {
+        return false;
+    }
+    struct trib_shard *shard = &root->plane->shard[0];
+    root->hot = trib_shard_work(shard, &root->wake_ns);
+    uint64_t packets = trib_udp_stats(shard->udp)->packets_received;
+    bool came = packets != root->packets;
+    root->packets = packets;
+    return came;
+}
+
+void trib_own_root_fds(const struct trib_own_root *root, struct pollfd *fds)
+{
+    int fd[TRIB_SHARD_FDS];
+    trib_shard_fds(&root->plane->shard[0], fd);
+    for (uint32_t i = 0; i < TRIB_SHARD_FDS; i++) {
+        fds[i] = (struct pollfd){.fd = fd[i], .events = POLLIN};
+    }
+}
+
+void trib_own_root_ready(struct trib_own_root *root, const struct pollfd *fds)
+{
+    root->hot |= fds[0].revents != 0 || fds[1].revents != 0;
+    if (fds[1].revents != 0) {
+        trib_shard_calm(&root->plane->shard[0]);
+    }
+}
+
+void trib_own_root_traffic(const struct trib_own_root *root, struct trib_udp_stats *traffic)
+{
+    *traffic = root->plane != NULL ? *trib_udp_stats(root->plane->shard[0].udp) : (struct trib_udp_stats){0};
+}
+
+/* ---- the control plane's messages ---- */
+
+/* The verbs wake who sleeps for the shard, as they would its thread; here that is who drives, and he is awake. */
+static void calm(struct trib_own_root *own)
+{
+    trib_shard_calm(&own->plane->shard[0]);
+    own->hot = true;
+}
+
+void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *message)
+{
+    struct trib_own_root *own = &comm->endpoint->own_root;
+    struct trib_message answer = {.kind = TRIB_MESSAGE_NONE};
+    if (!trib_own_root_is_open(own)) {
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "%s takes this rank for a root", comm->endpoint->title);
+        return;
+    }
+    enum trib_status status = trib_root_receive(&comm->root, message, &answer);
+    if (answer.kind != TRIB_MESSAGE_NONE) {
+        trib_session_client_send(&comm->session, &answer);
+    }
+    if (status != TRIB_OK) {
+        trib_comm_fail(comm, status, "%s", answer.fail.text);
+        return;
+    }
+    calm(own);
+}
+
+void trib_comm_forget_root(struct trib_comm *comm)
+{
+    struct trib_own_root *own = &comm->endpoint->own_root;
+    if (trib_own_root_is_open(own)) {
+        trib_root_deinit(&comm->root);
+        trib_root_init(&comm->root, &own->verbs, own->plane->shards);
+        calm(own);
+    }
+}
+
+/* ---- where this is ---- */
+
+static uint64_t add_text(uint64_t digest, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        digest = trib_mix64(digest + (unsigned char)text[i]);
+    }
+    return trib_mix64(digest + len);
+}
+
+uint64_t trib_host_digest(const struct trib_config *config)
+{
+    char id[64];
+    struct stat network;
+    if (config->host_id[0] != '\0') {
+        return add_text(1, config->host_id, strlen(config->host_id)) | 1;
+    }
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, id, sizeof id);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (len <= 0 || stat("/proc/self/ns/net", &network) != 0) {
+        return 0;
+    }
+    return trib_mix64(add_text(2, id, (size_t)len) + network.st_ino) | 1;
+}
+
+bool trib_local_towards(const struct trib_address *address, struct trib_address *local)
+{
+    if (!trib_udp_source(address, local)) {
+        return false;
+    }
+    if (trib_address_is_loopback(local)) {
+        memset(&local->storage, 0, sizeof local->storage);
+        local->storage.ss_family = address->storage.ss_family;
+    }
+    trib_address_set_port(local, 0);
+    return true;
+}

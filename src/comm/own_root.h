@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* own_root.h: where no switch is named: the root in this process. It is a switch's data plane with one shard (switchd/plane.h), for all
+ * communicators of the endpoint, without a thread: whoever drives the endpoint drives it too. What it has to open and whom it
+ * hears the control plane says over each communicator's session (control/root.h).
+ *
+ * Why it needs no thread: no fragment completes without this process's own contribution, and what it still owes others when its call has
+ * returned, a result again or who is missing, waits for the progress thread's next look (docs/DECISIONS.md).
+ * Everything here is called with the endpoint's lock held. Read next: own_root.c, drive.c. */
+#ifndef TRIB_COMM_OWN_ROOT_H
+#define TRIB_COMM_OWN_ROOT_H
+
+#include <poll.h>
+
+#include "control/root.h"
+#include "control/session.h"
+#include "io/udp.h"
+#include "switchd/plane.h"
+
+struct trib_comm;
+struct trib_endpoint;
+
+#define TRIB_OWN_ROOT_FDS TRIB_SHARD_FDS
+
+struct trib_own_root {
+    struct trib_plane *plane; /* NULL: there is none, ranks meet at a switch or on one host */
+    struct trib_data_plane verbs;
+    uint64_t wake_ns; /* when to look although nothing comes */
+    uint64_t packets; /* received when last looked */
+    bool hot;         /* may have something to do */
+};
+
+/* Opens its socket, at `local` and any port. config: of the endpoint's first communicator. error as in comm.h. ERR_SYSTEM, ERR_MEMORY. */
+TRIB_MUST_USE enum trib_status trib_own_root_open(struct trib_endpoint *endpoint, const struct trib_config *config,
+                                                  const struct trib_address *local, char *error);
+void trib_own_root_close(struct trib_own_root *root); /* one that is not open: nothing */
+static inline bool trib_own_root_is_open(const struct trib_own_root *root)
+{
+    return root->plane != NULL;
+}
+uint16_t trib_own_root_port(const struct trib_own_root *root);
+/* One round, if it may have something to do. True: packets have come. */
+bool trib_own_root_drive(struct trib_own_root *root, uint64_t now_ns);
+/* What to poll, and what poll said: TRIB_OWN_ROOT_FDS of them. */
+void trib_own_root_fds(const struct trib_own_root *root, struct pollfd *fds);
+void trib_own_root_ready(struct trib_own_root *root, const struct pollfd *fds);
+void trib_own_root_traffic(const struct trib_own_root *root, struct trib_udp_stats *traffic);
+
+/* A ROOT_* message of comm's session. */
+void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *message);
+/* The session has ended: what it had opened here is forgotten. */
+void trib_comm_forget_root(struct trib_comm *comm);
+/* Which host this is, for JOIN: the same number for all ranks here, and no other host's by accident. 0: it cannot be told. */
+uint64_t trib_host_digest(const struct trib_config *config);
+/* Where packets to `address` come from; port 0. Every address, where that is the loopback: ranks elsewhere reach this host by another.
+ * False: no way leads there. */
+bool trib_local_towards(const struct trib_address *address, struct trib_address *local);
+
+#endif
