@@ -57,10 +57,15 @@ def start_rank(network, scenario, contestant, rank, switch):
     environment.update(TRIB_RANK=str(rank), TRIB_RANKS=str(scenario.workers), TRIB_JOB="bench")
     if switch:
         environment.update(TRIB_SWITCH=f"{network.switch_address()}:{PORT}")
+    elif contestant.no_box:
+        environment.update(TRIB_RENDEZVOUS=f"{network.worker_address(0)}:{PORT}", TRIB_HOSTID=f"host-{rank}")
     command = network.worker_place(rank) + NICE + [
         TRIBUTARY, "perf", "-b", str(scenario.size), "-e", str(scenario.size), "-n", str(scenario.iterations),
         "-w", str(scenario.warmups), "--collective", collective_of(scenario, contestant), "--payload", str(contestant.payload), "--wire", contestant.wire, "--json"]
-    command += ["--switch-pid", str(switch.pid)] if switch else ["--no-switch"]
+    if switch:
+        command += ["--switch-pid", str(switch.pid)]
+    elif not contestant.no_box:
+        command.append("--no-switch")
     if contestant.shared:
         command.append("--shared")
     if not contestant.multicast:
@@ -77,7 +82,7 @@ def switch_traffic(network):
 
 
 def measure(network, scenario, contestant):
-    switch = None if contestant.level0 else start_switch(network, contestant)
+    switch = None if contestant.level0 or contestant.no_box else start_switch(network, contestant)
     before = network.counters()
     ranks = [start_rank(network, scenario, contestant, rank, switch) for rank in range(scenario.workers)]
     outputs = [finish(process, scenario.limit_s) for process in ranks]
@@ -88,6 +93,8 @@ def measure(network, scenario, contestant):
     report = json.loads(outputs[0])
     if report["level0"] != contestant.level0:
         raise BenchError("ranks met " + ("in shared memory" if report["level0"] else "over a network"))
+    if (report["roots"] if report["no_box"] else 0) != (scenario.workers if contestant.no_box else 0):
+        raise BenchError(f"no box: {report['no_box']}, with {report['roots']} roots")
     if switch and report["multicast"] != contestant.multicast:
         raise BenchError("results did not come by " + ("multicast" if contestant.multicast else "unicast"))
     return digest(scenario, report, difference(before, after), traffic)

@@ -25,6 +25,7 @@ class Contestant:
     collective: str = ""  # the scenario's, unless it says another
     level0: bool = False  # no switch and no packet: ranks meet in the memory of one host; of a peer, its shared memory
     shared: bool = False  # level 0: send from memory that ranks share
+    no_box: bool = False  # no switch: each rank is a host, and a root
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +99,11 @@ def shares(collective, mtu, payload, *peers):
 # Gloo has no ring for a reduce-scatter. A ring's would move, step by step, what Gloo's allgather moves, so that is the stricter measure.
 GLOO_HALVING, GLOO_GATHER = Contestant("gloo halving", "gloo"), Contestant("gloo ring", "gloo", collective="allgather")
 
+def no_box(mtu, payload):
+    return Scenario(f"nobox-{mtu}", Star, 4, mtu, 64 * MIB, 5, 1, 3, (Contestant("ours", payload=payload, no_box=True), GLOO),
+                    rate="1gbit")
+
+
 SCENARIOS = {scenario.name: scenario for scenario in (
     star(4, 1500, 1408),
     star(8, 1500, 1408),
@@ -112,6 +118,10 @@ SCENARIOS = {scenario.name: scenario for scenario in (
     Scenario("loop-100m", Loop, 4, 9000, 100 * MIB, 5, 1, 5, (Contestant("ours", payload=8192), GLOO, MPI)),
     Scenario("loop-4k", Loop, 4, 9000, 4096, 2000, 200, 7,
              (Contestant("ours 1408"), Contestant("ours 8192", payload=8192), MPI)),
+    no_box(1500, 1408),
+    no_box(9000, 8192),
+    Scenario("nobox-64k", Loop, 4, 9000, 64 << 10, 1000, 100, 7,
+             (Contestant("ours", payload=8192, no_box=True), Contestant("ours 1408", no_box=True), MPI)),
     Scenario("many", Loop, 4, 9000, MIB, 5, 0, 3, (Contestant("ours", "many"),)),
     Scenario("grouped", Loop, 4, 9000, MIB // 4, 40, 0, 5, (Contestant("ours", "grouped"),)),
     Scenario("host-100m", Loop, 4, 9000, 100 * MIB, 5, 1, 5, HOST),
@@ -148,6 +158,11 @@ ROWS = [
     Row("latency-4k", "loopback, 4 workers, 4 KiB, p50 against Open MPI over TCP", "loop-4k", "median_us", "ours 1408",
         "openmpi tcp", "<=", 1.3),
     Row("latency-4k-jumbo", "same, one fragment", "loop-4k", "median_us", "ours 8192", "openmpi tcp", "<=", 1.3),
+    Row("nobox-gloo-9000", "no box, 1 Gbit/s star, 4 hosts, 64 MiB, jumbo frames, against Gloo's ring", "nobox-9000", "goodput", "ours",
+        "gloo ring", ">=", 0.97),
+    Row("nobox-gloo-1500", "same, frames of 1500", "nobox-1500", "goodput", "ours", "gloo ring", ">=", 0.94),
+    Row("nobox-64k", "no box, loopback, 4 ranks that are hosts of their own, 64 KiB, p50 against Open MPI over TCP", "nobox-64k",
+        "median_us", "ours", "openmpi tcp", "<=", 1.0),
     Row("host-100m", "one host, shared memory, 4 ranks, 100 MiB: throughput against Open MPI's", "host-100m", "goodput", "ours",
         "openmpi shm", ">=", 2.4),
     Row("host-100m-shared", "same, sent from memory that ranks share", "host-100m", "goodput", "shared buffers", "openmpi shm",
