@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "core/assert.h"
 #include "core/node.h"
 
 _Static_assert(TRIB_WINDOW_ROOTS_MAX == TRIB_ROOTS_MAX, "a weight for each root");
@@ -83,5 +84,6 @@ uint64_t trib_window_span(const struct trib_session_config *session)
         uint32_t weight = weight_of(session, root) / factor;
         least = weight < least ? weight : least;
     }
+    TRIB_ASSERT(least > 0); /* a factor is not larger than what it divides */
     return ((session->slots + least - 1) / least + 2 * (uint64_t)session->train) * turns;
 }
