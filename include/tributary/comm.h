@@ -68,6 +68,8 @@ struct trib_config {
     /* Which host this is: ranks that say the same share one root. For containers that cannot tell, and for tests.
      * ["": of the kernel and the network namespace] */
     char host_id[TRIB_NAME_MAX + 1];
+    uint32_t
+        root_weight; /* with a rendezvous: this host's part of the tensor, against those of the others; 1 to 255 [1] */
     char job[TRIB_NAME_MAX + 1]; /* ranks with the same job name meet ["default"] */
     uint32_t rank;               /* [0] */
     uint32_t ranks;              /* 1 to TRIB_RANKS_MAX [1] */

@@ -49,6 +49,11 @@ static enum trib_status read_host_id(const char *text, struct trib_config *confi
     return copy_text(text, config->host_id, sizeof config->host_id, error);
 }
 
+static enum trib_status read_root_weight(const char *text, struct trib_config *config, char *error)
+{
+    return read_u32(text, UINT8_MAX, &config->root_weight, error);
+}
+
 static enum trib_status read_job(const char *text, struct trib_config *config, char *error)
 {
     return copy_text(text, config->job, sizeof config->job, error);
@@ -220,6 +225,8 @@ static const struct trib_variable variables[] = {
      read_rendezvous},
     {"TRIB_HOSTID", "rack3-host7", "which host this is: ranks that say the same share one root [of the kernel]",
      read_host_id},
+    {"TRIB_ROOT_WEIGHT", "3", "no switch: this host's part of the tensor, against those of the others, 1 to 255 [1]",
+     read_root_weight},
     {"TRIB_JOB", "train-17", "ranks with the same job name meet [default]", read_job},
     {"TRIB_RANK", "0", "rank of this process; over the launcher's [0]", read_rank},
     {"TRIB_RANKS", "4", "number of ranks, 1 to 1024; over the launcher's [1]", read_ranks},

@@ -71,6 +71,7 @@ static void send_join(struct trib_comm *comm)
     message.join.settings.wire = (uint8_t)config->wire;
     if (trib_own_root_is_open(&comm->endpoint->own_root)) {
         message.join.host = trib_host_digest(config);
+        message.join.weight = (uint8_t)config->root_weight;
         message.join.root_port = trib_own_root_port(&comm->endpoint->own_root);
         message.join.room = trib_plane_receive_room(comm->endpoint->own_root.plane);
     }

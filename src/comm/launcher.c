@@ -25,6 +25,7 @@ void trib_config_init(struct trib_config *config)
         .switch_address = "",
         .rendezvous = "",
         .host_id = "",
+        .root_weight = 1,
         .job = "default",
         .rank = 0,
         .ranks = 1,
@@ -239,6 +240,10 @@ enum trib_status trib_config_check(const struct trib_config *config, char *error
     }
     if (config->wire != TRIB_WIRE_FLOAT32 && config->wire != TRIB_WIRE_BFLOAT16 && config->wire != TRIB_WIRE_INT32) {
         trib_explain(error, "wire: %d is no wire format", (int)config->wire);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->root_weight < 1 || config->root_weight > UINT8_MAX) {
+        trib_explain(error, "root weight: %u is not from 1 to %d", config->root_weight, UINT8_MAX);
         return TRIB_ERR_INVALID;
     }
     if (config->dscp > 63) {

@@ -83,6 +83,7 @@ static void config__defaults_are_those_of_the_header(void **state)
     assert_string_equal(config.switch_address, "");
     assert_string_equal(config.rendezvous, "");
     assert_string_equal(config.host_id, "");
+    assert_int_equal(config.root_weight, 1);
     assert_true(config.level0);
     assert_string_equal(config.job, "default");
     assert_string_equal(config.scheme, "switchml");
@@ -115,7 +116,7 @@ static void config__every_variable_takes_its_example(void **state)
             read++;
         }
     }
-    assert_int_equal(read, 21);
+    assert_int_equal(read, 22);
 }
 
 static void config__variables_reach_their_fields(void **state)
@@ -264,9 +265,11 @@ static void config__rendezvous(void **state)
     struct trib_config config;
     set("TRIB_RENDEZVOUS", "10.0.0.1:99");
     set("TRIB_HOSTID", "h7");
+    set("TRIB_ROOT_WEIGHT", "3");
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
     assert_string_equal(config.rendezvous, "10.0.0.1:99");
     assert_string_equal(config.host_id, "h7");
+    assert_int_equal(config.root_weight, 3);
     set("TRIB_SWITCH", "10.0.0.2");
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
     assert_non_null(strstr(error, "both a switch (TRIB_SWITCH, 10.0.0.2) and a rendezvous (TRIB_RENDEZVOUS, "
@@ -274,6 +277,11 @@ static void config__rendezvous(void **state)
     (void)unsetenv("TRIB_SWITCH");
     (void)unsetenv("TRIB_RENDEZVOUS");
     set("TRIB_LEVEL0", "0");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
+    set("TRIB_ROOT_WEIGHT", "256");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
+    assert_non_null(strstr(error, "TRIB_ROOT_WEIGHT: 256 is not"));
+    set("TRIB_ROOT_WEIGHT", "1");
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
     assert_non_null(strstr(error, "neither a switch (TRIB_SWITCH) nor a rendezvous (TRIB_RENDEZVOUS) is named"));
     trib_config_init(&config);
