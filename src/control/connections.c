@@ -264,11 +264,11 @@ static void refuse_turn(struct trib_connections *connections, struct trib_connec
 static bool lacks_way(const struct trib_connections *connections, const struct trib_connection *connection, char *cause)
 {
     const struct trib_address *peer = &connection->session.peer;
-    struct trib_address reached = {.len = sizeof reached.storage};
+    struct trib_address reached = connection->session.local;
     struct trib_address source;
     char from[64], at[64], answers[64];
     if (!trib_address_is_any(&connections->jobs->config->listen) || connections->jobs->config->shards == 0 ||
-        getsockname(connection->fd, (struct sockaddr *)(void *)&reached.storage, &reached.len) != 0) {
+        reached.len == 0) {
         return false;
     }
     trib_address_format(peer, from);
