@@ -77,9 +77,9 @@ struct trib_endpoint {
         window; /* fragments that all communicators together may have in flight to one shard: the largest grant of one */
     uint32_t busy;                              /* communicators with operations */
     struct trib_channel shards[TRIB_ROOTS_MAX]; /* no_box: one for all roots, which packets name by their address */
+    struct trib_own_root own_root;              /* no_box: this process is one as well */
     uint32_t shard_count;
-    struct trib_own_root own_root; /* no_box: this process is one as well */
-    uint32_t waiters;              /* threads inside trib_endpoint_wait */
+    uint32_t waiters; /* threads inside trib_endpoint_wait */
     bool has_leader;
     bool stopping;
     bool connected; /* sockets are connected to data_port and up */
