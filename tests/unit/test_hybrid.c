@@ -14,7 +14,7 @@
 static const uint32_t shapes[][2] = {{1, 1}, {2, 1}, {2, 2}, {4, 2},  {4, 1},  {4, 4},  {6, 2}, {6, 3},
                                      {8, 2}, {8, 4}, {9, 3}, {12, 3}, {12, 4}, {12, 2}, {12, 6}};
 
-#define EACH_SHAPE(i) (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+#define SHAPES (sizeof shapes / sizeof shapes[0])
 
 static int32_t sent[RING_RANKS][MOST];
 static int32_t received[RING_RANKS][MOST];
@@ -337,7 +337,7 @@ static void sum__does_not_depend_on_what_comes_first(void **state)
         if (way < 2) {
             submit(ring, 0, &o);
         }
-        struct mail mail[2];
+        struct mail mail[2] = {{.from = 0}, {.from = 0}};
         uint32_t count = 0;
         for (struct mail one; take_mail(ring, &one);) {
             if (one.to == 0 && one.packet.kind == TRIB_FLOW) {
