@@ -80,14 +80,14 @@ struct trib_config {
     bool
         level0; /* where neither switch nor rendezvous is named, ranks meet in the memory of their host; false: that is an error [true] */
     bool multicast;             /* ask for results by multicast; used only if every rank receives it [true] */
-    bool progress_thread;       /* [true]; without it only calls make progress */
+    bool progress_thread;       /* [true]; without it only calls make progress; always on where no switch is */
     bool trains;                /* many packets per system call [true]; false exists for comparison */
     uint32_t spin_us;           /* longest busy wait before sleeping, microseconds; it yields the CPU [20] */
     uint32_t dscp;              /* 0 to 63 [0] */
     uint64_t join_timeout_ns;   /* to reach the switch and all ranks [30 s] */
     uint64_t switch_timeout_ns; /* how long a switch that went away is waited for [10 s] */
     uint64_t timeout_ns;        /* of one operation; it ends the job [30 min] */
-    uint64_t linger_ns;         /* longest wait in trib_comm_close [1 s] */
+    uint64_t linger_ns;         /* longest wait in trib_comm_close, at a switch [1 s] */
     struct trib_faults faults;  /* [none] */
 };
 
@@ -112,8 +112,7 @@ struct trib_comm_stats {
     bool multicast;   /* results come by multicast */
     bool level0;      /* all ranks are on this host, and no packet is sent: bytes, packets and fragments stay 0 */
     bool no_box;      /* no switch: ranks' processes are the roots */
-    uint32_t
-        roots; /* that fragments are dealt over: shards of the switch, or ranks' processes; 0: level0, or ranks that send to each other */
+    uint32_t roots;   /* that fragments are dealt over: shards of the switch, or ranks' processes; 0: level0 */
     /* What the root in this process has moved, for all its communicators; with no_box only. It is not in the bytes and packets above. */
     uint64_t root_bytes_sent, root_bytes_received, root_packets_sent, root_packets_received;
 };
@@ -261,7 +260,9 @@ TRIB_MUST_USE enum trib_status trib_request_test(struct trib_request *request, b
 void trib_comm_progress(struct trib_comm *comm);
 /* Ends every operation of this communicator here with ERR_ABORTED and tells the other ranks, who get ERR_PEER. Any thread, any time. */
 void trib_comm_abort(struct trib_comm *comm);
-/* Waits until the marks of all ranks have passed the last operation, a rank is gone, or linger_ns; then frees comm.
+/* Waits until the marks of all ranks have passed the last operation, a rank is gone, or linger_ns; then frees comm. Without a switch others
+ * need this process itself: then it is timeout_ns instead. There rank 0's process has the control plane: its last close waits as long for
+ * communicators made of this one that go on without it, and so does exit(); a word to them is logged.
  * Operations still running are ended as by abort; their requests say so to whoever waits for them, now or later.
  * Only those two calls on a request may overlap with close or follow it: every other call with comm must have returned
  * before close is entered. Returns OK, or the failure that had ended the communicator. */

@@ -23,7 +23,6 @@ static struct trib_comm *make(const struct trib_config *config)
     }
     comm->config = *config;
     comm->verbs = trib_scheme_find(config->scheme)->worker;
-    comm->has_peers = comm->verbs->peers != NULL;
     comm->deadline_ns = TRIB_NEVER;
     comm->state_deadline_ns = TRIB_NEVER;
     comm->outage_deadline_ns = TRIB_NEVER;
@@ -36,6 +35,13 @@ static struct trib_comm *make(const struct trib_config *config)
     atomic_init(&comm->ended, false);
     atomic_init(&comm->failed, false);
     return comm;
+}
+
+/* Who serves others beside their own contributions, as a root, as a peer or with the control plane, is needed until they have finished:
+ * then it is they who bound the time, not what a switch would need to hear of the end. */
+static bool serves_others(const struct trib_comm *comm)
+{
+    return comm->config.rendezvous[0] != '\0' || comm->verbs->peers != NULL;
 }
 
 /* No request runs, and nobody comes any more; threads that wait for requests which have ended may not have left yet. */
@@ -56,7 +62,7 @@ static void dissolve(struct trib_comm *comm)
     }
     trib_endpoint_unlock(comm->endpoint);
     trib_endpoint_release(comm->endpoint, comm);
-    trib_embedded_release(comm->embedded, comm->config.linger_ns);
+    trib_embedded_release(comm->embedded, comm->config.linger_ns, comm->state != TRIB_COMM_FAILED);
     trib_memory_unmap(comm->node, comm->node_size);
     free(comm->subsets);
     free(comm);
@@ -127,7 +133,7 @@ static enum trib_status enter_place(struct trib_comm *made, const struct trib_ad
         status = trib_endpoint_acquire(address, made, error);
     }
     if (status != TRIB_OK) {
-        trib_embedded_release(made->embedded, 0);
+        trib_embedded_release(made->embedded, 0, false);
         free(made);
         return status;
     }
@@ -149,6 +155,13 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     if (made == NULL) {
         trib_explain(error, "out of memory for a communicator");
         return TRIB_ERR_MEMORY;
+    }
+    if (!made->config.progress_thread && serves_others(made)) {
+        trib_log(TRIB_LOG_WARN,
+                 "job %s rank %u: progress thread off is ignored: other ranks need this process between its calls too, "
+                 "where no switch is",
+                 config->job, config->rank);
+        made->config.progress_thread = true;
     }
     if (made->config.payload == 0) {
         made->config.payload =
@@ -235,7 +248,7 @@ static void add_root(const struct trib_comm *comm, struct trib_comm_stats *stats
 {
     struct trib_udp_stats traffic;
     stats->no_box = comm->endpoint->no_box;
-    stats->roots = comm->has_peers ? 0 : comm->grant.roots;
+    stats->roots = comm->grant.roots;
     trib_own_root_traffic(&comm->endpoint->own_root, &traffic);
     stats->root_bytes_sent = traffic.bytes_sent - comm->root_base.bytes_sent;
     stats->root_bytes_received = traffic.bytes_received - comm->root_base.bytes_received;
@@ -290,11 +303,12 @@ void trib_comm_abort(struct trib_comm *comm)
 static void say_goodbye(struct trib_comm *comm)
 {
     uint64_t now = trib_clock_ns();
-    if (comm->host != NULL) {
-        return; /* what others still need of this rank lies in memory that outlives it */
+    if (comm->host != NULL || comm->state == TRIB_COMM_CLOSED) {
+        return; /* what others still need of this rank lies in memory that outlives it; or nobody needs anything */
     }
     comm->is_closing = true;
-    comm->close_deadline_ns = trib_time_after(now, comm->config.linger_ns);
+    comm->close_deadline_ns =
+        trib_time_after(now, serves_others(comm) ? comm->config.timeout_ns : comm->config.linger_ns);
     if (comm->state == TRIB_COMM_RUNNING) {
         trib_comm_tell_mark(comm, TRIB_MESSAGE_CLOSE);
     }

@@ -61,10 +61,7 @@ struct trib_comm {
     struct trib_comm *next_named;              /* in a bucket of the endpoint's table */
     uint32_t group_count;                      /* of `groups` */
     uint32_t last_root;                        /* without a switch: index of who sent the last packet */
-    struct trib_address roots[TRIB_ROOTS_MAX]; /* without a switch: where each root is, or each peer */
-    uint32_t root_count;                       /* of those */
-    uint16_t peers[TRIB_PEERS_MAX];            /* which rank each peer is */
-    bool has_peers;                            /* the scheme's ranks send to each other, and to no root */
+    struct trib_address roots[TRIB_ROOTS_MAX]; /* without a switch: where each root is */
     uint32_t window;
     const struct trib_worker_verbs *verbs;
     void *node; /* NULL before the first WELCOME, and on one host */
@@ -110,6 +107,7 @@ struct trib_comm {
     bool is_closing;
     bool is_dissolving;          /* its closer waits for `callers` */
     bool is_multicast;           /* results come by multicast */
+    bool is_over;                /* without a switch: `left` has closed, so no further operation can end */
     bool is_derived;             /* made by split or subset: rank 0 of the job is not rank 0 here */
     struct trib_comm *maker;     /* joining by split or subset of that one, which must not fail before; else NULL */
     struct trib_subset *subsets; /* made of this one so far: split.c */
@@ -117,6 +115,7 @@ struct trib_comm {
     uint64_t close_deadline_ns;
     char away
         [TRIB_ERROR_TEXT_MAX]; /* why the switch could not take the last JOIN further up; "": it could, or was not reached */
+    char left[160];
     /* the last stall report, for texts */
     uint64_t stall_sequence;
     char stall_text[320]; /* who is missing, says the control plane; "": it has not said */
@@ -202,21 +201,6 @@ void trib_comm_tell_host(struct trib_comm *comm, enum trib_status status, const 
 void trib_comm_report_host_stall(struct trib_comm *comm, uint64_t now_ns);
 /* What poll said of its descriptors. Returns how many they are. */
 uint32_t trib_comm_host_ready(struct trib_comm *comm, const struct pollfd *answers);
-
-/* ---- peers.c ---- */
-
-/* Does WELCOME name those peers that the scheme has, or none where it has none? */
-bool trib_comm_is_welcome_of_peers(const struct trib_comm *comm, const struct trib_message *message);
-/* Where packets go from now on, by WELCOME. */
-void trib_comm_take_places(struct trib_comm *comm, const struct trib_message *message);
-/* What those are: "roots". */
-const char *trib_comm_places(const struct trib_comm *comm);
-/* Which of `roots` that is; root_count: none. */
-uint32_t trib_comm_root_at(const struct trib_comm *comm, const struct trib_place *to);
-/* A peer's PATH packet goes back as it came. False: it is this rank's own that has come back. */
-bool trib_comm_echo_path(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet);
-/* The rank before this one runs another operation: the control plane asks both. */
-void trib_comm_dispute(struct trib_comm *comm, const struct trib_event *event);
 
 /* ---- join.c ---- */
 

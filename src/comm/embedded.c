@@ -9,10 +9,15 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "control/server.h"
 #include "io/clock.h"
 #include "io/explain.h"
+#include "io/log.h"
+
+/* A control plane looks at its duties at once; and after so long people are told for whom it waits. */
+#define LOOK_NS TRIB_SECOND_NS
 
 struct trib_embedded {
     struct trib_embedded *next; /* in `all` */
@@ -20,14 +25,18 @@ struct trib_embedded {
     struct trib_server *server;
     pthread_t thread;
     uint32_t shares;
+    uint64_t patience_ns; /* how long communicators of others are waited for */
     bool is_retired; /* told to end with its last session */
     bool has_ended;  /* its thread will touch nothing any more */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below, and of every one's fields */
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
-static pthread_cond_t ended; /* one of them has */
+static pthread_cond_t ended; /* one of them has, or its duties have changed */
 static struct trib_embedded *all;
+static pid_t process; /* the process that they are in: not a child of it */
+
+static void serve_on(void);
 
 static void prepare(void)
 {
@@ -36,6 +45,17 @@ static void prepare(void)
     (void)pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&ended, &steady);
     (void)pthread_condattr_destroy(&steady);
+    process = getpid();
+    (void)atexit(serve_on);
+}
+
+/* Called by its thread. */
+static void tell_changed(void *owner)
+{
+    (void)owner;
+    (void)pthread_mutex_lock(&lock);
+    (void)pthread_cond_broadcast(&ended);
+    (void)pthread_mutex_unlock(&lock);
 }
 
 static void *serve(void *argument)
@@ -84,6 +104,7 @@ static enum trib_status create_server(const struct trib_config *config, const st
         .join_timeout_ns = config->join_timeout_ns,
         .memory_quota = UINT64_MAX, /* slots are in the ranks' own memory */
         .job_quota = UINT64_MAX,
+        .changed = tell_changed,
     };
     enum trib_status status = draw_boot(&wanted.boot, error);
     if (status != TRIB_OK) {
@@ -188,6 +209,9 @@ enum trib_status trib_embedded_acquire(const struct trib_config *config, const s
     } else {
         status = open_embedded(config, address, embedded, error);
     }
+    if (status == TRIB_OK && (*embedded)->patience_ns < config->timeout_ns) {
+        (*embedded)->patience_ns = config->timeout_ns;
+    }
     (void)pthread_mutex_unlock(&lock);
     return status;
 }
@@ -212,25 +236,72 @@ static bool is_listed(const struct trib_embedded *embedded)
     return at != NULL;
 }
 
-void trib_embedded_release(struct trib_embedded *embedded, uint64_t linger_ns)
+/* ---- the end ---- */
+
+static uint64_t after(uint64_t now_ns, uint64_t duration_ns)
+{
+    return duration_ns < TRIB_NEVER - now_ns ? now_ns + duration_ns : TRIB_NEVER;
+}
+
+static void sleep_until(uint64_t when_ns)
+{
+    const struct timespec until = {(time_t)(when_ns / TRIB_SECOND_NS), (long)(when_ns % TRIB_SECOND_NS)};
+    (void)pthread_cond_timedwait(&ended, &lock, &until);
+}
+
+/* Serves on until its thread has ended or the time is up: linger_ns for those who only have to close, patience_ns for those who go on.
+ * is_exit: this process will make no other communicator. Locked; it may be gone afterwards. */
+static void wait_for_others(struct trib_embedded *embedded, uint64_t linger_ns, uint64_t patience_ns, bool is_exit)
+{
+    uint64_t begun_ns = trib_clock_ns();
+    bool has_said = false;
+    while (is_listed(embedded) && embedded->shares == 0 && !embedded->has_ended) {
+        struct trib_server_duties duties;
+        uint64_t now_ns = trib_clock_ns();
+        uint64_t limit_ns = after(begun_ns, linger_ns);
+        bool is_known = trib_server_duties(embedded->server, &duties);
+        if (!is_known) {
+            limit_ns = after(begun_ns, LOOK_NS);
+        } else if (duties.needed > 0) {
+            limit_ns = after(begun_ns, linger_ns > patience_ns ? linger_ns : patience_ns);
+            if (!has_said && now_ns >= begun_ns + LOOK_NS) {
+                has_said = true;
+                trib_log(TRIB_LOG_WARN, "rank 0 has closed, but its process has the control plane: waiting for %s",
+                         duties.who);
+            }
+            limit_ns = !has_said && limit_ns > begun_ns + LOOK_NS ? begun_ns + LOOK_NS : limit_ns;
+        }
+        if (now_ns >= limit_ns || (is_known && duties.awaited > 0 && !is_exit)) {
+            return;
+        }
+        sleep_until(limit_ns);
+    }
+}
+
+void trib_embedded_release(struct trib_embedded *embedded, uint64_t linger_ns, bool is_patient)
 {
     if (embedded == NULL) {
         return;
     }
-    uint64_t until_ns = trib_clock_ns();
-    until_ns = linger_ns < TRIB_NEVER - until_ns ? until_ns + linger_ns : TRIB_NEVER;
-    const struct timespec until = {(time_t)(until_ns / TRIB_SECOND_NS), (long)(until_ns % TRIB_SECOND_NS)};
     (void)pthread_mutex_lock(&lock);
     embedded->shares--;
     if (embedded->shares == 0) {
         (void)trib_server_retire(embedded->server, true);
         embedded->is_retired = true;
-        while (is_listed(embedded) && embedded->shares == 0 && !embedded->has_ended &&
-               pthread_cond_timedwait(&ended, &lock, &until) == 0) {
-        }
+        wait_for_others(embedded, linger_ns, is_patient ? embedded->patience_ns : 0, false);
         if (is_listed(embedded) && embedded->shares == 0 && embedded->has_ended) {
             destroy(embedded);
         }
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* The process ends. One that has shares belongs to a rank that ends in the middle of its work: others have to hear of that. */
+static void serve_on(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    for (struct trib_embedded *at = all; at != NULL && getpid() == process; at = is_listed(at) ? at->next : NULL) {
+        wait_for_others(at, 0, at->patience_ns, true);
     }
     (void)pthread_mutex_unlock(&lock);
 }

@@ -19,9 +19,11 @@ TRIB_MUST_USE enum trib_status trib_embedded_acquire(const struct trib_config *c
                                                      struct trib_embedded **embedded, char *error);
 /* One more share; NULL is fine. Returns it. */
 struct trib_embedded *trib_embedded_share(struct trib_embedded *embedded);
-/* Gives a share up; NULL is fine. With the last one it waits for linger_ns at most until all sessions have ended: other ranks may still
- * have to hear the last word. If there are any then, communicators without rank 0 are still running: it goes on serving them, as
- * long as the process lives, and ends with the last of them. */
-void trib_embedded_release(struct trib_embedded *embedded, uint64_t linger_ns);
+/* Gives a share up; NULL is fine. With the last one it waits for linger_ns at most until all jobs have ended: other ranks may still have to
+ * hear the last word. Where it is to be patient and communicators without rank 0 are running it waits for those as well, for timeout_ns of
+ * the config at most, and again when the process ends by exit(): they would end with it. It does not wait for who is about to join the next
+ * communicator of this process. In between, or if time is up, it goes on serving them as long as the process lives, and ends with
+ * the last of them. */
+void trib_embedded_release(struct trib_embedded *embedded, uint64_t linger_ns, bool is_patient);
 
 #endif

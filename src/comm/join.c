@@ -75,9 +75,6 @@ static void send_join(struct trib_comm *comm)
         message.join.root_port = trib_own_root_port(&comm->endpoint->own_root);
         message.join.room = trib_plane_receive_room(comm->endpoint->own_root.plane);
     }
-    if (comm->has_peers) {
-        message.join.room = trib_udp_receive_room(comm->endpoint->shards[0].udp);
-    }
     message.join.known = comm->grant;
     message.join.was_ready = comm->was_running;
     trib_session_client_send(&comm->session, &message);
@@ -218,10 +215,24 @@ static bool ends_with_session(const struct trib_comm *comm)
                                       comm->state == TRIB_COMM_RUNNING);
 }
 
+static void leave(struct trib_comm *comm)
+{
+    comm->state = TRIB_COMM_CLOSED;
+    comm->state_deadline_ns = TRIB_NEVER;
+    comm->retry_ns = TRIB_NEVER;
+    trib_session_client_close(&comm->session);
+    trib_comm_forget_root(comm);
+    atomic_store_explicit(&comm->ended, true, memory_order_release);
+    trib_endpoint_wake(comm->endpoint);
+}
+
 static void fail_for_host(struct trib_comm *comm)
 {
     const char *cause = comm->session.cause;
-    if (comm->is_derived) {
+    if (comm->is_over) {
+        trib_comm_fail(comm, TRIB_ERR_PEER, "%s, and the process at %s, where the control plane was, has ended: %s",
+                       comm->left, comm->endpoint->name, cause);
+    } else if (comm->is_derived) {
         trib_comm_fail(comm, TRIB_ERR_PEER, "the process at %s, where the control plane was, is gone: %s",
                        comm->endpoint->name, cause);
     } else {
@@ -234,6 +245,12 @@ static void fail_for_host(struct trib_comm *comm)
 static void lost(struct trib_comm *comm, uint64_t now_ns)
 {
     uint64_t longest_ns = comm->was_running ? RETURN_LAST_NS : RETRY_LAST_NS;
+    if (ends_with_session(comm) && comm->is_over && trib_comm_is_idle(comm)) {
+        trib_log(TRIB_LOG_INFO, "job %s rank %u: %s, and its control plane has ended", comm->config.job,
+                 comm->config.rank, comm->left);
+        leave(comm);
+        return;
+    }
     if (ends_with_session(comm)) {
         fail_for_host(comm);
         return;
@@ -304,8 +321,7 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
     const struct trib_grant *grant = &message->welcome.grant;
     const struct trib_grant *known = &comm->grant;
     bool names_roots = message->welcome.root_count > 0;
-    if (!trib_comm_is_welcome_of_peers(comm, message) ||
-        (names_roots ? message->welcome.root_count != grant->roots : grant->data_port == 0)) {
+    if (names_roots ? message->welcome.root_count != grant->roots : grant->data_port == 0) {
         return false;
     }
     if (grant->communicator == 0 || grant->boot == 0 || grant->roots < 1 || grant->roots > TRIB_ROOTS_MAX ||
@@ -466,7 +482,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s granted what may not be granted", comm->endpoint->title);
         return;
     }
-    if (!comm->has_peers && comm->endpoint->no_box != (message->welcome.root_count > 0)) {
+    if (message->welcome.peer_count == 0 && comm->endpoint->no_box != (message->welcome.root_count > 0)) {
         refuse_place(comm);
         return;
     }
@@ -482,7 +498,8 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     comm->away[0] = '\0';
     bool is_new = comm->grant.communicator == 0;
     comm->grant = message->welcome.grant;
-    trib_comm_take_places(comm, message);
+    memcpy(comm->roots, message->welcome.root, sizeof comm->roots);
+    comm->last_root = 0;
     if (is_new) {
         trib_endpoint_enter(comm->endpoint, comm);
     }
@@ -497,7 +514,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
 
 static uint64_t all_shards(const struct trib_comm *comm)
 {
-    return (UINT64_C(1) << comm->root_count) - 1;
+    return (UINT64_C(1) << comm->grant.roots) - 1;
 }
 
 static void probe_paths(struct trib_comm *comm)
@@ -512,7 +529,7 @@ static void probe_paths(struct trib_comm *comm)
         .payload = zeros,
         .payload_len = (uint16_t)comm->config.payload,
     };
-    for (uint32_t i = 0; i < comm->root_count; i++) {
+    for (uint32_t i = 0; i < comm->grant.roots; i++) {
         if ((comm->paths >> i & 1) == 0) {
             trib_comm_send(comm, i, &packet);
         }
@@ -548,8 +565,8 @@ static void fail_for_path(struct trib_comm *comm)
     char root[64];
     trib_address_format(&comm->roots[__builtin_ctzll(~comm->paths)], root);
     trib_comm_fail_all(comm, TRIB_ERR_UNREACHABLE,
-                       "rank %u: UDP packets of %u bytes payload do not pass between it and the %s at %s: %s",
-                       comm->config.rank, comm->config.payload, comm->has_peers ? "rank" : "root", root, advice);
+                       "rank %u: UDP packets of %u bytes payload do not pass between it and the root at %s: %s",
+                       comm->config.rank, comm->config.payload, root, advice);
 }
 
 static void check_paths(struct trib_comm *comm, uint64_t now_ns)
@@ -595,7 +612,7 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
              "job %s rank %u of %u: %s %s, boot %08x, communicator %08x, %s%u %s, window %u of %u slots, results by %s",
              comm->config.job, comm->config.rank, comm->config.ranks, comm->was_running ? "back at" : "joined",
              comm->endpoint->name, comm->grant.boot, comm->grant.communicator, comm->endpoint->no_box ? "no box: " : "",
-             comm->root_count, trib_comm_places(comm), comm->grant.window, comm->grant.slots,
+             comm->grant.roots, comm->endpoint->no_box ? "roots" : "shards", comm->grant.window, comm->grant.slots,
              comm->is_multicast ? "multicast" : "unicast");
     comm->was_running = true;
     comm->idle_since_ns = now_ns;
@@ -620,13 +637,18 @@ static void take_closed(struct trib_comm *comm)
         trib_comm_fail(comm, TRIB_ERR_CLOSED, "the %s closed the communicator", comm->endpoint->title);
         return;
     }
-    comm->state = TRIB_COMM_CLOSED;
-    comm->state_deadline_ns = TRIB_NEVER;
-    comm->retry_ns = TRIB_NEVER;
-    trib_session_client_close(&comm->session);
-    trib_comm_forget_root(comm);
-    atomic_store_explicit(&comm->ended, true, memory_order_release);
-    trib_endpoint_wake(comm->endpoint);
+    leave(comm);
+}
+
+/* One rank has closed, and nothing that it took part in is unfinished anywhere. */
+static void take_gone(struct trib_comm *comm, const struct trib_message *message)
+{
+    if (!comm->endpoint->no_box || comm->state != TRIB_COMM_RUNNING) {
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said GONE out of turn", comm->endpoint->title);
+        return;
+    }
+    comm->is_over = true;
+    (void)snprintf(comm->left, sizeof comm->left, "%.150s", message->note.text);
 }
 
 static void take_message(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
@@ -658,6 +680,9 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_CLOSED:
         take_closed(comm);
         return;
+    case TRIB_MESSAGE_GONE:
+        take_gone(comm, message);
+        return;
     case TRIB_MESSAGE_ROOT_OPEN:
     case TRIB_MESSAGE_ROOT_CHILD:
     case TRIB_MESSAGE_ROOT_JOIN:
@@ -672,7 +697,6 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_CLOSE:
     case TRIB_MESSAGE_ABORT:
     case TRIB_MESSAGE_STALL:
-    case TRIB_MESSAGE_GONE:
     case TRIB_MESSAGE_DISPUTE:
     case TRIB_MESSAGE_ROOT_READY:
     case TRIB_MESSAGE_KIND_COUNT:

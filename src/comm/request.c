@@ -21,6 +21,9 @@ static void begin(struct trib_comm *comm, struct trib_request *request, uint32_t
 static enum trib_status submit(struct trib_comm *comm, struct trib_request *request,
                                const struct trib_operation *operation)
 {
+    if (comm->state == TRIB_COMM_CLOSED) { /* only where no switch is; see leave() in join.c */
+        trib_comm_fail(comm, TRIB_ERR_PEER, "%s", comm->left);
+    }
     if (comm->state == TRIB_COMM_FAILED) {
         return comm->failure;
     }

@@ -564,8 +564,14 @@ void trib_connections_deinit(struct trib_connections *connections, enum trib_sta
         connections->listen_fd = -1;
     }
     for (uint32_t i = 0; i < connections->count; i++) {
-        say_fail(connections, connections->all[i], status, text);
+        struct trib_connection *connection = connections->all[i];
+        if (status != TRIB_OK) {
+            say_fail(connections, connection, status, text);
+        } else if (connection->state == CONNECTION_OPEN) {
+            set_broken(connection, "this control plane has ended");
+        }
     }
+    trib_connections_sweep(connections, trib_clock_ns());
     struct pollfd *fds = calloc((size_t)connections->count + 1, sizeof *fds);
     for (uint64_t now_ns = trib_clock_ns(); fds && connections->count > 0 && now_ns < end_ns;
          now_ns = trib_clock_ns()) {

@@ -212,6 +212,28 @@ static void send_mark(struct trib_jobs *jobs, struct trib_rank *rank, uint64_t m
     }
 }
 
+/* Of a communicator that one rank has left no operation can end any more that all have not finished. Where ranks are the roots it needs
+ * nobody from then on, nor this control plane, which may end with a rank's process: so who is idle has lost nothing. */
+static void tell_over(struct trib_jobs *jobs, struct trib_job *job, uint64_t mark)
+{
+    char name[96];
+    uint32_t left = 0;
+    struct trib_message message = {.kind = TRIB_MESSAGE_GONE};
+    while (left < job->settings.ranks && !(job->ranks[left].has_left && mark >= job->ranks[left].mark)) {
+        left++;
+    }
+    if (job->is_over || left == job->settings.ranks) {
+        return;
+    }
+    job->is_over = true;
+    trib_explain(message.note.text, "%s has closed the communicator", trib_job_name_rank(job, left, name));
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (job->ranks[i].session) {
+            jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
+        }
+    }
+}
+
 /* Tells M to the ranks that wait for it (they have told a mark that M had not reached), and lets those go that only wait to
  * leave. M also rises by packets, unseen from here: so it is looked at again, at growing distance, while anybody waits. */
 static void update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
@@ -228,6 +250,9 @@ static void update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t 
             send_closed(jobs, rank);
         }
         waiting = waiting || (rank->session && rank->mark > rank->told);
+    }
+    if (trib_roots_are_ranks(jobs->config)) {
+        tell_over(jobs, job, mark);
     }
     if (!waiting) {
         job->marks_ns = TRIB_NEVER;
@@ -525,6 +550,33 @@ void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const 
     }
     (void)snprintf(lost, sizeof lost, "%s is lost (%.64s)", trib_job_name_relay(rank, name), cause);
     trib_job_recall(jobs, job, lost, now_ns);
+}
+
+static void name_needy(const struct trib_job *job, struct trib_server_duties *duties)
+{
+    struct trib_rank_list there = {0};
+    char ranks[96];
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (job->ranks[i].session) {
+            trib_rank_list_add(&there, i);
+        }
+    }
+    trib_format_ranks(there.rank, trib_rank_list_carried(&there), there.count, ranks, sizeof ranks);
+    (void)snprintf(duties->who, sizeof duties->who, "%s of job %s", ranks, job->name);
+}
+
+void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *duties)
+{
+    memset(duties, 0, sizeof *duties);
+    for (const struct trib_job *job = jobs->first; job; job = job->next) {
+        duties->jobs++;
+        if (job->state == TRIB_JOB_JOINING) {
+            duties->awaited += !job->ranks[0].session;
+        } else if (!job->is_over) {
+            name_needy(job, duties);
+            duties->needed++;
+        }
+    }
 }
 
 static void expire(struct trib_jobs *jobs, struct trib_job *job)

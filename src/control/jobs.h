@@ -108,6 +108,7 @@ struct trib_job {
     bool is_open;     /* the data plane knows it */
     bool has_peers;   /* its ranks send to each other: the data plane is not for it */
     bool multicast;   /* results go by multicast */
+    bool is_over;     /* where no switch is: a rank has left, and nothing that it took part in is unfinished */
     char lost[256];   /* is_recalled: whom it has lost */
     struct trib_settings settings;
     struct trib_grant grant;
@@ -189,6 +190,8 @@ void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const 
 /* A slot saw two operations under one sequence. */
 void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2],
                         uint64_t now_ns);
+/* What sessions still need this control plane for. */
+void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *duties);
 uint64_t trib_jobs_next_timeout(const struct trib_jobs *jobs);
 void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns);
 

@@ -45,8 +45,10 @@ struct trib_server {
     int wake_fd;
     atomic_bool stopping;
     pthread_mutex_t lock; /* of what is below */
-    bool is_retiring;     /* to end when no session is left... */
+    bool is_retiring;     /* to end when no job is left... */
     bool has_retired;     /* ...and does */
+    bool has_looked;      /* for what is left to do, since it is to retire */
+    struct trib_server_duties duties;
     uint32_t mismatch_count;
     struct mismatch mismatches[MISMATCHES_MAX];
     struct pollfd fds[POLL_OWN + 2 * TRIB_CONNECTIONS_MAX + 1];
@@ -172,18 +174,39 @@ bool trib_server_retire(struct trib_server *server, bool wanted)
 {
     (void)pthread_mutex_lock(&server->lock);
     server->is_retiring = wanted;
+    server->has_looked = false;
     bool serves = !server->has_retired;
     (void)pthread_mutex_unlock(&server->lock);
     wake(server);
     return serves;
 }
 
-static bool retires(struct trib_server *server)
+bool trib_server_duties(struct trib_server *server, struct trib_server_duties *duties)
 {
     (void)pthread_mutex_lock(&server->lock);
-    server->has_retired = server->is_retiring && server->connections.count == 0;
+    *duties = server->duties;
+    bool has_looked = server->has_looked;
+    (void)pthread_mutex_unlock(&server->lock);
+    return has_looked;
+}
+
+static bool retires(struct trib_server *server)
+{
+    struct trib_server_duties duties;
+    bool has_changed = false;
+    trib_jobs_duties(&server->jobs, &duties);
+    (void)pthread_mutex_lock(&server->lock);
+    if (server->is_retiring) {
+        has_changed = !server->has_looked || memcmp(&duties, &server->duties, sizeof duties) != 0;
+        server->has_looked = true;
+        server->has_retired = duties.jobs == 0;
+        server->duties = duties;
+    }
     bool retired = server->has_retired;
     (void)pthread_mutex_unlock(&server->lock);
+    if (has_changed && server->config.changed != NULL) {
+        server->config.changed(server->config.owner);
+    }
     return retired;
 }
 
@@ -254,12 +277,15 @@ static void run_once(struct trib_server *server)
 void trib_server_run(struct trib_server *server)
 {
     static const char farewell[] = "the switch is shutting down";
-    while (!atomic_load(&server->stopping) && !retires(server)) {
+    bool has_retired = false;
+    while (!atomic_load(&server->stopping) && !has_retired) {
         run_once(server);
+        has_retired = retires(server);
     }
     trib_jobs_deinit(&server->jobs, TRIB_ERR_SWITCH, farewell);
     trib_uplinks_deinit(&server->uplinks);
-    trib_connections_deinit(&server->connections, TRIB_ERR_SWITCH, farewell);
+    /* Who has just connected, to join the next one, comes again. */
+    trib_connections_deinit(&server->connections, has_retired ? TRIB_OK : TRIB_ERR_SWITCH, farewell);
 }
 
 void trib_server_destroy(struct trib_server *server)

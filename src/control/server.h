@@ -79,6 +79,14 @@ struct trib_data_plane {
     void (*drops)(void *plane, uint64_t dropped[TRIB_DROP_COUNT]);
 };
 
+/* What is left to do for a control plane that is to retire. */
+struct trib_server_duties {
+    uint32_t jobs;    /* communicators, and those that are still being joined */
+    uint32_t needed;  /* of them: all ranks are in, and operations may still run */
+    uint32_t awaited; /* of them: being joined, and rank 0 is not there */
+    char who[192];    /* "ranks 1, 2 of job train": of one that is needed */
+};
+
 struct trib_server_config {
     struct trib_address listen; /* TCP; the data's shard 0 has the same port number, shard t that + t; port 0: any */
     struct trib_address http;   /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
@@ -96,6 +104,9 @@ struct trib_server_config {
     uint32_t group;
     uint64_t join_timeout_ns; /* how long the first rank waits for the last, and then all for the last to register */
     struct trib_data_plane plane;
+    /* While it is to retire: its duties have changed. By its own thread; may be NULL. */
+    void (*changed)(void *owner);
+    void *owner;
 };
 
 /* Listens, but serves nobody yet. *server is written only on success; the caller owns it. ERR_REFUSED when another program has
@@ -105,8 +116,11 @@ TRIB_MUST_USE enum trib_status trib_server_create(const struct trib_server_confi
 /* Runs until trib_server_stop; then tells every session FAIL(ERR_SWITCH, "the switch is shutting down") and returns. */
 void trib_server_run(struct trib_server *server);
 void trib_server_stop(struct trib_server *server);
-/* Wanted: trib_server_run returns also when no session is left; else not any more. False: it has begun to return. Any thread. */
+/* Wanted: trib_server_run returns also when no job is left, and ends sessions that have joined none without a word; else not any more.
+ * False: it has begun to return. Any thread. */
 bool trib_server_retire(struct trib_server *server, bool wanted);
+/* What still keeps it from that. False: it has not looked yet since it was told to retire. Any thread. */
+bool trib_server_duties(struct trib_server *server, struct trib_server_duties *duties);
 /* After trib_server_run has returned, or was never called. Closes what is still open. */
 void trib_server_destroy(struct trib_server *server);
 /* A slot saw two operations under one sequence (I10): asks both ranks what they run, waits 500 ms at most, then fails the

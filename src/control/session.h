@@ -31,6 +31,7 @@
  *                          <- ROOT_MISSING (sequence)  somebody has said STALL
  *   ROOT_MISSING (ranks)   ->
  *   DISPUTE                ->                      as a relay does
+ *                          <- GONE   to all: a rank has left, and has left nothing unfinished
  * The end of the session is the end of the root. One that cannot open says ABORT.
  * A return sends the grant of WELCOME as known; if it has seen a READY, it has multicast only if READY said so, and may leave out PATHS.
  * A rank that had sent CLOSE before the switch went away registers and sends CLOSE again; from behind a lost relay it may get CLOSED at once.

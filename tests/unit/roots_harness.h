@@ -98,8 +98,8 @@ struct process {
     uint32_t arrived, read;
     bool is_stuck; /* takes nothing out of its inbox */
     bool has_ended;
-    unsigned welcomes, readies, fails, missings, describes, closeds, asked; /* asked: ROOT_MISSING */
-    struct trib_message welcome, ready, fail, missing;
+    unsigned welcomes, readies, fails, missings, describes, closeds, gones, asked; /* asked: ROOT_MISSING */
+    struct trib_message welcome, ready, fail, missing, gone;
     uint64_t mark; /* the last MARK */
 };
 
@@ -223,6 +223,10 @@ static inline void take(struct hosts *h, uint32_t rank, const struct trib_messag
     case TRIB_MESSAGE_DESCRIBE:
         p->describes++;
         break;
+    case TRIB_MESSAGE_GONE:
+        p->gones++;
+        p->gone = *message;
+        return;
     default:
         p->asked += message->kind == TRIB_MESSAGE_ROOT_MISSING;
         (void)!trib_root_receive(&p->root, message, &answer);

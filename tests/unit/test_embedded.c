@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_embedded.c: the control plane in rank 0's process comes, is shared, waits for sessions, and goes. Mirrors src/comm/embedded.c. What
+/* test_embedded.c: the control plane in rank 0's process comes, is shared, waits for who needs it, and goes. Mirrors src/comm/embedded.c. What
  * ranks do with it is test_comm.c's, test_split.c's and test_comm_failure.c's. */
 #include "comm_harness.h"
 
 #include "comm/embedded.h"
+#include "control/session.h"
 
 static char error[TRIB_ERROR_TEXT_MAX];
 
@@ -64,12 +65,12 @@ static void acquire__shares_one_for_each_rendezvous(void **state)
     struct place other = make_place("127.0.0.1");
     struct trib_embedded *elsewhere = acquire(&other);
     assert_ptr_not_equal(elsewhere, first);
-    trib_embedded_release(elsewhere, TRIB_SECOND_NS);
-    trib_embedded_release(NULL, TRIB_SECOND_NS);
-    trib_embedded_release(first, TRIB_SECOND_NS);
-    trib_embedded_release(first, TRIB_SECOND_NS);
+    trib_embedded_release(elsewhere, TRIB_SECOND_NS, true);
+    trib_embedded_release(NULL, TRIB_SECOND_NS, true);
+    trib_embedded_release(first, TRIB_SECOND_NS, true);
+    trib_embedded_release(first, TRIB_SECOND_NS, true);
     assert_true(serves(&place)); /* for the third share */
-    trib_embedded_release(first, TRIB_SECOND_NS);
+    trib_embedded_release(first, TRIB_SECOND_NS, true);
     assert_false(serves(&place));
     assert_false(serves(&other));
 }
@@ -100,52 +101,106 @@ static void acquire__listens_everywhere_for_a_name_of_the_loopback(void **state)
     other.address = trib_address_v4(0x7f000102U, rendezvous_port);
     struct trib_embedded *embedded = acquire(&place);
     assert_true(serves(&place) && serves(&other));
-    trib_embedded_release(embedded, TRIB_SECOND_NS);
+    trib_embedded_release(embedded, TRIB_SECOND_NS, true);
     place = make_place("127.0.0.1"); /* and here only there */
     other.address = trib_address_v4(0x7f000102U, rendezvous_port);
     embedded = acquire(&place);
     assert_true(serves(&place) && !serves(&other));
-    trib_embedded_release(embedded, TRIB_SECOND_NS);
+    trib_embedded_release(embedded, TRIB_SECOND_NS, true);
 }
 
-static void release__waits_for_sessions_but_not_for_ever(void **state)
+/* A session that joins as this rank of a job of two. */
+static int join_session(const struct place *place, uint32_t rank)
+{
+    struct trib_message join = {.kind = TRIB_MESSAGE_JOIN};
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    int fd = open_session(place);
+    assert_true(fd >= 0);
+    join.join.magic = TRIB_SESSION_MAGIC;
+    join.join.version = TRIB_SESSION_VERSION;
+    join.join.wire_version = TRIB_WIRE_VERSION;
+    strcpy(join.join.job, "two");
+    join.join.rank = rank;
+    join.join.data_port[0] = 9;
+    strcpy(join.join.settings.scheme, "switchml");
+    join.join.settings.ranks = 2;
+    join.join.settings.payload = 1408;
+    join.join.settings.wire = TRIB_WIRE_FLOAT32;
+    size_t len = trib_message_encode(&join, bytes);
+    assert_int_equal(write(fd, bytes, len), (ssize_t)len);
+    (void)usleep(100000); /* it is taken */
+    return fd;
+}
+
+static void release__waits_for_jobs_but_not_for_ever(void **state)
 {
     (void)state;
     struct place place = make_place("127.0.0.1");
     struct trib_embedded *embedded = acquire(&place);
-    int fd = open_session(&place);
-    assert_true(fd >= 0);
-    (void)usleep(50000); /* it is accepted */
+    int fd = join_session(&place, 0);
     uint64_t start = trib_clock_ns();
-    trib_embedded_release(embedded, 100 * TRIB_MILLISECOND_NS);
+    trib_embedded_release(embedded, 100 * TRIB_MILLISECOND_NS, true);
     assert_in_range((trib_clock_ns() - start) / TRIB_MILLISECOND_NS, 100, 2000);
-    assert_true(serves(&place)); /* it goes on for that session */
+    assert_true(serves(&place)); /* it goes on for that job */
     assert_ptr_equal(acquire(&place), embedded);
     (void)close(fd);
     (void)usleep(50000);
     assert_true(serves(&place)); /* and for the new share without one */
     start = trib_clock_ns();
-    trib_embedded_release(embedded, 10 * TRIB_SECOND_NS);
+    trib_embedded_release(embedded, 10 * TRIB_SECOND_NS, true);
     assert_true(trib_clock_ns() - start < 5 * TRIB_SECOND_NS);
     assert_false(serves(&place));
 }
 
-/* Nobody holds it, and its last session ends: it ends by itself, and another one can have the port. */
-static void release__leaves_one_that_ends_with_its_last_session(void **state)
+/* A fast rank that is at the next communicator already waits for this process, which must not wait for it. */
+static void release__does_not_wait_for_who_waits_for_rank_0(void **state)
 {
     (void)state;
     struct place place = make_place("127.0.0.1");
     struct trib_embedded *embedded = acquire(&place);
+    int fd = join_session(&place, 1);
+    uint64_t start = trib_clock_ns();
+    trib_embedded_release(embedded, 20 * TRIB_SECOND_NS, true);
+    assert_true(trib_clock_ns() - start < 5 * TRIB_SECOND_NS);
+    assert_ptr_equal(acquire(&place), embedded);
+    (void)close(fd);
+    trib_embedded_release(embedded, 10 * TRIB_SECOND_NS, true);
+    assert_false(serves(&place));
+}
+
+/* Nor for strangers, whose connections end without a word. */
+static void release__does_not_wait_for_strangers(void **state)
+{
+    (void)state;
+    struct place place = make_place("127.0.0.1");
+    struct trib_embedded *embedded = acquire(&place);
+    char byte;
     int fd = open_session(&place);
-    (void)usleep(50000);
-    trib_embedded_release(embedded, 0);
+    (void)usleep(100000);
+    uint64_t start = trib_clock_ns();
+    trib_embedded_release(embedded, 20 * TRIB_SECOND_NS, true);
+    assert_true(trib_clock_ns() - start < 5 * TRIB_SECOND_NS);
+    assert_false(serves(&place));
+    assert_int_equal(read(fd, &byte, 1), 0);
+    (void)close(fd);
+}
+
+/* Nobody holds it, and its last job ends: it ends by itself, and another one can have the port. */
+static void release__leaves_one_that_ends_with_its_last_job(void **state)
+{
+    (void)state;
+    struct place place = make_place("127.0.0.1");
+    struct trib_embedded *embedded = acquire(&place);
+    int fd = join_session(&place, 0);
+    trib_embedded_release(embedded, 0, true);
+    assert_true(serves(&place));
     (void)close(fd);
     for (unsigned i = 0; i < 500 && serves(&place); i++) {
         (void)usleep(10000);
     }
     embedded = acquire(&place);
     assert_true(serves(&place));
-    trib_embedded_release(embedded, TRIB_SECOND_NS);
+    trib_embedded_release(embedded, TRIB_SECOND_NS, true);
     assert_false(serves(&place));
 }
 
@@ -155,8 +210,10 @@ int main(void)
         cmocka_unit_test(acquire__shares_one_for_each_rendezvous),
         cmocka_unit_test(acquire__names_a_port_that_is_taken),
         cmocka_unit_test(acquire__listens_everywhere_for_a_name_of_the_loopback),
-        cmocka_unit_test(release__waits_for_sessions_but_not_for_ever),
-        cmocka_unit_test(release__leaves_one_that_ends_with_its_last_session),
+        cmocka_unit_test(release__waits_for_jobs_but_not_for_ever),
+        cmocka_unit_test(release__does_not_wait_for_who_waits_for_rank_0),
+        cmocka_unit_test(release__does_not_wait_for_strangers),
+        cmocka_unit_test(release__leaves_one_that_ends_with_its_last_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

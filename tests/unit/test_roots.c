@@ -202,12 +202,51 @@ static void close__of_one_root_when_all_have_everything(void **state)
     assert_true(say_mark(h, 2, TRIB_MESSAGE_MARK, 40));
     pump(h);
     assert_int_equal(h->process[0].closeds, 1);
+    for (uint32_t i = 0; i < 3; i++) { /* who stays is told: should the control plane end with rank 0 nothing is lost */
+        assert_int_equal(h->process[i].gones, i != 0);
+    }
+    assert_string_equal(h->process[1].gone.note.text, "rank 0 (10.0.0.1:50000) has closed the communicator");
     go(h, 0);
     assert_int_equal(h->process[1].fails + h->process[2].fails, 0);
     assert_true(say_mark(h, 1, TRIB_MESSAGE_CLOSE, 40));
     assert_true(say_mark(h, 2, TRIB_MESSAGE_CLOSE, 40));
     pump(h);
     assert_int_equal(h->process[2].closeds, 1);
+}
+
+/* What a control plane that is to retire is still needed for. */
+static void duties__are_who_may_go_on(void **state)
+{
+    struct hosts *h = *state;
+    struct trib_server_duties duties;
+    trib_jobs_duties(&h->jobs, &duties);
+    assert_int_equal(duties.jobs, 0);
+    const struct trib_message joins[3] = {root_join(0, 3), root_join(1, 3), root_join(2, 3)};
+    assert_true(say(h, 1, &joins[1]));
+    trib_jobs_duties(&h->jobs, &duties);
+    assert_int_equal(duties.jobs, 1);
+    assert_int_equal(duties.awaited, 1); /* rank 0 is not there */
+    assert_true(say(h, 0, &joins[0]));
+    trib_jobs_duties(&h->jobs, &duties);
+    assert_int_equal(duties.awaited + duties.needed, 0);
+    assert_true(say(h, 2, &joins[2]));
+    pump(h);
+    for (uint32_t i = 0; i < 3; i++) {
+        register_rank(h, i, 0);
+    }
+    trib_jobs_duties(&h->jobs, &duties);
+    assert_int_equal(duties.needed, 1);
+    assert_string_equal(duties.who, "ranks 0, 1, 2 of job digits");
+    assert_true(say_mark(h, 2, TRIB_MESSAGE_CLOSE, 8));
+    assert_true(say_mark(h, 1, TRIB_MESSAGE_MARK, 8));
+    pump(h);
+    trib_jobs_duties(&h->jobs, &duties);
+    assert_int_equal(duties.needed, 1); /* rank 0 may lack what the others have */
+    assert_true(say_mark(h, 0, TRIB_MESSAGE_MARK, 9));
+    pump(h);
+    trib_jobs_duties(&h->jobs, &duties);
+    assert_int_equal(duties.needed, 0);
+    assert_int_equal(duties.jobs, 1);
 }
 
 static void stall__is_answered_by_the_root(void **state)
@@ -443,6 +482,7 @@ int main(void)
         TEST(mark__reaches_every_root_once),
         TEST(close__of_all),
         TEST(close__of_one_root_when_all_have_everything),
+        TEST(duties__are_who_may_go_on),
         TEST(stall__is_answered_by_the_root),
         TEST(weights__are_dealt_and_known_to_all),
         TEST(stall__of_many_asks_once),

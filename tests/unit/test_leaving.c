@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_leaving.c: no switch, and ranks that are processes of their own: those that end first take nothing from the others. Each process
+ * ends by _exit unless a test says how. Mirrors src/comm/comm.c (close) and src/comm/embedded.c (release); test_embedded.c has the
+ * rest of the latter. */
+#include "comm_harness.h"
+
+#define COUNT 4096
+
+static int pipes[RANKS_MAX][2]; /* what rank i writes, others read */
+
+/* The process's end: 0 if all went well. */
+typedef int (*process_body)(uint32_t rank, const struct trib_config *config);
+
+static uint32_t patience(void)
+{
+    const char *text = getenv("TRIB_PATIENCE");
+    int factor = text != NULL ? atoi(text) : 1;
+    return factor > 1 ? (uint32_t)factor : 1;
+}
+
+static void run_processes(uint32_t count, process_body body)
+{
+    pid_t pids[RANKS_MAX];
+    begin_no_box();
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(pipe(pipes[i]), 0);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct trib_config config;
+        rank_config(&config, i, count);
+        config.linger_ns = 100 * TRIB_MILLISECOND_NS;
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+            (void)alarm(60 * patience());
+            _exit(body(i, &config));
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        int ended = -1;
+        (void)close(pipes[i][0]);
+        (void)close(pipes[i][1]);
+        assert_int_equal(waitpid(pids[i], &ended, 0), pids[i]);
+        if (ended != 0) {
+            (void)fprintf(stderr, "rank %u ended with %x\n", i, (unsigned)ended);
+        }
+        pids[i] = ended;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(pids[i], 0);
+    }
+}
+
+static struct trib_comm *enter(const struct trib_config *config)
+{
+    struct trib_comm *comm = NULL;
+    char error[TRIB_ERROR_TEXT_MAX];
+    if (trib_comm_create(config, &comm, error) != TRIB_OK) {
+        (void)fprintf(stderr, "rank %u: %s\n", config->rank, error);
+    }
+    return comm;
+}
+
+static bool sum(struct trib_comm *comm)
+{
+    static float values[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        values[i] = 1;
+    }
+    enum trib_status status = trib_allreduce(comm, values, values, COUNT, TRIB_FLOAT32, TRIB_SUM);
+    if (status != TRIB_OK) {
+        (void)fprintf(stderr, "rank %u: %s\n", trib_comm_rank(comm), trib_comm_error(comm));
+        return false;
+    }
+    for (uint32_t i = 0; i < COUNT; i++) {
+        if (!(values[i] >= (float)trib_comm_ranks(comm) && values[i] <= (float)trib_comm_ranks(comm))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool leave(struct trib_comm *comm)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    (void)snprintf(text, sizeof text, "%s", trib_comm_error(comm));
+    enum trib_status status = trib_comm_close(comm);
+    if (status != TRIB_OK) {
+        (void)fprintf(stderr, "close: %s %s\n", trib_status_text(status), text);
+    }
+    return status == TRIB_OK;
+}
+
+/* ---- rank 0 ends first ---- */
+
+static int close_first(uint32_t rank, const struct trib_config *config)
+{
+    struct trib_comm *comm = enter(config);
+    if (comm == NULL || !sum(comm)) {
+        return 1;
+    }
+    (void)usleep(rank == 0 ? 100000 : 1500000);
+    return leave(comm) ? 0 : 2;
+}
+
+static void close__of_rank_0_leaves_idle_ranks_in_peace(void **state)
+{
+    (void)state;
+    run_processes(3, close_first);
+}
+
+/* Who does not stop when rank 0 has closed is told so. */
+static int go_on_alone(uint32_t rank, const struct trib_config *config)
+{
+    struct trib_comm *comm = enter(config);
+    if (comm == NULL || !sum(comm)) {
+        return 1;
+    }
+    if (rank == 0) {
+        return leave(comm) ? 0 : 2;
+    }
+    (void)usleep(1500000);
+    static float value[1];
+    enum trib_status status = trib_allreduce(comm, value, value, 1, TRIB_FLOAT32, TRIB_SUM);
+    bool is_named = strstr(trib_comm_error(comm), "rank 0 (127.0.0.1:") != NULL &&
+                    strstr(trib_comm_error(comm), "has closed the communicator") != NULL;
+    return status == TRIB_ERR_PEER && is_named && trib_comm_close(comm) == TRIB_ERR_PEER ? 0 : 3;
+}
+
+static void close__of_rank_0_is_named_to_who_goes_on(void **state)
+{
+    (void)state;
+    run_processes(2, go_on_alone);
+}
+
+/* Ranks 1 and 2 go on for a while. How: _exit after close, or exit before it may return. */
+static int go_on_in_subset(uint32_t rank, const struct trib_config *config)
+{
+    struct trib_comm *part = NULL;
+    char error[TRIB_ERROR_TEXT_MAX];
+    const uint32_t members[] = {1, 2};
+    struct trib_comm *comm = enter(config);
+    if (comm == NULL || !sum(comm) || (rank != 0 && trib_comm_subset(comm, members, 2, 0, &part, error) != TRIB_OK) ||
+        !leave(comm)) {
+        return 1;
+    }
+    if (rank == 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < 15 * patience(); i++) {
+        (void)usleep(100000);
+        if (!sum(part)) {
+            return 2;
+        }
+    }
+    return leave(part) ? 0 : 3;
+}
+
+static void close__of_rank_0_waits_for_those_who_go_on_without_it(void **state)
+{
+    (void)state;
+    run_processes(3, go_on_in_subset);
+}
+
+/* An exit() is not the end of the control plane either: rank 0's timeout for close has passed, and yet the subset ends well. */
+static int go_on_after_exit(uint32_t rank, const struct trib_config *config)
+{
+    struct trib_config patient = *config;
+    patient.timeout_ns = rank == 0 ? patience() * TRIB_SECOND_NS : config->timeout_ns;
+    int wrong = go_on_in_subset(rank, &patient);
+    if (rank == 0) {
+        exit(wrong);
+    }
+    return wrong;
+}
+
+static void exit__of_rank_0_waits_as_well(void **state)
+{
+    (void)state;
+    run_processes(3, go_on_after_exit);
+}
+
+/* ---- a root closes, and a rank is late ---- */
+
+static int stop_before_idle(uint32_t rank, const struct trib_config *config)
+{
+    struct trib_comm *comm = enter(config);
+    if (comm == NULL || !sum(comm)) {
+        return 1;
+    }
+    if (rank == 2) { /* before it has told its mark */
+        pid_t self = getpid();
+        if (fork() == 0) {
+            (void)kill(self, SIGSTOP);
+            (void)usleep(1000000);
+            (void)kill(self, SIGCONT);
+            _exit(0);
+        }
+        (void)usleep(1500000);
+    } else if (rank == 0) {
+        (void)usleep(2000000);
+    }
+    return leave(comm) ? 0 : 2;
+}
+
+static void close__of_a_root_waits_for_a_late_rank(void **state)
+{
+    (void)state;
+    run_processes(3, stop_before_idle);
+}
+
+/* ---- progress off ---- */
+
+/* After each operation a rank waits for the other by other means: without a progress thread its root would answer nobody. */
+static int wait_outside(uint32_t rank, const struct trib_config *config)
+{
+    struct trib_config lossy = *config;
+    lossy.progress_thread = false;
+    lossy.faults.loss = 0.1;
+    lossy.faults.seed = 3 + rank;
+    lossy.timeout_ns = 8 * TRIB_SECOND_NS * patience();
+    struct trib_comm *comm = enter(&lossy);
+    char byte = 'x';
+    if (comm == NULL) {
+        return 1;
+    }
+    for (uint32_t i = 0; i < 100; i++) {
+        if (!sum(comm) || write(pipes[rank][1], &byte, 1) != 1 || read(pipes[1 - rank][0], &byte, 1) != 1) {
+            return 2;
+        }
+    }
+    return leave(comm) ? 0 : 3;
+}
+
+static void progress_off__is_ignored_where_others_need_it(void **state)
+{
+    (void)state;
+    run_processes(2, wait_outside);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(close__of_rank_0_leaves_idle_ranks_in_peace),
+        cmocka_unit_test(close__of_rank_0_is_named_to_who_goes_on),
+        cmocka_unit_test(close__of_rank_0_waits_for_those_who_go_on_without_it),
+        cmocka_unit_test(exit__of_rank_0_waits_as_well),
+        cmocka_unit_test(close__of_a_root_waits_for_a_late_rank),
+        cmocka_unit_test(progress_off__is_ignored_where_others_need_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
