@@ -112,7 +112,8 @@ struct trib_comm_stats {
     bool multicast;   /* results come by multicast */
     bool level0;      /* all ranks are on this host, and no packet is sent: bytes, packets and fragments stay 0 */
     bool no_box;      /* no switch: ranks' processes are the roots */
-    uint32_t roots;   /* that fragments are dealt over: shards of the switch, or ranks' processes; 0: level0 */
+    uint32_t
+        roots; /* that fragments are dealt over: shards of the switch, or ranks' processes; 0: level0, or ranks that send to each other */
     /* What the root in this process has moved, for all its communicators; with no_box only. It is not in the bytes and packets above. */
     uint64_t root_bytes_sent, root_bytes_received, root_packets_sent, root_packets_received;
 };

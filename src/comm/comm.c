@@ -23,6 +23,7 @@ static struct trib_comm *make(const struct trib_config *config)
     }
     comm->config = *config;
     comm->verbs = trib_scheme_find(config->scheme)->worker;
+    comm->has_peers = comm->verbs->peers != NULL;
     comm->deadline_ns = TRIB_NEVER;
     comm->state_deadline_ns = TRIB_NEVER;
     comm->outage_deadline_ns = TRIB_NEVER;
@@ -248,7 +249,7 @@ static void add_root(const struct trib_comm *comm, struct trib_comm_stats *stats
 {
     struct trib_udp_stats traffic;
     stats->no_box = comm->endpoint->no_box;
-    stats->roots = comm->grant.roots;
+    stats->roots = comm->has_peers ? 0 : comm->grant.roots;
     trib_own_root_traffic(&comm->endpoint->own_root, &traffic);
     stats->root_bytes_sent = traffic.bytes_sent - comm->root_base.bytes_sent;
     stats->root_bytes_received = traffic.bytes_received - comm->root_base.bytes_received;

@@ -235,7 +235,9 @@ void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const
     comm->stats.packets_received++;
     comm->stats.bytes_received += TRIB_HEADER_SIZE + (uint64_t)packet->payload_len;
     if (packet->kind == TRIB_PATH) {
-        trib_comm_path_arrived(comm, from);
+        if (!trib_comm_echo_path(comm, from.root, packet)) {
+            trib_comm_path_arrived(comm, from);
+        }
         return;
     }
     if (comm->node == NULL || comm->state == TRIB_COMM_FAILED) {
@@ -243,6 +245,9 @@ void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const
         return;
     }
     struct trib_place place = {.kind = TRIB_PLACE_ROOT, .index = from.root};
+    if (comm->has_peers) {
+        place = (struct trib_place){.kind = TRIB_PLACE_PEER, .index = comm->peers[from.root]};
+    }
     enum trib_drop drop = comm->verbs->receive(comm->node, place, packet, now_ns);
     if (from.is_group && drop == TRIB_DROP_NONE) {
         comm->stats.multicast_received++;
@@ -285,8 +290,9 @@ static void drain_packets(struct trib_comm *comm, uint64_t now_ns)
     struct trib_place to;
     bool any = false;
     while (comm->verbs->next_packet(comm->node, now_ns, &packet, &to)) {
-        if (to.kind == TRIB_PLACE_ROOT && to.index < comm->grant.roots) {
-            trib_comm_send(comm, to.index, &packet);
+        uint32_t root = trib_comm_root_at(comm, &to);
+        if (root < comm->root_count) {
+            trib_comm_send(comm, root, &packet);
             any = true;
         }
     }
@@ -379,8 +385,10 @@ static void take_event(struct trib_comm *comm, const struct trib_event *event, u
     case TRIB_EVENT_STALL:
         trib_comm_report_stall(comm, event, now_ns);
         return;
-    case TRIB_EVENT_NONE:
     case TRIB_EVENT_MISMATCH:
+        trib_comm_dispute(comm, event);
+        return;
+    case TRIB_EVENT_NONE:
     case TRIB_EVENT_KIND_COUNT:
         return;
     }

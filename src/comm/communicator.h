@@ -61,7 +61,10 @@ struct trib_comm {
     struct trib_comm *next_named;              /* in a bucket of the endpoint's table */
     uint32_t group_count;                      /* of `groups` */
     uint32_t last_root;                        /* without a switch: index of who sent the last packet */
-    struct trib_address roots[TRIB_ROOTS_MAX]; /* without a switch: where each root is */
+    struct trib_address roots[TRIB_ROOTS_MAX]; /* without a switch: where each root is, or each peer */
+    uint32_t root_count;                       /* of those */
+    uint16_t peers[TRIB_PEERS_MAX];            /* which rank each peer is */
+    bool has_peers;                            /* the scheme's ranks send to each other, and to no root */
     uint32_t window;
     const struct trib_worker_verbs *verbs;
     void *node; /* NULL before the first WELCOME, and on one host */
@@ -201,6 +204,21 @@ void trib_comm_tell_host(struct trib_comm *comm, enum trib_status status, const 
 void trib_comm_report_host_stall(struct trib_comm *comm, uint64_t now_ns);
 /* What poll said of its descriptors. Returns how many they are. */
 uint32_t trib_comm_host_ready(struct trib_comm *comm, const struct pollfd *answers);
+
+/* ---- peers.c ---- */
+
+/* Does WELCOME name those peers that the scheme has, or none where it has none? */
+bool trib_comm_is_welcome_of_peers(const struct trib_comm *comm, const struct trib_message *message);
+/* Where packets go from now on, by WELCOME. */
+void trib_comm_take_places(struct trib_comm *comm, const struct trib_message *message);
+/* What those are: "roots". */
+const char *trib_comm_places(const struct trib_comm *comm);
+/* Which of `roots` that is; root_count: none. */
+uint32_t trib_comm_root_at(const struct trib_comm *comm, const struct trib_place *to);
+/* A peer's PATH packet goes back as it came. False: it is this rank's own that has come back. */
+bool trib_comm_echo_path(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet);
+/* The rank before this one runs another operation: the control plane asks both. */
+void trib_comm_dispute(struct trib_comm *comm, const struct trib_event *event);
 
 /* ---- join.c ---- */
 

@@ -51,9 +51,9 @@ static void count_dropped(struct trib_endpoint *endpoint, enum trib_drop drop)
 /* A sender that is the same as the last packet's: nearly always, as a buffer is one sender's. */
 static bool is_known_root(struct trib_comm *comm, const struct trib_address *from)
 {
-    for (uint32_t i = 0; i < comm->grant.roots; i++) {
+    for (uint32_t i = 0; i < comm->root_count; i++) {
         uint32_t root =
-            comm->last_root + i < comm->grant.roots ? comm->last_root + i : comm->last_root + i - comm->grant.roots;
+            comm->last_root + i < comm->root_count ? comm->last_root + i : comm->last_root + i - comm->root_count;
         if (trib_address_equal(&comm->roots[root], from)) {
             comm->last_root = root;
             return true;

@@ -75,6 +75,9 @@ static void send_join(struct trib_comm *comm)
         message.join.root_port = trib_own_root_port(&comm->endpoint->own_root);
         message.join.room = trib_plane_receive_room(comm->endpoint->own_root.plane);
     }
+    if (comm->has_peers) {
+        message.join.room = trib_udp_receive_room(comm->endpoint->shards[0].udp);
+    }
     message.join.known = comm->grant;
     message.join.was_ready = comm->was_running;
     trib_session_client_send(&comm->session, &message);
@@ -321,7 +324,8 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
     const struct trib_grant *grant = &message->welcome.grant;
     const struct trib_grant *known = &comm->grant;
     bool names_roots = message->welcome.root_count > 0;
-    if (names_roots ? message->welcome.root_count != grant->roots : grant->data_port == 0) {
+    if (!trib_comm_is_welcome_of_peers(comm, message) ||
+        (names_roots ? message->welcome.root_count != grant->roots : grant->data_port == 0)) {
         return false;
     }
     if (grant->communicator == 0 || grant->boot == 0 || grant->roots < 1 || grant->roots > TRIB_ROOTS_MAX ||
@@ -482,7 +486,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s granted what may not be granted", comm->endpoint->title);
         return;
     }
-    if (message->welcome.peer_count == 0 && comm->endpoint->no_box != (message->welcome.root_count > 0)) {
+    if (!comm->has_peers && comm->endpoint->no_box != (message->welcome.root_count > 0)) {
         refuse_place(comm);
         return;
     }
@@ -498,8 +502,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     comm->away[0] = '\0';
     bool is_new = comm->grant.communicator == 0;
     comm->grant = message->welcome.grant;
-    memcpy(comm->roots, message->welcome.root, sizeof comm->roots);
-    comm->last_root = 0;
+    trib_comm_take_places(comm, message);
     if (is_new) {
         trib_endpoint_enter(comm->endpoint, comm);
     }
@@ -514,7 +517,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
 
 static uint64_t all_shards(const struct trib_comm *comm)
 {
-    return (UINT64_C(1) << comm->grant.roots) - 1;
+    return (UINT64_C(1) << comm->root_count) - 1;
 }
 
 static void probe_paths(struct trib_comm *comm)
@@ -529,7 +532,7 @@ static void probe_paths(struct trib_comm *comm)
         .payload = zeros,
         .payload_len = (uint16_t)comm->config.payload,
     };
-    for (uint32_t i = 0; i < comm->grant.roots; i++) {
+    for (uint32_t i = 0; i < comm->root_count; i++) {
         if ((comm->paths >> i & 1) == 0) {
             trib_comm_send(comm, i, &packet);
         }
@@ -565,8 +568,8 @@ static void fail_for_path(struct trib_comm *comm)
     char root[64];
     trib_address_format(&comm->roots[__builtin_ctzll(~comm->paths)], root);
     trib_comm_fail_all(comm, TRIB_ERR_UNREACHABLE,
-                       "rank %u: UDP packets of %u bytes payload do not pass between it and the root at %s: %s",
-                       comm->config.rank, comm->config.payload, root, advice);
+                       "rank %u: UDP packets of %u bytes payload do not pass between it and the %s at %s: %s",
+                       comm->config.rank, comm->config.payload, comm->has_peers ? "rank" : "root", root, advice);
 }
 
 static void check_paths(struct trib_comm *comm, uint64_t now_ns)
@@ -612,7 +615,7 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
              "job %s rank %u of %u: %s %s, boot %08x, communicator %08x, %s%u %s, window %u of %u slots, results by %s",
              comm->config.job, comm->config.rank, comm->config.ranks, comm->was_running ? "back at" : "joined",
              comm->endpoint->name, comm->grant.boot, comm->grant.communicator, comm->endpoint->no_box ? "no box: " : "",
-             comm->grant.roots, comm->endpoint->no_box ? "roots" : "shards", comm->grant.window, comm->grant.slots,
+             comm->root_count, trib_comm_places(comm), comm->grant.window, comm->grant.slots,
              comm->is_multicast ? "multicast" : "unicast");
     comm->was_running = true;
     comm->idle_since_ns = now_ns;

@@ -219,8 +219,15 @@ static enum trib_status check_names(const struct trib_config *config, char *erro
                      (int)sizeof config->scheme, config->scheme);
     } else if (scheme->refusal != NULL) {
         trib_explain(error, "scheme %s: %s", scheme->name, scheme->refusal);
+    } else if (scheme->switch_node == NULL && config->switch_address[0] != '\0') {
+        trib_explain(error,
+                     "scheme %s: its ranks send to each other, and to no switch: name a rendezvous instead "
+                     "(TRIB_RENDEZVOUS, an address of rank 0)",
+                     scheme->name);
+    } else {
+        return TRIB_OK;
     }
-    return scheme == NULL || scheme->refusal != NULL ? TRIB_ERR_INVALID : TRIB_OK;
+    return TRIB_ERR_INVALID;
 }
 
 enum trib_status trib_config_check(const struct trib_config *config, char *error)

@@ -14,7 +14,7 @@
 static const uint32_t shapes[][2] = {{1, 1}, {2, 1}, {2, 2}, {4, 2},  {4, 1},  {4, 4},  {6, 2}, {6, 3},
                                      {8, 2}, {8, 4}, {9, 3}, {12, 3}, {12, 4}, {12, 2}, {12, 6}};
 
-#define EACH_SHAPE(i) (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+#define SHAPES (sizeof shapes / sizeof shapes[0])
 
 static int32_t sent[RING_RANKS][MOST];
 static int32_t received[RING_RANKS][MOST];
@@ -93,53 +93,48 @@ static int32_t sum_of(uint32_t ranks, uint64_t element)
 static void allreduce__loads_every_link_alike(void **state)
 {
     (void)state;
-    for
-        EACH_SHAPE(s)
-        {
-            uint32_t ranks = shapes[s][0];
-            uint32_t m = shapes[s][1];
-            uint32_t groups = ranks / m;
-            struct ring_of *ring = run(shapes[s], TRIB_ALLREDUCE, 0, NULL);
-            struct loads loads = loads_of(ring, m);
-            /* Of N x PIECES fragments: 2(m-1)/m inside, 2(R-1)/R of the m-th part across, on each rank's link. */
-            assert_int_equal(loads.most_inside, 2 * (m - 1) * groups * PIECES);
-            assert_int_equal(loads.most_across, 2 * (groups - 1) * PIECES);
-            assert_int_equal(loads.inside, loads.most_inside * ranks);
-            assert_int_equal(loads.across, loads.most_across * ranks);
-            for (uint32_t rank = 0; rank < ranks; rank++) {
-                for (uint64_t i = 0; i < SHARE * ranks; i++) {
-                    assert_int_equal(received[rank][i], sum_of(ranks, i));
-                }
+    for (size_t s = 0; s < SHAPES; s++) {
+        uint32_t ranks = shapes[s][0];
+        uint32_t m = shapes[s][1];
+        uint32_t groups = ranks / m;
+        struct ring_of *ring = run(shapes[s], TRIB_ALLREDUCE, 0, NULL);
+        struct loads loads = loads_of(ring, m);
+        /* Of N x PIECES fragments: 2(m-1)/m inside, 2(R-1)/R of the m-th part across, on each rank's link. */
+        assert_int_equal(loads.most_inside, 2 * (m - 1) * groups * PIECES);
+        assert_int_equal(loads.most_across, 2 * (groups - 1) * PIECES);
+        assert_int_equal(loads.inside, loads.most_inside * ranks);
+        assert_int_equal(loads.across, loads.most_across * ranks);
+        for (uint32_t rank = 0; rank < ranks; rank++) {
+            for (uint64_t i = 0; i < SHARE * ranks; i++) {
+                assert_int_equal(received[rank][i], sum_of(ranks, i));
             }
-            close_ring(ring);
         }
+        close_ring(ring);
+    }
 }
 
 static void allgather__and_reduce_scatter_move_what_a_ring_does(void **state)
 {
     (void)state;
-    for
-        EACH_SHAPE(s)
-        {
-            uint32_t ranks = shapes[s][0];
-            uint32_t m = shapes[s][1];
-            for (int gathers = 0; gathers < 2; gathers++) {
-                struct ring_of *ring = run(shapes[s], gathers ? TRIB_ALLGATHER : TRIB_REDUCE_SCATTER, 0, NULL);
-                struct loads loads = loads_of(ring, m);
-                assert_int_equal(loads.most_inside, (m - 1) * (ranks / m) * PIECES);
-                assert_int_equal(loads.most_across, (ranks / m - 1) * PIECES);
-                assert_int_equal(loads.most_inside + loads.most_across, (ranks - 1) * PIECES);
-                assert_int_equal(loads.inside + loads.across, (ranks - 1) * PIECES * ranks);
-                for (uint32_t rank = 0; rank < ranks; rank++) {
-                    for (uint64_t i = 0; i < SHARE * (gathers ? ranks : 1); i++) {
-                        int32_t right =
-                            gathers ? value((uint32_t)(i / SHARE), i % SHARE) : sum_of(ranks, rank * SHARE + i);
-                        assert_int_equal(received[rank][i], right);
-                    }
+    for (size_t s = 0; s < SHAPES; s++) {
+        uint32_t ranks = shapes[s][0];
+        uint32_t m = shapes[s][1];
+        for (int gathers = 0; gathers < 2; gathers++) {
+            struct ring_of *ring = run(shapes[s], gathers ? TRIB_ALLGATHER : TRIB_REDUCE_SCATTER, 0, NULL);
+            struct loads loads = loads_of(ring, m);
+            assert_int_equal(loads.most_inside, (m - 1) * (ranks / m) * PIECES);
+            assert_int_equal(loads.most_across, (ranks / m - 1) * PIECES);
+            assert_int_equal(loads.most_inside + loads.most_across, (ranks - 1) * PIECES);
+            assert_int_equal(loads.inside + loads.across, (ranks - 1) * PIECES * ranks);
+            for (uint32_t rank = 0; rank < ranks; rank++) {
+                for (uint64_t i = 0; i < SHARE * (gathers ? ranks : 1); i++) {
+                    int32_t right = gathers ? value((uint32_t)(i / SHARE), i % SHARE) : sum_of(ranks, rank * SHARE + i);
+                    assert_int_equal(received[rank][i], right);
                 }
-                close_ring(ring);
             }
+            close_ring(ring);
         }
+    }
 }
 
 /* Shares of 0, 1, 2 ... fragments, and a few elements. */
@@ -149,61 +144,57 @@ static void uneven__shares_are_right_and_empty_ones_too(void **state)
     uint64_t before[RING_RANKS + 1] = {0};
 
     (void)state;
-    for
-        EACH_SHAPE(s)
-        {
-            struct trib_session_config session = config_of(shapes[s][0], shapes[s][1], 0).session;
-            void *memory = calloc(1, trib_shares_size(session.ranks));
-            struct trib_operation kind = {.collective = TRIB_ALLGATHER, .type = TRIB_INT32};
-            for (uint32_t rank = 0; rank < session.ranks; rank++) {
-                count[rank] = (uint64_t)(rank * 5 % 4) * RING_BLOCK - (rank % 2 != 0 && rank % 4 != 0 ? 3 : 0);
-                before[rank + 1] = before[rank] + count[rank];
-            }
-            const struct trib_shares *shares = trib_shares_init(memory, &session, &kind, count);
-            close_ring(run(shapes[s], TRIB_ALLGATHER, 0, shares));
-            for (uint32_t rank = 0; rank < session.ranks; rank++) {
-                for (uint32_t owner = 0; owner < session.ranks; owner++) {
-                    for (uint64_t i = 0; i < count[owner]; i++) {
-                        assert_int_equal(received[rank][before[owner] + i], value(owner, i));
-                    }
-                }
-            }
-            close_ring(run(shapes[s], TRIB_REDUCE_SCATTER, 0, shares));
-            for (uint32_t rank = 0; rank < session.ranks; rank++) {
-                for (uint64_t i = 0; i < count[rank]; i++) {
-                    assert_int_equal(received[rank][i], sum_of(session.ranks, before[rank] + i));
-                }
-            }
-            free(memory);
+    for (size_t s = 0; s < SHAPES; s++) {
+        struct trib_session_config session = config_of(shapes[s][0], shapes[s][1], 0).session;
+        void *memory = calloc(1, trib_shares_size(session.ranks));
+        struct trib_operation kind = {.collective = TRIB_ALLGATHER, .type = TRIB_INT32};
+        for (uint32_t rank = 0; rank < session.ranks; rank++) {
+            count[rank] = (uint64_t)(rank * 5 % 4) * RING_BLOCK - (rank % 2 != 0 && rank % 4 != 0 ? 3 : 0);
+            before[rank + 1] = before[rank] + count[rank];
         }
+        const struct trib_shares *shares = trib_shares_init(memory, &session, &kind, count);
+        close_ring(run(shapes[s], TRIB_ALLGATHER, 0, shares));
+        for (uint32_t rank = 0; rank < session.ranks; rank++) {
+            for (uint32_t owner = 0; owner < session.ranks; owner++) {
+                for (uint64_t i = 0; i < count[owner]; i++) {
+                    assert_int_equal(received[rank][before[owner] + i], value(owner, i));
+                }
+            }
+        }
+        close_ring(run(shapes[s], TRIB_REDUCE_SCATTER, 0, shares));
+        for (uint32_t rank = 0; rank < session.ranks; rank++) {
+            for (uint64_t i = 0; i < count[rank]; i++) {
+                assert_int_equal(received[rank][i], sum_of(session.ranks, before[rank] + i));
+            }
+        }
+        free(memory);
+    }
 }
 
 /* Each fragment goes to each rank, or from each, once: and over the links of the root's place alone across. */
 static void broadcast__and_reduce_pass_each_link_once(void **state)
 {
     (void)state;
-    for
-        EACH_SHAPE(s)
-        {
-            uint32_t ranks = shapes[s][0];
-            uint32_t m = shapes[s][1];
-            for (uint32_t root = 0; root < ranks; root++) {
-                for (int reduces = 0; reduces < 2; reduces++) {
-                    struct ring_of *ring = run(shapes[s], reduces ? TRIB_REDUCE : TRIB_BROADCAST, root, NULL);
-                    struct loads loads = loads_of(ring, m);
-                    assert_int_equal(loads.inside, (uint64_t)(m - 1) * (ranks / m) * ranks * PIECES);
-                    assert_int_equal(loads.across, (uint64_t)(ranks / m - 1) * ranks * PIECES);
-                    assert_true(loads.most_inside <= (uint64_t)ranks * PIECES);
-                    assert_true(loads.most_across <= (uint64_t)ranks * PIECES);
-                    for (uint32_t rank = 0; rank < ranks; rank++) {
-                        for (uint64_t i = 0; i < SHARE * ranks && (reduces ? rank == root : rank != root); i++) {
-                            assert_int_equal(received[rank][i], reduces ? sum_of(ranks, i) : value(root, i));
-                        }
+    for (size_t s = 0; s < SHAPES; s++) {
+        uint32_t ranks = shapes[s][0];
+        uint32_t m = shapes[s][1];
+        for (uint32_t root = 0; root < ranks; root++) {
+            for (int reduces = 0; reduces < 2; reduces++) {
+                struct ring_of *ring = run(shapes[s], reduces ? TRIB_REDUCE : TRIB_BROADCAST, root, NULL);
+                struct loads loads = loads_of(ring, m);
+                assert_int_equal(loads.inside, (uint64_t)(m - 1) * (ranks / m) * ranks * PIECES);
+                assert_int_equal(loads.across, (uint64_t)(ranks / m - 1) * ranks * PIECES);
+                assert_true(loads.most_inside <= (uint64_t)ranks * PIECES);
+                assert_true(loads.most_across <= (uint64_t)ranks * PIECES);
+                for (uint32_t rank = 0; rank < ranks; rank++) {
+                    for (uint64_t i = 0; i < SHARE * ranks && (reduces ? rank == root : rank != root); i++) {
+                        assert_int_equal(received[rank][i], reduces ? sum_of(ranks, i) : value(root, i));
                     }
-                    close_ring(ring);
                 }
+                close_ring(ring);
             }
         }
+    }
 }
 
 static uint32_t longest_chain(const uint32_t *shape, enum trib_collective collective)
@@ -229,38 +220,34 @@ static uint32_t longest_chain(const uint32_t *shape, enum trib_collective collec
 static void chain__is_as_long_as_both_rings(void **state)
 {
     (void)state;
-    for
-        EACH_SHAPE(s)
-        {
-            uint32_t m = shapes[s][1];
-            uint32_t hops = 2 * (m - 1) + 2 * (shapes[s][0] / m - 1);
-            assert_int_equal(longest_chain(shapes[s], TRIB_ALLREDUCE), hops);
-            assert_int_equal(longest_chain(shapes[s], TRIB_BARRIER), hops);
-        }
+    for (size_t s = 0; s < SHAPES; s++) {
+        uint32_t m = shapes[s][1];
+        uint32_t hops = 2 * (m - 1) + 2 * (shapes[s][0] / m - 1);
+        assert_int_equal(longest_chain(shapes[s], TRIB_ALLREDUCE), hops);
+        assert_int_equal(longest_chain(shapes[s], TRIB_BARRIER), hops);
+    }
 }
 
 static void peers__are_those_of_both_rings(void **state)
 {
     (void)state;
-    for
-        EACH_SHAPE(s)
-        {
-            uint32_t ranks = shapes[s][0];
-            uint32_t m = shapes[s][1];
-            struct trib_session_config session = config_of(ranks, m, 0).session;
-            for (uint32_t rank = 0; rank < ranks; rank++) {
-                uint16_t peers[TRIB_PEERS_MAX];
-                uint32_t count = verbs->peers(&session, rank, peers);
-                assert_int_equal(count, (m < 3 ? m - 1 : 2) + (ranks / m < 3 ? ranks / m - 1 : 2));
-                for (uint32_t i = 0; i < count; i++) {
-                    assert_true(peers[i] < ranks && peers[i] != rank);
-                    assert_true(peers[i] / m == rank / m || peers[i] % m == rank % m);
-                    for (uint32_t j = 0; j < i; j++) {
-                        assert_int_not_equal(peers[i], peers[j]);
-                    }
+    for (size_t s = 0; s < SHAPES; s++) {
+        uint32_t ranks = shapes[s][0];
+        uint32_t m = shapes[s][1];
+        struct trib_session_config session = config_of(ranks, m, 0).session;
+        for (uint32_t rank = 0; rank < ranks; rank++) {
+            uint16_t peers[TRIB_PEERS_MAX];
+            uint32_t count = verbs->peers(&session, rank, peers);
+            assert_int_equal(count, (m < 3 ? m - 1 : 2) + (ranks / m < 3 ? ranks / m - 1 : 2));
+            for (uint32_t i = 0; i < count; i++) {
+                assert_true(peers[i] < ranks && peers[i] != rank);
+                assert_true(peers[i] / m == rank / m || peers[i] % m == rank % m);
+                for (uint32_t j = 0; j < i; j++) {
+                    assert_int_not_equal(peers[i], peers[j]);
                 }
             }
         }
+    }
 }
 
 static void unfit__groups_are_refused_with_a_reason(void **state)
@@ -337,7 +324,7 @@ static void sum__does_not_depend_on_what_comes_first(void **state)
         if (way < 2) {
             submit(ring, 0, &o);
         }
-        struct mail mail[2];
+        struct mail mail[2] = {{.from = 0}, {.from = 0}};
         uint32_t count = 0;
         for (struct mail one; take_mail(ring, &one);) {
             if (one.to == 0 && one.packet.kind == TRIB_FLOW) {

@@ -274,8 +274,13 @@ static void config__rendezvous(void **state)
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
     assert_non_null(strstr(error, "both a switch (TRIB_SWITCH, 10.0.0.2) and a rendezvous (TRIB_RENDEZVOUS, "
                                   "10.0.0.1:99) are named: choose one"));
-    (void)unsetenv("TRIB_SWITCH");
     (void)unsetenv("TRIB_RENDEZVOUS");
+    set("TRIB_SCHEME", "ring");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
+    assert_non_null(strstr(error, "scheme ring: its ranks send to each other, and to no switch: name a rendezvous"));
+    (void)unsetenv("TRIB_SWITCH");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+    (void)unsetenv("TRIB_SCHEME");
     set("TRIB_LEVEL0", "0");
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
     set("TRIB_ROOT_WEIGHT", "256");

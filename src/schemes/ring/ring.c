@@ -6,7 +6,6 @@ const struct trib_scheme trib_ring = {
     .name = "ring",
     .guarantee = "every contribution exactly once or an error; sums with the same bits in every run; "
                  "no switch: 2(N-1)/N of the tensor per rank and direction",
-    .refusal = "its ranks send to each other, which the library does not do yet; jobs use switchml",
     .worker = &trib_ring_worker_verbs,
 };
 
@@ -25,7 +24,7 @@ const struct trib_scheme trib_hybrid = {
     .name = "hybrid",
     .guarantee = "as ring, in two levels: rings inside groups of m ranks, and across the R groups; "
                  "2(m-1)+2(R-1) hops instead of 2(N-1)",
-    .refusal = "its ranks send to each other, which the library does not do yet; jobs use switchml",
+    .refusal = "its ranks stand in groups, and a job cannot say of how many yet; jobs use ring",
     .unfit = hybrid_unfit,
     .worker = &trib_hybrid_worker_verbs,
 };

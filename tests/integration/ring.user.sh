@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# ring.user.sh: scheme ring over real sockets: ranks meet at rank 0 and send to each other, and nobody sums for them. All collectives and types,
+# with faults; ranks that die, stop, differ; parts of a communicator.
+. "$(dirname "$0")/common.sh"
+T=$TRIBUTARY
+FAULTS=(--loss 1% --duplicate 1% --reorder 1% --corrupt 0.1%)
+LONG=(-b 4M -e 4M -n 100000 -w 1)
+RING=(--scheme ring)
+
+# A port below those that the kernel gives away, so that nobody else takes it while no rank 0 listens.
+PORT=$((32000 - $$ % 2000 * 10))
+next_port() {
+    PORT=$((PORT - 1))
+    export TRIB_RENDEZVOUS=127.0.0.1:$PORT
+}
+ring_ranks() {
+    local job=$1 ranks=$2 rank
+    shift 2
+    RANK_PIDS=()
+    for ((rank = 0; rank < ranks; rank++)); do
+        rank_start "$job" "$ranks" "$rank" "${RING[@]}" "$@"
+    done
+}
+# right JOB RANKS OPTIONS...: to the end, every element right.
+right() {
+    ring_ranks "$@"
+    ranks_end 40 0
+    check_right "$1" "$TMP/$1.0"
+}
+next_port
+# Every rank says what it is in its log.
+export TRIB_DEBUG=INFO
+
+say "rings of 1 to 5 ranks: all collectives"
+for collective in allreduce broadcast reduce allgather reduce-scatter; do
+    right $collective 4 -b 8 -e 1M -f 8 -n 3 -w 1 --collective $collective
+done
+check_in "every rank has its peers" 'joined 127.0.0.1:[0-9]+, .*no box: 2 peers, window' "$TMP"/allreduce.[0-3]
+for ranks in 1 2 3 5; do
+    right "ring-of-$ranks" $ranks -b 8 -e 256K -f 8 -n 3 -w 1 --in-place
+done
+for collective in allgather reduce-scatter; do
+    right "uneven-$collective" 4 -b 8 -e 256K -f 8 -n 3 -w 1 --collective $collective --uneven
+done
+right jumbo 3 -b 1M -e 1M -n 3 --payload 8192
+
+say "all types, with faults everywhere"
+for type in float double half bfloat16 int8 uint8 int32 int64; do
+    right "type-$type" 3 -b 128K -e 128K -n 3 -d $type -o avg "${FAULTS[@]}" --seed 3
+done
+for wire in bfloat16 int32; do
+    right "wire-$wire" 4 -b 4K -e 1M -f 16 -n 3 -w 1 --wire $wire "${FAULTS[@]}" --seed 4
+done
+for collective in allreduce broadcast reduce allgather reduce-scatter; do
+    right "faults-$collective" 4 -b 256K -e 256K -n 4 --collective $collective "${FAULTS[@]}" --seed 5
+done
+right hard 3 -b 64K -e 64K -n 2 --loss 5% --duplicate 5% --reorder 5% --corrupt 2%
+right single 3 -b 256K -e 256K -n 4 --no-trains "${FAULTS[@]}" --seed 8
+
+if grep -qs ' lo$' /proc/net/if_inet6; then
+    say "IPv6"
+    V4=$TRIB_RENDEZVOUS
+    export TRIB_RENDEZVOUS=[::1]:$PORT
+    right six 4 -b 8 -e 1M -f 8 -n 3 -w 1 "${FAULTS[@]}" --seed 6
+    export TRIB_RENDEZVOUS=$V4
+fi
+
+say "no switch takes part, and no job may name groups"
+expect 1 'scheme ring: its ranks send to each other, and to no switch: name a rendezvous instead' \
+    env -u TRIB_RENDEZVOUS "$T" perf --workers 2 "${RING[@]}" --switch 127.0.0.1:1 -b 8 -e 8
+expect 2 'scheme hybrid: its ranks stand in groups, and a job cannot say of how many' "$T" perf --workers 2 --scheme hybrid -b 8 -e 8
+next_port
+RANK_PIDS=()
+rank_start mixed 2 0 "${RING[@]}" -b 8 -e 8
+rank_start mixed 2 1 -b 8 -e 8
+ranks_end 5 1
+check_in "schemes differ" 'settings differ: scheme is (ring|switchml) on rank [01] and (ring|switchml) on rank [01]' "$TMP"/mixed.[01]
+
+all_in() { [ "$(grep -ls "joined 127.0.0.1" "$TMP/$1".* | wc -l)" = "$2" ]; }
+
+say "kill -9 of a rank: the others know within a second, and who; of rank 0 as well"
+for victim in 2 0; do
+    next_port
+    ring_ranks "dead-$victim" 4 "${LONG[@]}"
+    wait_for 10 all_in "dead-$victim" 4 || fail "not all are in"
+    sleep 0.2
+    kill -KILL "${RANK_PIDS[victim]}"
+    wait "${RANK_PIDS[victim]}" 2>/dev/null
+    rm -f "$TMP/dead-$victim.$victim"
+    unset "RANK_PIDS[$victim]"
+    RANK_PIDS=("${RANK_PIDS[@]}")
+    ranks_end 1 1
+    check_in "names rank $victim" "tributary: rank [0-3]: rank $victim .*is gone" "$TMP/dead-$victim".*
+done
+
+say "a rank that stops: the others say who is late, wait, and end right"
+next_port
+ring_ranks late 3 -b 1M -e 1M -n 500 -w 1
+wait_for 10 all_in late 3
+kill -STOP "${RANK_PIDS[1]}"
+sleep 6
+kill -CONT "${RANK_PIDS[1]}"
+ranks_end 40 0
+check_right "late" "$TMP/late.0"
+check_in "another rank named it" 'rank 1 is missing on fragment' "$TMP/late.0" "$TMP/late.2"
+
+say "operations that differ: every rank hears of both"
+next_port
+RANK_PIDS=()
+rank_start operations 2 0 "${RING[@]}" -b 64K -e 64K -n 2
+rank_start operations 2 1 "${RING[@]}" -b 128K -e 128K -n 2
+ranks_end 5 1
+check_in "operations differ" \
+    'rank 0 called allreduce of (16,384|32,768) float32 \(sum\) as operation [0-9]+, rank 1 called allreduce of (32,768|16,384) float32' \
+    "$TMP"/operations.[01]
+finish
