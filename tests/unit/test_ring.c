@@ -188,6 +188,31 @@ static void other__operation_is_reported_when_it_is_submitted(void **state)
     close_ring(ring);
 }
 
+/* A driver takes events when it comes round to it. Till then reports pile up, and the last of them are lost; but that ranks call
+ * other things is said once, and nothing says it again. */
+static void other__operation_is_reported_behind_any_number_of_stalls(void **state)
+{
+    struct ring_of *ring = open_ring(2);
+    int32_t tensor[2][4] = {{1}, {10}};
+    struct trib_operation a = allreduce(tensor[0], tensor[0] + 2, 1);
+    struct trib_operation b = allreduce(tensor[1], tensor[1] + 2, 2);
+
+    (void)state;
+    submit(ring, 0, &a);
+    for (uint32_t i = 0; i < 20; i++) {
+        ring->now_ns += 500 * RING_MS;
+        verbs->on_timeout(ring->node[0], ring->now_ns);
+    }
+    submit(ring, 1, &b);
+    (void)drain(ring, 1);
+    struct mail mail;
+    assert_true(take_mail(ring, &mail));
+    assert_int_equal(give(ring, 1, 0, &mail.packet), TRIB_DROP_DIGEST);
+    (void)drain(ring, 0);
+    assert_int_equal(ring->event[0].kind, TRIB_EVENT_MISMATCH);
+    close_ring(ring);
+}
+
 static void wrong__lane_is_sent_again_and_the_third_ends_it(void **state)
 {
     struct ring_of *ring = open_ring(2);
@@ -471,6 +496,7 @@ int main(void)
         cmocka_unit_test(alone__a_rank_has_its_result_at_once),
         cmocka_unit_test(other__operation_is_reported_with_both_ranks),
         cmocka_unit_test(other__operation_is_reported_when_it_is_submitted),
+        cmocka_unit_test(other__operation_is_reported_behind_any_number_of_stalls),
         cmocka_unit_test(wrong__lane_is_sent_again_and_the_third_ends_it),
         cmocka_unit_test(lies__are_dropped),
         cmocka_unit_test(held__part_of_another_form_ends_the_communicator),

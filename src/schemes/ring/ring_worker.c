@@ -7,12 +7,12 @@
 #include "core/assert.h"
 #include "core/lane.h"
 
-#define EVENT_REPORTS 8 /* reports that wait at most; more of them are lost */
+#define EVENT_REPORTS 8 /* stalls that wait at most; more of them are lost */
 
-/* For the DONE of every operation, and one FAILED. */
+/* For the DONE of every operation, one MISMATCH and one FAILED. */
 static uint32_t event_room(const struct trib_worker_config *config)
 {
-    return EVENT_REPORTS + config->operations + 1;
+    return EVENT_REPORTS + config->operations + 2;
 }
 
 /* On each way at most two packets of a slot are younger than the oldest that is not acknowledged. All ranks know this number, so what one
@@ -264,7 +264,7 @@ static bool ring_describe(const void *node, uint64_t sequence, struct trib_opera
 {
     const struct ring_operation *o = trib__ring_operation(node, sequence);
 
-    if (o == NULL || o->left == 0) { /* of what has ended the buffers are the caller's */
+    if (o == NULL) {
         return false;
     }
     *operation = o->operation;
@@ -344,8 +344,8 @@ void trib__ring_event(struct ring_worker *w, const struct trib_event *event)
     struct trib_event *ring = ring_at(w, w->events_at);
     uint32_t room = event_room(&w->config);
 
-    /* Reports may be lost, completions and the one failure never: their room is kept free. */
-    if (event->kind != TRIB_EVENT_DONE && event->kind != TRIB_EVENT_FAILED && w->events_count >= EVENT_REPORTS) {
+    /* Stalls may be lost, completions and what is said once never: their room is kept free. */
+    if (event->kind == TRIB_EVENT_STALL && w->events_count >= EVENT_REPORTS) {
         return;
     }
     TRIB_ASSERT(w->events_count < room);
