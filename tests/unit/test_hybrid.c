@@ -451,6 +451,38 @@ static void parts__must_be_those_of_the_ranks_on_the_way(void **state)
     assert_int_equal(verdict(1, TRIB_RING_SUMMING, 0, 1U << 4), TRIB_DROP_SOURCE);
 }
 
+/* Of 3 groups of 2, rank 4 is in the last: what comes across for rank 0 is added to what came inside, and the result comes across as well. Each is
+ * wrong less than three times. */
+static void wrong__packets_are_counted_anew_when_a_right_one_has_come(void **state)
+{
+    struct ring_of *ring = open_groups(6, 2);
+    int32_t tensor[6][2];
+    struct mail mail;
+
+    (void)state;
+    for (uint32_t rank = 0; rank < 6; rank++) {
+        struct trib_operation o = allreduce(&tensor[rank][0], &tensor[rank][1], 1);
+        tensor[rank][0] = 1;
+        submit(ring, rank, &o);
+        (void)drain(ring, rank);
+    }
+    while (take_mail(ring, &mail)) {
+        bool is_bent = mail.from == 2 && mail.to == 4 && mail.packet.kind == TRIB_FLOW;
+        uint32_t bends = is_bent ? 1 + (trib_ring_leg(mail.packet.bitmap) == TRIB_RING_SPREADING) : 0;
+        for (; bends > 0; bends--) {
+            struct trib_packet bent = mail.packet;
+            bent.lane++;
+            assert_int_equal(give(ring, 2, 4, &bent), TRIB_DROP_LANE);
+        }
+        assert_int_equal(give(ring, mail.from, mail.to, &mail.packet), TRIB_DROP_NONE);
+        (void)drain(ring, mail.to);
+    }
+    assert_int_equal(verbs->counters(ring->node[4])->dropped[TRIB_DROP_LANE], 3);
+    assert_int_equal(ring->event[4].kind, TRIB_EVENT_NONE);
+    assert_int_equal(tensor[4][1], 6);
+    close_ring(ring);
+}
+
 /* A payload that is no whole number of elements would be reduced with one that is. */
 static void part__of_half_an_element_is_dropped(void **state)
 {
@@ -497,6 +529,7 @@ int main(void)
         cmocka_unit_test(sum__does_not_depend_on_what_comes_first),
         cmocka_unit_test(parts__of_two_operations_are_told_apart_when_it_is_known),
         cmocka_unit_test(parts__must_be_those_of_the_ranks_on_the_way),
+        cmocka_unit_test(wrong__packets_are_counted_anew_when_a_right_one_has_come),
         cmocka_unit_test(part__of_half_an_element_is_dropped),
         cmocka_unit_test(limit__is_shared_by_the_two_rings),
     };

@@ -28,7 +28,7 @@
 #include "core/operation.h"
 #include "schemes/ring/ring.h"
 
-#define TRIB_RING_STRIKES 3 /* wrong packets of one fragment, on one way, before the communicator fails */
+#define TRIB_RING_STRIKES 3 /* wrong packets in a row, of one fragment and way, with which the communicator fails */
 
 enum ring_state { RING_EMPTY = 0, RING_HELD, RING_SUMMED, RING_FINISHED };
 
@@ -212,7 +212,7 @@ void trib__ring_take_parts(struct ring_worker *w, struct ring_operation *o, stru
 void trib__ring_take_result(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns);
 void trib__ring_acked(struct ring_worker *w, enum ring_way way, uint64_t label, uint64_t now_ns);
 void trib__ring_drop_out(struct ring_worker *w, struct ring_slot *slot,
-                         uint64_t now_ns);                       /* what it sends has no use any more */
+                         uint64_t now_ns); /* what it sends has no use any more */
 void trib__ring_sent(struct ring_worker *w, struct ring_slot *slot, enum ring_way way,
                      uint64_t flow);                             /* what was pending has left */
 void trib__ring_advance(struct ring_worker *w, uint64_t now_ns); /* frees slots, and begins what has its turn */

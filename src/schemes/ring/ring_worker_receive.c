@@ -6,7 +6,7 @@
 #include "core/assert.h"
 #include "schemes/ring/ring_worker.h"
 
-/* Came whole but wrong: the flow sends it again; at the third time the communicator gives up (I8). */
+/* Came whole but wrong: the flow sends it again; at the third time in a row the communicator gives up (I8). */
 static enum trib_drop strike(struct ring_worker *w, enum ring_way way, uint64_t sequence, enum trib_drop drop)
 {
     struct ring_slot *slot = ring_slot(w, sequence);
@@ -141,6 +141,7 @@ static enum trib_drop take_part(struct ring_worker *w, enum ring_way way, const 
     slot->lane += described->lane;
     slot->parts = (uint16_t)(slot->parts + described->parts);
     slot->got |= (uint8_t)(1U << way);
+    slot->strikes[way] = 0; /* the result will come by the same way, and has strikes of its own */
     return TRIB_DROP_NONE;
 }
 
