@@ -8,12 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include <tributary/tributary.h>
 
+#include "core/prng.h"
 #include "host/segment.h"
 #include "io/clock.h"
 
@@ -169,12 +172,215 @@ static void sleep__is_counted_all_the_time(void **state)
     }
 }
 
+/* ---- ranks that run ahead ---- */
+
+#define RANKS 5
+#define SHARE_MOST 80000 /* elements: up to 5 steps */
+
+/* One operation, the same for all ranks; of int32. */
+struct plan {
+    enum trib_collective collective;
+    bool in_place, is_uneven;
+    uint32_t root, shared; /* shared: a bitmap of ranks */
+    uint64_t counts[RANKS], firsts[RANKS];
+    uint64_t total;
+    uint64_t salt;
+};
+
+struct walker {
+    struct trib_host *host;
+    uint32_t ranks, rank;
+    uint64_t seed;
+    uint32_t ended;
+    struct plan plan;
+    int32_t *whole, *other; /* of the whole tensor; the other one is not used in place */
+    struct trib_shares *shares;
+};
+
+static bool has_shares(const struct plan *plan)
+{
+    return plan->collective == TRIB_ALLGATHER || plan->collective == TRIB_REDUCE_SCATTER;
+}
+
+static struct plan draw_plan(uint64_t seed, uint32_t number, uint32_t ranks)
+{
+    static const uint64_t most[] = {0, 1, 3, 700, 900, 5000, 20000, SHARE_MOST};
+    struct trib_prng prng = {.state = seed * 1000 + number};
+    struct plan plan = {.collective = (enum trib_collective)(1 + trib_prng_below(&prng, TRIB_COLLECTIVE_COUNT - 1)),
+                        .in_place = trib_prng_below(&prng, 2) == 0,
+                        .is_uneven = trib_prng_below(&prng, 2) == 0,
+                        .root = (uint32_t)trib_prng_below(&prng, ranks),
+                        .shared = (uint32_t)trib_prng_below(&prng, 1U << RANKS),
+                        .salt = trib_prng_next(&prng)};
+    uint64_t count = most[trib_prng_below(&prng, sizeof most / sizeof most[0])];
+
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        plan.counts[rank] = plan.is_uneven ? trib_prng_below(&prng, 3) * count / 2 : count;
+        plan.firsts[rank] = plan.total;
+        plan.total += plan.counts[rank];
+    }
+    plan.is_uneven = plan.is_uneven && has_shares(&plan);
+    return plan;
+}
+
+static uint32_t part_of(const struct plan *plan, uint32_t rank, uint64_t at)
+{
+    return (uint32_t)((plan->salt + rank) * (2 * at + 0x9e3779b1) >> 16);
+}
+
+static uint32_t owner_of(const struct plan *plan, uint64_t at)
+{
+    uint32_t rank = 0;
+    while (plan->collective == TRIB_ALLGATHER && at - plan->firsts[rank] >= plan->counts[rank]) {
+        rank++;
+    }
+    return plan->collective == TRIB_ALLGATHER ? rank : plan->root;
+}
+
+static uint32_t result_of(const struct walker *w, uint64_t at)
+{
+    bool adds = w->plan.collective != TRIB_BROADCAST && w->plan.collective != TRIB_ALLGATHER;
+    uint32_t sum = adds ? 0 : part_of(&w->plan, owner_of(&w->plan, at), at);
+    for (uint32_t rank = 0; adds && rank < w->ranks; rank++) {
+        sum += part_of(&w->plan, rank, at);
+    }
+    return sum;
+}
+
+static int32_t *make_tensor(const struct walker *w)
+{
+    size_t bytes = (w->plan.total + 1) * sizeof(int32_t);
+    int32_t *tensor = (w->plan.shared >> w->rank & 1) != 0 ? trib_shared_alloc(bytes) : malloc(bytes);
+    assert_non_null(tensor);
+    for (uint64_t at = 0; at < w->plan.total; at++) {
+        tensor[at] = (int32_t)part_of(&w->plan, w->rank, at);
+    }
+    return tensor;
+}
+
+/* The caller's again: he writes there what he likes, and gives it back. */
+static void spoil(const struct walker *w, int32_t *tensor)
+{
+    memset(tensor, 0xc3, w->plan.total * sizeof *tensor);
+    if ((w->plan.shared >> w->rank & 1) != 0) {
+        trib_shared_free(tensor);
+    } else {
+        free(tensor);
+    }
+}
+
+static void begin(struct walker *w)
+{
+    w->plan = draw_plan(w->seed, w->ended, w->ranks);
+    w->whole = make_tensor(w);
+    w->other = make_tensor(w);
+    const struct plan *plan = &w->plan;
+    int32_t *recv = plan->in_place || plan->collective == TRIB_BROADCAST ? w->whole : w->other;
+    struct trib_operation operation = {.collective = plan->collective,
+                                       .type = TRIB_INT32,
+                                       .reduction = TRIB_SUM,
+                                       .root = plan->root,
+                                       .count = plan->total,
+                                       .send = w->whole,
+                                       .recv = recv};
+    if (has_shares(plan)) {
+        uint64_t own = plan->firsts[w->rank];
+        operation.root = 0;
+        operation.count = plan->is_uneven ? plan->total : plan->counts[0];
+        operation.send = plan->collective == TRIB_ALLGATHER ? w->whole + own : w->whole;
+        operation.recv = plan->collective == TRIB_REDUCE_SCATTER ? recv + own : recv;
+    }
+    if (plan->is_uneven) {
+        struct trib_session_config session = {.ranks = w->ranks, .payload = 64, .wire = TRIB_FLOAT32};
+        operation.shares = trib_shares_init(malloc(trib_shares_size(w->ranks)), &session, &operation, plan->counts);
+        w->shares = (struct trib_shares *)(uintptr_t)operation.shares;
+    }
+    trib_host_start(w->host, &operation);
+}
+
+static void end(struct walker *w)
+{
+    const struct plan *plan = &w->plan;
+    const int32_t *recv = plan->in_place || plan->collective == TRIB_BROADCAST ? w->whole : w->other;
+    bool is_part = plan->collective == TRIB_REDUCE_SCATTER;
+    bool is_none = plan->collective == TRIB_BARRIER || (plan->collective == TRIB_REDUCE && plan->root != w->rank);
+    uint64_t from = is_part ? plan->firsts[w->rank] : 0;
+    uint64_t to = is_none ? 0 : is_part ? from + plan->counts[w->rank] : plan->total;
+
+    for (uint64_t at = from; at < to; at++) {
+        if ((uint32_t)recv[at] != result_of(w, at)) {
+            fail_msg("seed %u, operation %u (%s), rank %u of %u: element %u is wrong", (unsigned)w->seed, w->ended,
+                     trib_collective_name(plan->collective), w->rank, w->ranks, (unsigned)at);
+        }
+    }
+    spoil(w, w->whole);
+    spoil(w, w->other);
+    free(w->shares);
+    w->shares = NULL;
+    w->ended++;
+}
+
+/* One step of one rank; false: it waits, or has ended all. */
+static bool walk(struct walker *w, uint32_t operations)
+{
+    if (w->ended == operations) {
+        return false;
+    }
+    if (!trib_host_is_active(w->host)) {
+        begin(w);
+    }
+    enum trib_host_verdict verdict = trib_host_advance(w->host);
+    assert_true(verdict == TRIB_HOST_MOVED || verdict == TRIB_HOST_DONE || verdict == TRIB_HOST_WAITS);
+    if (verdict == TRIB_HOST_DONE) {
+        end(w);
+    }
+    return verdict != TRIB_HOST_WAITS;
+}
+
+/* Each rank goes as far as it can, or as chance has it, one operation after another: who ends early begins the next while others
+ * still read what it left. And what it was sent from is its caller's again at once. */
+static void walk_all(uint32_t ranks, uint32_t operations, uint64_t seed)
+{
+    struct opening openings[RANKS] = {{.host = NULL}};
+    struct walker walkers[RANKS];
+    struct trib_prng prng = {.state = seed};
+    uint32_t quiet = 0;
+
+    open_hosts(openings, ranks);
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        walkers[rank] = (struct walker){.host = openings[rank].host, .ranks = ranks, .rank = rank, .seed = seed};
+    }
+    while (quiet < 3 * ranks) { /* who waits may have done something before: others are asked again */
+        uint32_t rank = (uint32_t)trib_prng_below(&prng, ranks);
+        uint32_t most = (uint32_t)trib_prng_below(&prng, 40);
+        for (uint32_t i = 0; i < most && walk(&walkers[rank], operations); i++) {
+        }
+        for (quiet = 0; quiet < 3 * ranks && !walk(&walkers[(rank + quiet) % ranks], operations); quiet++) {
+        }
+    }
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        assert_int_equal(walkers[rank].ended, operations);
+        trib_host_close(openings[rank].host);
+    }
+}
+
+static void ahead__of_others_no_rank_spoils_what_they_read(void **state)
+{
+    (void)state;
+    for (uint32_t ranks = 1; ranks <= RANKS; ranks++) {
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            walk_all(ranks, 60, seed);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(record__being_written_holds_results_back),
         cmocka_unit_test(record__is_looked_for_before_what_was_read_is_written),
         cmocka_unit_test(sleep__is_counted_all_the_time),
+        cmocka_unit_test(ahead__of_others_no_rank_spoils_what_they_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
