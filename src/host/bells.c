@@ -120,11 +120,6 @@ static bool leave_inbox(struct trib_host *host, short said)
     return true;
 }
 
-static bool has_closed(const struct trib_host *host, uint32_t rank)
-{
-    return atomic_load_explicit(&host->segment->seats[rank].presence, memory_order_acquire) == TRIB_HOST_CLOSED;
-}
-
 bool trib_host_answer(struct trib_host *host, const struct pollfd *fds, uint32_t *dead)
 {
     bool changed = false;
@@ -144,7 +139,7 @@ bool trib_host_answer(struct trib_host *host, const struct pollfd *fds, uint32_t
             host->lines[rank] = -1;
             host->lines_left--;
             changed = true;
-            if (!has_closed(host, rank) && *dead == TRIB_HOST_NOBODY) {
+            if (!trib_host_has_closed(host, rank) && *dead == TRIB_HOST_NOBODY) {
                 *dead = rank;
             }
         }

@@ -74,7 +74,7 @@ enum trib_host_verdict trib_host_wait_for_record(const struct trib_host *host)
     return record_of(host) == TRIB_HOST_RECORD_THERE ? TRIB_HOST_FAILED : TRIB_HOST_WAITS;
 }
 
-static bool has_closed(const struct trib_host *host, uint32_t rank)
+bool trib_host_has_closed(const struct trib_host *host, uint32_t rank)
 {
     return atomic_load_explicit(&host->segment->seats[rank].presence, memory_order_acquire) == TRIB_HOST_CLOSED;
 }
@@ -82,7 +82,7 @@ static bool has_closed(const struct trib_host *host, uint32_t rank)
 /* What it waits for will never come: its rank has closed. A rank counts before it closes, so the count is looked at last. */
 static bool has_left(const struct trib_host *host)
 {
-    return has_closed(host, host->cursor) && !has_reached(host, host->cursor, host->for_summed, host->target);
+    return trib_host_has_closed(host, host->cursor) && !has_reached(host, host->cursor, host->for_summed, host->target);
 }
 
 /* The second look of who is about to sleep: sequentially consistent, as publish is. */

@@ -209,6 +209,7 @@ bool trib_host_copy_foreign(const struct trib_host *host, void *dst, const unsig
 
 /* Whether what the operation waits for has come, or something has happened that ends the wait. */
 bool trib_host_is_due(const struct trib_host *host);
+bool trib_host_has_closed(const struct trib_host *host, uint32_t rank);
 /* Has any rank begun to say that it has failed? */
 bool trib_host_has_record(const struct trib_host *host);
 /* Then: the verdict. */

@@ -304,14 +304,8 @@ enum trib_status trib_address_parse(const char *text, uint16_t default_port, str
 bool trib_address_is_loopback(const struct trib_address *address)
 {
     if (address->storage.ss_family == AF_INET) {
-        struct sockaddr_in v4;
-        memcpy(&v4, &address->storage, sizeof v4);
-        return ntohl(v4.sin_addr.s_addr) >> 24 == 127;
+        return ntohl(get_v4(address).sin_addr.s_addr) >> 24 == 127;
     }
-    if (address->storage.ss_family == AF_INET6) {
-        struct sockaddr_in6 v6;
-        memcpy(&v6, &address->storage, sizeof v6);
-        return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) != 0;
-    }
-    return false;
+    struct sockaddr_in6 v6 = get_v6(address);
+    return address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) != 0;
 }
