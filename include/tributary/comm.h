@@ -73,7 +73,7 @@ struct trib_config {
     char job[TRIB_NAME_MAX + 1]; /* ranks with the same job name meet ["default"] */
     uint32_t rank;               /* [0] */
     uint32_t ranks;              /* 1 to TRIB_RANKS_MAX [1] */
-    char scheme[32];             /* ["switchml"] */
+    char scheme[32];             /* of `tributary info`; "hybrid:4": groups of 4 consecutive ranks ["switchml"] */
     enum trib_wire wire;         /* [TRIB_WIRE_FLOAT32] */
     uint32_t payload;            /* bytes in a packet, a multiple of 64, 64 to 8192 [0: 1408, over IPv6 1344] */
     uint32_t window;             /* bytes that a rank keeps in flight per switch shard [0: the switch chooses] */

@@ -107,7 +107,7 @@ static const struct option_row rows[] = {
     {"shared", 0, NULL, "send from memory that the ranks of a host share", option_on, AT(shared)},
     {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
     {"switch-pid", 0, "PID", "process whose CPU time is the switch's [the started one]", option_count, AT(switch_pid)},
-    {"scheme", 0, "NAME", "aggregation scheme [switchml]", option_text, AT(scheme)},
+    {"scheme", 0, "NAME", "aggregation scheme: switchml, ring, hybrid:M [switchml]", option_text, AT(scheme)},
     {"wire", 0, "FORMAT", "of float32 tensors: float32, bfloat16, int32 [float32]", option_wire, AT(comm.wire)},
     {"payload", 0, "SIZE", "payload of a packet: 1408 for MTU 1500, 8192 for 9000 [1408, over IPv6 1344]",
      option_size32, AT(comm.payload)},

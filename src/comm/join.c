@@ -372,6 +372,7 @@ static enum trib_status make_node(struct trib_comm *comm, const struct trib_gran
                 .slots = grant->slots,
                 .payload = comm->config.payload,
                 .generation = grant->generation,
+                .group = trib_scheme_group(comm->config.scheme),
                 .wire = (enum trib_type)comm->config.wire,
                 /* An exponent is known when its sequence is done, which is when the window admits the one a window later. */
                 .lookahead = grant->window * grant->roots,

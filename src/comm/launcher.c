@@ -185,6 +185,36 @@ static bool is_text(const char *text, size_t size)
     return len > 0 && len < size;
 }
 
+/* Why the scheme, which is one, cannot run this; NULL: it can. */
+static const char *unfit(const struct trib_scheme *scheme, const struct trib_config *config)
+{
+    const struct trib_session_config session = {.ranks = config->ranks, .group = trib_scheme_group(config->scheme)};
+    if (scheme->refusal != NULL) {
+        return scheme->refusal;
+    }
+    if (scheme->switch_node == NULL && config->switch_address[0] != '\0') {
+        return "its ranks send to each other, and to no switch: name a rendezvous instead (TRIB_RENDEZVOUS, an address "
+               "of rank 0)";
+    }
+    return scheme->unfit != NULL ? scheme->unfit(&session) : NULL;
+}
+
+static enum trib_status check_scheme(const struct trib_config *config, char *error)
+{
+    const struct trib_scheme *scheme =
+        is_text(config->scheme, sizeof config->scheme) ? trib_scheme_find(config->scheme) : NULL;
+    if (scheme == NULL) {
+        trib_explain(error, "scheme: \"%.*s\" is not known; `tributary info` lists the schemes",
+                     (int)sizeof config->scheme, config->scheme);
+        return TRIB_ERR_INVALID;
+    }
+    if (unfit(scheme, config) != NULL) {
+        trib_explain(error, "scheme %s: %s", config->scheme, unfit(scheme, config));
+        return TRIB_ERR_INVALID;
+    }
+    return TRIB_OK;
+}
+
 static enum trib_status check_names(const struct trib_config *config, char *error)
 {
     if (strnlen(config->switch_address, sizeof config->switch_address) == sizeof config->switch_address) {
@@ -212,22 +242,7 @@ static enum trib_status check_names(const struct trib_config *config, char *erro
         trib_explain(error, "job: a name of 1 to %d bytes is needed", TRIB_NAME_MAX);
         return TRIB_ERR_INVALID;
     }
-    const struct trib_scheme *scheme =
-        is_text(config->scheme, sizeof config->scheme) ? trib_scheme_find(config->scheme) : NULL;
-    if (scheme == NULL) {
-        trib_explain(error, "scheme: \"%.*s\" is not known; `tributary info` lists the schemes",
-                     (int)sizeof config->scheme, config->scheme);
-    } else if (scheme->refusal != NULL) {
-        trib_explain(error, "scheme %s: %s", scheme->name, scheme->refusal);
-    } else if (scheme->switch_node == NULL && config->switch_address[0] != '\0') {
-        trib_explain(error,
-                     "scheme %s: its ranks send to each other, and to no switch: name a rendezvous instead "
-                     "(TRIB_RENDEZVOUS, an address of rank 0)",
-                     scheme->name);
-    } else {
-        return TRIB_OK;
-    }
-    return TRIB_ERR_INVALID;
+    return check_scheme(config, error);
 }
 
 enum trib_status trib_config_check(const struct trib_config *config, char *error)

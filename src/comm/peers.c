@@ -5,9 +5,12 @@
 
 #include <string.h>
 
+#include "schemes/schemes.h"
+
 bool trib_comm_is_welcome_of_peers(const struct trib_comm *comm, const struct trib_message *message)
 {
-    const struct trib_session_config session = {.ranks = comm->config.ranks};
+    const struct trib_session_config session = {.ranks = comm->config.ranks,
+                                                .group = trib_scheme_group(comm->config.scheme)};
     uint16_t peers[TRIB_PEERS_MAX];
     uint32_t count = comm->has_peers ? comm->verbs->peers(&session, comm->config.rank, peers) : 0;
     bool is_right = message->welcome.peer_count == count;

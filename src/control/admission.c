@@ -10,6 +10,7 @@
 #include "core/lane.h"
 #include "io/explain.h"
 #include "io/units.h"
+#include "schemes/schemes.h"
 
 #define TRAINS_DEFAULT 8 /* in flight per rank and shard: fills cache and socket buffers, and hides an RTT */
 #define TRAIN_LEAST 4    /* shorter ones cost more system calls than they spread */
@@ -194,6 +195,7 @@ void trib_admission_session(const struct trib_job *job, struct trib_session_conf
         .slots = job->grant.slots,
         .payload = job->settings.payload,
         .generation = job->grant.generation,
+        .group = trib_scheme_group(job->settings.scheme),
         .wire = (enum trib_type)job->settings.wire,
     };
     memcpy(session->weight, job->grant.weight, sizeof session->weight);

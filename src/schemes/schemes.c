@@ -13,21 +13,42 @@ const struct trib_scheme *trib_scheme_at(unsigned index)
     return index < sizeof table / sizeof table[0] ? table[index] : NULL;
 }
 
-/* Core and schemes need no more of libc than mem*. */
-static bool is_same(const char *a, const char *b)
+/* What follows the row's name in `name`; NULL: it does not begin with it. Core and schemes need no more of libc than mem*. */
+static const char *behind(const struct trib_scheme *scheme, const char *name)
 {
-    while (*a != '\0' && *a == *b) {
-        a++;
-        b++;
+    const char *own = scheme->name;
+
+    while (*own != '\0' && *own == *name) {
+        own++;
+        name++;
     }
-    return *a == *b;
+    return *own == '\0' ? name : NULL;
+}
+
+uint16_t trib_scheme_group(const char *name)
+{
+    uint32_t group = 0;
+
+    while (*name != '\0' && *name != ':') {
+        name++;
+    }
+    if (*name == '\0' || name[1] == '0') {
+        return 0;
+    }
+    while (*++name >= '0' && *name <= '9' && group <= TRIB_SESSION_RANKS_MAX) {
+        group = 10 * group + (uint32_t)(*name - '0');
+    }
+    return *name == '\0' && group <= TRIB_SESSION_RANKS_MAX ? (uint16_t)group : 0;
 }
 
 const struct trib_scheme *trib_scheme_find(const char *name)
 {
-    for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {
-        if (is_same(trib_scheme_at(i)->name, name)) {
-            return trib_scheme_at(i);
+    const struct trib_scheme *scheme;
+
+    for (unsigned i = 0; (scheme = trib_scheme_at(i)) != NULL; i++) {
+        const char *rest = behind(scheme, name);
+        if (rest != NULL && (*rest == '\0' || (*rest == ':' && scheme->has_groups && trib_scheme_group(name) != 0))) {
+            return scheme;
         }
     }
     return NULL;

@@ -12,12 +12,15 @@ struct trib_scheme {
     const char *refusal;   /* why no job may run it, for the error that a job gets; NULL: any job may */
     /* Why it cannot run a communicator with these settings, or NULL: for the error that a job gets. NULL: it can run all. */
     const char *(*unfit)(const struct trib_session_config *session);
+    bool has_groups; /* its ranks stand in groups, of as many ranks as the name says behind a colon: "hybrid:4" */
     const struct trib_worker_verbs *worker;
     const struct trib_switch_verbs *switch_node; /* NULL: its ranks need no switch */
 };
 
 /* NULL when there is none of that name. */
 const struct trib_scheme *trib_scheme_find(const char *name);
+/* How many ranks are a group, as the name that a job gave says: the 4 of "hybrid:4"; 0: it does not say. */
+uint16_t trib_scheme_group(const char *name);
 /* The row at index, NULL behind the last. */
 const struct trib_scheme *trib_scheme_at(unsigned index);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# ring.user.sh: scheme ring over real sockets: ranks meet at rank 0 and send to each other, and nobody sums for them. All collectives and types,
+# ring.user.sh: schemes ring and hybrid over real sockets: ranks meet at rank 0 and send to each other, and nobody sums for them. All collectives and types,
 # with faults; ranks that die, stop, differ; parts of a communicator.
 . "$(dirname "$0")/common.sh"
 T=$TRIBUTARY
@@ -66,10 +66,26 @@ if grep -qs ' lo$' /proc/net/if_inet6; then
     export TRIB_RENDEZVOUS=$V4
 fi
 
-say "no switch takes part, and no job may name groups"
+say "rings in groups: all collectives, with faults everywhere"
+RING=(--scheme hybrid:2)
+for collective in allreduce broadcast reduce allgather reduce-scatter; do
+    next_port
+    right "groups-$collective" 4 -b 8 -e 1M -f 8 -n 3 -w 1 --collective $collective
+    right "groups-faults-$collective" 6 -b 64K -e 64K -n 3 --collective $collective "${FAULTS[@]}" --seed 5
+done
+check_in "peers inside and across" 'joined 127.0.0.1:[0-9]+, .*no box: [23] peers, window' "$TMP"/groups-faults-allreduce.[0-5]
+for group in 1 3 6; do
+    RING=(--scheme hybrid:$group)
+    right "groups-of-$group" 6 -b 8 -e 64K -f 8 -n 3 -w 1 --in-place -o avg
+done
+RING=(--scheme ring)
+
+say "no switch takes part, and groups are of a size that fits"
 expect 1 'scheme ring: its ranks send to each other, and to no switch: name a rendezvous instead' \
     env -u TRIB_RENDEZVOUS "$T" perf --workers 2 "${RING[@]}" --switch 127.0.0.1:1 -b 8 -e 8
-expect 2 'scheme hybrid: its ranks stand in groups, and a job cannot say of how many' "$T" perf --workers 2 --scheme hybrid -b 8 -e 8
+expect 1 'scheme hybrid: its ranks stand in groups, and nobody said of how many: write hybrid:4' "$T" perf --workers 2 --scheme hybrid -b 8 -e 8
+expect 1 'scheme hybrid:2: the number of ranks is not a multiple' "$T" perf --workers 3 --scheme hybrid:2 -b 8 -e 8
+expect 2 'scheme: there is no "ring:2"' "$T" perf --workers 2 --scheme ring:2 -b 8 -e 8
 next_port
 RANK_PIDS=()
 rank_start mixed 2 0 "${RING[@]}" -b 8 -e 8

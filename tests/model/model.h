@@ -120,7 +120,7 @@ struct model_scenario {
 };
 
 const char *scenario_scheme(const struct model_scenario *scenario); /* NULL: any scheme of switches */
-const struct model_scenario *scenario_at(uint32_t index); /* NULL behind the last */
+const struct model_scenario *scenario_at(uint32_t index);           /* NULL behind the last */
 
 /* ---- stimuli: what can happen to one node ---- */
 

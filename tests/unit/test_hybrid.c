@@ -262,10 +262,25 @@ static void unfit__groups_are_refused_with_a_reason(void **state)
     session.group = 0;
     assert_int_equal(verbs->peers(&session, 0, peers), 0);
     assert_string_equal(trib_hybrid.unfit(&session),
-                        "its ranks stand in groups, and nobody said of how many ranks a group is");
+                        "its ranks stand in groups, and nobody said of how many: write hybrid:4 for groups of 4 ranks");
     session.group = 3;
     assert_null(trib_hybrid.unfit(&session));
     assert_null(trib_ring.unfit);
+}
+
+static void find__a_name_says_how_many_ranks_a_group_is(void **state)
+{
+    static const char *const wrong[] = {"hybrid:",  "hybrid:0",    "hybrid:04",  "hybrid:4 ",         "hybrid:-4",
+                                        "hybrid:x", "hybrid:1025", "hybrid:4:2", "hybrid:4294967300", "hybri:4",
+                                        "ring:4",   "switchml:2",  "hybrid4",    ""};
+    (void)state;
+    assert_ptr_equal(trib_scheme_find("hybrid:4"), &trib_hybrid);
+    assert_int_equal(trib_scheme_group("hybrid:4"), 4);
+    assert_int_equal(trib_scheme_group("hybrid:1024"), 1024);
+    assert_int_equal(trib_scheme_group("hybrid"), 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_null(trib_scheme_find(wrong[i]));
+    }
 }
 
 /* ---- 2 groups of 2: fragment 0 is rank 0's, who gets what group 1 has summed from rank 2, and its own group's part from rank 1 ---- */
@@ -526,6 +541,7 @@ int main(void)
         cmocka_unit_test(chain__is_as_long_as_both_rings),
         cmocka_unit_test(peers__are_those_of_both_rings),
         cmocka_unit_test(unfit__groups_are_refused_with_a_reason),
+        cmocka_unit_test(find__a_name_says_how_many_ranks_a_group_is),
         cmocka_unit_test(sum__does_not_depend_on_what_comes_first),
         cmocka_unit_test(parts__of_two_operations_are_told_apart_when_it_is_known),
         cmocka_unit_test(parts__must_be_those_of_the_ranks_on_the_way),

@@ -133,15 +133,52 @@ static void join__over_a_relay_is_refused(void **state)
     expect_failed(h, 0, TRIB_ERR_REFUSED, "scheme ring: its ranks send to each other");
 }
 
-/* A job cannot say of how many ranks a group is. */
-static void join__of_groups_that_nobody_named_is_refused(void **state)
+static void join_groups(struct hosts *h, const char *scheme, uint32_t ranks)
+{
+    for (uint32_t i = 0; i < ranks; i++) {
+        struct trib_message join = ring_join(i, ranks);
+        strcpy(join.join.settings.scheme, scheme);
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+}
+
+static void join__of_groups_that_do_not_fit_is_refused(void **state)
+{
+    static const struct {
+        const char *scheme, *text;
+    } cases[] = {
+        {"hybrid", "scheme hybrid: its ranks stand in groups, and nobody said of how many"},
+        {"hybrid:3", "scheme hybrid:3: the number of ranks is not a multiple"},
+        {"ring:2", "unknown scheme ring:2: this switch has"},
+    };
+    struct hosts *h = *state;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct trib_message join = ring_join(0, 1);
+        strcpy(join.join.settings.scheme, cases[i].scheme);
+        assert_true(say(h, i, &join));
+        pump(h);
+        expect_failed(h, i, TRIB_ERR_INVALID, cases[i].text);
+    }
+}
+
+/* Groups {0, 1, 2} and {3, 4, 5}: rank 4 has 3 and 5 inside, and 1 across. */
+static void join__of_groups(void **state)
 {
     struct hosts *h = *state;
-    struct trib_message join = ring_join(0, 1);
-    strcpy(join.join.settings.scheme, "hybrid");
-    assert_true(say(h, 0, &join));
-    pump(h);
-    expect_failed(h, 0, TRIB_ERR_INVALID, "scheme hybrid: its ranks stand in groups, and nobody said");
+    bool seen[6] = {false};
+    join_groups(h, "hybrid:3", 6);
+    const struct trib_message *welcome = &h->process[4].welcome;
+    assert_int_equal(h->process[4].welcomes, 1);
+    assert_int_equal(welcome->welcome.peer_count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t rank = welcome->welcome.peer[i].rank;
+        char want[64];
+        (void)snprintf(want, sizeof want, "10.0.0.%u:%u", 1 + rank, 20000 + rank);
+        assert_peer(welcome, i, rank, want);
+        seen[rank] = true;
+    }
+    assert_true(seen[3] && seen[5] && seen[1]);
 }
 
 static void marks__are_those_that_ranks_tell(void **state)
@@ -263,7 +300,8 @@ int main(void)
         TEST(join__address_of_another_rank_is_refused),
         TEST(join__loopback_is_mended),
         AT_A_SWITCH(join__over_a_relay_is_refused),
-        TEST(join__of_groups_that_nobody_named_is_refused),
+        TEST(join__of_groups_that_do_not_fit_is_refused),
+        TEST(join__of_groups),
         TEST(marks__are_those_that_ranks_tell),
         TEST(stall__names_those_that_do_not_wait),
         TEST(death__is_the_end),

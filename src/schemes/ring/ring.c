@@ -12,7 +12,7 @@ const struct trib_scheme trib_ring = {
 static const char *hybrid_unfit(const struct trib_session_config *session)
 {
     if (session->group == 0) {
-        return "its ranks stand in groups, and nobody said of how many ranks a group is";
+        return "its ranks stand in groups, and nobody said of how many: write hybrid:4 for groups of 4 ranks";
     }
     if (session->ranks % session->group != 0) {
         return "the number of ranks is not a multiple of the ranks of a group";
@@ -22,9 +22,9 @@ static const char *hybrid_unfit(const struct trib_session_config *session)
 
 const struct trib_scheme trib_hybrid = {
     .name = "hybrid",
-    .guarantee = "as ring, in two levels: rings inside groups of m ranks, and across the R groups; "
-                 "2(m-1)+2(R-1) hops instead of 2(N-1)",
-    .refusal = "its ranks stand in groups, and a job cannot say of how many yet; jobs use ring",
+    .guarantee = "as ring, in two levels (hybrid:M): rings inside groups of M consecutive ranks, and across the R groups; "
+                 "2(M-1)+2(R-1) hops instead of 2(N-1)",
+    .has_groups = true,
     .unfit = hybrid_unfit,
     .worker = &trib_hybrid_worker_verbs,
 };
