@@ -73,9 +73,8 @@ static void explain_scheme(const char *name, char *error)
 static const char *unfit(const struct trib_settings *settings)
 {
     const struct trib_scheme *scheme = trib_scheme_find(settings->scheme);
-    const struct trib_session_config session = {.ranks = settings->ranks,
-                                                .payload = settings->payload,
-                                                .group = trib_scheme_group(settings->scheme)};
+    const struct trib_session_config session = {
+        .ranks = settings->ranks, .payload = settings->payload, .group = trib_scheme_group(settings->scheme)};
     return scheme->unfit ? scheme->unfit(&session) : NULL;
 }
 

@@ -270,9 +270,9 @@ static void unfit__groups_are_refused_with_a_reason(void **state)
 
 static void find__a_name_says_how_many_ranks_a_group_is(void **state)
 {
-    static const char *const wrong[] = {"hybrid:",  "hybrid:0",    "hybrid:04",  "hybrid:4 ",         "hybrid:-4",
-                                        "hybrid:x", "hybrid:1025", "hybrid:4:2", "hybrid:4294967300", "hybri:4",
-                                        "ring:4",   "switchml:2",  "hybrid4",    ""};
+    static const char *const wrong[] = {
+        "hybrid:",    "hybrid:0",          "hybrid:04", "hybrid:4 ", "hybrid:-4",  "hybrid:x", "hybrid:1025",
+        "hybrid:4:2", "hybrid:4294967300", "hybri:4",   "ring:4",    "switchml:2", "hybrid4",  ""};
     (void)state;
     assert_ptr_equal(trib_scheme_find("hybrid:4"), &trib_hybrid);
     assert_int_equal(trib_scheme_group("hybrid:4"), 4);

@@ -22,8 +22,9 @@ static const char *hybrid_unfit(const struct trib_session_config *session)
 
 const struct trib_scheme trib_hybrid = {
     .name = "hybrid",
-    .guarantee = "as ring, in two levels (hybrid:M): rings inside groups of M consecutive ranks, and across the R groups; "
-                 "2(M-1)+2(R-1) hops instead of 2(N-1)",
+    .guarantee =
+        "as ring, in two levels (hybrid:M): rings inside groups of M consecutive ranks, and across the R groups; "
+        "2(M-1)+2(R-1) hops instead of 2(N-1)",
     .has_groups = true,
     .unfit = hybrid_unfit,
     .worker = &trib_hybrid_worker_verbs,
