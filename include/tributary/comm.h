@@ -261,6 +261,8 @@ TRIB_MUST_USE enum trib_status trib_request_test(struct trib_request *request, b
 void trib_comm_progress(struct trib_comm *comm);
 /* Ends every operation of this communicator here with ERR_ABORTED and tells the other ranks, who get ERR_PEER. Any thread, any time. */
 void trib_comm_abort(struct trib_comm *comm);
+/* Forks: communicators stay with the process that made them. In a child of it they have failed (ERR_INVALID), and may be closed, which frees
+ * them and tells nobody anything. */
 /* Waits until the marks of all ranks have passed the last operation, a rank is gone, or linger_ns; then frees comm. Without a switch others
  * need this process itself: then it is timeout_ns instead. There rank 0's process has the control plane: its last close waits as long for
  * communicators made of this one that go on without it, and so does exit(); a word to them is logged.

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "control/server.h"
 #include "io/clock.h"
@@ -26,6 +25,7 @@ struct trib_embedded {
     pthread_t thread;
     uint32_t shares;
     uint64_t patience_ns; /* how long communicators of others are waited for */
+    bool is_foreign;      /* the parent process has it */
     bool is_retired; /* told to end with its last session */
     bool has_ended;  /* its thread will touch nothing any more */
 };
@@ -34,18 +34,21 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below, and of
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 static pthread_cond_t ended; /* one of them has, or its duties have changed */
 static struct trib_embedded *all;
-static pid_t process; /* the process that they are in: not a child of it */
 
 static void serve_on(void);
 
-static void prepare(void)
+static void make_condition(void)
 {
     pthread_condattr_t steady;
     (void)pthread_condattr_init(&steady);
     (void)pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&ended, &steady);
     (void)pthread_condattr_destroy(&steady);
-    process = getpid();
+}
+
+static void prepare(void)
+{
+    make_condition();
     (void)atexit(serve_on);
 }
 
@@ -285,7 +288,7 @@ void trib_embedded_release(struct trib_embedded *embedded, uint64_t linger_ns, b
     }
     (void)pthread_mutex_lock(&lock);
     embedded->shares--;
-    if (embedded->shares == 0) {
+    if (embedded->shares == 0 && !embedded->is_foreign) {
         (void)trib_server_retire(embedded->server, true);
         embedded->is_retired = true;
         wait_for_others(embedded, linger_ns, is_patient ? embedded->patience_ns : 0, false);
@@ -300,8 +303,38 @@ void trib_embedded_release(struct trib_embedded *embedded, uint64_t linger_ns, b
 static void serve_on(void)
 {
     (void)pthread_mutex_lock(&lock);
-    for (struct trib_embedded *at = all; at != NULL && getpid() == process; at = is_listed(at) ? at->next : NULL) {
+    for (struct trib_embedded *at = all; at != NULL; at = is_listed(at) ? at->next : NULL) {
         wait_for_others(at, 0, at->patience_ns, true);
     }
     (void)pthread_mutex_unlock(&lock);
+}
+
+/* ---- fork ---- */
+
+void trib_embedded_hold(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    for (struct trib_embedded *at = all; at != NULL; at = at->next) {
+        trib_server_hold(at->server);
+    }
+}
+
+void trib_embedded_resume(void)
+{
+    for (struct trib_embedded *at = all; at != NULL; at = at->next) {
+        trib_server_resume(at->server);
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* Neither the lock nor the condition is as its threads left it: they are not here. */
+void trib_embedded_abandon(void)
+{
+    for (struct trib_embedded *at = all; at != NULL; at = at->next) {
+        trib_server_abandon(at->server);
+        at->is_foreign = true;
+    }
+    all = NULL;
+    (void)pthread_mutex_init(&lock, NULL);
+    make_condition();
 }

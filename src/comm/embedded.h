@@ -26,4 +26,9 @@ struct trib_embedded *trib_embedded_share(struct trib_embedded *embedded);
  * the last of them. */
 void trib_embedded_release(struct trib_embedded *embedded, uint64_t linger_ns, bool is_patient);
 
+/* For fork.c: takes all locks; gives them back; in the child of the fork: forgets all, and closes their descriptors. */
+void trib_embedded_hold(void);
+void trib_embedded_resume(void);
+void trib_embedded_abandon(void);
+
 #endif

@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include "comm/communicator.h"
+#include "comm/fork.h"
 #include "io/clock.h"
 #include "io/explain.h"
+#include "io/inherit.h"
 #include "io/log.h"
 
 /* Asked for each socket; the kernel grants what it likes. */
@@ -148,20 +150,25 @@ static enum trib_status start_progress(struct trib_endpoint *endpoint, char *err
     return TRIB_OK;
 }
 
-static struct trib_endpoint *create(const struct trib_address *address, const struct trib_config *config)
+static void make_locks(struct trib_endpoint *endpoint)
 {
-    struct trib_endpoint *endpoint = calloc(1, sizeof *endpoint);
     pthread_condattr_t steady;
-    if (endpoint == NULL) {
-        return NULL;
-    }
-    atomic_init(&endpoint->holders, 1);
     (void)pthread_mutex_init(&endpoint->lock, NULL);
     (void)pthread_condattr_init(&steady);
     (void)pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&endpoint->followers, &steady);
     (void)pthread_cond_init(&endpoint->parked, &steady);
     (void)pthread_condattr_destroy(&steady);
+}
+
+static struct trib_endpoint *create(const struct trib_address *address, const struct trib_config *config)
+{
+    struct trib_endpoint *endpoint = calloc(1, sizeof *endpoint);
+    if (endpoint == NULL) {
+        return NULL;
+    }
+    atomic_init(&endpoint->holders, 1);
+    make_locks(endpoint);
     endpoint->leader_set.eventfd = -1;
     endpoint->progress_set.eventfd = -1;
     endpoint->sessions_fd = -1;
@@ -247,6 +254,7 @@ void trib_endpoint_share(struct trib_endpoint *endpoint, struct trib_comm *comm)
 enum trib_status trib_endpoint_acquire(const struct trib_address *address, struct trib_comm *comm, char *error)
 {
     enum trib_status status = TRIB_OK;
+    trib_fork_watch();
     (void)pthread_mutex_lock(&registry_lock);
     struct trib_endpoint *endpoint = find(address, &comm->config);
     if (endpoint == NULL) {
@@ -399,4 +407,76 @@ enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const str
     endpoint->connected = true;
     endpoint->data_port = grant->data_port;
     return TRIB_OK;
+}
+
+/* ---- fork ---- */
+
+void trib_endpoints_hold(void)
+{
+    (void)pthread_mutex_lock(&registry_lock);
+    for (struct trib_endpoint *endpoint = registry; endpoint != NULL; endpoint = endpoint->next) {
+        trib_endpoint_lock(endpoint);
+    }
+}
+
+void trib_endpoints_resume(void)
+{
+    for (struct trib_endpoint *endpoint = registry; endpoint != NULL; endpoint = endpoint->next) {
+        trib_endpoint_unlock(endpoint);
+    }
+    (void)pthread_mutex_unlock(&registry_lock);
+}
+
+/* Its memory that ranks of one host share stays mapped: to leave it is the parent's. */
+static void drop_comm(struct trib_comm *comm)
+{
+    trib_inherit_drop(comm->session.fd);
+    for (uint32_t i = 0; i < comm->group_count; i++) {
+        trib_inherit_drop(trib_udp_fd(comm->groups[i].udp));
+    }
+    comm->host = NULL;
+    comm->callers = 0;
+    comm->state = TRIB_COMM_FAILED;
+    comm->failure = TRIB_ERR_INVALID;
+    (void)snprintf(comm->failure_text, sizeof comm->failure_text,
+                   "rank %u: the communicator belongs to the process that this one was forked from", comm->config.rank);
+    atomic_store_explicit(&comm->failed, true, memory_order_release);
+    atomic_store_explicit(&comm->joined, true, memory_order_release);
+    atomic_store_explicit(&comm->ended, true, memory_order_release);
+}
+
+static void drop_endpoint(struct trib_endpoint *endpoint)
+{
+    for (uint32_t i = 0; i < endpoint->shard_count; i++) {
+        trib_inherit_drop(trib_udp_fd(endpoint->shards[i].udp));
+    }
+    if (trib_own_root_is_open(&endpoint->own_root)) {
+        struct pollfd fds[TRIB_OWN_ROOT_FDS];
+        trib_own_root_fds(&endpoint->own_root, fds);
+        for (uint32_t i = 0; i < TRIB_OWN_ROOT_FDS; i++) {
+            trib_inherit_drop(fds[i].fd);
+        }
+    }
+    trib_inherit_drop(endpoint->leader_set.eventfd);
+    trib_inherit_drop(endpoint->progress_set.eventfd);
+    trib_inherit_drop(endpoint->sessions_fd);
+    for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        drop_comm(comm);
+    }
+    make_locks(endpoint);
+    endpoint->has_progress = false;
+    endpoint->has_leader = false;
+    endpoint->waiters = 0;
+    endpoint->leader_set.sleeping = false;
+    endpoint->progress_set.sleeping = false;
+    atomic_store(&endpoint->wanting, 0);
+}
+
+void trib_endpoints_abandon(void)
+{
+    for (struct trib_endpoint *endpoint = registry; endpoint != NULL; endpoint = endpoint->next) {
+        drop_endpoint(endpoint);
+    }
+    registry = NULL;
+    (void)pthread_mutex_init(&registry_lock, NULL);
 }

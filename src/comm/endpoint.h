@@ -164,6 +164,11 @@ void trib_endpoint_traffic(const struct trib_endpoint *endpoint, struct trib_udp
 /* Closes a socket of the endpoint or of one of its communicators, and keeps its counts. Locked. */
 void trib_endpoint_close_channel(struct trib_endpoint *endpoint, struct trib_channel *channel);
 
+/* For fork.c: takes all locks; gives them back; in the child of the fork: every communicator has failed, and has no descriptor. */
+void trib_endpoints_hold(void);
+void trib_endpoints_resume(void);
+void trib_endpoints_abandon(void);
+
 /* For endpoint.c: the progress thread's body. */
 void *trib_endpoint_progress(void *endpoint);
 

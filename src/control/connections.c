@@ -17,6 +17,7 @@
 
 #include "io/clock.h"
 #include "io/explain.h"
+#include "io/inherit.h"
 #include "io/log.h"
 
 #define DESCRIPTORS_RESERVED 192 /* 64 for HTTP, 2 for each shard, and plenty */
@@ -553,6 +554,14 @@ void trib_connections_sweep(struct trib_connections *connections, uint64_t now_n
             free(connection);
             again = true;
         }
+    }
+}
+
+void trib_connections_abandon(const struct trib_connections *connections)
+{
+    trib_inherit_drop(connections->listen_fd);
+    for (uint32_t i = 0; i < connections->count; i++) {
+        trib_inherit_drop(connections->all[i]->fd);
     }
 }
 

@@ -21,6 +21,7 @@
 #include "io/clock.h"
 #include "io/draw.h"
 #include "io/explain.h"
+#include "io/inherit.h"
 #include "io/log.h"
 
 #define MISMATCHES_MAX 64
@@ -44,7 +45,8 @@ struct trib_server {
     struct trib_http *http;
     int wake_fd;
     atomic_bool stopping;
-    pthread_mutex_t lock; /* of what is below */
+    pthread_mutex_t working; /* held by its thread but while it sleeps */
+    pthread_mutex_t lock;    /* of what is below */
     bool is_retiring;     /* to end when no job is left... */
     bool has_retired;     /* ...and does */
     bool has_looked;      /* for what is left to do, since it is to retire */
@@ -114,6 +116,7 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
     trib_connections_init(&made->connections, listen_fd, &made->jobs);
     made->report = (struct trib_report){&made->config, &made->jobs, &made->connections, trib_clock_ns()};
     (void)pthread_mutex_init(&made->lock, NULL);
+    (void)pthread_mutex_init(&made->working, NULL);
     status = open_http(made, error);
     if (status != TRIB_OK) {
         goto close_wake;
@@ -126,6 +129,7 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
 
 close_wake:
     (void)pthread_mutex_destroy(&made->lock);
+    (void)pthread_mutex_destroy(&made->working);
     (void)close(made->wake_fd);
 close_listener:
     (void)close(listen_fd);
@@ -250,7 +254,10 @@ static void run_once(struct trib_server *server)
     uint32_t count = trib_connections_poll(&server->connections, server->fds + POLL_OWN, now_ns);
     struct pollfd *above = server->fds + POLL_OWN + count;
     uint32_t uplinks = trib_uplinks_poll(&server->uplinks, above);
-    int ready = poll(server->fds, POLL_OWN + count + uplinks, poll_timeout(server, now_ns));
+    int timeout_ms = poll_timeout(server, now_ns);
+    (void)pthread_mutex_unlock(&server->working);
+    int ready = poll(server->fds, POLL_OWN + count + uplinks, timeout_ms);
+    (void)pthread_mutex_lock(&server->working);
     if (ready < 0) {
         return; /* a signal: its handler may have said stop */
     }
@@ -279,13 +286,33 @@ void trib_server_run(struct trib_server *server)
     static const char farewell[] = "the switch is shutting down";
     bool has_retired = false;
     while (!atomic_load(&server->stopping) && !has_retired) {
+        (void)pthread_mutex_lock(&server->working);
         run_once(server);
+        (void)pthread_mutex_unlock(&server->working);
         has_retired = retires(server);
     }
+    (void)pthread_mutex_lock(&server->working);
     trib_jobs_deinit(&server->jobs, TRIB_ERR_SWITCH, farewell);
     trib_uplinks_deinit(&server->uplinks);
     /* Who has just connected, to join the next one, comes again. */
     trib_connections_deinit(&server->connections, has_retired ? TRIB_OK : TRIB_ERR_SWITCH, farewell);
+    (void)pthread_mutex_unlock(&server->working);
+}
+
+void trib_server_hold(struct trib_server *server)
+{
+    (void)pthread_mutex_lock(&server->working);
+}
+
+void trib_server_resume(struct trib_server *server)
+{
+    (void)pthread_mutex_unlock(&server->working);
+}
+
+void trib_server_abandon(struct trib_server *server)
+{
+    trib_connections_abandon(&server->connections);
+    trib_inherit_drop(server->wake_fd);
 }
 
 void trib_server_destroy(struct trib_server *server)
@@ -302,5 +329,6 @@ void trib_server_destroy(struct trib_server *server)
     }
     (void)close(server->wake_fd);
     (void)pthread_mutex_destroy(&server->lock);
+    (void)pthread_mutex_destroy(&server->working);
     free(server);
 }

@@ -121,6 +121,11 @@ void trib_server_stop(struct trib_server *server);
 bool trib_server_retire(struct trib_server *server, bool wanted);
 /* What still keeps it from that. False: it has not looked yet since it was told to retire. Any thread. */
 bool trib_server_duties(struct trib_server *server, struct trib_server_duties *duties);
+/* Around a fork: its thread stands still in between, where nothing is half done. */
+void trib_server_hold(struct trib_server *server);
+void trib_server_resume(struct trib_server *server);
+/* In the child of the fork, which has no such thread: gives up its descriptors, and nothing else. */
+void trib_server_abandon(struct trib_server *server);
 /* After trib_server_run has returned, or was never called. Closes what is still open. */
 void trib_server_destroy(struct trib_server *server);
 /* A slot saw two operations under one sequence (I10): asks both ranks what they run, waits 500 ms at most, then fails the

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_leaving.c: no switch, and ranks that are processes of their own: those that end first take nothing from the others. Each process
- * ends by _exit unless a test says how. Mirrors src/comm/comm.c (close) and src/comm/embedded.c (release); test_embedded.c has the
+ * ends by _exit unless a test says how. Mirrors src/comm/comm.c (close), src/comm/embedded.c (release) and src/comm/fork.c; test_embedded.c has the
  * rest of the latter. */
 #include "comm_harness.h"
 
+#include <dlfcn.h>
+
 #define COUNT 4096
 
+static uint32_t victim = RANKS_MAX; /* is killed */
 static int pipes[RANKS_MAX][2]; /* what rank i writes, others read */
 
 /* The process's end: 0 if all went well. */
@@ -41,11 +44,15 @@ static void run_processes(uint32_t count, process_body body)
         (void)close(pipes[i][0]);
         (void)close(pipes[i][1]);
         assert_int_equal(waitpid(pids[i], &ended, 0), pids[i]);
+        if (i == victim && WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL) {
+            ended = 0;
+        }
         if (ended != 0) {
             (void)fprintf(stderr, "rank %u ended with %x\n", i, (unsigned)ended);
         }
         pids[i] = ended;
     }
+    victim = RANKS_MAX;
     for (uint32_t i = 0; i < count; i++) {
         assert_int_equal(pids[i], 0);
     }
@@ -238,6 +245,125 @@ static void progress_off__is_ignored_where_others_need_it(void **state)
     run_processes(2, wait_outside);
 }
 
+/* ---- fork ---- */
+
+/* The child of a data loader: it knows nothing of communicators, and lives on. */
+static pid_t fork_helper(void)
+{
+    pid_t helper = fork();
+    if (helper == 0) {
+        (void)usleep(6000000 * patience());
+        _exit(0);
+    }
+    return helper;
+}
+
+static int die_with_a_child(uint32_t rank, const struct trib_config *config)
+{
+    struct trib_comm *comm = enter(config);
+    if (comm == NULL || !sum(comm)) {
+        return 1;
+    }
+    if (rank == victim) {
+        (void)fork_helper();
+        (void)usleep(200000);
+        (void)kill(getpid(), SIGKILL);
+    }
+    static float value[1];
+    uint64_t start = trib_clock_ns();
+    enum trib_status status = trib_allreduce(comm, value, value, 1, TRIB_FLOAT32, TRIB_SUM);
+    bool in_time = trib_clock_ns() - start < 3 * TRIB_SECOND_NS * patience();
+    return in_time && status == TRIB_ERR_PEER && trib_comm_close(comm) == TRIB_ERR_PEER ? 0 : 2;
+}
+
+static void fork__does_not_hide_the_death_of_a_rank(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        victim = i;
+        run_processes(3, die_with_a_child);
+    }
+}
+
+/* Closes and comes again while its child lives. */
+static int come_again(uint32_t rank, const struct trib_config *config)
+{
+    struct trib_config again = *config;
+    pid_t helper = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)snprintf(again.job, sizeof again.job, "again-%u", i);
+        struct trib_comm *comm = enter(&again);
+        if (comm == NULL || !sum(comm)) {
+            return 1;
+        }
+        if (i == 0 && rank == 0) {
+            helper = fork_helper();
+        }
+        if (!leave(comm)) {
+            return 2;
+        }
+    }
+    if (helper > 0) {
+        (void)kill(helper, SIGKILL);
+    }
+    return 0;
+}
+
+static void fork__does_not_keep_the_rendezvous(void **state)
+{
+    (void)state;
+    run_processes(2, come_again);
+}
+
+/* In the child the communicator has failed, and closing it takes nothing from the parent. */
+static int use_in_child(uint32_t rank, const struct trib_config *config)
+{
+    struct trib_comm *comm = enter(config);
+    int ended = -1;
+    if (comm == NULL || !sum(comm)) {
+        return 1;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        static float value[1];
+        (void)alarm(20 * patience());
+        bool has_failed = trib_allreduce(comm, value, value, 1, TRIB_FLOAT32, TRIB_SUM) == TRIB_ERR_INVALID &&
+                          strstr(trib_comm_error(comm), "belongs to the process that this one was forked from") != NULL;
+        _exit(has_failed && trib_comm_close(comm) == TRIB_ERR_INVALID ? 0 : 1);
+    }
+    if (waitpid(child, &ended, 0) != child || ended != 0) {
+        (void)fprintf(stderr, "rank %u: child ended with %x\n", rank, (unsigned)ended);
+        return 2;
+    }
+    return sum(comm) && leave(comm) ? 0 : 3;
+}
+
+static void fork__leaves_the_communicator_to_the_parent(void **state)
+{
+    (void)state;
+    run_processes(3, use_in_child);
+}
+
+/* ---- dlclose ---- */
+
+/* The control plane's thread may still run, and does at exit. */
+static void dlclose__leaves_the_code_where_it_is(void **state)
+{
+    (void)state;
+    char path[512] = "";
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 64);
+    assert_true(len > 0);
+    char *end = strstr(path, "/tests/unit/");
+    assert_non_null(end);
+    strcpy(end, "/lib/libtributary.so.0");
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    assert_int_equal(dlclose(library), 0);
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    assert_non_null(library);
+    (void)dlclose(library);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +373,10 @@ int main(void)
         cmocka_unit_test(exit__of_rank_0_waits_as_well),
         cmocka_unit_test(close__of_a_root_waits_for_a_late_rank),
         cmocka_unit_test(progress_off__is_ignored_where_others_need_it),
+        cmocka_unit_test(fork__does_not_hide_the_death_of_a_rank),
+        cmocka_unit_test(fork__does_not_keep_the_rendezvous),
+        cmocka_unit_test(fork__leaves_the_communicator_to_the_parent),
+        cmocka_unit_test(dlclose__leaves_the_code_where_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

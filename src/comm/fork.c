@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fork.c: see fork.h. Around the fork all locks are held, so that what the child gets is whole: the registry's and the endpoints', then the
+ * control planes'. */
+#include "comm/fork.h"
+
+#include <pthread.h>
+
+#include "comm/embedded.h"
+#include "comm/endpoint.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void before(void)
+{
+    trib_endpoints_hold();
+    trib_embedded_hold();
+}
+
+static void after_in_parent(void)
+{
+    trib_embedded_resume();
+    trib_endpoints_resume();
+}
+
+static void after_in_child(void)
+{
+    trib_embedded_abandon();
+    trib_endpoints_abandon();
+}
+
+static void watch(void)
+{
+    (void)pthread_atfork(before, after_in_parent, after_in_child); /* out of memory: as if there were none */
+}
+
+void trib_fork_watch(void)
+{
+    (void)pthread_once(&once, watch);
+}
