@@ -137,6 +137,9 @@ static void rank__refuses_what_is_no_operation(void **state)
     assert_false(is_submitted(&operation));
     operation.collective = TRIB_COLLECTIVE_COUNT;
     assert_false(is_submitted(&operation));
+    operation = (struct trib_operation){.collective = TRIB_BROADCAST, .root = config.session.ranks};
+    assert_false(is_submitted(&operation));
+    operation.root = 0;
     config.session.first = TRIB_SEQUENCE_MAX;
     assert_true(is_taken(&config));
     operation.collective = TRIB_BARRIER;

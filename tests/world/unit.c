@@ -88,12 +88,12 @@ static void make_room(struct world *world, struct world_unit *unit, uint32_t ind
 }
 
 /* A group, or a rank, more or less. Who is alone asks nobody. */
-static void skew_ranks(const struct world_comm *comm, struct trib_worker_config *config)
+uint32_t unit_skewed_ranks(const struct world_comm *comm)
 {
-    struct trib_session_config *s = &config->session;
-    uint32_t step = world_has_groups(comm->world) ? s->group : 1;
+    uint32_t ranks = comm->set.session.ranks;
+    uint32_t step = world_has_groups(comm->world) ? comm->set.session.group : 1;
 
-    s->ranks = config->rank + step < s->ranks && s->ranks - step > 1 ? s->ranks - step : s->ranks + step;
+    return comm->set.skewed_rank + step < ranks && ranks - step > 1 ? ranks - step : ranks + step;
 }
 
 static void skew(const struct world_comm *comm, struct trib_worker_config *config)
@@ -128,7 +128,7 @@ static void skew(const struct world_comm *comm, struct trib_worker_config *confi
         s->group = (uint16_t)(s->group == s->ranks ? 1 : s->ranks);
         return;
     case WORLD_SKEW_RANKS:
-        skew_ranks(comm, config);
+        s->ranks = unit_skewed_ranks(comm);
         return;
     case WORLD_SKEW_SALT:
         s->salt ^= 1;

@@ -56,6 +56,9 @@ static void draw_operation(struct world_comm *comm, struct trib_operation *o, ui
     if (dice > 3 && world_below(world, 2) == 0) {
         draw_part(comm, o);
     }
+    if (comm->set.skew == WORLD_SKEW_RANKS) { /* nobody's library takes a root that is no rank */
+        o->root %= unit_skewed_ranks(comm);
+    }
 }
 
 /* Whose shares are how large: equal ones, or any, many of them empty. */

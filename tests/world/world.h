@@ -642,6 +642,7 @@ static inline uint32_t comm_root_of(const struct world_comm *comm, uint64_t sequ
 
 /* unit.c */
 uint32_t unit_create(struct world_comm *comm, bool is_worker);
+uint32_t unit_skewed_ranks(const struct world_comm *comm); /* how many there are, to who is told another number */
 void unit_open_worker(struct world_comm *comm, uint32_t rank);
 void unit_open_switch(struct world_comm *comm, uint32_t at, uint32_t root);
 void unit_close(struct world *world, struct world_unit *unit);

@@ -185,6 +185,7 @@ static bool ring_submit(void *node, const struct trib_operation *operation, uint
     struct ring_operation *o = ring_operation_at(w, w->newest_operation);
 
     TRIB_ASSERT(operation->collective > TRIB_COLLECTIVE_NONE && operation->collective < TRIB_COLLECTIVE_COUNT);
+    TRIB_ASSERT(operation->root < w->config.session.ranks); /* ways are looked up by it */
     /* One may have ended at once, and its DONE not have been taken: that keeps its place. */
     if (w->newest_operation - w->oldest_operation + w->done >= w->config.operations) {
         return false;
