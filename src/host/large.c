@@ -239,8 +239,8 @@ static enum trib_host_verdict advance_all(struct trib_host *host)
         if (!trib_host_all_have(host, true, step - 1)) {
             return TRIB_HOST_WAITS;
         }
-        if (trib_host_has_record(
-                host)) { /* who has failed may change what he sent, and others may have read it since */
+        /* Who has failed may change what he sent, and others may have read it since. */
+        if (trib_host_has_record(host)) {
             return trib_host_wait_for_record(host);
         }
         if (k >= 2 && has_results(host)) {

@@ -142,9 +142,9 @@ static void hybrid_init(void *node, const struct trib_worker_config *config)
         memset(w, 0, size);
     }
     (void)lay_out(w, config);
+    /* Exponents are agreed upon where all parts meet, which is nowhere here. */
     if (w->config.session.wire == TRIB_INT32) {
-        w->config.session.wire =
-            TRIB_FLOAT32; /* exponents are agreed upon where all parts meet, which is nowhere here */
+        w->config.session.wire = TRIB_FLOAT32;
     }
     trib__ring_keys(w);
     w->end = w->next = w->mark = w->freed = w->communicator_mark = config->session.first;

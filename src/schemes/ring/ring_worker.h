@@ -211,11 +211,12 @@ void trib__ring_reduce(const struct ring_worker *w, const struct ring_slot *slot
 void trib__ring_take_parts(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns);
 void trib__ring_take_result(struct ring_worker *w, struct ring_operation *o, struct ring_slot *slot, uint64_t now_ns);
 void trib__ring_acked(struct ring_worker *w, enum ring_way way, uint64_t label, uint64_t now_ns);
-void trib__ring_drop_out(struct ring_worker *w, struct ring_slot *slot,
-                         uint64_t now_ns); /* what it sends has no use any more */
-void trib__ring_sent(struct ring_worker *w, struct ring_slot *slot, enum ring_way way,
-                     uint64_t flow);                             /* what was pending has left */
-void trib__ring_advance(struct ring_worker *w, uint64_t now_ns); /* frees slots, and begins what has its turn */
+/* What it sends has no use any more. */
+void trib__ring_drop_out(struct ring_worker *w, struct ring_slot *slot, uint64_t now_ns);
+/* What was pending has left. */
+void trib__ring_sent(struct ring_worker *w, struct ring_slot *slot, enum ring_way way, uint64_t flow);
+/* Frees slots, and begins what has its turn. */
+void trib__ring_advance(struct ring_worker *w, uint64_t now_ns);
 
 /* ring_worker_receive.c */
 enum trib_drop trib__ring_receive(void *node, struct trib_place from, const struct trib_packet *packet,
