@@ -61,7 +61,8 @@ def start_rank(network, scenario, contestant, rank, switch):
         environment.update(TRIB_RENDEZVOUS=f"{network.worker_address(0)}:{PORT}", TRIB_HOSTID=f"host-{rank}")
     command = network.worker_place(rank) + NICE + [
         TRIBUTARY, "perf", "-b", str(scenario.size), "-e", str(scenario.size), "-n", str(scenario.iterations),
-        "-w", str(scenario.warmups), "--collective", collective_of(scenario, contestant), "--payload", str(contestant.payload), "--wire", contestant.wire, "--json"]
+        "-w", str(scenario.warmups), "--collective", collective_of(scenario, contestant), "--payload", str(contestant.payload), "--wire", contestant.wire,
+        "--scheme", contestant.scheme, "--json"]
     if switch:
         command += ["--switch-pid", str(switch.pid)]
     elif not contestant.no_box:
@@ -93,7 +94,8 @@ def measure(network, scenario, contestant):
     report = json.loads(outputs[0])
     if report["level0"] != contestant.level0:
         raise BenchError("ranks met " + ("in shared memory" if report["level0"] else "over a network"))
-    if (report["roots"] if report["no_box"] else 0) != (scenario.workers if contestant.no_box else 0):
+    roots = scenario.workers if contestant.no_box and contestant.scheme == "switchml" else 0
+    if report["no_box"] != contestant.no_box or (report["roots"] if report["no_box"] else 0) != roots:
         raise BenchError(f"no box: {report['no_box']}, with {report['roots']} roots")
     if switch and report["multicast"] != contestant.multicast:
         raise BenchError("results did not come by " + ("multicast" if contestant.multicast else "unicast"))

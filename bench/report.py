@@ -13,6 +13,13 @@ EXCESS = 1.10  # of the bytes that lossless frames need: more than this is said 
 COLUMNS = "{:<17} {:>10} {:>10} {:>5} {:>7} {:>8}  {:<8} {}"
 
 
+def way_of(contestant):
+    """How results came."""
+    if contestant.level0:
+        return "memory"
+    return "no switch" if contestant.no_box else "multicast" if contestant.multicast else "unicast"
+
+
 def machine():
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         model = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "unknown")
@@ -45,7 +52,7 @@ def setup(row, scenario):
     mine = next(c for c in scenario.contestants if c.name == row.ours)
     return {"scenario": scenario.name, "network": scenario.network.__name__.lower(), "workers": scenario.workers,
             "rate": scenario.rate or None, "mtu": scenario.mtu, "payload": mine.payload, "wire": mine.wire,
-            "results": "memory" if mine.level0 else "multicast" if mine.multicast else "unicast", "level0": mine.level0, "size": scenario.size,
+            "results": way_of(mine), "level0": mine.level0, "size": scenario.size,
             "iterations": scenario.iterations, "rounds": scenario.rounds, "loss": mine.loss or None}
 
 
