@@ -6,11 +6,11 @@
 . "$(dirname "$0")/common.sh"
 command -v python3 >/dev/null || skip "needs python3"
 CHECK=$(dirname "$0")/independent_check.py
-export PYTHONDONTWRITEBYTECODE=1 TRIB_LINGER=15s
+export PYTHONDONTWRITEBYTECODE=1 TRIB_LINGER=45s
 
 # rank_of COMMAND...: one rank of $JOB, bounded in time; its output in $TMP/JOB.RANK.
 rank_of() {
-    timeout -k 1 $((16 * PATIENCE)) "$@" >"$TMP/$JOB.$RANK" 2>&1 &
+    timeout -k 1 $((50 * PATIENCE)) "$@" >"$TMP/$JOB.$RANK" 2>&1 &
     PIDS+=($!)
     CHILDREN+=($!)
 }
@@ -42,14 +42,14 @@ for RANK in 0 1 2; do
 done
 DEAF_LOGS=("$TMP"/only-float32.1 "$TMP"/only-int32.2 "$TMP"/mixed-float32.1 "$TMP"/mixed-int32.0)
 all_deaf() { [ "$(grep -ls 'was ignored' "${DEAF_LOGS[@]}" | wc -l)" = 4 ]; }
-check "every result reaches the deaf ranks" wait_for 12 all_deaf
+check "every result reaches the deaf ranks" wait_for 40 all_deaf
 
 say "the switch dies and comes back"
 switch_kill
 switch_start --listen "127.0.0.1:$SWITCH_PORT" --threads 2 --loss 2% --duplicate 2% --reorder 2% --corrupt 1%
 for pid in "${PIDS[@]}"; do
     CHECKS=$((CHECKS + 1))
-    ended 17 "$pid"
+    ended 51 "$pid"
     [ "$STATUS" = 0 ] || fail "rank with pid $pid ended with status $STATUS"
 done
 check_in "every value right, through one restart" 'all right; .*restarts 1$' "$TMP"/only-*.[012] "${DEAF_LOGS[@]}"
