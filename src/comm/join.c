@@ -324,14 +324,14 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
     const struct trib_grant *grant = &message->welcome.grant;
     const struct trib_grant *known = &comm->grant;
     bool names_roots = message->welcome.root_count > 0;
-    if (!trib_comm_is_welcome_of_peers(comm, message) ||
+    if (!trib_comm_is_welcome_of_peers(comm, message) || !trib_comm_is_root_of(comm, grant) ||
         (names_roots ? message->welcome.root_count != grant->roots : grant->data_port == 0)) {
         return false;
     }
     if (grant->communicator == 0 || grant->boot == 0 || grant->roots < 1 || grant->roots > TRIB_ROOTS_MAX ||
         grant->train < 1 || grant->train > TRIB_TRAIN_PACKETS_MAX || grant->slots < 1 ||
         grant->slots > TRIB_SLOTS_MAX || grant->window < 1 || grant->window > grant->slots ||
-        (uint32_t)grant->data_port + grant->roots > UINT16_MAX + 1U ||
+        (!names_roots && (uint32_t)grant->data_port + grant->roots > UINT16_MAX + 1U) ||
         (uint32_t)grant->group_port + grant->roots > UINT16_MAX + 1U ||
         message->welcome.generation_ranks != comm->config.ranks) {
         return false;

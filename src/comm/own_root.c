@@ -126,6 +126,11 @@ void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *mess
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "%s takes this rank for a root", comm->endpoint->title);
         return;
     }
+    bool opens = message->kind == TRIB_MESSAGE_ROOT_OPEN || message->kind == TRIB_MESSAGE_ROOT_CHILD;
+    if (opens != (comm->state == TRIB_COMM_JOINING)) {
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s speaks to a root out of turn", comm->endpoint->title);
+        return;
+    }
     enum trib_status status = trib_root_receive(&comm->root, message, &answer);
     if (answer.kind != TRIB_MESSAGE_NONE) {
         trib_session_client_send(&comm->session, &answer);
@@ -135,6 +140,13 @@ void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *mess
         return;
     }
     calm(own);
+}
+
+bool trib_comm_is_root_of(const struct trib_comm *comm, const struct trib_grant *grant)
+{
+    const struct trib_root *root = &comm->root;
+    return root->communicator == 0 ||
+           (root->communicator == grant->communicator && root->boot == grant->boot && root->plan == NULL);
 }
 
 void trib_comm_forget_root(struct trib_comm *comm)

@@ -172,8 +172,8 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_me
                      known->roots, roots);
         return TRIB_ERR_REFUSED;
     }
-    if (known->generation == 0 || known->train < 1 || known->train > TRIB_TRAIN_PACKETS_MAX || known->window < 1 ||
-        known->slots < known->window || known->slots > TRIB_SLOTS_MAX) {
+    if (known->roots < 1 || known->generation == 0 || known->train < 1 || known->train > TRIB_TRAIN_PACKETS_MAX ||
+        known->window < 1 || known->slots < known->window || known->slots > TRIB_SLOTS_MAX) {
         trib_explain(error, "rank %u of job %s brings a grant that no switch gives", message->join.rank,
                      message->join.job);
         return TRIB_ERR_INVALID;

@@ -278,6 +278,143 @@ static void stall__its_answer_goes_into_the_error(void **state)
     stall("switch 10.0.0.2:7470", &(struct trib_rank_list){0}, "nothing comes from switch 10.0.0.2:7470 on fragment 0");
 }
 
+/* ---- no switch: rank 1, whose rendezvous is here ---- */
+
+static void begin_no_box(struct script *s)
+{
+    begin(s);
+    (void)snprintf(s->config.rendezvous, sizeof s->config.rendezvous, "%s", s->config.switch_address);
+    s->config.switch_address[0] = '\0';
+    s->config.rank = 1;
+    s->config.ranks = 2;
+    (void)snprintf(s->config.host_id, sizeof s->config.host_id, "b");
+}
+
+static struct trib_address local_of(int fd)
+{
+    struct trib_address at = {.len = sizeof at.storage};
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at.storage, &at.len), 0);
+    return at;
+}
+
+static void welcome_roots(int fd, const int *udp, uint32_t roots, uint16_t data_port)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.generation_ranks = 2, .behind = 1}};
+    message.welcome.grant = (struct trib_grant){.salt = 1,
+                                                .token = 2,
+                                                .communicator = 7,
+                                                .boot = 99,
+                                                .roots = roots,
+                                                .train = 4,
+                                                .slots = 32,
+                                                .window = 16,
+                                                .generation = 1,
+                                                .data_port = data_port};
+    message.welcome.root_count = (uint8_t)roots;
+    for (uint32_t i = 0; i < roots; i++) {
+        message.welcome.root[i] = local_of(udp[i]);
+    }
+    send_message(fd, &message);
+}
+
+static void open_root(int fd, uint32_t communicator, uint32_t boot, const struct trib_message *join)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN, .root_open = {.boot = boot}};
+    message.root_open.session = (struct trib_session_config){.communicator = communicator,
+                                                             .ranks = 2,
+                                                             .roots = 1,
+                                                             .train = 4,
+                                                             .slots = 32,
+                                                             .payload = join->join.settings.payload,
+                                                             .generation = 1,
+                                                             .wire = TRIB_FLOAT32};
+    strcpy(message.root_open.scheme, "switchml");
+    send_message(fd, &message);
+    for (uint32_t i = 0; i < 2; i++) {
+        message = (struct trib_message){.kind = TRIB_MESSAGE_ROOT_CHILD,
+                                        .root_child = {.communicator = communicator, .rank = i, .branch = i}};
+        message.root_child.from = trib_address_v4(0x7f000001U, (uint16_t)(4000 + i));
+        send_message(fd, &message);
+    }
+}
+
+static void refuse(int fd, const char *text)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = TRIB_ERR_REFUSED}};
+    (void)snprintf(message.fail.text, sizeof message.fail.text, "%s", text);
+    send_message(fd, &message);
+}
+
+/* data_port is root 0's alone there, and may be the last one. */
+static void welcome__of_roots_at_any_ports(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    uint16_t port;
+    begin_no_box(&s);
+    int udp[2] = {s.udp, open_port(SOCK_DGRAM, &port)};
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    open_root(fd, 7, 99, &join);
+    welcome_roots(fd, udp, 2, UINT16_MAX);
+    echo_path(&s);
+    s.udp = udp[1];
+    echo_path(&s);
+    s.udp = udp[0];
+    (void)expect(fd, TRIB_MESSAGE_PATHS);
+    refuse(fd, "that was all");
+    end(&s, TRIB_ERR_REFUSED, "that was all", 5000);
+    close(udp[1]);
+    close(fd);
+}
+
+static void root_open__of_another_communicator_or_boot(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct script s;
+        struct trib_message join;
+        begin_no_box(&s);
+        start_rank(&s);
+        int fd = take_join(&s, &join);
+        open_root(fd, i == 0 ? 8 : 7, i == 1 ? 98 : 99, &join);
+        welcome_roots(fd, &s.udp, 1, 9);
+        end(&s, TRIB_ERR_REFUSED, "granted what may not be granted", 5000);
+        close(fd);
+    }
+}
+
+static void root_open__after_welcome(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin_no_box(&s);
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    welcome_roots(fd, &s.udp, 1, 9);
+    echo_path(&s);
+    (void)expect(fd, TRIB_MESSAGE_PATHS);
+    open_root(fd, 7, 99, &join);
+    end(&s, TRIB_ERR_REFUSED, "speaks to a root out of turn", 5000);
+    close(fd);
+}
+
+static void gone__before_ready(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    const struct trib_message gone = {.kind = TRIB_MESSAGE_GONE};
+    begin_no_box(&s);
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    send_message(fd, &gone);
+    end(&s, TRIB_ERR_REFUSED, "said GONE out of turn", 5000);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +424,10 @@ int main(void)
         cmocka_unit_test(cut__again_and_again_ends_in_time),
         cmocka_unit_test(cut__before_ready_tries_the_paths_again),
         cmocka_unit_test(stall__its_answer_goes_into_the_error),
+        cmocka_unit_test(welcome__of_roots_at_any_ports),
+        cmocka_unit_test(root_open__of_another_communicator_or_boot),
+        cmocka_unit_test(root_open__after_welcome),
+        cmocka_unit_test(gone__before_ready),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

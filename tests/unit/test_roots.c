@@ -424,6 +424,19 @@ static void address__ipv6(void **state)
     assert_address(&h->process[1].plane.from[0], "[2001:db8::1]:20000");
 }
 
+/* A job of no roots would be dealt to nobody. */
+static void known__without_roots_is_refused(void **state)
+{
+    struct hosts *h = *state;
+    struct trib_message join = root_join(0, 1);
+    join.join.known = (struct trib_grant){
+        .salt = 1, .token = 2, .communicator = 3, .boot = 4, .train = 11, .slots = 100, .window = 50, .generation = 1};
+    assert_true(say(h, 0, &join));
+    pump(h);
+    expect_failed(h, 0, TRIB_ERR_INVALID, "brings a grant that no switch gives");
+    assert_null(h->jobs.first);
+}
+
 /* Ranks that come from a switch that is gone bring their grant along: as many roots, in turn over those that there are. */
 static void known__roots_are_dealt_in_turn(void **state)
 {
@@ -493,6 +506,7 @@ int main(void)
         TEST(address__of_one_link_is_refused),
         TEST(address__of_another_version_is_refused),
         TEST(address__ipv6),
+        TEST(known__without_roots_is_refused),
         TEST(known__roots_are_dealt_in_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
