@@ -103,7 +103,7 @@ struct trib_comm {
     uint64_t boot_hint_ns;      /* last time that a BOOT hint was looked into */
     uint64_t paths;             /* bitmap of shards that echoed */
     uint64_t group_paths;       /* and of those heard by multicast */
-    bool stall_is_open;         /* the last stall was reported, and not answered */
+    uint32_t stalls_open;       /* reported, and not answered */
     bool was_running;           /* READY has come at least once */
     atomic_bool joined;
     atomic_bool ended; /* closing or failing is over */
@@ -220,6 +220,12 @@ bool trib_comm_echo_path(struct trib_comm *comm, uint32_t root, const struct tri
 /* The rank before this one runs another operation: the control plane asks both. */
 void trib_comm_dispute(struct trib_comm *comm, const struct trib_event *event);
 
+/* ---- stall.c ---- */
+
+/* The node waits; and the control plane's answer to that. */
+void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns);
+void trib_comm_take_missing(struct trib_comm *comm, const struct trib_message *message);
+
 /* ---- join.c ---- */
 
 void trib_comm_join(struct trib_comm *comm, uint64_t now_ns);
@@ -230,9 +236,8 @@ void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns);
 uint64_t trib_comm_session_deadline(const struct trib_comm *comm);
 /* A PATH packet has come. */
 void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from);
-/* Looks at a BOOT hint, report of a stall, a mark to tell. */
+/* Looks at a BOOT hint, a mark to tell. */
 void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns);
-void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns);
 void trib_comm_tell_mark(struct trib_comm *comm, enum trib_message_kind kind);
 void trib_comm_close_groups(struct trib_comm *comm);
 

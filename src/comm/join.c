@@ -105,51 +105,6 @@ static void send_operation(struct trib_comm *comm, uint64_t sequence)
     trib_session_client_send(&comm->session, &message);
 }
 
-static void log_stall(const struct trib_comm *comm, uint64_t sequence, uint64_t since_ns, const char *who)
-{
-    char duration[TRIB_UNITS_TEXT_MAX];
-    trib_format_duration(since_ns, duration);
-    trib_log(TRIB_LOG_WARN, "job %s rank %u: %s on fragment %" PRIu64 " since %s", comm->config.job, comm->config.rank,
-             who, sequence, duration);
-}
-
-/* Only the switches know who is missing: this rank hears of the children of one of them. They answer by MISSING. */
-void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns)
-{
-    uint64_t since = now_ns > event->since_ns ? now_ns - event->since_ns : 0;
-    struct trib_message message = {.kind = TRIB_MESSAGE_STALL};
-    if (comm->stall_is_open || comm->state != TRIB_COMM_RUNNING) {
-        log_stall(comm, event->sequence, since, "somebody is missing");
-    }
-    if (comm->stall_sequence != event->sequence) {
-        comm->stall_text[0] = '\0';
-    }
-    comm->stall_sequence = event->sequence;
-    message.stall.sequence = event->sequence;
-    message.stall.since_ms = (uint32_t)(since / TRIB_MILLISECOND_NS);
-    if (comm->state == TRIB_COMM_RUNNING) {
-        comm->stall_is_open = true;
-        trib_session_client_send(&comm->session, &message);
-    }
-}
-
-static void take_missing(struct trib_comm *comm, const struct trib_message *message)
-{
-    char who[320] = "no rank is missing, but there is no result";
-    comm->stall_is_open = false;
-    if (comm->node == NULL || message->stall.sequence != comm->stall_sequence ||
-        comm->verbs->mark(comm->node) > comm->stall_sequence) {
-        return; /* it has come meanwhile */
-    }
-    if (message->stall.missing.count != 0) {
-        trib_comm_name_ranks(&message->stall.missing, who, sizeof who);
-    } else if (message->stall.where[0] != '\0') {
-        (void)snprintf(who, sizeof who, "nothing comes from %s", message->stall.where);
-    }
-    log_stall(comm, comm->stall_sequence, message->stall.since_ms * TRIB_MILLISECOND_NS, who);
-    memcpy(comm->stall_text, who, sizeof comm->stall_text);
-}
-
 /* The session is the truth about boots, but a machine that lost its power resets no connection until it is spoken to. */
 void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns)
 {
@@ -605,7 +560,7 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
     comm->state_deadline_ns = TRIB_NEVER;
     comm->return_deadline_ns = TRIB_NEVER;
     comm->retry_ns = TRIB_NEVER;
-    comm->stall_is_open = false;
+    comm->stalls_open = 0;
     comm->grant.boot = message->ready.boot;
     comm->is_multicast = message->ready.multicast && comm->group_count > 0;
     if (!comm->is_multicast && !comm->was_running) {
@@ -673,7 +628,7 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
         send_operation(comm, message->describe.sequence);
         return;
     case TRIB_MESSAGE_MISSING:
-        take_missing(comm, message);
+        trib_comm_take_missing(comm, message);
         return;
     case TRIB_MESSAGE_AWAY:
         take_away(comm, message, now_ns);

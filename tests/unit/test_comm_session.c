@@ -415,6 +415,25 @@ static void gone__before_ready(void **state)
     close(fd);
 }
 
+/* A rank 0 that is stopped takes the control plane with it: nobody answers, but it can be named. */
+static void stall__of_a_silent_rank_0_names_it(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin_no_box(&s);
+    s.config.timeout_ns = 3700 * TRIB_MILLISECOND_NS;
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    welcome_roots(fd, &s.udp, 1, 9);
+    echo_path(&s);
+    (void)expect(fd, TRIB_MESSAGE_PATHS);
+    (void)expect(fd, TRIB_MESSAGE_REGISTER);
+    ready(fd, 99);
+    end(&s, TRIB_ERR_TIMEOUT, "rank 0, whose process has the control plane, does not answer on fragment 0", 8000);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +447,7 @@ int main(void)
         cmocka_unit_test(root_open__of_another_communicator_or_boot),
         cmocka_unit_test(root_open__after_welcome),
         cmocka_unit_test(gone__before_ready),
+        cmocka_unit_test(stall__of_a_silent_rank_0_names_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

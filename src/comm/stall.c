@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stall.c: an operation waits, and people are told for whom. What the control plane makes of it is control/stall.c's.
+ * Read next: join.c (the rest of the dialogue). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "comm/communicator.h"
+#include "io/clock.h"
+#include "io/log.h"
+#include "io/units.h"
+
+/* STALLs without an answer: the second one is answered even if the root is silent that was asked for the first. */
+#define SILENT 2
+
+static void log_stall(const struct trib_comm *comm, uint64_t sequence, uint64_t since_ns, const char *who)
+{
+    char duration[TRIB_UNITS_TEXT_MAX];
+    trib_format_duration(since_ns, duration);
+    trib_log(TRIB_LOG_WARN, "job %s rank %u: %s on fragment %" PRIu64 " since %s", comm->config.job, comm->config.rank,
+             who, sequence, duration);
+}
+
+/* Without a switch the control plane is in the process of a rank, which may be stopped, or its host be off, without a word. */
+static void name_silent(struct trib_comm *comm)
+{
+    char who[96] = "rank 0";
+    if (comm->is_derived) {
+        (void)snprintf(who, sizeof who, "the process at %s", comm->endpoint->name);
+    }
+    (void)snprintf(comm->stall_text, sizeof comm->stall_text,
+                   "%s, whose process has the control plane, does not answer", who);
+}
+
+/* Only the switches know who is missing: this rank hears of the children of one of them. They answer by MISSING. */
+void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns)
+{
+    uint64_t since = now_ns > event->since_ns ? now_ns - event->since_ns : 0;
+    struct trib_message message = {.kind = TRIB_MESSAGE_STALL};
+    if (comm->stall_sequence != event->sequence) {
+        comm->stall_text[0] = '\0';
+    }
+    comm->stall_sequence = event->sequence;
+    if (comm->stalls_open >= SILENT && comm->endpoint->no_box) {
+        name_silent(comm);
+        log_stall(comm, event->sequence, since, comm->stall_text);
+    } else if (comm->stalls_open > 0 || comm->state != TRIB_COMM_RUNNING) {
+        log_stall(comm, event->sequence, since, "somebody is missing");
+    }
+    message.stall.sequence = event->sequence;
+    message.stall.since_ms = (uint32_t)(since / TRIB_MILLISECOND_NS);
+    if (comm->state == TRIB_COMM_RUNNING) {
+        comm->stalls_open++;
+        trib_session_client_send(&comm->session, &message);
+    }
+}
+
+void trib_comm_take_missing(struct trib_comm *comm, const struct trib_message *message)
+{
+    char who[320] = "no rank is missing, but there is no result";
+    comm->stalls_open = 0;
+    if (comm->node == NULL || message->stall.sequence != comm->stall_sequence ||
+        comm->verbs->mark(comm->node) > comm->stall_sequence) {
+        return; /* it has come meanwhile */
+    }
+    if (message->stall.missing.count != 0) {
+        trib_comm_name_ranks(&message->stall.missing, who, sizeof who);
+    } else if (message->stall.where[0] != '\0') {
+        (void)snprintf(who, sizeof who, "nothing comes from %s", message->stall.where);
+    }
+    log_stall(comm, comm->stall_sequence, message->stall.since_ms * TRIB_MILLISECOND_NS, who);
+    memcpy(comm->stall_text, who, sizeof comm->stall_text);
+}
