@@ -107,6 +107,7 @@ static enum trib_status create_server(const struct trib_config *config, const st
         .join_timeout_ns = config->join_timeout_ns,
         .memory_quota = UINT64_MAX, /* slots are in the ranks' own memory */
         .job_quota = UINT64_MAX,
+        .is_guest = true,
         .changed = tell_changed,
     };
     enum trib_status status = draw_boot(&wanted.boot, error);

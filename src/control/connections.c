@@ -21,6 +21,7 @@
 #include "io/log.h"
 
 #define DESCRIPTORS_RESERVED 192 /* 64 for HTTP, 2 for each shard, and plenty */
+#define STRANGERS_MAX 256        /* in a process that is somebody else's */
 #define BACKLOG 1024
 #define ACCEPTS_AT_ONCE 64
 #define LAST_READS_MAX 4096
@@ -100,16 +101,16 @@ enum trib_status trib_listener_open(const struct trib_address *address, int *fd,
     return TRIB_OK;
 }
 
-/* How many sessions the limit of open files leaves room for, which is first raised as far as it may be. The reserve is for shards, HTTP
+/* How many sessions the limit of open files leaves room for, which may first be raised as far as it may be. The reserve is for shards, HTTP
  * and what the process has open anyway: strangers who only connect must not take that. */
-static uint32_t room_for_sessions(void)
+static uint32_t room_for_sessions(bool may_raise)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
         return TRIB_CONNECTIONS_MAX;
     }
     struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
-    if (limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &raised) == 0) {
+    if (may_raise && limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &raised) == 0) {
         limit = raised;
     }
     uint64_t room =
@@ -120,7 +121,8 @@ static uint32_t room_for_sessions(void)
 void trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs)
 {
     memset(connections, 0, sizeof *connections);
-    connections->limit = jobs->relay ? room_for_sessions() / 2 : room_for_sessions(); /* each has one more above */
+    connections->limit =
+        room_for_sessions(!jobs->config->is_guest) / (jobs->relay ? 2 : 1); /* each has one more above */
     connections->listen_fd = listen_fd;
     connections->jobs = jobs;
 }
@@ -378,10 +380,27 @@ static void take_bytes(struct trib_connections *connections, struct trib_connect
     }
 }
 
+/* Programs may count on their descriptors being few (select). Who has not joined takes no more than a guest may have for that. */
+static bool has_room_as_guest(struct trib_connections *connections)
+{
+    uint32_t strangers = 0;
+    for (uint32_t i = 0; i < connections->count; i++) {
+        strangers += !trib_session_is_joined(&connections->all[i]->session);
+    }
+    if (strangers >= STRANGERS_MAX || strangers >= connections->limit / 2) {
+        return false;
+    }
+    if (connections->count >= connections->limit) {
+        connections->limit = room_for_sessions(true);
+    }
+    return true;
+}
+
 static void add(struct trib_connections *connections, int fd, const struct trib_address *peer)
 {
     struct trib_connection *connection = NULL;
-    if (connections->count < connections->limit) {
+    bool has_room = !connections->jobs->config->is_guest || has_room_as_guest(connections);
+    if (has_room && connections->count < connections->limit) {
         connection = calloc(1, sizeof *connection);
     }
     if (!connection) {

@@ -209,6 +209,37 @@ static void full__limit_leaves_descriptors_for_others(void **state)
     assert_int_equal(limit_with(*state, 64, 400), 208); /* raised as far as it may be */
 }
 
+/* Rank 0's program keeps its limit of open files, and its descriptors, whoever connects; ranks get what they need. */
+static void guest__strangers_raise_nothing(void **state)
+{
+    struct world *w = *state;
+    w->control.config.is_guest = true;
+    assert_int_equal(limit_with(w, 64, 400), 32);
+    int fds[6];
+    w->connections.limit = 8;
+    for (unsigned i = 0; i < 6; i++) {
+        fds[i] = connect_to(w->port);
+    }
+    step(w);
+    assert_int_equal(w->connections.count, 4);
+    assert_int_equal(w->connections.stats.rejected_full, 2);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct trib_message join = join_message(i, 20);
+        send_message(fds[i], &join);
+    }
+    step(w);
+    w->connections.limit = 4;
+    close(fds[4]);
+    fds[4] = connect_to(w->port);
+    step(w);
+    assert_int_equal(w->connections.count, 5); /* of them 4 ranks: more may come */
+    assert_true(w->connections.limit > 4);
+    for (unsigned i = 0; i < 6; i++) {
+        close(fds[i]);
+    }
+    step(w);
+}
+
 /* Many ranks of many jobs come and go in a random order, some in the middle of a message; nothing may stay. */
 static void random__comings_and_goings_leave_nothing(void **state)
 {
@@ -400,6 +431,7 @@ int main(void)
         TEST(flood__that_ends_is_seen_at_once),
         TEST(unread__answers_do_not_pile_up),
         TEST(full__limit_leaves_descriptors_for_others),
+        TEST(guest__strangers_raise_nothing),
         TEST(random__comings_and_goings_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
