@@ -149,6 +149,10 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     if (status == TRIB_OK && place[0] != '\0') {
         status = trib_address_parse(place, TRIB_DEFAULT_PORT, &address, error);
     }
+    if (status == TRIB_OK && place[0] != '\0' && trib_address_port(&address) == 0) {
+        trib_explain(error, "%s: port 0 is none", place);
+        status = TRIB_ERR_INVALID;
+    }
     if (status != TRIB_OK) {
         return status;
     }

@@ -2,6 +2,7 @@
 /* embedded.c: see embedded.h. */
 #include "comm/embedded.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -72,14 +73,30 @@ static void *serve(void *argument)
     return NULL;
 }
 
+/* An address, not a name: 127.0.0.1, 127.0.0.1:7470, [::1]:7470, ::1. */
+static bool is_literal(const char *rendezvous)
+{
+    char host[INET_ADDRSTRLEN];
+    struct in_addr v4;
+    const char *colon = strchr(rendezvous, ':');
+    if (rendezvous[0] == '[' || (colon != NULL && strchr(colon + 1, ':') != NULL)) {
+        return true; /* IPv6 */
+    }
+    size_t len = colon != NULL ? (size_t)(colon - rendezvous) : strlen(rendezvous);
+    if (len >= sizeof host) {
+        return false;
+    }
+    memcpy(host, rendezvous, len);
+    host[len] = '\0';
+    return inet_pton(AF_INET, host, &v4) == 1;
+}
+
 /* Where to listen: at the rendezvous. But a host's file of names may give its own one a loopback address, at which no other host
- * reaches it: who names a host, and not the loopback itself, then listens everywhere. */
+ * reaches it, and so may a launcher that names rank 0's host "localhost" to rank 0 alone: who gives a name then listens everywhere. */
 static struct trib_address listening_address(const struct trib_config *config, const struct trib_address *address)
 {
     struct trib_address listen = *address;
-    bool says_so = strncmp(config->rendezvous, "127.", 4) == 0 || config->rendezvous[0] == '[' ||
-                   strncmp(config->rendezvous, "localhost", 9) == 0;
-    if (trib_address_is_loopback(address) && !says_so) {
+    if (trib_address_is_loopback(address) && !is_literal(config->rendezvous)) {
         memset(&listen.storage, 0, sizeof listen.storage);
         listen.storage.ss_family = address->storage.ss_family;
         trib_address_set_port(&listen, trib_address_port(address));
@@ -179,6 +196,18 @@ static void destroy(struct trib_embedded *embedded)
     free(embedded);
 }
 
+/* Those that have ended by themselves, wherever they listened. Locked. */
+static void reap(void)
+{
+    struct trib_embedded *next;
+    for (struct trib_embedded *at = all; at != NULL; at = next) {
+        next = at->next;
+        if (at->has_ended && at->shares == 0) {
+            destroy(at);
+        }
+    }
+}
+
 /* The one at this address that goes on. One that is just ending has to be waited for: it still has the port. Locked. */
 static struct trib_embedded *find(const struct trib_address *address)
 {
@@ -207,6 +236,7 @@ enum trib_status trib_embedded_acquire(const struct trib_config *config, const s
     (void)pthread_once(&prepared, prepare);
     (void)pthread_mutex_lock(&lock);
     struct trib_embedded *found = find(address);
+    reap();
     if (found != NULL) {
         found->shares++;
         *embedded = found;

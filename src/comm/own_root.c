@@ -27,6 +27,8 @@ static void tell_mismatch(void *owner, const struct trib_mismatch *mismatch)
         trib_root_mismatch(&comm->root, mismatch->sequence, mismatch->rank, &answer);
         if (answer.kind != TRIB_MESSAGE_NONE) {
             trib_session_client_send(&comm->session, &answer);
+            comm->dirty = true; /* what the kernel did not take is watched for */
+            trib_endpoint_awaken(comm);
         }
     }
 }

@@ -7,6 +7,7 @@
 #include "control/peers.h"
 #include "control/roots.h"
 #include "control/start.h"
+#include "core/assert.h"
 #include "core/lane.h"
 #include "io/explain.h"
 #include "io/units.h"
@@ -116,6 +117,7 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
         }
     }
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
+        TRIB_ASSERT(but || !trib_roots_are_ranks(jobs->config)); /* the room of a root is that of a job's root */
         if (job != but && job->is_open && !job->has_peers &&
             (!trib_roots_are_ranks(jobs->config) || trib_roots_meet(job, but))) {
             bytes += add_job(job, has_list ? &senders

@@ -162,9 +162,9 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_me
     }
     if (known->boot - jobs->config->boot <= jobs->incarnation && !is_expected(jobs, message, now_ns)) {
         trib_explain(error,
-                     "the session of rank %u of job %s was lost, which ended the communicator: the switch itself was "
-                     "never away",
-                     message->join.rank, message->join.job);
+                     "the session of rank %u of job %s was lost, which ended the communicator: %s was never away",
+                     message->join.rank, message->join.job,
+                     trib_roots_are_ranks(jobs->config) ? "the control plane" : "the switch itself");
         return TRIB_ERR_PEER;
     }
     if (known->roots > roots) {
@@ -363,7 +363,7 @@ struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_messa
 static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns, char *error)
 {
     if (jobs->count >= TRIB_JOBS_MAX) {
-        trib_explain(error, "this switch has %d jobs, and takes no more", TRIB_JOBS_MAX);
+        trib_explain(error, "this control plane has %d jobs, and takes no more", TRIB_JOBS_MAX);
         return NULL;
     }
     struct trib_job *job = trib_job_create(jobs, message, now_ns);

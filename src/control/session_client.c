@@ -211,7 +211,7 @@ void trib_session_client_send(struct trib_session_client *client, const struct t
         return;
     }
     if (sizeof client->out - client->out_len < TRIB_MESSAGE_MAX) {
-        trib_session_client_lose(client, "the switch does not read its session");
+        trib_session_client_lose(client, "the control plane does not read its session");
         return;
     }
     client->out_len += trib_message_encode(message, client->out + client->out_len);

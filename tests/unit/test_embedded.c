@@ -91,6 +91,16 @@ static void acquire__names_a_port_that_is_taken(void **state)
     (void)close(fd);
 }
 
+static void create__takes_no_port_0(void **state)
+{
+    (void)state;
+    struct place place = make_place("127.0.0.1");
+    struct trib_comm *comm = NULL;
+    (void)snprintf(place.config.rendezvous, sizeof place.config.rendezvous, "127.0.0.1:0");
+    assert_int_equal(trib_comm_create(&place.config, &comm, error), TRIB_ERR_INVALID);
+    assert_string_equal(error, "127.0.0.1:0: port 0 is none");
+}
+
 /* A name of this host that its file of names gives a loopback address must be heard at its other addresses as well. */
 static void acquire__listens_everywhere_for_a_name_of_the_loopback(void **state)
 {
@@ -102,6 +112,15 @@ static void acquire__listens_everywhere_for_a_name_of_the_loopback(void **state)
     struct trib_embedded *embedded = acquire(&place);
     assert_true(serves(&place) && serves(&other));
     trib_embedded_release(embedded, TRIB_SECOND_NS, true);
+    static const char *const names[] = {"localhost", "127.example"};
+    for (unsigned i = 0; i < 2; i++) {
+        place = make_place("127.0.0.1");
+        (void)snprintf(place.config.rendezvous, sizeof place.config.rendezvous, "%s:%u", names[i], rendezvous_port);
+        other.address = trib_address_v4(0x7f000102U, rendezvous_port);
+        embedded = acquire(&place);
+        assert_true(serves(&place) && serves(&other));
+        trib_embedded_release(embedded, TRIB_SECOND_NS, true);
+    }
     place = make_place("127.0.0.1"); /* and here only there */
     other.address = trib_address_v4(0x7f000102U, rendezvous_port);
     embedded = acquire(&place);
@@ -209,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(acquire__shares_one_for_each_rendezvous),
         cmocka_unit_test(acquire__names_a_port_that_is_taken),
+        cmocka_unit_test(create__takes_no_port_0),
         cmocka_unit_test(acquire__listens_everywhere_for_a_name_of_the_loopback),
         cmocka_unit_test(release__waits_for_jobs_but_not_for_ever),
         cmocka_unit_test(release__does_not_wait_for_who_waits_for_rank_0),
