@@ -464,7 +464,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     }
     if (comm->was_running) {
         register_mark(comm);
-    } else {
+    } else if (trib_comm_check_ways(comm)) {
         begin_probing(comm, now_ns);
     }
 }

@@ -151,6 +151,31 @@ bool trib_comm_is_root_of(const struct trib_comm *comm, const struct trib_grant 
            (root->communicator == grant->communicator && root->boot == grant->boot && root->plan == NULL);
 }
 
+/* Who came to the rendezvous by the loopback is known by the address at which another host found it, and sends from those that the routes
+ * choose: with two links that may be another one. */
+bool trib_comm_check_ways(struct trib_comm *comm)
+{
+    const struct trib_address *known = comm->root.open != 0 ? &comm->roots[__builtin_ctz(comm->root.open)] : NULL;
+    for (uint32_t i = 0; known != NULL && i < comm->root_count; i++) {
+        struct trib_address source;
+        char as[64], to[64], from[64];
+        if (&comm->roots[i] == known || !trib_udp_source(&comm->roots[i], &source) ||
+            trib_address_same_host(&source, known)) {
+            continue;
+        }
+        trib_address_format(known, as);
+        trib_address_format(&comm->roots[i], to);
+        trib_address_format(&source, from);
+        trib_comm_fail_all(
+            comm, TRIB_ERR_UNREACHABLE,
+            "rank %u is known to others as %s, but its packets to the root at %s leave from %s: name the "
+            "rendezvous by an address, not by a name, and let its routes lead by that",
+            comm->config.rank, as, to, from);
+        return false;
+    }
+    return true;
+}
+
 void trib_comm_forget_root(struct trib_comm *comm)
 {
     struct trib_own_root *own = &comm->endpoint->own_root;

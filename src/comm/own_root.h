@@ -49,6 +49,8 @@ void trib_own_root_traffic(const struct trib_own_root *root, struct trib_udp_sta
 void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *message);
 /* What this process was asked to be a root of before WELCOME: nothing, or the communicator that is granted. */
 bool trib_comm_is_root_of(const struct trib_comm *comm, const struct trib_grant *grant);
+/* Do packets to all roots leave from where the others know this process, if it is a root? False: comm has failed, with the cause. */
+bool trib_comm_check_ways(struct trib_comm *comm);
 /* The session has ended: what it had opened here is forgotten. */
 void trib_comm_forget_root(struct trib_comm *comm);
 /* Which host this is, for JOIN: the same number for all ranks here, and no other host's by accident. 0: it cannot be told. */

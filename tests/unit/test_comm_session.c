@@ -297,7 +297,7 @@ static struct trib_address local_of(int fd)
     return at;
 }
 
-static void welcome_roots(int fd, const int *udp, uint32_t roots, uint16_t data_port)
+static struct trib_message welcome_message(const int *udp, uint32_t roots, uint16_t data_port)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.generation_ranks = 2, .behind = 1}};
     message.welcome.grant = (struct trib_grant){.salt = 1,
@@ -314,6 +314,12 @@ static void welcome_roots(int fd, const int *udp, uint32_t roots, uint16_t data_
     for (uint32_t i = 0; i < roots; i++) {
         message.welcome.root[i] = local_of(udp[i]);
     }
+    return message;
+}
+
+static void welcome_roots(int fd, const int *udp, uint32_t roots, uint16_t data_port)
+{
+    struct trib_message message = welcome_message(udp, roots, data_port);
     send_message(fd, &message);
 }
 
@@ -401,6 +407,27 @@ static void root_open__after_welcome(void **state)
     close(fd);
 }
 
+/* As on a host with two links whose rank came by the loopback. */
+static void welcome__by_an_address_that_packets_do_not_leave_from(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin_no_box(&s);
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    open_root(fd, 7, 99, &join);
+    struct trib_message message = welcome_message(&s.udp, 1, 9);
+    message.welcome.grant.roots = 2;
+    message.welcome.root_count = 2;
+    message.welcome.root[1] = message.welcome.root[0];
+    message.welcome.root[0] = trib_address_v4(0x7f000002U, 4000);
+    send_message(fd, &message);
+    end(&s, TRIB_ERR_UNREACHABLE,
+        "rank 1 is known to others as 127.0.0.2:4000, but its packets to the root at 127.0.0.1:", 5000);
+    close(fd);
+}
+
 static void gone__before_ready(void **state)
 {
     (void)state;
@@ -446,6 +473,7 @@ int main(void)
         cmocka_unit_test(welcome__of_roots_at_any_ports),
         cmocka_unit_test(root_open__of_another_communicator_or_boot),
         cmocka_unit_test(root_open__after_welcome),
+        cmocka_unit_test(welcome__by_an_address_that_packets_do_not_leave_from),
         cmocka_unit_test(gone__before_ready),
         cmocka_unit_test(stall__of_a_silent_rank_0_names_it),
     };
