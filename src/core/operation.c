@@ -195,6 +195,9 @@ static uint32_t digest(const struct trib_layout *layout, const struct trib_sessi
     for (uint32_t rank = 0; operation->shares != NULL && rank < operation->shares->ranks; rank++) {
         h = trib_mix64(h ^ operation->shares->count[rank]);
     }
+    if (operation->part_of != 0) {
+        h = trib_mix64(h ^ operation->part_of);
+    }
     return (uint32_t)(h >> 32);
 }
 

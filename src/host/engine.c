@@ -126,7 +126,8 @@ static struct trib_host_show describe(const struct trib_host *host)
 {
     const struct trib_operation *operation = &host->operation;
     return (struct trib_host_show){
-        .number = host->number,
+        .number = (uint32_t)host->number,
+        .part_of = (uint32_t)(operation->part_of >> 32),
         .count = operation->count,
         .root = operation->root,
         .collective = (uint8_t)operation->collective,
@@ -222,6 +223,16 @@ bool trib_host_is_active(const struct trib_host *host)
 uint64_t trib_host_number(const struct trib_host *host)
 {
     return host->number - 1; /* the barrier of the beginning is nobody's */
+}
+
+void trib_host_tell(struct trib_host *host, uint64_t value)
+{
+    atomic_store_explicit(&host->segment->seats[host->rank].told, value, memory_order_release);
+}
+
+uint64_t trib_host_told(const struct trib_host *host, uint32_t rank)
+{
+    return atomic_load_explicit(&host->segment->seats[rank].told, memory_order_acquire);
 }
 
 enum trib_host_verdict trib_host_finish(struct trib_host *host)

@@ -105,6 +105,10 @@ enum trib_host_verdict trib_host_advance(struct trib_host *host);
 bool trib_host_is_active(const struct trib_host *host);
 /* The number of the operation under way, or of the next, from 0. */
 uint64_t trib_host_number(const struct trib_host *host);
+/* A number of the caller's own, for the others to read: who has ended an operation after `rank` began it finds what that rank had told by
+ * then, or a later one. 0 before the first. */
+void trib_host_tell(struct trib_host *host, uint64_t value);
+uint64_t trib_host_told(const struct trib_host *host, uint32_t rank);
 /* A number that no other run of the job has; all its ranks have the same. */
 uint64_t trib_host_run(const struct trib_host *host);
 /* A rank that the next step waits for. */

@@ -379,7 +379,7 @@ enum trib_status trib_host_open(const struct trib_config *config, const atomic_b
         trib_host_close(made);
         return status;
     }
-    trib_log(TRIB_LOG_INFO, "job %s rank %u of %u: all on this host, %zu bytes of shared memory, no packet is sent",
+    trib_log(TRIB_LOG_INFO, "job %s rank %u of %u: all are here, and share %zu bytes of memory",
              config->job, config->rank, config->ranks, trib_host_segment_bytes(config->ranks));
     *host = made;
     return TRIB_OK;

@@ -12,7 +12,7 @@
 
 #define TRIB_HOST_MAGIC UINT64_C(0x30486275706972)
 #define TRIB_HOST_OFFERED_MOST 64U /* allocations of a rank that others have mapped at a time */
-#define TRIB_HOST_VERSION 3U
+#define TRIB_HOST_VERSION 4U
 /* Tensors up to so many bytes are added up by every rank for itself. */
 #define TRIB_HOST_SMALL 16384U
 /* Bytes of a chunk, a power of two: two of each rank, and the results, are to stay in caches. */
@@ -24,7 +24,8 @@
 
 /* What a rank runs: shown before its first step is counted, with the shares behind the seats if they differ. */
 struct trib_host_show {
-    uint64_t number;
+    uint32_t number;  /* modulo 2^32 */
+    uint32_t part_of; /* of struct trib_operation, its upper half */
     uint64_t count;
     uint32_t root;
     uint8_t collective, type, reduction, is_uneven;
@@ -61,6 +62,7 @@ struct trib_host_seat {
     struct trib_host_show show[2]; /* by the operation's parity */
     alignas(64) _Atomic uint32_t summed;
     struct trib_host_offer offer[2];     /* the same */
+    _Atomic uint64_t told;               /* trib_host_tell */
     alignas(64) _Atomic uint32_t asleep; /* 1 + the rank whose count it waits for; 0: awake. Who wakes it clears it */
     _Atomic uint32_t presence;           /* enum trib_host_presence */
 };
