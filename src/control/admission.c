@@ -91,7 +91,7 @@ static uint64_t add_job(const struct trib_job *job, struct senders *senders)
     uint32_t direct = 0;
     for (uint32_t i = 0; i < job->settings.ranks && senders; i++) {
         const struct trib_rank *rank = &job->ranks[i];
-        if (rank->via != 0 || !rank->session) {
+        if (rank->via != 0 || !rank->session || !trib_job_leads(job, i)) {
             continue;
         }
         struct sender *sender = find(senders, rank);
@@ -112,7 +112,7 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
     uint64_t bytes = 0;
     bool has_list = make_senders(jobs, &senders);
     for (uint32_t i = 0; has_list && but && i < but->settings.ranks; i++) {
-        if (but->ranks[i].via == 0 && but->ranks[i].session) {
+        if (but->ranks[i].via == 0 && but->ranks[i].session && trib_job_leads(but, i)) {
             *find(&senders, &but->ranks[i]) = (struct sender){.rank = &but->ranks[i], .bytes = UINT64_MAX};
         }
     }
@@ -153,6 +153,16 @@ uint32_t trib_admission_room(const struct trib_jobs *jobs)
     return room > 0 ? room : 1;
 }
 
+/* Who sends to the relay that this rank comes over. */
+static uint32_t members_behind(const struct trib_job *job, uint32_t rank)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        count += job->ranks[i].branch == job->ranks[rank].branch && trib_job_leads(job, i);
+    }
+    return count;
+}
+
 /* The largest window that fits here, and at every relay: there come the packets of the ranks behind it, and results from above. */
 static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_job *job)
 {
@@ -161,7 +171,7 @@ static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_j
         job->has_peers ? trib_peers_room(job) / packet / TRIB_PEERS_MAX : room_for(jobs, job) / packet / job->children;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         if (job->ranks[i].via != 0 && job->ranks[i].room != 0) {
-            uint32_t most = job->ranks[i].room / packet / (trib_job_behind(job, i) + 1);
+            uint32_t most = job->ranks[i].room / packet / (members_behind(job, i) + 1);
             window = most < window ? most : window;
         }
     }
@@ -191,7 +201,7 @@ void trib_admission_session(const struct trib_job *job, struct trib_session_conf
 {
     *session = (struct trib_session_config){
         .communicator = job->grant.communicator,
-        .ranks = job->settings.ranks,
+        .ranks = trib_job_members(job),
         .roots = job->grant.roots,
         .train = job->grant.train,
         .slots = job->grant.slots,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dispute.c: a slot saw two operations under one sequence (I10): both ranks are asked what they run, and then all ranks are told both
  * answers. Read next: jobs.c (who calls). */
+#include <stdio.h>
 #include <string.h>
 
 #include "control/relay.h"
@@ -14,8 +15,11 @@ void trib_job_end_dispute(struct trib_jobs *jobs, struct trib_job *job)
     const struct trib_dispute *dispute = &job->dispute;
     static const char silent[] = "an operation that it does not name";
     char text[TRIB_ERROR_TEXT_MAX];
-    trib_explain(text, "operations differ on sequence %llu: rank %u called %.190s, rank %u called %.190s",
-                 (unsigned long long)dispute->sequence, dispute->rank[0],
+    char where[48] = "";
+    if (dispute->sequence != TRIB_NO_SEQUENCE) {
+        (void)snprintf(where, sizeof where, " on sequence %llu", (unsigned long long)dispute->sequence);
+    }
+    trib_explain(text, "operations differ%s: rank %u called %.190s, rank %u called %.190s", where, dispute->rank[0],
                  dispute->text[0][0] ? dispute->text[0] : silent, dispute->rank[1],
                  dispute->text[1][0] ? dispute->text[1] : silent);
     trib_job_fail(jobs, job, TRIB_ERR_MISMATCH, text);

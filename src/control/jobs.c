@@ -415,6 +415,10 @@ static bool take_dispute(struct trib_jobs *jobs, struct trib_session *session, c
                          uint64_t now_ns)
 {
     const struct trib_job *job = session->job;
+    if (job->state != TRIB_JOB_JOINING && trib_job_share_host(job, session->rank, message->dispute.rank)) {
+        trib_jobs_mismatch(jobs, job->grant.communicator, message->dispute.sequence, message->dispute.rank, now_ns);
+        return true;
+    }
     if (trib_roots_are_ranks_of(jobs, job)) {
         return trib_roots_receive(jobs, session, message, now_ns);
     }

@@ -63,6 +63,7 @@ struct trib_rank {
     uint16_t root_port;           /* where its process can be a root; 0: it cannot */
     uint8_t weight;               /* that it wishes for as a root */
     uint64_t host;                /* 0: unknown */
+    bool wants_level0;
     uint32_t burials; /* its JOIN said that a relay is dead, whose JOINs had said the same of another one, and so on */
     struct trib_stall stall;
     uint64_t mark; /* the highest it has told us */
@@ -112,7 +113,9 @@ struct trib_job {
     char lost[256];   /* is_recalled: whom it has lost */
     struct trib_settings settings;
     struct trib_grant grant;
-    uint32_t children;    /* branches: ranks, and switches with ranks behind them; 0 before all are there */
+    uint32_t children;    /* branches: ranks, hosts, and switches with ranks behind them; 0 before all are there */
+    uint32_t hosts;       /* that are members of its sums (hosts.c); 0: the ranks are */
+    struct trib_rank_set leaders; /* the first rank of each host; 0 hosts: none */
     uint64_t slot_bytes;  /* switch memory, all shards */
     uint64_t started_ns;  /* when the first rank came */
     uint64_t deadline_ns; /* of this state; TRIB_NEVER: none */
@@ -277,6 +280,27 @@ TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *job
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job);
 /* Bytes that one more job may have on its way to a shard here; not 0. */
 uint32_t trib_admission_room(const struct trib_jobs *jobs);
+/* hosts.c: ranks that are summed on their host, whose leader alone sends. */
+
+/* All ranks are there: are hosts to be the members? Only if all ranks want it, and each host's are a run of ranks. */
+void trib_job_choose_hosts(struct trib_job *job);
+/* Does this rank send packets? */
+static inline bool trib_job_leads(const struct trib_job *job, uint32_t rank)
+{
+    return job->hosts == 0 || trib_rank_set_has(&job->leaders, rank);
+}
+
+/* Who sends for this rank. */
+uint32_t trib_job_leader(const struct trib_job *job, uint32_t rank);
+/* Are these two summed on the host of this rank? */
+bool trib_job_share_host(const struct trib_job *job, uint32_t rank, const uint32_t two[2]);
+
+/* Ranks or hosts. */
+static inline uint32_t trib_job_members(const struct trib_job *job)
+{
+    return job->hosts != 0 ? job->hosts : job->settings.ranks;
+}
+
 /* The data plane's view of the communicator. */
 void trib_admission_session(const struct trib_job *job, struct trib_session_config *session);
 

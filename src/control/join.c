@@ -395,6 +395,7 @@ void trib_job_place_rank(struct trib_job *job, struct trib_session *session, con
     rank->root_port = rank->room != 0 ? message->join.root_port : 0;
     rank->weight = message->join.weight;
     rank->host = message->join.host;
+    rank->wants_level0 = message->join.level0;
     rank->is_new = message->join.known.communicator == 0;
     rank->was_ready = !rank->is_new && message->join.was_ready;
     rank->known_boot = message->join.known.boot;

@@ -25,6 +25,13 @@ static void spread(const struct trib_rank *rank, uint32_t roots, struct trib_add
     }
 }
 
+/* It is summed with the rank before it. */
+static bool is_led(const struct trib_job *job, uint32_t rank)
+{
+    return !trib_job_leads(job, rank) && rank > 0 && job->ranks[rank].via == 0 && job->ranks[rank - 1].session &&
+           job->ranks[rank - 1].via == 0;
+}
+
 /* Numbered in order of their lowest ranks: I9 asks for that. Those without a session are not there, or are behind another switch. */
 void trib_job_group(struct trib_job *job)
 {
@@ -35,6 +42,10 @@ void trib_job_group(struct trib_job *job)
         uint32_t branch = 0;
         if (!rank->session) {
             rank->branch = UINT32_MAX;
+            continue;
+        }
+        if (is_led(job, i)) {
+            rank->branch = job->ranks[i - 1].branch;
             continue;
         }
         while (branch < job->children && (rank->via == 0 || rank->via != job->ranks[lowest[branch]].via)) {
@@ -50,6 +61,9 @@ void trib_job_group(struct trib_job *job)
 uint32_t trib_job_behind(const struct trib_job *job, uint32_t rank)
 {
     uint32_t count = 0;
+    if (job->ranks[rank].via == 0) {
+        return 1;
+    }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         count += job->ranks[i].branch == job->ranks[rank].branch;
     }
@@ -110,6 +124,7 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, const struc
     }
     struct trib_opening *opening = &whole->opening;
     trib_admission_session(job, &opening->session);
+    opening->ranks = job->settings.ranks;
     opening->scheme = job->settings.scheme;
     opening->boot = job->grant.boot;
     opening->parent = parent;

@@ -112,7 +112,9 @@ static uint64_t mark_told(void *plane, uint32_t communicator)
     const struct trib_job *job = trib_jobs_find_communicator(plane, communicator);
     uint64_t mark = UINT64_MAX;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        mark = job->ranks[i].mark < mark ? job->ranks[i].mark : mark;
+        if (trib_job_leads(job, i)) { /* what its leader has not told, a host's other ranks cannot know */
+            mark = job->ranks[i].mark < mark ? job->ranks[i].mark : mark;
+        }
     }
     return mark;
 }

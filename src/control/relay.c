@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "control/start.h"
+#include "core/lane.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -155,6 +156,9 @@ static struct trib_message make_join(const struct trib_jobs *jobs, const struct 
         trib_address_set_port(&origin, link->join.join.data_port[0]); /* which stays when it comes again */
         trib_address_format(&origin, message.join.origin);
         message.join.room = 0; /* of its root, which is not needed here */
+        if (message.join.host != 0) { /* ranks of one host that come over two switches are no one child of either */
+            message.join.host = trib_mix64(message.join.host + jobs->relay->via) | 1;
+        }
     }
     message.join.root_port = 0;
     message.join.weight = 0;
@@ -258,13 +262,6 @@ static bool take_word_of_relay(struct trib_jobs *jobs, struct trib_link *link, c
         trib_relay_drop(jobs, link->job, lost);
         return true;
     }
-    if (message->kind == TRIB_MESSAGE_DISPUTE) {
-        if (link->job && !link->job->is_disputed) { /* one is enough; a flood of them would fill the link */
-            link->job->is_disputed = true;
-            send_up(jobs, link, message);
-        }
-        return true;
-    }
     if (link->is_up) {
         send_up(jobs, link, message);
     }
@@ -272,6 +269,19 @@ static bool take_word_of_relay(struct trib_jobs *jobs, struct trib_link *link, c
     if (message->kind == TRIB_MESSAGE_GONE) {
         count_left(link);
         trib_relay_remove(jobs, link, NULL);
+    }
+    return true;
+}
+
+/* A relay may say so, and a rank of its own host. */
+static bool take_dispute(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message)
+{
+    if (link->join.join.via == 0 && link->job->hosts == 0) {
+        return false;
+    }
+    if (!link->job->is_disputed) { /* one is enough; a flood of them would fill the link */
+        link->job->is_disputed = true;
+        send_up(jobs, link, message);
     }
     return true;
 }
@@ -294,6 +304,8 @@ static bool receive_started(struct trib_jobs *jobs, struct trib_link *link, cons
     case TRIB_MESSAGE_OPERATION:
         send_up(jobs, link, message);
         return true;
+    case TRIB_MESSAGE_DISPUTE:
+        return take_dispute(jobs, link, message);
     case TRIB_MESSAGE_NONE:
     case TRIB_MESSAGE_JOIN:
     case TRIB_MESSAGE_WELCOME:
@@ -305,7 +317,6 @@ static bool receive_started(struct trib_jobs *jobs, struct trib_link *link, cons
     case TRIB_MESSAGE_GONE:
     case TRIB_MESSAGE_AWAY:
     case TRIB_MESSAGE_MISSING:
-    case TRIB_MESSAGE_DISPUTE:
     case TRIB_MESSAGE_ROOT_OPEN:
     case TRIB_MESSAGE_ROOT_CHILD:
     case TRIB_MESSAGE_ROOT_JOIN:
@@ -341,8 +352,7 @@ bool trib_relay_receive(struct trib_jobs *jobs, struct trib_session *session, co
         trib_relay_remove(jobs, link, NULL);
         return true;
     }
-    if (message->kind == TRIB_MESSAGE_GONE || message->kind == TRIB_MESSAGE_FAIL ||
-        message->kind == TRIB_MESSAGE_DISPUTE) {
+    if (message->kind == TRIB_MESSAGE_GONE || message->kind == TRIB_MESSAGE_FAIL) {
         return take_word_of_relay(jobs, link, message);
     }
     return link->is_started && receive_started(jobs, link, message, now_ns);

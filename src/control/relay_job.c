@@ -105,7 +105,7 @@ static bool is_sane(const struct trib_jobs *jobs, const struct trib_link *link, 
     return grant->communicator != 0 && grant->boot != 0 && grant->roots >= 1 && grant->roots <= jobs->config->shards &&
            grant->train >= 1 && grant->train <= TRIB_TRAIN_PACKETS_MAX && grant->window >= 1 &&
            grant->slots >= grant->window && grant->slots <= TRIB_SLOTS_MAX && grant->data_port != 0 &&
-           message->welcome.root_count == 0 && message->welcome.peer_count == 0 &&
+           trib_hosts_are_sane(message) && message->welcome.root_count == 0 && message->welcome.peer_count == 0 &&
            (uint32_t)grant->data_port + grant->roots <= UINT16_MAX + 1U && message->welcome.generation_ranks == ranks &&
            message->welcome.behind >= 1 && message->welcome.behind <= ranks;
 }
@@ -139,6 +139,8 @@ static struct trib_job *find_job(struct trib_jobs *jobs, const struct trib_link 
         job->grant.group = 0;
         job->grant.group_port = 0;
         job->expected = message->welcome.behind;
+        job->hosts = message->welcome.hosts;
+        job->leaders = message->welcome.leaders;
         job->deadline_ns = TRIB_NEVER; /* the root has one */
     }
     return job;
@@ -199,7 +201,9 @@ static void pass_welcome(struct trib_jobs *jobs, struct trib_link *link)
         .kind = TRIB_MESSAGE_WELCOME,
         .welcome = {.grant = job->grant,
                     .generation_ranks = job->settings.ranks,
-                    .behind = trib_job_behind(job, link->join.join.rank)},
+                    .behind = trib_job_behind(job, link->join.join.rank),
+                    .hosts = (uint16_t)job->hosts,
+                    .leaders = job->leaders},
     };
     if (known->communicator != 0) {
         message.welcome.grant.group = known->group;

@@ -59,7 +59,8 @@ static bool is_sane(const struct trib_root *root, const struct trib_message *mes
     const struct trib_session_config *session = &message->root_open.session;
     const struct trib_scheme *scheme = trib_scheme_find(message->root_open.scheme);
     return scheme && scheme->switch_node && session->communicator != 0 && message->root_open.boot != 0 &&
-           session->ranks >= 1 && session->ranks <= TRIB_RANKS_MAX && session->roots >= 1 &&
+           session->ranks >= 1 && session->ranks <= message->root_open.ranks &&
+           message->root_open.ranks <= TRIB_RANKS_MAX && session->roots >= 1 &&
            session->roots <= TRIB_ROOTS_MAX && session->train >= 1 && session->train <= TRIB_TRAIN_PACKETS_MAX &&
            session->slots >= 1 && session->slots <= TRIB_SLOTS_MAX && session->payload >= TRIB_PAYLOAD_ALIGN &&
            session->payload <= TRIB_PAYLOAD_MAX && session->payload % TRIB_PAYLOAD_ALIGN == 0 &&
@@ -71,7 +72,7 @@ static bool is_sane(const struct trib_root *root, const struct trib_message *mes
 static bool is_another(const struct trib_root *root, const struct trib_message *message)
 {
     return root->communicator == message->root_open.session.communicator && root->boot == message->root_open.boot &&
-           root->ranks == message->root_open.session.ranks && root->registered == 0 &&
+           root->ranks == message->root_open.ranks && root->registered == 0 &&
            (root->open >> message->root_open.index & 1) == 0;
 }
 
@@ -82,13 +83,14 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
     if (root->plan || !is_sane(root, message) || (root->communicator != 0 && !is_another(root, message))) {
         return refuse(root, "it asks for a root that cannot be", answer);
     }
-    struct trib_root_plan *plan = calloc(1, sizeof *plan + session->ranks * sizeof plan->branches[0]);
+    struct trib_root_plan *plan = calloc(1, sizeof *plan + message->root_open.ranks * sizeof plan->branches[0]);
     if (!plan) {
         return give_up(root, TRIB_ERR_MEMORY, "out of memory for a root", answer);
     }
     memcpy(plan->scheme, message->root_open.scheme, sizeof plan->scheme);
     plan->opening = (struct trib_opening){
         .session = *session,
+        .ranks = message->root_open.ranks,
         .scheme = plan->scheme,
         .boot = message->root_open.boot,
         .branches = plan->branches,
@@ -99,7 +101,7 @@ static enum trib_status take_open(struct trib_root *root, const struct trib_mess
     root->plan = plan;
     root->communicator = session->communicator;
     root->boot = message->root_open.boot;
-    root->ranks = session->ranks;
+    root->ranks = message->root_open.ranks;
     return TRIB_OK;
 }
 
@@ -115,7 +117,6 @@ static void lay_out(struct trib_root_plan *plan)
                 at[branch->count++] = (uint16_t)rank;
             }
         }
-        branch->is_switch = branch->count > 1; /* one packet for several ranks is a sum */
         at += branch->count;
     }
 }
@@ -127,7 +128,9 @@ static enum trib_status open_plan(struct trib_root *root, struct trib_message *a
     struct trib_root_plan *plan = root->plan;
     enum trib_status status = TRIB_ERR_INVALID;
     lay_out(plan);
-    if (trib_opening_check(&plan->opening, error)) {
+    if (plan->opening.count != plan->opening.session.ranks) {
+        trib_explain(error, "%u children of %u", plan->opening.count, plan->opening.session.ranks);
+    } else if (trib_opening_check(&plan->opening, error)) {
         status = root->plane->open(root->plane->plane, &plan->opening);
         trib_explain(error, "%s", trib_status_text(status));
     }

@@ -165,7 +165,7 @@ static void ask_to_open(struct trib_jobs *jobs, const struct trib_job *job, cons
     struct trib_message message = {
         .kind = TRIB_MESSAGE_ROOT_OPEN,
         .root_open = {
-            .index = root, .shard = job->root[root].shard, .boot = opening->boot, .session = opening->session}};
+            .index = root, .shard = job->root[root].shard, .boot = opening->boot, .ranks = opening->ranks, .session = opening->session}};
     (void)snprintf(message.root_open.scheme, sizeof message.root_open.scheme, "%s", opening->scheme);
     say(jobs, job, job->root[root].rank, &message);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {

@@ -13,17 +13,18 @@
 struct trib_server;
 struct trib_http_verbs;
 
-/* What sends to this switch as one child: a rank, or a switch with the ranks behind it. */
+/* What sends to this switch as one child: a rank, a host whose ranks are summed there, or a switch with the ranks behind it. */
 struct trib_branch {
     const uint16_t *ranks; /* ascending; borrowed */
-    uint32_t count;        /* of them; 1 for a rank */
+    uint32_t count;        /* of them */
     bool is_switch;
     struct trib_address address[TRIB_ROOTS_MAX]; /* where it sends from, by shard */
 };
 
 /* A communicator as the data plane opens it; all borrowed for the call. */
 struct trib_opening {
-    struct trib_session_config session; /* ranks: of the whole communicator. salt 0: a switch never learns it */
+    struct trib_session_config session; /* ranks: members of its sums, ranks or hosts. salt 0: a switch never learns it */
+    uint32_t ranks;                     /* of the whole communicator, behind those members */
     const char *scheme;
     uint32_t boot;                      /* of this incarnation of the communicator's tree, the same at every hop */
     const struct trib_address *parent;  /* by shard; NULL: this switch is the root */

@@ -233,6 +233,7 @@ static void put_join(struct writer *w, const struct trib_message *message)
     put_grant(w, &message->join.known);
     put_number(w, message->join.was_ready, 1);
     put_number(w, message->join.host, 8);
+    put_number(w, message->join.level0, 1);
     put_number(w, message->join.root_port, 2);
     put_number(w, message->join.weight, 1);
     put_number(w, message->join.room, 4);
@@ -240,6 +241,21 @@ static void put_join(struct writer *w, const struct trib_message *message)
     put_number(w, message->join.hops, 1);
     put_number(w, message->join.roots, 4);
     put_text(w, message->join.origin, sizeof message->join.origin);
+}
+
+/* Rank r is bit r % 8 of byte r / 8. */
+static void put_leaders(struct writer *w, const struct trib_rank_set *leaders, uint32_t ranks)
+{
+    for (uint32_t rank = 0; rank < ranks; rank += 8) {
+        put_number(w, leaders->word[rank / 64] >> rank % 64 & 0xff, 1);
+    }
+}
+
+static void get_leaders(struct reader *r, struct trib_rank_set *leaders, uint32_t ranks)
+{
+    for (uint32_t rank = 0; rank < ranks; rank += 8) {
+        leaders->word[rank / 64] |= (uint64_t)get_u8(r) << rank % 64;
+    }
 }
 
 static void put_welcome(struct writer *w, const struct trib_message *message)
@@ -255,6 +271,10 @@ static void put_welcome(struct writer *w, const struct trib_message *message)
     for (unsigned i = 0; i < message->welcome.peer_count; i++) {
         put_number(w, message->welcome.peer[i].rank, 4);
         put_address(w, &message->welcome.peer[i].address);
+    }
+    put_number(w, message->welcome.hosts, 2);
+    if (message->welcome.hosts != 0) {
+        put_leaders(w, &message->welcome.leaders, message->welcome.generation_ranks);
     }
 }
 
@@ -276,6 +296,15 @@ static void get_welcome(struct reader *r, struct trib_message *message)
         message->welcome.peer[i].rank = get_u32(r);
         get_address(r, &message->welcome.peer[i].address);
     }
+    message->welcome.hosts = get_u16(r);
+    if (message->welcome.hosts == 0) {
+        return;
+    }
+    if (message->welcome.generation_ranks > TRIB_RANKS_MAX) {
+        r->bad = true;
+        return;
+    }
+    get_leaders(r, &message->welcome.leaders, message->welcome.generation_ranks);
 }
 
 /* The communicator comes first in every message to and from a root. */
@@ -287,6 +316,7 @@ static void put_root(struct writer *w, const struct trib_message *message)
         put_number(w, message->root_open.index, 4);
         put_number(w, message->root_open.shard, 4);
         put_number(w, message->root_open.boot, 4);
+        put_number(w, message->root_open.ranks, 4);
         put_text(w, message->root_open.scheme, sizeof message->root_open.scheme);
         put_number(w, session->ranks, 4);
         put_number(w, session->roots, 4);
@@ -323,6 +353,7 @@ static void get_root(struct reader *r, struct trib_message *message)
         message->root_open.index = get_u32(r);
         message->root_open.shard = get_u32(r);
         message->root_open.boot = get_u32(r);
+        message->root_open.ranks = get_u32(r);
         get_text(r, message->root_open.scheme, sizeof message->root_open.scheme);
         session->ranks = get_u32(r);
         session->roots = get_u32(r);
@@ -454,6 +485,7 @@ static enum trib_status get_join(struct reader *r, struct trib_message *message)
     get_grant(r, &message->join.known);
     message->join.was_ready = get_bool(r);
     message->join.host = get_u64(r);
+    message->join.level0 = get_bool(r);
     message->join.root_port = get_u16(r);
     message->join.weight = get_u8(r);
     message->join.room = get_u32(r);

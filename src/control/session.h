@@ -53,6 +53,7 @@
 #define TRIB_SLOTS_MAX (1U << 20) /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048     /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128     /* ranks that a message names, of any number */
+#define TRIB_NO_SEQUENCE UINT64_MAX /* of a DISPUTE and DESCRIBE: no packet has shown it, but the memory of a host */
 #define TRIB_HOPS_MAX 16          /* relays between a rank and the root: more are a loop */
 
 enum trib_message_kind {
@@ -116,6 +117,25 @@ struct trib_rank_list {
     uint16_t rank[TRIB_RANKS_LISTED];
 };
 
+struct trib_rank_set {
+    uint64_t word[(TRIB_RANKS_MAX + 63) / 64];
+};
+
+static inline void trib_rank_set_add(struct trib_rank_set *set, uint32_t rank)
+{
+    set->word[rank / 64] |= UINT64_C(1) << rank % 64;
+}
+
+static inline void trib_rank_set_remove(struct trib_rank_set *set, uint32_t rank)
+{
+    set->word[rank / 64] &= ~(UINT64_C(1) << rank % 64);
+}
+
+static inline bool trib_rank_set_has(const struct trib_rank_set *set, uint32_t rank)
+{
+    return (set->word[rank / 64] >> rank % 64 & 1) != 0;
+}
+
 static inline uint32_t trib_rank_list_carried(const struct trib_rank_list *list)
 {
     return list->count < TRIB_RANKS_LISTED ? list->count : TRIB_RANKS_LISTED;
@@ -145,6 +165,7 @@ struct trib_message {
             struct trib_grant known; /* communicator 0: none, a new join */
             bool was_ready;          /* with that grant it has seen a READY */
             uint64_t host;           /* the same for all ranks of one host; 0: unknown */
+            bool level0;             /* it would be summed with the other ranks of its host, and not come by itself */
             uint16_t root_port;      /* its process can be a root: root k of it here + k, UDP; 0: it cannot */
             uint8_t weight;          /* that it wishes for as a root: 1 to 255; 0 is taken as 1 */
             /* Bytes that one socket of this rank's root holds. From a relay: that this job may have on the way to one shard of each relay so
@@ -163,6 +184,10 @@ struct trib_message {
             /* Where the roots are, grant.roots of them. 0: shards of one switch, at the session's address, data_port + t. */
             uint8_t root_count;
             uint8_t peer_count; /* of a scheme whose workers talk to each other: those that this one does */
+            /* Level 0: so many hosts are the members of the communicator's sums, each a run of ranks that begins with its leader, who alone
+             * sends. 0: every rank is a member. */
+            uint16_t hosts;
+            struct trib_rank_set leaders;
             struct trib_address root[TRIB_ROOTS_MAX];
             struct trib_peer peer[TRIB_PEERS_MAX];
         } welcome;
@@ -208,6 +233,7 @@ struct trib_message {
             uint32_t index; /* which root of the communicator it is to be */
             uint32_t shard; /* by which of its sockets: at root_port + shard */
             uint32_t boot;
+            uint32_t ranks; /* of the job, who are all named: session.ranks of them, or all, are its members */
             char scheme[32];
             struct trib_session_config session; /* salt 0: a root never learns it; first and lookahead 0 */
         } root_open;
@@ -241,5 +267,8 @@ size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer);
  * versions only. What a value may be is checked by who acts on it; texts hold no zero byte, bools are 0 or 1. */
 TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message,
                                                    size_t *used);
+
+/* hosts.c: what a WELCOME says of hosts could be. */
+bool trib_hosts_are_sane(const struct trib_message *welcome);
 
 #endif

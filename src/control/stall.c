@@ -82,7 +82,8 @@ static void find_missing(struct trib_job *job, uint32_t index, const uint16_t *l
             branch = rank->branch;
             named = find_named(job, branch, index, now_ns);
         }
-        if (!waits_too(rank, stall->sequence, now_ns) && (rank->via == 0 || !named || is_named(named, lacking[i]))) {
+        const struct trib_rank *leader = &job->ranks[trib_job_leader(job, lacking[i])]; /* it gives for the rank */
+        if (!waits_too(leader, stall->sequence, now_ns) && (rank->via == 0 || !named || is_named(named, lacking[i]))) {
             trib_rank_list_add(&stall->missing, lacking[i]);
         }
     }

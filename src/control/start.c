@@ -146,7 +146,10 @@ enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job, con
 static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME,
-                                   .welcome = {.grant = job->grant, .generation_ranks = job->settings.ranks}};
+                                   .welcome = {.grant = job->grant,
+                                               .generation_ranks = job->settings.ranks,
+                                               .hosts = (uint16_t)job->hosts,
+                                               .leaders = job->leaders}};
     char memory[TRIB_UNITS_TEXT_MAX];
     trib_format_size(job->slot_bytes, memory);
     job->state = TRIB_JOB_STARTING;
@@ -197,6 +200,7 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     enum trib_status status = TRIB_OK;
+    trib_job_choose_hosts(job);
     trib_job_group(job);
     job->grant.data_port = trib_address_port(&jobs->config->listen);
     if (job->has_peers) {

@@ -28,7 +28,7 @@ void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *jo
 void trib_job_explain_path(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, char *error);
 /* opening.c: all ranks are there: which of them are behind one child? Sets job->children and the branch of each rank. */
 void trib_job_group(struct trib_job *job);
-/* Ranks behind the same child as this one. */
+/* Ranks that come over the same relay as this one; 1: it comes by itself. */
 uint32_t trib_job_behind(const struct trib_job *job, uint32_t rank);
 /* The job, grouped, as the data plane is to open it; the caller destroys it. parent: by shard, borrowed for as long; NULL: none. NULL: out
  * of memory. */

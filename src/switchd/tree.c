@@ -17,16 +17,16 @@ static void add_rank(struct trib_tree_ranks *ranks, uint32_t rank)
 
 bool trib_tree_is_sound(const struct trib_opening *opening)
 {
-    uint32_t ranks = opening->session.ranks;
+    uint32_t ranks = opening->ranks;
     struct trib_tree_ranks seen = {{0}};
     uint32_t total = 0;
-    if (ranks == 0 || ranks > TRIB_SESSION_RANKS_MAX || opening->count == 0 || opening->count > ranks) {
+    bool has_hosts = opening->session.ranks < ranks; /* members that are several ranks, and no switch */
+    if (ranks == 0 || ranks > TRIB_SESSION_RANKS_MAX || opening->session.ranks == 0 || opening->session.ranks > ranks || opening->count == 0 || opening->count > ranks) {
         return false;
     }
     for (uint32_t i = 0; i < opening->count; i++) {
         const struct trib_branch *branch = &opening->branches[i];
-        if (branch->count == 0 || (branch->count > 1 && !branch->is_switch) ||
-            (i > 0 && branch->ranks[0] < opening->branches[i - 1].ranks[0])) {
+        if (branch->count == 0 || (branch->count > 1 && !branch->is_switch && !has_hosts) || (i > 0 && branch->ranks[0] < opening->branches[i - 1].ranks[0])) {
             return false;
         }
         for (uint32_t k = 0; k < branch->count; k++) {
@@ -60,7 +60,7 @@ static struct trib_tree *allocate(uint32_t ranks, uint32_t branches)
 
 struct trib_tree *trib_tree_create(const struct trib_opening *opening)
 {
-    struct trib_tree *tree = allocate(opening->session.ranks, opening->count);
+    struct trib_tree *tree = allocate(opening->ranks, opening->count);
     uint16_t at = 0;
     if (tree == NULL) {
         return NULL;
@@ -75,6 +75,9 @@ struct trib_tree *trib_tree_create(const struct trib_opening *opening)
         tree->start[i] = at;
         for (uint32_t k = 0; k < opening->branches[i].count; k++) {
             tree->order[at] = opening->branches[i].ranks[k];
+            if (k > 0 && !opening->branches[i].is_switch) {
+                trib_rank_set_add(&tree->led, tree->order[at]);
+            }
             tree->branch_of[tree->order[at++]] = (uint16_t)i;
         }
     }
@@ -151,6 +154,10 @@ bool trib_tree_join(struct trib_tree *tree, uint32_t rank, uint64_t mark)
 {
     if (rank >= tree->ranks || tree->branch_of[rank] == TRIB_TREE_ELSEWHERE) {
         return false;
+    }
+    if (trib_rank_set_has(&tree->led, rank)) { /* it lacks nothing that its leader has: that one's mark is the host's */
+        tree->marks[rank] = TRIB_SEQUENCE_MAX;
+        return true;
     }
     uint64_t before = tree->marks[rank] == TRIB_NEVER ? 0 : tree->marks[rank];
     bool is_higher = mark > before && mark <= TRIB_SEQUENCE_MAX; /* as a node takes it */

@@ -23,7 +23,8 @@ struct trib_tree {
     uint16_t *order;     /* the ranks behind this switch, branch after branch */
     uint16_t *start;     /* of each branch in `order`, and behind the last */
     uint16_t *branch_of; /* of each rank; TRIB_TREE_ELSEWHERE: behind another switch */
-    uint64_t *marks;     /* of each rank; TRIB_NEVER: it has not joined */
+    uint64_t *marks;     /* of each rank; TRIB_NEVER: it has not joined; of one that a leader sends for: none below it */
+    struct trib_rank_set led;
 };
 
 #define TRIB_TREE_ELSEWHERE UINT16_MAX

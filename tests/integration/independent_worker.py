@@ -262,7 +262,7 @@ class Worker:
         ports = [self.udp.getsockname()[1]] + [0] * 15
         self.say(JOIN, struct.pack(">IHH", 0x54524942, 3, 1) + text(self.job) + struct.pack(">I16HB", self.rank, *ports, 0)
                  + text("switchml") + struct.pack(">IIIB", self.ranks, self.payload, 0, self.wire) + self.known
-                 + struct.pack(">BQHBIQBI", self.was_ready, 0, 0, 0, 0, 0, 0, 0) + text(""))
+                 + struct.pack(">BQBHBIQBI", self.was_ready, 0, 0, 0, 0, 0, 0, 0, 0) + text(""))
         welcome = self.expect(WELCOME)
         self.known = welcome[:GRANT.size]
         (self.salt, _, self.communicator, self.boot, self.roots, self.train, self.slots, self.window,

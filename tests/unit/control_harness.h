@@ -35,6 +35,7 @@ struct recorder {
     unsigned opens, closes, probes, multicasts;
     uint32_t communicator;
     struct trib_session_config session;
+    uint32_t ranks; /* of the whole communicator */
     struct trib_address addresses[TRIB_RANKS_MAX][2]; /* of the first two shards */
     uint64_t marks[TRIB_RANKS_MAX];
     unsigned joined;                 /* ranks */
@@ -62,6 +63,7 @@ static inline enum trib_status recorder_open(void *plane, const struct trib_open
     if (status == TRIB_OK && strcmp(opening->scheme, "switchml") == 0) {
         r->opens++;
         r->session = opening->session;
+        r->ranks = opening->ranks;
         r->communicator = opening->session.communicator;
         r->joined = 0;
         r->boot = opening->boot;
@@ -112,7 +114,7 @@ static inline uint64_t recorder_communicator_mark(void *plane, uint32_t communic
     struct recorder *r = plane;
     uint64_t mark = UINT64_MAX;
     pthread_mutex_lock(&r->lock);
-    for (uint32_t i = 0; i < r->session.ranks; i++) {
+    for (uint32_t i = 0; i < r->ranks; i++) {
         mark = r->marks[i] < mark ? r->marks[i] : mark;
     }
     mark = communicator == r->communicator ? mark : 0;

@@ -42,6 +42,7 @@ static struct made make(uint32_t communicator, uint32_t ranks, bool has_parent)
                     .slots = 2,
                     .payload = 64,
                     .lookahead = 1},
+        .ranks = ranks,
         .scheme = "switchml",
         .boot = 1,
         .parent = has_parent ? &parent : NULL,

@@ -202,7 +202,7 @@ static void open__refuses_what_it_cannot_do(void **state)
     open_flat(&world, RANKS, &none);
     memcpy(branch.address, root->address, sizeof branch.address);
     struct trib_opening opening = {
-        .session = world.session, .scheme = "no such scheme", .boot = BOOT, .branches = &branch, .count = 1};
+        .session = world.session, .ranks = 1, .scheme = "no such scheme", .boot = BOOT, .branches = &branch, .count = 1};
     opening.session.communicator = 6;
     opening.session.ranks = 1;
     assert_int_equal(root->verbs.open(root->plane, &opening), TRIB_ERR_INVALID);
@@ -211,7 +211,7 @@ static void open__refuses_what_it_cannot_do(void **state)
     assert_int_equal(root->verbs.open(root->plane, &opening), TRIB_ERR_INVALID);
     opening.session.roots = SHARDS;
     assert_true(root->verbs.slot_bytes(root->plane, &opening) > (size_t)SHARDS * opening.session.slots * PAYLOAD);
-    opening.session.ranks = 2; /* of whom one is behind nobody */
+    opening.ranks = opening.session.ranks = 2; /* of whom one is behind nobody */
     assert_int_equal(root->verbs.slot_bytes(root->plane, &opening), 0);
     assert_int_equal(root->verbs.open(root->plane, &opening), TRIB_ERR_INVALID);
     opening.parent = branch.address; /* which is the address of its child */
@@ -256,7 +256,7 @@ static void open_alone(struct alone *alone)
                                            .count = 1,
                                            .is_one = true,
                                            .root = 2};
-    alone->opening.session.ranks = 1;
+    alone->opening.ranks = alone->opening.session.ranks = 1;
     alone->opening.session.roots = 4;
 }
 

@@ -350,6 +350,7 @@ static struct trib_message open_message(void)
     struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN};
     message.root_open.index = 1;
     message.root_open.boot = BOOT;
+    message.root_open.ranks = 2;
     strcpy(message.root_open.scheme, "switchml");
     message.root_open.session = (struct trib_session_config){.communicator = 7,
                                                              .ranks = 2,
@@ -419,7 +420,7 @@ static void root__open_that_cannot_be(void **state)
 {
     struct hosts *h = *state;
     struct process *p = &h->process[0];
-    for (unsigned i = 0; i < 19; i++) {
+    for (unsigned i = 0; i < 20; i++) {
         struct trib_message message = open_message();
         struct trib_session_config *session = &message.root_open.session;
         uint32_t *const zeroed[] = {&session->communicator, &session->ranks,   &session->roots,        &session->train,
@@ -435,6 +436,8 @@ static void root__open_that_cannot_be(void **state)
             session->payload = 1409;
         } else if (i == 15) {
             session->generation = 0;
+        } else if (i == 19) {
+            message.root_open.ranks = 1; /* of whom two are members */
         } else if (i == 16) {
             session->wire = TRIB_FLOAT64;
         } else {
@@ -459,7 +462,7 @@ static void root__open_twice(void **state)
         message.root_open.index = 0;
         message.root_open.session.communicator += i == 0;
         message.root_open.boot += i == 1;
-        message.root_open.session.ranks += i == 2;
+        message.root_open.ranks += i == 2;
         if (i == 3) {
             const struct trib_message join = join_message(0, 0);
             taken(p, &join, TRIB_MESSAGE_NONE); /* somebody has registered, and not there */

@@ -40,10 +40,10 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000bc 01 54524942 0003 0001 0006 646967697473 00000003 4e204e21 "
+     "000000bd 01 54524942 0003 0001 0006 646967697473 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 01 0008 7377697463686d6c 00000004 "
      "00000580 00010000 04 " ZERO_GRANT_HEX
-     "00 b1b2b3b4b5b6b7b8 1d2f 05 00400000 a1a2a3a4a5a6a7a8 02 00000004 000e 31302e302e302e333a3431323334",
+     "00 b1b2b3b4b5b6b7b8 01 1d2f 05 00400000 a1a2a3a4a5a6a7a8 02 00000004 000e 31302e302e302e333a3431323334",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
                .version = 3,
@@ -54,6 +54,7 @@ static const struct golden goldens[] = {
                .multicast = true,
                .settings = {.scheme = "switchml", .ranks = 4, .payload = 1408, .window = 65536, .wire = 4},
                .host = 0xb1b2b3b4b5b6b7b8,
+               .level0 = true,
                .root_port = 7471,
                .weight = 5,
                .via = 0xa1a2a3a4a5a6a7a8,
@@ -62,9 +63,9 @@ static const struct golden goldens[] = {
                .room = 4194304,
                .origin = "10.0.0.3:41234"}}},
     {"join, a return",
-     "000000a1 01 54524942 0003 0001 0001 6a 00000000 ffff0000 "
+     "000000a2 01 54524942 0003 0001 0001 6a 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 0000 00000001 00000040 00000000 "
-     "01 " GRANT_HEX " 01 0000000000000000 0000 00 00000000 0000000000000000 00 00000000 0000",
+     "01 " GRANT_HEX " 01 0000000000000000 00 0000 00 00000000 0000000000000000 00 00000000 0000",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
                .version = 3,
@@ -75,11 +76,15 @@ static const struct golden goldens[] = {
                .known = GRANT,
                .was_ready = true}}},
     {"welcome",
-     "0000004d 02 " GRANT_HEX " 00000004 00000002 00 00",
+     "0000004f 02 " GRANT_HEX " 00000004 00000002 00 00 0000",
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 2}}},
+    {"welcome, of hosts",
+     "00000051 02 " GRANT_HEX " 0000000c 00000001 00 00 0003 11 08",
+     {.kind = TRIB_MESSAGE_WELCOME,
+      .welcome = {.grant = GRANT, .generation_ranks = 12, .behind = 1, .hosts = 3, .leaders = {{0x811}}}}},
     {"welcome, without a switch",
-     "00000072 02 " GRANT_HEX " 00000004 00000001 02 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
-     "00000003 04 4e20 0a000003",
+     "00000074 02 " GRANT_HEX " 00000004 00000001 02 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
+     "00000003 04 4e20 0a000003 0000",
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
     {"paths", "00000003 03 01 00", {.kind = TRIB_MESSAGE_PATHS, .paths = {true, false}}},
     {"register", "00000009 04 0000a1a2a3a4a5a6", {.kind = TRIB_MESSAGE_REGISTER, .mark = {0xa1a2a3a4a5a6}}},
@@ -107,12 +112,13 @@ static const struct golden goldens[] = {
      "00000011 11 0000000000000011 00000003 00000005",
      {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {17, {3, 5}}}},
     {"root_open",
-     "00000042 12 21222324 00000001 00000002 31323334 0008 7377697463686d6c 00000004 00000002 0000002c 00000580 "
+     "00000046 12 21222324 00000001 00000002 31323334 00000006 0008 7377697463686d6c 00000004 00000002 0000002c 00000580 "
      "00000580 0001 04 03010000 00000000 00000000 00000000",
      {.kind = TRIB_MESSAGE_ROOT_OPEN,
       .root_open = {.index = 1,
                     .shard = 2,
                     .boot = 0x31323334,
+                    .ranks = 6,
                     .scheme = "switchml",
                     .session = {.communicator = 0x21222324,
                                 .ranks = 4,

@@ -133,7 +133,7 @@ static void open_stage(struct stage *stage)
     }
     trib_udp_local(stage->child, &branches[0].address[0]);
     struct trib_opening opening = {
-        .session = stage->world.session, .scheme = "", .boot = BOOT, .branches = branches, .count = BRANCHES};
+        .session = stage->world.session, .ranks = BRANCHES, .scheme = "", .boot = BOOT, .branches = branches, .count = BRANCHES};
     opening.session.ranks = BRANCHES;
     stage->tree = trib_tree_create(&opening);
     assert_non_null(stage->tree);

@@ -25,6 +25,7 @@ static struct dealt *deal(uint32_t ranks, uint32_t branches)
     assert_non_null(dealt);
     dealt->opening.session.communicator = 7;
     dealt->opening.session.ranks = ranks;
+    dealt->opening.ranks = ranks;
     dealt->opening.branches = dealt->branches;
     dealt->opening.count = branches;
     uint32_t at = 0;
@@ -169,21 +170,49 @@ static void join__is_for_ranks_of_this_switch(void **state)
     free(dealt);
 }
 
+/* A host's ranks join one by one, and its mark is its leader's: the others know no better. */
+static void join__of_a_host(void **state)
+{
+    (void)state;
+    static const uint16_t ranks[5] = {0, 1, 2, 3, 4};
+    struct trib_branch branches[2] = {{.ranks = ranks, .count = 3}, {.ranks = ranks + 3, .count = 2}};
+    struct trib_opening opening = {
+        .session = {.communicator = 7, .ranks = 2}, .ranks = 5, .branches = branches, .count = 2};
+    uint64_t mark = 1;
+    assert_true(trib_tree_is_sound(&opening));
+    struct trib_tree *tree = trib_tree_create(&opening);
+    assert_non_null(tree);
+    assert_true(trib_tree_join(tree, 0, 17));
+    assert_true(trib_tree_join(tree, 2, 9));
+    assert_false(trib_tree_mark(tree, 0, 0, &mark)); /* rank 1 has not joined */
+    assert_true(trib_tree_join(tree, 1, 0));
+    assert_true(trib_tree_mark(tree, 0, 0, &mark));
+    assert_int_equal(mark, 17);
+    assert_true(trib_tree_join(tree, 2, 30));
+    assert_true(trib_tree_mark(tree, 0, 0, &mark));
+    assert_int_equal(mark, 17);
+    trib_tree_destroy(tree);
+    opening.session.ranks = 5; /* no hosts: two ranks that are one */
+    assert_false(trib_tree_is_sound(&opening));
+    opening.session.ranks = 6;
+    assert_false(trib_tree_is_sound(&opening));
+}
+
 static void is_sound__knows_what_no_control_plane_says(void **state)
 {
     (void)state;
     struct dealt *dealt = deal(6, 3);
     struct trib_opening *opening = &dealt->opening;
     assert_true(trib_tree_is_sound(opening));
-    opening->session.ranks = 7; /* rank 6 is nowhere */
+    opening->ranks = opening->session.ranks = 7; /* rank 6 is nowhere */
     assert_false(trib_tree_is_sound(opening));
-    opening->session.ranks = 5; /* there is no rank 5 */
+    opening->ranks = opening->session.ranks = 5; /* there is no rank 5 */
     assert_false(trib_tree_is_sound(opening));
-    opening->session.ranks = 0;
+    opening->ranks = opening->session.ranks = 0;
     assert_false(trib_tree_is_sound(opening));
-    opening->session.ranks = TRIB_SESSION_RANKS_MAX + 1;
+    opening->ranks = opening->session.ranks = TRIB_SESSION_RANKS_MAX + 1;
     assert_false(trib_tree_is_sound(opening));
-    opening->session.ranks = 6;
+    opening->ranks = opening->session.ranks = 6;
     dealt->branches[1].is_switch = false; /* two ranks that are one */
     assert_false(trib_tree_is_sound(opening));
     dealt->branches[1].is_switch = true;
@@ -216,6 +245,7 @@ int main(void)
         cmocka_unit_test(list__is_ascending_and_no_longer_than_it_may_be),
         cmocka_unit_test(mark__is_the_smallest_once_all_have_joined),
         cmocka_unit_test(join__is_for_ranks_of_this_switch),
+        cmocka_unit_test(join__of_a_host),
         cmocka_unit_test(is_sound__knows_what_no_control_plane_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
