@@ -54,7 +54,7 @@ def collective_of(scenario, contestant):
 
 def start_rank(network, scenario, contestant, rank, switch):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TRIB_")}
-    environment.update(TRIB_RANK=str(rank), TRIB_RANKS=str(scenario.workers), TRIB_JOB="bench")
+    environment.update(TRIB_RANK=str(rank), TRIB_RANKS=str(scenario.workers), TRIB_JOB="bench", TRIB_LEVEL0="1" if contestant.level0 else "0")
     if switch:
         environment.update(TRIB_SWITCH=f"{network.switch_address()}:{PORT}")
     elif contestant.no_box:
@@ -92,7 +92,7 @@ def measure(network, scenario, contestant):
     if switch:
         stop(switch)
     report = json.loads(outputs[0])
-    if report["level0"] != contestant.level0:
+    if (report["hosts"] == 1) != contestant.level0:
         raise BenchError("ranks met " + ("in shared memory" if report["level0"] else "over a network"))
     roots = scenario.workers if contestant.no_box and contestant.scheme == "switchml" else 0
     if report["no_box"] != contestant.no_box or (report["roots"] if report["no_box"] else 0) != roots:
@@ -105,7 +105,7 @@ def measure(network, scenario, contestant):
 def rank_environment(network, scenario, contestant, rank):
     """Of a program of ours that takes its settings from nowhere else."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TRIB_")}
-    environment.update(TRIB_RANK=str(rank), TRIB_RANKS=str(scenario.workers), TRIB_JOB="bench", TRIB_PAYLOAD=str(contestant.payload),
+    environment.update(TRIB_RANK=str(rank), TRIB_RANKS=str(scenario.workers), TRIB_JOB="bench", TRIB_LEVEL0="0", TRIB_PAYLOAD=str(contestant.payload),
                        TRIB_SWITCH=f"{network.switch_address()}:{PORT}")
     return environment
 

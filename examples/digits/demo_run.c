@@ -141,6 +141,7 @@ static bool switch_start(struct session *session)
 static void worker_variables(const struct session *session, uint32_t rank, struct child_start *start)
 {
     child_variable(start, "TRIB_SWITCH=127.0.0.1:%u", session->port);
+    child_variable(start, "TRIB_LEVEL0=0"); /* what it shows is the network */
     child_variable(start, "TRIB_JOB=digits-%s", session->run->name);
     child_variable(start, "TRIB_RANK=%u", rank);
     child_variable(start, "TRIB_RANKS=%u", session->workers);

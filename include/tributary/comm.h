@@ -65,8 +65,8 @@ struct trib_config {
     /* No switch: "host" or "host:port" of rank 0, as the others reach it, port 7470 if none is said; its process listens there, and the
      * ranks' own processes sum, one on each host. Not together with switch_address. ["": none] */
     char rendezvous[TRIB_NAME_MAX + 1];
-    /* Which host this is: ranks that say the same share one root. For containers that cannot tell, and for tests.
-     * ["": of the kernel and the network namespace] */
+    /* Which host this is: ranks that say the same share one root, and are summed together first (level0). For containers that cannot tell, and
+     * for tests. ["": of the kernel and the network namespace] */
     char host_id[TRIB_NAME_MAX + 1];
     uint32_t
         root_weight; /* with a rendezvous: this host's part of the tensor, against those of the others; 1 to 255 [1] */
@@ -77,8 +77,10 @@ struct trib_config {
     enum trib_wire wire;         /* [TRIB_WIRE_FLOAT32] */
     uint32_t payload;            /* bytes in a packet, a multiple of 64, 64 to 8192 [0: 1408, over IPv6 1344] */
     uint32_t window;             /* bytes that a rank keeps in flight per switch shard [0: the switch chooses] */
-    bool
-        level0; /* where neither switch nor rendezvous is named, ranks meet in the memory of their host; false: that is an error [true] */
+    /* Ranks of one host are summed in its memory, and one of them sends for all: if all ranks want it, and those of each host follow each
+     * other. A group is then a group on all ranks. Where neither switch nor rendezvous is named all are in that memory; false: that is an
+     * error [true] */
+    bool level0;
     bool multicast;             /* ask for results by multicast; used only if every rank receives it [true] */
     bool progress_thread;       /* [true]; without it only calls make progress; always on where no switch is */
     bool trains;                /* many packets per system call [true]; false exists for comparison */
@@ -110,8 +112,10 @@ struct trib_comm_stats {
     uint64_t injected_loss, injected_duplicate, injected_reorder, injected_corrupt;
     uint32_t payload; /* bytes of one packet's payload: that of the config, or what was chosen for it */
     bool multicast;   /* results come by multicast */
-    bool level0;      /* all ranks are on this host, and no packet is sent: bytes, packets and fragments stay 0 */
-    bool no_box;      /* no switch: ranks' processes are the roots */
+    bool
+        level0; /* ranks of one host are summed in its memory, and one of them sends for all; the others send nothing */
+    uint32_t hosts; /* with level0: that the ranks are on; 1: no packet is sent: bytes, packets and fragments stay 0 */
+    bool no_box;    /* no switch: ranks' processes are the roots */
     uint32_t
         roots; /* that fragments are dealt over: shards of the switch, or ranks' processes; 0: level0, or ranks that send to each other */
     /* What the root in this process has moved, for all its communicators; with no_box only. It is not in the bytes and packets above. */

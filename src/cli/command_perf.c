@@ -103,6 +103,8 @@ static const struct option_row rows[] = {
      AT(switch_address)},
     {"rendezvous", 0, "ADDRESS", "no switch: where rank 0 listens; the ranks' hosts sum themselves [TRIB_RENDEZVOUS]",
      option_text, AT(rendezvous)},
+    {"hosts", 0, "N", "the ranks started here come as N hosts, each summed before it sends [every rank alone]",
+     option_count, AT(hosts)},
     {"no-switch", 0, NULL, "all ranks are on this host and meet in shared memory", option_on, AT(no_switch)},
     {"shared", 0, NULL, "send from memory that the ranks of a host share", option_on, AT(shared)},
     {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
@@ -144,6 +146,10 @@ static bool check_options(const struct perf_options *options)
     }
     if (options->is_uneven && options->collective != TRIB_ALLGATHER && options->collective != TRIB_REDUCE_SCATTER) {
         complain("--uneven is for --collective allgather and reduce-scatter");
+        return false;
+    }
+    if (options->hosts > options->workers) {
+        complain("--hosts takes 1 to the number of --workers");
         return false;
     }
     if (options->check > 1) {
@@ -230,6 +236,23 @@ static bool start_switch(struct perf_options *options, struct spawn_switch *own)
     return true;
 }
 
+/* What all ranks of this process are for is the network, and they come as if each were on a host of its own: unless the environment, or the
+ * number of hosts, says that they are to be summed here first. */
+static void choose_hosts(struct perf_options *options, uint32_t rank)
+{
+    struct trib_config *comm = &options->comm;
+
+    if (comm->switch_address[0] == '\0' && comm->rendezvous[0] == '\0') {
+        comm->level0 = true; /* there is nothing else */
+    } else if (options->hosts > 0) {
+        comm->level0 = true;
+        snprintf(comm->host_id, sizeof comm->host_id, "%.40s-%u", comm->job,
+                 (uint32_t)((uint64_t)rank * options->hosts / options->workers));
+    } else if (getenv("TRIB_LEVEL0") == NULL) {
+        comm->level0 = false;
+    }
+}
+
 /* Ranks as children of this process. */
 static int run_here(struct perf_options *options)
 {
@@ -246,6 +269,7 @@ static int run_here(struct perf_options *options)
         pid_t pid = spawn_rank(&ranks);
         if (pid == 0) {
             options->comm.rank = rank;
+            choose_hosts(options, rank);
             exit(run_rank(options));
         }
         if (pid < 0) {

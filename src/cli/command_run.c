@@ -15,6 +15,7 @@
 struct run_options {
     uint32_t ranks;
     uint32_t threads;
+    uint32_t hosts; /* 0: each rank is one of its own, or as the environment says */
     const char *switch_address;
     const char *rendezvous;
     bool no_switch;
@@ -30,6 +31,8 @@ static const struct option_row rows[] = {
      AT(switch_address)},
     {"rendezvous", 0, "ADDRESS", "no switch: rank 0 listens there, and ranks are the roots [TRIB_RENDEZVOUS]",
      option_text, AT(rendezvous)},
+    {"hosts", 0, "N", "the ranks come as N hosts, each summed before it sends [every rank alone]", option_count,
+     AT(hosts)},
     {"no-switch", 0, NULL, "none: ranks meet in the shared memory of this host", option_on, AT(no_switch)},
     {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
     {"job", 0, "NAME", "job name [one of its own]", option_text, AT(job)},
@@ -67,6 +70,23 @@ static void set_faults(const struct trib_faults *faults)
     setenv("TRIB_FAULTS", text, 1);
 }
 
+/* Ranks of one machine are there to try a network: they come as if each were on a host of its own. */
+static void set_host(const struct run_options *options, uint32_t rank)
+{
+    char host[TRIB_NAME_MAX + 1];
+
+    if (options->no_switch) {
+        setenv("TRIB_LEVEL0", "1", 1);
+    } else if (options->hosts > 0) {
+        snprintf(host, sizeof host, "%.40s-%u", getenv("TRIB_JOB"),
+                 (uint32_t)((uint64_t)rank * options->hosts / options->ranks));
+        setenv("TRIB_LEVEL0", "1", 1);
+        setenv("TRIB_HOSTID", host, 1);
+    } else {
+        setenv("TRIB_LEVEL0", "0", 0);
+    }
+}
+
 static void become(char **argv, uint32_t rank)
 {
     set_number("TRIB_RANK", rank);
@@ -84,6 +104,7 @@ static int run_ranks(const struct run_options *options, char **argv)
     for (uint32_t rank = 0; rank < options->ranks; rank++) {
         pid_t pid = spawn_rank(&ranks);
         if (pid == 0) {
+            set_host(options, rank);
             become(argv, rank);
         }
         if (pid < 0) {

@@ -51,14 +51,15 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
     if (options->json) {
         printf(
             "{\"version\":\"%s\",\"collective\":\"%s\",\"ranks\":%u,\"scheme\":\"%s\",\"wire\":\"%s\",\"payload\":%u,"
-            "\"type\":\"%s\",\"redop\":\"%s\",\"multicast\":%s,\"trains\":%s,\"switch\":\"%s\",\"level0\":%s,"
+            "\"type\":\"%s\",\"redop\":\"%s\",\"multicast\":%s,\"trains\":%s,\"switch\":\"%s\",\"level0\":%s,\"hosts\":"
+            "%u,"
             "\"no_box\":%s,\"rendezvous\":\"%s\",\"roots\":%u,"
             "\"iterations\":%u,"
             "\"warmups\":%u,\"in_place\":%s,\"kernels\":\"%s\",\"rows\":[",
             trib_version(), trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire),
             stats.payload, trib_type_name(options->type), trib_reduction_name(options->reduction),
             stats.multicast ? "true" : "false", c->trains ? "true" : "false", c->switch_address,
-            stats.level0 ? "true" : "false", stats.no_box ? "true" : "false", c->rendezvous, stats.roots,
+            stats.level0 ? "true" : "false", stats.hosts, stats.no_box ? "true" : "false", c->rendezvous, stats.roots,
             options->iterations, options->warmups, options->in_place ? "true" : "false", trib_value_kernels()->name);
         return;
     }
@@ -67,7 +68,7 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
                trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire), stats.payload,
                stats.roots, stats.roots == 1 ? "root" : "roots", c->rendezvous,
                options->in_place ? "in place" : "out of place", options->iterations);
-    } else if (stats.level0) {
+    } else if (stats.hosts == 1) {
         printf("# %s, %u ranks, shared memory of this host, %s, median of %u calls\n",
                trib_collective_name(options->collective), c->ranks, options->in_place ? "in place" : "out of place",
                options->iterations);
@@ -76,6 +77,9 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
                trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire), stats.payload,
                stats.multicast ? "multicast" : "unicast", c->switch_address,
                options->in_place ? "in place" : "out of place", options->iterations);
+    }
+    if (stats.hosts > 1) {
+        printf("# level 0: %u hosts, whose ranks are summed in shared memory before one of them sends\n", stats.hosts);
     }
     printf("# out, in: bytes on %s per byte of the tensor, all processes that use it; cpu: ns per byte, per rank and "
            "switch\n",

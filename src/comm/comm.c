@@ -65,6 +65,7 @@ static void dissolve(struct trib_comm *comm)
     trib_endpoint_release(comm->endpoint, comm);
     trib_embedded_release(comm->embedded, comm->config.linger_ns, comm->state != TRIB_COMM_FAILED);
     trib_memory_unmap(comm->node, comm->node_size);
+    trib_level0_end(comm);
     free(comm->subsets);
     free(comm);
 }
@@ -93,6 +94,11 @@ static enum trib_status enter(struct trib_comm *made, char *error)
         trib_comm_join(made, trib_clock_ns());
     }
     trib_endpoint_wait(made->endpoint, &made->joined);
+    while (made->state == TRIB_COMM_MEETING) {
+        atomic_store_explicit(&made->joined, false, memory_order_relaxed);
+        trib_level0_meet(made);
+        trib_endpoint_wait(made->endpoint, &made->joined);
+    }
     made->maker = NULL;
     enum trib_status status = made->state == TRIB_COMM_FAILED ? made->failure : TRIB_OK;
     if (status != TRIB_OK) {
@@ -188,7 +194,7 @@ enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct tri
         trib_explain(error, "out of memory for a communicator");
         return TRIB_ERR_MEMORY;
     }
-    if (maker->host != NULL) {
+    if (trib_comm_is_local(maker)) {
         status = enter_host(made, maker, error);
     } else {
         made->maker = maker;
@@ -279,7 +285,8 @@ void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
     }
     stats->payload = comm->config.payload;
     stats->multicast = comm->is_multicast;
-    stats->level0 = comm->host != NULL;
+    stats->level0 = comm->host != NULL || comm->level0 != NULL;
+    stats->hosts = comm->level0 != NULL ? comm->level0->place.hosts : stats->level0;
     add_root(comm, stats);
     trib_endpoint_unlock(comm->endpoint);
 }
@@ -308,7 +315,7 @@ void trib_comm_abort(struct trib_comm *comm)
 static void say_goodbye(struct trib_comm *comm)
 {
     uint64_t now = trib_clock_ns();
-    if (comm->host != NULL || comm->state == TRIB_COMM_CLOSED) {
+    if (trib_comm_is_local(comm) || comm->state == TRIB_COMM_CLOSED) {
         return; /* what others still need of this rank lies in memory that outlives it; or nobody needs anything */
     }
     comm->is_closing = true;

@@ -95,6 +95,9 @@ static void fail_made(const struct trib_comm *maker)
 
 static void fail(struct trib_comm *comm, enum trib_status status, const char *text)
 {
+    if (comm->level0 != NULL && comm->host != NULL) {
+        trib_host_fail(comm->host, status, text); /* if nobody has said anything yet */
+    }
     comm->failure = status;
     (void)snprintf(comm->failure_text, sizeof comm->failure_text, "%s", text);
     comm->state = TRIB_COMM_FAILED;
@@ -143,7 +146,8 @@ void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status, const c
     va_end(arguments);
     if (comm->host != NULL) {
         trib_comm_tell_host(comm, status, message.fail.text);
-    } else {
+    }
+    if (!trib_comm_is_local(comm)) {
         trib_session_client_send(&comm->session, &message);
     }
     fail(comm, status, message.fail.text);
@@ -218,9 +222,18 @@ void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *t
 {
     struct trib_operation operation;
     uint64_t number = 0;
-    if (comm->host != NULL && comm->running.head != NULL) {
+    if (comm->level0 != NULL) {
+        bool is_on_network = comm->node != NULL && comm->verbs->describe(comm->node, sequence, &operation, &number);
+        const struct trib_operation *whole = trib_level0_operation(comm, is_on_network ? operation.token : 0, &number);
+        if (whole != NULL) {
+            trib_comm_describe_operation(number, whole, text, size);
+            return;
+        }
+    }
+    if (trib_comm_is_local(comm) && comm->running.head != NULL) {
         trib_comm_describe_operation(trib_host_number(comm->host), &comm->running.head->operation, text, size);
-    } else if (comm->node != NULL && comm->verbs->describe(comm->node, sequence, &operation, &number)) {
+    } else if (comm->level0 == NULL && comm->node != NULL &&
+               comm->verbs->describe(comm->node, sequence, &operation, &number)) {
         trib_comm_describe_operation(number, &operation, text, size);
     } else {
         (void)snprintf(text, size, "nothing that is under way");
@@ -314,7 +327,7 @@ static uint64_t sequences_at_most(const struct trib_comm *comm, const struct tri
 }
 
 /* Sequences never begin anew. All ranks have submitted the same before, so all refuse the same operation. */
-static bool is_used_up(const struct trib_comm *comm, const struct trib_operation *operation)
+bool trib_comm_is_used_up(const struct trib_comm *comm, const struct trib_operation *operation)
 {
     return sequences_at_most(comm, operation) > TRIB_SEQUENCE_MAX - comm->verbs->end(comm->node);
 }
@@ -333,7 +346,7 @@ static bool submit_waiting(struct trib_comm *comm, uint64_t now_ns)
     bool any = false;
     struct trib_request *request;
     while ((request = comm->waiting.head) != NULL) {
-        if (is_used_up(comm, &request->operation)) {
+        if (trib_comm_is_used_up(comm, &request->operation)) {
             refuse_first(comm);
             continue;
         }
@@ -369,7 +382,11 @@ static void take_event(struct trib_comm *comm, const struct trib_event *event, u
 {
     switch (event->kind) {
     case TRIB_EVENT_DONE:
-        trib_comm_end_operation(comm, (struct trib_request *)(uintptr_t)event->token, now_ns);
+        if (comm->level0 != NULL) {
+            trib_level0_done(comm, event->token);
+        } else {
+            trib_comm_end_operation(comm, (struct trib_request *)(uintptr_t)event->token, now_ns);
+        }
         return;
     case TRIB_EVENT_FAILED: {
         char text[256];
@@ -430,7 +447,7 @@ static void run_node(struct trib_comm *comm, uint64_t now_ns)
         while (comm->state != TRIB_COMM_FAILED && comm->verbs->next_event(comm->node, &event)) {
             take_event(comm, &event, now_ns);
         }
-        if (comm->waiting.head != NULL) {
+        if (comm->waiting.head != NULL && comm->level0 == NULL) {
             again = submit_waiting(comm, now_ns);
         }
     }
@@ -472,12 +489,19 @@ static uint64_t mark_deadline(const struct trib_comm *comm)
     return comm->idle_since_ns + IDLE_MARK_NS;
 }
 
+static bool holds_memory(const struct trib_comm *comm)
+{
+    struct trib_range ranges[TRIB_IDLE_RANGES];
+    if (comm->level0 != NULL && trib_level0_holds_memory(comm)) {
+        return true;
+    }
+    return comm->node != NULL && comm->verbs->idle != NULL && comm->verbs->idle(comm->node, ranges) != 0;
+}
+
 /* When an idle communicator has memory to give back. */
 static uint64_t memory_deadline(const struct trib_comm *comm)
 {
-    struct trib_range ranges[TRIB_IDLE_RANGES];
-    if (!comm->is_used || !trib_comm_is_idle(comm) || comm->verbs->idle == NULL ||
-        comm->verbs->idle(comm->node, ranges) == 0) {
+    if (!comm->is_used || !trib_comm_is_idle(comm) || !holds_memory(comm)) {
         return TRIB_NEVER;
     }
     return comm->idle_since_ns + IDLE_MEMORY_NS;
@@ -486,7 +510,12 @@ static uint64_t memory_deadline(const struct trib_comm *comm)
 static void give_back(struct trib_comm *comm)
 {
     struct trib_range ranges[TRIB_IDLE_RANGES];
-    trib_memory_give_back(comm->node, ranges, comm->verbs->idle(comm->node, ranges));
+    if (comm->node != NULL && comm->verbs->idle != NULL) {
+        trib_memory_give_back(comm->node, ranges, comm->verbs->idle(comm->node, ranges));
+    }
+    if (comm->level0 != NULL) {
+        trib_level0_give_back(comm);
+    }
     comm->is_used = false;
 }
 
@@ -506,7 +535,10 @@ static uint64_t next_deadline(const struct trib_comm *comm)
     if (comm->node != NULL) {
         deadline =
             trib_time_earlier(deadline, trib_time_earlier(comm->verbs->next_timeout(comm->node), mark_deadline(comm)));
-        deadline = trib_time_earlier(deadline, memory_deadline(comm));
+    }
+    deadline = trib_time_earlier(deadline, memory_deadline(comm));
+    if (comm->level0 != NULL) {
+        deadline = trib_time_earlier(deadline, comm->level0->hearsay_ns);
     }
     return deadline;
 }
@@ -523,8 +555,11 @@ static void check_time(struct trib_comm *comm, uint64_t now_ns)
     if (comm->node != NULL && mark_deadline(comm) <= now_ns) {
         trib_comm_tell_mark(comm, TRIB_MESSAGE_MARK);
     }
-    if (comm->node != NULL && memory_deadline(comm) <= now_ns) {
+    if (memory_deadline(comm) <= now_ns) {
         give_back(comm);
+    }
+    if (comm->level0 != NULL) {
+        trib_level0_check_time(comm, now_ns);
     }
     if (comm->is_closing && comm->close_deadline_ns <= now_ns) {
         atomic_store_explicit(&comm->ended, true, memory_order_release);
@@ -556,8 +591,11 @@ void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns)
     if (comm->node != NULL && comm->state != TRIB_COMM_FAILED) {
         run_node(comm, now_ns);
     }
-    if (comm->host != NULL && comm->state == TRIB_COMM_RUNNING) {
+    if (trib_comm_is_local(comm) && comm->state == TRIB_COMM_RUNNING) {
         trib_comm_run_host(comm, now_ns);
+    }
+    while (comm->level0 != NULL && trib_level0_run(comm, now_ns)) {
+        run_node(comm, now_ns);
     }
     count_part(comm);
     publish_session(comm);
@@ -572,7 +610,7 @@ void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint
     request->operation.token = (uint64_t)(uintptr_t)request;
     request->deadline_ns = trib_time_after(now_ns, comm->config.timeout_ns);
     append(&comm->waiting, request);
-    if (comm->host == NULL) {
+    if (comm->host == NULL && comm->level0 == NULL) {
         (void)submit_waiting(comm, now_ns);
     }
 }

@@ -11,6 +11,7 @@
 
 #include "comm/embedded.h"
 #include "comm/endpoint.h"
+#include "comm/level0.h"
 #include "control/session_client.h"
 #include "core/node.h"
 #include "host/host.h"
@@ -20,6 +21,7 @@ enum trib_comm_state {
     TRIB_COMM_NONE = 0,
     TRIB_COMM_CONNECTING,  /* connecting, or waiting to try again */
     TRIB_COMM_JOINING,     /* JOIN has been sent */
+    TRIB_COMM_MEETING,     /* WELCOME has come, ranks of this host meet in its memory */
     TRIB_COMM_PROBING,     /* WELCOME has come, paths are tried */
     TRIB_COMM_REGISTERING, /* REGISTER has been sent */
     TRIB_COMM_RUNNING,     /* READY has come */
@@ -69,8 +71,11 @@ struct trib_comm {
     const struct trib_worker_verbs *verbs;
     void *node; /* NULL before the first WELCOME, and on one host */
     size_t node_size;
-    struct trib_host *host; /* all ranks are on one host: neither node nor session; NULL: they are not */
-    uint64_t deadline_ns;   /* when to settle next although nothing comes */
+    struct trib_host *host; /* the memory of this host. Without level0 all ranks are there: neither node nor session */
+    struct trib_level0
+        *level0;          /* ranks of this host are summed in it before their leader sends; NULL: none are, or all */
+    uint32_t host_first;  /* rank here of rank 0 there */
+    uint64_t deadline_ns; /* when to settle next although nothing comes */
     enum trib_comm_state state;
     bool dirty; /* has been given something: settle */
     bool moved; /* on one host: settling has brought something on */
@@ -181,14 +186,26 @@ void trib_comm_name_ranks(const struct trib_rank_list *ranks, char *text, size_t
 void trib_comm_describe_operation(uint64_t number, const struct trib_operation *operation, char *text, size_t size);
 /* The operation has ended well. */
 void trib_comm_end_operation(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns);
+/* Would the operation need more sequences than there are left? */
+bool trib_comm_is_used_up(const struct trib_comm *comm, const struct trib_operation *operation);
 /* The oldest request that waits is running from now on. */
 struct trib_request *trib_comm_begin_waiting(struct trib_comm *comm);
 
 /* ---- local.c ---- */
 
+/* All ranks are on this host, and no packet is sent. */
+static inline bool trib_comm_is_local(const struct trib_comm *comm)
+{
+    return comm->host != NULL && comm->level0 == NULL;
+}
+
 /* Has the memory something to look for? */
 static inline bool trib_comm_is_busy_on_host(const struct trib_comm *comm)
 {
+    if (comm->host != NULL && comm->level0 != NULL) {
+        return comm->state != TRIB_COMM_FAILED && comm->level0->hearsay_ns == TRIB_NEVER &&
+               trib_host_is_active(comm->host);
+    }
     return comm->host != NULL && comm->state == TRIB_COMM_RUNNING &&
            (comm->running.head != NULL || comm->waiting.head != NULL);
 }
@@ -200,6 +217,8 @@ TRIB_MUST_USE enum trib_status trib_comm_open_host(struct trib_comm *comm, const
 void trib_comm_run_host(struct trib_comm *comm, uint64_t now_ns);
 /* Says to the other ranks why this one has failed. */
 void trib_comm_tell_host(struct trib_comm *comm, enum trib_status status, const char *text);
+/* What became of trib_host_advance, but DONE: fails, or waits. */
+void trib_comm_take_host_verdict(struct trib_comm *comm, enum trib_host_verdict verdict);
 /* Says for whom the operation waits. */
 void trib_comm_report_host_stall(struct trib_comm *comm, uint64_t now_ns);
 /* What poll said of its descriptors. Returns how many they are. */
@@ -226,9 +245,16 @@ void trib_comm_dispute(struct trib_comm *comm, const struct trib_event *event);
 void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns);
 void trib_comm_take_missing(struct trib_comm *comm, const struct trib_message *message);
 
+/* ---- worker.c ---- */
+
+/* For the grant of its WELCOME. Returns ERR_MEMORY. */
+TRIB_MUST_USE enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_grant *grant);
+
 /* ---- join.c ---- */
 
 void trib_comm_join(struct trib_comm *comm, uint64_t now_ns);
+/* WELCOME has come, and those of this host have met. */
+void trib_comm_begin_probing(struct trib_comm *comm, uint64_t now_ns);
 /* What poll said about the session. */
 void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now_ns);
 /* Timers of the dialogue. */

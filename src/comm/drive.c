@@ -318,7 +318,8 @@ static void glance(struct trib_endpoint *endpoint, struct trib_pollset *set, uin
 
 static void disarm_hosts(const struct trib_endpoint *endpoint)
 {
-    for (const struct trib_comm *comm = endpoint->is_local ? endpoint->comms : NULL; comm != NULL; comm = comm->next) {
+    for (const struct trib_comm *comm = endpoint->is_local || endpoint->has_hosts ? endpoint->comms : NULL;
+         comm != NULL; comm = comm->next) {
         if (comm->host != NULL) {
             trib_host_disarm(comm->host);
         }
@@ -343,12 +344,21 @@ static void kick(const struct trib_pollset *set)
     (void)wrote; /* full: it will wake anyway */
 }
 
-/* One poller is awake. The other may still sleep: what woke this one may have been meant for it, and is gone now. */
-static void hand_over(const struct trib_endpoint *endpoint, const struct trib_pollset *other)
+static bool is_late(const struct trib_pollset *set, const struct trib_endpoint *endpoint)
 {
+    return set->sleeping && (set->generation != endpoint->generation || next_deadline(endpoint) < set->deadline_ns ||
+                             !arm_hosts(endpoint));
+}
+
+/* The poller of `set` is awake. The other may still sleep: what woke this one may have been meant for it, and is gone now. A leader
+ * that is awake drives; a progress thread leaves that to the leader, who must know. */
+static void hand_over(const struct trib_endpoint *endpoint, const struct trib_pollset *set)
+{
+    bool is_leader = set == &endpoint->leader_set;
+    const struct trib_pollset *other = is_leader ? &endpoint->progress_set : &endpoint->leader_set;
     if (!other->sleeping) {
         disarm_hosts(endpoint);
-    } else if (!arm_hosts(endpoint)) {
+    } else if (is_leader ? !arm_hosts(endpoint) : is_late(other, endpoint)) {
         kick(other);
     }
 }
@@ -383,7 +393,7 @@ static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *s
         ssize_t got = read(set->eventfd, &count, sizeof count);
         (void)got;
     }
-    hand_over(endpoint, set == &endpoint->leader_set ? &endpoint->progress_set : &endpoint->leader_set);
+    hand_over(endpoint, set);
 }
 
 /* ---- waiting ---- */
@@ -486,12 +496,6 @@ void trib_endpoint_wake(struct trib_endpoint *endpoint)
     if (endpoint->waiters > (endpoint->has_leader ? 1U : 0U)) {
         (void)pthread_cond_broadcast(&endpoint->followers);
     }
-}
-
-static bool is_late(const struct trib_pollset *set, const struct trib_endpoint *endpoint)
-{
-    return set->sleeping && (set->generation != endpoint->generation || next_deadline(endpoint) < set->deadline_ns ||
-                             !arm_hosts(endpoint));
 }
 
 static bool has_requests(const struct trib_endpoint *endpoint)

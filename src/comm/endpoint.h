@@ -99,8 +99,9 @@ struct trib_endpoint {
     uint32_t payload, dscp, spin_us;
     struct trib_spin spin; /* the leader's */
     bool trains, progress_thread;
-    bool is_local; /* of communicators on one host: no switch, no sockets */
-    bool no_box;   /* of communicators whose ranks are the roots: no switch */
+    bool has_hosts; /* some communicator has had ranks of this host meet in its memory */
+    bool is_local;  /* of communicators on one host: no switch, no sockets */
+    bool no_box;    /* of communicators whose ranks are the roots: no switch */
     struct trib_faults faults;
     struct trib_udp_stats closed_traffic; /* of sockets that are closed again */
     /* registry */

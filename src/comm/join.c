@@ -23,7 +23,6 @@
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
-#include "io/memory.h"
 #include "io/units.h"
 #include "schemes/schemes.h"
 
@@ -41,9 +40,6 @@
 /* The control plane waits as long as we do, and can say for whom: it may speak first. */
 #define GRACE_NS (500 * TRIB_MILLISECOND_NS)
 #define HINT_GAP_NS (100 * TRIB_MILLISECOND_NS)
-#define STALL_NS TRIB_SECOND_NS
-/* Operations that a node holds at a time; more wait outside. */
-#define OPERATIONS_MAX 64
 #define GROUP_BUFFER (8U << 20)
 
 /* ---- messages out ---- */
@@ -69,8 +65,9 @@ static void send_join(struct trib_comm *comm)
     message.join.settings.payload = config->payload;
     message.join.settings.window = config->window;
     message.join.settings.wire = (uint8_t)config->wire;
+    message.join.host = trib_host_digest(config);
+    message.join.level0 = config->level0;
     if (trib_own_root_is_open(&comm->endpoint->own_root)) {
-        message.join.host = trib_host_digest(config);
         message.join.weight = (uint8_t)config->root_weight;
         message.join.root_port = trib_own_root_port(&comm->endpoint->own_root);
         message.join.room = trib_plane_receive_room(comm->endpoint->own_root.plane);
@@ -86,7 +83,7 @@ static void send_join(struct trib_comm *comm)
 void trib_comm_tell_mark(struct trib_comm *comm, enum trib_message_kind kind)
 {
     struct trib_message message = {.kind = kind};
-    message.mark.mark = comm->verbs->mark(comm->node);
+    message.mark.mark = comm->node != NULL ? comm->verbs->mark(comm->node) : trib_level0_mark(comm);
     comm->told_mark = message.mark.mark;
     trib_session_client_send(&comm->session, &message);
 }
@@ -288,69 +285,13 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
         grant->slots > TRIB_SLOTS_MAX || grant->window < 1 || grant->window > grant->slots ||
         (!names_roots && (uint32_t)grant->data_port + grant->roots > UINT16_MAX + 1U) ||
         (uint32_t)grant->group_port + grant->roots > UINT16_MAX + 1U ||
-        message->welcome.generation_ranks != comm->config.ranks) {
+        message->welcome.generation_ranks != comm->config.ranks || !trib_hosts_are_sane(message)) {
         return false;
     }
     return known->communicator == 0 ||
            (grant->communicator == known->communicator && grant->salt == known->salt &&
             grant->generation == known->generation && grant->roots == known->roots && grant->train == known->train &&
             grant->slots == known->slots && memcmp(grant->weight, known->weight, sizeof grant->weight) == 0);
-}
-
-/* More in flight than our own socket holds would come back as loss. Without a switch one socket is for all roots. */
-static uint32_t choose_window(const struct trib_comm *comm, const struct trib_grant *grant)
-{
-    uint32_t packet = TRIB_HEADER_SIZE + comm->config.payload;
-    uint32_t sockets = comm->endpoint->no_box ? grant->roots : 1;
-    uint32_t room = trib_udp_receive_room(comm->endpoint->shards[0].udp) / packet / sockets;
-    if (room >= grant->window) {
-        return grant->window;
-    }
-    trib_log(TRIB_LOG_WARN,
-             "job %s rank %u: window cut from %u to %u packets, which is what a socket here can hold: raise "
-             "net.core.rmem_max (sysctl), or run as root",
-             comm->config.job, comm->config.rank, grant->window, room > 0 ? room : 1);
-    return room > 0 ? room : 1;
-}
-
-static enum trib_status make_node(struct trib_comm *comm, const struct trib_grant *grant)
-{
-    uint64_t stall = comm->config.timeout_ns / 2 < STALL_NS ? comm->config.timeout_ns / 2 : STALL_NS;
-    struct trib_worker_config config = {
-        .session =
-            {
-                .salt = grant->salt,
-                .communicator = grant->communicator,
-                .ranks = comm->config.ranks,
-                .roots = grant->roots,
-                .train = grant->train,
-                .slots = grant->slots,
-                .payload = comm->config.payload,
-                .generation = grant->generation,
-                .group = trib_scheme_group(comm->config.scheme),
-                .wire = (enum trib_type)comm->config.wire,
-                /* An exponent is known when its sequence is done, which is when the window admits the one a window later. */
-                .lookahead = grant->window * grant->roots,
-            },
-        .kernels = trib_value_kernels(),
-        .rank = comm->config.rank,
-        .window = choose_window(comm, grant),
-        .operations = OPERATIONS_MAX,
-        .stall_ns = stall > 0 ? stall : 1,
-        .is_zeroed = 1,
-    };
-    memcpy(config.session.weight, grant->weight, sizeof grant->weight);
-    comm->node_size = comm->verbs->size(&config);
-    comm->node = trib_memory_map(comm->node_size);
-    if (comm->node == NULL) {
-        return TRIB_ERR_MEMORY;
-    }
-    comm->verbs->init(comm->node, &config);
-    comm->window = config.window;
-    if (comm->endpoint->window < comm->window) {
-        comm->endpoint->window = comm->window;
-    }
-    return TRIB_OK;
 }
 
 void trib_comm_close_groups(struct trib_comm *comm)
@@ -404,8 +345,21 @@ static void register_mark(struct trib_comm *comm)
     trib_comm_tell_mark(comm, TRIB_MESSAGE_REGISTER);
 }
 
-static void begin_probing(struct trib_comm *comm, uint64_t now_ns)
+static bool has_worker(const struct trib_comm *comm)
 {
+    return comm->level0 == NULL || trib_level0_leads(&comm->level0->place);
+}
+
+void trib_comm_begin_probing(struct trib_comm *comm, uint64_t now_ns)
+{
+    if (comm->state != TRIB_COMM_MEETING && comm->state != TRIB_COMM_JOINING) {
+        return; /* the session was lost meanwhile: there will be another WELCOME */
+    }
+    if (!has_worker(comm)) { /* it sends and gets no packet: whatever its leader finds */
+        send_paths(comm, true, comm->config.multicast);
+        register_mark(comm);
+        return;
+    }
     trib_comm_close_groups(comm); /* of a WELCOME whose session was lost */
     comm->state = TRIB_COMM_PROBING;
     comm->paths = 0;
@@ -446,9 +400,14 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         refuse_place(comm);
         return;
     }
+    if (!trib_level0_begin(comm, message)) {
+        trib_comm_fail_all(comm, TRIB_ERR_REFUSED, "rank %u: ranks are not on the hosts that they were on",
+                           comm->config.rank);
+        return;
+    }
     enum trib_status status = trib_endpoint_connect(comm->endpoint, &message->welcome.grant, cause);
-    if (status == TRIB_OK && comm->node == NULL) {
-        status = make_node(comm, &message->welcome.grant);
+    if (status == TRIB_OK && comm->node == NULL && has_worker(comm)) {
+        status = trib_comm_make_node(comm, &message->welcome.grant);
     }
     if (status != TRIB_OK) {
         trib_comm_fail_all(comm, status, "rank %u: %s", comm->config.rank,
@@ -464,8 +423,14 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     }
     if (comm->was_running) {
         register_mark(comm);
-    } else if (trib_comm_check_ways(comm)) {
-        begin_probing(comm, now_ns);
+    } else if (has_worker(comm) && !trib_comm_check_ways(comm)) {
+        return; /* it has failed */
+    } else if (trib_level0_must_meet(comm)) {
+        comm->state = TRIB_COMM_MEETING;
+        atomic_store_explicit(&comm->joined, true, memory_order_release); /* who creates it does that: comm.c */
+        trib_endpoint_wake(comm->endpoint);
+    } else {
+        trib_comm_begin_probing(comm, now_ns);
     }
 }
 
@@ -562,7 +527,7 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
     comm->retry_ns = TRIB_NEVER;
     comm->stalls_open = 0;
     comm->grant.boot = message->ready.boot;
-    comm->is_multicast = message->ready.multicast && comm->group_count > 0;
+    comm->is_multicast = message->ready.multicast && (comm->group_count > 0 || !has_worker(comm));
     if (!comm->is_multicast && !comm->was_running) {
         trib_comm_close_groups(comm);
     }
@@ -575,7 +540,9 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
              comm->is_multicast ? "multicast" : "unicast");
     comm->was_running = true;
     comm->idle_since_ns = now_ns;
-    comm->verbs->registered(comm->node, comm->grant.boot, message->ready.mark, now_ns);
+    if (comm->node != NULL) {
+        comm->verbs->registered(comm->node, comm->grant.boot, message->ready.mark, now_ns);
+    }
     atomic_store_explicit(&comm->joined, true, memory_order_release);
     trib_endpoint_wake(comm->endpoint);
     if (comm->is_closing) {

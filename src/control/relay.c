@@ -155,7 +155,7 @@ static struct trib_message make_join(const struct trib_jobs *jobs, const struct 
         struct trib_address origin = link->down->peer;
         trib_address_set_port(&origin, link->join.join.data_port[0]); /* which stays when it comes again */
         trib_address_format(&origin, message.join.origin);
-        message.join.room = 0; /* of its root, which is not needed here */
+        message.join.room = 0;        /* of its root, which is not needed here */
         if (message.join.host != 0) { /* ranks of one host that come over two switches are no one child of either */
             message.join.host = trib_mix64(message.join.host + jobs->relay->via) | 1;
         }

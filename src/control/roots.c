@@ -162,10 +162,12 @@ static void say(struct trib_jobs *jobs, const struct trib_job *job, uint32_t ran
 static void ask_to_open(struct trib_jobs *jobs, const struct trib_job *job, const struct trib_opening *opening,
                         uint32_t root)
 {
-    struct trib_message message = {
-        .kind = TRIB_MESSAGE_ROOT_OPEN,
-        .root_open = {
-            .index = root, .shard = job->root[root].shard, .boot = opening->boot, .ranks = opening->ranks, .session = opening->session}};
+    struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN,
+                                   .root_open = {.index = root,
+                                                 .shard = job->root[root].shard,
+                                                 .boot = opening->boot,
+                                                 .ranks = opening->ranks,
+                                                 .session = opening->session}};
     (void)snprintf(message.root_open.scheme, sizeof message.root_open.scheme, "%s", opening->scheme);
     say(jobs, job, job->root[root].rank, &message);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {

@@ -23,8 +23,9 @@ struct trib_branch {
 
 /* A communicator as the data plane opens it; all borrowed for the call. */
 struct trib_opening {
-    struct trib_session_config session; /* ranks: members of its sums, ranks or hosts. salt 0: a switch never learns it */
-    uint32_t ranks;                     /* of the whole communicator, behind those members */
+    struct trib_session_config
+        session;    /* ranks: members of its sums, ranks or hosts. salt 0: a switch never learns it */
+    uint32_t ranks; /* of the whole communicator, behind those members */
     const char *scheme;
     uint32_t boot;                      /* of this incarnation of the communicator's tree, the same at every hop */
     const struct trib_address *parent;  /* by shard; NULL: this switch is the root */

@@ -50,11 +50,11 @@
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
 #define TRIB_SESSION_VERSION 3
-#define TRIB_SLOTS_MAX (1U << 20) /* that a grant may name, per root: sizes never overflow */
-#define TRIB_MESSAGE_MAX 2048     /* bytes of a whole message, framing included */
-#define TRIB_RANKS_LISTED 128     /* ranks that a message names, of any number */
+#define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
+#define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
+#define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
 #define TRIB_NO_SEQUENCE UINT64_MAX /* of a DISPUTE and DESCRIBE: no packet has shown it, but the memory of a host */
-#define TRIB_HOPS_MAX 16          /* relays between a rank and the root: more are a loop */
+#define TRIB_HOPS_MAX 16            /* relays between a rank and the root: more are a loop */
 
 enum trib_message_kind {
     TRIB_MESSAGE_NONE = 0,

@@ -75,7 +75,8 @@ struct trib_operation {
         *shares;    /* of an allgather or reduce-scatter, where they differ; lives as long as the buffers */
     uint64_t count; /* elements; of equal shares: of one, of shares that differ: of all */
     uint64_t token; /* the caller's, comes back in DONE */
-    uint64_t part_of; /* a digest of the operation that this is a part of: parts of different ones never meet. 0: it is whole */
+    uint64_t
+        part_of; /* a digest of the operation that this is a part of: parts of different ones never meet. 0: it is whole */
     enum trib_collective collective;
     enum trib_type type;
     enum trib_reduction reduction;

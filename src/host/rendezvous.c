@@ -379,8 +379,8 @@ enum trib_status trib_host_open(const struct trib_config *config, const atomic_b
         trib_host_close(made);
         return status;
     }
-    trib_log(TRIB_LOG_INFO, "job %s rank %u of %u: all are here, and share %zu bytes of memory",
-             config->job, config->rank, config->ranks, trib_host_segment_bytes(config->ranks));
+    trib_log(TRIB_LOG_INFO, "job %s rank %u of %u: all are here, and share %zu bytes of memory", config->job,
+             config->rank, config->ranks, trib_host_segment_bytes(config->ranks));
     *host = made;
     return TRIB_OK;
 }

@@ -21,12 +21,14 @@ bool trib_tree_is_sound(const struct trib_opening *opening)
     struct trib_tree_ranks seen = {{0}};
     uint32_t total = 0;
     bool has_hosts = opening->session.ranks < ranks; /* members that are several ranks, and no switch */
-    if (ranks == 0 || ranks > TRIB_SESSION_RANKS_MAX || opening->session.ranks == 0 || opening->session.ranks > ranks || opening->count == 0 || opening->count > ranks) {
+    if (ranks == 0 || ranks > TRIB_SESSION_RANKS_MAX || opening->session.ranks == 0 || opening->session.ranks > ranks ||
+        opening->count == 0 || opening->count > ranks) {
         return false;
     }
     for (uint32_t i = 0; i < opening->count; i++) {
         const struct trib_branch *branch = &opening->branches[i];
-        if (branch->count == 0 || (branch->count > 1 && !branch->is_switch && !has_hosts) || (i > 0 && branch->ranks[0] < opening->branches[i - 1].ranks[0])) {
+        if (branch->count == 0 || (branch->count > 1 && !branch->is_switch && !has_hosts) ||
+            (i > 0 && branch->ranks[0] < opening->branches[i - 1].ranks[0])) {
             return false;
         }
         for (uint32_t k = 0; k < branch->count; k++) {

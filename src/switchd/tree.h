@@ -23,7 +23,7 @@ struct trib_tree {
     uint16_t *order;     /* the ranks behind this switch, branch after branch */
     uint16_t *start;     /* of each branch in `order`, and behind the last */
     uint16_t *branch_of; /* of each rank; TRIB_TREE_ELSEWHERE: behind another switch */
-    uint64_t *marks;     /* of each rank; TRIB_NEVER: it has not joined; of one that a leader sends for: none below it */
+    uint64_t *marks; /* of each rank; TRIB_NEVER: it has not joined; of one that a leader sends for: none below it */
     struct trib_rank_set led;
 };
 

@@ -33,6 +33,8 @@ static _Atomic uint16_t switch_port;
 static bool on_host; /* ranks name no switch: they meet in the memory of this host */
 static bool no_box;  /* ranks name rank 0, and are the roots: each says that it is a host of its own */
 static uint16_t rendezvous_port;
+static uint32_t
+    ranks_a_host; /* each so many say that they are on one host, and are summed there; 0: each comes alone */
 
 static inline int switch_process(uint16_t port, uint32_t threads, int ready_fd)
 {
@@ -196,6 +198,10 @@ static inline void rank_config(struct trib_config *config, uint32_t rank, uint32
         (void)snprintf(config->host_id, sizeof config->host_id, "host-%u", rank);
     } else if (!on_host) {
         (void)snprintf(config->switch_address, sizeof config->switch_address, "127.0.0.1:%u", switch_port);
+    }
+    config->level0 = on_host || ranks_a_host > 0;
+    if (ranks_a_host > 0) {
+        (void)snprintf(config->host_id, sizeof config->host_id, "host-%u", rank / ranks_a_host);
     }
     (void)snprintf(config->job, sizeof config->job, "test-%u", rank == 0 ? ++jobs : jobs);
     config->rank = rank;

@@ -35,7 +35,7 @@ struct recorder {
     unsigned opens, closes, probes, multicasts;
     uint32_t communicator;
     struct trib_session_config session;
-    uint32_t ranks; /* of the whole communicator */
+    uint32_t ranks;                                   /* of the whole communicator */
     struct trib_address addresses[TRIB_RANKS_MAX][2]; /* of the first two shards */
     uint64_t marks[TRIB_RANKS_MAX];
     unsigned joined;                 /* ranks */

@@ -227,8 +227,11 @@ static inline enum trib_status open_side(struct world *world, uint32_t plane)
     uint16_t *ranks = calloc(world->ranks, sizeof *ranks);
     bool *is_in = calloc(world->ranks, sizeof *is_in);
     assert_true(branches != NULL && ranks != NULL && is_in != NULL);
-    struct trib_opening opening = {
-        .session = world->session, .ranks = world->session.ranks, .scheme = "switchml", .boot = world->boot, .branches = branches};
+    struct trib_opening opening = {.session = world->session,
+                                   .ranks = world->session.ranks,
+                                   .scheme = "switchml",
+                                   .boot = world->boot,
+                                   .branches = branches};
     uint32_t used = 0;
     for (uint32_t i = 0; i < world->ranks; i++) {
         if (!is_in[i] && next_below(world, plane, i) != NO_PLANE) {

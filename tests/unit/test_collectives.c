@@ -525,6 +525,10 @@ int main(void)
     keeper_open();
     switch_command('2');
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (ranks_a_host = 2; ranks_a_host <= 4; ranks_a_host++) { /* hosts of 2 and 2, 3 and 1, 4 */
+        failed += cmocka_run_group_tests(host_tests, NULL, NULL);
+    }
+    ranks_a_host = 0;
     on_host = true;
     failed += cmocka_run_group_tests(host_tests, NULL, NULL);
     begin_no_box();

@@ -197,8 +197,7 @@ static void dispute__of_ranks_of_one_host(void **state)
         send_message(fds[i], &operation);
     }
     for (uint32_t i = 0; i < 4; i++) {
-        expect_fail(fds[i], TRIB_ERR_MISMATCH,
-                    "operations differ: rank 2 called a barrier, rank 3 called A barrier");
+        expect_fail(fds[i], TRIB_ERR_MISMATCH, "operations differ: rank 2 called a barrier, rank 3 called A barrier");
     }
     join_all(c, 4, plans, fds);
     (void)expect_hosts(4, fds, 2, 5);

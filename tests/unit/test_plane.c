@@ -201,8 +201,12 @@ static void open__refuses_what_it_cannot_do(void **state)
     struct trib_branch branch = {.ranks = &zero, .count = 1};
     open_flat(&world, RANKS, &none);
     memcpy(branch.address, root->address, sizeof branch.address);
-    struct trib_opening opening = {
-        .session = world.session, .ranks = 1, .scheme = "no such scheme", .boot = BOOT, .branches = &branch, .count = 1};
+    struct trib_opening opening = {.session = world.session,
+                                   .ranks = 1,
+                                   .scheme = "no such scheme",
+                                   .boot = BOOT,
+                                   .branches = &branch,
+                                   .count = 1};
     opening.session.communicator = 6;
     opening.session.ranks = 1;
     assert_int_equal(root->verbs.open(root->plane, &opening), TRIB_ERR_INVALID);

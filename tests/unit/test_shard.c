@@ -132,8 +132,12 @@ static void open_stage(struct stage *stage)
             (struct trib_branch){.ranks = &ranks[i], .count = 1, .address = {trib_address_v4(0x0a000000U + i, 1000)}};
     }
     trib_udp_local(stage->child, &branches[0].address[0]);
-    struct trib_opening opening = {
-        .session = stage->world.session, .ranks = BRANCHES, .scheme = "", .boot = BOOT, .branches = branches, .count = BRANCHES};
+    struct trib_opening opening = {.session = stage->world.session,
+                                   .ranks = BRANCHES,
+                                   .scheme = "",
+                                   .boot = BOOT,
+                                   .branches = branches,
+                                   .count = BRANCHES};
     opening.session.ranks = BRANCHES;
     stage->tree = trib_tree_create(&opening);
     assert_non_null(stage->tree);

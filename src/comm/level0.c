@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* level0.c: see level0.h. */
+#include "comm/level0.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm/communicator.h"
+#include "core/lane.h"
+#include "io/clock.h"
+#include "io/log.h"
+#include "io/memory.h"
+
+#define HEARSAY_NS (750 * TRIB_MILLISECOND_NS) /* more than the control plane waits for both texts of a dispute */
+
+/* ---- beginning and end ---- */
+
+static bool is_same_place(const struct trib_level0 *level0, const struct trib_message *welcome)
+{
+    return level0->place.hosts == welcome->welcome.hosts &&
+           memcmp(&level0->place.leaders, &welcome->welcome.leaders, sizeof welcome->welcome.leaders) == 0;
+}
+
+bool trib_level0_begin(struct trib_comm *comm, const struct trib_message *welcome)
+{
+    if (comm->level0 != NULL || comm->node != NULL) { /* a return */
+        return comm->level0 != NULL ? is_same_place(comm->level0, welcome) : welcome->welcome.hosts == 0;
+    }
+    if (welcome->welcome.hosts == 0) {
+        return true;
+    }
+    struct trib_level0 *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return false;
+    }
+    trib_level0_place_init(&made->place, comm->config.ranks, comm->config.rank, welcome->welcome.hosts,
+                           &welcome->welcome.leaders);
+    made->session = (struct trib_session_config){
+        .ranks = comm->config.ranks, .payload = comm->config.payload, .wire = (enum trib_type)comm->config.wire};
+    made->hearsay_ns = TRIB_NEVER;
+    comm->level0 = made;
+    comm->host_first = made->place.first;
+    return true;
+}
+
+static void free_plan(struct trib_level0 *level0)
+{
+    struct trib_level0_plan *plan = level0->first;
+    level0->first = plan->next;
+    trib_level0_plan_deinit(plan);
+    free(plan);
+}
+
+void trib_level0_give_back(struct trib_comm *comm)
+{
+    for (uint32_t i = 0; i < TRIB_LEVEL0_AHEAD; i++) {
+        struct trib_level0_part *part = &comm->level0->part[i];
+        trib_memory_unmap(part->slot, part->slot_size);
+        part->slot = NULL;
+        part->slot_size = 0;
+    }
+}
+
+bool trib_level0_holds_memory(const struct trib_comm *comm)
+{
+    bool holds = false;
+    for (uint32_t i = 0; i < TRIB_LEVEL0_AHEAD; i++) {
+        holds = holds || comm->level0->part[i].slot != NULL;
+    }
+    return holds;
+}
+
+void trib_level0_end(struct trib_comm *comm)
+{
+    if (comm->level0 == NULL) {
+        return;
+    }
+    while (comm->level0->first != NULL) {
+        free_plan(comm->level0);
+    }
+    trib_level0_give_back(comm);
+    free(comm->level0);
+    comm->level0 = NULL;
+}
+
+/* ---- meeting ---- */
+
+bool trib_level0_must_meet(const struct trib_comm *comm)
+{
+    return comm->level0 != NULL && comm->level0->place.count > 1 && comm->host == NULL;
+}
+
+/* What all of this host's ranks know, and nobody else. */
+static void name_meeting(const struct trib_comm *comm, struct trib_config *config)
+{
+    uint64_t name = trib_mix64(trib_mix64(comm->grant.token) + comm->grant.communicator);
+    *config = comm->config;
+    (void)snprintf(config->job, sizeof config->job, "@%016" PRIx64 "-%u", name, comm->level0->place.first);
+    config->rank = comm->config.rank - comm->level0->place.first;
+    config->ranks = comm->level0->place.count;
+}
+
+void trib_level0_meet(struct trib_comm *comm)
+{
+    struct trib_config config;
+    struct trib_host *host = NULL;
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint32_t first = comm->level0->place.first;
+    name_meeting(comm, &config);
+    trib_endpoint_unlock(comm->endpoint);
+    enum trib_status status = trib_host_open(&config, &comm->failed, &host, cause);
+    trib_endpoint_lock(comm->endpoint);
+    if (status == TRIB_OK) {
+        comm->host = host;
+        comm->endpoint->has_hosts = true;
+        trib_endpoint_changed(comm->endpoint);
+        trib_comm_begin_probing(comm, trib_clock_ns());
+    } else {
+        trib_comm_fail_all(comm, status, "rank %u: ranks %u to %u of job %s did not meet on their host: %.300s",
+                           comm->config.rank, first, first + config.ranks - 1, comm->config.job, cause);
+    }
+    trib_comm_settle(comm, trib_clock_ns());
+}
+
+/* ---- batches ---- */
+
+static bool add_plan(struct trib_comm *comm, struct trib_request *request, uint32_t batch)
+{
+    struct trib_level0 *level0 = comm->level0;
+    struct trib_level0_plan *plan = malloc(sizeof *plan);
+    uint64_t number = level0->number++;
+    if (plan == NULL || !trib_level0_plan_init(plan, &level0->place, &level0->session, &request->operation,
+                                               (const uint64_t[2]){number, batch})) {
+        free(plan);
+        return false;
+    }
+    plan->number = number;
+    if (level0->first == NULL) {
+        level0->first = plan;
+    } else {
+        level0->last->next = plan;
+    }
+    level0->last = plan;
+    return true;
+}
+
+/* One operation, or a whole group: false: out of memory. */
+static bool begin_batch(struct trib_comm *comm)
+{
+    struct trib_level0 *level0 = comm->level0;
+    const struct trib_request *group = comm->waiting.head->group;
+    uint32_t batch = group != NULL ? group->members : 1;
+    for (uint32_t i = 0; i < batch; i++) {
+        if (!add_plan(comm, trib_comm_begin_waiting(comm), batch)) {
+            trib_comm_fail_all(comm, TRIB_ERR_MEMORY, "rank %u: out of memory for an operation", comm->config.rank);
+            return false;
+        }
+    }
+    level0->entering = level0->first;
+    level0->entering_k = 0;
+    level0->leaving_k = 0;
+    comm->is_used = true;
+    return true;
+}
+
+/* Slots of a large reduce-scatter are not kept. */
+static void end_batch(struct trib_comm *comm)
+{
+    for (uint32_t i = 0; i < TRIB_LEVEL0_AHEAD; i++) {
+        struct trib_level0_part *part = &comm->level0->part[i];
+        if (part->slot_size > TRIB_LEVEL0_PART) {
+            trib_memory_unmap(part->slot, part->slot_size);
+            part->slot = NULL;
+            part->slot_size = 0;
+        }
+    }
+}
+
+static bool make_slot(struct trib_comm *comm, struct trib_level0_part *part)
+{
+    size_t needed = part->plan->slot_bytes;
+    if (needed <= part->slot_size) {
+        return true;
+    }
+    trib_memory_unmap(part->slot, part->slot_size);
+    part->slot_size = needed < TRIB_LEVEL0_PART ? TRIB_LEVEL0_PART : needed;
+    part->slot = trib_memory_map(part->slot_size);
+    if (part->slot == NULL) {
+        part->slot_size = 0;
+        trib_comm_fail_all(comm, TRIB_ERR_MEMORY, "rank %u: out of memory for a sum", comm->config.rank);
+        return false;
+    }
+    return true;
+}
+
+/* ---- steps ---- */
+
+static void start_on_host(struct trib_comm *comm, const struct trib_operation *operation, enum trib_level0_step step,
+                          uint64_t now_ns)
+{
+    comm->level0->step = step;
+    comm->stalled_ns = now_ns;
+    comm->stall_ns = trib_time_after(now_ns, TRIB_SECOND_NS);
+    trib_host_start(comm->host, operation);
+}
+
+/* The part is in: it goes over the network. */
+static void come_in(struct trib_comm *comm, uint64_t now_ns)
+{
+    struct trib_level0 *level0 = comm->level0;
+    struct trib_level0_part *part = &level0->part[level0->in_count % TRIB_LEVEL0_AHEAD];
+    level0->step = TRIB_LEVEL0_NONE;
+    level0->in_count++;
+    level0->entering_k++;
+    if (level0->entering_k == part->plan->parts) {
+        level0->entering = part->plan->next;
+        level0->entering_k = 0;
+    }
+    if (!trib_level0_leads(&level0->place) || level0->place.hosts == 1) {
+        part->is_done = true; /* it is not this rank's to wait for */
+        return;
+    }
+    struct trib_operation operation;
+    trib_level0_net(part->plan, part->k, part->slot, &operation);
+    operation.token = (uint64_t)(uintptr_t)part;
+    if (trib_comm_is_used_up(comm, &operation) || !comm->verbs->submit(comm->node, &operation, now_ns)) {
+        trib_comm_fail_all(comm, TRIB_ERR_UNSUPPORTED,
+                           "rank %u: the communicator has used up its sequences: create a new one", comm->config.rank);
+        return;
+    }
+    level0->has_submitted = true;
+}
+
+static bool begin_in(struct trib_comm *comm, uint64_t now_ns)
+{
+    struct trib_level0 *level0 = comm->level0;
+    struct trib_level0_part *part = &level0->part[level0->in_count % TRIB_LEVEL0_AHEAD];
+    struct trib_operation operation;
+    part->plan = level0->entering;
+    part->k = level0->entering_k;
+    part->is_done = false;
+    if (!make_slot(comm, part)) {
+        return false;
+    }
+    if (trib_level0_in(part->plan, part->k, part->slot, &operation)) {
+        start_on_host(comm, &operation, TRIB_LEVEL0_IN, now_ns);
+    } else {
+        come_in(comm, now_ns);
+    }
+    return true;
+}
+
+static void come_out(struct trib_comm *comm, const struct trib_level0_part *part, uint64_t now_ns)
+{
+    struct trib_level0 *level0 = comm->level0;
+    struct trib_request *request = (struct trib_request *)(uintptr_t)part->plan->whole.token;
+    bool is_last = part->k + 1 == part->plan->parts;
+    trib_level0_take(part->plan, part->slot);
+    level0->out_count++;
+    level0->out_step = 0;
+    if (!is_last) {
+        return;
+    }
+    free_plan(level0);
+    comm->moved = true;
+    comm->stall_text[0] = '\0';
+    trib_comm_end_operation(comm, request, now_ns);
+    if (level0->first == NULL) {
+        end_batch(comm);
+    }
+}
+
+/* False: the network has not ended that part. */
+static bool begin_out(struct trib_comm *comm, uint64_t now_ns)
+{
+    struct trib_level0 *level0 = comm->level0;
+    struct trib_level0_part *part = &level0->part[level0->out_count % TRIB_LEVEL0_AHEAD];
+    struct trib_operation operation;
+    if (!part->is_done) {
+        return false;
+    }
+    if (trib_level0_out(part->plan, part->k, level0->out_step, part->slot, &operation)) {
+        if (comm->node != NULL) {
+            trib_host_tell(comm->host, comm->verbs->mark(comm->node));
+        }
+        start_on_host(comm, &operation, TRIB_LEVEL0_OUT, now_ns);
+    } else {
+        come_out(comm, part, now_ns);
+    }
+    return true;
+}
+
+/* False: there is nothing to begin. */
+static bool begin_step(struct trib_comm *comm, uint64_t now_ns)
+{
+    const struct trib_level0 *level0 = comm->level0;
+    if (level0->first == NULL) {
+        return comm->waiting.head != NULL && begin_batch(comm);
+    }
+    if (level0->entering != NULL && level0->in_count - level0->out_count < TRIB_LEVEL0_AHEAD) {
+        return begin_in(comm, now_ns);
+    }
+    return begin_out(comm, now_ns);
+}
+
+/* False: it waits, others want the lock, or it has failed. */
+static bool advance(struct trib_comm *comm, uint64_t now_ns)
+{
+    struct trib_level0 *level0 = comm->level0;
+    enum trib_host_verdict verdict = trib_host_advance(comm->host);
+    if (verdict != TRIB_HOST_DONE) {
+        trib_comm_take_host_verdict(comm, verdict);
+        return false;
+    }
+    comm->moved = true;
+    if (level0->step == TRIB_LEVEL0_IN) {
+        come_in(comm, now_ns);
+    } else {
+        level0->step = TRIB_LEVEL0_NONE;
+        level0->out_step++;
+    }
+    return true;
+}
+
+bool trib_level0_run(struct trib_comm *comm, uint64_t now_ns)
+{
+    struct trib_level0 *level0 = comm->level0;
+    bool again = comm->was_running;
+    level0->has_submitted = false;
+    while (again && comm->state != TRIB_COMM_FAILED && level0->hearsay_ns == TRIB_NEVER) {
+        if (comm->host != NULL && trib_host_has_failed(comm->host)) {
+            trib_comm_take_host_verdict(comm, TRIB_HOST_FAILED);
+            return false;
+        }
+        again =
+            comm->host != NULL && trib_host_is_active(comm->host) ? advance(comm, now_ns) : begin_step(comm, now_ns);
+    }
+    return level0->has_submitted && comm->state != TRIB_COMM_FAILED;
+}
+
+void trib_level0_done(struct trib_comm *comm, uint64_t token)
+{
+    struct trib_level0_part *part = (struct trib_level0_part *)(uintptr_t)token;
+    trib_level0_divide(part->plan, part->k, part->slot);
+    part->is_done = true;
+    comm->stall_text[0] = '\0';
+}
+
+/* ---- words ---- */
+
+const struct trib_operation *trib_level0_operation(const struct trib_comm *comm, uint64_t token, uint64_t *number)
+{
+    const struct trib_level0 *level0 = comm->level0;
+    const struct trib_level0_part *part = (const struct trib_level0_part *)(uintptr_t)token;
+    if (level0->first == NULL) {
+        return NULL;
+    }
+    if (part == NULL) { /* what goes in, or else what comes out */
+        uint64_t at = level0->step == TRIB_LEVEL0_IN ? level0->in_count : level0->out_count;
+        part = &level0->part[at % TRIB_LEVEL0_AHEAD];
+    }
+    *number = part->plan->number;
+    return &part->plan->whole;
+}
+
+uint64_t trib_level0_mark(const struct trib_comm *comm)
+{
+    return comm->host != NULL ? trib_host_told(comm->host, 0) : 0;
+}
+
+void trib_level0_suspect(struct trib_comm *comm, enum trib_status status, const char *text)
+{
+    struct trib_level0 *level0 = comm->level0;
+    if (level0->hearsay_ns == TRIB_NEVER) {
+        level0->hearsay_ns = trib_clock_ns() + HEARSAY_NS;
+        level0->hearsay = status;
+        (void)snprintf(level0->hearsay_text, sizeof level0->hearsay_text, "%s", text);
+    }
+}
+
+void trib_level0_dispute(struct trib_comm *comm)
+{
+    struct trib_operation theirs;
+    struct trib_message message = {.kind = TRIB_MESSAGE_DISPUTE};
+    char text[256];
+    uint32_t other = comm->host_first + trib_host_other(comm->host, &theirs);
+    (void)snprintf(text, sizeof text, "operations differ: ranks %u and %u called different ones", comm->config.rank,
+                   other);
+    message.dispute.sequence = TRIB_NO_SEQUENCE;
+    message.dispute.rank[0] = comm->config.rank;
+    message.dispute.rank[1] = other;
+    trib_session_client_send(&comm->session, &message);
+    trib_level0_suspect(comm, TRIB_ERR_MISMATCH, text);
+}
+
+void trib_level0_check_time(struct trib_comm *comm, uint64_t now_ns)
+{
+    if (comm->level0->hearsay_ns <= now_ns) {
+        comm->level0->hearsay_ns = TRIB_NEVER;
+        trib_comm_fail_all(comm, comm->level0->hearsay, "%s", comm->level0->hearsay_text);
+    }
+}

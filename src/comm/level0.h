@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* level0.h: a communicator some of whose ranks are on one host: they are summed in its memory, and their leader alone is a worker on the
+ * network, for the host. level0_plan.h says of which steps an operation is made; here they are run.
+ *
+ * DESIGN NOTES
+ * - A batch is one operation, or a group: what all ranks of a host know to be under way together. Its parts are one after the other, and
+ *   so are the batches. All ranks of a host must run its steps in one order, which no timing may change: up to TRIB_LEVEL0_AHEAD parts go
+ *   in before the oldest has come out, then each out is followed by one in: in0 in1 in2 out0 in3 out1 ... The network has all
+ *   parts that are in and not out, so a host adds up and hands out while packets are under way.
+ * - A leader begins an out when the network has ended that part; the others wait for it in the memory. So death, mismatch and time limits
+ *   are found where they are found in the memory of a host, and by the sessions, which every rank has.
+ * - Marks: the worker node's are the host's. Before each out the leader tells its mark in the memory (trib_host_tell): what another rank
+ *   says by its session is that, lower than the truth or equal. The control plane takes a host's mark from its leader (switchd/tree.h).
+ * - What this rank sees first, a line that hangs up or another operation, the control plane can say to all hosts in one text: it is given
+ *   HEARSAY_NS for that.
+ * Locked, all of it, but trib_level0_meet.
+ * Read next: level0.c, local.c (a communicator that is all on one host). */
+#ifndef TRIB_COMM_LEVEL0_H
+#define TRIB_COMM_LEVEL0_H
+
+#include "comm/level0_plan.h"
+
+struct trib_comm;
+
+#define TRIB_LEVEL0_AHEAD 4
+
+enum trib_level0_step { TRIB_LEVEL0_NONE = 0, TRIB_LEVEL0_IN, TRIB_LEVEL0_OUT };
+
+/* One that is in, and not out. */
+struct trib_level0_part {
+    const struct trib_level0_plan *plan;
+    uint64_t k;
+    bool is_done; /* by the network */
+    unsigned char *slot;
+    size_t slot_size; /* bytes that it has */
+};
+
+struct trib_level0 {
+    struct trib_level0_place place;
+    struct trib_session_config session; /* for layouts: of all ranks */
+    uint64_t number;                    /* of the next operation */
+    /* the batch */
+    struct trib_level0_plan *first, *last; /* that have not ended, in order */
+    const struct trib_level0_plan *entering;
+    uint64_t entering_k, leaving_k;
+    uint64_t in_count, out_count; /* parts */
+    enum trib_level0_step step;   /* that the host's memory is at */
+    uint32_t out_step;            /* of the part that comes out */
+    bool has_submitted;           /* the node has been given something: packets are to leave */
+    struct trib_level0_part part[TRIB_LEVEL0_AHEAD];
+    /* what was seen here, until somebody says it better */
+    uint64_t hearsay_ns; /* NEVER: nothing */
+    enum trib_status hearsay;
+    char hearsay_text[TRIB_ERROR_TEXT_MAX];
+};
+
+/* A WELCOME has said which ranks lead a host. False: out of memory, or, at a return, it says something else than before. */
+TRIB_MUST_USE bool trib_level0_begin(struct trib_comm *comm, const struct trib_message *welcome);
+void trib_level0_end(struct trib_comm *comm);
+/* Is this rank to meet others of its host first? */
+bool trib_level0_must_meet(const struct trib_comm *comm);
+/* Meets them, with the lock released meanwhile, and goes on with the dialogue. */
+void trib_level0_meet(struct trib_comm *comm);
+/* Steps, as far as they go without waiting. True: the node has been given something. */
+bool trib_level0_run(struct trib_comm *comm, uint64_t now_ns);
+/* The node has ended a part. */
+void trib_level0_done(struct trib_comm *comm, uint64_t token);
+/* Gives memory back that no operation needs; has it any? */
+bool trib_level0_holds_memory(const struct trib_comm *comm);
+void trib_level0_give_back(struct trib_comm *comm);
+/* The operation of the part with this token, or, token 0, of the step that the host is at; its number. NULL: none. */
+const struct trib_operation *trib_level0_operation(const struct trib_comm *comm, uint64_t token, uint64_t *number);
+/* The mark that this rank says by its session, if it has no node. */
+uint64_t trib_level0_mark(const struct trib_comm *comm);
+/* Fails with this after a while, unless the control plane says something before. */
+void trib_level0_suspect(struct trib_comm *comm, enum trib_status status, const char *text);
+/* Another rank of the host runs another operation. */
+void trib_level0_dispute(struct trib_comm *comm);
+void trib_level0_check_time(struct trib_comm *comm, uint64_t now_ns);
+
+#endif

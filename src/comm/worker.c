@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker.c: the worker node of a communicator, made when WELCOME has said what it is. Read next: join.c (who asks), communicator.c (who feeds
+ * it). */
+#include <string.h>
+
+#include "comm/communicator.h"
+#include "io/clock.h"
+#include "io/log.h"
+#include "io/memory.h"
+#include "schemes/schemes.h"
+
+#define STALL_NS TRIB_SECOND_NS
+/* Operations that a node holds at a time; more wait outside. */
+#define OPERATIONS_MAX 64
+
+/* More in flight than our own socket holds would come back as loss. Without a switch one socket is for all roots. */
+static uint32_t choose_window(const struct trib_comm *comm, const struct trib_grant *grant)
+{
+    uint32_t packet = TRIB_HEADER_SIZE + comm->config.payload;
+    uint32_t sockets = comm->endpoint->no_box ? grant->roots : 1;
+    uint32_t room = trib_udp_receive_room(comm->endpoint->shards[0].udp) / packet / sockets;
+    if (room >= grant->window) {
+        return grant->window;
+    }
+    trib_log(TRIB_LOG_WARN,
+             "job %s rank %u: window cut from %u to %u packets, which is what a socket here can hold: raise "
+             "net.core.rmem_max (sysctl), or run as root",
+             comm->config.job, comm->config.rank, grant->window, room > 0 ? room : 1);
+    return room > 0 ? room : 1;
+}
+
+enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_grant *grant)
+{
+    uint64_t stall = comm->config.timeout_ns / 2 < STALL_NS ? comm->config.timeout_ns / 2 : STALL_NS;
+    struct trib_worker_config config = {
+        .session =
+            {
+                .salt = grant->salt,
+                .communicator = grant->communicator,
+                .ranks = comm->level0 != NULL ? comm->level0->place.hosts : comm->config.ranks,
+                .roots = grant->roots,
+                .train = grant->train,
+                .slots = grant->slots,
+                .payload = comm->config.payload,
+                .generation = grant->generation,
+                .group = trib_scheme_group(comm->config.scheme),
+                .wire = (enum trib_type)comm->config.wire,
+                /* An exponent is known when its sequence is done, which is when the window admits the one a window later. */
+                .lookahead = grant->window * grant->roots,
+            },
+        .kernels = trib_value_kernels(),
+        .rank = comm->level0 != NULL ? comm->level0->place.host : comm->config.rank,
+        .window = choose_window(comm, grant),
+        .operations = OPERATIONS_MAX,
+        .stall_ns = stall > 0 ? stall : 1,
+        .is_zeroed = 1,
+    };
+    memcpy(config.session.weight, grant->weight, sizeof grant->weight);
+    comm->node_size = comm->verbs->size(&config);
+    comm->node = trib_memory_map(comm->node_size);
+    if (comm->node == NULL) {
+        return TRIB_ERR_MEMORY;
+    }
+    comm->verbs->init(comm->node, &config);
+    comm->window = config.window;
+    if (comm->endpoint->window < comm->window) {
+        comm->endpoint->window = comm->window;
+    }
+    return TRIB_OK;
+}
