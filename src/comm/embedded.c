@@ -23,9 +23,9 @@ struct trib_embedded {
     struct trib_embedded *next; /* in `all` */
     struct trib_address address;
     struct trib_server *server;
-    pthread_t thread;
     uint32_t shares;
     uint64_t patience_ns; /* how long communicators of others are waited for */
+    uint64_t linger_ns;   /* and those that only have to close; of the last release */
     bool is_foreign;      /* the parent process has it */
     bool is_retired; /* told to end with its last session */
     bool has_ended;  /* its thread will touch nothing any more */
@@ -142,14 +142,18 @@ static enum trib_status create_server(const struct trib_config *config, const st
     return status;
 }
 
-/* Signals are for the program's own threads. */
+/* Signals are for the program's own threads. Nobody joins it: it may serve longer than anybody here waits, and says when it has ended. */
 static int start(struct trib_embedded *embedded)
 {
     sigset_t every;
     sigset_t before;
     (void)sigfillset(&every);
     (void)pthread_sigmask(SIG_SETMASK, &every, &before);
-    int failed = pthread_create(&embedded->thread, NULL, serve, embedded);
+    pthread_t thread;
+    int failed = pthread_create(&thread, NULL, serve, embedded);
+    if (failed == 0) {
+        (void)pthread_detach(thread);
+    }
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failed;
 }
@@ -191,7 +195,6 @@ static void destroy(struct trib_embedded *embedded)
         at = &(*at)->next;
     }
     *at = embedded->next;
-    (void)pthread_join(embedded->thread, NULL);
     trib_server_destroy(embedded->server);
     free(embedded);
 }
@@ -288,12 +291,16 @@ static void sleep_until(uint64_t when_ns)
 static void wait_for_others(struct trib_embedded *embedded, uint64_t linger_ns, uint64_t patience_ns, bool is_exit)
 {
     uint64_t begun_ns = trib_clock_ns();
+    uint64_t eased_ns = begun_ns; /* since when all that are left only have to close */
+    bool was_needed = false;
     bool has_said = false;
     while (is_listed(embedded) && embedded->shares == 0 && !embedded->has_ended) {
         struct trib_server_duties duties;
         uint64_t now_ns = trib_clock_ns();
-        uint64_t limit_ns = after(begun_ns, linger_ns);
         bool is_known = trib_server_duties(embedded->server, &duties);
+        eased_ns = was_needed ? now_ns : eased_ns;
+        was_needed = is_known && duties.needed > 0;
+        uint64_t limit_ns = after(eased_ns, linger_ns);
         if (!is_known) {
             limit_ns = after(begun_ns, LOOK_NS);
         } else if (duties.needed > 0) {
@@ -322,6 +329,7 @@ void trib_embedded_release(struct trib_embedded *embedded, uint64_t linger_ns, b
     if (embedded->shares == 0 && !embedded->is_foreign) {
         (void)trib_server_retire(embedded->server, true);
         embedded->is_retired = true;
+        embedded->linger_ns = linger_ns;
         wait_for_others(embedded, linger_ns, is_patient ? embedded->patience_ns : 0, false);
         if (is_listed(embedded) && embedded->shares == 0 && embedded->has_ended) {
             destroy(embedded);
@@ -335,8 +343,9 @@ static void serve_on(void)
 {
     (void)pthread_mutex_lock(&lock);
     for (struct trib_embedded *at = all; at != NULL; at = is_listed(at) ? at->next : NULL) {
-        wait_for_others(at, 0, at->patience_ns, true);
+        wait_for_others(at, at->linger_ns, at->patience_ns, true);
     }
+    reap();
     (void)pthread_mutex_unlock(&lock);
 }
 

@@ -31,7 +31,7 @@ static void run_processes(uint32_t count, process_body body)
     for (uint32_t i = 0; i < count; i++) {
         struct trib_config config;
         rank_config(&config, i, count);
-        config.linger_ns = 100 * TRIB_MILLISECOND_NS;
+        config.linger_ns = 200 * TRIB_MILLISECOND_NS * patience();
         pids[i] = fork();
         if (pids[i] == 0) {
             (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
