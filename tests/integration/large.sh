@@ -39,6 +39,6 @@ TRIB_FAULTS=loss=0.1%,seed=9 large switch-allgather allgather $(((1 << 31) + 432
 large switch-reduce-scatter reduce-scatter $(((1 << 29) + 777)) 1234567
 switch_stop
 unset TRIB_SWITCH
-large host-allreduce allreduce "$COUNT"
-large host-broadcast broadcast "$COUNT"
+TRIB_LEVEL0=1 large host-allreduce allreduce "$COUNT"
+TRIB_LEVEL0=1 large host-broadcast broadcast "$COUNT"
 finish

@@ -325,7 +325,7 @@ static void welcome_roots(int fd, const int *udp, uint32_t roots, uint16_t data_
 
 static void open_root(int fd, uint32_t communicator, uint32_t boot, const struct trib_message *join)
 {
-    struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN, .root_open = {.boot = boot}};
+    struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN, .root_open = {.boot = boot, .ranks = 2}};
     message.root_open.session = (struct trib_session_config){.communicator = communicator,
                                                              .ranks = 2,
                                                              .roots = 1,

@@ -356,6 +356,9 @@ static void dlclose__leaves_the_code_where_it_is(void **state)
     char *end = strstr(path, "/tests/unit/");
     assert_non_null(end);
     strcpy(end, "/lib/libtributary.so.0");
+    if (access(path, R_OK) != 0) {
+        skip(); /* builds with sanitizers have the static library alone */
+    }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     assert_non_null(library);
     assert_int_equal(dlclose(library), 0);
