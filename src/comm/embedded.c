@@ -27,8 +27,8 @@ struct trib_embedded {
     uint64_t patience_ns; /* how long communicators of others are waited for */
     uint64_t linger_ns;   /* and those that only have to close; of the last release */
     bool is_foreign;      /* the parent process has it */
-    bool is_retired; /* told to end with its last session */
-    bool has_ended;  /* its thread will touch nothing any more */
+    bool is_retired;      /* told to end with its last session */
+    bool has_ended;       /* its thread will touch nothing any more */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below, and of every one's fields */

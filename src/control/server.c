@@ -47,9 +47,9 @@ struct trib_server {
     atomic_bool stopping;
     pthread_mutex_t working; /* held by its thread but while it sleeps */
     pthread_mutex_t lock;    /* of what is below */
-    bool is_retiring;     /* to end when no job is left... */
-    bool has_retired;     /* ...and does */
-    bool has_looked;      /* for what is left to do, since it is to retire */
+    bool is_retiring;        /* to end when no job is left... */
+    bool has_retired;        /* ...and does */
+    bool has_looked;         /* for what is left to do, since it is to retire */
     struct trib_server_duties duties;
     uint32_t mismatch_count;
     struct mismatch mismatches[MISMATCHES_MAX];

@@ -9,7 +9,7 @@
 #define COUNT 4096
 
 static uint32_t victim = RANKS_MAX; /* is killed */
-static int pipes[RANKS_MAX][2]; /* what rank i writes, others read */
+static int pipes[RANKS_MAX][2];     /* what rank i writes, others read */
 
 /* The process's end: 0 if all went well. */
 typedef int (*process_body)(uint32_t rank, const struct trib_config *config);
