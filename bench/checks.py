@@ -73,6 +73,9 @@ def check_ours_star(scenario, contestant, measurement, tensor):
             at_least(f"worker {worker}'s frames, {way}", part[f"frames_{way}"], fragments - spare)
             at_least(f"worker {worker}'s bytes in frames, {way}", part[f"wire_{way}"],
                      needed[way] - spare * (contestant.payload + HEADER + FRAME))
+    measurement["wire_per_byte"] = max(part[f"wire_{way}"] / tensor for part in measurement["wire"] for way in needed)
+    measurement["payload_per_byte"] = max((part[f"wire_{way}"] - part[f"frames_{way}"] * (HEADER + FRAME)) / tensor
+                                          for part in measurement["wire"] for way in needed)
     measurement["wire_over_needed"] = max(part[f"wire_{way}"] / needed[way] for part in measurement["wire"] for way in needed)
 
 

@@ -54,12 +54,13 @@ def collective_of(scenario, contestant):
 
 def start_rank(network, scenario, contestant, rank, switch):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TRIB_")}
-    environment.update(TRIB_RANK=str(rank), TRIB_RANKS=str(scenario.workers), TRIB_JOB="bench", TRIB_LEVEL0="1" if contestant.level0 else "0")
+    environment.update(TRIB_RANK=str(rank), TRIB_RANKS=str(scenario.workers * contestant.each), TRIB_JOB="bench",
+                       TRIB_LEVEL0="1" if contestant.level0 or contestant.each > 1 else "0")
     if switch:
         environment.update(TRIB_SWITCH=f"{network.switch_address()}:{PORT}")
     elif contestant.no_box:
         environment.update(TRIB_RENDEZVOUS=f"{network.worker_address(0)}:{PORT}", TRIB_HOSTID=f"host-{rank}")
-    command = network.worker_place(rank) + NICE + [
+    command = network.worker_place(rank // contestant.each) + NICE + [
         TRIBUTARY, "perf", "-b", str(scenario.size), "-e", str(scenario.size), "-n", str(scenario.iterations),
         "-w", str(scenario.warmups), "--collective", collective_of(scenario, contestant), "--payload", str(contestant.payload), "--wire", contestant.wire,
         "--scheme", contestant.scheme, "--json"]
@@ -85,7 +86,7 @@ def switch_traffic(network):
 def measure(network, scenario, contestant):
     switch = None if contestant.level0 or contestant.no_box else start_switch(network, contestant)
     before = network.counters()
-    ranks = [start_rank(network, scenario, contestant, rank, switch) for rank in range(scenario.workers)]
+    ranks = [start_rank(network, scenario, contestant, rank, switch) for rank in range(scenario.workers * contestant.each)]
     outputs = [finish(process, scenario.limit_s) for process in ranks]
     after = network.counters()
     traffic = switch_traffic(network) if switch else None
@@ -94,6 +95,8 @@ def measure(network, scenario, contestant):
     report = json.loads(outputs[0])
     if (report["hosts"] == 1) != contestant.level0:
         raise BenchError("ranks met " + ("in shared memory" if report["level0"] else "over a network"))
+    if contestant.each > 1 and report["hosts"] != scenario.workers:
+        raise BenchError(f"ranks were summed on {report['hosts']} hosts")
     roots = scenario.workers if contestant.no_box and contestant.scheme == "switchml" else 0
     if report["no_box"] != contestant.no_box or (report["roots"] if report["no_box"] else 0) != roots:
         raise BenchError(f"no box: {report['no_box']}, with {report['roots']} roots")

@@ -27,6 +27,7 @@ class Contestant:
     shared: bool = False  # level 0: send from memory that ranks share
     no_box: bool = False  # no switch: each rank is a host, and a root
     scheme: str = "switchml"
+    each: int = 1  # ranks of a host; more than one are summed in its memory first
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,6 +80,8 @@ FIGURES = {
     "over_single": ("of single", lambda m: m["over_single"]),
     "share": ("of one", lambda m: m["share"]),
     "memory": ("MB", lambda m: m["memory_mb"]),
+    "payload": ("B/B", lambda m: m["payload_per_byte"]),
+    "wire": ("B/B", lambda m: m["wire_per_byte"]),
     "make": ("ms", lambda m: m["make_ms"]),
 }
 
@@ -126,6 +129,8 @@ SCENARIOS = {scenario.name: scenario for scenario in (
              (Contestant("ours 1408"), Contestant("ours 8192", payload=8192), MPI)),
     no_box(1500, 1408),
     no_box(9000, 8192),
+    Scenario("two-by-four", Star, 2, 9000, 64 * MIB, 5, 1, 3,
+             (Contestant("1408", each=4, multicast=False), Contestant("8192", payload=8192, each=4, multicast=False)), rate="1gbit"),
     ring(1500, 1408),
     ring(9000, 8192),
     Scenario("nobox-64k", Loop, 4, 9000, 64 << 10, 1000, 100, 7,
@@ -169,6 +174,10 @@ ROWS = [
     Row("nobox-gloo-9000", "no box, 1 Gbit/s star, 4 hosts, 64 MiB, jumbo frames, against Gloo's ring", "nobox-9000", "goodput", "ours",
         "gloo ring", ">=", 0.97),
     Row("nobox-gloo-1500", "same, frames of 1500", "nobox-1500", "goodput", "ours", "gloo ring", ">=", 0.94),
+    Row("two-by-four", "2 hosts x 4 ranks, a switch: bytes of payload per network card, direction and byte of the tensor", "two-by-four",
+        "payload", "1408", "", "<=", 1.0),
+    Row("two-by-four-1408", "same, all bytes on the wire", "two-by-four", "wire", "1408", "", "<=", 1.08),
+    Row("two-by-four-8192", "same, payload 8192", "two-by-four", "wire", "8192", "", "<=", 1.02),
     Row("ring-gloo-9000", "our ring, same star, jumbo frames, against Gloo's ring", "ring-9000", "goodput", "our ring", "gloo ring", ">=",
         0.98),
     Row("ring-gloo-1500", "same, frames of 1500", "ring-1500", "goodput", "our ring", "gloo ring", ">=", 0.95),
