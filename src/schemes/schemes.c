@@ -13,16 +13,15 @@ const struct trib_scheme *trib_scheme_at(unsigned index)
     return index < sizeof table / sizeof table[0] ? table[index] : NULL;
 }
 
-/* What follows the row's name in `name`; NULL: it does not begin with it. Core and schemes need no more of libc than mem*. */
-static const char *behind(const struct trib_scheme *scheme, const char *name)
+/* Characters of the row's name, if `name` begins with it; else 0. Core and schemes need no more of libc than mem*. */
+static size_t matched(const struct trib_scheme *scheme, const char *name)
 {
-    const char *own = scheme->name;
+    size_t at = 0;
 
-    while (*own != '\0' && *own == *name) {
-        own++;
-        name++;
+    while (scheme->name[at] != '\0' && scheme->name[at] == name[at]) {
+        at++;
     }
-    return *own == '\0' ? name : NULL;
+    return scheme->name[at] == '\0' ? at : 0;
 }
 
 uint16_t trib_scheme_group(const char *name)
@@ -46,8 +45,8 @@ const struct trib_scheme *trib_scheme_find(const char *name)
     const struct trib_scheme *scheme;
 
     for (unsigned i = 0; (scheme = trib_scheme_at(i)) != NULL; i++) {
-        const char *rest = behind(scheme, name);
-        if (rest != NULL && (*rest == '\0' || (*rest == ':' && scheme->has_groups && trib_scheme_group(name) != 0))) {
+        size_t at = matched(scheme, name);
+        if (at != 0 && (name[at] == '\0' || (name[at] == ':' && scheme->has_groups && trib_scheme_group(name) != 0))) {
             return scheme;
         }
     }
