@@ -67,7 +67,7 @@ static bool are_equal(const uint64_t *counts, uint32_t count)
     return true;
 }
 
-/* counts: room for as many as there are ranks. */
+/* counts: zeros, as many as there are ranks. */
 static bool share_out(struct trib_level0_plan *plan, const struct trib_session_config *session, uint64_t *counts)
 {
     const struct trib_level0_place *place = plan->place;
@@ -75,7 +75,7 @@ static bool share_out(struct trib_level0_plan *plan, const struct trib_session_c
     for (uint32_t rank = 0; rank < place->ranks; rank++) {
         uint64_t share = share_of(&plan->whole, rank);
         host += rank > 0 && trib_rank_set_has(&place->leaders, rank);
-        counts[host] = (rank == 0 || trib_rank_set_has(&place->leaders, rank) ? 0 : counts[host]) + share;
+        counts[host] += share;
         plan->total += share;
         plan->before += host < place->host ? share : 0;
         plan->elements += host == place->host ? share : 0;
@@ -158,7 +158,7 @@ bool trib_level0_plan_init(struct trib_level0_plan *plan, const struct trib_leve
     }
     plan->root_host = host_of(place, whole->root);
     if (trib_operation_has_shares(whole)) {
-        uint64_t *counts = malloc(place->ranks * sizeof *counts);
+        uint64_t *counts = calloc(place->ranks, sizeof *counts);
         bool is_done = counts != NULL && share_out(plan, session, counts);
         free(counts);
         if (!is_done) {
