@@ -22,6 +22,7 @@ struct trib_step {
     uint64_t block;  /* the same, counted in the share of each owner */
     uint64_t height; /* blocks of each owner */
     uint32_t owners; /* the first so many of the order */
+    uint32_t unused; /* no hole: it is part of nodes, whose states are compared as bytes */
 };
 
 /* Shares of different sizes, laid out once by trib_shares_init, then constant while the operation runs. */

@@ -61,8 +61,11 @@ struct ring_slot {
     uint8_t is_borrowed;     /* the payload is the caller's tensor */
     uint8_t ends_with_sends; /* finished when the next ranks have it */
     uint8_t strikes[RING_WAYS];
-    uint8_t unused;
+    uint8_t unused[5];
 };
+
+_Static_assert(offsetof(struct ring_slot, unused) + 5 == sizeof(struct ring_slot),
+               "no holes: states are compared as bytes");
 
 struct ring_operation {
     struct trib_operation operation;
