@@ -15,6 +15,7 @@
 #include "control/session_client.h"
 #include "core/node.h"
 #include "host/host.h"
+#include "io/clock.h"
 
 /* The states of a communicator's session. A lost session leads from any to CONNECTING, a failure to FAILED. */
 enum trib_comm_state {
@@ -140,17 +141,6 @@ struct trib_comm {
     struct trib_udp_stats root_base;   /* and of the root's */
     struct trib_config config;
 };
-
-/* A time limit that its user meant to be endless stays so. */
-static inline uint64_t trib_time_after(uint64_t now_ns, uint64_t duration_ns)
-{
-    return duration_ns < TRIB_NEVER - now_ns ? now_ns + duration_ns : TRIB_NEVER;
-}
-
-static inline uint64_t trib_time_earlier(uint64_t a_ns, uint64_t b_ns)
-{
-    return a_ns < b_ns ? a_ns : b_ns;
-}
 
 /* ---- comm.c ---- */
 

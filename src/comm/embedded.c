@@ -3,16 +3,15 @@
 #include "comm/embedded.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "control/server.h"
 #include "io/clock.h"
+#include "io/draw.h"
 #include "io/explain.h"
 #include "io/log.h"
 
@@ -104,17 +103,6 @@ static struct trib_address listening_address(const struct trib_config *config, c
     return listen;
 }
 
-static enum trib_status draw_boot(uint32_t *boot, char *error)
-{
-    do {
-        if (getrandom(boot, sizeof *boot, 0) != (ssize_t)sizeof *boot) {
-            trib_explain(error, "cannot draw a boot id: %s", strerror(errno));
-            return TRIB_ERR_SYSTEM;
-        }
-    } while (*boot == 0);
-    return TRIB_OK;
-}
-
 static enum trib_status create_server(const struct trib_config *config, const struct trib_address *address,
                                       struct trib_server **server, char *error)
 {
@@ -124,14 +112,11 @@ static enum trib_status create_server(const struct trib_config *config, const st
         .join_timeout_ns = config->join_timeout_ns,
         .memory_quota = UINT64_MAX, /* slots are in the ranks' own memory */
         .job_quota = UINT64_MAX,
+        .boot = trib_draw_id(),
         .is_guest = true,
         .changed = tell_changed,
     };
-    enum trib_status status = draw_boot(&wanted.boot, error);
-    if (status != TRIB_OK) {
-        return status;
-    }
-    status = trib_server_create(&wanted, server, cause);
+    enum trib_status status = trib_server_create(&wanted, server, cause);
     if (status != TRIB_OK) {
         trib_explain(
             error,
@@ -275,11 +260,6 @@ static bool is_listed(const struct trib_embedded *embedded)
 
 /* ---- the end ---- */
 
-static uint64_t after(uint64_t now_ns, uint64_t duration_ns)
-{
-    return duration_ns < TRIB_NEVER - now_ns ? now_ns + duration_ns : TRIB_NEVER;
-}
-
 static void sleep_until(uint64_t when_ns)
 {
     const struct timespec until = {(time_t)(when_ns / TRIB_SECOND_NS), (long)(when_ns % TRIB_SECOND_NS)};
@@ -300,11 +280,11 @@ static void wait_for_others(struct trib_embedded *embedded, uint64_t linger_ns, 
         bool is_known = trib_server_duties(embedded->server, &duties);
         eased_ns = was_needed ? now_ns : eased_ns;
         was_needed = is_known && duties.needed > 0;
-        uint64_t limit_ns = after(eased_ns, linger_ns);
+        uint64_t limit_ns = trib_time_after(eased_ns, linger_ns);
         if (!is_known) {
-            limit_ns = after(begun_ns, LOOK_NS);
+            limit_ns = trib_time_after(begun_ns, LOOK_NS);
         } else if (duties.needed > 0) {
-            limit_ns = after(begun_ns, linger_ns > patience_ns ? linger_ns : patience_ns);
+            limit_ns = trib_time_after(begun_ns, linger_ns > patience_ns ? linger_ns : patience_ns);
             if (!has_said && now_ns >= begun_ns + LOOK_NS) {
                 has_said = true;
                 trib_log(TRIB_LOG_WARN, "rank 0 has closed, but its process has the control plane: waiting for %s",

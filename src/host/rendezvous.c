@@ -371,7 +371,7 @@ enum trib_status trib_host_open(const struct trib_config *config, const atomic_b
         .config = config,
         .doomed = doomed,
         .deadline_ns =
-            config->join_timeout_ns < TRIB_NEVER - now ? now + config->join_timeout_ns : TRIB_NEVER - GRACE_NS,
+            trib_time_earlier(trib_time_after(now, config->join_timeout_ns), TRIB_NEVER - GRACE_NS),
         .error = error,
     };
     enum trib_status status = meet(&meeting);

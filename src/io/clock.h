@@ -18,4 +18,15 @@ static inline uint64_t trib_clock_ns(void)
     return (uint64_t)now.tv_sec * TRIB_SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
+/* A time limit that its user meant to be endless stays so: UINT64_MAX is never. */
+static inline uint64_t trib_time_after(uint64_t now_ns, uint64_t duration_ns)
+{
+    return duration_ns < UINT64_MAX - now_ns ? now_ns + duration_ns : UINT64_MAX;
+}
+
+static inline uint64_t trib_time_earlier(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
 #endif
