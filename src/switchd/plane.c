@@ -187,7 +187,7 @@ static bool has_room(const struct trib_plane *plane, const struct trib_opening *
 {
     uint32_t roots = opening->session.roots;
     if (opening->is_one) {
-        bool is_same_tree = tree == NULL || (tree->branches == opening->count && tree->ranks == opening->session.ranks);
+        bool is_same_tree = tree == NULL || (tree->branches == opening->count && tree->ranks == opening->ranks);
         return is_same_tree && opening->root < roots && roots <= TRIB_ROOTS_MAX && opening->shard < plane->shards &&
                trib_members_find(&plane->shard[opening->shard].members, opening->session.communicator) == NULL;
     }

@@ -320,15 +320,19 @@ static void one_root__is_one_of_those_that_there_are(void **state)
     alone.opening.shard = 2; /* of 2 */
     assert_int_equal(alone.verbs.open(alone.plane, &alone.opening), TRIB_ERR_INVALID);
     alone.opening.shard = 0;
+    alone.opening.ranks = 2; /* of one host: one member of the sums */
+    alone.branch.ranks = (const uint16_t[]){0, 1};
+    alone.branch.count = 2;
     assert_int_equal(alone.verbs.open(alone.plane, &alone.opening), TRIB_OK);
     alone.opening.root = 3;
     assert_int_equal(alone.verbs.open(alone.plane, &alone.opening), TRIB_ERR_INVALID); /* that socket has one */
     alone.opening.shard = 1;
-    alone.opening.session.ranks = 2; /* another tree under the same id */
+    alone.opening.ranks = 3; /* another tree under the same id */
     assert_int_equal(alone.verbs.open(alone.plane, &alone.opening), TRIB_ERR_INVALID);
-    alone.opening.session.ranks = 1;
+    alone.opening.ranks = 2;
     assert_int_equal(alone.verbs.open(alone.plane, &alone.opening), TRIB_OK);
     alone.verbs.join(alone.plane, COMMUNICATOR, 0, 5);
+    alone.verbs.join(alone.plane, COMMUNICATOR, 1, 5);
     assert_int_equal(alone.verbs.communicator_mark(alone.plane, COMMUNICATOR), 5); /* both know */
     alone.verbs.close(alone.plane, COMMUNICATOR);
     assert_int_equal(alone.plane->shard[0].members.count + alone.plane->shard[1].members.count, 0);
