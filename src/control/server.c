@@ -69,7 +69,7 @@ static enum trib_status open_http(struct trib_server *server, char *error)
         trib_address_format(&address, text);
         trib_log(TRIB_LOG_INFO, "http on http://%s", text);
     }
-    return status;
+    return status == TRIB_ERR_REFUSED && server->config.http_is_named ? TRIB_ERR_SYSTEM : status;
 }
 
 static void open_relay(struct trib_server *server)
