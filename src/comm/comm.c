@@ -42,7 +42,7 @@ static struct trib_comm *make(const struct trib_config *config)
  * then it is they who bound the time, not what a switch would need to hear of the end. */
 static bool serves_others(const struct trib_comm *comm)
 {
-    return comm->config.rendezvous[0] != '\0' || comm->verbs->peers != NULL;
+    return comm->config.rendezvous[0] != '\0';
 }
 
 /* No request runs, and nobody comes any more; threads that wait for requests which have ended may not have left yet. */
