@@ -125,7 +125,7 @@ void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *mess
     struct trib_own_root *own = &comm->endpoint->own_root;
     struct trib_message answer = {.kind = TRIB_MESSAGE_NONE};
     if (!trib_own_root_is_open(own)) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "%s takes this rank for a root", comm->endpoint->title);
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s takes this rank for a root", comm->endpoint->title);
         return;
     }
     bool opens = message->kind == TRIB_MESSAGE_ROOT_OPEN || message->kind == TRIB_MESSAGE_ROOT_CHILD;

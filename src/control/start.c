@@ -103,15 +103,15 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
         job->grant.roots = trib_least(job->grant.roots, job->ranks[i].roots);
     }
     trib_job_draw_group(jobs, job);
-    const char *holder = job->has_peers ? "a rank" : trib_roots_are_ranks(jobs->config) ? "a root" : "this switch";
     if (trib_admission_window(jobs, job)) {
+        bool is_switch = !job->has_peers && !trib_roots_are_ranks(jobs->config);
         trib_log(
             TRIB_LOG_WARN,
             "job %s: window cut to %u packets per rank: %u children, beside those of other jobs, share the %u bytes "
             "that a socket of %s can hold, or those behind a relay its socket: raise net.core.rmem_max "
             "(sysctl), or run %s as root",
-            job->name, job->grant.window, job->children, trib_admission_socket(jobs, job), holder,
-            holder[0] == 't' ? "the switch" : "all ranks");
+            job->name, job->grant.window, job->children, trib_admission_socket(jobs, job),
+            is_switch ? "this switch" : "a rank", is_switch ? "the switch" : "all ranks");
     }
 }
 
