@@ -4,10 +4,11 @@
 # say by TRIB_HOSTID which host they are on, through a switch and without one. All collectives and types, with faults; kill -9 of a leader
 # and of another rank, a switch that goes and comes back, a rank that stops, operations that differ, two jobs at once.
 . "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/rendezvous.sh"
 T=$TRIBUTARY
 FAULTS=(--loss 1% --duplicate 1% --reorder 1% --corrupt 0.1%)
 LONG=(-b 4M -e 4M -n 100000 -w 1)
-PORT=$((10000 + $$ % 2000 * 10 + 5))
+PORT=$((10000 + $$ % 1000 * 10 + 5))
 export TRIB_DEBUG=INFO
 
 # host_ranks JOB RANKS RANKS_A_HOST OPTIONS...
@@ -25,30 +26,12 @@ right() {
     check_right "$1" "$TMP/$1.0"
     check_in "$1: two hosts" 'level 0: 2 hosts' "$TMP/$1.0"
 }
-all_in() { [ "$(grep -ls "joined 127.0.0.1" "$TMP/$1".* | wc -l)" = "$2" ]; }
-
 begin() {
     if [ "$1" = switch ]; then
         switch_start --threads 2
     else
-        PORT=$((PORT + 1))
-        export TRIB_RENDEZVOUS=127.0.0.1:$PORT
+        next_port
     fi
-}
-
-# kill_one JOB VICTIM: all others name it within a second, on both hosts.
-kill_one() {
-    local job=$1 victim=$2
-    host_ranks "$job" 4 2 "${LONG[@]}"
-    wait_for 10 all_in "$job" 4 || fail "not all are in"
-    sleep 0.3
-    kill -KILL "${RANK_PIDS[victim]}"
-    wait "${RANK_PIDS[victim]}" 2>/dev/null
-    rm -f "$TMP/$job.$victim"
-    unset "RANK_PIDS[$victim]"
-    RANK_PIDS=("${RANK_PIDS[@]}")
-    ranks_end 1 1
-    check_in "names rank $victim" "tributary: rank [0-3]: rank $victim .*is gone" "$TMP/$job".*
 }
 
 for place in switch nobox; do
@@ -70,7 +53,8 @@ for place in switch nobox; do
     say "$place: kill -9 of a leader, and of a rank that it sends for"
     for victim in 2 1; do
         [ $place = switch ] || begin $place
-        kill_one $place-dead-$victim $victim
+        host_ranks $place-dead-$victim 4 2 "${LONG[@]}"
+        kill_rank $place-dead-$victim $victim
     done
     [ $place = switch ] || begin $place
     say "$place: a rank that stops: the others wait, and end right"

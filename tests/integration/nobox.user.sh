@@ -3,34 +3,15 @@
 # nobox.user.sh: no switch: ranks meet at rank 0 and are the roots. On one machine, where each rank says by TRIB_HOSTID that it is a host of
 # its own. All collectives and types, with faults; ranks that die, stop, differ; a rendezvous that is wrong, taken, or a switch's.
 . "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/rendezvous.sh"
 T=$TRIBUTARY
 FAULTS=(--loss 1% --duplicate 1% --reorder 1% --corrupt 0.1%)
 LONG=(-b 4M -e 4M -n 100000 -w 1)
 
 # A port below those that the kernel gives away, so that nobody else takes it while no rank 0 listens.
-PORT=$((10000 + $$ % 2000 * 10))
-next_port() {
-    PORT=$((PORT + 1))
-    export TRIB_RENDEZVOUS=127.0.0.1:$PORT
-}
-
-# box_rank JOB RANKS RANK OPTIONS...: one rank, which is a host of its own unless HOSTS says which.
-box_rank() { TRIB_HOSTID=host-${HOSTS:-$3} rank_start "$@"; }
-box_ranks() {
-    local job=$1 ranks=$2 rank
-    shift 2
-    RANK_PIDS=()
-    for ((rank = 0; rank < ranks; rank++)); do
-        box_rank "$job" "$ranks" "$rank" "$@"
-    done
-}
-
-# right JOB RANKS OPTIONS...: to the end, every element right.
-right() {
-    box_ranks "$@"
-    ranks_end 40 0
-    check_right "$1" "$TMP/$1.0"
-}
+PORT=$((10000 + $$ % 1000 * 10))
+# Each rank is a host of its own unless HOSTS says which.
+start_rank() { TRIB_HOSTID=host-${HOSTS:-$3} rank_start "$@"; }
 next_port
 # Every rank says what it is in its log.
 export TRIB_DEBUG=INFO
@@ -61,7 +42,7 @@ right single 3 -b 256K -e 256K -n 4 --no-trains "${FAULTS[@]}" --seed 8
 
 say "eight ranks on two hosts: two roots; on one host: one"
 for ((rank = 0, RANK_PIDS = 0; rank < 8; rank++)); do
-    HOSTS=$((rank / 4)) box_rank two 8 $rank -b 64K -e 1M -f 16 -n 3
+    HOSTS=$((rank / 4)) start_rank two 8 $rank -b 64K -e 1M -f 16 -n 3
 done
 RANK_PIDS=("${RANK_PIDS[@]:1}")
 ranks_end 40 0
@@ -81,57 +62,36 @@ if grep -qs ' lo$' /proc/net/if_inet6; then
 fi
 
 say "two jobs at once, at two rendezvous"
-box_ranks first 3 -b 1M -e 1M -n 20
+start_ranks first 3 -b 1M -e 1M -n 20
 FIRST=("${RANK_PIDS[@]}")
 next_port
-box_ranks second 2 -b 1M -e 1M -n 20 --wire int32
+start_ranks second 2 -b 1M -e 1M -n 20 --wire int32
 ranks_end 30 0
 RANK_PIDS=("${FIRST[@]}")
 ranks_end 30 0
 check_right "first job" "$TMP/first.0"
 check_right "second job" "$TMP/second.0"
 
-all_in() { [ "$(grep -ls "joined 127.0.0.1" "$TMP/$1".* | wc -l)" = "$2" ]; }
-
 say "kill -9 of a rank: the others know within a second, and who; of rank 0 as well"
 for victim in 2 0; do
     next_port
-    box_ranks "dead-$victim" 4 "${LONG[@]}"
-    wait_for 10 all_in "dead-$victim" 4 || fail "not all are in"
-    sleep 0.2
-    kill -KILL "${RANK_PIDS[victim]}"
-    wait "${RANK_PIDS[victim]}" 2>/dev/null
-    rm -f "$TMP/dead-$victim.$victim"
-    unset "RANK_PIDS[$victim]"
-    RANK_PIDS=("${RANK_PIDS[@]}")
-    ranks_end 1 1
-    check_in "names rank $victim" "tributary: rank [0-3]: rank $victim .*is gone" "$TMP/dead-$victim".*
+    start_ranks "dead-$victim" 4 "${LONG[@]}"
+    kill_rank "dead-$victim" $victim
 done
 
 say "a rank that stops: the others say who is late, wait, and end right"
 next_port
-box_ranks late 3 -b 1M -e 1M -n 500 -w 1
-wait_for 10 all_in late 3
-kill -STOP "${RANK_PIDS[1]}"
-sleep 4
-kill -CONT "${RANK_PIDS[1]}"
-ranks_end 40 0
-check_right "late" "$TMP/late.0"
+start_ranks late 3 -b 1M -e 1M -n 500 -w 1
+stop_rank 4 late
 check_in "the others named it" '(rank 1 is missing|nothing comes from .*rank 1.*) on fragment' "$TMP/late.0" "$TMP/late.2"
 
 say "operations that differ, settings that differ: every rank hears of both"
 next_port
-RANK_PIDS=()
-box_rank operations 2 0 -b 64K -e 64K -n 2
-box_rank operations 2 1 -b 128K -e 128K -n 2
-ranks_end 5 1
-check_in "operations differ" \
-    'rank 0 called allreduce of (16,384|32,768) float32 \(sum\) as operation [0-9]+, rank 1 called allreduce of (32,768|16,384) float32' \
-    "$TMP"/operations.[01]
+differing_operations operations
 next_port
 RANK_PIDS=()
-box_rank settings 2 0 -b 64K -e 64K -n 2
-box_rank settings 2 1 -b 64K -e 64K -n 2 --payload 1024
+start_rank settings 2 0 -b 64K -e 64K -n 2
+start_rank settings 2 1 -b 64K -e 64K -n 2 --payload 1024
 ranks_end 5 1
 check_in "settings differ" 'settings differ: payload is 1408 on rank 0 and 1024 on rank 1' "$TMP"/settings.[01]
 
@@ -139,11 +99,11 @@ say "a rendezvous where nobody is; one that is not rank 0's host; one that is ta
 next_port
 export TRIB_JOIN_TIMEOUT=500ms
 RANK_PIDS=()
-box_rank nobody 2 1 -b 8 -e 8
+start_rank nobody 2 1 -b 8 -e 8
 ranks_end 5 1
 check_in "says so" "rendezvous 127.0.0.1:$PORT unreachable: connection refused; is rank 0 running there\?" "$TMP/nobody.1"
 RANK_PIDS=()
-box_rank alone 2 0 -b 8 -e 8
+start_rank alone 2 0 -b 8 -e 8
 ranks_end 5 1
 check_in "names who is missing" "rank 0: waited 0.5 s for rank 1 of job alone" "$TMP/alone.0"
 unset TRIB_JOIN_TIMEOUT
@@ -154,20 +114,20 @@ switch_start
 unset TRIB_SWITCH
 export TRIB_RENDEZVOUS=127.0.0.1:$SWITCH_PORT
 RANK_PIDS=()
-box_rank taken 1 0 -b 8 -e 8
+start_rank taken 1 0 -b 8 -e 8
 ranks_end 5 1
 check_in "says that it is taken" 'cannot listen at the rendezvous .*in use' "$TMP/taken.0"
 
 say "some name a switch, some rank 0"
 RANK_PIDS=()
 rank_start mixed 2 0 -b 8 -e 8 --switch "127.0.0.1:$SWITCH_PORT"
-box_rank mixed 2 1 -b 8 -e 8
+start_rank mixed 2 1 -b 8 -e 8
 ranks_end 5 1
 check_in "a switch, not rank 0" "rank 1: at the rendezvous 127.0.0.1:$SWITCH_PORT is a switch, not rank 0: name it as the switch" "$TMP"/mixed.[01]
 switch_stop
 next_port
 RANK_PIDS=()
-box_rank other 2 0 -b 8 -e 8
+start_rank other 2 0 -b 8 -e 8
 rank_start other 2 1 -b 8 -e 8 --switch "$TRIB_RENDEZVOUS"
 ranks_end 5 1
 check_in "rank 0, not a switch" "rank 1: at $TRIB_RENDEZVOUS is no switch, but rank 0 of a job without one: name it as the rendezvous" "$TMP"/other.[01]
@@ -175,10 +135,10 @@ check_in "rank 0, not a switch" "rank 1: at $TRIB_RENDEZVOUS is no switch, but r
 say "a rank 0 that comes late"
 next_port
 RANK_PIDS=()
-box_rank patient 3 1 -b 64K -e 64K -n 3
-box_rank patient 3 2 -b 64K -e 64K -n 3
+start_rank patient 3 1 -b 64K -e 64K -n 3
+start_rank patient 3 2 -b 64K -e 64K -n 3
 sleep 1
-box_rank patient 3 0 -b 64K -e 64K -n 3
+start_rank patient 3 0 -b 64K -e 64K -n 3
 ranks_end 20 0
 check_right "patient" "$TMP/patient.0"
 check_in "says where it looks" "no rank 0 at $TRIB_RENDEZVOUS yet: connection refused" "$TMP/patient.1"

@@ -3,30 +3,18 @@
 # ring.user.sh: schemes ring and hybrid over real sockets: ranks meet at rank 0 and send to each other, and nobody sums for them. All collectives and types,
 # with faults; ranks that die, stop, differ; parts of a communicator.
 . "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/rendezvous.sh"
 T=$TRIBUTARY
 FAULTS=(--loss 1% --duplicate 1% --reorder 1% --corrupt 0.1%)
 LONG=(-b 4M -e 4M -n 100000 -w 1)
 RING=(--scheme ring)
 
-# A port below those that the kernel gives away, so that nobody else takes it while no rank 0 listens.
-PORT=$((32000 - $$ % 2000 * 10))
-next_port() {
-    PORT=$((PORT - 1))
-    export TRIB_RENDEZVOUS=127.0.0.1:$PORT
-}
-ring_ranks() {
-    local job=$1 ranks=$2 rank
-    shift 2
-    RANK_PIDS=()
-    for ((rank = 0; rank < ranks; rank++)); do
-        rank_start "$job" "$ranks" "$rank" "${RING[@]}" "$@"
-    done
-}
-# right JOB RANKS OPTIONS...: to the end, every element right.
-right() {
-    ring_ranks "$@"
-    ranks_end 40 0
-    check_right "$1" "$TMP/$1.0"
+# A port below those that the kernel gives away, so that nobody else takes it while no rank 0 listens; above those of nobox.user.sh.
+PORT=$((20000 + $$ % 1000 * 12))
+start_rank() {
+    local job=$1 ranks=$2 rank=$3
+    shift 3
+    rank_start "$job" "$ranks" "$rank" "${RING[@]}" "$@"
 }
 next_port
 # Every rank says what it is in its log.
@@ -93,41 +81,20 @@ rank_start mixed 2 1 -b 8 -e 8
 ranks_end 5 1
 check_in "schemes differ" 'settings differ: scheme is (ring|switchml) on rank [01] and (ring|switchml) on rank [01]' "$TMP"/mixed.[01]
 
-all_in() { [ "$(grep -ls "joined 127.0.0.1" "$TMP/$1".* | wc -l)" = "$2" ]; }
-
 say "kill -9 of a rank: the others know within a second, and who; of rank 0 as well"
 for victim in 2 0; do
     next_port
-    ring_ranks "dead-$victim" 4 "${LONG[@]}"
-    wait_for 10 all_in "dead-$victim" 4 || fail "not all are in"
-    sleep 0.2
-    kill -KILL "${RANK_PIDS[victim]}"
-    wait "${RANK_PIDS[victim]}" 2>/dev/null
-    rm -f "$TMP/dead-$victim.$victim"
-    unset "RANK_PIDS[$victim]"
-    RANK_PIDS=("${RANK_PIDS[@]}")
-    ranks_end 1 1
-    check_in "names rank $victim" "tributary: rank [0-3]: rank $victim .*is gone" "$TMP/dead-$victim".*
+    start_ranks "dead-$victim" 4 "${LONG[@]}"
+    kill_rank "dead-$victim" $victim
 done
 
 say "a rank that stops: the others say who is late, wait, and end right"
 next_port
-ring_ranks late 3 -b 1M -e 1M -n 500 -w 1
-wait_for 10 all_in late 3
-kill -STOP "${RANK_PIDS[1]}"
-sleep 6
-kill -CONT "${RANK_PIDS[1]}"
-ranks_end 40 0
-check_right "late" "$TMP/late.0"
+start_ranks late 3 -b 1M -e 1M -n 500 -w 1
+stop_rank 6 late
 check_in "another rank named it" 'rank 1 is missing on fragment' "$TMP/late.0" "$TMP/late.2"
 
 say "operations that differ: every rank hears of both"
 next_port
-RANK_PIDS=()
-rank_start operations 2 0 "${RING[@]}" -b 64K -e 64K -n 2
-rank_start operations 2 1 "${RING[@]}" -b 128K -e 128K -n 2
-ranks_end 5 1
-check_in "operations differ" \
-    'rank 0 called allreduce of (16,384|32,768) float32 \(sum\) as operation [0-9]+, rank 1 called allreduce of (32,768|16,384) float32' \
-    "$TMP"/operations.[01]
+differing_operations operations
 finish
