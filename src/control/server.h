@@ -92,7 +92,7 @@ struct trib_server_duties {
 struct trib_server_config {
     struct trib_address listen; /* TCP; the data's shard 0 has the same port number, shard t that + t; port 0: any */
     struct trib_address http;   /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
-    bool http_is_named;         /* its port was chosen by the user: is it taken, that is ERR_SYSTEM, since no other will do */
+    bool http_is_named; /* its port was chosen by the user: is it taken, that is ERR_SYSTEM, since no other will do */
     const struct trib_http_verbs *http_verbs; /* trib_http_verbs(); NULL: none, whatever `http` says */
     struct trib_address
         parent; /* the control plane of the switch that this one is a child of; len 0: none, this is a root */

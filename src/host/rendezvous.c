@@ -370,8 +370,7 @@ enum trib_status trib_host_open(const struct trib_config *config, const atomic_b
         .host = made,
         .config = config,
         .doomed = doomed,
-        .deadline_ns =
-            trib_time_earlier(trib_time_after(now, config->join_timeout_ns), TRIB_NEVER - GRACE_NS),
+        .deadline_ns = trib_time_earlier(trib_time_after(now, config->join_timeout_ns), TRIB_NEVER - GRACE_NS),
         .error = error,
     };
     enum trib_status status = meet(&meeting);
