@@ -165,19 +165,6 @@ static bool begin_batch(struct trib_comm *comm)
     return true;
 }
 
-/* Slots of a large reduce-scatter are not kept. */
-static void end_batch(struct trib_comm *comm)
-{
-    for (uint32_t i = 0; i < TRIB_LEVEL0_AHEAD; i++) {
-        struct trib_level0_part *part = &comm->level0->part[i];
-        if (part->slot_size > TRIB_LEVEL0_PART) {
-            trib_memory_unmap(part->slot, part->slot_size);
-            part->slot = NULL;
-            part->slot_size = 0;
-        }
-    }
-}
-
 static bool make_slot(struct trib_comm *comm, struct trib_level0_part *part)
 {
     size_t needed = part->plan->slot_bytes;
@@ -211,7 +198,7 @@ static void come_in(struct trib_comm *comm, uint64_t now_ns)
 {
     struct trib_level0 *level0 = comm->level0;
     struct trib_level0_part *part = &level0->part[level0->in_count % TRIB_LEVEL0_AHEAD];
-    level0->step = TRIB_LEVEL0_NONE;
+    level0->in_step = 0;
     level0->in_count++;
     level0->entering_k++;
     if (level0->entering_k == part->plan->parts) {
@@ -244,7 +231,7 @@ static bool begin_in(struct trib_comm *comm, uint64_t now_ns)
     if (!make_slot(comm, part)) {
         return false;
     }
-    if (trib_level0_in(part->plan, part->k, part->slot, &operation)) {
+    if (trib_level0_in(part->plan, part->k, &level0->in_step, part->slot, &operation)) {
         start_on_host(comm, &operation, TRIB_LEVEL0_IN, now_ns);
     } else {
         come_in(comm, now_ns);
@@ -257,7 +244,7 @@ static void come_out(struct trib_comm *comm, const struct trib_level0_part *part
     struct trib_level0 *level0 = comm->level0;
     struct trib_request *request = (struct trib_request *)(uintptr_t)part->plan->whole.token;
     bool is_last = part->k + 1 == part->plan->parts;
-    trib_level0_take(part->plan, part->slot);
+    trib_level0_take(part->plan, part->k, part->slot);
     level0->out_count++;
     level0->out_step = 0;
     if (!is_last) {
@@ -267,9 +254,6 @@ static void come_out(struct trib_comm *comm, const struct trib_level0_part *part
     comm->moved = true;
     comm->stall_text[0] = '\0';
     trib_comm_end_operation(comm, request, now_ns);
-    if (level0->first == NULL) {
-        end_batch(comm);
-    }
 }
 
 /* False: the network has not ended that part. */
@@ -281,7 +265,7 @@ static bool begin_out(struct trib_comm *comm, uint64_t now_ns)
     if (!part->is_done) {
         return false;
     }
-    if (trib_level0_out(part->plan, part->k, level0->out_step, part->slot, &operation)) {
+    if (trib_level0_out(part->plan, part->k, &level0->out_step, part->slot, &operation)) {
         if (comm->node != NULL) {
             trib_host_tell(comm->host, comm->verbs->mark(comm->node));
         }
@@ -306,7 +290,7 @@ static bool begin_step(struct trib_comm *comm, uint64_t now_ns)
 }
 
 /* False: it waits, others want the lock, or it has failed. */
-static bool advance(struct trib_comm *comm, uint64_t now_ns)
+static bool advance(struct trib_comm *comm)
 {
     struct trib_level0 *level0 = comm->level0;
     enum trib_host_verdict verdict = trib_host_advance(comm->host);
@@ -316,11 +300,11 @@ static bool advance(struct trib_comm *comm, uint64_t now_ns)
     }
     comm->moved = true;
     if (level0->step == TRIB_LEVEL0_IN) {
-        come_in(comm, now_ns);
+        level0->in_step++;
     } else {
-        level0->step = TRIB_LEVEL0_NONE;
         level0->out_step++;
     }
+    level0->step = TRIB_LEVEL0_NONE;
     return true;
 }
 
@@ -334,8 +318,7 @@ bool trib_level0_run(struct trib_comm *comm, uint64_t now_ns)
             trib_comm_take_host_verdict(comm, TRIB_HOST_FAILED);
             return false;
         }
-        again =
-            comm->host != NULL && trib_host_is_active(comm->host) ? advance(comm, now_ns) : begin_step(comm, now_ns);
+        again = comm->host != NULL && trib_host_is_active(comm->host) ? advance(comm) : begin_step(comm, now_ns);
     }
     return level0->has_submitted && comm->state != TRIB_COMM_FAILED;
 }

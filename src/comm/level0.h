@@ -45,7 +45,7 @@ struct trib_level0 {
     uint64_t entering_k, leaving_k;
     uint64_t in_count, out_count; /* parts */
     enum trib_level0_step step;   /* that the host's memory is at */
-    uint32_t out_step;            /* of the part that comes out */
+    uint32_t in_step, out_step;   /* of the part that goes in, of that which comes out */
     bool has_submitted;           /* the node has been given something: packets are to leave */
     struct trib_level0_part part[TRIB_LEVEL0_AHEAD];
     /* what was seen here, until somebody says it better */

@@ -48,53 +48,96 @@ static uint64_t share_of(const struct trib_operation *whole, uint32_t rank)
     return whole->shares != NULL ? whole->shares->count[rank] : whole->count;
 }
 
-static struct trib_shares *make_shares(const struct trib_session_config *session, const struct trib_operation *whole,
-                                       uint32_t ranks, const uint64_t *counts)
+/* How much of [at, at + count) lies in [from, from + most), both counted in one host's share; *into: where that begins in the first. */
+static uint64_t overlap(uint64_t at, uint64_t count, uint64_t from, uint64_t most, uint64_t *into)
 {
-    struct trib_session_config members = *session;
-    members.ranks = ranks;
-    void *memory = malloc(trib_shares_size(ranks));
-    return memory != NULL ? trib_shares_init(memory, &members, whole, counts) : NULL;
+    uint64_t low = at > from ? at : from;
+    uint64_t high = at + count < from + most ? at + count : from + most;
+    *into = low < high ? low - at : 0;
+    return low < high ? high - low : 0;
 }
 
-static bool are_equal(const uint64_t *counts, uint32_t count)
+/* Elements of a host's share that part k is for: they begin at k chunks in it. */
+static uint64_t slice_of(const struct trib_level0_plan *plan, uint64_t k, uint32_t host)
 {
-    for (uint32_t i = 1; i < count; i++) {
-        if (counts[i] != counts[0]) {
-            return false;
-        }
+    uint64_t count = plan->host_at[host + 1] - plan->host_at[host];
+    uint64_t first = k * plan->chunk;
+    uint64_t left = first < count ? count - first : 0;
+    return left < plan->chunk ? left : plan->chunk;
+}
+
+/* Where shares lie in a slot: tables of the hosts' and of the own host's ranks', then elements. */
+static size_t table_bytes(uint32_t members)
+{
+    return (trib_shares_size(members) + 63) & ~(size_t)63;
+}
+
+static unsigned char *elements_of(const struct trib_level0_plan *plan, unsigned char *slot, uint64_t at)
+{
+    size_t tables = table_bytes(plan->place->hosts) + table_bytes(plan->place->count);
+    return slot + tables + at * trib_type_size(plan->whole.type);
+}
+
+/* plan->counts says what the shares of so many members are. */
+static struct trib_shares *make_shares(const struct trib_level0_plan *plan, unsigned char *memory, uint32_t members)
+{
+    struct trib_session_config session = plan->session;
+    session.ranks = members;
+    return trib_shares_init(memory, &session, &plan->whole, plan->counts);
+}
+
+/* The hosts' shares in part k. Tensors have them where they belong, a leader's slot side by side. */
+static struct trib_shares *shares_of_hosts(const struct trib_level0_plan *plan, uint64_t k, unsigned char *slot,
+                                           bool is_packed)
+{
+    uint32_t hosts = plan->place->hosts;
+    for (uint32_t host = 0; host < hosts; host++) {
+        plan->counts[host] = slice_of(plan, k, host);
     }
-    return true;
+    struct trib_shares *shares = make_shares(plan, slot, hosts);
+    for (uint32_t host = 0; host < hosts; host++) {
+        shares->offset[host] = is_packed ? host * plan->chunk : plan->host_at[host] + k * plan->chunk;
+    }
+    return shares;
 }
 
-/* counts: zeros, as many as there are ranks. */
-static bool share_out(struct trib_level0_plan *plan, const struct trib_session_config *session, uint64_t *counts)
+/* What of part k is each rank's of this host. */
+static struct trib_shares *shares_of_ranks(const struct trib_level0_plan *plan, uint64_t k, unsigned char *slot)
 {
     const struct trib_level0_place *place = plan->place;
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < place->count; i++) {
+        uint64_t share = share_of(&plan->whole, place->first + i);
+        uint64_t into;
+        plan->counts[i] = overlap(at, share, k * plan->chunk, plan->chunk, &into);
+        at += share;
+    }
+    return make_shares(plan, slot + table_bytes(place->hosts), place->count);
+}
+
+static bool find_shares(struct trib_level0_plan *plan)
+{
+    const struct trib_level0_place *place = plan->place;
+    uint32_t members = place->hosts > place->count ? place->hosts : place->count;
+    uint64_t *counts = calloc((size_t)members + place->hosts + 1, sizeof *counts);
     uint32_t host = 0;
+    if (counts == NULL) {
+        return false;
+    }
+    plan->counts = counts;
+    plan->host_at = counts + members;
     for (uint32_t rank = 0; rank < place->ranks; rank++) {
         uint64_t share = share_of(&plan->whole, rank);
         host += rank > 0 && trib_rank_set_has(&place->leaders, rank);
-        counts[host] += share;
-        plan->total += share;
-        plan->before += host < place->host ? share : 0;
-        plan->elements += host == place->host ? share : 0;
+        plan->host_at[host + 1] += share;
         plan->own_at += host == place->host && rank < place->rank ? share : 0;
     }
+    for (host = 0; host < place->hosts; host++) {
+        uint64_t share = plan->host_at[host + 1];
+        plan->longest = share > plan->longest ? share : plan->longest;
+        plan->host_at[host + 1] += plan->host_at[host];
+    }
     plan->own = share_of(&plan->whole, place->rank);
-    if (!are_equal(counts, place->hosts)) {
-        plan->of_hosts = make_shares(session, &plan->whole, place->hosts, counts);
-        if (plan->of_hosts == NULL) {
-            return false;
-        }
-    }
-    for (uint32_t i = 0; i < place->count; i++) {
-        counts[i] = share_of(&plan->whole, place->first + i);
-    }
-    if (!are_equal(counts, place->count)) {
-        plan->of_ranks = make_shares(session, &plan->whole, place->count, counts);
-        return plan->of_ranks != NULL;
-    }
     return true;
 }
 
@@ -132,13 +175,13 @@ static size_t slot_bytes(const struct trib_level0_plan *plan)
             return plan->chunk * size;
         }
         return 0;
-    case TRIB_REDUCE_SCATTER:
-        if (is_alone) {
-            return is_average(plan) ? plan->own * size : 0;
-        }
-        return (leads ? plan->total : plan->elements) * size;
-    case TRIB_BROADCAST:
+    case TRIB_REDUCE_SCATTER: {
+        uint64_t slices = !is_alone ? (leads ? place->hosts : 1) : is_average(plan);
+        return table_bytes(place->hosts) + table_bytes(place->count) + slices * plan->chunk * size;
+    }
     case TRIB_ALLGATHER:
+        return table_bytes(place->hosts) + table_bytes(place->count);
+    case TRIB_BROADCAST:
     case TRIB_BARRIER:
     case TRIB_COLLECTIVE_NONE:
     case TRIB_COLLECTIVE_COUNT:
@@ -147,31 +190,37 @@ static size_t slot_bytes(const struct trib_level0_plan *plan)
     return 0;
 }
 
+/* Whole packets but for the last of a tensor, or share: so the network cuts it as if it were not in parts. */
+static void cut(struct trib_level0_plan *plan)
+{
+    struct trib_layout layout;
+    bool has_shares = trib_operation_has_shares(&plan->whole);
+    uint64_t count = has_shares ? plan->longest : plan->whole.count;
+    uint32_t share = TRIB_LEVEL0_PART / plan->place->hosts;
+    share = share < TRIB_LEVEL0_SHARE_LEAST ? TRIB_LEVEL0_SHARE_LEAST : share;
+    trib_layout_init(&layout, &plan->session, &plan->whole, 0);
+    uint64_t most = (has_shares ? share : TRIB_LEVEL0_PART) / trib_type_size(plan->whole.type);
+    most -= layout.block_elements != 0 ? most % layout.block_elements : 0;
+    plan->chunk = count < most ? count : most;
+    plan->parts = count > most ? (count - 1) / most + 1 : 1;
+}
+
 bool trib_level0_plan_init(struct trib_level0_plan *plan, const struct trib_level0_place *place,
                            const struct trib_session_config *session, const struct trib_operation *whole,
                            const uint64_t number_and_batch[2])
 {
-    *plan = (struct trib_level0_plan){.place = place, .whole = *whole, .parts = 1, .chunk = whole->count};
+    *plan = (struct trib_level0_plan){
+        .place = place, .session = *session, .whole = *whole, .parts = 1, .chunk = whole->count};
     plan->part_of = digest_of(whole, number_and_batch);
     if (place->hosts == 1) {
         return true;
     }
     plan->root_host = host_of(place, whole->root);
-    if (trib_operation_has_shares(whole)) {
-        uint64_t *counts = calloc(place->ranks, sizeof *counts);
-        bool is_done = counts != NULL && share_out(plan, session, counts);
-        free(counts);
-        if (!is_done) {
-            trib_level0_plan_deinit(plan);
-            return false;
-        }
-    } else if (whole->collective != TRIB_BARRIER) {
-        struct trib_layout layout; /* whole packets but for the last of the tensor */
-        trib_layout_init(&layout, session, whole, 0);
-        uint64_t most = TRIB_LEVEL0_PART / trib_type_size(whole->type);
-        most -= layout.block_elements != 0 ? most % layout.block_elements : 0;
-        plan->chunk = whole->count < most ? whole->count : most;
-        plan->parts = whole->count > most ? (whole->count - 1) / most + 1 : 1;
+    if (trib_operation_has_shares(whole) && !find_shares(plan)) {
+        return false;
+    }
+    if (whole->collective != TRIB_BARRIER) {
+        cut(plan);
     }
     plan->slot_bytes = slot_bytes(plan);
     return true;
@@ -179,10 +228,8 @@ bool trib_level0_plan_init(struct trib_level0_plan *plan, const struct trib_leve
 
 void trib_level0_plan_deinit(struct trib_level0_plan *plan)
 {
-    free(plan->of_ranks);
-    free(plan->of_hosts);
-    plan->of_ranks = NULL;
-    plan->of_hosts = NULL;
+    free(plan->counts);
+    plan->counts = NULL;
 }
 
 /* ---- steps ---- */
@@ -228,17 +275,47 @@ static struct trib_operation reduce_in(const struct trib_level0_plan *plan, uint
     return operation;
 }
 
-bool trib_level0_in(const struct trib_level0_plan *plan, uint64_t k, unsigned char *slot,
+/* Each host's slice of the tensor. Without any element: one step all the same, so that operations are compared. */
+static bool scatter_in(const struct trib_level0_plan *plan, uint64_t k, uint32_t *i, unsigned char *slot,
+                       struct trib_operation *operation)
+{
+    uint32_t hosts = plan->place->hosts;
+    while (*i < hosts && slice_of(plan, k, *i) == 0 && plan->longest > 0) {
+        ++*i;
+    }
+    if (*i >= (plan->longest > 0 ? hosts : 1)) {
+        return false;
+    }
+    *operation = reduce_in(plan, plan->host_at[*i] + k * plan->chunk, slice_of(plan, k, *i),
+                           elements_of(plan, slot, *i * plan->chunk));
+    return true;
+}
+
+/* The own host's slice, to where it belongs. */
+static bool gather_in(const struct trib_level0_plan *plan, uint64_t k, unsigned char *slot,
+                      struct trib_operation *operation)
+{
+    uint64_t into;
+    (void)overlap(plan->own_at, plan->own, k * plan->chunk, plan->chunk, &into);
+    *operation = begin(plan, TRIB_ALLGATHER, slice_of(plan, k, plan->place->host));
+    operation->shares = shares_of_ranks(plan, k, slot);
+    operation->send = sent(plan, into);
+    operation->recv = got(plan, plan->host_at[plan->place->host] + k * plan->chunk);
+    return k == 0 || operation->count > 0;
+}
+
+bool trib_level0_in(const struct trib_level0_plan *plan, uint64_t k, uint32_t *i, unsigned char *slot,
                     struct trib_operation *operation)
 {
     const struct trib_level0_place *place = plan->place;
     const struct trib_operation *whole = &plan->whole;
+    bool is_scatter = whole->collective == TRIB_REDUCE_SCATTER && place->hosts > 1;
+    if ((place->count == 1 && place->hosts > 1) || (*i > 0 && !is_scatter)) {
+        return false;
+    }
     if (place->hosts == 1) {
         *operation = *whole;
         return true;
-    }
-    if (place->count == 1) {
-        return false;
     }
     switch (whole->collective) {
     case TRIB_ALLREDUCE:
@@ -246,8 +323,7 @@ bool trib_level0_in(const struct trib_level0_plan *plan, uint64_t k, unsigned ch
         *operation = reduce_in(plan, k * plan->chunk, count_of(plan, k), slot);
         return true;
     case TRIB_REDUCE_SCATTER:
-        *operation = reduce_in(plan, 0, plan->total, slot);
-        return true;
+        return scatter_in(plan, k, i, slot, operation);
     case TRIB_BROADCAST:
         *operation = begin(plan, TRIB_BROADCAST, count_of(plan, k));
         operation->root = whole->root - place->first;
@@ -255,11 +331,7 @@ bool trib_level0_in(const struct trib_level0_plan *plan, uint64_t k, unsigned ch
         operation->recv = got(plan, k * plan->chunk);
         return is_root_host(plan);
     case TRIB_ALLGATHER:
-        *operation = begin(plan, TRIB_ALLGATHER, plan->of_ranks != NULL ? plan->elements : plan->own);
-        operation->shares = plan->of_ranks;
-        operation->send = whole->send;
-        operation->recv = got(plan, plan->before);
-        return true;
+        return gather_in(plan, k, slot, operation);
     case TRIB_BARRIER:
     case TRIB_COLLECTIVE_NONE:
     case TRIB_COLLECTIVE_COUNT:
@@ -269,21 +341,24 @@ bool trib_level0_in(const struct trib_level0_plan *plan, uint64_t k, unsigned ch
     return true;
 }
 
-/* Shares of hosts. */
-static struct trib_operation net_of_shares(const struct trib_level0_plan *plan, unsigned char *slot)
+/* Slices of the hosts' shares. */
+static struct trib_operation net_of_shares(const struct trib_level0_plan *plan, uint64_t k, unsigned char *slot)
 {
-    bool is_alone = plan->place->count == 1;
-    struct trib_operation operation =
-        begin(plan, plan->whole.collective, plan->of_hosts != NULL ? plan->total : plan->elements);
-    operation.shares = plan->of_hosts;
-    if (plan->whole.collective == TRIB_ALLGATHER) {
-        operation.send = is_alone ? plan->whole.send : got(plan, plan->before);
+    const struct trib_level0_place *place = plan->place;
+    bool is_alone = place->count == 1;
+    bool gathers = plan->whole.collective == TRIB_ALLGATHER;
+    struct trib_operation operation = begin(plan, plan->whole.collective, 0);
+    operation.shares = shares_of_hosts(plan, k, slot, !gathers && !is_alone);
+    operation.count = operation.shares->total;
+    if (gathers) {
+        uint64_t at = k * plan->chunk;
+        operation.send = is_alone ? sent(plan, at) : got(plan, plan->host_at[place->host] + at);
         operation.recv = plan->whole.recv;
     } else {
-        operation.send = is_alone ? plan->whole.send : slot;
-        operation.recv = !is_alone          ? slot + plan->before * trib_type_size(plan->whole.type)
-                         : is_average(plan) ? (void *)slot
-                                            : plan->whole.recv;
+        operation.send = is_alone ? plan->whole.send : elements_of(plan, slot, 0);
+        operation.recv = !is_alone          ? elements_of(plan, slot, place->host * plan->chunk)
+                         : is_average(plan) ? elements_of(plan, slot, 0)
+                                            : got(plan, k * plan->chunk);
     }
     return operation;
 }
@@ -294,7 +369,7 @@ void trib_level0_net(const struct trib_level0_plan *plan, uint64_t k, unsigned c
     const struct trib_level0_place *place = plan->place;
     uint64_t at = k * plan->chunk;
     if (trib_operation_has_shares(&plan->whole)) {
-        *operation = net_of_shares(plan, slot);
+        *operation = net_of_shares(plan, k, slot);
         return;
     }
     *operation = begin(plan, plan->whole.collective, count_of(plan, k));
@@ -324,8 +399,9 @@ void trib_level0_divide(const struct trib_level0_plan *plan, uint64_t k, unsigne
     }
     if (whole->collective == TRIB_REDUCE_SCATTER) {
         bool is_alone = place->count == 1;
-        unsigned char *sum = is_alone ? slot : slot + plan->before * trib_type_size(whole->type);
-        trib_tensor_decode(kernels, &average, is_alone ? whole->recv : sum, sum, plan->elements);
+        unsigned char *sum = elements_of(plan, slot, is_alone ? 0 : place->host * plan->chunk);
+        trib_tensor_decode(kernels, &average, is_alone ? got(plan, k * plan->chunk) : sum, sum,
+                           slice_of(plan, k, place->host));
     } else if (whole->collective == TRIB_ALLREDUCE || whole->root == place->rank) {
         trib_tensor_decode(kernels, &average, got(plan, k * plan->chunk), slot, count_of(plan, k));
     } else if (is_root_host(plan)) {
@@ -340,23 +416,37 @@ static bool end_with_barrier(const struct trib_level0_plan *plan, uint64_t k, st
     return k + 1 == plan->parts;
 }
 
-static bool out_of_gather(const struct trib_level0_plan *plan, uint32_t i, struct trib_operation *operation)
+/* What has come from each of the others. */
+static bool out_of_gather(const struct trib_level0_plan *plan, uint64_t k, uint32_t *i,
+                          struct trib_operation *operation)
 {
-    uint64_t behind = plan->before + plan->elements;
-    if (plan->total == plan->elements) { /* nothing has come from elsewhere */
-        *operation = begin(plan, TRIB_BARRIER, 0);
-        return i == 0;
+    const struct trib_level0_place *place = plan->place;
+    bool is_first = *i == 0;
+    while (*i < place->hosts && (*i == place->host || slice_of(plan, k, *i) == 0)) {
+        ++*i;
     }
-    bool is_front = i == 0 && plan->before > 0;
-    uint64_t count = is_front ? plan->before : plan->total - behind;
-    void *at = got(plan, is_front ? 0 : behind);
-    *operation = begin(plan, TRIB_BROADCAST, count);
-    operation->send = trib_level0_leads(plan->place) ? at : NULL;
-    operation->recv = trib_level0_leads(plan->place) ? NULL : at;
-    return count > 0 && (i == 0 || (i == 1 && plan->before > 0));
+    if (*i >= place->hosts) {
+        return is_first && end_with_barrier(plan, k, operation);
+    }
+    void *at = got(plan, plan->host_at[*i] + k * plan->chunk);
+    *operation = begin(plan, TRIB_BROADCAST, slice_of(plan, k, *i));
+    operation->send = trib_level0_leads(place) ? at : NULL;
+    operation->recv = trib_level0_leads(place) ? NULL : at;
+    return true;
 }
 
-bool trib_level0_out(const struct trib_level0_plan *plan, uint64_t k, uint32_t i, unsigned char *slot,
+static bool out_of_scatter(const struct trib_level0_plan *plan, uint64_t k, unsigned char *slot,
+                           struct trib_operation *operation)
+{
+    const struct trib_level0_place *place = plan->place;
+    bool leads = trib_level0_leads(place);
+    *operation = begin(plan, TRIB_BROADCAST, slice_of(plan, k, place->host));
+    operation->send = leads ? elements_of(plan, slot, place->host * plan->chunk) : NULL;
+    operation->recv = leads ? NULL : elements_of(plan, slot, 0);
+    return operation->count > 0 || end_with_barrier(plan, k, operation);
+}
+
+bool trib_level0_out(const struct trib_level0_plan *plan, uint64_t k, uint32_t *i, unsigned char *slot,
                      struct trib_operation *operation)
 {
     const struct trib_level0_place *place = plan->place;
@@ -366,16 +456,13 @@ bool trib_level0_out(const struct trib_level0_plan *plan, uint64_t k, uint32_t i
         return false;
     }
     if (whole->collective == TRIB_ALLGATHER) {
-        return out_of_gather(plan, i, operation);
+        return out_of_gather(plan, k, i, operation);
     }
-    if (i > 0) {
+    if (*i > 0) {
         return false;
     }
     if (whole->collective == TRIB_REDUCE_SCATTER) {
-        *operation = begin(plan, TRIB_BROADCAST, plan->elements);
-        operation->send = leads ? slot + plan->before * trib_type_size(whole->type) : NULL;
-        operation->recv = leads ? NULL : slot;
-        return true;
+        return out_of_scatter(plan, k, slot, operation);
     }
     bool of_sum = whole->collective == TRIB_REDUCE && is_root_host(plan) && whole->root != place->first;
     bool of_result =
@@ -390,12 +477,17 @@ bool trib_level0_out(const struct trib_level0_plan *plan, uint64_t k, uint32_t i
     return true;
 }
 
-void trib_level0_take(const struct trib_level0_plan *plan, const unsigned char *slot)
+void trib_level0_take(const struct trib_level0_plan *plan, uint64_t k, unsigned char *slot)
 {
-    size_t size = trib_type_size(plan->whole.type);
-    if (plan->whole.collective == TRIB_REDUCE_SCATTER && plan->place->count > 1 && plan->place->hosts > 1 &&
-        plan->own > 0) {
-        uint64_t at = plan->own_at + (trib_level0_leads(plan->place) ? plan->before : 0);
-        memcpy(plan->whole.recv, slot + at * size, plan->own * size);
+    const struct trib_level0_place *place = plan->place;
+    uint64_t from = k * plan->chunk;
+    uint64_t into;
+    if (plan->whole.collective != TRIB_REDUCE_SCATTER || place->count == 1 || place->hosts == 1) {
+        return;
+    }
+    uint64_t count = overlap(plan->own_at, plan->own, from, plan->chunk, &into);
+    if (count > 0) {
+        uint64_t at = plan->own_at + into - from + (trib_level0_leads(place) ? place->host * plan->chunk : 0);
+        memcpy(got(plan, into), elements_of(plan, slot, at), count * trib_type_size(plan->whole.type));
     }
 }

@@ -8,8 +8,8 @@
  *   reduce           in: as above; network: reduce to the root's host; out, there: broadcast from the leader, of use to the root alone
  *   broadcast        in, at the root's host: broadcast; network: broadcast from that host; out, elsewhere: broadcast from the leader
  *   barrier          barrier, barrier, barrier
- *   allgather        in one part: allgather; allgather of the hosts' shares; broadcast of what lies before and behind the own host's
- *   reduce-scatter   in one part: reduce to the leader; reduce-scatter of the hosts' shares; broadcast of the own host's share
+ *   allgather        parts of a slice of each host's share: in: allgather of the own host's; network: allgather; out: broadcast of each other's
+ *   reduce-scatter   the same parts: in: reduce to the leader, slice by slice; network: reduce-scatter; out: broadcast of the own host's slice
  * Every operation ends with an operation out, if only a barrier: whoever has ended it knows that the network part is over.
  * Where all ranks are on one host, the operation is that of the host, whole.
  * A host's ranks are neighbours, so its shares lie side by side. An average is a sum that is divided once, at the end, by all ranks.
@@ -23,6 +23,8 @@
 
 /* Bytes of a tensor that are one part, or a little less. All ranks must cut alike. */
 #define TRIB_LEVEL0_PART (1U << 20)
+/* But of a host's share at least so many, where there are many hosts: trains of packets are not to become short. */
+#define TRIB_LEVEL0_SHARE_LEAST (64U << 10)
 
 /* Where a rank is. */
 struct trib_level0_place {
@@ -36,20 +38,19 @@ struct trib_level0_place {
 struct trib_level0_plan {
     struct trib_level0_plan *next; /* the owner's */
     const struct trib_level0_place *place;
+    struct trib_session_config session; /* for layouts: ranks, payload, wire */
     struct trib_operation whole;
     uint64_t number; /* the owner's */
     uint64_t part_of;
-    uint64_t chunk;    /* elements of a part, the last may have fewer */
+    uint64_t chunk;    /* elements of a part, of shares: of each host's share; the last may have fewer */
     uint64_t parts;    /* at least 1 */
     size_t slot_bytes; /* of memory between the steps of a part; 0: none */
     uint32_t root_host;
     /* of shares, in elements */
-    uint64_t total;
-    uint64_t before;              /* the own host's share begins here */
-    uint64_t elements;            /* and is so long */
-    uint64_t own_at, own;         /* the own share in it */
-    struct trib_shares *of_ranks; /* of this host; NULL: they are equal */
-    struct trib_shares *of_hosts;
+    uint64_t *host_at;    /* where each host's share begins, and where the last ends */
+    uint64_t longest;     /* share of a host */
+    uint64_t own_at, own; /* the own share in that of the host */
+    uint64_t *counts;     /* scratch */
 };
 
 void trib_level0_place_init(struct trib_level0_place *place, uint32_t ranks, uint32_t rank, uint32_t hosts,
@@ -68,18 +69,18 @@ void trib_level0_plan_deinit(struct trib_level0_plan *plan);
 
 /* The steps of part k, in this order; slot: slot_bytes of memory, the same for all steps of a part. */
 
-/* False: there is none. */
-bool trib_level0_in(const struct trib_level0_plan *plan, uint64_t k, unsigned char *slot,
+/* *i: 0 at first, then one more than it was left at. False: no more. */
+bool trib_level0_in(const struct trib_level0_plan *plan, uint64_t k, uint32_t *i, unsigned char *slot,
                     struct trib_operation *operation);
 /* A leader's. */
 void trib_level0_net(const struct trib_level0_plan *plan, uint64_t k, unsigned char *slot,
                      struct trib_operation *operation);
 /* A leader's, when that has ended. */
 void trib_level0_divide(const struct trib_level0_plan *plan, uint64_t k, unsigned char *slot);
-/* i: 0 and 1. False: no more. */
-bool trib_level0_out(const struct trib_level0_plan *plan, uint64_t k, uint32_t i, unsigned char *slot,
+/* *i: as above. */
+bool trib_level0_out(const struct trib_level0_plan *plan, uint64_t k, uint32_t *i, unsigned char *slot,
                      struct trib_operation *operation);
 /* When those have ended. */
-void trib_level0_take(const struct trib_level0_plan *plan, const unsigned char *slot);
+void trib_level0_take(const struct trib_level0_plan *plan, uint64_t k, unsigned char *slot);
 
 #endif

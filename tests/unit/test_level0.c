@@ -304,6 +304,89 @@ static void average__is_divided_once(void **state)
     }
 }
 
+/* ---- shares in parts ---- */
+
+#define SHARERS 5U
+#define PIECE 19000U
+
+static const uint64_t shares[SHARERS] = {300000, 0, 150001, 7, 400000};
+
+static float real_at(uint32_t rank, uint64_t i)
+{
+    uint64_t bits = trib_mix64(trib_mix64(rank + 1) ^ i);
+    return (float)(int64_t)bits / (float)(1 + (bits & 0xffff));
+}
+
+/* A piece of every share: how long each is, and their elements side by side. */
+static uint64_t cut_piece(uint64_t piece, const float *whole, uint64_t counts[SHARERS], float *packed)
+{
+    uint64_t before = 0, at = 0;
+    for (uint32_t i = 0; i < SHARERS; i++) {
+        uint64_t first = piece * PIECE < shares[i] ? piece * PIECE : shares[i];
+        counts[i] = shares[i] - first < PIECE ? shares[i] - first : PIECE;
+        memcpy(packed + at, whole + before + first, counts[i] * sizeof *packed);
+        before += shares[i];
+        at += counts[i];
+    }
+    return at;
+}
+
+/* The memory between the steps is that of a few parts, however large the tensor. */
+static void check_scratch(struct rank *rank)
+{
+    trib_endpoint_lock(rank->comm->endpoint);
+    for (uint32_t i = 0; i < TRIB_LEVEL0_AHEAD; i++) {
+        CHECK(rank, rank->comm->level0->part[i].slot_size <= TRIB_LEVEL0_PART + 4096);
+    }
+    trib_endpoint_unlock(rank->comm->endpoint);
+}
+
+/* Large shares are summed and gathered in many parts, their pieces each in one: the same bits. */
+static void shares_body(struct rank *rank)
+{
+    uint32_t me = rank->config.rank;
+    uint64_t total = 0, counts[SHARERS];
+    for (uint32_t i = 0; i < SHARERS; i++) {
+        total += shares[i];
+    }
+    float *whole = calloc(total, sizeof *whole), *packed = calloc(total, sizeof *packed);
+    float *gathered = calloc(total, sizeof *gathered), *expected = calloc(total, sizeof *expected);
+    float *sum = calloc(shares[me] + 1, sizeof *sum), *part = calloc(PIECE, sizeof *part);
+    for (uint64_t i = 0; i < total; i++) {
+        whole[i] = real_at(me, i);
+    }
+    memcpy(counts, shares, sizeof counts);
+    enum trib_reduction reduction = seed == 0 ? TRIB_SUM : TRIB_AVERAGE;
+    CHECK(rank, trib_reduce_scatter_uneven(rank->comm, whole, sum, counts, TRIB_FLOAT32, reduction) == TRIB_OK);
+    CHECK(rank, trib_allgather_uneven(rank->comm, sum, gathered, counts, TRIB_FLOAT32) == TRIB_OK);
+    check_scratch(rank);
+    for (uint64_t piece = 0; piece * PIECE < shares[4]; piece++) {
+        uint64_t first = piece * PIECE;
+        (void)cut_piece(piece, whole, counts, packed);
+        CHECK(rank, trib_reduce_scatter_uneven(rank->comm, packed, part, counts, TRIB_FLOAT32, reduction) == TRIB_OK);
+        CHECK(rank, memcmp(part, sum + first, counts[me] * sizeof *part) == 0);
+        CHECK(rank, trib_allgather_uneven(rank->comm, part, packed, counts, TRIB_FLOAT32) == TRIB_OK);
+        uint64_t length = cut_piece(piece, gathered, counts, expected);
+        CHECK(rank, memcmp(packed, expected, length * sizeof *packed) == 0);
+    }
+    close_rank(rank);
+    free(whole);
+    free(packed);
+    free(gathered);
+    free(expected);
+    free(sum);
+    free(part);
+}
+
+static void shares__in_parts_have_the_same_bits(void **state)
+{
+    (void)state;
+    ranks_a_host = 2;
+    for (seed = 0; seed < 2; seed++) {
+        run_all(shares_body, NULL, SHARERS);
+    }
+}
+
 /* ---- ends ---- */
 
 static void abort_body(struct rank *rank)
@@ -535,6 +618,7 @@ int main(void)
         cmocka_unit_test(random__operations_are_right),
         cmocka_unit_test(random__operations_are_right_with_faults),
         cmocka_unit_test(average__is_divided_once),
+        cmocka_unit_test(shares__in_parts_have_the_same_bits),
         cmocka_unit_test(abort__is_heard_on_all_hosts),
         cmocka_unit_test(death__of_leader_or_not_is_named_on_all_hosts),
         cmocka_unit_test(timeout__ends_all),
