@@ -197,6 +197,13 @@ bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job)
     return room < wanted;
 }
 
+void trib_admission_shrink(const struct trib_jobs *jobs, struct trib_job *job)
+{
+    uint32_t room = largest_window(jobs, job);
+    uint32_t window = room < job->grant.window ? room : job->grant.window;
+    job->grant.window = window > 0 ? window : 1;
+}
+
 void trib_admission_session(const struct trib_job *job, struct trib_session_config *session)
 {
     *session = (struct trib_session_config){

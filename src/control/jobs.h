@@ -61,6 +61,7 @@ struct trib_rank {
     uint32_t roots;               /* that the relays have at least; 0: no relay */
     uint32_t room;                /* bytes in one of their sockets, or in its root's; 0: neither */
     uint16_t root_port;           /* where its process can be a root; 0: it cannot */
+    uint16_t meet_port;           /* of rank 0: where ranks meet if the switch is gone for good; 0: nowhere */
     uint8_t weight;               /* that it wishes for as a root */
     uint64_t host;                /* 0: unknown */
     bool wants_level0;
@@ -127,6 +128,7 @@ struct trib_job {
     uint64_t stall_logged_ns;
     struct trib_dispute dispute;
     struct trib_root_place root[TRIB_ROOTS_MAX]; /* where no switch is: grant.roots of them */
+    struct trib_address meeting;                 /* where ranks meet if the switch is gone for good; len 0: nowhere */
     /* on a relay */
     uint32_t expected;        /* ranks that come over this switch */
     uint32_t links;           /* of them here */
@@ -301,6 +303,10 @@ static inline uint32_t trib_job_members(const struct trib_job *job)
     return job->hosts != 0 ? job->hosts : job->settings.ranks;
 }
 
+/* meeting.c: all ranks are there: sets job->meeting. */
+void trib_job_choose_meeting(const struct trib_jobs *jobs, struct trib_job *job);
+/* A job that comes from a switch: the roots here may hold less than that did. Lowers the window of its grant. */
+void trib_admission_shrink(const struct trib_jobs *jobs, struct trib_job *job);
 /* The data plane's view of the communicator. */
 void trib_admission_session(const struct trib_job *job, struct trib_session_config *session);
 

@@ -225,6 +225,11 @@ static bool explain_difference(const struct trib_settings *a, uint32_t rank, con
                      trib_type_name((enum trib_type)a->wire), rank, trib_type_name((enum trib_type)b->wire), other);
         return true;
     }
+    if (a->fallback != b->fallback) {
+        trib_explain(error, "settings differ: fallback is %s on rank %u and %s on rank %u", a->fallback ? "on" : "off",
+                     rank, b->fallback ? "on" : "off", other);
+        return true;
+    }
     return false;
 }
 
@@ -394,6 +399,7 @@ void trib_job_place_rank(struct trib_job *job, struct trib_session *session, con
     rank->room = message->join.room;
     rank->root_port = rank->room != 0 ? message->join.root_port : 0;
     rank->weight = message->join.weight;
+    rank->meet_port = message->join.meet_port;
     rank->host = message->join.host;
     rank->wants_level0 = message->join.level0;
     rank->is_new = message->join.known.communicator == 0;

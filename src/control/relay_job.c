@@ -141,6 +141,7 @@ static struct trib_job *find_job(struct trib_jobs *jobs, const struct trib_link 
         job->expected = message->welcome.behind;
         job->hosts = message->welcome.hosts;
         job->leaders = message->welcome.leaders;
+        job->meeting = message->welcome.meeting;
         job->deadline_ns = TRIB_NEVER; /* the root has one */
     }
     return job;
@@ -203,7 +204,8 @@ static void pass_welcome(struct trib_jobs *jobs, struct trib_link *link)
                     .generation_ranks = job->settings.ranks,
                     .behind = trib_job_behind(job, link->join.join.rank),
                     .hosts = (uint16_t)job->hosts,
-                    .leaders = job->leaders},
+                    .leaders = job->leaders,
+                    .meeting = job->meeting},
     };
     if (known->communicator != 0) {
         message.welcome.grant.group = known->group;

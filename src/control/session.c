@@ -110,6 +110,7 @@ static void put_settings(struct writer *w, const struct trib_settings *settings)
     put_number(w, settings->payload, 4);
     put_number(w, settings->window, 4);
     put_number(w, settings->wire, 1);
+    put_number(w, settings->fallback, 1);
 }
 
 static void get_settings(struct reader *r, struct trib_settings *settings)
@@ -119,6 +120,7 @@ static void get_settings(struct reader *r, struct trib_settings *settings)
     settings->payload = get_u32(r);
     settings->window = get_u32(r);
     settings->wire = get_u8(r);
+    settings->fallback = get_bool(r);
 }
 
 static void get_weights(struct reader *r, uint8_t weight[TRIB_ROOTS_MAX])
@@ -178,6 +180,7 @@ static void get_ranks(struct reader *r, struct trib_rank_list *list)
     }
 }
 
+#define FAMILY_NONE 0
 #define FAMILY_V4 4
 #define FAMILY_V6 6
 
@@ -218,6 +221,25 @@ static void get_address(struct reader *r, struct trib_address *address)
     r->bad = r->bad || family != FAMILY_V6;
 }
 
+/* One that there need not be. */
+static void put_meeting(struct writer *w, const struct trib_address *meeting)
+{
+    if (meeting->len == 0) {
+        put_number(w, FAMILY_NONE, 1);
+    } else {
+        put_address(w, meeting);
+    }
+}
+
+static void get_meeting(struct reader *r, struct trib_address *meeting)
+{
+    if (!r->bad && r->at < r->end && *r->at == FAMILY_NONE) {
+        r->at++;
+    } else {
+        get_address(r, meeting);
+    }
+}
+
 static void put_join(struct writer *w, const struct trib_message *message)
 {
     put_number(w, message->join.magic, 4);
@@ -237,6 +259,7 @@ static void put_join(struct writer *w, const struct trib_message *message)
     put_number(w, message->join.root_port, 2);
     put_number(w, message->join.weight, 1);
     put_number(w, message->join.room, 4);
+    put_number(w, message->join.meet_port, 2);
     put_number(w, message->join.via, 8);
     put_number(w, message->join.hops, 1);
     put_number(w, message->join.roots, 4);
@@ -272,6 +295,7 @@ static void put_welcome(struct writer *w, const struct trib_message *message)
         put_number(w, message->welcome.peer[i].rank, 4);
         put_address(w, &message->welcome.peer[i].address);
     }
+    put_meeting(w, &message->welcome.meeting);
     put_number(w, message->welcome.hosts, 2);
     if (message->welcome.hosts != 0) {
         put_leaders(w, &message->welcome.leaders, message->welcome.generation_ranks);
@@ -296,6 +320,7 @@ static void get_welcome(struct reader *r, struct trib_message *message)
         message->welcome.peer[i].rank = get_u32(r);
         get_address(r, &message->welcome.peer[i].address);
     }
+    get_meeting(r, &message->welcome.meeting);
     message->welcome.hosts = get_u16(r);
     if (message->welcome.hosts == 0) {
         return;
@@ -489,6 +514,7 @@ static enum trib_status get_join(struct reader *r, struct trib_message *message)
     message->join.root_port = get_u16(r);
     message->join.weight = get_u8(r);
     message->join.room = get_u32(r);
+    message->join.meet_port = get_u16(r);
     message->join.via = get_u64(r);
     message->join.hops = get_u8(r);
     message->join.roots = get_u32(r);

@@ -49,7 +49,7 @@
 #include "io/udp.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 3
+#define TRIB_SESSION_VERSION 4
 #define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
@@ -92,6 +92,7 @@ struct trib_settings {
     uint32_t payload;
     uint32_t window; /* bytes, 0: the switch chooses */
     uint8_t wire;
+    bool fallback; /* a switch that is gone for good: the ranks go on without one */
 };
 
 /* What an admitted communicator is; a rank that comes back after a restart of the switch brings it along. */
@@ -171,6 +172,8 @@ struct trib_message {
             /* Bytes that one socket of this rank's root holds. From a relay: that this job may have on the way to one shard of each relay so
              * far. 0: there is neither. */
             uint32_t room;
+            uint16_t
+                meet_port; /* of rank 0 with settings.fallback: where the control plane in its process listens; else 0 */
             /* From here on: what the relays between say. A rank sends zeros and "". */
             uint64_t via;    /* the random id of the relay that sends this; 0: the rank itself */
             uint8_t hops;    /* relays so far */
@@ -190,6 +193,7 @@ struct trib_message {
             struct trib_rank_set leaders;
             struct trib_address root[TRIB_ROOTS_MAX];
             struct trib_peer peer[TRIB_PEERS_MAX];
+            struct trib_address meeting; /* where ranks meet if the switch is gone for good; len 0: they do not */
         } welcome;
         struct {
             bool unicast;   /* full-size packets pass on every shard, both ways */

@@ -149,7 +149,8 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
                                    .welcome = {.grant = job->grant,
                                                .generation_ranks = job->settings.ranks,
                                                .hosts = (uint16_t)job->hosts,
-                                               .leaders = job->leaders}};
+                                               .leaders = job->leaders,
+                                               .meeting = job->meeting}};
     char memory[TRIB_UNITS_TEXT_MAX];
     trib_format_size(job->slot_bytes, memory);
     job->state = TRIB_JOB_STARTING;
@@ -201,6 +202,7 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     char error[TRIB_ERROR_TEXT_MAX] = "";
     enum trib_status status = TRIB_OK;
     trib_job_choose_hosts(job);
+    trib_job_choose_meeting(jobs, job);
     trib_job_group(job);
     job->grant.data_port = trib_address_port(&jobs->config->listen);
     if (job->has_peers) {
@@ -211,6 +213,8 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     if (status == TRIB_OK) {
         if (!job->is_return) {
             draw_grant(jobs, job);
+        } else if (trib_roots_are_ranks_of(jobs, job)) {
+            trib_admission_shrink(jobs, job);
         }
         job->grant.boot = next_boot(jobs, job);
         status = trib_job_open(jobs, job, NULL, error);

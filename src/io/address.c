@@ -301,6 +301,36 @@ enum trib_status trib_address_parse(const char *text, uint16_t default_port, str
     return status;
 }
 
+bool trib_address_read(const char *text, struct trib_address *address)
+{
+    char host[HOST_MAX + 1];
+    const char *port_text;
+    uint16_t port = 0;
+    struct in_addr v4;
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    if (!split(text, host, &port_text) || !parse_port(port_text, &port)) {
+        return false;
+    }
+    if (inet_pton(AF_INET, host, &v4) == 1) {
+        *address = trib_address_v4(ntohl(v4.s_addr), port);
+        return true;
+    }
+    if (inet_pton(AF_INET6, host, &v6.sin6_addr) != 1) {
+        return false;
+    }
+    *address = (struct trib_address){.len = sizeof v6};
+    memcpy(&address->storage, &v6, sizeof v6);
+    trib_address_set_port(address, port);
+    return true;
+}
+
+bool trib_address_is_known_everywhere(const struct trib_address *address)
+{
+    struct sockaddr_in6 v6 = get_v6(address);
+    return address->len > 0 && !trib_address_is_any(address) && !trib_address_is_mapped(address) &&
+           (address->storage.ss_family != AF_INET6 || !IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr));
+}
+
 bool trib_address_is_loopback(const struct trib_address *address)
 {
     if (address->storage.ss_family == AF_INET) {

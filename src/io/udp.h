@@ -105,9 +105,13 @@ const char *trib_address_advice(int cause);
 /* "host", "host:port", "[v6]:port", "[v6%interface]:port"; resolves names, IPv4 first. Returns ERR_INVALID with the cause in error. */
 TRIB_MUST_USE enum trib_status trib_address_parse(const char *text, uint16_t default_port, struct trib_address *address,
                                                   char *error);
+/* As trib_address_format has written it: no name is looked up, and a port is there. False: it is none such. */
+bool trib_address_read(const char *text, struct trib_address *address);
 bool trib_address_equal(const struct trib_address *a, const struct trib_address *b);     /* family, address, port */
 bool trib_address_same_host(const struct trib_address *a, const struct trib_address *b); /* family and address */
 bool trib_address_is_loopback(const struct trib_address *address);
+/* Means the same to every machine: no wildcard, and no address of one link. */
+bool trib_address_is_known_everywhere(const struct trib_address *address);
 uint16_t trib_address_port(const struct trib_address *address);
 void trib_address_set_port(struct trib_address *address, uint16_t port);
 bool trib_address_is_any(const struct trib_address *address);    /* 0.0.0.0 or :: */

@@ -171,6 +171,8 @@ static inline void make_join(const struct peer *peer, struct trib_message *messa
     message->join.settings.payload = how == 253 ? 64 : 1408;
     message->join.settings.window = (how >> 2 & 3) == 3 ? 1U << (how >> 4) : 0;
     message->join.settings.wire = TRIB_WIRE_FLOAT32;
+    message->join.settings.fallback = (how & 12) == 8;
+    message->join.meet_port = message->join.settings.fallback ? (uint16_t)(7400 + who) : 0;
     if ((how >> 4 & 1) != 0) {
         message->join.known = peer->grant;
         message->join.was_ready = (how >> 7 & 1) != 0;

@@ -480,6 +480,35 @@ static void known__roots_are_dealt_in_turn(void **state)
     assert_int_equal(h->process[1].ready.ready.mark, 5);
 }
 
+/* The socket of a switch may hold more than those of ranks: slots and trains stay, what is in flight is less. */
+static void known__window_is_what_the_roots_hold(void **state)
+{
+    struct hosts *h = *state;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct trib_message join = root_join(i, 2);
+        join.join.known = (struct trib_grant){.salt = 1,
+                                              .token = 2,
+                                              .communicator = 3,
+                                              .boot = 4,
+                                              .roots = 2,
+                                              .train = 11,
+                                              .slots = 100,
+                                              .window = 50,
+                                              .generation = 1,
+                                              .data_port = 7470};
+        join.join.was_ready = true;
+        join.join.room = i == 0 ? ROOM : 20 * (TRIB_HEADER_SIZE + 1408); /* of two children */
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct trib_grant *grant = &h->process[i].welcome.welcome.grant;
+        assert_int_equal(grant->window, 10);
+        assert_int_equal(grant->slots, 100);
+        assert_int_equal(grant->train, 11);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, hosts_start, hosts_stop)
 
 int main(void)
@@ -508,6 +537,7 @@ int main(void)
         TEST(address__ipv6),
         TEST(known__without_roots_is_refused),
         TEST(known__roots_are_dealt_in_turn),
+        TEST(known__window_is_what_the_roots_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,35 +40,37 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000bd 01 54524942 0003 0001 0006 646967697473 00000003 4e204e21 "
+     "000000c0 01 54524942 0004 0001 0006 646967697473 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 01 0008 7377697463686d6c 00000004 "
-     "00000580 00010000 04 " ZERO_GRANT_HEX
-     "00 b1b2b3b4b5b6b7b8 01 1d2f 05 00400000 a1a2a3a4a5a6a7a8 02 00000004 000e 31302e302e302e333a3431323334",
+     "00000580 00010000 04 01 " ZERO_GRANT_HEX
+     "00 b1b2b3b4b5b6b7b8 01 1d2f 05 00400000 1d30 a1a2a3a4a5a6a7a8 02 00000004 000e 31302e302e302e333a3431323334",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
-               .version = 3,
+               .version = 4,
                .wire_version = 1,
                .job = "digits",
                .rank = 3,
                .data_port = {20000, 20001},
                .multicast = true,
-               .settings = {.scheme = "switchml", .ranks = 4, .payload = 1408, .window = 65536, .wire = 4},
+               .settings =
+                   {.scheme = "switchml", .ranks = 4, .payload = 1408, .window = 65536, .wire = 4, .fallback = true},
                .host = 0xb1b2b3b4b5b6b7b8,
                .level0 = true,
                .root_port = 7471,
                .weight = 5,
+               .meet_port = 7472,
                .via = 0xa1a2a3a4a5a6a7a8,
                .hops = 2,
                .roots = 4,
                .room = 4194304,
                .origin = "10.0.0.3:41234"}}},
     {"join, a return",
-     "000000a2 01 54524942 0003 0001 0001 6a 00000000 ffff0000 "
+     "000000a5 01 54524942 0004 0001 0001 6a 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 0000 00000001 00000040 00000000 "
-     "01 " GRANT_HEX " 01 0000000000000000 00 0000 00 00000000 0000000000000000 00 00000000 0000",
+     "01 00 " GRANT_HEX " 01 0000000000000000 00 0000 00 00000000 0000 0000000000000000 00 00000000 0000",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
-               .version = 3,
+               .version = 4,
                .wire_version = 1,
                .job = "j",
                .data_port = {65535},
@@ -76,15 +78,18 @@ static const struct golden goldens[] = {
                .known = GRANT,
                .was_ready = true}}},
     {"welcome",
-     "0000004f 02 " GRANT_HEX " 00000004 00000002 00 00 0000",
+     "00000050 02 " GRANT_HEX " 00000004 00000002 00 00 00 0000",
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 2}}},
     {"welcome, of hosts",
-     "00000051 02 " GRANT_HEX " 0000000c 00000001 00 00 0003 11 08",
+     "00000052 02 " GRANT_HEX " 0000000c 00000001 00 00 00 0003 11 08",
      {.kind = TRIB_MESSAGE_WELCOME,
       .welcome = {.grant = GRANT, .generation_ranks = 12, .behind = 1, .hosts = 3, .leaders = {{0x811}}}}},
     {"welcome, without a switch",
-     "00000074 02 " GRANT_HEX " 00000004 00000001 02 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
-     "00000003 04 4e20 0a000003 0000",
+     "00000075 02 " GRANT_HEX " 00000004 00000001 02 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
+     "00000003 04 4e20 0a000003 00 0000",
+     {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
+    {"welcome, with a place to meet",
+     "00000056 02 " GRANT_HEX " 00000004 00000001 00 00 04 1d30 0a000001 0000",
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
     {"paths", "00000003 03 01 00", {.kind = TRIB_MESSAGE_PATHS, .paths = {true, false}}},
     {"register", "00000009 04 0000a1a2a3a4a5a6", {.kind = TRIB_MESSAGE_REGISTER, .mark = {0xa1a2a3a4a5a6}}},
@@ -160,6 +165,8 @@ static struct trib_message golden_message(size_t i)
         message.welcome.root[1] = six;
         message.welcome.peer_count = 1;
         message.welcome.peer[0] = (struct trib_peer){.rank = 3, .address = trib_address_v4(0x0a000003, 20000)};
+    } else if (strcmp(goldens[i].name, "welcome, with a place to meet") == 0) {
+        message.welcome.meeting = trib_address_v4(0x0a000001, 7472);
     } else if (message.kind == TRIB_MESSAGE_ROOT_CHILD) {
         message.root_child.from = trib_address_v4(0x0a000003, 20001);
     }
@@ -276,6 +283,7 @@ static void decode__bad_bytes(void **state)
         {"kind 0", "0000000900"},
         {"kind behind the last, before the rest is there", "0000000917"},
         {"more roots than there can be", "0000003d02" GRANT_HEX "000000040000000211 00"},
+        {"a place to meet of no family", "0000005602" GRANT_HEX "00000004000000010000 05 1d30 0a000001 0000"},
         {"more peers than it carries", "0000003d02" GRANT_HEX "000000040000000200 05"},
         {"an address of no family", "0000001413 21222324 00000003 00000002 05 4e21 0a000003"},
         {"fewer ranks than its list names", "000000130d0000000000000731000004b0000200020000"},
@@ -315,7 +323,7 @@ static void decode__text_that_does_not_fit(void **state)
 static void decode__other_versions(void **state)
 {
     (void)state;
-    static const char *const cases[] = {"00000009 01 54524942 0001 0001", "00000009 01 54524942 0003 0007",
+    static const char *const cases[] = {"00000009 01 54524942 0001 0001", "00000009 01 54524942 0004 0007",
                                         "0000000b 01 54524942 ffff ffff abcd"};
     for (size_t i = 0; i < 3; i++) {
         uint8_t bytes[64];
@@ -324,7 +332,7 @@ static void decode__other_versions(void **state)
         size_t len = from_hex(cases[i], bytes);
         assert_int_equal(trib_message_decode(bytes, len, &message, &used), TRIB_ERR_VERSION);
         assert_int_equal(message.join.magic, TRIB_SESSION_MAGIC);
-        assert_int_equal(message.join.version, i == 0 ? 1 : i == 1 ? 3 : 0xffff);
+        assert_int_equal(message.join.version, i == 0 ? 1 : i == 1 ? 4 : 0xffff);
         assert_int_equal(message.join.wire_version, i == 0 ? 1 : i == 1 ? 7 : 0xffff);
     }
 }

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_meeting.c: where ranks are told to meet if their switch is gone for good, by what is known of rank 0; and that all ranks must want
+ * it. Real TCP for the dialogue, a data plane that only records (control_harness.h). */
+#include "control/jobs.h"
+
+#include "control_harness.h"
+
+static int start(void **state)
+{
+    struct control *c = calloc(1, sizeof *c);
+    control_init(c);
+    *state = c;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    control_stop(*state);
+    free(*state);
+    return 0;
+}
+
+/* Rank 0, and another one that has reached the control plane at 10.0.0.1. */
+struct place {
+    const char *why, *address, *origin; /* origin: behind a relay at `address` */
+    const char *other, *meeting;        /* meeting NULL: there is none */
+    bool wants, listens;
+};
+
+static const struct place places[] = {
+    {"as its session is seen", "10.0.0.5:41000", NULL, "10.0.0.6:41000", "10.0.0.5:7000", true, true},
+    {"over IPv6", "[2001:db8::5]:41000", NULL, "[2001:db8::6]:41000", "[2001:db8::5]:7000", true, true},
+    {"on the switch's machine", "127.0.0.1:41000", NULL, "10.0.0.6:41000", "10.0.0.1:7000", true, true},
+    {"all on one machine", "127.0.0.1:41000", NULL, "127.0.0.1:41001", "127.0.0.1:7000", true, true},
+    {"behind a relay", "10.0.0.9:41000", "10.1.0.5:20000", "10.0.0.6:41000", "10.1.0.5:7000", true, true},
+    {"on a relay's machine", "10.0.0.9:41000", "127.0.0.1:20000", "10.0.0.6:41000", "10.0.0.9:7000", true, true},
+    {"on that of a relay and of the root", "127.0.0.1:41000", "127.0.0.1:20000", "10.0.0.6:41000", "10.0.0.1:7000",
+     true, true},
+    {"behind a relay that says nonsense", "10.0.0.9:41000", "example.org:1", "10.0.0.6:41000", NULL, true, true},
+    {"behind one that says nothing", "10.0.0.9:41000", "", "10.0.0.6:41000", NULL, true, true},
+    {"known on one link only", "[fe80::5%1]:41000", NULL, "[fe80::6%1]:41000", NULL, true, true},
+    {"that does not want it", "10.0.0.5:41000", NULL, "10.0.0.6:41000", NULL, false, true},
+    {"that does not listen", "10.0.0.5:41000", NULL, "10.0.0.6:41000", NULL, true, false},
+};
+
+static void choose__by_what_is_known_of_rank_0(void **state)
+{
+    (void)state;
+    const struct trib_server_config config = {.shards = 2};
+    struct trib_jobs jobs = {.config = &config};
+    for (unsigned i = 0; i < sizeof places / sizeof places[0]; i++) {
+        const struct place *place = &places[i];
+        struct trib_session sessions[2] = {0};
+        struct trib_job *job = calloc(1, sizeof *job + 2 * sizeof job->ranks[0]);
+        char text[64];
+        assert_non_null(job);
+        job->settings.ranks = 2;
+        job->settings.fallback = place->wants;
+        assert_int_equal(trib_address_parse(place->address, 0, &job->ranks[0].address, NULL), TRIB_OK);
+        assert_int_equal(trib_address_parse(place->other, 0, &job->ranks[1].address, NULL), TRIB_OK);
+        job->ranks[0].session = &sessions[0];
+        job->ranks[1].session = &sessions[1];
+        sessions[1].local = trib_address_v4(0x0a000001, 7470);
+        job->ranks[0].meet_port = place->listens ? 7000 : 0;
+        job->ranks[0].via = place->origin != NULL;
+        snprintf(job->ranks[0].name, sizeof job->ranks[0].name, "%s", place->origin ? place->origin : "rank 0");
+        trib_job_choose_meeting(&jobs, job);
+        print_message("%s\n", place->why);
+        if (place->meeting) {
+            trib_address_format(&job->meeting, text);
+            assert_string_equal(text, place->meeting);
+        } else {
+            assert_int_equal(job->meeting.len, 0);
+        }
+        free(job);
+    }
+}
+
+static void welcome__names_it_to_all(void **state)
+{
+    struct control *c = *state;
+    int fds[3];
+    control_start(c);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct trib_message message = join_message(i, 3);
+        message.join.settings.fallback = true;
+        message.join.meet_port = i == 0 ? 7000 : 0;
+        fds[i] = join_with(c, &message);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        char text[64];
+        const struct trib_message message = expect(fds[i], TRIB_MESSAGE_WELCOME);
+        trib_address_format(&message.welcome.meeting, text);
+        assert_string_equal(text, "127.0.0.1:7000");
+    }
+    close_all(fds, 3);
+}
+
+static void join__all_want_it_or_none(void **state)
+{
+    static const char cause[] = "settings differ: fallback is off on rank 0 and on on rank 1";
+    struct control *c = *state;
+    int fds[2];
+    control_start(c);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct trib_message message = join_message(i, 2);
+        message.join.settings.fallback = i == 1;
+        fds[i] = join_with(c, &message);
+    }
+    expect_fail(fds[0], TRIB_ERR_SETTINGS, cause);
+    expect_fail(fds[1], TRIB_ERR_SETTINGS, cause);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(choose__by_what_is_known_of_rank_0),
+        cmocka_unit_test_setup_teardown(welcome__names_it_to_all, start, stop),
+        cmocka_unit_test_setup_teardown(join__all_want_it_or_none, start, stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
