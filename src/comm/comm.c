@@ -116,7 +116,7 @@ static enum trib_status enter_host(struct trib_comm *made, struct trib_comm *mak
 {
     enum trib_status status = trib_comm_open_host(made, maker, error);
     if (status == TRIB_OK && maker != NULL) {
-        trib_endpoint_share(maker->endpoint, made);
+        trib_endpoint_share(maker->endpoint, made, maker);
     } else if (status == TRIB_OK) {
         status = trib_endpoint_acquire(NULL, made, error);
         if (status != TRIB_OK) {
@@ -200,7 +200,7 @@ enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct tri
         made->maker = maker;
         made->is_derived = true;
         made->embedded = trib_embedded_share(maker->embedded);
-        trib_endpoint_share(maker->endpoint, made);
+        trib_endpoint_share(maker->endpoint, made, maker);
         status = enter(made, error);
     }
     if (status == TRIB_OK) {
@@ -258,7 +258,7 @@ static void add_dropped(const struct trib_comm *comm, struct trib_comm_stats *st
 static void add_root(const struct trib_comm *comm, struct trib_comm_stats *stats)
 {
     struct trib_udp_stats traffic;
-    stats->no_box = comm->endpoint->no_box;
+    stats->no_box = comm->where.no_box;
     stats->roots = comm->has_peers ? 0 : comm->grant.roots;
     trib_own_root_traffic(&comm->endpoint->own_root, &traffic);
     stats->root_bytes_sent = traffic.bytes_sent - comm->root_base.bytes_sent;

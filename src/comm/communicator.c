@@ -270,8 +270,8 @@ void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const
 
 void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet)
 {
-    if (comm->endpoint->no_box) {
-        trib_udp_send(comm->endpoint->shards[0].udp, packet, &comm->roots[root], 1);
+    if (comm->where.no_box) {
+        trib_udp_send(comm->endpoint->wide->udp, packet, &comm->roots[root], 1);
     } else {
         trib_udp_send(comm->endpoint->shards[root].udp, packet, NULL, 1);
     }

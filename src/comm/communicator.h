@@ -63,6 +63,7 @@ struct trib_comm {
     struct trib_comm *next_awake;
     struct trib_comm *next_named;              /* in a bucket of the endpoint's table */
     uint32_t group_count;                      /* of `groups` */
+    struct trib_where where;                   /* its sessions go */
     uint32_t last_root;                        /* without a switch: index of who sent the last packet */
     struct trib_address roots[TRIB_ROOTS_MAX]; /* without a switch: where each root is, or each peer */
     uint32_t root_count;                       /* of those */

@@ -80,14 +80,12 @@ static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner,
         count_dropped(endpoint, TRIB_DROP_SOURCE);
         return;
     }
-    struct trib_came_from from = {channel->shard, channel->is_group};
-    if (endpoint->no_box) {
-        if (!is_known_root(comm, arrival->from)) {
-            comm->dropped[TRIB_DROP_SOURCE]++;
-            return;
-        }
-        from.root = comm->last_root;
+    /* From a switch that it has left, or from ranks that had left it before. */
+    if (comm->where.no_box != channel->is_wide || (channel->is_wide && !is_known_root(comm, arrival->from))) {
+        comm->dropped[TRIB_DROP_SOURCE]++;
+        return;
     }
+    struct trib_came_from from = {channel->is_wide ? comm->last_root : channel->shard, channel->is_group};
     trib_comm_receive(comm, from, &packet, now_ns);
 }
 
@@ -132,7 +130,7 @@ static void heat(struct trib_endpoint *endpoint)
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
         endpoint->shards[i].hot = true;
     }
-    endpoint->own_root.hot = true;
+    trib_own_root_heat(&endpoint->own_root);
     for (struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
         for (uint32_t i = 0; i < comm->group_count; i++) {
             comm->groups[i].hot = true;
@@ -177,9 +175,7 @@ static uint64_t next_deadline(const struct trib_endpoint *endpoint)
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
         deadline = trib_time_earlier(deadline, trib_udp_deadline(endpoint->shards[i].udp));
     }
-    if (trib_own_root_is_open(&endpoint->own_root)) {
-        deadline = endpoint->own_root.hot ? 0 : trib_time_earlier(deadline, endpoint->own_root.wake_ns);
-    }
+    deadline = trib_time_earlier(deadline, trib_own_root_deadline(&endpoint->own_root));
     for (const struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
         deadline = comm->dirty ? 0 : trib_time_earlier(deadline, comm->deadline_ns);
         for (uint32_t i = 0; i < comm->group_count; i++) {
@@ -208,7 +204,7 @@ static bool grow(struct trib_pollset *set, uint32_t count)
 /* Room for the eventfd, all sockets and the sessions; false when memory is short. */
 static bool reserve(struct trib_pollset *set, const struct trib_endpoint *endpoint)
 {
-    uint32_t count = 2 + endpoint->shard_count + TRIB_OWN_ROOT_FDS;
+    uint32_t count = 2 + endpoint->shard_count + TRIB_OWN_ROOT_FDS_MAX;
     for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
         count += comm->group_count + (comm->host != NULL ? trib_host_fds_count(comm->host) : 0);
     }
@@ -236,10 +232,7 @@ static bool build(struct trib_pollset *set, const struct trib_endpoint *endpoint
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
         add_fd(set, trib_udp_fd(endpoint->shards[i].udp));
     }
-    if (trib_own_root_is_open(&endpoint->own_root)) {
-        trib_own_root_fds(&endpoint->own_root, set->fds + set->count);
-        set->count += TRIB_OWN_ROOT_FDS;
-    }
+    set->count += trib_own_root_fds(&endpoint->own_root, set->fds + set->count);
     for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
         if (comm->group_count > 0 || comm->host != NULL) {
             set->listeners[set->listener_count++] = comm;
@@ -281,10 +274,7 @@ static void take_answers(struct trib_pollset *set, struct trib_endpoint *endpoin
     for (uint32_t i = 0; i < endpoint->shard_count; i++, answer++) {
         endpoint->shards[i].hot |= answer->revents != 0;
     }
-    if (trib_own_root_is_open(&endpoint->own_root)) {
-        trib_own_root_ready(&endpoint->own_root, answer);
-        answer += TRIB_OWN_ROOT_FDS;
-    }
+    answer += trib_own_root_ready(&endpoint->own_root, answer);
     for (uint32_t k = 0; k < set->listener_count; k++) {
         struct trib_comm *comm = set->listeners[k];
         for (uint32_t i = 0; i < comm->group_count; i++, answer++) {

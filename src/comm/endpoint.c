@@ -22,6 +22,8 @@
 
 /* Asked for each socket; the kernel grants what it likes. */
 #define SOCKET_BUFFER (8U << 20)
+/* To find ports side by side for a root with several sockets. */
+#define ROOT_TRIES 16
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct trib_endpoint *registry;
@@ -47,46 +49,94 @@ static bool has_job(struct trib_endpoint *endpoint, const char *job)
 
 static bool suits(struct trib_endpoint *endpoint, const struct trib_address *address, const struct trib_config *config)
 {
-    bool same_place =
-        address == NULL ? endpoint->is_local : !endpoint->is_local && trib_address_equal(&endpoint->address, address);
-    same_place = same_place && endpoint->no_box == (config->rendezvous[0] != '\0');
+    bool same_place = address == NULL ? endpoint->is_local
+                                      : !endpoint->is_local && trib_address_equal(&endpoint->where.address, address);
+    same_place = same_place && endpoint->where.no_box == (config->rendezvous[0] != '\0');
     return same_place && endpoint->payload == config->payload && endpoint->dscp == config->dscp &&
            endpoint->spin_us == config->spin_us && endpoint->trains == config->trains &&
            endpoint->progress_thread == config->progress_thread && same_faults(&endpoint->faults, &config->faults) &&
            !has_job(endpoint, config->job);
 }
 
-/* Before the first WELCOME nobody knows how many shards the switch has, but JOIN names the port for each: so all are
- * opened, and trib_endpoint_connect closes what is too much. */
-static enum trib_status open_sockets(struct trib_endpoint *endpoint, const struct trib_config *own, char *error)
+static enum trib_status open_channel(struct trib_endpoint *endpoint, const struct trib_address *local, uint64_t seed,
+                                     char *error)
 {
     struct trib_udp_config config = {
+        .local = *local,
         .payload = endpoint->payload,
         .buffer = SOCKET_BUFFER,
         .dscp = endpoint->dscp,
         .trains = endpoint->trains,
         .faults = endpoint->faults,
     };
-    config.local = endpoint->address;
-    memset(&config.local.storage, 0, sizeof config.local.storage); /* any address, any port */
-    config.local.storage.ss_family = endpoint->address.storage.ss_family;
+    config.faults.seed = endpoint->faults.seed + seed;
+    struct trib_channel *channel = &endpoint->shards[endpoint->shard_count];
+    enum trib_status status = trib_udp_open(&config, &channel->udp, error);
+    if (status == TRIB_OK) {
+        channel->shard = endpoint->shard_count++;
+    }
+    return status;
+}
+
+/* Before the first WELCOME nobody knows how many shards the switch has, but JOIN names the port for each: so all are
+ * opened, and trib_endpoint_connect closes what is too much. */
+static enum trib_status open_sockets(struct trib_endpoint *endpoint, const struct trib_config *own, char *error)
+{
+    struct trib_address local = endpoint->where.address;
+    enum trib_status status = TRIB_OK;
+    if (endpoint->where.no_box) {
+        return trib_endpoint_widen(endpoint, &endpoint->where, own, error);
+    }
+    memset(&local.storage, 0, sizeof local.storage); /* any address, any port */
+    local.storage.ss_family = endpoint->where.address.storage.ss_family;
+    for (uint32_t i = 0; i < TRIB_ROOTS_MAX && status == TRIB_OK; i++) {
+        /* Each rank and shard loses other packets, from the same seed. */
+        status = open_channel(endpoint, &local, (uint64_t)own->rank * TRIB_ROOTS_MAX + i, error);
+    }
+    return status;
+}
+
+/* Roots of a switch that is gone are dealt to the ranks: one of them may be as many as there were. */
+static enum trib_status open_root(struct trib_endpoint *endpoint, const struct trib_config *own,
+                                  const struct trib_address *local, char *error)
+{
+    uint32_t shards = endpoint->shard_count > 1 ? endpoint->shard_count - 1 : 1;
+    enum trib_status status = trib_own_root_open(endpoint, own, local, shards, error);
+    for (unsigned tries = 1; status == TRIB_ERR_SYSTEM && shards > 1 && tries < ROOT_TRIES; tries++) {
+        status = trib_own_root_open(endpoint, own, local, shards, error); /* a port behind the first was taken */
+    }
+    return status;
+}
+
+enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoint, const struct trib_where *where,
+                                     const struct trib_config *own, char *error)
+{
+    struct trib_address local;
+    uint64_t seed = own->rank;
+    if (endpoint->wide != NULL) {
+        return TRIB_OK;
+    }
     /* Other ranks know this one by the address that its session comes from. */
-    if (endpoint->no_box && !trib_local_towards(&endpoint->address, &config.local)) {
-        trib_explain(error, "no way leads to the rendezvous %s", endpoint->name);
+    if (!trib_local_towards(&where->address, &local)) {
+        trib_explain(error, "no way leads to the %s", where->title);
         return TRIB_ERR_UNREACHABLE;
     }
-    uint32_t sockets = endpoint->no_box ? 1 : TRIB_ROOTS_MAX;
-    for (uint32_t i = 0; i < sockets; i++) {
-        /* Each rank and shard loses other packets, from the same seed. */
-        config.faults.seed = endpoint->faults.seed + (uint64_t)own->rank * TRIB_ROOTS_MAX + i;
-        enum trib_status status = trib_udp_open(&config, &endpoint->shards[i].udp, error);
-        if (status != TRIB_OK) {
-            return status;
-        }
-        endpoint->shards[i].shard = i;
-        endpoint->shard_count = i + 1;
+    seed += endpoint->shard_count > 0 ? 2 * (uint64_t)TRIB_RANKS_MAX : 0; /* others than those of the shards */
+    enum trib_status status = open_channel(endpoint, &local, seed * TRIB_ROOTS_MAX, error);
+    if (status != TRIB_OK) {
+        return status;
     }
-    return endpoint->no_box ? trib_own_root_open(endpoint, own, &config.local, error) : TRIB_OK;
+    endpoint->wide = &endpoint->shards[endpoint->shard_count - 1];
+    endpoint->wide->is_wide = true;
+    status = open_root(endpoint, own, &local, error);
+    if (status != TRIB_OK) {
+        trib_endpoint_close_channel(endpoint, endpoint->wide);
+        endpoint->shard_count--;
+        endpoint->wide = NULL;
+        return status;
+    }
+    trib_endpoint_changed(endpoint);
+    return TRIB_OK;
 }
 
 static void close_fd(int fd)
@@ -161,6 +211,13 @@ static void make_locks(struct trib_endpoint *endpoint)
     (void)pthread_condattr_destroy(&steady);
 }
 
+void trib_where_init(struct trib_where *where, const struct trib_address *address, bool no_box)
+{
+    *where = (struct trib_where){.address = *address, .no_box = no_box};
+    trib_address_format(address, where->name);
+    (void)snprintf(where->title, sizeof where->title, "%s %s", no_box ? "rendezvous" : "switch", where->name);
+}
+
 static struct trib_endpoint *create(const struct trib_address *address, const struct trib_config *config)
 {
     struct trib_endpoint *endpoint = calloc(1, sizeof *endpoint);
@@ -175,11 +232,7 @@ static struct trib_endpoint *create(const struct trib_address *address, const st
     endpoint->generation = 1; /* poll sets begin with 0: never built */
     endpoint->is_local = address == NULL;
     if (address != NULL) {
-        endpoint->address = *address;
-        endpoint->no_box = config->rendezvous[0] != '\0';
-        trib_address_format(address, endpoint->name);
-        (void)snprintf(endpoint->title, sizeof endpoint->title, "%s %s", endpoint->no_box ? "rendezvous" : "switch",
-                       endpoint->name);
+        trib_where_init(&endpoint->where, address, config->rendezvous[0] != '\0');
     }
     endpoint->payload = config->payload;
     endpoint->dscp = config->dscp;
@@ -238,10 +291,11 @@ void trib_endpoint_close_channel(struct trib_endpoint *endpoint, struct trib_cha
     trib_endpoint_changed(endpoint);
 }
 
-void trib_endpoint_share(struct trib_endpoint *endpoint, struct trib_comm *comm)
+void trib_endpoint_share(struct trib_endpoint *endpoint, struct trib_comm *comm, const struct trib_comm *maker)
 {
     trib_endpoint_lock(endpoint);
     comm->endpoint = endpoint;
+    comm->where = maker != NULL ? maker->where : endpoint->where;
     trib_endpoint_traffic(endpoint, &comm->base);
     trib_own_root_traffic(&endpoint->own_root, &comm->root_base);
     trib_comm_forget_root(comm);
@@ -272,7 +326,7 @@ enum trib_status trib_endpoint_acquire(const struct trib_address *address, struc
         endpoint->next = registry;
         registry = endpoint;
     }
-    trib_endpoint_share(endpoint, comm);
+    trib_endpoint_share(endpoint, comm, NULL);
 unlock:
     (void)pthread_mutex_unlock(&registry_lock);
     return status;
@@ -306,6 +360,14 @@ bool trib_endpoint_watch(struct trib_comm *comm)
     return epoll_ctl(session->epoll_fd, how, session->fd, &event) == 0;
 }
 
+void trib_endpoint_find_window(struct trib_endpoint *endpoint)
+{
+    endpoint->window = 0;
+    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        endpoint->window = comm->window > endpoint->window ? comm->window : endpoint->window;
+    }
+}
+
 /* Locked; true when none is left. */
 static bool remove_comm(struct trib_endpoint *endpoint, struct trib_comm *comm)
 {
@@ -326,10 +388,7 @@ static bool remove_comm(struct trib_endpoint *endpoint, struct trib_comm *comm)
     if (*at == comm) {
         *at = comm->next_named;
     }
-    endpoint->window = 0;
-    for (const struct trib_comm *other = endpoint->comms; other != NULL; other = other->next) {
-        endpoint->window = other->window > endpoint->window ? other->window : endpoint->window;
-    }
+    trib_endpoint_find_window(endpoint);
     trib_endpoint_changed(endpoint);
     return endpoint->comms == NULL;
 }
@@ -378,28 +437,26 @@ static void discard(struct trib_udp *udp)
 
 enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_grant *grant, char *error)
 {
-    if (endpoint->no_box) {
-        return TRIB_OK;
-    }
-    if (grant->roots > endpoint->shard_count) {
+    uint32_t sockets = endpoint->shard_count - (endpoint->wide != NULL);
+    if (grant->roots > sockets) {
         trib_explain(error,
                      "the switch has %u shards now, but this process opened %u sockets when it had fewer: close all "
                      "communicators first",
-                     grant->roots, endpoint->shard_count);
+                     grant->roots, sockets);
         return TRIB_ERR_REFUSED;
     }
     if (endpoint->connected && endpoint->data_port == grant->data_port) {
         return TRIB_OK;
     }
-    while (endpoint->shard_count > grant->roots) {
+    while (endpoint->wide == NULL && endpoint->shard_count > grant->roots) {
         endpoint->shard_count--;
         trib_endpoint_close_channel(endpoint, &endpoint->shards[endpoint->shard_count]);
     }
-    for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        struct trib_address peer = endpoint->address;
+    for (uint32_t i = 0; i < grant->roots; i++) {
+        struct trib_address peer = endpoint->where.address;
         trib_address_set_port(&peer, (uint16_t)(grant->data_port + i));
         if (connect(trib_udp_fd(endpoint->shards[i].udp), (const struct sockaddr *)&peer.storage, peer.len) != 0) {
-            trib_explain(error, "cannot connect a UDP socket to %s: %s", endpoint->name, strerror(errno));
+            trib_explain(error, "cannot connect a UDP socket to %s: %s", endpoint->where.name, strerror(errno));
             return TRIB_ERR_SYSTEM;
         }
         discard(endpoint->shards[i].udp);
@@ -450,12 +507,10 @@ static void drop_endpoint(struct trib_endpoint *endpoint)
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
         trib_inherit_drop(trib_udp_fd(endpoint->shards[i].udp));
     }
-    if (trib_own_root_is_open(&endpoint->own_root)) {
-        struct pollfd fds[TRIB_OWN_ROOT_FDS];
-        trib_own_root_fds(&endpoint->own_root, fds);
-        for (uint32_t i = 0; i < TRIB_OWN_ROOT_FDS; i++) {
-            trib_inherit_drop(fds[i].fd);
-        }
+    struct pollfd fds[TRIB_OWN_ROOT_FDS_MAX];
+    uint32_t count = trib_own_root_fds(&endpoint->own_root, fds);
+    for (uint32_t i = 0; i < count; i++) {
+        trib_inherit_drop(fds[i].fd);
     }
     trib_inherit_drop(endpoint->leader_set.eventfd);
     trib_inherit_drop(endpoint->progress_set.eventfd);

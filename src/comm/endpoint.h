@@ -40,11 +40,20 @@ struct trib_comm;
 
 #define TRIB_ENDPOINT_BUCKETS 64
 
+/* Where sessions go: a switch, or where ranks meet that have none. */
+struct trib_where {
+    struct trib_address address;
+    char name[64];  /* the same as text */
+    char title[80]; /* "switch 10.0.0.1:7470", "rendezvous 10.0.0.1:7470" */
+    bool no_box;    /* no switch: the ranks' processes are the roots */
+};
+
 /* A data socket: of the endpoint, or a communicator's for multicast. */
 struct trib_channel {
     struct trib_udp *udp; /* NULL: none */
     uint32_t shard;
     bool is_group; /* results by multicast come here */
+    bool is_wide;  /* for all roots that are ranks' processes, which packets name by their address */
     bool hot;      /* may have something to read */
     /* of the socket's counts: what communicators have been told to be theirs */
     uint64_t told_bytes, told_packets, told_dropped;
@@ -75,11 +84,12 @@ struct trib_endpoint {
     int sessions_fd;                                /* epoll: the sessions of all */
     uint32_t
         window; /* fragments that all communicators together may have in flight to one shard: the largest grant of one */
-    uint32_t busy;                              /* communicators with operations */
-    struct trib_channel shards[TRIB_ROOTS_MAX]; /* no_box: one for all roots, which packets name by their address */
-    struct trib_own_root own_root;              /* no_box: this process is one as well */
-    uint32_t shard_count;
-    uint32_t waiters; /* threads inside trib_endpoint_wait */
+    uint32_t busy;                                  /* communicators with operations */
+    struct trib_channel shards[TRIB_ROOTS_MAX + 1]; /* of the switch's shards, the wide one behind them */
+    uint32_t shard_count;                           /* all together */
+    struct trib_channel *wide;                      /* NULL: there is none */
+    struct trib_own_root own_root;                  /* with it: this process is a root as well */
+    uint32_t waiters;                               /* threads inside trib_endpoint_wait */
     bool has_leader;
     bool stopping;
     bool connected; /* sockets are connected to data_port and up */
@@ -93,15 +103,12 @@ struct trib_endpoint {
     pthread_t progress;
     bool has_progress;
     /* fixed */
-    struct trib_address address; /* of the switch's sessions */
-    char name[64];               /* the same as text */
-    char title[80];              /* "switch 10.0.0.1:7470", "rendezvous 10.0.0.1:7470" */
+    struct trib_where where; /* of its communicators, unless they have moved */
     uint32_t payload, dscp, spin_us;
     struct trib_spin spin; /* the leader's */
     bool trains, progress_thread;
     bool has_hosts; /* some communicator has had ranks of this host meet in its memory */
     bool is_local;  /* of communicators on one host: no switch, no sockets */
-    bool no_box;    /* of communicators whose ranks are the roots: no switch */
     struct trib_faults faults;
     struct trib_udp_stats closed_traffic; /* of sockets that are closed again */
     /* registry */
@@ -112,8 +119,9 @@ struct trib_endpoint {
 /* Finds or opens the endpoint for config and adds comm to it. address: NULL for a communicator on one host. error as in comm.h. Returns ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_endpoint_acquire(const struct trib_address *address, struct trib_comm *comm,
                                                      char *error);
-/* Adds comm to an endpoint that has others, and keeps one of them until comm is out again. Not locked. */
-void trib_endpoint_share(struct trib_endpoint *endpoint, struct trib_comm *comm);
+/* Adds comm to an endpoint that has others, and keeps one of them until comm is out again. It goes where maker does, NULL: where the endpoint
+ * does. Not locked. */
+void trib_endpoint_share(struct trib_endpoint *endpoint, struct trib_comm *comm, const struct trib_comm *maker);
 /* Takes comm out; the endpoint ends with its last communicator. Not locked. */
 void trib_endpoint_release(struct trib_endpoint *endpoint, struct trib_comm *comm);
 
@@ -137,7 +145,15 @@ static inline void trib_endpoint_unlock(struct trib_endpoint *endpoint)
 void trib_endpoint_hold(struct trib_endpoint *endpoint);
 void trib_endpoint_drop(struct trib_endpoint *endpoint);
 
-/* Connects the sockets to the switch's shards and closes those beyond `roots`; without a switch there is nothing to connect. Locked. Returns ERR_SYSTEM, ERR_REFUSED. */
+/* The wide socket and the root of this process, if they are not there: bound to the address that leads to `where`. own: of whose
+ * faults they have. error as in comm.h. Locked, or of a new endpoint. Returns ERR_UNREACHABLE, ERR_SYSTEM, ERR_MEMORY. */
+TRIB_MUST_USE enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoint, const struct trib_where *where,
+                                                   const struct trib_config *own, char *error);
+/* The largest window of a communicator has changed. Locked. */
+void trib_endpoint_find_window(struct trib_endpoint *endpoint);
+/* Fills *where. */
+void trib_where_init(struct trib_where *where, const struct trib_address *address, bool no_box);
+/* Connects the sockets to the switch's shards and closes those beyond `roots`. Locked. Returns ERR_SYSTEM, ERR_REFUSED. */
 TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_grant *grant,
                                                      char *error);
 

@@ -44,6 +44,19 @@
 
 /* ---- messages out ---- */
 
+static void name_ports(const struct trib_comm *comm, struct trib_message *message)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < comm->endpoint->shard_count; i++) {
+        const struct trib_channel *channel = &comm->endpoint->shards[i];
+        struct trib_address local;
+        if (channel->is_wide == comm->where.no_box) {
+            trib_udp_local(channel->udp, &local);
+            message->join.data_port[count++] = trib_address_port(&local);
+        }
+    }
+}
+
 static void send_join(struct trib_comm *comm)
 {
     const struct trib_config *config = &comm->config;
@@ -53,11 +66,7 @@ static void send_join(struct trib_comm *comm)
     message.join.wire_version = TRIB_WIRE_VERSION;
     (void)snprintf(message.join.job, sizeof message.join.job, "%s", config->job);
     message.join.rank = config->rank;
-    for (uint32_t i = 0; i < comm->endpoint->shard_count; i++) {
-        struct trib_address local;
-        trib_udp_local(comm->endpoint->shards[i].udp, &local);
-        message.join.data_port[i] = trib_address_port(&local);
-    }
+    name_ports(comm, &message);
     /* After a restart the switch goes on by multicast only if it did before; who saw no READY tries it as the first time. */
     message.join.multicast = comm->was_running ? comm->is_multicast : config->multicast;
     (void)snprintf(message.join.settings.scheme, sizeof message.join.settings.scheme, "%s", config->scheme);
@@ -67,13 +76,13 @@ static void send_join(struct trib_comm *comm)
     message.join.settings.wire = (uint8_t)config->wire;
     message.join.host = trib_host_digest(config);
     message.join.level0 = config->level0;
-    if (trib_own_root_is_open(&comm->endpoint->own_root)) {
+    if (comm->where.no_box) {
         message.join.weight = (uint8_t)config->root_weight;
         message.join.root_port = trib_own_root_port(&comm->endpoint->own_root);
         message.join.room = trib_plane_receive_room(comm->endpoint->own_root.plane);
     }
     if (comm->has_peers) {
-        message.join.room = trib_udp_receive_room(comm->endpoint->shards[0].udp);
+        message.join.room = trib_udp_receive_room(comm->endpoint->wide->udp);
     }
     message.join.known = comm->grant;
     message.join.was_ready = comm->was_running;
@@ -116,7 +125,7 @@ void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns)
 static void try_connecting(struct trib_comm *comm, uint64_t now_ns)
 {
     comm->retry_ns = now_ns + TRY_NS;
-    trib_session_client_open(&comm->session, &comm->endpoint->address, NULL, comm->config.switch_timeout_ns);
+    trib_session_client_open(&comm->session, &comm->where.address, NULL, comm->config.switch_timeout_ns);
     comm->polled_fd = -2; /* the new descriptor may have the old one's number */
     trib_comm_session_ready(comm, 0, now_ns);
 }
@@ -166,8 +175,8 @@ static void begin_outage(struct trib_comm *comm, uint64_t now_ns)
 /* Without a switch the control plane lives and dies with rank 0. What it had let in cannot come back. */
 static bool ends_with_session(const struct trib_comm *comm)
 {
-    return comm->endpoint->no_box && (comm->state == TRIB_COMM_PROBING || comm->state == TRIB_COMM_REGISTERING ||
-                                      comm->state == TRIB_COMM_RUNNING);
+    return comm->where.no_box && (comm->state == TRIB_COMM_PROBING || comm->state == TRIB_COMM_REGISTERING ||
+                                  comm->state == TRIB_COMM_RUNNING);
 }
 
 static void leave(struct trib_comm *comm)
@@ -186,13 +195,13 @@ static void fail_for_host(struct trib_comm *comm)
     const char *cause = comm->session.cause;
     if (comm->is_over) {
         trib_comm_fail(comm, TRIB_ERR_PEER, "%s, and the process at %s, where the control plane was, has ended: %s",
-                       comm->left, comm->endpoint->name, cause);
+                       comm->left, comm->where.name, cause);
     } else if (comm->is_derived) {
         trib_comm_fail(comm, TRIB_ERR_PEER, "the process at %s, where the control plane was, is gone: %s",
-                       comm->endpoint->name, cause);
+                       comm->where.name, cause);
     } else {
         trib_comm_fail(comm, TRIB_ERR_PEER, "rank 0 is gone, and the control plane in its process at %s with it: %s",
-                       comm->endpoint->name, cause);
+                       comm->where.name, cause);
     }
 }
 
@@ -216,7 +225,7 @@ static void lost(struct trib_comm *comm, uint64_t now_ns)
     if (comm->state != TRIB_COMM_CONNECTING) {
         trib_log(comm->was_running && comm->state != TRIB_COMM_JOINING ? TRIB_LOG_WARN : TRIB_LOG_INFO,
                  "job %s rank %u: session with %s lost: %s; trying again", comm->config.job, comm->config.rank,
-                 comm->endpoint->name, comm->session.cause);
+                 comm->where.name, comm->session.cause);
         if (comm->state != TRIB_COMM_JOINING) {
             comm->retry_gap_ns = RETRY_FIRST_NS;
         }
@@ -235,8 +244,8 @@ static void lost(struct trib_comm *comm, uint64_t now_ns)
         char limit[TRIB_UNITS_TEXT_MAX];
         trib_format_duration(comm->config.join_timeout_ns, limit);
         trib_log(TRIB_LOG_WARN, "job %s rank %u: no %s at %s yet: %s; trying for %s", comm->config.job,
-                 comm->config.rank, comm->endpoint->no_box ? "rank 0" : "switch", comm->endpoint->name,
-                 comm->session.cause, limit);
+                 comm->config.rank, comm->where.no_box ? "rank 0" : "switch", comm->where.name, comm->session.cause,
+                 limit);
     }
     wait_and_retry(comm, longest_ns, now_ns);
 }
@@ -256,7 +265,7 @@ static void connect_again(struct trib_comm *comm, uint64_t now_ns)
 static void take_away(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
     if (comm->state != TRIB_COMM_JOINING) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said AWAY out of turn", comm->endpoint->title);
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said AWAY out of turn", comm->where.title);
         return;
     }
     if (comm->away[0] == '\0') {
@@ -321,7 +330,7 @@ static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
     }
     for (uint32_t i = 0; i < grant->roots; i++) {
         config.group = trib_address_v4(grant->group, (uint16_t)(grant->group_port + i));
-        config.group_source = endpoint->address;
+        config.group_source = comm->where.address;
         trib_address_set_port(&config.group_source, (uint16_t)(grant->data_port + i));
         config.faults.seed =
             comm->config.faults.seed + ((uint64_t)comm->config.rank + TRIB_RANKS_MAX) * TRIB_ROOTS_MAX + i;
@@ -375,8 +384,8 @@ void trib_comm_begin_probing(struct trib_comm *comm, uint64_t now_ns)
 /* A rank that looks for a switch has found rank 0, or the other way about. */
 static void refuse_place(struct trib_comm *comm)
 {
-    const char *name = comm->endpoint->name;
-    if (comm->endpoint->no_box) {
+    const char *name = comm->where.name;
+    if (comm->where.no_box) {
         trib_comm_fail_all(comm, TRIB_ERR_SETTINGS,
                            "rank %u: at the rendezvous %s is a switch, not rank 0: name it as the switch "
                            "(TRIB_SWITCH=%s), or give rank 0 a port of its own",
@@ -393,10 +402,10 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     if (comm->state != TRIB_COMM_JOINING || !is_sane(comm, message)) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s granted what may not be granted", comm->endpoint->title);
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s granted what may not be granted", comm->where.title);
         return;
     }
-    if (!comm->has_peers && comm->endpoint->no_box != (message->welcome.root_count > 0)) {
+    if (!comm->has_peers && comm->where.no_box != (message->welcome.root_count > 0)) {
         refuse_place(comm);
         return;
     }
@@ -405,7 +414,8 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
                            comm->config.rank);
         return;
     }
-    enum trib_status status = trib_endpoint_connect(comm->endpoint, &message->welcome.grant, cause);
+    enum trib_status status =
+        comm->where.no_box ? TRIB_OK : trib_endpoint_connect(comm->endpoint, &message->welcome.grant, cause);
     if (status == TRIB_OK && comm->node == NULL && has_worker(comm)) {
         status = trib_comm_make_node(comm, &message->welcome.grant);
     }
@@ -477,12 +487,12 @@ void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from)
 static void fail_for_path(struct trib_comm *comm)
 {
     static const char advice[] = "check the path MTU and the firewall, or set a smaller payload";
-    if (!comm->endpoint->no_box) {
+    if (!comm->where.no_box) {
         send_paths(comm, false, false);
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
                        "UDP packets of %u bytes payload do not pass between here and %s, ports %u to "
                        "%u: %s",
-                       comm->config.payload, comm->endpoint->name, comm->grant.data_port,
+                       comm->config.payload, comm->where.name, comm->grant.data_port,
                        comm->grant.data_port + comm->grant.roots - 1, advice);
         return;
     }
@@ -518,7 +528,7 @@ static void check_paths(struct trib_comm *comm, uint64_t now_ns)
 static void take_ready(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
     if (comm->state != TRIB_COMM_REGISTERING || message->ready.boot == 0) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said READY out of turn", comm->endpoint->title);
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said READY out of turn", comm->where.title);
         return;
     }
     comm->state = TRIB_COMM_RUNNING;
@@ -535,7 +545,7 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
     trib_log(comm->was_running ? TRIB_LOG_WARN : TRIB_LOG_INFO,
              "job %s rank %u of %u: %s %s, boot %08x, communicator %08x, %s%u %s, window %u of %u slots, results by %s",
              comm->config.job, comm->config.rank, comm->config.ranks, comm->was_running ? "back at" : "joined",
-             comm->endpoint->name, comm->grant.boot, comm->grant.communicator, comm->endpoint->no_box ? "no box: " : "",
+             comm->where.name, comm->grant.boot, comm->grant.communicator, comm->where.no_box ? "no box: " : "",
              comm->root_count, trib_comm_places(comm), comm->grant.window, comm->grant.slots,
              comm->is_multicast ? "multicast" : "unicast");
     comm->was_running = true;
@@ -560,7 +570,7 @@ static void take_fail(struct trib_comm *comm, const struct trib_message *message
 static void take_closed(struct trib_comm *comm)
 {
     if (!comm->is_closing) {
-        trib_comm_fail(comm, TRIB_ERR_CLOSED, "the %s closed the communicator", comm->endpoint->title);
+        trib_comm_fail(comm, TRIB_ERR_CLOSED, "the %s closed the communicator", comm->where.title);
         return;
     }
     leave(comm);
@@ -569,8 +579,8 @@ static void take_closed(struct trib_comm *comm)
 /* One rank has closed, and nothing that it took part in is unfinished anywhere. */
 static void take_gone(struct trib_comm *comm, const struct trib_message *message)
 {
-    if (!comm->endpoint->no_box || comm->state != TRIB_COMM_RUNNING) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said GONE out of turn", comm->endpoint->title);
+    if (!comm->where.no_box || comm->state != TRIB_COMM_RUNNING) {
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said GONE out of turn", comm->where.title);
         return;
     }
     comm->is_over = true;
@@ -626,7 +636,7 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_DISPUTE:
     case TRIB_MESSAGE_ROOT_READY:
     case TRIB_MESSAGE_KIND_COUNT:
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "%s does not speak like a switch", comm->endpoint->name);
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "%s does not speak like a switch", comm->where.name);
         return;
     }
 }
@@ -645,7 +655,7 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
         take_message(comm, &message, now_ns);
     }
     if (comm->session.state == TRIB_SESSION_FOREIGN) {
-        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s unreachable: %s", comm->endpoint->title, comm->session.cause);
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s unreachable: %s", comm->where.title, comm->session.cause);
     }
     if (comm->session.state == TRIB_SESSION_LOST && comm->state != TRIB_COMM_FAILED &&
         comm->state != TRIB_COMM_CLOSED) {
@@ -660,7 +670,7 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
 static void give_up(struct trib_comm *comm)
 {
     const struct trib_config *config = &comm->config;
-    const char *name = comm->endpoint->name;
+    const char *name = comm->where.name;
     const char *cause = comm->session.cause[0] != '\0' ? comm->session.cause : "no answer";
     char limit[TRIB_UNITS_TEXT_MAX];
     bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
@@ -677,15 +687,15 @@ static void give_up(struct trib_comm *comm)
     if (is_connecting && comm->away[0] != '\0') {
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%.400s; waited %s", comm->away, limit);
     } else if (is_connecting) {
-        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s unreachable: %s; is %s running there?", comm->endpoint->title,
-                       cause, comm->endpoint->no_box ? "rank 0" : "`tributary switch`");
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s unreachable: %s; is %s running there?", comm->where.title, cause,
+                       comm->where.no_box ? "rank 0" : "`tributary switch`");
     } else if (comm->was_running) {
         trib_comm_fail(comm, TRIB_ERR_TIMEOUT,
                        "the switch %s is back, but not all ranks of job %s came back to it within %s", name,
                        config->job, limit);
     } else {
         trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "not all %u ranks of job %s joined at %s within %s", config->ranks,
-                       config->job, comm->endpoint->title, limit);
+                       config->job, comm->where.title, limit);
     }
 }
 

@@ -34,12 +34,12 @@ static void tell_mismatch(void *owner, const struct trib_mismatch *mismatch)
 }
 
 enum trib_status trib_own_root_open(struct trib_endpoint *endpoint, const struct trib_config *config,
-                                    const struct trib_address *local, char *error)
+                                    const struct trib_address *local, uint32_t shards, char *error)
 {
     struct trib_own_root *root = &endpoint->own_root;
     const struct trib_switchd_config wanted = {
         .listen = *local,
-        .threads = 1,
+        .threads = shards,
         .buffer = ROOT_BUFFER,
         .dscp = config->dscp,
         .trains = config->trains,
@@ -57,9 +57,11 @@ enum trib_status trib_own_root_open(struct trib_endpoint *endpoint, const struct
     if (status != TRIB_OK) {
         return status;
     }
-    trib_shard_listen(&root->plane->shard[0], &listener);
+    for (uint32_t i = 0; i < shards; i++) {
+        trib_shard_listen(&root->plane->shard[i], &listener);
+        root->wake_ns[i] = TRIB_NEVER;
+    }
     root->verbs = trib_plane_verbs(root->plane);
-    root->wake_ns = TRIB_NEVER;
     return TRIB_OK;
 }
 
@@ -76,39 +78,73 @@ uint16_t trib_own_root_port(const struct trib_own_root *root)
     return trib_address_port(&local);
 }
 
+static uint32_t shards_of(const struct trib_own_root *root)
+{
+    return root->plane != NULL ? root->plane->shards : 0;
+}
+
 bool trib_own_root_drive(struct trib_own_root *root, uint64_t now_ns)
 {
-    if (root->plane == NULL || (!root->hot && now_ns < root->wake_ns)) {
-        return false;
+    bool came = false;
+    for (uint32_t i = 0; i < shards_of(root); i++) {
+        if ((root->hot >> i & 1) == 0 && now_ns < root->wake_ns[i]) {
+            continue;
+        }
+        struct trib_shard *shard = &root->plane->shard[i];
+        root->hot &= ~(1U << i);
+        root->hot |= trib_shard_work(shard, &root->wake_ns[i]) ? 1U << i : 0;
+        uint64_t packets = trib_udp_stats(shard->udp)->packets_received;
+        came = came || packets != root->packets[i];
+        root->packets[i] = packets;
     }
-    struct trib_shard *shard = &root->plane->shard[0];
-    root->hot = trib_shard_work(shard, &root->wake_ns);
-    uint64_t packets = trib_udp_stats(shard->udp)->packets_received;
-    bool came = packets != root->packets;
-    root->packets = packets;
     return came;
 }
 
-void trib_own_root_fds(const struct trib_own_root *root, struct pollfd *fds)
+uint64_t trib_own_root_deadline(const struct trib_own_root *root)
 {
-    int fd[TRIB_SHARD_FDS];
-    trib_shard_fds(&root->plane->shard[0], fd);
-    for (uint32_t i = 0; i < TRIB_SHARD_FDS; i++) {
-        fds[i] = (struct pollfd){.fd = fd[i], .events = POLLIN};
+    uint64_t deadline = root->hot != 0 ? 0 : TRIB_NEVER;
+    for (uint32_t i = 0; i < shards_of(root); i++) {
+        deadline = trib_time_earlier(deadline, root->wake_ns[i]);
     }
+    return deadline;
 }
 
-void trib_own_root_ready(struct trib_own_root *root, const struct pollfd *fds)
+void trib_own_root_heat(struct trib_own_root *root)
 {
-    root->hot |= fds[0].revents != 0 || fds[1].revents != 0;
-    if (fds[1].revents != 0) {
-        trib_shard_calm(&root->plane->shard[0]);
+    root->hot = (1U << shards_of(root)) - 1;
+}
+
+uint32_t trib_own_root_fds(const struct trib_own_root *root, struct pollfd *fds)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < shards_of(root); i++) {
+        int fd[TRIB_SHARD_FDS];
+        trib_shard_fds(&root->plane->shard[i], fd);
+        for (uint32_t k = 0; k < TRIB_SHARD_FDS; k++) {
+            fds[count++] = (struct pollfd){.fd = fd[k], .events = POLLIN};
+        }
     }
+    return count;
+}
+
+uint32_t trib_own_root_ready(struct trib_own_root *root, const struct pollfd *fds)
+{
+    uint32_t shards = shards_of(root);
+    for (uint32_t i = 0; i < shards; i++, fds += TRIB_SHARD_FDS) {
+        root->hot |= fds[0].revents != 0 || fds[1].revents != 0 ? 1U << i : 0;
+        if (fds[1].revents != 0) {
+            trib_shard_calm(&root->plane->shard[i]);
+        }
+    }
+    return shards * TRIB_SHARD_FDS;
 }
 
 void trib_own_root_traffic(const struct trib_own_root *root, struct trib_udp_stats *traffic)
 {
-    *traffic = root->plane != NULL ? *trib_udp_stats(root->plane->shard[0].udp) : (struct trib_udp_stats){0};
+    *traffic = (struct trib_udp_stats){0};
+    for (uint32_t i = 0; i < shards_of(root); i++) {
+        trib_udp_stats_add(traffic, trib_udp_stats(root->plane->shard[i].udp));
+    }
 }
 
 /* ---- the control plane's messages ---- */
@@ -116,21 +152,23 @@ void trib_own_root_traffic(const struct trib_own_root *root, struct trib_udp_sta
 /* The verbs wake who sleeps for the shard, as they would its thread; here that is who drives, and he is awake. */
 static void calm(struct trib_own_root *own)
 {
-    trib_shard_calm(&own->plane->shard[0]);
-    own->hot = true;
+    for (uint32_t i = 0; i < own->plane->shards; i++) {
+        trib_shard_calm(&own->plane->shard[i]);
+    }
+    trib_own_root_heat(own);
 }
 
 void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *message)
 {
     struct trib_own_root *own = &comm->endpoint->own_root;
     struct trib_message answer = {.kind = TRIB_MESSAGE_NONE};
-    if (!trib_own_root_is_open(own)) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s takes this rank for a root", comm->endpoint->title);
+    if (!trib_own_root_is_open(own) || !comm->where.no_box) {
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s takes this rank for a root", comm->where.title);
         return;
     }
     bool opens = message->kind == TRIB_MESSAGE_ROOT_OPEN || message->kind == TRIB_MESSAGE_ROOT_CHILD;
     if (opens != (comm->state == TRIB_COMM_JOINING)) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s speaks to a root out of turn", comm->endpoint->title);
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s speaks to a root out of turn", comm->where.title);
         return;
     }
     enum trib_status status = trib_root_receive(&comm->root, message, &answer);

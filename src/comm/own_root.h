@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own_root.h: where no switch is named: the root in this process. It is a switch's data plane with one shard (switchd/plane.h), for all
- * communicators of the endpoint, without a thread: whoever drives the endpoint drives it too. What it has to open and whom it
+/* own_root.h: where no switch is: the root in this process. It is a switch's data plane (switchd/plane.h) with one shard, or, of ranks
+ * whose switch is gone, with as many as that had, for all communicators of the endpoint, without a thread: whoever drives the endpoint drives it too. What it has to open and whom it
  * hears the control plane says over each communicator's session (control/root.h).
  *
  * Why it needs no thread: no fragment completes without this process's own contribution, and what it still owes others when its call has
@@ -19,30 +19,34 @@
 struct trib_comm;
 struct trib_endpoint;
 
-#define TRIB_OWN_ROOT_FDS TRIB_SHARD_FDS
+#define TRIB_OWN_ROOT_FDS_MAX (TRIB_SHARD_FDS * TRIB_ROOTS_MAX)
 
 struct trib_own_root {
     struct trib_plane *plane; /* NULL: there is none, ranks meet at a switch or on one host */
     struct trib_data_plane verbs;
-    uint64_t wake_ns; /* when to look although nothing comes */
-    uint64_t packets; /* received when last looked */
-    bool hot;         /* may have something to do */
+    uint64_t wake_ns[TRIB_ROOTS_MAX]; /* when to look at a shard although nothing comes */
+    uint64_t packets[TRIB_ROOTS_MAX]; /* received when last looked */
+    uint32_t hot;                     /* bitmap of the shards that may have something to do */
 };
 
-/* Opens its socket, at `local` and any port. config: of the endpoint's first communicator. error as in comm.h. ERR_SYSTEM, ERR_MEMORY. */
+/* Opens its sockets, at `local`, any port and those behind it. config: of the endpoint's first communicator. error as in comm.h. ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_own_root_open(struct trib_endpoint *endpoint, const struct trib_config *config,
-                                                  const struct trib_address *local, char *error);
+                                                  const struct trib_address *local, uint32_t shards, char *error);
 void trib_own_root_close(struct trib_own_root *root); /* one that is not open: nothing */
 static inline bool trib_own_root_is_open(const struct trib_own_root *root)
 {
     return root->plane != NULL;
 }
 uint16_t trib_own_root_port(const struct trib_own_root *root);
-/* One round, if it may have something to do. True: packets have come. */
+/* One round of each shard that may have something to do. True: packets have come. */
 bool trib_own_root_drive(struct trib_own_root *root, uint64_t now_ns);
-/* What to poll, and what poll said: TRIB_OWN_ROOT_FDS of them. */
-void trib_own_root_fds(const struct trib_own_root *root, struct pollfd *fds);
-void trib_own_root_ready(struct trib_own_root *root, const struct pollfd *fds);
+/* When that may be next although nothing comes. */
+uint64_t trib_own_root_deadline(const struct trib_own_root *root);
+/* All shards are to be looked at. */
+void trib_own_root_heat(struct trib_own_root *root);
+/* What to poll, and what poll said. Return how many they are; 0: it is not open. */
+uint32_t trib_own_root_fds(const struct trib_own_root *root, struct pollfd *fds);
+uint32_t trib_own_root_ready(struct trib_own_root *root, const struct pollfd *fds);
 void trib_own_root_traffic(const struct trib_own_root *root, struct trib_udp_stats *traffic);
 
 /* A ROOT_* message of comm's session. */

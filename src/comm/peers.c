@@ -33,7 +33,7 @@ void trib_comm_take_places(struct trib_comm *comm, const struct trib_message *me
 
 const char *trib_comm_places(const struct trib_comm *comm)
 {
-    return comm->has_peers ? "peers" : comm->endpoint->no_box ? "roots" : "shards";
+    return comm->has_peers ? "peers" : comm->where.no_box ? "roots" : "shards";
 }
 
 uint32_t trib_comm_root_at(const struct trib_comm *comm, const struct trib_place *to)

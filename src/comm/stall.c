@@ -26,7 +26,7 @@ static void name_silent(struct trib_comm *comm)
 {
     char who[96] = "rank 0";
     if (comm->is_derived) {
-        (void)snprintf(who, sizeof who, "the process at %s", comm->endpoint->name);
+        (void)snprintf(who, sizeof who, "the process at %s", comm->where.name);
     }
     (void)snprintf(comm->stall_text, sizeof comm->stall_text,
                    "%s, whose process has the control plane, does not answer", who);
@@ -41,7 +41,7 @@ void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *eve
         comm->stall_text[0] = '\0';
     }
     comm->stall_sequence = event->sequence;
-    if (comm->stalls_open >= SILENT && comm->endpoint->no_box) {
+    if (comm->stalls_open >= SILENT && comm->where.no_box) {
         name_silent(comm);
         log_stall(comm, event->sequence, since, comm->stall_text);
     } else if (comm->stalls_open > 0 || comm->state != TRIB_COMM_RUNNING) {

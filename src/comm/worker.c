@@ -17,8 +17,9 @@
 static uint32_t choose_window(const struct trib_comm *comm, const struct trib_grant *grant)
 {
     uint32_t packet = TRIB_HEADER_SIZE + comm->config.payload;
-    uint32_t sockets = comm->endpoint->no_box ? grant->roots : 1;
-    uint32_t room = trib_udp_receive_room(comm->endpoint->shards[0].udp) / packet / sockets;
+    uint32_t sockets = comm->where.no_box ? grant->roots : 1;
+    const struct trib_channel *channel = comm->where.no_box ? comm->endpoint->wide : &comm->endpoint->shards[0];
+    uint32_t room = trib_udp_receive_room(channel->udp) / packet / sockets;
     if (room >= grant->window) {
         return grant->window;
     }
