@@ -24,12 +24,14 @@
  *   large reduce-scatter, a step for a slice of each share: IN copies the slices of all others' shares; SUM adds up that of the own
  *     share, to the caller at once: there is no OUT.
  *   large allgather, the same: IN copies the slice of the own share, SUM takes those of all others.
- *   large broadcast: the root does IN, as soon as all have taken the chunk before the last; the others copy it out, summed.
+ *   large broadcast: the root does IN, up to 8 chunks ahead of who is last, in the staging areas of all ranks in turn; the others copy it
+ *     out, summed.
  *   barrier, and count 0: a step without bytes.
  *
  * Why nothing is overwritten that somebody needs. A staging area of step h is written again at h + 2 when all have summed h (OUT of
  * h waits for that; the first two steps of an operation ask for it too). The result area of h is written by SUM(h + 2),
- * which waits for all to have staged h + 2, and a rank does OUT(h) before IN(h + 2). A small area of h is written at h + 2: the
+ * which waits for all to have staged h + 2, and a rank does OUT(h) before IN(h + 2). Of a broadcast an area is that of its step's parity
+ * too, and comes round when all have summed what was in it; behind its first chunk all have come to that operation. A small area of h is written at h + 2: the
  * operation between, or that of h itself, has made this rank wait until all had staged its first step, so they had done with those before.
  *
  * The order of additions is slot.h's tree over the ranks: the bits are those that one switch with all ranks would give. The owner of a share

@@ -94,15 +94,12 @@ static size_t slot_of(const struct trib_host *host, uint32_t owner)
 
 /* ---- copying in ---- */
 
-/* All of a chunk, or all but the own share. */
-static void stage_chunk(const struct trib_host *host, uint64_t index, bool whole)
+/* All of a chunk but the own share, which nobody else reads. */
+static void stage_chunk(const struct trib_host *host, uint64_t index)
 {
     struct chunk chunk = chunk_at(host, index);
     unsigned char *to = trib_host_staging(host, host->rank, host->base + (uint32_t)index);
     const unsigned char *from = sent(host, chunk.first * host->element);
-    if (whole) {
-        chunk.from = chunk.to = chunk.count;
-    }
     memcpy(to, from, chunk.from * host->element);
     size_t behind = chunk.to * host->element;
     memcpy(to + behind, from + behind, chunk.count * host->element - behind);
@@ -136,7 +133,7 @@ static void stage(const struct trib_host *host, uint64_t index)
     } else if (host->operation.collective == TRIB_REDUCE_SCATTER) {
         stage_slices(host, index);
     } else {
-        stage_chunk(host, index, false);
+        stage_chunk(host, index);
     }
 }
 
@@ -282,6 +279,32 @@ static enum trib_host_verdict advance_all(struct trib_host *host)
 
 /* ---- broadcast ---- */
 
+/* Chunks that the root may be ahead: an even number. One other rank has a core of its own, and then what stays in the root's cache is more. */
+static uint32_t ahead(const struct trib_host *host)
+{
+    uint32_t areas = host->ranks > 2 ? 2 * host->ranks : 2;
+    return areas < TRIB_HOST_AHEAD ? areas : TRIB_HOST_AHEAD;
+}
+
+/* Where the root puts a chunk. Two chunks of one area are an even number of steps apart: the step's parity is the area's, as ever. */
+static unsigned char *broadcast_area(const struct trib_host *host, uint64_t index)
+{
+    uint32_t owner = (uint32_t)(index % ahead(host)) / 2;
+    return trib_host_staging(host, owner, host->base + (uint32_t)index);
+}
+
+/* May the root stage this chunk? Once it has gone past the first, all ranks have come to this operation, and read nothing of the one before.
+ * It asks for half the areas at a time: who asked for each would be woken for each. */
+static bool has_area(struct trib_host *host, uint64_t index)
+{
+    uint32_t step = host->base + (uint32_t)index;
+    uint32_t half = ahead(host) / 2;
+    if (index == 0) {
+        return trib_host_all_have(host, true, step - 1);
+    }
+    return index < 2 * half || index % half != 0 || trib_host_all_have(host, true, step - half);
+}
+
 /* Others read it where it lies: there is nothing to do, but it is theirs until all have read. */
 static enum trib_host_verdict lend(struct trib_host *host)
 {
@@ -311,10 +334,11 @@ static enum trib_host_verdict advance_root(struct trib_host *host)
         return lend(host);
     }
     if (host->part != TRIB_HOST_PART_IN) {
-        if (!trib_host_all_have(host, true, step - 1)) {
+        if (!has_area(host, host->at)) {
             return TRIB_HOST_WAITS;
         }
-        stage_chunk(host, host->at, true);
+        struct chunk chunk = chunk_at(host, host->at);
+        memcpy(broadcast_area(host, host->at), sent(host, chunk.first * host->element), chunk.count * host->element);
         trib_host_publish(host, false, step + 1);
         trib_host_publish(host, true, step + 1);
         host->part = TRIB_HOST_PART_IN;
@@ -359,7 +383,7 @@ static enum trib_host_verdict advance_receiver(struct trib_host *host)
     struct chunk chunk = chunk_at(host, host->at);
     size_t first = chunk.first * host->element;
     if (host->tensors[root] == NULL) {
-        copy_out(host, host->at, trib_host_staging(host, root, step));
+        copy_out(host, host->at, broadcast_area(host, host->at));
     } else if (!trib_host_copy_foreign(host, received(host, first), host->tensors[root] + first,
                                        chunk.count * host->element)) {
         return trib_host_wait_for_record(host);

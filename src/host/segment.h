@@ -19,6 +19,8 @@
 #define TRIB_HOST_CHUNK_MOST (512U << 10)
 #define TRIB_HOST_CHUNK_LEAST (64U << 10)
 #define TRIB_HOST_STAGING (4U << 20) /* bytes of all staging areas together that are aimed at */
+/* Chunks that the root of a large broadcast may be ahead of the others, in areas of all ranks. */
+#define TRIB_HOST_AHEAD 8U
 /* Elements are added up in pieces of so many bytes of a tensor, which stay in the first cache with all partial sums. */
 #define TRIB_HOST_PIECE 4096U
 

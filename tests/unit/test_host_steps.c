@@ -220,6 +220,9 @@ static struct plan draw_plan(uint64_t seed, uint32_t number, uint32_t ranks)
         plan.total += plan.counts[rank];
     }
     plan.is_uneven = plan.is_uneven && has_shares(&plan);
+    if (plan.collective == TRIB_BROADCAST) { /* its root runs ahead by more chunks than others do */
+        plan.total = count * 16;
+    }
     return plan;
 }
 
