@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the wheel py3-none-<platform>: the Python files, and libtributary built from the tree that this folder is in.
+
+TRIBUTARY_BUILD_DIR names a CMake build folder whose library is taken instead of building one.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+from setuptools import setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
+
+HERE = pathlib.Path(__file__).resolve().parent
+TREE = HERE.parent.parent
+LIBRARY = "libtributary.so.0"
+
+
+def version():
+    match = re.search(r"project\(tributary VERSION ([0-9.]+)", (TREE / "CMakeLists.txt").read_text())
+    return match.group(1)
+
+
+def build_library():
+    """The path of the shared library, built if no build folder is named."""
+    named = os.environ.get("TRIBUTARY_BUILD_DIR")
+    if named:
+        return pathlib.Path(named) / "lib" / LIBRARY
+    folder = HERE / "build" / "cmake"
+    subprocess.run(["cmake", "-S", TREE, "-B", folder, "--log-level=NOTICE", "-D", "CMAKE_BUILD_TYPE=Release", "-D", "TRIB_TESTS=OFF",
+                    "-D", "TRIB_EXAMPLES=OFF", "-D", "TRIB_BENCH=OFF", "-D", "TRIB_HTTP=OFF"], check=True)
+    subprocess.run(["cmake", "--build", folder, "--target", "tributary_shared", "-j", str(os.cpu_count() or 1)], check=True)
+    return folder / "lib" / LIBRARY
+
+
+class BuildWithLibrary(build_py):
+    def run(self):
+        super().run()
+        target = pathlib.Path(self.build_lib) / "tributary_torch"
+        target.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(build_library(), target / LIBRARY)
+
+
+class PlatformWheel(bdist_wheel):
+    """Any Python 3, this platform: the library is reached by ctypes, and nothing is compiled against Python or torch."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.root_is_pure = False
+
+    def get_tag(self):
+        return "py3", "none", super().get_tag()[2]
+
+
+if not (TREE / "CMakeLists.txt").is_file():
+    sys.exit("tributary-torch is built inside Tributary's tree: pip install ./bindings/python from there")
+setup(version=version(), cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})

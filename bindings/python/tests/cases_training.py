@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training on the ranks of a world (conftest.py): the same model, seeds and data with this backend and with gloo."""
+import hashlib
+
+import cases
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+def model_of(seed=1):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(20, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Linear(64, 300), nn.ReLU(), nn.Linear(300, 5))
+
+
+def batch_of(step, size=16):
+    generator = torch.Generator().manual_seed(1000 * step + dist.get_rank())
+    values = torch.randn(size, 20, generator=generator)
+    return values, values[:, :5].argmax(1)
+
+
+def steps_of(model, optimizer, first, last, size=16):
+    losses = []
+    for step in range(first, last):
+        values, labels = batch_of(step, size)
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(values), labels)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def parameters_of(model):
+    return torch.cat([parameter.detach().reshape(-1) for parameter in model.parameters()])
+
+
+def hash_of(model):
+    state = model.module.state_dict() if isinstance(model, DistributedDataParallel) else model.state_dict()
+    digest = hashlib.sha256()
+    for name in sorted(state):
+        digest.update(name.encode() + state[name].contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def trained(group, steps, **options):
+    model = DistributedDataParallel(model_of(), process_group=group, bucket_cap_mb=0.05, **options)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    return model, steps_of(model, optimizer, 0, steps)
+
+
+def ddp(steps=50):
+    """Parameters after these steps: the same bits on all ranks, and near gloo's, whose sums have another order."""
+    ours, losses = trained(None, steps)
+    theirs, their_losses = trained(cases.gloo(), steps)
+    cases.check_same_everywhere(parameters_of(ours), "parameters")
+    difference = (parameters_of(ours) - parameters_of(theirs)).abs().max().item()
+    assert difference < 1e-4, f"parameters differ by {difference} from gloo's after {steps} steps"
+    assert all(abs(a - b) < 1e-3 for a, b in zip(losses, their_losses, strict=True))
+    assert losses[-1] < losses[0]
+    return difference
+
+
+def ddp_options():
+    """Ways that DDP uses the group in other orders and with other tensors."""
+    for options in ({"find_unused_parameters": True}, {"gradient_as_bucket_view": True}, {"static_graph": True},
+                    {"broadcast_buffers": False}):
+        ours, _ = trained(None, 3, **options)
+        theirs, _ = trained(cases.gloo(), 3, **options)
+        assert torch.allclose(parameters_of(ours), parameters_of(theirs), atol=1e-6), options
+
+
+def ddp_hash(steps):
+    """A digest of the weights, and the library's counts."""
+    return hash_of(trained(None, steps)[0]), dist.group.WORLD.stats()
+
+
+def fsdp(steps=10):
+    """FSDP2 against one model with the gradients of all ranks averaged by gloo."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
+    assert dist.get_backend(mesh.get_group()) == "tributary"
+    model = model_of()
+    model[1] = nn.LayerNorm(64)  # what a rank's own batch decides is not for a model that is compared
+    reference = model_of()
+    reference[1] = nn.LayerNorm(64)
+    for layer in model:
+        if isinstance(layer, nn.Linear):
+            fully_shard(layer, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    steps_of(model, torch.optim.SGD(model.parameters(), lr=0.05), 0, steps)
+    reference = DistributedDataParallel(reference, process_group=cases.gloo())
+    steps_of(reference, torch.optim.SGD(reference.parameters(), lr=0.05), 0, steps)
+    got = torch.cat([parameter.full_tensor().reshape(-1) for parameter in model.parameters()])
+    cases.check_same_everywhere(got, "parameters")
+    assert torch.allclose(got, parameters_of(reference), atol=1e-5), (got - parameters_of(reference)).abs().max()
+
+
+def join():
+    """Inputs that end at different steps, in torch's Join context."""
+    from torch.distributed.algorithms.join import Join
+
+    def run(group):
+        model = DistributedDataParallel(model_of(), process_group=group)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        with Join([model]):
+            steps_of(model, optimizer, 0, 3 + 2 * dist.get_rank())
+        return model
+
+    ours, theirs = run(None), run(cases.gloo())
+    cases.check_same_everywhere(parameters_of(ours), "parameters")
+    assert torch.allclose(parameters_of(ours), parameters_of(theirs), atol=1e-5)
+
+
+def hooks():
+    """The model's group is gloo's; gradients are ours."""
+    import tributary_torch
+    group = dist.new_group(backend="tributary")
+    parameters = []
+    for hook in (None, tributary_torch.allreduce_hook, tributary_torch.bfloat16_hook):
+        model = DistributedDataParallel(model_of(), process_group=cases.gloo(), bucket_cap_mb=0.05)
+        before = group.stats()["operations"]
+        if hook is not None:
+            model.register_comm_hook(tributary_torch.HookState(group), hook)
+        steps_of(model, torch.optim.SGD(model.parameters(), lr=0.05), 0, 5)
+        assert (group.stats()["operations"] > before) == (hook is not None)
+        cases.check_same_everywhere(parameters_of(model), "parameters")
+        parameters.append(parameters_of(model))
+    assert torch.allclose(parameters[0], parameters[1], atol=1e-6)
+    assert torch.allclose(parameters[0], parameters[2], atol=1e-2)
+    try:
+        tributary_torch.HookState(cases.gloo())
+    except TypeError:
+        return
+    raise AssertionError("a hook over gloo")
+
+
+def staged():
+    """A hook's buffer that is not in CPU memory, as far as a machine without a GPU can have it: the detour over the CPU is taken."""
+    import tributary_torch.hooks as hooks
+
+    class Elsewhere:
+        def __init__(self, tensor):
+            self.tensor = tensor
+            self.device = torch.device("cuda")
+
+        def cpu(self):
+            return self.tensor.clone()
+
+        def copy_(self, other):
+            return self.tensor.copy_(other)
+
+    buffer = torch.full((9,), float(dist.get_rank()))
+    done = hooks._average(hooks.HookState(), Elsewhere(buffer)).wait()
+    assert torch.equal(done, torch.full((9,), (dist.get_world_size() - 1) / 2)) and torch.equal(done, buffer)
+
+
+def profile():
+    """Of each event of ours in the trace: its name, bytes and sizes."""
+    import json
+    import tempfile
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as profiler:
+        dist.all_reduce(torch.ones(1000))
+        work = dist.broadcast(torch.ones(10, 7), 0, async_op=True)
+        work.wait()
+        dist.barrier()
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        profiler.export_chrome_trace(file.name)
+        with open(file.name, encoding="utf-8") as trace:
+            events = json.load(trace)["traceEvents"]
+    events = sorted((event for event in events if str(event.get("name")).startswith("tributary:")), key=lambda event: event["ts"])
+    return [(event["name"], event["args"].get("bytes"), event["args"].get("Input Dims")) for event in events]

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Worlds: ranks in processes of their own that run functions of cases.py together, one call after another.
+
+A world is made once per transport and lives for many tests; what breaks it takes a fresh one. Needs TRIBUTARY, the program;
+TRIB_PATIENCE multiplies every bound of time. Nothing survives a test run: ranks end with this process, by a pipe that closes.
+"""
+import datetime
+import importlib
+import multiprocessing
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+PATIENCE = float(os.environ.get("TRIB_PATIENCE", "1"))
+TRIBUTARY = os.environ.get("TRIBUTARY", "")
+RANKS = 4
+for name in [name for name in os.environ if name.startswith("TRIB_")]:
+    del os.environ[name]
+os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Ranks are forked from a process that has torch, but has neither used it nor loaded the C library.
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(["torch", "torch.distributed.fsdp", "torch.nn.parallel"])
+
+
+def _rank(pipe, rank, ranks, store, environment, timeout, options):
+    """A rank's life: joins, then runs what comes through the pipe until that closes."""
+    os.environ.update(environment)
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank))
+    import torch
+    import torch.distributed as dist
+    torch.set_num_threads(1)
+    try:
+        kwargs = {}
+        if options is not None:
+            import tributary_torch
+            kwargs["pg_options"] = tributary_torch.Options(**options)
+        dist.init_process_group("tributary", init_method=f"file://{store}", rank=rank, world_size=ranks, timeout=timeout, **kwargs)
+        pipe.send((True, os.getpid()))
+    except Exception:
+        pipe.send((False, traceback.format_exc()))
+        return
+    while True:
+        try:
+            name, args = pipe.recv()
+        except EOFError:
+            os._exit(0)
+        if name == "leave":
+            dist.destroy_process_group()
+            pipe.send((True, None))
+            return
+        try:
+            module, _, function = name.rpartition(".")
+            pipe.send((True, getattr(importlib.import_module(module or "cases"), function)(*args)))
+        except Exception:
+            pipe.send((False, traceback.format_exc()))
+
+
+class World:
+    def __init__(self, ranks=RANKS, environment=None, timeout=60, options=None):
+        self.folder = tempfile.TemporaryDirectory()
+        self.pipes, self.processes, self.pids = [], [], []
+        environment = {"MASTER_ADDR": "127.0.0.1", **(environment or {})}
+        for rank in range(ranks):
+            ours, theirs = _context.Pipe()
+            process = _context.Process(target=_rank, daemon=True, args=(
+                theirs, rank, ranks, self.folder.name + "/store", environment,
+                datetime.timedelta(seconds=timeout * PATIENCE), options))
+            process.start()
+            theirs.close()
+            self.pipes.append(ours)
+            self.processes.append(process)
+        self.pids = self.results(60)
+
+    def start(self, name, *args, ranks=None):
+        for rank in range(len(self.pipes)) if ranks is None else ranks:
+            self.pipes[rank].send((name, args))
+
+    def outcomes(self, seconds, ranks=None):
+        """(ended well, result or traceback) of each rank; None for one that does not say in time, or has died."""
+        end = time.monotonic() + seconds * PATIENCE
+        got = []
+        for rank in range(len(self.pipes)) if ranks is None else ranks:
+            try:
+                got.append(self.pipes[rank].recv() if self.pipes[rank].poll(max(0, end - time.monotonic())) else None)
+            except EOFError:
+                got.append(None)
+        return got
+
+    def results(self, seconds=60, ranks=None):
+        got = self.outcomes(seconds, ranks)
+        for rank, one in enumerate(got):
+            assert one is not None, f"rank {rank} says nothing"
+            assert one[0], f"rank {rank}:\n{one[1]}"
+        return [one[1] for one in got]
+
+    def run(self, name, *args, seconds=60):
+        """A function of cases.py, or "module.function", on every rank; what each returned."""
+        self.start(name, *args)
+        return self.results(seconds)
+
+    def close(self):
+        for pipe in self.pipes:
+            pipe.close()
+        for process in self.processes:
+            process.join(10 * PATIENCE)
+            if process.is_alive():
+                process.kill()
+                process.join()
+        self.folder.cleanup()
+
+
+class Switch:
+    """A switch of the tree's program on 127.0.0.1."""
+
+    def __init__(self, *options, port=0):
+        if not TRIBUTARY:
+            pytest.skip("TRIBUTARY names no program")
+        self.log = tempfile.TemporaryFile(mode="w+")
+        self.ready, ready = os.pipe()
+        self.process = subprocess.Popen([TRIBUTARY, "switch", "--listen", f"127.0.0.1:{port}", "--http", "none", *options,
+                                         "--ready-fd", str(ready)], pass_fds=[ready], stderr=self.log)
+        os.close(ready)
+        self.port = int(os.read(self.ready, 16))
+        self.address = f"127.0.0.1:{self.port}"
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.ready)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.kill()
+
+
+@pytest.fixture
+def switch():
+    made = Switch()
+    yield made
+    made.close()
+
+
+def environment_of(transport, switch):
+    if transport == "switch":
+        return {"TRIB_SWITCH": switch.address, "TRIB_LEVEL0": "0"}
+    return {"TRIB_LEVEL0": "0"} if transport == "nobox" else {}
+
+
+@pytest.fixture(scope="session", params=["host", "switch", "nobox"])
+def world(request):
+    """Four ranks: in the memory of this host; through a switch, packet by packet; at roots in their own processes."""
+    switch = Switch() if request.param == "switch" else None
+    made = World(environment=environment_of(request.param, switch))
+    made.transport = request.param
+    yield made
+    made.close()
+    if switch is not None:
+        switch.close()
+
+
+@pytest.fixture
+def fresh():
+    """Makes worlds that a test may break: fresh(ranks=..., environment=...)."""
+    made = []
+
+    def make(**kwargs):
+        made.append(World(**kwargs))
+        return made[-1]
+    yield make
+    for one in made:
+        one.close()

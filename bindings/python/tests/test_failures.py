@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What does not go well: ranks that die, are late, leave or raise; groups that are aborted, destroyed and made anew."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import PATIENCE, Switch, environment_of
+
+TRANSPORTS = ["host", "switch", "nobox"]
+HERE = pathlib.Path(__file__).parent
+
+
+def run_script(name, ranks, *args, seconds=90, **environment):
+    """torchrun; (exit status, output)."""
+    command = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}", "--master-addr=127.0.0.1", "--master-port=0",
+               "--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0", *[arg for arg in args if arg.startswith("--")], str(HERE / name),
+               *[arg for arg in args if not arg.startswith("--")]]
+    got = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=seconds * PATIENCE, check=False)
+    return got.returncode, got.stdout + got.stderr
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_rank_killed(fresh, switch, transport):
+    """In the midst of operations: every other rank has an error within seconds, which names it."""
+    world = fresh(environment=environment_of(transport, switch))
+    world.start("forever")
+    time.sleep(0.5 * PATIENCE)
+    os.kill(world.pids[2], signal.SIGKILL)
+    start = time.monotonic()
+    for rank, outcome in zip((0, 1, 3), world.outcomes(20, (0, 1, 3)), strict=True):
+        assert outcome is not None, f"rank {rank} hangs"
+        assert not outcome[0] and "DistBackendError" in outcome[1] and re.search(r"rank 2\b", outcome[1]), outcome
+    assert time.monotonic() - start < 10 * PATIENCE
+    # The group is at its end, and says so again; leaving it does not hang.
+    world.start("one", ranks=(0, 1, 3))
+    assert all(one is not None and not one[0] and "rank 2" in one[1] for one in world.outcomes(10, (0, 1, 3)))
+    world.start("leave", ranks=(0, 1, 3))
+    world.results(20, (0, 1, 3))
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_rank_0_killed(fresh, switch, transport):
+    """Rank 0's process has the store, and without a switch the control plane."""
+    world = fresh(environment=environment_of(transport, switch))
+    world.start("forever")
+    time.sleep(0.5 * PATIENCE)
+    os.kill(world.pids[0], signal.SIGKILL)
+    for outcome in world.outcomes(20, (1, 2, 3)):
+        assert outcome is not None and not outcome[0] and re.search(r"rank 0\b", outcome[1]), outcome
+
+
+def test_killed_in_a_subgroup(fresh):
+    """The error has the rank in the group, and the global ranks of the group."""
+    world = fresh()
+    world.run("subgroup_of", [1, 3])
+    world.start("forever_in_subgroup", ranks=(1, 3))
+    time.sleep(0.3 * PATIENCE)
+    os.kill(world.pids[3], signal.SIGKILL)
+    (outcome,) = world.outcomes(20, (1,))
+    assert not outcome[0] and re.search(r"rank 1\b.*group \w+ \(global ranks 1, 3\)", outcome[1]), outcome
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_rank_missing(fresh, switch, transport):
+    """A rank that does not call: the others' operation ends with the group's timeout, and says who is missing."""
+    world = fresh(environment=environment_of(transport, switch), timeout=3)
+    world.start("one", ranks=(0, 1, 2))
+    for outcome in world.outcomes(20, (0, 1, 2)):
+        assert outcome is not None and not outcome[0] and "rank 3" in outcome[1], outcome
+
+
+def test_shorter_timeouts(fresh):
+    """Of one wait, of one operation, and set for the group; before and after the operation goes on."""
+    world = fresh()
+    world.start("late", ranks=(0, 1, 2))
+    time.sleep(1.5 * PATIENCE)
+    world.start("on_time", ranks=(3,))
+    world.results(30)
+    world.run("all_reduce", "float32", "SUM")
+
+
+def test_abort(fresh):
+    """Ends what is under way here, and on the others with this rank's name."""
+    world = fresh()
+    world.start("one", ranks=(0, 2, 3))
+    time.sleep(0.3 * PATIENCE)
+    world.start("abort", ranks=(1,))
+    (outcome,) = world.outcomes(20, (1,))
+    assert outcome == (True, None), outcome
+    for outcome in world.outcomes(20, (0, 2, 3)):
+        assert outcome is not None and not outcome[0] and "rank 1" in outcome[1], outcome
+
+
+def test_destroyed_and_made_anew(fresh, switch):
+    for environment in ({}, environment_of("switch", switch), {**environment_of("switch", switch), "TRIB_JOB": "again"}):
+        world = fresh(environment=environment)
+        jobs = world.run("again", 3)
+        assert len({tuple(one) for one in jobs}) == 1
+        assert len(set(jobs[0])) == (1 if "TRIB_JOB" in environment else 3)
+
+
+def test_options(fresh, switch):
+    world = fresh(options={"switch": switch.address, "job": "by-options", "level0": False, "payload": 512, "wire": "bfloat16"})
+    for stats, job in zip(world.run("stats"), world.run("job"), strict=True):
+        assert stats["payload"] == 512 and not stats["level0"] and job == "by-options"
+    world.run("rounded_to_bfloat16")
+
+
+def test_uncaught_exception():
+    """A rank that raises is named on the others at once, though it has not been killed."""
+    status, output = run_script("script_ends.py", 3, "raise")
+    assert status != 0 and output.count("rank 1 of 3 saw: ") == 1 and output.count("rank 2 of 3 saw: ") == 1, output
+    assert len(re.findall(r"saw: tributary:allreduce: .*rank 0", output)) == 2, output
+
+
+def test_end_without_destroy():
+    """Not destroying the group is no crash, though some ranks end earlier than others."""
+    status, output = run_script("script_ends.py", 3, "leave")
+    assert status == 0 and output.count("ended well") == 3, output
+
+
+def test_restart(tmp_path):
+    """torchrun starts all ranks again after one has died amid operations: the same job, its next generation. Packets of the first life
+    are still on their way then: receivers hold them back, copied and out of order, for as long as they like."""
+    switch = Switch()
+    try:
+        status, output = run_script(
+            "script_restart.py", 3, "--max-restarts=1", str(tmp_path), TRIB_SWITCH=switch.address, TRIB_LEVEL0="0", TRIB_JOB="elastic",
+            TRIB_FAULTS="loss=2%,duplicate=20%,reorder=20%,seed=5")
+        said = switch.said()
+    finally:
+        switch.close()
+    assert status == 0 and output.count("life 1: 300 steps, all right") == 3, output + said
+    assert (tmp_path / "died").exists()
+    # The same name both times, and nothing of the first life in the second.
+    assert len(re.findall(r"job elastic runs", said)) == 2, said

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the ranks of a group meet: what each says of itself in torch's Store, what rank 0 decides, and the communicator that comes of it.
+
+A group inside a default group of ours is a subset of its communicator: it shares sockets and works wherever that one does. Any
+other meets under a job name of its own: at a switch, if a rank names one; in the memory of the host, if all are on one; else at rank 0.
+Read next: _group.py (what is done with it).
+"""
+import atexit
+import ctypes
+import dataclasses
+import datetime
+import json
+import os
+import secrets
+import socket
+import sys
+import threading
+import zlib
+from ctypes import byref
+
+from . import _capi
+
+_PREFIX = "tributary/"
+
+
+@dataclasses.dataclass
+class Options:
+    """pg_options of init_process_group and new_group. What is None comes from TRIB_* variables, then from the library's defaults.
+    The names are those of struct trib_config (include/tributary/comm.h); times are seconds or timedelta."""
+    switch: str | None = None
+    rendezvous: str | None = None
+    job: str | None = None
+    host_id: str | None = None
+    root_weight: int | None = None
+    scheme: str | None = None
+    wire: str | None = None
+    payload: int | None = None
+    window: int | None = None
+    level0: bool | None = None
+    multicast: bool | None = None
+    spin_us: int | None = None
+    dscp: int | None = None
+    join_timeout: float | datetime.timedelta | None = None
+    switch_timeout: float | datetime.timedelta | None = None
+    linger: float | datetime.timedelta | None = None
+
+    def apply(self, config):
+        """Writes what is not None into a struct trib_config."""
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value is None:
+                continue
+            if field.name == "wire":
+                if str(value).upper() not in _capi.WIRE:
+                    raise ValueError(f"wire {value!r}: there are {', '.join(_capi.WIRE).lower()}")
+                config.wire = _capi.WIRE[str(value).upper()]
+            elif field.name in ("join_timeout", "switch_timeout", "linger"):
+                setattr(config, field.name + "_ns", nanoseconds(value))
+            elif field.name in ("switch", "rendezvous", "job", "host_id", "scheme"):
+                set_text(config, "switch_address" if field.name == "switch" else field.name, value)
+            else:
+                setattr(config, field.name, value)
+
+
+def nanoseconds(time):
+    seconds = time.total_seconds() if isinstance(time, datetime.timedelta) else float(time)
+    return max(1, int(seconds * 1e9))
+
+
+def set_text(config, name, text):
+    data = text.encode()
+    if len(data) >= getattr(_capi.Config, name).size:
+        raise ValueError(f"{name} {text!r} is longer than {getattr(_capi.Config, name).size - 1} bytes")
+    setattr(config, name, data)
+
+
+class Communicator:
+    """A struct trib_comm, open until close(). No call may be under way on another thread when close() is entered."""
+
+    def __init__(self, handle):
+        self.lib = _capi.library()
+        self.handle = handle
+        self.pid = os.getpid()
+        self.failed = False
+        with _open_lock:
+            _open.add(self)
+
+    def error(self):
+        """Why it failed, in the library's words; "" while it has not."""
+        return self.lib.trib_comm_error(self.handle).decode() if self.handle else ""
+
+    def job(self):
+        return self.lib.trib_comm_job(self.handle).decode() if self.handle else ""
+
+    def stats(self):
+        stats = _capi.Stats()
+        if self.handle:
+            self.lib.trib_comm_stats(self.handle, byref(stats))
+        return stats.as_dict()
+
+    def abort(self):
+        if self.handle:
+            self.failed = True
+            self.lib.trib_comm_abort(self.handle)
+
+    def close(self):
+        handle, self.handle = self.handle, None
+        with _open_lock:
+            _open.discard(self)
+        if handle and self.pid == os.getpid():
+            self.lib.trib_comm_close(handle)
+
+
+_open = set()
+_open_lock = threading.Lock()
+
+
+@atexit.register
+def _close_all():
+    """A process that ends without destroy_process_group is not a dead rank, unless an exception ends it: then the others hear at once."""
+    died = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    with _open_lock:
+        still_open = [comm for comm in _open if comm.pid == os.getpid()]
+    for comm in still_open:
+        if died is not None:
+            comm.abort()
+        comm.close()
+
+
+# ---- what each rank says, and what rank 0 makes of it ----
+
+def host_identity(config):
+    """Ranks that say the same can share memory as the library does without switch and rendezvous (src/host/rendezvous.c)."""
+    named = config.host_id.decode()
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        boot = file.read().strip()
+    return f"{named}|{boot}|{os.stat('/proc/self/ns/net').st_ino}|{os.getuid()}"
+
+
+def _underlying(store):
+    while hasattr(store, "underlying_store"):
+        store = store.underlying_store
+    return store
+
+
+def own_address(store):
+    """How the others reach this process: MASTER_ADDR, or the store's host, if that is this machine; else the address that leads there."""
+    master = os.environ.get("MASTER_ADDR") or getattr(_underlying(store), "host", None) or "127.0.0.1"
+    family, _, _, _, target = socket.getaddrinfo(master, 9, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect(target)
+        local = probe.getsockname()[0]
+    return master if local == target[0] else local
+
+
+def free_port(address):
+    family, kind, _, _, target = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind) as probe:
+        probe.bind(target)
+        return probe.getsockname()[1]
+
+
+def _free_rendezvous(store):
+    address = own_address(store)
+    port = free_port(address)
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _first(said, key):
+    return next((one[key] for one in said if one[key]), "")
+
+
+def decide(said, store):
+    """Of rank 0. said: what each rank said of itself. Where and under which name all of them meet."""
+    if all(one["subset"] for one in said):
+        return {"subset": True}
+    decision = {"subset": False, "job": _first(said, "job") or f"torch-{secrets.token_hex(8)}",
+                "switch": _first(said, "switch"), "rendezvous": ""}
+    if not decision["switch"]:
+        decision["rendezvous"] = _first(said, "rendezvous")
+        together = len({one["host"] for one in said}) == 1 and all(one["local"] for one in said)
+        if not decision["rendezvous"] and not together:
+            decision["rendezvous"] = _free_rendezvous(store)
+    return decision
+
+
+def exchange(store, rank, size, own):
+    """What rank 0 decides of what all say. Every rank gets the same, or an error."""
+    store.set(f"{_PREFIX}rank/{rank}", json.dumps(own))
+    if rank == 0:
+        try:
+            said = [json.loads(store.get(f"{_PREFIX}rank/{other}")) for other in range(size)]
+            decision = decide(said, store)
+        except Exception as error:
+            store.set(f"{_PREFIX}decision", json.dumps({"error": f"{type(error).__name__}: {error}"}))
+            raise
+        store.set(f"{_PREFIX}decision", json.dumps(decision))
+    decision = json.loads(store.get(f"{_PREFIX}decision"))
+    if "error" in decision:
+        raise RuntimeError(f"rank 0 could not decide where to meet: {decision['error']}")
+    return decision
+
+
+# ---- the communicator ----
+
+def open_communicator(store, rank, size, timeout, options, parent, ranks, name):
+    """parent: the default group's communicator, or None.
+    ranks: of the group in the parent. name: the group's, the same on all of its ranks."""
+    config = _capi.config_from_environment()
+    named_rendezvous = bool(os.environ.get("TRIB_RENDEZVOUS")) or bool(options and options.rendezvous)
+    if not named_rendezvous:
+        config.rendezvous = b""
+    if options is not None:
+        options.apply(config)
+    config.rank, config.ranks = rank, size
+    config.timeout_ns = nanoseconds(timeout)
+    own_job = (options.job if options is not None else None) or os.environ.get("TRIB_JOB") or ""
+    if own_job and ranks:
+        own_job = f"{own_job[:50]}/{zlib.crc32(name.encode()):08x}"
+    decision = exchange(store, rank, size, {
+        "host": host_identity(config),
+        "local": bool(config.level0) and config.scheme == b"switchml",
+        "switch": config.switch_address.decode(),
+        "rendezvous": config.rendezvous.decode(),
+        "job": own_job,
+        "subset": parent is not None and parent.handle is not None and not parent.failed and options is None,
+    })
+    if decision["subset"]:
+        return _subset(parent, ranks, name)
+    set_text(config, "job", decision["job"])
+    if not config.switch_address:
+        set_text(config, "switch_address", decision["switch"])
+    if not config.rendezvous:
+        set_text(config, "rendezvous", decision["rendezvous"])
+    return _create(config)
+
+
+def _create(config):
+    handle = ctypes.c_void_p()
+    error = ctypes.create_string_buffer(_capi.ERROR_TEXT_MAX)
+    status = _capi.library().trib_comm_create(byref(config), byref(handle), error)
+    return _made(status, handle, error)
+
+
+def _subset(parent, ranks, name):
+    handle = ctypes.c_void_p()
+    error = ctypes.create_string_buffer(_capi.ERROR_TEXT_MAX)
+    members = (ctypes.c_uint32 * len(ranks))(*ranks)
+    status = parent.lib.trib_comm_subset(parent.handle, members, len(ranks), zlib.crc32(name.encode()), byref(handle), error)
+    return _made(status, handle, error)
+
+
+def _made(status, handle, error):
+    if status != _capi.OK:
+        raise RuntimeError(error.value.decode() or _capi.status_text(status))
+    return Communicator(handle.value)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors as the library wants them: contiguous memory of a known type. Whoever has that already is not copied.
+
+Read next: _group.py (which collective needs what).
+"""
+import torch
+
+from . import _capi
+
+_TYPES = {
+    torch.float32: _capi.TYPE["FLOAT32"], torch.float16: _capi.TYPE["FLOAT16"], torch.bfloat16: _capi.TYPE["BFLOAT16"],
+    torch.float64: _capi.TYPE["FLOAT64"], torch.int32: _capi.TYPE["INT32"], torch.int64: _capi.TYPE["INT64"],
+    torch.int8: _capi.TYPE["INT8"], torch.uint8: _capi.TYPE["UINT8"], torch.bool: _capi.TYPE["UINT8"],
+}
+# By torch's number of the operation, which is also its hash: ReduceOp.SUM is 0.
+_SUM, _AVG, _PRODUCT, _MIN, _MAX, _BAND, _BOR = range(7)
+_REDUCTIONS = {
+    _SUM: _capi.REDUCTION["SUM"], _AVG: _capi.REDUCTION["AVERAGE"], _PRODUCT: _capi.REDUCTION["PRODUCT"],
+    _MIN: _capi.REDUCTION["MINIMUM"], _MAX: _capi.REDUCTION["MAXIMUM"],
+}
+# What is stored of a bool is 0 or 1, and stays so: a sum is true where any rank's is, as with nccl.
+_REDUCTIONS_OF_BOOL = {
+    _SUM: _capi.REDUCTION["MAXIMUM"], _MAX: _capi.REDUCTION["MAXIMUM"], _BOR: _capi.REDUCTION["MAXIMUM"],
+    _PRODUCT: _capi.REDUCTION["MINIMUM"], _MIN: _capi.REDUCTION["MINIMUM"], _BAND: _capi.REDUCTION["MINIMUM"],
+}
+UINT8 = _capi.TYPE["UINT8"]
+
+
+def summed_as(tensor, op):
+    """(type, reduction) of the library for it, or None: it cannot."""
+    number = hash(op)
+    reduction = (_REDUCTIONS_OF_BOOL if tensor.dtype is torch.bool else _REDUCTIONS).get(number)
+    if tensor.dtype is torch.bool and number == _AVG:
+        raise ValueError("bool tensors have no average")
+    kind = _TYPES.get(tensor.dtype)
+    return None if reduction is None or kind is None else (kind, reduction)
+
+
+def moved_as(tensor):
+    """(type, elements) for a tensor that is only moved: types that the library does not know travel as bytes."""
+    kind = _TYPES.get(tensor.dtype)
+    return (kind, tensor.numel()) if kind is not None else (UINT8, tensor.numel() * tensor.element_size())
+
+
+def check(tensor):
+    """Whether it is for the library: a strided tensor in this machine's memory. Sparse ones are gloo's."""
+    if tensor.device.type != "cpu":
+        raise ValueError(f"tributary sums tensors in CPU memory, and this one is on {tensor.device}: keep the other backend for the "
+                         "group, and give DDP tributary_torch.allreduce_hook")
+    return tensor.layout is torch.strided
+
+
+class Buffers:
+    """The memory of one operation: what must live until it ends, and what is copied back then."""
+
+    def __init__(self):
+        self.kept = []
+        self._copies = []
+
+    def source(self, tensor):
+        """Contiguous memory with its values."""
+        if not tensor.is_contiguous():
+            tensor = tensor.detach().contiguous()
+        self.kept.append(tensor)
+        return tensor
+
+    def target(self, tensor):
+        """Contiguous memory for its new values."""
+        if tensor.is_contiguous():
+            self.kept.append(tensor)
+            return tensor
+        memory = torch.empty(tensor.shape, dtype=tensor.dtype)
+        return self._copied(tensor, memory)
+
+    def both(self, tensor):
+        """Contiguous memory with its values, and for its new ones."""
+        if tensor.is_contiguous():
+            self.kept.append(tensor)
+            return tensor
+        return self._copied(tensor, tensor.detach().contiguous())
+
+    def targets(self, tensors):
+        """One memory for the new values of all, one behind the other: theirs if they lie so."""
+        if _lie_in_turn(tensors):
+            self.kept.append(tensors)
+            return tensors[0]
+        memory = torch.empty(sum(tensor.numel() for tensor in tensors), dtype=tensors[0].dtype)
+        start = 0
+        for tensor in tensors:
+            self._copied(tensor, memory[start:start + tensor.numel()].view(tensor.shape))
+            start += tensor.numel()
+        return memory
+
+    def sources(self, tensors):
+        """One memory with the values of all, one behind the other."""
+        if _lie_in_turn(tensors):
+            self.kept.append(tensors)
+            return tensors[0]
+        memory = torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
+        self.kept.append(memory)
+        return memory
+
+    def _copied(self, tensor, memory):
+        self._copies.append((tensor.detach(), memory))
+        return memory
+
+    def finish(self):
+        """What is to be done at the end, or None."""
+        return self._copy_back if self._copies else None
+
+    def _copy_back(self):
+        for tensor, memory in self._copies:
+            tensor.copy_(memory)
+
+
+def _lie_in_turn(tensors):
+    start = tensors[0].data_ptr()
+    storage = tensors[0].untyped_storage().data_ptr()
+    for tensor in tensors:
+        if not tensor.is_contiguous() or tensor.untyped_storage().data_ptr() != storage or tensor.data_ptr() != start:
+            return False
+        start += tensor.numel() * tensor.element_size()
+    return True

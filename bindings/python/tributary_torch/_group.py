@@ -1,0 +1,487 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process group: what torch asks for, as operations of the library. What the library does not do goes to gloo.
+
+Order: operations of a group run in the order in which they are asked for, which must be the same on every rank (torch's rule).
+The calls return at once; with async_op=False the call itself waits, without a detour over other threads.
+Memory: tensors are handed over by pointer, and kept until their operation has ended (_buffers.py copies what is not contiguous).
+gloo is a backend of this group as well: the methods that are not here are torch's, and lead there. It connects at first use.
+Read next: _work.py (what is returned), _bootstrap.py (how the ranks meet).
+"""
+import contextlib
+import ctypes
+import datetime
+import logging
+import threading
+
+import torch
+import torch.distributed as dist
+from torch._C import _distributed_c10d as c10d
+
+from . import _bootstrap, _capi
+from ._autoload import NAME
+from ._buffers import Buffers, check, moved_as, summed_as
+from ._work import Collector, TributaryWork
+
+_log = logging.getLogger("tributary_torch")
+_said = set()
+_UNSET = datetime.timedelta(0)
+_PENDING_MAX = 64  # works that nobody waits for are looked at from here on
+_profiler_is_on = torch._C._autograd._profiler_enabled
+
+
+def create(options, pg_options):
+    """torch's creator (register_backend, extended_api): joins the group's other ranks."""
+    if pg_options is not None and not isinstance(pg_options, _bootstrap.Options):
+        raise TypeError(f"pg_options of backend {NAME} are tributary_torch.Options, not {type(pg_options).__name__}")
+    ranks = list(options.global_ranks_in_group)
+    name = options.group_id
+    parent = _default_communicator() if ranks else None
+    try:
+        comm = _bootstrap.open_communicator(options.store, options.group_rank, options.group_size, options.timeout, pg_options,
+                                            parent, ranks, name)
+    except RuntimeError as error:
+        raise dist.DistBackendError(f"{NAME}: rank {options.group_rank} of group {name}: {error}") from None
+    return ProcessGroupTributary(options.store, options.group_rank, options.group_size, comm, options.timeout, name, ranks)
+
+
+def _default_communicator():
+    if not dist.is_initialized():
+        return None
+    group = dist.distributed_c10d._get_default_group()
+    return group.communicator if getattr(group, "is_tributary", False) else None
+
+
+class _Gloo(dist.ProcessGroupGloo):
+    """What the library does not do. Also hears of new timeouts, which torch tells gloo alone."""
+
+    owner = None
+
+    def _set_default_timeout(self, timeout):
+        super()._set_default_timeout(timeout)
+        if self.owner is not None:
+            self.owner.set_timeout(timeout)
+
+
+def _make_gloo(store, rank, size, timeout):
+    """With devices that connect when they are first used, where this torch has them."""
+    store = dist.PrefixStore("tributary-gloo", store)
+    try:
+        options = dist.ProcessGroupGloo._Options()
+        options._timeout = timeout
+        options._devices = [dist.ProcessGroupGloo.create_default_device(lazy_init=True)]
+    except (AttributeError, TypeError):  # before torch 2.7
+        return _Gloo(store, rank, size, timeout=timeout)
+    return _Gloo(store, rank, size, options)
+
+
+class ProcessGroupTributary(dist.ProcessGroup):
+    is_tributary = True
+    error_type = dist.DistBackendError
+
+    def __init__(self, store, rank, size, comm, timeout, name, ranks):
+        try:
+            super().__init__(store, rank, size)
+        except TypeError:  # other versions of torch
+            super().__init__(rank, size)
+        self.communicator = comm
+        self.lib = _capi.library()
+        self.lock = threading.Lock()
+        self.library_limit = timeout.total_seconds()
+        self._timeout = timeout
+        self._limit = None  # seconds, where set_timeout has made it shorter than the library's
+        self._rank, self._size = rank, size
+        self._name, self._ranks = name, ranks
+        self._pending = {}
+        self._collector = None
+        self._gloo = _make_gloo(store, rank, size, timeout)
+        self._gloo.owner = self
+        self._register_backend(torch.device("cpu"), dist.ProcessGroup.BackendType.GLOO, self._gloo)
+        self._set_default_backend(dist.ProcessGroup.BackendType.GLOO)
+
+    # ---- who it is ----
+
+    def getBackendName(self):
+        return NAME
+
+    def name(self):
+        return NAME
+
+    def rank(self):
+        return self._rank
+
+    def size(self):
+        return self._size
+
+    def getRank(self):
+        return self._rank
+
+    def getSize(self):
+        return self._size
+
+    def label(self):
+        """The group, for messages."""
+        return f"{self._name} (global ranks {', '.join(map(str, self._ranks))})" if self._ranks else self._name
+
+    def stats(self):
+        """The library's counts (struct trib_comm_stats) as a dict."""
+        return self.communicator.stats()
+
+    def job(self):
+        """The name under which the ranks met."""
+        return self.communicator.job()
+
+    # ---- its end ----
+
+    def set_timeout(self, timeout):
+        """For operations from now on. One longer than at the beginning has no effect: the library ends the job at that."""
+        seconds = timeout.total_seconds()
+        self._timeout = timeout
+        self._limit = seconds if seconds < self.library_limit else None
+
+    def abort(self):
+        """Ends what is under way, here and, naming this rank, on the other ranks."""
+        self.communicator.abort()
+
+    def shutdown(self):
+        self.communicator.close()
+        with self.lock:
+            left = list(self._pending.values())
+            collector, self._collector = self._collector, None
+        if collector is not None:
+            collector.stop()
+        for work in left:
+            work.collect_if_unclaimed()
+
+    def failure(self, status, title):
+        """The exception for an operation that ended so."""
+        text = self.communicator.error() or _capi.status_text(status)
+        if status not in (_capi.STATUS["ERR_INVALID"], _capi.STATUS["ERR_UNSUPPORTED"]):
+            self.communicator.failed = True
+        return self.error_type(f"{title}: {text} [rank {self._rank} of group {self.label()}]")
+
+    # ---- works ----
+
+    def collect_later(self, work):
+        with self.lock:
+            if self._collector is None:
+                self._collector = Collector(f"tributary-{self._name}")
+            collector = self._collector
+        collector.add(work)
+
+    def forget(self, work):
+        self._pending.pop(id(work), None)
+
+    def _limit_of(self, opts):
+        timeout = getattr(opts, "timeout", _UNSET)
+        if timeout > _UNSET:
+            return timeout.total_seconds()
+        return self._limit
+
+    def _run(self, title, arguments, tensors, opts, buffers=None):
+        """Operation `title` of the library: trib_<title>, or the form with _start."""
+        handle = self.communicator.handle
+        if handle is None:
+            raise self.error_type(f"{NAME}:{title}: group {self.label()} has been destroyed")
+        with _event(title, tensors) if _profiler_is_on() else _NO_EVENT:
+            limit = self._limit_of(opts)
+            finish = buffers.finish() if buffers is not None else None
+            if not getattr(opts, "asyncOp", True) and (limit is None or limit >= self.library_limit):
+                status = getattr(self.lib, f"trib_{title}")(handle, *arguments)
+                if status != _capi.OK:
+                    raise self.failure(status, f"{NAME}:{title}")
+                if finish is not None:
+                    finish()
+                return TributaryWork(self, title, None, tensors, None, None)
+            request = ctypes.c_void_p()
+            status = getattr(self.lib, f"trib_{title}_start")(handle, *arguments, ctypes.byref(request))
+            if status != _capi.OK:
+                raise self.failure(status, f"{NAME}:{title}")
+            return self._watched(TributaryWork(self, f"{NAME}:{title}", (request.value,), tensors, finish, limit), buffers)
+
+    def _watched(self, work, kept):
+        work.keep(kept)
+        self._pending[id(work)] = work
+        if len(self._pending) > _PENDING_MAX:
+            for other in list(self._pending.values())[:_PENDING_MAX // 2]:
+                other.is_completed()
+        return work
+
+    def _run_group(self, title, calls, tensors, opts, buffers):
+        """Several operations at once; more than the library takes in one group are several groups."""
+        if self.communicator.handle is None:
+            raise self.error_type(f"{NAME}:{title}: group {self.label()} has been destroyed")
+        requests = []
+        with _event(title, tensors) if _profiler_is_on() else _NO_EVENT:
+            for start in range(0, len(calls), _capi.GROUP_MAX):
+                part = calls[start:start + _capi.GROUP_MAX]
+                array = (_capi.Call * len(part))(*part)
+                request = ctypes.c_void_p()
+                status = self.lib.trib_group_start(self.communicator.handle, array, len(part), ctypes.byref(request))
+                if status != _capi.OK:
+                    error = self.failure(status, f"{NAME}:{title}")
+                    self._watched(TributaryWork(self, title, tuple(requests), tensors, None, None), buffers)
+                    raise error
+                requests.append(request.value)
+        return self._watched(
+            TributaryWork(self, f"{NAME}:{title}", tuple(requests), tensors, buffers.finish(), self._limit_of(opts)), buffers)
+
+    def _say_gloo(self, what):
+        if what not in _said:
+            _said.add(what)
+            if self._rank == 0:
+                _log.warning("%s is not for in-network aggregation: gloo does it", what)
+
+    # ---- reductions ----
+
+    def allreduce(self, tensors, opts=None, timeout=None):
+        tensors, opts = _listed(tensors), _options(c10d.AllreduceOptions, opts, timeout)
+        if len(tensors) != 1:
+            return self.allreduce_coalesced(tensors, opts)
+        tensor = tensors[0]
+        how = summed_as(tensor, opts.reduceOp) if check(tensor) else None
+        if how is None:
+            self._say_gloo(_name_of("all_reduce", tensor, opts))
+            return self._gloo.allreduce(tensors, opts)
+        if tensor.is_contiguous():
+            place = tensor.data_ptr()
+            return self._run("allreduce", (place, place, tensor.numel(), *how), tensors, opts)
+        buffers = Buffers()
+        place = buffers.both(tensor).data_ptr()
+        return self._run("allreduce", (place, place, tensor.numel(), *how), tensors, opts, buffers)
+
+    def allreduce_coalesced(self, tensors, opts=None):
+        opts = _options(c10d.AllreduceCoalescedOptions, opts)
+        buffers, calls = Buffers(), []
+        for tensor in tensors:
+            how = summed_as(tensor, opts.reduceOp) if check(tensor) else None
+            if how is None:
+                self._say_gloo(_name_of("all_reduce_coalesced", tensor, opts))
+                return self._gloo.allreduce_coalesced(tensors, opts)
+            place = buffers.both(tensor).data_ptr()
+            calls.append(_capi.Call(_ALLREDUCE, *how, 0, place, place, tensor.numel(), None))
+        return self._run_group("all_reduce_coalesced", calls, list(tensors), opts, buffers)
+
+    def reduce(self, tensors, opts=None, op=None, timeout=None):
+        tensors = _listed(tensors)
+        if isinstance(opts, int):  # reduce(tensor, root, op)
+            root, opts = opts, _options(c10d.ReduceOptions, op, timeout)
+            opts.rootRank = root
+        opts = _options(c10d.ReduceOptions, opts, timeout)
+        tensor = tensors[0]
+        how = summed_as(tensor, opts.reduceOp) if check(tensor) else None
+        if how is None:
+            self._say_gloo(_name_of("reduce", tensor, opts))
+            return self._gloo.reduce(tensors, opts)
+        buffers = Buffers()
+        is_root = opts.rootRank == self._rank
+        send = buffers.both(tensor) if is_root else buffers.source(tensor)
+        recv = send.data_ptr() if is_root else None
+        return self._run("reduce", (send.data_ptr(), recv, tensor.numel(), *how, opts.rootRank), tensors, opts, buffers)
+
+    def reduce_scatter(self, outputs, inputs, opts=None, timeout=None):
+        outputs, inputs = _listed(outputs), _listed(inputs)
+        parts = inputs[0] if isinstance(inputs[0], (list, tuple)) else inputs
+        opts = _options(c10d.ReduceScatterOptions, opts, timeout)
+        output = outputs[0]
+        self._check_parts("reduce_scatter", output, parts)
+        how = summed_as(output, opts.reduceOp) if check(output) else None
+        if how is None:
+            self._say_gloo(_name_of("reduce_scatter", output, opts))
+            return self._gloo.reduce_scatter(outputs, [list(parts)], opts)
+        buffers = Buffers()
+        send, recv = buffers.sources(parts).data_ptr(), buffers.target(output).data_ptr()
+        counts = [part.numel() for part in parts]
+        if len(set(counts)) == 1:
+            return self._run("reduce_scatter", (send, recv, counts[0], *how), outputs, opts, buffers)
+        return self._run("reduce_scatter_uneven", (send, recv, _counts(counts), *how), outputs, opts, buffers)
+
+    def reduce_scatter_single(self, output, source, opts=None):
+        opts = _options(c10d.ReduceScatterOptions, opts)
+        self._check_whole("reduce_scatter_tensor", source, output)
+        how = summed_as(output, opts.reduceOp) if check(output) and check(source) else None
+        if how is None:
+            self._say_gloo(_name_of("reduce_scatter_tensor", output, opts))
+            return self._gloo._reduce_scatter_base(output, source, opts)
+        buffers = Buffers()
+        send, recv = buffers.source(source).data_ptr(), buffers.target(output).data_ptr()
+        return self._run("reduce_scatter", (send, recv, output.numel(), *how), [output], opts, buffers)
+
+    _reduce_scatter_base = reduce_scatter_single
+
+    def reduce_scatter_single_coalesced(self, outputs, inputs, opts=None):
+        opts = _options(c10d.ReduceScatterOptions, opts)
+        buffers, calls = Buffers(), []
+        for output, source in zip(outputs, inputs, strict=True):
+            self._check_whole("reduce_scatter_tensor_coalesced", source, output)
+            how = summed_as(output, opts.reduceOp) if check(output) and check(source) else None
+            if how is None:
+                self._say_gloo(_name_of("reduce_scatter_tensor_coalesced", output, opts))
+                return self._gloo.reduce_scatter_tensor_coalesced(outputs, inputs, opts)
+            send, recv = buffers.source(source).data_ptr(), buffers.target(output).data_ptr()
+            calls.append(_capi.Call(_REDUCE_SCATTER, *how, 0, send, recv, output.numel(), None))
+        return self._run_group("reduce_scatter_coalesced", calls, list(outputs), opts, buffers)
+
+    reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
+
+    # ---- what is only moved ----
+
+    def broadcast(self, tensors, opts=None, timeout=None):
+        tensors = _listed(tensors)
+        if isinstance(opts, int):  # broadcast(tensor, root)
+            root, opts = opts, _options(c10d.BroadcastOptions, None, timeout)
+            opts.rootRank = root
+        opts = _options(c10d.BroadcastOptions, opts, timeout)
+        tensor = tensors[0]
+        if len(tensors) != 1 or not check(tensor):
+            self._say_gloo(f"broadcast of {tensor.layout}")
+            return self._gloo.broadcast(tensors, opts)
+        buffers = Buffers()
+        memory = buffers.source(tensor) if opts.rootRank == self._rank else buffers.target(tensor)
+        kind, count = moved_as(tensor)
+        return self._run("broadcast", (memory.data_ptr(), count, kind, opts.rootRank), tensors, opts, buffers)
+
+    def allgather(self, outputs, inputs, opts=None, timeout=None):
+        inputs, opts = _listed(inputs), _options(c10d.AllgatherOptions, opts, timeout)
+        parts = outputs[0] if isinstance(outputs[0], (list, tuple)) else outputs
+        source = inputs[0]
+        if not check(source):
+            self._say_gloo(f"all_gather of {source.layout}")
+            return self._gloo.allgather([list(parts)], inputs, opts)
+        self._check_parts("all_gather", source, parts)
+        buffers = Buffers()
+        send, recv = buffers.source(source), buffers.targets(parts)
+        counts = [moved_as(part)[1] for part in parts]
+        kind = moved_as(source)[0]
+        if len(set(counts)) == 1:
+            return self._run("allgather", (send.data_ptr(), recv.data_ptr(), counts[0], kind), list(parts), opts, buffers)
+        return self._run("allgather_uneven", (send.data_ptr(), recv.data_ptr(), _counts(counts), kind), list(parts), opts, buffers)
+
+    def all_gather_single(self, output, source, opts=None):
+        opts = _options(c10d.AllgatherOptions, opts)
+        self._check_whole("all_gather_into_tensor", output, source)
+        if not check(source):
+            self._say_gloo(f"all_gather_into_tensor of {source.layout}")
+            return self._gloo._allgather_base(output, source, opts)
+        buffers = Buffers()
+        send, recv = buffers.source(source), buffers.target(output)
+        kind, count = moved_as(source)
+        return self._run("allgather", (send.data_ptr(), recv.data_ptr(), count, kind), [output], opts, buffers)
+
+    _allgather_base = all_gather_single
+
+    def all_gather_single_coalesced(self, outputs, inputs, opts=None):
+        opts = _options(c10d.AllgatherOptions, opts)
+        buffers, calls = Buffers(), []
+        for output, source in zip(outputs, inputs, strict=True):
+            self._check_whole("all_gather_into_tensor_coalesced", output, source)
+            check(source)
+            kind, count = moved_as(source)
+            send, recv = buffers.source(source).data_ptr(), buffers.target(output).data_ptr()
+            calls.append(_capi.Call(_ALLGATHER, kind, 0, 0, send, recv, count, None))
+        return self._run_group("all_gather_coalesced", calls, list(outputs), opts, buffers)
+
+    allgather_into_tensor_coalesced = all_gather_single_coalesced
+
+    def allgather_coalesced(self, output_lists, inputs, opts=None):
+        """output_lists[rank][i] is what rank gives as inputs[i]."""
+        opts = _options(c10d.AllgatherOptions, opts)
+        buffers, calls, results = Buffers(), [], []
+        for place, source in enumerate(inputs):
+            parts = [outputs[place] for outputs in output_lists]
+            self._check_parts("all_gather_coalesced", source, parts)
+            check(source)
+            kind, count = moved_as(source)
+            send, recv = buffers.source(source).data_ptr(), buffers.targets(parts).data_ptr()
+            calls.append(_capi.Call(_ALLGATHER, kind, 0, 0, send, recv, count, None))
+            results += parts
+        return self._run_group("all_gather_coalesced", calls, results, opts, buffers)
+
+    def barrier(self, opts=None, timeout=None):
+        return self._run("barrier", (), [], _options(c10d.BarrierOptions, opts, timeout))
+
+    # ---- gloo's ----
+
+    def monitored_barrier(self, timeout=None, wait_all_ranks=False):
+        self._say_gloo("monitored_barrier")
+        super().monitored_barrier(timeout if timeout is not None else self._timeout, wait_all_ranks)
+
+    def gather(self, *args, **kwargs):
+        self._say_gloo("gather")
+        return super().gather(*args, **kwargs)
+
+    def scatter(self, *args, **kwargs):
+        self._say_gloo("scatter")
+        return super().scatter(*args, **kwargs)
+
+    def alltoall(self, *args, **kwargs):
+        self._say_gloo("all_to_all")
+        return super().alltoall(*args, **kwargs)
+
+    def all_to_all_single(self, output, source, output_sizes=(), input_sizes=(), opts=None):
+        self._say_gloo("all_to_all_single")
+        return self._gloo.alltoall_base(output, source, list(output_sizes), list(input_sizes), _options(c10d.AllToAllOptions, opts))
+
+    alltoall_base = all_to_all_single
+
+    def send(self, tensors, dst, tag=0):
+        self._say_gloo("send")
+        return self._gloo.send(tensors, dst, tag)
+
+    def recv(self, tensors, src, tag=0):
+        self._say_gloo("recv")
+        return self._gloo.recv(tensors, src, tag)
+
+    def recv_anysource(self, tensors, tag=0):
+        self._say_gloo("recv")
+        return self._gloo.recv_anysource(tensors, tag)
+
+    # ---- checks ----
+
+    def _check_parts(self, title, one, parts):
+        if len(parts) != self._size:
+            raise ValueError(f"{title}: {len(parts)} tensors for {self._size} ranks")
+        if parts[self._rank].numel() != one.numel() or any(part.dtype != one.dtype for part in parts):
+            raise ValueError(f"{title}: the tensor of rank {self._rank} is not as large, or a type differs")
+
+    def _check_whole(self, title, whole, share):
+        if whole.numel() != share.numel() * self._size or whole.dtype != share.dtype:
+            raise ValueError(f"{title}: {whole.numel()} elements of {whole.dtype} are not {self._size} times {share.numel()} of {share.dtype}")
+
+
+_ALLREDUCE = _capi.COLLECTIVE["ALLREDUCE"]
+_ALLGATHER = _capi.COLLECTIVE["ALLGATHER"]
+_REDUCE_SCATTER = _capi.COLLECTIVE["REDUCE_SCATTER"]
+_NO_EVENT = contextlib.nullcontext()
+
+
+def _listed(tensors):
+    return [tensors] if isinstance(tensors, torch.Tensor) else tensors
+
+
+def _options(kind, opts, timeout=None):
+    """torch's options, whether they were given, or only the reduction, or nothing."""
+    if isinstance(opts, (dist.ReduceOp, c10d.ReduceOp.RedOpType)):
+        reduction, opts = opts, kind()
+        opts.reduceOp = reduction
+    elif opts is None:
+        opts = kind()
+    if timeout is not None:
+        opts.timeout = timeout
+    return opts
+
+
+def _counts(counts):
+    return (ctypes.c_uint64 * len(counts))(*counts)
+
+
+def _name_of(title, tensor, opts):
+    return f"{title} of {tensor.dtype} in layout {tensor.layout} with operation {hash(opts.reduceOp)}"
+
+
+def _event(title, tensors):
+    """What torch.profiler shows of a call: its name, the tensors' sizes and types (record_shapes), and their bytes."""
+    size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    try:
+        return torch._C._profiler._RecordFunctionFast(f"{NAME}:{title}", list(tensors), {"bytes": size})
+    except (AttributeError, TypeError):  # other versions of torch
+        return torch.profiler.record_function(f"{NAME}:{title}")

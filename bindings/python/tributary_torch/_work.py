@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a collective returns: torch's Work, over a request of the library.
+
+A request is collected once, by one thread: whoever waits first, or the group's collector thread, which is started when somebody
+wants a future or waits with a limit of his own. Until then the group keeps the work, and so the tensors' memory, alive.
+Progress is the library's business (its own thread): an operation goes on though nobody waits.
+Read next: _group.py (who makes works).
+"""
+import ctypes
+import datetime
+import queue
+import threading
+
+import torch
+from torch._C._distributed_c10d import Work
+
+from . import _capi
+
+_IN_FLIGHT, _COLLECTING, _ENDED = range(3)
+_NO_LIMIT = datetime.timedelta(0)
+_profiler_is_on = torch._C._autograd._profiler_enabled
+
+
+class TributaryWork(Work):
+    """group: takes care of what is in flight. requests: of the library, in order. tensors: the results, and what the future holds.
+    finish: called when all is there (copies back), or None. limit: seconds after which wait() gives up, None for the library's own."""
+
+    def __init__(self, group, title, requests, tensors, finish, limit):
+        super().__init__()
+        self._group = group
+        self._title = title
+        self._requests = requests
+        self._tensors = tensors
+        self._finish = finish
+        self._limit = limit
+        self._state = _IN_FLIGHT if requests else _ENDED
+        self._error = None
+        self._future = None
+        self._ended = None
+        self._kept = None  # what the library reads or writes, besides tensors
+
+    def keep(self, kept):
+        self._kept = kept
+        return self
+
+    # ---- torch's side ----
+
+    def wait(self, timeout=_NO_LIMIT):
+        if self._state != _ENDED:
+            limit = timeout.total_seconds() if timeout > _NO_LIMIT else self._limit
+            if limit is not None and limit >= self._group.library_limit:
+                limit = None  # the library will say who is missing
+            if limit is not None:
+                self._wait_for(limit)
+            elif self._claim():
+                self._collect()
+            else:
+                self._wait_for_other()
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def synchronize(self):
+        self.wait()
+
+    def is_completed(self):
+        if self._state == _IN_FLIGHT and len(self._requests) == 1 and self._claim():
+            done = ctypes.c_bool()
+            status = self._group.lib.trib_request_test(self._requests[0], ctypes.byref(done))
+            if done.value:
+                self._end(status)
+            else:
+                self._unclaim()
+        return self._state == _ENDED
+
+    def is_success(self):
+        return self.is_completed() and self._error is None
+
+    def exception(self):
+        return self._error if self.is_completed() else None
+
+    def result(self):
+        return list(self._tensors)
+
+    def source_rank(self):
+        return -1
+
+    def get_future(self):
+        with self._group.lock:
+            future, started = self._future, self._future is not None
+            if not started:
+                future = self._future = torch.futures.Future()
+            ended = self._state == _ENDED
+        if not started:
+            if ended:
+                self._settle(future)
+            else:
+                self._group.collect_later(self)
+        return future
+
+    # ---- who collects ----
+
+    def _claim(self):
+        with self._group.lock:
+            if self._state != _IN_FLIGHT:
+                return False
+            self._state = _COLLECTING
+            return True
+
+    def _unclaim(self):
+        """Somebody may have begun to wait, or have asked for a future, and found it claimed."""
+        with self._group.lock:
+            self._state = _IN_FLIGHT
+            wanted = self._ended is not None or self._future is not None
+        if wanted:
+            self._group.collect_later(self)
+
+    def collect_if_unclaimed(self):
+        """Of the collector thread."""
+        if self._claim():
+            self._collect()
+
+    def _collect(self):
+        if _profiler_is_on():
+            with torch.profiler.record_function(f"{self._title} wait"):
+                self._collect_all()
+        else:
+            self._collect_all()
+
+    def _collect_all(self):
+        status = _capi.OK
+        for request in self._requests:
+            one = self._group.lib.trib_request_wait(request)
+            status = status if status != _capi.OK else one
+        self._end(status)
+
+    def _ending(self):
+        with self._group.lock:
+            if self._ended is None:
+                self._ended = threading.Event()
+                if self._state == _ENDED:
+                    self._ended.set()
+            return self._ended
+
+    def _wait_for_other(self):
+        """Somebody else collects, or only looked (is_completed) and has found nothing: then nobody does yet."""
+        ending = self._ending()
+        if self._state == _IN_FLIGHT:
+            self._group.collect_later(self)
+        ending.wait()
+
+    def _wait_for(self, seconds):
+        ending = self._ending()
+        self._group.collect_later(self)
+        if not ending.wait(seconds):
+            raise self._group.error_type(
+                f"{self._title}: timed out after {seconds:g} s on rank {self._group.rank()} of group {self._group.label()}")
+
+    def _end(self, status):
+        """Of who has claimed it."""
+        error = None
+        if status != _capi.OK:
+            error = self._group.failure(status, self._title)
+        elif self._finish is not None:
+            try:
+                self._finish()
+            except Exception as cause:  # the others have their results: this rank alone says what it lacks
+                error = cause
+        with self._group.lock:
+            self._error = error
+            self._finish = self._kept = None
+            self._state = _ENDED
+            future, ending = self._future, self._ended
+        self._group.forget(self)
+        if ending is not None:
+            ending.set()
+        if future is not None:
+            self._settle(future)
+
+    def _settle(self, future):
+        if self._error is not None:
+            future.set_exception(self._error)
+        else:
+            future.set_result(list(self._tensors))
+
+
+class Collector:
+    """The thread that waits for works on behalf of futures, in the order in which they were handed over."""
+
+    def __init__(self, name):
+        self._works = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def add(self, work):
+        self._works.put(work)
+
+    def stop(self):
+        self._works.put(None)
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _run(self):
+        while (work := self._works.get()) is not None:
+            work.collect_if_unclaimed()
+            work = None  # or its tensors would live until the next one
