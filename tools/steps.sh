@@ -33,25 +33,34 @@ step() { # name command...
     fi
 }
 
+count_junit() { # name file seconds: what ctest or pytest has written
+    local total bad skipped
+    attribute() { # name file: 0 if it has none
+        local value
+        value=$(sed -n "s/.*\b$1=\"\([0-9]*\)\".*/\1/p" "$2" | head -n 1)
+        echo "${value:-0}"
+    }
+    if ! [ -s "$2" ]; then
+        count "$1" 0 1 "$3"
+        return 1
+    fi
+    total=$(attribute tests "$2")
+    bad=$(($(attribute failures "$2") + $(attribute errors "$2")))
+    skipped=$(($(attribute skipped "$2") + $(attribute disabled "$2")))
+    [ "$skipped" -eq 0 ] || echo "   $skipped skipped"
+    count "$1" $((total - bad - skipped)) "$bad" "$3"
+    [ "$bad" -eq 0 ]
+}
+
 tests() { # name build-folder ctest-arguments...
-    local name=$1 dir=$2 start=$SECONDS junit total bad skipped
+    local name=$1 dir=$2 start=$SECONDS junit
     shift 2
     echo "== $name"
     junit=$PWD/$dir/$name.xml
     rm -f "$junit"
     "${fixed[@]}" ctest --test-dir "$dir" -j "$jobs" --output-on-failure --output-junit "$junit" --no-tests=error "$@" |
         grep -v -e '^ *Start ' -e '^Internal ctest' -e '^Label Time' -e 'sec\*proc' -e '^$'
-    attribute() { sed -n "s/.*\b$1=\"\([0-9]*\)\".*/\1/p" "$junit" | head -n 1; }
-    if ! [ -s "$junit" ]; then
-        count "$name" 0 1 $((SECONDS - start))
-        return 1
-    fi
-    total=$(attribute tests)
-    bad=$(attribute failures)
-    skipped=$(($(attribute skipped) + $(attribute disabled)))
-    [ "$skipped" -eq 0 ] || echo "   $skipped skipped"
-    count "$name" $((total - bad - skipped)) "$bad" $((SECONDS - start))
-    [ "$bad" -eq 0 ]
+    count_junit "$name" "$junit" $((SECONDS - start))
 }
 
 build() { # folder, cmake arguments...; shows warnings and errors only

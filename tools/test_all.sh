@@ -102,7 +102,18 @@ run_install() {
     step build-bare bare && step install consumer
 }
 
-for name in "${@:-integration model canary asan tsan clang msan fuzz coverage headers install}"; do
+# PyTorch over the wheel of this tree, against gloo; left out, with a word, where torch cannot be had.
+run_torch() {
+    local start=$SECONDS junit=$PWD/build/torch.xml
+    step build-release preset release || return
+    echo "== torch"
+    tools/torch.sh prepare || { [ $? -eq 77 ] || count torch 0 1 $((SECONDS - start)); return; }
+    rm -f "$junit"
+    tools/torch.sh test "$junit"
+    count_junit torch "$junit" $((SECONDS - start))
+}
+
+for name in "${@:-integration model canary asan tsan clang msan fuzz coverage headers install torch}"; do
     for part in $name; do
         "run_$part"
     done
