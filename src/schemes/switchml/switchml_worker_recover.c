@@ -16,6 +16,7 @@
 #include "schemes/switchml/switchml_worker.h"
 
 #define OVERDUE_PROBES 16 /* per root and timeout */
+#define FIRST_DOUBLINGS 2 /* of the RTO of what was sent once */
 #define MORE_PROBES 4     /* after a repeat that was needed */
 
 static void unlink_flight(struct worker *w, uint32_t index)
@@ -50,11 +51,13 @@ static void append_flight(struct worker *w, uint32_t index)
     root->newest = index;
 }
 
-/* How long a fragment may wait for its result before it is suspicious: twice what is usual, since silence and later results
- * tell of most losses sooner. */
-static uint64_t overdue_after(const struct worker *w, const struct flight *f, uint32_t backoff)
+/* How long a fragment may wait for its result before it is suspicious: four times what is usual, since silence and later results
+ * tell of most losses sooner, and who waits that long mostly waits for a rank or a switch that was off its core; what such a probe
+ * brings is a result that is on its way. Of one that was sent or probed again, neither tells anything: twice. */
+static uint64_t overdue_after(const struct worker *w, const struct flight *f, const struct flight_times *times)
 {
-    return trib_loss_timeout(&worker_aside(w)->completion[trib_window_root(&w->window, f->sequence)], backoff + 1);
+    uint32_t doublings = times->repeated ? times->backoff + 1 : FIRST_DOUBLINGS;
+    return trib_loss_timeout(&worker_aside(w)->completion[trib_window_root(&w->window, f->sequence)], doublings);
 }
 
 void trib__worker_queue(struct worker *w, uint32_t index, uint8_t pending)
@@ -83,7 +86,7 @@ void trib__worker_sent(struct worker *w, uint32_t index, uint64_t now_ns)
     append_flight(w, index);
     aside->active_ns[trib_window_root(&w->window, f->sequence)] = now_ns;
     times->order = ++aside->order[trib_window_root(&w->window, f->sequence)];
-    times->deadline_ns = now_ns + overdue_after(w, f, times->backoff);
+    times->deadline_ns = now_ns + overdue_after(w, f, times);
     if (times->deadline_ns < aside->next_deadline_ns) {
         aside->next_deadline_ns = times->deadline_ns;
     }
@@ -266,7 +269,7 @@ static uint64_t probe_overdue(struct worker *w, uint32_t root, uint64_t now_ns)
                 times->backoff++;
                 trib__worker_queue(w, index, PENDING_PROBE);
             }
-            times->deadline_ns = now_ns + overdue_after(w, worker_flight(w, index), times->backoff);
+            times->deadline_ns = now_ns + overdue_after(w, worker_flight(w, index), times);
         }
         if (times->deadline_ns < earliest) {
             earliest = times->deadline_ns;
