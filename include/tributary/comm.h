@@ -56,8 +56,8 @@ struct trib_faults {
     uint64_t seed; /* same seed, same decisions for the same packets received */
 };
 
-/* Everything has a default (given in brackets). All ranks of a communicator must agree on ranks, scheme, wire, payload
- * and window: a difference is reported on every rank, with both values. */
+/* Everything has a default (given in brackets). All ranks of a communicator must agree on ranks, scheme, wire, payload,
+ * window and fallback: a difference is reported on every rank, with both values. */
 struct trib_config {
     char switch_address
         [TRIB_NAME_MAX +
@@ -81,16 +81,20 @@ struct trib_config {
      * other. A group is then a group on all ranks. Where neither switch nor rendezvous is named all are in that memory; false: that is an
      * error [true] */
     bool level0;
-    bool multicast;             /* ask for results by multicast; used only if every rank receives it [true] */
-    bool progress_thread;       /* [true]; without it only calls make progress; always on where no switch is */
-    bool trains;                /* many packets per system call [true]; false exists for comparison */
-    uint32_t spin_us;           /* longest busy wait before sleeping, microseconds; it yields the CPU [20] */
-    uint32_t dscp;              /* 0 to 63 [0] */
+    bool multicast; /* ask for results by multicast; used only if every rank receives it [true] */
+    bool
+        progress_thread; /* [true]; without it only calls make progress; always on where no switch is, or with fallback */
+    bool trains;         /* many packets per system call [true]; false exists for comparison */
+    uint32_t spin_us;    /* longest busy wait before sleeping, microseconds; it yields the CPU [20] */
+    uint32_t dscp;       /* 0 to 63 [0] */
     uint64_t join_timeout_ns;   /* to reach the switch and all ranks [30 s] */
     uint64_t switch_timeout_ns; /* how long a switch that went away is waited for [10 s] */
-    uint64_t timeout_ns;        /* of one operation; it ends the job [30 min] */
-    uint64_t linger_ns;         /* longest wait in trib_comm_close, at a switch [1 s] */
-    struct trib_faults faults;  /* [none] */
+    /* A switch that is gone for longer than that: the ranks go on without it, as if a rendezvous were named: their processes sum. All ranks
+     * must say the same. Rank 0 then listens at a port of its own; the close of any waits for the others as without a switch [false] */
+    bool fallback;
+    uint64_t timeout_ns;       /* of one operation; it ends the job [30 min] */
+    uint64_t linger_ns;        /* longest wait in trib_comm_close, at a switch without fallback [1 s] */
+    struct trib_faults faults; /* [none] */
 };
 
 /* Free-running counts since trib_comm_create. Bytes are UDP payload bytes (64-byte header + payload), before IP. */
@@ -104,6 +108,7 @@ struct trib_comm_stats {
     uint64_t
         contributions_again; /* given again with a header only, to what this rank had finished, when the switch asked for it */
     uint64_t reregistrations;    /* times that this rank registered anew with a restarted switch */
+    uint64_t moved;              /* 1: the switch was gone for good, and the ranks went on without it */
     uint64_t multicast_received; /* results that came by multicast */
     uint64_t dropped;            /* packets dropped, all reasons */
     uint64_t dropped_corrupt;    /* of those: checksum or header wrong */

@@ -115,6 +115,9 @@ static const struct option_row rows[] = {
      option_size32, AT(comm.payload)},
     {"window", 0, "SIZE", "in flight per rank and shard [the switch chooses]", option_size32, AT(comm.window)},
     {"no-multicast", 0, NULL, "results by unicast", option_off, AT(comm.multicast)},
+    {"fallback", 0, NULL, "a switch that is gone for --switch-timeout: go on without it", option_on, AT(comm.fallback)},
+    {"switch-timeout", 0, "TIME", "how long a switch that went away is waited for [10s]", option_duration,
+     AT(comm.switch_timeout_ns)},
     {"no-trains", 0, NULL, "one packet a system call, for comparison", option_off, AT(comm.trains)},
     {"no-progress-thread", 0, NULL, "only calls make progress", option_off, AT(comm.progress_thread)},
     {"spin-us", 0, "N", "longest busy wait before sleeping, microseconds [20]", option_count, AT(comm.spin_us)},
@@ -199,7 +202,7 @@ static int measure_all(const struct perf_options *options, struct trib_comm *com
         return complain("rank %u: %s", trib_comm_rank(comm), trib_comm_error(comm));
     }
     if (speaks) {
-        perf_print_end(options, wrong);
+        perf_print_end(options, comm, wrong);
     }
     return wrong != 0;
 }

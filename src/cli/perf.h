@@ -87,6 +87,6 @@ enum trib_status perf_measure(const struct perf_options *options, struct trib_co
 /* perf_print.c: rank 0 only. */
 void perf_print_begin(const struct perf_options *options, const struct trib_comm *comm);
 void perf_print_row(const struct perf_options *options, const struct perf_row *row);
-void perf_print_end(const struct perf_options *options, int64_t wrong);
+void perf_print_end(const struct perf_options *options, struct trib_comm *comm, int64_t wrong);
 
 #endif

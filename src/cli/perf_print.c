@@ -146,11 +146,18 @@ void perf_print_row(const struct perf_options *options, const struct perf_row *r
     fflush(stdout);
 }
 
-void perf_print_end(const struct perf_options *options, int64_t wrong)
+void perf_print_end(const struct perf_options *options, struct trib_comm *comm, int64_t wrong)
 {
+    struct trib_comm_stats stats;
+
+    trib_comm_stats(comm, &stats);
     if (options->json) {
-        printf("],\"wrong\":%lld}\n", (long long)wrong);
+        printf("],\"moved\":%llu,\"wrong\":%lld}\n", (unsigned long long)stats.moved, (long long)wrong);
     } else {
+        if (stats.moved != 0) {
+            printf("# the switch was gone for good: went on without it, over %u %s\n", stats.roots,
+                   stats.roots == 1 ? "root" : "roots");
+        }
         printf("# %lld wrong elements%s\n", (long long)wrong, options->check ? "" : " (nothing was checked: -c 0)");
     }
     fflush(stdout);

@@ -42,7 +42,7 @@ static struct trib_comm *make(const struct trib_config *config)
  * then it is they who bound the time, not what a switch would need to hear of the end. */
 static bool serves_others(const struct trib_comm *comm)
 {
-    return comm->config.rendezvous[0] != '\0';
+    return comm->config.rendezvous[0] != '\0' || comm->config.fallback;
 }
 
 /* No request runs, and nobody comes any more; threads that wait for requests which have ended may not have left yet. */
@@ -129,13 +129,30 @@ static enum trib_status enter_host(struct trib_comm *made, struct trib_comm *mak
     return status;
 }
 
+/* A control plane for rank 0's process, if it is to have one: at the rendezvous; or, if ranks are to go on without this switch, at any port. */
+static enum trib_status bring_control(struct trib_comm *made, const struct trib_address *address, char *error)
+{
+    struct trib_address local = *address;
+    if (made->config.rank != 0) {
+        return TRIB_OK;
+    }
+    if (made->config.rendezvous[0] != '\0') {
+        return trib_embedded_acquire(&made->config, address, &made->embedded, error);
+    }
+    if (!made->config.fallback) {
+        return TRIB_OK;
+    }
+    if (!trib_local_towards(address, &local)) { /* no way leads there yet */
+        memset(&local.storage, 0, sizeof local.storage);
+        local.storage.ss_family = address->storage.ss_family;
+    }
+    return trib_embedded_acquire(&made->config, &local, &made->embedded, error);
+}
+
 /* At the switch; without one at rank 0, who brings the control plane along. */
 static enum trib_status enter_place(struct trib_comm *made, const struct trib_address *address, char *error)
 {
-    enum trib_status status = TRIB_OK;
-    if (made->config.rendezvous[0] != '\0' && made->config.rank == 0) {
-        status = trib_embedded_acquire(&made->config, address, &made->embedded, error);
-    }
+    enum trib_status status = bring_control(made, address, error);
     if (status == TRIB_OK) {
         status = trib_endpoint_acquire(address, made, error);
     }
@@ -170,7 +187,7 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     if (!made->config.progress_thread && serves_others(made)) {
         trib_log(TRIB_LOG_WARN,
                  "job %s rank %u: progress thread off is ignored: other ranks need this process between its calls too, "
-                 "where no switch is",
+                 "where no switch is, or none may be left",
                  config->job, config->rank);
         made->config.progress_thread = true;
     }
@@ -199,7 +216,16 @@ enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct tri
     } else {
         made->maker = maker;
         made->is_derived = true;
-        made->embedded = trib_embedded_share(maker->embedded);
+        if (!maker->endpoint->where.no_box) {
+            status = bring_control(made, &maker->endpoint->where.address, error);
+            if (status != TRIB_OK) {
+                free(made);
+                return status;
+            }
+        }
+        if (made->embedded == NULL) {
+            made->embedded = trib_embedded_share(maker->embedded);
+        }
         trib_endpoint_share(maker->endpoint, made, maker);
         status = enter(made, error);
     }
@@ -319,8 +345,7 @@ static void say_goodbye(struct trib_comm *comm)
         return; /* what others still need of this rank lies in memory that outlives it; or nobody needs anything */
     }
     comm->is_closing = true;
-    comm->close_deadline_ns =
-        trib_time_after(now, serves_others(comm) ? comm->config.timeout_ns : comm->config.linger_ns);
+    comm->close_deadline_ns = trib_comm_close_time(comm, now);
     if (comm->state == TRIB_COMM_RUNNING) {
         trib_comm_tell_mark(comm, TRIB_MESSAGE_CLOSE);
     }

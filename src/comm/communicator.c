@@ -426,6 +426,7 @@ static void take_part(struct trib_comm *comm)
 {
     const struct trib_endpoint *endpoint = comm->endpoint;
     uint32_t part = endpoint->busy > 1 ? endpoint->window / endpoint->busy : endpoint->window;
+    part = part < comm->window ? part : comm->window;
     for (uint32_t i = 0; i < comm->grant.roots && comm->verbs->limit != NULL; i++) {
         comm->verbs->limit(comm->node, i, part);
     }

@@ -95,9 +95,11 @@ struct trib_comm {
     struct trib_session_client session;
     int polled_fd; /* what the pollers know of the session */
     short polled_interest;
-    struct trib_grant grant;        /* communicator 0: none yet */
-    struct trib_root root;          /* without a switch: what this process is to the communicator */
-    struct trib_embedded *embedded; /* this rank's share of the control plane in its process; NULL: it is elsewhere */
+    struct trib_grant grant;     /* communicator 0: none yet */
+    struct trib_address meeting; /* where to go on without the switch; len 0: nowhere */
+    struct trib_root root;       /* without a switch: what this process is to the communicator */
+    struct trib_embedded
+        *embedded; /* this rank's share of the control plane in its process; NULL: it is elsewhere, or there is none */
     uint64_t state_deadline_ns;
     uint64_t retry_ns; /* CONNECTING: next try, or end of this one; PROBING: next probe */
     uint64_t retry_gap_ns;
@@ -118,6 +120,7 @@ struct trib_comm {
     bool is_dissolving;          /* its closer waits for `callers` */
     bool is_multicast;           /* results come by multicast */
     bool is_over;                /* without a switch: `left` has closed, so no further operation can end */
+    bool has_moved;              /* its switch is gone, and it goes on without */
     bool is_derived;             /* made by split or subset: rank 0 of the job is not rank 0 here */
     struct trib_comm *maker;     /* joining by split or subset of that one, which must not fail before; else NULL */
     struct trib_subset *subsets; /* made of this one so far: split.c */
@@ -236,14 +239,35 @@ void trib_comm_dispute(struct trib_comm *comm, const struct trib_event *event);
 void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns);
 void trib_comm_take_missing(struct trib_comm *comm, const struct trib_message *message);
 
+/* ---- move.c ---- */
+
+/* If the switch ends, or is not back in time: may the communicator go on without it? */
+bool trib_comm_may_move(const struct trib_comm *comm);
+/* When it does so although the switch is back, since other ranks are not. */
+uint64_t trib_comm_move_time(const struct trib_comm *comm, uint64_t now_ns);
+/* It does, or fails. */
+void trib_comm_move(struct trib_comm *comm, uint64_t now_ns);
+/* The switch, or where its ranks met without it, did not let all in again: fails, and says what was tried. */
+void trib_comm_give_up_return(struct trib_comm *comm, const char *cause);
+/* WELCOME has said where that would be. */
+void trib_comm_learn_meeting(struct trib_comm *comm, const struct trib_address *meeting);
+/* Until when its closer waits for CLOSED. */
+uint64_t trib_comm_close_time(const struct trib_comm *comm, uint64_t now_ns);
+/* Of a JOIN after moving. */
+void trib_comm_keep_hosts(const struct trib_comm *comm, struct trib_message *join);
+
 /* ---- worker.c ---- */
 
 /* For the grant of its WELCOME. Returns ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_grant *grant);
+/* At another place less may be in flight. */
+void trib_comm_shrink_window(struct trib_comm *comm, const struct trib_grant *grant);
 
 /* ---- join.c ---- */
 
 void trib_comm_join(struct trib_comm *comm, uint64_t now_ns);
+/* Connects to where it goes now, until outage_deadline_ns. */
+void trib_comm_reconnect(struct trib_comm *comm, uint64_t now_ns);
 /* WELCOME has come, and those of this host have met. */
 void trib_comm_begin_probing(struct trib_comm *comm, uint64_t now_ns);
 /* What poll said about the session. */

@@ -95,7 +95,7 @@ static bool is_literal(const char *rendezvous)
 static struct trib_address listening_address(const struct trib_config *config, const struct trib_address *address)
 {
     struct trib_address listen = *address;
-    if (trib_address_is_loopback(address) && !is_literal(config->rendezvous)) {
+    if (trib_address_port(address) != 0 && trib_address_is_loopback(address) && !is_literal(config->rendezvous)) {
         memset(&listen.storage, 0, sizeof listen.storage);
         listen.storage.ss_family = address->storage.ss_family;
         trib_address_set_port(&listen, trib_address_port(address));
@@ -117,7 +117,10 @@ static enum trib_status create_server(const struct trib_config *config, const st
         .changed = tell_changed,
     };
     enum trib_status status = trib_server_create(&wanted, server, cause);
-    if (status != TRIB_OK) {
+    if (status != TRIB_OK && trib_address_port(address) == 0) {
+        trib_explain(error, "rank 0 of job %s cannot listen for ranks that go on without the switch: %.300s",
+                     config->job, cause);
+    } else if (status != TRIB_OK) {
         trib_explain(
             error,
             "rank 0 of job %s cannot listen at the rendezvous %s: %.300s; it must be an address of rank 0's host, "
@@ -236,6 +239,11 @@ enum trib_status trib_embedded_acquire(const struct trib_config *config, const s
     }
     (void)pthread_mutex_unlock(&lock);
     return status;
+}
+
+uint16_t trib_embedded_port(const struct trib_embedded *embedded)
+{
+    return embedded != NULL ? trib_server_port(embedded->server) : 0;
 }
 
 struct trib_embedded *trib_embedded_share(struct trib_embedded *embedded)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embedded.h: the control plane in rank 0's process, where no switch is named: a thread that serves sessions at the rendezvous, of all
- * ranks, this one's as well. It is the same as a switch's (control/server.h), without shards of its own: the ranks' processes are
+/* embedded.h: the control plane in rank 0's process, where no switch is named, or to go on without the one that is: a thread that serves
+ * sessions, of all ranks, this one's as well. It is the same as a switch's (control/server.h), without shards of its own: the ranks' processes are
  * the roots (own_root.h). All communicators of the process whose rank 0 is here share one for each rendezvous.
  * Read next: embedded.c, control/server.h. */
 #ifndef TRIB_COMM_EMBEDDED_H
@@ -12,11 +12,13 @@
 
 struct trib_embedded;
 
-/* Finds or starts the one at the rendezvous of config, whose address is that. *embedded is the caller's share of it, written only on
+/* Finds or starts the one at this address: of the rendezvous of config; or, with port 0, of this host, at any port. *embedded is the caller's share of it, written only on
  * success. ERR_REFUSED when another program has the port; ERR_SYSTEM, ERR_MEMORY; error as in comm.h. */
 TRIB_MUST_USE enum trib_status trib_embedded_acquire(const struct trib_config *config,
                                                      const struct trib_address *address,
                                                      struct trib_embedded **embedded, char *error);
+/* Where it listens; NULL: 0. */
+uint16_t trib_embedded_port(const struct trib_embedded *embedded);
 /* One more share; NULL is fine. Returns it. */
 struct trib_embedded *trib_embedded_share(struct trib_embedded *embedded);
 /* Gives a share up; NULL is fine. With the last one it waits for linger_ns at most until all jobs have ended: other ranks may still have to

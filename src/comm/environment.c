@@ -158,6 +158,11 @@ static enum trib_status read_switch_timeout(const char *text, struct trib_config
     return trib_parse_duration(text, &config->switch_timeout_ns, error);
 }
 
+static enum trib_status read_fallback(const char *text, struct trib_config *config, char *error)
+{
+    return trib_parse_bool(text, &config->fallback, error);
+}
+
 static enum trib_status read_timeout(const char *text, struct trib_config *config, char *error)
 {
     return trib_parse_duration(text, &config->timeout_ns, error);
@@ -245,6 +250,8 @@ static const struct trib_variable variables[] = {
     {"TRIB_JOIN_TIMEOUT", "30s", "how long the switch and all ranks are waited for at the start [30s]",
      read_join_timeout},
     {"TRIB_SWITCH_TIMEOUT", "10s", "how long a switch that went away is waited for [10s]", read_switch_timeout},
+    {"TRIB_FALLBACK", "1", "a switch that is gone for longer: the ranks go on without it, and their hosts sum [0]",
+     read_fallback},
     {"TRIB_TIMEOUT", "30min", "longest time of one operation; it ends the job [30min]", read_timeout},
     {"TRIB_LINGER", "1s", "longest wait for the other ranks when closing [1s]", read_linger},
     {"TRIB_FAULTS", "loss=1%,seed=7",

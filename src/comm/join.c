@@ -10,7 +10,7 @@
  *   RUNNING      CLOSED                        CLOSED
  *   JOINING      AWAY                          CONNECTING, with the deadline that it had there
  *   any          session lost                  CONNECTING, until its deadline
- *   any          FAIL, deadline                FAILED
+ *   any          FAIL, deadline                FAILED; of a switch that is gone for good CONNECTING, elsewhere (move.c)
  * Read next: session_client.c (the connection), communicator.c (the rest of a communicator). */
 #include <errno.h>
 #include <inttypes.h>
@@ -74,8 +74,13 @@ static void send_join(struct trib_comm *comm)
     message.join.settings.payload = config->payload;
     message.join.settings.window = config->window;
     message.join.settings.wire = (uint8_t)config->wire;
+    message.join.settings.fallback = config->fallback;
+    message.join.meet_port = comm->where.no_box || config->rank != 0 ? 0 : trib_embedded_port(comm->embedded);
     message.join.host = trib_host_digest(config);
     message.join.level0 = config->level0;
+    if (comm->has_moved) {
+        trib_comm_keep_hosts(comm, &message);
+    }
     if (comm->where.no_box) {
         message.join.weight = (uint8_t)config->root_weight;
         message.join.root_port = trib_own_root_port(&comm->endpoint->own_root);
@@ -122,21 +127,40 @@ void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns)
 
 /* ---- connecting ---- */
 
+/* Who comes from a switch is known to others by the address of this session, and sends from that of the wide socket, which was bound when
+ * another communicator of the process moved, elsewhere perhaps. NULL: as the routes choose. */
+static const struct trib_address *local_of(const struct trib_comm *comm, struct trib_address *local)
+{
+    if (!comm->where.no_box || comm->endpoint->where.no_box) {
+        return NULL;
+    }
+    trib_udp_local(comm->endpoint->wide->udp, local);
+    trib_address_set_port(local, 0);
+    return trib_address_is_any(local) ? NULL : local;
+}
+
 static void try_connecting(struct trib_comm *comm, uint64_t now_ns)
 {
+    struct trib_address local;
     comm->retry_ns = now_ns + TRY_NS;
-    trib_session_client_open(&comm->session, &comm->where.address, NULL, comm->config.switch_timeout_ns);
+    trib_session_client_open(&comm->session, &comm->where.address, local_of(comm, &local),
+                             comm->config.switch_timeout_ns);
     comm->polled_fd = -2; /* the new descriptor may have the old one's number */
     trib_comm_session_ready(comm, 0, now_ns);
 }
 
-void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
+void trib_comm_reconnect(struct trib_comm *comm, uint64_t now_ns)
 {
     comm->state = TRIB_COMM_CONNECTING;
-    comm->outage_deadline_ns = trib_time_after(now_ns, comm->config.join_timeout_ns);
     comm->state_deadline_ns = comm->outage_deadline_ns;
     comm->retry_gap_ns = RETRY_FIRST_NS;
     try_connecting(comm, now_ns);
+}
+
+void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
+{
+    comm->outage_deadline_ns = trib_time_after(now_ns, comm->config.join_timeout_ns);
+    trib_comm_reconnect(comm, now_ns);
     trib_comm_settle(comm, now_ns);
 }
 
@@ -148,6 +172,9 @@ static void connected(struct trib_comm *comm, uint64_t now_ns)
     if (comm->was_running) { /* for the other ranks to come back as well */
         deadline_ns =
             trib_time_earlier(trib_time_after(now_ns, comm->config.join_timeout_ns), comm->return_deadline_ns);
+    }
+    if (trib_comm_may_move(comm)) {
+        deadline_ns = trib_time_earlier(trib_comm_move_time(comm, now_ns), deadline_ns);
     }
     comm->state_deadline_ns = trib_time_after(deadline_ns, GRACE_NS);
     send_join(comm);
@@ -428,10 +455,14 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     bool is_new = comm->grant.communicator == 0;
     comm->grant = message->welcome.grant;
     trib_comm_take_places(comm, message);
+    trib_comm_learn_meeting(comm, &message->welcome.meeting);
     if (is_new) {
         trib_endpoint_enter(comm->endpoint, comm);
     }
-    if (comm->was_running) {
+    if (comm->has_moved && comm->node != NULL) {
+        trib_comm_shrink_window(comm, &comm->grant);
+    }
+    if (comm->was_running && !comm->has_moved) { /* else ways from rank to rank were never tried */
         register_mark(comm);
     } else if (has_worker(comm) && !trib_comm_check_ways(comm)) {
         return; /* it has failed */
@@ -544,7 +575,10 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
     comm->stats.reregistrations += comm->was_running ? 1 : 0;
     trib_log(comm->was_running ? TRIB_LOG_WARN : TRIB_LOG_INFO,
              "job %s rank %u of %u: %s %s, boot %08x, communicator %08x, %s%u %s, window %u of %u slots, results by %s",
-             comm->config.job, comm->config.rank, comm->config.ranks, comm->was_running ? "back at" : "joined",
+             comm->config.job, comm->config.rank, comm->config.ranks,
+             comm->has_moved     ? "without its switch, at"
+             : comm->was_running ? "back at"
+                                 : "joined",
              comm->where.name, comm->grant.boot, comm->grant.communicator, comm->where.no_box ? "no box: " : "",
              comm->root_count, trib_comm_places(comm), comm->grant.window, comm->grant.slots,
              comm->is_multicast ? "multicast" : "unicast");
@@ -556,14 +590,21 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
     atomic_store_explicit(&comm->joined, true, memory_order_release);
     trib_endpoint_wake(comm->endpoint);
     if (comm->is_closing) {
+        comm->close_deadline_ns = comm->has_moved ? trib_comm_close_time(comm, now_ns) : comm->close_deadline_ns;
         trib_comm_tell_mark(comm, TRIB_MESSAGE_CLOSE);
     }
 }
 
-static void take_fail(struct trib_comm *comm, const struct trib_message *message)
+static void take_fail(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
     int32_t status = message->fail.status;
     bool known = status < 0 && status >= TRIB_ERR_CHECK;
+    if (status == TRIB_ERR_SWITCH &&
+        trib_comm_may_move(comm)) { /* it, or one above it, shuts down: all ranks are told */
+        trib_log(TRIB_LOG_WARN, "job %s rank %u: %s", comm->config.job, comm->config.rank, message->fail.text);
+        trib_comm_move(comm, now_ns);
+        return;
+    }
     trib_comm_fail(comm, known ? (enum trib_status)status : TRIB_ERR_REFUSED, "%s", message->fail.text);
 }
 
@@ -611,7 +652,7 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
         take_away(comm, message, now_ns);
         return;
     case TRIB_MESSAGE_FAIL:
-        take_fail(comm, message);
+        take_fail(comm, message, now_ns);
         return;
     case TRIB_MESSAGE_CLOSED:
         take_closed(comm);
@@ -670,17 +711,11 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
 static void give_up(struct trib_comm *comm)
 {
     const struct trib_config *config = &comm->config;
-    const char *name = comm->where.name;
     const char *cause = comm->session.cause[0] != '\0' ? comm->session.cause : "no answer";
     char limit[TRIB_UNITS_TEXT_MAX];
     bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
-    if (is_connecting && comm->was_running) {
-        trib_format_duration(config->switch_timeout_ns, limit);
-        if (comm->away[0] != '\0') {
-            trib_comm_fail(comm, TRIB_ERR_SWITCH, "%.400s; waited %s", comm->away, limit);
-            return;
-        }
-        trib_comm_fail(comm, TRIB_ERR_SWITCH, "the switch %s is gone: no answer for %s (%s)", name, limit, cause);
+    if (comm->was_running) {
+        trib_comm_give_up_return(comm, cause);
         return;
     }
     trib_format_duration(config->join_timeout_ns, limit);
@@ -689,10 +724,6 @@ static void give_up(struct trib_comm *comm)
     } else if (is_connecting) {
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s unreachable: %s; is %s running there?", comm->where.title, cause,
                        comm->where.no_box ? "rank 0" : "`tributary switch`");
-    } else if (comm->was_running) {
-        trib_comm_fail(comm, TRIB_ERR_TIMEOUT,
-                       "the switch %s is back, but not all ranks of job %s came back to it within %s", name,
-                       config->job, limit);
     } else {
         trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "not all %u ranks of job %s joined at %s within %s", config->ranks,
                        config->job, comm->where.title, limit);
@@ -704,7 +735,10 @@ void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns)
     if (comm->state == TRIB_COMM_FAILED || comm->state == TRIB_COMM_CLOSED) {
         return;
     }
-    if (now_ns >= comm->state_deadline_ns) {
+    bool is_outside = comm->state == TRIB_COMM_CONNECTING || comm->state == TRIB_COMM_JOINING;
+    if (now_ns >= comm->state_deadline_ns && is_outside && trib_comm_may_move(comm)) {
+        trib_comm_move(comm, now_ns);
+    } else if (now_ns >= comm->state_deadline_ns) {
         give_up(comm);
     } else if (comm->state == TRIB_COMM_PROBING) {
         check_paths(comm, now_ns);

@@ -168,6 +168,7 @@ enum trib_status trib_config_from_environment(struct trib_config *config, char *
     if (status == TRIB_OK) {
         struct trib_config placed = result;
         placed.level0 = true; /* whoever asks may still name a place to meet */
+        placed.fallback = false;
         status = trib_config_check(&placed, error);
     }
     if (status == TRIB_OK) {
@@ -233,6 +234,10 @@ static enum trib_status check_names(const struct trib_config *config, char *erro
                      "both a switch (TRIB_SWITCH, %s) and a rendezvous (TRIB_RENDEZVOUS, %s) are named: choose one; a "
                      "rendezvous is for ranks without a switch",
                      config->switch_address, config->rendezvous);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->switch_address[0] == '\0' && config->fallback) {
+        trib_explain(error, "fallback (TRIB_FALLBACK) is on, but no switch (TRIB_SWITCH) is named that could be gone");
         return TRIB_ERR_INVALID;
     }
     if (config->switch_address[0] == '\0' && config->rendezvous[0] == '\0' && !config->level0) {

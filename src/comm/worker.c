@@ -30,6 +30,13 @@ static uint32_t choose_window(const struct trib_comm *comm, const struct trib_gr
     return room > 0 ? room : 1;
 }
 
+void trib_comm_shrink_window(struct trib_comm *comm, const struct trib_grant *grant)
+{
+    uint32_t window = choose_window(comm, grant);
+    comm->window = window < comm->window ? window : comm->window;
+    trib_endpoint_find_window(comm->endpoint);
+}
+
 enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_grant *grant)
 {
     uint64_t stall = comm->config.timeout_ns / 2 < STALL_NS ? comm->config.timeout_ns / 2 : STALL_NS;

@@ -106,12 +106,14 @@ void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
 void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
+    bool has_fallback =
+        status == TRIB_ERR_SWITCH && job->settings.fallback; /* who has closed is needed by those who go on */
     trib_explain(message.fail.text, "%s", text);
     trib_log(TRIB_LOG_WARN, "job %s ended: %s", job->name, text);
     jobs->stats.failed[-status]++;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         struct trib_rank *rank = &job->ranks[i];
-        if (rank->is_closing) {
+        if (rank->is_closing && !has_fallback) {
             send_closed(jobs, rank);
         } else if (rank->session) {
             jobs->output.send(jobs->output.owner, rank->session, &message);
@@ -606,7 +608,9 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job)
     if (is_recalled) {
         trib_explain(text, "%s: waited %.4g s for %s of job %s to come back", job->lost, waited_s, ranks, job->name);
     } else {
-        trib_explain(text, "waited %.4g s for %s of job %s%s", waited_s, ranks, job->name,
+        bool has_moved = job->is_return && trib_roots_are_ranks(jobs->config);
+        trib_explain(text, "waited %.4g s for %s of job %s%s%s", waited_s, ranks, job->name,
+                     has_moved ? ", which was to go on without its switch" : "",
                      job->state == TRIB_JOB_JOINING ? ""
                      : are_roots                    ? late.count == 1 ? " to open its root" : " to open their roots"
                                                     : " to try their paths and register");

@@ -116,7 +116,7 @@ static void config__every_variable_takes_its_example(void **state)
             read++;
         }
     }
-    assert_int_equal(read, 22);
+    assert_int_equal(read, 23);
 }
 
 static void config__variables_reach_their_fields(void **state)
@@ -139,6 +139,7 @@ static void config__variables_reach_their_fields(void **state)
     set("TRIB_DSCP", "56");
     set("TRIB_JOIN_TIMEOUT", "1s");
     set("TRIB_SWITCH_TIMEOUT", "2s");
+    set("TRIB_FALLBACK", "1");
     set("TRIB_TIMEOUT", "3min");
     set("TRIB_LINGER", "250ms");
     set("TRIB_FAULTS", "loss=1%,duplicate=2%,reorder=3%,corrupt=0.5%,seed=7");
@@ -153,7 +154,7 @@ static void config__variables_reach_their_fields(void **state)
     assert_false(config.level0 || config.multicast || config.progress_thread || config.trains);
     assert_int_equal(config.spin_us, 50);
     assert_int_equal(config.dscp, 56);
-    assert_true(config.join_timeout_ns == 1000000000 && config.switch_timeout_ns == 2000000000);
+    assert_true(config.join_timeout_ns == 1000000000 && config.switch_timeout_ns == 2000000000 && config.fallback);
     assert_true(config.timeout_ns == 180000000000 && config.linger_ns == 250000000);
     assert_true(config.faults.loss == 0.01 && config.faults.duplicate == 0.02 && config.faults.reorder == 0.03);
     assert_true(config.faults.corrupt == 0.005 && config.faults.seed == 7);

@@ -111,12 +111,59 @@ static void join__all_want_it_or_none(void **state)
     expect_fail(fds[1], TRIB_ERR_SETTINGS, cause);
 }
 
+/* Who has closed may have what those lack that go on: it hears what they hear. */
+static void shutdown__is_told_to_who_has_closed(void **state)
+{
+    struct control *c = *state;
+    for (uint32_t fallback = 0; fallback < 2; fallback++) {
+        int fds[2];
+        control_init(c);
+        control_start(c);
+        for (uint32_t i = 0; i < 2; i++) {
+            struct trib_message message = join_message(i, 2);
+            message.join.settings.fallback = fallback != 0;
+            fds[i] = join_with(c, &message);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            (void)expect(fds[i], TRIB_MESSAGE_WELCOME);
+            send_paths(fds[i], true, false);
+            send_mark(fds[i], TRIB_MESSAGE_REGISTER, 0);
+        }
+        (void)expect(fds[0], TRIB_MESSAGE_READY);
+        (void)expect(fds[1], TRIB_MESSAGE_READY);
+        send_mark(fds[0], TRIB_MESSAGE_CLOSE, 7);
+        (void)expect(fds[0], TRIB_MESSAGE_MARK);
+        control_stop(c);
+        if (fallback != 0) {
+            expect_fail(fds[0], TRIB_ERR_SWITCH, "the switch is shutting down");
+        } else {
+            (void)expect(fds[0], TRIB_MESSAGE_CLOSED);
+            close(fds[0]);
+        }
+        expect_fail(fds[1], TRIB_ERR_SWITCH, "the switch is shutting down");
+        memset(c, 0, sizeof *c);
+    }
+}
+
+static int allocate(void **state)
+{
+    *state = calloc(1, sizeof(struct control));
+    return *state == NULL;
+}
+
+static int release(void **state)
+{
+    free(*state);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choose__by_what_is_known_of_rank_0),
         cmocka_unit_test_setup_teardown(welcome__names_it_to_all, start, stop),
         cmocka_unit_test_setup_teardown(join__all_want_it_or_none, start, stop),
+        cmocka_unit_test_setup_teardown(shutdown__is_told_to_who_has_closed, allocate, release),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

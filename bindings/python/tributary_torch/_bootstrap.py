@@ -42,6 +42,7 @@ class Options:
     dscp: int | None = None
     join_timeout: float | datetime.timedelta | None = None
     switch_timeout: float | datetime.timedelta | None = None
+    fallback: bool | None = None
     linger: float | datetime.timedelta | None = None
 
     def apply(self, config):

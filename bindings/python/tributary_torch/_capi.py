@@ -47,7 +47,7 @@ class Config(ctypes.Structure):
         ("rank", c_uint32), ("ranks", c_uint32), ("scheme", c_char * 32), ("wire", c_int), ("payload", c_uint32),
         ("window", c_uint32), ("level0", c_bool), ("multicast", c_bool), ("progress_thread", c_bool), ("trains", c_bool),
         ("spin_us", c_uint32), ("dscp", c_uint32), ("join_timeout_ns", c_uint64), ("switch_timeout_ns", c_uint64),
-        ("timeout_ns", c_uint64), ("linger_ns", c_uint64), ("faults", Faults),
+        ("fallback", c_bool), ("timeout_ns", c_uint64), ("linger_ns", c_uint64), ("faults", Faults),
     ]
 
 
@@ -56,8 +56,8 @@ class Stats(ctypes.Structure):
     _fields_ = [(name, c_uint64) for name in (
         "bytes_sent", "bytes_received", "packets_sent", "packets_received", "send_dropped", "send_calls", "receive_calls",
         "fragments", "operations", "contributions_resent", "probes_sent", "asks_received", "held_received", "offers_sent",
-        "results_repeated", "contributions_again", "reregistrations", "multicast_received", "dropped", "dropped_corrupt",
-        "dropped_duplicate", "lane_failures", "injected_loss", "injected_duplicate", "injected_reorder", "injected_corrupt")]
+        "results_repeated", "contributions_again", "reregistrations", "moved", "multicast_received", "dropped",
+        "dropped_corrupt", "dropped_duplicate", "lane_failures", "injected_loss", "injected_duplicate", "injected_reorder", "injected_corrupt")]
     _fields_ += [("payload", c_uint32), ("multicast", c_bool), ("level0", c_bool), ("hosts", c_uint32), ("no_box", c_bool),
                  ("roots", c_uint32)]
     _fields_ += [(name, c_uint64) for name in (
