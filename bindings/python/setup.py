@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
@@ -47,14 +47,17 @@ class BuildWithLibrary(build_py):
 class PlatformWheel(bdist_wheel):
     """Any Python 3, this platform: the library is reached by ctypes, and nothing is compiled against Python or torch."""
 
-    def finalize_options(self):
-        super().finalize_options()
-        self.root_is_pure = False
-
     def get_tag(self):
         return "py3", "none", super().get_tag()[2]
 
 
+class WithLibrary(Distribution):
+    """Not for every platform, though nothing is compiled by setuptools."""
+
+    def has_ext_modules(self):
+        return True
+
+
 if not (TREE / "CMakeLists.txt").is_file():
     sys.exit("tributary-torch is built inside Tributary's tree: pip install ./bindings/python from there")
-setup(version=version(), cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})
+setup(version=version(), distclass=WithLibrary, cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})

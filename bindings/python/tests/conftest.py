@@ -124,9 +124,13 @@ class Switch:
     def __init__(self, *options, port=0):
         if not TRIBUTARY:
             pytest.skip("TRIBUTARY names no program")
+        self.options = options
         self.log = tempfile.TemporaryFile(mode="w+")
+        self._start(port)
+
+    def _start(self, port):
         self.ready, ready = os.pipe()
-        self.process = subprocess.Popen([TRIBUTARY, "switch", "--listen", f"127.0.0.1:{port}", "--http", "none", *options,
+        self.process = subprocess.Popen([TRIBUTARY, "switch", "--listen", f"127.0.0.1:{port}", "--http", "none", *self.options,
                                          "--ready-fd", str(ready)], pass_fds=[ready], stderr=self.log)
         os.close(ready)
         self.port = int(os.read(self.ready, 16))
@@ -136,6 +140,11 @@ class Switch:
         self.log.seek(0)
         return self.log.read()
 
+    def restart(self):
+        """Dies, and is there again at the same address with nothing in its memory."""
+        self.kill()
+        self._start(self.port)
+
     def kill(self):
         self.process.kill()
         self.process.wait()
@@ -144,6 +153,15 @@ class Switch:
     def close(self):
         if self.process.poll() is None:
             self.kill()
+
+
+def run_script(name, ranks, *args, seconds=90, **environment):
+    """torchrun of a script in this folder, or of a path; options of torchrun begin with --. (exit status, output)."""
+    own = [arg for arg in args if not arg.startswith("--")] if not os.path.isabs(str(name)) else list(args)
+    command = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}", "--rdzv-backend=c10d",
+               "--rdzv-endpoint=127.0.0.1:0", *[arg for arg in args if arg not in own], str(pathlib.Path(__file__).parent / name), *own]
+    got = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=seconds * PATIENCE, check=False)
+    return got.returncode, got.stdout + got.stderr
 
 
 @pytest.fixture

@@ -1,29 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What does not go well: ranks that die, are late, leave or raise; groups that are aborted, destroyed and made anew."""
 import os
-import pathlib
 import re
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
-from conftest import PATIENCE, Switch, environment_of
+from conftest import PATIENCE, Switch, environment_of, run_script
 
 TRANSPORTS = ["host", "switch", "nobox"]
-HERE = pathlib.Path(__file__).parent
-
-
-def run_script(name, ranks, *args, seconds=90, **environment):
-    """torchrun; (exit status, output)."""
-    command = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}", "--master-addr=127.0.0.1", "--master-port=0",
-               "--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0", *[arg for arg in args if arg.startswith("--")], str(HERE / name),
-               *[arg for arg in args if not arg.startswith("--")]]
-    got = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=seconds * PATIENCE, check=False)
-    return got.returncode, got.stdout + got.stderr
-
-
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_rank_killed(fresh, switch, transport):
     """In the midst of operations: every other rank has an error within seconds, which names it."""
