@@ -6,6 +6,7 @@ Sizes, layers, purity of core and schemes, words that must not appear, exported 
 With a build folder it also looks at the object files. Prints one line per violation; exits 1 if there is any.
 """
 import glob
+import importlib.util
 import os
 import re
 import subprocess
@@ -169,6 +170,38 @@ def check_exports(build):
                 else f"{name} is exported but not declared")
 
 
+def fields_of(struct):
+    """Names of the fields of a struct of comm.h, in order."""
+    code = without_comments(read("include/tributary/comm.h"))
+    body = re.search(rf"struct {struct}\s*\{{(.*?)\n\}};", code, flags=re.S).group(1)
+    names = []
+    for declaration in body.split(";"):
+        for part in re.sub(r"\[[^\]]*\]", "", declaration).split(","):
+            names += re.findall(r"(\w+)\s*$", part.strip())
+    return names
+
+
+def check_mirror():
+    """The C API by ctypes has the same functions and fields (its own test compares types, sizes and offsets as well)."""
+    path = "bindings/python/tributary_torch/_capi.py"
+    spec = importlib.util.spec_from_file_location("capi", os.path.join(ROOT, path))
+    mirror = importlib.util.module_from_spec(spec)
+    sys.dont_write_bytecode = True
+    spec.loader.exec_module(mirror)
+    for name in sorted(declared_functions() ^ set(mirror.FUNCTIONS)):
+        problem(path, 0, f"{name} is missing here, or in the headers")
+    for struct, ours in (("trib_faults", mirror.Faults), ("trib_config", mirror.Config), ("trib_comm_stats", mirror.Stats),
+                         ("trib_call", mirror.Call)):
+        declared, listed = fields_of(struct), [field[0] for field in ours._fields_]
+        for place, name in enumerate(declared):
+            if place >= len(listed) or listed[place] != name:
+                problem(path, 0, f"struct {struct}: {name} is missing, or not in its place")
+                break
+        else:
+            if len(listed) > len(declared):
+                problem(path, 0, f"struct {struct}: {listed[len(declared)]} is not in comm.h")
+
+
 def check_objects(build):
     """core and schemes call nothing but each other and mem*, and have no writable data. All names begin with trib_."""
     everything = glob.glob(os.path.join(build, "CMakeFiles/tributary_objects.dir/src/**/*.o"), recursive=True)
@@ -212,6 +245,7 @@ def main():
                 check_layers(path, text)
         if path.endswith(".md"):
             check_document(path, text)
+    check_mirror()
     if len(sys.argv) > 1:
         build = os.path.abspath(sys.argv[1])
         check_exports(build)

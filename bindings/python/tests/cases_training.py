@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training on the ranks of a world (conftest.py): the same model, seeds and data with this backend and with gloo."""
 import hashlib
+import pathlib
 
 import cases
 import torch
@@ -20,7 +21,8 @@ def batch_of(step, size=16):
     return values, values[:, :5].argmax(1)
 
 
-def steps_of(model, optimizer, first, last, size=16):
+def steps_of(model, optimizer, first, last, size=16, marks=None):
+    """marks: a folder in which rank 0 touches a file named after each step that it has done."""
     losses = []
     for step in range(first, last):
         values, labels = batch_of(step, size)
@@ -29,6 +31,8 @@ def steps_of(model, optimizer, first, last, size=16):
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
+        if marks is not None and dist.get_rank() == 0:
+            (pathlib.Path(marks) / str(step)).touch()
     return losses
 
 
@@ -41,10 +45,10 @@ def hash_of(model):
     return hashlib.sha256(parameters_of(model).view(torch.uint8).numpy().tobytes()).hexdigest()
 
 
-def trained(group, steps, **options):
+def trained(group, steps, marks=None, **options):
     model = DistributedDataParallel(model_of(), process_group=group, bucket_cap_mb=0.05, **options)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    return model, steps_of(model, optimizer, 0, steps)
+    return model, steps_of(model, optimizer, 0, steps, marks=marks)
 
 
 def ddp(steps=50):
@@ -68,9 +72,9 @@ def ddp_options():
         assert torch.allclose(parameters_of(ours), parameters_of(theirs), atol=1e-6), options
 
 
-def ddp_hash(steps):
+def ddp_hash(steps, marks=None):
     """A digest of the weights, and the library's counts."""
-    return hash_of(trained(None, steps)[0]), dist.group.WORLD.stats()
+    return hash_of(trained(None, steps, marks)[0]), dist.group.WORLD.stats()
 
 
 def fsdp(steps=10):

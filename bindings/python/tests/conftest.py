@@ -151,7 +151,7 @@ class Switch:
         os.close(self.ready)
 
     def close(self):
-        if self.process.poll() is None:
+        if self.process.returncode is None:
             self.kill()
 
 

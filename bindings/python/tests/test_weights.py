@@ -7,7 +7,7 @@ import re
 import time
 
 import pytest
-from conftest import Switch, environment_of, run_script
+from conftest import PATIENCE, Switch, environment_of, run_script
 
 EXAMPLE = pathlib.Path(os.environ.get("SOURCE_DIR", pathlib.Path(__file__).resolve().parents[3])) / "examples/torch/train_digits.py"
 FAULTS = {"loss": "5%", "duplicate": "2%", "reorder": "10%"}
@@ -19,6 +19,14 @@ def hash_of(results):
     return hashes.pop()
 
 
+def after_step(folder, step):
+    """Waits until a training with marks has done it."""
+    end = time.monotonic() + 60 * PATIENCE
+    while not (folder / str(step)).exists():
+        assert time.monotonic() < end, f"step {step} is not reached"
+        time.sleep(0.005)
+
+
 def test_same_weights_in_every_run(fresh, switch):
     """Five runs through the switch, one in the host's memory and one without a switch."""
     hashes = [hash_of(fresh(environment=environment_of(transport, switch)).run("cases_training.ddp_hash", 50))
@@ -26,7 +34,7 @@ def test_same_weights_in_every_run(fresh, switch):
     assert len(set(hashes)) == 1, hashes
 
 
-def test_same_weights_under_faults(fresh, switch):
+def test_same_weights_under_faults(fresh, switch, tmp_path):
     """200 steps with 5 % loss, 2 % duplication and 10 % reordering at every rank and in the switch, which is killed and started again
     twice in their midst: the weights of the run without."""
     clean = hash_of(fresh(environment=environment_of("switch", switch)).run("cases_training.ddp_hash", 200))
@@ -35,19 +43,31 @@ def test_same_weights_under_faults(fresh, switch):
     try:
         world = fresh(environment={**environment_of("switch", bad), "TRIB_FAULTS": ",".join(f"{name}={rate}" for name, rate in FAULTS.items())
                                    + ",seed=12"}, timeout=120)
-        world.start("cases_training.ddp_hash", 200)
-        for _ in range(2):
-            time.sleep(1.0)
+        world.start("cases_training.ddp_hash", 200, tmp_path)
+        for step in (30, 110):
+            after_step(tmp_path, step)
             bad.restart()
         results = world.results(120)
     finally:
         bad.close()
     assert hash_of(results) == clean
     for rank, (_, stats) in enumerate(results):
-        assert stats["reregistrations"] >= 2, f"rank {rank} did not notice both restarts: they came too early or too late"
+        assert stats["reregistrations"] >= 2, f"rank {rank} did not come back from both restarts"
         for name in ("injected_loss", "injected_duplicate", "injected_reorder", "contributions_resent"):
             assert stats[name] > 0, f"rank {rank}: {name}"
         assert stats["lane_failures"] == 0
+
+
+def test_same_weights_when_the_switch_is_gone_for_good(fresh, switch, tmp_path):
+    """With fallback the ranks' processes go on, and sum as the switch did."""
+    clean = hash_of(fresh(environment=environment_of("switch", switch)).run("cases_training.ddp_hash", 200))
+    world = fresh(options={"fallback": True, "switch_timeout": 0.5}, environment=environment_of("switch", switch))
+    world.start("cases_training.ddp_hash", 200, tmp_path)
+    after_step(tmp_path, 50)
+    switch.kill()
+    results = world.results(60)
+    assert hash_of(results) == clean
+    assert all(stats["moved"] == 1 for _, stats in results)
 
 
 @pytest.mark.parametrize("backend", ["tributary", "gloo"])

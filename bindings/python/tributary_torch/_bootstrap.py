@@ -43,6 +43,7 @@ class Options:
     join_timeout: float | datetime.timedelta | None = None
     switch_timeout: float | datetime.timedelta | None = None
     fallback: bool | None = None
+    fallback: bool | None = None
     linger: float | datetime.timedelta | None = None
 
     def apply(self, config):
