@@ -24,7 +24,8 @@ LAYERS = {
     "control": {"core", "schemes", "io", "control"},
     "comm": {"core", "schemes", "io", "host", "control", "comm", "switchd/plane.h"},
     "switchd": {"core", "schemes", "io", "control", "switchd"},
-    "cli": {"core", "schemes", "io", "control", "comm", "switchd", "cli"},
+    "sim": {"core", "schemes", "io", "sim"},
+    "cli": {"core", "schemes", "io", "control", "comm", "switchd", "sim", "cli"},
 }
 PURE = ("core", "schemes")
 PURE_HEADERS = {"assert.h", "cpuid.h", "float.h", "immintrin.h", "limits.h", "stdalign.h", "stdarg.h", "stdbool.h", "stddef.h",

@@ -20,6 +20,7 @@ static const struct {
     {"jobs", "what the jobs of a switch do, once or --watch", command_jobs},
     {"doctor", "check this machine and the way to the switch", command_doctor},
     {"demo", "a wrong sum and how it is caught, step by step", command_demo},
+    {"sim", "simulate a data centre, packet by packet", command_sim},
     {"info", "version, CPU kernels, limits, environment variables", command_info},
 };
 

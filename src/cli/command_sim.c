@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_sim.c: `tributary sim`: runs a scenario in the simulator, with progress, and writes its results; also when it is interrupted.
+ * Read next: sim/run.h, sim/scenario.h, sim_bench.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/sim_bench.h"
+#include "io/clock.h"
+#include "io/units.h"
+#include "sim/results.h"
+#include "sim/scenario.h"
+
+#define HOPS_EACH UINT64_C(200000) /* between two looks at the clock: some ten milliseconds */
+#define STALL_PS UINT64_C(5000000000000)
+#define EXIT_INTERRUPTED 130
+#define PATH_MAX_LEN 4096
+
+struct sim_options {
+    const char *out;
+    uint64_t seed;
+    bool json;
+    bool quiet;
+    bool keys;
+    bool check;
+    bool quick; /* of bench */
+};
+
+static const struct option_row rows[] = {
+    {"out", 'o', "DIR", "write results.json, flows.csv and links.csv there", option_text,
+     offsetof(struct sim_options, out)},
+    {"seed", 0, "N", "instead of the scenario's", option_seed, offsetof(struct sim_options, seed)},
+    {"json", 0, NULL, "results as one JSON object instead of a summary; of bench: a list", option_on,
+     offsetof(struct sim_options, json)},
+    {"quiet", 'q', NULL, "no progress", option_on, offsetof(struct sim_options, quiet)},
+    {"check", 0, NULL, "read the scenario, say what is wrong with it, and stop", option_on,
+     offsetof(struct sim_options, check)},
+    {"keys", 0, NULL, "what may stand in a scenario", option_on, offsetof(struct sim_options, keys)},
+    {"quick", 0, NULL, "bench: a twentieth of the time", option_on, offsetof(struct sim_options, quick)},
+    {NULL, 0, NULL, NULL, NULL, 0},
+};
+
+static const struct option_command command = {
+    .usage = "tributary sim SCENARIO [options]\n       tributary sim bench [ROW] [options]",
+    .summary = "Simulates a data centre, packet by packet: the network and the traffic that a file describes\n"
+               "(docs/SIMULATOR.md). The same seed gives the same run. An interrupt ends it with the results so far.",
+    .rows = rows,
+    .examples = "  tributary sim examples/sim/websearch.toml --out results\n"
+                "  tributary sim --keys\n"
+                "  tributary sim bench",
+};
+
+static volatile sig_atomic_t was_interrupted;
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    was_interrupted = 1;
+}
+
+/* Once more, and the process ends at once. */
+static void catch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+}
+
+static double cpu_s(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* ---- progress ---- */
+
+struct progress {
+    uint64_t begin_ns;
+    uint64_t next_ns;
+    bool is_terminal;
+    bool is_shown;
+};
+
+static void show_progress(struct progress *p, const struct sim_run *run)
+{
+    uint64_t now_ns = trib_clock_ns();
+    char left[TRIB_UNITS_TEXT_MAX];
+
+    if (now_ns < p->next_ns) {
+        return;
+    }
+    p->next_ns = now_ns + (p->is_terminal ? TRIB_SECOND_NS / 4 : 10 * TRIB_SECOND_NS);
+    p->is_shown = true;
+    double elapsed = (double)(now_ns - p->begin_ns);
+    double share = (double)sim_run_now(run) / (double)run->scenario->duration_ps;
+    trib_format_duration(share > 0 ? (uint64_t)(elapsed / share * (1 - share)) : 0, left);
+    fprintf(stderr, "%ssimulated %.3f of %.3f ms, %.1f M packet-hops, %.1f M/s, %" PRIu64 " flows ended, %s left%s",
+            p->is_terminal ? "\r" : "", (double)sim_run_now(run) / 1e9, (double)run->scenario->duration_ps / 1e9,
+            (double)run->network.hops / 1e6, (double)run->network.hops / elapsed * 1e3, run->end_count, left,
+            p->is_terminal ? "\033[K" : "\n");
+}
+
+static void end_progress(const struct progress *p)
+{
+    if (p->is_terminal && p->is_shown) {
+        fprintf(stderr, "\r\033[K");
+    }
+}
+
+/* ---- results ---- */
+
+struct everything {
+    struct sim_scenario scenario;
+    struct sim_run run;
+    struct sim_results results;
+    struct sim_story story;
+};
+
+static FILE *open_in(const char *folder, const char *name)
+{
+    char path[PATH_MAX_LEN];
+    int len = snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = len > 0 && (size_t)len < sizeof path ? fopen(path, "w") : NULL;
+
+    if (file == NULL) {
+        complain("%s/%s: %s", folder, name, strerror(errno));
+    }
+    return file;
+}
+
+static bool close_written(FILE *file, const char *name)
+{
+    bool is_good = ferror(file) == 0;
+
+    is_good = fclose(file) == 0 && is_good;
+    if (!is_good) {
+        complain("%s could not be written: %s", name, strerror(errno));
+    }
+    return is_good;
+}
+
+static bool write_results(const struct everything *e, const char *folder)
+{
+    FILE *file = open_in(folder, "results.json");
+
+    if (file == NULL) {
+        return false;
+    }
+    sim_results_json(file, &e->run, &e->results, &e->story);
+    if (!close_written(file, "results.json") || (file = open_in(folder, "flows.csv")) == NULL) {
+        return false;
+    }
+    sim_results_flows(file, &e->run);
+    if (!close_written(file, "flows.csv") || (file = open_in(folder, "links.csv")) == NULL) {
+        return false;
+    }
+    sim_results_links(file, &e->run);
+    return close_written(file, "links.csv");
+}
+
+static void simulate(struct everything *e, bool is_quiet)
+{
+    struct progress progress = {.begin_ns = trib_clock_ns(), .is_terminal = isatty(STDERR_FILENO) == 1};
+    double begin = cpu_s();
+
+    progress.next_ns = progress.begin_ns + TRIB_SECOND_NS;
+    while (sim_run_advance(&e->run, HOPS_EACH) && !was_interrupted && !e->story.was_stalled) {
+        e->story.was_stalled = sim_run_stalled(&e->run, STALL_PS) != 0;
+        if (!is_quiet) {
+            show_progress(&progress, &e->run);
+        }
+    }
+    end_progress(&progress);
+    e->story.cpu_s = cpu_s() - begin;
+    e->story.was_interrupted = was_interrupted && !e->run.is_over;
+}
+
+static int tell(struct everything *e, const struct sim_options *options)
+{
+    const char *fault = sim_run_check(&e->run);
+
+    if (!sim_results_make(&e->results, &e->run)) {
+        return complain("out of memory");
+    }
+    if (options->json) {
+        sim_results_json(stdout, &e->run, &e->results, &e->story);
+    } else {
+        sim_results_summary(stdout, &e->run, &e->results, &e->story);
+    }
+    if (options->out != NULL && !write_results(e, options->out)) {
+        return 1;
+    }
+    if (fault != NULL) {
+        return complain("the simulator is wrong: %s; please report this with the scenario", fault);
+    }
+    if (e->story.was_stalled) {
+        return complain("given up: nothing has arrived for 5 s of simulated time, and %" PRIu64 " flows have not ended",
+                        sim_run_stalled(&e->run, STALL_PS));
+    }
+    if (e->story.was_interrupted) {
+        complain("interrupted: these are the results until then");
+        return EXIT_INTERRUPTED;
+    }
+    return 0;
+}
+
+static int run_scenario(const char *path, const struct sim_options *options)
+{
+    struct everything *e = calloc(1, sizeof *e);
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    int status = 1;
+
+    if (e == NULL) {
+        return complain("out of memory");
+    }
+    e->story.version = TRIB_VERSION;
+    if (options->out != NULL && mkdir(options->out, 0777) != 0 && errno != EEXIST) {
+        complain("%s: %s", options->out, strerror(errno));
+    } else if (!sim_scenario_read(&e->scenario, path, error)) {
+        complain("%s", error);
+        status = EXIT_USAGE;
+    } else if (options->check) {
+        status = 0;
+    } else {
+        e->scenario.seed = options->seed != UINT64_MAX ? options->seed : e->scenario.seed;
+        catch_interrupts();
+        if (sim_run_init(&e->run, &e->scenario)) {
+            simulate(e, options->quiet);
+            status = tell(e, options);
+        } else {
+            complain("out of memory");
+        }
+        sim_run_deinit(&e->run);
+    }
+    sim_scenario_free(&e->scenario);
+    free(e);
+    return status;
+}
+
+static void print_key(const char *table, const char *key, const char *help)
+{
+    static const char *last = "";
+
+    if (strcmp(table, last) != 0) {
+        bool is_list = strcmp(table, "traffic") == 0;
+        printf("\n%s[%s]%s\n", is_list ? "[" : "", table, is_list ? "]" : "");
+        last = table;
+    }
+    printf("  %-14s %s\n", key, help);
+}
+
+int command_sim(int argc, char **argv)
+{
+    struct sim_options options = {.seed = UINT64_MAX};
+    const char *words[2] = {NULL, NULL};
+    int count = 0;
+
+    while (count < 2 && argc > 1 && argv[1][0] != '-') { /* the scenario may stand before the options */
+        words[count++] = argv[1];
+        argv++;
+        argc--;
+    }
+    int rest = 0;
+    enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
+    if (outcome != OPTIONS_OK) {
+        return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
+    }
+    for (; rest < argc && count < 2; rest++) {
+        words[count++] = argv[rest];
+    }
+    if (options.keys) {
+        sim_scenario_keys(print_key);
+        return 0;
+    }
+    if (words[0] == NULL) {
+        complain("which scenario? `tributary sim --help` tells more");
+        return EXIT_USAGE;
+    }
+    bool is_bench = strcmp(words[0], "bench") == 0;
+    if (rest < argc || (words[1] != NULL && !is_bench)) {
+        complain("unexpected argument \"%s\"", rest < argc ? argv[rest] : words[1]);
+        return EXIT_USAGE;
+    }
+    return is_bench ? sim_bench(words[1], options.quick, options.json) : run_scenario(words[0], &options);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sim_bench.c: see sim_bench.h. A packet-hop is one packet that leaves one directed link. Time is the CPU time of the one thread, from the
+ * first event on; set-up is told apart. Memory is the most that the process ever had resident. */
+#include "cli/sim_bench.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "io/nearest.h"
+#include "sim/scenario.h"
+
+#define HOPS_EACH UINT64_C(1000000)
+#define MS_PS UINT64_C(1000000000)
+#define QUICK 20 /* times shorter */
+
+/* 10 Gbps, 1 us a link, packets of 1500 B, each acknowledged, marks from 65 packets on, ports of 200 packets. */
+static void fat_tree(struct sim_scenario *s, uint32_t k)
+{
+    struct sim_wire wire = {.rate_bps = UINT64_C(10000000000), .delay_ps = UINT64_C(1000000)};
+
+    sim_scenario_init(s);
+    s->topology = (struct sim_topology){
+        .kind = SIM_FAT_TREE,
+        .k = k,
+        .edge = wire,
+        .fabric = wire,
+        .buffer_bytes = UINT64_C(200) * s->flows.packet,
+        .mark_bytes = UINT64_C(65) * s->flows.packet,
+        .smallest = s->flows.header + 1,
+        .largest = s->flows.packet,
+    };
+    s->traffic_count = 1;
+}
+
+static void permutation(struct sim_scenario *s, uint32_t k, uint64_t duration_ps)
+{
+    fat_tree(s, k);
+    s->duration_ps = duration_ps;
+    s->traffic[0] = (struct sim_traffic){.kind = SIM_PERMUTATION, .bytes = SIM_NEVER};
+}
+
+static void permutation_128(struct sim_scenario *s)
+{
+    permutation(s, 8, 40 * MS_PS);
+}
+
+static void permutation_1024(struct sim_scenario *s)
+{
+    permutation(s, 16, 8 * MS_PS);
+}
+
+static void permutation_8192(struct sim_scenario *s)
+{
+    permutation(s, 32, 1 * MS_PS);
+}
+
+static void websearch_1024(struct sim_scenario *s)
+{
+    fat_tree(s, 16);
+    s->duration_ps = 20 * MS_PS;
+    s->traffic[0] = (struct sim_traffic){
+        .kind = SIM_POISSON,
+        .sizes = sim_sizes_find("websearch-packets"),
+        .load = 0.6,
+        .rate_bps = s->topology.edge.rate_bps,
+        .stop_ps = SIM_NEVER - 1,
+    };
+}
+
+static const struct sim_bench_row rows[] = {
+    {"permutation-128", "DCTCP permutation, fat tree k=8", 0, permutation_128},
+    {"permutation-1024", "DCTCP permutation, fat tree k=16", 12e6, permutation_1024},
+    {"permutation-8192", "DCTCP permutation, fat tree k=32", 0, permutation_8192},
+    {"websearch-1024", "WebSearch (packets) at 60 % load, k=16", 10e6, websearch_1024},
+};
+
+const struct sim_bench_row *sim_bench_row(unsigned index)
+{
+    return index < sizeof rows / sizeof rows[0] ? &rows[index] : NULL;
+}
+
+/* What a row's process tells. */
+struct outcome {
+    uint64_t hops;
+    uint64_t events;
+    uint64_t hash;
+    double cpu_s;
+    double start_s;
+    long rss_kb;
+    double goodput_bps;
+    bool is_good;
+};
+
+static double cpu_s(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static struct outcome measure(const struct sim_bench_row *row, bool is_quick)
+{
+    static struct sim_scenario scenario;
+    static struct sim_run run;
+    struct outcome outcome = {0};
+    struct rusage usage;
+    double begin = cpu_s();
+
+    row->make(&scenario);
+    scenario.duration_ps /= is_quick ? QUICK : 1;
+    if (!sim_run_init(&run, &scenario)) {
+        return outcome;
+    }
+    double ready = cpu_s();
+    while (sim_run_advance(&run, HOPS_EACH)) {
+    }
+    outcome.cpu_s = cpu_s() - ready;
+    outcome.start_s = ready - begin;
+    outcome.hops = run.network.hops;
+    outcome.events = run.network.events.count;
+    outcome.hash = run.network.hash;
+    outcome.goodput_bps = (double)run.flows.bytes * 8e12 / (double)scenario.duration_ps / run.network.hosts;
+    const char *fault = sim_run_check(&run);
+    outcome.is_good = fault == NULL;
+    if (fault != NULL) {
+        complain("%s: %s", row->name, fault);
+    }
+    sim_run_deinit(&run);
+    (void)getrusage(RUSAGE_SELF, &usage);
+    outcome.rss_kb = usage.ru_maxrss;
+    return outcome;
+}
+
+static bool measure_apart(const struct sim_bench_row *row, bool is_quick, struct outcome *outcome)
+{
+    int ends[2];
+
+    if (pipe(ends) != 0) {
+        return false;
+    }
+    (void)fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        struct outcome mine = measure(row, is_quick);
+        bool is_told = write(ends[1], &mine, sizeof mine) == (ssize_t)sizeof mine;
+        _exit(is_told && mine.is_good ? 0 : 1);
+    }
+    (void)close(ends[1]);
+    bool is_good = child > 0 && read(ends[0], outcome, sizeof *outcome) == (ssize_t)sizeof *outcome;
+    (void)close(ends[0]);
+    int status = 0;
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0 && is_good;
+}
+
+static void print_row(const struct sim_bench_row *row, const struct outcome *o, bool is_json, bool is_first)
+{
+    double rate = (double)o->hops / o->cpu_s;
+
+    if (is_json) {
+        printf("%s{\"name\":\"%s\",\"hops\":%" PRIu64 ",\"events\":%" PRIu64 ",\"cpu_s\":%.4f,\"hops_per_s\":%.0f,",
+               is_first ? "" : ",\n ", row->name, o->hops, o->events, o->cpu_s, rate);
+        printf(
+            "\"goal\":%.0f,\"setup_s\":%.4f,\"rss_kb\":%ld,\"goodput_bps_per_host\":%.0f,\"trace_hash\":\"%016" PRIx64
+            "\"}",
+            row->goal, o->start_s, o->rss_kb, o->goodput_bps, o->hash);
+        return;
+    }
+    char goal[16] = "-";
+    if (row->goal > 0) {
+        (void)snprintf(goal, sizeof goal, "%.0f", row->goal / 1e6);
+    }
+    printf("%-18s %8.2f %6s %9.1f %6.2f %8.3f %7.1f %7.2f  %s\n", row->name, rate / 1e6, goal, (double)o->hops / 1e6,
+           (double)o->events / (double)o->hops, o->start_s, (double)o->rss_kb / 1024, o->goodput_bps / 1e9, row->what);
+}
+
+static int unknown(const char *only)
+{
+    struct trib_nearest nearest = {.word = only, .len = strlen(only)};
+
+    for (unsigned i = 0; sim_bench_row(i) != NULL; i++) {
+        trib_nearest_offer(&nearest, rows[i].name);
+    }
+    complain("there is no row \"%s\"%s%s%s", only, nearest.best != NULL ? "; did you mean " : "",
+             nearest.best != NULL ? nearest.best : "", nearest.best != NULL ? "?" : "");
+    return EXIT_USAGE;
+}
+
+int sim_bench(const char *only, bool is_quick, bool is_json)
+{
+    int count = 0;
+    int status = 0;
+
+    if (!is_json) {
+        printf("%-18s %8s %6s %9s %6s %8s %7s %7s\n", "row", "Mhops/s", "goal", "Mhops", "ev/hop", "setup s", "MB",
+               "Gbps");
+    } else {
+        printf("[");
+    }
+    for (unsigned i = 0; sim_bench_row(i) != NULL; i++) {
+        struct outcome outcome = {0};
+        if (only != NULL && strcmp(only, rows[i].name) != 0) {
+            continue;
+        }
+        if (measure_apart(&rows[i], is_quick, &outcome)) {
+            print_row(&rows[i], &outcome, is_json, count == 0);
+        } else {
+            status = complain("%s: failed", rows[i].name);
+        }
+        count++;
+    }
+    if (is_json) {
+        printf("]\n");
+    }
+    return count == 0 ? unknown(only) : status;
+}

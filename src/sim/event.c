@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* event.c: see event.h. The batch is refilled here, the heap kept here; what happens for each packet is inline in the header.
+ * Read next: network.c. */
+#include "sim/event.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS_MIN 1024U
+#define BUCKETS_MAX 65536U
+#define BATCH_GOAL 64U /* arrivals in a batch, where so many are known */
+#define ARITY 4U
+#define SHIFT_MAX 20U
+#define HORIZON_MAX (UINT64_C(1) << 31) /* so that times in a batch fit 32 bits */
+
+/* ---- set-up ---- */
+
+/* Buckets so short that few packets share one, yet no more of them than a cache holds. */
+static void choose_buckets(struct sim_events *e, uint64_t horizon_ps)
+{
+    e->buckets = BUCKETS_MIN;
+    while (e->buckets < BUCKETS_MAX && e->buckets < 2 * e->links) {
+        e->buckets *= 2;
+    }
+    horizon_ps = horizon_ps < HORIZON_MAX ? horizon_ps : HORIZON_MAX;
+    while (e->shift < SHIFT_MAX && ((uint64_t)(e->buckets - 1) << e->shift) <= horizon_ps) {
+        e->shift++;
+    }
+}
+
+bool sim_events_init(struct sim_events *e, uint32_t links, uint64_t horizon_ps, uint64_t lookahead_ps)
+{
+    memset(e, 0, sizeof *e);
+    e->links = links;
+    e->first_ps = SIM_NEVER;
+    e->lookahead_ps = lookahead_ps;
+    choose_buckets(e, horizon_ps);
+    e->events = calloc(links + 1U, sizeof *e->events);
+    e->batch = calloc(links + 1U, sizeof *e->batch);
+    e->heads = malloc(e->buckets * sizeof *e->heads);
+    e->bits = calloc(e->buckets / 64, sizeof *e->bits);
+    if (e->events == NULL || e->batch == NULL || e->heads == NULL || e->bits == NULL) {
+        sim_events_deinit(e);
+        return false;
+    }
+    memset(e->heads, 0xff, e->buckets * sizeof *e->heads);
+    return true;
+}
+
+void sim_events_deinit(struct sim_events *e)
+{
+    free(e->events);
+    free(e->batch);
+    free(e->heads);
+    free(e->bits);
+    free(e->heap);
+    free(e->timers);
+    memset(e, 0, sizeof *e);
+}
+
+/* ---- the batch ---- */
+
+static void insertion_sort(uint64_t *keys, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        uint64_t key = keys[i];
+        uint32_t j = i;
+        for (; j > 0 && keys[j - 1] > key; j--) {
+            keys[j] = keys[j - 1];
+        }
+        keys[j] = key;
+    }
+}
+
+static void sift_key(uint64_t *keys, uint32_t at, uint32_t count)
+{
+    uint64_t key = keys[at];
+
+    for (uint32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+        child += child + 1 < count && keys[child + 1] > keys[child];
+        if (keys[child] <= key) {
+            break;
+        }
+        keys[at] = keys[child];
+        at = child;
+    }
+    keys[at] = key;
+}
+
+/* Keys differ. Few as a rule; a heap sort where they are many, for it has no bad case. */
+static void sort(uint64_t *keys, uint32_t count)
+{
+    if (count <= 24) {
+        insertion_sort(keys, count);
+        return;
+    }
+    for (uint32_t i = count / 2; i-- > 0;) {
+        sift_key(keys, i, count);
+    }
+    for (uint32_t left = count - 1; left > 0; left--) {
+        uint64_t last = keys[left];
+        keys[left] = keys[0];
+        keys[0] = last;
+        sift_key(keys, 0, left);
+    }
+}
+
+/* The first bucket from this one on that is not empty, as a number that does not wrap; there is one. */
+static uint64_t next_bucket(const struct sim_events *e, uint64_t bucket)
+{
+    uint32_t at = (uint32_t)bucket & (e->buckets - 1);
+    uint64_t word = e->bits[at / 64] >> at % 64;
+
+    if (word != 0) {
+        return bucket + (uint64_t)__builtin_ctzll(word);
+    }
+    bucket += 64 - at % 64;
+    for (;;) {
+        at = (uint32_t)bucket & (e->buckets - 1);
+        word = e->bits[at / 64];
+        if (word != 0) {
+            return bucket + (uint64_t)__builtin_ctzll(word);
+        }
+        bucket += 64;
+    }
+}
+
+static uint64_t key_of(const struct sim_events *e, uint32_t link, uint64_t due_ps)
+{
+    return (due_ps - e->base_ps) << 32 | (link ^ sim_tie(due_ps));
+}
+
+static void drain_bucket(struct sim_events *e, uint64_t bucket)
+{
+    uint32_t at = (uint32_t)bucket & (e->buckets - 1);
+    uint64_t *keys = e->batch + e->batch_count;
+    uint32_t count = 0;
+
+    for (uint32_t link = e->heads[at]; link != SIM_NONE; link = e->events[link].next) {
+        keys[count++] = key_of(e, link, e->events[link].due_ps);
+    }
+    e->heads[at] = SIM_NONE;
+    e->bits[at / 64] &= ~(UINT64_C(1) << at % 64);
+    e->waiting -= count;
+    e->batch_count += count;
+    e->end_ps = (bucket + 1) << e->shift;
+    if (count > 1) {
+        sort(keys, count);
+    }
+}
+
+/* The next buckets, as far as nothing can be pushed into their time, become the batch. False: the heap is first, or nothing is left. */
+bool sim_events_fill(struct sim_events *e)
+{
+    if (e->waiting == 0) {
+        return false;
+    }
+    uint64_t bucket = next_bucket(e, e->end_ps >> e->shift);
+    uint64_t begin = bucket << e->shift;
+    if (begin > e->first_ps) {
+        return false;
+    }
+    uint64_t limit = begin + e->lookahead_ps < e->first_ps ? begin + e->lookahead_ps : e->first_ps;
+    e->batch_at = e->batch_count = 0;
+    e->base_ps = begin;
+    do {
+        drain_bucket(e, bucket);
+        if (e->waiting == 0 || e->batch_count >= BATCH_GOAL) {
+            break;
+        }
+        bucket = next_bucket(e, bucket + 1);
+    } while ((bucket + 1) << e->shift <= limit);
+    return true;
+}
+
+/* Into the batch, whose time has begun. */
+static void insert(struct sim_events *e, uint32_t link, uint64_t due_ps)
+{
+    if (e->batch_at == e->batch_count) {
+        e->batch_at = e->batch_count = 0;
+        e->base_ps = due_ps;
+    }
+    if (due_ps < e->base_ps) {
+        for (uint32_t i = e->batch_at; i < e->batch_count; i++) {
+            e->batch[i] += (e->base_ps - due_ps) << 32;
+        }
+        e->base_ps = due_ps;
+    }
+    if (e->batch_at > 0) {
+        memmove(e->batch, e->batch + e->batch_at, (e->batch_count - e->batch_at) * sizeof *e->batch);
+        e->batch_count -= e->batch_at;
+        e->batch_at = 0;
+    }
+    uint64_t key = key_of(e, link, due_ps);
+    uint32_t at = e->batch_count++;
+    for (; at > 0 && e->batch[at - 1] > key; at--) {
+        e->batch[at] = e->batch[at - 1];
+    }
+    e->batch[at] = key;
+}
+
+/* ---- the heap ---- */
+
+static bool before(const struct sim_heap_entry *a, const struct sim_heap_entry *b)
+{
+    return a->due_ps < b->due_ps || (a->due_ps == b->due_ps && a->tie < b->tie);
+}
+
+static void place(struct sim_events *e, uint32_t at, struct sim_heap_entry entry)
+{
+    e->heap[at] = entry;
+    if ((entry.order & SIM_ARRIVAL) == 0) {
+        e->timers[entry.order] = at;
+    }
+}
+
+static void rise(struct sim_events *e, uint32_t at, struct sim_heap_entry entry)
+{
+    while (at > 0 && before(&entry, &e->heap[(at - 1) / ARITY])) {
+        place(e, at, e->heap[(at - 1) / ARITY]);
+        at = (at - 1) / ARITY;
+    }
+    place(e, at, entry);
+}
+
+static void sink(struct sim_events *e, uint32_t at, struct sim_heap_entry entry)
+{
+    for (uint32_t child = at * ARITY + 1; child < e->heap_count; child = at * ARITY + 1) {
+        uint32_t least = child;
+        for (uint32_t i = child + 1; i < child + ARITY && i < e->heap_count; i++) {
+            least = before(&e->heap[i], &e->heap[least]) ? i : least;
+        }
+        if (!before(&e->heap[least], &entry)) {
+            break;
+        }
+        place(e, at, e->heap[least]);
+        at = least;
+    }
+    place(e, at, entry);
+}
+
+static void take_first(struct sim_events *e)
+{
+    e->first_ps = e->heap_count != 0 ? e->heap[0].due_ps : SIM_NEVER;
+}
+
+static void remove_at(struct sim_events *e, uint32_t at)
+{
+    struct sim_heap_entry last = e->heap[--e->heap_count];
+
+    if (at < e->heap_count) {
+        if (at > 0 && before(&last, &e->heap[(at - 1) / ARITY])) {
+            rise(e, at, last);
+        } else {
+            sink(e, at, last);
+        }
+    }
+    take_first(e);
+}
+
+static void add(struct sim_events *e, uint64_t due_ps, uint32_t order)
+{
+    if (e->heap_count == e->heap_room) {
+        e->heap_room = e->heap_room == 0 ? 64 : 2 * e->heap_room;
+        e->heap = realloc(e->heap, e->heap_room * sizeof *e->heap);
+        TRIB_ASSERT(e->heap != NULL);
+    }
+    uint32_t tie = (order & SIM_ARRIVAL) != 0 ? order ^ sim_tie(due_ps) : order;
+    rise(e, e->heap_count++, (struct sim_heap_entry){.due_ps = due_ps, .order = order, .tie = tie});
+    take_first(e);
+}
+
+uint32_t sim_events_pop_heap(struct sim_events *e)
+{
+    struct sim_heap_entry first = e->heap[0];
+
+    if ((first.order & SIM_ARRIVAL) == 0) {
+        e->timers[first.order] = SIM_NONE;
+    }
+    remove_at(e, 0);
+    e->now_ps = first.due_ps;
+    e->count++;
+    return first.order;
+}
+
+void sim_events_push_slow(struct sim_events *e, uint32_t link, uint64_t due_ps)
+{
+    TRIB_ASSERT(due_ps >= e->now_ps);
+    if (due_ps < e->end_ps) {
+        insert(e, link, due_ps);
+        return;
+    }
+    uint64_t begin = e->now_ps >> e->shift << e->shift;
+    if (e->batch_at == e->batch_count && begin > e->end_ps) {
+        e->end_ps = begin; /* nothing happens before now */
+    }
+    if ((due_ps >> e->shift) - (e->end_ps >> e->shift) < e->buckets) {
+        sim_events_push(e, link, due_ps);
+    } else {
+        add(e, due_ps, link | SIM_ARRIVAL);
+    }
+}
+
+uint64_t sim_timer_due(const struct sim_events *e, uint32_t timer)
+{
+    return timer < e->timer_room && e->timers[timer] != SIM_NONE ? e->heap[e->timers[timer]].due_ps : SIM_NEVER;
+}
+
+static void make_room(struct sim_events *e, uint32_t timer)
+{
+    uint32_t room = e->timer_room == 0 ? 64 : e->timer_room;
+
+    TRIB_ASSERT(timer < SIM_ARRIVAL);
+    while (room <= timer) {
+        room *= 2;
+    }
+    e->timers = realloc(e->timers, room * sizeof *e->timers);
+    TRIB_ASSERT(e->timers != NULL);
+    memset(e->timers + e->timer_room, 0xff, (room - e->timer_room) * sizeof *e->timers);
+    e->timer_room = room;
+}
+
+void sim_timer_set(struct sim_events *e, uint32_t timer, uint64_t due_ps)
+{
+    TRIB_ASSERT(due_ps >= e->now_ps);
+    if (timer >= e->timer_room) {
+        make_room(e, timer);
+    }
+    if (e->timers[timer] != SIM_NONE) {
+        remove_at(e, e->timers[timer]);
+        e->timers[timer] = SIM_NONE;
+    }
+    if (due_ps != SIM_NEVER) {
+        add(e, due_ps, timer);
+    }
+}

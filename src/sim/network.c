@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* network.c: see network.h. What happens for each packet stands together at the end, and is one function to the compiler.
+ * Read next: topology.c (who lays links), flows.c (who sends). */
+#include "sim/network.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/lane.h"
+#include "io/memory.h"
+
+#define PICOSECONDS UINT64_C(1000000000000)
+#define CACHED_LINKS 20000U /* so many links are in a cache anyway */
+#define FETCH_LINKS 12U     /* so many arrivals ahead a link is fetched into the cache, */
+#define FETCH_PACKETS 8U    /* then its packet, */
+#define FETCH_NEXT 4U       /* then the packet behind it, and the link that it takes next */
+
+/* ---- set-up ---- */
+
+bool sim_network_init(struct sim_network *n, uint32_t hosts, uint32_t switches, uint32_t links)
+{
+    TRIB_ASSERT(hosts + switches <= SIM_NODES_MAX);
+    memset(n, 0, sizeof *n);
+    n->hosts = hosts;
+    n->nodes = hosts + switches;
+    n->link_room = links;
+    n->free = SIM_NONE;
+    n->links = aligned_alloc(64, ((size_t)links * sizeof *n->links + 63) / 64 * 64);
+    n->routes = calloc(n->nodes, sizeof *n->routes);
+    n->from = calloc(links, sizeof *n->from);
+    n->packets = trib_memory_map(SIM_PACKETS_MAX * sizeof *n->packets);
+    n->details = trib_memory_map(SIM_PACKETS_MAX * sizeof *n->details);
+    if (n->links == NULL || n->routes == NULL || n->from == NULL || n->packets == NULL || n->details == NULL) {
+        sim_network_deinit(n);
+        return false;
+    }
+    return true;
+}
+
+void sim_network_deinit(struct sim_network *n)
+{
+    sim_events_deinit(&n->events);
+    free(n->links);
+    free(n->routes);
+    free(n->from);
+    free(n->table);
+    free(n->choices);
+    trib_memory_unmap(n->packets, SIM_PACKETS_MAX * sizeof *n->packets);
+    trib_memory_unmap(n->details, SIM_PACKETS_MAX * sizeof *n->details);
+    memset(n, 0, sizeof *n);
+}
+
+uint16_t sim_network_port(struct sim_network *n, const struct sim_port_config *config)
+{
+    struct sim_port port = {
+        .delay_ps = config->delay_ps,
+        .byte_ps = 8 * PICOSECONDS * SIM_BYTE_ONE / config->rate_bps,
+    };
+
+    port.mark_ps = config->mark_bytes == SIM_NEVER ? SIM_NEVER : sim_port_time(&port, config->mark_bytes);
+    port.limit_ps = config->limit_bytes == SIM_NEVER ? SIM_NEVER : sim_port_time(&port, config->limit_bytes);
+    for (uint32_t i = 0; i < n->port_count; i++) {
+        if (memcmp(&n->ports[i], &port, sizeof port) == 0) {
+            return (uint16_t)i;
+        }
+    }
+    TRIB_ASSERT(n->port_count < SIM_PORT_KINDS);
+    n->ports[n->port_count] = port;
+    return (uint16_t)n->port_count++;
+}
+
+uint32_t sim_network_link(struct sim_network *n, uint32_t from, uint32_t to, uint16_t port)
+{
+    TRIB_ASSERT(n->link_count < n->link_room && from < n->nodes && to < n->nodes && port < n->port_count);
+    TRIB_ASSERT(from >= n->hosts || n->link_count == sim_network_host_link(from));
+    n->from[n->link_count] = (uint16_t)from;
+    n->links[n->link_count] = (struct sim_link){.head = SIM_NONE, .tail = SIM_NONE, .port = port, .to = (uint16_t)to};
+    return n->link_count++;
+}
+
+bool sim_network_ready(struct sim_network *n, uint32_t smallest, uint32_t largest)
+{
+    uint64_t horizon_ps = 0;
+    uint64_t lookahead_ps = SIM_NEVER;
+
+    for (uint32_t i = 0; i < n->port_count; i++) {
+        uint64_t most = n->ports[i].delay_ps + sim_port_time(&n->ports[i], largest);
+        uint64_t least = sim_port_time(&n->ports[i], smallest);
+        horizon_ps = most > horizon_ps ? most : horizon_ps;
+        lookahead_ps = least < lookahead_ps ? least : lookahead_ps;
+    }
+    for (uint32_t i = 0; i < n->nodes; i++) {
+        n->routes[i].salt = (uint32_t)trib_mix64(i);
+    }
+    return sim_events_init(&n->events, n->link_count, horizon_ps, lookahead_ps);
+}
+
+uint64_t sim_network_count(const struct sim_network *n)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < n->link_count; i++) {
+        for (uint32_t p = n->links[i].head; p != SIM_NONE; p = n->packets[p].next) {
+            count++;
+        }
+    }
+    return count;
+}
+
+struct sim_route sim_route_tree(uint32_t first, uint32_t count, uint32_t each, uint32_t down)
+{
+    TRIB_ASSERT(each >= 1 && each <= 32768);
+    return (struct sim_route){
+        .first = first,
+        .count = count,
+        .down = down,
+        .magic = (uint32_t)((UINT64_C(0x80000000) + each - 1) / each),
+        .table = SIM_NONE,
+    };
+}
+
+/* ---- a packet's way ---- */
+
+static void drop(struct sim_network *n, struct sim_link *link, uint32_t packet)
+{
+    link->dropped++;
+    n->dropped++;
+    if (n->receiver.dropped != NULL) {
+        n->receiver.dropped(n->receiver.user, packet);
+    }
+    sim_packet_free(n, packet);
+}
+
+static inline void enqueue(struct sim_network *n, uint32_t number, uint32_t packet)
+{
+    struct sim_link *link = &n->links[number];
+    struct sim_packet *p = &n->packets[packet];
+    const struct sim_port *port = &n->ports[link->port];
+    uint64_t now_ps = n->events.now_ps;
+    uint64_t begin_ps = link->busy_ps > now_ps ? link->busy_ps : now_ps;
+    uint64_t wait_ps = begin_ps - now_ps;
+    uint64_t busy_ps = begin_ps + sim_port_time(port, p->size);
+
+    if (busy_ps - now_ps > port->limit_ps) {
+        drop(n, link, packet);
+        return;
+    }
+    uint32_t is_marked = wait_ps > port->mark_ps && (p->flags & SIM_ECN_CAPABLE) != 0;
+    p->flags |= (uint8_t)(is_marked * SIM_ECN_MARKED);
+    link->marked += is_marked;
+    link->most_ps = wait_ps > link->most_ps ? wait_ps : link->most_ps;
+    link->busy_ps = busy_ps;
+    link->bytes += p->size;
+    link->packets++;
+    p->due_ps = busy_ps + port->delay_ps;
+    p->next = SIM_NONE;
+    if (link->head == SIM_NONE) {
+        link->head = packet;
+        sim_events_push(&n->events, number, p->due_ps);
+    } else {
+        n->packets[link->tail].next = packet;
+    }
+    link->tail = packet;
+}
+
+static inline uint32_t from_table(const struct sim_network *n, const struct sim_route *route,
+                                  const struct sim_packet *p)
+{
+    uint32_t entry = n->table[route->table + p->to];
+
+    return n->choices[(entry >> 8) + sim_route_choose(p->hash, route->salt, entry & 0xff)];
+}
+
+static inline uint32_t route_of(const struct sim_network *n, uint32_t node, const struct sim_packet *p)
+{
+    const struct sim_route *route = &n->routes[node];
+    uint32_t below = p->to - route->first;
+
+    if (route->table != SIM_NONE) {
+        return from_table(n, route, p);
+    }
+    if (below < route->count) {
+        return route->down + (uint32_t)((uint64_t)below * route->magic >> 31);
+    }
+    return route->up + sim_route_choose(p->hash, route->salt, route->ups);
+}
+
+uint32_t sim_network_path(const struct sim_network *n, uint32_t from, const struct sim_packet *packet, uint32_t *links)
+{
+    uint32_t count = 0;
+    uint32_t link = sim_network_host_link(from);
+
+    for (;;) {
+        TRIB_ASSERT(count < SIM_PATH_MAX);
+        links[count++] = link;
+        if (n->links[link].to == packet->to) {
+            return count;
+        }
+        link = route_of(n, n->links[link].to, packet);
+    }
+}
+
+void sim_network_send(struct sim_network *n, uint32_t host, uint32_t packet)
+{
+    n->sent++;
+    if (n->receiver.sent != NULL) {
+        n->receiver.sent(n->receiver.user, host, packet);
+    }
+    enqueue(n, sim_network_host_link(host), packet);
+}
+
+static inline void arrive(struct sim_network *n, uint32_t number)
+{
+    struct sim_link *link = &n->links[number];
+    uint32_t packet = link->head;
+    const struct sim_packet *p = &n->packets[packet];
+    uint32_t node = link->to;
+
+    link->head = p->next;
+    if (p->next != SIM_NONE) {
+        sim_events_push(&n->events, number, n->packets[p->next].due_ps);
+    }
+    n->hash = (n->hash ^ p->due_ps ^ (uint64_t)number << 40) * UINT64_C(0x9e3779b97f4a7c15);
+    n->hash ^= n->hash >> 29;
+    if (n->receiver.hop != NULL) {
+        n->receiver.hop(n->receiver.user, number, packet);
+    }
+    if (node == p->to) {
+        n->arrived++;
+        n->receiver.arrived(n->receiver.user, packet);
+    } else {
+        enqueue(n, route_of(n, node, p), packet);
+    }
+}
+
+/* Brings what the next arrivals need into the cache: their links; later the packets there, which say more; then what those need. */
+static inline void fetch(const struct sim_network *n)
+{
+    const struct sim_events *e = &n->events;
+    uint32_t known = e->batch_count - e->batch_at;
+
+    if (known > FETCH_LINKS) {
+        __builtin_prefetch(&n->links[sim_events_peek(e, FETCH_LINKS)], 1);
+    }
+    if (known > FETCH_PACKETS) {
+        __builtin_prefetch(&n->packets[n->links[sim_events_peek(e, FETCH_PACKETS)].head], 1);
+    }
+    if (known > FETCH_NEXT) {
+        const struct sim_link *link = &n->links[sim_events_peek(e, FETCH_NEXT)];
+        const struct sim_packet *p = &n->packets[link->head];
+        __builtin_prefetch(&n->packets[p->next % SIM_PACKETS_MAX]);
+        if (link->to >= n->hosts) {
+            __builtin_prefetch(&n->links[route_of(n, link->to, p)], 1);
+        }
+    }
+}
+
+bool sim_network_run(struct sim_network *n, uint64_t until_ps, uint64_t hops)
+{
+    struct sim_events *events = &n->events;
+    uint64_t end = hops > UINT64_MAX - n->hops ? UINT64_MAX : n->hops + hops;
+    bool is_large = n->link_count > CACHED_LINKS;
+
+    n->stop = false;
+    while (n->hops < end && !n->stop) {
+        uint32_t order = sim_events_pop(events, until_ps);
+        if (order >= SIM_ARRIVAL && order != SIM_NONE) {
+            if (is_large) {
+                fetch(n);
+            }
+            n->hops++;
+            arrive(n, order & ~SIM_ARRIVAL);
+        } else if (order == SIM_NONE) {
+            return false;
+        } else {
+            n->receiver.timer(n->receiver.user, order);
+        }
+    }
+    return true;
+}

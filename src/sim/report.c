@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.c: how results are written: JSON, CSV, and a summary for people; see results.h. */
+#include <inttypes.h>
+
+#include "io/units.h"
+#include "sim/results.h"
+
+#define NS 1e3 /* picoseconds */
+
+static void quote(FILE *out, const char *text)
+{
+    (void)fputc('"', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\') {
+            (void)fprintf(out, "\\%c", *text);
+        } else if ((unsigned char)*text < ' ') {
+            (void)fprintf(out, "\\u%04x", (unsigned)(unsigned char)*text);
+        } else {
+            (void)fputc(*text, out);
+        }
+    }
+    (void)fputc('"', out);
+}
+
+/* A number of which there may be none. */
+static void print_amount(FILE *out, const char *name, uint64_t amount)
+{
+    if (amount == SIM_NEVER) {
+        (void)fprintf(out, "\"%s\":null", name);
+    } else {
+        (void)fprintf(out, "\"%s\":%" PRIu64, name, amount);
+    }
+}
+
+static void json_topology(FILE *out, const struct sim_topology *t)
+{
+    struct sim_topology_size size = sim_topology_size(t);
+
+    (void)fprintf(out, "\"topology\":{\"kind\":\"%s\",\"hosts\":%u,\"switches\":%u,\"links\":%u,",
+                  sim_topology_name(t->kind), size.hosts, size.switches, size.links);
+    (void)fprintf(out, "\"k\":%u,\"leaves\":%u,\"spines\":%u,", t->k, t->leaves, t->spines);
+    (void)fprintf(out, "\"rate_bps\":%" PRIu64 ",\"delay_ns\":%.3f,", t->edge.rate_bps, (double)t->edge.delay_ps / NS);
+    (void)fprintf(out, "\"fabric_rate_bps\":%" PRIu64 ",\"fabric_delay_ns\":%.3f},", t->fabric.rate_bps,
+                  (double)t->fabric.delay_ps / NS);
+    (void)fprintf(out, "\"queues\":{");
+    print_amount(out, "buffer_bytes", t->buffer_bytes);
+    (void)fputc(',', out);
+    print_amount(out, "ecn_bytes", t->mark_bytes);
+    (void)fprintf(out, "},");
+}
+
+static void json_traffic(FILE *out, const struct sim_traffic *t)
+{
+    (void)fprintf(out, "{\"kind\":\"%s\",", sim_traffic_name(t->kind));
+    if (t->sizes != NULL) {
+        (void)fprintf(out, "\"size\":\"%s\",\"mean_bytes\":%.1f,", sim_sizes_name(t->sizes), sim_sizes_mean(t->sizes));
+    } else if (t->kind != SIM_TRACE) {
+        print_amount(out, "bytes", t->bytes);
+        (void)fputc(',', out);
+    }
+    if (t->kind == SIM_POISSON) {
+        (void)fprintf(out, "\"load\":%.6f,", t->load);
+    } else if (t->kind == SIM_INCAST) {
+        (void)fprintf(out, "\"fan_in\":%u,\"to\":%u,\"repeat\":%u,\"period_ns\":%.3f,", t->fan_in, t->to, t->repeat,
+                      (double)t->period_ps / NS);
+    } else if (t->kind == SIM_TRACE) {
+        (void)fprintf(out, "\"flows\":%" PRIu64 ",", t->trace_count);
+    }
+    (void)fprintf(out, "\"start_ns\":%.3f}", (double)t->start_ps / NS);
+}
+
+static void json_scenario(FILE *out, const struct sim_scenario *s)
+{
+    static const char *const policies[] = {"fixed", "aimd", "dctcp"};
+
+    (void)fprintf(out, "\"scenario\":{\"name\":");
+    quote(out, s->name);
+    (void)fprintf(out, ",\"seed\":%" PRIu64 ",\"duration_ns\":%.3f,\"warmup_ns\":%.3f,", s->seed,
+                  (double)s->duration_ps / NS, (double)s->warmup_ps / NS);
+    json_topology(out, &s->topology);
+    (void)fprintf(out,
+                  "\"flows\":{\"packet_bytes\":%u,\"header_bytes\":%u,\"ack_bytes\":%u,\"window\":%u,\"congestion\":"
+                  "\"%s\"},\"traffic\":[",
+                  s->flows.packet, s->flows.header, s->flows.ack, s->flows.window, policies[s->flows.policy]);
+    for (uint32_t i = 0; i < s->traffic_count; i++) {
+        (void)fprintf(out, "%s", i == 0 ? "" : ",");
+        json_traffic(out, &s->traffic[i]);
+    }
+    (void)fprintf(out, "]},");
+}
+
+static void json_times(FILE *out, const struct sim_times *t)
+{
+    (void)fprintf(out, "{\"from_bytes\":%" PRIu64 ",\"count\":%" PRIu64 ",\"bytes\":%" PRIu64, t->least_bytes, t->count,
+                  t->bytes);
+    if (t->count != 0) {
+        (void)fprintf(out,
+                      ",\"mean_ns\":%.3f,\"p50_ns\":%.3f,\"p99_ns\":%.3f,\"max_ns\":%.3f,\"slowdown_mean\":%.4f,"
+                      "\"slowdown_p99\":%.4f",
+                      t->mean_ps / NS, (double)t->median_ps / NS, (double)t->p99_ps / NS, (double)t->most_ps / NS,
+                      t->slowdown_mean, t->slowdown_p99);
+    }
+    (void)fputc('}', out);
+}
+
+static void json_network(FILE *out, const struct sim_run *run, const struct sim_results *r)
+{
+    const struct sim_network *n = &run->network;
+
+    (void)fprintf(out, "\"packets\":{\"sent\":%" PRIu64 ",\"arrived\":%" PRIu64 ",\"dropped\":%" PRIu64, n->sent,
+                  n->arrived, n->dropped);
+    (void)fprintf(out, ",\"on_links\":%" PRIu64 ",\"marked\":%" PRIu64 ",\"longest_wait_ns\":%.3f},",
+                  sim_network_count(n), r->marked, (double)r->waited_ps / NS);
+    (void)fprintf(out, "\"counters\":{");
+#define X(name, help) (void)fprintf(out, "\"" #name "\":%" PRIu64 ",", r->counters.name);
+    TRIB_FLOW_COUNTER_MAP(X)
+#undef X
+    (void)fprintf(out, "\"hops\":%" PRIu64 ",\"events\":%" PRIu64 "},\"trace_hash\":\"%016" PRIx64 "\",", n->hops,
+                  n->events.count, n->hash);
+}
+
+void sim_results_json(FILE *out, const struct sim_run *run, const struct sim_results *r, const struct sim_story *story)
+{
+    const char *fault = sim_run_check(run);
+
+    (void)fprintf(out, "{\"version\":\"%s\",", story->version);
+    json_scenario(out, run->scenario);
+    (void)fprintf(out, "\"interrupted\":%s,\"stalled\":%s,", story->was_interrupted ? "true" : "false",
+                  story->was_stalled ? "true" : "false");
+    (void)fprintf(out, "\"simulated_ns\":%.3f,\"measured_ns\":%.3f,\"cpu_s\":%.3f,", (double)r->simulated_ps / NS,
+                  (double)r->measured_ps / NS, story->cpu_s);
+    (void)fprintf(out, "\"goodput_bps_per_host\":%.1f,\"flows_begun\":%" PRIu64 ",\"flows_ended\":%" PRIu64 ",",
+                  r->goodput_bps, r->begun, r->ended);
+    (void)fprintf(out, "\"completion_times\":");
+    json_times(out, &r->all);
+    (void)fprintf(out, ",\"completion_times_by_size\":[");
+    for (uint32_t i = 0; i < SIM_SIZE_CLASSES; i++) {
+        (void)fprintf(out, "%s", i == 0 ? "" : ",");
+        json_times(out, &r->classes[i]);
+    }
+    (void)fprintf(out, "],");
+    json_network(out, run, r);
+    (void)fprintf(out, "\"check\":");
+    quote(out, fault != NULL ? fault : "ok");
+    (void)fprintf(out, "}\n");
+}
+
+/* ---- CSV ---- */
+
+void sim_results_flows(FILE *out, const struct sim_run *run)
+{
+    (void)fprintf(out, "src,dst,sport,dport,size,start_ns,fct_ns,ideal_fct_ns\n");
+    for (uint64_t i = 0; i < run->end_count; i++) {
+        const struct sim_flow_end *end = &run->ends[i];
+        (void)fprintf(out, "%u,%u,%u,%u,%" PRIu64 ",%.3f,%.3f,%.3f\n", end->plan.from, end->plan.to,
+                      end->plan.hash >> 16, end->plan.hash & 0xffffU, end->plan.bytes, (double)end->start_ps / NS,
+                      (double)(end->end_ps - end->start_ps) / NS, (double)end->ideal_ps / NS);
+    }
+}
+
+void sim_results_links(FILE *out, const struct sim_run *run)
+{
+    const struct sim_network *n = &run->network;
+    double now_ps = (double)sim_run_now(run);
+
+    (void)fprintf(out, "link,from,to,packets,bytes,use,marked,dropped,longest_wait_ns\n");
+    for (uint32_t i = 0; i < n->link_count; i++) {
+        const struct sim_link *link = &n->links[i];
+        double busy_ps = (double)sim_port_time(&n->ports[link->port], link->bytes);
+        (void)fprintf(out, "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%.6f,%" PRIu64 ",%" PRIu64 ",%.3f\n", i, n->from[i],
+                      link->to, link->packets, link->bytes, now_ps > 0 ? busy_ps / now_ps : 0, link->marked,
+                      link->dropped, (double)link->most_ps / NS);
+    }
+}
+
+/* ---- for people ---- */
+
+static void summary_times(FILE *out, const char *what, const struct sim_times *t)
+{
+    char count[TRIB_UNITS_TEXT_MAX];
+
+    if (t->count == 0) {
+        return;
+    }
+    trib_format_count(t->count, count);
+    (void)fprintf(out, "  %-16s %12s %12.1f %12.1f %12.1f %9.2f %9.2f\n", what, count, t->mean_ps / 1e6,
+                  (double)t->median_ps / 1e6, (double)t->p99_ps / 1e6, t->slowdown_mean, t->slowdown_p99);
+}
+
+static void summary_head(FILE *out, const struct sim_run *run, const struct sim_results *r)
+{
+    char simulated[TRIB_UNITS_TEXT_MAX];
+    struct sim_topology_size size = sim_topology_size(&run->scenario->topology);
+
+    trib_format_duration(r->simulated_ps / 1000, simulated);
+    (void)fprintf(out, "%s: %s of %u hosts and %u switches, %s simulated, seed %" PRIu64 "\n", run->scenario->name,
+                  sim_topology_name(run->scenario->topology.kind), size.hosts, size.switches, simulated,
+                  run->scenario->seed);
+}
+
+void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_results *r,
+                         const struct sim_story *story)
+{
+    static const char *const names[SIM_SIZE_CLASSES] = {"below 10 KB", "10 to 100 KB", "100 KB to 10 MB",
+                                                        "10 MB and more"};
+    const struct sim_network *n = &run->network;
+    char counts[4][TRIB_UNITS_TEXT_MAX];
+    double rate = story->cpu_s > 0 ? (double)n->hops / story->cpu_s / 1e6 : 0;
+
+    summary_head(out, run, r);
+    (void)fprintf(out, "  goodput %.3f Gbps per host; longest wait at a port %.1f us\n", r->goodput_bps / 1e9,
+                  (double)r->waited_ps / 1e6);
+    trib_format_count(n->sent, counts[0]);
+    trib_format_count(r->marked, counts[1]);
+    trib_format_count(n->dropped, counts[2]);
+    trib_format_count(r->counters.timeouts, counts[3]);
+    (void)fprintf(out, "  packets %s; marked %s times, dropped %s; timeouts %s\n", counts[0], counts[1], counts[2],
+                  counts[3]);
+    trib_format_count(r->begun, counts[0]);
+    trib_format_count(r->ended, counts[1]);
+    (void)fprintf(out, "  flows begun %s, of which ended %s\n", counts[0], counts[1]);
+    if (r->all.count != 0) {
+        (void)fprintf(out, "  %-16s %12s %12s %12s %12s %9s %9s\n", "flows", "count", "mean us", "p50 us", "p99 us",
+                      "slowdown", "p99");
+        for (uint32_t i = 0; i < SIM_SIZE_CLASSES; i++) {
+            summary_times(out, names[i], &r->classes[i]);
+        }
+        summary_times(out, "all", &r->all);
+    }
+    trib_format_count(n->hops, counts[0]);
+    (void)fprintf(out, "  %s packet-hops in %.2f s of CPU time: %.2f million a second; trace %016" PRIx64 "\n",
+                  counts[0], story->cpu_s, rate, n->hash);
+}

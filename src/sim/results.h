@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* results.h: what came out of a run, as numbers; and as JSON, CSV and a summary for people.
+ *
+ * Only flows that began after the warm-up count. Of those that had not ended nothing is known but their number: a window that is short against the
+ * longest flows leaves these out, and says how many they are.
+ * Read next: run.h, results.c. */
+#ifndef TRIB_SIM_RESULTS_H
+#define TRIB_SIM_RESULTS_H
+
+#include <stdio.h>
+
+#include "sim/run.h"
+
+#define SIM_SIZE_CLASSES 4U
+
+/* Completion times of flows of some sizes. slowdown: by how much longer than on an empty network. */
+struct sim_times {
+    uint64_t least_bytes; /* from this size on, up to the next class's */
+    uint64_t count;
+    uint64_t bytes;
+    double mean_ps;
+    uint64_t median_ps;
+    uint64_t p99_ps;
+    uint64_t most_ps;
+    double slowdown_mean;
+    double slowdown_p99;
+};
+
+struct sim_results {
+    uint64_t simulated_ps;
+    uint64_t measured_ps; /* behind the warm-up */
+    uint64_t begun;
+    uint64_t ended;
+    uint64_t marked;    /* packets, by ports */
+    uint64_t waited_ps; /* the longest that a packet waited at a switch's port */
+    double goodput_bps; /* payload that came per host */
+    struct sim_times all;
+    struct sim_times classes[SIM_SIZE_CLASSES];
+    struct trib_flow_counters counters;
+};
+
+/* Sorts the run's list of flows that have ended by size and time; false: out of memory. */
+bool sim_results_make(struct sim_results *results, const struct sim_run *run);
+
+/* What the caller knows of a run. */
+struct sim_story {
+    const char *version;
+    double cpu_s;
+    bool was_interrupted;
+    bool was_stalled;
+};
+
+void sim_results_json(FILE *out, const struct sim_run *run, const struct sim_results *results,
+                      const struct sim_story *story);
+void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_results *results,
+                         const struct sim_story *story);
+/* One line per flow that has ended, in the order of their ends; columns as in HPCC's fct.txt, with a head. */
+void sim_results_flows(FILE *out, const struct sim_run *run);
+void sim_results_links(FILE *out, const struct sim_run *run);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run.h: one simulation: a scenario's network with its traffic, from its beginning to its end.
+ *
+ * Use: sim_run_init, sim_run_advance until it returns false (each call simulates so many packet-hops: between calls progress can be shown, or the
+ * run be given up), sim_run_check, then results.h; sim_run_deinit. A run that was given up has results as well: those of the time until then.
+ * Read next: scenario.h (from files), results.h. */
+#ifndef TRIB_SIM_RUN_H
+#define TRIB_SIM_RUN_H
+
+#include "sim/flows.h"
+#include "sim/topology.h"
+#include "sim/traffic.h"
+
+#define SIM_SOURCES_MAX 64U
+#define SIM_NAME_MAX 64U
+
+struct sim_scenario {
+    char name[SIM_NAME_MAX];
+    uint64_t seed;
+    uint64_t duration_ps; /* of simulated time at most */
+    uint64_t warmup_ps;   /* flows that begin earlier, and bytes that come earlier, are in no result */
+    struct sim_topology topology;
+    struct sim_flows_config flows;
+    struct sim_traffic traffic[SIM_SOURCES_MAX];
+    uint32_t traffic_count;
+};
+
+struct sim_run {
+    const struct sim_scenario *scenario;
+    struct sim_network network;
+    struct sim_flows flows;
+    struct sim_source sources[SIM_SOURCES_MAX];
+    struct sim_flow_end *ends; /* of flows that began after the warm-up */
+    uint64_t end_count;
+    uint64_t end_room;
+    uint64_t begun;      /* flows that began after the warm-up */
+    uint64_t warm_bytes; /* of payload that came before its end */
+    uint64_t quiet_ps;   /* since then no payload has come */
+    uint64_t quiet_bytes;
+    bool is_warm;
+    bool is_over;
+};
+
+/* scenario must live as long as the run. False: out of memory. */
+bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario);
+void sim_run_deinit(struct sim_run *run);
+/* Simulates about so many packet-hops. False: the run is over. */
+bool sim_run_advance(struct sim_run *run, uint64_t hops);
+static inline uint64_t sim_run_now(const struct sim_run *run)
+{
+    return sim_network_now(&run->network);
+}
+/* Flows that have not ended though no payload has come for this long: a hang, or a network that loses everything. 0: there are none. */
+uint64_t sim_run_stalled(const struct sim_run *run, uint64_t for_ps);
+/* What must hold at any time, whatever the scenario: NULL, or what does not. */
+const char *sim_run_check(const struct sim_run *run);
+
+#endif

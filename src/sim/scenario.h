@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scenario.h: scenarios from files (docs/SIMULATOR.md has all keys). A file that is taken can be run: what does not fit together is found
+ * here, before simulated time begins, and said in one line with its place and, of a misspelt word, the nearest that is known.
+ * Read next: run.h, toml.h. */
+#ifndef TRIB_SIM_SCENARIO_H
+#define TRIB_SIM_SCENARIO_H
+
+#include "sim/run.h"
+
+/* What a scenario is before anything is read into it. */
+void sim_scenario_init(struct sim_scenario *scenario);
+/* Reads a file and the files that it names. False: error (TRIB_ERROR_TEXT_MAX bytes) says "FILE:LINE:COLUMN: cause". Free it in any case. */
+bool sim_scenario_read(struct sim_scenario *scenario, const char *path, char *error);
+/* The same for text that stands in memory; path is for errors, and where the files lie that it names. */
+bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const char *path, char *error);
+void sim_scenario_free(struct sim_scenario *scenario);
+/* Prints every key that may stand in a file, a line each. */
+void sim_scenario_keys(void (*print)(const char *table, const char *key, const char *help));
+
+#endif

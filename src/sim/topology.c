@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* topology.c: see topology.h. Each builder adds links in the order of their numbers, and says the same numbers in its routes.
+ * Read next: network.c (route_of). */
+#include "sim/topology.h"
+
+struct kinds {
+    uint16_t nic;  /* hosts neither mark nor drop what they send themselves */
+    uint16_t last; /* switch to host */
+    uint16_t fabric;
+};
+
+static struct kinds make_kinds(const struct sim_topology *t, struct sim_network *n)
+{
+    struct sim_port_config nic = {t->edge.rate_bps, t->edge.delay_ps, SIM_NEVER, SIM_NEVER};
+    struct sim_port_config last = {t->edge.rate_bps, t->edge.delay_ps, t->mark_bytes, t->buffer_bytes};
+    struct sim_port_config fabric = {t->fabric.rate_bps, t->fabric.delay_ps, t->mark_bytes, t->buffer_bytes};
+
+    return (struct kinds){
+        .nic = sim_network_port(n, &nic),
+        .last = sim_network_port(n, &last),
+        .fabric = sim_network_port(n, &fabric),
+    };
+}
+
+/* Hosts on the lowest tier of switches, `each` on one. */
+static void join_hosts(struct sim_network *n, uint32_t each, const struct kinds *kinds)
+{
+    for (uint32_t host = 0; host < n->hosts; host++) {
+        (void)sim_network_link(n, host, n->hosts + host / each, kinds->nic);
+    }
+    for (uint32_t host = 0; host < n->hosts; host++) {
+        (void)sim_network_link(n, n->hosts + host / each, host, kinds->last);
+    }
+}
+
+static void build_star(struct sim_network *n, const struct kinds *kinds)
+{
+    join_hosts(n, n->hosts, kinds);
+    n->routes[n->hosts] = sim_route_tree(0, n->hosts, 1, n->hosts);
+}
+
+static void build_leaf_spine(const struct sim_topology *t, struct sim_network *n, const struct kinds *kinds)
+{
+    uint32_t hosts = n->hosts;
+    uint32_t leaf = hosts;
+    uint32_t spine = leaf + t->leaves;
+
+    join_hosts(n, t->hosts, kinds);
+    for (uint32_t l = 0; l < t->leaves; l++) {
+        struct sim_route *route = &n->routes[leaf + l];
+        *route = sim_route_tree(l * t->hosts, t->hosts, 1, hosts + l * t->hosts);
+        route->up = n->link_count;
+        route->ups = t->spines;
+        for (uint32_t s = 0; s < t->spines; s++) {
+            (void)sim_network_link(n, leaf + l, spine + s, kinds->fabric);
+        }
+    }
+    for (uint32_t s = 0; s < t->spines; s++) {
+        n->routes[spine + s] = sim_route_tree(0, hosts, t->hosts, n->link_count);
+        for (uint32_t l = 0; l < t->leaves; l++) {
+            (void)sim_network_link(n, spine + s, leaf + l, kinds->fabric);
+        }
+    }
+}
+
+/* Edge and aggregation switches of a pod are joined each with each, and one tier has as many links up as hosts. */
+static void build_pods(struct sim_network *n, uint32_t half, const struct kinds *kinds)
+{
+    uint32_t hosts = n->hosts;
+    uint32_t edges = hosts / half;
+    uint32_t edge = hosts;
+    uint32_t aggregation = edge + edges;
+
+    for (uint32_t e = 0; e < edges; e++) {
+        struct sim_route *route = &n->routes[edge + e];
+        *route = sim_route_tree(e * half, half, 1, hosts + e * half);
+        route->up = n->link_count;
+        route->ups = half;
+        for (uint32_t j = 0; j < half; j++) {
+            (void)sim_network_link(n, edge + e, aggregation + e / half * half + j, kinds->fabric);
+        }
+    }
+    for (uint32_t a = 0; a < edges; a++) {
+        uint32_t pod = a / half;
+        n->routes[aggregation + a] = sim_route_tree(pod * half * half, half * half, half, n->link_count);
+        for (uint32_t e = 0; e < half; e++) {
+            (void)sim_network_link(n, aggregation + a, edge + pod * half + e, kinds->fabric);
+        }
+    }
+}
+
+/* The j-th aggregation switch of every pod is joined to the j-th run of k/2 core switches. */
+static void build_fat_tree(const struct sim_topology *t, struct sim_network *n, const struct kinds *kinds)
+{
+    uint32_t half = t->k / 2;
+    uint32_t edges = n->hosts / half;
+    uint32_t aggregation = n->hosts + edges;
+    uint32_t core = aggregation + edges;
+
+    join_hosts(n, half, kinds);
+    build_pods(n, half, kinds);
+    for (uint32_t a = 0; a < edges; a++) {
+        n->routes[aggregation + a].up = n->link_count;
+        n->routes[aggregation + a].ups = half;
+        for (uint32_t m = 0; m < half; m++) {
+            (void)sim_network_link(n, aggregation + a, core + a % half * half + m, kinds->fabric);
+        }
+    }
+    for (uint32_t c = 0; c < half * half; c++) {
+        n->routes[core + c] = sim_route_tree(0, n->hosts, half * half, n->link_count);
+        for (uint32_t pod = 0; pod < t->k; pod++) {
+            (void)sim_network_link(n, core + c, aggregation + pod * half + c / half, kinds->fabric);
+        }
+    }
+}
+
+const char *sim_topology_name(enum sim_topology_kind kind)
+{
+    static const char *const names[SIM_TOPOLOGY_COUNT] = {"none", "star", "leaf-spine", "fat-tree"};
+
+    return names[kind];
+}
+
+struct sim_topology_size sim_topology_size(const struct sim_topology *t)
+{
+    uint32_t half = t->k / 2;
+
+    switch (t->kind) {
+    case SIM_STAR:
+        return (struct sim_topology_size){t->hosts, 1, 2 * t->hosts};
+    case SIM_LEAF_SPINE:
+        return (struct sim_topology_size){t->hosts * t->leaves, t->leaves + t->spines,
+                                          2 * t->hosts * t->leaves + 2 * t->leaves * t->spines};
+    case SIM_FAT_TREE:
+        return (struct sim_topology_size){half * half * t->k, 2 * half * t->k + half * half, 6 * half * half * t->k};
+    case SIM_TOPOLOGY_NONE:
+    case SIM_TOPOLOGY_COUNT:
+        break;
+    }
+    return (struct sim_topology_size){0, 0, 0};
+}
+
+bool sim_topology_build(const struct sim_topology *t, struct sim_network *n)
+{
+    struct sim_topology_size size = sim_topology_size(t);
+
+    if (!sim_network_init(n, size.hosts, size.switches, size.links)) {
+        return false;
+    }
+    struct kinds kinds = make_kinds(t, n);
+    if (t->kind == SIM_STAR) {
+        build_star(n, &kinds);
+    } else if (t->kind == SIM_LEAF_SPINE) {
+        build_leaf_spine(t, n, &kinds);
+    } else {
+        build_fat_tree(t, n, &kinds);
+    }
+    TRIB_ASSERT(n->link_count == size.links);
+    return sim_network_ready(n, t->smallest, t->largest);
+}

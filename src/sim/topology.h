@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* topology.h: networks by name: which nodes there are, which links join them, and the routes over them.
+ *
+ *   star         every host on one switch
+ *   leaf-spine   hosts on leaves, every leaf on every spine
+ *   fat-tree     k pods of k/2 edge and k/2 aggregation switches, k^2/4 core switches, k^3/4 hosts (Al-Fares et al., SIGCOMM'08)
+ *
+ * Nodes: hosts, then switches tier by tier from below. Links: those of hosts first, then tier by tier, up before down.
+ * Read next: network.h. */
+#ifndef TRIB_SIM_TOPOLOGY_H
+#define TRIB_SIM_TOPOLOGY_H
+
+#include "sim/network.h"
+
+enum sim_topology_kind { SIM_TOPOLOGY_NONE = 0, SIM_STAR, SIM_LEAF_SPINE, SIM_FAT_TREE, SIM_TOPOLOGY_COUNT };
+
+/* How a link and its ports are. */
+struct sim_wire {
+    uint64_t rate_bps;
+    uint64_t delay_ps;
+};
+
+struct sim_topology {
+    enum sim_topology_kind kind;
+    uint32_t hosts;  /* star: all; leaf-spine: of each leaf */
+    uint32_t leaves; /* leaf-spine */
+    uint32_t spines;
+    uint32_t k;                 /* fat-tree; even */
+    struct sim_wire edge;       /* between hosts and switches */
+    struct sim_wire fabric;     /* between switches */
+    uint64_t buffer_bytes;      /* of a switch's port; SIM_NEVER: no packet is ever dropped */
+    uint64_t mark_bytes;        /* a switch marks packets that find more waiting; SIM_NEVER: none */
+    uint32_t smallest, largest; /* bytes of packets */
+};
+
+struct sim_topology_size {
+    uint32_t hosts, switches, links;
+};
+
+const char *sim_topology_name(enum sim_topology_kind kind);
+struct sim_topology_size sim_topology_size(const struct sim_topology *t);
+/* Makes the network, ready to run. False: out of memory. */
+bool sim_topology_build(const struct sim_topology *t, struct sim_network *n);
+
+#endif

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# sim.user.sh: `tributary sim`: scenarios run and say the same each time, an interrupt leaves results, mistakes are one line, the benchmark
+# runs.
+. "$(dirname "$0")/common.sh"
+T=$TRIBUTARY
+HERE=${SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+
+say "the examples"
+for scenario in "$HERE"/examples/sim/*.toml; do
+    expect 0 'million a second; trace [0-9a-f]{16}$' "$T" sim "$scenario" --out "$TMP/results"
+    check_in "a check" '"check":"ok"' "$TMP/results/results.json"
+done
+if command -v python3 >/dev/null; then
+    check "results.json is JSON" python3 -m json.tool "$TMP/results/results.json" /dev/null
+fi
+check_in "the columns of flows" '^src,dst,sport,dport,size,start_ns,fct_ns,ideal_fct_ns$' "$TMP/results/flows.csv"
+check_in "a link" '^0,0,[0-9]+,[0-9]+,' "$TMP/results/links.csv"
+
+say "the same seed is the same run"
+cat >"$TMP/x.toml" <<'END'
+duration = "3ms"
+[topology]
+kind = "fat-tree"
+k = 4
+rate = "10Gbps"
+delay = "1us"
+[[traffic]]
+kind = "poisson"
+size = "websearch-bytes"
+load = "70%"
+END
+trace_of() { "$T" sim "$TMP/x.toml" "$@" --json 2>/dev/null | grep -o '"trace_hash":"[0-9a-f]*"'; }
+first=$(trace_of)
+check "a trace" [ -n "$first" ]
+check "again" [ "$(trace_of)" = "$first" ]
+check "without progress" [ "$(trace_of --quiet)" = "$first" ]
+check "another seed is another run" [ "$(trace_of --seed 2)" != "$first" ]
+
+say "mistakes"
+(cat "$TMP/x.toml"; echo 'ecn = 1') >"$TMP/y.toml"
+expect 2 'y\.toml:11:1: ecn does not stand in \[traffic\], but in \[queues\]' "$T" sim "$TMP/y.toml" --check
+sed 's/load/laod/' "$TMP/x.toml" >"$TMP/y.toml"
+expect 2 'y\.toml:10:1: unknown key laod in \[traffic\]; did you mean load\?' "$T" sim "$TMP/y.toml"
+expect 2 'No such file' "$T" sim "$TMP/none.toml"
+expect 2 'which scenario' "$T" sim
+expect 2 'there is no row "permutation-1023"; did you mean permutation-1024\?' "$T" sim bench permutation-1023
+expect 0 '^ +fan_in +incast' "$T" sim --keys
+expect 1 'results: ' "$T" sim "$TMP/x.toml" --out "$TMP/x.toml/results"
+
+say "an interrupt"
+sed 's/3ms/100s/' "$TMP/x.toml" >"$TMP/long.toml"
+"$T" sim "$TMP/long.toml" --json --out "$TMP/part" >"$TMP/part.json" 2>"$TMP/part.err" &
+pid=$!
+CHILDREN+=("$pid")
+sleep 1
+kill -INT "$pid"
+wait "$pid"
+check "the exit status says so" [ $? -eq 130 ]
+check_in "what was reached" '"interrupted":true,.*"check":"ok"' "$TMP/part.json"
+check_in "and written" '^src,dst' "$TMP/part/flows.csv"
+
+say "the benchmark"
+expect 0 '^websearch-1024 +[0-9.]+ +10 ' "$T" sim bench --quick
+finish

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_sim_network.c: the simulated network against closed forms: store-and-forward latency, line rate, M/D/1, marks, drops, routes. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/sizes.h"
+#include "sim/topology.h"
+
+#define GBPS UINT64_C(1000000000)
+#define US_PS UINT64_C(1000000)
+
+/* What came, and what a test wants to be done when a timer ends. */
+struct world {
+    struct sim_network n;
+    uint64_t arrived;
+    uint64_t last_ps;
+    uint64_t marked;
+    uint64_t dropped;
+    double sum_ps; /* of times from being sent, which stands in the packet's owner and sequence */
+    struct trib_prng prng;
+    double due_ps;
+    double gap_ps;
+    uint64_t to_send;
+};
+
+static void on_arrived(void *user, uint32_t packet)
+{
+    struct world *w = user;
+    const struct sim_packet *p = &w->n.packets[packet];
+
+    w->arrived++;
+    w->last_ps = sim_network_now(&w->n);
+    w->marked += (p->flags & SIM_ECN_MARKED) != 0;
+    w->sum_ps += (double)(w->last_ps - ((uint64_t)p->owner << 32 | p->sequence));
+    sim_packet_free(&w->n, packet);
+}
+
+static void on_dropped(void *user, uint32_t packet)
+{
+    struct world *w = user;
+
+    (void)packet;
+    w->dropped++;
+}
+
+static void send_one(struct world *w, uint32_t from, uint32_t to, uint16_t size, uint32_t hash)
+{
+    uint32_t packet = sim_packet_take(&w->n);
+    uint64_t now_ps = sim_network_now(&w->n);
+
+    w->n.packets[packet] = (struct sim_packet){
+        .to = (uint16_t)to,
+        .size = size,
+        .hash = hash,
+        .flags = SIM_ECN_CAPABLE,
+        .owner = (uint32_t)(now_ps >> 32),
+        .sequence = (uint32_t)now_ps,
+    };
+    sim_network_send(&w->n, from, packet);
+}
+
+static void on_timer(void *user, uint32_t timer)
+{
+    struct world *w = user;
+
+    if (w->to_send-- == 0) {
+        return;
+    }
+    send_one(w, (uint32_t)trib_prng_below(&w->prng, w->n.hosts - 1) + 1, 0, 1500, 0);
+    w->due_ps += sim_draw_exponential(&w->prng) * w->gap_ps;
+    sim_timer_set(&w->n.events, timer, (uint64_t)w->due_ps);
+}
+
+static void open_world(struct world *w, const struct sim_topology *t)
+{
+    memset(w, 0, sizeof *w);
+    assert_true(sim_topology_build(t, &w->n));
+    w->n.receiver = (struct sim_receiver){.arrived = on_arrived, .timer = on_timer, .dropped = on_dropped, .user = w};
+}
+
+static void run_world(struct world *w)
+{
+    assert_false(sim_network_run(&w->n, SIM_NEVER - 1, SIM_NEVER));
+    assert_int_equal(sim_network_count(&w->n), 0);
+    assert_int_equal(w->n.sent, w->n.arrived + w->n.dropped);
+    assert_int_equal(w->arrived, w->n.arrived);
+    assert_int_equal(w->dropped, w->n.dropped);
+}
+
+static struct sim_topology fat_tree(uint32_t k)
+{
+    return (struct sim_topology){
+        .kind = SIM_FAT_TREE,
+        .k = k,
+        .edge = {10 * GBPS, US_PS},
+        .fabric = {40 * GBPS, 2 * US_PS},
+        .buffer_bytes = SIM_NEVER,
+        .mark_bytes = SIM_NEVER,
+        .smallest = 64,
+        .largest = 1500,
+    };
+}
+
+/* Every link in turn: delay, and the whole packet at its rate. */
+static void packet__takes_the_sum_of_its_links(void **state)
+{
+    static const struct {
+        uint32_t to;
+        uint64_t edge, fabric; /* links */
+    } cases[] = {{1, 2, 0}, {2, 2, 2}, {4, 2, 4}, {15, 2, 4}};
+    struct sim_topology t = fat_tree(4);
+    struct world w;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        open_world(&w, &t);
+        send_one(&w, 0, cases[i].to, 1000, 4711);
+        run_world(&w);
+        uint64_t expected = cases[i].edge * (1000 * 800 + US_PS) + cases[i].fabric * (1000 * 200 + 2 * US_PS);
+        assert_int_equal(w.last_ps, expected);
+        sim_network_deinit(&w.n);
+    }
+}
+
+/* N packets back to back: the first takes all links, each other one more packet's time. */
+static void link__carries_its_rate(void **state)
+{
+    struct sim_topology t = {.kind = SIM_STAR,
+                             .hosts = 2,
+                             .edge = {100 * GBPS, US_PS},
+                             .fabric = {100 * GBPS, US_PS},
+                             .buffer_bytes = SIM_NEVER,
+                             .mark_bytes = SIM_NEVER,
+                             .smallest = 64,
+                             .largest = 1500};
+    struct world w;
+
+    (void)state;
+    open_world(&w, &t);
+    for (uint32_t i = 0; i < 10000; i++) {
+        send_one(&w, 0, 1, 1500, 0);
+    }
+    run_world(&w);
+    assert_int_equal(w.last_ps, 2 * (1500 * 80 + US_PS) + 9999 * 1500 * 80);
+    assert_int_equal(w.n.links[0].bytes, 15000000);
+    sim_network_deinit(&w.n);
+}
+
+/* Two senders into one port: a limit of four packets keeps four, and marks those that find more than one packet waiting. */
+static void port__drops_and_marks_by_what_waits(void **state)
+{
+    struct sim_topology t = {.kind = SIM_STAR,
+                             .hosts = 9,
+                             .edge = {10 * GBPS, US_PS},
+                             .fabric = {10 * GBPS, US_PS},
+                             .buffer_bytes = 4 * 1500,
+                             .mark_bytes = 1500,
+                             .smallest = 64,
+                             .largest = 1500};
+    struct world w;
+
+    (void)state;
+    open_world(&w, &t);
+    for (uint32_t host = 1; host < 9; host++) {
+        send_one(&w, host, 0, 1500, 0); /* all arrive at once */
+    }
+    run_world(&w);
+    assert_int_equal(w.arrived, 4);
+    assert_int_equal(w.dropped, 4);
+    assert_int_equal(w.marked, 2); /* waiting: 0, 1, 2, 3 packets */
+    assert_int_equal(w.n.links[9].dropped, 4);
+    assert_int_equal(w.n.links[9].most_ps, 3 * 1500 * 800);
+    sim_network_deinit(&w.n);
+}
+
+/* Poisson arrivals of one size: the mean wait is rho / (2 (1 - rho)) packets' times (Pollaczek and Khinchine). Links into the switch
+ * are a hundred times as many as the one out of it, so they hardly queue. */
+static void port__waits_as_m_d_1(void **state)
+{
+    static const double loads[] = {0.3, 0.6, 0.8, 0.9};
+    struct sim_topology t = {.kind = SIM_STAR,
+                             .hosts = 401,
+                             .edge = {10 * GBPS, US_PS},
+                             .fabric = {10 * GBPS, US_PS},
+                             .buffer_bytes = SIM_NEVER,
+                             .mark_bytes = SIM_NEVER,
+                             .smallest = 64,
+                             .largest = 1500};
+    const double service_ps = 1500 * 800;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof loads / sizeof loads[0]; i++) {
+        struct world w;
+        double expected = loads[i] / (2 * (1 - loads[i])) * service_ps;
+        open_world(&w, &t);
+        w.prng.state = 42 + i;
+        w.gap_ps = service_ps / loads[i];
+        w.to_send = 400000;
+        sim_timer_set(&w.n.events, 0, 1);
+        run_world(&w);
+        double wait = w.sum_ps / (double)w.arrived - 2 * (service_ps + (double)US_PS);
+        print_message("load %.1f: mean wait %.3f us, M/D/1 %.3f us\n", loads[i], wait / 1e6, expected / 1e6);
+        assert_true(fabs(wait / expected - 1) < 0.05);
+        sim_network_deinit(&w.n);
+    }
+}
+
+/* From each host to each: it arrives, over as many links as the shortest way has. */
+static void routes__are_shortest(void **state)
+{
+    const struct sim_topology trees[] = {
+        fat_tree(4),
+        fat_tree(6),
+        {.kind = SIM_LEAF_SPINE, .hosts = 3, .leaves = 5, .spines = 3, .edge = {GBPS, 0}, .fabric = {GBPS, 0}},
+        {.kind = SIM_STAR, .hosts = 7, .edge = {GBPS, 0}, .fabric = {GBPS, 0}},
+    };
+    static const uint32_t each[] = {2, 3, 3, 7}; /* hosts of a switch */
+    static const uint32_t pod[] = {4, 9, 15, 7};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof trees / sizeof trees[0]; i++) {
+        struct sim_network n;
+        uint32_t links[SIM_PATH_MAX];
+        assert_true(sim_topology_build(&trees[i], &n));
+        for (uint32_t from = 0; from < n.hosts; from++) {
+            for (uint32_t to = 0; to < n.hosts; to++) {
+                struct sim_packet p = {.to = (uint16_t)to, .hash = from * 2654435761U + to};
+                uint32_t expected = from / each[i] == to / each[i] ? 2 : from / pod[i] == to / pod[i] ? 4 : 6;
+                if (from != to) {
+                    assert_int_equal(sim_network_path(&n, from, &p, links), expected);
+                    assert_int_equal(n.links[links[expected - 1]].to, to);
+                }
+            }
+        }
+        sim_network_deinit(&n);
+    }
+}
+
+/* Many flows between two pods: every way is taken by about as many, and tiers choose independently of each other. */
+static void routes__spread_flows(void **state)
+{
+    enum { FLOWS = 160000 };
+    struct sim_topology t = fat_tree(8);
+    struct trib_prng prng = {.state = 5};
+    uint32_t links[SIM_PATH_MAX];
+    struct sim_network n;
+    uint32_t *taken = NULL;
+
+    (void)state;
+    assert_true(sim_topology_build(&t, &n));
+    taken = calloc(n.link_count, sizeof *taken);
+    for (uint32_t i = 0; i < FLOWS; i++) {
+        struct sim_packet p = {.to = 127, .hash = (uint32_t)trib_prng_next(&prng)};
+        assert_int_equal(sim_network_path(&n, 0, &p, links), 6);
+        for (uint32_t j = 0; j < 6; j++) {
+            taken[links[j]]++;
+        }
+    }
+    uint32_t ways = 0;
+    for (uint32_t i = 0; i < n.link_count; i++) {
+        if (n.links[i].to >= n.nodes - 16) { /* into a core switch: 16 ways */
+            ways += taken[i] != 0;
+            assert_true(taken[i] == 0 || (taken[i] > FLOWS / 16 * 95 / 100 && taken[i] < FLOWS / 16 * 105 / 100));
+        }
+    }
+    assert_int_equal(ways, 16);
+    free(taken);
+    sim_network_deinit(&n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packet__takes_the_sum_of_its_links),
+        cmocka_unit_test(link__carries_its_rate),
+        cmocka_unit_test(port__drops_and_marks_by_what_waits),
+        cmocka_unit_test(port__waits_as_m_d_1),
+        cmocka_unit_test(routes__are_shortest),
+        cmocka_unit_test(routes__spread_flows),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

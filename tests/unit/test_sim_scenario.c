@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_sim_scenario.c: scenarios from text: what is read, and for every mistake one line with its place. Also sizes and traces. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <tributary/comm.h>
+
+#include "sim/scenario.h"
+#include "sim/toml.h"
+
+#define STAR "[topology]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\ndelay = \"1us\"\n"
+#define FLOWS "[[traffic]]\nkind = \"permutation\"\nsize = \"1MB\"\n"
+
+static void toml__reads_what_it_says(void **state)
+{
+    static const char text[] = "# first\r\n"
+                               "a = 1_000 # one\n"
+                               "  b=\"x \\\"y\\\" \\\\ \\n\"\n"
+                               "c = 'as \\it is'\n"
+                               "\n"
+                               "[t]\n"
+                               "d = -1.5e3\n"
+                               "e = true\n"
+                               "[[u]]\n"
+                               "f = 0\n"
+                               "[[ u ]]\n"
+                               "f = 1";
+    static const struct {
+        const char *key, *text;
+        enum sim_toml_kind kind;
+        uint32_t table, line;
+    } expected[] = {
+        {"a", "1000", SIM_TOML_INTEGER, 0, 2},      {"b", "x \"y\" \\ \n", SIM_TOML_STRING, 0, 3},
+        {"c", "as \\it is", SIM_TOML_STRING, 0, 4}, {"d", "-1.5e3", SIM_TOML_FLOAT, 1, 7},
+        {"e", "true", SIM_TOML_BOOLEAN, 1, 8},      {"f", "0", SIM_TOML_INTEGER, 2, 10},
+        {"f", "1", SIM_TOML_INTEGER, 3, 12},
+    };
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct sim_toml toml;
+
+    (void)state;
+    assert_true(sim_toml_read(&toml, text, sizeof text - 1, error));
+    assert_int_equal(toml.table_count, 4);
+    assert_int_equal(toml.value_count, sizeof expected / sizeof expected[0]);
+    for (uint32_t i = 0; i < toml.value_count; i++) {
+        assert_string_equal(toml.values[i].key, expected[i].key);
+        assert_string_equal(toml.values[i].text, expected[i].text);
+        assert_int_equal(toml.values[i].kind, expected[i].kind);
+        assert_int_equal(toml.values[i].table, expected[i].table);
+        assert_int_equal(toml.values[i].place.line, expected[i].line);
+    }
+    assert_string_equal(toml.tables[1].name, "t");
+    assert_true(toml.tables[2].is_array && !toml.tables[1].is_array);
+    sim_toml_free(&toml);
+}
+
+static void toml__refuses_with_its_place(void **state)
+{
+    static const struct {
+        const char *text, *error;
+        uint32_t line, column;
+    } cases[] = {
+        {"a = 1\na = 2\n", "this key is there already", 2, 1},
+        {"[t]\n[t]\n", "this table is there already", 2, 1},
+        {"[t]\n[[t]]\n", "this table is there already", 2, 1},
+        {"a\n", "= should stand here", 1, 2},
+        {"a = \n", "a value should stand here", 1, 5},
+        {"a = [1]\n", "arrays and inline tables are not read here", 1, 5},
+        {"a = {b=1}\n", "arrays and inline tables are not read here", 1, 5},
+        {"a.b = 1\n", "dotted names are not read here", 1, 2},
+        {"a = \"x\n", "a string that does not end on its line", 1, 5},
+        {"a = \"\"\"x\"\"\"", "strings of several lines are not read here", 1, 5},
+        {"a = \"\\u0041\"", "an escape that is not read here; there are \\\" \\\\ \\t \\n \\r \\b \\f", 1, 6},
+        {"a = 10Gbps\n", "neither number nor true nor false; a text, such as one with a unit, stands in quotes", 1, 5},
+        {"a = 007\n", "neither number nor true nor false; a text, such as one with a unit, stands in quotes", 1, 5},
+        {"a = 1__0\n", "neither number nor true nor false; a text, such as one with a unit, stands in quotes", 1, 5},
+        {"a = 1 b = 2\n", "the line should end here", 1, 7},
+        {"\n  [t\n", "] should stand here", 2, 5},
+        {"= 1\n", "a name should stand here: letters, digits, _ and -", 1, 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char error[TRIB_ERROR_TEXT_MAX] = "";
+        struct sim_toml toml;
+        assert_false(sim_toml_read(&toml, cases[i].text, strlen(cases[i].text), error));
+        assert_string_equal(error, cases[i].error);
+        assert_int_equal(toml.place.line, cases[i].line);
+        assert_int_equal(toml.place.column, cases[i].column);
+        sim_toml_free(&toml);
+    }
+}
+
+/* Whatever bytes: an answer, and nothing read that is not there (the sanitizers watch). */
+static void toml__takes_any_bytes(void **state)
+{
+    static const char letters[] = "ab[]=\"'\\#\n\r 01._-e{,";
+    struct trib_prng prng = {.state = 9};
+
+    (void)state;
+    for (uint32_t i = 0; i < 50000; i++) {
+        char error[TRIB_ERROR_TEXT_MAX] = "";
+        size_t len = trib_prng_below(&prng, 40);
+        char *text = malloc(len + 1);
+        struct sim_toml toml;
+        for (size_t j = 0; j < len; j++) {
+            text[j] = letters[trib_prng_below(&prng, sizeof letters)];
+        }
+        bool is_good = sim_toml_read(&toml, text, len, error);
+        assert_true(is_good == (error[0] == '\0'));
+        sim_toml_free(&toml);
+        free(text);
+    }
+}
+
+static void scenario__is_read(void **state)
+{
+    static const char text[] = "name = \"all\"\nseed = 7\nduration = \"20ms\"\nwarmup = \"5ms\"\n"
+                               "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts = 8\n"
+                               "rate = \"10Gbps\"\nfabric_rate = \"40Gbps\"\ndelay = \"500ns\"\n"
+                               "[queues]\nbuffer = \"300KB\"\necn = \"85pkt\"\n"
+                               "[flows]\npacket = \"9000B\"\nheader = \"60B\"\nack = \"84B\"\nwindow = 64\n"
+                               "congestion = \"aimd\"\n"
+                               "[[traffic]]\nkind = \"poisson\"\nsize = \"datamining-packets\"\nload = \"60%\"\n"
+                               "[[traffic]]\nkind = \"incast\"\nsize = \"100KB\"\nfan_in = 31\nto = 3\nrepeat = 4\n"
+                               "period = \"1ms\"\nstart = \"2ms\"\n";
+    static struct sim_scenario s;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+
+    (void)state;
+    assert_true(sim_scenario_parse(&s, text, "x.toml", error));
+    assert_string_equal(s.name, "all");
+    assert_int_equal(s.seed, 7);
+    assert_int_equal(s.duration_ps, UINT64_C(20000000000));
+    assert_int_equal(s.warmup_ps, UINT64_C(5000000000));
+    assert_int_equal(s.topology.kind, SIM_LEAF_SPINE);
+    assert_int_equal(s.topology.fabric.rate_bps, UINT64_C(40000000000));
+    assert_int_equal(s.topology.fabric.delay_ps, 500000);
+    assert_int_equal(s.topology.buffer_bytes, 300000);
+    assert_int_equal(s.topology.mark_bytes, 85 * 9000);
+    assert_int_equal(s.topology.largest, 9000);
+    assert_int_equal(s.topology.smallest, 61);
+    assert_int_equal(s.flows.policy, TRIB_CONGESTION_AIMD);
+    assert_int_equal(s.traffic_count, 2);
+    assert_ptr_equal(s.traffic[0].sizes, sim_sizes_find("datamining-packets"));
+    assert_true(fabs(s.traffic[0].load - 0.6) < 1e-9);
+    assert_int_equal(s.traffic[1].period_ps, UINT64_C(1000000000));
+    sim_scenario_free(&s);
+}
+
+static void scenario__refuses_in_one_line(void **state)
+{
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {STAR FLOWS, "x:1:1: duration is missing: simulated time at most"},
+        {"duraton = \"1ms\"\n" STAR FLOWS, "x:1:1: unknown key duraton; did you mean duration?"},
+        {"duration = \"5\"\n", "x:1:12: duration: \"5\" has no unit; a duration is written like 30s or 500ms"},
+        {"duration = 5\n", "x:1:12: duration wants a text, such as \"20ms\""},
+        {"duration = \"1ms\"\n" FLOWS, "x:1:1: there is no table [topology]"},
+        {"duration = \"1ms\"\n" STAR, "x:1:1: there is no table [[traffic]]: nothing would happen"},
+        {"duration = \"1ms\"\nwarmup = \"1ms\"\n" STAR FLOWS,
+         "x:1:1: nothing is left of the duration behind the warmup"},
+        {"duration = \"1ms\"\nrate = \"1Gbps\"\n", "x:2:1: rate does not stand here, but in [topology]"},
+        {"duration = \"1ms\"\n[topologie]\n", "x:2:1: unknown table [topologie]; did you mean [topology]?"},
+        {"duration = \"1ms\"\n[traffic]\n", "x:2:1: write [[traffic]]: there may be several"},
+        {"duration = \"1ms\"\n[[queues]]\n", "x:2:1: write [queues]: there is one"},
+        {"duration = \"1ms\"\n[topology]\nkind = \"fat-treee\"\n",
+         "x:3:8: unknown kind \"fat-treee\"; did you mean fat-tree?"},
+        {"duration = \"1ms\"\n[topology]\nkind = \"mesh\"\n",
+         "x:3:8: unknown kind \"mesh\"; there are star, leaf-spine, fat-tree"},
+        {"duration = \"1ms\"\n[topology]\nrate = \"0Gbps\"\n",
+         "x:3:8: rate is 0Gbps; it can be from 1Mbps to 3200Gbps"},
+        {"duration = \"1ms\"\n" STAR "k = 4\n", "x:7:1: k means nothing to star"},
+        {"duration = \"1ms\"\n[topology]\nkind = \"fat-tree\"\nrate = \"1Gbps\"\ndelay = \"1us\"\n",
+         "x:2:1: k is missing in table topology: fat-tree: ports of a switch, even"},
+        {"duration = \"1ms\"\n[topology]\nkind = \"fat-tree\"\nrate = \"1Gbps\"\ndelay = \"1us\"\nk = 5\n" FLOWS,
+         "x:2:1: k is 5; it must be even, and 64 at most"},
+        {"duration = \"1ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 60000\nspines = 60000\nhosts = 60000\nrate = "
+         "\"1Gbps\"\ndelay = \"1us\"\n" FLOWS,
+         "x:2:1: more than 32,768 hosts, or than 65535 hosts and switches"},
+        {"duration = \"1ms\"\n" STAR "[queues]\nbuffer = \"1000B\"\n" FLOWS,
+         "x:7:1: a buffer of 1000 bytes never takes a packet of 1500"},
+        {"duration = \"1ms\"\n" STAR "[flows]\npacket = \"40B\"\n" FLOWS,
+         "x:7:1: a packet of 40 bytes has no room behind a header of 40"},
+        {"duration = \"1ms\"\n" STAR "[[traffic]]\nkind = \"incast\"\nsize = \"1KB\"\nfan_in = 4\n",
+         "x:7:1: 4 hosts send to host 0, but there are 4 hosts (the first is 0)"},
+        {"duration = \"1ms\"\n" STAR "[[traffic]]\nkind = \"poisson\"\nsize = \"websearch\"\nload = \"60%\"\n",
+         "x:9:8: unknown size \"websearch\"; there are websearch-packets, websearch-bytes, datamining-packets, "
+         "datamining-bytes"},
+        {"duration = \"1ms\"\n" STAR "[[traffic]]\nkind = \"poisson\"\nsize = \"1KB\"\nload = \"0%\"\n",
+         "x:10:8: load can not be 0"},
+        {"duration = \"1ms\"\n" STAR "[[traffic]]\nkind = \"trace\"\nfile = \"/nowhere/flow.txt\"\n",
+         "/nowhere/flow.txt: No such file or directory"},
+    };
+    static struct sim_scenario s;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char error[TRIB_ERROR_TEXT_MAX] = "";
+        assert_false(sim_scenario_parse(&s, cases[i].text, "x", error));
+        assert_string_equal(error, cases[i].error);
+        sim_scenario_free(&s);
+    }
+}
+
+static bool read_trace(const char *text, struct sim_traffic *t, char *error)
+{
+    char folder[] = "/tmp/trib-sim-XXXXXX";
+    char path[64];
+    char scenario[512];
+    static struct sim_scenario s;
+
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/f", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
+    (void)snprintf(scenario, sizeof scenario,
+                   "duration = \"1ms\"\n" STAR "[[traffic]]\nkind = \"trace\"\nfile = \"f\"\n");
+    char base[64];
+    (void)snprintf(base, sizeof base, "%s/x", folder);
+    bool is_good = sim_scenario_parse(&s, scenario, base, error);
+    *t = s.traffic[0];
+    if (!is_good) {
+        sim_scenario_free(&s);
+        memmove(error, error + strlen(folder) + 1, strlen(error + strlen(folder) + 1) + 1);
+    }
+    (void)unlink(path);
+    (void)rmdir(folder);
+    return is_good;
+}
+
+static void trace__is_read_or_refused(void **state)
+{
+    static const struct {
+        const char *text, *error;
+    } bad[] = {
+        {"", "f:1: the number of flows should stand here"},
+        {"2\n0 1 3 100 5000 0.1\n", "f:3: fewer flows than the first line says"},
+        {"1\n0 5000 3 100 5000 0.1\n", "f:2: host 5000 of 4 (the first is 0)"},
+        {"1\n2 2 3 100 5000 0.1\n", "f:2: a host that sends to itself"},
+        {"1\n2 1 3 100 0 0.1\n", "f:2: a flow of no bytes"},
+        {"2\n0 1 3 100 5000 0.1\n0 1 3 100 5000 0.09\n", "f:3: starts earlier than the flow before it"},
+        {"1\n0 1 3 100 x 0.1\n", "f:2: six numbers should stand here: source, destination, group, port, bytes, start"},
+    };
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct sim_traffic t;
+
+    (void)state;
+    assert_true(read_trace("2\n0 1 3 100 5000 0.0001\r\n3 2 3 100 7 2.5\n", &t, error));
+    assert_int_equal(t.trace_count, 2);
+    assert_int_equal(t.trace[0].start_ps, 100000000);
+    assert_int_equal(t.trace[1].start_ps, UINT64_C(2500000000000));
+    assert_int_equal(t.trace[1].from, 3);
+    assert_int_equal(t.trace[1].bytes, 7);
+    free(t.trace);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_false(read_trace(bad[i].text, &t, error));
+        assert_string_equal(error, bad[i].error);
+    }
+}
+
+/* The published means, and what is drawn has them. */
+static void sizes__have_their_means(void **state)
+{
+    static const struct {
+        const char *name;
+        double mean;
+        double within;
+    } known[] = {{"websearch-packets", 1.666e6, 0.001},
+                 {"websearch-bytes", 1.711e6, 0.001},
+                 {"datamining-packets", 7.47e6, 0.001},
+                 {"datamining-bytes", 12.66e6, 0.001}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const struct sim_sizes *sizes = sim_sizes_find(known[i].name);
+        struct trib_prng prng = {.state = i};
+        double sum = 0;
+        enum { DRAWS = 2000000 };
+        for (uint32_t j = 0; j < DRAWS; j++) {
+            sum += (double)sim_sizes_draw(sizes, &prng);
+        }
+        print_message("%s: mean %.0f, drawn %.0f\n", known[i].name, sim_sizes_mean(sizes), sum / DRAWS);
+        assert_true(fabs(sim_sizes_mean(sizes) / known[i].mean - 1) < known[i].within);
+        assert_true(fabs(sum / DRAWS / sim_sizes_mean(sizes) - 1) < 0.02);
+    }
+}
+
+static void exponential__is_one(void **state)
+{
+    enum { DRAWS = 1000000 };
+    struct trib_prng prng = {.state = 3};
+    struct trib_prng twin = {.state = 3};
+    double sum = 0;
+    double squares = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        double x = sim_draw_exponential(&prng);
+        double share = (double)(trib_prng_next(&twin) >> 11) * 0x1p-53;
+        assert_true(fabs(x + log(1 - share)) < 1e-9);
+        sum += x;
+        squares += x * x;
+    }
+    assert_true(fabs(sum / DRAWS - 1) < 0.005 && fabs(squares / DRAWS - 2) < 0.02);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(toml__reads_what_it_says),      cmocka_unit_test(toml__refuses_with_its_place),
+        cmocka_unit_test(toml__takes_any_bytes),         cmocka_unit_test(scenario__is_read),
+        cmocka_unit_test(scenario__refuses_in_one_line), cmocka_unit_test(trace__is_read_or_refused),
+        cmocka_unit_test(sizes__have_their_means),       cmocka_unit_test(exponential__is_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
