@@ -291,6 +291,8 @@ static void add_root(const struct trib_comm *comm, struct trib_comm_stats *stats
     stats->root_bytes_received = traffic.bytes_received - comm->root_base.bytes_received;
     stats->root_packets_sent = traffic.packets_sent - comm->root_base.packets_sent;
     stats->root_packets_received = traffic.packets_received - comm->root_base.packets_received;
+    stats->bytes_handed += traffic.bytes_handed - comm->root_base.bytes_handed;
+    stats->packets_handed += traffic.packets_handed - comm->root_base.packets_handed;
 }
 
 void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
@@ -305,6 +307,8 @@ void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
     stats->injected_duplicate = traffic.injected_duplicate - comm->base.injected_duplicate;
     stats->injected_reorder = traffic.injected_reorder - comm->base.injected_reorder;
     stats->injected_corrupt = traffic.injected_corrupt - comm->base.injected_corrupt;
+    stats->bytes_handed = traffic.bytes_handed - comm->base.bytes_handed;
+    stats->packets_handed = traffic.packets_handed - comm->base.packets_handed;
     add_dropped(comm, stats);
     if (comm->node != NULL) {
         add_counters(comm->verbs->counters(comm->node), stats);

@@ -459,6 +459,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     if (is_new) {
         trib_endpoint_enter(comm->endpoint, comm);
     }
+    trib_comm_join_root(comm);
     if (comm->has_moved && comm->node != NULL) {
         trib_comm_shrink_window(comm, &comm->grant);
     }

@@ -69,6 +69,7 @@ void trib_own_root_close(struct trib_own_root *root)
 {
     trib_plane_close(root->plane);
     root->plane = NULL;
+    root->is_joined = false;
 }
 
 uint16_t trib_own_root_port(const struct trib_own_root *root)
@@ -87,14 +88,15 @@ bool trib_own_root_drive(struct trib_own_root *root, uint64_t now_ns)
 {
     bool came = false;
     for (uint32_t i = 0; i < shards_of(root); i++) {
-        if ((root->hot >> i & 1) == 0 && now_ns < root->wake_ns[i]) {
+        struct trib_shard *shard = &root->plane->shard[i];
+        bool is_handed = trib_udp_deadline(shard->udp) == 0;
+        if ((root->hot >> i & 1) == 0 && now_ns < root->wake_ns[i] && !is_handed) {
             continue;
         }
-        struct trib_shard *shard = &root->plane->shard[i];
         root->hot &= ~(1U << i);
         root->hot |= trib_shard_work(shard, &root->wake_ns[i]) ? 1U << i : 0;
         uint64_t packets = trib_udp_stats(shard->udp)->packets_received;
-        came = came || packets != root->packets[i];
+        came = came || is_handed || packets != root->packets[i];
         root->packets[i] = packets;
     }
     return came;
@@ -105,6 +107,7 @@ uint64_t trib_own_root_deadline(const struct trib_own_root *root)
     uint64_t deadline = root->hot != 0 ? 0 : TRIB_NEVER;
     for (uint32_t i = 0; i < shards_of(root); i++) {
         deadline = trib_time_earlier(deadline, root->wake_ns[i]);
+        deadline = trib_time_earlier(deadline, trib_udp_deadline(root->plane->shard[i].udp));
     }
     return deadline;
 }
@@ -166,6 +169,9 @@ void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *mess
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s takes this rank for a root", comm->where.title);
         return;
     }
+    if (message->kind == TRIB_MESSAGE_ROOT_CHILD && message->root_child.rank == comm->config.rank) {
+        comm->known_as = message->root_child.from;
+    }
     bool opens = message->kind == TRIB_MESSAGE_ROOT_OPEN || message->kind == TRIB_MESSAGE_ROOT_CHILD;
     if (opens != (comm->state == TRIB_COMM_JOINING)) {
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s speaks to a root out of turn", comm->where.title);
@@ -212,6 +218,62 @@ bool trib_comm_check_ways(struct trib_comm *comm)
         return false;
     }
     return true;
+}
+
+/* The first root of comm that is open in this process and, with `port` not 0, has that port; NULL: none. */
+static const struct trib_address *open_root(const struct trib_comm *comm, uint16_t port)
+{
+    for (uint32_t open = comm->root.open; open != 0; open &= open - 1) {
+        const struct trib_address *root = &comm->roots[__builtin_ctz(open)];
+        if (port == 0 || trib_address_port(root) == port) {
+            return root;
+        }
+    }
+    return NULL;
+}
+
+static struct trib_udp *socket_with_port(const struct trib_own_root *own, uint16_t port)
+{
+    struct trib_address local;
+    for (uint32_t i = 0; i < own->plane->shards; i++) {
+        trib_udp_local(own->plane->shard[i].udp, &local);
+        if (trib_address_port(&local) == port) {
+            return own->plane->shard[i].udp;
+        }
+    }
+    return NULL;
+}
+
+static void join_sockets(struct trib_comm *comm, struct trib_udp *ranks, const struct trib_address *root)
+{
+    struct trib_own_root *own = &comm->endpoint->own_root;
+    struct trib_udp *socket = socket_with_port(own, trib_address_port(root));
+    struct trib_address local;
+    trib_udp_local(ranks, &local);
+    if (socket == NULL || trib_address_port(&comm->known_as) != trib_address_port(&local)) {
+        return; /* a leader sends for this rank */
+    }
+    own->known_as = *root;
+    own->rank_known_as = comm->known_as;
+    own->is_joined = trib_udp_join(ranks, &own->rank_known_as, socket, root);
+}
+
+void trib_comm_join_root(struct trib_comm *comm)
+{
+    struct trib_own_root *own = &comm->endpoint->own_root;
+    const struct trib_address *root = open_root(comm, own->is_joined ? trib_address_port(&own->known_as) : 0);
+    if (root == NULL || !comm->where.no_box) {
+        return;
+    }
+    struct trib_udp *ranks = comm->endpoint->wide->udp;
+    if (!own->is_joined) {
+        join_sockets(comm, ranks, root);
+        return;
+    }
+    /* Another communicator may know both by other addresses, which the kernel serves; but not one of them. */
+    if (trib_address_equal(root, &own->known_as) != trib_address_equal(&comm->known_as, &own->rank_known_as)) {
+        trib_udp_part(ranks);
+    }
 }
 
 void trib_comm_forget_root(struct trib_comm *comm)

@@ -27,6 +27,8 @@ struct trib_own_root {
     uint64_t wake_ns[TRIB_ROOTS_MAX]; /* when to look at a shard although nothing comes */
     uint64_t packets[TRIB_ROOTS_MAX]; /* received when last looked */
     uint32_t hot;                     /* bitmap of the shards that may have something to do */
+    bool is_joined; /* one shard's socket and the ranks' are neighbours, which know each other by these: */
+    struct trib_address known_as, rank_known_as;
 };
 
 /* Opens its sockets, at `local`, any port and those behind it. config: of the endpoint's first communicator. error as in comm.h. ERR_SYSTEM, ERR_MEMORY. */
@@ -55,6 +57,9 @@ void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *mess
 bool trib_comm_is_root_of(const struct trib_comm *comm, const struct trib_grant *grant);
 /* Do packets to all roots leave from where the others know this process, if it is a root? False: comm has failed, with the cause. */
 bool trib_comm_check_ways(struct trib_comm *comm);
+/* Packets between this process's ranks and its root need no kernel: joins their sockets, once it is known by what addresses the control plane
+ * has made them known to each other. */
+void trib_comm_join_root(struct trib_comm *comm);
 /* The session has ended: what it had opened here is forgotten. */
 void trib_comm_forget_root(struct trib_comm *comm);
 /* Which host this is, for JOIN: the same number for all ranks here, and no other host's by accident. 0: it cannot be told. */

@@ -132,8 +132,8 @@ static bool is_refusal_of_trains(int error)
     return error == EIO || error == EINVAL || error == EMSGSIZE || error == EOPNOTSUPP || error == ENOPROTOOPT;
 }
 
-static void send_to(struct trib_train *train, int fd, const struct trib_address *to, bool *whole,
-                    struct trib_udp_stats *stats)
+void trib_train_send(struct trib_train *train, int fd, const struct trib_address *to, bool *whole,
+                     struct trib_udp_stats *stats)
 {
     if (!*whole || train->packets == 1) {
         (void)send_singly(train, fd, to, stats);
@@ -151,13 +151,8 @@ static void send_to(struct trib_train *train, int fd, const struct trib_address 
     }
 }
 
-void trib_train_send(struct trib_train *train, int fd, bool *whole, struct trib_udp_stats *stats)
+void trib_train_empty(struct trib_train *train)
 {
-    if (train->packets > 0) {
-        for (uint32_t i = 0; i < train->to_count; i++) {
-            send_to(train, fd, train->to == NULL ? NULL : &train->to[i], whole, stats);
-        }
-    }
     train->packets = 0;
     train->pieces = 0;
     train->bytes = 0;

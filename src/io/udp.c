@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* udp.c: see udp.h. Receiving lies here; sending in train.c, making sockets in socket.c, faults in inject.c. */
+/* udp.c: see udp.h. Receiving lies here; sending in train.c, making sockets in socket.c, faults in inject.c, neighbours in pipe.c. */
 #define _GNU_SOURCE
 #include "io/udp.h"
 
@@ -11,6 +11,7 @@
 
 #include "io/explain.h"
 #include "io/inject.h"
+#include "io/pipe.h"
 #include "io/socket.h"
 #include "io/train.h"
 
@@ -29,6 +30,7 @@
 struct trib_udp {
     /* the buffer read last */
     uint8_t *buffer;
+    const uint8_t *bytes; /* `buffer`, or the train that a neighbour has handed over */
     size_t buffer_len;
     size_t segment;
     size_t at; /* of the next packet */
@@ -42,6 +44,9 @@ struct trib_udp {
     struct trib_address local;
     struct trib_address source; /* len > 0: packets from elsewhere are not read */
     struct trib_inject *inject; /* NULL: no faults */
+    struct trib_udp *neighbour; /* NULL: none, and no pipes */
+    struct trib_pipe *out, *in; /* to and from it */
+    bool has_piped;             /* the front of `in` is being read */
     struct trib_udp_stats stats;
     uint32_t next_train; /* to be sent first when all are under way */
     uint32_t loaded;     /* bitmap of the trains that hold packets: with one destination the others cost nothing */
@@ -92,6 +97,7 @@ void trib_udp_close(struct trib_udp *udp)
     if (udp == NULL) {
         return;
     }
+    trib_udp_part(udp);
     if (udp->fd >= 0) {
         (void)close(udp->fd);
     }
@@ -135,6 +141,8 @@ void trib_udp_stats_add(struct trib_udp_stats *sum, const struct trib_udp_stats 
     sum->receive_calls += part->receive_calls;
     sum->send_waits += part->send_waits;
     sum->send_dropped += part->send_dropped;
+    sum->bytes_handed += part->bytes_handed;
+    sum->packets_handed += part->packets_handed;
     sum->injected_loss += part->injected_loss;
     sum->injected_duplicate += part->injected_duplicate;
     sum->injected_reorder += part->injected_reorder;
@@ -184,11 +192,32 @@ static bool is_passing(int error)
     return error != EAGAIN && error != EBADF && error != ENOTSOCK && error != EFAULT;
 }
 
+/* Begins with the next train that the neighbour has handed over. */
+static bool read_pipe(struct trib_udp *udp)
+{
+    if (udp->has_piped) {
+        trib_pipe_drop(udp->in);
+        udp->has_piped = false;
+    }
+    if (udp->in == NULL || trib_pipe_is_empty(udp->in)) {
+        return false;
+    }
+    udp->has_piped = true;
+    udp->bytes = trib_pipe_read(udp->in, &udp->buffer_len, &udp->segment);
+    udp->sender_index = (udp->sender_index + 1) % SENDERS;
+    udp->sender[udp->sender_index] = udp->in->from;
+    return true;
+}
+
 bool trib_udp_receive(struct trib_udp *udp, uint64_t now_ns)
 {
     udp->now_ns = now_ns;
     udp->at = 0;
     udp->buffer_len = 0;
+    if (read_pipe(udp)) {
+        return true;
+    }
+    udp->bytes = udp->buffer;
     for (unsigned i = 0; i < TRIES_MAX; i++) {
         uint32_t index = (udp->sender_index + 1) % SENDERS;
         struct trib_address *from = &udp->sender[index];
@@ -213,12 +242,14 @@ static bool next_segment(struct trib_udp *udp, struct trib_arrival *arrival)
     if (left == 0) {
         return false;
     }
-    arrival->data = udp->buffer + udp->at;
+    arrival->data = udp->bytes + udp->at;
     arrival->len = left < udp->segment ? left : udp->segment;
     arrival->from = &udp->sender[udp->sender_index];
     udp->at += arrival->len;
-    udp->stats.packets_received++;
-    udp->stats.bytes_received += arrival->len;
+    if (!udp->has_piped) {
+        udp->stats.packets_received++;
+        udp->stats.bytes_received += arrival->len;
+    }
     return true;
 }
 
@@ -252,12 +283,74 @@ bool trib_udp_next(struct trib_udp *udp, struct trib_arrival *arrival)
 
 uint64_t trib_udp_deadline(const struct trib_udp *udp)
 {
+    if (udp->in != NULL && udp->in->count > udp->has_piped) {
+        return 0;
+    }
     return udp->inject == NULL ? UINT64_MAX : trib_inject_deadline(udp->inject);
 }
 
+/* ---- neighbours ---- */
+
+bool trib_udp_join(struct trib_udp *a, const struct trib_address *a_known_as, struct trib_udp *b,
+                   const struct trib_address *b_known_as)
+{
+    struct trib_pipe *there = trib_pipe_create(a_known_as, b_known_as);
+    struct trib_pipe *back = trib_pipe_create(b_known_as, a_known_as);
+    if (there == NULL || back == NULL) {
+        trib_pipe_destroy(there);
+        trib_pipe_destroy(back);
+        return false;
+    }
+    a->out = b->in = there;
+    b->out = a->in = back;
+    a->neighbour = b;
+    b->neighbour = a;
+    return true;
+}
+
+static void forget_neighbour(struct trib_udp *udp)
+{
+    if (udp->has_piped) {
+        udp->has_piped = false;
+        udp->at = udp->buffer_len = 0;
+    }
+    udp->neighbour = NULL;
+    udp->out = udp->in = NULL;
+}
+
+void trib_udp_part(struct trib_udp *udp)
+{
+    struct trib_udp *neighbour = udp->neighbour;
+    if (neighbour != NULL) {
+        trib_pipe_destroy(udp->out);
+        trib_pipe_destroy(udp->in);
+        forget_neighbour(udp);
+        forget_neighbour(neighbour);
+    }
+}
+
+static bool hand_over(struct trib_udp *udp, const struct trib_train *train, const struct trib_address *to)
+{
+    if (udp->out == NULL || to == NULL || !trib_address_equal(to, &udp->out->to) || !trib_pipe_put(udp->out, train)) {
+        return false;
+    }
+    udp->stats.packets_handed += train->packets;
+    udp->stats.bytes_handed += train->bytes;
+    return true;
+}
+
+/* ---- sending ---- */
+
 static void send_train(struct trib_udp *udp, uint32_t index)
 {
-    trib_train_send(&udp->train[index], udp->fd, &udp->sends_trains, &udp->stats);
+    struct trib_train *train = &udp->train[index];
+    for (uint32_t i = 0; train->packets > 0 && i < train->to_count; i++) {
+        const struct trib_address *to = train->to == NULL ? NULL : &train->to[i];
+        if (!hand_over(udp, train, to)) {
+            trib_train_send(train, udp->fd, to, &udp->sends_trains, &udp->stats);
+        }
+    }
+    trib_train_empty(train);
 }
 
 /* The train for these destinations, else an empty one. */

@@ -50,6 +50,7 @@ struct trib_udp_stats {
     uint64_t bytes_sent, bytes_received, packets_sent, packets_received, send_calls, receive_calls;
     uint64_t send_waits;   /* times that the kernel had no room and was waited for, 2 ms at most */
     uint64_t send_dropped; /* packets that the kernel would not take: dropped, as the node contract says */
+    uint64_t bytes_handed, packets_handed; /* to a neighbour, without the kernel; neither sent nor, there, received */
     uint64_t injected_loss, injected_duplicate, injected_reorder, injected_corrupt;
 };
 
@@ -80,7 +81,8 @@ bool trib_udp_source(const struct trib_address *peer, struct trib_address *local
 bool trib_udp_receive(struct trib_udp *udp, uint64_t now_ns);
 /* The next packet of that buffer, after fault injection; false at its end. */
 bool trib_udp_next(struct trib_udp *udp, struct trib_arrival *arrival);
-/* When the injector wants trib_udp_receive to be called although nothing came; UINT64_MAX: never. */
+/* When trib_udp_receive is to be called although nothing came to the descriptor: the injector holds packets, or a neighbour has handed over
+ * some (0: now). UINT64_MAX: never. */
 uint64_t trib_udp_deadline(const struct trib_udp *udp);
 
 /* Adds a packet to the train for these destinations (the same train goes to each of them, encoded once; connected:
@@ -91,6 +93,13 @@ uint64_t trib_udp_deadline(const struct trib_udp *udp);
 void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to,
                    uint32_t count);
 void trib_udp_flush(struct trib_udp *udp);
+
+/* Makes two sockets of this process neighbours, until one of them is closed: what one sends to the address at which it knows the other is
+ * handed over without the kernel. The addresses are those that receivers see as the sender. The same thread drives both at a time, and neither
+ * is connected. A socket has one neighbour at most. False: out of memory, and the kernel goes on carrying. */
+bool trib_udp_join(struct trib_udp *a, const struct trib_address *a_known_as, struct trib_udp *b,
+                   const struct trib_address *b_known_as);
+void trib_udp_part(struct trib_udp *udp); /* and what its neighbour has not taken is lost, as packets are */
 
 const struct trib_udp_stats *trib_udp_stats(const struct trib_udp *udp);
 /* Adds every count of part to sum. */

@@ -598,6 +598,168 @@ static void open__errors_name_the_address_and_the_cause(void **state)
     close_pair(&pair);
 }
 
+/* ---- neighbours ---- */
+
+/* Two sockets on loopback that hand over to each other, and a third that does not. */
+struct street {
+    struct trib_udp *a, *b, *stranger;
+    struct trib_address at_a, at_b, at_stranger;
+};
+
+static struct street open_street(const struct trib_faults *faults)
+{
+    struct trib_udp_config config = config_at("127.0.0.1:0");
+    struct street street;
+    street.a = open_at(&config);
+    street.stranger = open_at(&config);
+    config.faults = *faults;
+    street.b = open_at(&config);
+    street.at_a = local_of(street.a);
+    street.at_b = local_of(street.b);
+    street.at_stranger = local_of(street.stranger);
+    assert_true(trib_udp_join(street.a, &street.at_a, street.b, &street.at_b));
+    return street;
+}
+
+static void close_street(struct street *street)
+{
+    trib_udp_close(street->a);
+    trib_udp_close(street->b);
+    trib_udp_close(street->stranger);
+}
+
+static void send_numbers(struct trib_udp *udp, const struct trib_address *to, uint32_t to_count, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct trib_packet packet = packet_number(i, len_of[i]);
+        trib_udp_send(udp, &packet, to, to_count);
+    }
+    trib_udp_flush(udp);
+}
+
+/* As drain, but without waiting for the descriptor. */
+static uint32_t take_handed(struct trib_udp *udp, const struct trib_address *from)
+{
+    struct trib_arrival arrival;
+    struct trib_packet packet;
+    uint32_t got = 0;
+    while (trib_udp_deadline(udp) == 0 && trib_udp_receive(udp, trib_clock_ns())) {
+        while (trib_udp_next(udp, &arrival)) {
+            assert_int_equal(trib_packet_decode(arrival.data, arrival.len, &packet), TRIB_DROP_NONE);
+            assert_true(trib_address_equal(arrival.from, from));
+            assert_int_equal(packet.payload_len, len_of[packet.sequence]);
+            assert_memory_equal(packet.payload, payload + 2 * packet.sequence, packet.payload_len);
+            numbers[got++] = (uint32_t)packet.sequence;
+        }
+    }
+    return got;
+}
+
+static const struct trib_faults no_faults;
+
+static void join__neighbours_need_no_kernel(void **state)
+{
+    (void)state;
+    struct street street = open_street(&no_faults);
+    for (uint32_t i = 0; i < 20; i++) {
+        len_of[i] = i % 7 == 6 ? 40 : 1408; /* a short one ends a train */
+    }
+    send_numbers(street.a, &street.at_b, 1, 20);
+    assert_int_equal(trib_udp_deadline(street.a), UINT64_MAX);
+    assert_int_equal(take_handed(street.b, &street.at_a), 20);
+    for (uint32_t i = 0; i < 20; i++) {
+        assert_int_equal(numbers[i], i);
+    }
+    send_numbers(street.b, &street.at_a, 1, 10); /* the other way */
+    assert_int_equal(take_handed(street.a, &street.at_b), 10);
+    const struct trib_udp_stats *stats = trib_udp_stats(street.a);
+    assert_int_equal(stats->packets_handed, 20);
+    assert_int_equal(stats->bytes_handed, 20 * TRIB_HEADER_SIZE + 18 * 1408 + 2 * 40);
+    assert_int_equal(stats->packets_sent + stats->packets_received + stats->send_calls, 0);
+    assert_int_equal(trib_udp_deadline(street.b), UINT64_MAX);
+    close_street(&street);
+}
+
+static void join__others_are_sent_to_by_the_kernel(void **state)
+{
+    (void)state;
+    struct street street = open_street(&no_faults);
+    const struct trib_address all[] = {street.at_stranger, street.at_b, street.at_stranger};
+    len_of[0] = len_of[1] = 256;
+    send_numbers(street.a, all, 3, 2);
+    assert_int_equal(take_handed(street.b, &street.at_a), 2);
+    assert_int_equal(drain(street.stranger, 4, len_of, numbers), 4);
+    assert_int_equal(trib_udp_stats(street.a)->packets_sent, 4);
+    assert_int_equal(check_exchange(street.stranger, street.b, &street.at_b, 2), 1); /* who is no neighbour is heard */
+    close_street(&street);
+}
+
+/* More trains than a pipe holds: the kernel takes the rest, and nothing is lost. */
+static void join__a_full_pipe_overflows_into_the_kernel(void **state)
+{
+    (void)state;
+    struct street street = open_street(&no_faults);
+    bool seen[30] = {false};
+    for (uint32_t i = 0; i < 30; i++) {
+        len_of[i] = 1024;
+        struct trib_packet packet = packet_number(i, len_of[i]);
+        trib_udp_send(street.a, &packet, &street.at_b, 1);
+        trib_udp_flush(street.a);
+    }
+    uint64_t handed = trib_udp_stats(street.a)->packets_handed;
+    assert_in_range(handed, 1, 29);
+    assert_int_equal(trib_udp_stats(street.a)->packets_sent, 30 - handed);
+    assert_int_equal(drain(street.b, 30, len_of, numbers), 30);
+    for (uint32_t i = 0; i < 30; i++) {
+        seen[numbers[i]] = true;
+    }
+    for (uint32_t i = 0; i < 30; i++) {
+        assert_true(seen[i]);
+    }
+    close_street(&street);
+}
+
+static void join__neighbours_part(void **state)
+{
+    (void)state;
+    struct street street = open_street(&no_faults);
+    struct trib_arrival arrival;
+    len_of[0] = len_of[1] = len_of[2] = 512;
+    send_numbers(street.a, &street.at_b, 1, 3);
+    assert_true(trib_udp_receive(street.b, trib_clock_ns()));
+    assert_true(trib_udp_next(street.b, &arrival));
+    trib_udp_part(street.a); /* in the middle of a train */
+    assert_false(trib_udp_next(street.b, &arrival));
+    assert_int_equal(trib_udp_deadline(street.b), UINT64_MAX);
+    assert_int_equal(check_exchange(street.a, street.b, &street.at_b, 3), 1); /* by the kernel */
+    assert_true(trib_udp_join(street.b, &street.at_b, street.a, &street.at_a));
+    send_numbers(street.a, &street.at_b, 1, 3);
+    trib_udp_close(street.a); /* so does one that closes */
+    assert_false(trib_udp_receive(street.b, trib_clock_ns()));
+    street.a = NULL;
+    close_street(&street);
+}
+
+/* What is handed over is lost and repeated on purpose as anything else. */
+static void join__faults_are_injected(void **state)
+{
+    (void)state;
+    const struct trib_faults faults = {.loss = 0.2, .duplicate = 0.2, .seed = 11};
+    struct street street = open_street(&faults);
+    for (uint32_t i = 0; i < 200; i++) {
+        len_of[i] = 128;
+    }
+    uint32_t got = 0;
+    for (uint32_t round = 0; round < 5; round++) {
+        send_numbers(street.a, &street.at_b, 1, 200);
+        got += take_handed(street.b, &street.at_a);
+    }
+    const struct trib_udp_stats *stats = trib_udp_stats(street.b);
+    assert_in_range(stats->injected_loss, 120, 280);
+    assert_int_equal(got, 1000 - stats->injected_loss + stats->injected_duplicate);
+    close_street(&street);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -620,6 +782,11 @@ int main(void)
         cmocka_unit_test(receive__corrupted_packets_do_not_decode),
         cmocka_unit_test(group__every_member_gets_the_train),
         cmocka_unit_test(group__other_groups_are_not_heard),
+        cmocka_unit_test(join__neighbours_need_no_kernel),
+        cmocka_unit_test(join__others_are_sent_to_by_the_kernel),
+        cmocka_unit_test(join__a_full_pipe_overflows_into_the_kernel),
+        cmocka_unit_test(join__neighbours_part),
+        cmocka_unit_test(join__faults_are_injected),
         cmocka_unit_test(open__errors_name_the_address_and_the_cause),
     };
     for (size_t i = 0; i < sizeof payload; i++) {

@@ -61,7 +61,8 @@ class Stats(ctypes.Structure):
     _fields_ += [("payload", c_uint32), ("multicast", c_bool), ("level0", c_bool), ("hosts", c_uint32), ("no_box", c_bool),
                  ("roots", c_uint32)]
     _fields_ += [(name, c_uint64) for name in (
-        "root_bytes_sent", "root_bytes_received", "root_packets_sent", "root_packets_received")]
+        "root_bytes_sent", "root_bytes_received", "root_packets_sent", "root_packets_received",
+        "bytes_handed", "packets_handed")]
 
     def as_dict(self):
         return {name: getattr(self, name) for name, _ in self._fields_}
