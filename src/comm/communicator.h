@@ -66,7 +66,7 @@ struct trib_comm {
     struct trib_where where;                   /* its sessions go */
     uint32_t last_root;                        /* without a switch: index of who sent the last packet */
     struct trib_address roots[TRIB_ROOTS_MAX]; /* without a switch: where each root is, or each peer */
-    struct trib_address known_as; /* by which its own root knows this process, where no switch is */
+    struct trib_address known_as;              /* by which its own root knows this process, where no switch is */
     uint32_t root_count;                       /* of those */
     uint16_t peers[TRIB_PEERS_MAX];            /* which rank each peer is */
     bool has_peers;                            /* the scheme's ranks send to each other, and to no root */

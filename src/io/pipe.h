@@ -20,8 +20,9 @@ struct trib_pipe {
     uint8_t bytes[TRIB_PIPE_TRAINS][TRIB_TRAIN_BYTES_MAX + 29]; /* 64 KiB apart */
 };
 
-struct trib_pipe *trib_pipe_create(const struct trib_address *from, const struct trib_address *to); /* NULL: out of memory */
-void trib_pipe_destroy(struct trib_pipe *pipe);                                                      /* NULL is allowed */
+struct trib_pipe *trib_pipe_create(const struct trib_address *from,
+                                   const struct trib_address *to); /* NULL: out of memory */
+void trib_pipe_destroy(struct trib_pipe *pipe);                    /* NULL is allowed */
 /* False: full. */
 bool trib_pipe_put(struct trib_pipe *pipe, const struct trib_train *train);
 static inline bool trib_pipe_is_empty(const struct trib_pipe *pipe)
