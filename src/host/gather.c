@@ -119,8 +119,14 @@ static void greet(struct gathering *all, uint32_t index, const struct trib_hello
         return;
     }
     if (hello->rank == 0 || hello->rank >= host->ranks || host->lines[hello->rank] >= 0) {
-        trib_explain(text, "rank %u of job %s is already taken on this host", hello->rank, config->job);
-        refuse(all, index, TRIB_ERR_REFUSED, text);
+        /* Which of the two belongs to the others here nobody knows, so it is over for all: a run of one's ranks and the other's would be worse. */
+        trib_explain(
+            text,
+            "two processes say that they are rank %u of job %s on this host: if they are of two runs, give each "
+            "a job name of its own (TRIB_JOB)",
+            hello->rank, config->job);
+        doom(all, TRIB_ERR_REFUSED, text);
+        refuse(all, index, all->failure, all->failure_text);
         (void)close(line);
         dismiss(all, index);
         return;
@@ -266,7 +272,10 @@ static enum trib_status listen_at_name(struct gathering *all)
     if (all->listening < 0 || bind(all->listening, (const struct sockaddr *)&name, len) != 0 ||
         listen(all->listening, TRIB_RANKS_MAX) != 0) {
         if (errno == EADDRINUSE) {
-            trib_explain(all->meeting->error, "rank 0 of job %s is already taken on this host: choose another job name",
+            trib_rendezvous_protest(all->meeting);
+            trib_explain(all->meeting->error,
+                         "two processes say that they are rank 0 of job %s on this host: if they are of two runs, give "
+                         "each a job name of its own (TRIB_JOB)",
                          config->job);
             return TRIB_ERR_REFUSED;
         }

@@ -69,6 +69,24 @@ static int try_connecting(const struct trib_rendezvous *meeting, enum trib_statu
     return fd;
 }
 
+static bool say_hello(const struct trib_rendezvous *meeting, int fd, uint64_t deadline_ns)
+{
+    struct trib_hello hello;
+    struct trib_passing message = {.data = &hello, .bytes = sizeof hello, .fds = {meeting->own_line}, .fd_count = 1};
+    trib_hello_fill(meeting->config, &hello);
+    return trib_pass(fd, &message, deadline_ns);
+}
+
+void trib_rendezvous_protest(const struct trib_rendezvous *meeting)
+{
+    enum trib_status status = TRIB_OK;
+    int fd = try_connecting(meeting, &status);
+    if (fd >= 0) {
+        (void)say_hello(meeting, fd, trib_clock_ns() + TRIB_SECOND_NS);
+        (void)close(fd);
+    }
+}
+
 static enum trib_status find_nobody(const struct trib_rendezvous *meeting)
 {
     char limit[TRIB_UNITS_TEXT_MAX];
@@ -93,11 +111,7 @@ static enum trib_status approach(const struct trib_rendezvous *meeting, int *fd)
             return status;
         }
         if (*fd >= 0) {
-            struct trib_hello hello;
-            struct trib_passing message = {
-                .data = &hello, .bytes = sizeof hello, .fds = {meeting->own_line}, .fd_count = 1};
-            trib_hello_fill(meeting->config, &hello);
-            if (trib_pass(*fd, &message, meeting->deadline_ns)) {
+            if (say_hello(meeting, *fd, meeting->deadline_ns)) {
                 return TRIB_OK;
             }
             (void)close(*fd);

@@ -6,6 +6,7 @@
  *   rank 0, when all have said so, stops listening, makes the memory file, and answers each: WELCOME with the file, then LINES with
  *   those of all other ranks. REFUSED instead, with a text, ends it.
  *   All map the file, and pass a barrier in it; then the connections are closed: rank 0 is a rank like any other.
+ * Two that say they are one rank end it for all: they are of two runs of one name.
  * A rank that leaves before its WELCOME frees its place; a rank whose rank 0 leaves before that looks for another one.
  * Read next: gather.c (rank 0), rendezvous.c (the others, and the end of both). */
 #ifndef TRIB_HOST_RENDEZVOUS_H
@@ -55,6 +56,8 @@ static inline bool trib_meeting_is_doomed(const struct trib_rendezvous *meeting)
 void trib_hello_fill(const struct trib_config *config, struct trib_hello *hello);
 /* The name that rank 0 listens at; the length for bind and connect. */
 socklen_t trib_rendezvous_name(const struct trib_config *config, struct sockaddr_un *name);
+/* The name is another rank 0's: tells it that there are two. */
+void trib_rendezvous_protest(const struct trib_rendezvous *meeting);
 /* Rank 0's part, until everything is sent. Returns as trib_host_open. */
 TRIB_MUST_USE enum trib_status trib_gather(struct trib_rendezvous *meeting);
 

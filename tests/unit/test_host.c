@@ -669,6 +669,38 @@ static void join__names_numbers_of_ranks_that_differ(void **state)
     forget(&crew);
 }
 
+static uint32_t taken_rank;
+
+/* Of two runs: the last process is the first one's rank once more. */
+static void be_there_twice(struct trib_config *config)
+{
+    config->rank = config->rank == 2 ? taken_rank : config->rank;
+    config->join_timeout_ns = 20 * TRIB_SECOND_NS;
+}
+
+/* Ranks of two runs of one job that gather at the same moment: no run begins, made of some of each. */
+static void join__of_two_runs_at_once_ends_for_all(void **state)
+{
+    (void)state;
+    for (taken_rank = 0; taken_rank < 2; taken_rank++) {
+        struct crew crew = {.tweak = be_there_twice};
+        char text[TRIB_ERROR_TEXT_MAX];
+        uint64_t began = trib_clock_ns();
+        begin_all(&crew, 3, run_20_rounds);
+        end_all(&crew);
+        (void)snprintf(text, sizeof text, "two processes say that they are rank %u of job %s on", taken_rank, crew.job);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_int_equal(crew.reports[rank].status, TRIB_ERR_REFUSED);
+            if (strstr(crew.reports[rank].text, text) == NULL) {
+                fail_msg("rank %u: %s", rank, crew.reports[rank].text);
+            }
+        }
+        assert_true(trib_clock_ns() - began < 10 * TRIB_SECOND_NS);
+        expect_nothing_left(&crew);
+        forget(&crew);
+    }
+}
+
 static uint32_t poor_rank;
 
 /* Room for both ends of its inbox, a connection, and the memory: then for one more rank. */
@@ -746,6 +778,7 @@ int main(void)
         cmocka_unit_test(stop__the_first_death_is_named),
         cmocka_unit_test(join__survives_deaths),
         cmocka_unit_test(join__names_numbers_of_ranks_that_differ),
+        cmocka_unit_test(join__of_two_runs_at_once_ends_for_all),
         cmocka_unit_test(join__says_that_there_are_too_few_descriptors),
         cmocka_unit_test(join__killed_at_any_moment),
     };
