@@ -119,6 +119,8 @@ for BOX in switch tree none; do
     perf_right $BOX-gather $each "$hosts" -b 1M -e 1M -n 2 -w 1 --collective allgather --uneven
     perf_right $BOX-scatter $each "$hosts" -b 1M -e 1M -n 2 -w 1 --collective reduce-scatter --uneven --in-place -o avg
     perf_right $BOX-lossy $each "$hosts" -b 256K -e 1M -f 4 -n 3 -w 1 --loss 1% --duplicate 1% --reorder 1% --seed 5
+    hosts_start $BOX-groups $each "$hosts" "$BUILD_DIR/tests/integration/grouped" 64 4096 2 1
+    ranks_end 20 0
     load_begin $BOX-load $each "$hosts" 2
     ranks_end 30 0
     say "$BOX: bytes on each card and direction: once the tensor, whatever the ranks of a host are"
