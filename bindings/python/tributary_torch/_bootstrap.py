@@ -21,6 +21,7 @@ from ctypes import byref
 from . import _capi
 
 _PREFIX = "tributary/"
+_SPIN_US = 100  # between two calls Python takes longer than the library's default is made for
 
 
 @dataclasses.dataclass
@@ -209,6 +210,8 @@ def open_communicator(store, rank, size, timeout, options, parent, ranks, name):
     """parent: the default group's communicator, or None.
     ranks: of the group in the parent. name: the group's, the same on all of its ranks."""
     config = _capi.config_from_environment()
+    if "TRIB_SPIN_US" not in os.environ:
+        config.spin_us = _SPIN_US
     named_rendezvous = bool(os.environ.get("TRIB_RENDEZVOUS")) or bool(options and options.rendezvous)
     if not named_rendezvous:
         config.rendezvous = b""

@@ -44,7 +44,7 @@ def moved_as(tensor):
 
 def check(tensor):
     """Whether it is for the library: a strided tensor in this machine's memory. Sparse ones are gloo's."""
-    if tensor.device.type != "cpu":
+    if not tensor.is_cpu:
         raise ValueError(f"tributary sums tensors in CPU memory, and this one is on {tensor.device}: keep the other backend for the "
                          "group, and give DDP tributary_torch.allreduce_hook")
     return tensor.layout is torch.strided

@@ -93,6 +93,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self._name, self._ranks = name, ranks
         self._pending = {}
         self._collector = None
+        self._done = TributaryWork(self, "", None, [], None, None)  # what every synchronous call returns
         self._gloo = _make_gloo(store, rank, size, timeout)
         self._gloo.owner = self
         self._register_backend(torch.device("cpu"), dist.ProcessGroup.BackendType.GLOO, self._gloo)
@@ -144,6 +145,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
 
     def shutdown(self):
         self.communicator.close()
+        self._gloo.owner = None
         with self.lock:
             left = list(self._pending.values())
             collector, self._collector = self._collector, None
@@ -182,21 +184,26 @@ class ProcessGroupTributary(dist.ProcessGroup):
         handle = self.communicator.handle
         if handle is None:
             raise self.error_type(f"{NAME}:{title}: group {self.label()} has been destroyed")
-        with _event(title, tensors) if _profiler_is_on() else _NO_EVENT:
-            limit = self._limit_of(opts)
-            finish = buffers.finish() if buffers is not None else None
-            if not getattr(opts, "asyncOp", True) and (limit is None or limit >= self.library_limit):
-                status = getattr(self.lib, f"trib_{title}")(handle, *arguments)
-                if status != _capi.OK:
-                    raise self.failure(status, f"{NAME}:{title}")
-                if finish is not None:
-                    finish()
-                return TributaryWork(self, title, None, tensors, None, None)
-            request = ctypes.c_void_p()
-            status = getattr(self.lib, f"trib_{title}_start")(handle, *arguments, ctypes.byref(request))
+        if _profiler_is_on():
+            with _event(title, tensors):
+                return self._run_unseen(handle, title, arguments, tensors, opts, buffers)
+        return self._run_unseen(handle, title, arguments, tensors, opts, buffers)
+
+    def _run_unseen(self, handle, title, arguments, tensors, opts, buffers):
+        limit = self._limit_of(opts)
+        if not getattr(opts, "asyncOp", True) and (limit is None or limit >= self.library_limit):
+            status = getattr(self.lib, f"trib_{title}")(handle, *arguments)
             if status != _capi.OK:
                 raise self.failure(status, f"{NAME}:{title}")
-            return self._watched(TributaryWork(self, f"{NAME}:{title}", (request.value,), tensors, finish, limit), buffers)
+            if buffers is not None and (finish := buffers.finish()) is not None:
+                finish()
+            return self._done
+        request = ctypes.c_void_p()
+        status = getattr(self.lib, f"trib_{title}_start")(handle, *arguments, ctypes.byref(request))
+        if status != _capi.OK:
+            raise self.failure(status, f"{NAME}:{title}")
+        finish = buffers.finish() if buffers is not None else None
+        return self._watched(TributaryWork(self, f"{NAME}:{title}", (request.value,), tensors, finish, limit), buffers)
 
     def _watched(self, work, kept):
         work.keep(kept)
@@ -211,7 +218,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         if self.communicator.handle is None:
             raise self.error_type(f"{NAME}:{title}: group {self.label()} has been destroyed")
         requests = []
-        with _event(title, tensors) if _profiler_is_on() else _NO_EVENT:
+        with _event(title, tensors) if _profiler_is_on() else contextlib.nullcontext():
             for start in range(0, len(calls), _capi.GROUP_MAX):
                 part = calls[start:start + _capi.GROUP_MAX]
                 array = (_capi.Call * len(part))(*part)
@@ -451,7 +458,6 @@ class ProcessGroupTributary(dist.ProcessGroup):
 _ALLREDUCE = _capi.COLLECTIVE["ALLREDUCE"]
 _ALLGATHER = _capi.COLLECTIVE["ALLGATHER"]
 _REDUCE_SCATTER = _capi.COLLECTIVE["REDUCE_SCATTER"]
-_NO_EVENT = contextlib.nullcontext()
 
 
 def _listed(tensors):
@@ -460,7 +466,9 @@ def _listed(tensors):
 
 def _options(kind, opts, timeout=None):
     """torch's options, whether they were given, or only the reduction, or nothing."""
-    if isinstance(opts, (dist.ReduceOp, c10d.ReduceOp.RedOpType)):
+    if isinstance(opts, kind):
+        pass
+    elif isinstance(opts, (dist.ReduceOp, c10d.ReduceOp.RedOpType)):
         reduction, opts = opts, kind()
         opts.reduceOp = reduction
     elif opts is None:
