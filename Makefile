@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The everyday commands, thin over CMake. `make help` lists them.
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-all bench lint format fuzz install clean help
+.PHONY: build demo demo-torch test test-all bench lint format fuzz install clean help
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -17,6 +17,13 @@ demo:       ## train a network over a software switch, twice: clean, and with fa
 	@cmake --build build -j $(JOBS) --target tributary digits-demo
 	@build/bin/digits-demo
 
+demo-torch: ## train with PyTorch over a switch and over gloo, in namespaces with slow links
+	@tools/deps.sh build
+	@cmake -S . -B build --log-level=NOTICE >/dev/null
+	@cmake --build build -j $(JOBS) --target tributary tributary_shared
+	@tools/torch.sh install
+	@python3 examples/torch/demo.py
+
 test:       ## the tests that need no root, in under 3 minutes
 	@tools/test.sh
 
@@ -27,6 +34,7 @@ bench:      ## the benchmark table and build/bench.json; ROW=name for one row
 	@tools/deps.sh build bench
 	@cmake -S . -B build --log-level=NOTICE >/dev/null
 	@cmake --build build -j $(JOBS)
+	@tools/torch.sh install || echo "rows with PyTorch will not be measured"
 	@bench/run $(ROW)
 
 lint:       ## formatting, static analysis, and the rules of this tree

@@ -30,6 +30,11 @@ def check(network, scenario, contestant, measurement):
     tensor = measurement["calls"] * scenario.size
     if contestant.level0:
         check_memory(contestant, measurement, tensor)
+    elif contestant.runner == "torch" and contestant.backend == "gloo":
+        check_ring(network, scenario, contestant, measurement, tensor)
+    elif contestant.runner == "torch":
+        check_ours_star(scenario, contestant, measurement, tensor)
+        del measurement["wire_over_needed"]  # the weights that rank 0 gives to all at the start are no step's
     elif contestant.runner in ("many", "grouped"):
         check_ours_loop(scenario, contestant, measurement, tensor)
     elif contestant.runner == "ours":

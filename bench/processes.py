@@ -11,6 +11,10 @@ class BenchError(Exception):
     """A measurement that did not happen or is not valid; the text says why."""
 
 
+class AbsentError(BenchError):
+    """Something that a measurement needs is not on this machine: it is not run, which is no failure."""
+
+
 started = []
 
 

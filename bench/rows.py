@@ -6,13 +6,14 @@ To add a row: name a scenario (or add one), say which figure of ours is compared
 import dataclasses
 
 from star import Loop, Star
+from training import CNN, RESNET50
 
 MIB = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Contestant:
-    """One side of a comparison. runner: ours, many, grouped, gloo or mpi; the rest as the command line has it."""
+    """One side of a comparison. runner: ours, many, grouped, gloo, mpi, torch or torch calls; the rest as the command line has it."""
 
     name: str
     runner: str = "ours"
@@ -27,6 +28,7 @@ class Contestant:
     shared: bool = False  # level 0: send from memory that ranks share
     no_box: bool = False  # no switch: each rank is a host, and a root
     scheme: str = "switchml"
+    backend: str = "tributary"  # of torch.distributed
     each: int = 1  # ranks of a host; more than one are summed in its memory first
 
 
@@ -53,6 +55,14 @@ class Scenario:
     def quick(self):
         """Small enough to show that everything works; too small to judge."""
         return dataclasses.replace(self, size=min(self.size, MIB), iterations=min(self.iterations, 3), warmups=1, rounds=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Training(Scenario):
+    """A model's gradients are the tensor, so there are as many sizes as models."""
+
+    def quick(self):
+        return dataclasses.replace(self, size=CNN, iterations=2, rounds=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +93,8 @@ FIGURES = {
     "payload": ("B/B", lambda m: m["payload_per_byte"]),
     "wire": ("B/B", lambda m: m["wire_per_byte"]),
     "make": ("ms", lambda m: m["make_ms"]),
+    "communication": ("ms", lambda m: m["communication_ms"]),
+    "over_c": ("us", lambda m: m["over_c_us"]),
 }
 
 GLOO, MPI = Contestant("gloo ring", "gloo"), Contestant("openmpi tcp", "mpi")
@@ -139,6 +151,9 @@ SCENARIOS = {scenario.name: scenario for scenario in (
     Scenario("grouped", Loop, 4, 9000, MIB // 4, 40, 0, 5, (Contestant("ours", "grouped"),)),
     Scenario("host-100m", Loop, 4, 9000, 100 * MIB, 5, 1, 5, HOST),
     Scenario("host-4k", Loop, 4, 9000, 4096, 2000, 200, 7, HOST),
+    Training("torch-resnet50", Star, 4, 1500, RESNET50, 6, 2, 3, (Contestant("ours", "torch"), Contestant("gloo", "torch", backend="gloo")),
+             rate="1gbit"),
+    Scenario("torch-64", Loop, 4, 9000, 64, 2000, 200, 5, (Contestant("ours", "torch calls", level0=True),)),
     Scenario("loop-trains", Loop, 4, 1500, 16 * MIB, 4, 1, 5, (Contestant("ours"), Contestant("no trains", trains=False))),
 )}
 
@@ -194,6 +209,10 @@ ROWS = [
         "many", "share", "ours", "", ">=", 0.9),
     Row("communicators-memory", "same, most memory of a process at any time", "many", "memory", "ours", "", "<=", 64),
     Row("communicators-made", "same, time to make all 256 by split", "many", "make", "ours", "", "<=", 2000),
+    Row("torch-resnet50", "PyTorch, 1 Gbit/s star, 4 workers, DDP with 25.6 M parameters: communication time of a step, of gloo's",
+        "torch-resnet50", "communication", "ours", "gloo", "<=", 0.7407),
+    Row("torch-64", "PyTorch, one host, shared memory, 4 ranks: allreduce of 64 bytes, p50, over the C API's", "torch-64", "over_c", "ours", "",
+        "<=", 40),
     Row("grouped", "loopback, 4 ranks, 64 tensors of 4 KiB: throughput in one group, of one call for each", "grouped", "over_single",
         "ours", "", ">=", 2),
 ]

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A Python with torch, this tree's tributary-torch and pytest:  tools/torch.sh prepare | python ARGUMENT... | test [JUNIT.xml] [PYTEST ARGUMENT...]
+# A Python with torch, this tree's tributary-torch and pytest:  tools/torch.sh prepare | install | test [JUNIT.xml] [PYTEST ARGUMENT...]
 #   prepare  makes the virtual environment TORCH_VENV (build/torch-venv): with the machine's torch if its Python has one, else
 #            with the CPU build of torch from pip's sources and download.pytorch.org; exits with 77 and a word if there is none
-#   python   runs it
-#   test     builds and installs the wheel of this tree there, then runs bindings/python/tests, or those that are named
+#   install  the same, and builds and installs the wheel of this tree there
+#   test     the same, then runs bindings/python/tests, or those that are named
 # Needs a release build in build/ (make) for the library and the switch.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -37,7 +37,10 @@ command=${1:-}
 shift || true
 case $command in
 prepare) prepare ;;
-python) exec "$venv/bin/python" "$@" ;;
+install)
+    prepare
+    install
+    ;;
 test)
     prepare
     install

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs PyTorch: examples/torch/train_digits.py on every worker of a network, over this library or gloo; and calls from Python.
+
+Needs a Python with torch and this tree's package, which tools/torch.sh makes (`make demo-torch` and `make bench` call it).
+The same shape of measurement as in ours.py. Communication time is a step's with communication less one's without: what training sees of it.
+"""
+import json
+import os
+import statistics
+import tempfile
+
+import ours
+from ours import NICE, ROOT, TRIBUTARY, difference
+from processes import AbsentError, finish, start, stop
+
+PYTHON = os.path.join(os.environ.get("TORCH_VENV", os.path.join(ROOT, "build", "torch-venv")), "bin", "python")
+EXAMPLE = os.path.join(ROOT, "examples", "torch", "train_digits.py")
+CALLS = os.path.join(ROOT, "bench", "calls_torch.py")
+STORE_PORT = 29512
+# What a parameter is in bytes, and how many the models of the example have.
+FLOAT = 4
+RESNET50, CNN = 25_550_760 * FLOAT, 151_498 * FLOAT
+ALONE = 6
+
+
+def check_python():
+    if not os.access(PYTHON, os.X_OK):
+        raise AbsentError("no torch: `tools/torch.sh install` makes build/torch-venv")
+
+
+def rank_environment(network, scenario, contestant, rank):
+    """torchrun's variables, and where the switch is."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("TRIB_", "TRIBUTARY_", "PYTHON"))}
+    environment.update(RANK=str(rank), WORLD_SIZE=str(scenario.workers), LOCAL_RANK="0", MASTER_ADDR=network.worker_address(0),
+                       MASTER_PORT=str(STORE_PORT), GLOO_SOCKET_IFNAME="eth0" if network.kind == "star" else "lo", OMP_NUM_THREADS="1",
+                       PYTHONDONTWRITEBYTECODE="1", TRIB_PAYLOAD=str(contestant.payload), TRIB_LEVEL0="1" if contestant.level0 else "0")
+    if contestant.backend == "tributary" and not contestant.level0:
+        environment.update(TRIB_SWITCH=f"{network.switch_address()}:{ours.PORT}")
+    return environment
+
+
+def start_ranks(network, scenario, contestant, command):
+    return [start(network.worker_place(rank) + NICE + [PYTHON] + command, env=rank_environment(network, scenario, contestant, rank))
+            for rank in range(scenario.workers)]
+
+
+def train(network, scenario, contestant, arguments):
+    """The example's report, and the bytes that its ranks moved from start to end."""
+    check_python()
+    switch = ours.start_switch(network, contestant) if contestant.backend == "tributary" else None
+    before = network.counters()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "report")
+        command = [EXAMPLE, "--backend", contestant.backend, "--json", path, *arguments]
+        for process in start_ranks(network, scenario, contestant, command):
+            finish(process, scenario.limit_s)
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+    wire = difference(before, network.counters())
+    if switch:
+        stop(switch)
+    return report, wire
+
+
+def measure_training(network, scenario, contestant):
+    """Steps of DistributedDataParallel with a model of the scenario's size."""
+    model = {RESNET50: "resnet50", CNN: "cnn"}[scenario.size]
+    steps = scenario.iterations + scenario.warmups
+    report, wire = train(network, scenario, contestant, [
+        "--model", model, "--batch", "2", "--steps", str(steps), "--alone", str(ALONE)])
+    step_ms, alone_ms = statistics.median(report["step_ms"][scenario.warmups:]), statistics.median(report["alone_ms"][1:])
+    return {"size": report["parameters"] * FLOAT, "calls": steps, "wrong": 0, "wire": wire, "step_ms": step_ms, "alone_ms": alone_ms,
+            "communication_ms": step_ms - alone_ms, "loss": report["losses"][-1], "hash": report["hash"], "median_us": 1000 * step_ms}
+
+
+def measure_calls(network, scenario, contestant):
+    """A call from Python, and the same call of the C API, by `tributary perf`."""
+    check_python()
+    memory = [TRIBUTARY, "perf", "--workers", str(scenario.workers), "--no-switch", "-b", str(scenario.size), "-e", str(scenario.size),
+              "-n", str(scenario.iterations), "-w", str(scenario.warmups), "--json"]
+    before = network.counters()
+    from_c = json.loads(finish(start(network.worker_place(0) + NICE + memory), scenario.limit_s))
+    command = [CALLS, str(scenario.size), str(scenario.iterations), str(scenario.warmups)]
+    outputs = [finish(process, scenario.limit_s) for process in start_ranks(network, scenario, contestant, command)]
+    wire = difference(before, network.counters())
+    from_python = json.loads(outputs[0])
+    c_us = from_c["rows"][0]["time_us"]
+    return {"size": scenario.size, "calls": scenario.iterations + scenario.warmups, "wrong": from_c["wrong"] + from_python["wrong"],
+            "wire": wire, "median_us": from_python["median_us"], "c_us": c_us, "over_c_us": from_python["median_us"] - c_us}
