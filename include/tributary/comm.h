@@ -34,6 +34,7 @@ extern "C" {
 #define TRIB_DEFAULT_PORT 7470
 #define TRIB_RANKS_MAX 1024     /* ranks of one communicator */
 #define TRIB_NAME_MAX 64        /* bytes of a job or switch name, without the final zero */
+#define TRIB_NICS_MAX 255       /* bytes of a list of network cards, without the final zero */
 #define TRIB_ERROR_TEXT_MAX 512 /* bytes of an error text, with the final zero */
 
 struct trib_comm;
@@ -68,6 +69,10 @@ struct trib_config {
     /* Which host this is: ranks that say the same share one root, and are summed together first (level0). For containers that cannot tell, and
      * for tests. ["": of the kernel and the network namespace] */
     char host_id[TRIB_NAME_MAX + 1];
+    /* Several network cards at once: "eth0,eth1", or addresses of them, of the family of the place to meet, at most 16. Shard or root t has to
+     * do with card t mod n. At a switch that has several addresses too name one for each of those, in their order; without a switch this
+     * host is a root at each. Scheme ring uses the first alone. ["": as the routes lead] */
+    char nics[TRIB_NICS_MAX + 1];
     uint32_t
         root_weight; /* with a rendezvous: this host's part of the tensor, against those of the others; 1 to 255 [1] */
     char job[TRIB_NAME_MAX + 1]; /* ranks with the same job name meet ["default"] */

@@ -128,6 +128,7 @@ int command_doctor(int argc, char **argv)
     }
     struct doctor doctor = {
         .switch_address = options.switch_address != NULL ? options.switch_address : config.switch_address,
+        .nics = config.nics,
         .timeout_ns = options.timeout_ns,
     };
     doctor_machine(&doctor);

@@ -103,6 +103,8 @@ static const struct option_row rows[] = {
      AT(switch_address)},
     {"rendezvous", 0, "ADDRESS", "no switch: where rank 0 listens; the ranks' hosts sum themselves [TRIB_RENDEZVOUS]",
      option_text, AT(rendezvous)},
+    {"nics", 0, "A,B...", "network cards of this host to use at once, by address or interface [TRIB_NICS]", option_text,
+     AT(nics)},
     {"hosts", 0, "N", "the ranks started here come as N hosts, each summed before it sends [every rank alone]",
      option_count, AT(hosts)},
     {"no-switch", 0, NULL, "all ranks are on this host and meet in shared memory", option_on, AT(no_switch)},
@@ -298,6 +300,9 @@ static void choose_place(struct perf_options *options)
     }
     if (options->rendezvous != NULL) {
         snprintf(comm->rendezvous, sizeof comm->rendezvous, "%s", options->rendezvous);
+    }
+    if (options->nics != NULL) {
+        snprintf(comm->nics, sizeof comm->nics, "%s", options->nics);
     }
 }
 

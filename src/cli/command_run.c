@@ -18,6 +18,7 @@ struct run_options {
     uint32_t hosts; /* 0: each rank is one of its own, or as the environment says */
     const char *switch_address;
     const char *rendezvous;
+    const char *nics;
     bool no_switch;
     const char *job;
     struct trib_faults faults;
@@ -31,6 +32,8 @@ static const struct option_row rows[] = {
      AT(switch_address)},
     {"rendezvous", 0, "ADDRESS", "no switch: rank 0 listens there, and ranks are the roots [TRIB_RENDEZVOUS]",
      option_text, AT(rendezvous)},
+    {"nics", 0, "A,B...", "network cards of this host to use at once, by address or interface [TRIB_NICS]", option_text,
+     AT(nics)},
     {"hosts", 0, "N", "the ranks come as N hosts, each summed before it sends [every rank alone]", option_count,
      AT(hosts)},
     {"no-switch", 0, NULL, "none: ranks meet in the shared memory of this host", option_on, AT(no_switch)},
@@ -144,6 +147,9 @@ static bool choose_place(const struct run_options *options)
     }
     if (options->rendezvous != NULL) {
         setenv("TRIB_RENDEZVOUS", options->rendezvous, 1);
+    }
+    if (options->nics != NULL) {
+        setenv("TRIB_NICS", options->nics, 1);
     }
     return options->no_switch || getenv("TRIB_SWITCH") != NULL || getenv("TRIB_RENDEZVOUS") != NULL;
 }

@@ -35,9 +35,10 @@ static enum trib_status read_fd(const char *text, void *field, char *error)
 #define AT(field) offsetof(struct switch_options, field)
 
 static const struct option_row rows[] = {
-    {"listen", 'l', "ADDRESS", "address and port for sessions (TCP) and data (UDP) [0.0.0.0:7470]", option_text,
-     AT(listen)},
-    {"threads", 't', "N", "shards: threads with a UDP port each, port + 0, 1, ... [1]", option_count,
+    {"listen", 'l', "ADDRESS,...",
+     "addresses and port for sessions (TCP) and data (UDP): of several, shard t is at the (t mod n)-th [0.0.0.0:7470]",
+     option_text, AT(listen)},
+    {"threads", 't', "N", "shards: threads with a UDP port each, port + 0, 1, ... [as many as addresses]", option_count,
      AT(config.threads)},
     {"parent", 'p', "ADDRESS", "make this switch a child of the one at HOST[:PORT], which then adds up the sums [none]",
      option_text, AT(parent)},
@@ -69,6 +70,7 @@ static const struct option_command command = {
     .examples =
         "  tributary switch                             # all addresses, port 7470\n"
         "  tributary switch --listen 10.0.0.1:7470 --threads 2\n"
+        "  tributary switch --listen 10.0.0.1,10.0.1.1   # two network cards, a shard at each\n"
         "  tributary switch --parent 10.0.0.1            # its ranks' sums go on to the switch at 10.0.0.1:7470\n"
         "  tributary switch --config /etc/tributary/switch.conf --check-config",
 };
@@ -79,15 +81,42 @@ static void on_signal(int number)
     trib_switchd_stop();
 }
 
+/* The first is where the switch is, for all who name it; the others are there as well. An address that is not of this machine is said before
+ * anything is bound, with those that are. */
+static bool resolve_listen(const char *text, struct trib_switchd_config *config)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct trib_address_list list;
+
+    if (trib_address_list_parse(text, TRIB_DEFAULT_PORT, &list, error) != TRIB_OK) {
+        complain("--listen: %s", error);
+        return false;
+    }
+    for (uint32_t i = 0; i < list.count; i++) {
+        char have[300];
+        char at[64];
+        if (list.count > 1 && !trib_address_is_local(&list.at[i])) {
+            trib_address_format(&list.at[i], at);
+            trib_nics_describe(list.at[i].storage.ss_family, have, sizeof have);
+            complain("--listen: %s is no address of this machine, which has %s", at, have);
+            return false;
+        }
+    }
+    config->listen = list.at[0];
+    config->also.count = list.count - 1;
+    for (uint32_t i = 1; i < list.count; i++) {
+        config->also.at[i - 1] = list.at[i];
+    }
+    return true;
+}
+
 /* Addresses given as text become addresses. */
 static bool resolve(struct switch_options *options)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     struct trib_switchd_config *config = &options->config;
 
-    if (options->listen != NULL &&
-        trib_address_parse(options->listen, TRIB_DEFAULT_PORT, &config->listen, error) != TRIB_OK) {
-        complain("--listen: %s", error);
+    if (options->listen != NULL && !resolve_listen(options->listen, config)) {
         return false;
     }
     if (options->parent != NULL &&
@@ -124,8 +153,13 @@ static bool check_ranges(const struct switch_options *options)
 {
     const struct trib_switchd_config *config = &options->config;
 
-    if (config->threads < 1 || config->threads > TRIB_ROOTS_MAX) {
-        complain("--threads: %u is out of range: 1 to %d", config->threads, TRIB_ROOTS_MAX);
+    if (config->threads > TRIB_ROOTS_MAX) {
+        complain("--threads: %u is out of range: 1 to %d, 0 for as many as addresses", config->threads, TRIB_ROOTS_MAX);
+        return false;
+    }
+    if (trib_switchd_shards(config) <= config->also.count) {
+        complain("--threads: %u shards for %u addresses: each address needs one, so at least as many", config->threads,
+                 config->also.count + 1);
         return false;
     }
     if (config->dscp > 63) {

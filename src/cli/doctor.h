@@ -27,6 +27,7 @@ struct doctor_finding {
 
 struct doctor {
     const char *switch_address; /* as the user wrote it */
+    const char *nics;           /* TRIB_NICS; "": none are named */
     uint64_t timeout_ns;        /* of each step on the way to the switch */
     uint32_t count;
     struct doctor_finding findings[DOCTOR_FINDINGS_MAX];

@@ -9,6 +9,7 @@
 #include "core/crc32c.h"
 #include "core/value.h"
 #include "io/clock.h"
+#include "io/nics.h"
 #include "io/socket.h"
 #include "io/units.h"
 
@@ -99,6 +100,14 @@ static void check_clock(struct doctor *doctor)
     }
 }
 
+static void check_nics(struct doctor *doctor)
+{
+    char have[300];
+
+    trib_nics_describe(AF_UNSPEC, have, sizeof have);
+    (void)doctor_add(doctor, DOCTOR_OK, "network cards", "%s", have);
+}
+
 static void check_kernels(struct doctor *doctor)
 {
     const char *values = trib_value_kernels()->name;
@@ -123,6 +132,7 @@ void doctor_machine(struct doctor *doctor)
         check_buffers(doctor, udp);
         trib_udp_close(udp);
     }
+    check_nics(doctor);
     check_clock(doctor);
     check_kernels(doctor);
 }

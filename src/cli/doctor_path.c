@@ -13,6 +13,7 @@
 #include "cli/doctor.h"
 #include "control/session_client.h"
 #include "io/clock.h"
+#include "io/nics.h"
 #include "io/socket.h"
 #include "io/units.h"
 
@@ -25,11 +26,14 @@ struct path {
     struct trib_session_client session;
     struct trib_address address; /* of the switch; the port of its sessions */
     struct trib_grant grant;
-    int fd;               /* UDP */
-    int tos;              /* of the last answer; -1: unknown */
-    uint64_t trip_ns;     /* of the last answer */
-    int send_errno;       /* of the last probe that could not even be sent */
-    uint64_t patience_ns; /* for one answer */
+    struct trib_address shard[TRIB_ROOTS_MAX];
+    struct trib_address_list nics; /* of this host, that were named */
+    uint32_t sockets;
+    int fd[TRIB_ROOTS_MAX]; /* UDP: one, or one for each of those */
+    int tos;                /* of the last answer; -1: unknown */
+    uint64_t trip_ns;       /* of the last answer */
+    int send_errno;         /* of the last probe that could not even be sent */
+    uint64_t patience_ns;   /* for one answer */
 };
 
 /* ---- the session ---- */
@@ -72,7 +76,7 @@ static bool connect_session(struct path *path)
     return path->session.state == TRIB_SESSION_OPEN;
 }
 
-static void send_join(struct path *path, uint16_t port)
+static void send_join(struct path *path, const uint16_t *ports)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_JOIN};
     struct trib_config defaults;
@@ -83,7 +87,9 @@ static void send_join(struct path *path, uint16_t port)
     message.join.wire_version = TRIB_WIRE_VERSION;
     (void)snprintf(message.join.job, sizeof message.join.job, "doctor-%ld-%llx", (long)getpid(),
                    (unsigned long long)trib_clock_ns());
-    message.join.data_port[0] = port;
+    memcpy(message.join.data_port, ports, path->sockets * sizeof *ports);
+    message.join.address_count = (uint8_t)path->nics.count;
+    memcpy(message.join.address, path->nics.at, sizeof message.join.address);
     (void)snprintf(message.join.settings.scheme, sizeof message.join.settings.scheme, "%s", defaults.scheme);
     message.join.settings.ranks = 1;
     message.join.settings.payload = TRIB_PAYLOAD_MAX; /* so that the switch echoes all sizes */
@@ -93,11 +99,11 @@ static void send_join(struct path *path, uint16_t port)
 }
 
 /* From JOIN to WELCOME. */
-static bool be_admitted(struct path *path, uint16_t port)
+static bool be_admitted(struct path *path, const uint16_t *ports)
 {
     struct trib_message message;
 
-    send_join(path, port);
+    send_join(path, ports);
     if (!await(path, &message)) {
         bool is_foreign = path->session.state == TRIB_SESSION_FOREIGN;
         struct doctor_finding *finding =
@@ -116,6 +122,10 @@ static bool be_admitted(struct path *path, uint16_t port)
         return false;
     }
     path->grant = message.welcome.grant;
+    for (uint32_t i = 0; i < path->grant.roots && i < TRIB_ROOTS_MAX; i++) {
+        path->shard[i] = message.welcome.root_count > i ? message.welcome.root[i] : path->address;
+        trib_address_set_port(&path->shard[i], (uint16_t)(path->grant.data_port + i));
+    }
     (void)doctor_add(path->doctor, DOCTOR_OK, "session",
                      "the switch admits jobs: %u shard%s, a window of %u packets of %u bytes", path->grant.roots,
                      path->grant.roots == 1 ? "" : "s", path->grant.window, TRIB_PAYLOAD_MAX);
@@ -144,7 +154,7 @@ static bool send_probe(struct path *path, uint32_t shard, uint32_t payload)
 {
     static const uint8_t zeros[TRIB_PAYLOAD_MAX];
     uint8_t header[TRIB_HEADER_SIZE];
-    struct trib_address to = path->address;
+    struct trib_address to = path->shard[shard];
     const struct trib_packet packet = {
         .kind = TRIB_PATH,
         .communicator = path->grant.communicator,
@@ -161,9 +171,8 @@ static bool send_probe(struct path *path, uint32_t shard, uint32_t payload)
         .msg_iovlen = payload > 0 ? 2 : 1,
     };
 
-    trib_address_set_port(&to, (uint16_t)(path->grant.data_port + shard));
     trib_packet_encode(&packet, header);
-    if (sendmsg(path->fd, &message, 0) < 0) {
+    if (sendmsg(path->fd[shard % path->sockets], &message, 0) < 0) {
         path->send_errno = errno;
         return false;
     }
@@ -206,11 +215,11 @@ static bool read_answer(struct path *path, uint32_t shard, uint32_t payload)
         .msg_controllen = sizeof control.bytes,
     };
     struct trib_packet packet;
-    ssize_t got = recvmsg(path->fd, &message, MSG_DONTWAIT);
+    ssize_t got = recvmsg(path->fd[shard % path->sockets], &message, MSG_DONTWAIT);
 
     if (got < 0 || trib_packet_decode(data, (size_t)got, &packet) != TRIB_DROP_NONE || packet.kind != TRIB_PATH ||
         packet.communicator != path->grant.communicator || packet.payload_len != payload ||
-        trib_address_port(&from) != path->grant.data_port + shard) {
+        trib_address_port(&from) != trib_address_port(&path->shard[shard])) {
         return false;
     }
     path->tos = read_tos(&message);
@@ -230,7 +239,7 @@ static bool passes(struct path *path, uint32_t shard, uint32_t payload)
             if (waited_ns >= path->patience_ns) {
                 break;
             }
-            struct pollfd poll_fd = {.fd = path->fd, .events = POLLIN};
+            struct pollfd poll_fd = {.fd = path->fd[shard % path->sockets], .events = POLLIN};
             (void)poll(&poll_fd, 1, (int)((path->patience_ns - waited_ns) / TRIB_MILLISECOND_NS) + 1);
             if (read_answer(path, shard, payload)) {
                 path->trip_ns = trib_clock_ns() - begin_ns;
@@ -244,6 +253,17 @@ static bool passes(struct path *path, uint32_t shard, uint32_t payload)
 static bool check_shards(struct path *path)
 {
     for (uint32_t shard = 0; shard < path->grant.roots; shard++) {
+        if (!passes(path, shard, 0) && !trib_address_same_host(&path->shard[shard], &path->address)) {
+            char text[64];
+            trib_address_format(&path->shard[shard], text);
+            struct doctor_finding *finding = doctor_add(
+                path->doctor, DOCTOR_FAIL, "UDP", "no answer from shard %u, which is at %s, UDP%s%s", shard, text,
+                path->send_errno != 0 ? ": " : "", path->send_errno != 0 ? strerror(path->send_errno) : "");
+            doctor_advise(finding,
+                          "the switch has several addresses: name the network cards of this host, one for each "
+                          "(TRIB_NICS)");
+            return false;
+        }
         if (!passes(path, shard, 0)) {
             struct doctor_finding *finding =
                 doctor_add(path->doctor, DOCTOR_FAIL, "UDP", "no answer from UDP port %u of the switch%s%s",
@@ -345,36 +365,38 @@ static void check_ecn(struct path *path)
     }
 }
 
-static bool open_udp(struct path *path, uint16_t *port)
+static bool open_udp(struct path *path, uint16_t *ports)
 {
     struct trib_udp_config config = {
         .local = {.len = path->address.len}, .payload = TRIB_PAYLOAD_MAX, .buffer = 1U << 20};
     struct trib_address local;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     const int on = 1;
+    uint32_t wanted = path->nics.count > 0 ? path->nics.count : 1;
 
     config.local.storage.ss_family = path->address.storage.ss_family;
-    if (trib_socket_open(&config, &path->fd, &local, error) != TRIB_OK) {
-        (void)doctor_add(path->doctor, DOCTOR_FAIL, "UDP", "%.300s", error);
-        return false;
+    for (uint32_t i = 0; i < wanted; i++) {
+        config.local = path->nics.count > 0 ? path->nics.at[i] : config.local;
+        if (trib_socket_open(&config, &path->fd[i], &local, error) != TRIB_OK) {
+            (void)doctor_add(path->doctor, DOCTOR_FAIL, "UDP", "%.300s", error);
+            return false;
+        }
+        path->sockets = i + 1;
+        if (path->address.storage.ss_family == AF_INET6) {
+            (void)setsockopt(path->fd[i], IPPROTO_IPV6, IPV6_RECVTCLASS, &on, sizeof on);
+        } else {
+            (void)setsockopt(path->fd[i], IPPROTO_IP, IP_RECVTOS, &on, sizeof on);
+        }
+        ports[i] = trib_address_port(&local);
     }
-    if (path->address.storage.ss_family == AF_INET6) {
-        (void)setsockopt(path->fd, IPPROTO_IPV6, IPV6_RECVTCLASS, &on, sizeof on);
-    } else {
-        (void)setsockopt(path->fd, IPPROTO_IP, IP_RECVTOS, &on, sizeof on);
-    }
-    *port = trib_address_port(&local);
     return true;
 }
 
 static void check_path(struct path *path)
 {
-    uint16_t port;
+    uint16_t ports[TRIB_ROOTS_MAX];
 
-    if (!open_udp(path, &port)) {
-        return;
-    }
-    if (be_admitted(path, port)) {
+    if (open_udp(path, ports) && be_admitted(path, ports)) {
         if (check_shards(path)) {
             check_trips(path);
             check_ecn(path);
@@ -382,18 +404,37 @@ static void check_path(struct path *path)
         }
         leave(path);
     }
-    (void)close(path->fd);
+    for (uint32_t i = 0; i < path->sockets; i++) {
+        (void)close(path->fd[i]);
+    }
+}
+
+/* The network cards that the environment names. False: it names some that are not here. */
+static bool find_nics(struct path *path)
+{
+    const char *named = path->doctor->nics;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+
+    if (named[0] != '\0' && trib_nics_parse(named, &path->address, &path->nics, error) != TRIB_OK) {
+        struct doctor_finding *finding = doctor_add(path->doctor, DOCTOR_FAIL, "TRIB_NICS", "%.300s", error);
+        doctor_advise(finding, "name addresses or interfaces of this machine, or none: TRIB_NICS=eth0,eth1");
+        return false;
+    }
+    return true;
 }
 
 void doctor_path(struct doctor *doctor)
 {
-    struct path path = {.doctor = doctor, .fd = -1, .tos = -1, .patience_ns = doctor->timeout_ns / 10};
+    struct path path = {.doctor = doctor, .tos = -1, .patience_ns = doctor->timeout_ns / 10};
     char error[TRIB_ERROR_TEXT_MAX] = "";
     char text[64];
 
     if (trib_address_parse(doctor->switch_address, TRIB_DEFAULT_PORT, &path.address, error) != TRIB_OK) {
         struct doctor_finding *finding = doctor_add(doctor, DOCTOR_FAIL, "switch", "%.300s", error);
         doctor_advise(finding, "name the switch: --switch HOST[:PORT], or TRIB_SWITCH");
+        return;
+    }
+    if (!find_nics(&path)) {
         return;
     }
     trib_address_format(&path.address, text);

@@ -32,6 +32,7 @@ struct perf_options {
     uint32_t check;
     const char *switch_address; /* of the command line, as the next; NULL: not named there */
     const char *rendezvous;
+    const char *nics;
     const char *scheme;
     struct trib_config comm;
 };

@@ -53,14 +53,15 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
             "{\"version\":\"%s\",\"collective\":\"%s\",\"ranks\":%u,\"scheme\":\"%s\",\"wire\":\"%s\",\"payload\":%u,"
             "\"type\":\"%s\",\"redop\":\"%s\",\"multicast\":%s,\"trains\":%s,\"switch\":\"%s\",\"level0\":%s,\"hosts\":"
             "%u,"
-            "\"no_box\":%s,\"rendezvous\":\"%s\",\"roots\":%u,"
+            "\"no_box\":%s,\"rendezvous\":\"%s\",\"roots\":%u,\"nics\":\"%s\","
             "\"iterations\":%u,"
             "\"warmups\":%u,\"in_place\":%s,\"kernels\":\"%s\",\"rows\":[",
             trib_version(), trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire),
             stats.payload, trib_type_name(options->type), trib_reduction_name(options->reduction),
             stats.multicast ? "true" : "false", c->trains ? "true" : "false", c->switch_address,
             stats.level0 ? "true" : "false", stats.hosts, stats.no_box ? "true" : "false", c->rendezvous, stats.roots,
-            options->iterations, options->warmups, options->in_place ? "true" : "false", trib_value_kernels()->name);
+            c->nics, options->iterations, options->warmups, options->in_place ? "true" : "false",
+            trib_value_kernels()->name);
         return;
     }
     if (stats.no_box) {
@@ -77,6 +78,9 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
                trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire), stats.payload,
                stats.multicast ? "multicast" : "unicast", c->switch_address,
                options->in_place ? "in place" : "out of place", options->iterations);
+    }
+    if (c->nics[0] != '\0') {
+        printf("# network cards of rank 0: %s\n", c->nics);
     }
     if (stats.hosts > 1) {
         printf("# level 0: %u hosts, whose ranks are summed in shared memory before one of them sends\n", stats.hosts);

@@ -65,9 +65,10 @@ struct trib_comm {
     uint32_t group_count;                      /* of `groups` */
     struct trib_where where;                   /* its sessions go */
     uint32_t last_root;                        /* without a switch: index of who sent the last packet */
-    struct trib_address roots[TRIB_ROOTS_MAX]; /* without a switch: where each root is, or each peer */
+    struct trib_address roots[TRIB_ROOTS_MAX]; /* where each root is, or each peer */
     struct trib_address known_as;              /* by which its own root knows this process, where no switch is */
     uint32_t root_count;                       /* of those */
+    struct trib_address seen_as;               /* without a switch: how others know this rank; len 0: it was not said */
     uint16_t peers[TRIB_PEERS_MAX];            /* which rank each peer is */
     bool has_peers;                            /* the scheme's ranks send to each other, and to no root */
     uint32_t window;
@@ -223,8 +224,10 @@ uint32_t trib_comm_host_ready(struct trib_comm *comm, const struct pollfd *answe
 
 /* Does WELCOME name those peers that the scheme has, or none where it has none? */
 bool trib_comm_is_welcome_of_peers(const struct trib_comm *comm, const struct trib_message *message);
-/* Where packets go from now on, by WELCOME. */
-void trib_comm_take_places(struct trib_comm *comm, const struct trib_message *message);
+/* Where packets go from now on, by WELCOME: the sockets of a switch's shards are connected. ERR_SYSTEM, ERR_REFUSED, ERR_UNREACHABLE with the
+ * cause in error. */
+TRIB_MUST_USE enum trib_status trib_comm_take_places(struct trib_comm *comm, const struct trib_message *message,
+                                                     char *error);
 /* What those are: "roots". */
 const char *trib_comm_places(const struct trib_comm *comm);
 /* Which of `roots` that is; root_count: none. */

@@ -52,6 +52,7 @@ static bool suits(struct trib_endpoint *endpoint, const struct trib_address *add
     bool same_place = address == NULL ? endpoint->is_local
                                       : !endpoint->is_local && trib_address_equal(&endpoint->where.address, address);
     same_place = same_place && endpoint->where.no_box == (config->rendezvous[0] != '\0');
+    same_place = same_place && strcmp(endpoint->nics_named, config->nics) == 0;
     return same_place && endpoint->payload == config->payload && endpoint->dscp == config->dscp &&
            endpoint->spin_us == config->spin_us && endpoint->trains == config->trains &&
            endpoint->progress_thread == config->progress_thread && same_faults(&endpoint->faults, &config->faults) &&
@@ -90,6 +91,7 @@ static enum trib_status open_sockets(struct trib_endpoint *endpoint, const struc
     memset(&local.storage, 0, sizeof local.storage); /* any address, any port */
     local.storage.ss_family = endpoint->where.address.storage.ss_family;
     for (uint32_t i = 0; i < TRIB_ROOTS_MAX && status == TRIB_OK; i++) {
+        local = endpoint->nics.count > 0 ? endpoint->nics.at[i % endpoint->nics.count] : local;
         /* Each rank and shard loses other packets, from the same seed. */
         status = open_channel(endpoint, &local, (uint64_t)own->rank * TRIB_ROOTS_MAX + i, error);
     }
@@ -100,12 +102,23 @@ static enum trib_status open_sockets(struct trib_endpoint *endpoint, const struc
 static enum trib_status open_root(struct trib_endpoint *endpoint, const struct trib_config *own,
                                   const struct trib_address *local, char *error)
 {
-    uint32_t shards = endpoint->shard_count > 1 ? endpoint->shard_count - 1 : 1;
+    uint32_t of_switch = endpoint->shard_count - endpoint->wide_count;
+    uint32_t cards = endpoint->wide_count;
+    uint32_t shards = of_switch > cards ? of_switch : cards; /* which lie at the cards in turn */
     enum trib_status status = trib_own_root_open(endpoint, own, local, shards, error);
     for (unsigned tries = 1; status == TRIB_ERR_SYSTEM && shards > 1 && tries < ROOT_TRIES; tries++) {
         status = trib_own_root_open(endpoint, own, local, shards, error); /* a port behind the first was taken */
     }
     return status;
+}
+
+static void close_wide(struct trib_endpoint *endpoint)
+{
+    while (endpoint->wide_count > 0) {
+        trib_endpoint_close_channel(endpoint, &endpoint->wide[--endpoint->wide_count]);
+        endpoint->shard_count--;
+    }
+    endpoint->wide = NULL;
 }
 
 enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoint, const struct trib_where *where,
@@ -116,23 +129,28 @@ enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoint, const struc
     if (endpoint->wide != NULL) {
         return TRIB_OK;
     }
+    uint32_t cards = endpoint->nics.count > 0 ? endpoint->nics.count : 1;
     /* Other ranks know this one by the address that its session comes from. */
-    if (!trib_local_towards(&where->address, &local)) {
+    if (endpoint->nics.count == 0 && !trib_local_towards(&where->address, &local)) {
         trib_explain(error, "no way leads to the %s", where->title);
         return TRIB_ERR_UNREACHABLE;
     }
     seed += endpoint->shard_count > 0 ? 2 * (uint64_t)TRIB_RANKS_MAX : 0; /* others than those of the shards */
-    enum trib_status status = open_channel(endpoint, &local, seed * TRIB_ROOTS_MAX, error);
-    if (status != TRIB_OK) {
-        return status;
+    endpoint->wide = &endpoint->shards[endpoint->shard_count];
+    enum trib_status status = TRIB_OK;
+    for (uint32_t i = 0; i < cards && status == TRIB_OK; i++) {
+        local = endpoint->nics.count > 0 ? endpoint->nics.at[i] : local;
+        status = open_channel(endpoint, &local, seed * TRIB_ROOTS_MAX + i, error);
+        if (status == TRIB_OK) {
+            endpoint->wide[i].is_wide = true;
+            endpoint->wide_count++;
+        }
     }
-    endpoint->wide = &endpoint->shards[endpoint->shard_count - 1];
-    endpoint->wide->is_wide = true;
-    status = open_root(endpoint, own, &local, error);
+    if (status == TRIB_OK) {
+        status = open_root(endpoint, own, &local, error);
+    }
     if (status != TRIB_OK) {
-        trib_endpoint_close_channel(endpoint, endpoint->wide);
-        endpoint->shard_count--;
-        endpoint->wide = NULL;
+        close_wide(endpoint);
         return status;
     }
     trib_endpoint_changed(endpoint);
@@ -234,6 +252,7 @@ static struct trib_endpoint *create(const struct trib_address *address, const st
     if (address != NULL) {
         trib_where_init(&endpoint->where, address, config->rendezvous[0] != '\0');
     }
+    memcpy(endpoint->nics_named, config->nics, sizeof endpoint->nics_named);
     endpoint->payload = config->payload;
     endpoint->dscp = config->dscp;
     endpoint->spin_us = config->spin_us;
@@ -256,6 +275,12 @@ static enum trib_status open_endpoint(struct trib_endpoint *endpoint, const stru
     if (endpoint->sessions_fd < 0) {
         trib_explain(error, "cannot open an epoll descriptor: %s", strerror(errno));
         return TRIB_ERR_SYSTEM;
+    }
+    char cause[TRIB_ERROR_TEXT_MAX];
+    if (!endpoint->is_local && own->nics[0] != '\0' &&
+        trib_nics_parse(own->nics, &endpoint->where.address, &endpoint->nics, cause) != TRIB_OK) {
+        trib_explain(error, "network cards (TRIB_NICS): %s", cause);
+        return TRIB_ERR_INVALID;
     }
     enum trib_status status = endpoint->is_local ? TRIB_OK : open_sockets(endpoint, own, error);
     return status == TRIB_OK ? start_progress(endpoint, error) : status;
@@ -435,35 +460,55 @@ static void discard(struct trib_udp *udp)
     }
 }
 
-enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_grant *grant, char *error)
+static bool is_connected(const struct trib_endpoint *endpoint, const struct trib_address *places, uint32_t count)
 {
-    uint32_t sockets = endpoint->shard_count - (endpoint->wide != NULL);
-    if (grant->roots > sockets) {
+    bool is = true;
+    for (uint32_t i = 0; i < count && is; i++) {
+        is = trib_address_equal(&endpoint->connected[i], &places[i]);
+    }
+    return is;
+}
+
+enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_address *places,
+                                       uint32_t count, char *error)
+{
+    uint32_t sockets = endpoint->shard_count - endpoint->wide_count;
+    if (count > sockets) {
         trib_explain(error,
                      "the switch has %u shards now, but this process opened %u sockets when it had fewer: close all "
                      "communicators first",
-                     grant->roots, sockets);
+                     count, sockets);
         return TRIB_ERR_REFUSED;
     }
-    if (endpoint->connected && endpoint->data_port == grant->data_port) {
+    if (is_connected(endpoint, places, count)) {
         return TRIB_OK;
     }
-    while (endpoint->wide == NULL && endpoint->shard_count > grant->roots) {
+    while (endpoint->wide == NULL && endpoint->shard_count > count) {
         endpoint->shard_count--;
         trib_endpoint_close_channel(endpoint, &endpoint->shards[endpoint->shard_count]);
     }
-    for (uint32_t i = 0; i < grant->roots; i++) {
-        struct trib_address peer = endpoint->where.address;
-        trib_address_set_port(&peer, (uint16_t)(grant->data_port + i));
-        if (connect(trib_udp_fd(endpoint->shards[i].udp), (const struct sockaddr *)&peer.storage, peer.len) != 0) {
-            trib_explain(error, "cannot connect a UDP socket to %s: %s", endpoint->where.name, strerror(errno));
+    for (uint32_t i = 0; i < count; i++) {
+        const struct trib_address *peer = &places[i];
+        if (connect(trib_udp_fd(endpoint->shards[i].udp), (const struct sockaddr *)&peer->storage, peer->len) != 0) {
+            int cause = errno;
+            char text[64];
+            trib_address_format(peer, text);
+            trib_explain(error, "cannot connect a UDP socket to %s: %s", text, strerror(cause));
             return TRIB_ERR_SYSTEM;
         }
         discard(endpoint->shards[i].udp);
+        endpoint->connected[i] = *peer;
     }
-    endpoint->connected = true;
-    endpoint->data_port = grant->data_port;
     return TRIB_OK;
+}
+
+struct trib_address trib_endpoint_local(const struct trib_endpoint *endpoint, uint32_t shard)
+{
+    struct trib_address local = {.len = sizeof local.storage};
+    int fd = trib_udp_fd(endpoint->shards[shard].udp);
+    (void)getsockname(fd, (struct sockaddr *)&local.storage, &local.len);
+    trib_address_set_port(&local, 0);
+    return local;
 }
 
 /* ---- fork ---- */

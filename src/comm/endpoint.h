@@ -33,6 +33,7 @@
 
 #include "comm/own_root.h"
 #include "control/session.h"
+#include "io/nics.h"
 #include "io/spin.h"
 #include "io/udp.h"
 
@@ -85,25 +86,29 @@ struct trib_endpoint {
     uint32_t
         window; /* fragments that all communicators together may have in flight to one shard: the largest grant of one */
     uint32_t busy;                                  /* communicators with operations */
-    struct trib_channel shards[TRIB_ROOTS_MAX + 1]; /* of the switch's shards, the wide one behind them */
+    struct trib_channel shards[2 * TRIB_ROOTS_MAX]; /* of the switch's shards, the wide ones behind them */
     uint32_t shard_count;                           /* all together */
-    struct trib_channel *wide;                      /* NULL: there is none */
-    struct trib_own_root own_root;                  /* with it: this process is a root as well */
-    uint32_t waiters;                               /* threads inside trib_endpoint_wait */
+    struct trib_channel *wide;                      /* one, or one for each network card; NULL: there is none */
+    uint32_t wide_count;
+    struct trib_own_root own_root; /* with them: this process is a root as well */
+    uint32_t waiters;              /* threads inside trib_endpoint_wait */
     bool has_leader;
     bool stopping;
-    bool connected; /* sockets are connected to data_port and up */
-    uint16_t data_port;
-    uint64_t generation;      /* moves with the set of descriptors and what is wanted of them */
-    uint64_t polled_ns;       /* last time that sessions were looked at */
-    uint64_t driven_ns;       /* last time that a caller drove */
-    uint64_t parked_until_ns; /* 0: the progress thread is not parked */
+    struct trib_address
+        connected[TRIB_ROOTS_MAX]; /* the switch's shards, as the sockets are connected; len 0: they are not */
+    uint64_t generation;           /* moves with the set of descriptors and what is wanted of them */
+    uint64_t polled_ns;            /* last time that sessions were looked at */
+    uint64_t driven_ns;            /* last time that a caller drove */
+    uint64_t parked_until_ns;      /* 0: the progress thread is not parked */
     struct trib_pollset leader_set;
     struct trib_pollset progress_set;
     pthread_t progress;
     bool has_progress;
     /* fixed */
     struct trib_where where; /* of its communicators, unless they have moved */
+    char nics_named[TRIB_NICS_MAX + 1];
+    struct trib_address_list
+        nics; /* which those are: shard or root t is reached by card t mod n; none: as the routes lead */
     uint32_t payload, dscp, spin_us;
     struct trib_spin spin; /* the leader's */
     bool trains, progress_thread;
@@ -145,7 +150,8 @@ static inline void trib_endpoint_unlock(struct trib_endpoint *endpoint)
 void trib_endpoint_hold(struct trib_endpoint *endpoint);
 void trib_endpoint_drop(struct trib_endpoint *endpoint);
 
-/* The wide socket and the root of this process, if they are not there: bound to the address that leads to `where`. own: of whose
+/* The wide sockets and the root of this process, if they are not there: at the network cards that were named, else bound to the address that
+ * leads to `where`. own: of whose
  * faults they have. error as in comm.h. Locked, or of a new endpoint. Returns ERR_UNREACHABLE, ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoint, const struct trib_where *where,
                                                    const struct trib_config *own, char *error);
@@ -153,9 +159,12 @@ TRIB_MUST_USE enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoin
 void trib_endpoint_find_window(struct trib_endpoint *endpoint);
 /* Fills *where. */
 void trib_where_init(struct trib_where *where, const struct trib_address *address, bool no_box);
-/* Connects the sockets to the switch's shards and closes those beyond `roots`. Locked. Returns ERR_SYSTEM, ERR_REFUSED. */
-TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_grant *grant,
-                                                     char *error);
+/* Connects the sockets to the switch's shards, which are at `places`, and closes those beyond `count`. Locked. Returns ERR_SYSTEM,
+ * ERR_REFUSED. */
+TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_address *places,
+                                                     uint32_t count, char *error);
+/* Where the packets to a shard of the switch leave from; port 0. */
+struct trib_address trib_endpoint_local(const struct trib_endpoint *endpoint, uint32_t shard);
 
 /* comm has been given something to do, or listens. Locked. */
 void trib_endpoint_awaken(struct trib_comm *comm);

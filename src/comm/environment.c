@@ -49,6 +49,11 @@ static enum trib_status read_host_id(const char *text, struct trib_config *confi
     return copy_text(text, config->host_id, sizeof config->host_id, error);
 }
 
+static enum trib_status read_nics(const char *text, struct trib_config *config, char *error)
+{
+    return copy_text(text, config->nics, sizeof config->nics, error);
+}
+
 static enum trib_status read_root_weight(const char *text, struct trib_config *config, char *error)
 {
     return read_u32(text, UINT8_MAX, &config->root_weight, error);
@@ -229,6 +234,9 @@ static const struct trib_variable variables[] = {
      "no switch: where rank 0 listens, and the hosts sum themselves [none; torchrun over hosts: MASTER_ADDR]",
      read_rendezvous},
     {"TRIB_HOSTID", "rack3-host7", "which host this is, for level 0 and roots [of the kernel]", read_host_id},
+    {"TRIB_NICS", "eth0,eth1",
+     "network cards, by address or interface, used at once: shard or root t by card t mod n [as the routes lead]",
+     read_nics},
     {"TRIB_ROOT_WEIGHT", "3", "no switch: this host's part of the tensor, against those of the others, 1 to 255 [1]",
      read_root_weight},
     {"TRIB_JOB", "train-17", "ranks with the same job name meet [default]", read_job},

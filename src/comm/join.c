@@ -55,6 +55,8 @@ static void name_ports(const struct trib_comm *comm, struct trib_message *messag
             message->join.data_port[count++] = trib_address_port(&local);
         }
     }
+    message->join.address_count = (uint8_t)comm->endpoint->nics.count;
+    memcpy(message->join.address, comm->endpoint->nics.at, sizeof message->join.address);
 }
 
 static void send_join(struct trib_comm *comm)
@@ -312,6 +314,11 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
     const struct trib_grant *grant = &message->welcome.grant;
     const struct trib_grant *known = &comm->grant;
     bool names_roots = message->welcome.root_count > 0;
+    for (uint32_t i = 0; i < message->welcome.root_count; i++) {
+        if (message->welcome.root[i].storage.ss_family != comm->where.address.storage.ss_family) {
+            return false;
+        }
+    }
     if (!trib_comm_is_welcome_of_peers(comm, message) || !trib_comm_is_root_of(comm, grant) ||
         (names_roots ? message->welcome.root_count != grant->roots : grant->data_port == 0)) {
         return false;
@@ -350,15 +357,10 @@ static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
         .faults = comm->config.faults,
     };
     char cause[TRIB_ERROR_TEXT_MAX];
-    config.local.len = sizeof config.local.storage;
-    if (getsockname(trib_udp_fd(endpoint->shards[0].udp), (struct sockaddr *)&config.local.storage,
-                    &config.local.len) != 0) {
-        return false;
-    }
     for (uint32_t i = 0; i < grant->roots; i++) {
+        config.local = trib_endpoint_local(endpoint, i);
         config.group = trib_address_v4(grant->group, (uint16_t)(grant->group_port + i));
-        config.group_source = comm->where.address;
-        trib_address_set_port(&config.group_source, (uint16_t)(grant->data_port + i));
+        config.group_source = comm->roots[i];
         config.faults.seed =
             comm->config.faults.seed + ((uint64_t)comm->config.rank + TRIB_RANKS_MAX) * TRIB_ROOTS_MAX + i;
         if (trib_udp_open(&config, &comm->groups[i].udp, cause) != TRIB_OK) {
@@ -432,7 +434,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s granted what may not be granted", comm->where.title);
         return;
     }
-    if (!comm->has_peers && comm->where.no_box != (message->welcome.root_count > 0)) {
+    if (!comm->has_peers && comm->where.no_box != message->welcome.no_box) {
         refuse_place(comm);
         return;
     }
@@ -441,8 +443,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
                            comm->config.rank);
         return;
     }
-    enum trib_status status =
-        comm->where.no_box ? TRIB_OK : trib_endpoint_connect(comm->endpoint, &message->welcome.grant, cause);
+    enum trib_status status = trib_comm_take_places(comm, message, cause);
     if (status == TRIB_OK && comm->node == NULL && has_worker(comm)) {
         status = trib_comm_make_node(comm, &message->welcome.grant);
     }
@@ -454,7 +455,6 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     comm->away[0] = '\0';
     bool is_new = comm->grant.communicator == 0;
     comm->grant = message->welcome.grant;
-    trib_comm_take_places(comm, message);
     trib_comm_learn_meeting(comm, &message->welcome.meeting);
     if (is_new) {
         trib_endpoint_enter(comm->endpoint, comm);
@@ -465,8 +465,6 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     }
     if (comm->was_running && !comm->has_moved) { /* else ways from rank to rank were never tried */
         register_mark(comm);
-    } else if (has_worker(comm) && !trib_comm_check_ways(comm)) {
-        return; /* it has failed */
     } else if (trib_level0_must_meet(comm)) {
         comm->state = TRIB_COMM_MEETING;
         atomic_store_explicit(&comm->joined, true, memory_order_release); /* who creates it does that: comm.c */
@@ -519,6 +517,16 @@ void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from)
 static void fail_for_path(struct trib_comm *comm)
 {
     static const char advice[] = "check the path MTU and the firewall, or set a smaller payload";
+    char root[64];
+    uint32_t first = (uint32_t)__builtin_ctzll(~comm->paths);
+    trib_address_format(&comm->roots[first], root);
+    if (!comm->where.no_box && !trib_address_same_host(&comm->roots[first], &comm->where.address)) {
+        send_paths(comm, false, false);
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
+                       "UDP packets of %u bytes payload do not pass between here and %s, shard %u of the switch %s: %s",
+                       comm->config.payload, root, first, comm->where.name, advice);
+        return;
+    }
     if (!comm->where.no_box) {
         send_paths(comm, false, false);
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
@@ -528,8 +536,6 @@ static void fail_for_path(struct trib_comm *comm)
                        comm->grant.data_port + comm->grant.roots - 1, advice);
         return;
     }
-    char root[64];
-    trib_address_format(&comm->roots[__builtin_ctzll(~comm->paths)], root);
     trib_comm_fail_all(comm, TRIB_ERR_UNREACHABLE,
                        "rank %u: UDP packets of %u bytes payload do not pass between it and the %s at %s: %s",
                        comm->config.rank, comm->config.payload, comm->has_peers ? "rank" : "root", root, advice);

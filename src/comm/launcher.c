@@ -229,6 +229,10 @@ static enum trib_status check_names(const struct trib_config *config, char *erro
         trib_explain(error, "rendezvous and host id: at most %d bytes are possible", TRIB_NAME_MAX);
         return TRIB_ERR_INVALID;
     }
+    if (strnlen(config->nics, sizeof config->nics) == sizeof config->nics) {
+        trib_explain(error, "network cards: at most %d bytes are possible", TRIB_NICS_MAX);
+        return TRIB_ERR_INVALID;
+    }
     if (config->switch_address[0] != '\0' && config->rendezvous[0] != '\0') {
         trib_explain(error,
                      "both a switch (TRIB_SWITCH, %s) and a rendezvous (TRIB_RENDEZVOUS, %s) are named: choose one; a "

@@ -37,8 +37,9 @@ enum trib_status trib_own_root_open(struct trib_endpoint *endpoint, const struct
                                     const struct trib_address *local, uint32_t shards, char *error)
 {
     struct trib_own_root *root = &endpoint->own_root;
-    const struct trib_switchd_config wanted = {
-        .listen = *local,
+    const struct trib_address_list *nics = &endpoint->nics;
+    struct trib_switchd_config wanted = {
+        .listen = nics->count > 0 ? nics->at[0] : *local,
         .threads = shards,
         .buffer = ROOT_BUFFER,
         .dscp = config->dscp,
@@ -53,6 +54,8 @@ enum trib_status trib_own_root_open(struct trib_endpoint *endpoint, const struct
             },
     };
     const struct trib_shard_listener listener = {endpoint, tell_mismatch};
+    wanted.also.count = nics->count > 0 ? nics->count - 1 : 0;
+    memcpy(wanted.also.at, &nics->at[1], wanted.also.count * sizeof nics->at[0]);
     enum trib_status status = trib_plane_open(&wanted, &root->plane, error);
     if (status != TRIB_OK) {
         return status;
@@ -177,7 +180,13 @@ void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *mess
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s speaks to a root out of turn", comm->where.title);
         return;
     }
-    enum trib_status status = trib_root_receive(&comm->root, message, &answer);
+    struct trib_message heard = *message;
+    if (message->kind == TRIB_MESSAGE_ROOT_OPEN) {
+        comm->seen_as = message->root_open.at;
+    } else if (message->kind == TRIB_MESSAGE_ROOT_CHILD) {
+        trib_comm_answer_from(comm, &heard.root_child.from);
+    }
+    enum trib_status status = trib_root_receive(&comm->root, &heard, &answer);
     if (answer.kind != TRIB_MESSAGE_NONE) {
         trib_session_client_send(&comm->session, &answer);
     }
@@ -195,29 +204,15 @@ bool trib_comm_is_root_of(const struct trib_comm *comm, const struct trib_grant 
            (root->communicator == grant->communicator && root->boot == grant->boot && root->plan == NULL);
 }
 
-/* Who came to the rendezvous by the loopback is known by the address at which another host found it, and sends from those that the routes
- * choose: with two links that may be another one. */
-bool trib_comm_check_ways(struct trib_comm *comm)
+/* Who came to the rendezvous by the loopback is known by the address at which another host found it, and its sockets are bound to none: the
+ * routes might choose another one. */
+void trib_comm_answer_from(const struct trib_comm *comm, struct trib_address *to)
 {
-    const struct trib_address *known = comm->root.open != 0 ? &comm->roots[__builtin_ctz(comm->root.open)] : NULL;
-    for (uint32_t i = 0; known != NULL && i < comm->root_count; i++) {
-        struct trib_address source;
-        char as[64], to[64], from[64];
-        if (&comm->roots[i] == known || !trib_udp_source(&comm->roots[i], &source) ||
-            trib_address_same_host(&source, known)) {
-            continue;
-        }
-        trib_address_format(known, as);
-        trib_address_format(&comm->roots[i], to);
-        trib_address_format(&source, from);
-        trib_comm_fail_all(
-            comm, TRIB_ERR_UNREACHABLE,
-            "rank %u is known to others as %s, but its packets to the root at %s leave from %s: name the "
-            "rendezvous by an address, not by a name, and let its routes lead by that",
-            comm->config.rank, as, to, from);
-        return false;
+    struct trib_address bound;
+    trib_udp_local(comm->endpoint->wide->udp, &bound);
+    if (comm->seen_as.len > 0 && trib_address_is_any(&bound)) {
+        trib_address_set_source(to, &comm->seen_as);
     }
-    return true;
 }
 
 /* The first root of comm that is open in this process and, with `port` not 0, has that port; NULL: none. */

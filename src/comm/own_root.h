@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own_root.h: where no switch is: the root in this process. It is a switch's data plane (switchd/plane.h) with one shard, or, of ranks
- * whose switch is gone, with as many as that had, for all communicators of the endpoint, without a thread: whoever drives the endpoint drives it too. What it has to open and whom it
+/* own_root.h: where no switch is: the root in this process. It is a switch's data plane (switchd/plane.h) with one shard, or one for each
+ * network card that was named, or, of ranks whose switch is gone, with as many as that had, for all communicators of the endpoint, without a thread: whoever drives the endpoint drives it too. What it has to open and whom it
  * hears the control plane says over each communicator's session (control/root.h).
  *
  * Why it needs no thread: no fragment completes without this process's own contribution, and what it still owes others when its call has
@@ -31,7 +31,7 @@ struct trib_own_root {
     struct trib_address known_as, rank_known_as;
 };
 
-/* Opens its sockets, at `local`, any port and those behind it. config: of the endpoint's first communicator. error as in comm.h. ERR_SYSTEM, ERR_MEMORY. */
+/* Opens its sockets, at the endpoint's network cards, else at `local`, any port and those behind it. config: of the endpoint's first communicator. error as in comm.h. ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_own_root_open(struct trib_endpoint *endpoint, const struct trib_config *config,
                                                   const struct trib_address *local, uint32_t shards, char *error);
 void trib_own_root_close(struct trib_own_root *root); /* one that is not open: nothing */
@@ -55,11 +55,11 @@ void trib_own_root_traffic(const struct trib_own_root *root, struct trib_udp_sta
 void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *message);
 /* What this process was asked to be a root of before WELCOME: nothing, or the communicator that is granted. */
 bool trib_comm_is_root_of(const struct trib_comm *comm, const struct trib_grant *grant);
-/* Do packets to all roots leave from where the others know this process, if it is a root? False: comm has failed, with the cause. */
-bool trib_comm_check_ways(struct trib_comm *comm);
 /* Packets between this process's ranks and its root need no kernel: joins their sockets, once it is known by what addresses the control plane
  * has made them known to each other. */
 void trib_comm_join_root(struct trib_comm *comm);
+/* Packets to `to` leave from where the others know this process, whatever the routes would choose. */
+void trib_comm_answer_from(const struct trib_comm *comm, struct trib_address *to);
 /* The session has ended: what it had opened here is forgotten. */
 void trib_comm_forget_root(struct trib_comm *comm);
 /* Which host this is, for JOIN: the same number for all ranks here, and no other host's by accident. 0: it cannot be told. */

@@ -4,7 +4,9 @@
 #include "comm/communicator.h"
 
 #include <string.h>
+#include <sys/socket.h>
 
+#include "io/explain.h"
 #include "schemes/schemes.h"
 
 bool trib_comm_is_welcome_of_peers(const struct trib_comm *comm, const struct trib_message *message)
@@ -20,15 +22,67 @@ bool trib_comm_is_welcome_of_peers(const struct trib_comm *comm, const struct tr
     return is_right && (!comm->has_peers || (message->welcome.root_count == 0 && message->welcome.grant.roots == 1));
 }
 
-void trib_comm_take_places(struct trib_comm *comm, const struct trib_message *message)
+static struct trib_address place_of(const struct trib_comm *comm, const struct trib_message *message, uint32_t index)
 {
-    memcpy(comm->roots, message->welcome.root, sizeof comm->roots);
+    struct trib_address place = comm->where.address;
+    if (comm->has_peers) {
+        return message->welcome.peer[index].address;
+    }
+    if (message->welcome.root_count > 0) {
+        return message->welcome.root[index];
+    }
+    trib_address_set_port(&place, (uint16_t)(message->welcome.grant.data_port + index));
+    return place;
+}
+
+/* A switch at several addresses takes packets from the address of the session alone, if JOIN names no others; but the routes may leave by
+ * another card for one of those. */
+static enum trib_status check_ways(const struct trib_comm *comm, const struct trib_message *message, char *error)
+{
+    struct trib_address session = {.len = sizeof session.storage};
+    bool is_asked = message->welcome.root_count > 0 && !comm->where.no_box && comm->endpoint->nics.count == 0;
+    if (!is_asked || getsockname(comm->session.fd, (struct sockaddr *)&session.storage, &session.len) != 0) {
+        return TRIB_OK;
+    }
+    for (uint32_t i = 0; i < comm->root_count; i++) {
+        struct trib_address local = trib_endpoint_local(comm->endpoint, i);
+        if (!trib_address_same_host(&local, &session)) {
+            char from[64], to[64], known[64];
+            trib_address_format(&local, from);
+            trib_address_format(&comm->roots[i], to);
+            trib_address_format(&session, known);
+            *strrchr(from, ':') = '\0';
+            *strrchr(known, ':') = '\0';
+            trib_explain(
+                error,
+                "packets to the switch's shard at %s leave from %s, and the switch knows this rank as %s: name "
+                "the network cards, one for each address of the switch (TRIB_NICS=%s,%s)",
+                to, from, known, known, from);
+            return TRIB_ERR_UNREACHABLE;
+        }
+    }
+    return TRIB_OK;
+}
+
+enum trib_status trib_comm_take_places(struct trib_comm *comm, const struct trib_message *message, char *error)
+{
     comm->root_count = comm->has_peers ? message->welcome.peer_count : message->welcome.grant.roots;
-    for (uint32_t i = 0; i < comm->root_count && comm->has_peers; i++) {
-        comm->peers[i] = (uint16_t)message->welcome.peer[i].rank;
-        comm->roots[i] = message->welcome.peer[i].address;
+    comm->seen_as = message->welcome.known_as;
+    for (uint32_t i = 0; i < comm->root_count; i++) {
+        comm->roots[i] = place_of(comm, message, i);
+        if (comm->has_peers) {
+            comm->peers[i] = (uint16_t)message->welcome.peer[i].rank;
+        }
+        if (comm->where.no_box) {
+            trib_comm_answer_from(comm, &comm->roots[i]);
+        }
     }
     comm->last_root = 0;
+    if (comm->where.no_box) {
+        return TRIB_OK;
+    }
+    enum trib_status status = trib_endpoint_connect(comm->endpoint, comm->roots, comm->root_count, error);
+    return status == TRIB_OK ? check_ways(comm, message, error) : status;
 }
 
 const char *trib_comm_places(const struct trib_comm *comm)

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/inherit.h"
@@ -123,8 +124,14 @@ void trib_connections_init(struct trib_connections *connections, int listen_fd, 
     memset(connections, 0, sizeof *connections);
     connections->limit =
         room_for_sessions(!jobs->config->is_guest) / (jobs->relay ? 2 : 1); /* each has one more above */
-    connections->listen_fd = listen_fd;
     connections->jobs = jobs;
+    trib_connections_listen(connections, listen_fd);
+}
+
+void trib_connections_listen(struct trib_connections *connections, int listen_fd)
+{
+    TRIB_ASSERT(connections->listen_count < TRIB_ROOTS_MAX);
+    connections->listen_fd[connections->listen_count++] = listen_fd;
 }
 
 static void set_broken(struct trib_connection *connection, const char *cause)
@@ -262,36 +269,19 @@ static void refuse_turn(struct trib_connections *connections, struct trib_connec
     say_fail(connections, connection, TRIB_ERR_INVALID, text);
 }
 
-/* Who listens at all addresses is reached by sessions at any, but its data leave from the one address that the routes choose, and a rank
- * takes packets only from where it sends to. False: data would pass; else the cause, for the rank. */
+/* Who listens at :: is reached over IPv4 as well, but moves no data that way. True: so it is; the cause is for the rank. */
 static bool lacks_way(const struct trib_connections *connections, const struct trib_connection *connection, char *cause)
 {
     const struct trib_address *peer = &connection->session.peer;
-    struct trib_address reached = connection->session.local;
-    struct trib_address source;
-    char from[64], at[64], answers[64];
-    if (!trib_address_is_any(&connections->jobs->config->listen) || connections->jobs->config->shards == 0 ||
-        reached.len == 0) {
+    char from[64];
+    if (connections->jobs->config->shards == 0 || !trib_address_is_mapped(peer)) {
         return false;
     }
     trib_address_format(peer, from);
-    trib_address_set_port(&reached, trib_address_port(&connections->jobs->config->listen));
-    trib_address_format(&reached, at);
-    if (trib_address_is_mapped(peer)) {
-        trib_explain(
-            cause,
-            "%s comes over IPv4, and this switch moves data over IPv6 only: name it by an IPv6 address, or let "
-            "it listen at 0.0.0.0",
-            from);
-        return true;
-    }
-    if (!trib_udp_source(peer, &source) || trib_address_same_host(&source, &reached)) {
-        return false;
-    }
-    trib_address_set_port(&source, trib_address_port(&reached));
-    trib_address_format(&source, answers);
-    trib_explain(cause, "%s came to %s, but data leave this switch from %s: name it so, or let it listen at %s", from,
-                 at, answers, at);
+    trib_explain(cause,
+                 "%s comes over IPv4, and this switch moves data over IPv6 only: name it by an IPv6 address, or let "
+                 "it listen at 0.0.0.0",
+                 from);
     return true;
 }
 
@@ -421,6 +411,10 @@ static void add(struct trib_connections *connections, int fd, const struct trib_
                     &connection->session.local.len) != 0) {
         connection->session.local.len = 0;
     }
+    /* A rank takes packets only from where it sends to, and the routes may lead back to it from another address of ours. */
+    if (trib_address_is_any(&connections->jobs->config->listen)) {
+        trib_address_set_source(&connection->session.peer, &connection->session.local);
+    }
     connection->fd = fd;
     connection->state = CONNECTION_OPEN;
     connection->since_ns = connections->now_ns;
@@ -438,12 +432,11 @@ static void pause_accepting(struct trib_connections *connections, int cause)
     }
 }
 
-static void accept_some(struct trib_connections *connections)
+static void accept_some(struct trib_connections *connections, int listen_fd)
 {
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         struct trib_address peer = {.len = sizeof peer.storage};
-        int fd = accept4(connections->listen_fd, (struct sockaddr *)(void *)&peer.storage, &peer.len,
-                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = accept4(listen_fd, (struct sockaddr *)(void *)&peer.storage, &peer.len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             add(connections, fd, &peer);
             continue;
@@ -465,13 +458,16 @@ bool trib_connections_is_paused(const struct trib_connections *connections, uint
 uint32_t trib_connections_poll(const struct trib_connections *connections, struct pollfd *fds, uint64_t now_ns)
 {
     bool is_paused = trib_connections_is_paused(connections, now_ns);
-    fds[0] = (struct pollfd){.fd = is_paused ? -1 : connections->listen_fd, .events = POLLIN};
+    struct pollfd *sessions = fds + connections->listen_count;
+    for (uint32_t i = 0; i < connections->listen_count; i++) {
+        fds[i] = (struct pollfd){.fd = is_paused ? -1 : connections->listen_fd[i], .events = POLLIN};
+    }
     for (uint32_t i = 0; i < connections->count; i++) {
         const struct trib_connection *connection = connections->all[i];
         short events = connection->out_len > 0 ? POLLIN | POLLRDHUP | POLLOUT : POLLIN | POLLRDHUP;
-        fds[i + 1] = (struct pollfd){.fd = connection->fd, .events = events};
+        sessions[i] = (struct pollfd){.fd = connection->fd, .events = events};
     }
-    return connections->count + 1;
+    return connections->listen_count + connections->count;
 }
 
 /* Reads what is left of a connection whose peer has shut its side: bounded by the socket's buffer. */
@@ -486,24 +482,28 @@ void trib_connections_ready(struct trib_connections *connections, const struct p
                             uint64_t now_ns)
 {
     const short ended = POLLRDHUP | POLLHUP | POLLERR | POLLNVAL;
+    const struct pollfd *sessions = fds + connections->listen_count;
+    uint32_t polled = count - connections->listen_count;
     connections->now_ns = now_ns;
     /* Who ends comes first: a rank that comes back at once must find its place, and its job's name, free. */
-    for (uint32_t i = 1; i < count; i++) {
-        if (fds[i].revents & ended) {
-            take_last_bytes(connections, connections->all[i - 1]);
+    for (uint32_t i = 0; i < polled; i++) {
+        if (sessions[i].revents & ended) {
+            take_last_bytes(connections, connections->all[i]);
         }
     }
-    for (uint32_t i = 1; i < count; i++) {
-        struct trib_connection *connection = connections->all[i - 1];
-        if (connection->state != CONNECTION_BROKEN && (fds[i].revents & POLLOUT)) {
+    for (uint32_t i = 0; i < polled; i++) {
+        struct trib_connection *connection = connections->all[i];
+        if (connection->state != CONNECTION_BROKEN && (sessions[i].revents & POLLOUT)) {
             flush(connection);
         }
-        if (connection->state != CONNECTION_BROKEN && (fds[i].revents & POLLIN)) {
+        if (connection->state != CONNECTION_BROKEN && (sessions[i].revents & POLLIN)) {
             take_bytes(connections, connection);
         }
     }
-    if (fds[0].revents != 0) {
-        accept_some(connections);
+    for (uint32_t i = 0; i < connections->listen_count; i++) {
+        if (fds[i].revents != 0) {
+            accept_some(connections, connections->listen_fd[i]);
+        }
     }
 }
 
@@ -578,7 +578,9 @@ void trib_connections_sweep(struct trib_connections *connections, uint64_t now_n
 
 void trib_connections_abandon(const struct trib_connections *connections)
 {
-    trib_inherit_drop(connections->listen_fd);
+    for (uint32_t i = 0; i < connections->listen_count; i++) {
+        trib_inherit_drop(connections->listen_fd[i]);
+    }
     for (uint32_t i = 0; i < connections->count; i++) {
         trib_inherit_drop(connections->all[i]->fd);
     }
@@ -587,9 +589,8 @@ void trib_connections_abandon(const struct trib_connections *connections)
 void trib_connections_deinit(struct trib_connections *connections, enum trib_status status, const char *text)
 {
     uint64_t end_ns = trib_clock_ns() + GOODBYE_NS;
-    if (connections->listen_fd >= 0) {
-        (void)close(connections->listen_fd);
-        connections->listen_fd = -1;
+    while (connections->listen_count > 0) {
+        (void)close(connections->listen_fd[--connections->listen_count]);
     }
     for (uint32_t i = 0; i < connections->count; i++) {
         struct trib_connection *connection = connections->all[i];
@@ -600,7 +601,7 @@ void trib_connections_deinit(struct trib_connections *connections, enum trib_sta
         }
     }
     trib_connections_sweep(connections, trib_clock_ns());
-    struct pollfd *fds = calloc((size_t)connections->count + 1, sizeof *fds);
+    struct pollfd *fds = calloc((size_t)connections->count + 1, sizeof *fds); /* 1: or it may be NULL */
     for (uint64_t now_ns = trib_clock_ns(); fds && connections->count > 0 && now_ns < end_ns;
          now_ns = trib_clock_ns()) {
         uint32_t count = trib_connections_poll(connections, fds, now_ns);

@@ -39,7 +39,8 @@ struct trib_connections_stats {
 struct trib_connection;
 
 struct trib_connections {
-    int listen_fd;
+    uint32_t listen_count;
+    int listen_fd[TRIB_ROOTS_MAX];
     uint32_t count;
     uint32_t limit; /* of count */
     struct trib_connection *all[TRIB_CONNECTIONS_MAX];
@@ -58,6 +59,8 @@ TRIB_MUST_USE enum trib_status trib_listener_open(const struct trib_address *add
                                                   struct trib_address *bound, char *error);
 /* Takes listen_fd over. */
 void trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs);
+/* One more, at another address, before anything is polled. Takes it over. */
+void trib_connections_listen(struct trib_connections *connections, int listen_fd);
 /* Tells all that remain the cause, gives them a moment to read it, and closes everything. */
 /* In the child of a fork: gives up all descriptors. */
 void trib_connections_abandon(const struct trib_connections *connections);
@@ -65,7 +68,7 @@ void trib_connections_deinit(struct trib_connections *connections, enum trib_sta
 
 /* The process is out of descriptors, so nothing is accepted: nor should others poll what they could only accept from. */
 bool trib_connections_is_paused(const struct trib_connections *connections, uint64_t now_ns);
-/* Writes what to poll for; fds has room for TRIB_CONNECTIONS_MAX + 1. Returns how many; the order holds until _ready. */
+/* Writes what to poll for; fds has room for TRIB_CONNECTIONS_MAX + TRIB_ROOTS_MAX. Returns how many; the order holds until _ready. */
 uint32_t trib_connections_poll(const struct trib_connections *connections, struct pollfd *fds, uint64_t now_ns);
 void trib_connections_ready(struct trib_connections *connections, const struct pollfd *fds, uint32_t count,
                             uint64_t now_ns);

@@ -70,8 +70,9 @@ struct trib_rank {
     uint64_t mark; /* the highest it has told us */
     uint64_t told; /* the highest M that we have told it */
     uint16_t data_port[TRIB_ROOTS_MAX];
-    bool is_new;    /* it brought no grant along */
-    bool was_ready; /* it has seen a READY with its grant, and so has tried its paths */
+    struct trib_address_list places; /* of its packets, by root in turn; none: `address` */
+    bool is_new;                     /* it brought no grant along */
+    bool was_ready;                  /* it has seen a READY with its grant, and so has tried its paths */
     bool wants_multicast;
     bool has_paths;     /* PATHS has come, or was not needed */
     bool has_multicast; /* as it reported */
@@ -130,15 +131,15 @@ struct trib_job {
     struct trib_root_place root[TRIB_ROOTS_MAX]; /* where no switch is: grant.roots of them */
     struct trib_address meeting;                 /* where ranks meet if the switch is gone for good; len 0: nowhere */
     /* on a relay */
-    uint32_t expected;        /* ranks that come over this switch */
-    uint32_t links;           /* of them here */
-    uint16_t parent_port;     /* UDP port of the parent's shard 0 */
-    bool has_path;            /* full-size packets pass to the parent and back, on every root */
-    bool is_disputed;         /* the root has been told */
-    uint64_t path_limit_ns;   /* until when that is tried */
-    uint32_t closed;          /* of its ranks have CLOSED, or left after CLOSE */
-    struct trib_message end;  /* FAIL, once it has come */
-    struct trib_rank ranks[]; /* settings.ranks of them */
+    uint32_t expected;                          /* ranks that come over this switch */
+    uint32_t links;                             /* of them here */
+    struct trib_address parent[TRIB_ROOTS_MAX]; /* by shard */
+    bool has_path;                              /* full-size packets pass to the parent and back, on every root */
+    bool is_disputed;                           /* the root has been told */
+    uint64_t path_limit_ns;                     /* until when that is tried */
+    uint32_t closed;                            /* of its ranks have CLOSED, or left after CLOSE */
+    struct trib_message end;                    /* FAIL, once it has come */
+    struct trib_rank ranks[];                   /* settings.ranks of them */
 };
 
 /* What a job that ended while its ranks were still coming has to tell those that come late. */
@@ -227,6 +228,9 @@ void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job);
 void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
 /* Can anybody join like this? ERR_INVALID. */
 enum trib_status trib_join_check(const struct trib_message *join, char *error);
+/* Can a rank of this session send from where it says? Packets go to the addresses that a rank names, so they must not be anybody else's (I7),
+ * as far as that can be told here: who names a stranger's gets nothing there but what packets from there set off. */
+bool trib_join_names_places(const struct trib_session *session, const struct trib_message *join, char *error);
 /* Do the ranks of this scheme send to each other, and to no switch? */
 bool trib_join_has_peers(const char *scheme);
 /* Why such a scheme cannot go over a relay. */
@@ -307,6 +311,14 @@ static inline uint32_t trib_job_members(const struct trib_job *job)
 void trib_job_choose_meeting(const struct trib_jobs *jobs, struct trib_job *job);
 /* A job that comes from a switch: the roots here may hold less than that did. Lowers the window of its grant. */
 void trib_admission_shrink(const struct trib_jobs *jobs, struct trib_job *job);
+/* opening.c: the address that this rank's packets to root t come from, and that its own t-th root is at; without a port that means anything. */
+struct trib_address trib_rank_place(const struct trib_rank *rank, uint32_t root);
+/* Network cards of this rank. */
+static inline uint32_t trib_rank_places(const struct trib_rank *rank)
+{
+    return rank->places.count > 0 ? rank->places.count : 1;
+}
+
 /* The data plane's view of the communicator. */
 void trib_admission_session(const struct trib_job *job, struct trib_session_config *session);
 

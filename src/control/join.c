@@ -407,6 +407,11 @@ void trib_job_place_rank(struct trib_job *job, struct trib_session *session, con
     rank->known_boot = message->join.known.boot;
     rank->wants_multicast = message->join.multicast;
     memcpy(rank->data_port, message->join.data_port, sizeof rank->data_port);
+    rank->places.count = message->join.address_count;
+    memcpy(rank->places.at, message->join.address, sizeof rank->places.at);
+    for (uint32_t i = 0; i < rank->places.count; i++) { /* as the session's own */
+        memcpy(rank->places.at[i].source, session->peer.source, sizeof session->peer.source);
+    }
     name_rank(rank, message);
 }
 
@@ -508,6 +513,23 @@ static enum trib_status check_ending(struct trib_jobs *jobs, const struct trib_m
     return TRIB_OK;
 }
 
+bool trib_join_names_places(const struct trib_session *session, const struct trib_message *message, char *error)
+{
+    for (uint32_t i = 0; i < message->join.address_count; i++) {
+        const struct trib_address *place = &message->join.address[i];
+        if (place->storage.ss_family != session->peer.storage.ss_family || trib_address_is_any(place) ||
+            trib_address_is_group(place) || trib_address_is_mapped(place) || trib_address_is_link_local(place) ||
+            trib_address_is_loopback(place) != trib_address_is_loopback(&session->peer)) {
+            char at[64], from[64];
+            trib_address_format(place, at);
+            trib_address_format(&session->peer, from);
+            trib_explain(error, "rank %u comes from %s, and cannot send from %s", message->join.rank, from, at);
+            return false;
+        }
+    }
+    return true;
+}
+
 void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                    uint64_t now_ns)
 {
@@ -521,6 +543,9 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     } else if (status == TRIB_OK && message->join.via != 0 && trib_join_has_peers(message->join.settings.scheme)) {
         trib_join_explain_peers(message->join.settings.scheme, error);
         status = TRIB_ERR_REFUSED;
+    }
+    if (status == TRIB_OK && !trib_join_names_places(session, message, error)) {
+        status = TRIB_ERR_INVALID;
     }
     if (status == TRIB_OK && is_leaving(job, message)) {
         trib_job_await_closed(jobs, job, session, message->join.rank, now_ns);

@@ -12,6 +12,11 @@ struct whole {
     struct trib_branch branches[];
 };
 
+struct trib_address trib_rank_place(const struct trib_rank *rank, uint32_t root)
+{
+    return rank->places.count > 0 ? rank->places.at[root % rank->places.count] : rank->address;
+}
+
 /* Shard t's packets come from the t-th port that the rank named; a rank with fewer sockets uses them in turn. */
 static void spread(const struct trib_rank *rank, uint32_t roots, struct trib_address *row)
 {
@@ -20,7 +25,7 @@ static void spread(const struct trib_rank *rank, uint32_t roots, struct trib_add
         ports++;
     }
     for (uint32_t t = 0; t < roots; t++) {
-        row[t] = rank->address;
+        row[t] = trib_rank_place(rank, t);
         trib_address_set_port(&row[t], rank->data_port[t % ports]);
     }
 }

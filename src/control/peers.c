@@ -13,14 +13,10 @@
 /* Why other ranks cannot send to this address as we know it; NULL: they can. */
 static const char *explain_unknown(const struct trib_address *address, const struct trib_address *first)
 {
-    struct sockaddr_in6 v6;
-    memcpy(&v6, &address->storage, sizeof v6);
     if (trib_address_is_mapped(address) || address->storage.ss_family != first->storage.ss_family) {
         return "over another version of IP than the rendezvous or other ranks";
     }
-    return address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr)
-               ? "from an address that is known on one link only"
-               : NULL;
+    return trib_address_is_link_local(address) ? "from an address that is known on one link only" : NULL;
 }
 
 /* Who runs on the host of this control plane may have come by a loopback address, which other hosts take for their own: it is where those
@@ -32,7 +28,7 @@ static void mend_addresses(struct trib_job *job)
         outside = trib_address_is_loopback(&job->ranks[i].address) ? NULL : job->ranks[i].session;
     }
     for (uint32_t i = 0; i < job->settings.ranks && outside && outside->local.len > 0; i++) {
-        if (trib_address_is_loopback(&job->ranks[i].address)) {
+        if (trib_address_is_loopback(&job->ranks[i].address) && job->ranks[i].places.count == 0) {
             job->ranks[i].address = outside->local;
         }
     }
@@ -53,9 +49,16 @@ enum trib_status trib_peers_address(struct trib_job *job, char *error)
     return TRIB_OK;
 }
 
+struct trib_address trib_peers_known_as(const struct trib_rank *rank)
+{
+    struct trib_address address = trib_rank_place(rank, 0);
+    trib_address_set_port(&address, 0);
+    return address;
+}
+
 struct trib_address trib_peers_place(const struct trib_rank *rank)
 {
-    struct trib_address address = rank->address;
+    struct trib_address address = trib_rank_place(rank, 0);
     trib_address_set_port(&address, rank->data_port[0]);
     return address;
 }
@@ -66,6 +69,7 @@ void trib_peers_name(const struct trib_job *job, uint32_t index, struct trib_mes
     struct trib_session_config session;
     uint16_t peers[TRIB_PEERS_MAX];
     trib_admission_session(job, &session);
+    welcome->welcome.known_as = trib_peers_known_as(&job->ranks[index]);
     uint32_t count = scheme->worker->peers ? scheme->worker->peers(&session, index, peers) : 0;
     welcome->welcome.peer_count = (uint8_t)count;
     for (uint32_t i = 0; i < count; i++) {

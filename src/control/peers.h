@@ -13,7 +13,9 @@ struct trib_data_plane trib_peers_verbs(struct trib_jobs *jobs);
 /* Each rank will have to send to others: mends addresses that only one host knows. ERR_UNREACHABLE with the cause: some rank's address
  * means nothing to the others. */
 TRIB_MUST_USE enum trib_status trib_peers_address(struct trib_job *job, char *error);
-/* Where the rank's packets come from. */
+/* How others know this rank, for its WELCOME: by one address, whatever it can send from. */
+struct trib_address trib_peers_known_as(const struct trib_rank *rank);
+/* Where the rank's packets to other ranks come from: of several network cards the first. */
 struct trib_address trib_peers_place(const struct trib_rank *rank);
 /* Writes the peers of rank `index` into its WELCOME. */
 void trib_peers_name(const struct trib_job *job, uint32_t index, struct trib_message *welcome);

@@ -120,6 +120,9 @@ static void take_join(struct trib_jobs *jobs, struct trib_session *session, cons
     struct trib_relay *relay = jobs->relay;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     enum trib_status status = check(jobs, message, error);
+    if (status == TRIB_OK && !trib_join_names_places(session, message, error)) {
+        status = TRIB_ERR_INVALID;
+    }
     if (status != TRIB_OK) {
         refuse(jobs, session, status, error);
         return;
@@ -150,6 +153,11 @@ static struct trib_message make_join(const struct trib_jobs *jobs, const struct 
     uint32_t port = trib_address_port(&jobs->config->listen);
     for (uint32_t i = 0; i < TRIB_ROOTS_MAX; i++) {
         message.join.data_port[i] = i < jobs->config->shards ? (uint16_t)(port + i) : 0;
+    }
+    message.join.address_count = (uint8_t)(jobs->config->also.count > 0 ? jobs->config->also.count + 1 : 0);
+    for (uint32_t i = 0; i < message.join.address_count; i++) {
+        message.join.address[i] = trib_server_shard(jobs->config, i);
+        trib_address_set_port(&message.join.address[i], 0);
     }
     if (message.join.via == 0) { /* the rank itself: what it says of its address does not count */
         struct trib_address origin = link->down->peer;

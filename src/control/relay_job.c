@@ -98,6 +98,17 @@ void trib_relay_refuse(struct trib_jobs *jobs, const struct trib_job *job, enum 
 
 /* ---- WELCOME ---- */
 
+/* A parent at several addresses says which. */
+static bool names_parent(const struct trib_jobs *jobs, const struct trib_message *message)
+{
+    bool is_named = message->welcome.root_count == 0 ||
+                    (message->welcome.root_count == message->welcome.grant.roots && !message->welcome.no_box);
+    for (uint32_t i = 0; i < message->welcome.root_count && is_named; i++) {
+        is_named = message->welcome.root[i].storage.ss_family == jobs->config->parent.storage.ss_family;
+    }
+    return is_named;
+}
+
 static bool is_sane(const struct trib_jobs *jobs, const struct trib_link *link, const struct trib_message *message)
 {
     const struct trib_grant *grant = &message->welcome.grant;
@@ -105,7 +116,7 @@ static bool is_sane(const struct trib_jobs *jobs, const struct trib_link *link, 
     return grant->communicator != 0 && grant->boot != 0 && grant->roots >= 1 && grant->roots <= jobs->config->shards &&
            grant->train >= 1 && grant->train <= TRIB_TRAIN_PACKETS_MAX && grant->window >= 1 &&
            grant->slots >= grant->window && grant->slots <= TRIB_SLOTS_MAX && grant->data_port != 0 &&
-           trib_hosts_are_sane(message) && message->welcome.root_count == 0 && message->welcome.peer_count == 0 &&
+           trib_hosts_are_sane(message) && names_parent(jobs, message) && message->welcome.peer_count == 0 &&
            (uint32_t)grant->data_port + grant->roots <= UINT16_MAX + 1U && message->welcome.generation_ranks == ranks &&
            message->welcome.behind >= 1 && message->welcome.behind <= ranks;
 }
@@ -134,7 +145,13 @@ static struct trib_job *find_job(struct trib_jobs *jobs, const struct trib_link 
     }
     if (job && job->expected == 0) {
         job->grant = *grant;
-        job->parent_port = grant->data_port;
+        for (uint32_t i = 0; i < grant->roots; i++) {
+            job->parent[i] = message->welcome.root[i];
+            if (message->welcome.root_count == 0) {
+                job->parent[i] = jobs->config->parent;
+                trib_address_set_port(&job->parent[i], (uint16_t)(grant->data_port + i));
+            }
+        }
         job->grant.data_port = trib_address_port(&jobs->config->listen);
         job->grant.group = 0;
         job->grant.group_port = 0;
@@ -159,13 +176,8 @@ static void give_up_link(struct trib_jobs *jobs, struct trib_link *link, enum tr
 
 static enum trib_status open_plane(struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
-    struct trib_address parent[TRIB_ROOTS_MAX] = {0};
-    for (uint32_t i = 0; i < job->grant.roots; i++) {
-        parent[i] = jobs->config->parent;
-        trib_address_set_port(&parent[i], (uint16_t)(job->parent_port + i));
-    }
     trib_job_group(job);
-    return trib_job_open(jobs, job, parent, error);
+    return trib_job_open(jobs, job, job->parent, error);
 }
 
 /* A group of this switch's own for the ranks here; of those that return, the one that they had, if this switch gives it out. */
@@ -214,6 +226,9 @@ static void pass_welcome(struct trib_jobs *jobs, struct trib_link *link)
     struct trib_rank *rank = &link->job->ranks[link->join.join.rank];
     rank->has_multicast = rank->was_ready && rank->wants_multicast; /* until PATHS say otherwise */
     link->is_started = true;
+    if (jobs->config->also.count > 0) {
+        trib_job_name_shards(jobs, job, &message);
+    }
     jobs->output.send(jobs->output.owner, link->down, &message);
 }
 
@@ -378,8 +393,8 @@ static void fail_path(struct trib_jobs *jobs, struct trib_job *job)
                  "packets of %u bytes payload do not pass between switch %s, UDP ports %u to %u, and its parent %s, "
                  "UDP ports %u to %u: check the path MTU and the firewall, or set a smaller payload",
                  job->settings.payload, jobs->relay->name, job->grant.data_port,
-                 job->grant.data_port + job->grant.roots - 1, parent, job->parent_port,
-                 job->parent_port + job->grant.roots - 1);
+                 job->grant.data_port + job->grant.roots - 1, parent, trib_address_port(&job->parent[0]),
+                 trib_address_port(&job->parent[job->grant.roots - 1]));
     if (is_held_up(jobs, job)) {
         trib_relay_refuse(jobs, job, TRIB_ERR_UNREACHABLE, text);
     } else {

@@ -25,29 +25,68 @@ static bool has_root_before(const struct trib_job *job, uint32_t index)
     return false;
 }
 
-/* Root t is the t-th rank that offers to be one, in turn: a job that came from a switch may have more roots than there are such ranks. */
-static void deal(struct trib_job *job, const uint16_t *offers, uint32_t count)
+/* Who offers roots, in order of ranks, and how many: one for each network card, so that all carry their part; fewer where that would be too
+ * many. */
+struct offers {
+    uint32_t count;
+    uint16_t rank[TRIB_ROOTS_MAX];
+    uint16_t roots[TRIB_ROOTS_MAX];
+};
+
+static void collect(const struct trib_job *job, struct offers *offers)
 {
+    memset(offers, 0, sizeof *offers);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (offers->count < TRIB_ROOTS_MAX && job->ranks[i].root_port != 0 && !has_root_before(job, i)) {
+            offers->rank[offers->count++] = (uint16_t)i;
+        }
+    }
+    for (uint32_t i = 0; i < offers->count; i++) {
+        uint32_t cards = trib_rank_places(&job->ranks[offers->rank[i]]);
+        uint32_t most = TRIB_ROOTS_MAX / offers->count;
+        offers->roots[i] = (uint16_t)(cards < most ? cards : most);
+    }
+}
+
+/* A rank's sockets are at its cards in turn: the first at card t mod n that no root before this one has. */
+static uint16_t choose_socket(const struct trib_job *job, uint32_t root)
+{
+    uint32_t cards = trib_rank_places(&job->ranks[job->root[root].rank]);
+    uint32_t socket = root % cards;
+    for (uint32_t before = 0; before < root; before++) {
+        if (job->root[before].rank == job->root[root].rank && before % cards == root % cards) {
+            socket += cards;
+        }
+    }
+    return (uint16_t)socket;
+}
+
+/* The roots of a rank follow each other; root t is at card t mod n of its rank, from which all ranks with as many cards send to it as well. A
+ * job that came from a switch may have more roots than are offered: they go on in turn. */
+static void deal(struct trib_job *job, const struct offers *offers)
+{
+    uint32_t offer = 0;
+    uint32_t dealt = 0; /* to that one, in this turn */
     for (uint32_t t = 0; t < job->grant.roots; t++) {
-        job->root[t].rank = offers[t % count];
-        job->root[t].shard = (uint16_t)(t / count);
+        if (dealt == offers->roots[offer]) {
+            offer = (offer + 1) % offers->count;
+            dealt = 0;
+        }
+        dealt++;
+        job->root[t].rank = offers->rank[offer];
+        job->root[t].shard = choose_socket(job, t);
     }
 }
 
 enum trib_status trib_roots_deal(struct trib_job *job, char *error)
 {
-    uint16_t offers[TRIB_ROOTS_MAX];
-    uint32_t count = 0;
+    struct offers offers;
     enum trib_status status = trib_peers_address(job, error);
     if (status != TRIB_OK) {
         return status;
     }
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (count < TRIB_ROOTS_MAX && job->ranks[i].root_port != 0 && !has_root_before(job, i)) {
-            offers[count++] = (uint16_t)i;
-        }
-    }
-    if (count == 0) {
+    collect(job, &offers);
+    if (offers.count == 0) {
         trib_explain(error,
                      "no rank of job %s can be a root: this is no switch, but where ranks meet that do without one: "
                      "name it as the rendezvous (TRIB_RENDEZVOUS), or name a switch",
@@ -55,12 +94,15 @@ enum trib_status trib_roots_deal(struct trib_job *job, char *error)
         return TRIB_ERR_REFUSED;
     }
     if (!job->is_return) {
-        job->grant.roots = count;
-        for (uint32_t t = 0; t < count; t++) {
-            job->grant.weight[t] = job->ranks[offers[t]].weight;
+        job->grant.roots = 0;
+        for (uint32_t i = 0; i < offers.count; i++) {
+            job->grant.roots += offers.roots[i];
         }
     }
-    deal(job, offers, count);
+    deal(job, &offers);
+    for (uint32_t t = 0; t < job->grant.roots && !job->is_return; t++) {
+        job->grant.weight[t] = job->ranks[job->root[t].rank].weight;
+    }
     job->grant.data_port = job->ranks[job->root[0].rank].root_port;
     return TRIB_OK;
 }
@@ -68,13 +110,15 @@ enum trib_status trib_roots_deal(struct trib_job *job, char *error)
 static struct trib_address root_address(const struct trib_job *job, uint32_t root)
 {
     const struct trib_rank *rank = &job->ranks[job->root[root].rank];
-    struct trib_address address = rank->address;
+    struct trib_address address = trib_rank_place(rank, job->root[root].shard);
     trib_address_set_port(&address, (uint16_t)(rank->root_port + job->root[root].shard));
     return address;
 }
 
-void trib_roots_name(const struct trib_job *job, struct trib_message *welcome)
+void trib_roots_name(const struct trib_job *job, uint32_t rank, struct trib_message *welcome)
 {
+    welcome->welcome.no_box = true;
+    welcome->welcome.known_as = trib_peers_known_as(&job->ranks[rank]);
     welcome->welcome.root_count = (uint8_t)job->grant.roots;
     for (uint32_t t = 0; t < job->grant.roots; t++) {
         welcome->welcome.root[t] = root_address(job, t);
@@ -166,6 +210,7 @@ static void ask_to_open(struct trib_jobs *jobs, const struct trib_job *job, cons
                                    .root_open = {.index = root,
                                                  .shard = job->root[root].shard,
                                                  .boot = opening->boot,
+                                                 .at = root_address(job, root),
                                                  .ranks = opening->ranks,
                                                  .session = opening->session}};
     (void)snprintf(message.root_open.scheme, sizeof message.root_open.scheme, "%s", opening->scheme);
@@ -199,7 +244,11 @@ static void tell_roots(void *plane, uint32_t communicator, uint32_t rank, uint64
     const struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_JOIN,
                                          .root_join = {.communicator = communicator, .rank = rank, .mark = mark}};
     for (uint32_t t = 0; t < job->grant.roots; t++) {
-        if (job->root[t].shard == 0) { /* once to each process */
+        bool is_first = true; /* once to each process */
+        for (uint32_t before = 0; before < t; before++) {
+            is_first = is_first && job->root[before].rank != job->root[t].rank;
+        }
+        if (is_first) {
             say(jobs, job, job->root[t].rank, &message);
         }
     }

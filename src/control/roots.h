@@ -29,8 +29,8 @@ TRIB_MUST_USE enum trib_status trib_roots_deal(struct trib_job *job, char *error
 uint32_t trib_roots_room(const struct trib_job *job);
 /* Some process is a root of both. */
 bool trib_roots_meet(const struct trib_job *a, const struct trib_job *b);
-/* Writes where the roots are into a WELCOME. */
-void trib_roots_name(const struct trib_job *job, struct trib_message *welcome);
+/* Writes where the roots are, and how others know this rank, into its WELCOME. */
+void trib_roots_name(const struct trib_job *job, uint32_t rank, struct trib_message *welcome);
 /* All of them have said ROOT_READY. */
 bool trib_roots_are_ready(const struct trib_job *job);
 /* This rank is a root, and has not been told CLOSED: others may still need it. */

@@ -53,7 +53,7 @@ struct trib_server {
     struct trib_server_duties duties;
     uint32_t mismatch_count;
     struct mismatch mismatches[MISMATCHES_MAX];
-    struct pollfd fds[POLL_OWN + 2 * TRIB_CONNECTIONS_MAX + 1];
+    struct pollfd fds[POLL_OWN + 2 * TRIB_CONNECTIONS_MAX + TRIB_ROOTS_MAX];
 };
 
 static enum trib_status open_http(struct trib_server *server, char *error)
@@ -82,6 +82,42 @@ static void open_relay(struct trib_server *server)
     }
 }
 
+struct trib_address trib_server_shard(const struct trib_server_config *config, uint32_t shard)
+{
+    uint32_t index = shard % (config->also.count + 1);
+    struct trib_address address = index == 0 ? config->listen : config->also.at[index - 1];
+    trib_address_set_port(&address, (uint16_t)(trib_address_port(&config->listen) + shard));
+    return address;
+}
+
+static bool is_own_parent(const struct trib_server_config *config)
+{
+    for (uint32_t i = 0; i <= config->also.count; i++) {
+        struct trib_address own = trib_server_shard(config, i);
+        trib_address_set_port(&own, trib_address_port(&config->listen));
+        if (trib_address_equal(&config->parent, &own)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* At the further addresses. */
+static enum trib_status listen_also(struct trib_server *server, char *error)
+{
+    for (uint32_t i = 0; i < server->config.also.count; i++) {
+        struct trib_address at = server->config.also.at[i];
+        int listen_fd;
+        trib_address_set_port(&at, trib_address_port(&server->config.listen));
+        enum trib_status status = trib_listener_open(&at, &listen_fd, &server->config.also.at[i], error);
+        if (status != TRIB_OK) {
+            return status;
+        }
+        trib_connections_listen(&server->connections, listen_fd);
+    }
+    return TRIB_OK;
+}
+
 enum trib_status trib_server_create(const struct trib_server_config *config, struct trib_server **server, char *error)
 {
     int listen_fd;
@@ -96,7 +132,7 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
     if (status != TRIB_OK) {
         goto free_server;
     }
-    if (trib_address_equal(&config->parent, &made->config.listen)) {
+    if (is_own_parent(&made->config)) {
         trib_explain(error, "a switch cannot be its own parent");
         status = TRIB_ERR_INVALID;
         goto close_listener;
@@ -117,7 +153,10 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
     made->report = (struct trib_report){&made->config, &made->jobs, &made->connections, trib_clock_ns()};
     (void)pthread_mutex_init(&made->lock, NULL);
     (void)pthread_mutex_init(&made->working, NULL);
-    status = open_http(made, error);
+    status = listen_also(made, error);
+    if (status == TRIB_OK) {
+        status = open_http(made, error);
+    }
     if (status != TRIB_OK) {
         goto close_wake;
     }
@@ -128,6 +167,9 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
     return TRIB_OK;
 
 close_wake:
+    while (made->connections.listen_count > 1) {
+        (void)close(made->connections.listen_fd[--made->connections.listen_count]);
+    }
     (void)pthread_mutex_destroy(&made->lock);
     (void)pthread_mutex_destroy(&made->working);
     (void)close(made->wake_fd);

@@ -8,6 +8,7 @@
 #define TRIB_CONTROL_SERVER_H
 
 #include "control/session.h"
+#include "io/nics.h"
 #include "io/udp.h"
 
 struct trib_server;
@@ -91,7 +92,10 @@ struct trib_server_duties {
 
 struct trib_server_config {
     struct trib_address listen; /* TCP; the data's shard 0 has the same port number, shard t that + t; port 0: any */
-    struct trib_address http;   /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
+    /* Sessions are accepted at these as well, at the same port. There then are shards at all addresses: shard t at address t mod n of listen
+     * and these. */
+    struct trib_address_list also;
+    struct trib_address http; /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
     bool http_is_named; /* its port was chosen by the user: is it taken, that is ERR_SYSTEM, since no other will do */
     const struct trib_http_verbs *http_verbs; /* trib_http_verbs(); NULL: none, whatever `http` says */
     struct trib_address
@@ -136,6 +140,8 @@ void trib_server_destroy(struct trib_server *server);
  * communicator with both texts. Returns at once. Any thread; repeats are harmless. */
 void trib_server_mismatch(struct trib_server *server, uint32_t communicator, uint64_t sequence, uint32_t rank_a,
                           uint32_t rank_b);
+/* Where shard t is, with its port. */
+struct trib_address trib_server_shard(const struct trib_server_config *config, uint32_t shard);
 /* The TCP ports that are really listened on; http: 0 without. For a config that said "any". */
 uint16_t trib_server_port(const struct trib_server *server);
 uint16_t trib_server_http_port(const struct trib_server *server);

@@ -222,21 +222,30 @@ static void get_address(struct reader *r, struct trib_address *address)
 }
 
 /* One that there need not be. */
-static void put_meeting(struct writer *w, const struct trib_address *meeting)
+static void put_address_or_none(struct writer *w, const struct trib_address *address)
 {
-    if (meeting->len == 0) {
+    if (address->len == 0) {
         put_number(w, FAMILY_NONE, 1);
     } else {
-        put_address(w, meeting);
+        put_address(w, address);
     }
 }
 
-static void get_meeting(struct reader *r, struct trib_address *meeting)
+static void get_address_or_none(struct reader *r, struct trib_address *address)
 {
     if (!r->bad && r->at < r->end && *r->at == FAMILY_NONE) {
         r->at++;
     } else {
-        get_address(r, meeting);
+        get_address(r, address);
+    }
+}
+
+/* count of them, which has been read: more than there may be are no message. */
+static void get_addresses(struct reader *r, struct trib_address *addresses, unsigned count)
+{
+    r->bad = r->bad || count > TRIB_ROOTS_MAX;
+    for (unsigned i = 0; i < count && !r->bad; i++) {
+        get_address(r, &addresses[i]);
     }
 }
 
@@ -249,6 +258,10 @@ static void put_join(struct writer *w, const struct trib_message *message)
     put_number(w, message->join.rank, 4);
     for (unsigned i = 0; i < TRIB_ROOTS_MAX; i++) {
         put_number(w, message->join.data_port[i], 2);
+    }
+    put_number(w, message->join.address_count, 1);
+    for (unsigned i = 0; i < message->join.address_count; i++) {
+        put_address(w, &message->join.address[i]);
     }
     put_number(w, message->join.multicast, 1);
     put_settings(w, &message->join.settings);
@@ -287,6 +300,7 @@ static void put_welcome(struct writer *w, const struct trib_message *message)
     put_number(w, message->welcome.generation_ranks, 4);
     put_number(w, message->welcome.behind, 4);
     put_number(w, message->welcome.root_count, 1);
+    put_number(w, message->welcome.no_box, 1);
     put_number(w, message->welcome.peer_count, 1);
     for (unsigned i = 0; i < message->welcome.root_count; i++) {
         put_address(w, &message->welcome.root[i]);
@@ -295,7 +309,8 @@ static void put_welcome(struct writer *w, const struct trib_message *message)
         put_number(w, message->welcome.peer[i].rank, 4);
         put_address(w, &message->welcome.peer[i].address);
     }
-    put_meeting(w, &message->welcome.meeting);
+    put_address_or_none(w, &message->welcome.meeting);
+    put_address_or_none(w, &message->welcome.known_as);
     put_number(w, message->welcome.hosts, 2);
     if (message->welcome.hosts != 0) {
         put_leaders(w, &message->welcome.leaders, message->welcome.generation_ranks);
@@ -308,19 +323,19 @@ static void get_welcome(struct reader *r, struct trib_message *message)
     message->welcome.generation_ranks = get_u32(r);
     message->welcome.behind = get_u32(r);
     message->welcome.root_count = get_u8(r);
+    message->welcome.no_box = get_bool(r);
     message->welcome.peer_count = get_u8(r);
-    if (message->welcome.root_count > TRIB_ROOTS_MAX || message->welcome.peer_count > TRIB_PEERS_MAX) {
+    if (message->welcome.peer_count > TRIB_PEERS_MAX) {
         r->bad = true;
         return;
     }
-    for (unsigned i = 0; i < message->welcome.root_count; i++) {
-        get_address(r, &message->welcome.root[i]);
-    }
+    get_addresses(r, message->welcome.root, message->welcome.root_count);
     for (unsigned i = 0; i < message->welcome.peer_count; i++) {
         message->welcome.peer[i].rank = get_u32(r);
         get_address(r, &message->welcome.peer[i].address);
     }
-    get_meeting(r, &message->welcome.meeting);
+    get_address_or_none(r, &message->welcome.meeting);
+    get_address_or_none(r, &message->welcome.known_as);
     message->welcome.hosts = get_u16(r);
     if (message->welcome.hosts == 0) {
         return;
@@ -343,6 +358,7 @@ static void put_root(struct writer *w, const struct trib_message *message)
         put_number(w, message->root_open.boot, 4);
         put_number(w, message->root_open.ranks, 4);
         put_text(w, message->root_open.scheme, sizeof message->root_open.scheme);
+        put_address_or_none(w, &message->root_open.at);
         put_number(w, session->ranks, 4);
         put_number(w, session->roots, 4);
         put_number(w, session->train, 4);
@@ -380,6 +396,7 @@ static void get_root(struct reader *r, struct trib_message *message)
         message->root_open.boot = get_u32(r);
         message->root_open.ranks = get_u32(r);
         get_text(r, message->root_open.scheme, sizeof message->root_open.scheme);
+        get_address_or_none(r, &message->root_open.at);
         session->ranks = get_u32(r);
         session->roots = get_u32(r);
         session->train = get_u32(r);
@@ -505,6 +522,8 @@ static enum trib_status get_join(struct reader *r, struct trib_message *message)
     for (unsigned i = 0; i < TRIB_ROOTS_MAX; i++) {
         message->join.data_port[i] = get_u16(r);
     }
+    message->join.address_count = get_u8(r);
+    get_addresses(r, message->join.address, message->join.address_count);
     message->join.multicast = get_bool(r);
     get_settings(r, &message->join.settings);
     get_grant(r, &message->join.known);

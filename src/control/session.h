@@ -106,7 +106,8 @@ struct trib_grant {
     uint32_t slots;
     uint32_t window; /* fragments in flight per root */
     uint16_t generation;
-    uint16_t data_port;             /* UDP port of shard 0; shard t has data_port + t, at the address of the session */
+    uint16_t
+        data_port; /* UDP port of shard 0; shard t has data_port + t, at the session's address unless WELCOME names others */
     uint32_t group;                 /* IPv4 multicast group for results, host order; 0: none */
     uint16_t group_port;            /* its UDP port for shard 0; shard t has group_port + t */
     uint8_t weight[TRIB_ROOTS_MAX]; /* of the roots (core/window.h); 0 is taken as 1 */
@@ -161,14 +162,19 @@ struct trib_message {
             uint32_t rank;
             /* This rank's UDP port for each shard; 0 from the end: n ports, and shard t deals with port t mod n. */
             uint16_t data_port[TRIB_ROOTS_MAX];
+            /* The addresses that its packets come from, with several network cards: n of them, shard or root t deals with address t mod n. Their
+             * ports are 0. 0: the session's address. */
+            uint8_t address_count;
+            struct trib_address address[TRIB_ROOTS_MAX];
             bool multicast; /* this rank would take results by multicast */
             struct trib_settings settings;
             struct trib_grant known; /* communicator 0: none, a new join */
             bool was_ready;          /* with that grant it has seen a READY */
             uint64_t host;           /* the same for all ranks of one host; 0: unknown */
             bool level0;             /* it would be summed with the other ranks of its host, and not come by itself */
-            uint16_t root_port;      /* its process can be a root: root k of it here + k, UDP; 0: it cannot */
-            uint8_t weight;          /* that it wishes for as a root: 1 to 255; 0 is taken as 1 */
+            /* Its process can be a root: root k of it here + k, UDP, at address k mod n; as many roots as it has addresses. 0: it cannot. */
+            uint16_t root_port;
+            uint8_t weight; /* that it wishes for as a root: 1 to 255; 0 is taken as 1 */
             /* Bytes that one socket of this rank's root holds. From a relay: that this job may have on the way to one shard of each relay so
              * far. 0: there is neither. */
             uint32_t room;
@@ -186,6 +192,7 @@ struct trib_message {
             uint32_t behind;           /* ranks that came over the same relay as this one; 1 for a rank */
             /* Where the roots are, grant.roots of them. 0: shards of one switch, at the session's address, data_port + t. */
             uint8_t root_count;
+            bool no_box;        /* they are ranks' processes, not shards of a switch that has several addresses */
             uint8_t peer_count; /* of a scheme whose workers talk to each other: those that this one does */
             /* Level 0: so many hosts are the members of the communicator's sums, each a run of ranks that begins with its leader, who alone
              * sends. 0: every rank is a member. */
@@ -194,6 +201,8 @@ struct trib_message {
             struct trib_address root[TRIB_ROOTS_MAX];
             struct trib_peer peer[TRIB_PEERS_MAX];
             struct trib_address meeting; /* where ranks meet if the switch is gone for good; len 0: they do not */
+            /* Where ranks send to each other: how they know this one. Its port is 0. len 0: it is not said. */
+            struct trib_address known_as;
         } welcome;
         struct {
             bool unicast;   /* full-size packets pass on every shard, both ways */
@@ -239,6 +248,7 @@ struct trib_message {
             uint32_t boot;
             uint32_t ranks; /* of the job, who are all named: session.ranks of them, or all, are its members */
             char scheme[32];
+            struct trib_address at;             /* where the ranks find it; len 0: it is not said */
             struct trib_session_config session; /* salt 0: a root never learns it; first and lookahead 0 */
         } root_open;
         struct {

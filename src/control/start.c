@@ -143,6 +143,27 @@ enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job, con
     return status;
 }
 
+/* Where this rank sends to. A switch at one address says nothing: it is where the session is. */
+static void name_places(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank,
+                        struct trib_message *message)
+{
+    if (job->has_peers) {
+        trib_peers_name(job, rank, message);
+    } else if (trib_roots_are_ranks(jobs->config)) {
+        trib_roots_name(job, rank, message);
+    } else if (jobs->config->also.count > 0) {
+        trib_job_name_shards(jobs, job, message);
+    }
+}
+
+void trib_job_name_shards(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_message *message)
+{
+    message->welcome.root_count = (uint8_t)job->grant.roots;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        message->welcome.root[t] = trib_server_shard(jobs->config, t);
+    }
+}
+
 static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME,
@@ -165,11 +186,7 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         job->ranks[i].has_paths = job->ranks[i].was_ready;
         job->ranks[i].has_multicast = job->ranks[i].has_paths && job->ranks[i].wants_multicast;
         message.welcome.behind = trib_job_behind(job, i);
-        if (job->has_peers) {
-            trib_peers_name(job, i, &message);
-        } else if (trib_roots_are_ranks(jobs->config)) {
-            trib_roots_name(job, &message);
-        }
+        name_places(jobs, job, i, &message);
         jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
     }
     trib_log(TRIB_LOG_INFO,

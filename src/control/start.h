@@ -26,6 +26,8 @@ bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job 
 void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *job);
 /* Full-size packets do not pass between this rank and us. error: TRIB_ERROR_TEXT_MAX bytes. */
 void trib_job_explain_path(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, char *error);
+/* Says in WELCOME at which of this switch's addresses each shard is. */
+void trib_job_name_shards(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_message *welcome);
 /* opening.c: all ranks are there: which of them are behind one child? Sets job->children and the branch of each rank. */
 void trib_job_group(struct trib_job *job);
 /* Ranks that come over the same relay as this one; 1: it comes by itself. */

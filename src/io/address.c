@@ -65,6 +65,21 @@ void trib_address_set_port(struct trib_address *address, uint16_t port)
     }
 }
 
+void trib_address_set_source(struct trib_address *address, const struct trib_address *from)
+{
+    memset(address->source, 0, sizeof address->source);
+    if (address->storage.ss_family != from->storage.ss_family) {
+        return;
+    }
+    if (from->storage.ss_family == AF_INET) {
+        struct sockaddr_in v4 = get_v4(from);
+        memcpy(address->source, &v4.sin_addr, sizeof v4.sin_addr);
+    } else if (from->storage.ss_family == AF_INET6) {
+        struct sockaddr_in6 v6 = get_v6(from);
+        memcpy(address->source, &v6.sin6_addr, sizeof v6.sin6_addr);
+    }
+}
+
 bool trib_address_equal(const struct trib_address *a, const struct trib_address *b)
 {
     if (a->storage.ss_family != b->storage.ss_family) {
@@ -100,6 +115,21 @@ bool trib_address_is_any(const struct trib_address *address)
     }
     struct sockaddr_in6 v6 = get_v6(address);
     return address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr);
+}
+
+bool trib_address_is_group(const struct trib_address *address)
+{
+    if (address->storage.ss_family == AF_INET) {
+        return ntohl(get_v4(address).sin_addr.s_addr) >= 0xe0000000U;
+    }
+    struct sockaddr_in6 v6 = get_v6(address);
+    return address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_MULTICAST(&v6.sin6_addr);
+}
+
+bool trib_address_is_link_local(const struct trib_address *address)
+{
+    struct sockaddr_in6 v6 = get_v6(address);
+    return address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr);
 }
 
 bool trib_address_is_mapped(const struct trib_address *address)

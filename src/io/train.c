@@ -51,29 +51,57 @@ struct span {
     size_t segment;
 };
 
+/* Ancillary data of one call: the size of a train's packets, the address that they leave from. */
+struct ancillary {
+    _Alignas(struct cmsghdr) uint8_t bytes[CMSG_SPACE(sizeof(uint16_t)) + CMSG_SPACE(sizeof(struct in6_pktinfo))];
+    size_t len;
+};
+
+static void add_ancillary(struct ancillary *control, int level, int type, const void *data, size_t size)
+{
+    struct cmsghdr *item = (struct cmsghdr *)(void *)(control->bytes + control->len);
+    item->cmsg_level = level;
+    item->cmsg_type = type;
+    item->cmsg_len = CMSG_LEN(size);
+    memcpy(CMSG_DATA(item), data, size);
+    control->len += CMSG_SPACE(size);
+}
+
+static void add_source(struct ancillary *control, const struct trib_address *to)
+{
+    static const uint8_t none[sizeof to->source];
+    if (memcmp(to->source, none, sizeof none) == 0) {
+        return;
+    }
+    if (to->storage.ss_family == AF_INET) {
+        struct in_pktinfo from = {0};
+        memcpy(&from.ipi_spec_dst, to->source, sizeof from.ipi_spec_dst);
+        add_ancillary(control, IPPROTO_IP, IP_PKTINFO, &from, sizeof from);
+    } else if (to->storage.ss_family == AF_INET6) {
+        struct in6_pktinfo from = {0};
+        memcpy(&from.ipi6_addr, to->source, sizeof from.ipi6_addr);
+        add_ancillary(control, IPPROTO_IPV6, IPV6_PKTINFO, &from, sizeof from);
+    }
+}
+
 static ssize_t send_once(int fd, const struct span *span, const struct trib_address *to)
 {
-    union {
-        struct cmsghdr header;
-        uint8_t bytes[CMSG_SPACE(sizeof(uint16_t))];
-    } control;
+    struct ancillary control = {0};
     struct msghdr message = {.msg_iov = span->piece, .msg_iovlen = span->pieces};
     struct sockaddr_storage name;
+    if (span->packets > 1) {
+        uint16_t size = (uint16_t)span->segment;
+        add_ancillary(&control, IPPROTO_UDP, UDP_SEGMENT, &size, sizeof size);
+    }
     if (to != NULL) {
         memcpy(&name, &to->storage, to->len);
         message.msg_name = &name;
         message.msg_namelen = to->len;
+        add_source(&control, to);
     }
-    if (span->packets > 1) {
-        memset(&control, 0, sizeof control);
-        message.msg_control = &control;
-        message.msg_controllen = sizeof control.bytes;
-        struct cmsghdr *segment = CMSG_FIRSTHDR(&message);
-        segment->cmsg_level = IPPROTO_UDP;
-        segment->cmsg_type = UDP_SEGMENT;
-        segment->cmsg_len = CMSG_LEN(sizeof(uint16_t));
-        uint16_t size = (uint16_t)span->segment;
-        memcpy(CMSG_DATA(segment), &size, sizeof size);
+    if (control.len > 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = control.len;
     }
     return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

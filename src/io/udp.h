@@ -31,6 +31,9 @@ struct trib_udp;
 struct trib_address {
     struct sockaddr_storage storage;
     socklen_t len;
+    /* What is sent there leaves from this address of ours, in network order (IPv4: the first four bytes); zeros: the kernel chooses. For
+     * sockets that are bound to none. Only a place to send to has it: it is not compared, and does not travel. */
+    uint8_t source[16];
 };
 
 struct trib_udp_config {
@@ -116,6 +119,8 @@ TRIB_MUST_USE enum trib_status trib_address_parse(const char *text, uint16_t def
                                                   char *error);
 /* As trib_address_format has written it: no name is looked up, and a port is there. False: it is none such. */
 bool trib_address_read(const char *text, struct trib_address *address);
+/* What is sent to `address` leaves from `from`, of the same family; if that is 0.0.0.0 or ::, or of another family, as the kernel chooses. */
+void trib_address_set_source(struct trib_address *address, const struct trib_address *from);
 bool trib_address_equal(const struct trib_address *a, const struct trib_address *b);     /* family, address, port */
 bool trib_address_same_host(const struct trib_address *a, const struct trib_address *b); /* family and address */
 bool trib_address_is_loopback(const struct trib_address *address);
@@ -123,7 +128,9 @@ bool trib_address_is_loopback(const struct trib_address *address);
 bool trib_address_is_known_everywhere(const struct trib_address *address);
 uint16_t trib_address_port(const struct trib_address *address);
 void trib_address_set_port(struct trib_address *address, uint16_t port);
-bool trib_address_is_any(const struct trib_address *address);    /* 0.0.0.0 or :: */
+bool trib_address_is_any(const struct trib_address *address);        /* 0.0.0.0 or :: */
+bool trib_address_is_group(const struct trib_address *address);      /* multicast, or all on a link */
+bool trib_address_is_link_local(const struct trib_address *address); /* fe80::1: means something on one link only */
 bool trib_address_is_mapped(const struct trib_address *address); /* ::ffff:1.2.3.4: an IPv4 peer of an IPv6 socket */
 /* Bytes of the IP header on the way there. */
 uint32_t trib_address_ip_size(const struct trib_address *address);

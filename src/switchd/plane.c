@@ -26,11 +26,16 @@ static enum trib_status open_shard(const struct trib_switchd_config *config, str
         struct trib_address first;
         trib_plane_local(plane, &first);
         uint32_t port = trib_address_port(&first) + index;
+        uint32_t shards = trib_switchd_shards(config);
         if (port > UINT16_MAX) {
             trib_explain(error,
                          "no port left for shard %u: %u shards take port %u and those behind it: choose %u or lower",
-                         index, config->threads, trib_address_port(&first), UINT16_MAX + 1 - config->threads);
+                         index, shards, trib_address_port(&first), UINT16_MAX + 1 - shards);
             return TRIB_ERR_INVALID;
+        }
+        uint32_t place = index % (config->also.count + 1);
+        if (place > 0) {
+            udp.local = config->also.at[place - 1];
         }
         trib_address_set_port(&udp.local, (uint16_t)port);
     }
@@ -47,7 +52,7 @@ enum trib_status trib_plane_open(const struct trib_switchd_config *config, struc
         trib_explain(error, "out of memory for the data plane");
         return TRIB_ERR_MEMORY;
     }
-    for (uint32_t i = 0; i < config->threads; i++) {
+    for (uint32_t i = 0; i < trib_switchd_shards(config); i++) {
         enum trib_status status = open_shard(config, made, i, error);
         if (status != TRIB_OK) {
             trib_plane_close(made);

@@ -34,7 +34,6 @@ void trib_switchd_init(struct trib_switchd_config *config)
         trib_address_parse("127.0.0.1", 0, &config->http, NULL) != TRIB_OK) {
         config->listen.len = 0;
     }
-    config->threads = 1;
     config->spin_us = 20;
     config->buffer = 32U << 20;
     config->group = 0xefff4a46U;
@@ -56,17 +55,6 @@ void trib_switchd_stop(void)
     atomic_fetch_sub(&stoppers, 1);
 }
 
-/* Can a socket here have this address? Then it is one of this machine. */
-static bool is_local(const struct trib_address *address)
-{
-    struct trib_udp_config config = {.local = *address, .payload = TRIB_PAYLOAD_ALIGN};
-    struct trib_udp *udp = NULL;
-    trib_address_set_port(&config.local, 0);
-    bool opened = trib_udp_open(&config, &udp, NULL) == TRIB_OK;
-    trib_udp_close(udp);
-    return opened;
-}
-
 /* A switch that is its own parent would pass each session on to itself, without end. Longer loops are the control
  * plane's to find. */
 static bool is_own_parent(const struct trib_switchd_config *config)
@@ -74,8 +62,12 @@ static bool is_own_parent(const struct trib_switchd_config *config)
     if (trib_address_port(&config->parent) != trib_address_port(&config->listen)) {
         return false;
     }
-    return trib_address_equal(&config->parent, &config->listen) ||
-           (trib_address_is_any(&config->listen) && is_local(&config->parent));
+    bool is_own = trib_address_equal(&config->parent, &config->listen) ||
+                  (trib_address_is_any(&config->listen) && trib_address_is_local(&config->parent));
+    for (uint32_t i = 0; i < config->also.count; i++) {
+        is_own = is_own || trib_address_same_host(&config->parent, &config->also.at[i]);
+    }
+    return is_own;
 }
 
 static enum trib_status check_parent(const struct trib_switchd_config *config, char *error)
@@ -105,8 +97,14 @@ static enum trib_status check(const struct trib_switchd_config *config, char *er
         trib_explain(error, "no address to listen at");
         return TRIB_ERR_INVALID;
     }
-    if (config->threads == 0 || config->threads > TRIB_ROOTS_MAX) {
+    if (config->threads > TRIB_ROOTS_MAX) {
         trib_explain(error, "%" PRIu32 " threads: want 1 to %d", config->threads, TRIB_ROOTS_MAX);
+        return TRIB_ERR_INVALID;
+    }
+    if (trib_switchd_shards(config) <= config->also.count) {
+        trib_explain(
+            error, "%" PRIu32 " threads for %" PRIu32 " addresses: each needs a shard of its own, so at least as many",
+            config->threads, config->also.count + 1);
         return TRIB_ERR_INVALID;
     }
     if (config->dscp > 63) {
@@ -128,7 +126,8 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
         .http_is_named = config->http.len > 0 && trib_address_port(&config->http) != 0,
         .http_verbs = trib_http_verbs(),
         .parent = config->parent,
-        .shards = config->threads,
+        .also = config->also,
+        .shards = trib_switchd_shards(config),
         .boot = boot,
         .memory_quota = config->memory_quota,
         .job_quota = config->job_quota,
@@ -190,6 +189,12 @@ static void tell_ready(const struct trib_switchd_config *config, const struct tr
     trib_address_format(&local, text);
     trib_log(TRIB_LOG_INFO, "switch at %s, shards %" PRIu32 ", receive room %" PRIu32 " bytes", text, plane->shards,
              trib_plane_receive_room(plane));
+    for (uint32_t i = 0; i < config->also.count; i++) {
+        trib_address_format(&config->also.at[i], text);
+        *strrchr(text, ':') = '\0';
+        trib_log(TRIB_LOG_INFO, "and at %s, where those shards are whose number mod %" PRIu32 " is %" PRIu32, text,
+                 config->also.count + 1, i + 1);
+    }
     if (config->group != 0 && local.storage.ss_family != AF_INET) {
         trib_log(TRIB_LOG_INFO, "results by unicast: multicast is for switches at IPv4 addresses");
     }

@@ -9,13 +9,16 @@
 #define TRIB_SWITCHD_SWITCHD_H
 
 #include "core/node.h"
+#include "io/nics.h"
 #include "io/udp.h"
 
 struct trib_switchd_config {
     struct trib_address listen; /* [0.0.0.0:7470] UDP port of shard 0, and TCP; shard t has port + t; port 0: any */
+    struct trib_address_list
+        also; /* [none] further addresses, of listen's family and port: shard t is at address t mod n of all */
     struct trib_address parent; /* [none] sessions of the switch that this one is a child of; len 0: none */
     struct trib_address http;   /* [127.0.0.1:0] len 0: none; port 0: listen's port + 1000 */
-    uint32_t threads;           /* [1] shards, 1 to TRIB_ROOTS_MAX */
+    uint32_t threads;           /* [0: as many as addresses] shards, at least that, at most TRIB_ROOTS_MAX */
     uint32_t buffer;            /* [32 MiB] socket buffers wanted, bytes, each direction of each shard */
     uint32_t dscp;              /* [0] */
     uint32_t group;             /* [239.255.74.70] first multicast group for results, host order; 0: unicast only */
@@ -29,6 +32,12 @@ struct trib_switchd_config {
 };
 
 void trib_switchd_init(struct trib_switchd_config *config);
+/* How many shards there will be. */
+static inline uint32_t trib_switchd_shards(const struct trib_switchd_config *config)
+{
+    return config->threads > 0 ? config->threads : config->also.count + 1;
+}
+
 /* Serves until trib_switchd_stop. error: TRIB_ERROR_TEXT_MAX bytes for the cause, may be NULL.
  * Returns OK after a stop; ERR_INVALID, ERR_MEMORY, ERR_SYSTEM when it could not start. */
 TRIB_MUST_USE enum trib_status trib_switchd_run(const struct trib_switchd_config *config, char *error);

@@ -311,6 +311,7 @@ static struct trib_message welcome_message(const int *udp, uint32_t roots, uint1
                                                 .generation = 1,
                                                 .data_port = data_port};
     message.welcome.root_count = (uint8_t)roots;
+    message.welcome.no_box = true;
     for (uint32_t i = 0; i < roots; i++) {
         message.welcome.root[i] = local_of(udp[i]);
     }
@@ -323,7 +324,9 @@ static void welcome_roots(int fd, const int *udp, uint32_t roots, uint16_t data_
     send_message(fd, &message);
 }
 
-static void open_root(int fd, uint32_t communicator, uint32_t boot, const struct trib_message *join)
+/* Of which children the first sends from child_port, and which they find at `at` (len 0: it is not said). */
+static void open_root_at(int fd, uint32_t communicator, uint32_t boot, const struct trib_message *join,
+                         struct trib_address at, uint16_t child_port)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN, .root_open = {.boot = boot, .ranks = 2}};
     message.root_open.session = (struct trib_session_config){.communicator = communicator,
@@ -335,13 +338,19 @@ static void open_root(int fd, uint32_t communicator, uint32_t boot, const struct
                                                              .generation = 1,
                                                              .wire = TRIB_FLOAT32};
     strcpy(message.root_open.scheme, "switchml");
+    message.root_open.at = at;
     send_message(fd, &message);
     for (uint32_t i = 0; i < 2; i++) {
         message = (struct trib_message){.kind = TRIB_MESSAGE_ROOT_CHILD,
                                         .root_child = {.communicator = communicator, .rank = i, .branch = i}};
-        message.root_child.from = trib_address_v4(0x7f000001U, (uint16_t)(4000 + i));
+        message.root_child.from = trib_address_v4(0x7f000001U, (uint16_t)(i == 0 ? child_port : 4000 + i));
         send_message(fd, &message);
     }
+}
+
+static void open_root(int fd, uint32_t communicator, uint32_t boot, const struct trib_message *join)
+{
+    open_root_at(fd, communicator, boot, join, (struct trib_address){.len = 0}, 4000);
 }
 
 static void refuse(int fd, const char *text)
@@ -407,24 +416,64 @@ static void root_open__after_welcome(void **state)
     close(fd);
 }
 
-/* As on a host with two links whose rank came by the loopback. */
-static void welcome__by_an_address_that_packets_do_not_leave_from(void **state)
+/* As on a host with two links whose rank came by the loopback: the others know it by an address that the routes would not choose. */
+static void welcome__packets_leave_from_where_the_rank_is_known(void **state)
 {
     (void)state;
     struct script s;
     struct trib_message join;
+    struct sockaddr_in from = {0};
+    socklen_t len = sizeof from;
+    struct timeval patience = {.tv_sec = 4};
+    uint8_t packet[4096];
     begin_no_box(&s);
     start_rank(&s);
     int fd = take_join(&s, &join);
-    open_root(fd, 7, 99, &join);
     struct trib_message message = welcome_message(&s.udp, 1, 9);
-    message.welcome.grant.roots = 2;
-    message.welcome.root_count = 2;
-    message.welcome.root[1] = message.welcome.root[0];
-    message.welcome.root[0] = trib_address_v4(0x7f000002U, 4000);
+    message.welcome.known_as = trib_address_v4(0x7f000002U, 0);
     send_message(fd, &message);
-    end(&s, TRIB_ERR_UNREACHABLE,
-        "rank 1 is known to others as 127.0.0.2:4000, but its packets to the root at 127.0.0.1:", 5000);
+    assert_int_equal(setsockopt(s.udp, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    assert_true(recvfrom(s.udp, packet, sizeof packet, 0, (struct sockaddr *)&from, &len) > 0);
+    assert_int_equal(ntohl(from.sin_addr.s_addr), 0x7f000002U);
+    refuse(fd, "that was all");
+    end(&s, TRIB_ERR_REFUSED, "that was all", 5000);
+    close(fd);
+}
+
+/* A root's answers too: what it sends to its children. */
+static void root_open__answers_leave_from_where_the_root_is_known(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    struct sockaddr_in from = {0};
+    socklen_t len = sizeof from;
+    struct timeval patience = {.tv_sec = 4};
+    uint16_t port;
+    uint8_t bytes[4096];
+    int child = open_port(SOCK_DGRAM, &port);
+    begin_no_box(&s);
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    open_root_at(fd, 7, 99, &join, trib_address_v4(0x7f000003U, join.join.root_port), port);
+    const struct trib_packet probe = {.kind = TRIB_PATH, .communicator = 7, .generation = 1, .boot = 99};
+    trib_packet_encode(&probe, bytes);
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(join.join.root_port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(setsockopt(child, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_usec = 50000}, sizeof patience),
+                     0);
+    ssize_t got = -1;
+    for (int i = 0; i < 80 && got < 0; i++) { /* the root opens when ROOT_CHILD has come */
+        assert_int_equal(sendto(child, bytes, TRIB_HEADER_SIZE, 0, (struct sockaddr *)&to, sizeof to),
+                         TRIB_HEADER_SIZE);
+        got = recvfrom(child, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &len);
+        trib_packet_encode(&probe, bytes);
+    }
+    assert_true(got > 0);
+    assert_int_equal(ntohl(from.sin_addr.s_addr), 0x7f000003U);
+    refuse(fd, "that was all");
+    end(&s, TRIB_ERR_REFUSED, "that was all", 5000);
+    close(child);
     close(fd);
 }
 
@@ -473,7 +522,8 @@ int main(void)
         cmocka_unit_test(welcome__of_roots_at_any_ports),
         cmocka_unit_test(root_open__of_another_communicator_or_boot),
         cmocka_unit_test(root_open__after_welcome),
-        cmocka_unit_test(welcome__by_an_address_that_packets_do_not_leave_from),
+        cmocka_unit_test(welcome__packets_leave_from_where_the_rank_is_known),
+        cmocka_unit_test(root_open__answers_leave_from_where_the_root_is_known),
         cmocka_unit_test(gone__before_ready),
         cmocka_unit_test(stall__of_a_silent_rank_0_names_it),
     };

@@ -116,7 +116,7 @@ static void config__every_variable_takes_its_example(void **state)
             read++;
         }
     }
-    assert_int_equal(read, 23);
+    assert_int_equal(read, 24);
 }
 
 static void config__variables_reach_their_fields(void **state)
@@ -267,10 +267,13 @@ static void config__rendezvous(void **state)
     set("TRIB_RENDEZVOUS", "10.0.0.1:99");
     set("TRIB_HOSTID", "h7");
     set("TRIB_ROOT_WEIGHT", "3");
+    set("TRIB_NICS", "eth0,10.0.1.1");
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
     assert_string_equal(config.rendezvous, "10.0.0.1:99");
     assert_string_equal(config.host_id, "h7");
     assert_int_equal(config.root_weight, 3);
+    assert_string_equal(config.nics, "eth0,10.0.1.1");
+    (void)unsetenv("TRIB_NICS");
     set("TRIB_SWITCH", "10.0.0.2");
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
     assert_non_null(strstr(error, "both a switch (TRIB_SWITCH, 10.0.0.2) and a rendezvous (TRIB_RENDEZVOUS, "

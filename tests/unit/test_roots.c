@@ -55,6 +55,62 @@ static void join__roots_are_asked_before_welcome(void **state)
     assert_int_equal(p->inbox[3].kind, TRIB_MESSAGE_WELCOME);
 }
 
+/* Root t is at card t mod n of its rank, and each rank sends to it from its own card t mod n. */
+static void join__a_root_at_each_card(void **state)
+{
+    struct hosts *h = *state;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct trib_message join = root_join(i, 3);
+        join.join.address_count = i == 0 ? 0 : 2; /* rank 0 has one */
+        join.join.address[0] = trib_address_v4(0x0a010001 + i, 0);
+        join.join.address[1] = trib_address_v4(0x0a020001 + i, 0);
+        join.join.data_port[1] = i == 0 ? 0 : (uint16_t)(21000 + i);
+        join.join.weight = (uint8_t)(i + 1);
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+    const struct trib_message *welcome = &h->process[2].welcome;
+    assert_int_equal(welcome->welcome.root_count, 5);
+    assert_true(welcome->welcome.no_box);
+    assert_address(&welcome->welcome.root[0], "10.0.0.1:30000");
+    assert_address(&welcome->welcome.root[1], "10.2.0.2:30002"); /* the second card: 1 mod 2 */
+    assert_address(&welcome->welcome.root[2], "10.1.0.2:30001");
+    assert_address(&welcome->welcome.root[3], "10.2.0.3:30003");
+    assert_address(&welcome->welcome.root[4], "10.1.0.3:30002");
+    assert_address(&welcome->welcome.known_as, "10.1.0.3:0");
+    static const uint8_t weights[] = {1, 2, 2, 3, 3};
+    assert_memory_equal(welcome->welcome.grant.weight, weights, sizeof weights);
+    const struct fake_plane *plane = &h->process[1].plane; /* the last that it opened: root 2 */
+    assert_int_equal(plane->opens, 2);
+    assert_int_equal(plane->root[0], 1);
+    assert_int_equal(plane->shard[0], 1);
+    assert_int_equal(plane->root[1], 2);
+    assert_int_equal(plane->shard[1], 0);
+    assert_address(&plane->from[0], "10.0.0.1:20000");
+    assert_address(&plane->from[1], "10.1.0.2:20001");
+    assert_address(&plane->from[2], "10.1.0.3:20002");
+}
+
+/* Nine hosts of two cards are nine roots, at cards in turn. */
+static void join__fewer_roots_than_cards(void **state)
+{
+    struct hosts *h = *state;
+    for (uint32_t i = 0; i < 9; i++) {
+        struct trib_message join = root_join(i, 9);
+        join.join.address_count = 2;
+        join.join.address[0] = trib_address_v4(0x0a010001 + i, 0);
+        join.join.address[1] = trib_address_v4(0x0a020001 + i, 0);
+        join.join.data_port[1] = (uint16_t)(21000 + i);
+        assert_true(say(h, i, &join));
+    }
+    pump(h);
+    const struct trib_message *welcome = &h->process[2].welcome;
+    assert_int_equal(welcome->welcome.root_count, 9);
+    assert_address(&welcome->welcome.root[0], "10.1.0.1:30000");
+    assert_address(&welcome->welcome.root[1], "10.2.0.2:30002");
+    assert_address(&welcome->welcome.root[8], "10.1.0.9:30008");
+}
+
 static void join__one_root_per_host(void **state)
 {
     struct hosts *h = *state;
@@ -516,6 +572,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(join__every_host_is_a_root),
         TEST(join__roots_are_asked_before_welcome),
+        TEST(join__a_root_at_each_card),
+        TEST(join__fewer_roots_than_cards),
         TEST(join__one_root_per_host),
         TEST(join__at_most_16_roots),
         TEST(join__window_and_train),

@@ -40,8 +40,9 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000c0 01 54524942 0004 0001 0006 646967697473 00000003 4e204e21 "
-     "00000000000000000000000000000000000000000000000000000000 01 0008 7377697463686d6c 00000004 "
+     "000000cf 01 54524942 0004 0001 0006 646967697473 00000003 4e204e21 "
+     "00000000000000000000000000000000000000000000000000000000 02 04 0000 0a000003 04 0000 0a010003 01 0008 "
+     "7377697463686d6c 00000004 "
      "00000580 00010000 04 01 " ZERO_GRANT_HEX
      "00 b1b2b3b4b5b6b7b8 01 1d2f 05 00400000 1d30 a1a2a3a4a5a6a7a8 02 00000004 000e 31302e302e302e333a3431323334",
      {.kind = TRIB_MESSAGE_JOIN,
@@ -65,8 +66,8 @@ static const struct golden goldens[] = {
                .room = 4194304,
                .origin = "10.0.0.3:41234"}}},
     {"join, a return",
-     "000000a5 01 54524942 0004 0001 0001 6a 00000000 ffff0000 "
-     "00000000000000000000000000000000000000000000000000000000 00 0000 00000001 00000040 00000000 "
+     "000000a6 01 54524942 0004 0001 0001 6a 00000000 ffff0000 "
+     "00000000000000000000000000000000000000000000000000000000 00 00 0000 00000001 00000040 00000000 "
      "01 00 " GRANT_HEX " 01 0000000000000000 00 0000 00 00000000 0000 0000000000000000 00 00000000 0000",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
@@ -78,18 +79,18 @@ static const struct golden goldens[] = {
                .known = GRANT,
                .was_ready = true}}},
     {"welcome",
-     "00000050 02 " GRANT_HEX " 00000004 00000002 00 00 00 0000",
+     "00000052 02 " GRANT_HEX " 00000004 00000002 00 00 00 00 00 0000",
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 2}}},
     {"welcome, of hosts",
-     "00000052 02 " GRANT_HEX " 0000000c 00000001 00 00 00 0003 11 08",
+     "00000054 02 " GRANT_HEX " 0000000c 00000001 00 00 00 00 00 0003 11 08",
      {.kind = TRIB_MESSAGE_WELCOME,
       .welcome = {.grant = GRANT, .generation_ranks = 12, .behind = 1, .hosts = 3, .leaders = {{0x811}}}}},
     {"welcome, without a switch",
-     "00000075 02 " GRANT_HEX " 00000004 00000001 02 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
-     "00000003 04 4e20 0a000003 00 0000",
+     "0000007d 02 " GRANT_HEX " 00000004 00000001 02 01 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
+     "00000003 04 4e20 0a000003 00 04 0000 0a000002 0000",
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
     {"welcome, with a place to meet",
-     "00000056 02 " GRANT_HEX " 00000004 00000001 00 00 04 1d30 0a000001 0000",
+     "00000058 02 " GRANT_HEX " 00000004 00000001 00 00 00 04 1d30 0a000001 00 0000",
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
     {"paths", "00000003 03 01 00", {.kind = TRIB_MESSAGE_PATHS, .paths = {true, false}}},
     {"register", "00000009 04 0000a1a2a3a4a5a6", {.kind = TRIB_MESSAGE_REGISTER, .mark = {0xa1a2a3a4a5a6}}},
@@ -117,7 +118,8 @@ static const struct golden goldens[] = {
      "00000011 11 0000000000000011 00000003 00000005",
      {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {17, {3, 5}}}},
     {"root_open",
-     "00000046 12 21222324 00000001 00000002 31323334 00000006 0008 7377697463686d6c 00000004 00000002 0000002c "
+     "0000004d 12 21222324 00000001 00000002 31323334 00000006 0008 7377697463686d6c 04 1d31 0a000002 00000004 "
+     "00000002 0000002c "
      "00000580 "
      "00000580 0001 04 03010000 00000000 00000000 00000000",
      {.kind = TRIB_MESSAGE_ROOT_OPEN,
@@ -161,12 +163,20 @@ static struct trib_message golden_message(size_t i)
     assert_int_equal(trib_address_parse("[2001:db8::2]:7472", 0, &six, error), TRIB_OK);
     if (strcmp(goldens[i].name, "welcome, without a switch") == 0) {
         message.welcome.root_count = 2;
+        message.welcome.no_box = true;
+        message.welcome.known_as = trib_address_v4(0x0a000002, 0);
         message.welcome.root[0] = trib_address_v4(0x0a000001, 7471);
         message.welcome.root[1] = six;
         message.welcome.peer_count = 1;
         message.welcome.peer[0] = (struct trib_peer){.rank = 3, .address = trib_address_v4(0x0a000003, 20000)};
     } else if (strcmp(goldens[i].name, "welcome, with a place to meet") == 0) {
         message.welcome.meeting = trib_address_v4(0x0a000001, 7472);
+    } else if (strcmp(goldens[i].name, "join") == 0) {
+        message.join.address_count = 2;
+        message.join.address[0] = trib_address_v4(0x0a000003, 0);
+        message.join.address[1] = trib_address_v4(0x0a010003, 0);
+    } else if (message.kind == TRIB_MESSAGE_ROOT_OPEN) {
+        message.root_open.at = trib_address_v4(0x0a000002, 7473);
     } else if (message.kind == TRIB_MESSAGE_ROOT_CHILD) {
         message.root_child.from = trib_address_v4(0x0a000003, 20001);
     }

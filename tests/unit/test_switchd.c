@@ -137,8 +137,12 @@ static void run__names_what_is_wrong(void **state)
     assert_int_equal(trib_switchd_run(&config, error), TRIB_ERR_SYSTEM);
     assert_non_null(strstr(error, "in use"));
     stop(&daemon);
-    config.threads = 0;
+    config.threads = 1;
+    config.also.count = 1; /* 0 would be as many as addresses */
+    config.also.at[0] = trib_address_v4(0x7f000002U, daemon.port);
     assert_int_equal(trib_switchd_run(&config, error), TRIB_ERR_INVALID);
+    assert_non_null(strstr(error, "1 threads for 2 addresses"));
+    config.also.count = 0;
     config.threads = TRIB_ROOTS_MAX + 1;
     assert_int_equal(trib_switchd_run(&config, error), TRIB_ERR_INVALID);
     assert_non_null(strstr(error, "threads"));

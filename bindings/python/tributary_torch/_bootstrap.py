@@ -32,6 +32,7 @@ class Options:
     rendezvous: str | None = None
     job: str | None = None
     host_id: str | None = None
+    nics: str | None = None
     root_weight: int | None = None
     scheme: str | None = None
     wire: str | None = None
@@ -59,7 +60,7 @@ class Options:
                 config.wire = _capi.WIRE[str(value).upper()]
             elif field.name in ("join_timeout", "switch_timeout", "linger"):
                 setattr(config, field.name + "_ns", nanoseconds(value))
-            elif field.name in ("switch", "rendezvous", "job", "host_id", "scheme"):
+            elif field.name in ("switch", "rendezvous", "job", "host_id", "nics", "scheme"):
                 set_text(config, "switch_address" if field.name == "switch" else field.name, value)
             else:
                 setattr(config, field.name, value)
