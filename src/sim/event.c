@@ -6,9 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/memory.h"
+
 #define BUCKETS_MIN 1024U
-#define BUCKETS_MAX 65536U
-#define BATCH_GOAL 64U /* arrivals in a batch, where so many are known */
+#define BUCKETS_MAX 16384U
+#define BATCH_GOAL 64U   /* arrivals in a batch, where so many are known */
+#define FETCH_BUCKETS 8U /* so many ahead the first arrival is fetched into the cache */
+#define RUN 12U
 #define ARITY 4U
 #define SHIFT_MAX 20U
 #define HORIZON_MAX (UINT64_C(1) << 31) /* so that times in a batch fit 32 bits */
@@ -35,11 +39,12 @@ bool sim_events_init(struct sim_events *e, uint32_t links, uint64_t horizon_ps, 
     e->first_ps = SIM_NEVER;
     e->lookahead_ps = lookahead_ps;
     choose_buckets(e, horizon_ps);
-    e->events = calloc(links + 1U, sizeof *e->events);
+    e->events = sim_memory_map((links + 1U) * sizeof *e->events);
     e->batch = calloc(links + 1U, sizeof *e->batch);
+    e->space = calloc(links + 1U, sizeof *e->space);
     e->heads = malloc(e->buckets * sizeof *e->heads);
     e->bits = calloc(e->buckets / 64, sizeof *e->bits);
-    if (e->events == NULL || e->batch == NULL || e->heads == NULL || e->bits == NULL) {
+    if (e->events == NULL || e->batch == NULL || e->space == NULL || e->heads == NULL || e->bits == NULL) {
         sim_events_deinit(e);
         return false;
     }
@@ -49,8 +54,9 @@ bool sim_events_init(struct sim_events *e, uint32_t links, uint64_t horizon_ps, 
 
 void sim_events_deinit(struct sim_events *e)
 {
-    free(e->events);
+    sim_memory_unmap(e->events, (e->links + 1U) * sizeof *e->events);
     free(e->batch);
+    free(e->space);
     free(e->heads);
     free(e->bits);
     free(e->heap);
@@ -72,36 +78,43 @@ static void insertion_sort(uint64_t *keys, uint32_t count)
     }
 }
 
-static void sift_key(uint64_t *keys, uint32_t at, uint32_t count)
+/* Two sorted runs into one, without branches that depend on keys: which is smaller is as good as random. */
+static void merge(const uint64_t *a, uint32_t a_count, const uint64_t *b, uint32_t b_count, uint64_t *to)
 {
-    uint64_t key = keys[at];
+    const uint64_t *a_end = a + a_count;
+    const uint64_t *b_end = b + b_count;
 
-    for (uint32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
-        child += child + 1 < count && keys[child + 1] > keys[child];
-        if (keys[child] <= key) {
-            break;
-        }
-        keys[at] = keys[child];
-        at = child;
+    while (a < a_end && b < b_end) {
+        bool is_a = *a < *b;
+        *to++ = is_a ? *a : *b;
+        a += is_a;
+        b += !is_a;
     }
-    keys[at] = key;
+    memcpy(to, a, (size_t)(a_end - a) * sizeof *a);
+    memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof *b);
 }
 
-/* Keys differ. Few as a rule; a heap sort where they are many, for it has no bad case. */
-static void sort(uint64_t *keys, uint32_t count)
+/* Keys differ. Few as a rule; where they are many, runs are sorted and merged. */
+static void sort(uint64_t *keys, uint32_t count, uint64_t *space)
 {
-    if (count <= 24) {
-        insertion_sort(keys, count);
-        return;
+    uint64_t *from = keys;
+    uint64_t *to = space;
+
+    for (uint32_t i = 0; i < count; i += RUN) {
+        insertion_sort(keys + i, count - i < RUN ? count - i : RUN);
     }
-    for (uint32_t i = count / 2; i-- > 0;) {
-        sift_key(keys, i, count);
+    for (uint32_t run = RUN; run < count; run *= 2) {
+        for (uint32_t i = 0; i < count; i += 2 * run) {
+            uint32_t a_count = count - i < run ? count - i : run;
+            uint32_t b_count = count - i - a_count < run ? count - i - a_count : run;
+            merge(from + i, a_count, from + i + a_count, b_count, to + i);
+        }
+        uint64_t *done = to;
+        to = from;
+        from = done;
     }
-    for (uint32_t left = count - 1; left > 0; left--) {
-        uint64_t last = keys[left];
-        keys[left] = keys[0];
-        keys[0] = last;
-        sift_key(keys, 0, left);
+    if (from != keys) {
+        memcpy(keys, from, count * sizeof *keys);
     }
 }
 
@@ -136,6 +149,7 @@ static void drain_bucket(struct sim_events *e, uint64_t bucket)
     uint64_t *keys = e->batch + e->batch_count;
     uint32_t count = 0;
 
+    __builtin_prefetch(&e->events[e->heads[(at + FETCH_BUCKETS) & (e->buckets - 1)] % e->links]);
     for (uint32_t link = e->heads[at]; link != SIM_NONE; link = e->events[link].next) {
         keys[count++] = key_of(e, link, e->events[link].due_ps);
     }
@@ -145,7 +159,7 @@ static void drain_bucket(struct sim_events *e, uint64_t bucket)
     e->batch_count += count;
     e->end_ps = (bucket + 1) << e->shift;
     if (count > 1) {
-        sort(keys, count);
+        sort(keys, count, e->space);
     }
 }
 

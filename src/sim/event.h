@@ -50,6 +50,7 @@ struct sim_heap_entry {
 
 struct sim_events {
     uint64_t *batch; /* (due - base) << 32 | (link ^ sim_tie(due)), in order */
+    uint64_t *space; /* for sorting */
     uint32_t batch_at;
     uint32_t batch_count;
     uint64_t base_ps;

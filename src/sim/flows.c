@@ -25,17 +25,7 @@ void sim_flows_init(struct sim_flows *f, struct sim_network *network, const stru
 
 void sim_flows_deinit(struct sim_flows *f)
 {
-    for (uint32_t i = 0; i < f->high; i++) {
-        free(f->flows[i].memory);
-    }
-    for (uint32_t i = 0; i < SIM_FLOW_CLASSES; i++) {
-        for (void *piece = f->memory[i]; piece != NULL;) {
-            void *next = NULL;
-            memcpy(&next, piece, sizeof next);
-            free(piece);
-            piece = next;
-        }
-    }
+    sim_arena_free(&f->arena);
     free(f->flows);
     memset(f, 0, sizeof *f);
 }
@@ -85,12 +75,13 @@ static void take_memory(struct sim_flows *f, struct sim_flow *flow)
     uint32_t window = window_of(f, flow);
     size_t aside_at = trib_flow_sender_size(window);
     size_t receiver_at = aside_at + trib_flow_aside_size(window);
+    flow->aside_at = (uint32_t)aside_at;
     flow->receiver_at = (uint32_t)receiver_at;
     flow->memory = f->memory[flow->size];
     if (flow->memory != NULL) {
         memcpy(&f->memory[flow->size], flow->memory, sizeof(void *));
     } else {
-        flow->memory = malloc(receiver_at + trib_flow_receiver_size(window));
+        flow->memory = sim_arena_take(&f->arena, receiver_at + trib_flow_receiver_size(window));
         TRIB_ASSERT(flow->memory != NULL);
     }
     struct trib_flow_config config = {.limit = NO_LIMIT, .window = window, .policy = f->config.policy};
@@ -349,4 +340,30 @@ void sim_flows_dropped(struct sim_flows *f, uint32_t packet)
 
     f->flows[number].in_network--;
     release(f, number);
+}
+
+void sim_flows_soon(const struct sim_flows *f, uint32_t packet)
+{
+    __builtin_prefetch(&f->flows[f->network->packets[packet].owner], 1);
+}
+
+void sim_flows_sooner(const struct sim_flows *f, uint32_t packet)
+{
+    const struct sim_packet *p = &f->network->packets[packet];
+    const struct sim_flow *flow = &f->flows[p->owner];
+    char *memory = flow->memory;
+
+    if (p->kind == TRIB_FLOW) {
+        __builtin_prefetch(memory + flow->receiver_at, 1);
+        return;
+    }
+    const char *entries = memory + sizeof(struct trib_flow_sender);
+    uint32_t last = window_of(f, flow) - 1; /* as a mask: right for windows that are powers of 2 */
+    __builtin_prefetch(memory, 1);
+    __builtin_prefetch(memory + 64, 1);
+    __builtin_prefetch(memory + 128, 1);
+    __builtin_prefetch(entries + (p->sequence & last) * sizeof(struct trib_flow_entry), 1);
+    __builtin_prefetch(memory + flow->aside_at + 64, 1);
+    __builtin_prefetch(memory + flow->aside_at + 128, 1);
+    __builtin_prefetch(memory + flow->aside_at + sizeof(struct trib_flow_aside) + (p->sequence & last) * 8, 1);
 }

@@ -11,6 +11,7 @@
 #define TRIB_SIM_FLOWS_H
 
 #include "core/flow.h"
+#include "sim/memory.h"
 #include "sim/network.h"
 
 #define SIM_FLOW_CLASSES 13U /* windows of 1, 2, 4 ... 4096 */
@@ -44,6 +45,7 @@ struct sim_flow {
     uint16_t last; /* bytes of the last packet */
     uint8_t size;  /* of the memory: 2^class is the window */
     uint8_t unused;
+    uint32_t aside_at;
     uint32_t receiver_at;
 };
 
@@ -65,7 +67,8 @@ struct sim_flows {
     uint32_t high;
     uint32_t free; /* places, a list */
     uint32_t first_timer;
-    void *memory[SIM_FLOW_CLASSES];     /* free pieces, lists */
+    struct sim_arena arena;
+    void *memory[SIM_FLOW_CLASSES];     /* free pieces of it, lists */
     struct trib_flow_counters counters; /* of the receivers, and of the senders of flows that are over */
     uint64_t started;
     uint64_t over;
@@ -79,6 +82,9 @@ void sim_flows_deinit(struct sim_flows *f);
 /* Begins a flow now. Returns its number, which is another's when it is over. */
 uint32_t sim_flows_start(struct sim_flows *f, const struct sim_flow_plan *plan);
 void sim_flows_arrived(struct sim_flows *f, uint32_t packet);
+/* The packet will arrive soon, and sooner: fetch what that needs. */
+void sim_flows_soon(const struct sim_flows *f, uint32_t packet);
+void sim_flows_sooner(const struct sim_flows *f, uint32_t packet);
 void sim_flows_dropped(struct sim_flows *f, uint32_t packet);
 void sim_flows_timer(struct sim_flows *f, uint32_t timer);
 /* Counters of everything so far. */

@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "core/lane.h"
-#include "io/memory.h"
+#include "sim/memory.h"
 
 #define PICOSECONDS UINT64_C(1000000000000)
-#define CACHED_LINKS 20000U /* so many links are in a cache anyway */
-#define FETCH_LINKS 12U     /* so many arrivals ahead a link is fetched into the cache, */
-#define FETCH_PACKETS 8U    /* then its packet, */
-#define FETCH_NEXT 4U       /* then the packet behind it, and the link that it takes next */
+#define CACHED_LINKS 2000U /* so many links are in a cache anyway */
+#define FETCH_LINKS 14U    /* so many arrivals ahead a link is fetched into the cache, */
+#define FETCH_PACKETS 9U   /* then its packet, */
+#define FETCH_TAIL 2U
+#define FETCH_NEXT 5U /* then the packet behind it, and the link that it takes next */
 
 /* ---- set-up ---- */
 
@@ -25,11 +26,11 @@ bool sim_network_init(struct sim_network *n, uint32_t hosts, uint32_t switches, 
     n->nodes = hosts + switches;
     n->link_room = links;
     n->free = SIM_NONE;
-    n->links = aligned_alloc(64, ((size_t)links * sizeof *n->links + 63) / 64 * 64);
+    n->links = sim_memory_map(links * sizeof *n->links);
     n->routes = calloc(n->nodes, sizeof *n->routes);
     n->from = calloc(links, sizeof *n->from);
-    n->packets = trib_memory_map(SIM_PACKETS_MAX * sizeof *n->packets);
-    n->details = trib_memory_map(SIM_PACKETS_MAX * sizeof *n->details);
+    n->packets = sim_memory_map(SIM_PACKETS_MAX * sizeof *n->packets);
+    n->details = sim_memory_map(SIM_PACKETS_MAX * sizeof *n->details);
     if (n->links == NULL || n->routes == NULL || n->from == NULL || n->packets == NULL || n->details == NULL) {
         sim_network_deinit(n);
         return false;
@@ -40,13 +41,13 @@ bool sim_network_init(struct sim_network *n, uint32_t hosts, uint32_t switches, 
 void sim_network_deinit(struct sim_network *n)
 {
     sim_events_deinit(&n->events);
-    free(n->links);
+    sim_memory_unmap(n->links, n->link_room * sizeof *n->links);
     free(n->routes);
     free(n->from);
     free(n->table);
     free(n->choices);
-    trib_memory_unmap(n->packets, SIM_PACKETS_MAX * sizeof *n->packets);
-    trib_memory_unmap(n->details, SIM_PACKETS_MAX * sizeof *n->details);
+    sim_memory_unmap(n->packets, SIM_PACKETS_MAX * sizeof *n->packets);
+    sim_memory_unmap(n->details, SIM_PACKETS_MAX * sizeof *n->details);
     memset(n, 0, sizeof *n);
 }
 
@@ -233,7 +234,8 @@ static inline void arrive(struct sim_network *n, uint32_t number)
     }
 }
 
-/* Brings what the next arrivals need into the cache: their links; later the packets there, which say more; then what those need. */
+/* Brings what the next arrivals need into the cache, step by step: what one step fetches says what the next one needs. Arrivals that are known do
+ * not change until they happen; what is fetched in vain costs time only. */
 static inline void fetch(const struct sim_network *n)
 {
     const struct sim_events *e = &n->events;
@@ -243,14 +245,28 @@ static inline void fetch(const struct sim_network *n)
         __builtin_prefetch(&n->links[sim_events_peek(e, FETCH_LINKS)], 1);
     }
     if (known > FETCH_PACKETS) {
-        __builtin_prefetch(&n->packets[n->links[sim_events_peek(e, FETCH_PACKETS)].head], 1);
+        uint32_t head = n->links[sim_events_peek(e, FETCH_PACKETS)].head;
+        __builtin_prefetch(&n->packets[head], 1);
     }
     if (known > FETCH_NEXT) {
         const struct sim_link *link = &n->links[sim_events_peek(e, FETCH_NEXT)];
         const struct sim_packet *p = &n->packets[link->head];
         __builtin_prefetch(&n->packets[p->next % SIM_PACKETS_MAX]);
         if (link->to >= n->hosts) {
-            __builtin_prefetch(&n->links[route_of(n, link->to, p)], 1);
+            uint32_t out = route_of(n, link->to, p);
+            __builtin_prefetch(&n->links[out], 1);
+            __builtin_prefetch(&e->events[out], 1);
+        } else if (n->receiver.soon != NULL) {
+            n->receiver.soon(n->receiver.user, link->head);
+        }
+    }
+    if (known > FETCH_TAIL) {
+        const struct sim_link *link = &n->links[sim_events_peek(e, FETCH_TAIL)];
+        if (link->to >= n->hosts) {
+            uint32_t tail = n->links[route_of(n, link->to, &n->packets[link->head])].tail;
+            __builtin_prefetch(&n->packets[tail % SIM_PACKETS_MAX], 1);
+        } else if (n->receiver.sooner != NULL) {
+            n->receiver.sooner(n->receiver.user, link->head);
         }
     }
 }

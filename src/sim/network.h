@@ -102,6 +102,9 @@ struct sim_receiver {
     void (*arrived)(void *user, uint32_t packet);
     void (*timer)(void *user, uint32_t timer);
     void (*dropped)(void *user, uint32_t packet); /* the network frees it then */
+    /* A packet will arrive at its host before long, and very soon: time to fetch memory. NULL: there is nothing to do. */
+    void (*soon)(void *user, uint32_t packet);
+    void (*sooner)(void *user, uint32_t packet);
     /* For tests, NULL as a rule: a host gives a packet to its link; a packet has reached the end of a link. */
     void (*sent)(void *user, uint32_t host, uint32_t packet);
     void (*hop)(void *user, uint32_t link, uint32_t packet);

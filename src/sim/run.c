@@ -23,6 +23,20 @@ static void on_dropped(void *user, uint32_t packet)
     sim_flows_dropped(&run->flows, packet);
 }
 
+static void on_soon(void *user, uint32_t packet)
+{
+    const struct sim_run *run = user;
+
+    sim_flows_soon(&run->flows, packet);
+}
+
+static void on_sooner(void *user, uint32_t packet)
+{
+    const struct sim_run *run = user;
+
+    sim_flows_sooner(&run->flows, packet);
+}
+
 static void on_timer(void *user, uint32_t timer)
 {
     struct sim_run *run = user;
@@ -66,6 +80,8 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario)
         .arrived = on_arrived,
         .timer = on_timer,
         .dropped = on_dropped,
+        .soon = on_soon,
+        .sooner = on_sooner,
         .user = run,
     };
     sim_flows_init(&run->flows, &run->network, &scenario->flows, TIMER_FLOWS);

@@ -189,7 +189,13 @@ static uint64_t one_world(uint64_t seed, uint64_t *hops, uint64_t *marks)
     draw_world(&scenario, seed);
     assert_true(sim_run_init(&run, &scenario));
     r.inner = run.network.receiver;
-    run.network.receiver = (struct sim_receiver){on_arrived, on_timer, on_dropped, on_sent, on_hop, &r};
+    run.network.receiver.arrived = on_arrived;
+    run.network.receiver.timer = on_timer;
+    run.network.receiver.dropped = on_dropped;
+    run.network.receiver.soon = run.network.receiver.sooner = NULL;
+    run.network.receiver.sent = on_sent;
+    run.network.receiver.hop = on_hop;
+    run.network.receiver.user = &r;
     while (sim_run_advance(&run, 1000)) {
     }
     assert_null(sim_run_check(&run));
