@@ -235,11 +235,11 @@ static int run_scenario(const char *path, const struct sim_options *options)
     } else {
         e->scenario.seed = options->seed != UINT64_MAX ? options->seed : e->scenario.seed;
         catch_interrupts();
-        if (sim_run_init(&e->run, &e->scenario)) {
+        if (sim_run_init(&e->run, &e->scenario, error)) {
             simulate(e, options->quiet);
             status = tell(e, options);
         } else {
-            complain("out of memory");
+            complain("%s: %s", path, error);
         }
         sim_run_deinit(&e->run);
     }

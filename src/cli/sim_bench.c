@@ -74,11 +74,33 @@ static void websearch_1024(struct sim_scenario *s)
     };
 }
 
+/* Placed at random, so that trees have three levels of switches. */
+static void jobs_1024(struct sim_scenario *s)
+{
+    fat_tree(s, 16);
+    s->duration_ps = 10 * MS_PS;
+    s->traffic_count = 0;
+    s->job_count = 8;
+    for (uint32_t i = 0; i < s->job_count; i++) {
+        s->jobs[i] = (struct sim_job_config){
+            .scheme = "switchml",
+            .workers = 64,
+            .iterations = 1000,
+            .window = 128,
+            .payload = 1408,
+            .bytes = UINT64_C(5000000),
+            .compute_ps = MS_PS,
+            .placement = SIM_RANDOM,
+        };
+    }
+}
+
 static const struct sim_bench_row rows[] = {
     {"permutation-128", "DCTCP permutation, fat tree k=8", 0, permutation_128},
     {"permutation-1024", "DCTCP permutation, fat tree k=16", 12e6, permutation_1024},
     {"permutation-8192", "DCTCP permutation, fat tree k=32", 0, permutation_8192},
     {"websearch-1024", "WebSearch (packets) at 60 % load, k=16", 10e6, websearch_1024},
+    {"jobs-1024", "8 jobs x 64 workers, switchml in 3 levels", 5e6, jobs_1024},
 };
 
 const struct sim_bench_row *sim_bench_row(unsigned index)
@@ -112,11 +134,13 @@ static struct outcome measure(const struct sim_bench_row *row, bool is_quick)
     static struct sim_run run;
     struct outcome outcome = {0};
     struct rusage usage;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
     double begin = cpu_s();
 
     row->make(&scenario);
     scenario.duration_ps /= is_quick ? QUICK : 1;
-    if (!sim_run_init(&run, &scenario)) {
+    if (!sim_run_init(&run, &scenario, error)) {
+        complain("%s: %s", row->name, error);
         return outcome;
     }
     double ready = cpu_s();

@@ -10,14 +10,14 @@
 void *sim_memory_map(size_t size);
 void sim_memory_unmap(void *memory, size_t size); /* NULL is allowed */
 
-/* Pieces that are given back all at once. Begin with zeros. */
+/* Pieces that are given back all at once. The struct begins with zeros. */
 struct sim_arena {
     void *chunks; /* the newest; each begins with a pointer to the one before, and its size */
     size_t used;
     size_t size;
 };
 
-/* 64-byte aligned, not cleared if it was used before; NULL: out of memory. */
+/* 64-byte aligned, zeros; NULL: out of memory. */
 void *sim_arena_take(struct sim_arena *arena, size_t size);
 void sim_arena_free(struct sim_arena *arena);
 

@@ -201,13 +201,18 @@ uint32_t sim_network_path(const struct sim_network *n, uint32_t from, const stru
     }
 }
 
-void sim_network_send(struct sim_network *n, uint32_t host, uint32_t packet)
+void sim_network_give(struct sim_network *n, uint32_t link, uint32_t packet)
 {
     n->sent++;
     if (n->receiver.sent != NULL) {
-        n->receiver.sent(n->receiver.user, host, packet);
+        n->receiver.sent(n->receiver.user, link, packet);
     }
-    enqueue(n, sim_network_host_link(host), packet);
+    enqueue(n, link, packet);
+}
+
+void sim_network_send(struct sim_network *n, uint32_t host, uint32_t packet)
+{
+    sim_network_give(n, sim_network_host_link(host), packet);
 }
 
 static inline void arrive(struct sim_network *n, uint32_t number)
@@ -252,7 +257,7 @@ static inline void fetch(const struct sim_network *n)
         const struct sim_link *link = &n->links[sim_events_peek(e, FETCH_NEXT)];
         const struct sim_packet *p = &n->packets[link->head];
         __builtin_prefetch(&n->packets[p->next % SIM_PACKETS_MAX]);
-        if (link->to >= n->hosts) {
+        if (link->to != p->to) {
             uint32_t out = route_of(n, link->to, p);
             __builtin_prefetch(&n->links[out], 1);
             __builtin_prefetch(&e->events[out], 1);
@@ -262,8 +267,9 @@ static inline void fetch(const struct sim_network *n)
     }
     if (known > FETCH_TAIL) {
         const struct sim_link *link = &n->links[sim_events_peek(e, FETCH_TAIL)];
-        if (link->to >= n->hosts) {
-            uint32_t tail = n->links[route_of(n, link->to, &n->packets[link->head])].tail;
+        const struct sim_packet *p = &n->packets[link->head];
+        if (link->to != p->to) {
+            uint32_t tail = n->links[route_of(n, link->to, p)].tail;
             __builtin_prefetch(&n->packets[tail % SIM_PACKETS_MAX], 1);
         } else if (n->receiver.sooner != NULL) {
             n->receiver.sooner(n->receiver.user, link->head);

@@ -180,6 +180,8 @@ static inline void sim_packet_free(struct sim_network *n, uint32_t packet)
 
 /* A host sends a packet: into its link's queue. */
 void sim_network_send(struct sim_network *n, uint32_t host, uint32_t packet);
+/* A node sends a packet into this link of its own, to the node at the link's end or beyond. */
+void sim_network_give(struct sim_network *n, uint32_t link, uint32_t packet);
 /* Runs until this time, or a receiver sets `stop`, or nothing is left; hops: at most so many more (for progress). False: nothing is left that is
  * due by then. */
 bool sim_network_run(struct sim_network *n, uint64_t until_ps, uint64_t hops);

@@ -89,6 +89,50 @@ static void json_scenario(FILE *out, const struct sim_scenario *s)
     (void)fprintf(out, "]},");
 }
 
+static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
+{
+    const struct sim_job *job = &run->jobs.jobs[number];
+    const struct sim_job_config *c = &job->config;
+    struct sim_job_counters counters = sim_jobs_counters(&run->jobs, number);
+
+    (void)fprintf(out, "{\"scheme\":");
+    quote(out, c->scheme);
+    (void)fprintf(out, ",\"workers\":%u,\"switches\":%u,\"bytes\":%" PRIu64 ",\"payload_bytes\":%u,\"window\":%u,",
+                  c->workers, job->count - c->workers, c->bytes, c->payload, c->window);
+    (void)fprintf(out, "\"placement\":\"%s\",\"compute_ns\":%.3f,\"start_ns\":%.3f,\"iterations\":%u,",
+                  c->placement == SIM_RANDOM ? "random" : "close", (double)c->compute_ps / NS, (double)c->start_ps / NS,
+                  c->iterations);
+    (void)fprintf(out, "\"iterations_ended\":%u,\"end_ns\":%.3f,\"summing_mean_ns\":%.3f,", job->iterations,
+                  (double)job->end_ps / NS, job->iterations != 0 ? job->summing_ps / job->iterations / NS : 0);
+    (void)fprintf(out, "\"numbers_compared\":%" PRIu64 ",\"numbers_wrong\":%" PRIu64 ",", job->compared, job->wrong);
+    (void)fprintf(out, "\"worker\":{");
+#define X(name, help) (void)fprintf(out, "\"" #name "\":%" PRIu64 ",", counters.workers.name);
+    TRIB_COUNTER_MAP(X)
+#undef X
+    (void)fprintf(out, "\"dropped_lane\":%" PRIu64 "},\"switch\":{", counters.workers.dropped[TRIB_DROP_LANE]);
+#define X(name, help) (void)fprintf(out, "\"" #name "\":%" PRIu64 ",", counters.switches.name);
+    TRIB_COUNTER_MAP(X)
+#undef X
+    (void)fprintf(out, "\"dropped_lane\":%" PRIu64 "},\"flow\":{", counters.switches.dropped[TRIB_DROP_LANE]);
+    const char *comma = "";
+#define X(name, help)                                                           \
+    (void)fprintf(out, "%s\"" #name "\":%" PRIu64, comma, counters.flows.name); \
+    comma = ",";
+    TRIB_FLOW_COUNTER_MAP(X)
+#undef X
+    (void)fprintf(out, "}}");
+}
+
+static void json_jobs(FILE *out, const struct sim_run *run)
+{
+    (void)fprintf(out, "\"jobs\":[");
+    for (uint32_t i = 0; i < run->jobs.count; i++) {
+        (void)fprintf(out, "%s", i == 0 ? "" : ",");
+        json_job(out, run, i);
+    }
+    (void)fprintf(out, "],");
+}
+
 static void json_times(FILE *out, const struct sim_times *t)
 {
     (void)fprintf(out, "{\"from_bytes\":%" PRIu64 ",\"count\":%" PRIu64 ",\"bytes\":%" PRIu64, t->least_bytes, t->count,
@@ -139,6 +183,7 @@ void sim_results_json(FILE *out, const struct sim_run *run, const struct sim_res
         json_times(out, &r->classes[i]);
     }
     (void)fprintf(out, "],");
+    json_jobs(out, run);
     json_network(out, run, r);
     (void)fprintf(out, "\"check\":");
     quote(out, fault != NULL ? fault : "ok");
@@ -198,6 +243,26 @@ static void summary_head(FILE *out, const struct sim_run *run, const struct sim_
                   run->scenario->seed);
 }
 
+static void summary_jobs(FILE *out, const struct sim_run *run)
+{
+    char numbers[TRIB_UNITS_TEXT_MAX];
+
+    if (run->jobs.count != 0) {
+        (void)fprintf(out, "  %-16s %12s %12s %12s %12s %9s %9s\n", "jobs", "workers", "switches", "iterations",
+                      "summing ms", "resent", "compared");
+    }
+    for (uint32_t i = 0; i < run->jobs.count; i++) {
+        const struct sim_job *job = &run->jobs.jobs[i];
+        struct sim_job_counters c = sim_jobs_counters(&run->jobs, i);
+        double mean_ps = job->iterations != 0 ? job->summing_ps / job->iterations : 0;
+        uint64_t resent = c.workers.contributions_resent + c.flows.resent_order + c.flows.resent_timeout;
+        trib_format_count(job->compared, numbers);
+        (void)fprintf(out, "  %-16s %12u %12u %6u of %2u %12.3f %9" PRIu64 " %9s\n", job->config.scheme,
+                      job->config.workers, job->count - job->config.workers, job->iterations, job->config.iterations,
+                      mean_ps / 1e9, resent, numbers);
+    }
+}
+
 void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_results *r,
                          const struct sim_story *story)
 {
@@ -227,6 +292,7 @@ void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_
         }
         summary_times(out, "all", &r->all);
     }
+    summary_jobs(out, run);
     trib_format_count(n->hops, counts[0]);
     (void)fprintf(out, "  %s packet-hops in %.2f s of CPU time: %.2f million a second; trace %016" PRIx64 "\n",
                   counts[0], story->cpu_s, rate, n->hash);

@@ -80,6 +80,15 @@ static void add_links(struct sim_results *results, const struct sim_run *run)
     }
 }
 
+/* Before the scenario's time was: all jobs are done, or nothing is left that could happen. */
+static bool is_at_its_end(const struct sim_run *run)
+{
+    bool is_done = run->jobs.count != 0 && run->jobs.done_jobs == run->jobs.count;
+    bool is_empty = run->network.events.heap_count == 0 && sim_network_count(&run->network) == 0;
+
+    return run->is_over && (is_done || is_empty);
+}
+
 bool sim_results_make(struct sim_results *results, const struct sim_run *run)
 {
     uint64_t now_ps = run->is_over ? run->scenario->duration_ps : sim_run_now(run);
@@ -91,8 +100,8 @@ bool sim_results_make(struct sim_results *results, const struct sim_run *run)
 
     *results = (struct sim_results){.simulated_ps = now_ps, .begun = run->begun, .ended = run->end_count};
     bool is_good = space.times != NULL && space.slowdowns != NULL;
-    if (run->is_over && run->network.events.heap_count == 0 && sim_network_count(&run->network) == 0) {
-        results->simulated_ps = now_ps = sim_run_now(run); /* everything had come to its end */
+    if (is_at_its_end(run)) {
+        results->simulated_ps = now_ps = sim_run_now(run);
     }
     if (is_good) {
         make_times(&results->all, run, 0, SIM_NEVER, &space);

@@ -1,48 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c: see run.h. Timers: the sources' by their numbers, one for the end of the warm-up, then the flows'.
+/* run.c: see run.h. Timers: the sources' by their numbers, one for the end of the warm-up, then the jobs', then the flows'.
  * Read next: results.c. */
 #include "sim/run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/lane.h"
+#include "io/explain.h"
+
 #define TIMER_WARM SIM_SOURCES_MAX
-#define TIMER_FLOWS (TIMER_WARM + 1)
+#define TIMER_JOBS (TIMER_WARM + 1)
+
+static bool is_of_job(const struct sim_run *run, uint32_t packet)
+{
+    return run->network.packets[packet].kind == SIM_JOB_KIND;
+}
 
 static void on_arrived(void *user, uint32_t packet)
 {
     struct sim_run *run = user;
 
-    sim_flows_arrived(&run->flows, packet);
+    if (is_of_job(run, packet)) {
+        sim_jobs_arrived(&run->jobs, packet);
+        run->network.stop = run->jobs.done_jobs == run->jobs.count;
+    } else {
+        sim_flows_arrived(&run->flows, packet);
+    }
 }
 
 static void on_dropped(void *user, uint32_t packet)
 {
     struct sim_run *run = user;
 
-    sim_flows_dropped(&run->flows, packet);
+    if (is_of_job(run, packet)) {
+        sim_jobs_dropped(&run->jobs, packet);
+    } else {
+        sim_flows_dropped(&run->flows, packet);
+    }
 }
 
 static void on_soon(void *user, uint32_t packet)
 {
     const struct sim_run *run = user;
 
-    sim_flows_soon(&run->flows, packet);
+    if (is_of_job(run, packet)) {
+        sim_jobs_soon(&run->jobs, packet);
+    } else {
+        sim_flows_soon(&run->flows, packet);
+    }
 }
 
 static void on_sooner(void *user, uint32_t packet)
 {
     const struct sim_run *run = user;
 
-    sim_flows_sooner(&run->flows, packet);
+    if (is_of_job(run, packet)) {
+        sim_jobs_sooner(&run->jobs, packet);
+    } else {
+        sim_flows_sooner(&run->flows, packet);
+    }
 }
 
 static void on_timer(void *user, uint32_t timer)
 {
     struct sim_run *run = user;
 
-    if (timer >= TIMER_FLOWS) {
+    if (timer >= run->flows.first_timer) {
         sim_flows_timer(&run->flows, timer);
+    } else if (timer >= TIMER_JOBS) {
+        sim_jobs_timer(&run->jobs, timer);
+        run->network.stop = run->jobs.done_jobs == run->jobs.count;
     } else if (timer == TIMER_WARM) {
         run->is_warm = true;
         run->warm_bytes = run->flows.bytes;
@@ -69,10 +97,45 @@ static void on_ended(void *user, const struct sim_flow_end *end)
     run->ends[run->end_count++] = *end;
 }
 
-bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario)
+/* Hosts for a job's workers: the lowest that are free, or any. free_hosts: by number, those that are free first. */
+static void place_job(const struct sim_job_config *config, uint32_t *free_hosts, uint32_t *count,
+                      struct trib_prng *prng, uint32_t *hosts)
+{
+    for (uint32_t rank = 0; rank < config->workers; rank++) {
+        uint64_t at = config->placement == SIM_RANDOM ? trib_prng_below(prng, *count) : 0;
+        hosts[rank] = free_hosts[at];
+        memmove(free_hosts + at, free_hosts + at + 1, (*count - at - 1) * sizeof *free_hosts);
+        --*count;
+    }
+}
+
+static bool add_jobs(struct sim_run *run, char *error)
+{
+    const struct sim_scenario *s = run->scenario;
+    struct trib_prng prng = {.state = trib_mix64(s->seed + UINT64_C(0x6a6f62))};
+    uint32_t count = run->network.hosts;
+    uint32_t *hosts = malloc(count * sizeof *hosts);
+    uint32_t *free_hosts = malloc(count * sizeof *free_hosts);
+    bool is_good = hosts != NULL && free_hosts != NULL;
+
+    for (uint32_t i = 0; is_good && i < count; i++) {
+        free_hosts[i] = i;
+    }
+    for (uint32_t i = 0; is_good && i < s->job_count; i++) {
+        TRIB_ASSERT(s->jobs[i].workers <= count);
+        place_job(&s->jobs[i], free_hosts, &count, &prng, hosts);
+        is_good = sim_jobs_add(&run->jobs, &s->jobs[i], hosts, s->seed, error);
+    }
+    free(hosts);
+    free(free_hosts);
+    return is_good;
+}
+
+bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char *error)
 {
     memset(run, 0, sizeof *run);
     run->scenario = scenario;
+    trib_explain(error, "out of memory");
     if (!sim_topology_build(&scenario->topology, &run->network)) {
         return false;
     }
@@ -84,16 +147,19 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario)
         .sooner = on_sooner,
         .user = run,
     };
-    sim_flows_init(&run->flows, &run->network, &scenario->flows, TIMER_FLOWS);
+    sim_jobs_init(&run->jobs, &run->network, TIMER_JOBS);
+    if (!add_jobs(run, error)) {
+        return false;
+    }
+    sim_flows_init(&run->flows, &run->network, &scenario->flows, TIMER_JOBS + sim_jobs_timers(&run->jobs));
     run->flows.ended = on_ended;
     run->flows.user = run;
     for (uint32_t i = 0; i < scenario->traffic_count; i++) {
         sim_source_init(&run->sources[i], &scenario->traffic[i], &run->flows, scenario->seed, i);
     }
-    if (scenario->warmup_ps != 0) {
+    run->is_warm = scenario->warmup_ps == 0;
+    if (!run->is_warm) {
         sim_timer_set(&run->network.events, TIMER_WARM, scenario->warmup_ps);
-    } else {
-        run->is_warm = true;
     }
     return true;
 }
@@ -101,6 +167,7 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario)
 void sim_run_deinit(struct sim_run *run)
 {
     sim_flows_deinit(&run->flows);
+    sim_jobs_deinit(&run->jobs);
     sim_network_deinit(&run->network);
     free(run->ends);
     memset(run, 0, sizeof *run);
@@ -109,10 +176,13 @@ void sim_run_deinit(struct sim_run *run)
 bool sim_run_advance(struct sim_run *run, uint64_t hops)
 {
     if (!run->is_over) {
-        run->is_over = !sim_network_run(&run->network, run->scenario->duration_ps, hops);
+        bool is_left = sim_network_run(&run->network, run->scenario->duration_ps, hops);
+        run->is_over = !is_left || (run->jobs.count != 0 && run->jobs.done_jobs == run->jobs.count);
     }
-    if (run->flows.bytes != run->quiet_bytes || run->flows.started == run->flows.over) {
-        run->quiet_bytes = run->flows.bytes;
+    uint64_t arrived = run->flows.bytes + run->jobs.aggregated;
+    bool is_idle = run->flows.started == run->flows.over && run->jobs.done_jobs == run->jobs.count;
+    if (arrived != run->quiet_bytes || is_idle) {
+        run->quiet_bytes = arrived;
         run->quiet_ps = sim_run_now(run);
     }
     return !run->is_over;
@@ -122,7 +192,7 @@ uint64_t sim_run_stalled(const struct sim_run *run, uint64_t for_ps)
 {
     bool is_quiet = sim_run_now(run) - run->quiet_ps >= for_ps;
 
-    return is_quiet ? run->flows.started - run->flows.over : 0;
+    return is_quiet ? run->flows.started - run->flows.over + run->jobs.count - run->jobs.done_jobs : 0;
 }
 
 const char *sim_run_check(const struct sim_run *run)
@@ -136,8 +206,8 @@ const char *sim_run_check(const struct sim_run *run)
     for (uint32_t i = 0; i < run->flows.high; i++) {
         in_network += run->flows.flows[i].memory != NULL ? run->flows.flows[i].in_network : 0;
     }
-    if (in_network != sim_network_count(n)) {
-        return "packets on links are not those that flows have under way";
+    if (in_network + run->jobs.on_links != sim_network_count(n)) {
+        return "packets on links are not those that flows and jobs have under way";
     }
-    return NULL;
+    return sim_jobs_check(&run->jobs);
 }

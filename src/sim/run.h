@@ -8,6 +8,7 @@
 #define TRIB_SIM_RUN_H
 
 #include "sim/flows.h"
+#include "sim/jobs.h"
 #include "sim/topology.h"
 #include "sim/traffic.h"
 
@@ -22,13 +23,16 @@ struct sim_scenario {
     struct sim_topology topology;
     struct sim_flows_config flows;
     struct sim_traffic traffic[SIM_SOURCES_MAX];
+    struct sim_job_config jobs[SIM_JOBS_MAX];
     uint32_t traffic_count;
+    uint32_t job_count;
 };
 
 struct sim_run {
     const struct sim_scenario *scenario;
     struct sim_network network;
     struct sim_flows flows;
+    struct sim_jobs jobs;
     struct sim_source sources[SIM_SOURCES_MAX];
     struct sim_flow_end *ends; /* of flows that began after the warm-up */
     uint64_t end_count;
@@ -41,10 +45,10 @@ struct sim_run {
     bool is_over;
 };
 
-/* scenario must live as long as the run. False: out of memory. */
-bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario);
+/* scenario must live as long as the run. False: error (TRIB_ERROR_TEXT_MAX bytes) says why it cannot be; deinit it all the same. */
+bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char *error);
 void sim_run_deinit(struct sim_run *run);
-/* Simulates about so many packet-hops. False: the run is over. */
+/* Simulates about so many packet-hops. False: the run is over: its time, or all jobs where there are any, or there is nothing left to happen. */
 bool sim_run_advance(struct sim_run *run, uint64_t hops);
 static inline uint64_t sim_run_now(const struct sim_run *run)
 {

@@ -15,6 +15,8 @@ if command -v python3 >/dev/null; then
     check "results.json is JSON" python3 -m json.tool "$TMP/results/results.json" /dev/null
 fi
 check_in "the columns of flows" '^src,dst,sport,dport,size,start_ns,fct_ns,ideal_fct_ns$' "$TMP/results/flows.csv"
+"$T" sim "$HERE/examples/sim/jobs.toml" --quiet --json >"$TMP/jobs.json"
+check_in "a job's sums" '"scheme":"switchml".*"iterations_ended":3,.*"numbers_compared":196608,"numbers_wrong":0' "$TMP/jobs.json"
 check_in "a link" '^0,0,[0-9]+,[0-9]+,' "$TMP/results/links.csv"
 
 say "the same seed is the same run"

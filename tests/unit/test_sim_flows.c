@@ -53,7 +53,7 @@ static void flow__alone_takes_the_ideal_time(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct sim_scenario s = star(3);
         s.traffic[0] = (struct sim_traffic){.kind = SIM_INCAST, .fan_in = 1, .to = 1, .repeat = 1, .bytes = sizes[i]};
-        assert_true(sim_run_init(&run, &s));
+        assert_true(sim_run_init(&run, &s, NULL));
         finish(&run);
         assert_int_equal(run.end_count, 1);
         uint64_t took = run.ends[0].end_ps - run.ends[0].start_ps;
@@ -82,7 +82,7 @@ static void flows__share_a_link(void **state)
     s.duration_ps = 100 * MS_PS;
     s.warmup_ps = 10 * MS_PS;
     s.traffic[0] = (struct sim_traffic){.kind = SIM_INCAST, .fan_in = SENDERS, .repeat = 1, .bytes = SIM_NEVER};
-    assert_true(sim_run_init(&run, &s));
+    assert_true(sim_run_init(&run, &s, NULL));
     finish(&run);
     uint64_t bytes = run.network.links[SENDERS + 1].bytes;
     for (uint32_t host = 1; host <= SENDERS; host++) {
@@ -111,7 +111,7 @@ static void dctcp__queue_has_its_amplitude(void **state)
     s.topology.edge.delay_ps = 10 * US_PS; /* C RTT = 40 us + serialisation: 36 packets */
     s.duration_ps = 50 * MS_PS;
     s.traffic[0] = (struct sim_traffic){.kind = SIM_INCAST, .fan_in = SENDERS, .repeat = 1, .bytes = SIM_NEVER};
-    assert_true(sim_run_init(&run, &s));
+    assert_true(sim_run_init(&run, &s, NULL));
     while (sim_run_advance(&run, 20)) {
         const struct sim_link *link = &run.network.links[SENDERS + 1];
         uint64_t now_ps = sim_run_now(&run);
@@ -141,7 +141,7 @@ static void flows__survive_losses(void **state)
     s.duration_ps = 5000 * MS_PS;
     s.traffic[0] =
         (struct sim_traffic){.kind = SIM_INCAST, .fan_in = 60, .repeat = 3, .bytes = 100000, .period_ps = 50 * MS_PS};
-    assert_true(sim_run_init(&run, &s));
+    assert_true(sim_run_init(&run, &s, NULL));
     finish(&run);
     struct trib_flow_counters counters = sim_flows_counters(&run.flows);
     assert_true(run.network.dropped > 100 && counters.timeouts > 0 && counters.resent_order > 0);
@@ -174,7 +174,7 @@ static uint64_t hash_of(uint64_t seed, uint64_t hops_each)
     static struct sim_run run;
     struct sim_scenario s = poisson(seed);
 
-    assert_true(sim_run_init(&run, &s));
+    assert_true(sim_run_init(&run, &s, NULL));
     while (sim_run_advance(&run, hops_each)) {
     }
     uint64_t hash = run.network.hash ^ run.end_count;
@@ -204,7 +204,7 @@ static void poisson__offers_its_load(void **state)
     s.traffic[0].load = 0.3;
     s.duration_ps = 50 * MS_PS;
     s.warmup_ps = 5 * MS_PS;
-    assert_true(sim_run_init(&run, &s));
+    assert_true(sim_run_init(&run, &s, NULL));
     finish(&run);
     assert_true(sim_results_make(&results, &run));
     print_message("goodput %.3f Gbps of 3 offered\n", results.goodput_bps / 1e9);

@@ -187,7 +187,7 @@ static uint64_t one_world(uint64_t seed, uint64_t *hops, uint64_t *marks)
     struct record r = {.network = &run.network};
 
     draw_world(&scenario, seed);
-    assert_true(sim_run_init(&run, &scenario));
+    assert_true(sim_run_init(&run, &scenario, NULL));
     r.inner = run.network.receiver;
     run.network.receiver.arrived = on_arrived;
     run.network.receiver.timer = on_timer;

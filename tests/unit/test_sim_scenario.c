@@ -166,7 +166,7 @@ static void scenario__refuses_in_one_line(void **state)
         {"duration = \"5\"\n", "x:1:12: duration: \"5\" has no unit; a duration is written like 30s or 500ms"},
         {"duration = 5\n", "x:1:12: duration wants a text, such as \"20ms\""},
         {"duration = \"1ms\"\n" FLOWS, "x:1:1: there is no table [topology]"},
-        {"duration = \"1ms\"\n" STAR, "x:1:1: there is no table [[traffic]]: nothing would happen"},
+        {"duration = \"1ms\"\n" STAR, "x:1:1: there is neither [[traffic]] nor [[job]]: nothing would happen"},
         {"duration = \"1ms\"\nwarmup = \"1ms\"\n" STAR FLOWS,
          "x:1:1: nothing is left of the duration behind the warmup"},
         {"duration = \"1ms\"\nrate = \"1Gbps\"\n", "x:2:1: rate does not stand here, but in [topology]"},

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobs.c: see jobs.h: drives the nodes of jobs. An endpoint has two timers: its node's, and of a worker the end of computing.
+ * Read next: jobs_tree.c, schemes/schemes.h. */
+#include "sim/jobs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/lane.h"
+#include "io/explain.h"
+
+#define NS_PS UINT64_C(1000)
+#define BOOT 1U
+#define PARENT UINT16_MAX /* `value` of a packet that comes from the parent */
+#define HEADERS 28U       /* IPv4 and UDP, before the scheme's own */
+#define FRAGMENTS 4096U   /* of one operation at most: an iteration is as many as it takes */
+#define OPERATIONS 4U     /* of a worker under way */
+#define ELEMENTS (SIM_JOB_PAYLOAD / sizeof(int32_t))
+#define STALL_NS UINT64_C(1000000000)
+#define POISON INT32_MIN
+#define FETCH_NODE 512U /* bytes at a node's beginning that every packet needs */
+
+void sim_jobs_init(struct sim_jobs *j, struct sim_network *network, uint32_t first_timer)
+{
+    *j = (struct sim_jobs){.network = network, .first_timer = first_timer, .message_free = SIM_NONE};
+}
+
+void sim_jobs_deinit(struct sim_jobs *j)
+{
+    sim_arena_free(&j->arena);
+    free(j->endpoints);
+    sim_memory_unmap(j->messages, SIM_MESSAGES_MAX * sizeof *j->messages);
+    *j = (struct sim_jobs){0};
+}
+
+uint32_t sim_jobs_timers(const struct sim_jobs *j)
+{
+    return 2 * j->endpoint_count;
+}
+
+/* ---- messages ---- */
+
+static uint32_t take_message(struct sim_jobs *j)
+{
+    uint32_t message = j->message_free;
+
+    if (message != SIM_NONE) {
+        j->message_free = j->messages[message].next;
+        return message;
+    }
+    TRIB_ASSERT(j->message_high < SIM_MESSAGES_MAX);
+    return j->message_high++;
+}
+
+static void release_message(struct sim_jobs *j, uint32_t message)
+{
+    if (--j->messages[message].references == 0) {
+        j->messages[message].next = j->message_free;
+        j->message_free = message;
+    }
+}
+
+static uint32_t keep_message(struct sim_jobs *j, const struct trib_packet *packet)
+{
+    uint32_t message = take_message(j);
+    struct sim_message *m = &j->messages[message];
+
+    m->packet = *packet;
+    m->references = 0;
+    TRIB_ASSERT(packet->payload_len <= sizeof m->payload);
+    if (packet->payload_len != 0) {
+        memcpy(m->payload, packet->payload, packet->payload_len);
+    }
+    return message;
+}
+
+/* ---- sending ---- */
+
+/* One copy, to one endpoint, into this link. */
+static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t from, uint32_t link)
+{
+    const struct sim_endpoint *e = &j->endpoints[to];
+    const struct sim_job *job = &j->jobs[e->job];
+    uint32_t packet = sim_packet_take(j->network);
+    bool has_payload = j->messages[message].packet.payload_len != 0;
+
+    j->messages[message].references++;
+    j->network->packets[packet] = (struct sim_packet){
+        .owner = to,
+        .sequence = message,
+        .hash = (uint32_t)trib_mix64((uint64_t)e->job << 32 | e->rank << 16 | from),
+        .to = (uint16_t)e->place,
+        .size = (uint16_t)(HEADERS + TRIB_HEADER_SIZE + (has_payload ? job->config.payload : 0)),
+        .value = from,
+        .kind = SIM_JOB_KIND,
+        .flags = SIM_ECN_CAPABLE,
+    };
+    j->on_links++;
+    sim_network_give(j->network, link, packet);
+}
+
+static void send_down(struct sim_jobs *j, const struct sim_endpoint *e, uint32_t message, uint64_t children)
+{
+    for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
+        if ((children >> j->endpoints[child].child & 1) != 0) {
+            give(j, message, child, PARENT, j->endpoints[child].down);
+        }
+    }
+}
+
+static void send_packet(struct sim_jobs *j, uint32_t endpoint, const struct trib_packet *packet,
+                        const struct trib_place *to)
+{
+    const struct sim_endpoint e = j->endpoints[endpoint];
+    uint32_t message = keep_message(j, packet);
+
+    j->messages[message].references++;
+    switch (to->kind) {
+    case TRIB_PLACE_ROOT:
+    case TRIB_PLACE_PARENT:
+        give(j, message, e.parent, (uint16_t)e.child, e.up);
+        break;
+    case TRIB_PLACE_CHILDREN:
+        send_down(j, &e, message, to->children);
+        break;
+    case TRIB_PLACE_PEER:
+        give(j, message, j->jobs[e.job].first + to->index, (uint16_t)e.rank, sim_network_host_link(e.place));
+        break;
+    case TRIB_PLACE_NONE:
+        break;
+    }
+    release_message(j, message);
+}
+
+/* ---- iterations ---- */
+
+static uint64_t fragments_of(const struct sim_job *job, uint32_t operation)
+{
+    uint64_t before = (uint64_t)operation * FRAGMENTS;
+
+    return job->fragments - before < FRAGMENTS ? job->fragments - before : FRAGMENTS;
+}
+
+static uint64_t elements_of(const struct sim_job *job)
+{
+    return fragments_of(job, 0) * ELEMENTS;
+}
+
+static int32_t number_of(uint32_t iteration, uint64_t element)
+{
+    return (int32_t)(trib_mix64((uint64_t)iteration << 32 | element) & 0xffff);
+}
+
+/* The numbers of an iteration; its buffers were those of the last but one, which all have ended when anybody begins this one. */
+static void prepare(struct sim_job *job, uint32_t iteration)
+{
+    uint32_t turn = iteration % 2;
+
+    job->prepared = iteration;
+    job->begun[turn] = job->ended[turn] = 0;
+    for (uint64_t i = 0; i < elements_of(job); i++) {
+        job->send[turn][i] = number_of(iteration, i);
+        job->recv[turn][i] = POISON;
+    }
+}
+
+static void compare(struct sim_job *job, uint32_t iteration)
+{
+    for (uint64_t i = 0; i < elements_of(job); i++) {
+        int32_t expected = number_of(iteration, i) * (int32_t)job->config.workers;
+        job->wrong += job->recv[iteration % 2][i] != expected;
+        job->compared++;
+    }
+}
+
+static void submit(struct sim_jobs *j, struct sim_endpoint *e, uint64_t now_ns)
+{
+    struct sim_job *job = &j->jobs[e->job];
+
+    while (e->unsent != 0) {
+        uint32_t number = job->operations - e->unsent;
+        struct trib_operation operation = {
+            .send = job->send[e->iteration % 2],
+            .recv = job->recv[e->iteration % 2],
+            .count = fragments_of(job, number) * ELEMENTS,
+            .token = e->iteration,
+            .collective = TRIB_ALLREDUCE,
+            .type = TRIB_INT32,
+            .reduction = TRIB_SUM,
+        };
+        if (!job->scheme->worker->submit(e->node, &operation, now_ns)) {
+            return;
+        }
+        e->unsent--;
+    }
+}
+
+/* Sessions tell idle ranks' marks: all have ended this iteration, so M is theirs. */
+static void tell_marks(struct sim_jobs *j, const struct sim_job *job, uint64_t now_ns)
+{
+    uint64_t lowest = UINT64_MAX;
+
+    for (uint32_t rank = 0; rank < job->config.workers; rank++) {
+        uint64_t mark = job->scheme->worker->mark(j->endpoints[job->first + rank].node);
+        lowest = mark < lowest ? mark : lowest;
+    }
+    for (uint32_t i = job->first; i < job->first + job->count; i++) {
+        struct sim_endpoint *e = &j->endpoints[i];
+        if (e->is_worker) {
+            job->scheme->worker->learn_mark(e->node, lowest, now_ns);
+        } else {
+            for (uint32_t child = 0; child < e->children; child++) {
+                job->scheme->switch_node->join(e->node, child, lowest);
+            }
+            job->scheme->switch_node->learn_mark(e->node, lowest);
+        }
+    }
+}
+
+static void drain(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns);
+
+static void begin_iteration(struct sim_jobs *j, uint32_t endpoint)
+{
+    struct sim_endpoint *e = &j->endpoints[endpoint];
+    const struct sim_job *job = &j->jobs[e->job];
+
+    if (e->iteration == job->config.iterations) {
+        return;
+    }
+    e->iteration++;
+    sim_timer_set(&j->network->events, j->first_timer + 2 * endpoint + 1,
+                  sim_network_now(j->network) + job->config.compute_ps);
+}
+
+/* Computing has ended. */
+static void begin_sum(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
+{
+    struct sim_endpoint *e = &j->endpoints[endpoint];
+    struct sim_job *job = &j->jobs[e->job];
+
+    if (e->iteration > job->prepared) {
+        prepare(job, e->iteration);
+    }
+    if (++job->begun[e->iteration % 2] == job->config.workers) {
+        job->begun_ps[e->iteration % 2] = sim_network_now(j->network);
+    }
+    e->left = e->unsent = job->operations;
+    submit(j, e, now_ns);
+    drain(j, endpoint, now_ns);
+}
+
+static void end_operation(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
+{
+    struct sim_endpoint *e = &j->endpoints[endpoint];
+    struct sim_job *job = &j->jobs[e->job];
+    uint32_t turn = e->iteration % 2;
+
+    submit(j, e, now_ns);
+    if (--e->left != 0) {
+        return;
+    }
+    if (++job->ended[turn] == job->config.workers) {
+        job->iterations++;
+        job->end_ps = sim_network_now(j->network);
+        job->summing_ps += (double)(job->end_ps - job->begun_ps[turn]);
+        j->done_jobs += job->iterations == job->config.iterations;
+        compare(job, e->iteration);
+        tell_marks(j, job, now_ns);
+    }
+    begin_iteration(j, endpoint);
+}
+
+/* ---- driving ---- */
+
+/* True: there were some. */
+static bool take_events(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
+{
+    bool were_some = false;
+    struct sim_job *job = &j->jobs[j->endpoints[endpoint].job];
+    struct sim_endpoint *e = &j->endpoints[endpoint];
+    struct trib_event event;
+
+    while (e->is_worker ? job->scheme->worker->next_event(e->node, &event)
+                        : job->scheme->switch_node->next_event(e->node, &event)) {
+        were_some = true;
+        job->failed += event.kind == TRIB_EVENT_FAILED || event.kind == TRIB_EVENT_MISMATCH;
+        if (event.kind == TRIB_EVENT_DONE) {
+            end_operation(j, endpoint, now_ns);
+        }
+    }
+    return were_some;
+}
+
+static void set_timer(struct sim_jobs *j, uint32_t endpoint)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
+    uint32_t timer = j->first_timer + 2 * endpoint;
+    uint64_t timeout_ns =
+        e->is_worker ? scheme->worker->next_timeout(e->node) : scheme->switch_node->next_timeout(e->node);
+    uint64_t due_ps = timeout_ns == TRIB_NEVER ? SIM_NEVER : timeout_ns * NS_PS;
+    uint64_t now_ps = sim_network_now(j->network);
+
+    /* One that ends too early is set again then: most move with every packet. */
+    if (due_ps < sim_timer_due(&j->network->events, timer)) {
+        sim_timer_set(&j->network->events, timer, due_ps > now_ps ? due_ps : now_ps + NS_PS);
+    }
+}
+
+static void hand_out(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
+    struct trib_packet packet;
+    struct trib_place to;
+
+    while (e->is_worker ? scheme->worker->next_packet(e->node, now_ns, &packet, &to)
+                        : scheme->switch_node->next_packet(e->node, now_ns, &packet, &to)) {
+        send_packet(j, endpoint, &packet, &to);
+    }
+}
+
+static void drain(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
+{
+    hand_out(j, endpoint, now_ns);
+    if (take_events(j, endpoint, now_ns)) {
+        hand_out(j, endpoint, now_ns); /* of operations that were submitted meanwhile */
+    }
+    set_timer(j, endpoint);
+}
+
+static struct trib_place place_of(const struct sim_jobs *j, const struct sim_endpoint *e, uint16_t value)
+{
+    if (e->is_worker && j->jobs[e->job].scheme->switch_node == NULL) {
+        return (struct trib_place){.kind = TRIB_PLACE_PEER, .index = value};
+    }
+    if (e->is_worker) {
+        return (struct trib_place){.kind = TRIB_PLACE_ROOT};
+    }
+    if (value == PARENT) {
+        return (struct trib_place){.kind = TRIB_PLACE_PARENT};
+    }
+    return (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << value};
+}
+
+void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
+{
+    const struct sim_packet p = j->network->packets[packet];
+    const struct sim_endpoint *e = &j->endpoints[p.owner];
+    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
+    uint64_t now_ns = sim_network_now(j->network) / NS_PS;
+    struct trib_place from = place_of(j, e, p.value);
+    struct sim_message *m = &j->messages[p.sequence];
+    struct trib_packet received = m->packet;
+
+    received.payload = received.payload_len != 0 ? m->payload : NULL;
+    received.flags |= (p.flags & SIM_ECN_MARKED) != 0 ? TRIB_FLAG_ECN : 0;
+    j->on_links--;
+    sim_packet_free(j->network, packet);
+    if (e->is_worker) {
+        (void)scheme->worker->receive(e->node, from, &received, now_ns);
+    } else {
+        j->aggregated += scheme->switch_node->receive(e->node, from, &received, now_ns) == TRIB_DROP_NONE &&
+                         received.kind == TRIB_CONTRIBUTION;
+    }
+    release_message(j, p.sequence);
+    drain(j, p.owner, now_ns);
+}
+
+void sim_jobs_soon(const struct sim_jobs *j, uint32_t packet)
+{
+    const struct sim_packet *p = &j->network->packets[packet];
+    const char *message = (const char *)&j->messages[p->sequence];
+
+    __builtin_prefetch(&j->endpoints[p->owner]);
+    __builtin_prefetch((const char *)&j->endpoints[p->owner] + 64);
+    __builtin_prefetch(message, 1);
+    __builtin_prefetch(message + 64);
+    __builtin_prefetch(message + 128);
+}
+
+void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet)
+{
+    const char *node = j->endpoints[j->network->packets[packet].owner].node;
+
+    for (size_t line = 0; line < FETCH_NODE; line += 64) {
+        __builtin_prefetch(node + line, 1);
+    }
+}
+
+void sim_jobs_dropped(struct sim_jobs *j, uint32_t packet)
+{
+    j->on_links--;
+    release_message(j, j->network->packets[packet].sequence);
+}
+
+void sim_jobs_timer(struct sim_jobs *j, uint32_t timer)
+{
+    uint32_t endpoint = (timer - j->first_timer) / 2;
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
+    uint64_t now_ns = sim_network_now(j->network) / NS_PS;
+
+    if ((timer - j->first_timer) % 2 != 0) {
+        begin_sum(j, endpoint, now_ns);
+        return;
+    }
+    if (e->is_worker) {
+        scheme->worker->on_timeout(e->node, now_ns);
+    } else {
+        scheme->switch_node->on_timeout(e->node, now_ns);
+    }
+    drain(j, endpoint, now_ns);
+}
+
+/* ---- set-up ---- */
+
+static struct trib_session_config make_session(const struct sim_jobs *j, const struct sim_job_config *config,
+                                               uint64_t seed)
+{
+    uint16_t group = trib_scheme_group(config->scheme);
+
+    return (struct trib_session_config){
+        .salt = trib_mix64(seed + j->count),
+        .communicator = j->count + 1,
+        .ranks = config->workers,
+        .roots = 1,
+        .train = 1,
+        .slots = 2 * config->window,
+        .payload = SIM_JOB_PAYLOAD,
+        .generation = 1,
+        .group = group != 0 ? group : (uint16_t)config->workers,
+        .wire = TRIB_FLOAT32,
+        .lookahead = 1,
+    };
+}
+
+static bool open_worker(struct sim_jobs *j, const struct sim_job *job, struct sim_endpoint *e)
+{
+    struct trib_worker_config config = {
+        .session = job->session,
+        .kernels = trib_value_kernels(),
+        .rank = e->rank,
+        .window = job->config.window,
+        .operations = OPERATIONS,
+        .stall_ns = STALL_NS,
+        .is_zeroed = 1,
+    };
+
+    e->node = sim_arena_take(&j->arena, job->scheme->worker->size(&config));
+    if (e->node != NULL) {
+        job->scheme->worker->init(e->node, &config);
+    }
+    return e->node != NULL;
+}
+
+static bool open_switch(struct sim_jobs *j, const struct sim_job *job, struct sim_endpoint *e)
+{
+    struct trib_switch_config config = {
+        .session = job->session,
+        .kernels = trib_value_kernels(),
+        .branches = e->branches,
+        .children = e->children,
+        .boot = BOOT,
+        .has_parent = e->is_branch,
+        .is_zeroed = true,
+    };
+
+    config.session.salt = 0;
+    e->node = sim_arena_take(&j->arena, job->scheme->switch_node->size(&config));
+    if (e->node == NULL) {
+        return false;
+    }
+    job->scheme->switch_node->init(e->node, &config);
+    for (uint32_t child = 0; child < e->children; child++) {
+        job->scheme->switch_node->join(e->node, child, 0);
+    }
+    job->scheme->switch_node->learn_mark(e->node, 0);
+    return true;
+}
+
+static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
+{
+    for (uint32_t i = job->first; i < job->first + job->count; i++) {
+        struct sim_endpoint *e = &j->endpoints[i];
+        if (e->is_worker ? !open_worker(j, job, e) : !open_switch(j, job, e)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        job->send[i] = sim_arena_take(&j->arena, elements_of(job) * sizeof(int32_t));
+        job->recv[i] = sim_arena_take(&j->arena, elements_of(job) * sizeof(int32_t));
+        if (job->send[i] == NULL || job->recv[i] == NULL) {
+            return false;
+        }
+    }
+    for (uint32_t rank = 0; rank < job->config.workers; rank++) {
+        uint32_t endpoint = job->first + rank;
+        job->scheme->worker->registered(j->endpoints[endpoint].node, BOOT, 0, 0);
+        j->endpoints[endpoint].iteration = 1;
+        sim_timer_set(&j->network->events, j->first_timer + 2 * endpoint + 1,
+                      job->config.start_ps + job->config.compute_ps);
+    }
+    return true;
+}
+
+bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const uint32_t *hosts, uint64_t seed,
+                  char *error)
+{
+    struct sim_job *job = &j->jobs[j->count];
+
+    *job = (struct sim_job){
+        .config = *config,
+        .scheme = trib_scheme_find(config->scheme),
+        .session = make_session(j, config, seed),
+        .first = j->endpoint_count,
+        .fragments = (config->bytes + config->payload - 1) / config->payload,
+    };
+    TRIB_ASSERT(j->count < SIM_JOBS_MAX && job->scheme != NULL);
+    if (j->messages == NULL && (j->messages = sim_memory_map(SIM_MESSAGES_MAX * sizeof *j->messages)) == NULL) {
+        trib_explain(error, "out of memory");
+        return false;
+    }
+    const char *unfit = job->scheme->unfit != NULL ? job->scheme->unfit(&job->session) : NULL;
+    if (unfit != NULL) {
+        trib_explain(error, "%s", unfit);
+        return false;
+    }
+    job->operations = (uint32_t)((job->fragments + FRAGMENTS - 1) / FRAGMENTS);
+    for (uint32_t rank = 0; rank < config->workers; rank++) {
+        (void)sim__jobs_endpoint(j, &(struct sim_endpoint){
+                                        .job = j->count,
+                                        .place = hosts[rank],
+                                        .rank = rank,
+                                        .parent = SIM_NONE,
+                                        .first_child = SIM_NONE,
+                                        .last_child = SIM_NONE,
+                                        .sibling = SIM_NONE,
+                                        .is_worker = true,
+                                    });
+    }
+    if (job->scheme->switch_node != NULL && !sim__jobs_tree(j, job, error)) {
+        return false;
+    }
+    job->count = j->endpoint_count - job->first;
+    j->count++;
+    if (!open_nodes(j, job)) {
+        trib_explain(error, "out of memory");
+        return false;
+    }
+    return true;
+}
+
+/* ---- what came out ---- */
+
+static void add_counters(struct trib_counters *sum, const struct trib_counters *counters)
+{
+#define X(name, help) sum->name += counters->name;
+    TRIB_COUNTER_MAP(X)
+#undef X
+    for (uint32_t i = 0; i < TRIB_DROP_COUNT; i++) {
+        sum->dropped[i] += counters->dropped[i];
+    }
+}
+
+struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job)
+{
+    const struct sim_job *it = &j->jobs[job];
+    struct sim_job_counters sum = {0};
+
+    for (uint32_t i = it->first; i < it->first + it->count; i++) {
+        const struct sim_endpoint *e = &j->endpoints[i];
+        if (!e->is_worker) {
+            add_counters(&sum.switches, it->scheme->switch_node->counters(e->node));
+            continue;
+        }
+        add_counters(&sum.workers, it->scheme->worker->counters(e->node));
+        if (it->scheme->worker->flows != NULL) {
+            it->scheme->worker->flows(e->node, &sum.flows);
+        }
+    }
+    return sum;
+}
+
+const char *sim_jobs_check(const struct sim_jobs *j)
+{
+    for (uint32_t i = 0; i < j->count; i++) {
+        struct sim_job_counters counters = sim_jobs_counters(j, i);
+        if (j->jobs[i].wrong != 0) {
+            return "a job's sum is wrong";
+        }
+        if (counters.workers.dropped[TRIB_DROP_LANE] != 0 || counters.switches.dropped[TRIB_DROP_LANE] != 0) {
+            return "a lane says that a sum has other contributors than all";
+        }
+        if (j->jobs[i].failed != 0) {
+            return "a node has failed";
+        }
+    }
+    return NULL;
+}

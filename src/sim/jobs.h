@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobs.h: training jobs in the simulated network: workers on hosts compute, and then sum their gradients with a scheme of src/schemes. The nodes are
+ * those of the real switch and the real ranks, driven as core/node.h says; here are only their places, links and clocks.
+ *
+ * A fragment carries SIM_JOB_PAYLOAD bytes of real numbers, which stand for the payload that it has on the links: all that nodes do is done, to fewer
+ * elements. So every sum is checked twice: by the lane, in every worker, and as numbers, at the end of every iteration.
+ *
+ * Switches of a scheme that has them: the lowest switch that is above all workers is the root, and every switch between it and them is a
+ * node of the tree. Packets from node to node travel over the one link between them. Schemes without switches send from host to host.
+ *
+ * Sessions (registration, marks of idle ranks) are told at once, without packets: they are not what is simulated.
+ * Read next: core/node.h, jobs_tree.c, jobs.c. */
+#ifndef TRIB_SIM_JOBS_H
+#define TRIB_SIM_JOBS_H
+
+#include "core/flow.h"
+#include "schemes/schemes.h"
+#include "sim/memory.h"
+#include "sim/network.h"
+
+#define SIM_JOBS_MAX 64U
+#define SIM_MESSAGES_MAX (UINT32_C(1) << 22)
+#define SIM_JOB_PAYLOAD 64U
+#define SIM_JOB_KIND 0xffU /* of packets */
+#define SIM_SCHEME_MAX 32U
+
+enum sim_placement { SIM_PLACEMENT_NONE = 0, SIM_CLOSE, SIM_RANDOM };
+
+struct sim_job_config {
+    char scheme[SIM_SCHEME_MAX]; /* a row of the table of schemes, with its group: "hybrid:4" */
+    uint32_t workers;            /* each on a host that no other job has */
+    uint32_t iterations;
+    uint32_t window;     /* fragments that a worker has under way */
+    uint32_t payload;    /* bytes of a fragment on the links */
+    uint64_t bytes;      /* of gradients */
+    uint64_t compute_ps; /* of an iteration, before they are summed */
+    uint64_t start_ps;
+    enum sim_placement placement;
+    uint32_t unused;
+};
+
+/* A node at its place: a worker, or a switch of a job's tree. */
+struct sim_endpoint {
+    void *node;
+    uint32_t job;
+    uint32_t place;       /* network node */
+    uint32_t rank;        /* of a worker */
+    uint32_t parent;      /* endpoint; SIM_NONE */
+    uint32_t child;       /* the parent's number of it */
+    uint32_t up;          /* link to the parent */
+    uint32_t down;        /* link from the parent */
+    uint32_t children;    /* how many */
+    uint32_t first_child; /* endpoint; SIM_NONE */
+    uint32_t last_child;
+    uint32_t sibling;   /* the parent's next child */
+    uint32_t iteration; /* of a worker: it is in; begins with 1 */
+    uint32_t left;      /* operations of it that are not done */
+    uint32_t unsent;    /* operations of it that are not submitted */
+    bool is_worker;
+    bool is_branch; /* a switch with a parent */
+    uint64_t branches;
+};
+
+struct sim_job {
+    struct sim_job_config config;
+    const struct trib_scheme *scheme;
+    struct trib_session_config session;
+    uint32_t first; /* of its endpoints: workers by rank, then switches */
+    uint32_t count;
+    uint64_t fragments;  /* of an iteration */
+    uint32_t operations; /* of an iteration */
+    uint32_t unused;
+    int32_t *send[2]; /* by iteration, in turn: all workers have the same numbers */
+    int32_t *recv[2];
+    uint32_t prepared;   /* the last iteration that numbers were made for */
+    uint32_t iterations; /* that all workers have ended */
+    uint32_t begun[2];   /* workers that have begun to sum, and that have ended, by iteration in turn */
+    uint32_t ended[2];
+    uint64_t begun_ps[2]; /* when the last worker began to sum */
+    uint64_t compared;    /* numbers that were compared with what they must be */
+    uint64_t wrong;
+    uint64_t failed;   /* events of failure */
+    double summing_ps; /* of all iterations, from the last worker's beginning to the last worker's end */
+    uint64_t end_ps;   /* of the last iteration that has ended */
+};
+
+struct sim_message {
+    struct trib_packet packet;
+    uint32_t references;
+    uint32_t next; /* free */
+    uint8_t payload[SIM_JOB_PAYLOAD];
+};
+
+struct sim_jobs {
+    struct sim_network *network;
+    struct sim_job jobs[SIM_JOBS_MAX];
+    uint32_t count;
+    uint32_t first_timer;
+    struct sim_endpoint *endpoints;
+    uint32_t endpoint_count;
+    uint32_t endpoint_room;
+    struct sim_message *messages; /* as many as are under way */
+    uint32_t message_high;
+    uint32_t message_free;
+    struct sim_arena arena;
+    uint64_t on_links;   /* packets of jobs */
+    uint64_t aggregated; /* contributions that switches have added */
+    uint64_t done_jobs;
+};
+
+/* Counts of a job's nodes. */
+struct sim_job_counters {
+    struct trib_counters workers;
+    struct trib_counters switches;
+    struct trib_flow_counters flows;
+};
+
+void sim_jobs_init(struct sim_jobs *j, struct sim_network *network, uint32_t first_timer);
+void sim_jobs_deinit(struct sim_jobs *j);
+/* Timers of `hosts` workers, and of as many switches as the network has, for each job: so many follow first_timer. */
+uint32_t sim_jobs_timers(const struct sim_jobs *j);
+/* Adds a job; its workers are on these hosts, by rank. False: error says why it cannot be. */
+bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const uint32_t *hosts, uint64_t seed,
+                  char *error);
+void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet);
+/* The packet will arrive soon, and sooner: fetch what that needs. */
+void sim_jobs_soon(const struct sim_jobs *j, uint32_t packet);
+void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet);
+void sim_jobs_dropped(struct sim_jobs *j, uint32_t packet);
+void sim_jobs_timer(struct sim_jobs *j, uint32_t timer);
+struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job);
+/* NULL, or what is wrong: a sum, a lane, a failure. */
+const char *sim_jobs_check(const struct sim_jobs *j);
+
+/* Of jobs_tree.c: places the switches of a job's tree, behind its workers; false: error says why it cannot be. */
+bool sim__jobs_tree(struct sim_jobs *j, struct sim_job *job, char *error);
+uint32_t sim__jobs_endpoint(struct sim_jobs *j, const struct sim_endpoint *endpoint);
+
+#endif

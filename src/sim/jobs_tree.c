@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobs_tree.c: where the switches of a job's tree are: see jobs.h. Read next: jobs.c (who drives them). */
+#include <stdlib.h>
+
+#include "io/explain.h"
+#include "sim/jobs.h"
+
+uint32_t sim__jobs_endpoint(struct sim_jobs *j, const struct sim_endpoint *endpoint)
+{
+    if (j->endpoint_count == j->endpoint_room) {
+        j->endpoint_room = j->endpoint_room == 0 ? 256 : 2 * j->endpoint_room;
+        j->endpoints = realloc(j->endpoints, j->endpoint_room * sizeof *j->endpoints);
+        TRIB_ASSERT(j->endpoints != NULL);
+    }
+    j->endpoints[j->endpoint_count] = *endpoint;
+    return j->endpoint_count++;
+}
+
+static uint32_t find_link(const struct sim_network *n, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = 0; i < n->link_count; i++) {
+        if (n->from[i] == from && n->links[i].to == to) {
+            return i;
+        }
+    }
+    return SIM_NONE;
+}
+
+/* The switch above this one in the tree: all take the same of their ways up, so that those of one pod, and then all, meet. */
+static uint32_t above(const struct sim_network *n, uint32_t place, uint32_t choice)
+{
+    const struct sim_route *route = &n->routes[place];
+
+    return place < n->hosts  ? n->links[sim_network_host_link(place)].to
+           : route->ups == 0 ? SIM_NONE
+                             : n->links[route->up + choice % route->ups].to;
+}
+
+/* How many levels of switches there must be so that all workers meet. */
+static uint32_t count_levels(const struct sim_jobs *j, const struct sim_job *job, uint32_t choice)
+{
+    for (uint32_t levels = 1;; levels++) {
+        uint32_t first = SIM_NONE;
+        bool is_one = true;
+        for (uint32_t rank = 0; rank < job->config.workers; rank++) {
+            uint32_t place = j->endpoints[job->first + rank].place;
+            for (uint32_t i = 0; i < levels; i++) {
+                place = above(j->network, place, choice);
+            }
+            first = rank == 0 ? place : first;
+            is_one = is_one && place == first;
+        }
+        if (is_one) {
+            return levels;
+        }
+    }
+}
+
+static uint32_t find_switch(const struct sim_jobs *j, const struct sim_job *job, uint32_t place)
+{
+    for (uint32_t i = job->first + job->config.workers; i < j->endpoint_count; i++) {
+        if (j->endpoints[i].place == place) {
+            return i;
+        }
+    }
+    return SIM_NONE;
+}
+
+static bool adopt(struct sim_jobs *j, uint32_t child, uint32_t parent, char *error)
+{
+    struct sim_endpoint *c = &j->endpoints[child];
+    struct sim_endpoint *p = &j->endpoints[parent];
+
+    if (p->children == TRIB_CHILDREN_MAX) {
+        trib_explain(error, "more than %d workers or switches below one switch of its tree", TRIB_CHILDREN_MAX);
+        return false;
+    }
+    c->parent = parent;
+    c->child = p->children++;
+    c->up = find_link(j->network, c->place, p->place);
+    c->down = find_link(j->network, p->place, c->place);
+    c->sibling = SIM_NONE;
+    c->is_branch = !c->is_worker;
+    p->branches |= (uint64_t)c->is_branch << c->child;
+    if (p->first_child == SIM_NONE) {
+        p->first_child = child;
+    } else {
+        j->endpoints[p->last_child].sibling = child;
+    }
+    p->last_child = child;
+    return true;
+}
+
+bool sim__jobs_tree(struct sim_jobs *j, struct sim_job *job, char *error)
+{
+    uint32_t number = (uint32_t)(job - j->jobs);
+    uint32_t levels = count_levels(j, job, number);
+
+    /* By rank: so children are in the order of their lowest ranks. */
+    for (uint32_t rank = 0; rank < job->config.workers; rank++) {
+        uint32_t child = job->first + rank;
+        for (uint32_t level = 0; level < levels; level++) {
+            uint32_t place = above(j->network, j->endpoints[child].place, number);
+            uint32_t parent = find_switch(j, job, place);
+            bool is_new = parent == SIM_NONE;
+            if (is_new) {
+                parent = sim__jobs_endpoint(j, &(struct sim_endpoint){
+                                                   .job = number,
+                                                   .place = place,
+                                                   .parent = SIM_NONE,
+                                                   .first_child = SIM_NONE,
+                                                   .last_child = SIM_NONE,
+                                                   .sibling = SIM_NONE,
+                                               });
+            }
+            if (!adopt(j, child, parent, error)) {
+                return false;
+            }
+            if (!is_new) {
+                break; /* the rest of the way is there */
+            }
+            child = parent;
+        }
+    }
+    return true;
+}

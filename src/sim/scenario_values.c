@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scenario_values.c: reads single values of scenarios; see scenario_draft.h. Read next: scenario.c (which key is read by what). */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "io/explain.h"
+#include "io/nearest.h"
+#include "io/units.h"
+#include "sim/scenario_draft.h"
+
+#define NS_PS UINT64_C(1000)
+#define DURATION_MAX_NS (UINT64_C(100) * 3600 * 1000000000)
+#define RATE_MIN UINT64_C(1000000)
+#define RATE_MAX UINT64_C(3200000000000)
+#define PACKET_MAX 65535U
+
+bool sim__refuse(struct draft *d, struct sim_toml_place place, const char *format, ...)
+{
+    char text[TRIB_ERROR_TEXT_MAX / 2];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    trib_explain(d->error, "%s:%" PRIu32 ":%" PRIu32 ": %s", d->path, place.line, place.column, text);
+    return false;
+}
+
+/* ---- readers: one value into one field ---- */
+
+static bool expect_text(struct draft *d, const struct sim_toml_value *value, const char *example)
+{
+    return value->kind == SIM_TOML_STRING ||
+           sim__refuse(d, value->place, "%s wants a text, such as \"%s\"", value->key, example);
+}
+
+static bool read_whole(struct draft *d, const struct sim_toml_value *value, uint64_t min, uint64_t max,
+                       uint64_t *number)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+
+    if (value->kind != SIM_TOML_INTEGER) {
+        return sim__refuse(d, value->place, "%s wants a whole number, without quotes", value->key);
+    }
+    if (trib_parse_number(value->text, min, max, number, cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s: %s", value->key, cause);
+    }
+    return true;
+}
+
+bool sim__read_seed(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    return read_whole(d, value, 0, UINT64_MAX, field);
+}
+
+static bool read_from(struct draft *d, const struct sim_toml_value *value, uint64_t min, void *field)
+{
+    uint64_t number = 0;
+
+    if (!read_whole(d, value, min, SIM_NODES_MAX, &number)) {
+        return false;
+    }
+    *(uint32_t *)field = (uint32_t)number;
+    return true;
+}
+
+bool sim__read_count(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    return read_from(d, value, 1, field);
+}
+
+bool sim__read_index(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    return read_from(d, value, 0, field);
+}
+
+bool sim__read_name(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    if (!expect_text(d, value, "my scenario")) {
+        return false;
+    }
+    if (strlen(value->text) >= SIM_NAME_MAX) {
+        return sim__refuse(d, value->place, "%s is longer than %u bytes", value->key, SIM_NAME_MAX - 1);
+    }
+    memcpy(field, value->text, strlen(value->text) + 1);
+    return true;
+}
+
+bool sim__read_duration(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t ns = 0;
+
+    if (!expect_text(d, value, "20ms")) {
+        return false;
+    }
+    if (trib_parse_duration(value->text, &ns, cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s: %s", value->key, cause);
+    }
+    if (ns > DURATION_MAX_NS) {
+        return sim__refuse(d, value->place, "%s: longer than 100h", value->key);
+    }
+    *(uint64_t *)field = ns * NS_PS;
+    return true;
+}
+
+bool sim__read_rate(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t rate = 0;
+
+    if (!expect_text(d, value, "10Gbps")) {
+        return false;
+    }
+    if (trib_parse_rate(value->text, &rate, cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s: %s", value->key, cause);
+    }
+    if (rate < RATE_MIN || rate > RATE_MAX) {
+        return sim__refuse(d, value->place, "%s is %s; it can be from 1Mbps to 3200Gbps", value->key, value->text);
+    }
+    *(uint64_t *)field = rate;
+    return true;
+}
+
+bool sim__read_bytes(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+
+    if (!expect_text(d, value, "1MB")) {
+        return false;
+    }
+    if (trib_parse_size(value->text, field, cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s: %s", value->key, cause);
+    }
+    if (*(uint64_t *)field == 0 || *(uint64_t *)field >= SIM_AMOUNT_PACKETS / 1000) {
+        return sim__refuse(d, value->place, "%s can not be %s", value->key, value->text);
+    }
+    return true;
+}
+
+bool sim__read_packet(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    uint64_t bytes = 0;
+
+    if (!sim__read_bytes(d, value, &bytes)) {
+        return false;
+    }
+    if (bytes > PACKET_MAX) {
+        return sim__refuse(d, value->place, "%s is more than %u bytes", value->key, PACKET_MAX);
+    }
+    *(uint32_t *)field = (uint32_t)bytes;
+    return true;
+}
+
+/* Bytes, packets of the full size ("85pkt"), or none. */
+bool sim__read_amount(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    const char *unit = strstr(value->text, "pkt");
+    char digits[TRIB_UNITS_TEXT_MAX] = "";
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t count = 0;
+
+    if (!expect_text(d, value, "85pkt")) {
+        return false;
+    }
+    if (strcmp(value->text, "none") == 0) {
+        *(uint64_t *)field = SIM_NEVER;
+        return true;
+    }
+    if (unit == NULL || unit[3] != '\0' || (size_t)(unit - value->text) >= sizeof digits) {
+        return sim__read_bytes(d, value, field);
+    }
+    memcpy(digits, value->text, (size_t)(unit - value->text));
+    if (trib_parse_number(digits, 1, 1000000, &count, cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s: %s", value->key, cause);
+    }
+    *(uint64_t *)field = count | SIM_AMOUNT_PACKETS;
+    return true;
+}
+
+bool sim__read_share(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    double share = 0;
+
+    if (!expect_text(d, value, "60%")) {
+        return false;
+    }
+    if (trib_parse_percent(value->text, &share, cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s: %s", value->key, cause);
+    }
+    if (share <= 0) {
+        return sim__refuse(d, value->place, "%s can not be 0", value->key);
+    }
+    *(double *)field = share;
+    return true;
+}
+
+/* The index of a word in a list that ends where name() gives NULL. */
+static bool read_word(struct draft *d, const struct sim_toml_value *value, const char *(*name)(uint32_t),
+                      uint32_t *index)
+{
+    struct trib_nearest nearest = {.word = value->text, .len = strlen(value->text)};
+    char list[TRIB_ERROR_TEXT_MAX / 4] = "";
+    size_t len = 0;
+
+    for (uint32_t i = 0; name(i) != NULL; i++) {
+        if (value->kind == SIM_TOML_STRING && strcmp(name(i), value->text) == 0) {
+            *index = i;
+            return true;
+        }
+        trib_nearest_offer(&nearest, name(i));
+        len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : ", ", name(i));
+    }
+    if (nearest.best != NULL) {
+        return sim__refuse(d, value->place, "unknown %s \"%s\"; did you mean %s?", value->key, value->text,
+                           nearest.best);
+    }
+    return sim__refuse(d, value->place, "unknown %s \"%s\"; there are %s", value->key, value->text, list);
+}
+
+static const char *topology_name(uint32_t index)
+{
+    return index + 1 < SIM_TOPOLOGY_COUNT ? sim_topology_name((enum sim_topology_kind)(index + 1)) : NULL;
+}
+
+bool sim__read_topology(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    uint32_t index = 0;
+    bool is_good = read_word(d, value, topology_name, &index);
+
+    *(enum sim_topology_kind *)field = (enum sim_topology_kind)(index + 1);
+    return is_good;
+}
+
+static const char *traffic_name(uint32_t index)
+{
+    return index + 1 < SIM_TRAFFIC_COUNT ? sim_traffic_name((enum sim_traffic_kind)(index + 1)) : NULL;
+}
+
+bool sim__read_traffic(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    uint32_t index = 0;
+    bool is_good = read_word(d, value, traffic_name, &index);
+
+    *(enum sim_traffic_kind *)field = (enum sim_traffic_kind)(index + 1);
+    return is_good;
+}
+
+static const char *policy_name(uint32_t index)
+{
+    static const char *const names[] = {"fixed", "aimd", "dctcp", NULL};
+
+    return names[index];
+}
+
+bool sim__read_policy(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    uint32_t index = 0;
+    bool is_good = read_word(d, value, policy_name, &index);
+
+    *(enum trib_congestion_policy *)field = (enum trib_congestion_policy)index;
+    return is_good;
+}
+
+static const char *sizes_name(uint32_t index)
+{
+    const struct sim_sizes *sizes = sim_sizes_at(index);
+
+    return sizes != NULL ? sim_sizes_name(sizes) : NULL;
+}
+
+/* One size, "endless", or the name of a distribution. */
+bool sim__read_sizes(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    struct sim_traffic *t = field;
+    uint32_t index = 0;
+
+    if (value->kind == SIM_TOML_STRING && strcmp(value->text, "endless") == 0) {
+        t->bytes = SIM_NEVER;
+        return true;
+    }
+    if (value->kind != SIM_TOML_STRING || (value->text[0] >= '0' && value->text[0] <= '9')) {
+        return sim__read_bytes(d, value, &t->bytes);
+    }
+    if (!read_word(d, value, sizes_name, &index)) {
+        return false;
+    }
+    t->sizes = sim_sizes_at(index);
+    return true;
+}
+
+bool sim__read_file(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    uint32_t source = d->scenario->traffic_count - 1;
+
+    (void)field;
+    d->files[source] = value->text;
+    d->file_places[source] = value->place;
+    return expect_text(d, value, "flow.txt");
+}
+
+static const char *scheme_name(uint32_t index)
+{
+    uint32_t at = 0;
+
+    for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {
+        if (trib_scheme_at(i)->refusal == NULL && at++ == index) {
+            return trib_scheme_at(i)->name;
+        }
+    }
+    return NULL;
+}
+
+bool sim__read_scheme(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    const struct trib_scheme *scheme = value->kind == SIM_TOML_STRING ? trib_scheme_find(value->text) : NULL;
+    uint32_t index = 0;
+
+    if (scheme == NULL) {
+        return read_word(d, value, scheme_name, &index);
+    }
+    if (scheme->refusal != NULL) {
+        return sim__refuse(d, value->place, "%s: %s", value->text, scheme->refusal);
+    }
+    if (strlen(value->text) >= SIM_SCHEME_MAX) {
+        return sim__refuse(d, value->place, "%s is too long", value->key);
+    }
+    memcpy(field, value->text, strlen(value->text) + 1);
+    return true;
+}
+
+static const char *placement_name(uint32_t index)
+{
+    static const char *const names[] = {"close", "random", NULL};
+
+    return names[index];
+}
+
+bool sim__read_placement(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    uint32_t index = 0;
+    bool is_good = read_word(d, value, placement_name, &index);
+
+    *(enum sim_placement *)field = (enum sim_placement)(index + 1);
+    return is_good;
+}
