@@ -32,11 +32,11 @@ static uint32_t above(const struct sim_network *n, uint32_t place, uint32_t choi
     const struct sim_route *route = &n->routes[place];
 
     return place < n->hosts  ? n->links[sim_network_host_link(place)].to
-           : route->ups == 0 ? SIM_NONE
+           : route->ups == 0 ? SIM_NONE /* the top, or no tree */
                              : n->links[route->up + choice % route->ups].to;
 }
 
-/* How many levels of switches there must be so that all workers meet. */
+/* How many levels of switches there must be so that all workers meet; 0: they never do. */
 static uint32_t count_levels(const struct sim_jobs *j, const struct sim_job *job, uint32_t choice)
 {
     for (uint32_t levels = 1;; levels++) {
@@ -44,8 +44,11 @@ static uint32_t count_levels(const struct sim_jobs *j, const struct sim_job *job
         bool is_one = true;
         for (uint32_t rank = 0; rank < job->config.workers; rank++) {
             uint32_t place = j->endpoints[job->first + rank].place;
-            for (uint32_t i = 0; i < levels; i++) {
+            for (uint32_t i = 0; i < levels && place != SIM_NONE; i++) {
                 place = above(j->network, place, choice);
+            }
+            if (place == SIM_NONE) {
+                return 0;
             }
             first = rank == 0 ? place : first;
             is_one = is_one && place == first;
@@ -96,6 +99,12 @@ bool sim__jobs_tree(struct sim_jobs *j, struct sim_job *job, char *error)
     uint32_t number = (uint32_t)(job - j->jobs);
     uint32_t levels = count_levels(j, job, number);
 
+    if (levels == 0) {
+        trib_explain(
+            error,
+            "no switch is above all of the job's workers: a scheme with switches needs a tree, or all on one switch");
+        return false;
+    }
     /* By rank: so children are in the order of their lowest ranks. */
     for (uint32_t rank = 0; rank < job->config.workers; rank++) {
         uint32_t child = job->first + rank;

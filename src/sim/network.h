@@ -117,7 +117,7 @@ struct sim_network {
     struct sim_packet *packets;
     struct sim_details *details; /* by packet */
     struct sim_route *routes;    /* by node */
-    uint32_t *table;             /* by destination: first << 8 | count, places in choices */
+    uint32_t *table;             /* by switch and host: first << 8 | count, places in choices */
     uint32_t *choices;           /* links */
     uint16_t *from;              /* by link */
     struct sim_port ports[SIM_PORT_KINDS];
@@ -191,6 +191,8 @@ static inline uint64_t sim_network_now(const struct sim_network *n)
 }
 /* Lays out a switch's route in a tree: `each` hosts below each of its links down. */
 struct sim_route sim_route_tree(uint32_t first, uint32_t count, uint32_t each, uint32_t down);
+/* Lists in tables, for every switch and host, the links that begin a shortest way. False: out of memory. */
+bool sim_network_search_routes(struct sim_network *n);
 /* The links that a packet of this hash takes from host to host; returns how many, SIM_PATH_MAX at most. */
 uint32_t sim_network_path(const struct sim_network *n, uint32_t from, const struct sim_packet *packet, uint32_t *links);
 /* Packets that lie on links, counted one by one: sent = arrived + dropped + these. */

@@ -38,7 +38,8 @@ static void json_topology(FILE *out, const struct sim_topology *t)
 
     (void)fprintf(out, "\"topology\":{\"kind\":\"%s\",\"hosts\":%u,\"switches\":%u,\"links\":%u,",
                   sim_topology_name(t->kind), size.hosts, size.switches, size.links);
-    (void)fprintf(out, "\"k\":%u,\"leaves\":%u,\"spines\":%u,", t->k, t->leaves, t->spines);
+    (void)fprintf(out, "\"k\":%u,\"leaves\":%u,\"spines\":%u,\"routers\":%u,\"globals\":%u,", t->k, t->leaves,
+                  t->spines, t->routers, t->globals);
     (void)fprintf(out, "\"rate_bps\":%" PRIu64 ",\"delay_ns\":%.3f,", t->edge.rate_bps, (double)t->edge.delay_ps / NS);
     (void)fprintf(out, "\"fabric_rate_bps\":%" PRIu64 ",\"fabric_delay_ns\":%.3f},", t->fabric.rate_bps,
                   (double)t->fabric.delay_ps / NS);

@@ -35,7 +35,8 @@ struct key {
 #define AT(member) offsetof(struct sim_scenario, member)
 #define OF(member) offsetof(struct sim_traffic, member)
 #define JOB(member) offsetof(struct sim_job_config, member)
-#define TREES (BIT(SIM_LEAF_SPINE) | BIT(SIM_FAT_TREE))
+#define SEVERAL (BIT(SIM_LEAF_SPINE) | BIT(SIM_FAT_TREE) | BIT(SIM_DRAGONFLY))
+#define WITH_HOSTS (BIT(SIM_STAR) | BIT(SIM_LEAF_SPINE) | BIT(SIM_DRAGONFLY))
 #define TIMED (BIT(SIM_PERMUTATION) | BIT(SIM_INCAST) | BIT(SIM_POISSON))
 
 static const struct key keys[] = {
@@ -43,21 +44,25 @@ static const struct key keys[] = {
     {"", "seed", "of all that is drawn [1]", sim__read_seed, AT(seed), ANY, 0},
     {"", "duration", "simulated time at most", sim__read_duration, AT(duration_ps), ANY, ANY},
     {"", "warmup", "flows that begin earlier are in no result [0]", sim__read_duration, AT(warmup_ps), ANY, 0},
-    {"topology", "kind", "star, leaf-spine or fat-tree", sim__read_topology, AT(topology.kind), ANY, ANY},
+    {"topology", "kind", "star, leaf-spine, fat-tree or dragonfly", sim__read_topology, AT(topology.kind), ANY, ANY},
     {"topology", "k", "fat-tree: ports of a switch, even", sim__read_count, AT(topology.k), BIT(SIM_FAT_TREE),
      BIT(SIM_FAT_TREE)},
-    {"topology", "hosts", "star: all of them; leaf-spine: of a leaf", sim__read_count, AT(topology.hosts),
-     BIT(SIM_STAR) | BIT(SIM_LEAF_SPINE), BIT(SIM_STAR) | BIT(SIM_LEAF_SPINE)},
+    {"topology", "hosts", "star: all of them; leaf-spine: of a leaf; dragonfly: of a router", sim__read_count,
+     AT(topology.hosts), WITH_HOSTS, WITH_HOSTS},
+    {"topology", "routers", "dragonfly: of a group", sim__read_count, AT(topology.routers), BIT(SIM_DRAGONFLY),
+     BIT(SIM_DRAGONFLY)},
+    {"topology", "globals", "dragonfly: cables of a router to other groups; there are routers x globals + 1 groups",
+     sim__read_count, AT(topology.globals), BIT(SIM_DRAGONFLY), BIT(SIM_DRAGONFLY)},
     {"topology", "leaves", "leaf-spine", sim__read_count, AT(topology.leaves), BIT(SIM_LEAF_SPINE),
      BIT(SIM_LEAF_SPINE)},
     {"topology", "spines", "leaf-spine", sim__read_count, AT(topology.spines), BIT(SIM_LEAF_SPINE),
      BIT(SIM_LEAF_SPINE)},
     {"topology", "rate", "of the links of hosts", sim__read_rate, AT(topology.edge.rate_bps), ANY, ANY},
     {"topology", "delay", "of the links of hosts", sim__read_duration, AT(topology.edge.delay_ps), ANY, ANY},
-    {"topology", "fabric_rate", "of links between switches [rate]", sim__read_rate, AT(topology.fabric.rate_bps), TREES,
-     0},
+    {"topology", "fabric_rate", "of links between switches [rate]", sim__read_rate, AT(topology.fabric.rate_bps),
+     SEVERAL, 0},
     {"topology", "fabric_delay", "of links between switches [delay]", sim__read_duration, AT(topology.fabric.delay_ps),
-     TREES, 0},
+     SEVERAL, 0},
     {"queues", "buffer", "of a switch's port: bytes, packets (200pkt) or none, which never drops [200pkt]",
      sim__read_amount, AT(topology.buffer_bytes), ANY, 0},
     {"queues", "ecn", "mark packets that find more waiting than this, or none [65pkt]", sim__read_amount,
@@ -299,6 +304,9 @@ static bool finish_topology(struct draft *d)
     }
     if (t->kind == SIM_FAT_TREE && (t->k % 2 != 0 || t->k > 64)) {
         return sim__refuse(d, place, "k is %u; it must be even, and 64 at most", t->k);
+    }
+    if (t->kind == SIM_DRAGONFLY && (t->routers > 64 || t->globals > 64 || t->hosts > 64)) {
+        return sim__refuse(d, place, "a dragonfly's routers, globals and hosts are 64 at most each");
     }
     uint64_t cables = t->kind == SIM_LEAF_SPINE ? (uint64_t)t->leaves * (t->hosts + (uint64_t)t->spines) : t->hosts;
     struct sim_topology_size size = cables <= LINKS_MAX ? sim_topology_size(t) : (struct sim_topology_size){0, 0, 0};

@@ -114,9 +114,37 @@ static void build_fat_tree(const struct sim_topology *t, struct sim_network *n, 
     }
 }
 
+static uint32_t groups_of(const struct sim_topology *t)
+{
+    return t->routers * t->globals + 1;
+}
+
+/* Group i's global cable q leads to group i + q + 1, and is there the cable groups - 2 - q; q / globals is its router. */
+static void build_dragonfly(const struct sim_topology *t, struct sim_network *n, const struct kinds *kinds)
+{
+    uint32_t groups = groups_of(t);
+
+    join_hosts(n, t->hosts, kinds);
+    for (uint32_t r = 0; r < groups * t->routers; r++) {
+        uint32_t group = r / t->routers;
+        uint32_t router = r % t->routers;
+        for (uint32_t other = 0; other < t->routers; other++) {
+            if (other != router) {
+                (void)sim_network_link(n, n->hosts + r, n->hosts + group * t->routers + other, kinds->fabric);
+            }
+        }
+        for (uint32_t i = 0; i < t->globals; i++) {
+            uint32_t cable = router * t->globals + i;
+            uint32_t there = (group + cable + 1) % groups;
+            uint32_t end = (groups - 2 - cable) / t->globals;
+            (void)sim_network_link(n, n->hosts + r, n->hosts + there * t->routers + end, kinds->fabric);
+        }
+    }
+}
+
 const char *sim_topology_name(enum sim_topology_kind kind)
 {
-    static const char *const names[SIM_TOPOLOGY_COUNT] = {"none", "star", "leaf-spine", "fat-tree"};
+    static const char *const names[SIM_TOPOLOGY_COUNT] = {"none", "star", "leaf-spine", "fat-tree", "dragonfly"};
 
     return names[kind];
 }
@@ -133,6 +161,11 @@ struct sim_topology_size sim_topology_size(const struct sim_topology *t)
                                           2 * t->hosts * t->leaves + 2 * t->leaves * t->spines};
     case SIM_FAT_TREE:
         return (struct sim_topology_size){half * half * t->k, 2 * half * t->k + half * half, 6 * half * half * t->k};
+    case SIM_DRAGONFLY: {
+        uint32_t routers = groups_of(t) * t->routers;
+        return (struct sim_topology_size){routers * t->hosts, routers,
+                                          routers * (2 * t->hosts + t->routers - 1 + t->globals)};
+    }
     case SIM_TOPOLOGY_NONE:
     case SIM_TOPOLOGY_COUNT:
         break;
@@ -152,9 +185,11 @@ bool sim_topology_build(const struct sim_topology *t, struct sim_network *n)
         build_star(n, &kinds);
     } else if (t->kind == SIM_LEAF_SPINE) {
         build_leaf_spine(t, n, &kinds);
-    } else {
+    } else if (t->kind == SIM_FAT_TREE) {
         build_fat_tree(t, n, &kinds);
+    } else {
+        build_dragonfly(t, n, &kinds);
     }
     TRIB_ASSERT(n->link_count == size.links);
-    return sim_network_ready(n, t->smallest, t->largest);
+    return (t->kind != SIM_DRAGONFLY || sim_network_search_routes(n)) && sim_network_ready(n, t->smallest, t->largest);
 }

@@ -4,6 +4,8 @@
  *   star         every host on one switch
  *   leaf-spine   hosts on leaves, every leaf on every spine
  *   fat-tree     k pods of k/2 edge and k/2 aggregation switches, k^2/4 core switches, k^3/4 hosts (Al-Fares et al., SIGCOMM'08)
+ *   dragonfly    groups of routers that are all joined with each other, and one cable between any two groups: each router has `globals` of its
+ *                group's (Kim et al., ISCA'08); shortest ways only
  *
  * Nodes: hosts, then switches tier by tier from below. Links: those of hosts first, then tier by tier, up before down.
  * Read next: network.h. */
@@ -12,7 +14,14 @@
 
 #include "sim/network.h"
 
-enum sim_topology_kind { SIM_TOPOLOGY_NONE = 0, SIM_STAR, SIM_LEAF_SPINE, SIM_FAT_TREE, SIM_TOPOLOGY_COUNT };
+enum sim_topology_kind {
+    SIM_TOPOLOGY_NONE = 0,
+    SIM_STAR,
+    SIM_LEAF_SPINE,
+    SIM_FAT_TREE,
+    SIM_DRAGONFLY,
+    SIM_TOPOLOGY_COUNT
+};
 
 /* How a link and its ports are. */
 struct sim_wire {
@@ -22,11 +31,13 @@ struct sim_wire {
 
 struct sim_topology {
     enum sim_topology_kind kind;
-    uint32_t hosts;  /* star: all; leaf-spine: of each leaf */
+    uint32_t hosts;  /* star: all; leaf-spine: of each leaf; dragonfly: of each router */
     uint32_t leaves; /* leaf-spine */
     uint32_t spines;
-    uint32_t k;                 /* fat-tree; even */
-    struct sim_wire edge;       /* between hosts and switches */
+    uint32_t k;           /* fat-tree; even */
+    uint32_t routers;     /* dragonfly: of a group */
+    uint32_t globals;     /* dragonfly: cables of a router to other groups; so there are routers x globals + 1 groups */
+    struct sim_wire edge; /* between hosts and switches */
     struct sim_wire fabric;     /* between switches */
     uint64_t buffer_bytes;      /* of a switch's port; SIM_NEVER: no packet is ever dropped */
     uint64_t mark_bytes;        /* a switch marks packets that find more waiting; SIM_NEVER: none */

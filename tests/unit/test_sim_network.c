@@ -243,6 +243,37 @@ static void routes__are_shortest(void **state)
     }
 }
 
+/* A dragonfly of 4 routers, 2 global cables and 2 hosts each: 9 groups, 72 hosts, 36 routers (Rina's), and no way longer than local, global, local. */
+static void dragonfly__is_what_it_is(void **state)
+{
+    struct sim_topology t = {
+        .kind = SIM_DRAGONFLY, .hosts = 2, .routers = 4, .globals = 2, .edge = {GBPS, 0}, .fabric = {GBPS, 0}};
+    struct sim_network n;
+    uint32_t links[SIM_PATH_MAX];
+    uint32_t counts[SIM_PATH_MAX] = {0};
+
+    (void)state;
+    assert_true(sim_topology_build(&t, &n));
+    assert_int_equal(n.hosts, 72);
+    assert_int_equal(n.nodes - n.hosts, 36);
+    assert_int_equal(n.link_count, 2 * 72 + 2 * 54 + 2 * 36);
+    for (uint32_t from = 0; from < n.hosts; from++) {
+        for (uint32_t to = 0; to < n.hosts; to++) {
+            struct sim_packet p = {.to = (uint16_t)to, .hash = from * 2654435761U + to};
+            if (from != to) {
+                uint32_t count = sim_network_path(&n, from, &p, links);
+                assert_true(count >= 2 && count <= 5 && n.links[links[count - 1]].to == to);
+                assert_true(from / 8 != to / 8 || count <= 3);
+                counts[count]++;
+            }
+        }
+    }
+    assert_int_equal(counts[2], 72); /* the other host of the same router */
+    assert_int_equal(counts[3],
+                     72 * (6 + 2 * 2)); /* the group's other routers, and those that a global cable leads to */
+    sim_network_deinit(&n);
+}
+
 /* Many flows between two pods: every way is taken by about as many, and tiers choose independently of each other. */
 static void routes__spread_flows(void **state)
 {
@@ -283,6 +314,7 @@ int main(void)
         cmocka_unit_test(port__drops_and_marks_by_what_waits),
         cmocka_unit_test(port__waits_as_m_d_1),
         cmocka_unit_test(routes__are_shortest),
+        cmocka_unit_test(dragonfly__is_what_it_is),
         cmocka_unit_test(routes__spread_flows),
     };
 

@@ -176,7 +176,7 @@ static void scenario__refuses_in_one_line(void **state)
         {"duration = \"1ms\"\n[topology]\nkind = \"fat-treee\"\n",
          "x:3:8: unknown kind \"fat-treee\"; did you mean fat-tree?"},
         {"duration = \"1ms\"\n[topology]\nkind = \"mesh\"\n",
-         "x:3:8: unknown kind \"mesh\"; there are star, leaf-spine, fat-tree"},
+         "x:3:8: unknown kind \"mesh\"; there are star, leaf-spine, fat-tree, dragonfly"},
         {"duration = \"1ms\"\n[topology]\nrate = \"0Gbps\"\n",
          "x:3:8: rate is 0Gbps; it can be from 1Mbps to 3200Gbps"},
         {"duration = \"1ms\"\n" STAR "k = 4\n", "x:7:1: k means nothing to star"},
