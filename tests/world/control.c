@@ -542,6 +542,23 @@ void control_take(struct world_comm *comm, uint32_t rank, uint32_t place, const 
 
 /* ---- a switch dies ---- */
 
+/* The switches are gone for good, and the ranks go on without them: one place, where all are children, takes what was the root's. */
+void control_move(struct world_comm *comm)
+{
+    comm->world->report->moved += comm->is_started && comm->control != CONTROL_ENDED && comm->depth > 1;
+    for (uint32_t at = 1; at < comm->world->switch_count; at++) {
+        struct comm_member *member = &comm->members[at];
+        if (comm->shapes[at].rank_count == 0) {
+            continue;
+        }
+        close_member(comm, at);
+        memset(&member->welcomed, 0, sizeof member->welcomed);
+        memset(member->epochs, 0, comm->set.session.ranks * sizeof *member->epochs);
+    }
+    shape_make_star(comm);
+    check_moved(comm);
+}
+
 void control_restart(struct world_comm *comm, uint32_t at)
 {
     struct world *world = comm->world;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault.c: what happens to machines and processes: a switch dies and comes back empty, perhaps with another communicator in its memory; a
- * rank dies, and its job is started again at the same addresses; either stands still for seconds (SIGSTOP); a control plane is away
- * while its data plane goes on. Read next: session.c, control.c. */
+/* fault.c: what happens to machines and processes: a switch dies and comes back empty, perhaps with another communicator in its memory, or
+ * never, and the ranks go on without any; a rank dies, and its job is started again at the same addresses; either stands still for seconds
+ * (SIGSTOP); a control plane is away while its data plane goes on. Read next: session.c, control.c. */
+#include "core/lane.h"
 #include "world.h"
 
 enum world_fault { FAULT_RESTART, FAULT_CRASH, FAULT_STOP_RANK, FAULT_STOP_SWITCH, FAULT_AWAY };
@@ -90,7 +91,12 @@ static void restart(struct world *world)
             unit->paused_ns = 0;
         }
     }
+    /* One in eight never comes back: not drawn, so that all other worlds stay what they were. */
+    bool is_for_good = at == 0 && !world_has_peers(world) && trib_mix64(world->seed ^ world->now_ns) % 8 == 0;
     for (uint32_t i = 0; i < world->comm_count; i++) {
+        if (is_for_good) {
+            control_move(world->comms[i]);
+        }
         control_restart(world->comms[i], at);
     }
     add_intruder(world);

@@ -113,8 +113,10 @@ void session_arrive(struct world_comm *comm, uint32_t rank, uint32_t where)
     bool up = where < WORLD_HOPS_MAX;
     uint32_t place = up ? where + 1 : where - WORLD_HOPS_MAX;
     struct message_stream *stream = &comm->ranks[rank].streams[!up][up ? where : place];
-    uint64_t stopped_ns = place == 0 ? world->units[comm->ranks[rank].unit].paused_ns
-                                     : world->switches[session_switch(comm, rank, place)].away_until_ns;
+    bool is_there =
+        place <= session_places(comm, rank); /* else on a way that it had before its ranks went on without switches */
+    uint64_t stopped_ns = !is_there || place == 0 ? world->units[comm->ranks[rank].unit].paused_ns
+                                                  : world->switches[session_switch(comm, rank, place)].away_until_ns;
 
     if (stopped_ns > world->now_ns) { /* nobody reads it before */
         world_schedule(
@@ -130,7 +132,7 @@ void session_arrive(struct world_comm *comm, uint32_t rank, uint32_t where)
     world->message_free = index;
     if (place == 0) {
         session_take(comm, rank, &message);
-    } else {
+    } else if (is_there) {
         arrive_at_switch(comm, rank, place, &message);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shape.c: who is whose child in one communicator's tree: at every switch its branches (ranks and switches) in the order of their lowest
  * rank, and, where they are more than a node takes, inner nodes over consecutive groups of them. The same for every shard and after
- * every restart. Read next: unit.c (which runs these nodes). */
+ * every restart, until its ranks go on without these switches, as a star. Read next: unit.c (which runs these nodes). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +164,21 @@ void shape_make(struct world_comm *comm)
         uint32_t level = comm->world->switches[comm->ranks[rank].home].level;
         comm->depth = level > comm->depth ? level : comm->depth;
     }
+}
+
+/* At the root alone. What lies in streams and links of before is on its way to nobody. */
+void shape_make_star(struct world_comm *comm)
+{
+    uint32_t edges = comm->edges;
+
+    shape_free(comm);
+    memset(comm->shapes, 0, sizeof comm->shapes);
+    for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
+        comm->ranks[rank].home = 0;
+    }
+    comm->edges = 0;
+    shape_make(comm);
+    comm->edges = edges > comm->edges ? edges : comm->edges; /* bounds are for both */
 }
 
 /* Where a rank's branch hangs at a switch on its way. */

@@ -340,7 +340,8 @@ static void *place_of(const struct world *world, const struct world_unit *unit, 
     uint32_t above = from->is_worker ? comm->ranks[from->rank].home : world->switches[from->at].parent;
     struct shape_place where = from->is_worker ? comm->ranks[from->rank].place : comm->shapes[from->at].up;
     *place = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << where.child};
-    return above == unit->at ? unit->nodes[where.node].memory : NULL;
+    bool is_gone = !from->is_worker && comm->shapes[from->at].rank_count == 0; /* the ranks went on without it */
+    return above == unit->at && !is_gone ? unit->nodes[where.node].memory : NULL;
 }
 
 static uint64_t unit_now(const struct world *world, const struct world_unit *unit)

@@ -292,6 +292,7 @@ void work_destroy(struct world_comm *comm)
         free(comm->ops[i].ranks);
         free(comm->ops[i].inputs);
         free(comm->ops[i].expected);
+        free(comm->ops[i].earlier);
         free(comm->ops[i].share);
         free(comm->ops[i].before);
     }

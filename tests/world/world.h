@@ -314,6 +314,8 @@ struct world_op {
     bool is_uneven;
     uint8_t *inputs; /* of all ranks, or the one tensor of which each rank has its share or one rank all */
     uint8_t *expected;
+    uint8_t *
+        earlier; /* what its ranks expected before they became a star; who is done first says which of both it is. NULL: the same */
     bool in_place;
     uint8_t misaligned;
     struct rank_op *ranks;
@@ -488,6 +490,7 @@ struct world_comm {
     X(wrapped, "generations wrapped")                      \
     X(intruders, "communicators in another's place")       \
     X(lost_incarnations, "trees made anew")                \
+    X(moved, "trees that became a star")                   \
     X(closed, "communicators closed")                      \
     X(forsaken, "waited for a rank that has left")         \
     X(early, "ranks that closed early")                    \
@@ -600,6 +603,7 @@ void comm_describe(const struct world_comm *comm, FILE *out);
 
 /* shape.c */
 void shape_make(struct world_comm *comm);
+void shape_make_star(struct world_comm *comm); /* anew */
 void shape_free(struct world_comm *comm);
 void rank_set_add(struct rank_set *set, uint32_t rank);
 bool rank_set_has(const struct rank_set *set, uint32_t rank);
@@ -688,6 +692,7 @@ uint32_t session_places(const struct world_comm *comm, uint32_t rank);          
 /* control.c: control planes of switches */
 void control_take(struct world_comm *comm, uint32_t rank, uint32_t place, const struct world_message *message);
 void control_restart(struct world_comm *comm, uint32_t at);
+void control_move(struct world_comm *comm); /* before the root restarts: what comes back is a star */
 void control_poll(struct world_comm *comm, uint32_t incarnation);
 void control_gather_timeout(struct world_comm *comm);
 void control_fail(struct world_comm *comm, enum comm_outcome outcome, uint32_t cause);
@@ -720,6 +725,7 @@ void check_repeats(struct world *world, uint32_t from, uint32_t to, const struct
 void check_silence(struct world_unit *unit, uint32_t root);
 void check_done(struct world_comm *comm, uint32_t rank, struct world_op *op);
 void check_partial(struct world_comm *comm, uint32_t rank);
+void check_moved(struct world_comm *comm); /* sums have another shape now */
 void check_retained(struct world_comm *comm, uint32_t rank);
 void check_time(struct world *world);
 void check_gone(struct world_comm *comm);
