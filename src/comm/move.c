@@ -16,6 +16,8 @@
 
 /* A switch that is back may lack other ranks for so long: they are back at once, or have moved. */
 #define TOGETHER_NS (2 * TRIB_SECOND_NS)
+/* A link of this host may be down: it, or the switch, may be found after all. */
+#define NO_WAY_NS (100 * TRIB_MILLISECOND_NS)
 
 bool trib_comm_may_move(const struct trib_comm *comm)
 {
@@ -112,13 +114,17 @@ void trib_comm_move(struct trib_comm *comm, uint64_t now_ns)
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     struct trib_where where;
     trib_where_init(&where, &comm->meeting, true);
-    say(comm, &where);
     enum trib_status status = trib_endpoint_widen(comm->endpoint, &where, config, cause);
+    if (status == TRIB_ERR_UNREACHABLE && comm->state == TRIB_COMM_CONNECTING && now_ns < comm->return_deadline_ns) {
+        comm->state_deadline_ns = comm->outage_deadline_ns = now_ns + NO_WAY_NS;
+        return;
+    }
     if (status != TRIB_OK) {
         trib_comm_fail(comm, status, "the switch %s is gone, and rank %u cannot go on without it: %.300s",
                        comm->where.name, config->rank, cause);
         return;
     }
+    say(comm, &where);
     if (comm->node != NULL) {
         comm->verbs->suspend(comm->node);
     }

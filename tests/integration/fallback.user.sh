@@ -182,6 +182,20 @@ ranks_end 5 1
 check_in "as ever" 'the switch 127.0.0.1:[0-9]+ is gone: no answer for' "$TMP"/not.[01]
 expect 1 'fallback \(TRIB_FALLBACK\) is on, but no switch' env -u TRIB_SWITCH TRIB_RANKS=1 "$T" perf --rendezvous 127.0.0.1:1 -b 8 -e 8
 
+if grep -qs ' lo$' /proc/net/if_inet6; then
+    say "IPv6"
+    start root --listen "[::1]:0"
+    RANK_PIDS=()
+    for rank in 0 1 2; do
+        TRIB_SWITCH=[::1]:$SWITCH_PORT TRIB_HOSTID=host-$rank rank_start six 3 $rank -b 1M -e 1M -n 400
+    done
+    wait_for 15 said six 3 ' joined \[::1\]:' || fail "not all are in"
+    end root
+    ranks_end 30 0
+    check_right "IPv6" "$TMP/six.0"
+    check_in "went on" 'without its switch, at \[::1\]:[0-9]+, .* no box: ' "$TMP"/six.[0-2]
+fi
+
 say "perf says so, in the table and in JSON"
 for json in "" --json; do
     start root
