@@ -41,6 +41,12 @@ WORKER_RECEIVE = "src/schemes/switchml/switchml_worker_receive.c"
 WORKER_RECOVER = "src/schemes/switchml/switchml_worker_recover.c"
 SCALAR = "src/core/value_scalar.c"
 FLOW = "src/core/flow.c"
+ENGINE = "src/host/engine.c"
+SMALL = "src/host/small.c"
+LARGE = "src/host/large.c"
+SEGMENT = "src/host/segment.c"
+BELLS = "src/host/bells.c"
+COPY = "src/host/copy.c"
 RING_SUM = "src/schemes/ring/ring_worker_sum.c"
 RING_RECEIVE = "src/schemes/ring/ring_worker_receive.c"
 
@@ -52,6 +58,8 @@ SUMS = Never("its worlds ask for sums only")
 NO_CLOCK = Never("it has no clock: that a loss is found later costs it nothing")
 PROBED_ALL_THE_SAME = Never("who lacks M asks for it by PROBE as well, so the marks come all the same, only later")
 OLD_BOOT = Never("an old result is right, an old M is not above the new one, and an old ASK costs a packet")
+
+NO_HOST = Never("its ranks are not on one host")
 
 # Two fragments share a slot, and nobody looks which of them it holds.
 MIXED_FRAGMENTS = (
@@ -390,4 +398,94 @@ CANARIES = [
                (LANE_H, "    h = trib_mix64(h ^ (((uint64_t)id->attempt << 48) | id->sequence));",
                 "    h = trib_mix64(h ^ ((uint64_t)id->attempt << 48));")),
         world=ORACLE, search=ORACLE, first="slots"),
+
+    # ---- ranks of one host (src/host): no packets, so no worlds and no search ----
+    Canary(
+        "host-results-too-early", "I2", "a rank copies out a chunk that others have not added up yet",
+        edits=((LARGE, """        if (!trib_host_all_have(host, true, step - 1)) {
+            return TRIB_HOST_WAITS;
+        }
+        /* Who has failed""", """        if (!trib_host_all_have(host, true, step - 2)) {
+            return TRIB_HOST_WAITS;
+        }
+        /* Who has failed"""),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "host-sum-of-old-parts", "I2", "a rank adds up its share of a chunk before all have staged it",
+        edits=((LARGE, """        if (!trib_host_all_have(host, false, step)) {
+            return TRIB_HOST_WAITS;
+        }
+        if (k == 1 && !trib_host_all_agree""", """        if (!trib_host_all_have(host, false, step - 1)) {
+            return TRIB_HOST_WAITS;
+        }
+        if (k == 1 && !trib_host_all_agree"""),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "host-one-is-missing", "I2", "nobody waits for the last rank",
+        edits=((ENGINE, "    while (host->cursor < host->ranks) {\n        if (!has_reached",
+                "    while (host->cursor + 1 < host->ranks) {\n        if (!has_reached"),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "host-small-areas-shared", "I1", "small operations that follow each other lie in the same area",
+        edits=((SEGMENT, "    return first + ((size_t)(step % 2) * host->ranks + rank) * TRIB_HOST_SMALL;",
+                "    return first + (size_t)(step * 0 + rank) * TRIB_HOST_SMALL;"),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "host-staging-shared", "I1", "chunks that follow each other lie in the same staging area",
+        edits=((SEGMENT, "    return first + ((size_t)(step % 2) * host->ranks + rank) * host->chunk;",
+                "    return first + (size_t)(step * 0 + rank) * host->chunk;"),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "host-result-shared", "I1", "sums of chunks that follow each other lie in the same area",
+        edits=((SEGMENT, "    return first + (size_t)(step % 2) * host->chunk;", "    return first + (size_t)(step * 0) * host->chunk;"),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "host-broadcast-too-far-ahead", "I1", "the root of a broadcast is a chunk further ahead than it has areas",
+        edits=((LARGE, "trib_host_all_have(host, true, step - half);", "trib_host_all_have(host, true, step - half - 1);"),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "host-broadcast-unstaged", "I2", "a rank takes a chunk of a broadcast that the root has not staged",
+        edits=((LARGE, "    if (!trib_host_one_has(host, root, false, step + 1)) {", "    if (!trib_host_one_has(host, root, false, step)) {"),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "host-lent-too-short", "I11", "who sends from shared memory ends while others still read there",
+        edits=((LARGE, "        if (k == host->steps && !host->is_shared && !has_results(host)) {",
+                "        if (k == host->steps && !has_results(host)) {"),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "host-broadcast-lent-too-short", "I11", "the root of a broadcast from shared memory ends when the others have begun",
+        edits=((LARGE, "    return trib_host_all_have(host, true, end) ? trib_host_finish(host) : TRIB_HOST_WAITS;",
+                "    return trib_host_all_have(host, true, end - 1) ? trib_host_finish(host) : TRIB_HOST_WAITS;"),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "host-record-unread", "I11", "what was read from a rank that has failed is written to the caller",
+        edits=((COPY, "        if (trib_host_has_record(host)) {", "        if (false) {"),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "host-operations-uncompared", "I10", "a rank adds up whatever the others have staged",
+        edits=((ENGINE, "            host->other = rank;\n            return false;", "            host->other = rank;"),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "host-shares-uncompared", "I10", "shares that differ in the same total are taken for equal",
+        edits=((ENGINE, "&own, sizeof own) != 0 ||\n            !has_own_shares(host, rank)) {",
+                "&own, sizeof own) != 0 ||\n            (false && !has_own_shares(host, rank))) {"),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "host-owner-in-his-place", "I9", "the owner of a share adds his part in his place instead of last",
+        edits=((LARGE, "                                .last = host->rank,", "                                .last = TRIB_HOST_NOBODY,"),
+               (SMALL, "                                .last = host->rank,", "                                .last = TRIB_HOST_NOBODY,")),
+        world=NO_HOST, search=NO_HOST, test="property/test_host_sum"),
+    Canary(
+        "host-small-share-of-another", "I9", "a small reduce-scatter adds up the share of the rank before",
+        edits=((SMALL, "    size_t before = trib_host_share_first(host, host->rank) * host->element;\n    struct trib_host_sum",
+                "    size_t before = trib_host_share_first(host, host->rank > 0 ? host->rank - 1 : 0) * host->element;\n    struct trib_host_sum"),),
+        world=NO_HOST, search=NO_HOST, test="property/test_host_sum"),
+    Canary(
+        "host-no-second-look", "I8", "who is about to sleep does not look once more, and sleeps on",
+        edits=((BELLS, "    if (trib_host_is_due(host)) {", "    if (false) {"),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "host-left-unnoticed", "I8", "who has closed is waited for",
+        edits=((ENGINE, "    if (verdict != TRIB_HOST_WAITS || !has_left(host)) {", "    if (verdict != TRIB_HOST_WAITS || (!has_left(host) || true)) {"),),
+        world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
 ]

@@ -3,9 +3,9 @@
 """Shows that the tests would notice:  tests/canary/run.py [--only NAME,...] [--seconds N] [--build FOLDER] [--markdown FILE]
                                        tests/canary/run.py --check | --list
 
-A canary is one defect put into a copy of src/core and src/schemes (the table is canaries.py). The worlds and the search of every state,
-built against that copy, must each catch it by the check that the table names, within a minute. Where one of them cannot, by the nature of
-the defect, the table says why, and a unit test must. The product's sources hold no trace of any of this.
+A canary is one defect put into a copy of src (the table is canaries.py). The worlds and the search of every state, built against that copy,
+must each catch it by the check that the table names, within a minute. Where one of them cannot, by the nature of the defect, the table says
+why, and a unit or property test must: so it is for all of src/host. The product's sources hold no trace of any of this.
 
 --check only looks whether every defect still applies: its old text must occur exactly once. That is a test of its own, without a compiler,
 so that who changes a line hears at once which canary to change with it.
@@ -26,7 +26,7 @@ import time
 from canaries import CANARIES, Canary, Never
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-COPIED = ("cmake/flags.cmake", "include", "src/core", "src/schemes", "src/io/assert.c", "tests/world", "tests/model", "tests/unit")
+COPIED = ("cmake/flags.cmake", "include", "src", "tests/world", "tests/model", "tests/unit", "tests/property")
 WORLD_FIRST_SEEDS = 2000  # at once: from so many on, worlds notice paths that were never taken
 SEARCH_SHARES = 6         # no scenario gets more than this part of the time
 SEARCH_STATES = "4000000"  # nor more memory than this needs
@@ -255,7 +255,9 @@ def hear(tree, canary, seconds):
     try:
         for path, text in texts.items():
             write(os.path.join(tree.root, path), text)
-        tree.make("world", "model")
+        asked = [name for name, wanted in (("world", canary.world), ("model", canary.search)) if not isinstance(wanted, Never)]
+        if asked:
+            tree.make(*asked)
         threads = []
         for name, wanted, ask in (("world", canary.world, ask_worlds), ("search", canary.search, ask_search)):
             if isinstance(wanted, Never):
@@ -283,13 +285,16 @@ def listen(result, name, ask, tree, seconds):
         result.problem = str(error)
 
 
-def control(tree):
+def control(tree, canaries):
     """Without a defect nothing may be caught, or the table would prove nothing."""
     tree.make("world", "model")
     for command in ([tree.program("world"), "--seeds", "200"], [tree.program("model"), "--quick"]):
         output, status, _ = run(command, 300)
         if status != 0:
             raise RuntimeError(f"without any defect, {' '.join(command)} fails:\n{output[-2000:]}")
+    for canary in {canary.test: canary for canary in canaries if canary.test}.values():
+        if ask_test(tree, canary, 60).word:
+            raise RuntimeError(f"without any defect, {canary.test} fails")
 
 
 # ---- what is printed ----
@@ -374,8 +379,9 @@ def main():
     results = []
     try:
         tree.configure()
-        control(tree)
-        for canary in (canary for canary in CANARIES if canary.name in wanted):
+        chosen = [canary for canary in CANARIES if canary.name in wanted]
+        control(tree, chosen)
+        for canary in chosen:
             result = hear(tree, canary, options.seconds)
             results.append(result)
             print(f"{canary.name}: " + "; ".join(f"{name} {f.text()}" for name, f in sorted(result.findings.items())) +

@@ -112,7 +112,9 @@ static void record__is_looked_for_before_what_was_read_is_written(void **state)
         }
         struct trib_host *host = openings[0].host;
         received[0] = received[100000] = -1.0F;
-        while (trib_host_advance(host) != TRIB_HOST_WAITS) { /* for rank 1, which has shown nothing yet */
+        enum trib_host_verdict verdict;
+        while ((verdict = trib_host_advance(host)) != TRIB_HOST_WAITS) { /* for rank 1, which has shown nothing yet */
+            assert_int_equal(verdict, TRIB_HOST_MOVED);
         }
         (void)trib_host_advance(openings[1].host);
         host->segment->record = TRIB_HOST_RECORD_WRITING;
@@ -124,6 +126,89 @@ static void record__is_looked_for_before_what_was_read_is_written(void **state)
         trib_host_close(host);
         trib_shared_free(sent);
     }
+}
+
+/* Both go as far as they can. Rank 0's last verdict. */
+static enum trib_host_verdict run_two(struct opening *openings, const struct trib_operation operations[2])
+{
+    enum trib_host_verdict verdict = TRIB_HOST_MOVED;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        trib_host_start(openings[rank].host, &operations[rank]);
+    }
+    for (uint32_t i = 0; i < 8 && verdict != TRIB_HOST_DIFFERS; i++) {
+        (void)trib_host_advance(openings[1].host);
+        verdict = trib_host_advance(openings[0].host);
+    }
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        trib_host_close(openings[rank].host);
+    }
+    return verdict;
+}
+
+/* One call is changed in one word at a time, small and large: before a byte of another rank is read, each sees it. */
+static void operations__that_differ_are_never_run(void **state)
+{
+    static float tensors[2][200000];
+    static const uint64_t counts[2][2] = {{60000, 40000}, {40000, 60000}};
+    const struct trib_session_config session = {.ranks = 2, .payload = 64, .wire = TRIB_FLOAT32};
+    (void)state;
+    for (uint32_t change = 0; change < 6; change++) {
+        for (uint64_t count = 100; count <= 100000; count *= 1000) {
+            struct opening openings[2] = {{.host = NULL}, {.host = NULL}};
+            struct trib_operation operations[2];
+            open_hosts(openings, 2);
+            for (uint32_t rank = 0; rank < 2; rank++) {
+                bool changed = rank == 1;
+                struct trib_operation *operation = &operations[rank];
+                *operation = (struct trib_operation){.collective = TRIB_REDUCE,
+                                                     .type = changed && change == 0 ? TRIB_INT32 : TRIB_FLOAT32,
+                                                     .reduction = changed && change == 1 ? TRIB_MAXIMUM : TRIB_SUM,
+                                                     .root = changed && change == 2,
+                                                     .count = changed && change == 3 ? count - 1 : count,
+                                                     .part_of = changed && change == 4 ? UINT64_C(1) << 63 : 0,
+                                                     .send = tensors[rank],
+                                                     .recv = tensors[rank]};
+                if (change == 5) { /* the same sum of shares */
+                    operation->collective = TRIB_REDUCE_SCATTER;
+                    operation->root = 0;
+                    operation->count = 100000;
+                    operation->shares =
+                        trib_shares_init(malloc(trib_shares_size(2)), &session, operation, counts[rank]);
+                }
+            }
+            assert_int_equal(run_two(openings, operations), TRIB_HOST_DIFFERS);
+            for (uint32_t rank = 0; rank < 2; rank++) {
+                free((void *)(uintptr_t)operations[rank].shares);
+            }
+        }
+    }
+}
+
+/* Rank 1 has closed, and never takes the step that rank 0 needs of it; then one of which it has all. */
+static void close__is_seen_by_who_still_needs_the_rank(void **state)
+{
+    static float tensors[2][8];
+    struct opening openings[2] = {{.host = NULL}, {.host = NULL}};
+    struct trib_operation operation = {
+        .collective = TRIB_ALLREDUCE, .type = TRIB_FLOAT32, .reduction = TRIB_SUM, .count = 8};
+    (void)state;
+    open_hosts(openings, 2);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        operation.send = operation.recv = tensors[rank];
+        trib_host_start(openings[rank].host, &operation);
+    }
+    assert_int_equal(trib_host_advance(openings[0].host), TRIB_HOST_WAITS);
+    assert_true(trib_host_arm(openings[0].host));
+    trib_host_disarm(openings[0].host);
+    assert_int_equal(trib_host_advance(openings[1].host), TRIB_HOST_DONE);
+    assert_false(trib_host_arm(openings[0].host)); /* what it waited for has come: it must not sleep */
+    trib_host_close(openings[1].host);
+    assert_int_equal(trib_host_advance(openings[0].host), TRIB_HOST_DONE);
+    operation.send = operation.recv = tensors[0];
+    trib_host_start(openings[0].host, &operation);
+    assert_int_equal(trib_host_advance(openings[0].host), TRIB_HOST_LEFT);
+    assert_int_equal(trib_host_awaited(openings[0].host), 1);
+    trib_host_close(openings[0].host);
 }
 
 static void *wake_and_count(void *host)
@@ -385,6 +470,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(record__being_written_holds_results_back),
         cmocka_unit_test(record__is_looked_for_before_what_was_read_is_written),
+        cmocka_unit_test(operations__that_differ_are_never_run),
+        cmocka_unit_test(close__is_seen_by_who_still_needs_the_rank),
         cmocka_unit_test(sleep__is_counted_all_the_time),
         cmocka_unit_test(ahead__of_others_no_rank_spoils_what_they_read),
     };
