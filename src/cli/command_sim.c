@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/sim_bench.h"
+#include "cli/sim_sweep.h"
 #include "io/clock.h"
 #include "io/units.h"
 #include "sim/results.h"
@@ -31,7 +32,10 @@ struct sim_options {
     bool quiet;
     bool keys;
     bool check;
-    bool quick; /* of bench */
+    bool quick;  /* of bench */
+    bool silent; /* no summary */
+    const char *shard;
+    uint32_t cores;
 };
 
 static const struct option_row rows[] = {
@@ -44,16 +48,21 @@ static const struct option_row rows[] = {
     {"check", 0, NULL, "read the scenario, say what is wrong with it, and stop", option_on,
      offsetof(struct sim_options, check)},
     {"keys", 0, NULL, "what may stand in a scenario", option_on, offsetof(struct sim_options, keys)},
+    {"cores", 'j', "N", "sweep: runs at a time [all]", option_count, offsetof(struct sim_options, cores)},
+    {"shard", 0, "I/N", "sweep: the I-th of N parts, from 0 on, such as $SLURM_PROCID/$SLURM_NTASKS [0/1]", option_text,
+     offsetof(struct sim_options, shard)},
     {"quick", 0, NULL, "bench: a twentieth of the time", option_on, offsetof(struct sim_options, quick)},
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
 static const struct option_command command = {
-    .usage = "tributary sim SCENARIO [options]\n       tributary sim bench [ROW] [options]",
+    .usage = "tributary sim SCENARIO [options]\n       tributary sim sweep GRID --out DIR [options]\n       tributary "
+             "sim bench [ROW] [options]",
     .summary = "Simulates a data centre, packet by packet: the network and the traffic that a file describes\n"
                "(docs/SIMULATOR.md). The same seed gives the same run. An interrupt ends it with the results so far.",
     .rows = rows,
     .examples = "  tributary sim examples/sim/websearch.toml --out results\n"
+                "  tributary sim sweep examples/sim/grid/loads.toml --out sweep\n"
                 "  tributary sim --keys\n"
                 "  tributary sim bench",
 };
@@ -193,7 +202,9 @@ static int tell(struct everything *e, const struct sim_options *options)
     if (!sim_results_make(&e->results, &e->run)) {
         return complain("out of memory");
     }
-    if (options->json) {
+    if (options->silent) {
+        /* the files say it */
+    } else if (options->json) {
         sim_results_json(stdout, &e->run, &e->results, &e->story);
     } else {
         sim_results_summary(stdout, &e->run, &e->results, &e->story);
@@ -215,7 +226,7 @@ static int tell(struct everything *e, const struct sim_options *options)
     return 0;
 }
 
-static int run_scenario(const char *path, const struct sim_options *options)
+static int run_scenario(const char *path, const struct sim_overrides *overrides, const struct sim_options *options)
 {
     struct everything *e = calloc(1, sizeof *e);
     char error[TRIB_ERROR_TEXT_MAX] = "";
@@ -227,7 +238,7 @@ static int run_scenario(const char *path, const struct sim_options *options)
     e->story.version = TRIB_VERSION;
     if (options->out != NULL && mkdir(options->out, 0777) != 0 && errno != EEXIST) {
         complain("%s: %s", options->out, strerror(errno));
-    } else if (!sim_scenario_read(&e->scenario, path, error)) {
+    } else if (!sim_scenario_read(&e->scenario, path, overrides, error)) {
         complain("%s", error);
         status = EXIT_USAGE;
     } else if (options->check) {
@@ -246,6 +257,13 @@ static int run_scenario(const char *path, const struct sim_options *options)
     sim_scenario_free(&e->scenario);
     free(e);
     return status;
+}
+
+int sim_run_cell(const char *path, const struct sim_overrides *overrides, const char *folder)
+{
+    struct sim_options options = {.out = folder, .seed = UINT64_MAX, .quiet = true, .silent = true};
+
+    return run_scenario(path, overrides, &options);
 }
 
 static void print_key(const char *table, const char *key, const char *help)
@@ -288,9 +306,14 @@ int command_sim(int argc, char **argv)
         return EXIT_USAGE;
     }
     bool is_bench = strcmp(words[0], "bench") == 0;
-    if (rest < argc || (words[1] != NULL && !is_bench)) {
+    bool is_sweep = strcmp(words[0], "sweep") == 0;
+    if (rest < argc || (words[1] != NULL && !is_bench && !is_sweep)) {
         complain("unexpected argument \"%s\"", rest < argc ? argv[rest] : words[1]);
         return EXIT_USAGE;
     }
-    return is_bench ? sim_bench(words[1], options.quick, options.json) : run_scenario(words[0], &options);
+    if (is_sweep) {
+        struct sim_sweep sweep = {.grid = words[1], .out = options.out, .shard = options.shard, .cores = options.cores};
+        return sim_sweep(&sweep);
+    }
+    return is_bench ? sim_bench(words[1], options.quick, options.json) : run_scenario(words[0], NULL, &options);
 }

@@ -456,7 +456,38 @@ void sim_scenario_init(struct sim_scenario *scenario)
     };
 }
 
-bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const char *path, char *error)
+/* Is this the value of `key`, "load" at the top or "traffic.load"? */
+static bool is_of_key(const struct sim_toml *toml, const struct sim_toml_value *value, const char *key)
+{
+    const char *table = toml->tables[value->table].name;
+    size_t len = strlen(table);
+
+    if (len == 0) {
+        return strcmp(key, value->key) == 0;
+    }
+    return strncmp(key, table, len) == 0 && key[len] == '.' && strcmp(key + len + 1, value->key) == 0;
+}
+
+static bool override(struct draft *d, struct sim_toml *toml, const struct sim_overrides *overrides)
+{
+    for (uint32_t i = 0; overrides != NULL && i < overrides->count; i++) {
+        bool is_there = false;
+        for (uint32_t j = 0; j < toml->value_count; j++) {
+            if (is_of_key(toml, &toml->values[j], overrides->list[i].key)) {
+                toml->values[j].text = overrides->list[i].text;
+                is_there = true;
+            }
+        }
+        if (!is_there) {
+            return sim__refuse(d, (struct sim_toml_place){1, 1}, "%s does not stand in it, and cannot be varied",
+                               overrides->list[i].key);
+        }
+    }
+    return true;
+}
+
+bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const char *path,
+                        const struct sim_overrides *overrides, char *error)
 {
     struct sim_toml toml;
     struct draft d = {.scenario = scenario, .toml = &toml, .path = path, .error = error};
@@ -466,6 +497,7 @@ bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const c
     sim_scenario_init(scenario);
     (void)snprintf(scenario->name, sizeof scenario->name, "%s", slash != NULL ? slash + 1 : path);
     bool is_good = sim_toml_read(&toml, text, strlen(text), cause) || sim__refuse(&d, toml.place, "%s", cause);
+    is_good = is_good && override(&d, &toml, overrides);
     for (uint32_t i = 0; is_good && i < toml.table_count; i++) {
         is_good = read_table(&d, i);
     }
@@ -474,7 +506,8 @@ bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const c
     return is_good;
 }
 
-bool sim_scenario_read(struct sim_scenario *scenario, const char *path, char *error)
+bool sim_scenario_read(struct sim_scenario *scenario, const char *path, const struct sim_overrides *overrides,
+                       char *error)
 {
     size_t len = 0;
     char *text = sim_file_read(path, &len, error);
@@ -488,7 +521,7 @@ bool sim_scenario_read(struct sim_scenario *scenario, const char *path, char *er
         free(text);
         return false;
     }
-    bool is_good = sim_scenario_parse(scenario, text, path, error);
+    bool is_good = sim_scenario_parse(scenario, text, path, overrides, error);
     free(text);
     return is_good;
 }

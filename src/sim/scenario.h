@@ -9,10 +9,24 @@
 
 /* What a scenario is before anything is read into it. */
 void sim_scenario_init(struct sim_scenario *scenario);
-/* Reads a file and the files that it names. False: error (TRIB_ERROR_TEXT_MAX bytes) says "FILE:LINE:COLUMN: cause". Free it in any case. */
-bool sim_scenario_read(struct sim_scenario *scenario, const char *path, char *error);
+/* A value that is to stand there instead: of every table of that name that has the key. */
+struct sim_override {
+    const char *key; /* "seed", "traffic.load" */
+    const char *text;
+};
+
+struct sim_overrides {
+    const struct sim_override *list;
+    uint32_t count;
+};
+
+/* Reads a file and the files that it names. False: error (TRIB_ERROR_TEXT_MAX bytes) says "FILE:LINE:COLUMN: cause". Free it in any case. overrides: or
+ * NULL. */
+bool sim_scenario_read(struct sim_scenario *scenario, const char *path, const struct sim_overrides *overrides,
+                       char *error);
 /* The same for text that stands in memory; path is for errors, and where the files lie that it names. */
-bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const char *path, char *error);
+bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const char *path,
+                        const struct sim_overrides *overrides, char *error);
 void sim_scenario_free(struct sim_scenario *scenario);
 /* Prints every key that may stand in a file, a line each. */
 void sim_scenario_keys(void (*print)(const char *table, const char *key, const char *help));

@@ -123,6 +123,7 @@ static uint32_t groups_of(const struct sim_topology *t)
 static void build_dragonfly(const struct sim_topology *t, struct sim_network *n, const struct kinds *kinds)
 {
     uint32_t groups = groups_of(t);
+    const uint32_t globals = t->globals;
 
     join_hosts(n, t->hosts, kinds);
     for (uint32_t r = 0; r < groups * t->routers; r++) {
@@ -133,10 +134,10 @@ static void build_dragonfly(const struct sim_topology *t, struct sim_network *n,
                 (void)sim_network_link(n, n->hosts + r, n->hosts + group * t->routers + other, kinds->fabric);
             }
         }
-        for (uint32_t i = 0; i < t->globals; i++) {
-            uint32_t cable = router * t->globals + i;
+        for (uint32_t i = 0; i < globals; i++) {
+            uint32_t cable = router * globals + i;
             uint32_t there = (group + cable + 1) % groups;
-            uint32_t end = (groups - 2 - cable) / t->globals;
+            uint32_t end = (groups - 2 - cable) / globals;
             (void)sim_network_link(n, n->hosts + r, n->hosts + there * t->routers + end, kinds->fabric);
         }
     }

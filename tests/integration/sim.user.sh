@@ -50,6 +50,31 @@ expect 2 'there is no row "permutation-1023"; did you mean permutation-1024\?' "
 expect 0 '^ +fan_in +incast' "$T" sim --keys
 expect 1 'results: ' "$T" sim "$TMP/x.toml" --out "$TMP/x.toml/results"
 
+say "a sweep"
+cat >"$TMP/grid.toml" <<'END'
+scenario = "x.toml"
+[[vary]]
+key = "traffic.load"
+values = "20%, 70%"
+[[vary]]
+key = "seed"
+values = "1,2,3"
+END
+sed -i '1i seed = 1' "$TMP/x.toml"
+expect 0 '^3 of 3 runs are done' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep" --shard 1/2 --cores 2
+expect 0 '^3 of 3 runs are done' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep" --shard 0/2 --cores 3
+check_in "which is which" '^0003,70%,1$' "$TMP/sweep/cells.csv"
+check "a cell is the run that it is alone" grep -qF "$first" "$TMP/sweep/0003/results.json"
+rm -r "$TMP/sweep/0004"
+expect 0 '^6 of 6 runs are done' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep"
+check "it goes on where it was" [ "$(grep -c 'runs are done$' "$TMP/out")" = 1 ]
+check "the cell is there" [ -s "$TMP/sweep/0004/flows.csv" ]
+sed -i 's/20%/30%/' "$TMP/grid.toml"
+expect 2 'sweep holds the results of another grid' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep"
+sed -i 's/30%/300%/' "$TMP/grid.toml"
+expect 2 'x\.toml:11:8: load: "300%" is more than 100%' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep2"
+expect 2 'no part; write 0/4' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep" --shard 2/2
+
 say "an interrupt"
 sed 's/3ms/100s/' "$TMP/x.toml" >"$TMP/long.toml"
 "$T" sim "$TMP/long.toml" --json --out "$TMP/part" >"$TMP/part.json" 2>"$TMP/part.err" &

@@ -136,7 +136,7 @@ static void scenario__is_read(void **state)
     char error[TRIB_ERROR_TEXT_MAX] = "";
 
     (void)state;
-    assert_true(sim_scenario_parse(&s, text, "x.toml", error));
+    assert_true(sim_scenario_parse(&s, text, "x.toml", NULL, error));
     assert_string_equal(s.name, "all");
     assert_int_equal(s.seed, 7);
     assert_int_equal(s.duration_ps, UINT64_C(20000000000));
@@ -206,10 +206,30 @@ static void scenario__refuses_in_one_line(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char error[TRIB_ERROR_TEXT_MAX] = "";
-        assert_false(sim_scenario_parse(&s, cases[i].text, "x", error));
+        assert_false(sim_scenario_parse(&s, cases[i].text, "x", NULL, error));
         assert_string_equal(error, cases[i].error);
         sim_scenario_free(&s);
     }
+}
+
+static void overrides__replace_what_stands_there(void **state)
+{
+    static const char text[] = "seed = 1\nduration = \"1ms\"\n" STAR FLOWS FLOWS;
+    static const struct sim_override list[] = {{"seed", "9"}, {"traffic.size", "3MB"}, {"topology.hosts", "6"}};
+    static const struct sim_override bad[] = {{"traffic.load", "3%"}, {"seed", "x"}};
+    static struct sim_scenario s;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+
+    (void)state;
+    assert_true(sim_scenario_parse(&s, text, "x", &(struct sim_overrides){list, 3}, error));
+    assert_int_equal(s.seed, 9);
+    assert_int_equal(s.topology.hosts, 6);
+    assert_int_equal(s.traffic[0].bytes, 3000000);
+    assert_int_equal(s.traffic[1].bytes, 3000000);
+    assert_false(sim_scenario_parse(&s, text, "x", &(struct sim_overrides){bad, 1}, error));
+    assert_string_equal(error, "x:1:1: traffic.load does not stand in it, and cannot be varied");
+    assert_false(sim_scenario_parse(&s, text, "x", &(struct sim_overrides){bad + 1, 1}, error));
+    assert_string_equal(error, "x:1:8: seed: \"x\" is not a whole number");
 }
 
 static bool read_trace(const char *text, struct sim_traffic *t, char *error)
@@ -228,7 +248,7 @@ static bool read_trace(const char *text, struct sim_traffic *t, char *error)
                    "duration = \"1ms\"\n" STAR "[[traffic]]\nkind = \"trace\"\nfile = \"f\"\n");
     char base[64];
     (void)snprintf(base, sizeof base, "%s/x", folder);
-    bool is_good = sim_scenario_parse(&s, scenario, base, error);
+    bool is_good = sim_scenario_parse(&s, scenario, base, NULL, error);
     *t = s.traffic[0];
     if (!is_good) {
         sim_scenario_free(&s);
@@ -320,8 +340,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(toml__reads_what_it_says),      cmocka_unit_test(toml__refuses_with_its_place),
         cmocka_unit_test(toml__takes_any_bytes),         cmocka_unit_test(scenario__is_read),
-        cmocka_unit_test(scenario__refuses_in_one_line), cmocka_unit_test(trace__is_read_or_refused),
-        cmocka_unit_test(sizes__have_their_means),       cmocka_unit_test(exponential__is_one),
+        cmocka_unit_test(scenario__refuses_in_one_line), cmocka_unit_test(overrides__replace_what_stands_there),
+        cmocka_unit_test(trace__is_read_or_refused),     cmocka_unit_test(sizes__have_their_means),
+        cmocka_unit_test(exponential__is_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
