@@ -116,6 +116,18 @@ def join():
     assert torch.allclose(parameters_of(ours), parameters_of(theirs), atol=1e-5)
 
 
+def trained_forever(hook, marks):
+    """Until it fails: what backward() raises."""
+    import tributary_torch
+    model = DistributedDataParallel(model_of(), bucket_cap_mb=0.05)
+    if hook is not None:
+        model.register_comm_hook(tributary_torch.HookState(), getattr(tributary_torch, hook))
+    try:
+        steps_of(model, torch.optim.SGD(model.parameters(), lr=0.05), 0, 1_000_000, marks=marks)
+    except RuntimeError as error:
+        return str(error)
+
+
 def hooks():
     """The model's group is gloo's; gradients are ours."""
     import tributary_torch

@@ -164,6 +164,14 @@ def run_script(name, ranks, *args, seconds=90, **environment):
     return got.returncode, got.stdout + got.stderr
 
 
+def after_step(folder, step):
+    """Waits until a training with marks has done it."""
+    end = time.monotonic() + 60 * PATIENCE
+    while not (folder / str(step)).exists():
+        assert time.monotonic() < end, f"step {step} is not reached"
+        time.sleep(0.005)
+
+
 @pytest.fixture
 def switch():
     made = Switch()

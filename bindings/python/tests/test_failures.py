@@ -6,7 +6,7 @@ import signal
 import time
 
 import pytest
-from conftest import PATIENCE, Switch, environment_of, run_script
+from conftest import PATIENCE, Switch, after_step, environment_of, run_script
 
 TRANSPORTS = ["host", "switch", "nobox"]
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -24,6 +24,19 @@ def test_rank_killed(fresh, switch, transport):
     # The group is at its end, and says so again; leaving it does not hang.
     world.start("one", ranks=(0, 1, 3))
     assert all(one is not None and not one[0] and "rank 2" in one[1] for one in world.outcomes(10, (0, 1, 3)))
+    world.start("leave", ranks=(0, 1, 3))
+    world.results(20, (0, 1, 3))
+
+
+@pytest.mark.parametrize("hook", [None, "allreduce_hook", "bfloat16_hook"])
+def test_rank_killed_in_backward(fresh, tmp_path, hook):
+    """DDP's reducer waits in C++ for what is a future of Python."""
+    world = fresh()
+    world.start("cases_training.trained_forever", hook, tmp_path)
+    after_step(tmp_path, 5)
+    os.kill(world.pids[2], signal.SIGKILL)
+    for outcome in world.outcomes(20, (0, 1, 3)):
+        assert outcome is not None and outcome[0] and re.search(r"rank 2\b", outcome[1]), outcome
     world.start("leave", ranks=(0, 1, 3))
     world.results(20, (0, 1, 3))
 

@@ -36,6 +36,7 @@ class TributaryWork(Work):
         self._state = _IN_FLIGHT if requests else _ENDED
         self._error = None
         self._future = None
+        self._end_seen = None  # what the future follows
         self._ended = None
         self._kept = None  # what the library reads or writes, besides tensors
 
@@ -86,17 +87,25 @@ class TributaryWork(Work):
         return -1
 
     def get_future(self):
+        """What C++ waits for as well (DDP's reducer), so its error must be a future's error. Future.set_exception only makes Python
+        raise: C++ would take the exception for the tensors. A callback that raises makes a real one."""
         with self._group.lock:
-            future, started = self._future, self._future is not None
+            started = self._future is not None
             if not started:
-                future = self._future = torch.futures.Future()
+                self._end_seen = torch.futures.Future()
+                self._future = self._end_seen.then(self._outcome)
             ended = self._state == _ENDED
         if not started:
             if ended:
-                self._settle(future)
+                self._end_seen.set_result(None)
             else:
                 self._group.collect_later(self)
-        return future
+        return self._future
+
+    def _outcome(self, _):
+        if self._error is not None:
+            raise self._error
+        return list(self._tensors)
 
     # ---- who collects ----
 
@@ -170,18 +179,12 @@ class TributaryWork(Work):
             self._error = error
             self._finish = self._kept = None
             self._state = _ENDED
-            future, ending = self._future, self._ended
+            future, ending = self._end_seen, self._ended
         self._group.forget(self)
         if ending is not None:
             ending.set()
         if future is not None:
-            self._settle(future)
-
-    def _settle(self, future):
-        if self._error is not None:
-            future.set_exception(self._error)
-        else:
-            future.set_result(list(self._tensors))
+            future.set_result(None)
 
 
 class Collector:
