@@ -2,7 +2,7 @@
 """Runs PyTorch: examples/torch/train_digits.py on every worker of a network, over this library or gloo; and calls from Python.
 
 Needs a Python with torch and this tree's package, which tools/torch.sh makes (`make demo-torch` and `make bench` call it).
-The same shape of measurement as in ours.py. Communication time is a step's with communication less one's without: what training sees of it.
+The same shape of measurement as in ours.py. Communication time is a step's with communication less one's without, which take turns: what training sees of it.
 """
 import json
 import os
@@ -20,7 +20,7 @@ STORE_PORT = 29512
 # What a parameter is in bytes, and how many the models of the example have.
 FLOAT = 4
 RESNET50, CNN = 25_550_760 * FLOAT, 151_498 * FLOAT
-ALONE = 6
+RATE = "0.001"  # so that a few steps of a large network end well
 
 
 def check_python():
@@ -28,14 +28,18 @@ def check_python():
         raise AbsentError("no torch: `tools/torch.sh install` makes build/torch-venv")
 
 
+def has_switch(contestant):
+    return contestant.backend == "tributary" and not contestant.level0 and not contestant.no_box
+
+
 def rank_environment(network, scenario, contestant, rank):
-    """torchrun's variables, and where the switch is."""
+    """torchrun's variables, and where the switch is. Without one nothing more is said: the ranks find out."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("TRIB_", "TRIBUTARY_", "PYTHON"))}
     environment.update(RANK=str(rank), WORLD_SIZE=str(scenario.workers), LOCAL_RANK="0", MASTER_ADDR=network.worker_address(0),
                        MASTER_PORT=str(STORE_PORT), GLOO_SOCKET_IFNAME="eth0" if network.kind == "star" else "lo", OMP_NUM_THREADS="1",
-                       PYTHONDONTWRITEBYTECODE="1", TRIB_PAYLOAD=str(contestant.payload), TRIB_LEVEL0="1" if contestant.level0 else "0")
-    if contestant.backend == "tributary" and not contestant.level0:
-        environment.update(TRIB_SWITCH=f"{network.switch_address()}:{ours.PORT}")
+                       PYTHONDONTWRITEBYTECODE="1", TRIB_PAYLOAD=str(contestant.payload))
+    if has_switch(contestant):
+        environment.update(TRIB_SWITCH=f"{network.switch_address()}:{ours.PORT}", TRIB_LEVEL0="0")
     return environment
 
 
@@ -47,7 +51,7 @@ def start_ranks(network, scenario, contestant, command):
 def train(network, scenario, contestant, arguments):
     """The example's report, and the bytes that its ranks moved from start to end."""
     check_python()
-    switch = ours.start_switch(network, contestant) if contestant.backend == "tributary" else None
+    switch = ours.start_switch(network, contestant) if has_switch(contestant) else None
     before = network.counters()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "report")
@@ -65,12 +69,12 @@ def train(network, scenario, contestant, arguments):
 def measure_training(network, scenario, contestant):
     """Steps of DistributedDataParallel with a model of the scenario's size."""
     model = {RESNET50: "resnet50", CNN: "cnn"}[scenario.size]
-    steps = scenario.iterations + scenario.warmups
+    compared = scenario.iterations + scenario.warmups
     report, wire = train(network, scenario, contestant, [
-        "--model", model, "--batch", "2", "--steps", str(steps), "--alone", str(ALONE)])
-    step_ms, alone_ms = statistics.median(report["step_ms"][scenario.warmups:]), statistics.median(report["alone_ms"][1:])
-    return {"size": report["parameters"] * FLOAT, "calls": steps, "wrong": 0, "wire": wire, "step_ms": step_ms, "alone_ms": alone_ms,
-            "communication_ms": step_ms - alone_ms, "loss": report["losses"][-1], "hash": report["hash"], "median_us": 1000 * step_ms}
+        "--model", model, "--batch", "2", "--rate", RATE, "--steps", "1", "--compare", str(compared)])
+    step_ms, without_ms = (statistics.median(report[name][scenario.warmups:]) for name in ("with_ms", "without_ms"))
+    return {"size": report["parameters"] * FLOAT, "calls": 1 + compared, "wrong": 0, "wire": wire, "step_ms": step_ms,
+            "without_ms": without_ms, "communication_ms": step_ms - without_ms, "loss": report["losses"][-1], "hash": report["hash"], "median_us": 1000 * step_ms}
 
 
 def measure_calls(network, scenario, contestant):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """`make demo-torch`: train_digits.py on four workers, each in a network namespace behind a link of 100 Mbit/s, twice: over a switch of this
-tree, and over gloo. Shows what changes with that one word (time, bytes on every link) and what does not (the losses).
+tree (--no-switch: none), and over gloo. Shows what changes with that one word (time, bytes on every link) and what does not (the losses).
 
 Runs in namespaces of its own, also for an ordinary user where Linux allows that. The network and the ranks are those of bench/
 (star.py, training.py); tools/torch.sh install makes the Python.
@@ -24,6 +24,7 @@ from rows import Contestant, Scenario  # noqa: E402
 from star import Star, remove_left_over  # noqa: E402
 
 WORKERS = 4
+COMPARED = 5  # steps with and without communication
 BAR = 40
 
 
@@ -37,11 +38,12 @@ def become_root():
 
 def run(options, backend):
     """(report of the training, bytes that a worker's link carried in the busier direction)."""
-    contestant = Contestant(backend, "torch", backend=backend)
+    contestant = Contestant(backend, "torch", backend=backend, no_box=options.no_switch)
     scenario = Scenario("demo", Star, WORKERS, 1500, training.CNN, 0, 0, 1, (contestant,), rate=options.rate, limit_s=300)
-    say(f"{backend}: {WORKERS} workers, {options.rate} links, {options.epochs} epochs")
+    say(f"{backend}: {WORKERS} workers, {options.rate} links, {options.epochs} epochs" + (", no switch" if options.no_switch else ""))
     with scenario.open() as network:
-        report, wire = training.train(network, scenario, contestant, ["--epochs", str(options.epochs), "--alone", str(training.ALONE)])
+        report, wire = training.train(network, scenario, contestant, ["--epochs", str(options.epochs), "--compare", str(COMPARED)])
+    report["moved"] = len(report["step_ms"]) + COMPARED
     report["wire"] = max(max(part["wire_out"], part["wire_in"]) for part in wire)
     return report
 
@@ -63,8 +65,8 @@ def show(ours_report, theirs, options):
     for text, figure, unit in (
             ("test images right", lambda r: 100 * r["accuracy"], "%"),
             ("time of a step", lambda r: statistics.median(r["step_ms"]), "ms"),
-            ("  without communication", lambda r: statistics.median(r["alone_ms"]), "ms"),
-            ("bytes on a worker's link per step", lambda r: r["wire"] / steps / 1e6, "MB")):
+            ("  without communication", lambda r: statistics.median(r["without_ms"]), "ms"),
+            ("bytes on a worker's link per step", lambda r: r["wire"] / r["moved"] / 1e6, "MB")):
         print(f"{text:<34} {figure(ours_report):10.2f} {figure(theirs):10.2f} {unit}")
     print(f"\nOn every rank of a backend the same weights: {ours_report['hash']} and {theirs['hash']}.")
     return difference
@@ -74,6 +76,7 @@ def main():
     parser = argparse.ArgumentParser(description="Trains over a switch and over gloo, in namespaces with slow links.")
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--rate", default="100mbit", help="of every link [100mbit]")
+    parser.add_argument("--no-switch", action="store_true", help="the workers sum themselves, each its part")
     options = parser.parse_args()
     become_root()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

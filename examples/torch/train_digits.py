@@ -10,6 +10,7 @@ The backend's name is the only difference. `--model resnet50` trains a network o
 far more gradient to sum than these small images need: it is for measuring. The data are examples/data/digits.csv (its README says whence).
 """
 import argparse
+import contextlib
 import hashlib
 import json
 import pathlib
@@ -36,7 +37,7 @@ def arguments():
     parser.add_argument("--batch", type=int, default=16, help="images per rank and step [16]")
     parser.add_argument("--rate", type=float, default=0.05, help="learning rate [0.05]")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--alone", type=int, default=0, help="then measure so many steps without communication [0]")
+    parser.add_argument("--compare", type=int, default=0, help="then measure so many steps with communication and without, in turn [0]")
     parser.add_argument("--json", metavar="FILE", help="rank 0 writes losses, times and the hash of the weights there")
     return parser.parse_args()
 
@@ -128,19 +129,17 @@ def right_of(model, tests):
     return right.item() / len(tests)
 
 
-def measure_alone(model, loader, steps):
-    """Milliseconds of each of so many steps that sum nothing."""
+def compare(model, loader, steps, report):
+    """Milliseconds of so many steps that sum gradients, and of as many that do not, in turn; the weights stay as they are."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-    times = []
-    with model.no_sync():
-        while len(times) < steps:
-            for images, labels in loader:
+    images, labels = next(iter(loader))
+    for _ in range(steps):
+        for name in ("with_ms", "without_ms"):
+            with contextlib.nullcontext() if name == "with_ms" else model.no_sync():
                 start = time.perf_counter()
                 step_of(model, optimizer, images, labels)
-                times.append(1000 * (time.perf_counter() - start))
-                if len(times) == steps:
-                    break
-    return times
+                report[name].append(1000 * (time.perf_counter() - start))
+            dist.barrier()
 
 
 def hash_of(model):
@@ -172,7 +171,8 @@ def main():
     count = sum(parameter.numel() for parameter in model.parameters())
     say(f"{count:,} parameters, {dist.get_world_size()} ranks, backend {dist.get_backend()}, {len(training)} images to learn from, "
         f"{len(tests)} to test")
-    report = {"backend": dist.get_backend(), "ranks": dist.get_world_size(), "parameters": count, "losses": [], "step_ms": []}
+    report = {"backend": dist.get_backend(), "ranks": dist.get_world_size(), "parameters": count, "losses": [], "step_ms": [],
+              "with_ms": [], "without_ms": []}
     for epoch in train(model, loader, sampler, options, report):
         latest = report["losses"][-len(loader):]
         report["accuracy"] = right_of(model, tests)
@@ -180,7 +180,7 @@ def main():
             f"{statistics.median(report['step_ms'][-len(loader):]):.1f} ms a step")
     report["hash"] = hash_of(model)
     say(f"hash of the final weights {report['hash']}, the same on all ranks")
-    report["alone_ms"] = measure_alone(model, loader, options.alone)
+    compare(model, loader, options.compare, report)
     if options.json and dist.get_rank() == 0:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(report, file)

@@ -4,10 +4,9 @@ import json
 import os
 import pathlib
 import re
-import time
 
 import pytest
-from conftest import PATIENCE, Switch, environment_of, run_script
+from conftest import Switch, after_step, environment_of, run_script
 
 EXAMPLE = pathlib.Path(os.environ.get("SOURCE_DIR", pathlib.Path(__file__).resolve().parents[3])) / "examples/torch/train_digits.py"
 FAULTS = {"loss": "5%", "duplicate": "2%", "reorder": "10%"}
@@ -17,14 +16,6 @@ def hash_of(results):
     hashes = {digest for digest, _ in results}
     assert len(hashes) == 1
     return hashes.pop()
-
-
-def after_step(folder, step):
-    """Waits until a training with marks has done it."""
-    end = time.monotonic() + 60 * PATIENCE
-    while not (folder / str(step)).exists():
-        assert time.monotonic() < end, f"step {step} is not reached"
-        time.sleep(0.005)
 
 
 def test_same_weights_in_every_run(fresh, switch):
@@ -75,13 +66,13 @@ def test_example(tmp_path, backend):
     """Learns the digits, on 4 ranks, with one word of difference."""
     reports = []
     for turn in range(2 if backend == "tributary" else 1):
-        status, output = run_script(EXAMPLE, 4, "--backend", backend, "--epochs", "2", "--alone", "3", "--json", str(tmp_path / "report"))
+        status, output = run_script(EXAMPLE, 4, "--backend", backend, "--epochs", "2", "--compare", "3", "--json", str(tmp_path / "report"))
         assert status == 0, output
         reports.append(json.loads((tmp_path / "report").read_text()))
         assert re.search(r"hash of the final weights [0-9a-f]{16}, the same on all ranks", output), turn
     report = reports[0]
     assert report["backend"] == backend and report["accuracy"] > 0.9 and report["losses"][-1] < 0.3 * report["losses"][0]
-    assert len(report["step_ms"]) == len(report["losses"]) and len(report["alone_ms"]) == 3
+    assert len(report["step_ms"]) == len(report["losses"]) and len(report["with_ms"]) == len(report["without_ms"]) == 3
     assert all(one["hash"] == report["hash"] and one["losses"] == report["losses"] for one in reports)
 
 
