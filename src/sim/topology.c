@@ -119,26 +119,26 @@ static uint32_t groups_of(const struct sim_topology *t)
     return t->routers * t->globals + 1;
 }
 
-/* Group i's global cable q leads to group i + q + 1, and is there the cable groups - 2 - q; q / globals is its router. */
+/* Group i's global cable q, which is its router q / globals', leads to group i + q + 1. There it is the cable groups - 2 - q: of the router with
+ * the same number from behind. */
 static void build_dragonfly(const struct sim_topology *t, struct sim_network *n, const struct kinds *kinds)
 {
     uint32_t groups = groups_of(t);
-    const uint32_t globals = t->globals;
 
     join_hosts(n, t->hosts, kinds);
-    for (uint32_t r = 0; r < groups * t->routers; r++) {
-        uint32_t group = r / t->routers;
-        uint32_t router = r % t->routers;
-        for (uint32_t other = 0; other < t->routers; other++) {
-            if (other != router) {
-                (void)sim_network_link(n, n->hosts + r, n->hosts + group * t->routers + other, kinds->fabric);
+    for (uint32_t group = 0; group < groups; group++) {
+        uint32_t first = n->hosts + group * t->routers;
+        for (uint32_t router = 0; router < t->routers; router++) {
+            for (uint32_t other = 0; other < t->routers; other++) {
+                if (other != router) {
+                    (void)sim_network_link(n, first + router, first + other, kinds->fabric);
+                }
             }
-        }
-        for (uint32_t i = 0; i < globals; i++) {
-            uint32_t cable = router * globals + i;
-            uint32_t there = (group + cable + 1) % groups;
-            uint32_t end = (groups - 2 - cable) / globals;
-            (void)sim_network_link(n, n->hosts + r, n->hosts + there * t->routers + end, kinds->fabric);
+            for (uint32_t i = 0; i < t->globals; i++) {
+                uint32_t there = (group + router * t->globals + i + 1) % groups;
+                uint32_t end = n->hosts + there * t->routers + t->routers - 1 - router;
+                (void)sim_network_link(n, first + router, end, kinds->fabric);
+            }
         }
     }
 }
