@@ -63,12 +63,12 @@ struct trib_comm {
     struct trib_comm *next_awake;
     struct trib_comm *next_named;              /* in a bucket of the endpoint's table */
     uint32_t group_count;                      /* of `groups` */
-    struct trib_where where;                   /* its sessions go */
     uint32_t last_root;                        /* without a switch: index of who sent the last packet */
+    struct trib_where where;                   /* its sessions go */
     struct trib_address roots[TRIB_ROOTS_MAX]; /* where each root is, or each peer */
     struct trib_address known_as;              /* by which its own root knows this process, where no switch is */
-    uint32_t root_count;                       /* of those */
     struct trib_address seen_as;               /* without a switch: how others know this rank; len 0: it was not said */
+    uint32_t root_count;                       /* of `roots` */
     uint16_t peers[TRIB_PEERS_MAX];            /* which rank each peer is */
     bool has_peers;                            /* the scheme's ranks send to each other, and to no root */
     uint32_t window;

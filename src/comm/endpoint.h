@@ -87,13 +87,14 @@ struct trib_endpoint {
         window; /* fragments that all communicators together may have in flight to one shard: the largest grant of one */
     uint32_t busy;                                  /* communicators with operations */
     struct trib_channel shards[2 * TRIB_ROOTS_MAX]; /* of the switch's shards, the wide ones behind them */
-    uint32_t shard_count;                           /* all together */
     struct trib_channel *wide;                      /* one, or one for each network card; NULL: there is none */
+    uint32_t shard_count;                           /* all together */
     uint32_t wide_count;
     struct trib_own_root own_root; /* with them: this process is a root as well */
     uint32_t waiters;              /* threads inside trib_endpoint_wait */
     bool has_leader;
     bool stopping;
+    bool has_progress;
     struct trib_address
         connected[TRIB_ROOTS_MAX]; /* the switch's shards, as the sockets are connected; len 0: they are not */
     uint64_t generation;           /* moves with the set of descriptors and what is wanted of them */
@@ -103,7 +104,6 @@ struct trib_endpoint {
     struct trib_pollset leader_set;
     struct trib_pollset progress_set;
     pthread_t progress;
-    bool has_progress;
     /* fixed */
     struct trib_where where; /* of its communicators, unless they have moved */
     char nics_named[TRIB_NICS_MAX + 1];

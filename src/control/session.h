@@ -162,6 +162,7 @@ struct trib_message {
             uint32_t rank;
             /* This rank's UDP port for each shard; 0 from the end: n ports, and shard t deals with port t mod n. */
             uint16_t data_port[TRIB_ROOTS_MAX];
+            uint16_t meet_port; /* of rank 0 with settings.fallback: where a control plane of its process listens */
             /* The addresses that its packets come from, with several network cards: n of them, shard or root t deals with address t mod n. Their
              * ports are 0. 0: the session's address. */
             uint8_t address_count;
@@ -171,15 +172,13 @@ struct trib_message {
             struct trib_grant known; /* communicator 0: none, a new join */
             bool was_ready;          /* with that grant it has seen a READY */
             uint64_t host;           /* the same for all ranks of one host; 0: unknown */
-            bool level0;             /* it would be summed with the other ranks of its host, and not come by itself */
-            /* Its process can be a root: root k of it here + k, UDP, at address k mod n; as many roots as it has addresses. 0: it cannot. */
-            uint16_t root_port;
-            uint8_t weight; /* that it wishes for as a root: 1 to 255; 0 is taken as 1 */
             /* Bytes that one socket of this rank's root holds. From a relay: that this job may have on the way to one shard of each relay so
              * far. 0: there is neither. */
             uint32_t room;
-            uint16_t
-                meet_port; /* of rank 0 with settings.fallback: where the control plane in its process listens; else 0 */
+            /* Its process can be a root: root k of it here + k, UDP, at address k mod n; as many roots as it has addresses. 0: it cannot. */
+            uint16_t root_port;
+            uint8_t weight; /* that it wishes for as a root: 1 to 255; 0 is taken as 1 */
+            bool level0;    /* it would be summed with the other ranks of its host, and not come by itself */
             /* From here on: what the relays between say. A rank sends zeros and "". */
             uint64_t via;    /* the random id of the relay that sends this; 0: the rank itself */
             uint8_t hops;    /* relays so far */

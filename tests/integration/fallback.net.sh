@@ -6,6 +6,8 @@
 MIB=$((1 << 20))
 export TRIB_FALLBACK=1 TRIB_SWITCH_TIMEOUT=$((500 * PATIENCE))ms TRIB_JOIN_TIMEOUT=$((6 * PATIENCE))s TRIB_DEBUG=INFO
 
+LOAD=$BUILD_DIR/tests/integration/load
+ROUNDS=${ROUNDS:-3}
 net_star 4
 net_mtu 1500
 
@@ -37,6 +39,30 @@ for rank in 0 1 2 3; do
     check "w$rank: $out out, $LEAST to $MOST" test "$out" -ge "$LEAST" -a "$out" -le "$MOST"
     check "w$rank: $in in, $LEAST to $MOST" test "$in" -ge "$LEAST" -a "$in" -le "$MOST"
 done
+
+say "what it costs: the slowest step of each rank under load, beyond the switch timeout"
+net_rate 200mbit
+for ((round = 0; round < ROUNDS; round++)); do
+    net_switch_start s0 -t 4
+    RANK_PIDS=()
+    for rank in 0 1 2 3; do
+        net_rank "cost$round" $rank 4 w$rank "$LOAD" "$TMP/steps.$round.$rank" 60 1 400000 "$round"
+        RANK_PIDS+=("$PID")
+    done
+    all_in "cost$round" 4
+    sleep "0.$((RANDOM % 5 + 2))$((RANDOM % 10))"
+    net_switch_kill s0
+    all_moved "cost$round" 4
+    sleep 0.4
+    kill -TERM "${RANK_PIDS[0]}"
+    ranks_end 30 0
+done
+for file in "$TMP"/steps.*; do
+    awk -v timeout=$((500 * PATIENCE)) '{ took = ($2 - $1) / 1e6; if (took > most) most = took } END { print int(most - timeout) }' "$file"
+done | sort -n >"$TMP/added"
+say "added ms: $(tr '\n' ' ' <"$TMP/added")"
+check "the worst is below 3 s" test "$(tail -n 1 "$TMP/added")" -lt $((3000 * PATIENCE))
+net_rate 10gbit
 
 say "with faults, and values"
 net_switch_start s0 -t 2
