@@ -80,6 +80,7 @@ sed 's/3ms/100s/' "$TMP/x.toml" >"$TMP/long.toml"
 "$T" sim "$TMP/long.toml" --json --out "$TMP/part" >"$TMP/part.json" 2>"$TMP/part.err" &
 pid=$!
 CHILDREN+=("$pid")
+wait_for 20 test -d "$TMP/part"
 sleep 1
 kill -INT "$pid"
 wait "$pid"
