@@ -191,6 +191,10 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
                  config->job, config->rank);
         made->config.progress_thread = true;
     }
+    if (made->verbs->peers != NULL && strchr(made->config.nics, ',') != NULL) {
+        trib_log(TRIB_LOG_WARN, "job %s rank %u: of the network cards %s scheme %s uses the first alone", config->job,
+                 config->rank, config->nics, config->scheme);
+    }
     if (made->config.payload == 0) {
         made->config.payload =
             trib_address_payload(&address); /* the same on every rank: switches of one tree have one family */

@@ -99,6 +99,39 @@ check_right "hosts, loss" "$TMP/lossy.0"
 hosts_start ring -b 256K -e 256K -n 2 --scheme ring
 ranks_end 30 0
 check_right "a ring uses the first card" "$TMP/ring.0"
+check_in "and says so" 'of the network cards 127.0.1.1,127.0.2.1 scheme ring uses the first alone' "$TMP/ring.0"
+
+say "ranks of one host, summed there, whose leader sends by both cards"
+# pairs_start JOB RENDEZVOUS OPTIONS...: four ranks on two hosts; RENDEZVOUS "": at the switch.
+pairs_start() {
+    local job=$1 place=$2 rank
+    shift 2
+    RANK_PIDS=()
+    for rank in 0 1 2 3; do
+        export TRIB_NICS=127.0.1.$((rank / 2 + 1)),127.0.2.$((rank / 2 + 1)) TRIB_HOSTID=h$((rank / 2)) TRIB_LEVEL0=1
+        TRIB_RENDEZVOUS=$place rank_start "$job" 4 $rank "$@"
+    done
+    unset TRIB_NICS TRIB_HOSTID
+    export TRIB_LEVEL0=0
+}
+pairs_start pairs $A:$((20000 + $$ % 20000)) -b 8 -e 1M -f 8 -n 3
+ranks_end 30 0
+check_right "pairs without a switch" "$TMP/pairs.0"
+check_in "four roots" 'no box: 4 roots' "$TMP/pairs.0"
+
+say "a switch at two addresses that is gone for good: its ranks go on at their own cards"
+switch_start --listen $A:0,$B:0
+RANK_PIDS=()
+for rank in 0 1 2; do
+    TRIB_FALLBACK=1 TRIB_SWITCH_TIMEOUT=500ms TRIB_HOSTID=h$rank TRIB_NICS=127.0.1.$((rank + 1)),127.0.2.$((rank + 1)) \
+        rank_start gone 3 $rank -b 4M -e 4M -n 100 -w 1
+done
+wait_for 10 runs_job gone || fail "it does not run"
+sleep 0.2
+switch_kill
+unset TRIB_SWITCH
+ranks_end 60 0
+check_right "after the end of the switch" "$TMP/gone.0"
 
 say "IPv6"
 if ip -6 addr show dev lo 2>/dev/null | grep -q ::1; then

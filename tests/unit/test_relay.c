@@ -49,6 +49,39 @@ static void join__a_tree_of_three_levels(void **state)
     }
 }
 
+/* Switches with several network cards: upward they name them as a rank does, downward as a root does. */
+static void join__switches_with_lists_of_addresses(void **state)
+{
+    (void)state;
+    struct world world;
+    tree_make(&world, 1, 8);
+    for (unsigned i = 2; i < 4; i++) {
+        world.node[i].config.also.count = 1;
+        world.node[i].config.also.at[0] = trib_address_v4(0x0a630001U + i, 7470);
+    }
+    tree_run(&world);
+    assert_true(all_run(&world, 1));
+    const struct recorder *root = &world.node[0].recorder;
+    const struct recorder *right = &world.node[2].recorder;
+    const struct recorder *far = &world.node[3].recorder;
+    char text[64];
+    trib_address_format(&far->parent[0], text);
+    assert_string_equal(text, "10.0.0.3:7470");
+    trib_address_format(&far->parent[1], text);
+    assert_string_equal(text, "10.99.0.3:7471");
+    trib_address_format(&right->parent[1], text);
+    assert_string_equal(text, "10.0.0.1:7471"); /* which has one */
+    trib_address_format(&right->addresses[7][0], text);
+    assert_string_equal(text, "10.0.0.4:7470");
+    trib_address_format(&right->addresses[7][1], text);
+    assert_string_equal(text, "10.99.0.4:7471");
+    trib_address_format(&root->addresses[7][1], text);
+    assert_string_equal(text, "10.99.0.3:7471");
+    trib_address_format(&far->addresses[7][0], text);
+    assert_string_equal(text, "10.1.0.7:40007");
+    world_end(&world);
+}
+
 static void join__many_ranks(void **state)
 {
     (void)state;
@@ -548,6 +581,34 @@ static void hostile__one_communicator_for_two_jobs(void **state)
     world_end(&world);
 }
 
+/* Roots that are ranks' processes, or that are not all named, are no parent. */
+static void hostile__welcome_of_other_roots(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct world world;
+        pair_make(&world, 2); /* of which one comes: its parent says nothing yet */
+        struct trib_link *link = come(&world, 0);
+        settle(&world);
+        struct trib_message welcome = {.kind = TRIB_MESSAGE_WELCOME};
+        welcome.welcome.grant = (struct trib_grant){.communicator = 7, .boot = 9, .generation = 1, .roots = 2};
+        welcome.welcome.grant.train = welcome.welcome.grant.window = welcome.welcome.grant.slots = 8;
+        welcome.welcome.grant.data_port = 7470;
+        welcome.welcome.generation_ranks = 2;
+        welcome.welcome.behind = 1;
+        welcome.welcome.root_count = i == 0 ? 1 : 2;
+        welcome.welcome.no_box = i == 1;
+        welcome.welcome.root[0] = trib_address_v4(0x0a000001U, 7470);
+        welcome.welcome.root[1] = (struct trib_address){.len = sizeof(struct sockaddr_in6)};
+        welcome.welcome.root[1].storage.ss_family = AF_INET6;
+        trib_relay_answer(&world.node[1].jobs, link, &welcome, world.now_ns);
+        settle(&world);
+        assert_int_equal(world.rank[0].failure, TRIB_ERR_REFUSED);
+        assert_non_null(strstr(world.rank[0].text, "its parent 10.0.0.1:7470 granted what no switch may"));
+        world_end(&world);
+    }
+}
+
 static struct trib_link *link_of(const struct world *world, uint32_t index)
 {
     return world->rank[index].wire->session.link;
@@ -625,6 +686,8 @@ int main(void)
     trib_log_set_default(TRIB_LOG_NONE); /* thousands of jobs end here, as they should */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join__a_tree_of_three_levels),
+        cmocka_unit_test(join__switches_with_lists_of_addresses),
+        cmocka_unit_test(hostile__welcome_of_other_roots),
         cmocka_unit_test(join__many_ranks),
         cmocka_unit_test(join__roots_and_window_are_the_least),
         cmocka_unit_test(join__refused_by_the_root_is_told),
