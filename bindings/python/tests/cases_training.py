@@ -116,6 +116,16 @@ def join():
     assert torch.allclose(parameters_of(ours), parameters_of(theirs), atol=1e-5)
 
 
+_model = []
+
+
+def trained_once():
+    """One more step of the same model."""
+    if not _model:
+        _model.append(DistributedDataParallel(nn.Linear(20, 5)))
+    steps_of(_model[0], torch.optim.SGD(_model[0].parameters(), lr=0.05), 0, 1)
+
+
 def trained_forever(hook, marks):
     """Until it fails: what backward() raises."""
     import tributary_torch

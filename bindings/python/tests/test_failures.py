@@ -41,6 +41,15 @@ def test_rank_killed_in_backward(fresh, tmp_path, hook):
     world.results(20, (0, 1, 3))
 
 
+def test_timeout_in_backward(fresh):
+    """A rank that does not come: backward() of the others raises, and names it."""
+    world = fresh(timeout=5)
+    world.run("cases_training.trained_once")
+    world.start("cases_training.trained_once", ranks=(0, 1, 2))
+    for outcome in world.outcomes(30, (0, 1, 2)):
+        assert outcome is not None and not outcome[0] and "rank 3" in outcome[1], outcome
+
+
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_rank_0_killed(fresh, switch, transport):
     """Rank 0's process has the store, and without a switch the control plane."""

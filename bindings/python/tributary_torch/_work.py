@@ -3,6 +3,7 @@
 
 A request is collected once, by one thread: whoever waits first, or the group's collector thread, which is started when somebody
 wants a future or waits with a limit of his own. Until then the group keeps the work, and so the tensors' memory, alive.
+Callbacks of futures run on the collector thread, one after the other; one that waits for another work collects that itself.
 Progress is the library's business (its own thread): an operation goes on though nobody waits.
 Read next: _group.py (who makes works).
 """
@@ -10,6 +11,7 @@ import ctypes
 import datetime
 import queue
 import threading
+import time
 
 import torch
 from torch._C._distributed_c10d import Work
@@ -95,11 +97,13 @@ class TributaryWork(Work):
                 self._end_seen = torch.futures.Future()
                 self._future = self._end_seen.then(self._outcome)
             ended = self._state == _ENDED
-        if not started:
-            if ended:
+        if ended:
+            if not started:
                 self._end_seen.set_result(None)
-            else:
-                self._group.collect_later(self)
+        elif Collector.is_current():  # whoever waits for it in a callback could not be told by this thread
+            self._collect_here(None)
+        elif not started:
+            self._group.collect_later(self)
         return self._future
 
     def _outcome(self, _):
@@ -151,17 +155,39 @@ class TributaryWork(Work):
                     self._ended.set()
             return self._ended
 
+    def _collect_here(self, seconds):
+        """Of a collector thread, which cannot leave it to itself. Whether it has ended in time."""
+        end = None if seconds is None else time.monotonic() + seconds
+        ending = self._ending()
+        while not ending.is_set():
+            if end is None and self._claim():
+                self._collect()
+            elif end is None:
+                ending.wait(0.05)  # somebody else collects, or only looks
+            elif not self.is_completed():
+                if time.monotonic() >= end:
+                    return False
+                ending.wait(0.001)
+        return True
+
     def _wait_for_other(self):
         """Somebody else collects, or only looked (is_completed) and has found nothing: then nobody does yet."""
+        if Collector.is_current():
+            self._collect_here(None)
+            return
         ending = self._ending()
         if self._state == _IN_FLIGHT:
             self._group.collect_later(self)
         ending.wait()
 
     def _wait_for(self, seconds):
-        ending = self._ending()
-        self._group.collect_later(self)
-        if not ending.wait(seconds):
+        if Collector.is_current():
+            in_time = self._collect_here(seconds)
+        else:
+            ending = self._ending()
+            self._group.collect_later(self)
+            in_time = ending.wait(seconds)
+        if not in_time:
             raise self._group.error_type(
                 f"{self._title}: timed out after {seconds:g} s on rank {self._group.rank()} of group {self._group.label()}")
 
@@ -190,6 +216,13 @@ class TributaryWork(Work):
 class Collector:
     """The thread that waits for works on behalf of futures, in the order in which they were handed over."""
 
+    _on_this_thread = threading.local()
+
+    @classmethod
+    def is_current(cls):
+        """Whether this thread is one, of whatever group."""
+        return getattr(cls._on_this_thread, "collects", False)
+
     def __init__(self, name):
         self._works = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -204,6 +237,7 @@ class Collector:
             self._thread.join()
 
     def _run(self):
+        self._on_this_thread.collects = True
         while (work := self._works.get()) is not None:
             work.collect_if_unclaimed()
             work = None  # or its tensors would live until the next one
