@@ -40,3 +40,121 @@ def power_sgd():
     model.register_comm_hook(powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=1, start_powerSGD_iter=2), powerSGD_hook.powerSGD_hook)
     cases_training.steps_of(model, torch.optim.SGD(model.parameters(), lr=0.05), 0, 5)
     assert bool(torch.isfinite(cases_training.parameters_of(model)).all())
+
+
+def lazy():
+    """Tensors that are negated or conjugated only when somebody looks: what they say counts, not what their memory holds."""
+    ranks, rank = dist.get_world_size(), dist.get_rank()
+
+    def negated():
+        return torch._neg_view(torch.tensor([1.0, 2.0]))
+
+    def conjugated():
+        return torch.tensor([rank + 2j, 3 - 1j]).conj()
+
+    minus = torch.tensor([-1.0, -2.0])
+    summed = negated()
+    dist.all_reduce(summed)
+    assert torch.equal(summed, ranks * minus)
+    summed = negated()
+    dist.reduce(summed, 1)
+    assert torch.equal(summed, ranks * minus if rank == 1 else minus)
+    coalesced = [negated(), negated()]
+    dist.group.WORLD.allreduce_coalesced(coalesced).wait()
+    assert torch.equal(torch.cat(coalesced), ranks * minus.repeat(2))
+    given = negated() if rank == 0 else torch._neg_view(torch.zeros(2))
+    dist.broadcast(given, 0)
+    assert torch.equal(given, minus)
+    whole = torch._neg_view(torch.zeros(2 * ranks))
+    dist.all_gather_into_tensor(whole, negated())
+    assert torch.equal(whole, minus.repeat(ranks))
+    parts = [torch._neg_view(torch.zeros(2)) for _ in range(ranks)]
+    dist.all_gather(parts, negated())
+    assert torch.equal(torch.cat(parts), minus.repeat(ranks))
+    share = torch._neg_view(torch.zeros(2))
+    dist.reduce_scatter_tensor(share, torch._neg_view(torch.ones(2 * ranks)))
+    assert torch.equal(share, torch.full((2,), -float(ranks)))
+    dist.reduce_scatter(share, list(torch._neg_view(torch.ones(2 * ranks)).chunk(ranks)))
+    assert torch.equal(share, torch.full((2,), -float(ranks)))
+    whole = torch.zeros(2 * ranks, dtype=torch.complex64)
+    dist.group.WORLD.all_gather_single(whole, conjugated()).wait()  # torch's functions refuse these
+    assert torch.equal(whole, torch.tensor([one for other in range(ranks) for one in (other - 2j, 3 + 1j)]))
+    given = conjugated() if rank == 0 else torch.zeros(2, dtype=torch.complex64).conj()
+    dist.group.WORLD.broadcast([given], 0).wait()
+    assert torch.equal(given, torch.tensor([-2j, 3 + 1j]))
+
+
+def overlapping():
+    """An output that lies in the input, at any rank's place there, and the other way round."""
+    ranks, rank = dist.get_world_size(), dist.get_rank()
+    for place in range(ranks):
+        mine = ranks * torch.arange(4.0 * rank, 4 * rank + 4)
+        whole = torch.arange(4.0 * ranks)
+        parts = list(whole.chunk(ranks))
+        dist.reduce_scatter(parts[place], parts)
+        assert torch.equal(parts[place], mine), place
+        whole = torch.arange(4.0 * ranks)
+        dist.reduce_scatter_tensor(whole[4 * place:4 * place + 4], whole)
+        assert torch.equal(whole[4 * place:4 * place + 4], mine), place
+        whole = torch.arange(4.0 * ranks)
+        dist.group.WORLD.reduce_scatter_tensor_coalesced([whole[4 * place:4 * place + 4]], [whole]).wait()
+        assert torch.equal(whole[4 * place:4 * place + 4], mine), place
+        want = torch.arange(1.0, ranks + 1).repeat_interleave(2)
+        whole = torch.zeros(2 * ranks)
+        whole[2 * place:2 * place + 2] = rank + 1.0
+        dist.all_gather_into_tensor(whole, whole[2 * place:2 * place + 2])
+        assert torch.equal(whole, want), place
+        whole = torch.zeros(2 * ranks)
+        whole[2 * place:2 * place + 2] = rank + 1.0
+        dist.all_gather(list(whole.chunk(ranks)), whole[2 * place:2 * place + 2])
+        assert torch.equal(whole, want), place
+    sizes = [other + 1 for other in range(ranks)]  # shares that differ, the output one element beside its place
+    whole = torch.ones(sum(sizes) + 1)
+    dist.reduce_scatter(whole[sum(sizes[:rank]) + 1:][:sizes[rank]], list(whole[:-1].split(sizes)))
+    assert torch.equal(whole[sum(sizes[:rank]) + 1:][:sizes[rank]], torch.full((sizes[rank],), float(ranks)))
+
+
+def changed_lists():
+    """The caller's list is his own again at once; memory that no longer is in it lives until the operation has ended."""
+    ranks, rank = dist.get_world_size(), dist.get_rank()
+    size = 1 << 18
+    works = []
+    for _ in range(4):
+        outputs = [torch.empty(size) for _ in range(ranks)]
+        whole = torch.empty(size * ranks)
+        views = list(whole.chunk(ranks))
+        works.append(dist.all_gather(outputs, torch.full((size,), rank + 1.0), async_op=True))
+        works.append(dist.all_gather(views, torch.full((size,), rank + 1.0), async_op=True))
+        tensors = [torch.ones(size)]
+        works.append(dist.group.WORLD.allreduce(tensors))
+        for given in (outputs, views, tensors):
+            given.clear()
+        del whole
+    for gathered, in_turn, summed in zip(works[::3], works[1::3], works[2::3], strict=True):
+        for work in (gathered, in_turn):
+            work.wait()
+            assert [one[-1].item() for one in work.result()] == [other + 1.0 for other in range(ranks)]
+        summed.wait()
+        assert summed.result()[0][-1].item() == ranks
+
+
+def elsewhere():
+    """One tensor that is not in this machine's memory is enough to refuse, whichever side it is on."""
+    ranks = dist.get_world_size()
+    here, there = torch.zeros(2), torch.zeros(2, device="meta")
+    all_here, all_there = torch.zeros(2 * ranks), torch.zeros(2 * ranks, device="meta")
+    group = dist.group.WORLD
+    for function, args in ((dist.all_gather_into_tensor, (all_there, here)), (dist.all_gather_into_tensor, (all_here, there)),
+                           (dist.all_gather, ([there] * ranks, here)), (dist.all_gather, ([here] * ranks, there)),
+                           (dist.reduce_scatter_tensor, (there, all_here)), (dist.reduce_scatter_tensor, (here, all_there)),
+                           (dist.reduce_scatter, (here, [there] * ranks)), (dist.reduce_scatter, (there, [here] * ranks)),
+                           (group.allgather_into_tensor_coalesced, ([all_there], [here])),
+                           (group.allgather_coalesced, ([[there]] * ranks, [here])),
+                           (group.reduce_scatter_tensor_coalesced, ([here], [all_there]))):
+        try:
+            function(*args)
+        except ValueError as error:
+            assert "meta" in str(error), error
+            continue
+        raise AssertionError(f"{function.__name__} took {args}")
+    dist.barrier()

@@ -3,7 +3,7 @@
 import pytest
 
 
-@pytest.mark.parametrize("case", ["callback_waits"])
+@pytest.mark.parametrize("case", ["callback_waits", "lazy", "overlapping", "changed_lists", "elsewhere"])
 def test_works(world, case):
     world.run(f"cases_works.{case}", seconds=30)
 

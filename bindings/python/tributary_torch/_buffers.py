@@ -50,6 +50,22 @@ def check(tensor):
     return tensor.layout is torch.strided
 
 
+def is_plain(tensor):
+    """Whether its memory is its values in their order. That of a lazily negated or conjugated tensor is not."""
+    return tensor.is_contiguous() and not tensor.is_neg() and not tensor.is_conj()
+
+
+def _plain(tensor):
+    return tensor.detach().resolve_conj().resolve_neg().contiguous()
+
+
+def _may_share(share, whole, size, start):
+    """Whether the share's memory is its own place in a whole of size bytes, or apart from it: what the library allows."""
+    share_at, whole_at = share.data_ptr(), whole.data_ptr()
+    apart = share_at + share.numel() * share.element_size() <= whole_at or whole_at + size <= share_at
+    return apart or share_at == whole_at + start
+
+
 class Buffers:
     """The memory of one operation: what must live until it ends, and what is copied back then."""
 
@@ -59,30 +75,39 @@ class Buffers:
 
     def source(self, tensor):
         """Contiguous memory with its values."""
-        if not tensor.is_contiguous():
-            tensor = tensor.detach().contiguous()
+        if not is_plain(tensor):
+            tensor = _plain(tensor)
         self.kept.append(tensor)
         return tensor
 
+    def source_beside(self, tensor, whole, size, start):
+        """The same, for a share that may lie in the whole to be written, size bytes, but not at its place there, byte start."""
+        memory = self.source(tensor)
+        return memory if _may_share(memory, whole, size, start) else self.source(memory.clone())
+
     def target(self, tensor):
         """Contiguous memory for its new values."""
-        if tensor.is_contiguous():
+        if is_plain(tensor):
             self.kept.append(tensor)
             return tensor
-        memory = torch.empty(tensor.shape, dtype=tensor.dtype)
-        return self._copied(tensor, memory)
+        return self._copied(tensor, torch.empty(tensor.shape, dtype=tensor.dtype))
+
+    def target_beside(self, tensor, whole, size, start):
+        """The same, for a share that may lie in the whole to be read, size bytes, but not at its place there, byte start."""
+        memory = self.target(tensor)
+        return memory if _may_share(memory, whole, size, start) else self._copied(tensor, torch.empty(tensor.shape, dtype=tensor.dtype))
 
     def both(self, tensor):
         """Contiguous memory with its values, and for its new ones."""
-        if tensor.is_contiguous():
+        if is_plain(tensor):
             self.kept.append(tensor)
             return tensor
-        return self._copied(tensor, tensor.detach().contiguous())
+        return self._copied(tensor, _plain(tensor))
 
     def targets(self, tensors):
         """One memory for the new values of all, one behind the other: theirs if they lie so."""
         if _lie_in_turn(tensors):
-            self.kept.append(tensors)
+            self.kept += tensors
             return tensors[0]
         memory = torch.empty(sum(tensor.numel() for tensor in tensors), dtype=tensors[0].dtype)
         start = 0
@@ -94,9 +119,9 @@ class Buffers:
     def sources(self, tensors):
         """One memory with the values of all, one behind the other."""
         if _lie_in_turn(tensors):
-            self.kept.append(tensors)
+            self.kept += tensors
             return tensors[0]
-        memory = torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
+        memory = torch.cat([_plain(tensor).view(-1) for tensor in tensors])
         self.kept.append(memory)
         return memory
 
@@ -117,7 +142,7 @@ def _lie_in_turn(tensors):
     start = tensors[0].data_ptr()
     storage = tensors[0].untyped_storage().data_ptr()
     for tensor in tensors:
-        if not tensor.is_contiguous() or tensor.untyped_storage().data_ptr() != storage or tensor.data_ptr() != start:
+        if not is_plain(tensor) or tensor.untyped_storage().data_ptr() != storage or tensor.data_ptr() != start:
             return False
         start += tensor.numel() * tensor.element_size()
     return True

@@ -19,7 +19,7 @@ from torch._C import _distributed_c10d as c10d
 
 from . import _bootstrap, _capi
 from ._autoload import NAME
-from ._buffers import Buffers, check, moved_as, summed_as
+from ._buffers import Buffers, check, is_plain, moved_as, summed_as
 from ._work import Collector, TributaryWork
 
 _log = logging.getLogger("tributary_torch")
@@ -249,7 +249,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         if how is None:
             self._say_gloo(_name_of("all_reduce", tensor, opts))
             return self._gloo.allreduce(tensors, opts)
-        if tensor.is_contiguous():
+        if is_plain(tensor):
             place = tensor.data_ptr()
             return self._run("allreduce", (place, place, tensor.numel(), *how), tensors, opts)
         buffers = Buffers()
@@ -291,27 +291,29 @@ class ProcessGroupTributary(dist.ProcessGroup):
         opts = _options(c10d.ReduceScatterOptions, opts, timeout)
         output = outputs[0]
         self._check_parts("reduce_scatter", output, parts)
-        how = summed_as(output, opts.reduceOp) if check(output) else None
+        how = summed_as(output, opts.reduceOp) if _check_all(output, *parts) else None
         if how is None:
             self._say_gloo(_name_of("reduce_scatter", output, opts))
             return self._gloo.reduce_scatter(outputs, [list(parts)], opts)
         buffers = Buffers()
-        send, recv = buffers.sources(parts).data_ptr(), buffers.target(output).data_ptr()
         counts = [part.numel() for part in parts]
+        send = buffers.sources(parts)
+        recv = buffers.target_beside(output, send, *self._place(output, counts)).data_ptr()
         if len(set(counts)) == 1:
-            return self._run("reduce_scatter", (send, recv, counts[0], *how), outputs, opts, buffers)
-        return self._run("reduce_scatter_uneven", (send, recv, _counts(counts), *how), outputs, opts, buffers)
+            return self._run("reduce_scatter", (send.data_ptr(), recv, counts[0], *how), outputs, opts, buffers)
+        return self._run("reduce_scatter_uneven", (send.data_ptr(), recv, _counts(counts), *how), outputs, opts, buffers)
 
     def reduce_scatter_single(self, output, source, opts=None):
         opts = _options(c10d.ReduceScatterOptions, opts)
         self._check_whole("reduce_scatter_tensor", source, output)
-        how = summed_as(output, opts.reduceOp) if check(output) and check(source) else None
+        how = summed_as(output, opts.reduceOp) if _check_all(output, source) else None
         if how is None:
             self._say_gloo(_name_of("reduce_scatter_tensor", output, opts))
             return self._gloo._reduce_scatter_base(output, source, opts)
         buffers = Buffers()
-        send, recv = buffers.source(source).data_ptr(), buffers.target(output).data_ptr()
-        return self._run("reduce_scatter", (send, recv, output.numel(), *how), [output], opts, buffers)
+        send = buffers.source(source)
+        recv = buffers.target_beside(output, send, *self._place(output)).data_ptr()
+        return self._run("reduce_scatter", (send.data_ptr(), recv, output.numel(), *how), [output], opts, buffers)
 
     _reduce_scatter_base = reduce_scatter_single
 
@@ -320,12 +322,13 @@ class ProcessGroupTributary(dist.ProcessGroup):
         buffers, calls = Buffers(), []
         for output, source in zip(outputs, inputs, strict=True):
             self._check_whole("reduce_scatter_tensor_coalesced", source, output)
-            how = summed_as(output, opts.reduceOp) if check(output) and check(source) else None
+            how = summed_as(output, opts.reduceOp) if _check_all(output, source) else None
             if how is None:
                 self._say_gloo(_name_of("reduce_scatter_tensor_coalesced", output, opts))
                 return self._gloo.reduce_scatter_tensor_coalesced(outputs, inputs, opts)
-            send, recv = buffers.source(source).data_ptr(), buffers.target(output).data_ptr()
-            calls.append(_capi.Call(_REDUCE_SCATTER, *how, 0, send, recv, output.numel(), None))
+            send = buffers.source(source)
+            recv = buffers.target_beside(output, send, *self._place(output)).data_ptr()
+            calls.append(_capi.Call(_REDUCE_SCATTER, *how, 0, send.data_ptr(), recv, output.numel(), None))
         return self._run_group("reduce_scatter_coalesced", calls, list(outputs), opts, buffers)
 
     reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
@@ -351,13 +354,14 @@ class ProcessGroupTributary(dist.ProcessGroup):
         inputs, opts = _listed(inputs), _options(c10d.AllgatherOptions, opts, timeout)
         parts = outputs[0] if isinstance(outputs[0], (list, tuple)) else outputs
         source = inputs[0]
-        if not check(source):
+        if not _check_all(source, *parts):
             self._say_gloo(f"all_gather of {source.layout}")
             return self._gloo.allgather([list(parts)], inputs, opts)
         self._check_parts("all_gather", source, parts)
         buffers = Buffers()
-        send, recv = buffers.source(source), buffers.targets(parts)
         counts = [moved_as(part)[1] for part in parts]
+        recv = buffers.targets(parts)
+        send = buffers.source_beside(source, recv, *self._place(source, [part.numel() for part in parts]))
         kind = moved_as(source)[0]
         if len(set(counts)) == 1:
             return self._run("allgather", (send.data_ptr(), recv.data_ptr(), counts[0], kind), list(parts), opts, buffers)
@@ -366,11 +370,12 @@ class ProcessGroupTributary(dist.ProcessGroup):
     def all_gather_single(self, output, source, opts=None):
         opts = _options(c10d.AllgatherOptions, opts)
         self._check_whole("all_gather_into_tensor", output, source)
-        if not check(source):
+        if not _check_all(source, output):
             self._say_gloo(f"all_gather_into_tensor of {source.layout}")
             return self._gloo._allgather_base(output, source, opts)
         buffers = Buffers()
-        send, recv = buffers.source(source), buffers.target(output)
+        recv = buffers.target(output)
+        send = buffers.source_beside(source, recv, *self._place(source))
         kind, count = moved_as(source)
         return self._run("allgather", (send.data_ptr(), recv.data_ptr(), count, kind), [output], opts, buffers)
 
@@ -381,10 +386,11 @@ class ProcessGroupTributary(dist.ProcessGroup):
         buffers, calls = Buffers(), []
         for output, source in zip(outputs, inputs, strict=True):
             self._check_whole("all_gather_into_tensor_coalesced", output, source)
-            check(source)
+            _check_all(source, output)
             kind, count = moved_as(source)
-            send, recv = buffers.source(source).data_ptr(), buffers.target(output).data_ptr()
-            calls.append(_capi.Call(_ALLGATHER, kind, 0, 0, send, recv, count, None))
+            recv = buffers.target(output)
+            send = buffers.source_beside(source, recv, *self._place(source)).data_ptr()
+            calls.append(_capi.Call(_ALLGATHER, kind, 0, 0, send, recv.data_ptr(), count, None))
         return self._run_group("all_gather_coalesced", calls, list(outputs), opts, buffers)
 
     allgather_into_tensor_coalesced = all_gather_single_coalesced
@@ -396,10 +402,11 @@ class ProcessGroupTributary(dist.ProcessGroup):
         for place, source in enumerate(inputs):
             parts = [outputs[place] for outputs in output_lists]
             self._check_parts("all_gather_coalesced", source, parts)
-            check(source)
+            _check_all(source, *parts)
             kind, count = moved_as(source)
-            send, recv = buffers.source(source).data_ptr(), buffers.targets(parts).data_ptr()
-            calls.append(_capi.Call(_ALLGATHER, kind, 0, 0, send, recv, count, None))
+            recv = buffers.targets(parts)
+            send = buffers.source_beside(source, recv, *self._place(source)).data_ptr()
+            calls.append(_capi.Call(_ALLGATHER, kind, 0, 0, send, recv.data_ptr(), count, None))
             results += parts
         return self._run_group("all_gather_coalesced", calls, results, opts, buffers)
 
@@ -444,6 +451,13 @@ class ProcessGroupTributary(dist.ProcessGroup):
 
     # ---- checks ----
 
+    def _place(self, share, counts=None):
+        """Of this rank's share in the whole: (bytes of the whole, its byte there). counts: the shares' elements, if they differ."""
+        size = share.element_size()
+        if counts is None:
+            return share.numel() * self._size * size, share.numel() * self._rank * size
+        return sum(counts) * size, sum(counts[:self._rank]) * size
+
     def _check_parts(self, title, one, parts):
         if len(parts) != self._size:
             raise ValueError(f"{title}: {len(parts)} tensors for {self._size} ranks")
@@ -461,7 +475,13 @@ _REDUCE_SCATTER = _capi.COLLECTIVE["REDUCE_SCATTER"]
 
 
 def _listed(tensors):
-    return [tensors] if isinstance(tensors, torch.Tensor) else tensors
+    """A list of our own: the caller may change his while the operation is under way."""
+    return [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+
+
+def _check_all(*tensors):
+    """check() of each: none is elsewhere, and whether all are strided."""
+    return all([check(tensor) for tensor in tensors])
 
 
 def _options(kind, opts, timeout=None):
