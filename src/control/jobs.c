@@ -106,14 +106,13 @@ void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
 void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
-    bool has_fallback =
-        status == TRIB_ERR_SWITCH && job->settings.fallback; /* who has closed is needed by those who go on */
+    bool goes_on = status == TRIB_ERR_SWITCH && job->meeting.len > 0; /* those who do need who has closed */
     trib_explain(message.fail.text, "%s", text);
     trib_log(TRIB_LOG_WARN, "job %s ended: %s", job->name, text);
     jobs->stats.failed[-status]++;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         struct trib_rank *rank = &job->ranks[i];
-        if (rank->is_closing && !has_fallback) {
+        if (rank->is_closing && !goes_on) {
             send_closed(jobs, rank);
         } else if (rank->session) {
             jobs->output.send(jobs->output.owner, rank->session, &message);

@@ -111,17 +111,19 @@ static void join__all_want_it_or_none(void **state)
     expect_fail(fds[1], TRIB_ERR_SETTINGS, cause);
 }
 
-/* Who has closed may have what those lack that go on: it hears what they hear. */
+/* Who has closed may have what those lack that go on: it hears what they hear. If they know nowhere to go on, it is needed by nobody. */
 static void shutdown__is_told_to_who_has_closed(void **state)
 {
     struct control *c = *state;
-    for (uint32_t fallback = 0; fallback < 2; fallback++) {
+    for (uint32_t wish = 0; wish < 3; wish++) {
+        bool goes_on = wish == 2;
         int fds[2];
         control_init(c);
         control_start(c);
         for (uint32_t i = 0; i < 2; i++) {
             struct trib_message message = join_message(i, 2);
-            message.join.settings.fallback = fallback != 0;
+            message.join.settings.fallback = wish > 0;
+            message.join.meet_port = goes_on && i == 0 ? 7000 : 0;
             fds[i] = join_with(c, &message);
         }
         for (uint32_t i = 0; i < 2; i++) {
@@ -134,7 +136,7 @@ static void shutdown__is_told_to_who_has_closed(void **state)
         send_mark(fds[0], TRIB_MESSAGE_CLOSE, 7);
         (void)expect(fds[0], TRIB_MESSAGE_MARK);
         control_stop(c);
-        if (fallback != 0) {
+        if (goes_on) {
             expect_fail(fds[0], TRIB_ERR_SWITCH, "the switch is shutting down");
         } else {
             (void)expect(fds[0], TRIB_MESSAGE_CLOSED);
