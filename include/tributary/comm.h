@@ -130,8 +130,9 @@ struct trib_comm_stats {
         roots; /* that fragments are dealt over: shards of the switch, or ranks' processes; 0: level0, or ranks that send to each other */
     /* What the root in this process has moved, for all its communicators; with no_box only. It is not in the bytes and packets above. */
     uint64_t root_bytes_sent, root_bytes_received, root_packets_sent, root_packets_received;
-    uint64_t bytes_handed,
-        packets_handed; /* between ranks and root of this process, both ways, without the kernel: in no other count */
+    /* Between ranks and root of this process, both ways, without the kernel: in no other count. Like the root's, of all communicators that
+     * this process has at that place, while the packets above are those of this one. */
+    uint64_t bytes_handed, packets_handed;
 };
 
 void trib_config_init(struct trib_config *config);
