@@ -247,6 +247,8 @@ void trib_comm_take_missing(struct trib_comm *comm, const struct trib_message *m
 
 /* If the switch ends, or is not back in time: may the communicator go on without it? */
 bool trib_comm_may_move(const struct trib_comm *comm);
+/* Is it still being made of one that may? Then that one, which hears the same of the switch, takes it along. */
+bool trib_comm_is_brought(const struct trib_comm *comm);
 /* When it does so although the switch is back, since other ranks are not. */
 uint64_t trib_comm_move_time(const struct trib_comm *comm, uint64_t now_ns);
 /* It does, or fails. */
@@ -285,5 +287,7 @@ void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from);
 void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns);
 void trib_comm_tell_mark(struct trib_comm *comm, enum trib_message_kind kind);
 void trib_comm_close_groups(struct trib_comm *comm);
+/* Why there is no session, for texts. */
+const char *trib_comm_cause(const struct trib_comm *comm);
 
 #endif

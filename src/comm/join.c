@@ -602,6 +602,14 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
     }
 }
 
+/* The switch lets go what is being made, which its maker will take along when it is told so as well. */
+static void await_maker(struct trib_comm *comm, const char *text, uint64_t now_ns)
+{
+    trib_session_client_close(&comm->session);
+    (void)snprintf(comm->session.cause, sizeof comm->session.cause, "%.100s", text);
+    lost(comm, now_ns);
+}
+
 static void take_fail(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
     int32_t status = message->fail.status;
@@ -610,6 +618,10 @@ static void take_fail(struct trib_comm *comm, const struct trib_message *message
         trib_comm_may_move(comm)) { /* it, or one above it, shuts down: all ranks are told */
         trib_log(TRIB_LOG_WARN, "job %s rank %u: %s", comm->config.job, comm->config.rank, message->fail.text);
         trib_comm_move(comm, now_ns);
+        return;
+    }
+    if (status == TRIB_ERR_SWITCH && trib_comm_is_brought(comm)) {
+        await_maker(comm, message->fail.text, now_ns);
         return;
     }
     trib_comm_fail(comm, known ? (enum trib_status)status : TRIB_ERR_REFUSED, "%s", message->fail.text);
@@ -715,10 +727,15 @@ void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now
 
 /* ---- time ---- */
 
+const char *trib_comm_cause(const struct trib_comm *comm)
+{
+    return comm->session.cause[0] != '\0' ? comm->session.cause : "no answer"; /* a try is under way */
+}
+
 static void give_up(struct trib_comm *comm)
 {
     const struct trib_config *config = &comm->config;
-    const char *cause = comm->session.cause[0] != '\0' ? comm->session.cause : "no answer";
+    const char *cause = trib_comm_cause(comm);
     char limit[TRIB_UNITS_TEXT_MAX];
     bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
     if (comm->was_running) {

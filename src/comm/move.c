@@ -24,6 +24,11 @@ bool trib_comm_may_move(const struct trib_comm *comm)
     return comm->config.fallback && comm->was_running && !comm->where.no_box && comm->meeting.len > 0;
 }
 
+bool trib_comm_is_brought(const struct trib_comm *comm)
+{
+    return comm->maker != NULL && !comm->was_running && !comm->where.no_box && trib_comm_may_move(comm->maker);
+}
+
 uint64_t trib_comm_move_time(const struct trib_comm *comm, uint64_t now_ns)
 {
     uint64_t wait_ns = trib_time_earlier(comm->config.switch_timeout_ns, TOGETHER_NS);
@@ -74,7 +79,7 @@ static void say(const struct trib_comm *comm, const struct trib_where *where)
     trib_format_duration(comm->config.switch_timeout_ns, limit);
     if (comm->state == TRIB_COMM_CONNECTING) {
         (void)snprintf(why, sizeof why, "is gone: no answer for %s (%.300s)", limit,
-                       comm->away[0] != '\0' ? comm->away : comm->session.cause);
+                       comm->away[0] != '\0' ? comm->away : trib_comm_cause(comm));
     } else if (comm->state == TRIB_COMM_JOINING) {
         (void)snprintf(why, sizeof why, "is back, but not all ranks are");
     } else {
@@ -93,18 +98,37 @@ static void set_out(struct trib_comm *comm, const struct trib_where *where)
     trib_comm_forget_root(comm);
 }
 
-/* What is being made of this one would look for the switch. Where it meets nobody knows yet but the maker's rank 0. */
+/* It has a grant of the switch, which other ranks have too. */
+static void keep_grant(struct trib_comm *comm)
+{
+    if (comm->node != NULL) {
+        comm->verbs->suspend(comm->node);
+    }
+    comm->has_moved = true;
+    comm->stats.moved++;
+    trib_comm_close_groups(comm);
+    comm->is_multicast = false;
+    comm->grant.group = 0; /* it was this rank's switch's own */
+    comm->grant.group_port = 0;
+}
+
+/* What is being made of this one would look for the switch. Where it meets nobody knows yet but the maker's rank 0. Of those whose WELCOME
+ * has come some ranks may have seen a READY, and work: so all of them bring what it granted. */
 static void bring_made(struct trib_comm *maker, uint64_t now_ns)
 {
     for (struct trib_comm *made = maker->endpoint->comms; made != NULL; made = made->next) {
-        bool is_outside = made->state == TRIB_COMM_CONNECTING || made->state == TRIB_COMM_JOINING;
-        if (made->maker == maker && is_outside && !made->where.no_box && made->grant.communicator == 0) {
-            set_out(made, &maker->where);
-            if (made->embedded == NULL) {
-                made->embedded = trib_embedded_share(maker->embedded);
-            }
-            trib_comm_join(made, now_ns);
+        bool is_over = made->state == TRIB_COMM_FAILED || made->state == TRIB_COMM_CLOSED;
+        if (made->maker != maker || is_over || made->was_running || made->where.no_box) {
+            continue;
         }
+        if (made->grant.communicator != 0) {
+            keep_grant(made);
+        }
+        set_out(made, &maker->where);
+        if (made->embedded == NULL) {
+            made->embedded = trib_embedded_share(maker->embedded);
+        }
+        trib_comm_join(made, now_ns);
     }
 }
 
@@ -125,16 +149,8 @@ void trib_comm_move(struct trib_comm *comm, uint64_t now_ns)
         return;
     }
     say(comm, &where);
-    if (comm->node != NULL) {
-        comm->verbs->suspend(comm->node);
-    }
+    keep_grant(comm);
     set_out(comm, &where);
-    comm->has_moved = true;
-    comm->stats.moved++;
-    trib_comm_close_groups(comm);
-    comm->is_multicast = false;
-    comm->grant.group = 0; /* it was this rank's switch's own */
-    comm->grant.group_port = 0;
     comm->return_deadline_ns =
         trib_time_after(trib_time_after(now_ns, config->switch_timeout_ns), config->join_timeout_ns);
     comm->outage_deadline_ns = trib_time_after(now_ns, config->switch_timeout_ns);

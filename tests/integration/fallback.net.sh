@@ -83,6 +83,7 @@ ip_in s0 link set own0 down
 all_moved off 4
 ranks_end 60 0
 check_right "off" "$TMP/off.0"
+check_in "says why" 'is gone: no answer for [0-9.]+ m?s \([a-z ]+\): going on without it' "$TMP"/off.[0-3]
 net_switch_kill s0
 ip_in s0 link set own0 up
 

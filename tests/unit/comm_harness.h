@@ -36,11 +36,18 @@ static uint16_t rendezvous_port;
 static uint32_t
     ranks_a_host; /* each so many say that they are on one host, and are summed there; 0: each comes alone */
 
+static inline void stop_switch(int signal_number)
+{
+    (void)signal_number;
+    trib_switchd_stop();
+}
+
 static inline int switch_process(uint16_t port, uint32_t threads, int ready_fd)
 {
     struct trib_switchd_config config;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)signal(SIGTERM, stop_switch);
     trib_switchd_init(&config);
     if (trib_address_parse("127.0.0.1", port, &config.listen, error) != TRIB_OK) {
         return 1;
@@ -86,7 +93,7 @@ static inline uint16_t keeper_find_port(uint32_t threads, pid_t *pid)
     return port;
 }
 
-/* 'k': kill the switch; a digit: start it with so many threads on the port of before. */
+/* 'k': kill the switch; 't': end it as an operator does; a digit: start it with so many threads on the port of before. */
 static inline void keeper(int in, int out)
 {
     char command = 0;
@@ -94,8 +101,8 @@ static inline void keeper(int in, int out)
     uint16_t port = 0;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     while (read(in, &command, 1) == 1) {
-        if (command == 'k' && pid > 0) {
-            (void)kill(pid, SIGKILL);
+        if ((command == 'k' || command == 't') && pid > 0) {
+            (void)kill(pid, command == 'k' ? SIGKILL : SIGTERM);
             (void)waitpid(pid, NULL, 0);
             pid = -1;
         } else if (command >= '1' && command <= '9') {

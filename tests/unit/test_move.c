@@ -2,6 +2,9 @@
 /* test_move.c: the switch is killed for good, and the ranks go on without it (src/comm/move.c): every operation ends right, those under way
  * and later ones; or, if somebody else is gone as well, all others get an error in time that says so. Real processes, as in
  * test_comm_failure.c; over links and with ranks that are killed: tests/integration/fallback.user.sh. */
+#include <poll.h>
+
+#include "comm/communicator.h"
 #include "comm_harness.h"
 
 #define RANKS 4
@@ -211,6 +214,103 @@ static void move__all_communicators_of_a_process(void **state)
     switch_command('2');
 }
 
+/* ---- what is being made when the switch goes ---- */
+
+static struct trib_comm *of_rank[RANKS];
+static atomic_bool is_held;
+
+/* Returns with its endpoint locked, once what is being made of it is in that state: nothing goes on there until it is unlocked. */
+static struct trib_comm *hold_made(struct trib_comm *maker, enum trib_comm_state state)
+{
+    for (unsigned i = 0; i < 50000; i++) {
+        trib_endpoint_lock(maker->endpoint);
+        for (struct trib_comm *made = maker->endpoint->comms; made != NULL; made = made->next) {
+            if (made->maker == maker && made->state == state) {
+                return made;
+            }
+        }
+        trib_endpoint_unlock(maker->endpoint);
+        (void)usleep(200);
+    }
+    abort();
+}
+
+/* Both use it, and what it was made of. */
+static void use_made(struct rank *rank, bool is_member)
+{
+    const uint32_t two[2] = {1, 2};
+    struct trib_comm *made = NULL;
+    if (is_member) {
+        CHECK(rank, trib_comm_subset(rank->comm, two, 2, 0, &made, rank->error) == TRIB_OK);
+    }
+    if (made != NULL) {
+        run_all(rank, made, 3);
+        CHECK(rank, trib_comm_close(made) == TRIB_OK);
+    }
+    run_all(rank, rank->comm, 4);
+    CHECK(rank, times_moved(rank->comm) == 1);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+/* Rank 1 waits for rank 2 when the switch shuts down, and hears it of what is being made first: here always. */
+static void unmet_body(struct rank *rank)
+{
+    uint32_t own = rank->config.rank;
+    of_rank[own] = rank->comm;
+    run_all(rank, rank->comm, 1);
+    (void)pthread_barrier_wait(rank->together);
+    if (own == 0) {
+        struct trib_comm *made = hold_made(of_rank[1], TRIB_COMM_JOINING);
+        switch_command('t');
+        trib_comm_session_ready(made, POLLIN, trib_clock_ns());
+        trib_endpoint_unlock(of_rank[1]->endpoint);
+    }
+    if (own == 2) {
+        (void)usleep(500000);
+    }
+    use_made(rank, own != 0);
+}
+
+static void made__while_the_switch_shuts_down(void **state)
+{
+    struct rank ranks[3];
+    (void)state;
+    run_ranks(ranks, 3, fallback, unmet_body);
+    expect_good(ranks, 3);
+    switch_command('2');
+}
+
+/* WELCOME has come to both, or lies before rank 2, and READY to none. */
+static void unready_body(struct rank *rank)
+{
+    uint32_t own = rank->config.rank;
+    of_rank[own] = rank->comm;
+    run_all(rank, rank->comm, 1);
+    (void)pthread_barrier_wait(rank->together);
+    if (own == 0) {
+        (void)hold_made(of_rank[2], TRIB_COMM_JOINING);
+        atomic_store(&is_held, true);
+        (void)hold_made(of_rank[1], TRIB_COMM_REGISTERING);
+        trib_endpoint_unlock(of_rank[1]->endpoint);
+        switch_command('k');
+        trib_endpoint_unlock(of_rank[2]->endpoint);
+    }
+    while (own == 1 && !atomic_load(&is_held)) {
+        (void)usleep(200);
+    }
+    use_made(rank, own != 0);
+}
+
+static void made__between_welcome_and_ready(void **state)
+{
+    struct rank ranks[3];
+    (void)state;
+    atomic_store(&is_held, false);
+    run_ranks(ranks, 3, fallback, unready_body);
+    expect_good(ranks, 3);
+    switch_command('2');
+}
+
 /* ---- somebody else is gone as well ---- */
 
 static uint32_t absent;
@@ -356,6 +456,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(move__every_operation_ends_right),      cmocka_unit_test(move__with_faults),
         cmocka_unit_test(move__ranks_of_a_host_stay_together),   cmocka_unit_test(move__all_communicators_of_a_process),
+        cmocka_unit_test(made__while_the_switch_shuts_down),     cmocka_unit_test(made__between_welcome_and_ready),
         cmocka_unit_test(move__names_a_rank_that_does_not_come), cmocka_unit_test(move__names_rank_0_that_is_gone),
         cmocka_unit_test(close__after_the_switch_is_gone),       cmocka_unit_test(close__others_still_lack_results),
         cmocka_unit_test(config__fallback_needs_a_switch),
