@@ -69,24 +69,27 @@ static enum trib_status check_listen(const struct trib_address_list *list, const
     return TRIB_ERR_INVALID;
 }
 
-enum trib_status trib_address_list_parse(const char *text, uint16_t default_port, struct trib_address_list *list,
-                                         char *error)
+/* A list of one kind: what its words are. */
+struct list_kind {
+    const char *wanted; /* behind "is no list of" */
+    enum trib_status (*find)(const struct list_kind *kind, const struct trib_address_list *made, const char *word,
+                             struct trib_address *address, char *error);
+    uint16_t default_port; /* where words have ports */
+    int family;            /* where it is given */
+};
+
+static enum trib_status parse_list(const char *text, const struct list_kind *kind, struct trib_address_list *list,
+                                   char *error)
 {
     struct trib_address_list made = {0};
     char word[WORD_MAX + 1];
     for (const char *rest = text; rest != NULL; made.count++) {
         struct trib_address address = {.len = 0};
         if (!next_word(&rest, word)) {
-            trib_explain(error, "\"%.100s\" is no list of addresses: want host[:port],host[:port]", text);
+            trib_explain(error, "\"%.100s\" is no list of %s", text, kind->wanted);
             return TRIB_ERR_INVALID;
         }
-        enum trib_status status = trib_address_parse(word, default_port, &address, error);
-        if (status == TRIB_OK) {
-            status = check_next(&made, &address, word, error);
-        }
-        if (status == TRIB_OK && made.count > 0) {
-            status = check_listen(&made, &address, word, error);
-        }
+        enum trib_status status = kind->find(kind, &made, word, &address, error);
         if (status != TRIB_OK) {
             return status;
         }
@@ -94,6 +97,24 @@ enum trib_status trib_address_list_parse(const char *text, uint16_t default_port
     }
     *list = made;
     return TRIB_OK;
+}
+
+static enum trib_status find_listen(const struct list_kind *kind, const struct trib_address_list *made,
+                                    const char *word, struct trib_address *address, char *error)
+{
+    enum trib_status status = trib_address_parse(word, kind->default_port, address, error);
+    if (status == TRIB_OK) {
+        status = check_next(made, address, word, error);
+    }
+    return status == TRIB_OK && made->count > 0 ? check_listen(made, address, word, error) : status;
+}
+
+enum trib_status trib_address_list_parse(const char *text, uint16_t default_port, struct trib_address_list *list,
+                                         char *error)
+{
+    const struct list_kind kind = {
+        .wanted = "addresses: want host[:port],host[:port]", .find = find_listen, .default_port = default_port};
+    return parse_list(text, &kind, list, error);
 }
 
 /* ---- what this machine has ---- */
@@ -190,27 +211,21 @@ static enum trib_status find_nic(const char *word, int family, struct trib_addre
     return TRIB_ERR_INVALID;
 }
 
+static enum trib_status find_card(const struct list_kind *kind, const struct trib_address_list *made, const char *word,
+                                  struct trib_address *address, char *error)
+{
+    enum trib_status status = find_nic(word, kind->family, address, error);
+    if (status == TRIB_OK) {
+        trib_address_set_port(address, 0);
+        status = check_next(made, address, word, error);
+    }
+    return status;
+}
+
 enum trib_status trib_nics_parse(const char *text, const struct trib_address *peer, struct trib_address_list *list,
                                  char *error)
 {
-    struct trib_address_list made = {0};
-    char word[WORD_MAX + 1];
-    for (const char *rest = text; rest != NULL; made.count++) {
-        struct trib_address address = {.len = 0};
-        if (!next_word(&rest, word)) {
-            trib_explain(error, "\"%.100s\" is no list of addresses or interfaces, such as eth0,eth1", text);
-            return TRIB_ERR_INVALID;
-        }
-        enum trib_status status = find_nic(word, peer->storage.ss_family, &address, error);
-        if (status == TRIB_OK) {
-            status = check_next(&made, &address, word, error);
-        }
-        if (status != TRIB_OK) {
-            return status;
-        }
-        trib_address_set_port(&address, 0);
-        made.at[made.count] = address;
-    }
-    *list = made;
-    return TRIB_OK;
+    const struct list_kind kind = {
+        .wanted = "addresses or interfaces, such as eth0,eth1", .find = find_card, .family = peer->storage.ss_family};
+    return parse_list(text, &kind, list, error);
 }
