@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Works and futures in less usual ways, on the ranks of a world (conftest.py)."""
 import datetime
+import time
 
 import cases_training
 import torch
@@ -40,6 +41,43 @@ def power_sgd():
     model.register_comm_hook(powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=1, start_powerSGD_iter=2), powerSGD_hook.powerSGD_hook)
     cases_training.steps_of(model, torch.optim.SGD(model.parameters(), lr=0.05), 0, 5)
     assert bool(torch.isfinite(cases_training.parameters_of(model)).all())
+
+
+def polled():
+    """is_completed() alone sees the end of works, also of those that are several groups for the library."""
+    tensors = [torch.ones(1) for _ in range(5000)]
+    with dist.distributed_c10d._coalescing_manager(async_ops=True) as manager:
+        for tensor in tensors:
+            dist.all_reduce(tensor)
+    (work,) = manager.works
+    end = time.monotonic() + 20
+    while not work.is_completed():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert all(tensor.item() == dist.get_world_size() for tensor in tensors) and work.wait() and work.is_success()
+
+
+def nothing_to_do():
+    """No tensors: the work has ended, and is not kept."""
+    before = len(dist.group.WORLD._pending)
+    for _ in range(100):
+        dist.group.WORLD.allreduce_coalesced([]).wait()
+    assert len(dist.group.WORLD._pending) <= before
+
+
+def same_name():
+    """Groups made again under one name find nothing of those before; rank 0, which says where to meet, is last."""
+    import tributary_torch
+    for _ in range(3):
+        if dist.get_rank() == 0:
+            time.sleep(0.2)
+        group = dist.new_group(list(range(dist.get_world_size())), use_local_synchronization=True, pg_options=tributary_torch.Options(payload=512))
+        tensor = torch.ones(10)
+        dist.all_reduce(tensor, group=group)
+        bits = torch.tensor([1 << dist.get_rank()])
+        dist.all_reduce(bits, op=dist.ReduceOp.BOR, group=group)  # gloo meets there too
+        assert tensor[0].item() == dist.get_world_size() and bits.item() == (1 << dist.get_world_size()) - 1
+        dist.destroy_process_group(group)
 
 
 def lazy():

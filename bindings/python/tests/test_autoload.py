@@ -50,6 +50,16 @@ def test_a_failure_is_a_warning(tmp_path, defect):
     assert "backend \"tributary\" is not available" in got.stderr and "luck" in got.stderr
 
 
+def test_a_failure_is_no_exception(tmp_path):
+    """Also where warnings are errors."""
+    copy = shutil.copytree(pathlib.Path(tributary_torch.__file__).parent, tmp_path / "tributary_torch")
+    with open(copy / "_autoload.py", "a", encoding="utf-8") as file:
+        file.write("def register():\n    raise RuntimeError('no such luck')\n")
+    got = python("import warnings; warnings.simplefilter('error', UserWarning); import tributary_torch; print('goes on')",
+                 PYTHONPATH=str(tmp_path), TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    assert got.returncode == 0 and got.stdout == "goes on\n" and "no such luck" in got.stderr
+
+
 def test_twice():
     got = python("import torch, tributary_torch; tributary_torch.register(); tributary_torch.register(); print(tributary_torch.version())")
     assert got.returncode == 0 and got.stdout == "0.1.0\n"

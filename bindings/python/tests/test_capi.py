@@ -121,6 +121,14 @@ def test_config(monkeypatch):
         _capi.config_from_environment()
 
 
+def test_library_of_another_version(tmp_path):
+    (tmp_path / "old.c").write_text("const char *trib_version(void);\nconst char *trib_version(void)\n{\n    return \"0.0.9\";\n}\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "old.so", tmp_path / "old.c"], check=True)
+    got = subprocess.run([sys.executable, "-c", "from tributary_torch import _capi; _capi.library()"], capture_output=True, text=True,
+                         env={**os.environ, "TRIBUTARY_LIBRARY": str(tmp_path / "old.so")}, check=False)
+    assert got.returncode != 0 and "old.so is of another version: it has no trib_status_name" in got.stderr
+
+
 def test_no_library():
     code = "from tributary_torch import _capi; _capi.library()"
     got = subprocess.run([sys.executable, "-c", code], env={**os.environ, "TRIBUTARY_LIBRARY": "/nowhere/lib.so"}, capture_output=True,

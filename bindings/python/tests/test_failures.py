@@ -131,6 +131,24 @@ def test_end_without_destroy():
     assert status == 0 and output.count("ended well") == 3, output
 
 
+def test_end_with_futures():
+    """Nor are futures whose callbacks run when Python ends."""
+    status, output = run_script("script_ends.py", 2, "pending", TRIB_LEVEL0="0")
+    assert status == 0 and output.count("ended well") == 2 and "terminate called" not in output, output
+
+
+def test_made_again():
+    """The default group destroyed and made again in one process, with one store of torchrun's for all of its lives."""
+    status, output = run_script("script_ends.py", 2, "again")
+    assert status == 0 and output.count("ended well") == 2, output
+
+
+def test_mistaken_variable():
+    """A TRIB_* variable that one rank cannot read: the others are told at once, by name."""
+    status, output = run_script("script_ends.py", 3, "mistaken")
+    assert status != 0 and len(re.findall(r"rank [02] is told: .*rank 1: .*TRIB_PAYLOAD.*much", output)) == 2, output
+
+
 def test_restart(tmp_path):
     """torchrun starts all ranks again after one has died amid operations: the same job, its next generation. Packets of the first life
     are still on their way then: receivers hold them back, copied and out of order, for as long as they like."""

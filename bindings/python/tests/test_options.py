@@ -4,7 +4,7 @@ import dataclasses
 import datetime
 
 import pytest
-from tributary_torch import Options, _capi
+from tributary_torch import Options, _bootstrap, _capi
 
 # What the group itself says, or a test, or what exists for comparison.
 NOT_OPTIONS = {"rank", "ranks", "timeout_ns", "faults", "progress_thread", "trains"}
@@ -32,3 +32,19 @@ def test_mistakes():
         Options(wire="float8").apply(_capi.Config())
     with pytest.raises(ValueError, match="job .* is longer than 64 bytes"):
         Options(job="x" * 65).apply(_capi.Config())
+
+
+def test_longest_time():
+    """More than 64 bits of nanoseconds hold."""
+    config = _bootstrap._config(0, 2, datetime.timedelta.max, Options(linger=datetime.timedelta.max))
+    assert 10**9 * 86400 * 365 * 100 < config.timeout_ns < 2**63 and config.linger_ns == config.timeout_ns
+
+
+def test_time_to_join(monkeypatch):
+    """That of init_process_group bounds it, but for who names one."""
+    short, long = datetime.timedelta(seconds=3), datetime.timedelta(minutes=30)
+    assert _bootstrap._config(0, 2, short, None).join_timeout_ns == 3_000_000_000
+    assert _bootstrap._config(0, 2, long, None).join_timeout_ns == 30_000_000_000
+    assert _bootstrap._config(0, 2, short, Options(join_timeout=9)).join_timeout_ns == 9_000_000_000
+    monkeypatch.setenv("TRIB_JOIN_TIMEOUT", "7s")
+    assert _bootstrap._config(0, 2, short, None).join_timeout_ns == 7_000_000_000

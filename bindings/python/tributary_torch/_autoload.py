@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `import torch` runs, by the entry point torch.backends. An exception here would break `import torch`: none gets out."""
 import functools
+import sys
 import warnings
 
 NAME = "tributary"
@@ -11,7 +12,11 @@ def autoload():
     try:
         register()
     except Exception as error:  # by design: see above
-        warnings.warn(f"the torch.distributed backend \"{NAME}\" is not available: {type(error).__name__}: {error}", stacklevel=2)
+        text = f"the torch.distributed backend \"{NAME}\" is not available: {type(error).__name__}: {error}"
+        try:
+            warnings.warn(text, stacklevel=2)
+        except Warning:  # python -W error
+            print(text, file=sys.stderr)
 
 
 def register():

@@ -15,12 +15,16 @@ import secrets
 import socket
 import sys
 import threading
+import weakref
 import zlib
 from ctypes import byref
 
+from torch.distributed import PrefixStore
+
 from . import _capi
 
-_PREFIX = "tributary/"
+_FOREVER_NS = 2**62  # timedelta.max is more than the library's 64 bits hold
+_LAST_CALLBACKS_S = 5  # what is left of futures when Python ends has so long
 _SPIN_US = 100  # between two calls Python takes longer than the library's default is made for
 
 
@@ -45,7 +49,6 @@ class Options:
     join_timeout: float | datetime.timedelta | None = None
     switch_timeout: float | datetime.timedelta | None = None
     fallback: bool | None = None
-    fallback: bool | None = None
     linger: float | datetime.timedelta | None = None
 
     def apply(self, config):
@@ -68,7 +71,7 @@ class Options:
 
 def nanoseconds(time):
     seconds = time.total_seconds() if isinstance(time, datetime.timedelta) else float(time)
-    return max(1, int(seconds * 1e9))
+    return min(max(1, int(seconds * 1e9)), _FOREVER_NS)
 
 
 def set_text(config, name, text):
@@ -117,6 +120,12 @@ class Communicator:
 
 _open = set()
 _open_lock = threading.Lock()
+_collectors = weakref.WeakSet()
+
+
+def stop_at_end(collector):
+    """Its thread may run callbacks: Python may not end under it."""
+    _collectors.add(collector)
 
 
 @atexit.register
@@ -129,6 +138,8 @@ def _close_all():
         if died is not None:
             comm.abort()
         comm.close()
+    for collector in list(_collectors):
+        collector.stop(_LAST_CALLBACKS_S)
 
 
 # ---- what each rank says, and what rank 0 makes of it ----
@@ -188,38 +199,66 @@ def decide(said, store):
     return decision
 
 
+def life_of(store, rank):
+    """The part of the store that this group has for itself. torch gives a group that is made again, under the name of one that was
+    destroyed, the same keys: what is there may be of a life before. Each rank counts its lives; they are as many on all."""
+    return PrefixStore(f"tributary/{store.add(f'tributary/lives/{rank}', 1)}", store)
+
+
 def exchange(store, rank, size, own):
     """What rank 0 decides of what all say. Every rank gets the same, or an error."""
-    store.set(f"{_PREFIX}rank/{rank}", json.dumps(own))
+    store.set(f"rank/{rank}", json.dumps(own))
     if rank == 0:
         try:
-            said = [json.loads(store.get(f"{_PREFIX}rank/{other}")) for other in range(size)]
+            said = [json.loads(store.get(f"rank/{other}")) for other in range(size)]
+            for other, one in enumerate(said):
+                if "error" in one:
+                    raise RuntimeError(f"rank {other}: {one['error']}")
             decision = decide(said, store)
         except Exception as error:
-            store.set(f"{_PREFIX}decision", json.dumps({"error": f"{type(error).__name__}: {error}"}))
+            store.set("decision", json.dumps({"error": f"{type(error).__name__}: {error}"}))
             raise
-        store.set(f"{_PREFIX}decision", json.dumps(decision))
-    decision = json.loads(store.get(f"{_PREFIX}decision"))
+        store.set("decision", json.dumps(decision))
+    decision = json.loads(store.get("decision"))
     if "error" in decision:
         raise RuntimeError(f"rank 0 could not decide where to meet: {decision['error']}")
     return decision
 
 
+def _give_up(store, rank, error):
+    """The others hear of it at once, instead of waiting for what this rank says of itself."""
+    text = json.dumps({"error": f"{type(error).__name__}: {error}"})
+    store.set(f"rank/{rank}", text)
+    if rank == 0:
+        store.set("decision", text)
+
+
 # ---- the communicator ----
 
-def open_communicator(store, rank, size, timeout, options, parent, ranks, name):
-    """parent: the default group's communicator, or None.
-    ranks: of the group in the parent. name: the group's, the same on all of its ranks."""
+def _config(rank, size, timeout, options):
     config = _capi.config_from_environment()
     if "TRIB_SPIN_US" not in os.environ:
         config.spin_us = _SPIN_US
     named_rendezvous = bool(os.environ.get("TRIB_RENDEZVOUS")) or bool(options and options.rendezvous)
     if not named_rendezvous:
         config.rendezvous = b""
+    config.timeout_ns = nanoseconds(timeout)
+    if "TRIB_JOIN_TIMEOUT" not in os.environ:
+        config.join_timeout_ns = min(config.join_timeout_ns, config.timeout_ns)
     if options is not None:
         options.apply(config)
     config.rank, config.ranks = rank, size
-    config.timeout_ns = nanoseconds(timeout)
+    return config
+
+
+def open_communicator(store, rank, size, timeout, options, parent, ranks, name):
+    """parent: the default group's communicator, or None.
+    ranks: of the group in the parent. name: the group's, the same on all of its ranks."""
+    try:
+        config = _config(rank, size, timeout, options)
+    except Exception as error:
+        _give_up(store, rank, error)
+        raise
     own_job = (options.job if options is not None else None) or os.environ.get("TRIB_JOB") or ""
     if own_job and ranks:
         own_job = f"{own_job[:50]}/{zlib.crc32(name.encode()):08x}"

@@ -154,6 +154,10 @@ def _load():
         except OSError as error:
             causes.append(str(error))
             continue
+        missing = [name for name in FUNCTIONS if not hasattr(loaded, name)]
+        if missing:
+            causes.append(f"{path} is of another version: it has no {missing[0]}")
+            continue
         for name, (result, arguments) in FUNCTIONS.items():
             function = getattr(loaded, name)
             function.restype, function.argtypes = result, arguments

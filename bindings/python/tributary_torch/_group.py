@@ -36,12 +36,13 @@ def create(options, pg_options):
     ranks = list(options.global_ranks_in_group)
     name = options.group_id
     parent = _default_communicator() if ranks else None
+    store = _bootstrap.life_of(options.store, options.group_rank)
     try:
-        comm = _bootstrap.open_communicator(options.store, options.group_rank, options.group_size, options.timeout, pg_options,
+        comm = _bootstrap.open_communicator(store, options.group_rank, options.group_size, options.timeout, pg_options,
                                             parent, ranks, name)
     except RuntimeError as error:
         raise dist.DistBackendError(f"{NAME}: rank {options.group_rank} of group {name}: {error}") from None
-    return ProcessGroupTributary(options.store, options.group_rank, options.group_size, comm, options.timeout, name, ranks)
+    return ProcessGroupTributary(store, options.group_rank, options.group_size, comm, options.timeout, name, ranks)
 
 
 def _default_communicator():
@@ -206,6 +207,8 @@ class ProcessGroupTributary(dist.ProcessGroup):
         return self._watched(TributaryWork(self, f"{NAME}:{title}", (request.value,), tensors, finish, limit), buffers)
 
     def _watched(self, work, kept):
+        if work.has_ended():  # it had nothing to do
+            return work
         work.keep(kept)
         self._pending[id(work)] = work
         if len(self._pending) > _PENDING_MAX:

@@ -16,7 +16,7 @@ import time
 import torch
 from torch._C._distributed_c10d import Work
 
-from . import _capi
+from . import _bootstrap, _capi
 
 _IN_FLIGHT, _COLLECTING, _ENDED = range(3)
 _NO_LIMIT = datetime.timedelta(0)
@@ -36,6 +36,7 @@ class TributaryWork(Work):
         self._finish = finish
         self._limit = limit
         self._state = _IN_FLIGHT if requests else _ENDED
+        self._status = _capi.OK  # the first that was not, of the requests that are gone
         self._error = None
         self._future = None
         self._end_seen = None  # what the future follows
@@ -67,13 +68,18 @@ class TributaryWork(Work):
         self.wait()
 
     def is_completed(self):
-        if self._state == _IN_FLIGHT and len(self._requests) == 1 and self._claim():
-            done = ctypes.c_bool()
-            status = self._group.lib.trib_request_test(self._requests[0], ctypes.byref(done))
+        if self._state == _IN_FLIGHT and self._claim():
+            done = ctypes.c_bool(True)
+            while self._requests and done.value:
+                self._take(self._group.lib.trib_request_test(self._requests[0], ctypes.byref(done)), done.value)
             if done.value:
-                self._end(status)
+                self._end()
             else:
                 self._unclaim()
+        return self._state == _ENDED
+
+    def has_ended(self):
+        """As far as anybody has looked."""
         return self._state == _ENDED
 
     def is_success(self):
@@ -141,11 +147,15 @@ class TributaryWork(Work):
             self._collect_all()
 
     def _collect_all(self):
-        status = _capi.OK
-        for request in self._requests:
-            one = self._group.lib.trib_request_wait(request)
-            status = status if status != _capi.OK else one
-        self._end(status)
+        while self._requests:
+            self._take(self._group.lib.trib_request_wait(self._requests[0]), True)
+        self._end()
+
+    def _take(self, status, is_done):
+        """Of who has claimed it: what the library says of the first request, which is gone if it is done."""
+        if is_done:
+            self._requests = self._requests[1:]
+            self._status = self._status if self._status != _capi.OK else status
 
     def _ending(self):
         with self._group.lock:
@@ -191,11 +201,11 @@ class TributaryWork(Work):
             raise self._group.error_type(
                 f"{self._title}: timed out after {seconds:g} s on rank {self._group.rank()} of group {self._group.label()}")
 
-    def _end(self, status):
+    def _end(self):
         """Of who has claimed it."""
         error = None
-        if status != _capi.OK:
-            error = self._group.failure(status, self._title)
+        if self._status != _capi.OK:
+            error = self._group.failure(self._status, self._title)
         elif self._finish is not None:
             try:
                 self._finish()
@@ -227,14 +237,16 @@ class Collector:
         self._works = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
+        _bootstrap.stop_at_end(self)
 
     def add(self, work):
         self._works.put(work)
 
-    def stop(self):
+    def stop(self, seconds=None):
+        """Runs what has been handed over, and ends; waits for that, no longer than so."""
         self._works.put(None)
         if self._thread is not threading.current_thread():
-            self._thread.join()
+            self._thread.join(seconds)
 
     def _run(self):
         self._on_this_thread.collects = True
