@@ -274,6 +274,9 @@ TRIB_MUST_USE enum trib_status trib_request_wait(struct trib_request *request);
 /* *done says whether it has ended; if so the request is freed and the status is as above, else OK. Makes progress. */
 TRIB_MUST_USE enum trib_status trib_request_test(struct trib_request *request, bool *done);
 
+/* config.timeout_ns for operations that start from now on. Each rank has its own; the shortest ends the job for all. One
+ * set to less than 2 s may end it before it is known who is missing. */
+void trib_comm_set_timeout(struct trib_comm *comm, uint64_t timeout_ns);
 /* Makes progress without waiting; needed only where the progress thread is off and nothing else is called. */
 void trib_comm_progress(struct trib_comm *comm);
 /* Ends every operation of this communicator here with ERR_ABORTED and tells the other ranks, who get ERR_PEER. Any thread, any time. */

@@ -325,6 +325,13 @@ void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
     trib_endpoint_unlock(comm->endpoint);
 }
 
+void trib_comm_set_timeout(struct trib_comm *comm, uint64_t timeout_ns)
+{
+    trib_endpoint_lock(comm->endpoint);
+    comm->config.timeout_ns = timeout_ns;
+    trib_endpoint_unlock(comm->endpoint);
+}
+
 void trib_comm_progress(struct trib_comm *comm)
 {
     trib_endpoint_lock(comm->endpoint);

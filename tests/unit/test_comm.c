@@ -557,6 +557,31 @@ static void weight__deals_by_it(void **state)
     expect_good(ranks, 2);
 }
 
+/* The last rank does not come; the config says 30 minutes, the call that it is 1.5 s. */
+static void later_timeout_body(struct rank *rank)
+{
+    float value = 1.0F;
+    trib_comm_set_timeout(rank->comm, 1500 * TRIB_MILLISECOND_NS);
+    enum trib_status status = TRIB_OK;
+    if (rank->config.rank < 2) {
+        uint64_t begin = trib_clock_ns();
+        status = trib_allreduce(rank->comm, &value, &value, 1, TRIB_FLOAT32, TRIB_SUM);
+        CHECK(rank, status == TRIB_ERR_TIMEOUT || status == TRIB_ERR_PEER);
+        CHECK(rank, trib_clock_ns() - begin < 20 * TRIB_SECOND_NS);
+        CHECK(rank, strstr(trib_comm_error(rank->comm), "did not end within 1.5 s: rank 2 is missing") != NULL);
+    }
+    (void)pthread_barrier_wait(rank->together);
+    (void)trib_comm_close(rank->comm);
+}
+
+static void timeout__can_be_set_later(void **state)
+{
+    (void)state;
+    struct rank ranks[3];
+    run_ranks(ranks, 3, NULL, later_timeout_body);
+    expect_good(ranks, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest no_box_tests[] = {cmocka_unit_test(weight__deals_by_it)};
@@ -572,6 +597,7 @@ int main(void)
         cmocka_unit_test(barrier__nobody_leaves_before_all_have_come),
         cmocka_unit_test(request__many_at_once),
         cmocka_unit_test(progress__needs_no_call),
+        cmocka_unit_test(timeout__can_be_set_later),
         cmocka_unit_test(comm__two_share_an_endpoint),
         cmocka_unit_test(drive__lets_other_threads_in),
         cmocka_unit_test(stats__count_what_went_by),
@@ -585,6 +611,7 @@ int main(void)
         cmocka_unit_test(barrier__nobody_leaves_before_all_have_come),
         cmocka_unit_test(request__many_at_once),
         cmocka_unit_test(progress__needs_no_call),
+        cmocka_unit_test(timeout__can_be_set_later),
         cmocka_unit_test(comm__two_share_an_endpoint),
         cmocka_unit_test(drive__lets_other_threads_in),
     };

@@ -410,6 +410,17 @@ def subgroup_of(ranks):
     _subgroups[tuple(ranks)] = dist.new_group(ranks)
 
 
+def group_with_timeout(seconds):
+    _subgroups["timeout"] = dist.new_group(timeout=datetime.timedelta(seconds=seconds))
+    in_group()
+
+
+def in_group():
+    tensor = torch.ones(100)
+    dist.all_reduce(tensor, group=_subgroups["timeout"])
+    return tensor[0].item()
+
+
 def forever_in_subgroup():
     (group,) = _subgroups.values()
     forever(group)

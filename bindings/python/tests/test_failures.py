@@ -91,6 +91,21 @@ def test_shorter_timeouts(fresh):
     world.run("all_reduce", "float32", "SUM")
 
 
+def test_timeouts_of_groups(fresh):
+    """A group's own timeout is neither cut to that of the default group, nor stretched to it."""
+    world = fresh(ranks=3, timeout=40)
+    world.run("group_with_timeout", 2.0)
+    world.start("in_group", ranks=(0, 1))
+    for outcome in world.outcomes(20, (0, 1)):
+        assert outcome is not None and not outcome[0] and "within 2 s: rank 2 is missing" in outcome[1], outcome
+    longer = fresh(ranks=3, timeout=2)
+    longer.run("group_with_timeout", 60.0)
+    longer.start("in_group", ranks=(0, 1))
+    time.sleep(3.5 * PATIENCE)
+    longer.start("in_group", ranks=(2,))
+    assert longer.results(20) == [3.0] * 3
+
+
 def test_abort(fresh):
     """Ends what is under way here, and on the others with this rank's name."""
     world = fresh()

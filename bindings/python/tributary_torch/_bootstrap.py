@@ -271,7 +271,7 @@ def open_communicator(store, rank, size, timeout, options, parent, ranks, name):
         "subset": parent is not None and parent.handle is not None and not parent.failed and options is None,
     })
     if decision["subset"]:
-        return _subset(parent, ranks, name)
+        return _subset(parent, ranks, name, config.timeout_ns)
     set_text(config, "job", decision["job"])
     if not config.switch_address:
         set_text(config, "switch_address", decision["switch"])
@@ -287,12 +287,14 @@ def _create(config):
     return _made(status, handle, error)
 
 
-def _subset(parent, ranks, name):
+def _subset(parent, ranks, name, timeout_ns):
     handle = ctypes.c_void_p()
     error = ctypes.create_string_buffer(_capi.ERROR_TEXT_MAX)
     members = (ctypes.c_uint32 * len(ranks))(*ranks)
     status = parent.lib.trib_comm_subset(parent.handle, members, len(ranks), zlib.crc32(name.encode()), byref(handle), error)
-    return _made(status, handle, error)
+    comm = _made(status, handle, error)
+    parent.lib.trib_comm_set_timeout(comm.handle, timeout_ns)  # it has the parent's
+    return comm
 
 
 def _made(status, handle, error):

@@ -118,6 +118,7 @@ FUNCTIONS = {
     "trib_group_start": (c_int, [c_void_p, POINTER(Call), c_uint32] + _REQUEST),
     "trib_request_wait": (c_int, [c_void_p]),
     "trib_request_test": (c_int, [c_void_p, POINTER(c_bool)]),
+    "trib_comm_set_timeout": (None, [c_void_p, c_uint64]),
     "trib_comm_progress": (None, [c_void_p]),
     "trib_comm_abort": (None, [c_void_p]),
     "trib_comm_close": (c_int, [c_void_p]),
