@@ -132,7 +132,8 @@ static bool is_leaving(const struct trib_job *job, const struct trib_message *me
 }
 
 /* The communicator's ranks are to come back, and this is one of them. A rank that comes while its relay's session still stands tells of
- * that relay's end, which is not always seen at once; but a JOIN of an incarnation before the running one was only under way for long. */
+ * that relay's end, which is not always seen at once; but a JOIN of an incarnation before the running one was only under way for long. Nor
+ * is one that has lost its session, unseen from here, the end of a job whose ranks may have gone on without this switch meanwhile. */
 static bool is_expected(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns)
 {
     struct trib_job *job = trib_jobs_find(jobs, message->join.job);
@@ -141,7 +142,9 @@ static bool is_expected(struct trib_jobs *jobs, const struct trib_message *messa
     }
     const struct trib_rank *rank = &job->ranks[message->join.rank];
     bool is_stale = job->state == TRIB_JOB_RUNNING && message->join.known.boot != job->grant.boot;
-    if (job->state != TRIB_JOB_JOINING && !is_stale && rank->session && rank->via != 0 && message->join.via != 0) {
+    bool is_lost = rank->via != 0 && message->join.via != 0;
+    is_lost = is_lost || (job->meeting.len > 0 && rank->via == 0 && message->join.via == 0);
+    if (job->state != TRIB_JOB_JOINING && !is_stale && rank->session && is_lost) {
         char lost[sizeof job->lost];
         (void)snprintf(lost, sizeof lost, "the way to rank %u (%s) is lost", message->join.rank, rank->name);
         trib_job_recall(jobs, job, lost, now_ns);

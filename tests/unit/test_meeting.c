@@ -147,6 +147,50 @@ static void shutdown__is_told_to_who_has_closed(void **state)
     }
 }
 
+/* A rank whose way here is back before this control plane has seen that it was away: others may have moved, so all are to come back, and
+ * those who do will follow. Where nobody may move it is refused, and the others are told. */
+static void return__before_its_end_is_seen(void **state)
+{
+    struct control *c = *state;
+    for (uint32_t goes_on = 0; goes_on < 2; goes_on++) {
+        struct trib_message joins[2];
+        int fds[2];
+        control_init(c);
+        control_start(c);
+        for (uint32_t i = 0; i < 2; i++) {
+            joins[i] = join_message(i, 2);
+            joins[i].join.settings.fallback = goes_on != 0;
+            joins[i].join.meet_port = goes_on != 0 && i == 0 ? 7000 : 0;
+            fds[i] = join_with(c, &joins[i]);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            joins[i].join.known = expect(fds[i], TRIB_MESSAGE_WELCOME).welcome.grant;
+            joins[i].join.was_ready = true;
+            send_paths(fds[i], true, false);
+            send_mark(fds[i], TRIB_MESSAGE_REGISTER, 0);
+        }
+        (void)expect(fds[0], TRIB_MESSAGE_READY);
+        (void)expect(fds[1], TRIB_MESSAGE_READY);
+        int again = join_with(c, &joins[1]);
+        if (goes_on != 0) {
+            uint8_t byte;
+            assert_false(read_exactly(fds[0], &byte, 1)); /* without a word */
+            close(fds[0]);
+            fds[0] = join_with(c, &joins[0]);
+            const struct trib_message message = expect(again, TRIB_MESSAGE_WELCOME);
+            assert_int_equal(message.welcome.grant.communicator, joins[1].join.known.communicator);
+            assert_int_not_equal(message.welcome.grant.boot, joins[1].join.known.boot);
+            (void)expect(fds[0], TRIB_MESSAGE_WELCOME);
+            close(again);
+        } else {
+            expect_fail(again, TRIB_ERR_PEER, "the switch itself was never away");
+        }
+        close_all(fds, 2);
+        control_stop(c);
+        memset(c, 0, sizeof *c);
+    }
+}
+
 static int allocate(void **state)
 {
     *state = calloc(1, sizeof(struct control));
@@ -166,6 +210,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(welcome__names_it_to_all, start, stop),
         cmocka_unit_test_setup_teardown(join__all_want_it_or_none, start, stop),
         cmocka_unit_test_setup_teardown(shutdown__is_told_to_who_has_closed, allocate, release),
+        cmocka_unit_test_setup_teardown(return__before_its_end_is_seen, allocate, release),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
