@@ -166,15 +166,17 @@ void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
     trib_comm_settle(comm, now_ns);
 }
 
+/* For the other ranks to come back as well. */
+static uint64_t return_time(const struct trib_comm *comm, uint64_t now_ns)
+{
+    return trib_time_earlier(trib_time_after(now_ns, comm->config.join_timeout_ns), comm->return_deadline_ns);
+}
+
 static void connected(struct trib_comm *comm, uint64_t now_ns)
 {
     comm->state = TRIB_COMM_JOINING;
     comm->retry_ns = TRIB_NEVER;
-    uint64_t deadline_ns = comm->outage_deadline_ns;
-    if (comm->was_running) { /* for the other ranks to come back as well */
-        deadline_ns =
-            trib_time_earlier(trib_time_after(now_ns, comm->config.join_timeout_ns), comm->return_deadline_ns);
-    }
+    uint64_t deadline_ns = comm->was_running ? return_time(comm, now_ns) : comm->outage_deadline_ns;
     if (trib_comm_may_move(comm)) {
         deadline_ns = trib_time_earlier(trib_comm_move_time(comm, now_ns), deadline_ns);
     }
@@ -388,6 +390,15 @@ static bool has_worker(const struct trib_comm *comm)
     return comm->level0 == NULL || trib_level0_leads(&comm->level0->place);
 }
 
+/* An MTU is wrong from the start, and soon said. Where ranks meet that have run before, one whose root does not answer was stopped, perhaps,
+ * and all wait for it as long as for one that does not come; but it is named before the control plane's time is up. */
+static uint64_t probe_time(const struct trib_comm *comm, uint64_t now_ns)
+{
+    uint64_t soon_ns = now_ns + PROBE_LIMIT_NS;
+    uint64_t late_ns = comm->has_moved ? return_time(comm, now_ns) - GRACE_NS : 0;
+    return late_ns > soon_ns ? late_ns : soon_ns;
+}
+
 void trib_comm_begin_probing(struct trib_comm *comm, uint64_t now_ns)
 {
     if (comm->state != TRIB_COMM_MEETING && comm->state != TRIB_COMM_JOINING) {
@@ -403,7 +414,7 @@ void trib_comm_begin_probing(struct trib_comm *comm, uint64_t now_ns)
     comm->paths = 0;
     comm->group_paths = 0;
     comm->retry_ns = now_ns;
-    comm->probes_until_ns = now_ns + PROBE_LIMIT_NS;
+    comm->probes_until_ns = probe_time(comm, now_ns);
     if (comm->grant.group != 0 && comm->config.multicast) {
         (void)open_groups(comm, &comm->grant);
     }
@@ -453,6 +464,9 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         return;
     }
     comm->away[0] = '\0';
+    if (comm->was_running) { /* nobody who was waited for has gone on without this one */
+        comm->state_deadline_ns = trib_time_after(return_time(comm, now_ns), GRACE_NS);
+    }
     bool is_new = comm->grant.communicator == 0;
     comm->grant = message->welcome.grant;
     trib_comm_learn_meeting(comm, &message->welcome.meeting);

@@ -311,6 +311,80 @@ static void made__between_welcome_and_ready(void **state)
     switch_command('2');
 }
 
+/* ---- a rank that is held up ---- */
+
+/* Returns with its endpoint locked, once it is waiting there for the other ranks. */
+static void hold_back(struct trib_comm *comm, bool elsewhere)
+{
+    for (unsigned i = 0; i < 50000; i++) {
+        trib_endpoint_lock(comm->endpoint);
+        if (comm->state == TRIB_COMM_JOINING && comm->where.no_box == elsewhere) {
+            return;
+        }
+        trib_endpoint_unlock(comm->endpoint);
+        (void)usleep(200);
+    }
+    abort();
+}
+
+static bool comes_back;
+
+static void restless(struct trib_config *config)
+{
+    fallback(config);
+    config->switch_timeout_ns = comes_back && config->rank == 2 ? 5 * TRIB_SECOND_NS : TRIB_SECOND_NS;
+}
+
+/* A rank stands still for longer than ranks wait for others at a switch that is back, or for the first answer of a root, when all have come
+ * but it has not registered. Of two roots rank 1 is one. */
+static void held_body(struct rank *rank)
+{
+    uint32_t own = rank->config.rank;
+    of_rank[own] = rank->comm;
+    run_all(rank, rank->comm, 1);
+    (void)pthread_barrier_wait(rank->together);
+    if (own == 0) {
+        struct trib_comm *late = of_rank[comes_back ? 1 : 2];
+        struct trib_comm *held = of_rank[comes_back ? 2 : 1];
+        trib_endpoint_lock(late->endpoint);
+        switch_command('k');
+        if (comes_back) {
+            switch_command('2');
+        }
+        hold_back(held, !comes_back);
+        trib_endpoint_unlock(late->endpoint);
+        (void)usleep(4500000);
+        trib_endpoint_unlock(held->endpoint);
+    }
+    run_all(rank, rank->comm, 2);
+    CHECK(rank, times_moved(rank->comm) == !comes_back);
+    (void)snprintf(rank->error, sizeof rank->error, "%s", trib_comm_error(rank->comm));
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void run_held(bool back)
+{
+    struct rank ranks[3];
+    comes_back = back;
+    run_ranks(ranks, 3, restless, held_body);
+    expect_good(ranks, 3);
+    if (!back) {
+        switch_command('2');
+    }
+}
+
+static void held__while_all_go_back(void **state)
+{
+    (void)state;
+    run_held(true);
+}
+
+static void held__while_all_move(void **state)
+{
+    (void)state;
+    run_held(false);
+}
+
 /* ---- somebody else is gone as well ---- */
 
 static uint32_t absent;
@@ -454,11 +528,18 @@ static void config__fallback_needs_a_switch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(move__every_operation_ends_right),      cmocka_unit_test(move__with_faults),
-        cmocka_unit_test(move__ranks_of_a_host_stay_together),   cmocka_unit_test(move__all_communicators_of_a_process),
-        cmocka_unit_test(made__while_the_switch_shuts_down),     cmocka_unit_test(made__between_welcome_and_ready),
-        cmocka_unit_test(move__names_a_rank_that_does_not_come), cmocka_unit_test(move__names_rank_0_that_is_gone),
-        cmocka_unit_test(close__after_the_switch_is_gone),       cmocka_unit_test(close__others_still_lack_results),
+        cmocka_unit_test(move__every_operation_ends_right),
+        cmocka_unit_test(move__with_faults),
+        cmocka_unit_test(move__ranks_of_a_host_stay_together),
+        cmocka_unit_test(move__all_communicators_of_a_process),
+        cmocka_unit_test(made__while_the_switch_shuts_down),
+        cmocka_unit_test(made__between_welcome_and_ready),
+        cmocka_unit_test(held__while_all_go_back),
+        cmocka_unit_test(held__while_all_move),
+        cmocka_unit_test(move__names_a_rank_that_does_not_come),
+        cmocka_unit_test(move__names_rank_0_that_is_gone),
+        cmocka_unit_test(close__after_the_switch_is_gone),
+        cmocka_unit_test(close__others_still_lack_results),
         cmocka_unit_test(config__fallback_needs_a_switch),
     };
     keeper_open();
