@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Works and futures in less usual ways, on the ranks of a world (conftest.py)."""
 import datetime
+import os
+import signal
+import threading
 import time
 
 import cases_training
@@ -55,6 +58,25 @@ def polled():
         assert time.monotonic() < end
         time.sleep(0.01)
     assert all(tensor.item() == dist.get_world_size() for tensor in tensors) and work.wait() and work.is_success()
+
+
+def interrupted():
+    """Ctrl-C in a wait: the exception comes when the operation has ended, and the work has ended then as well."""
+    if dist.get_rank() == 0:
+        tensor = torch.ones(10)
+        work = dist.all_reduce(tensor, async_op=True)
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            work.wait()
+            time.sleep(10)
+        except KeyboardInterrupt:
+            assert work.wait() and work.is_completed() and tensor[0].item() == dist.get_world_size()
+        else:
+            raise AssertionError("no KeyboardInterrupt")
+    else:
+        time.sleep(1)
+        dist.all_reduce(torch.ones(10))
+    dist.barrier()
 
 
 def nothing_to_do():

@@ -147,9 +147,21 @@ class TributaryWork(Work):
             self._collect_all()
 
     def _collect_all(self):
+        interrupt, returned = None, False
         while self._requests:
-            self._take(self._group.lib.trib_request_wait(self._requests[0]), True)
+            try:
+                returned = True  # what a signal's handler raises comes behind the call below, which has freed the request then
+                status = self._group.lib.trib_request_wait(self._requests[0])
+                returned = False
+            except BaseException as error:  # KeyboardInterrupt: not before all is collected, or nobody could wait again
+                interrupt = error
+                if not returned:
+                    continue
+                returned, status = False, _capi.ERR_ABORTED if self._group.communicator.error() else _capi.OK
+            self._take(status, True)
         self._end()
+        if interrupt is not None:
+            raise interrupt
 
     def _take(self, status, is_done):
         """Of who has claimed it: what the library says of the first request, which is gone if it is done."""
