@@ -24,7 +24,7 @@ demo-torch: ## train with PyTorch over a switch and over gloo, in namespaces wit
 	@tools/torch.sh install
 	@python3 examples/torch/demo.py
 
-test:       ## the tests that need no root, in under 3 minutes
+test:       ## the tests that need no root, in a few minutes
 	@tools/test.sh
 
 test-all:   ## sanitizers, namespaces, fuzzing, headers, examples, installation (what CI runs as well)
