@@ -74,6 +74,12 @@ def line_of(text, offset):
     return text.count("\n", 0, offset) + 1
 
 
+def check_empty(path):
+    """An empty file says nothing, but that a folder is a package, or as an input to be read."""
+    if os.path.getsize(os.path.join(ROOT, path)) == 0 and not re.search(r"(^|/)__init__\.py$|^tests/fuzz/corpus/", path):
+        problem(path, 0, "empty")
+
+
 def check_text(path, text):
     lines = text.splitlines()
     if re.search(r"\.(c|h|py|sh)$", path):
@@ -233,6 +239,7 @@ def check_objects(build):
 
 def main():
     for path in tree_files():
+        check_empty(path)
         if re.search(r"\.(png|gz|bin|idx|csv|html|svg)$|(^|/)(corpus|data)/", path):
             continue
         text = read(path)

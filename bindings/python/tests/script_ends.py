@@ -6,6 +6,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from script_say import say
 
 if sys.argv[1] == "again":
     for turn in range(2):
@@ -19,7 +20,7 @@ if sys.argv[1] == "mistaken" and os.environ["RANK"] == "1":
 try:
     dist.init_process_group("tributary")
 except (ValueError, dist.DistBackendError) as error:
-    print(f"rank {os.environ['RANK']} is told: {error}", flush=True)
+    say(f"rank {os.environ['RANK']} is told: {error}")
     time.sleep(2)  # or torchrun may end this rank before the others have printed
     raise
 rank, ranks = dist.get_rank(), dist.get_world_size()
@@ -31,7 +32,7 @@ if sys.argv[1] == "raise":
     try:
         dist.all_reduce(torch.ones(100))
     except dist.DistBackendError as error:
-        print(f"rank {rank} of {ranks} saw: {error}", flush=True)
+        say(f"rank {rank} of {ranks} saw: {error}")
         time.sleep(2)  # or torchrun may end this rank before the other has printed
         raise
 elif sys.argv[1] == "pending":
@@ -39,10 +40,10 @@ elif sys.argv[1] == "pending":
     store = dist.distributed_c10d._get_default_store()
     store.set(f"made/{rank}", "")
     store.wait([f"made/{other}" for other in range(ranks)])  # who leaves ends what is under way
-    print("ended well", flush=True)
+    say("ended well")
 else:
     tensor = torch.ones(200000)
     dist.all_reduce(tensor)
     time.sleep(0.2 * rank)
     assert tensor[-1].item() == ranks
-    print("ended well", flush=True)
+    say("ended well")

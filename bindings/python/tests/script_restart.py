@@ -7,6 +7,7 @@ import sys
 
 import torch
 import torch.distributed as dist
+from script_say import say
 
 life = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
 died = pathlib.Path(sys.argv[1]) / "died"
@@ -22,5 +23,5 @@ for step in range(300):
         died.touch()
         dist.all_reduce(torch.full((100000,), 7.0), async_op=True)  # is on its way when it dies
         os.kill(os.getpid(), signal.SIGKILL)
-print(f"life {life}: 300 steps, all right", flush=True)
+say(f"life {life}: 300 steps, all right")
 dist.destroy_process_group()
