@@ -274,20 +274,38 @@ void trib_comm_shrink_window(struct trib_comm *comm, const struct trib_grant *gr
 void trib_comm_join(struct trib_comm *comm, uint64_t now_ns);
 /* Connects to where it goes now, until outage_deadline_ns. */
 void trib_comm_reconnect(struct trib_comm *comm, uint64_t now_ns);
-/* WELCOME has come, and those of this host have met. */
-void trib_comm_begin_probing(struct trib_comm *comm, uint64_t now_ns);
 /* What poll said about the session. */
 void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now_ns);
 /* Timers of the dialogue. */
 void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns);
 uint64_t trib_comm_session_deadline(const struct trib_comm *comm);
-/* A PATH packet has come. */
-void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from);
 /* Looks at a BOOT hint, a mark to tell. */
 void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns);
 void trib_comm_tell_mark(struct trib_comm *comm, enum trib_message_kind kind);
-void trib_comm_close_groups(struct trib_comm *comm);
+/* Says REGISTER. */
+void trib_comm_register(struct trib_comm *comm);
+/* Until when the other ranks may come back as well. */
+uint64_t trib_comm_return_time(const struct trib_comm *comm, uint64_t now_ns);
+/* The control plane waits as long as we do, and can say for whom: it may speak first. */
+#define TRIB_COMM_GRACE_NS (500 * TRIB_MILLISECOND_NS)
 /* Why there is no session, for texts. */
 const char *trib_comm_cause(const struct trib_comm *comm);
+
+/* ---- paths.c ---- */
+
+/* WELCOME has come, and those of this host have met. */
+void trib_comm_begin_probing(struct trib_comm *comm, uint64_t now_ns);
+/* A PATH packet has come. */
+void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from);
+/* Tries again, or goes on to REGISTERING, or fails for want of a way. */
+void trib_comm_check_paths(struct trib_comm *comm, uint64_t now_ns);
+/* When to do so. */
+uint64_t trib_comm_paths_deadline(const struct trib_comm *comm);
+void trib_comm_close_groups(struct trib_comm *comm);
+/* Its packets are its own; those of other ranks of a host are their leader's. */
+static inline bool trib_comm_has_worker(const struct trib_comm *comm)
+{
+    return comm->level0 == NULL || trib_level0_leads(&comm->level0->place);
+}
 
 #endif

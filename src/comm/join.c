@@ -4,27 +4,21 @@
  *
  *   state        leaves on                     to
  *   CONNECTING   TCP connected, JOIN sent      JOINING
- *   JOINING      WELCOME                       PROBING; REGISTERING when the communicator has run before
+ *   JOINING      WELCOME                       PROBING; first MEETING, of ranks of this host; REGISTERING when it has run before
  *   PROBING      all paths tried               REGISTERING
  *   REGISTERING  READY                         RUNNING
  *   RUNNING      CLOSED                        CLOSED
  *   JOINING      AWAY                          CONNECTING, with the deadline that it had there
  *   any          session lost                  CONNECTING, until its deadline
  *   any          FAIL, deadline                FAILED; of a switch that is gone for good CONNECTING, elsewhere (move.c)
- * Read next: session_client.c (the connection), communicator.c (the rest of a communicator). */
-#include <errno.h>
-#include <inttypes.h>
+ * Read next: session_client.c (the connection), paths.c (PROBING), communicator.c (the rest of a communicator). */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "comm/communicator.h"
 #include "io/clock.h"
-#include "io/explain.h"
 #include "io/log.h"
 #include "io/units.h"
-#include "schemes/schemes.h"
 
 #define RETRY_FIRST_NS (5 * TRIB_MILLISECOND_NS)
 #define RETRY_LAST_NS (100 * TRIB_MILLISECOND_NS)
@@ -34,13 +28,7 @@
 #define REFUSED_LAST_NS (50 * TRIB_MILLISECOND_NS)
 /* How long a try may go without an answer. A machine that is off answers nothing, and the kernel asks after 1, 3, 7 s ... only. */
 #define TRY_NS (250 * TRIB_MILLISECOND_NS)
-#define PROBE_GAP_NS (20 * TRIB_MILLISECOND_NS)
-#define PROBE_LIMIT_NS (2 * TRIB_SECOND_NS)
-#define GROUP_LIMIT_NS (150 * TRIB_MILLISECOND_NS)
-/* The control plane waits as long as we do, and can say for whom: it may speak first. */
-#define GRACE_NS (500 * TRIB_MILLISECOND_NS)
 #define HINT_GAP_NS (100 * TRIB_MILLISECOND_NS)
-#define GROUP_BUFFER (8U << 20)
 
 /* ---- messages out ---- */
 
@@ -104,10 +92,10 @@ void trib_comm_tell_mark(struct trib_comm *comm, enum trib_message_kind kind)
     trib_session_client_send(&comm->session, &message);
 }
 
-static void send_paths(struct trib_comm *comm, bool unicast, bool multicast)
+void trib_comm_register(struct trib_comm *comm)
 {
-    struct trib_message message = {.kind = TRIB_MESSAGE_PATHS, .paths = {.unicast = unicast, .multicast = multicast}};
-    trib_session_client_send(&comm->session, &message);
+    comm->state = TRIB_COMM_REGISTERING;
+    trib_comm_tell_mark(comm, TRIB_MESSAGE_REGISTER);
 }
 
 static void send_operation(struct trib_comm *comm, uint64_t sequence)
@@ -166,8 +154,7 @@ void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
     trib_comm_settle(comm, now_ns);
 }
 
-/* For the other ranks to come back as well. */
-static uint64_t return_time(const struct trib_comm *comm, uint64_t now_ns)
+uint64_t trib_comm_return_time(const struct trib_comm *comm, uint64_t now_ns)
 {
     return trib_time_earlier(trib_time_after(now_ns, comm->config.join_timeout_ns), comm->return_deadline_ns);
 }
@@ -176,11 +163,11 @@ static void connected(struct trib_comm *comm, uint64_t now_ns)
 {
     comm->state = TRIB_COMM_JOINING;
     comm->retry_ns = TRIB_NEVER;
-    uint64_t deadline_ns = comm->was_running ? return_time(comm, now_ns) : comm->outage_deadline_ns;
+    uint64_t deadline_ns = comm->was_running ? trib_comm_return_time(comm, now_ns) : comm->outage_deadline_ns;
     if (trib_comm_may_move(comm)) {
         deadline_ns = trib_time_earlier(trib_comm_move_time(comm, now_ns), deadline_ns);
     }
-    comm->state_deadline_ns = trib_time_after(deadline_ns, GRACE_NS);
+    comm->state_deadline_ns = trib_time_after(deadline_ns, TRIB_COMM_GRACE_NS);
     send_join(comm);
 }
 
@@ -339,88 +326,6 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
             grant->slots == known->slots && memcmp(grant->weight, known->weight, sizeof grant->weight) == 0);
 }
 
-void trib_comm_close_groups(struct trib_comm *comm)
-{
-    while (comm->group_count > 0) {
-        comm->group_count--;
-        trib_endpoint_close_channel(comm->endpoint, &comm->groups[comm->group_count]);
-    }
-}
-
-/* One socket per shard, on the interface that leads to the switch. False: no multicast here, unicast then. */
-static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
-{
-    struct trib_endpoint *endpoint = comm->endpoint;
-    struct trib_udp_config config = {
-        .payload = comm->config.payload,
-        .buffer = GROUP_BUFFER,
-        .dscp = comm->config.dscp,
-        .trains = comm->config.trains,
-        .faults = comm->config.faults,
-    };
-    char cause[TRIB_ERROR_TEXT_MAX];
-    for (uint32_t i = 0; i < grant->roots; i++) {
-        config.local = trib_endpoint_local(endpoint, i);
-        config.group = trib_address_v4(grant->group, (uint16_t)(grant->group_port + i));
-        config.group_source = comm->roots[i];
-        config.faults.seed =
-            comm->config.faults.seed + ((uint64_t)comm->config.rank + TRIB_RANKS_MAX) * TRIB_ROOTS_MAX + i;
-        if (trib_udp_open(&config, &comm->groups[i].udp, cause) != TRIB_OK) {
-            trib_log(TRIB_LOG_INFO, "job %s rank %u: no multicast: %s", comm->config.job, comm->config.rank, cause);
-            trib_comm_close_groups(comm);
-            return false;
-        }
-        comm->groups[i].shard = i;
-        comm->groups[i].is_group = true;
-        comm->group_count = i + 1;
-    }
-    trib_endpoint_awaken(comm);
-    trib_endpoint_changed(endpoint);
-    return true;
-}
-
-static void register_mark(struct trib_comm *comm)
-{
-    comm->state = TRIB_COMM_REGISTERING;
-    trib_comm_tell_mark(comm, TRIB_MESSAGE_REGISTER);
-}
-
-static bool has_worker(const struct trib_comm *comm)
-{
-    return comm->level0 == NULL || trib_level0_leads(&comm->level0->place);
-}
-
-/* An MTU is wrong from the start, and soon said. Where ranks meet that have run before, one whose root does not answer was stopped, perhaps,
- * and all wait for it as long as for one that does not come; but it is named before the control plane's time is up. */
-static uint64_t probe_time(const struct trib_comm *comm, uint64_t now_ns)
-{
-    uint64_t soon_ns = now_ns + PROBE_LIMIT_NS;
-    uint64_t late_ns = comm->has_moved ? return_time(comm, now_ns) - GRACE_NS : 0;
-    return late_ns > soon_ns ? late_ns : soon_ns;
-}
-
-void trib_comm_begin_probing(struct trib_comm *comm, uint64_t now_ns)
-{
-    if (comm->state != TRIB_COMM_MEETING && comm->state != TRIB_COMM_JOINING) {
-        return; /* the session was lost meanwhile: there will be another WELCOME */
-    }
-    if (!has_worker(comm)) { /* it sends and gets no packet: whatever its leader finds */
-        send_paths(comm, true, comm->config.multicast);
-        register_mark(comm);
-        return;
-    }
-    trib_comm_close_groups(comm); /* of a WELCOME whose session was lost */
-    comm->state = TRIB_COMM_PROBING;
-    comm->paths = 0;
-    comm->group_paths = 0;
-    comm->retry_ns = now_ns;
-    comm->probes_until_ns = probe_time(comm, now_ns);
-    if (comm->grant.group != 0 && comm->config.multicast) {
-        (void)open_groups(comm, &comm->grant);
-    }
-    comm->group_deadline_ns = comm->group_count > 0 ? now_ns + GROUP_LIMIT_NS : 0;
-}
-
 /* A rank that looks for a switch has found rank 0, or the other way about. */
 static void refuse_place(struct trib_comm *comm)
 {
@@ -455,7 +360,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         return;
     }
     enum trib_status status = trib_comm_take_places(comm, message, cause);
-    if (status == TRIB_OK && comm->node == NULL && has_worker(comm)) {
+    if (status == TRIB_OK && comm->node == NULL && trib_comm_has_worker(comm)) {
         status = trib_comm_make_node(comm, &message->welcome.grant);
     }
     if (status != TRIB_OK) {
@@ -465,7 +370,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
     }
     comm->away[0] = '\0';
     if (comm->was_running) { /* nobody who was waited for has gone on without this one */
-        comm->state_deadline_ns = trib_time_after(return_time(comm, now_ns), GRACE_NS);
+        comm->state_deadline_ns = trib_time_after(trib_comm_return_time(comm, now_ns), TRIB_COMM_GRACE_NS);
     }
     bool is_new = comm->grant.communicator == 0;
     comm->grant = message->welcome.grant;
@@ -478,100 +383,13 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         trib_comm_shrink_window(comm, &comm->grant);
     }
     if (comm->was_running && !comm->has_moved) { /* else ways from rank to rank were never tried */
-        register_mark(comm);
+        trib_comm_register(comm);
     } else if (trib_level0_must_meet(comm)) {
         comm->state = TRIB_COMM_MEETING;
         atomic_store_explicit(&comm->joined, true, memory_order_release); /* who creates it does that: comm.c */
         trib_endpoint_wake(comm->endpoint);
     } else {
         trib_comm_begin_probing(comm, now_ns);
-    }
-}
-
-/* ---- paths ---- */
-
-static uint64_t all_shards(const struct trib_comm *comm)
-{
-    return (UINT64_C(1) << comm->root_count) - 1;
-}
-
-static void probe_paths(struct trib_comm *comm)
-{
-    static const uint8_t zeros[TRIB_PAYLOAD_MAX];
-    struct trib_packet packet = {
-        .kind = TRIB_PATH,
-        .communicator = comm->grant.communicator,
-        .generation = comm->grant.generation,
-        .boot = comm->grant.boot,
-        .node = (uint16_t)comm->config.rank,
-        .payload = zeros,
-        .payload_len = (uint16_t)comm->config.payload,
-    };
-    for (uint32_t i = 0; i < comm->root_count; i++) {
-        if ((comm->paths >> i & 1) == 0) {
-            trib_comm_send(comm, i, &packet);
-        }
-    }
-    trib_comm_flush(comm);
-}
-
-void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from)
-{
-    if (comm->state != TRIB_COMM_PROBING) {
-        return;
-    }
-    uint64_t *paths = from.is_group ? &comm->group_paths : &comm->paths;
-    *paths |= UINT64_C(1) << from.root;
-    comm->dirty = true;
-    trib_endpoint_awaken(comm);
-    comm->deadline_ns = 0; /* look at the time: the last echo ends PROBING */
-}
-
-/* The first root that has not echoed, or the ports of the switch. */
-static void fail_for_path(struct trib_comm *comm)
-{
-    static const char advice[] = "check the path MTU and the firewall, or set a smaller payload";
-    char root[64];
-    uint32_t first = (uint32_t)__builtin_ctzll(~comm->paths);
-    trib_address_format(&comm->roots[first], root);
-    if (!comm->where.no_box && !trib_address_same_host(&comm->roots[first], &comm->where.address)) {
-        send_paths(comm, false, false);
-        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
-                       "UDP packets of %u bytes payload do not pass between here and %s, shard %u of the switch %s: %s",
-                       comm->config.payload, root, first, comm->where.name, advice);
-        return;
-    }
-    if (!comm->where.no_box) {
-        send_paths(comm, false, false);
-        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
-                       "UDP packets of %u bytes payload do not pass between here and %s, ports %u to "
-                       "%u: %s",
-                       comm->config.payload, comm->where.name, comm->grant.data_port,
-                       comm->grant.data_port + comm->grant.roots - 1, advice);
-        return;
-    }
-    trib_comm_fail_all(comm, TRIB_ERR_UNREACHABLE,
-                       "rank %u: UDP packets of %u bytes payload do not pass between it and the %s at %s: %s",
-                       comm->config.rank, comm->config.payload, comm->has_peers ? "rank" : "root", root, advice);
-}
-
-static void check_paths(struct trib_comm *comm, uint64_t now_ns)
-{
-    uint64_t all = all_shards(comm);
-    bool unicast = comm->paths == all;
-    bool multicast = comm->group_count > 0 && comm->group_paths == all;
-    if (!unicast && now_ns >= comm->probes_until_ns) {
-        fail_for_path(comm);
-        return;
-    }
-    if (unicast && (comm->group_count == 0 || multicast || now_ns >= comm->group_deadline_ns)) {
-        send_paths(comm, true, multicast);
-        register_mark(comm);
-        return;
-    }
-    if (now_ns >= comm->retry_ns) {
-        probe_paths(comm);
-        comm->retry_ns = now_ns + PROBE_GAP_NS;
     }
 }
 
@@ -589,7 +407,7 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
     comm->retry_ns = TRIB_NEVER;
     comm->stalls_open = 0;
     comm->grant.boot = message->ready.boot;
-    comm->is_multicast = message->ready.multicast && (comm->group_count > 0 || !has_worker(comm));
+    comm->is_multicast = message->ready.multicast && (comm->group_count > 0 || !trib_comm_has_worker(comm));
     if (!comm->is_multicast && !comm->was_running) {
         trib_comm_close_groups(comm);
     }
@@ -779,7 +597,7 @@ void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns)
     } else if (now_ns >= comm->state_deadline_ns) {
         give_up(comm);
     } else if (comm->state == TRIB_COMM_PROBING) {
-        check_paths(comm, now_ns);
+        trib_comm_check_paths(comm, now_ns);
     } else if (comm->state == TRIB_COMM_CONNECTING && now_ns >= comm->retry_ns) {
         connect_again(comm, now_ns);
     }
@@ -791,8 +609,6 @@ uint64_t trib_comm_session_deadline(const struct trib_comm *comm)
     if (comm->state == TRIB_COMM_FAILED || comm->state == TRIB_COMM_CLOSED) {
         return TRIB_NEVER;
     }
-    if (comm->state == TRIB_COMM_PROBING && comm->paths == all_shards(comm)) {
-        return deadline < comm->group_deadline_ns ? deadline : comm->group_deadline_ns;
-    }
-    return deadline < comm->retry_ns ? deadline : comm->retry_ns;
+    return trib_time_earlier(deadline,
+                             comm->state == TRIB_COMM_PROBING ? trib_comm_paths_deadline(comm) : comm->retry_ns);
 }

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* paths.c: PROBING, between WELCOME and REGISTER: do packets of full size pass between this rank and every root or peer, and does what a root
+ * sends to its multicast group come here? Each echoes a PATH packet. What is found is told in PATHS.
+ * Read next: join.c (before and after), docs/PROTOCOL.md (PATH). */
+#include "comm/communicator.h"
+#include "io/clock.h"
+#include "io/log.h"
+
+#define PROBE_GAP_NS (20 * TRIB_MILLISECOND_NS)
+#define PROBE_LIMIT_NS (2 * TRIB_SECOND_NS)
+#define GROUP_LIMIT_NS (150 * TRIB_MILLISECOND_NS)
+#define GROUP_BUFFER (8U << 20)
+
+static void send_paths(struct trib_comm *comm, bool unicast, bool multicast)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_PATHS, .paths = {.unicast = unicast, .multicast = multicast}};
+    trib_session_client_send(&comm->session, &message);
+}
+
+/* ---- multicast groups ---- */
+
+void trib_comm_close_groups(struct trib_comm *comm)
+{
+    while (comm->group_count > 0) {
+        comm->group_count--;
+        trib_endpoint_close_channel(comm->endpoint, &comm->groups[comm->group_count]);
+    }
+}
+
+/* One socket per shard, on the interface that leads to the switch. False: no multicast here, unicast then. */
+static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
+{
+    struct trib_endpoint *endpoint = comm->endpoint;
+    struct trib_udp_config config = {
+        .payload = comm->config.payload,
+        .buffer = GROUP_BUFFER,
+        .dscp = comm->config.dscp,
+        .trains = comm->config.trains,
+        .faults = comm->config.faults,
+    };
+    char cause[TRIB_ERROR_TEXT_MAX];
+    for (uint32_t i = 0; i < grant->roots; i++) {
+        config.local = trib_endpoint_local(endpoint, i);
+        config.group = trib_address_v4(grant->group, (uint16_t)(grant->group_port + i));
+        config.group_source = comm->roots[i];
+        config.faults.seed =
+            comm->config.faults.seed + ((uint64_t)comm->config.rank + TRIB_RANKS_MAX) * TRIB_ROOTS_MAX + i;
+        if (trib_udp_open(&config, &comm->groups[i].udp, cause) != TRIB_OK) {
+            trib_log(TRIB_LOG_INFO, "job %s rank %u: no multicast: %s", comm->config.job, comm->config.rank, cause);
+            trib_comm_close_groups(comm);
+            return false;
+        }
+        comm->groups[i].shard = i;
+        comm->groups[i].is_group = true;
+        comm->group_count = i + 1;
+    }
+    trib_endpoint_awaken(comm);
+    trib_endpoint_changed(endpoint);
+    return true;
+}
+
+/* ---- probing ---- */
+
+/* An MTU is wrong from the start, and soon said. Where ranks meet that have run before, one whose root does not answer was stopped, perhaps,
+ * and all wait for it as long as for one that does not come; but it is named before the control plane's time is up. */
+static uint64_t probe_time(const struct trib_comm *comm, uint64_t now_ns)
+{
+    uint64_t soon_ns = now_ns + PROBE_LIMIT_NS;
+    uint64_t late_ns = comm->has_moved ? trib_comm_return_time(comm, now_ns) - TRIB_COMM_GRACE_NS : 0;
+    return late_ns > soon_ns ? late_ns : soon_ns;
+}
+
+void trib_comm_begin_probing(struct trib_comm *comm, uint64_t now_ns)
+{
+    if (comm->state != TRIB_COMM_MEETING && comm->state != TRIB_COMM_JOINING) {
+        return; /* the session was lost meanwhile: there will be another WELCOME */
+    }
+    if (!trib_comm_has_worker(comm)) { /* it sends and gets no packet: whatever its leader finds */
+        send_paths(comm, true, comm->config.multicast);
+        trib_comm_register(comm);
+        return;
+    }
+    trib_comm_close_groups(comm); /* of a WELCOME whose session was lost */
+    comm->state = TRIB_COMM_PROBING;
+    comm->paths = 0;
+    comm->group_paths = 0;
+    comm->retry_ns = now_ns;
+    comm->probes_until_ns = probe_time(comm, now_ns);
+    if (comm->grant.group != 0 && comm->config.multicast) {
+        (void)open_groups(comm, &comm->grant);
+    }
+    comm->group_deadline_ns = comm->group_count > 0 ? now_ns + GROUP_LIMIT_NS : 0;
+}
+
+static uint64_t all_roots(const struct trib_comm *comm)
+{
+    return (UINT64_C(1) << comm->root_count) - 1;
+}
+
+static void probe_paths(struct trib_comm *comm)
+{
+    static const uint8_t zeros[TRIB_PAYLOAD_MAX];
+    struct trib_packet packet = {
+        .kind = TRIB_PATH,
+        .communicator = comm->grant.communicator,
+        .generation = comm->grant.generation,
+        .boot = comm->grant.boot,
+        .node = (uint16_t)comm->config.rank,
+        .payload = zeros,
+        .payload_len = (uint16_t)comm->config.payload,
+    };
+    for (uint32_t i = 0; i < comm->root_count; i++) {
+        if ((comm->paths >> i & 1) == 0) {
+            trib_comm_send(comm, i, &packet);
+        }
+    }
+    trib_comm_flush(comm);
+}
+
+void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from)
+{
+    if (comm->state != TRIB_COMM_PROBING) {
+        return;
+    }
+    uint64_t *paths = from.is_group ? &comm->group_paths : &comm->paths;
+    *paths |= UINT64_C(1) << from.root;
+    comm->dirty = true;
+    trib_endpoint_awaken(comm);
+    comm->deadline_ns = 0; /* look at the time: the last echo ends PROBING */
+}
+
+/* The first root that has not echoed, or the ports of the switch. */
+static void fail_for_path(struct trib_comm *comm)
+{
+    static const char advice[] = "check the path MTU and the firewall, or set a smaller payload";
+    char root[64];
+    uint32_t first = (uint32_t)__builtin_ctzll(~comm->paths);
+    trib_address_format(&comm->roots[first], root);
+    if (!comm->where.no_box && !trib_address_same_host(&comm->roots[first], &comm->where.address)) {
+        send_paths(comm, false, false);
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
+                       "UDP packets of %u bytes payload do not pass between here and %s, shard %u of the switch %s: %s",
+                       comm->config.payload, root, first, comm->where.name, advice);
+        return;
+    }
+    if (!comm->where.no_box) {
+        send_paths(comm, false, false);
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
+                       "UDP packets of %u bytes payload do not pass between here and %s, ports %u to "
+                       "%u: %s",
+                       comm->config.payload, comm->where.name, comm->grant.data_port,
+                       comm->grant.data_port + comm->grant.roots - 1, advice);
+        return;
+    }
+    trib_comm_fail_all(comm, TRIB_ERR_UNREACHABLE,
+                       "rank %u: UDP packets of %u bytes payload do not pass between it and the %s at %s: %s",
+                       comm->config.rank, comm->config.payload, comm->has_peers ? "rank" : "root", root, advice);
+}
+
+void trib_comm_check_paths(struct trib_comm *comm, uint64_t now_ns)
+{
+    uint64_t all = all_roots(comm);
+    bool unicast = comm->paths == all;
+    bool multicast = comm->group_count > 0 && comm->group_paths == all;
+    if (!unicast && now_ns >= comm->probes_until_ns) {
+        fail_for_path(comm);
+        return;
+    }
+    if (unicast && (comm->group_count == 0 || multicast || now_ns >= comm->group_deadline_ns)) {
+        send_paths(comm, true, multicast);
+        trib_comm_register(comm);
+        return;
+    }
+    if (now_ns >= comm->retry_ns) {
+        probe_paths(comm);
+        comm->retry_ns = now_ns + PROBE_GAP_NS;
+    }
+}
+
+uint64_t trib_comm_paths_deadline(const struct trib_comm *comm)
+{
+    return comm->paths == all_roots(comm) ? comm->group_deadline_ns : comm->retry_ns;
+}
