@@ -141,6 +141,12 @@ foreach(source ${sources})
     endif()
 endforeach()
 
+# Our half of tests/ns3/compare.py, which compiles the other half where ns-3 is there.
+if(NOT TRIB_FUZZ)
+    trib_test_program(ns3-flows ns3 tests/ns3/flows.c)
+    set_target_properties(ns3-flows PROPERTIES OUTPUT_NAME flows)
+endif()
+
 # Integration scripts: x.user.sh needs no root and belongs to `make test`; the others run in `make test-all` only: x.root.sh
 # needs root, x.net.sh takes long in networks of its own. Those that are sourced are no tests. Each may use both cores.
 file(GLOB sources CONFIGURE_DEPENDS tests/integration/*.sh)

@@ -3,7 +3,8 @@
 # Sees to it that the Debian packages of the named groups are there:  tools/deps.sh build test ...
 #   build  compiler, make, cmake: all that `make demo` needs        http   HTTP/JSON of the daemon (optional)
 #   test   cmocka                                                    bench  the peers of `make bench`
-#   all    everything that `make test-all` and `make lint` use
+#   ns3    the simulator's peer in `make test-all` (optional)
+#   all    everything else that `make test-all` and `make lint` use
 # Installs what is missing as root or when CI is set, asks on a terminal, else prints the command and fails.
 set -euo pipefail
 
@@ -13,9 +14,10 @@ packages() {
     test) echo libcmocka-dev ;;
     http) echo libmicrohttpd-dev libjansson-dev libcurl4-openssl-dev ;;
     all) echo g++ clang libclang-rt-dev llvm clang-format clang-tidy cppcheck python3 iproute2 ethtool util-linux curl prometheus ;;
+    ns3) echo g++ libns3-dev ;;
     bench) echo g++ libgloo-dev libopenmpi-dev openmpi-bin iproute2 ;;
     *)
-        echo "deps.sh: no group \"$1\"; there are build test http all bench" >&2
+        echo "deps.sh: no group \"$1\"; there are build test http ns3 all bench" >&2
         exit 2
         ;;
     esac
@@ -30,7 +32,7 @@ have() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-[ $# -gt 0 ] || { sed -n '3,7s/^# //p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '3,8s/^# //p' "$0"; exit 2; }
 missing=()
 for group in "$@"; do
     list=$(packages "$group")

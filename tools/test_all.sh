@@ -113,7 +113,13 @@ run_torch() {
     count_junit torch "$junit" $((SECONDS - start))
 }
 
-for name in "${@:-integration model canary asan tsan clang msan fuzz coverage headers install torch}"; do
+# The simulator against ns-3; left out, with a word, where that cannot be had.
+run_ns3() {
+    step build-release preset release || return
+    if tools/deps.sh ns3; then step ns3 tests/ns3/compare.py; else echo "   ns3 left out"; fi
+}
+
+for name in "${@:-integration model canary asan tsan clang msan fuzz coverage headers install torch ns3}"; do
     for part in $name; do
         "run_$part"
     done

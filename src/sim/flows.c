@@ -245,7 +245,7 @@ static void send_ack(struct sim_flows *f, uint32_t number, const struct trib_pac
     f->network->packets[packet] = (struct sim_packet){
         .owner = number,
         .sequence = (uint32_t)ack->mark,
-        .hash = flow->plan.hash * UINT32_C(0x85ebca6b) + 1,
+        .hash = sim_flow_back(flow->plan.hash),
         .to = (uint16_t)flow->plan.from,
         .size = (uint16_t)f->config.ack,
         .value = ack->window_cap,

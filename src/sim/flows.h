@@ -49,6 +49,12 @@ struct sim_flow {
     uint32_t receiver_at;
 };
 
+/* The hash of a flow's acknowledgements. */
+static inline uint32_t sim_flow_back(uint32_t hash)
+{
+    return hash * UINT32_C(0x85ebca6b) + 1;
+}
+
 /* A flow's last byte has come. */
 struct sim_flow_end {
     struct sim_flow_plan plan;
