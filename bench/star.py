@@ -28,6 +28,13 @@ def remove_left_over():
             run(["ip", "netns", "del", name])
 
 
+def remove_own():
+    """What is left of this process: a signal may come while a `with` block removes its namespaces."""
+    for name in namespaces():
+        if name.startswith(f"{PREFIX}{os.getpid()}-"):
+            run(["ip", "netns", "del", name])
+
+
 def make_namespace(name):
     """An empty namespace whose TCP is reno: what its host uses may be tuned for other links."""
     run(["ip", "netns", "add", name])

@@ -77,6 +77,28 @@ if ip netns list | grep "^tribbench${bench}-"; then
     echo "namespaces are left over"
     exit 1
 fi
+# Nor when the signal comes while namespaces are removed: the first of them is, and then the signal comes.
+python3 - <<'END'
+import os, runpy, signal, subprocess, sys
+sys.path.insert(0, "bench")
+sys.dont_write_bytecode = True
+import star
+remove = star.run
+def interrupted(command, **options):
+    result = remove(command, **options)
+    if command[:3] == ["ip", "netns", "del"]:
+        star.run = remove
+        os.kill(os.getpid(), signal.SIGTERM)
+    return result
+star.run = interrupted
+sys.argv = ["bench/run", "--quick", "goodput-4-1500"]
+try:
+    runpy.run_path("bench/run", run_name="__main__")
+except SystemExit as end:
+    assert end.code == 130, end
+names = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+assert star.run is remove and f"tribbench{os.getpid()}-" not in names, names
+END
 status=0
 bench/run no-such-row 2>/dev/null || status=$?
 [ "$status" -eq 2 ]
