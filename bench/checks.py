@@ -79,9 +79,23 @@ def check_ours_star(scenario, contestant, measurement, tensor):
             at_least(f"worker {worker}'s bytes in frames, {way}", part[f"wire_{way}"],
                      needed[way] - spare * (contestant.payload + HEADER + FRAME))
     measurement["wire_per_byte"] = max(part[f"wire_{way}"] / tensor for part in measurement["wire"] for way in needed)
-    measurement["payload_per_byte"] = max((part[f"wire_{way}"] - part[f"frames_{way}"] * (HEADER + FRAME)) / tensor
-                                          for part in measurement["wire"] for way in needed)
+    if contestant.each > 1:
+        measurement["payload_per_byte"] = payload_per_byte(scenario, contestant, measurement["ranks"])
     measurement["wire_over_needed"] = max(part[f"wire_{way}"] / needed[way] for part in measurement["wire"] for way in needed)
+
+
+def payload_per_byte(scenario, contestant, ranks):
+    """The largest of all hosts and directions: payload in packets that the host's ranks sent or received in the timed calls, of a byte of
+    the tensor. A card counts the sessions' bytes as well; that it counted the tensor and its headers at least is checked above."""
+    moved = scenario.size * scenario.iterations
+    shares = []
+    for first in range(0, len(ranks["wrong"]), contestant.each):
+        for way in ("sent", "received"):
+            host = slice(first, first + contestant.each)
+            payload = sum(ranks[f"bytes_{way}"][host]) - HEADER * sum(ranks[f"packets_{way}"][host])
+            at_least(f"payload that ranks {first} to {first + contestant.each - 1} {way}", payload, moved)
+            shares.append(payload / moved)
+    return max(shares)
 
 
 def check_ours_loop(scenario, contestant, measurement, tensor):

@@ -42,6 +42,8 @@ enum perf_column {
     PERF_CPU_NS, /* of this process, over the timed calls */
     PERF_SENT,   /* UDP payload bytes */
     PERF_RECEIVED,
+    PERF_PACKETS_SENT, /* with those bytes, of which a header is 64 of each */
+    PERF_PACKETS_RECEIVED,
     PERF_NIC_OUT, /* bytes that the interface counted */
     PERF_NIC_IN,
     PERF_WRONG, /* elements */

@@ -223,6 +223,8 @@ static void note_stats(int64_t *columns, const struct trib_comm_stats *stats, in
 {
     columns[PERF_SENT] += sign * (int64_t)(stats->bytes_sent + stats->root_bytes_sent);
     columns[PERF_RECEIVED] += sign * (int64_t)(stats->bytes_received + stats->root_bytes_received);
+    columns[PERF_PACKETS_SENT] += sign * (int64_t)(stats->packets_sent + stats->root_packets_sent);
+    columns[PERF_PACKETS_RECEIVED] += sign * (int64_t)(stats->packets_received + stats->root_packets_received);
     columns[PERF_RESENT] += sign * (int64_t)stats->contributions_resent;
     columns[PERF_PROBES] += sign * (int64_t)stats->probes_sent;
     columns[PERF_REPEATED] += sign * (int64_t)stats->results_repeated;

@@ -9,8 +9,21 @@
 #include "core/value.h"
 
 static const char *const columns[PERF_COLUMNS] = {
-    "cpu_ns", "bytes_sent",       "bytes_received", "nic_bytes_out",     "nic_bytes_in", "wrong",         "resent",
-    "probes", "results_repeated", "dropped",        "results_multicast", "system_calls", "injected_loss",
+    "cpu_ns",
+    "bytes_sent",
+    "bytes_received",
+    "packets_sent",
+    "packets_received",
+    "nic_bytes_out",
+    "nic_bytes_in",
+    "wrong",
+    "resent",
+    "probes",
+    "results_repeated",
+    "dropped",
+    "results_multicast",
+    "system_calls",
+    "injected_loss",
 };
 
 static int64_t total(const struct perf_row *row, enum perf_column column)

@@ -66,6 +66,29 @@ for name in ("allgather-4-1500", "scatter-4-1500", "scatter-ring-4-1500", "group
         assert measurement["wrong"] == 0 and measurement["wire_asserted"]["nic_out_per_byte"] >= 0.25, row
 END
 
+bench/run --quick two-by-four two-by-four-1408
+python3 - build/bench-quick.json <<'END'
+import json, sys, types
+rows = {row["name"]: row for row in json.load(open(sys.argv[1]))}
+for name in ("two-by-four", "two-by-four-1408"):
+    row = rows[name]
+    assert row["ours"] >= 1 and row["met"] is None and row["quick"] and row["setup"]["workers"] == 2, row
+    for measurement in row["medians"].values():
+        assert measurement["wrong"] == 0 and measurement["payload_per_byte"] >= 1, row
+assert rows["two-by-four"]["ours"] < rows["two-by-four-1408"]["ours"], "headers are no payload"
+
+# A verdict compares what was measured, not its four digits; and says by how much.
+sys.path.insert(0, "bench")
+sys.dont_write_bytecode = True
+import report
+from rows import ROWS, SCENARIOS
+row = next(row for row in ROWS if row.name == "two-by-four")
+for payload, met in ((1.0, True), (1.0 + 4e-6, False)):
+    result = report.judge(row, SCENARIOS[row.scenario], {row.ours: [{"payload_per_byte": payload}]})
+    line = report.line(report.entry_of(row, {"quick": False}, result))
+    assert result["met"] is met and result["ours"] == 1.0 and ("beyond the target by 4e-06" in line) is not met, line
+END
+
 # Interrupted, it leaves nothing behind either.
 bench/run --quick >/dev/null 2>&1 &
 bench=$!
