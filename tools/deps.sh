@@ -3,7 +3,7 @@
 # Sees to it that the Debian packages of the named groups are there:  tools/deps.sh build test ...
 #   build  compiler, make, cmake: all that `make demo` needs        http   HTTP/JSON of the daemon (optional)
 #   test   cmocka                                                    bench  the peers of `make bench`
-#   ns3    the simulator's peer in `make test-all` (optional)
+#   ns3    the simulator's peer in `make test-all` (optional)        torch  what tools/torch.sh makes a virtual environment with (optional)
 #   all    everything else that `make test-all` and `make lint` use
 # Installs what is missing as root or when CI is set, asks on a terminal, else prints the command and fails.
 set -euo pipefail
@@ -15,9 +15,10 @@ packages() {
     http) echo libmicrohttpd-dev libjansson-dev libcurl4-openssl-dev ;;
     all) echo g++ clang libclang-rt-dev llvm clang-format clang-tidy cppcheck python3 iproute2 ethtool util-linux curl prometheus ;;
     ns3) echo g++ libns3-dev ;;
-    bench) echo g++ libgloo-dev libopenmpi-dev openmpi-bin iproute2 ;;
+    bench) echo g++ libgloo-dev libopenmpi-dev openmpi-bin iproute2 python3 ;;
+    torch) echo python3 python3-venv ;;
     *)
-        echo "deps.sh: no group \"$1\"; there are build test http ns3 all bench" >&2
+        echo "deps.sh: no group \"$1\"; there are build test http ns3 all bench torch" >&2
         exit 2
         ;;
     esac
@@ -28,6 +29,8 @@ have() {
     case $1 in
     gcc | make | cmake | pkg-config | clang | clang-format | clang-tidy | cppcheck | python3 | ethtool | curl)
         command -v "$1" >/dev/null && return 0 ;;
+    python3-venv) # what it is for: a venv of a Python without it has no pip
+        python3 -c 'import ensurepip, venv' 2>/dev/null && return 0 ;;
     esac
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }

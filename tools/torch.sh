@@ -21,7 +21,8 @@ prepare() {
     local with=()
     python3 -c 'import torch' 2>/dev/null && with=(--system-site-packages)
     rm -rf "$venv"
-    python3 -m venv "${with[@]}" "$venv" || { echo "torch: left out: python3 makes no virtual environment (apt-get install python3-venv)"; exit 77; }
+    tools/deps.sh torch || { echo "torch: left out: no python3 that makes virtual environments"; exit 77; }
+    python3 -m venv "${with[@]}" "$venv" || { echo "torch: left out: python3 makes no virtual environment"; exit 77; }
     get 'setuptools>=77' pytest numpy || true
     [ ${#with[@]} -gt 0 ] || get "torch==$version" || get --index-url https://download.pytorch.org/whl/cpu "torch==$version" || true
     has_torch || { echo "torch: left out: neither is it here nor could pip get torch $version: $(tail -n 1 "$venv/pip.log")"; exit 77; }
