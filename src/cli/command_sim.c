@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -82,14 +81,6 @@ static void catch_interrupts(void)
 
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-}
-
-static double cpu_s(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 /* ---- progress ---- */
@@ -181,7 +172,7 @@ static bool write_results(const struct everything *e, const char *folder)
 static void simulate(struct everything *e, bool is_quiet)
 {
     struct progress progress = {.begin_ns = trib_clock_ns(), .is_terminal = isatty(STDERR_FILENO) == 1};
-    double begin = cpu_s();
+    double begin = trib_cpu_s();
 
     progress.next_ns = progress.begin_ns + TRIB_SECOND_NS;
     while (sim_run_advance(&e->run, HOPS_EACH) && !was_interrupted && !e->story.was_stalled) {
@@ -191,7 +182,7 @@ static void simulate(struct everything *e, bool is_quiet)
         }
     }
     end_progress(&progress);
-    e->story.cpu_s = cpu_s() - begin;
+    e->story.cpu_s = trib_cpu_s() - begin;
     e->story.was_interrupted = was_interrupted && !e->run.is_over;
 }
 

@@ -22,13 +22,6 @@ struct buffers {
     size_t shared_count;
 };
 
-static int64_t cpu_ns(clockid_t clock)
-{
-    struct timespec now;
-
-    return clock_gettime(clock, &now) == 0 ? (int64_t)now.tv_sec * 1000000000 + now.tv_nsec : -1;
-}
-
 static int64_t switch_cpu_ns(uint32_t pid)
 {
     clockid_t clock;
@@ -36,7 +29,7 @@ static int64_t switch_cpu_ns(uint32_t pid)
     if (pid == 0 || clock_getcpuclockid((pid_t)pid, &clock) != 0) {
         return -1;
     }
-    return cpu_ns(clock);
+    return trib_cpu_ns(clock);
 }
 
 /* ---- the interface towards the switch ---- */
@@ -297,9 +290,9 @@ static enum trib_status run_timed(const struct perf_options *options, struct tri
     mine[PERF_NIC_IN] -= in;
     mine[PERF_NIC_OUT] -= out;
     row->switch_cpu_ns = -switch_cpu_ns(options->switch_pid);
-    mine[PERF_CPU_NS] -= cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+    mine[PERF_CPU_NS] -= trib_cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
     enum trib_status status = timed_calls(options, comm, b, row->count, times);
-    mine[PERF_CPU_NS] += cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+    mine[PERF_CPU_NS] += trib_cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
     row->switch_cpu_ns += switch_cpu_ns(options->switch_pid);
     trib_comm_stats(comm, &stats);
     note_stats(mine, &stats, 1);

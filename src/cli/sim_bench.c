@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "io/clock.h"
 #include "io/nearest.h"
 #include "sim/scenario.h"
 
@@ -120,14 +120,6 @@ struct outcome {
     bool is_good;
 };
 
-static double cpu_s(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static struct outcome measure(const struct sim_bench_row *row, bool is_quick)
 {
     static struct sim_scenario scenario;
@@ -135,7 +127,7 @@ static struct outcome measure(const struct sim_bench_row *row, bool is_quick)
     struct outcome outcome = {0};
     struct rusage usage;
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    double begin = cpu_s();
+    double begin = trib_cpu_s();
 
     row->make(&scenario);
     scenario.duration_ps /= is_quick ? QUICK : 1;
@@ -143,10 +135,10 @@ static struct outcome measure(const struct sim_bench_row *row, bool is_quick)
         complain("%s: %s", row->name, error);
         return outcome;
     }
-    double ready = cpu_s();
+    double ready = trib_cpu_s();
     while (sim_run_advance(&run, HOPS_EACH)) {
     }
-    outcome.cpu_s = cpu_s() - ready;
+    outcome.cpu_s = trib_cpu_s() - ready;
     outcome.start_s = ready - begin;
     outcome.hops = run.network.hops;
     outcome.events = run.network.events.count;

@@ -3,7 +3,16 @@
  * cuts. Losses cut by half in both (RFC 8257, section 3.5). Read next: flow.c. */
 #include "core/congestion.h"
 
+#include <stddef.h>
+
 #define GAIN_SHIFT 4 /* DCTCP's g = 1/16 (SIGCOMM'10, section 3.4; RFC 8257, section 4.2) */
+
+const char *trib_congestion_name(uint32_t policy)
+{
+    static const char *const names[] = {"fixed", "aimd", "dctcp"};
+
+    return policy < sizeof names / sizeof names[0] ? names[policy] : NULL;
+}
 
 void trib_congestion_window_init(struct trib_congestion_window *c, enum trib_congestion_policy policy, uint32_t most)
 {

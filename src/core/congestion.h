@@ -38,6 +38,9 @@ enum trib_congestion_policy {
     TRIB_CONGESTION_DCTCP      /* marks cut it by half of their smoothed share */
 };
 
+/* "dctcp"; NULL: there is no such policy. */
+const char *trib_congestion_name(uint32_t policy);
+
 #define TRIB_CONGESTION_ONE UINT32_C(65536) /* a fragment; and alpha's 1 */
 #define TRIB_CONGESTION_FIRST 10U           /* fragments (RFC 6928) */
 

@@ -39,4 +39,14 @@ struct trib_counters {
     uint64_t dropped[TRIB_DROP_COUNT];
 };
 
+static inline void trib_counters_add(struct trib_counters *sum, const struct trib_counters *counters)
+{
+#define X(name, help) sum->name += counters->name;
+    TRIB_COUNTER_MAP(X)
+#undef X
+    for (unsigned i = 0; i < TRIB_DROP_COUNT; i++) {
+        sum->dropped[i] += counters->dropped[i];
+    }
+}
+
 #endif

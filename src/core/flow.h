@@ -64,6 +64,13 @@ struct trib_flow_counters {
 #undef X
 };
 
+static inline void trib_flow_counters_add(struct trib_flow_counters *sum, const struct trib_flow_counters *counters)
+{
+#define X(name, help) sum->name += counters->name;
+    TRIB_FLOW_COUNTER_MAP(X)
+#undef X
+}
+
 /* ---- sender ---- */
 
 struct trib_flow_config {

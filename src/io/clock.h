@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h: the one clock of everything that runs for real: nanoseconds, steady, with no relation to the time of day.
+/* clock.h: the one clock of everything that runs for real: nanoseconds, steady, with no relation to the time of day; and CPU time.
  * Nodes never read it: their drivers hand the time in (core/node.h). */
 #ifndef TRIB_IO_CLOCK_H
 #define TRIB_IO_CLOCK_H
@@ -16,6 +16,18 @@ static inline uint64_t trib_clock_ns(void)
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * TRIB_SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+/* CPU time that a process has used, by its clock: CLOCK_PROCESS_CPUTIME_ID is one's own. -1: there is no such process. */
+static inline int64_t trib_cpu_ns(clockid_t clock)
+{
+    struct timespec now;
+    return clock_gettime(clock, &now) == 0 ? (int64_t)now.tv_sec * (int64_t)TRIB_SECOND_NS + now.tv_nsec : -1;
+}
+
+static inline double trib_cpu_s(void)
+{
+    return (double)trib_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) / (double)TRIB_SECOND_NS;
 }
 
 /* A time limit that its user meant to be endless stays so: UINT64_MAX is never. */

@@ -89,13 +89,6 @@ static void take_memory(struct sim_flows *f, struct sim_flow *flow)
     trib_flow_receiver_init(receiver_of(flow), &config);
 }
 
-static void add_counters(struct trib_flow_counters *sum, const struct trib_flow_counters *counters)
-{
-#define X(name, help) sum->name += counters->name;
-    TRIB_FLOW_COUNTER_MAP(X)
-#undef X
-}
-
 /* When its sender knows that all has come, and nothing of it is under way. */
 static void release(struct sim_flows *f, uint32_t number)
 {
@@ -105,7 +98,7 @@ static void release(struct sim_flows *f, uint32_t number)
     if (flow->in_network != 0 || sender->lowest < flow->fragments) {
         return;
     }
-    add_counters(&f->counters, &trib_flow_sender_aside(sender)->counters);
+    trib_flow_counters_add(&f->counters, &trib_flow_sender_aside(sender)->counters);
     sim_timer_set(&f->network->events, f->first_timer + number, SIM_NEVER);
     memcpy(flow->memory, &f->memory[flow->size], sizeof(void *));
     f->memory[flow->size] = flow->memory;
@@ -121,7 +114,7 @@ struct trib_flow_counters sim_flows_counters(const struct sim_flows *f)
 
     for (uint32_t i = 0; i < f->high; i++) {
         if (f->flows[i].memory != NULL) {
-            add_counters(&sum, &trib_flow_sender_aside(sender_of(&f->flows[i]))->counters);
+            trib_flow_counters_add(&sum, &trib_flow_sender_aside(sender_of(&f->flows[i]))->counters);
         }
     }
     return sum;

@@ -20,6 +20,13 @@
 #define POISON INT32_MIN
 #define FETCH_NODE 512U /* bytes at a node's beginning that every packet needs */
 
+const char *sim_placement_name(enum sim_placement placement)
+{
+    static const char *const names[SIM_PLACEMENT_COUNT] = {"none", "close", "random"};
+
+    return names[placement];
+}
+
 void sim_jobs_init(struct sim_jobs *j, struct sim_network *network, uint32_t first_timer)
 {
     *j = (struct sim_jobs){.network = network, .first_timer = first_timer, .message_free = SIM_NONE};
@@ -553,16 +560,6 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const
 
 /* ---- what came out ---- */
 
-static void add_counters(struct trib_counters *sum, const struct trib_counters *counters)
-{
-#define X(name, help) sum->name += counters->name;
-    TRIB_COUNTER_MAP(X)
-#undef X
-    for (uint32_t i = 0; i < TRIB_DROP_COUNT; i++) {
-        sum->dropped[i] += counters->dropped[i];
-    }
-}
-
 struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job)
 {
     const struct sim_job *it = &j->jobs[job];
@@ -571,10 +568,10 @@ struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job
     for (uint32_t i = it->first; i < it->first + it->count; i++) {
         const struct sim_endpoint *e = &j->endpoints[i];
         if (!e->is_worker) {
-            add_counters(&sum.switches, it->scheme->switch_node->counters(e->node));
+            trib_counters_add(&sum.switches, it->scheme->switch_node->counters(e->node));
             continue;
         }
-        add_counters(&sum.workers, it->scheme->worker->counters(e->node));
+        trib_counters_add(&sum.workers, it->scheme->worker->counters(e->node));
         if (it->scheme->worker->flows != NULL) {
             it->scheme->worker->flows(e->node, &sum.flows);
         }

@@ -24,7 +24,7 @@
 #define SIM_JOB_KIND 0xffU /* of packets */
 #define SIM_SCHEME_MAX 32U
 
-enum sim_placement { SIM_PLACEMENT_NONE = 0, SIM_CLOSE, SIM_RANDOM };
+enum sim_placement { SIM_PLACEMENT_NONE = 0, SIM_CLOSE, SIM_RANDOM, SIM_PLACEMENT_COUNT };
 
 struct sim_job_config {
     char scheme[SIM_SCHEME_MAX]; /* a row of the table of schemes, with its group: "hybrid:4" */
@@ -115,6 +115,7 @@ struct sim_job_counters {
     struct trib_flow_counters flows;
 };
 
+const char *sim_placement_name(enum sim_placement placement);
 void sim_jobs_init(struct sim_jobs *j, struct sim_network *network, uint32_t first_timer);
 void sim_jobs_deinit(struct sim_jobs *j);
 /* Timers of `hosts` workers, and of as many switches as the network has, for each job: so many follow first_timer. */

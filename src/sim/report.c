@@ -72,8 +72,6 @@ static void json_traffic(FILE *out, const struct sim_traffic *t)
 
 static void json_scenario(FILE *out, const struct sim_scenario *s)
 {
-    static const char *const policies[] = {"fixed", "aimd", "dctcp"};
-
     (void)fprintf(out, "\"scenario\":{\"name\":");
     quote(out, s->name);
     (void)fprintf(out, ",\"seed\":%" PRIu64 ",\"duration_ns\":%.3f,\"warmup_ns\":%.3f,", s->seed,
@@ -82,7 +80,8 @@ static void json_scenario(FILE *out, const struct sim_scenario *s)
     (void)fprintf(out,
                   "\"flows\":{\"packet_bytes\":%u,\"header_bytes\":%u,\"ack_bytes\":%u,\"window\":%u,\"congestion\":"
                   "\"%s\"},\"traffic\":[",
-                  s->flows.packet, s->flows.header, s->flows.ack, s->flows.window, policies[s->flows.policy]);
+                  s->flows.packet, s->flows.header, s->flows.ack, s->flows.window,
+                  trib_congestion_name(s->flows.policy));
     for (uint32_t i = 0; i < s->traffic_count; i++) {
         (void)fprintf(out, "%s", i == 0 ? "" : ",");
         json_traffic(out, &s->traffic[i]);
@@ -101,7 +100,7 @@ static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
     (void)fprintf(out, ",\"workers\":%u,\"switches\":%u,\"bytes\":%" PRIu64 ",\"payload_bytes\":%u,\"window\":%u,",
                   c->workers, job->count - c->workers, c->bytes, c->payload, c->window);
     (void)fprintf(out, "\"placement\":\"%s\",\"compute_ns\":%.3f,\"start_ns\":%.3f,\"iterations\":%u,",
-                  c->placement == SIM_RANDOM ? "random" : "close", (double)c->compute_ps / NS, (double)c->start_ps / NS,
+                  sim_placement_name(c->placement), (double)c->compute_ps / NS, (double)c->start_ps / NS,
                   c->iterations);
     (void)fprintf(out, "\"iterations_ended\":%u,\"end_ns\":%.3f,\"summing_mean_ns\":%.3f,", job->iterations,
                   (double)job->end_ps / NS, job->iterations != 0 ? job->summing_ps / job->iterations / NS : 0);

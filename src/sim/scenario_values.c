@@ -249,17 +249,10 @@ bool sim__read_traffic(struct draft *d, const struct sim_toml_value *value, void
     return is_good;
 }
 
-static const char *policy_name(uint32_t index)
-{
-    static const char *const names[] = {"fixed", "aimd", "dctcp", NULL};
-
-    return names[index];
-}
-
 bool sim__read_policy(struct draft *d, const struct sim_toml_value *value, void *field)
 {
     uint32_t index = 0;
-    bool is_good = read_word(d, value, policy_name, &index);
+    bool is_good = read_word(d, value, trib_congestion_name, &index);
 
     *(enum trib_congestion_policy *)field = (enum trib_congestion_policy)index;
     return is_good;
@@ -334,9 +327,7 @@ bool sim__read_scheme(struct draft *d, const struct sim_toml_value *value, void 
 
 static const char *placement_name(uint32_t index)
 {
-    static const char *const names[] = {"close", "random", NULL};
-
-    return names[index];
+    return index + 1 < SIM_PLACEMENT_COUNT ? sim_placement_name((enum sim_placement)(index + 1)) : NULL;
 }
 
 bool sim__read_placement(struct draft *d, const struct sim_toml_value *value, void *field)

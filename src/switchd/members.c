@@ -191,16 +191,6 @@ uint64_t trib_member_oldest(const struct trib_member *member)
     return oldest;
 }
 
-static void add_counters(struct trib_counters *sum, const struct trib_counters *counters)
-{
-#define X(name, help) sum->name += counters->name;
-    TRIB_COUNTER_MAP(X)
-#undef X
-    for (int i = 0; i < TRIB_DROP_COUNT; i++) {
-        sum->dropped[i] += counters->dropped[i];
-    }
-}
-
 void trib_member_count(const struct trib_member *member, struct trib_counters *sum)
 {
     for (uint32_t i = 0; i < member->nodes; i++) {
@@ -213,7 +203,7 @@ void trib_member_count(const struct trib_member *member, struct trib_counters *s
         if (i > 0) {
             counters.results = 0;
         }
-        add_counters(sum, &counters);
+        trib_counters_add(sum, &counters);
     }
 }
 

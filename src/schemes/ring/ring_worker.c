@@ -323,10 +323,7 @@ static void ring_add_flows(const void *node, struct trib_flow_counters *sum)
 {
     for (uint32_t way = 0; way < RING_WAYS; way++) {
         if (ring_has(node, way)) {
-            const struct trib_flow_counters *own = ring_flows(node, way);
-#define X(name, help) sum->name += own->name;
-            TRIB_FLOW_COUNTER_MAP(X)
-#undef X
+            trib_flow_counters_add(sum, ring_flows(node, way));
         }
     }
 }
