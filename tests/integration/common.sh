@@ -159,14 +159,17 @@ switch_kill() {
 }
 
 # ranks_start JOB RANKS OPTIONS...: `tributary perf` as RANKS processes of a launcher, output in $TMP/JOB.RANK; sets RANK_PIDS.
+# Scripts whose ranks need more than that define start_rank anew: JOB RANKS RANK OPTIONS...
 ranks_start() {
     local job=$1 ranks=$2 rank
     shift 2
     RANK_PIDS=()
     for ((rank = 0; rank < ranks; rank++)); do
-        rank_start "$job" "$ranks" "$rank" "$@"
+        start_rank "$job" "$ranks" "$rank" "$@"
     done
 }
+
+start_rank() { rank_start "$@"; }
 
 rank_start() {
     local job=$1 ranks=$2 rank=$3

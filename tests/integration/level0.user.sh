@@ -13,13 +13,10 @@ export TRIB_DEBUG=INFO
 
 # host_ranks JOB RANKS RANKS_A_HOST OPTIONS...
 host_ranks() {
-    local job=$1 ranks=$2 each=$3 rank
-    shift 3
-    RANK_PIDS=()
-    for ((rank = 0; rank < ranks; rank++)); do
-        TRIB_LEVEL0=1 TRIB_HOSTID=host-$((rank / each)) rank_start "$job" "$ranks" "$rank" "$@"
-    done
+    local each=$3
+    ranks_start "$1" "$2" "${@:4}"
 }
+start_rank() { TRIB_LEVEL0=1 TRIB_HOSTID=host-$(($3 / each)) rank_start "$@"; }
 right() {
     host_ranks "$@"
     ranks_end 40 0

@@ -62,10 +62,10 @@ if grep -qs ' lo$' /proc/net/if_inet6; then
 fi
 
 say "two jobs at once, at two rendezvous"
-start_ranks first 3 -b 1M -e 1M -n 20
+ranks_start first 3 -b 1M -e 1M -n 20
 FIRST=("${RANK_PIDS[@]}")
 next_port
-start_ranks second 2 -b 1M -e 1M -n 20 --wire int32
+ranks_start second 2 -b 1M -e 1M -n 20 --wire int32
 ranks_end 30 0
 RANK_PIDS=("${FIRST[@]}")
 ranks_end 30 0
@@ -75,13 +75,13 @@ check_right "second job" "$TMP/second.0"
 say "kill -9 of a rank: the others know within a second, and who; of rank 0 as well"
 for victim in 2 0; do
     next_port
-    start_ranks "dead-$victim" 4 "${LONG[@]}"
+    ranks_start "dead-$victim" 4 "${LONG[@]}"
     kill_rank "dead-$victim" $victim
 done
 
 say "a rank that stops: the others say who is late, wait, and end right"
 next_port
-start_ranks late 3 -b 1M -e 1M -n 500 -w 1
+ranks_start late 3 -b 1M -e 1M -n 500 -w 1
 stop_rank 4 late
 check_in "the others named it" '(rank 1 is missing|nothing comes from .*rank 1.*) on fragment' "$TMP/late.0" "$TMP/late.2"
 

@@ -7,19 +7,9 @@ next_port() {
     export TRIB_RENDEZVOUS=127.0.0.1:$PORT
 }
 
-# start_ranks JOB RANKS OPTIONS...
-start_ranks() {
-    local job=$1 ranks=$2 rank
-    shift 2
-    RANK_PIDS=()
-    for ((rank = 0; rank < ranks; rank++)); do
-        start_rank "$job" "$ranks" "$rank" "$@"
-    done
-}
-
 # right JOB RANKS OPTIONS...: to the end, every element right.
 right() {
-    start_ranks "$@"
+    ranks_start "$@"
     ranks_end 40 0
     check_right "$1" "$TMP/$1.0"
 }

@@ -84,13 +84,13 @@ check_in "schemes differ" 'settings differ: scheme is (ring|switchml) on rank [0
 say "kill -9 of a rank: the others know within a second, and who; of rank 0 as well"
 for victim in 2 0; do
     next_port
-    start_ranks "dead-$victim" 4 "${LONG[@]}"
+    ranks_start "dead-$victim" 4 "${LONG[@]}"
     kill_rank "dead-$victim" $victim
 done
 
 say "a rank that stops: the others say who is late, wait, and end right"
 next_port
-start_ranks late 3 -b 1M -e 1M -n 500 -w 1
+ranks_start late 3 -b 1M -e 1M -n 500 -w 1
 stop_rank 6 late
 check_in "another rank named it" 'rank 1 is missing on fragment' "$TMP/late.0" "$TMP/late.2"
 
