@@ -10,9 +10,8 @@
 
 #define BUCKETS_MIN 1024U
 #define BUCKETS_MAX 16384U
-#define BATCH_GOAL 64U   /* arrivals in a batch, where so many are known */
-#define FETCH_BUCKETS 8U /* so many ahead the first arrival is fetched into the cache */
-#define RUN 12U
+#define BATCH_GOAL 512U /* arrivals in a batch, where so many are known */
+#define RUN 8U
 #define ARITY 4U
 #define SHIFT_MAX 20U
 #define HORIZON_MAX (UINT64_C(1) << 31) /* so that times in a batch fit 32 bits */
@@ -23,7 +22,7 @@
 static void choose_buckets(struct sim_events *e, uint64_t horizon_ps)
 {
     e->buckets = BUCKETS_MIN;
-    while (e->buckets < BUCKETS_MAX && e->buckets < 2 * e->links) {
+    while (e->buckets < e->links / 2) {
         e->buckets *= 2;
     }
     horizon_ps = horizon_ps < HORIZON_MAX ? horizon_ps : HORIZON_MAX;
@@ -32,32 +31,38 @@ static void choose_buckets(struct sim_events *e, uint64_t horizon_ps)
     }
 }
 
+/* Enough for every link's arrival, and one that is never used. */
+static size_t more_of(uint32_t links)
+{
+    return links / SIM_BUCKET + 2;
+}
+
 bool sim_events_init(struct sim_events *e, uint32_t links, uint64_t horizon_ps, uint64_t lookahead_ps)
 {
     memset(e, 0, sizeof *e);
     e->links = links;
     e->first_ps = SIM_NEVER;
     e->lookahead_ps = lookahead_ps;
+    e->more_high = 1;
     choose_buckets(e, horizon_ps);
-    e->events = sim_memory_map((links + 1U) * sizeof *e->events);
-    e->batch = calloc(links + 1U, sizeof *e->batch);
-    e->space = calloc(links + 1U, sizeof *e->space);
-    e->heads = malloc(e->buckets * sizeof *e->heads);
+    e->calendar = sim_memory_map(e->buckets * sizeof *e->calendar);
+    e->more = sim_memory_map(more_of(links) * sizeof *e->more);
+    e->batch = calloc(links + RUN, sizeof *e->batch);
+    e->space = calloc(links + RUN, sizeof *e->space);
     e->bits = calloc(e->buckets / 64, sizeof *e->bits);
-    if (e->events == NULL || e->batch == NULL || e->space == NULL || e->heads == NULL || e->bits == NULL) {
+    if (e->calendar == NULL || e->more == NULL || e->batch == NULL || e->space == NULL || e->bits == NULL) {
         sim_events_deinit(e);
         return false;
     }
-    memset(e->heads, 0xff, e->buckets * sizeof *e->heads);
     return true;
 }
 
 void sim_events_deinit(struct sim_events *e)
 {
-    sim_memory_unmap(e->events, (e->links + 1U) * sizeof *e->events);
+    sim_memory_unmap(e->calendar, e->buckets * sizeof *e->calendar);
+    sim_memory_unmap(e->more, more_of(e->links) * sizeof *e->more);
     free(e->batch);
     free(e->space);
-    free(e->heads);
     free(e->bits);
     free(e->heap);
     free(e->timers);
@@ -66,16 +71,60 @@ void sim_events_deinit(struct sim_events *e)
 
 /* ---- the batch ---- */
 
-static void insertion_sort(uint64_t *keys, uint32_t count)
+#define ORDER(a, b)                    \
+    do {                               \
+        uint64_t less = a < b ? a : b; \
+        b = a < b ? b : a;             \
+        a = less;                      \
+    } while (0)
+
+/* RUN keys or fewer, without branches that depend on them (Batcher's network). There is room behind them for RUN. */
+static inline void sort_run(uint64_t *keys, uint32_t count)
 {
-    for (uint32_t i = 1; i < count; i++) {
-        uint64_t key = keys[i];
-        uint32_t j = i;
-        for (; j > 0 && keys[j - 1] > key; j--) {
-            keys[j] = keys[j - 1];
-        }
-        keys[j] = key;
+    for (uint32_t i = count; i < RUN; i++) {
+        keys[i] = UINT64_MAX;
     }
+    uint64_t a = keys[0];
+    uint64_t b = keys[1];
+    uint64_t c = keys[2];
+    uint64_t d = keys[3];
+    ORDER(a, c);
+    ORDER(b, d);
+    if (count > 4) {
+        uint64_t f = keys[4];
+        uint64_t g = keys[5];
+        uint64_t h = keys[6];
+        uint64_t i = keys[7];
+        ORDER(f, h);
+        ORDER(g, i);
+        ORDER(a, f);
+        ORDER(b, g);
+        ORDER(c, h);
+        ORDER(d, i);
+        ORDER(f, g);
+        ORDER(h, i);
+        ORDER(a, b);
+        ORDER(c, d);
+        ORDER(c, f);
+        ORDER(d, g);
+        ORDER(b, f);
+        ORDER(d, h);
+        ORDER(b, c);
+        ORDER(d, f);
+        ORDER(g, h);
+        keys[4] = f;
+        keys[5] = g;
+        keys[6] = h;
+        keys[7] = i;
+    } else {
+        ORDER(a, b);
+        ORDER(c, d);
+        ORDER(b, c);
+    }
+    keys[0] = a;
+    keys[1] = b;
+    keys[2] = c;
+    keys[3] = d;
 }
 
 /* Two sorted runs into one, without branches that depend on keys: which is smaller is as good as random. */
@@ -94,14 +143,14 @@ static void merge(const uint64_t *a, uint32_t a_count, const uint64_t *b, uint32
     memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof *b);
 }
 
-/* Keys differ. Few as a rule; where they are many, runs are sorted and merged. */
+/* Keys differ. Few as a rule; where they are many, runs are sorted and merged. There is room behind them, and in space, for RUN. */
 static void sort(uint64_t *keys, uint32_t count, uint64_t *space)
 {
     uint64_t *from = keys;
     uint64_t *to = space;
 
     for (uint32_t i = 0; i < count; i += RUN) {
-        insertion_sort(keys + i, count - i < RUN ? count - i : RUN);
+        sort_run(keys + i, count - i < RUN ? count - i : RUN);
     }
     for (uint32_t run = RUN; run < count; run *= 2) {
         for (uint32_t i = 0; i < count; i += 2 * run) {
@@ -138,26 +187,62 @@ static uint64_t next_bucket(const struct sim_events *e, uint64_t bucket)
     }
 }
 
+/* Its first line is full: what it holds goes behind it. */
+void sim_events_spill(struct sim_events *e, struct sim_bucket *bucket)
+{
+    uint32_t at = e->more_free;
+
+    if (at != 0) {
+        e->more_free = e->more[at].more;
+    } else {
+        TRIB_ASSERT(e->more_high < more_of(e->links));
+        at = e->more_high++;
+    }
+    e->more[at] = *bucket;
+    bucket->count = 0;
+    bucket->more = at;
+}
+
+static void give_back(struct sim_events *e, uint32_t at)
+{
+    e->more[at].more = e->more_free;
+    e->more_free = at;
+}
+
+/* A link's place in the batch, while that is sorted. */
 static uint64_t key_of(const struct sim_events *e, uint32_t link, uint64_t due_ps)
 {
     return (due_ps - e->base_ps) << 32 | (link ^ sim_tie(due_ps));
 }
 
-static void drain_bucket(struct sim_events *e, uint64_t bucket)
+static uint32_t take_keys(const struct sim_events *e, const struct sim_bucket *bucket, uint64_t *keys)
 {
-    uint32_t at = (uint32_t)bucket & (e->buckets - 1);
-    uint64_t *keys = e->batch + e->batch_count;
-    uint32_t count = 0;
-
-    __builtin_prefetch(&e->events[e->heads[(at + FETCH_BUCKETS) & (e->buckets - 1)] % e->links]);
-    for (uint32_t link = e->heads[at]; link != SIM_NONE; link = e->events[link].next) {
-        keys[count++] = key_of(e, link, e->events[link].due_ps);
+    for (uint32_t i = 0; i < bucket->count; i++) {
+        uint32_t later = (uint32_t)(bucket->keys[i] >> 32) - (uint32_t)e->base_ps;
+        keys[i] = key_of(e, (uint32_t)bucket->keys[i], e->base_ps + later);
     }
-    e->heads[at] = SIM_NONE;
+    return bucket->count;
+}
+
+static void drain_bucket(struct sim_events *e, uint64_t number)
+{
+    uint32_t at = (uint32_t)number & (e->buckets - 1);
+    struct sim_bucket *bucket = &e->calendar[at];
+    uint64_t *keys = e->batch + e->batch_count;
+    uint32_t count = take_keys(e, bucket, keys);
+
+    while (bucket->more != 0) {
+        uint32_t more = bucket->more;
+        count += take_keys(e, &e->more[more], keys + count);
+        bucket->more = e->more[more].more;
+        give_back(e, more);
+    }
+    bucket->count = 0;
     e->bits[at / 64] &= ~(UINT64_C(1) << at % 64);
     e->waiting -= count;
     e->batch_count += count;
-    e->end_ps = (bucket + 1) << e->shift;
+    e->end_bucket = number + 1;
+    e->end_ps = e->end_bucket << e->shift;
     if (count > 1) {
         sort(keys, count, e->space);
     }
@@ -169,13 +254,13 @@ bool sim_events_fill(struct sim_events *e)
     if (e->waiting == 0) {
         return false;
     }
-    uint64_t bucket = next_bucket(e, e->end_ps >> e->shift);
+    uint64_t bucket = next_bucket(e, e->end_bucket);
     uint64_t begin = bucket << e->shift;
     if (begin > e->first_ps) {
         return false;
     }
     uint64_t limit = begin + e->lookahead_ps < e->first_ps ? begin + e->lookahead_ps : e->first_ps;
-    e->batch_at = e->batch_count = 0;
+    e->batch_at = e->batch_count = e->fetch_at = 0;
     e->base_ps = begin;
     do {
         drain_bucket(e, bucket);
@@ -184,6 +269,9 @@ bool sim_events_fill(struct sim_events *e)
         }
         bucket = next_bucket(e, bucket + 1);
     } while ((bucket + 1) << e->shift <= limit);
+    for (uint32_t i = 0; i < e->batch_count; i++) {
+        e->batch[i] ^= sim_tie(e->base_ps + (e->batch[i] >> 32));
+    }
     return true;
 }
 
@@ -207,10 +295,15 @@ static void insert(struct sim_events *e, uint32_t link, uint64_t due_ps)
     }
     uint64_t key = key_of(e, link, due_ps);
     uint32_t at = e->batch_count++;
-    for (; at > 0 && e->batch[at - 1] > key; at--) {
-        e->batch[at] = e->batch[at - 1];
+    for (; at > 0; at--) {
+        uint64_t other = e->batch[at - 1];
+        if ((other ^ sim_tie(e->base_ps + (other >> 32))) < key) {
+            break;
+        }
+        e->batch[at] = other;
     }
-    e->batch[at] = key;
+    e->batch[at] = (due_ps - e->base_ps) << 32 | link;
+    e->fetch_at = SIM_NONE;
 }
 
 /* ---- the heap ---- */
@@ -307,8 +400,9 @@ void sim_events_push_slow(struct sim_events *e, uint32_t link, uint64_t due_ps)
     uint64_t begin = e->now_ps >> e->shift << e->shift;
     if (e->batch_at == e->batch_count && begin > e->end_ps) {
         e->end_ps = begin; /* nothing happens before now */
+        e->end_bucket = begin >> e->shift;
     }
-    if ((due_ps >> e->shift) - (e->end_ps >> e->shift) < e->buckets) {
+    if ((due_ps >> e->shift) - e->end_bucket < e->buckets) {
         sim_events_push(e, link, due_ps);
     } else {
         add(e, due_ps, link | SIM_ARRIVAL);

@@ -11,10 +11,7 @@
 
 #define PICOSECONDS UINT64_C(1000000000000)
 #define CACHED_LINKS 2000U /* so many links are in a cache anyway */
-#define FETCH_LINKS 14U    /* so many arrivals ahead a link is fetched into the cache, */
-#define FETCH_PACKETS 9U   /* then its packet, */
-#define FETCH_TAIL 2U
-#define FETCH_NEXT 5U /* then the packet behind it, and the link that it takes next */
+#define STEP 8U            /* so many arrivals are looked at together */
 
 /* ---- set-up ---- */
 
@@ -153,13 +150,13 @@ static inline void enqueue(struct sim_network *n, uint32_t number, uint32_t pack
     link->busy_ps = busy_ps;
     link->bytes += p->size;
     link->packets++;
-    p->due_ps = busy_ps + port->delay_ps;
     p->next = SIM_NONE;
     if (link->head == SIM_NONE) {
         link->head = packet;
-        sim_events_push(&n->events, number, p->due_ps);
+        sim_events_push(&n->events, number, busy_ps + port->delay_ps);
     } else {
         n->packets[link->tail].next = packet;
+        n->packets[link->tail].next_due_ps = busy_ps + port->delay_ps;
     }
     link->tail = packet;
 }
@@ -224,9 +221,9 @@ static inline void arrive(struct sim_network *n, uint32_t number)
 
     link->head = p->next;
     if (p->next != SIM_NONE) {
-        sim_events_push(&n->events, number, n->packets[p->next].due_ps);
+        sim_events_push(&n->events, number, p->next_due_ps);
     }
-    n->hash = (n->hash ^ p->due_ps ^ (uint64_t)number << 40) * UINT64_C(0x9e3779b97f4a7c15);
+    n->hash = (n->hash ^ n->events.now_ps ^ (uint64_t)number << 40) * UINT64_C(0x9e3779b97f4a7c15);
     n->hash ^= n->hash >> 29;
     if (n->receiver.hop != NULL) {
         n->receiver.hop(n->receiver.user, number, packet);
@@ -239,42 +236,76 @@ static inline void arrive(struct sim_network *n, uint32_t number)
     }
 }
 
-/* Brings what the next arrivals need into the cache, step by step: what one step fetches says what the next one needs. Arrivals that are known do
- * not change until they happen; what is fetched in vain costs time only. */
-static inline void fetch(const struct sim_network *n)
+/* What the next arrivals need is brought into the cache, step by step: what one step fetches says what the next one needs. Arrivals that are known
+ * do not change until they happen; what is fetched in vain costs time only. */
+static inline uint32_t links_until(const struct sim_events *e, uint32_t until)
 {
-    const struct sim_events *e = &n->events;
-    uint32_t known = e->batch_count - e->batch_at;
+    return until < e->batch_count ? until : e->batch_count;
+}
 
-    if (known > FETCH_LINKS) {
-        __builtin_prefetch(&n->links[sim_events_peek(e, FETCH_LINKS)], 1);
+static inline const struct sim_link *link_at(const struct sim_network *n, uint32_t at)
+{
+    return &n->links[(uint32_t)n->events.batch[at]];
+}
+
+static inline void fetch_link(const struct sim_network *n, uint32_t at)
+{
+    __builtin_prefetch(link_at(n, at), 1);
+}
+
+static inline void fetch_packet(const struct sim_network *n, uint32_t at)
+{
+    __builtin_prefetch(&n->packets[link_at(n, at)->head], 1);
+}
+
+static inline void fetch_next(const struct sim_network *n, uint32_t at)
+{
+    const struct sim_link *link = link_at(n, at);
+    const struct sim_packet *p = &n->packets[link->head];
+
+    sim_events_fetch(&n->events, p->next_due_ps);
+    if (link->to != p->to) {
+        __builtin_prefetch(&n->links[route_of(n, link->to, p)], 1);
+    } else if (n->receiver.soon != NULL) {
+        n->receiver.soon(n->receiver.user, link->head);
     }
-    if (known > FETCH_PACKETS) {
-        uint32_t head = n->links[sim_events_peek(e, FETCH_PACKETS)].head;
-        __builtin_prefetch(&n->packets[head], 1);
+}
+
+static inline void fetch_tail(const struct sim_network *n, uint32_t at)
+{
+    const struct sim_link *link = link_at(n, at);
+    const struct sim_packet *p = &n->packets[link->head];
+
+    if (link->to != p->to) {
+        const struct sim_link *out = &n->links[route_of(n, link->to, p)];
+        const struct sim_port *port = &n->ports[out->port];
+        __builtin_prefetch(&n->packets[out->tail % SIM_PACKETS_MAX], 1);
+        sim_events_fetch(&n->events, n->events.base_ps + (n->events.batch[at] >> 32) + sim_port_time(port, p->size) +
+                                         port->delay_ps);
+    } else if (n->receiver.sooner != NULL) {
+        n->receiver.sooner(n->receiver.user, link->head);
     }
-    if (known > FETCH_NEXT) {
-        const struct sim_link *link = &n->links[sim_events_peek(e, FETCH_NEXT)];
-        const struct sim_packet *p = &n->packets[link->head];
-        __builtin_prefetch(&n->packets[p->next % SIM_PACKETS_MAX]);
-        if (link->to != p->to) {
-            uint32_t out = route_of(n, link->to, p);
-            __builtin_prefetch(&n->links[out], 1);
-            __builtin_prefetch(&e->events[out], 1);
-        } else if (n->receiver.soon != NULL) {
-            n->receiver.soon(n->receiver.user, link->head);
-        }
+}
+
+static void fetch(struct sim_network *n)
+{
+    struct sim_events *e = &n->events;
+    uint32_t at = e->batch_at;
+    uint32_t skip = e->fetch_at != 0; /* the first time all that lies ahead, then one step more */
+
+    for (uint32_t i = at + skip * 3 * STEP; i < links_until(e, at + 4 * STEP); i++) {
+        fetch_link(n, i);
     }
-    if (known > FETCH_TAIL) {
-        const struct sim_link *link = &n->links[sim_events_peek(e, FETCH_TAIL)];
-        const struct sim_packet *p = &n->packets[link->head];
-        if (link->to != p->to) {
-            uint32_t tail = n->links[route_of(n, link->to, p)].tail;
-            __builtin_prefetch(&n->packets[tail % SIM_PACKETS_MAX], 1);
-        } else if (n->receiver.sooner != NULL) {
-            n->receiver.sooner(n->receiver.user, link->head);
-        }
+    for (uint32_t i = at + skip * 2 * STEP; i < links_until(e, at + 3 * STEP); i++) {
+        fetch_packet(n, i);
     }
+    for (uint32_t i = at + skip * STEP; i < links_until(e, at + 2 * STEP); i++) {
+        fetch_next(n, i);
+    }
+    for (uint32_t i = at; i < links_until(e, at + STEP); i++) {
+        fetch_tail(n, i);
+    }
+    e->fetch_at = at + STEP;
 }
 
 bool sim_network_run(struct sim_network *n, uint64_t until_ps, uint64_t hops)
@@ -285,11 +316,11 @@ bool sim_network_run(struct sim_network *n, uint64_t until_ps, uint64_t hops)
 
     n->stop = false;
     while (n->hops < end && !n->stop) {
+        if (is_large && events->batch_at >= events->fetch_at) {
+            fetch(n);
+        }
         uint32_t order = sim_events_pop(events, until_ps);
         if (order >= SIM_ARRIVAL && order != SIM_NONE) {
-            if (is_large) {
-                fetch(n);
-            }
             n->hops++;
             arrive(n, order & ~SIM_ARRIVAL);
         } else if (order == SIM_NONE) {

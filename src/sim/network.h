@@ -36,8 +36,8 @@ enum sim_packet_flag {
 
 /* kind, owner, sequence and value are the sender's; the network looks at `to`, `size`, `hash` and the flags of ECN alone. */
 struct sim_packet {
-    uint64_t due_ps; /* arrives at the end of the link that it is on */
-    uint32_t next;   /* behind it on the link */
+    uint64_t next_due_ps; /* when the one behind it arrives; so nothing has to be looked up in that one before then */
+    uint32_t next;        /* behind it on the link */
     uint32_t owner;
     uint32_t sequence;
     uint32_t hash; /* of its flow: chooses among equal ways */
@@ -159,7 +159,7 @@ static inline uint32_t sim_network_host_link(uint32_t host)
     return host;
 }
 
-/* A packet's memory; the caller fills in all but due_ps and next. */
+/* A packet's memory; the caller fills in all but next_due_ps and next. */
 static inline uint32_t sim_packet_take(struct sim_network *n)
 {
     uint32_t packet = n->free;
