@@ -238,7 +238,7 @@ struct trib_call {
  * caller's again when it returns. */
 TRIB_MUST_USE enum trib_status trib_group(struct trib_comm *comm, const struct trib_call *calls, uint32_t count);
 
-/* As above, but return at once. *request is the caller's until trib_request_wait or a trib_request_test that says done; it
+/* As above, but return at once. *request is the caller's until trib_request_wait, or a trib_request_wait_for or _test that says done; it
  * is to be collected so even after trib_comm_close.
  * Returns ERR_INVALID, ERR_UNSUPPORTED, ERR_MEMORY, or the failure that has ended the communicator. */
 TRIB_MUST_USE enum trib_status trib_allreduce_start(struct trib_comm *comm, const void *send, void *recv,
@@ -265,13 +265,16 @@ TRIB_MUST_USE enum trib_status trib_reduce_scatter_uneven_start(struct trib_comm
 TRIB_MUST_USE enum trib_status trib_group_start(struct trib_comm *comm, const struct trib_call *calls, uint32_t count,
                                                 struct trib_request **request);
 
-/* Both may be called before, while and after the communicator is closed; one request by one thread at a time.
+/* These may be called before, while and after the communicator is closed; one request by one thread at a time.
  * Waits for the operation, frees the request, returns how the operation ended: OK, ERR_TIMEOUT, ERR_PEER, ERR_SWITCH,
  * ERR_MISMATCH, ERR_ABORTED, ERR_CHECK, ERR_CLOSED. After these but OK the communicator takes no further operation.
  * ERR_UNSUPPORTED, on every rank alike and after some 10^14 packets: the communicator has used up its sequences; close it and
  * create a new one. */
 TRIB_MUST_USE enum trib_status trib_request_wait(struct trib_request *request);
-/* *done says whether it has ended; if so the request is freed and the status is as above, else OK. Makes progress. */
+/* The same, but comes back after limit_ns at the latest. *done says whether the operation has ended; if so the request is freed and the
+ * status is as above, else OK. */
+TRIB_MUST_USE enum trib_status trib_request_wait_for(struct trib_request *request, uint64_t limit_ns, bool *done);
+/* The same without waiting. Makes progress. */
 TRIB_MUST_USE enum trib_status trib_request_test(struct trib_request *request, bool *done);
 
 /* config.timeout_ns for operations that start from now on. Each rank has its own; the shortest ends the job for all. One
@@ -287,7 +290,7 @@ void trib_comm_abort(struct trib_comm *comm);
  * need this process itself: then it is timeout_ns instead. There rank 0's process has the control plane: its last close waits as long for
  * communicators made of this one that go on without it, and so does exit(); a word to them is logged.
  * Operations still running are ended as by abort; their requests say so to whoever waits for them, now or later.
- * Only those two calls on a request may overlap with close or follow it: every other call with comm must have returned
+ * Only those calls on a request may overlap with close or follow it: every other call with comm must have returned
  * before close is entered. Returns OK, or the failure that had ended the communicator. */
 enum trib_status trib_comm_close(struct trib_comm *comm);
 

@@ -22,8 +22,9 @@
 #define SESSION_NS (2 * TRIB_MILLISECOND_NS)
 /* The progress thread leaves the endpoint alone for so long after a caller drove it... */
 #define QUIET_NS (2 * TRIB_MILLISECOND_NS)
-/* ...and looks again after this while one drives. */
-#define PARK_NS (10 * TRIB_MILLISECOND_NS)
+/* ...and looks again after this while one drives: no later than whoever starts an operation then and leaves it needs it, or every start
+ * would have to wake it (trib_endpoint_attend). */
+#define PARK_NS (2 * QUIET_NS)
 /* How long a driver waits for threads that want the lock. */
 #define ASIDE_NS TRIB_MILLISECOND_NS
 /* Sleep when memory for a larger poll set cannot be had: some descriptors are then looked at late. */
@@ -289,11 +290,15 @@ static void take_answers(struct trib_pollset *set, struct trib_endpoint *endpoin
     }
 }
 
+static struct timespec time_of(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / TRIB_SECOND_NS), .tv_nsec = (long)(ns % TRIB_SECOND_NS)};
+}
+
 static struct timespec timeout_until(uint64_t deadline_ns, uint64_t now_ns)
 {
     uint64_t left = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
-    uint64_t bounded = trib_time_earlier(left, 3600 * TRIB_SECOND_NS);
-    return (struct timespec){.tv_sec = (time_t)(bounded / TRIB_SECOND_NS), .tv_nsec = (long)(bounded % TRIB_SECOND_NS)};
+    return time_of(trib_time_earlier(left, 3600 * TRIB_SECOND_NS));
 }
 
 /* Looks at all descriptors without sleeping or unlocking. */
@@ -353,11 +358,11 @@ static void hand_over(const struct trib_endpoint *endpoint, const struct trib_po
     }
 }
 
-/* Unlocks, sleeps until something is readable, due, or a caller has news. */
-static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *set)
+/* Unlocks, sleeps until something is readable, due, or a caller has news; until_ns at the latest. */
+static void sleep_in_poll(struct trib_endpoint *endpoint, struct trib_pollset *set, uint64_t until_ns)
 {
     uint64_t now = trib_clock_ns();
-    set->deadline_ns = next_deadline(endpoint);
+    set->deadline_ns = trib_time_earlier(next_deadline(endpoint), until_ns);
     if (!build(set, endpoint)) {
         set->count = set->capacity > 0 ? 1 : 0; /* of the old set: the eventfd */
         set->generation = 0;
@@ -402,7 +407,7 @@ static void step_aside(struct trib_endpoint *endpoint)
     trib_endpoint_lock(endpoint);
 }
 
-static void lead(struct trib_endpoint *endpoint, const atomic_bool *done)
+static void lead(struct trib_endpoint *endpoint, const atomic_bool *done, uint64_t until_ns)
 {
     struct trib_spin *spin = &endpoint->spin;
     uint64_t spin_until = 0; /* 0: not waiting busily */
@@ -412,7 +417,7 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done)
         bool came = drive(endpoint, now);
         endpoint->driven_ns = now;
         /* From here to the sleep the lock is not released, so whoever sets *done later sees a sleeper to wake. */
-        if (atomic_load_explicit(done, memory_order_acquire)) {
+        if (atomic_load_explicit(done, memory_order_acquire) || now >= until_ns) {
             return;
         }
         if (now - endpoint->polled_ns > SESSION_NS) {
@@ -438,30 +443,41 @@ static void lead(struct trib_endpoint *endpoint, const atomic_bool *done)
         }
         trib_spin_end(spin, false);
         spin_until = 0;
-        sleep_in_poll(endpoint, &endpoint->leader_set);
+        sleep_in_poll(endpoint, &endpoint->leader_set, until_ns);
     }
 }
 
-void trib_endpoint_wait(struct trib_endpoint *endpoint, const atomic_bool *done)
+void trib_endpoint_wait_until(struct trib_endpoint *endpoint, const atomic_bool *done, uint64_t until_ns)
 {
+    const struct timespec until = time_of(until_ns);
     endpoint->waiters++;
     while (!atomic_load_explicit(done, memory_order_acquire)) {
         if (endpoint->has_leader) {
             trib_endpoint_attend(endpoint); /* what was begun here is the leader's now */
-            (void)pthread_cond_wait(&endpoint->followers, &endpoint->lock);
+            if (pthread_cond_timedwait(&endpoint->followers, &endpoint->lock, &until) == ETIMEDOUT) {
+                break;
+            }
             continue;
         }
         endpoint->has_leader = true;
-        lead(endpoint, done);
+        lead(endpoint, done, until_ns);
         endpoint->has_leader = false;
         if (endpoint->waiters > 1) {
             (void)pthread_cond_broadcast(&endpoint->followers);
+        }
+        if (trib_clock_ns() >= until_ns) {
+            break;
         }
     }
     endpoint->waiters--;
     if (endpoint->waiters == 0) {
         trib_endpoint_attend(endpoint);
     }
+}
+
+void trib_endpoint_wait(struct trib_endpoint *endpoint, const atomic_bool *done)
+{
+    trib_endpoint_wait_until(endpoint, done, TRIB_NEVER);
 }
 
 void trib_endpoint_poke(struct trib_endpoint *endpoint)
@@ -530,8 +546,7 @@ void trib_endpoint_changed(struct trib_endpoint *endpoint)
 
 static void park(struct trib_endpoint *endpoint, uint64_t until_ns)
 {
-    struct timespec until = {.tv_sec = (time_t)(until_ns / TRIB_SECOND_NS),
-                             .tv_nsec = (long)(until_ns % TRIB_SECOND_NS)};
+    const struct timespec until = time_of(until_ns);
     endpoint->parked_until_ns = until_ns;
     (void)pthread_cond_timedwait(&endpoint->parked, &endpoint->lock, &until);
     endpoint->parked_until_ns = 0;
@@ -552,7 +567,7 @@ void *trib_endpoint_progress(void *argument)
         } else if (now < endpoint->driven_ns + QUIET_NS) {
             park(endpoint, endpoint->driven_ns + QUIET_NS);
         } else if (!drive(endpoint, now)) {
-            sleep_in_poll(endpoint, &endpoint->progress_set);
+            sleep_in_poll(endpoint, &endpoint->progress_set, TRIB_NEVER);
         } else if (now - endpoint->polled_ns > SESSION_NS) {
             glance(endpoint, &endpoint->progress_set, now);
         }

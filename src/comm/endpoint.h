@@ -175,6 +175,8 @@ TRIB_MUST_USE bool trib_endpoint_watch(struct trib_comm *comm);
 
 /* Drives until *done. Locked; releases the lock while it sleeps. */
 void trib_endpoint_wait(struct trib_endpoint *endpoint, const atomic_bool *done);
+/* The same, until then at the latest. */
+void trib_endpoint_wait_until(struct trib_endpoint *endpoint, const atomic_bool *done, uint64_t until_ns);
 /* Drives once without sleeping. Locked. */
 void trib_endpoint_poke(struct trib_endpoint *endpoint);
 /* Flags that others wait for were set: wakes them. Locked. */

@@ -35,10 +35,10 @@ static enum trib_status submit(struct trib_comm *comm, struct trib_request *requ
 }
 
 /* Locked. `callers` keeps the communicator alive until everybody who waits on it has left; who closes it sleeps meanwhile. */
-static void wait_locked(struct trib_comm *comm, struct trib_request *request)
+static void wait_locked(struct trib_comm *comm, struct trib_request *request, uint64_t until_ns)
 {
     comm->callers++;
-    trib_endpoint_wait(comm->endpoint, &request->done);
+    trib_endpoint_wait_until(comm->endpoint, &request->done, until_ns);
     comm->callers--;
     if (comm->callers == 0 && comm->is_dissolving) {
         (void)pthread_cond_broadcast(&comm->endpoint->followers);
@@ -51,7 +51,7 @@ enum trib_status trib_request_run(struct trib_comm *comm, const struct trib_oper
     trib_endpoint_lock(comm->endpoint);
     enum trib_status status = submit(comm, &request, operation);
     if (status == TRIB_OK) {
-        wait_locked(comm, &request);
+        wait_locked(comm, &request, TRIB_NEVER);
         status = request.status;
     }
     trib_endpoint_unlock(comm->endpoint);
@@ -140,18 +140,33 @@ static enum trib_status collect(struct trib_request *request)
     return status;
 }
 
+static void wait_until(struct trib_request *request, uint64_t until_ns)
+{
+    struct trib_endpoint *endpoint = request->endpoint;
+    trib_endpoint_lock(endpoint);
+    /* Close ends requests before it frees: while one is not done, and the lock is held, its communicator is there. */
+    if (!is_done(request)) {
+        wait_locked(request->comm, request, until_ns);
+    }
+    trib_endpoint_unlock(endpoint);
+}
+
 enum trib_status trib_request_wait(struct trib_request *request)
 {
     if (!is_done(request)) {
-        struct trib_endpoint *endpoint = request->endpoint;
-        trib_endpoint_lock(endpoint);
-        /* Close ends requests before it frees: while one is not done, and the lock is held, its communicator is there. */
-        if (!is_done(request)) {
-            wait_locked(request->comm, request);
-        }
-        trib_endpoint_unlock(endpoint);
+        wait_until(request, TRIB_NEVER);
     }
     return collect(request);
+}
+
+enum trib_status trib_request_wait_for(struct trib_request *request, uint64_t limit_ns, bool *done)
+{
+    if (!is_done(request)) {
+        uint64_t now = trib_clock_ns();
+        wait_until(request, limit_ns < TRIB_NEVER - now ? now + limit_ns : TRIB_NEVER);
+    }
+    *done = is_done(request);
+    return *done ? collect(request) : TRIB_OK;
 }
 
 enum trib_status trib_request_test(struct trib_request *request, bool *done)

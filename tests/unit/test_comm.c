@@ -342,6 +342,77 @@ static void request__many_at_once(void **state)
     expect_good(ranks, RANKS);
 }
 
+/* ---- waits with a limit ---- */
+
+#define LIMIT_NS (30 * TRIB_MILLISECOND_NS)
+
+struct first_waiter {
+    struct trib_request *request;
+    enum trib_status status;
+};
+
+static void *wait_first(void *argument)
+{
+    struct first_waiter *waiter = argument;
+    waiter->status = trib_request_wait(waiter->request);
+    return NULL;
+}
+
+/* Two waits that end before the operation: no earlier than they were told to, and the request is there for another. */
+static void wait_in_vain(struct rank *rank, struct trib_request *request)
+{
+    bool done = true;
+    uint64_t start = trib_clock_ns();
+    CHECK(rank, trib_request_wait_for(request, LIMIT_NS, &done) == TRIB_OK && !done);
+    CHECK(rank, trib_clock_ns() - start >= LIMIT_NS);
+    CHECK(rank, trib_request_wait_for(request, 0, &done) == TRIB_OK && !done);
+}
+
+/* Rank 0 is early, and gives up waiting: alone, then while another thread leads. The others come after that. */
+static void limited_body(struct rank *rank)
+{
+    int32_t numbers[2][100];
+    struct trib_request *requests[2] = {NULL, NULL};
+    struct first_waiter waiter = {.status = TRIB_ERR_CLOSED};
+    bool is_early = rank->config.rank == 0;
+    bool done = false;
+    pthread_t thread;
+    for (unsigned i = 0; i < 2; i++) {
+        if (!is_early && i == 0) {
+            (void)pthread_barrier_wait(rank->together);
+        }
+        fill(numbers[i], 100, TRIB_INT32, rank->config.rank);
+        CHECK(rank, trib_allreduce_start(rank->comm, numbers[i], numbers[i], 100, TRIB_INT32, TRIB_SUM, &requests[i]) ==
+                        TRIB_OK);
+    }
+    if (is_early) {
+        wait_in_vain(rank, requests[1]);
+        waiter.request = requests[0];
+        CHECK(rank, pthread_create(&thread, NULL, wait_first, &waiter) == 0);
+        (void)usleep(5000);
+        wait_in_vain(rank, requests[1]);
+        (void)pthread_barrier_wait(rank->together);
+        (void)pthread_join(thread, NULL);
+        CHECK(rank, waiter.status == TRIB_OK);
+    } else {
+        CHECK(rank, trib_request_wait(requests[0]) == TRIB_OK);
+    }
+    CHECK(rank, trib_request_wait_for(requests[1], UINT64_MAX, &done) == TRIB_OK && done);
+    CHECK(rank, is_sum(numbers[0], 100, TRIB_INT32, rank->config.ranks, 1));
+    CHECK(rank, is_sum(numbers[1], 100, TRIB_INT32, rank->config.ranks, 1));
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void request__is_waited_for_no_longer_than_told(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, NULL, limited_body);
+    expect_good(ranks, RANKS);
+    run_ranks(ranks, RANKS, use_calls_only, limited_body);
+    expect_good(ranks, RANKS);
+}
+
 /* Nobody calls anything after the start: the progress thread alone must bring the result. */
 static void progress_body(struct rank *rank)
 {
@@ -596,6 +667,7 @@ int main(void)
         cmocka_unit_test(broadcast__all_types_and_roots),
         cmocka_unit_test(barrier__nobody_leaves_before_all_have_come),
         cmocka_unit_test(request__many_at_once),
+        cmocka_unit_test(request__is_waited_for_no_longer_than_told),
         cmocka_unit_test(progress__needs_no_call),
         cmocka_unit_test(timeout__can_be_set_later),
         cmocka_unit_test(comm__two_share_an_endpoint),
@@ -610,6 +682,7 @@ int main(void)
         cmocka_unit_test(broadcast__all_types_and_roots),
         cmocka_unit_test(barrier__nobody_leaves_before_all_have_come),
         cmocka_unit_test(request__many_at_once),
+        cmocka_unit_test(request__is_waited_for_no_longer_than_told),
         cmocka_unit_test(progress__needs_no_call),
         cmocka_unit_test(timeout__can_be_set_later),
         cmocka_unit_test(comm__two_share_an_endpoint),

@@ -117,6 +117,7 @@ FUNCTIONS = {
     "trib_reduce_scatter_uneven_start": (c_int, _UNEVEN + [c_int] + _REQUEST),
     "trib_group_start": (c_int, [c_void_p, POINTER(Call), c_uint32] + _REQUEST),
     "trib_request_wait": (c_int, [c_void_p]),
+    "trib_request_wait_for": (c_int, [c_void_p, c_uint64, POINTER(c_bool)]),
     "trib_request_test": (c_int, [c_void_p, POINTER(c_bool)]),
     "trib_comm_set_timeout": (None, [c_void_p, c_uint64]),
     "trib_comm_progress": (None, [c_void_p]),
