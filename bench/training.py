@@ -4,6 +4,8 @@
 Needs a Python with torch and this tree's package, which tools/torch.sh makes (`make demo-torch` and `make bench` call it).
 The same shape of measurement as in ours.py. Communication time is a step's with communication less one's without, which take turns: what training sees of it.
 """
+import filecmp
+import glob
 import json
 import os
 import statistics
@@ -11,10 +13,12 @@ import tempfile
 
 import ours
 from ours import NICE, ROOT, TRIBUTARY, difference
-from processes import AbsentError, finish, start, stop
+from processes import AbsentError, BenchError, finish, run, start, stop
 
 PYTHON = os.path.join(os.environ.get("TORCH_VENV", os.path.join(ROOT, "build", "torch-venv")), "bin", "python")
 EXAMPLE = os.path.join(ROOT, "examples", "torch", "train_digits.py")
+PACKAGE = os.path.join(ROOT, "bindings", "python", "tributary_torch")
+LIBRARY = os.path.join(ROOT, "build", "lib", "libtributary.so.0")
 CALLS = os.path.join(ROOT, "bench", "calls_torch.py")
 STORE_PORT = 29512
 # What a parameter is in bytes, and how many the models of the example have.
@@ -26,6 +30,18 @@ RATE = "0.001"  # so that a few steps of a large network end well
 def check_python():
     if not os.access(PYTHON, os.X_OK):
         raise AbsentError("no torch: `tools/torch.sh install` makes build/torch-venv")
+    finder = "import importlib.util as util; found = util.find_spec('tributary_torch'); print(found.origin if found else '')"
+    place = run([PYTHON, "-I", "-c", finder]).strip()
+    other = another_trees(os.path.dirname(place)) if place else "none"
+    if other:
+        raise BenchError(f"the tributary-torch of {PYTHON} is not this tree's ({other}): `tools/torch.sh install` makes it so")
+
+
+def another_trees(folder):
+    """What of an installed package is not as this tree has it: a file's name, or None."""
+    pairs = [(path, os.path.join(folder, os.path.basename(path))) for path in [*sorted(glob.glob(os.path.join(PACKAGE, "*.py"))), LIBRARY]]
+    return next((os.path.basename(own) for own, installed in pairs
+                 if not os.path.exists(installed) or not filecmp.cmp(own, installed, shallow=False)), None)
 
 
 def has_switch(contestant):

@@ -9,7 +9,8 @@ import sys
 import pytest
 from conftest import PATIENCE
 
-DEMO = pathlib.Path(__file__).resolve().parents[3] / "examples/torch/demo.py"
+TREE = pathlib.Path(__file__).resolve().parents[3]
+DEMO = TREE / "examples/torch/demo.py"
 ENTER = ["unshare", "--user", "--map-root-user", "--net", "--mount", "sh", "-c"]
 
 
@@ -35,3 +36,23 @@ def test_hosts_without_a_switch():
     """Nothing is said but torchrun's variables: the ranks see that they are on different hosts, and meet at rank 0's."""
     ours, theirs = demo("--no-switch")["bytes on a worker's link per step"]
     assert 1.4 * 0.6 < ours < 1.2 * theirs  # as on a ring
+
+
+def test_another_trees_package_is_refused(monkeypatch, tmp_path):
+    """Neither the demo nor the benchmark runs what was installed from another tree, or before a change."""
+    monkeypatch.syspath_prepend(TREE / "bench")
+    import processes
+    import training
+    for path in pathlib.Path(training.PACKAGE).glob("*.py"):
+        shutil.copy(path, tmp_path)
+    shutil.copy(training.LIBRARY, tmp_path)
+    assert training.another_trees(tmp_path) is None
+    (tmp_path / "hooks.py").write_text("")
+    assert training.another_trees(tmp_path) == "hooks.py"
+    (tmp_path / "libtributary.so.0").unlink()
+    shutil.copy(pathlib.Path(training.PACKAGE) / "hooks.py", tmp_path)
+    assert training.another_trees(tmp_path) == "libtributary.so.0"
+    monkeypatch.setattr(training, "PYTHON", sys.executable)
+    monkeypatch.setattr(training, "run", lambda command: f"{tmp_path}/__init__.py\n")
+    with pytest.raises(processes.BenchError, match="is not this tree's .libtributary.so.0.: `tools/torch.sh install`"):
+        training.check_python()
