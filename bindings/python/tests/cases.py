@@ -421,6 +421,19 @@ def in_group():
     return tensor[0].item()
 
 
+def set_timeout(seconds):
+    dist.distributed_c10d._set_pg_timeout(datetime.timedelta(seconds=seconds))
+
+
+def in_both():
+    """In the group with a timeout of its own, and in the default group."""
+    tensors = [torch.ones(100), torch.ones(100)]
+    works = [dist.all_reduce(tensor, group=group, async_op=True) for tensor, group in zip(tensors, (_subgroups["timeout"], None), strict=True)]
+    for work in works:
+        work.wait()
+    return tensors[0][0].item() + tensors[1][0].item()
+
+
 def forever_in_subgroup():
     (group,) = _subgroups.values()
     forever(group)

@@ -37,6 +37,25 @@ def callback_waits():
         assert torch.equal(twice.wait(), torch.full((10,), float(ranks ** 3))), again
 
 
+def callback_waits_for_later():
+    """For futures of works that were in flight before it, one in another's callback: the operations end after all that was said."""
+    ranks, store = dist.get_world_size(), dist.distributed_c10d._get_default_store()
+    key = f"callbacks are there {store.add(f'callbacks/{dist.get_rank()}', 1)}"
+    tensors = [torch.full((10,), float(index)) for index in range(4)]
+    if dist.get_rank() == 0:
+        futures = [dist.all_reduce(tensor, async_op=True).get_future() for tensor in tensors]
+        last = futures[3].then(lambda done: done.value()[0][0].item())
+        second = futures[1].then(lambda done: done.value()[0][0].item() + futures[2].wait()[0][0].item() + last.wait())
+        first = futures[0].then(lambda done: done.value()[0][0].item() + second.wait())
+        store.set(key, "")
+        assert first.wait() == 6 * ranks
+    else:
+        store.wait([key])
+        for tensor in tensors:
+            dist.all_reduce(tensor)
+    assert tensors[3][0].item() == 3 * ranks
+
+
 def power_sgd():
     """torch's own hook that waits for one future in another's callback."""
     from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
@@ -60,23 +79,46 @@ def polled():
     assert all(tensor.item() == dist.get_world_size() for tensor in tensors) and work.wait() and work.is_success()
 
 
+def _interrupts(wait):
+    """Ctrl-C while nobody else has come: wait() raises, though the operation goes on."""
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        wait()
+        time.sleep(10)
+    except KeyboardInterrupt:
+        timer.join()
+        return
+    raise AssertionError("no KeyboardInterrupt")
+
+
 def interrupted():
-    """Ctrl-C in a wait: the exception comes when the operation has ended, and the work has ended then as well."""
+    """Of waits of all kinds, and of synchronous calls: it comes before the operation ends, which can be waited for again."""
+    ranks, store = dist.get_world_size(), dist.distributed_c10d._get_default_store()
+    tensors = [torch.ones(10), torch.ones(10), torch.ones(10, 3).t(), torch.ones(10)]
+    key = f"interrupted again/{store.add(f'interrupted/{dist.get_rank()}', 1)}"
     if dist.get_rank() == 0:
-        tensor = torch.ones(10)
-        work = dist.all_reduce(tensor, async_op=True)
-        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-        try:
-            work.wait()
-            time.sleep(10)
-        except KeyboardInterrupt:
-            assert work.wait() and work.is_completed() and tensor[0].item() == dist.get_world_size()
-        else:
-            raise AssertionError("no KeyboardInterrupt")
+        works = [dist.all_reduce(tensors[0], async_op=True)]
+        _interrupts(works[0].wait)
+        _interrupts(works[0].wait)
+        _interrupts(lambda: works[0].wait(datetime.timedelta(seconds=30)))
+        works.append(dist.group.WORLD.allreduce_coalesced([tensors[1]]))
+        _interrupts(works[1].wait)
+        works.append(dist.all_reduce(tensors[2], async_op=True))
+        assert not works[2].is_completed()
+        _interrupts(lambda: dist.all_reduce(tensors[3]))
+        store.set(key, "")
+        for work in reversed(works):
+            assert work.wait() and work.is_completed() and work.is_success()
     else:
-        time.sleep(1)
-        dist.all_reduce(torch.ones(10))
+        store.wait([key])
+        dist.all_reduce(tensors[0])
+        dist.group.WORLD.allreduce_coalesced([tensors[1]]).wait()
+        dist.all_reduce(tensors[2])
+        dist.all_reduce(tensors[3])
     dist.barrier()
+    for tensor in tensors:
+        assert torch.equal(tensor, torch.full(tensor.shape, float(ranks)))
 
 
 def nothing_to_do():

@@ -92,7 +92,7 @@ def test_shorter_timeouts(fresh):
 
 
 def test_timeouts_of_groups(fresh):
-    """A group's own timeout is neither cut to that of the default group, nor stretched to it."""
+    """A group's own timeout is neither cut to that of the default group, nor stretched to it; and one that is set later is longer as well."""
     world = fresh(ranks=3, timeout=40)
     world.run("group_with_timeout", 2.0)
     world.start("in_group", ranks=(0, 1))
@@ -100,10 +100,11 @@ def test_timeouts_of_groups(fresh):
         assert outcome is not None and not outcome[0] and "within 2 s: rank 2 is missing" in outcome[1], outcome
     longer = fresh(ranks=3, timeout=2)
     longer.run("group_with_timeout", 60.0)
-    longer.start("in_group", ranks=(0, 1))
+    longer.run("set_timeout", 60.0)
+    longer.start("in_both", ranks=(0, 1))
     time.sleep(3.5 * PATIENCE)
-    longer.start("in_group", ranks=(2,))
-    assert longer.results(20) == [3.0] * 3
+    longer.start("in_both", ranks=(2,))
+    assert longer.results(20) == [6.0] * 3
 
 
 def test_abort(fresh):

@@ -3,7 +3,7 @@
 import pytest
 
 
-@pytest.mark.parametrize("case", ["callback_waits", "polled", "interrupted", "nothing_to_do", "same_name", "lazy", "overlapping", "changed_lists", "elsewhere"])
+@pytest.mark.parametrize("case", ["callback_waits", "callback_waits_for_later", "polled", "interrupted", "nothing_to_do", "same_name", "lazy", "overlapping", "changed_lists", "elsewhere"])
 def test_works(world, case):
     world.run(f"cases_works.{case}", seconds=30)
 

@@ -24,16 +24,17 @@ _REDUCTIONS_OF_BOOL = {
     _PRODUCT: _capi.REDUCTION["MINIMUM"], _MIN: _capi.REDUCTION["MINIMUM"], _BAND: _capi.REDUCTION["MINIMUM"],
 }
 UINT8 = _capi.TYPE["UINT8"]
+# (type, reduction) of the library, by torch's type and number.
+_SUMMED = {(dtype, number): (kind, reduction) for dtype, kind in _TYPES.items()
+           for number, reduction in (_REDUCTIONS_OF_BOOL if dtype is torch.bool else _REDUCTIONS).items()}
 
 
 def summed_as(tensor, op):
     """(type, reduction) of the library for it, or None: it cannot."""
-    number = hash(op)
-    reduction = (_REDUCTIONS_OF_BOOL if tensor.dtype is torch.bool else _REDUCTIONS).get(number)
-    if tensor.dtype is torch.bool and number == _AVG:
+    how = _SUMMED.get((tensor.dtype, hash(op)))
+    if how is None and tensor.dtype is torch.bool and hash(op) == _AVG:
         raise ValueError("bool tensors have no average")
-    kind = _TYPES.get(tensor.dtype)
-    return None if reduction is None or kind is None else (kind, reduction)
+    return how
 
 
 def moved_as(tensor):

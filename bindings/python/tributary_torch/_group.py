@@ -2,7 +2,7 @@
 """The process group: what torch asks for, as operations of the library. What the library does not do goes to gloo.
 
 Order: operations of a group run in the order in which they are asked for, which must be the same on every rank (torch's rule).
-The calls return at once; with async_op=False the call itself waits, without a detour over other threads.
+The calls return at once; with async_op=False the call itself waits, without a detour over other threads, and looks for signals.
 Memory: tensors are handed over by pointer, and kept until their operation has ended (_buffers.py copies what is not contiguous).
 gloo is a backend of this group as well: the methods that are not here are torch's, and lead there. It connects at first use.
 Read next: _work.py (what is returned), _bootstrap.py (how the ranks meet).
@@ -20,7 +20,7 @@ from torch._C import _distributed_c10d as c10d
 from . import _bootstrap, _capi
 from ._autoload import NAME
 from ._buffers import Buffers, check, is_plain, moved_as, summed_as
-from ._work import Collector, TributaryWork
+from ._work import LOOK_NS, Collector, TributaryWork
 
 _log = logging.getLogger("tributary_torch")
 _said = set()
@@ -86,10 +86,11 @@ class ProcessGroupTributary(dist.ProcessGroup):
             super().__init__(rank, size)
         self.communicator = comm
         self.lib = _capi.library()
+        self._starts = {title: getattr(self.lib, f"trib_{title}_start") for title in _TITLES}
         self.lock = threading.Lock()
-        self.library_limit = timeout.total_seconds()
-        self._timeout = timeout
-        self._limit = None  # seconds, where set_timeout has made it shorter than the library's
+        self.library_limit = timeout.total_seconds()  # after which the library ends the job
+        self._first_timeout = self._timeout = timeout
+        self._limit = None  # seconds, where set_timeout has made it shorter than at the beginning
         self._rank, self._size = rank, size
         self._name, self._ranks = name, ranks
         self._pending = {}
@@ -135,10 +136,14 @@ class ProcessGroupTributary(dist.ProcessGroup):
     # ---- its end ----
 
     def set_timeout(self, timeout):
-        """For operations from now on. One longer than at the beginning has no effect: the library ends the job at that."""
-        seconds = timeout.total_seconds()
+        """For operations from now on. A shorter one than at the beginning ends a wait, not the job; a longer one must be set on all ranks,
+        as the shortest ends the job."""
+        library = max(timeout, self._first_timeout)
         self._timeout = timeout
-        self._limit = seconds if seconds < self.library_limit else None
+        self._limit = timeout.total_seconds() if timeout < library else None
+        self.library_limit = library.total_seconds()
+        if self.communicator.handle is not None:
+            self.lib.trib_comm_set_timeout(self.communicator.handle, _bootstrap.nanoseconds(library))
 
     def abort(self):
         """Ends what is under way, here and, naming this rank, on the other ranks."""
@@ -175,36 +180,47 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self._pending.pop(id(work), None)
 
     def _limit_of(self, opts):
+        """Seconds after which a wait gives up; None for the library's own limit, which says who is missing."""
         timeout = getattr(opts, "timeout", _UNSET)
-        if timeout > _UNSET:
-            return timeout.total_seconds()
-        return self._limit
+        limit = timeout.total_seconds() if timeout > _UNSET else self._limit
+        return limit if limit is not None and limit < self.library_limit else None
 
     def _run(self, title, arguments, tensors, opts, buffers=None):
-        """Operation `title` of the library: trib_<title>, or the form with _start."""
-        handle = self.communicator.handle
-        if handle is None:
+        """Operation `title` of the library: trib_<title>_start."""
+        if self.communicator.handle is None:
             raise self.error_type(f"{NAME}:{title}: group {self.label()} has been destroyed")
         if _profiler_is_on():
             with _event(title, tensors):
-                return self._run_unseen(handle, title, arguments, tensors, opts, buffers)
-        return self._run_unseen(handle, title, arguments, tensors, opts, buffers)
+                return self._run_unseen(title, arguments, tensors, opts, buffers)
+        return self._run_unseen(title, arguments, tensors, opts, buffers)
 
-    def _run_unseen(self, handle, title, arguments, tensors, opts, buffers):
-        limit = self._limit_of(opts)
-        if not getattr(opts, "asyncOp", True) and (limit is None or limit >= self.library_limit):
-            status = getattr(self.lib, f"trib_{title}")(handle, *arguments)
-            if status != _capi.OK:
-                raise self.failure(status, f"{NAME}:{title}")
-            if buffers is not None and (finish := buffers.finish()) is not None:
-                finish()
-            return self._done
+    def _run_unseen(self, title, arguments, tensors, opts, buffers):
         request = ctypes.c_void_p()
-        status = getattr(self.lib, f"trib_{title}_start")(handle, *arguments, ctypes.byref(request))
+        status = self._starts[title](self.communicator.handle, *arguments, ctypes.byref(request))
         if status != _capi.OK:
             raise self.failure(status, f"{NAME}:{title}")
+        limit = self._limit_of(opts)
         finish = buffers.finish() if buffers is not None else None
+        if not getattr(opts, "asyncOp", True) and limit is None:
+            return self._end_now(title, request, tensors, finish, buffers)
         return self._watched(TributaryWork(self, f"{NAME}:{title}", (request.value,), tensors, finish, limit), buffers)
+
+    def _end_now(self, title, request, tensors, finish, buffers):
+        """Waits for a synchronous operation. One that takes longer, or is left by what a signal's handler raises, is a work like others."""
+        done = ctypes.c_bool(False)
+        try:
+            status = self.lib.trib_request_wait_for(request, LOOK_NS, ctypes.byref(done))
+        finally:
+            if not done.value:
+                work = self._watched(TributaryWork(self, f"{NAME}:{title}", (request.value,), tensors, finish, None), buffers)
+        if not done.value:
+            work.wait()
+            return work
+        if status != _capi.OK:
+            raise self.failure(status, f"{NAME}:{title}")
+        if finish is not None:
+            finish()
+        return self._done
 
     def _watched(self, work, kept):
         if work.has_ended():  # it had nothing to do
@@ -472,6 +488,8 @@ class ProcessGroupTributary(dist.ProcessGroup):
             raise ValueError(f"{title}: {whole.numel()} elements of {whole.dtype} are not {self._size} times {share.numel()} of {share.dtype}")
 
 
+# What of the library's operations torch asks for one by one.
+_TITLES = ("allreduce", "broadcast", "barrier", "reduce", "allgather", "allgather_uneven", "reduce_scatter", "reduce_scatter_uneven")
 _ALLREDUCE = _capi.COLLECTIVE["ALLREDUCE"]
 _ALLGATHER = _capi.COLLECTIVE["ALLGATHER"]
 _REDUCE_SCATTER = _capi.COLLECTIVE["REDUCE_SCATTER"]

@@ -3,10 +3,12 @@
 
 A request is collected once, by one thread: whoever waits first, or the group's collector thread, which is started when somebody
 wants a future or waits with a limit of his own. Until then the group keeps the work, and so the tensors' memory, alive.
-Callbacks of futures run on the collector thread, one after the other; one that waits for another work collects that itself.
+Callbacks of futures run on the collector thread, one after the other; one that waits for another work collects that itself. One that
+waits for another future, which is torch's wait and not ours, is relieved by another thread.
 Progress is the library's business (its own thread): an operation goes on though nobody waits.
 Read next: _group.py (who makes works).
 """
+import contextlib
 import ctypes
 import datetime
 import queue
@@ -19,6 +21,7 @@ from torch._C._distributed_c10d import Work
 from . import _bootstrap, _capi
 
 _IN_FLIGHT, _COLLECTING, _ENDED = range(3)
+LOOK_NS = 200_000_000  # so often Python looks whether a signal has come while a thread waits
 _NO_LIMIT = datetime.timedelta(0)
 _profiler_is_on = torch._C._autograd._profiler_enabled
 
@@ -147,19 +150,21 @@ class TributaryWork(Work):
             self._collect_all()
 
     def _collect_all(self):
-        interrupt, returned = None, False
-        while self._requests:
+        """What a signal's handler raises, as Ctrl-C does, ends the wait, not the operation: that can be waited for again."""
+        interrupt = None
+        while self._requests and interrupt is None:
+            done, status = ctypes.c_bool(False), None
             try:
-                returned = True  # what a signal's handler raises comes behind the call below, which has freed the request then
-                status = self._group.lib.trib_request_wait(self._requests[0])
-                returned = False
-            except BaseException as error:  # KeyboardInterrupt: not before all is collected, or nobody could wait again
+                status = self._group.lib.trib_request_wait_for(self._requests[0], LOOK_NS, ctypes.byref(done))
+            except BaseException as error:  # it comes behind the call, which may have freed the request then
                 interrupt = error
-                if not returned:
-                    continue
-                returned, status = False, _capi.ERR_ABORTED if self._group.communicator.error() else _capi.OK
-            self._take(status, True)
-        self._end()
+            if status is None:
+                status = _capi.ERR_ABORTED if self._group.communicator.error() else _capi.OK
+            self._take(status, done.value)
+        if self._requests:
+            self._unclaim()
+        else:
+            self._end()
         if interrupt is not None:
             raise interrupt
 
@@ -232,36 +237,107 @@ class TributaryWork(Work):
         if ending is not None:
             ending.set()
         if future is not None:
-            future.set_result(None)
+            with Collector.callbacks():
+                future.set_result(None)
 
 
 class Collector:
-    """The thread that waits for works on behalf of futures, in the order in which they were handed over."""
+    """The thread that waits for works on behalf of futures, in the order in which they were handed over. While it runs callbacks, one
+    may wait for a future that is in the queue behind: after a while of that another thread goes on with the queue."""
 
+    RELIEVED_S = 0.1  # so long callbacks may keep the others waiting
     _on_this_thread = threading.local()
 
     @classmethod
     def is_current(cls):
         """Whether this thread is one, of whatever group."""
-        return getattr(cls._on_this_thread, "collects", False)
+        return cls._current() is not None
+
+    @classmethod
+    def _current(cls):
+        return getattr(cls._on_this_thread, "collector", None)
+
+    @classmethod
+    @contextlib.contextmanager
+    def callbacks(cls):
+        """Around what may run callbacks."""
+        collector = cls._current()
+        if collector is not None:
+            collector._enter()
+        try:
+            yield
+        finally:
+            if collector is not None:
+                collector._leave()
 
     def __init__(self, name):
+        self._name = name
         self._works = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
+        self._lock = threading.Lock()
+        self._threads = []  # the last one has the queue; those before it are in callbacks
+        self._since = None  # when the last one began to run callbacks
+        self._watcher = None
+        self._begin()
         _bootstrap.stop_at_end(self)
+
+    def _begin(self):
+        self._threads.append(threading.Thread(target=self._run, name=self._name, daemon=True))
+        self._threads[-1].start()
 
     def add(self, work):
         self._works.put(work)
+        if self._since is not None:
+            self._watch()
 
     def stop(self, seconds=None):
         """Runs what has been handed over, and ends; waits for that, no longer than so."""
+        end = None if seconds is None else time.monotonic() + seconds
         self._works.put(None)
-        if self._thread is not threading.current_thread():
-            self._thread.join(seconds)
+        self._watch()
+        while self._current() is not self and (alive := [thread for thread in self._threads if thread.is_alive()]):
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                return
+            alive[0].join(left)
+
+    def _has_queue(self):
+        return self._threads[-1] is threading.current_thread()
 
     def _run(self):
-        self._on_this_thread.collects = True
+        self._on_this_thread.collector = self
         while (work := self._works.get()) is not None:
             work.collect_if_unclaimed()
             work = None  # or its tensors would live until the next one
+            with self._lock:
+                if not self._has_queue():
+                    self._threads.remove(threading.current_thread())
+                    return
+
+    def _enter(self):
+        if self._has_queue():
+            self._since = time.monotonic()
+            if not self._works.empty():
+                self._watch()
+
+    def _leave(self):
+        with self._lock:
+            if self._has_queue():
+                self._since = None
+
+    def _watch(self):
+        with self._lock:
+            if self._watcher is None:
+                self._watcher = threading.Thread(target=self._relieve, name=f"{self._name}-watcher", daemon=True)
+                self._watcher.start()
+
+    def _relieve(self):
+        """As long as there is a queue behind callbacks."""
+        while True:
+            time.sleep(self.RELIEVED_S / 2)
+            with self._lock:
+                if self._since is None or self._works.empty():
+                    self._watcher = None
+                    return
+                if time.monotonic() - self._since >= self.RELIEVED_S:
+                    self._since = None
+                    self._begin()
