@@ -317,14 +317,19 @@ void sim_flows_arrived(struct sim_flows *f, uint32_t packet)
     const struct sim_packet *p = &f->network->packets[packet];
     uint32_t number = p->owner;
 
-    f->flows[number].in_network--;
     if (p->kind == TRIB_FLOW) {
         take_fragment(f, number, p);
     } else {
         take_ack(f, number, p, &f->network->details[packet]);
     }
+    f->flows[number].in_network--; /* not before: what is sent into a cable that is cut comes back at once */
     sim_packet_free(f->network, packet);
     release(f, number);
+}
+
+void sim_flows_copied(struct sim_flows *f, uint32_t packet)
+{
+    f->flows[f->network->packets[packet].owner].in_network++;
 }
 
 void sim_flows_dropped(struct sim_flows *f, uint32_t packet)

@@ -91,6 +91,8 @@ void sim_flows_arrived(struct sim_flows *f, uint32_t packet);
 /* The packet will arrive soon, and sooner: fetch what that needs. */
 void sim_flows_soon(const struct sim_flows *f, uint32_t packet);
 void sim_flows_sooner(const struct sim_flows *f, uint32_t packet);
+/* This one is the second of a packet that comes twice. */
+void sim_flows_copied(struct sim_flows *f, uint32_t packet);
 void sim_flows_dropped(struct sim_flows *f, uint32_t packet);
 void sim_flows_timer(struct sim_flows *f, uint32_t timer);
 /* Counters of everything so far. */

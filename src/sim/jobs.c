@@ -395,6 +395,12 @@ void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet)
     }
 }
 
+void sim_jobs_copied(struct sim_jobs *j, uint32_t packet)
+{
+    j->on_links++;
+    j->messages[j->network->packets[packet].sequence].references++;
+}
+
 void sim_jobs_dropped(struct sim_jobs *j, uint32_t packet)
 {
     j->on_links--;

@@ -127,6 +127,8 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet);
 /* The packet will arrive soon, and sooner: fetch what that needs. */
 void sim_jobs_soon(const struct sim_jobs *j, uint32_t packet);
 void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet);
+/* This one is the second of a packet that comes twice. */
+void sim_jobs_copied(struct sim_jobs *j, uint32_t packet);
 void sim_jobs_dropped(struct sim_jobs *j, uint32_t packet);
 void sim_jobs_timer(struct sim_jobs *j, uint32_t timer);
 struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job);

@@ -43,9 +43,24 @@ void sim_network_deinit(struct sim_network *n)
     free(n->from);
     free(n->table);
     free(n->choices);
+    free(n->whole_routes);
+    free(n->whole_table);
+    free(n->whole_choices);
     sim_memory_unmap(n->packets, SIM_PACKETS_MAX * sizeof *n->packets);
     sim_memory_unmap(n->details, SIM_PACKETS_MAX * sizeof *n->details);
     memset(n, 0, sizeof *n);
+}
+
+static uint16_t add_port(struct sim_network *n, const struct sim_port *port)
+{
+    for (uint32_t i = 0; i < n->port_count; i++) {
+        if (memcmp(&n->ports[i], port, sizeof *port) == 0) {
+            return (uint16_t)i;
+        }
+    }
+    TRIB_ASSERT(n->port_count < SIM_PORT_KINDS);
+    n->ports[n->port_count] = *port;
+    return (uint16_t)n->port_count++;
 }
 
 uint16_t sim_network_port(struct sim_network *n, const struct sim_port_config *config)
@@ -57,14 +72,16 @@ uint16_t sim_network_port(struct sim_network *n, const struct sim_port_config *c
 
     port.mark_ps = config->mark_bytes == SIM_NEVER ? SIM_NEVER : sim_port_time(&port, config->mark_bytes);
     port.limit_ps = config->limit_bytes == SIM_NEVER ? SIM_NEVER : sim_port_time(&port, config->limit_bytes);
-    for (uint32_t i = 0; i < n->port_count; i++) {
-        if (memcmp(&n->ports[i], &port, sizeof port) == 0) {
-            return (uint16_t)i;
-        }
-    }
-    TRIB_ASSERT(n->port_count < SIM_PORT_KINDS);
-    n->ports[n->port_count] = port;
-    return (uint16_t)n->port_count++;
+    return add_port(n, &port);
+}
+
+uint16_t sim_network_cut_port(struct sim_network *n, uint16_t port)
+{
+    struct sim_port cut = n->ports[port];
+
+    cut.limit_ps = 0;
+    cut.mark_ps = SIM_NEVER;
+    return add_port(n, &cut);
 }
 
 uint32_t sim_network_link(struct sim_network *n, uint32_t from, uint32_t to, uint16_t port)
@@ -119,10 +136,11 @@ struct sim_route sim_route_tree(uint32_t first, uint32_t count, uint32_t each, u
 
 /* ---- a packet's way ---- */
 
-static void drop(struct sim_network *n, struct sim_link *link, uint32_t packet)
+void sim_network_drop(struct sim_network *n, uint32_t link, uint32_t packet)
 {
-    link->dropped++;
+    n->links[link].dropped++;
     n->dropped++;
+    n->cut_off += sim_link_is_cut(n, link);
     if (n->receiver.dropped != NULL) {
         n->receiver.dropped(n->receiver.user, packet);
     }
@@ -140,7 +158,7 @@ static inline void enqueue(struct sim_network *n, uint32_t number, uint32_t pack
     uint64_t busy_ps = begin_ps + sim_port_time(port, p->size);
 
     if (busy_ps - now_ps > port->limit_ps) {
-        drop(n, link, packet);
+        sim_network_drop(n, number, packet);
         return;
     }
     uint32_t is_marked = wait_ps > port->mark_ps && (p->flags & SIM_ECN_CAPABLE) != 0;
@@ -183,7 +201,7 @@ static inline uint32_t route_of(const struct sim_network *n, uint32_t node, cons
     return route->up + sim_route_choose(p->hash, route->salt, route->ups);
 }
 
-uint32_t sim_network_path(const struct sim_network *n, uint32_t from, const struct sim_packet *packet, uint32_t *links)
+static uint32_t path_in(const struct sim_network *n, uint32_t from, const struct sim_packet *packet, uint32_t *links)
 {
     uint32_t count = 0;
     uint32_t link = sim_network_host_link(from);
@@ -196,6 +214,18 @@ uint32_t sim_network_path(const struct sim_network *n, uint32_t from, const stru
         }
         link = route_of(n, n->links[link].to, packet);
     }
+}
+
+uint32_t sim_network_path(const struct sim_network *n, uint32_t from, const struct sim_packet *packet, uint32_t *links)
+{
+    if (n->whole_routes == NULL) {
+        return path_in(n, from, packet, links);
+    }
+    struct sim_network whole = *n;
+    whole.routes = n->whole_routes;
+    whole.table = n->whole_table;
+    whole.choices = n->whole_choices;
+    return path_in(&whole, from, packet, links);
 }
 
 void sim_network_give(struct sim_network *n, uint32_t link, uint32_t packet)
@@ -225,6 +255,12 @@ static inline void arrive(struct sim_network *n, uint32_t number)
     }
     n->hash = (n->hash ^ n->events.now_ps ^ (uint64_t)number << 40) * UINT64_C(0x9e3779b97f4a7c15);
     n->hash ^= n->hash >> 29;
+    if (link->lost != 0) {
+        link->lost = 0;
+        n->cut_off += !sim_link_is_cut(n, number); /* mended meanwhile */
+        sim_network_drop(n, number, packet);
+        return;
+    }
     if (n->receiver.hop != NULL) {
         n->receiver.hop(n->receiver.user, number, packet);
     }

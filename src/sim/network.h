@@ -24,7 +24,7 @@
 
 #define SIM_NODES_MAX 65535U
 #define SIM_PACKETS_MAX (UINT32_C(1) << 25)
-#define SIM_PORT_KINDS 16U
+#define SIM_PORT_KINDS 256U
 #define SIM_PATH_MAX 16U
 
 enum sim_packet_flag {
@@ -69,7 +69,7 @@ struct sim_link {
     uint32_t tail;
     uint16_t port; /* its kind */
     uint16_t to;   /* node */
-    uint32_t unused;
+    uint32_t lost; /* the packet at the head does not arrive: the cable was cut (failures.h) */
 };
 
 _Static_assert(sizeof(struct sim_link) == 64, "one cache line");
@@ -120,6 +120,10 @@ struct sim_network {
     uint32_t *table;             /* by switch and host: first << 8 | count, places in choices */
     uint32_t *choices;           /* links */
     uint16_t *from;              /* by link */
+    /* While cables are cut: the routes of the whole network; else NULL. */
+    struct sim_route *whole_routes;
+    uint32_t *whole_table;
+    uint32_t *whole_choices;
     struct sim_port ports[SIM_PORT_KINDS];
     struct sim_receiver receiver;
     uint64_t hops; /* packets that have left a link */
@@ -127,6 +131,7 @@ struct sim_network {
     uint64_t sent; /* packets given to the network */
     uint64_t arrived;
     uint64_t dropped;
+    uint64_t cut_off; /* of the dropped: by cables that are cut */
     uint32_t hosts;
     uint32_t nodes;
     uint32_t link_count;
@@ -191,12 +196,24 @@ static inline uint64_t sim_network_now(const struct sim_network *n)
 }
 /* Lays out a switch's route in a tree: `each` hosts below each of its links down. */
 struct sim_route sim_route_tree(uint32_t first, uint32_t count, uint32_t each, uint32_t down);
-/* Lists in tables, for every switch and host, the links that begin a shortest way. False: out of memory. */
+/* Lists in tables, for every switch and host, the links that begin a shortest way over links that are not cut. Where there is no way, packets are
+ * sent into a link that is cut. False: out of memory, or more ways than a table can say. */
 bool sim_network_search_routes(struct sim_network *n);
-/* The links that a packet of this hash takes from host to host; returns how many, SIM_PATH_MAX at most. */
+/* The links that a packet of this hash takes from host to host while no cable is cut; returns how many, SIM_PATH_MAX at most. */
 uint32_t sim_network_path(const struct sim_network *n, uint32_t from, const struct sim_packet *packet, uint32_t *links);
 /* Packets that lie on links, counted one by one: sent = arrived + dropped + these. */
 uint64_t sim_network_count(const struct sim_network *n);
+
+/* The packet, which is on no link's list any more, is lost at this one. */
+void sim_network_drop(struct sim_network *n, uint32_t link, uint32_t packet);
+/* The same kind of port, but that it takes nothing: of links that are cut. */
+uint16_t sim_network_cut_port(struct sim_network *n, uint16_t port);
+static inline bool sim_link_is_cut(const struct sim_network *n, uint32_t link)
+{
+    const struct sim_port *port = &n->ports[n->links[link].port];
+
+    return port->limit_ps == 0 && port->mark_ps == SIM_NEVER;
+}
 
 /* How long the port takes for it. */
 static inline uint64_t sim_port_time(const struct sim_port *port, uint64_t bytes)

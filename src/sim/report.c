@@ -70,8 +70,40 @@ static void json_traffic(FILE *out, const struct sim_traffic *t)
     (void)fprintf(out, "\"start_ns\":%.3f}", (double)t->start_ps / NS);
 }
 
-static void json_scenario(FILE *out, const struct sim_scenario *s)
+static void json_failure(FILE *out, const struct sim_run *run, const struct sim_failure *failure)
 {
+    const struct sim_topology *t = &run->scenario->topology;
+    char ends[2][SIM_NODE_NAME_MAX];
+
+    sim_topology_node_name(t, run->network.from[failure->link], ends[0]);
+    sim_topology_node_name(t, run->network.links[failure->link].to, ends[1]);
+    (void)fprintf(out, "{\"link\":\"%s-%s\",\"at_ns\":%.3f,\"react_ns\":%.3f,", ends[0], ends[1],
+                  (double)failure->at_ps / NS, (double)failure->react_ps / NS);
+    if (failure->until_ps == SIM_NEVER) {
+        (void)fprintf(out, "\"until_ns\":null}");
+    } else {
+        (void)fprintf(out, "\"until_ns\":%.3f}", (double)failure->until_ps / NS);
+    }
+}
+
+/* What goes wrong on purpose, as it was asked for. */
+static void json_wrongs(FILE *out, const struct sim_run *run)
+{
+    const struct sim_scenario *s = run->scenario;
+
+    (void)fprintf(out, ",\"failures\":[");
+    for (uint32_t i = 0; i < s->failure_count; i++) {
+        (void)fprintf(out, "%s", i == 0 ? "" : ",");
+        json_failure(out, run, &s->failures[i]);
+    }
+    (void)fprintf(out, "],\"faults\":{\"loss\":%g,\"duplicate\":%g,\"reorder\":%g,\"late_ns\":%.3f}", s->faults.loss,
+                  s->faults.duplicate, s->faults.reorder, (double)s->faults.late_ps / NS);
+}
+
+static void json_scenario(FILE *out, const struct sim_run *run)
+{
+    const struct sim_scenario *s = run->scenario;
+
     (void)fprintf(out, "\"scenario\":{\"name\":");
     quote(out, s->name);
     (void)fprintf(out, ",\"seed\":%" PRIu64 ",\"duration_ns\":%.3f,\"warmup_ns\":%.3f,", s->seed,
@@ -86,7 +118,9 @@ static void json_scenario(FILE *out, const struct sim_scenario *s)
         (void)fprintf(out, "%s", i == 0 ? "" : ",");
         json_traffic(out, &s->traffic[i]);
     }
-    (void)fprintf(out, "]},");
+    (void)fprintf(out, "]");
+    json_wrongs(out, run);
+    (void)fprintf(out, "},");
 }
 
 static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
@@ -153,6 +187,10 @@ static void json_network(FILE *out, const struct sim_run *run, const struct sim_
 
     (void)fprintf(out, "\"packets\":{\"sent\":%" PRIu64 ",\"arrived\":%" PRIu64 ",\"dropped\":%" PRIu64, n->sent,
                   n->arrived, n->dropped);
+    (void)fprintf(out, ",\"held\":%u,\"lost_by_failures\":%" PRIu64 ",\"lost_by_faults\":%" PRIu64, run->faults.count,
+                  run->network.cut_off, run->faults.lost);
+    (void)fprintf(out, ",\"duplicated\":%" PRIu64 ",\"reordered\":%" PRIu64, run->faults.duplicated,
+                  run->faults.reordered);
     (void)fprintf(out, ",\"on_links\":%" PRIu64 ",\"marked\":%" PRIu64 ",\"longest_wait_ns\":%.3f},",
                   sim_network_count(n), r->marked, (double)r->waited_ps / NS);
     (void)fprintf(out, "\"counters\":{");
@@ -168,7 +206,7 @@ void sim_results_json(FILE *out, const struct sim_run *run, const struct sim_res
     const char *fault = sim_run_check(run);
 
     (void)fprintf(out, "{\"version\":\"%s\",", story->version);
-    json_scenario(out, run->scenario);
+    json_scenario(out, run);
     (void)fprintf(out, "\"interrupted\":%s,\"stalled\":%s,", story->was_interrupted ? "true" : "false",
                   story->was_stalled ? "true" : "false");
     (void)fprintf(out, "\"simulated_ns\":%.3f,\"measured_ns\":%.3f,\"cpu_s\":%.3f,", (double)r->simulated_ps / NS,
@@ -243,6 +281,18 @@ static void summary_head(FILE *out, const struct sim_run *run, const struct sim_
                   run->scenario->seed);
 }
 
+static void summary_wrongs(FILE *out, const struct sim_run *run)
+{
+    if (run->scenario->failure_count != 0) {
+        (void)fprintf(out, "  cables cut %u; packets that they lost %" PRIu64 "\n", run->scenario->failure_count,
+                      run->network.cut_off);
+    }
+    if (sim_faults_are_any(&run->scenario->faults)) {
+        (void)fprintf(out, "  faults: packets lost %" PRIu64 ", doubled %" PRIu64 ", late %" PRIu64 "\n",
+                      run->faults.lost, run->faults.duplicated, run->faults.reordered);
+    }
+}
+
 static void summary_jobs(FILE *out, const struct sim_run *run)
 {
     char numbers[TRIB_UNITS_TEXT_MAX];
@@ -281,6 +331,7 @@ void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_
     trib_format_count(r->counters.timeouts, counts[3]);
     (void)fprintf(out, "  packets %s; marked %s times, dropped %s; timeouts %s\n", counts[0], counts[1], counts[2],
                   counts[3]);
+    summary_wrongs(out, run);
     trib_format_count(r->begun, counts[0]);
     trib_format_count(r->ended, counts[1]);
     (void)fprintf(out, "  flows begun %s, of which ended %s\n", counts[0], counts[1]);

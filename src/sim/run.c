@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c: see run.h. Timers: the sources' by their numbers, one for the end of the warm-up, then the jobs', then the flows'.
+/* run.c: see run.h. Timers: the sources' by their numbers, one each for the end of the warm-up, failures and faults, then
+ * the jobs', then the flows'.
  * Read next: results.c. */
 #include "sim/run.h"
 
@@ -10,7 +11,9 @@
 #include "io/explain.h"
 
 #define TIMER_WARM SIM_SOURCES_MAX
-#define TIMER_JOBS (TIMER_WARM + 1)
+#define TIMER_FAILURES (TIMER_WARM + 1)
+#define TIMER_FAULTS (TIMER_FAILURES + 1)
+#define TIMER_JOBS (TIMER_FAULTS + 1)
 
 static bool is_of_job(const struct sim_run *run, uint32_t packet)
 {
@@ -37,6 +40,36 @@ static void on_dropped(void *user, uint32_t packet)
         sim_jobs_dropped(&run->jobs, packet);
     } else {
         sim_flows_dropped(&run->flows, packet);
+    }
+}
+
+/* In a run with faults. */
+static void on_arrived_faulty(void *user, uint32_t packet)
+{
+    struct sim_run *run = user;
+    enum sim_fate fate = sim_faults_draw(&run->faults, packet);
+
+    if (fate == SIM_FATE_LOST) {
+        on_dropped(user, packet);
+        sim_packet_free(&run->network, packet);
+    } else if (fate == SIM_FATE_COMES) {
+        uint32_t copy = sim_faults_copy(&run->faults, packet);
+        if (copy != SIM_NONE && is_of_job(run, copy)) {
+            sim_jobs_copied(&run->jobs, copy);
+        } else if (copy != SIM_NONE) {
+            sim_flows_copied(&run->flows, copy);
+        }
+        on_arrived(user, packet);
+    }
+}
+
+static void on_faults(struct sim_run *run)
+{
+    uint32_t packet = sim_faults_due(&run->faults);
+
+    while (packet != SIM_NONE) {
+        on_arrived(run, packet);
+        packet = sim_faults_due(&run->faults);
     }
 }
 
@@ -71,6 +104,10 @@ static void on_timer(void *user, uint32_t timer)
     } else if (timer >= TIMER_JOBS) {
         sim_jobs_timer(&run->jobs, timer);
         run->network.stop = run->jobs.done_jobs == run->jobs.count;
+    } else if (timer == TIMER_FAULTS) {
+        on_faults(run);
+    } else if (timer == TIMER_FAILURES) {
+        TRIB_ASSERT(sim_failures_timer(&run->failures));
     } else if (timer == TIMER_WARM) {
         run->is_warm = true;
         run->warm_bytes = run->flows.bytes;
@@ -140,7 +177,7 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char
         return false;
     }
     run->network.receiver = (struct sim_receiver){
-        .arrived = on_arrived,
+        .arrived = sim_faults_are_any(&scenario->faults) ? on_arrived_faulty : on_arrived,
         .timer = on_timer,
         .dropped = on_dropped,
         .soon = on_soon,
@@ -157,6 +194,8 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char
     for (uint32_t i = 0; i < scenario->traffic_count; i++) {
         sim_source_init(&run->sources[i], &scenario->traffic[i], &run->flows, scenario->seed, i);
     }
+    sim_failures_init(&run->failures, &run->network, scenario->failures, scenario->failure_count, TIMER_FAILURES);
+    sim_faults_init(&run->faults, &run->network, &scenario->faults, scenario->seed, TIMER_FAULTS);
     run->is_warm = scenario->warmup_ps == 0;
     if (!run->is_warm) {
         sim_timer_set(&run->network.events, TIMER_WARM, scenario->warmup_ps);
@@ -168,6 +207,7 @@ void sim_run_deinit(struct sim_run *run)
 {
     sim_flows_deinit(&run->flows);
     sim_jobs_deinit(&run->jobs);
+    sim_faults_deinit(&run->faults);
     sim_network_deinit(&run->network);
     free(run->ends);
     memset(run, 0, sizeof *run);
@@ -199,14 +239,15 @@ const char *sim_run_check(const struct sim_run *run)
 {
     const struct sim_network *n = &run->network;
     uint64_t in_network = 0;
+    uint64_t count = sim_network_count(n) + run->faults.count;
 
-    if (n->sent != n->arrived + n->dropped + sim_network_count(n)) {
-        return "packets sent are not those that arrived, were dropped, or are on links";
+    if (n->sent != n->arrived + n->dropped + count) {
+        return "packets sent are not those that arrived, were lost, or are on links";
     }
     for (uint32_t i = 0; i < run->flows.high; i++) {
         in_network += run->flows.flows[i].memory != NULL ? run->flows.flows[i].in_network : 0;
     }
-    if (in_network + run->jobs.on_links != sim_network_count(n)) {
+    if (in_network + run->jobs.on_links != count) {
         return "packets on links are not those that flows and jobs have under way";
     }
     return sim_jobs_check(&run->jobs);

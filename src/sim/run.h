@@ -7,6 +7,8 @@
 #ifndef TRIB_SIM_RUN_H
 #define TRIB_SIM_RUN_H
 
+#include "sim/failures.h"
+#include "sim/faults.h"
 #include "sim/flows.h"
 #include "sim/jobs.h"
 #include "sim/topology.h"
@@ -24,8 +26,12 @@ struct sim_scenario {
     struct sim_flows_config flows;
     struct sim_traffic traffic[SIM_SOURCES_MAX];
     struct sim_job_config jobs[SIM_JOBS_MAX];
+    struct sim_failure failures[SIM_FAILURES_MAX];
+    struct sim_faults_config faults;
     uint32_t traffic_count;
     uint32_t job_count;
+    uint32_t failure_count;
+    uint32_t unused;
 };
 
 struct sim_run {
@@ -33,6 +39,8 @@ struct sim_run {
     struct sim_network network;
     struct sim_flows flows;
     struct sim_jobs jobs;
+    struct sim_failures failures;
+    struct sim_faults faults;
     struct sim_source sources[SIM_SOURCES_MAX];
     struct sim_flow_end *ends; /* of flows that began after the warm-up */
     uint64_t end_count;

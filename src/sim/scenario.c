@@ -14,16 +14,12 @@
 #include "sim/scenario_draft.h"
 #include "sim/trace.h"
 
-#define JOB_WINDOW_MAX 2000U
-#define LINKS_MAX UINT64_C(4000000)
-
 struct key {
     const char *table;
     const char *name;
     const char *help;
     bool (*read)(struct draft *d, const struct sim_toml_value *value, void *field);
-    size_t
-        offset; /* of the field in the scenario; of [[traffic]] in its struct sim_traffic, of [[job]] in its struct sim_job_config */
+    size_t offset;    /* of the field in the scenario; of a list's table in its item */
     uint32_t allowed; /* kinds of the table, as bits */
     uint32_t needed;
 };
@@ -35,6 +31,7 @@ struct key {
 #define AT(member) offsetof(struct sim_scenario, member)
 #define OF(member) offsetof(struct sim_traffic, member)
 #define JOB(member) offsetof(struct sim_job_config, member)
+#define FAILURE(member) offsetof(struct sim_failure, member)
 #define SEVERAL (BIT(SIM_LEAF_SPINE) | BIT(SIM_FAT_TREE) | BIT(SIM_DRAGONFLY))
 #define WITH_HOSTS (BIT(SIM_STAR) | BIT(SIM_LEAF_SPINE) | BIT(SIM_DRAGONFLY))
 #define TIMED (BIT(SIM_PERMUTATION) | BIT(SIM_INCAST) | BIT(SIM_POISSON))
@@ -96,9 +93,42 @@ static const struct key keys[] = {
     {"job", "placement", "close: the lowest free hosts; random [close]", sim__read_placement, JOB(placement), ANY, 0},
     {"job", "window", "fragments that a worker has under way [128]", sim__read_count, JOB(window), ANY, 0},
     {"job", "payload", "bytes of a fragment on the links [1408B]", sim__read_packet, JOB(payload), ANY, 0},
+    {"failure", "link", "the cable that fails, by its ends: leaf0-spine1", sim__read_link, 0, ANY, ANY},
+    {"failure", "at", "when it is cut", sim__read_duration, FAILURE(at_ps), ANY, ANY},
+    {"failure", "until", "when it is whole again [never]", sim__read_duration, FAILURE(until_ps), ANY, 0},
+    {"failure", "react", "so long after each the switches know of it [0]", sim__read_duration, FAILURE(react_ps), ANY,
+     0},
+    {"faults", "loss", "packets lost of those that come to where they are for [0]", sim__read_part, AT(faults.loss),
+     ANY, 0},
+    {"faults", "duplicate", "that come twice [0]", sim__read_part, AT(faults.duplicate), ANY, 0},
+    {"faults", "reorder", "that come late, behind others [0]", sim__read_part, AT(faults.reorder), ANY, 0},
+    {"faults", "late", "by so much at most, also the second of two [100us]", sim__read_duration, AT(faults.late_ps),
+     ANY, 0},
 };
 
 #define KEYS (sizeof keys / sizeof keys[0])
+
+/* Tables of which there may be several. */
+struct list {
+    const char *name;
+    size_t count_at; /* in the scenario */
+    size_t at;
+    size_t size;
+    const void *blank;
+};
+
+static const struct sim_traffic blank_traffic = {.repeat = 1, .stop_ps = SIM_NEVER - 1};
+static const struct sim_job_config blank_job = {.window = 128, .payload = 1408, .placement = SIM_CLOSE};
+static const struct sim_failure blank_failure = {.until_ps = SIM_NEVER};
+
+static const struct list lists[SIM_LISTS] = {
+    [SIM_LIST_TRAFFIC] = {"traffic", AT(traffic_count), AT(traffic), sizeof blank_traffic, &blank_traffic},
+    [SIM_LIST_JOBS] = {"job", AT(job_count), AT(jobs), sizeof blank_job, &blank_job},
+    [SIM_LIST_FAILURES] = {"failure", AT(failure_count), AT(failures), sizeof blank_failure, &blank_failure},
+};
+
+_Static_assert(SIM_SOURCES_MAX == SIM_LIST_MAX && SIM_JOBS_MAX == SIM_LIST_MAX && SIM_FAILURES_MAX == SIM_LIST_MAX,
+               "one limit of lists");
 
 void sim_scenario_keys(void (*print)(const char *table, const char *key, const char *help))
 {
@@ -108,6 +138,16 @@ void sim_scenario_keys(void (*print)(const char *table, const char *key, const c
 }
 
 /* ---- reading tables ---- */
+
+static const struct list *find_list(const char *name)
+{
+    for (size_t i = 0; i < SIM_LISTS; i++) {
+        if (strcmp(lists[i].name, name) == 0) {
+            return &lists[i];
+        }
+    }
+    return NULL;
+}
 
 static const struct key *find_key(const char *table, const char *name)
 {
@@ -154,7 +194,7 @@ static bool check_table(struct draft *d, uint32_t index)
 
     for (size_t i = 0; i < KEYS; i++) {
         if (strcmp(keys[i].table, table->name) == 0) {
-            bool is_list = strcmp(table->name, "traffic") == 0 || strcmp(table->name, "job") == 0;
+            bool is_list = find_list(table->name) != NULL;
             return is_list == table->is_array ||
                    sim__refuse(d, table->place,
                                is_list ? "write [[%s]]: there may be several" : "write [%s]: there is one",
@@ -165,9 +205,11 @@ static bool check_table(struct draft *d, uint32_t index)
     if (nearest.best != NULL) {
         return sim__refuse(d, table->place, "unknown table [%s]; did you mean [%s]?", table->name, nearest.best);
     }
-    return sim__refuse(d, table->place,
-                       "unknown table [%s]; there are [topology], [queues], [flows], [[traffic]], [[job]]",
-                       table->name);
+    return sim__refuse(
+        d, table->place,
+        "unknown table [%s]; there are [topology], [queues], [flows], [[traffic]], [[job]], [[failure]], "
+        "[faults]",
+        table->name);
 }
 
 static bool is_traffic(const struct draft *d, uint32_t table)
@@ -225,26 +267,22 @@ static bool check_keys(struct draft *d, uint32_t table)
     return true;
 }
 
-/* One more source or job; NULL: there are too many. */
+/* One more of a list, as it is before anything is read into it; NULL: there are too many. */
 static char *begin_list(struct draft *d, uint32_t table)
 {
     struct sim_scenario *s = d->scenario;
-    bool is_source = is_traffic(d, table);
+    const struct list *list = find_list(d->toml->tables[table].name);
+    uint32_t *count = (uint32_t *)(void *)((char *)s + list->count_at);
 
-    _Static_assert(SIM_SOURCES_MAX == SIM_JOBS_MAX, "one limit of lists");
-    if ((is_source ? s->traffic_count : s->job_count) == SIM_JOBS_MAX) {
-        (void)sim__refuse(d, d->toml->tables[table].place, "more than %u tables [[%s]]", SIM_JOBS_MAX,
-                          d->toml->tables[table].name);
+    if (*count == SIM_LIST_MAX) {
+        (void)sim__refuse(d, d->toml->tables[table].place, "more than %u tables [[%s]]", SIM_LIST_MAX, list->name);
         return NULL;
     }
-    if (is_source) {
-        d->tables[s->traffic_count] = table;
-        s->traffic[s->traffic_count] = (struct sim_traffic){.repeat = 1, .stop_ps = SIM_NEVER - 1};
-        return (char *)&s->traffic[s->traffic_count++];
-    }
-    d->job_tables[s->job_count] = table;
-    s->jobs[s->job_count] = (struct sim_job_config){.window = 128, .payload = 1408, .placement = SIM_CLOSE};
-    return (char *)&s->jobs[s->job_count++];
+    char *item = (char *)s + list->at + *count * list->size;
+    d->tables[list - lists][*count] = table;
+    ++*count;
+    memcpy(item, list->blank, list->size);
+    return item;
 }
 
 static bool read_table(struct draft *d, uint32_t table)
@@ -275,175 +313,7 @@ static bool read_table(struct draft *d, uint32_t table)
     return check_keys(d, table);
 }
 
-/* ---- does it fit together? ---- */
-
-static struct sim_toml_place place_of_table(const struct draft *d, const char *name)
-{
-    for (uint32_t i = 0; i < d->toml->table_count; i++) {
-        if (strcmp(d->toml->tables[i].name, name) == 0) {
-            return d->toml->tables[i].place;
-        }
-    }
-    return (struct sim_toml_place){1, 1};
-}
-
-static void settle_amount(uint64_t *amount, uint32_t packet)
-{
-    if (*amount != SIM_NEVER && (*amount & SIM_AMOUNT_PACKETS) != 0) {
-        *amount = (*amount & ~SIM_AMOUNT_PACKETS) * packet;
-    }
-}
-
-static bool finish_topology(struct draft *d)
-{
-    struct sim_topology *t = &d->scenario->topology;
-    struct sim_toml_place place = place_of_table(d, "topology");
-
-    if (t->kind == SIM_TOPOLOGY_NONE) {
-        return sim__refuse(d, place, "there is no table [topology]");
-    }
-    if (t->kind == SIM_FAT_TREE && (t->k % 2 != 0 || t->k > 64)) {
-        return sim__refuse(d, place, "k is %u; it must be even, and 64 at most", t->k);
-    }
-    if (t->kind == SIM_DRAGONFLY && (t->routers > 64 || t->globals > 64 || t->hosts > 64)) {
-        return sim__refuse(d, place, "a dragonfly's routers, globals and hosts are 64 at most each");
-    }
-    uint64_t cables = t->kind == SIM_LEAF_SPINE ? (uint64_t)t->leaves * (t->hosts + (uint64_t)t->spines) : t->hosts;
-    struct sim_topology_size size = cables <= LINKS_MAX ? sim_topology_size(t) : (struct sim_topology_size){0, 0, 0};
-    if (cables > LINKS_MAX || size.hosts + size.switches > SIM_NODES_MAX || size.hosts > 32768) {
-        return sim__refuse(d, place, "more than 32,768 hosts, or than %u hosts and switches", SIM_NODES_MAX);
-    }
-    if (size.hosts < 2) {
-        return sim__refuse(d, place, "fewer than 2 hosts");
-    }
-    t->fabric.rate_bps = t->fabric.rate_bps == 0 ? t->edge.rate_bps : t->fabric.rate_bps;
-    t->fabric.delay_ps = t->fabric.delay_ps == SIM_NEVER ? t->edge.delay_ps : t->fabric.delay_ps;
-    return true;
-}
-
-static bool finish_flows(struct draft *d)
-{
-    struct sim_scenario *s = d->scenario;
-    struct sim_toml_place place = place_of_table(d, "flows");
-
-    if (s->flows.header >= s->flows.packet) {
-        return sim__refuse(d, place, "a packet of %u bytes has no room behind a header of %u", s->flows.packet,
-                           s->flows.header);
-    }
-    if (s->flows.window > TRIB_FLOW_WINDOW_MAX) {
-        return sim__refuse(d, place, "window is %u; it can be %u at most", s->flows.window, TRIB_FLOW_WINDOW_MAX);
-    }
-    settle_amount(&s->topology.buffer_bytes, s->flows.packet);
-    settle_amount(&s->topology.mark_bytes, s->flows.packet);
-    if (s->topology.buffer_bytes < s->flows.packet) {
-        return sim__refuse(d, place_of_table(d, "queues"), "a buffer of %" PRIu64 " bytes never takes a packet of %u",
-                           s->topology.buffer_bytes, s->flows.packet);
-    }
-    s->topology.largest = s->flows.packet > s->flows.ack ? s->flows.packet : s->flows.ack;
-    s->topology.smallest = s->flows.header + 1 < s->flows.ack ? s->flows.header + 1 : s->flows.ack;
-    return true;
-}
-
-static bool finish_trace(struct draft *d, uint32_t source, uint32_t hosts)
-{
-    const char *slash = strrchr(d->path, '/');
-    size_t folder = slash != NULL && d->files[source][0] != '/' ? (size_t)(slash + 1 - d->path) : 0;
-    size_t len = folder + strlen(d->files[source]) + 1;
-    char *path = malloc(len);
-
-    if (path == NULL) {
-        return sim__refuse(d, d->file_places[source], "out of memory");
-    }
-    memcpy(path, d->path, folder);
-    memcpy(path + folder, d->files[source], len - folder);
-    bool is_good = sim_trace_read(path, hosts, &d->scenario->traffic[source], d->error);
-    free(path);
-    return is_good;
-}
-
-static bool finish_traffic(struct draft *d, uint32_t source)
-{
-    struct sim_traffic *t = &d->scenario->traffic[source];
-    struct sim_toml_place place = d->toml->tables[d->tables[source]].place;
-    uint32_t hosts = sim_topology_size(&d->scenario->topology).hosts;
-
-    t->rate_bps = d->scenario->topology.edge.rate_bps;
-    if (t->kind == SIM_TRACE) {
-        return finish_trace(d, source, hosts);
-    }
-    if (t->sizes != NULL && t->kind != SIM_POISSON) {
-        return sim__refuse(d, place, "flows of drawn sizes are poisson traffic's; %s has one size",
-                           sim_traffic_name(t->kind));
-    }
-    if (t->kind == SIM_POISSON && t->sizes == NULL && t->bytes == SIM_NEVER) {
-        return sim__refuse(d, place, "poisson traffic without end has no load");
-    }
-    if (t->kind == SIM_INCAST && (t->fan_in >= hosts || t->to >= hosts)) {
-        return sim__refuse(d, place, "%u hosts send to host %u, but there are %u hosts (the first is 0)", t->fan_in,
-                           t->to, hosts);
-    }
-    if (t->kind == SIM_INCAST && t->repeat > 1 && t->period_ps == 0) {
-        return sim__refuse(d, place, "period is missing: how long from one incast to the next");
-    }
-    return true;
-}
-
-static bool finish_jobs(struct draft *d)
-{
-    struct sim_scenario *s = d->scenario;
-    uint32_t hosts = sim_topology_size(&s->topology).hosts;
-    uint32_t workers = 0;
-
-    for (uint32_t i = 0; i < s->job_count; i++) {
-        const struct sim_job_config *job = &s->jobs[i];
-        struct sim_toml_place place = d->toml->tables[d->job_tables[i]].place;
-        workers += job->workers;
-        if (workers > hosts) {
-            return sim__refuse(d, place, "%u workers, with those of the jobs before, but there are %u hosts", workers,
-                               hosts);
-        }
-        if (job->workers < 2 || job->workers > TRIB_SESSION_RANKS_MAX) {
-            return sim__refuse(d, place, "a job has from 2 to %d workers", TRIB_SESSION_RANKS_MAX);
-        }
-        if (job->payload % TRIB_PAYLOAD_ALIGN != 0 || job->payload > TRIB_PAYLOAD_MAX) {
-            return sim__refuse(d, place, "payload is %u; it is a multiple of %d, and %d at most", job->payload,
-                               TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
-        }
-        if (job->window > JOB_WINDOW_MAX) {
-            return sim__refuse(d, place, "window is %u; it can be %u at most", job->window, JOB_WINDOW_MAX);
-        }
-        uint32_t largest = job->payload + TRIB_HEADER_SIZE + 28;
-        s->topology.largest = largest > s->topology.largest ? largest : s->topology.largest;
-        if (s->topology.buffer_bytes < largest) {
-            return sim__refuse(d, place, "a buffer of %" PRIu64 " bytes never takes a packet of %u",
-                               s->topology.buffer_bytes, largest);
-        }
-    }
-    return true;
-}
-
-static bool finish(struct draft *d)
-{
-    struct sim_scenario *s = d->scenario;
-    struct sim_toml_place top = {1, 1};
-
-    if (!finish_topology(d) || !finish_flows(d)) {
-        return false;
-    }
-    if (s->duration_ps == 0 || s->warmup_ps >= s->duration_ps) {
-        return sim__refuse(d, top, "nothing is left of the duration%s",
-                           s->duration_ps == 0 ? "" : " behind the warmup");
-    }
-    if (s->traffic_count == 0 && s->job_count == 0) {
-        return sim__refuse(d, top, "there is neither [[traffic]] nor [[job]]: nothing would happen");
-    }
-    for (uint32_t i = 0; i < s->traffic_count; i++) {
-        if (!finish_traffic(d, i)) {
-            return false;
-        }
-    }
-    return finish_jobs(d);
-}
+/* ---- the whole ---- */
 
 void sim_scenario_init(struct sim_scenario *scenario)
 {
@@ -453,6 +323,7 @@ void sim_scenario_init(struct sim_scenario *scenario)
                      .buffer_bytes = 200 | SIM_AMOUNT_PACKETS,
                      .mark_bytes = 65 | SIM_AMOUNT_PACKETS},
         .flows = {.packet = 1500, .header = 40, .ack = 64, .window = 256, .policy = TRIB_CONGESTION_DCTCP},
+        .faults = {.late_ps = UINT64_C(100000000)},
     };
 }
 
@@ -501,7 +372,7 @@ bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const c
     for (uint32_t i = 0; is_good && i < toml.table_count; i++) {
         is_good = read_table(&d, i);
     }
-    is_good = is_good && finish(&d);
+    is_good = is_good && sim__fit(&d);
     sim_toml_free(&toml);
     return is_good;
 }

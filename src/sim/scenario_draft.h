@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenario_draft.h: a scenario while it is read: what scenario.c (keys, tables, what fits together) and scenario_values.c (single values) share.
+/* scenario_draft.h: a scenario while it is read: what scenario.c (keys, tables), scenario_values.c (single values) and scenario_fit.c (what fits together)
+ * share.
  * Read next: scenario.c. */
 #ifndef TRIB_SIM_SCENARIO_DRAFT_H
 #define TRIB_SIM_SCENARIO_DRAFT_H
@@ -9,6 +10,17 @@
 
 #define SIM_AMOUNT_PACKETS (UINT64_C(1) << 62) /* an amount of packets, until their size is known */
 
+/* Lists of tables. */
+enum { SIM_LIST_TRAFFIC, SIM_LIST_JOBS, SIM_LIST_FAILURES, SIM_LISTS };
+
+#define SIM_LIST_MAX 64U
+
+/* A text whose meaning depends on the rest. */
+struct draft_text {
+    const char *text;
+    struct sim_toml_place place;
+};
+
 /* What is being read. */
 struct draft {
     struct sim_scenario *scenario;
@@ -17,13 +29,21 @@ struct draft {
     char *error;
     const char *files[SIM_SOURCES_MAX]; /* of traces, by source */
     struct sim_toml_place file_places[SIM_SOURCES_MAX];
-    uint32_t tables[SIM_SOURCES_MAX]; /* of the sources */
-    uint32_t job_tables[SIM_JOBS_MAX];
+    struct draft_text links[SIM_FAILURES_MAX]; /* of failures */
+    uint32_t tables[SIM_LISTS][SIM_LIST_MAX];  /* of the lists' items */
 };
 
 /* Says what is wrong, with its place, in the draft's error; false. */
 __attribute__((format(printf, 3, 4))) bool sim__refuse(struct draft *d, struct sim_toml_place place, const char *format,
                                                        ...);
+
+static inline struct sim_toml_place sim__place_of_item(const struct draft *d, uint32_t list, uint32_t number)
+{
+    return d->toml->tables[d->tables[list][number]].place;
+}
+
+/* Of scenario_fit.c: settles what depends on other values, and reads the files that are named. */
+bool sim__fit(struct draft *d);
 
 /* Readers: one value into one field; false: it was refused. */
 bool sim__read_seed(struct draft *d, const struct sim_toml_value *value, void *field);
@@ -42,6 +62,8 @@ bool sim__read_policy(struct draft *d, const struct sim_toml_value *value, void 
 bool sim__read_sizes(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_file(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_scheme(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_link(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_part(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_placement(struct draft *d, const struct sim_toml_value *value, void *field);
 
 #endif

@@ -180,7 +180,7 @@ bool sim__read_amount(struct draft *d, const struct sim_toml_value *value, void 
     return true;
 }
 
-bool sim__read_share(struct draft *d, const struct sim_toml_value *value, void *field)
+bool sim__read_part(struct draft *d, const struct sim_toml_value *value, void *field)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     double share = 0;
@@ -191,11 +191,16 @@ bool sim__read_share(struct draft *d, const struct sim_toml_value *value, void *
     if (trib_parse_percent(value->text, &share, cause) != TRIB_OK) {
         return sim__refuse(d, value->place, "%s: %s", value->key, cause);
     }
-    if (share <= 0) {
-        return sim__refuse(d, value->place, "%s can not be 0", value->key);
-    }
     *(double *)field = share;
     return true;
+}
+
+bool sim__read_share(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    if (!sim__read_part(d, value, field)) {
+        return false;
+    }
+    return *(double *)field > 0 || sim__refuse(d, value->place, "%s can not be 0", value->key);
 }
 
 /* The index of a word in a list that ends where name() gives NULL. */
@@ -293,6 +298,13 @@ bool sim__read_file(struct draft *d, const struct sim_toml_value *value, void *f
     d->files[source] = value->text;
     d->file_places[source] = value->place;
     return expect_text(d, value, "flow.txt");
+}
+
+bool sim__read_link(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    d->links[d->scenario->failure_count - 1] = (struct draft_text){value->text, value->place};
+    return expect_text(d, value, "leaf0-spine1");
 }
 
 static const char *scheme_name(uint32_t index)

@@ -8,9 +8,11 @@
  *                group's (Kim et al., ISCA'08); shortest ways only
  *
  * Nodes: hosts, then switches tier by tier from below. Links: those of hosts first, then tier by tier, up before down.
- * Read next: network.h. */
+ * Read next: network.h, names.c. */
 #ifndef TRIB_SIM_TOPOLOGY_H
 #define TRIB_SIM_TOPOLOGY_H
+
+#include <stddef.h>
 
 #include "sim/network.h"
 
@@ -50,6 +52,21 @@ struct sim_topology_size {
 
 const char *sim_topology_name(enum sim_topology_kind kind);
 struct sim_topology_size sim_topology_size(const struct sim_topology *t);
+/* What people call nodes: a tier, and a number in it, from 0 on. Hosts are the first tier. */
+struct sim_tier {
+    const char *name;
+    uint32_t first; /* node */
+    uint32_t count;
+};
+
+#define SIM_TIERS_MAX 4U
+#define SIM_NODE_NAME_MAX 32U
+
+uint32_t sim_topology_tiers(const struct sim_topology *t, struct sim_tier tiers[SIM_TIERS_MAX]);
+/* The node of this name, of len bytes. False: error says what there is. */
+bool sim_topology_find(const struct sim_topology *t, const char *name, size_t len, uint32_t *node, char *error);
+void sim_topology_node_name(const struct sim_topology *t, uint32_t node, char text[SIM_NODE_NAME_MAX]);
+
 /* Makes the network, ready to run. False: out of memory. */
 bool sim_topology_build(const struct sim_topology *t, struct sim_network *n);
 

@@ -131,7 +131,9 @@ static void scenario__is_read(void **state)
                                "congestion = \"aimd\"\n"
                                "[[traffic]]\nkind = \"poisson\"\nsize = \"datamining-packets\"\nload = \"60%\"\n"
                                "[[traffic]]\nkind = \"incast\"\nsize = \"100KB\"\nfan_in = 31\nto = 3\nrepeat = 4\n"
-                               "period = \"1ms\"\nstart = \"2ms\"\n";
+                               "period = \"1ms\"\nstart = \"2ms\"\n"
+                               "[[failure]]\nlink = \"spine1-leaf2\"\nat = \"3ms\"\nreact = \"1ms\"\n"
+                               "[faults]\nloss = \"0.1%\"\nduplicate = \"0%\"\nreorder = \"2%\"\nlate = \"7us\"\n";
     static struct sim_scenario s;
     char error[TRIB_ERROR_TEXT_MAX] = "";
 
@@ -153,6 +155,14 @@ static void scenario__is_read(void **state)
     assert_ptr_equal(s.traffic[0].sizes, sim_sizes_find("datamining-packets"));
     assert_true(fabs(s.traffic[0].load - 0.6) < 1e-9);
     assert_int_equal(s.traffic[1].period_ps, UINT64_C(1000000000));
+    assert_int_equal(s.failure_count, 1);
+    assert_int_equal(s.failures[0].link, 2 * 32 + 4 * 2 + 1 * 4 + 2);
+    assert_int_equal(s.failures[0].at_ps, UINT64_C(3000000000));
+    assert_true(s.failures[0].until_ps == SIM_NEVER);
+    assert_int_equal(s.failures[0].react_ps, UINT64_C(1000000000));
+    assert_true(fabs(s.faults.loss - 0.001) < 1e-12 && s.faults.duplicate == 0 &&
+                fabs(s.faults.reorder - 0.02) < 1e-12);
+    assert_int_equal(s.faults.late_ps, 7000000);
     sim_scenario_free(&s);
 }
 
@@ -198,6 +208,19 @@ static void scenario__refuses_in_one_line(void **state)
          "datamining-bytes"},
         {"duration = \"1ms\"\n" STAR "[[traffic]]\nkind = \"poisson\"\nsize = \"1KB\"\nload = \"0%\"\n",
          "x:10:8: load can not be 0"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host1-swich0\"\nat = \"1us\"\n",
+         "x:11:8: link: there is no swich0; did you mean switch0?"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host4-switch0\"\nat = \"1us\"\n",
+         "x:11:8: link: there is no host4; there are host0 to host3"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host1-host2\"\nat = \"1us\"\n",
+         "x:11:8: link: no cable joins host1 and host2"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host1\"\nat = \"1us\"\n",
+         "x:11:8: link wants two nodes, such as \"leaf0-spine1\""},
+        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host1-switch0\"\nat = \"2us\"\nuntil = \"2us\"\n",
+         "x:10:1: until is not later than at"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[failure]\n", "x:10:1: write [[failure]]: there may be several"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[faults]\nlos = \"1%\"\n",
+         "x:11:1: unknown key los in [faults]; did you mean loss?"},
         {"duration = \"1ms\"\n" STAR "[[traffic]]\nkind = \"trace\"\nfile = \"/nowhere/flow.txt\"\n",
          "/nowhere/flow.txt: No such file or directory"},
     };

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scenario_fit.c: does a scenario fit together? What single values cannot say: see scenario_draft.h. Read next: run.c (who relies on it). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/units.h"
+#include "sim/scenario_draft.h"
+#include "sim/trace.h"
+
+#define JOB_WINDOW_MAX 2000U
+#define LINKS_MAX UINT64_C(4000000)
+
+static struct sim_toml_place place_of_table(const struct draft *d, const char *name)
+{
+    for (uint32_t i = 0; i < d->toml->table_count; i++) {
+        if (strcmp(d->toml->tables[i].name, name) == 0) {
+            return d->toml->tables[i].place;
+        }
+    }
+    return (struct sim_toml_place){1, 1};
+}
+
+static void settle_amount(uint64_t *amount, uint32_t packet)
+{
+    if (*amount != SIM_NEVER && (*amount & SIM_AMOUNT_PACKETS) != 0) {
+        *amount = (*amount & ~SIM_AMOUNT_PACKETS) * packet;
+    }
+}
+
+static bool finish_topology(struct draft *d)
+{
+    struct sim_topology *t = &d->scenario->topology;
+    struct sim_toml_place place = place_of_table(d, "topology");
+
+    if (t->kind == SIM_TOPOLOGY_NONE) {
+        return sim__refuse(d, place, "there is no table [topology]");
+    }
+    if (t->kind == SIM_FAT_TREE && (t->k % 2 != 0 || t->k > 64)) {
+        return sim__refuse(d, place, "k is %u; it must be even, and 64 at most", t->k);
+    }
+    if (t->kind == SIM_DRAGONFLY && (t->routers > 64 || t->globals > 64 || t->hosts > 64)) {
+        return sim__refuse(d, place, "a dragonfly's routers, globals and hosts are 64 at most each");
+    }
+    uint64_t cables = t->kind == SIM_LEAF_SPINE ? (uint64_t)t->leaves * (t->hosts + (uint64_t)t->spines) : t->hosts;
+    struct sim_topology_size size = cables <= LINKS_MAX ? sim_topology_size(t) : (struct sim_topology_size){0, 0, 0};
+    if (cables > LINKS_MAX || size.hosts + size.switches > SIM_NODES_MAX || size.hosts > 32768) {
+        return sim__refuse(d, place, "more than 32,768 hosts, or than %u hosts and switches", SIM_NODES_MAX);
+    }
+    if (size.hosts < 2) {
+        return sim__refuse(d, place, "fewer than 2 hosts");
+    }
+    t->fabric.rate_bps = t->fabric.rate_bps == 0 ? t->edge.rate_bps : t->fabric.rate_bps;
+    t->fabric.delay_ps = t->fabric.delay_ps == SIM_NEVER ? t->edge.delay_ps : t->fabric.delay_ps;
+    return true;
+}
+
+static bool finish_flows(struct draft *d)
+{
+    struct sim_scenario *s = d->scenario;
+    struct sim_toml_place place = place_of_table(d, "flows");
+
+    if (s->flows.header >= s->flows.packet) {
+        return sim__refuse(d, place, "a packet of %u bytes has no room behind a header of %u", s->flows.packet,
+                           s->flows.header);
+    }
+    if (s->flows.window > TRIB_FLOW_WINDOW_MAX) {
+        return sim__refuse(d, place, "window is %u; it can be %u at most", s->flows.window, TRIB_FLOW_WINDOW_MAX);
+    }
+    settle_amount(&s->topology.buffer_bytes, s->flows.packet);
+    settle_amount(&s->topology.mark_bytes, s->flows.packet);
+    if (s->topology.buffer_bytes < s->flows.packet) {
+        return sim__refuse(d, place_of_table(d, "queues"), "a buffer of %" PRIu64 " bytes never takes a packet of %u",
+                           s->topology.buffer_bytes, s->flows.packet);
+    }
+    s->topology.largest = s->flows.packet > s->flows.ack ? s->flows.packet : s->flows.ack;
+    s->topology.smallest = s->flows.header + 1 < s->flows.ack ? s->flows.header + 1 : s->flows.ack;
+    return true;
+}
+
+static bool finish_trace(struct draft *d, uint32_t source, uint32_t hosts)
+{
+    const char *slash = strrchr(d->path, '/');
+    size_t folder = slash != NULL && d->files[source][0] != '/' ? (size_t)(slash + 1 - d->path) : 0;
+    size_t len = folder + strlen(d->files[source]) + 1;
+    char *path = malloc(len);
+
+    if (path == NULL) {
+        return sim__refuse(d, d->file_places[source], "out of memory");
+    }
+    memcpy(path, d->path, folder);
+    memcpy(path + folder, d->files[source], len - folder);
+    bool is_good = sim_trace_read(path, hosts, &d->scenario->traffic[source], d->error);
+    free(path);
+    return is_good;
+}
+
+static bool finish_traffic(struct draft *d, uint32_t source)
+{
+    struct sim_traffic *t = &d->scenario->traffic[source];
+    struct sim_toml_place place = sim__place_of_item(d, SIM_LIST_TRAFFIC, source);
+    uint32_t hosts = sim_topology_size(&d->scenario->topology).hosts;
+
+    t->rate_bps = d->scenario->topology.edge.rate_bps;
+    if (t->kind == SIM_TRACE) {
+        return finish_trace(d, source, hosts);
+    }
+    if (t->sizes != NULL && t->kind != SIM_POISSON) {
+        return sim__refuse(d, place, "flows of drawn sizes are poisson traffic's; %s has one size",
+                           sim_traffic_name(t->kind));
+    }
+    if (t->kind == SIM_POISSON && t->sizes == NULL && t->bytes == SIM_NEVER) {
+        return sim__refuse(d, place, "poisson traffic without end has no load");
+    }
+    if (t->kind == SIM_INCAST && (t->fan_in >= hosts || t->to >= hosts)) {
+        return sim__refuse(d, place, "%u hosts send to host %u, but there are %u hosts (the first is 0)", t->fan_in,
+                           t->to, hosts);
+    }
+    if (t->kind == SIM_INCAST && t->repeat > 1 && t->period_ps == 0) {
+        return sim__refuse(d, place, "period is missing: how long from one incast to the next");
+    }
+    return true;
+}
+
+static bool finish_jobs(struct draft *d)
+{
+    struct sim_scenario *s = d->scenario;
+    uint32_t hosts = sim_topology_size(&s->topology).hosts;
+    uint32_t workers = 0;
+
+    for (uint32_t i = 0; i < s->job_count; i++) {
+        const struct sim_job_config *job = &s->jobs[i];
+        struct sim_toml_place place = sim__place_of_item(d, SIM_LIST_JOBS, i);
+        workers += job->workers;
+        if (workers > hosts) {
+            return sim__refuse(d, place, "%u workers, with those of the jobs before, but there are %u hosts", workers,
+                               hosts);
+        }
+        if (job->workers < 2 || job->workers > TRIB_SESSION_RANKS_MAX) {
+            return sim__refuse(d, place, "a job has from 2 to %d workers", TRIB_SESSION_RANKS_MAX);
+        }
+        if (job->payload % TRIB_PAYLOAD_ALIGN != 0 || job->payload > TRIB_PAYLOAD_MAX) {
+            return sim__refuse(d, place, "payload is %u; it is a multiple of %d, and %d at most", job->payload,
+                               TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
+        }
+        if (job->window > JOB_WINDOW_MAX) {
+            return sim__refuse(d, place, "window is %u; it can be %u at most", job->window, JOB_WINDOW_MAX);
+        }
+        uint32_t largest = job->payload + TRIB_HEADER_SIZE + 28;
+        s->topology.largest = largest > s->topology.largest ? largest : s->topology.largest;
+        if (s->topology.buffer_bytes < largest) {
+            return sim__refuse(d, place, "a buffer of %" PRIu64 " bytes never takes a packet of %u",
+                               s->topology.buffer_bytes, largest);
+        }
+    }
+    return true;
+}
+
+/* ---- failures ---- */
+
+static uint32_t find_link(const struct sim_network *n, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = 0; i < n->link_count; i++) {
+        if (n->from[i] == from && n->links[i].to == to) {
+            return i;
+        }
+    }
+    return SIM_NONE;
+}
+
+static bool finish_failure(struct draft *d, const struct sim_network *n, uint32_t number)
+{
+    struct sim_failure *failure = &d->scenario->failures[number];
+    const struct draft_text *link = &d->links[number];
+    const struct sim_topology *t = &d->scenario->topology;
+    const char *dash = strchr(link->text, '-');
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint32_t ends[2];
+
+    if (dash == NULL) {
+        return sim__refuse(d, link->place, "link wants two nodes, such as \"leaf0-spine1\"");
+    }
+    if (!sim_topology_find(t, link->text, (size_t)(dash - link->text), &ends[0], cause) ||
+        !sim_topology_find(t, dash + 1, strlen(dash + 1), &ends[1], cause)) {
+        return sim__refuse(d, link->place, "link: %s", cause);
+    }
+    failure->link = find_link(n, ends[0], ends[1]);
+    if (failure->link == SIM_NONE) {
+        return sim__refuse(d, link->place, "link: no cable joins %.*s and %s", (int)(dash - link->text), link->text,
+                           dash + 1);
+    }
+    if (failure->until_ps <= failure->at_ps) {
+        return sim__refuse(d, sim__place_of_item(d, SIM_LIST_FAILURES, number), "until is not later than at");
+    }
+    return true;
+}
+
+static bool finish_failures(struct draft *d)
+{
+    struct sim_network network;
+    bool is_good = true;
+
+    if (d->scenario->failure_count == 0) {
+        return true;
+    }
+    if (!sim_topology_build(&d->scenario->topology, &network)) {
+        return sim__refuse(d, sim__place_of_item(d, SIM_LIST_FAILURES, 0), "out of memory");
+    }
+    for (uint32_t i = 0; is_good && i < d->scenario->failure_count; i++) {
+        is_good = finish_failure(d, &network, i);
+    }
+    sim_network_deinit(&network);
+    return is_good;
+}
+
+bool sim__fit(struct draft *d)
+{
+    struct sim_scenario *s = d->scenario;
+    struct sim_toml_place top = {1, 1};
+
+    if (!finish_topology(d) || !finish_flows(d)) {
+        return false;
+    }
+    if (s->duration_ps == 0 || s->warmup_ps >= s->duration_ps) {
+        return sim__refuse(d, top, "nothing is left of the duration%s",
+                           s->duration_ps == 0 ? "" : " behind the warmup");
+    }
+    if (s->traffic_count == 0 && s->job_count == 0) {
+        return sim__refuse(d, top, "there is neither [[traffic]] nor [[job]]: nothing would happen");
+    }
+    for (uint32_t i = 0; i < s->traffic_count; i++) {
+        if (!finish_traffic(d, i)) {
+            return false;
+        }
+    }
+    return finish_jobs(d) && finish_failures(d);
+}
