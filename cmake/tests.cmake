@@ -150,7 +150,7 @@ endif()
 # Integration scripts: x.user.sh needs no root and belongs to `make test`; the others run in `make test-all` only: x.root.sh
 # needs root, x.net.sh takes long in networks of its own. Those that are sourced are no tests. Each may use both cores.
 file(GLOB sources CONFIGURE_DEPENDS tests/integration/*.sh)
-list(FILTER sources EXCLUDE REGEX "/(common|network|events|tree)\\.sh$")
+list(FILTER sources EXCLUDE REGEX "/(common|network|events|tree|rendezvous)\\.sh$")
 foreach(source ${sources})
     get_filename_component(name ${source} NAME)
     string(REGEX REPLACE "\\.sh$" "" name ${name})

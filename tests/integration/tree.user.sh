@@ -30,12 +30,17 @@ check_right "wire int32" "$TMP/integers.0"
 ranks halves "left left right root" "${QUICK[@]}" --wire bfloat16
 ranks_end 30 0
 check_right "wire bfloat16" "$TMP/halves.0"
-ranks broadcast "root left left right" "${QUICK[@]}" --collective broadcast
-ranks reduce "root left left right" "${QUICK[@]}" --collective reduce
-ranks allgather "root left left right" "${QUICK[@]}" --collective allgather --uneven
-ranks reduce-scatter "root left left right" "${QUICK[@]}" --collective reduce-scatter --in-place
+ALL=()
+for collective in broadcast reduce "allgather --uneven" "reduce-scatter --in-place"; do
+    # shellcheck disable=SC2086
+    ranks "${collective%% *}" "root left left right" "${QUICK[@]}" --collective $collective
+    ALL+=("${RANK_PIDS[@]}")
+done
+RANK_PIDS=("${ALL[@]}")
 ranks_end 30 0
-check_right "broadcast" "$TMP/broadcast.0"
+for collective in broadcast reduce allgather reduce-scatter; do
+    check_right "$collective" "$TMP/$collective.0"
+done
 
 say "two jobs at once"
 ranks one "left right root left" -b 1M -e 1M -n 20 -w 1
