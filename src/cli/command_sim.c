@@ -262,7 +262,7 @@ static void print_key(const char *table, const char *key, const char *help)
     static const char *last = "";
 
     if (strcmp(table, last) != 0) {
-        bool is_list = strcmp(table, "traffic") == 0;
+        bool is_list = sim_scenario_is_list(table);
         printf("\n%s[%s]%s\n", is_list ? "[" : "", table, is_list ? "]" : "");
         last = table;
     }

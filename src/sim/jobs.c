@@ -96,7 +96,7 @@ static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t fro
         .owner = to,
         .sequence = message,
         .hash = (uint32_t)trib_mix64((uint64_t)e->job << 32 | e->rank << 16 | from),
-        .to = (uint16_t)e->place,
+        .to = job->scheme->switch_node != NULL ? j->network->links[link].to : (uint16_t)e->place,
         .size = (uint16_t)(HEADERS + TRIB_HEADER_SIZE + (has_payload ? job->config.payload : 0)),
         .value = from,
         .kind = SIM_JOB_KIND,
@@ -350,10 +350,34 @@ static struct trib_place place_of(const struct sim_jobs *j, const struct sim_end
     return (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << value};
 }
 
+bool sim_jobs_passes(const struct sim_jobs *j, uint32_t packet)
+{
+    const struct sim_packet *p = &j->network->packets[packet];
+
+    return p->to != j->endpoints[p->owner].place;
+}
+
+/* At a switch that does not add. */
+static void pass_on(struct sim_jobs *j, uint32_t packet)
+{
+    struct sim_packet *p = &j->network->packets[packet];
+    const struct sim_endpoint *e = &j->endpoints[p->owner];
+    uint32_t link =
+        p->value == PARENT ? sim__jobs_next_down(j->network, p->to, e) : sim__jobs_next_up(j->network, p->to, e->job);
+
+    p->to = j->network->links[link].to;
+    sim_network_give(j->network, link, packet);
+}
+
 void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
 {
     const struct sim_packet p = j->network->packets[packet];
     const struct sim_endpoint *e = &j->endpoints[p.owner];
+
+    if (p.to != e->place) {
+        pass_on(j, packet);
+        return;
+    }
     const struct trib_scheme *scheme = j->jobs[e->job].scheme;
     uint64_t now_ns = sim_network_now(j->network) / NS_PS;
     struct trib_place from = place_of(j, e, p.value);

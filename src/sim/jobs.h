@@ -6,7 +6,8 @@
  * elements. So every sum is checked twice: by the lane, in every worker, and as numbers, at the end of every iteration.
  *
  * Switches of a scheme that has them: the lowest switch that is above all workers is the root, and every switch between it and them is a
- * node of the tree. Packets from node to node travel over the one link between them. Schemes without switches send from host to host.
+ * node of the tree, or those that add, where not all do. Packets from node to node travel over the links between them; switches that do not add
+ * pass them on. Schemes without switches send from host to host.
  *
  * Sessions (registration, marks of idle ranks) are told at once, without packets: they are not what is simulated.
  * Read next: core/node.h, jobs_tree.c, jobs.c. */
@@ -47,8 +48,8 @@ struct sim_endpoint {
     uint32_t rank;        /* of a worker */
     uint32_t parent;      /* endpoint; SIM_NONE */
     uint32_t child;       /* the parent's number of it */
-    uint32_t up;          /* link to the parent */
-    uint32_t down;        /* link from the parent */
+    uint32_t up;          /* its link towards the parent */
+    uint32_t down;        /* the parent's link towards it */
     uint32_t children;    /* how many */
     uint32_t first_child; /* endpoint; SIM_NONE */
     uint32_t last_child;
@@ -96,6 +97,7 @@ struct sim_jobs {
     struct sim_job jobs[SIM_JOBS_MAX];
     uint32_t count;
     uint32_t first_timer;
+    const uint8_t *adds; /* by network node: may it be a node of trees? NULL: every switch may */
     struct sim_endpoint *endpoints;
     uint32_t endpoint_count;
     uint32_t endpoint_room;
@@ -127,6 +129,8 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet);
 /* The packet will arrive soon, and sooner: fetch what that needs. */
 void sim_jobs_soon(const struct sim_jobs *j, uint32_t packet);
 void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet);
+/* It has come to a switch that only passes it on. */
+bool sim_jobs_passes(const struct sim_jobs *j, uint32_t packet);
 /* This one is the second of a packet that comes twice. */
 void sim_jobs_copied(struct sim_jobs *j, uint32_t packet);
 void sim_jobs_dropped(struct sim_jobs *j, uint32_t packet);
@@ -137,6 +141,9 @@ const char *sim_jobs_check(const struct sim_jobs *j);
 
 /* Of jobs_tree.c: places the switches of a job's tree, behind its workers; false: error says why it cannot be. */
 bool sim__jobs_tree(struct sim_jobs *j, struct sim_job *job, char *error);
+/* The next link on the way through the job's tree from this place to the parent, or down to the endpoint. */
+uint32_t sim__jobs_next_up(const struct sim_network *n, uint32_t place, uint32_t job);
+uint32_t sim__jobs_next_down(const struct sim_network *n, uint32_t place, const struct sim_endpoint *to);
 uint32_t sim__jobs_endpoint(struct sim_jobs *j, const struct sim_endpoint *endpoint);
 
 #endif

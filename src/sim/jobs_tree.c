@@ -16,27 +16,38 @@ uint32_t sim__jobs_endpoint(struct sim_jobs *j, const struct sim_endpoint *endpo
     return j->endpoint_count++;
 }
 
-static uint32_t find_link(const struct sim_network *n, uint32_t from, uint32_t to)
-{
-    for (uint32_t i = 0; i < n->link_count; i++) {
-        if (n->from[i] == from && n->links[i].to == to) {
-            return i;
-        }
-    }
-    return SIM_NONE;
-}
-
-/* The switch above this one in the tree: all take the same of their ways up, so that those of one pod, and then all, meet. */
-static uint32_t above(const struct sim_network *n, uint32_t place, uint32_t choice)
+/* The link up: all take the same of their ways up, so that those of one pod, and then all, meet. */
+uint32_t sim__jobs_next_up(const struct sim_network *n, uint32_t place, uint32_t job)
 {
     const struct sim_route *route = &n->routes[place];
 
-    return place < n->hosts  ? n->links[sim_network_host_link(place)].to
+    return place < n->hosts  ? sim_network_host_link(place)
            : route->ups == 0 ? SIM_NONE /* the top, or no tree */
-                             : n->links[route->up + choice % route->ups].to;
+                             : route->up + job % route->ups;
 }
 
-/* How many levels of switches there must be so that all workers meet; 0: they never do. */
+uint32_t sim__jobs_next_down(const struct sim_network *n, uint32_t place, const struct sim_endpoint *to)
+{
+    const struct sim_route *route = &n->routes[place];
+    uint32_t host = to->place < n->hosts ? to->place : n->routes[to->place].first;
+
+    return sim_route_down(route, host);
+}
+
+/* The switch above this one in the tree; SIM_NONE: there is none. */
+static uint32_t above(const struct sim_network *n, uint32_t place, uint32_t job)
+{
+    uint32_t link = sim__jobs_next_up(n, place, job);
+
+    return link == SIM_NONE ? SIM_NONE : n->links[link].to;
+}
+
+static bool may_add(const struct sim_jobs *j, uint32_t place)
+{
+    return j->adds == NULL || j->adds[place] != 0;
+}
+
+/* How many levels of switches there must be so that all workers meet, at one that adds; 0: they never do. */
 static uint32_t count_levels(const struct sim_jobs *j, const struct sim_job *job, uint32_t choice)
 {
     for (uint32_t levels = 1;; levels++) {
@@ -53,7 +64,7 @@ static uint32_t count_levels(const struct sim_jobs *j, const struct sim_job *job
             first = rank == 0 ? place : first;
             is_one = is_one && place == first;
         }
-        if (is_one) {
+        if (is_one && may_add(j, first)) {
             return levels;
         }
     }
@@ -80,8 +91,8 @@ static bool adopt(struct sim_jobs *j, uint32_t child, uint32_t parent, char *err
     }
     c->parent = parent;
     c->child = p->children++;
-    c->up = find_link(j->network, c->place, p->place);
-    c->down = find_link(j->network, p->place, c->place);
+    c->up = sim__jobs_next_up(j->network, c->place, c->job);
+    c->down = sim__jobs_next_down(j->network, p->place, c);
     c->sibling = SIM_NONE;
     c->is_branch = !c->is_worker;
     p->branches |= (uint64_t)c->is_branch << c->child;
@@ -102,14 +113,19 @@ bool sim__jobs_tree(struct sim_jobs *j, struct sim_job *job, char *error)
     if (levels == 0) {
         trib_explain(
             error,
-            "no switch is above all of the job's workers: a scheme with switches needs a tree, or all on one switch");
+            "no switch%s is above all of the job's workers: a scheme with switches needs a tree, or all on one switch",
+            j->adds == NULL ? "" : " that adds");
         return false;
     }
     /* By rank: so children are in the order of their lowest ranks. */
     for (uint32_t rank = 0; rank < job->config.workers; rank++) {
         uint32_t child = job->first + rank;
+        uint32_t place = j->endpoints[child].place;
         for (uint32_t level = 0; level < levels; level++) {
-            uint32_t place = above(j->network, j->endpoints[child].place, number);
+            place = above(j->network, place, number);
+            if (!may_add(j, place)) {
+                continue;
+            }
             uint32_t parent = find_switch(j, job, place);
             bool is_new = parent == SIM_NONE;
             if (is_new) {

@@ -11,7 +11,7 @@
 uint32_t sim_topology_tiers(const struct sim_topology *t, struct sim_tier tiers[SIM_TIERS_MAX])
 {
     struct sim_topology_size size = sim_topology_size(t);
-    uint32_t half = t->k / 2;
+    struct sim_pods p;
     uint32_t count = 0;
 
     tiers[count++] = (struct sim_tier){"host", 0, size.hosts};
@@ -24,9 +24,14 @@ uint32_t sim_topology_tiers(const struct sim_topology *t, struct sim_tier tiers[
         tiers[count++] = (struct sim_tier){"spine", size.hosts + t->leaves, t->spines};
         break;
     case SIM_FAT_TREE:
-        tiers[count++] = (struct sim_tier){"edge", size.hosts, half * t->k};
-        tiers[count++] = (struct sim_tier){"aggregation", size.hosts + half * t->k, half * t->k};
-        tiers[count++] = (struct sim_tier){"core", size.hosts + 2 * half * t->k, half * half};
+    case SIM_CLOS:
+        if (!sim_topology_pods(t, &p)) {
+            break;
+        }
+        tiers[count++] = (struct sim_tier){"edge", size.hosts, p.pods * p.edges};
+        tiers[count++] = (struct sim_tier){"aggregation", size.hosts + p.pods * p.edges, p.pods * p.aggregations};
+        tiers[count++] =
+            (struct sim_tier){"core", size.hosts + p.pods * (p.edges + p.aggregations), p.aggregations * p.ups};
         break;
     case SIM_DRAGONFLY:
         tiers[count++] = (struct sim_tier){"router", size.hosts, size.switches};

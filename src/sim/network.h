@@ -221,6 +221,12 @@ static inline uint64_t sim_port_time(const struct sim_port *port, uint64_t bytes
     return bytes * port->byte_ps / SIM_BYTE_ONE;
 }
 
+/* The link down of a tree's switch that leads to this host, which is below it. */
+static inline uint32_t sim_route_down(const struct sim_route *route, uint32_t host)
+{
+    return route->down + (uint32_t)((uint64_t)(host - route->first) * route->magic >> 31);
+}
+
 /* Which of `count` equal ways a packet takes at a switch. */
 static inline uint32_t sim_route_choose(uint32_t hash, uint32_t salt, uint32_t count)
 {

@@ -40,6 +40,13 @@ static void json_topology(FILE *out, const struct sim_topology *t)
                   sim_topology_name(t->kind), size.hosts, size.switches, size.links);
     (void)fprintf(out, "\"k\":%u,\"leaves\":%u,\"spines\":%u,\"routers\":%u,\"globals\":%u,", t->k, t->leaves,
                   t->spines, t->routers, t->globals);
+    if (t->kind == SIM_CLOS) {
+        struct sim_pods p = {0};
+        (void)sim_topology_pods(t, &p);
+        (void)fprintf(out, "\"pods\":%u,\"edges\":%u,\"aggregations\":%u,\"cores\":%u,\"ratio\":\"%u:%u\",", p.pods,
+                      p.edges, p.aggregations, p.aggregations * p.ups, t->ratio.down, t->ratio.up);
+        (void)fprintf(out, "\"core_ratio\":\"%u:%u\",", t->core_ratio.down, t->core_ratio.up);
+    }
     (void)fprintf(out, "\"rate_bps\":%" PRIu64 ",\"delay_ns\":%.3f,", t->edge.rate_bps, (double)t->edge.delay_ps / NS);
     (void)fprintf(out, "\"fabric_rate_bps\":%" PRIu64 ",\"fabric_delay_ns\":%.3f},", t->fabric.rate_bps,
                   (double)t->fabric.delay_ps / NS);
@@ -119,6 +126,13 @@ static void json_scenario(FILE *out, const struct sim_run *run)
         json_traffic(out, &s->traffic[i]);
     }
     (void)fprintf(out, "]");
+    if (run->adds != NULL) {
+        uint32_t adds = 0;
+        for (uint32_t i = 0; i < run->network.nodes; i++) {
+            adds += run->adds[i];
+        }
+        (void)fprintf(out, ",\"switches_that_add\":%u", adds);
+    }
     json_wrongs(out, run);
     (void)fprintf(out, "},");
 }

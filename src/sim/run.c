@@ -47,9 +47,12 @@ static void on_dropped(void *user, uint32_t packet)
 static void on_arrived_faulty(void *user, uint32_t packet)
 {
     struct sim_run *run = user;
-    enum sim_fate fate = sim_faults_draw(&run->faults, packet);
+    bool is_passing = is_of_job(run, packet) && sim_jobs_passes(&run->jobs, packet);
+    enum sim_fate fate = is_passing ? SIM_FATE_COMES : sim_faults_draw(&run->faults, packet);
 
-    if (fate == SIM_FATE_LOST) {
+    if (is_passing) {
+        on_arrived(user, packet);
+    } else if (fate == SIM_FATE_LOST) {
         on_dropped(user, packet);
         sim_packet_free(&run->network, packet);
     } else if (fate == SIM_FATE_COMES) {
@@ -168,6 +171,29 @@ static bool add_jobs(struct sim_run *run, char *error)
     return is_good;
 }
 
+/* Draws the switches that add: of n by a share so many, rounded, each as likely as another. */
+static bool draw_adders(struct sim_run *run)
+{
+    const struct sim_scenario *s = run->scenario;
+    struct trib_prng prng = {.state = trib_mix64(s->seed + UINT64_C(0x616464))};
+
+    if (s->adder_count == 0) {
+        return true;
+    }
+    run->adds = calloc(run->network.nodes, 1);
+    for (uint32_t i = 0; run->adds != NULL && i < s->adder_count; i++) {
+        const struct sim_adders *a = &s->adders[i];
+        uint32_t left = (uint32_t)(a->share * a->count + 0.5);
+        for (uint32_t at = 0; at < a->count; at++) {
+            bool is_drawn = trib_prng_below(&prng, a->count - at) < left;
+            run->adds[a->first + at] |= is_drawn;
+            left -= is_drawn;
+        }
+    }
+    run->jobs.adds = run->adds;
+    return run->adds != NULL;
+}
+
 bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char *error)
 {
     memset(run, 0, sizeof *run);
@@ -185,7 +211,7 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char
         .user = run,
     };
     sim_jobs_init(&run->jobs, &run->network, TIMER_JOBS);
-    if (!add_jobs(run, error)) {
+    if (!draw_adders(run) || !add_jobs(run, error)) {
         return false;
     }
     sim_flows_init(&run->flows, &run->network, &scenario->flows, TIMER_JOBS + sim_jobs_timers(&run->jobs));
@@ -210,6 +236,7 @@ void sim_run_deinit(struct sim_run *run)
     sim_faults_deinit(&run->faults);
     sim_network_deinit(&run->network);
     free(run->ends);
+    free(run->adds);
     memset(run, 0, sizeof *run);
 }
 

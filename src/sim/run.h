@@ -16,6 +16,14 @@
 
 #define SIM_SOURCES_MAX 64U
 #define SIM_NAME_MAX 64U
+#define SIM_ADDERS_MAX 64U
+
+/* Switches that add, where not all do: so much of a run of nodes, drawn by the seed. */
+struct sim_adders {
+    uint32_t first;
+    uint32_t count;
+    double share;
+};
 
 struct sim_scenario {
     char name[SIM_NAME_MAX];
@@ -31,7 +39,8 @@ struct sim_scenario {
     uint32_t traffic_count;
     uint32_t job_count;
     uint32_t failure_count;
-    uint32_t unused;
+    uint32_t adder_count; /* 0: all switches add */
+    struct sim_adders adders[SIM_ADDERS_MAX];
 };
 
 struct sim_run {
@@ -42,6 +51,7 @@ struct sim_run {
     struct sim_failures failures;
     struct sim_faults faults;
     struct sim_source sources[SIM_SOURCES_MAX];
+    uint8_t *adds;             /* by node; NULL: every switch adds */
     struct sim_flow_end *ends; /* of flows that began after the warm-up */
     uint64_t end_count;
     uint64_t end_room;

@@ -32,8 +32,8 @@ struct key {
 #define OF(member) offsetof(struct sim_traffic, member)
 #define JOB(member) offsetof(struct sim_job_config, member)
 #define FAILURE(member) offsetof(struct sim_failure, member)
-#define SEVERAL (BIT(SIM_LEAF_SPINE) | BIT(SIM_FAT_TREE) | BIT(SIM_DRAGONFLY))
-#define WITH_HOSTS (BIT(SIM_STAR) | BIT(SIM_LEAF_SPINE) | BIT(SIM_DRAGONFLY))
+#define SEVERAL (BIT(SIM_LEAF_SPINE) | BIT(SIM_FAT_TREE) | BIT(SIM_CLOS) | BIT(SIM_DRAGONFLY))
+#define WITH_HOSTS (BIT(SIM_STAR) | BIT(SIM_LEAF_SPINE) | BIT(SIM_CLOS) | BIT(SIM_DRAGONFLY))
 #define TIMED (BIT(SIM_PERMUTATION) | BIT(SIM_INCAST) | BIT(SIM_POISSON))
 
 static const struct key keys[] = {
@@ -41,11 +41,19 @@ static const struct key keys[] = {
     {"", "seed", "of all that is drawn [1]", sim__read_seed, AT(seed), ANY, 0},
     {"", "duration", "simulated time at most", sim__read_duration, AT(duration_ps), ANY, ANY},
     {"", "warmup", "flows that begin earlier are in no result [0]", sim__read_duration, AT(warmup_ps), ANY, 0},
-    {"topology", "kind", "star, leaf-spine, fat-tree or dragonfly", sim__read_topology, AT(topology.kind), ANY, ANY},
+    {"topology", "kind", "star, leaf-spine, fat-tree, clos or dragonfly", sim__read_topology, AT(topology.kind), ANY,
+     ANY},
     {"topology", "k", "fat-tree: ports of a switch, even", sim__read_count, AT(topology.k), BIT(SIM_FAT_TREE),
      BIT(SIM_FAT_TREE)},
-    {"topology", "hosts", "star: all of them; leaf-spine: of a leaf; dragonfly: of a router", sim__read_count,
-     AT(topology.hosts), WITH_HOSTS, WITH_HOSTS},
+    {"topology", "hosts", "star: all of them; leaf-spine: of a leaf; clos: of an edge switch; dragonfly: of a router",
+     sim__read_count, AT(topology.hosts), WITH_HOSTS, WITH_HOSTS},
+    {"topology", "pods", "clos", sim__read_count, AT(topology.pods), BIT(SIM_CLOS), BIT(SIM_CLOS)},
+    {"topology", "edges", "clos: edge switches of a pod", sim__read_count, AT(topology.edges), BIT(SIM_CLOS),
+     BIT(SIM_CLOS)},
+    {"topology", "ratio", "clos: rate of an edge switch's hosts to that of its links up, 3:1 [1:1]", sim__read_ratio,
+     AT(topology.ratio), BIT(SIM_CLOS), 0},
+    {"topology", "core_ratio", "clos: links down to links up of an aggregation switch [1:1]", sim__read_ratio,
+     AT(topology.core_ratio), BIT(SIM_CLOS), 0},
     {"topology", "routers", "dragonfly: of a group", sim__read_count, AT(topology.routers), BIT(SIM_DRAGONFLY),
      BIT(SIM_DRAGONFLY)},
     {"topology", "globals", "dragonfly: cables of a router to other groups; there are routers x globals + 1 groups",
@@ -93,6 +101,9 @@ static const struct key keys[] = {
     {"job", "placement", "close: the lowest free hosts; random [close]", sim__read_placement, JOB(placement), ANY, 0},
     {"job", "window", "fragments that a worker has under way [128]", sim__read_count, JOB(window), ANY, 0},
     {"job", "payload", "bytes of a fragment on the links [1408B]", sim__read_packet, JOB(payload), ANY, 0},
+    {"switches", "add",
+     "those that may be nodes of jobs' trees: tiers, nodes, or a share of a tier: \"spine 50% leaf\" [all]",
+     sim__read_adders, 0, ANY, ANY},
     {"failure", "link", "the cable that fails, by its ends: leaf0-spine1", sim__read_link, 0, ANY, ANY},
     {"failure", "at", "when it is cut", sim__read_duration, FAILURE(at_ps), ANY, ANY},
     {"failure", "until", "when it is whole again [never]", sim__read_duration, FAILURE(until_ps), ANY, 0},
@@ -130,15 +141,6 @@ static const struct list lists[SIM_LISTS] = {
 _Static_assert(SIM_SOURCES_MAX == SIM_LIST_MAX && SIM_JOBS_MAX == SIM_LIST_MAX && SIM_FAILURES_MAX == SIM_LIST_MAX,
                "one limit of lists");
 
-void sim_scenario_keys(void (*print)(const char *table, const char *key, const char *help))
-{
-    for (size_t i = 0; i < KEYS; i++) {
-        print(keys[i].table, keys[i].name, keys[i].help);
-    }
-}
-
-/* ---- reading tables ---- */
-
 static const struct list *find_list(const char *name)
 {
     for (size_t i = 0; i < SIM_LISTS; i++) {
@@ -148,6 +150,20 @@ static const struct list *find_list(const char *name)
     }
     return NULL;
 }
+
+bool sim_scenario_is_list(const char *table)
+{
+    return find_list(table) != NULL;
+}
+
+void sim_scenario_keys(void (*print)(const char *table, const char *key, const char *help))
+{
+    for (size_t i = 0; i < KEYS; i++) {
+        print(keys[i].table, keys[i].name, keys[i].help);
+    }
+}
+
+/* ---- reading tables ---- */
 
 static const struct key *find_key(const char *table, const char *name)
 {
@@ -205,11 +221,10 @@ static bool check_table(struct draft *d, uint32_t index)
     if (nearest.best != NULL) {
         return sim__refuse(d, table->place, "unknown table [%s]; did you mean [%s]?", table->name, nearest.best);
     }
-    return sim__refuse(
-        d, table->place,
-        "unknown table [%s]; there are [topology], [queues], [flows], [[traffic]], [[job]], [[failure]], "
-        "[faults]",
-        table->name);
+    return sim__refuse(d, table->place,
+                       "unknown table [%s]; there are [topology], [queues], [flows], [[traffic]], [[job]], [switches], "
+                       "[[failure]], [faults]",
+                       table->name);
 }
 
 static bool is_traffic(const struct draft *d, uint32_t table)
@@ -320,6 +335,8 @@ void sim_scenario_init(struct sim_scenario *scenario)
     *scenario = (struct sim_scenario){
         .seed = 1,
         .topology = {.fabric = {.delay_ps = SIM_NEVER},
+                     .ratio = {1, 1},
+                     .core_ratio = {1, 1},
                      .buffer_bytes = 200 | SIM_AMOUNT_PACKETS,
                      .mark_bytes = 65 | SIM_AMOUNT_PACKETS},
         .flows = {.packet = 1500, .header = 40, .ack = 64, .window = 256, .policy = TRIB_CONGESTION_DCTCP},

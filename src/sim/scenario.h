@@ -31,4 +31,7 @@ void sim_scenario_free(struct sim_scenario *scenario);
 /* Prints every key that may stand in a file, a line each. */
 void sim_scenario_keys(void (*print)(const char *table, const char *key, const char *help));
 
+/* May there be several of this table? */
+bool sim_scenario_is_list(const char *table);
+
 #endif

@@ -29,6 +29,28 @@ static void settle_amount(uint64_t *amount, uint32_t packet)
     }
 }
 
+/* A clos of whole switches, and not too many. */
+static bool fit_pods(struct draft *d, struct sim_toml_place place)
+{
+    const struct sim_topology *t = &d->scenario->topology;
+    struct sim_pods pods;
+
+    if (t->pods > 1024 || t->edges > 1024 || t->hosts > 1024) {
+        return sim__refuse(d, place, "a clos's pods, edges and hosts are 1024 at most each");
+    }
+    if (!sim_topology_pods(t, &pods)) {
+        return sim__refuse(
+            d, place,
+            "%u hosts to an edge switch at %u:%u, and %u edge switches to a pod at %u:%u, do not come out "
+            "as whole numbers of links up",
+            t->hosts, t->ratio.down, t->ratio.up, t->edges, t->core_ratio.down, t->core_ratio.up);
+    }
+    if (pods.aggregations > 1024) {
+        return sim__refuse(d, place, "%u aggregation switches to a pod; 1024 at most", pods.aggregations);
+    }
+    return true;
+}
+
 static bool finish_topology(struct draft *d)
 {
     struct sim_topology *t = &d->scenario->topology;
@@ -43,6 +65,11 @@ static bool finish_topology(struct draft *d)
     if (t->kind == SIM_DRAGONFLY && (t->routers > 64 || t->globals > 64 || t->hosts > 64)) {
         return sim__refuse(d, place, "a dragonfly's routers, globals and hosts are 64 at most each");
     }
+    t->fabric.rate_bps = t->fabric.rate_bps == 0 ? t->edge.rate_bps : t->fabric.rate_bps;
+    t->fabric.delay_ps = t->fabric.delay_ps == SIM_NEVER ? t->edge.delay_ps : t->fabric.delay_ps;
+    if (t->kind == SIM_CLOS && !fit_pods(d, place)) {
+        return false;
+    }
     uint64_t cables = t->kind == SIM_LEAF_SPINE ? (uint64_t)t->leaves * (t->hosts + (uint64_t)t->spines) : t->hosts;
     struct sim_topology_size size = cables <= LINKS_MAX ? sim_topology_size(t) : (struct sim_topology_size){0, 0, 0};
     if (cables > LINKS_MAX || size.hosts + size.switches > SIM_NODES_MAX || size.hosts > 32768) {
@@ -51,8 +78,6 @@ static bool finish_topology(struct draft *d)
     if (size.hosts < 2) {
         return sim__refuse(d, place, "fewer than 2 hosts");
     }
-    t->fabric.rate_bps = t->fabric.rate_bps == 0 ? t->edge.rate_bps : t->fabric.rate_bps;
-    t->fabric.delay_ps = t->fabric.delay_ps == SIM_NEVER ? t->edge.delay_ps : t->fabric.delay_ps;
     return true;
 }
 
@@ -157,6 +182,68 @@ static bool finish_jobs(struct draft *d)
     return true;
 }
 
+/* ---- switches that add ---- */
+
+static size_t next_word(const char **text)
+{
+    *text += strspn(*text, " ,\t");
+    return strcspn(*text, " ,\t");
+}
+
+/* The tier or node of this name. */
+static bool find_adders(struct draft *d, const char *word, size_t len, struct sim_adders *adders)
+{
+    struct sim_tier tiers[SIM_TIERS_MAX];
+    const struct sim_topology *t = &d->scenario->topology;
+    uint32_t count = sim_topology_tiers(t, tiers);
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+
+    adders->count = 1;
+    for (uint32_t i = 1; i < count; i++) {
+        if (strlen(tiers[i].name) == len && memcmp(word, tiers[i].name, len) == 0) {
+            adders->first = tiers[i].first;
+            adders->count = tiers[i].count;
+            return true;
+        }
+    }
+    if (!sim_topology_find(t, word, len, &adders->first, cause)) {
+        return sim__refuse(d, d->adders.place, "add: %s", cause);
+    }
+    return adders->first >= tiers[1].first || sim__refuse(d, d->adders.place, "add: %.*s is no switch", (int)len, word);
+}
+
+static bool finish_adders(struct draft *d)
+{
+    struct sim_scenario *s = d->scenario;
+    const char *at = d->adders.text;
+    struct sim_adders adders = {.share = 1};
+
+    for (size_t len; at != NULL && (len = next_word(&at)) != 0; at += len) {
+        char number[TRIB_UNITS_TEXT_MAX] = "";
+        char cause[TRIB_ERROR_TEXT_MAX] = "";
+        if (s->adder_count == SIM_ADDERS_MAX) {
+            return sim__refuse(d, d->adders.place, "add: more than %u names", SIM_ADDERS_MAX);
+        }
+        if (at[len - 1] == '%' && len < sizeof number) {
+            memcpy(number, at, len);
+            if (trib_parse_percent(number, &adders.share, cause) != TRIB_OK) {
+                return sim__refuse(d, d->adders.place, "add: %s", cause);
+            }
+            at += len;
+            len = next_word(&at);
+        }
+        if (len == 0) {
+            return sim__refuse(d, d->adders.place, "add: %s of which tier?", number);
+        }
+        if (!find_adders(d, at, len, &adders)) {
+            return false;
+        }
+        s->adders[s->adder_count++] = adders;
+        adders.share = 1;
+    }
+    return d->adders.text == NULL || s->adder_count != 0 || sim__refuse(d, d->adders.place, "add names no switch");
+}
+
 /* ---- failures ---- */
 
 static uint32_t find_link(const struct sim_network *n, uint32_t from, uint32_t to)
@@ -234,5 +321,5 @@ bool sim__fit(struct draft *d)
             return false;
         }
     }
-    return finish_jobs(d) && finish_failures(d);
+    return finish_jobs(d) && finish_adders(d) && finish_failures(d);
 }

@@ -203,6 +203,29 @@ bool sim__read_share(struct draft *d, const struct sim_toml_value *value, void *
     return *(double *)field > 0 || sim__refuse(d, value->place, "%s can not be 0", value->key);
 }
 
+/* Two whole numbers: 3:1. */
+bool sim__read_ratio(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    const char *colon = strchr(value->text, ':');
+    char down[TRIB_UNITS_TEXT_MAX] = "";
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t numbers[2] = {0, 0};
+
+    if (!expect_text(d, value, "3:1")) {
+        return false;
+    }
+    if (colon != NULL && (size_t)(colon - value->text) < sizeof down) {
+        memcpy(down, value->text, (size_t)(colon - value->text));
+    }
+    if (colon == NULL || trib_parse_number(down, 1, 1000, &numbers[0], cause) != TRIB_OK ||
+        trib_parse_number(colon + 1, 1, 1000, &numbers[1], cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s is two numbers from 1 to 1000, such as \"3:1\", not \"%s\"", value->key,
+                           value->text);
+    }
+    *(struct sim_ratio *)field = (struct sim_ratio){(uint32_t)numbers[0], (uint32_t)numbers[1]};
+    return true;
+}
+
 /* The index of a word in a list that ends where name() gives NULL. */
 static bool read_word(struct draft *d, const struct sim_toml_value *value, const char *(*name)(uint32_t),
                       uint32_t *index)
@@ -298,6 +321,13 @@ bool sim__read_file(struct draft *d, const struct sim_toml_value *value, void *f
     d->files[source] = value->text;
     d->file_places[source] = value->place;
     return expect_text(d, value, "flow.txt");
+}
+
+bool sim__read_adders(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    d->adders = (struct draft_text){value->text, value->place};
+    return expect_text(d, value, "spine 50% leaf");
 }
 
 bool sim__read_link(struct draft *d, const struct sim_toml_value *value, void *field)

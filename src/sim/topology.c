@@ -63,53 +63,66 @@ static void build_leaf_spine(const struct sim_topology *t, struct sim_network *n
     }
 }
 
-/* Edge and aggregation switches of a pod are joined each with each, and one tier has as many links up as hosts. */
-static void build_pods(struct sim_network *n, uint32_t half, const struct kinds *kinds)
+bool sim_topology_pods(const struct sim_topology *t, struct sim_pods *pods)
+{
+    if (t->kind == SIM_FAT_TREE) {
+        *pods = (struct sim_pods){t->k, t->k / 2, t->k / 2, t->k / 2, t->k / 2};
+        return true;
+    }
+    double up = (double)t->hosts * (double)t->edge.rate_bps * t->ratio.up;
+    double each = (double)t->fabric.rate_bps * t->ratio.down;
+    *pods = (struct sim_pods){t->pods, t->edges, (uint32_t)(up / each + 0.5), t->hosts,
+                              t->edges * t->core_ratio.up / t->core_ratio.down};
+    return pods->aggregations >= 1 && pods->ups >= 1 && pods->aggregations * each == up &&
+           pods->ups * t->core_ratio.down == t->edges * t->core_ratio.up;
+}
+
+/* Edge and aggregation switches of a pod are joined each with each. */
+static void build_pods(struct sim_network *n, const struct sim_pods *p, const struct kinds *kinds)
 {
     uint32_t hosts = n->hosts;
-    uint32_t edges = hosts / half;
     uint32_t edge = hosts;
-    uint32_t aggregation = edge + edges;
+    uint32_t aggregation = edge + p->pods * p->edges;
 
-    for (uint32_t e = 0; e < edges; e++) {
+    for (uint32_t e = 0; e < p->pods * p->edges; e++) {
         struct sim_route *route = &n->routes[edge + e];
-        *route = sim_route_tree(e * half, half, 1, hosts + e * half);
+        *route = sim_route_tree(e * p->hosts, p->hosts, 1, hosts + e * p->hosts);
         route->up = n->link_count;
-        route->ups = half;
-        for (uint32_t j = 0; j < half; j++) {
-            (void)sim_network_link(n, edge + e, aggregation + e / half * half + j, kinds->fabric);
+        route->ups = p->aggregations;
+        for (uint32_t j = 0; j < p->aggregations; j++) {
+            (void)sim_network_link(n, edge + e, aggregation + e / p->edges * p->aggregations + j, kinds->fabric);
         }
     }
-    for (uint32_t a = 0; a < edges; a++) {
-        uint32_t pod = a / half;
-        n->routes[aggregation + a] = sim_route_tree(pod * half * half, half * half, half, n->link_count);
-        for (uint32_t e = 0; e < half; e++) {
-            (void)sim_network_link(n, aggregation + a, edge + pod * half + e, kinds->fabric);
+    for (uint32_t a = 0; a < p->pods * p->aggregations; a++) {
+        uint32_t pod = a / p->aggregations;
+        uint32_t below = p->edges * p->hosts;
+        n->routes[aggregation + a] = sim_route_tree(pod * below, below, p->hosts, n->link_count);
+        for (uint32_t e = 0; e < p->edges; e++) {
+            (void)sim_network_link(n, aggregation + a, edge + pod * p->edges + e, kinds->fabric);
         }
     }
 }
 
-/* The j-th aggregation switch of every pod is joined to the j-th run of k/2 core switches. */
 static void build_fat_tree(const struct sim_topology *t, struct sim_network *n, const struct kinds *kinds)
 {
-    uint32_t half = t->k / 2;
-    uint32_t edges = n->hosts / half;
-    uint32_t aggregation = n->hosts + edges;
-    uint32_t core = aggregation + edges;
+    struct sim_pods p;
 
-    join_hosts(n, half, kinds);
-    build_pods(n, half, kinds);
-    for (uint32_t a = 0; a < edges; a++) {
+    TRIB_ASSERT(sim_topology_pods(t, &p));
+    uint32_t aggregation = n->hosts + p.pods * p.edges;
+    uint32_t core = aggregation + p.pods * p.aggregations;
+    join_hosts(n, p.hosts, kinds);
+    build_pods(n, &p, kinds);
+    for (uint32_t a = 0; a < p.pods * p.aggregations; a++) {
         n->routes[aggregation + a].up = n->link_count;
-        n->routes[aggregation + a].ups = half;
-        for (uint32_t m = 0; m < half; m++) {
-            (void)sim_network_link(n, aggregation + a, core + a % half * half + m, kinds->fabric);
+        n->routes[aggregation + a].ups = p.ups;
+        for (uint32_t m = 0; m < p.ups; m++) {
+            (void)sim_network_link(n, aggregation + a, core + a % p.aggregations * p.ups + m, kinds->fabric);
         }
     }
-    for (uint32_t c = 0; c < half * half; c++) {
-        n->routes[core + c] = sim_route_tree(0, n->hosts, half * half, n->link_count);
-        for (uint32_t pod = 0; pod < t->k; pod++) {
-            (void)sim_network_link(n, core + c, aggregation + pod * half + c / half, kinds->fabric);
+    for (uint32_t c = 0; c < p.aggregations * p.ups; c++) {
+        n->routes[core + c] = sim_route_tree(0, n->hosts, p.edges * p.hosts, n->link_count);
+        for (uint32_t pod = 0; pod < p.pods; pod++) {
+            (void)sim_network_link(n, core + c, aggregation + pod * p.aggregations + c / p.ups, kinds->fabric);
         }
     }
 }
@@ -145,14 +158,15 @@ static void build_dragonfly(const struct sim_topology *t, struct sim_network *n,
 
 const char *sim_topology_name(enum sim_topology_kind kind)
 {
-    static const char *const names[SIM_TOPOLOGY_COUNT] = {"none", "star", "leaf-spine", "fat-tree", "dragonfly"};
+    static const char *const names[SIM_TOPOLOGY_COUNT] = {"none",     "star", "leaf-spine",
+                                                          "fat-tree", "clos", "dragonfly"};
 
     return names[kind];
 }
 
 struct sim_topology_size sim_topology_size(const struct sim_topology *t)
 {
-    uint32_t half = t->k / 2;
+    struct sim_pods p;
 
     switch (t->kind) {
     case SIM_STAR:
@@ -161,7 +175,15 @@ struct sim_topology_size sim_topology_size(const struct sim_topology *t)
         return (struct sim_topology_size){t->hosts * t->leaves, t->leaves + t->spines,
                                           2 * t->hosts * t->leaves + 2 * t->leaves * t->spines};
     case SIM_FAT_TREE:
-        return (struct sim_topology_size){half * half * t->k, 2 * half * t->k + half * half, 6 * half * half * t->k};
+    case SIM_CLOS: {
+        if (!sim_topology_pods(t, &p)) {
+            break;
+        }
+        uint32_t hosts = p.pods * p.edges * p.hosts;
+        uint32_t cables = hosts + p.pods * p.aggregations * (p.edges + p.ups);
+        return (struct sim_topology_size){hosts, p.pods * (p.edges + p.aggregations) + p.aggregations * p.ups,
+                                          2 * cables};
+    }
     case SIM_DRAGONFLY: {
         uint32_t routers = groups_of(t) * t->routers;
         return (struct sim_topology_size){routers * t->hosts, routers,
@@ -186,7 +208,7 @@ bool sim_topology_build(const struct sim_topology *t, struct sim_network *n)
         build_star(n, &kinds);
     } else if (t->kind == SIM_LEAF_SPINE) {
         build_leaf_spine(t, n, &kinds);
-    } else if (t->kind == SIM_FAT_TREE) {
+    } else if (t->kind == SIM_FAT_TREE || t->kind == SIM_CLOS) {
         build_fat_tree(t, n, &kinds);
     } else {
         build_dragonfly(t, n, &kinds);

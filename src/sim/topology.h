@@ -4,6 +4,7 @@
  *   star         every host on one switch
  *   leaf-spine   hosts on leaves, every leaf on every spine
  *   fat-tree     k pods of k/2 edge and k/2 aggregation switches, k^2/4 core switches, k^3/4 hosts (Al-Fares et al., SIGCOMM'08)
+ *   clos         the same in other proportions: pods of edge and aggregation switches, with less rate up than down (its ratio) at either tier
  *   dragonfly    groups of routers that are all joined with each other, and one cable between any two groups: each router has `globals` of its
  *                group's (Kim et al., ISCA'08); shortest ways only
  *
@@ -21,6 +22,7 @@ enum sim_topology_kind {
     SIM_STAR,
     SIM_LEAF_SPINE,
     SIM_FAT_TREE,
+    SIM_CLOS,
     SIM_DRAGONFLY,
     SIM_TOPOLOGY_COUNT
 };
@@ -31,13 +33,23 @@ struct sim_wire {
     uint64_t delay_ps;
 };
 
+/* How much comes in from below to how much goes up: 3:1. */
+struct sim_ratio {
+    uint32_t down;
+    uint32_t up;
+};
+
 struct sim_topology {
     enum sim_topology_kind kind;
-    uint32_t hosts;  /* star: all; leaf-spine: of each leaf; dragonfly: of each router */
+    uint32_t hosts;  /* star: all; leaf-spine: of each leaf; clos: of each edge switch; dragonfly: of each router */
     uint32_t leaves; /* leaf-spine */
     uint32_t spines;
-    uint32_t k;           /* fat-tree; even */
-    uint32_t routers;     /* dragonfly: of a group */
+    uint32_t k;                  /* fat-tree; even */
+    uint32_t pods;               /* clos */
+    uint32_t edges;              /* clos: of a pod */
+    struct sim_ratio ratio;      /* clos: at edge switches, by rate, */
+    struct sim_ratio core_ratio; /* and at aggregation switches */
+    uint32_t routers;            /* dragonfly: of a group */
     uint32_t globals;     /* dragonfly: cables of a router to other groups; so there are routers x globals + 1 groups */
     struct sim_wire edge; /* between hosts and switches */
     struct sim_wire fabric;     /* between switches */
@@ -49,6 +61,18 @@ struct sim_topology {
 struct sim_topology_size {
     uint32_t hosts, switches, links;
 };
+
+/* Fat trees and clos: who is joined to how many. */
+struct sim_pods {
+    uint32_t pods;
+    uint32_t edges;        /* of a pod */
+    uint32_t aggregations; /* of a pod: each joined with each of its edge switches */
+    uint32_t hosts;        /* of an edge switch */
+    uint32_t ups; /* core switches of an aggregation switch: the j-th of every pod has the j-th run of so many */
+};
+
+/* False: a ratio does not come out as a whole number of switches. */
+bool sim_topology_pods(const struct sim_topology *t, struct sim_pods *pods);
 
 const char *sim_topology_name(enum sim_topology_kind kind);
 struct sim_topology_size sim_topology_size(const struct sim_topology *t);

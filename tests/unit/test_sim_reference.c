@@ -103,6 +103,14 @@ static void draw_topology(struct sim_topology *t, struct trib_prng *prng)
     t->mark_bytes = one_of(prng, marks, 4);
     t->smallest = 41;
     t->largest = 1500;
+    if (t->kind == SIM_CLOS) {
+        t->pods = 2 + (uint32_t)trib_prng_below(prng, 2);
+        t->hosts = 4;
+        t->edges = 2;
+        t->fabric.rate_bps = t->edge.rate_bps;
+        t->ratio = (struct sim_ratio){1U << trib_prng_below(prng, 3), 1};
+        t->core_ratio = (struct sim_ratio){1 + (uint32_t)trib_prng_below(prng, 2), 1};
+    }
 }
 
 static void draw_traffic(struct sim_scenario *s, struct trib_prng *prng)

@@ -17,6 +17,7 @@
 #include "sim/toml.h"
 
 #define STAR "[topology]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\ndelay = \"1us\"\n"
+#define CLOS "[topology]\nkind = \"clos\"\npods = 2\nedges = 4\nhosts = 6\nrate = \"10Gbps\"\ndelay = \"1us\"\n"
 #define FLOWS "[[traffic]]\nkind = \"permutation\"\nsize = \"1MB\"\n"
 
 static void toml__reads_what_it_says(void **state)
@@ -166,11 +167,60 @@ static void scenario__is_read(void **state)
     sim_scenario_free(&s);
 }
 
+struct refusal {
+    const char *text, *error;
+};
+
+static void expect_refusals(const struct refusal *cases, size_t count)
+{
+    static struct sim_scenario s;
+
+    for (size_t i = 0; i < count; i++) {
+        char error[TRIB_ERROR_TEXT_MAX] = "";
+        assert_false(sim_scenario_parse(&s, cases[i].text, "x", NULL, error));
+        assert_string_equal(error, cases[i].error);
+        sim_scenario_free(&s);
+    }
+}
+
+static void networks__are_refused_in_one_line(void **state)
+{
+    static const struct refusal cases[] = {
+        {"duration = \"1ms\"\n" CLOS "ratio = \"3\"\n" FLOWS,
+         "x:9:9: ratio is two numbers from 1 to 1000, such as \"3:1\", not \"3\""},
+        {"duration = \"1ms\"\n" CLOS "ratio = \"4:1\"\n" FLOWS,
+         "x:2:1: 6 hosts to an edge switch at 4:1, and 4 edge switches to a pod at 1:1, do not come out as whole "
+         "numbers of "
+         "links up"},
+        {"duration = \"1ms\"\n" CLOS "[switches]\nadd = \"core 50% egde\"\n" FLOWS,
+         "x:10:7: add: there is no egde; did you mean edge0?"},
+        {"duration = \"1ms\"\n" CLOS "[switches]\nadd = \"core, host3\"\n" FLOWS, "x:10:7: add: host3 is no switch"},
+        {"duration = \"1ms\"\n" CLOS "[switches]\nadd = \"50%\"\n" FLOWS, "x:10:7: add: 50% of which tier?"},
+        {"duration = \"1ms\"\n" CLOS "[switches]\nadd = \"core 500% edge\"\n" FLOWS,
+         "x:10:7: add: \"500%\" is more than 100%"},
+        {"duration = \"1ms\"\n" CLOS "[switches]\nadd = \"\"\n" FLOWS, "x:10:7: add names no switch"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host1-swich0\"\nat = \"1us\"\n",
+         "x:11:8: link: there is no swich0; did you mean switch0?"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host4-switch0\"\nat = \"1us\"\n",
+         "x:11:8: link: there is no host4; there are host0 to host3"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host1-host2\"\nat = \"1us\"\n",
+         "x:11:8: link: no cable joins host1 and host2"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host1\"\nat = \"1us\"\n",
+         "x:11:8: link wants two nodes, such as \"leaf0-spine1\""},
+        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host1-switch0\"\nat = \"2us\"\nuntil = \"2us\"\n",
+         "x:10:1: until is not later than at"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[failure]\n", "x:10:1: write [[failure]]: there may be several"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[faults]\nlos = \"1%\"\n",
+         "x:11:1: unknown key los in [faults]; did you mean loss?"},
+    };
+
+    (void)state;
+    expect_refusals(cases, sizeof cases / sizeof cases[0]);
+}
+
 static void scenario__refuses_in_one_line(void **state)
 {
-    static const struct {
-        const char *text, *error;
-    } cases[] = {
+    static const struct refusal cases[] = {
         {STAR FLOWS, "x:1:1: duration is missing: simulated time at most"},
         {"duraton = \"1ms\"\n" STAR FLOWS, "x:1:1: unknown key duraton; did you mean duration?"},
         {"duration = \"5\"\n", "x:1:12: duration: \"5\" has no unit; a duration is written like 30s or 500ms"},
@@ -186,7 +236,7 @@ static void scenario__refuses_in_one_line(void **state)
         {"duration = \"1ms\"\n[topology]\nkind = \"fat-treee\"\n",
          "x:3:8: unknown kind \"fat-treee\"; did you mean fat-tree?"},
         {"duration = \"1ms\"\n[topology]\nkind = \"mesh\"\n",
-         "x:3:8: unknown kind \"mesh\"; there are star, leaf-spine, fat-tree, dragonfly"},
+         "x:3:8: unknown kind \"mesh\"; there are star, leaf-spine, fat-tree, clos, dragonfly"},
         {"duration = \"1ms\"\n[topology]\nrate = \"0Gbps\"\n",
          "x:3:8: rate is 0Gbps; it can be from 1Mbps to 3200Gbps"},
         {"duration = \"1ms\"\n" STAR "k = 4\n", "x:7:1: k means nothing to star"},
@@ -208,31 +258,12 @@ static void scenario__refuses_in_one_line(void **state)
          "datamining-bytes"},
         {"duration = \"1ms\"\n" STAR "[[traffic]]\nkind = \"poisson\"\nsize = \"1KB\"\nload = \"0%\"\n",
          "x:10:8: load can not be 0"},
-        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host1-swich0\"\nat = \"1us\"\n",
-         "x:11:8: link: there is no swich0; did you mean switch0?"},
-        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host4-switch0\"\nat = \"1us\"\n",
-         "x:11:8: link: there is no host4; there are host0 to host3"},
-        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host1-host2\"\nat = \"1us\"\n",
-         "x:11:8: link: no cable joins host1 and host2"},
-        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host1\"\nat = \"1us\"\n",
-         "x:11:8: link wants two nodes, such as \"leaf0-spine1\""},
-        {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host1-switch0\"\nat = \"2us\"\nuntil = \"2us\"\n",
-         "x:10:1: until is not later than at"},
-        {"duration = \"1ms\"\n" STAR FLOWS "[failure]\n", "x:10:1: write [[failure]]: there may be several"},
-        {"duration = \"1ms\"\n" STAR FLOWS "[faults]\nlos = \"1%\"\n",
-         "x:11:1: unknown key los in [faults]; did you mean loss?"},
         {"duration = \"1ms\"\n" STAR "[[traffic]]\nkind = \"trace\"\nfile = \"/nowhere/flow.txt\"\n",
          "/nowhere/flow.txt: No such file or directory"},
     };
-    static struct sim_scenario s;
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char error[TRIB_ERROR_TEXT_MAX] = "";
-        assert_false(sim_scenario_parse(&s, cases[i].text, "x", NULL, error));
-        assert_string_equal(error, cases[i].error);
-        sim_scenario_free(&s);
-    }
+    expect_refusals(cases, sizeof cases / sizeof cases[0]);
 }
 
 static void overrides__replace_what_stands_there(void **state)
@@ -361,10 +392,15 @@ static void exponential__is_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(toml__reads_what_it_says),      cmocka_unit_test(toml__refuses_with_its_place),
-        cmocka_unit_test(toml__takes_any_bytes),         cmocka_unit_test(scenario__is_read),
-        cmocka_unit_test(scenario__refuses_in_one_line), cmocka_unit_test(overrides__replace_what_stands_there),
-        cmocka_unit_test(trace__is_read_or_refused),     cmocka_unit_test(sizes__have_their_means),
+        cmocka_unit_test(toml__reads_what_it_says),
+        cmocka_unit_test(toml__refuses_with_its_place),
+        cmocka_unit_test(toml__takes_any_bytes),
+        cmocka_unit_test(scenario__is_read),
+        cmocka_unit_test(scenario__refuses_in_one_line),
+        cmocka_unit_test(networks__are_refused_in_one_line),
+        cmocka_unit_test(overrides__replace_what_stands_there),
+        cmocka_unit_test(trace__is_read_or_refused),
+        cmocka_unit_test(sizes__have_their_means),
         cmocka_unit_test(exponential__is_one),
     };
 
