@@ -63,8 +63,8 @@ static void default_url(const struct trib_config *config, char *url, size_t size
     (void)snprintf(url, size, "http://127.0.0.1:%u/v1/jobs", port + HTTP_BEHIND);
 }
 
-/* Asks once. NULL: the cause was printed. */
-static json_t *ask(const char *url)
+/* Asks once. NULL: the cause was printed. is_named: where to ask was said, else it is this machine. */
+static json_t *ask(const char *url, bool is_named)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     json_error_t broken;
@@ -72,7 +72,7 @@ static json_t *ask(const char *url)
     char *body = http_get(url, &len, error);
 
     if (body == NULL) {
-        complain("%s; is `tributary switch` running on this machine, with --http?", error);
+        complain("%s; is `tributary switch` running %s, with --http?", error, is_named ? "there" : "on this machine");
         return NULL;
     }
     json_t *jobs = json_loadb(body, len, 0, &broken);
@@ -115,7 +115,7 @@ static int watch(const struct jobs_options *options, const char *url, const char
 
     do {
         uint64_t now_ns = trib_clock_ns();
-        json_t *now = ask(url);
+        json_t *now = ask(url, options->http != NULL);
         if (now == NULL) {
             status = 1;
             break;

@@ -139,10 +139,29 @@ static const struct option_command command = {
                 "  torchrun ... tributary perf -b 1M -e 64M      # as one rank of a launcher's job",
 };
 
+static bool check_sizes(const struct perf_options *options)
+{
+    char least[TRIB_UNITS_TEXT_MAX];
+
+    if (options->iterations < 1) {
+        complain("-n: at least 1 timed call");
+        return false;
+    }
+    if (options->step_factor < 2) {
+        complain("-f: a factor between sizes is at least 2; for one size, -b and -e are the same");
+        return false;
+    }
+    if (options->max_bytes < options->min_bytes) {
+        trib_format_size(options->min_bytes, least);
+        complain("-e is less than -b, %s", least);
+        return false;
+    }
+    return true;
+}
+
 static bool check_options(const struct perf_options *options)
 {
-    if (options->iterations < 1 || options->step_factor < 2 || options->max_bytes < options->min_bytes) {
-        complain("-n is at least 1, -f at least 2, -e at least -b");
+    if (!check_sizes(options)) {
         return false;
     }
     if (options->threads < 1 || options->threads > TRIB_ROOTS_MAX) {

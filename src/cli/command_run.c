@@ -169,9 +169,12 @@ int command_run(int argc, char **argv)
         complain("no program to run: tributary run -n 4 -- ./program");
         return EXIT_USAGE;
     }
-    if (options.ranks < 1 || options.ranks > TRIB_RANKS_MAX || options.threads < 1 ||
-        options.threads > TRIB_ROOTS_MAX) {
-        complain("-n takes 1 to %d, --threads 1 to %d", TRIB_RANKS_MAX, TRIB_ROOTS_MAX);
+    if (options.ranks < 1 || options.ranks > TRIB_RANKS_MAX) {
+        complain("-n takes 1 to %d", TRIB_RANKS_MAX);
+        return EXIT_USAGE;
+    }
+    if (options.threads < 1 || options.threads > TRIB_ROOTS_MAX) {
+        complain("--threads takes 1 to %d", TRIB_ROOTS_MAX);
         return EXIT_USAGE;
     }
     spawn_job_name(job, sizeof job);

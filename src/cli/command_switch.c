@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_switch.c: `tributary switch`: options and a configuration file for the daemon of src/switchd. */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -153,6 +154,10 @@ static bool check_ranges(const struct switch_options *options)
 {
     const struct trib_switchd_config *config = &options->config;
 
+    if (config->ready_fd >= 0 && fcntl(config->ready_fd, F_GETFD) < 0) { /* who waits there would wait for ever */
+        complain("--ready-fd: %d is no open descriptor", config->ready_fd);
+        return false;
+    }
     if (config->threads > TRIB_ROOTS_MAX) {
         complain("--threads: %u is out of range: 1 to %d, 0 for as many as addresses", config->threads, TRIB_ROOTS_MAX);
         return false;

@@ -54,10 +54,26 @@ static int unknown(const char *word)
     return EXIT_USAGE;
 }
 
+/* argv begins with the command's name. */
+static int run(int argc, char **argv)
+{
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(argv[0], commands[i].name) == 0) {
+            return commands[i].run(argc, argv);
+        }
+    }
+    return unknown(argv[0]);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
         return help(stderr);
+    }
+    if (argc > 2 && strcmp(argv[1], "help") == 0) {
+        char more[] = "--help";
+        char *of[] = {argv[2], more, NULL};
+        return run(2, of);
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         return help(stdout);
@@ -66,10 +82,5 @@ int main(int argc, char **argv)
         printf("tributary %s\n", trib_version());
         return 0;
     }
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(argv[1], commands[i].name) == 0) {
-            return commands[i].run(argc - 1, argv + 1);
-        }
-    }
-    return unknown(argv[1]);
+    return run(argc - 1, argv + 1);
 }

@@ -197,16 +197,24 @@ static void print_row(const struct sim_bench_row *row, const struct outcome *o, 
            (double)o->events / (double)o->hops, o->start_s, (double)o->rss_kb / 1024, o->goodput_bps / 1e9, row->what);
 }
 
-static int unknown(const char *only)
+/* The row that is asked for, if one is: is it there? Else what is nearest to it is said. */
+static bool is_known(const char *only)
 {
-    struct trib_nearest nearest = {.word = only, .len = strlen(only)};
+    struct trib_nearest nearest = {.word = only, .len = only == NULL ? 0 : strlen(only)};
 
+    if (only == NULL) {
+        return true;
+    }
     for (unsigned i = 0; sim_bench_row(i) != NULL; i++) {
+        if (strcmp(only, rows[i].name) == 0) {
+            return true;
+        }
         trib_nearest_offer(&nearest, rows[i].name);
     }
     complain("there is no row \"%s\"%s%s%s", only, nearest.best != NULL ? "; did you mean " : "",
-             nearest.best != NULL ? nearest.best : "", nearest.best != NULL ? "?" : "");
-    return EXIT_USAGE;
+             nearest.best != NULL ? nearest.best : "",
+             nearest.best != NULL ? "?" : "; `tributary sim bench` measures all");
+    return false;
 }
 
 int sim_bench(const char *only, bool is_quick, bool is_json)
@@ -214,6 +222,9 @@ int sim_bench(const char *only, bool is_quick, bool is_json)
     int count = 0;
     int status = 0;
 
+    if (!is_known(only)) {
+        return EXIT_USAGE;
+    }
     if (!is_json) {
         printf("%-18s %8s %6s %9s %6s %8s %7s %7s\n", "row", "Mhops/s", "goal", "Mhops", "ev/hop", "setup s", "MB",
                "Gbps");
@@ -235,5 +246,5 @@ int sim_bench(const char *only, bool is_quick, bool is_json)
     if (is_json) {
         printf("]\n");
     }
-    return count == 0 ? unknown(only) : status;
+    return status;
 }

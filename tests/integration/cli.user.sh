@@ -8,11 +8,13 @@ say "help and versions"
 expect 0 '^usage: tributary <command>' "$T" --help
 expect 2 '^usage: tributary <command>' "$T"
 expect_line 0 '^tributary [0-9]+\.[0-9]+\.[0-9]+$' "$T" --version
-for command in switch run perf demo info; do
+for command in switch run perf doctor demo sim info; do
     expect 0 "^usage: tributary $command" "$T" "$command" --help
     grep -oE '^  (-[a-z], )?--[a-z_-]+' "$TMP/out" | grep -oE -- '--[a-z_-]+' >"$TMP/options"
     check "$command --help lists options" test -s "$TMP/options"
+    expect 0 "^usage: tributary $command" "$T" help "$command"
 done
+expect_line 2 'unknown command "swich"; did you mean switch\?' "$T" help swich
 expect 0 '^value kernels +(scalar|avx2|avx512)' "$T" info
 for variable in TRIB_SWITCH TRIB_JOB TRIB_RANK TRIB_WIRE TRIB_PAYLOAD TRIB_FAULTS TRIB_DEBUG; do
     check_in "info names $variable" "^  $variable " "$TMP/out"
@@ -58,7 +60,9 @@ expect_line 2 '--wire: "int33" is none of float32, bfloat16, int32' "$T" perf --
 expect_line 2 '-d: "complex" is none of' "$T" perf -d complex
 expect_line 2 '-o: "xor" is none of' "$T" perf -o xor
 expect_line 2 '-b: "x" is not a size' "$T" perf -b x
-expect_line 2 '-f at least 2' "$T" perf -f 1
+expect_line 2 '-f: a factor between sizes is at least 2' "$T" perf -f 1
+expect_line 2 '-n: at least 1 timed call' "$T" perf -n 0
+expect_line 2 '-e is less than -b, 8 ' "$T" perf -b 8 -e 4
 expect_line 2 '--payload: 100 is not a multiple of 64 from 64 to 8192' "$T" perf --workers 2 --payload 100
 expect_line 2 '--payload: 9000 is not a multiple of 64 from 64 to 8192' "$T" perf --workers 2 --payload 9000
 expect_line 2 '-c takes 0 or 1' "$T" perf --workers 1 -c 2
@@ -69,6 +73,10 @@ expect_line 2 '--workers: 0 is not from 1 to 1024' "$T" perf --workers 0
 expect_line 2 '--window: "4G" is more than 4 GiB - 1' "$T" perf --window 4G
 expect_line 2 '-n takes 1 to 1024' "$T" run -n 0 -- true
 expect_line 2 '-n takes 1 to 1024' "$T" run -n 1025 -- true
+expect_line 2 '--threads takes 1 to 16$' "$T" run -n 2 --threads 17 -- true
+expect_line 2 '--ready-fd: 77 is no open descriptor' "$T" switch --listen 127.0.0.1:0 --ready-fd 77
+expect_line 2 'there is no row "jobs-1023"; did you mean jobs-1024\?' "$T" sim bench jobs-1023
+expect_line 2 'there is no row "x"; `tributary sim bench` measures all' "$T" sim bench x
 
 say "the environment is checked in the same way"
 expect_line 2 'rank: 5 is not below the number of ranks, 2' env TRIB_RANK=5 TRIB_RANKS=2 "$T" perf

@@ -68,6 +68,7 @@ if "$T" jobs --help >/dev/null 2>&1; then
     kill -CONT "${RANK_PIDS[1]}"
     kill "${RANK_PIDS[@]}"
     switch_stop
-    expect 1 'is `tributary switch` running on this machine, with --http' "$T" jobs --http "$HTTP"
+    expect 1 'is `tributary switch` running there, with --http' "$T" jobs --http "$HTTP"
+    expect 1 'is `tributary switch` running on this machine, with --http' env TRIB_SWITCH=127.0.0.1:9 "$T" jobs
 fi
 finish
