@@ -6,9 +6,11 @@ adds in float32 and rounds once: within that of their own eps, as gloo rounds af
 """
 import datetime
 import functools
+import logging
 
 import torch
 import torch.distributed as dist
+from tributary_torch import _group
 
 OPS = {"SUM": dist.ReduceOp.SUM, "AVG": dist.ReduceOp.AVG, "MIN": dist.ReduceOp.MIN, "MAX": dist.ReduceOp.MAX,
        "PRODUCT": dist.ReduceOp.PRODUCT}
@@ -319,6 +321,21 @@ def of_gloo():
     assert output[0].item() == (rank - 1) % ranks
     dist.monitored_barrier(timeout=datetime.timedelta(seconds=30))
     dist.monitored_barrier(dist.group.WORLD, datetime.timedelta(seconds=30), wait_all_ranks=True)
+
+
+def said_once():
+    """The log has a line for what goes to gloo, from one rank, the first time."""
+    lines, group = [], dist.group.WORLD
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())
+    log = logging.getLogger("tributary_torch")
+    log.addHandler(handler)
+    _group._said.discard("all_to_all_single")
+    for _ in range(2):
+        output = torch.zeros(dist.get_world_size())
+        dist.all_to_all_single(output, torch.ones(dist.get_world_size()), group=group)
+    log.removeHandler(handler)
+    assert lines == (["all_to_all_single is not for in-network aggregation: gloo does it"] if dist.get_rank() == 0 else []), lines
 
 
 def new_groups():

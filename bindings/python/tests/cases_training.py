@@ -72,18 +72,33 @@ def ddp_options():
         assert torch.allclose(parameters_of(ours), parameters_of(theirs), atol=1e-6), options
 
 
+def overlaps():
+    """Buckets are on their way before the last gradient is there."""
+    model, _ = trained(None, 3)
+    group, seen = dist.group.WORLD, []
+
+    def started():
+        return len(group._pending) + group.stats()["operations"]
+
+    model.module[0].weight.register_hook(lambda _: seen.append(started()))
+    before = started()
+    steps_of(model, torch.optim.SGD(model.parameters(), lr=0.05), 3, 4)
+    assert len(seen) == 1 and seen[0] > before, (before, seen)
+
+
 def ddp_hash(steps, marks=None):
     """A digest of the weights, and the library's counts."""
     return hash_of(trained(None, steps, marks)[0]), dist.group.WORLD.stats()
 
 
-def fsdp(steps=10):
-    """FSDP2 against one model with the gradients of all ranks averaged by gloo."""
+def _sharded(steps, shape, names):
+    """FSDP2 on a mesh of that shape, against one model with the gradients of all ranks averaged by gloo."""
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
 
-    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
-    assert dist.get_backend(mesh.get_group()) == "tributary"
+    mesh = init_device_mesh("cpu", shape, mesh_dim_names=names)
+    for name in names:
+        assert dist.get_backend(mesh.get_group(name)) == "tributary"
     model = model_of()
     model[1] = nn.LayerNorm(64)  # what a rank's own batch decides is not for a model that is compared
     reference = model_of()
@@ -98,6 +113,102 @@ def fsdp(steps=10):
     got = torch.cat([parameter.full_tensor().reshape(-1) for parameter in model.parameters()])
     cases.check_same_everywhere(got, "parameters")
     assert torch.allclose(got, parameters_of(reference), atol=1e-5), (got - parameters_of(reference)).abs().max()
+
+
+def fsdp():
+    _sharded(10, (dist.get_world_size(),), ("shard",))
+
+
+def hsdp():
+    """Copies of sharded models: each rank has a group to shard in, and one to sum with the same shard's others."""
+    _sharded(3, (2, dist.get_world_size() // 2), ("copies", "shard"))
+
+
+def zero():
+    """ZeroRedundancyOptimizer: each rank has a part of the optimizer's state, and broadcasts what it makes of its parameters."""
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
+    def run(group):
+        model = DistributedDataParallel(model_of(), process_group=group)
+        optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.SGD, process_group=group, lr=0.05, momentum=0.9)
+        steps_of(model, optimizer, 0, 5)
+        optimizer.consolidate_state_dict(1)
+        state = optimizer.state_dict()["state"].values() if dist.get_rank() == 1 else []
+        return parameters_of(model), [entry["momentum_buffer"] for entry in state]
+
+    (ours, our_state), (theirs, their_state) = run(None), run(cases.gloo())
+    cases.check_same_everywhere(ours, "parameters")
+    assert torch.allclose(ours, theirs, atol=1e-5), (ours - theirs).abs().max()
+    assert len(our_state) == (8 if dist.get_rank() == 1 else 0)
+    assert all(torch.allclose(one, other, atol=1e-5) for one, other in zip(our_state, their_state, strict=True))
+
+
+class Numbers(torch.utils.data.Dataset):
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, place):
+        assert torch.utils.data.get_worker_info() is not None
+        return torch.full((20,), float(place)), place % 5
+
+
+def loader():
+    """DataLoader's workers are forked while operations are under way, and end while the group goes on; DistributedSampler deals."""
+    import multiprocessing
+    multiprocessing.current_process()._config["daemon"] = False  # a rank of a world may have no children else
+    sampler = torch.utils.data.DistributedSampler(Numbers(), shuffle=False)
+    seen = torch.zeros(64)
+    for _ in range(2):
+        tensor = torch.ones(200_000)
+        work = dist.all_reduce(tensor, async_op=True)
+        for values, _ in torch.utils.data.DataLoader(Numbers(), batch_size=4, sampler=sampler, num_workers=2, multiprocessing_context="fork"):
+            seen[values[:, 0].long()] += 1
+            dist.all_reduce(values)
+        work.wait()
+        assert tensor[-1].item() == dist.get_world_size()
+    dist.all_reduce(seen)
+    assert torch.equal(seen, torch.full((64,), 2.0))
+
+
+def compiled():
+    """torch.compile of a DDP model runs what it finds in Python while the model runs, our calls too."""
+    ours, theirs = (DistributedDataParallel(model_of(), process_group=group) for group in (None, cases.gloo()))
+    fast = torch.compile(ours, backend="aot_eager")
+    before = dist.group.WORLD.stats()["operations"]
+    steps_of(fast, torch.optim.SGD(ours.parameters(), lr=0.05), 0, 3)
+    assert dist.group.WORLD.stats()["operations"] >= before + 3
+    steps_of(theirs, torch.optim.SGD(theirs.parameters(), lr=0.05), 0, 3)
+    cases.check_same_everywhere(parameters_of(ours), "parameters")
+    assert torch.allclose(parameters_of(ours), parameters_of(theirs), atol=1e-5)
+
+
+def compiled_calls():
+    """Collectives in a compiled function are part of its graph."""
+    def reduce(tensor):
+        doubled = tensor * 2
+        dist.all_reduce(doubled)
+        return doubled + 1
+
+    def gather(tensor):
+        output = torch.empty(dist.get_world_size() * tensor.numel())
+        dist.all_gather_into_tensor(output, tensor)
+        return output * 2
+
+    ranks = dist.get_world_size()
+    for function, want in ((reduce, torch.full((3,), 2.0 * ranks + 1)), (gather, torch.full((3 * ranks,), 2.0))):
+        assert torch.equal(torch.compile(function, backend="aot_eager", fullgraph=True)(torch.ones(3)), want), function.__name__
+
+
+def in_detail():
+    """What TORCH_DISTRIBUTED_DEBUG=DETAIL adds: checks of a model's parameters and buckets among the ranks, and words in the log. There is
+    no model on gloo beside: with that torch 2.13 itself ends by SIGSEGV."""
+    assert dist.get_debug_level() == dist.DebugLevel.DETAIL
+    model, losses = trained(None, 20)
+    cases.check_same_everywhere(parameters_of(model), "parameters")
+    assert losses[-1] < losses[0]
+    cases.coalesced()
+    cases.objects()
+    cases.new_groups()
 
 
 def join():

@@ -28,7 +28,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Ranks are forked from a process that has torch, but has neither used it nor loaded the C library.
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["torch", "torch.distributed.fsdp", "torch.nn.parallel"])
+# The last one is what a first DistributedDataParallel imports.
+_context.set_forkserver_preload(["torch", "torch.distributed.fsdp", "torch.nn.parallel", "torch._dynamo"])
 
 
 def _rank(pipe, rank, ranks, store, environment, timeout, options):
@@ -38,6 +39,7 @@ def _rank(pipe, rank, ranks, store, environment, timeout, options):
     import torch
     import torch.distributed as dist
     torch.set_num_threads(1)
+    dist.set_debug_level_from_env()
     try:
         kwargs = {}
         if options is not None:

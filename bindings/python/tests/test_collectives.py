@@ -2,6 +2,8 @@
 """Every collective, reduction, type, size, layout and way of waiting, against gloo, over every transport."""
 import cases
 import pytest
+import torch
+from tributary_torch._buffers import Buffers
 
 REDUCTIONS = list(cases.OPS)
 
@@ -20,7 +22,7 @@ def test_moves(world, collective):
         assert min(world.run(collective, dtype, seconds=120)) > 0
 
 
-@pytest.mark.parametrize("case", ["coalesced", "functional", "objects", "of_gloo", "new_groups", "refused"])
+@pytest.mark.parametrize("case", ["coalesced", "functional", "objects", "of_gloo", "said_once", "new_groups", "refused"])
 def test_case(world, case):
     world.run(case)
 
@@ -36,3 +38,15 @@ def test_packets(world):
         assert (stats["packets_sent"] == 0) == (world.transport == "host")
         assert stats["no_box"] == (world.transport == "nobox")
         assert stats["operations"] > 100 and stats["lane_failures"] == 0
+
+
+def test_what_is_contiguous_is_not_copied():
+    """It goes by pointer; what is not is copied, and back."""
+    tensor, buffers = torch.ones(6, 5), Buffers()
+    for memory in (buffers.source(tensor), buffers.target(tensor), buffers.both(tensor), buffers.targets(list(tensor)), buffers.sources(list(tensor))):
+        assert memory.data_ptr() == tensor.data_ptr()
+    assert buffers.finish() is None
+    buffers.both(tensor.t()).fill_(3)
+    assert tensor[0, 0] == 1
+    buffers.finish()()
+    assert torch.equal(tensor, torch.full((6, 5), 3.0))

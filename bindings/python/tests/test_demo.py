@@ -24,6 +24,8 @@ def demo(*options):
     assert got.returncode == 0, got.stdout + got.stderr
     figures = {name: (float(a), float(b)) for name, a, b in re.findall(r"^ *(\S.*?)  +([\d.]+) +([\d.]+) (?:ms|MB|%)$", got.stdout, flags=re.M)}
     assert min(figures["time of a step"]) > 0 and figures["test images right"][0] > 80, figures
+    difference = float(re.search(r"largest difference at any step ([\d.]+)", got.stdout).group(1))
+    assert difference < 1e-3, got.stdout
     return figures
 
 

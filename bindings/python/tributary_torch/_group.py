@@ -10,14 +10,17 @@ Read next: _work.py (what is returned), _bootstrap.py (how the ranks meet).
 import contextlib
 import ctypes
 import datetime
+import inspect
 import logging
+import sys
 import threading
+import types
 
 import torch
 import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
-from . import _bootstrap, _capi
+from . import _bootstrap, _buffers, _capi, _work
 from ._autoload import NAME
 from ._buffers import Buffers, check, is_plain, moved_as, summed_as
 from ._work import LOOK_NS, Collector, TributaryWork
@@ -534,3 +537,30 @@ def _event(title, tensors):
         return torch._C._profiler._RecordFunctionFast(f"{NAME}:{title}", list(tensors), {"bytes": size})
     except (AttributeError, TypeError):  # other versions of torch
         return torch.profiler.record_function(f"{NAME}:{title}")
+
+
+def _skipper():
+    """What tells torch.compile to leave a code object alone, without importing torch._dynamo, which takes seconds."""
+    from torch._C._dynamo import eval_frame
+    if hasattr(eval_frame, "skip_code"):
+        return eval_frame.skip_code
+    alone = eval_frame._FrameExecStrategy(eval_frame._FrameAction.SKIP, eval_frame._FrameAction.DEFAULT)
+    return lambda code: eval_frame.set_code_exec_strategy(code, alone)
+
+
+def _keep_compiler_out():
+    """torch.compile looks into every Python function that runs within a compiled model's call. There is nothing for it in what is called
+    here, and it may not look into a group."""
+    try:
+        skip = _skipper()
+    except (ImportError, AttributeError):  # other versions of torch
+        return
+    for module in (_bootstrap, _buffers, _capi, _work, sys.modules[__name__]):
+        owners = [module, *(one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__)]
+        for function in (one for owner in owners for one in vars(owner).values()):
+            function = inspect.unwrap(getattr(function, "__func__", function))
+            if isinstance(function, types.FunctionType) and function.__module__ == module.__name__:
+                skip(function.__code__)
+
+
+_keep_compiler_out()
