@@ -30,6 +30,7 @@ struct sim_options {
     bool json;
     bool quiet;
     bool keys;
+    bool models;
     bool check;
     bool quick;  /* of bench */
     bool silent; /* no summary */
@@ -46,6 +47,8 @@ static const struct option_row rows[] = {
     {"quiet", 'q', NULL, "no progress", option_on, offsetof(struct sim_options, quiet)},
     {"check", 0, NULL, "read the scenario, say what is wrong with it, and stop", option_on,
      offsetof(struct sim_options, check)},
+    {"models", 0, NULL, "the models that jobs may name, and where their times are from", option_on,
+     offsetof(struct sim_options, models)},
     {"keys", 0, NULL, "what may stand in a scenario", option_on, offsetof(struct sim_options, keys)},
     {"cores", 'j', "N", "sweep: runs at a time [all]", option_count, offsetof(struct sim_options, cores)},
     {"shard", 0, "I/N", "sweep: the I-th of N parts, from 0 on, such as $SLURM_PROCID/$SLURM_NTASKS [0/1]", option_text,
@@ -269,6 +272,20 @@ static void print_key(const char *table, const char *key, const char *help)
     printf("  %-14s %s\n", key, help);
 }
 
+static void print_models(void)
+{
+    printf("%-12s %12s %10s %11s  %s\n", "model", "parameters", "MB", "compute", "source of the time");
+    for (uint32_t i = 0; sim_model_at(i) != NULL; i++) {
+        const struct sim_model *model = sim_model_at(i);
+        char time[TRIB_UNITS_TEXT_MAX] = "say it";
+        if (model->compute_ms > 0) {
+            trib_format_duration((uint64_t)(model->compute_ms * 1e6), time);
+        }
+        printf("%-12s %12" PRIu64 " %10.1f %11s  %s\n", model->name, model->parameters,
+               (double)sim_model_bytes(model) / 1e6, time, model->source);
+    }
+}
+
 int command_sim(int argc, char **argv)
 {
     struct sim_options options = {.seed = UINT64_MAX};
@@ -290,6 +307,10 @@ int command_sim(int argc, char **argv)
     }
     if (options.keys) {
         sim_scenario_keys(print_key);
+        return 0;
+    }
+    if (options.models) {
+        print_models();
         return 0;
     }
     if (words[0] == NULL) {

@@ -226,6 +226,21 @@ static void tell_marks(struct sim_jobs *j, const struct sim_job *job, uint64_t n
 
 static void drain(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns);
 
+/* How long a worker computes in its iteration: drawn of the job, the worker and the iteration, so that nothing else moves it. */
+static uint64_t compute_of(const struct sim_job *job, const struct sim_endpoint *e)
+{
+    const struct sim_job_config *c = &job->config;
+    bool is_straggler = e->rank + c->stragglers >= c->workers;
+
+    if (c->jitter == 0 && !is_straggler) {
+        return c->compute_ps;
+    }
+    uint64_t draw = trib_mix64(job->session.salt ^ trib_mix64((uint64_t)e->rank << 32 | e->iteration));
+    double share = (double)(draw >> 11) / 0x1p53;
+    double time_ps = (double)c->compute_ps * (1 + c->jitter * (2 * share - 1));
+    return (uint64_t)(is_straggler ? time_ps * (1 + c->slower) : time_ps);
+}
+
 static void begin_iteration(struct sim_jobs *j, uint32_t endpoint)
 {
     struct sim_endpoint *e = &j->endpoints[endpoint];
@@ -236,7 +251,7 @@ static void begin_iteration(struct sim_jobs *j, uint32_t endpoint)
     }
     e->iteration++;
     sim_timer_set(&j->network->events, j->first_timer + 2 * endpoint + 1,
-                  sim_network_now(j->network) + job->config.compute_ps);
+                  sim_network_now(j->network) + compute_of(job, e));
 }
 
 /* Computing has ended. */
@@ -536,7 +551,7 @@ static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
         job->scheme->worker->registered(j->endpoints[endpoint].node, BOOT, 0, 0);
         j->endpoints[endpoint].iteration = 1;
         sim_timer_set(&j->network->events, j->first_timer + 2 * endpoint + 1,
-                      job->config.start_ps + job->config.compute_ps);
+                      job->config.start_ps + compute_of(job, &j->endpoints[endpoint]));
     }
     return true;
 }

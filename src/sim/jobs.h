@@ -17,6 +17,7 @@
 #include "core/flow.h"
 #include "schemes/schemes.h"
 #include "sim/memory.h"
+#include "sim/models.h"
 #include "sim/network.h"
 
 #define SIM_JOBS_MAX 64U
@@ -37,6 +38,13 @@ struct sim_job_config {
     uint64_t compute_ps; /* of an iteration, before they are summed */
     uint64_t start_ps;
     enum sim_placement placement;
+    uint32_t copies;               /* so many such jobs; 0 is taken as 1 */
+    uint64_t every_ps;             /* the mean time from one's start to the next one's, drawn: Poisson arrivals */
+    uint32_t *hosts;               /* of its workers, by rank, instead of a placement; the scenario's, freed with it */
+    const struct sim_model *model; /* NULL: none was named */
+    double jitter;       /* each worker's time to compute is drawn anew for each iteration, within this share of it */
+    double slower;       /* stragglers compute so much longer: 0.5 is half as much again */
+    uint32_t stragglers; /* the last ranks */
     uint32_t unused;
 };
 

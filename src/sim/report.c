@@ -147,9 +147,15 @@ static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
     quote(out, c->scheme);
     (void)fprintf(out, ",\"workers\":%u,\"switches\":%u,\"bytes\":%" PRIu64 ",\"payload_bytes\":%u,\"window\":%u,",
                   c->workers, job->count - c->workers, c->bytes, c->payload, c->window);
+    if (c->model != NULL) {
+        (void)fprintf(out, "\"model\":\"%s\",\"model_compute\":", c->model->name);
+        quote(out, c->compute_ps == (uint64_t)(c->model->compute_ms * 1e9) ? c->model->source : "the scenario's");
+        (void)fputc(',', out);
+    }
+    (void)fprintf(out, "\"jitter\":%g,\"stragglers\":%u,\"slower\":%g,", c->jitter, c->stragglers, c->slower);
     (void)fprintf(out, "\"placement\":\"%s\",\"compute_ns\":%.3f,\"start_ns\":%.3f,\"iterations\":%u,",
-                  sim_placement_name(c->placement), (double)c->compute_ps / NS, (double)c->start_ps / NS,
-                  c->iterations);
+                  c->hosts != NULL ? "listed" : sim_placement_name(c->placement), (double)c->compute_ps / NS,
+                  (double)c->start_ps / NS, c->iterations);
     (void)fprintf(out, "\"iterations_ended\":%u,\"end_ns\":%.3f,\"summing_mean_ns\":%.3f,", job->iterations,
                   (double)job->end_ps / NS, job->iterations != 0 ? job->summing_ps / job->iterations / NS : 0);
     (void)fprintf(out, "\"numbers_compared\":%" PRIu64 ",\"numbers_wrong\":%" PRIu64 ",", job->compared, job->wrong);

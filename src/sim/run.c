@@ -137,15 +137,50 @@ static void on_ended(void *user, const struct sim_flow_end *end)
     run->ends[run->end_count++] = *end;
 }
 
-/* Hosts for a job's workers: the lowest that are free, or any. free_hosts: by number, those that are free first. */
-static void place_job(const struct sim_job_config *config, uint32_t *free_hosts, uint32_t *count,
-                      struct trib_prng *prng, uint32_t *hosts)
+/* Hosts that are free, by number. */
+struct free_hosts {
+    uint32_t *list;
+    uint32_t count;
+};
+
+static void take_host(struct free_hosts *f, uint64_t at)
 {
+    memmove(f->list + at, f->list + at + 1, (f->count - at - 1) * sizeof *f->list);
+    f->count--;
+}
+
+/* Hosts for a job's workers: those that it names, the lowest that are free, or any. */
+static void place_job(const struct sim_job_config *config, struct free_hosts *f, struct trib_prng *prng,
+                      uint32_t *hosts)
+{
+    TRIB_ASSERT(config->hosts != NULL || config->workers <= f->count);
     for (uint32_t rank = 0; rank < config->workers; rank++) {
-        uint64_t at = config->placement == SIM_RANDOM ? trib_prng_below(prng, *count) : 0;
-        hosts[rank] = free_hosts[at];
-        memmove(free_hosts + at, free_hosts + at + 1, (*count - at - 1) * sizeof *free_hosts);
-        --*count;
+        if (config->hosts != NULL) {
+            hosts[rank] = config->hosts[rank];
+            continue;
+        }
+        uint64_t at = config->placement == SIM_RANDOM ? trib_prng_below(prng, f->count) : 0;
+        hosts[rank] = f->list[at];
+        take_host(f, at);
+    }
+}
+
+/* Those that no job names. */
+static void list_free(const struct sim_run *run, struct free_hosts *f)
+{
+    const struct sim_scenario *s = run->scenario;
+
+    for (uint32_t i = 0; i < run->network.hosts; i++) {
+        f->list[f->count++] = i;
+    }
+    for (uint32_t i = 0; i < s->job_count; i++) {
+        for (uint32_t rank = 0; s->jobs[i].hosts != NULL && rank < s->jobs[i].workers; rank++) {
+            uint32_t at = 0;
+            while (f->list[at] != s->jobs[i].hosts[rank]) {
+                at++;
+            }
+            take_host(f, at);
+        }
     }
 }
 
@@ -153,21 +188,25 @@ static bool add_jobs(struct sim_run *run, char *error)
 {
     const struct sim_scenario *s = run->scenario;
     struct trib_prng prng = {.state = trib_mix64(s->seed + UINT64_C(0x6a6f62))};
-    uint32_t count = run->network.hosts;
-    uint32_t *hosts = malloc(count * sizeof *hosts);
-    uint32_t *free_hosts = malloc(count * sizeof *free_hosts);
-    bool is_good = hosts != NULL && free_hosts != NULL;
+    struct trib_prng starts = {.state = trib_mix64(s->seed + UINT64_C(0x737461727473))};
+    uint32_t *hosts = malloc(run->network.hosts * sizeof *hosts);
+    struct free_hosts f = {.list = malloc(run->network.hosts * sizeof *f.list)};
+    bool is_good = hosts != NULL && f.list != NULL;
 
-    for (uint32_t i = 0; is_good && i < count; i++) {
-        free_hosts[i] = i;
+    if (is_good) {
+        list_free(run, &f);
     }
     for (uint32_t i = 0; is_good && i < s->job_count; i++) {
-        TRIB_ASSERT(s->jobs[i].workers <= count);
-        place_job(&s->jobs[i], free_hosts, &count, &prng, hosts);
-        is_good = sim_jobs_add(&run->jobs, &s->jobs[i], hosts, s->seed, error);
+        struct sim_job_config config = s->jobs[i];
+        uint32_t copies = config.copies != 0 ? config.copies : 1;
+        for (uint32_t copy = 0; is_good && copy < copies; copy++) {
+            config.start_ps += copy != 0 ? (uint64_t)(sim_draw_exponential(&starts) * (double)config.every_ps) : 0;
+            place_job(&config, &f, &prng, hosts);
+            is_good = sim_jobs_add(&run->jobs, &config, hosts, s->seed, error);
+        }
     }
     free(hosts);
-    free(free_hosts);
+    free(f.list);
     return is_good;
 }
 

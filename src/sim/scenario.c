@@ -93,12 +93,22 @@ static const struct key keys[] = {
      BIT(SIM_TRACE)},
     {"job", "scheme", "switchml, ring or hybrid:M", sim__read_scheme, JOB(scheme), ANY, ANY},
     {"job", "workers", "each on a host of its own", sim__read_count, JOB(workers), ANY, ANY},
-    {"job", "size", "bytes of gradients that an iteration sums", sim__read_bytes, JOB(bytes), ANY, ANY},
+    {"job", "model", "size and compute of a known one: `tributary sim --models` lists them", sim__read_model, 0, ANY,
+     0},
+    {"job", "size", "bytes of gradients that an iteration sums [the model's]", sim__read_bytes, JOB(bytes), ANY, 0},
     {"job", "iterations", "how many", sim__read_count, JOB(iterations), ANY, ANY},
-    {"job", "compute", "time of an iteration before its gradients are summed [0]", sim__read_duration, JOB(compute_ps),
-     ANY, 0},
+    {"job", "compute", "time of an iteration before its gradients are summed [the model's, or 0]", sim__read_duration,
+     JOB(compute_ps), ANY, 0},
+    {"job", "jitter", "each worker's time to compute is drawn within this share of it [0%]", sim__read_part,
+     JOB(jitter), ANY, 0},
+    {"job", "stragglers", "so many workers, the last, compute longer [0]", sim__read_index, JOB(stragglers), ANY, 0},
+    {"job", "slower", "by this share [100%]", sim__read_part, JOB(slower), ANY, 0},
     {"job", "start", "when it begins to compute [0]", sim__read_duration, JOB(start_ps), ANY, 0},
     {"job", "placement", "close: the lowest free hosts; random [close]", sim__read_placement, JOB(placement), ANY, 0},
+    {"job", "hosts", "those of its workers, by rank: \"0 4 8-11\"", sim__read_hosts, 0, ANY, 0},
+    {"job", "copies", "so many such jobs [1]", sim__read_count, JOB(copies), ANY, 0},
+    {"job", "every", "mean time from one's start to the next one's, which is drawn [0]", sim__read_duration,
+     JOB(every_ps), ANY, 0},
     {"job", "window", "fragments that a worker has under way [128]", sim__read_count, JOB(window), ANY, 0},
     {"job", "payload", "bytes of a fragment on the links [1408B]", sim__read_packet, JOB(payload), ANY, 0},
     {"switches", "add",
@@ -129,7 +139,8 @@ struct list {
 };
 
 static const struct sim_traffic blank_traffic = {.repeat = 1, .stop_ps = SIM_NEVER - 1};
-static const struct sim_job_config blank_job = {.window = 128, .payload = 1408, .placement = SIM_CLOSE};
+static const struct sim_job_config blank_job = {
+    .window = 128, .payload = 1408, .placement = SIM_CLOSE, .copies = 1, .slower = 1, .compute_ps = SIM_NEVER};
 static const struct sim_failure blank_failure = {.until_ps = SIM_NEVER};
 
 static const struct list lists[SIM_LISTS] = {
@@ -419,5 +430,9 @@ void sim_scenario_free(struct sim_scenario *scenario)
     for (uint32_t i = 0; i < scenario->traffic_count; i++) {
         free(scenario->traffic[i].trace);
         scenario->traffic[i].trace = NULL;
+    }
+    for (uint32_t i = 0; i < scenario->job_count; i++) {
+        free(scenario->jobs[i].hosts);
+        scenario->jobs[i].hosts = NULL;
     }
 }

@@ -30,6 +30,7 @@ struct draft {
     const char *files[SIM_SOURCES_MAX]; /* of traces, by source */
     struct sim_toml_place file_places[SIM_SOURCES_MAX];
     struct draft_text adders;
+    struct draft_text hosts[SIM_JOBS_MAX];     /* of jobs */
     struct draft_text links[SIM_FAILURES_MAX]; /* of failures */
     uint32_t tables[SIM_LISTS][SIM_LIST_MAX];  /* of the lists' items */
 };
@@ -63,6 +64,8 @@ bool sim__read_policy(struct draft *d, const struct sim_toml_value *value, void 
 bool sim__read_sizes(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_file(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_scheme(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_model(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_hosts(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_adders(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_ratio(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_link(struct draft *d, const struct sim_toml_value *value, void *field);

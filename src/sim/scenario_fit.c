@@ -148,19 +148,130 @@ static bool finish_traffic(struct draft *d, uint32_t source)
     return true;
 }
 
+static size_t next_word(const char **text)
+{
+    *text += strspn(*text, " ,\t");
+    return strcspn(*text, " ,\t");
+}
+
+/* "8-11", or one host; adds it to the list of what stands before it. */
+static bool add_hosts(struct draft *d, uint32_t number, const char *word, size_t len, uint32_t *count)
+{
+    struct sim_job_config *job = &d->scenario->jobs[number];
+    struct sim_toml_place place = d->hosts[number].place;
+    uint32_t hosts = sim_topology_size(&d->scenario->topology).hosts;
+    char text[TRIB_UNITS_TEXT_MAX] = "";
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t ends[2] = {0, 0};
+
+    if (len < sizeof text) {
+        memcpy(text, word, len);
+    }
+    char *dash = strchr(text, '-');
+    if (dash != NULL) {
+        *dash = '\0';
+    }
+    if (trib_parse_number(text, 0, hosts - 1, &ends[0], cause) != TRIB_OK ||
+        trib_parse_number(dash != NULL ? dash + 1 : text, ends[0], hosts - 1, &ends[1], cause) != TRIB_OK) {
+        return sim__refuse(d, place, "hosts: %s", cause);
+    }
+    for (uint64_t host = ends[0]; host <= ends[1]; host++) {
+        if (*count == job->workers) {
+            return sim__refuse(d, place, "hosts names more than the job's %u workers", job->workers);
+        }
+        job->hosts[(*count)++] = (uint32_t)host;
+    }
+    return true;
+}
+
+/* Is a host named twice, in this job or by one before it? */
+static bool are_distinct(struct draft *d, uint32_t number)
+{
+    const struct sim_scenario *s = d->scenario;
+
+    for (uint32_t rank = 0; rank < s->jobs[number].workers; rank++) {
+        for (uint32_t i = 0; i <= number; i++) {
+            uint32_t end = i == number ? rank : s->jobs[i].workers;
+            for (uint32_t other = 0; s->jobs[i].hosts != NULL && other < end; other++) {
+                if (s->jobs[i].hosts[other] == s->jobs[number].hosts[rank]) {
+                    return sim__refuse(d, d->hosts[number].place, "hosts: host %u is another worker's",
+                                       s->jobs[number].hosts[rank]);
+                }
+            }
+        }
+    }
+    return true;
+}
+
+static bool finish_hosts(struct draft *d, uint32_t number)
+{
+    struct sim_job_config *job = &d->scenario->jobs[number];
+    const char *at = d->hosts[number].text;
+    uint32_t count = 0;
+
+    if (at == NULL) {
+        return true;
+    }
+    job->hosts = calloc(job->workers, sizeof *job->hosts);
+    if (job->hosts == NULL) {
+        return sim__refuse(d, d->hosts[number].place, "out of memory");
+    }
+    for (size_t len; (len = next_word(&at)) != 0; at += len) {
+        if (!add_hosts(d, number, at, len, &count)) {
+            return false;
+        }
+    }
+    if (count != job->workers) {
+        return sim__refuse(d, d->hosts[number].place, "hosts names %u, but the job has %u workers", count,
+                           job->workers);
+    }
+    return are_distinct(d, number);
+}
+
+/* What a job sums and computes, where a model says it. */
+static bool finish_model(struct draft *d, struct sim_job_config *job, struct sim_toml_place place)
+{
+    const struct sim_model *model = job->model;
+
+    if (model == NULL && job->bytes == 0) {
+        return sim__refuse(d, place, "size is missing in table job: bytes of gradients, or the name of a model");
+    }
+    if (model != NULL && model->compute_ms == 0 && job->compute_ps == SIM_NEVER) {
+        return sim__refuse(d, place, "compute is missing: for %s no time is published that is known here", model->name);
+    }
+    if (job->compute_ps == SIM_NEVER) {
+        job->compute_ps = model != NULL ? (uint64_t)(model->compute_ms * 1e9) : 0;
+    }
+    job->bytes = job->bytes != 0 ? job->bytes : sim_model_bytes(model);
+    return true;
+}
+
+static bool finish_copies(struct draft *d, const struct sim_job_config *job, struct sim_toml_place place)
+{
+    if (job->copies > 1 && job->hosts != NULL) {
+        return sim__refuse(d, place, "copies can not all be on the hosts that hosts names");
+    }
+    if (job->stragglers > job->workers) {
+        return sim__refuse(d, place, "%u stragglers of %u workers", job->stragglers, job->workers);
+    }
+    return true;
+}
+
 static bool finish_jobs(struct draft *d)
 {
     struct sim_scenario *s = d->scenario;
     uint32_t hosts = sim_topology_size(&s->topology).hosts;
-    uint32_t workers = 0;
+    uint64_t workers = 0;
+    uint32_t jobs = 0;
 
     for (uint32_t i = 0; i < s->job_count; i++) {
-        const struct sim_job_config *job = &s->jobs[i];
+        struct sim_job_config *job = &s->jobs[i];
         struct sim_toml_place place = sim__place_of_item(d, SIM_LIST_JOBS, i);
-        workers += job->workers;
+        workers += (uint64_t)job->workers * job->copies;
+        jobs += job->copies;
         if (workers > hosts) {
-            return sim__refuse(d, place, "%u workers, with those of the jobs before, but there are %u hosts", workers,
-                               hosts);
+            return sim__refuse(d, place, "%" PRIu64 " workers, with those of the jobs before, but there are %u hosts",
+                               workers, hosts);
         }
         if (job->workers < 2 || job->workers > TRIB_SESSION_RANKS_MAX) {
             return sim__refuse(d, place, "a job has from 2 to %d workers", TRIB_SESSION_RANKS_MAX);
@@ -171,6 +282,12 @@ static bool finish_jobs(struct draft *d)
         }
         if (job->window > JOB_WINDOW_MAX) {
             return sim__refuse(d, place, "window is %u; it can be %u at most", job->window, JOB_WINDOW_MAX);
+        }
+        if (jobs > SIM_JOBS_MAX) {
+            return sim__refuse(d, place, "more than %u jobs, with their copies", SIM_JOBS_MAX);
+        }
+        if (!finish_model(d, job, place) || !finish_hosts(d, i) || !finish_copies(d, job, place)) {
+            return false;
         }
         uint32_t largest = job->payload + TRIB_HEADER_SIZE + 28;
         s->topology.largest = largest > s->topology.largest ? largest : s->topology.largest;
@@ -183,12 +300,6 @@ static bool finish_jobs(struct draft *d)
 }
 
 /* ---- switches that add ---- */
-
-static size_t next_word(const char **text)
-{
-    *text += strspn(*text, " ,\t");
-    return strcspn(*text, " ,\t");
-}
 
 /* The tier or node of this name. */
 static bool find_adders(struct draft *d, const char *word, size_t len, struct sim_adders *adders)

@@ -231,7 +231,7 @@ static bool read_word(struct draft *d, const struct sim_toml_value *value, const
                       uint32_t *index)
 {
     struct trib_nearest nearest = {.word = value->text, .len = strlen(value->text)};
-    char list[TRIB_ERROR_TEXT_MAX / 4] = "";
+    char list[TRIB_ERROR_TEXT_MAX / 2] = "";
     size_t len = 0;
 
     for (uint32_t i = 0; name(i) != NULL; i++) {
@@ -241,6 +241,7 @@ static bool read_word(struct draft *d, const struct sim_toml_value *value, const
         }
         trib_nearest_offer(&nearest, name(i));
         len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : ", ", name(i));
+        TRIB_ASSERT(len < sizeof list);
     }
     if (nearest.best != NULL) {
         return sim__refuse(d, value->place, "unknown %s \"%s\"; did you mean %s?", value->key, value->text,
@@ -321,6 +322,32 @@ bool sim__read_file(struct draft *d, const struct sim_toml_value *value, void *f
     d->files[source] = value->text;
     d->file_places[source] = value->place;
     return expect_text(d, value, "flow.txt");
+}
+
+static const char *model_name(uint32_t index)
+{
+    const struct sim_model *model = sim_model_at(index);
+
+    return model != NULL ? model->name : NULL;
+}
+
+bool sim__read_model(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    struct sim_job_config *job = field;
+    uint32_t index = 0;
+
+    if (!read_word(d, value, model_name, &index)) {
+        return false;
+    }
+    job->model = sim_model_at(index);
+    return true;
+}
+
+bool sim__read_hosts(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    d->hosts[d->scenario->job_count - 1] = (struct draft_text){value->text, value->place};
+    return expect_text(d, value, "0 4 8-11");
 }
 
 bool sim__read_adders(struct draft *d, const struct sim_toml_value *value, void *field)

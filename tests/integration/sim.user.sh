@@ -48,6 +48,8 @@ expect 2 'No such file' "$T" sim "$TMP/none.toml"
 expect 2 'which scenario' "$T" sim
 expect 2 'there is no row "permutation-1023"; did you mean permutation-1024\?' "$T" sim bench permutation-1023
 expect 0 '^ +fan_in +incast' "$T" sim --keys
+expect 0 '^resnet50 +25557032 +102.2 +164 ms +P100, batch 32' "$T" sim --models
+expect 0 '^\[\[failure\]\]$' "$T" sim --keys
 expect 1 'results: ' "$T" sim "$TMP/x.toml" --out "$TMP/x.toml/results"
 
 say "a sweep"

@@ -173,13 +173,84 @@ static void jobs__too_wide_are_refused(void **state)
     sim_run_deinit(&run);
 }
 
+/* How long all iterations take, of a job of 4 workers that sums next to nothing. */
+static double end_us(double jitter, uint32_t stragglers, uint64_t seed)
+{
+    begin(SIM_STAR);
+    s.seed = seed;
+    add("switchml", 4, 1408, SIM_CLOSE);
+    s.jobs[0].compute_ps = 1000 * US_PS;
+    s.jobs[0].jitter = jitter;
+    s.jobs[0].stragglers = stragglers;
+    s.jobs[0].slower = 0.5;
+    finish();
+    double end = (double)run.jobs.jobs[0].end_ps / US_PS;
+    sim_run_deinit(&run);
+    return end;
+}
+
+/* All wait for the slowest worker, whichever it is. */
+static void workers__may_be_slow(void **state)
+{
+    double plain = end_us(0, 0, 1);
+
+    (void)state;
+    assert_true(plain > 3000 && plain < 3050);
+    double slow = end_us(0, 1, 1);
+    assert_true(fabs(slow - plain - 3 * 500) < 1);
+    assert_true(fabs(end_us(0, 4, 1) - slow) < 1);
+    double least = 1e9;
+    double most = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        double end = end_us(0.2, 0, seed);
+        least = end < least ? end : least;
+        most = end > most ? end : most;
+    }
+    print_message("with a jitter of 20 %%: %.0f to %.0f us, without %.0f\n", least, most, plain);
+    assert_true(least > plain - 600 && least < most && most < plain + 600);
+    assert_true(least > plain); /* the slowest of four is slower than the mean */
+    assert_true(end_us(0.2, 0, 7) == end_us(0.2, 0, 7));
+}
+
+/* Where they are named to be, and the others on what is left; one after the other. */
+static void jobs__are_placed_and_arrive(void **state)
+{
+    uint32_t hosts[] = {9, 0, 5, 2};
+    uint64_t before_ps = 0;
+
+    (void)state;
+    begin(SIM_STAR);
+    add("ring", 3, 10000, SIM_CLOSE);
+    add("ring", 4, 10000, SIM_CLOSE);
+    s.jobs[0].copies = 4;
+    s.jobs[0].every_ps = 100 * US_PS;
+    s.jobs[1].hosts = hosts;
+    assert_true(sim_run_init(&run, &s, NULL));
+    assert_int_equal(run.jobs.count, 5);
+    for (uint32_t i = 0; i < 4; i++) {
+        static const uint32_t expected[] = {1, 3, 4, 6, 7, 8, 10, 11, 12, 13, 14, 15};
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_int_equal(run.jobs.endpoints[run.jobs.jobs[i].first + rank].place, expected[3 * i + rank]);
+        }
+        assert_true(i == 0 || run.jobs.jobs[i].config.start_ps > before_ps);
+        before_ps = run.jobs.jobs[i].config.start_ps;
+    }
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        assert_int_equal(run.jobs.endpoints[run.jobs.jobs[4].first + rank].place, hosts[rank]);
+    }
+    while (sim_run_advance(&run, 20000)) {
+    }
+    assert_null(sim_run_check(&run));
+    assert_int_equal(run.jobs.done_jobs, 5);
+    sim_run_deinit(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs__sum_right_everywhere),
-        cmocka_unit_test(switchml__moves_the_model_once),
-        cmocka_unit_test(ring__moves_what_is_known),
-        cmocka_unit_test(jobs__too_wide_are_refused),
+        cmocka_unit_test(jobs__sum_right_everywhere),  cmocka_unit_test(workers__may_be_slow),
+        cmocka_unit_test(jobs__are_placed_and_arrive), cmocka_unit_test(switchml__moves_the_model_once),
+        cmocka_unit_test(ring__moves_what_is_known),   cmocka_unit_test(jobs__too_wide_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

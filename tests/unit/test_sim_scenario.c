@@ -218,6 +218,50 @@ static void networks__are_refused_in_one_line(void **state)
     expect_refusals(cases, sizeof cases / sizeof cases[0]);
 }
 
+static void jobs__are_read(void **state)
+{
+    static const char text[] =
+        "duration = \"1ms\"\n" STAR "[[job]]\nscheme = \"ring\"\nworkers = 2\niterations = 1\nmodel = \"vgg16\"\n"
+        "[[job]]\nscheme = \"ring\"\nworkers = 2\niterations = 1\nmodel = \"vgg19\"\nsize = "
+        "\"1MB\"\ncompute = \"3ms\"\nhosts = \"3,1\"\njitter = \"5%\"\nstragglers = 1\n";
+    static struct sim_scenario s;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+
+    (void)state;
+    assert_true(sim_scenario_parse(&s, text, "x.toml", NULL, error));
+    assert_int_equal(s.jobs[0].bytes, 4 * 138357544);
+    assert_int_equal(s.jobs[0].compute_ps, UINT64_C(222000000000));
+    assert_int_equal(s.jobs[1].bytes, 1000000);
+    assert_int_equal(s.jobs[1].compute_ps, UINT64_C(3000000000));
+    assert_true(s.jobs[1].hosts[0] == 3 && s.jobs[1].hosts[1] == 1);
+    assert_true(s.jobs[1].stragglers == 1 && s.jobs[1].slower == 1 && fabs(s.jobs[1].jitter - 0.05) < 1e-12);
+    sim_scenario_free(&s);
+}
+
+static void jobs__are_refused_in_one_line(void **state)
+{
+#define JOB "duration = \"1ms\"\n" STAR "[[job]]\nscheme = \"ring\"\nworkers = 2\niterations = 1\n"
+    static const struct refusal cases[] = {
+        {JOB, "x:7:1: size is missing in table job: bytes of gradients, or the name of a model"},
+        {JOB "model = \"resnet51\"\n", "x:11:9: unknown model \"resnet51\"; did you mean resnet50?"},
+        {JOB "model = \"bert-base\"\n",
+         "x:7:1: compute is missing: for bert-base no time is published that is known here"},
+        {JOB "size = \"1MB\"\nhosts = \"0 4\"\n", "x:12:9: hosts: 4 is not from 0 to 3"},
+        {JOB "size = \"1MB\"\nhosts = \"0-2\"\n", "x:12:9: hosts names more than the job's 2 workers"},
+        {JOB "size = \"1MB\"\nhosts = \"2\"\n", "x:12:9: hosts names 1, but the job has 2 workers"},
+        {JOB "size = \"1MB\"\nhosts = \"2 x\"\n", "x:12:9: hosts: \"x\" is not a whole number"},
+        {JOB "size = \"1MB\"\nhosts = \"2,2\"\n", "x:12:9: hosts: host 2 is another worker's"},
+        {JOB "size = \"1MB\"\ncopies = 3\n", "x:7:1: 6 workers, with those of the jobs before, but there are 4 hosts"},
+        {JOB "size = \"1MB\"\ncopies = 2\nhosts = \"0 1\"\n",
+         "x:7:1: copies can not all be on the hosts that hosts names"},
+        {JOB "size = \"1MB\"\nstragglers = 3\n", "x:7:1: 3 stragglers of 2 workers"},
+    };
+#undef JOB
+
+    (void)state;
+    expect_refusals(cases, sizeof cases / sizeof cases[0]);
+}
+
 static void scenario__refuses_in_one_line(void **state)
 {
     static const struct refusal cases[] = {
@@ -398,6 +442,8 @@ int main(void)
         cmocka_unit_test(scenario__is_read),
         cmocka_unit_test(scenario__refuses_in_one_line),
         cmocka_unit_test(networks__are_refused_in_one_line),
+        cmocka_unit_test(jobs__are_read),
+        cmocka_unit_test(jobs__are_refused_in_one_line),
         cmocka_unit_test(overrides__replace_what_stands_there),
         cmocka_unit_test(trace__is_read_or_refused),
         cmocka_unit_test(sizes__have_their_means),
