@@ -6,6 +6,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -14,6 +15,8 @@
 #include "io/clock.h"
 
 #define READS_MAX 16 /* at a time */
+#define OUT_FIRST (2 * TRIB_MESSAGE_MAX)
+#define OUT_MAX (8 * TRIB_MESSAGE_MAX)
 
 /* A process that has forked shares the connection with its child: closing alone would leave it in the epoll set. */
 static void close_fd(struct trib_session_client *client)
@@ -25,6 +28,14 @@ static void close_fd(struct trib_session_client *client)
     (void)close(client->fd);
 }
 
+static void drop_out(struct trib_session_client *client)
+{
+    free(client->out);
+    client->out = NULL;
+    client->out_size = 0;
+    client->out_len = 0;
+}
+
 void trib_session_client_lose(struct trib_session_client *client, const char *cause)
 {
     if (client->fd >= 0) {
@@ -32,7 +43,7 @@ void trib_session_client_lose(struct trib_session_client *client, const char *ca
         client->fd = -1;
     }
     client->state = TRIB_SESSION_LOST;
-    client->out_len = 0;
+    drop_out(client);
     (void)snprintf(client->cause, sizeof client->cause, "%s", cause);
 }
 
@@ -68,6 +79,9 @@ static void set_options(int fd, uint64_t silence_ns)
 
 void trib_session_client_init(struct trib_session_client *client)
 {
+    client->out = NULL;
+    client->out_size = 0;
+    client->out_max = OUT_MAX;
     client->fd = -1;
     client->epoll_fd = -1;
     client->state = TRIB_SESSION_CLOSED;
@@ -103,6 +117,7 @@ void trib_session_client_close(struct trib_session_client *client)
     if (client->fd >= 0) {
         close_fd(client);
     }
+    drop_out(client);
     trib_session_client_init(client);
 }
 
@@ -205,12 +220,28 @@ void trib_session_client_ready(struct trib_session_client *client, short revents
     }
 }
 
+/* For one more message. False: too much lies there unread, or there is no memory for it. */
+static bool make_room(struct trib_session_client *client)
+{
+    if (client->out_size - client->out_len >= TRIB_MESSAGE_MAX) {
+        return true;
+    }
+    size_t size = client->out_size > 0 ? 2 * client->out_size : OUT_FIRST;
+    uint8_t *out = size <= client->out_max ? realloc(client->out, size) : NULL;
+    if (out == NULL) {
+        return false;
+    }
+    client->out = out;
+    client->out_size = size;
+    return true;
+}
+
 void trib_session_client_send(struct trib_session_client *client, const struct trib_message *message)
 {
     if (client->state != TRIB_SESSION_OPEN) {
         return;
     }
-    if (sizeof client->out - client->out_len < TRIB_MESSAGE_MAX) {
+    if (!make_room(client)) {
         trib_session_client_lose(client, "the control plane does not read its session");
         return;
     }

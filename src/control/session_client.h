@@ -24,8 +24,10 @@ struct trib_session_client {
     enum trib_session_state state;
     size_t in_len;
     size_t out_len;
+    size_t out_size;
+    size_t out_max; /* bytes that may wait to be sent; from init: 8 messages */
     uint8_t in[2 * TRIB_MESSAGE_MAX];
-    uint8_t out[8 * TRIB_MESSAGE_MAX];
+    uint8_t *out;    /* of out_size bytes; NULL: nothing was sent yet */
     char cause[128]; /* while LOST or FOREIGN: "connection refused" */
 };
 
@@ -44,7 +46,7 @@ void trib_session_client_close(struct trib_session_client *client);
 short trib_session_client_interest(const struct trib_session_client *client);
 /* Takes what poll said: finishes connecting, reads, writes. */
 void trib_session_client_ready(struct trib_session_client *client, short revents);
-/* Sends what fits, keeps the rest. Lost when the other side has not read for 8 messages. */
+/* Sends what fits, keeps the rest. Lost when the other side has not read for out_max, or there is no memory for it. */
 void trib_session_client_send(struct trib_session_client *client, const struct trib_message *message);
 /* The next whole message; false: none now. What came before a loss is still handed out. */
 bool trib_session_client_next(struct trib_session_client *client, struct trib_message *message);
