@@ -123,8 +123,11 @@ static bool be_admitted(struct path *path, const uint16_t *ports)
     }
     path->grant = message.welcome.grant;
     for (uint32_t i = 0; i < path->grant.roots && i < TRIB_ROOTS_MAX; i++) {
-        path->shard[i] = message.welcome.root_count > i ? message.welcome.root[i] : path->address;
+        path->shard[i] = path->address;
         trib_address_set_port(&path->shard[i], (uint16_t)(path->grant.data_port + i));
+        if (message.welcome.root_count > i) { /* at several addresses, or at other switches as well */
+            path->shard[i] = message.welcome.root[i];
+        }
     }
     (void)doctor_add(path->doctor, DOCTOR_OK, "session",
                      "the switch admits jobs: %u shard%s, a window of %u packets of %u bytes", path->grant.roots,
@@ -219,6 +222,7 @@ static bool read_answer(struct path *path, uint32_t shard, uint32_t payload)
 
     if (got < 0 || trib_packet_decode(data, (size_t)got, &packet) != TRIB_DROP_NONE || packet.kind != TRIB_PATH ||
         packet.communicator != path->grant.communicator || packet.payload_len != payload ||
+        !trib_address_same_host(&from, &path->shard[shard]) ||
         trib_address_port(&from) != trib_address_port(&path->shard[shard])) {
         return false;
     }
@@ -250,32 +254,35 @@ static bool passes(struct path *path, uint32_t shard, uint32_t payload)
     return false;
 }
 
+static void tell_silent(struct path *path, uint32_t shard)
+{
+    char text[64];
+    trib_address_format(&path->shard[shard], text);
+    struct doctor_finding *finding =
+        doctor_add(path->doctor, DOCTOR_FAIL, "UDP", "no answer from shard %u, which is at %s, UDP%s%s", shard, text,
+                   path->send_errno != 0 ? ": " : "", path->send_errno != 0 ? strerror(path->send_errno) : "");
+    if (trib_address_same_host(&path->shard[shard], &path->address)) {
+        doctor_advise(finding, "open UDP port %u in firewalls, both ways; the switch has one for each shard",
+                      trib_address_port(&path->shard[shard]));
+    } else {
+        doctor_advise(finding,
+                      "the switch has several addresses, or uses others as well: name the network cards of this "
+                      "host, one for each (TRIB_NICS)");
+    }
+}
+
 static bool check_shards(struct path *path)
 {
+    char first[64];
     for (uint32_t shard = 0; shard < path->grant.roots; shard++) {
-        if (!passes(path, shard, 0) && !trib_address_same_host(&path->shard[shard], &path->address)) {
-            char text[64];
-            trib_address_format(&path->shard[shard], text);
-            struct doctor_finding *finding = doctor_add(
-                path->doctor, DOCTOR_FAIL, "UDP", "no answer from shard %u, which is at %s, UDP%s%s", shard, text,
-                path->send_errno != 0 ? ": " : "", path->send_errno != 0 ? strerror(path->send_errno) : "");
-            doctor_advise(finding,
-                          "the switch has several addresses: name the network cards of this host, one for each "
-                          "(TRIB_NICS)");
-            return false;
-        }
         if (!passes(path, shard, 0)) {
-            struct doctor_finding *finding =
-                doctor_add(path->doctor, DOCTOR_FAIL, "UDP", "no answer from UDP port %u of the switch%s%s",
-                           path->grant.data_port + shard, path->send_errno != 0 ? ": " : "",
-                           path->send_errno != 0 ? strerror(path->send_errno) : "");
-            doctor_advise(finding, "open UDP ports %u to %u in firewalls, both ways", path->grant.data_port,
-                          path->grant.data_port + path->grant.roots - 1);
+            tell_silent(path, shard);
             return false;
         }
     }
-    (void)doctor_add(path->doctor, DOCTOR_OK, "UDP", "every shard answers: %u, from port %u", path->grant.roots,
-                     path->grant.data_port);
+    trib_address_format(&path->shard[0], first);
+    (void)doctor_add(path->doctor, DOCTOR_OK, "UDP", "every shard answers: %u, the first at %s", path->grant.roots,
+                     first);
     return true;
 }
 
