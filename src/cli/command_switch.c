@@ -8,7 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "control/server.h"
+#include "control/jobs.h"
 #include "io/log.h"
 #include "switchd/switchd.h"
 
@@ -17,6 +17,7 @@ struct switch_options {
     const char *file;
     const char *listen;
     const char *parent;
+    const char *with;
     const char *http;
     const char *group;
     bool check;
@@ -43,6 +44,12 @@ static const struct option_row rows[] = {
      AT(config.threads)},
     {"parent", 'p', "ADDRESS", "make this switch a child of the one at HOST[:PORT], which then adds up the sums [none]",
      option_text, AT(parent)},
+    {"with", 0, "ADDRESS,...",
+     "other switches that its jobs use as well, each a part of every tensor; ranks name this one alone [none]",
+     option_text, AT(with)},
+    {"weight", 0, "N",
+     "how much of a tensor comes here beside other switches, 1 to 255: twice as much as at weight N/2 [1]",
+     option_count, AT(config.weight)},
     {"http", 0, "ADDRESS", "HTTP/JSON and /metrics for people; \"none\" for none [127.0.0.1, port + 1000]", option_text,
      AT(http)},
     {"memory", 0, "SIZE", "slot memory for all jobs [4GiB]", option_size, AT(config.memory_quota)},
@@ -66,13 +73,15 @@ static const struct option_command command = {
     .usage = "tributary switch [options]",
     .summary =
         "Runs a software switch: sums the contributions of all ranks of a job and returns the result. With --parent\n"
-        "it is one of a tree of switches: ranks name the switch next to them, and only sums go up.",
+        "it is one of a tree of switches: ranks name the switch next to them, and only sums go up. With --with\n"
+        "several switches share each tensor, and the links to all of them are used.",
     .rows = rows,
     .examples =
         "  tributary switch                             # all addresses, port 7470\n"
         "  tributary switch --listen 10.0.0.1:7470 --threads 2\n"
         "  tributary switch --listen 10.0.0.1,10.0.1.1   # two network cards, a shard at each\n"
         "  tributary switch --parent 10.0.0.1            # its ranks' sums go on to the switch at 10.0.0.1:7470\n"
+        "  tributary switch --with 10.0.0.2,10.0.0.3      # its jobs use the switches there as well\n"
         "  tributary switch --config /etc/tributary/switch.conf --check-config",
 };
 
@@ -111,6 +120,36 @@ static bool resolve_listen(const char *text, struct trib_switchd_config *config)
     return true;
 }
 
+/* Unlike those of a switch, these are of several machines: each has a port of its own. */
+static bool resolve_lenders(const char *text, struct trib_switchd_config *config)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    char part[256];
+    struct trib_address_list *list = &config->lenders;
+
+    list->count = 0;
+    for (const char *at = text, *end; at != NULL; at = *end == ',' ? end + 1 : NULL) {
+        end = at + strcspn(at, ",");
+        if (list->count == TRIB_LENDERS_MAX) {
+            complain("--with: more than %d switches", TRIB_LENDERS_MAX);
+            return false;
+        }
+        (void)snprintf(part, sizeof part, "%.*s", (int)(end - at), at);
+        if (trib_address_parse(part, TRIB_DEFAULT_PORT, &list->at[list->count], error) != TRIB_OK) {
+            complain("--with: %s", error);
+            return false;
+        }
+        for (uint32_t i = 0; i < list->count; i++) {
+            if (trib_address_equal(&list->at[i], &list->at[list->count])) {
+                complain("--with: %s is there twice", part);
+                return false;
+            }
+        }
+        list->count++;
+    }
+    return true;
+}
+
 /* Addresses given as text become addresses. */
 static bool resolve(struct switch_options *options)
 {
@@ -123,6 +162,9 @@ static bool resolve(struct switch_options *options)
     if (options->parent != NULL &&
         trib_address_parse(options->parent, TRIB_DEFAULT_PORT, &config->parent, error) != TRIB_OK) {
         complain("--parent: %s", error);
+        return false;
+    }
+    if (options->with != NULL && !resolve_lenders(options->with, config)) {
         return false;
     }
     if (options->http != NULL) {

@@ -35,6 +35,22 @@ static struct trib_address place_of(const struct trib_comm *comm, const struct t
     return place;
 }
 
+static void explain_way(bool is_inside, const char *to, const char *from, const char *known, char *error)
+{
+    if (is_inside) {
+        trib_explain(
+            error,
+            "packets to the switch's shard at %s leave from %s, and the switch knows this rank as %s: name the "
+            "switch by an address that other machines know",
+            to, from, known);
+        return;
+    }
+    trib_explain(error,
+                 "packets to the switch's shard at %s leave from %s, and the switch knows this rank as %s: name the "
+                 "network cards, one for each address of the switch (TRIB_NICS=%s,%s)",
+                 to, from, known, known, from);
+}
+
 /* A switch at several addresses takes packets from the address of the session alone, if JOIN names no others; but the routes may leave by
  * another card for one of those. */
 static enum trib_status check_ways(const struct trib_comm *comm, const struct trib_message *message, char *error)
@@ -53,11 +69,7 @@ static enum trib_status check_ways(const struct trib_comm *comm, const struct tr
             trib_address_format(&session, known);
             *strrchr(from, ':') = '\0';
             *strrchr(known, ':') = '\0';
-            trib_explain(
-                error,
-                "packets to the switch's shard at %s leave from %s, and the switch knows this rank as %s: name "
-                "the network cards, one for each address of the switch (TRIB_NICS=%s,%s)",
-                to, from, known, known, from);
+            explain_way(trib_address_is_loopback(&session), to, from, known, error);
             return TRIB_ERR_UNREACHABLE;
         }
     }

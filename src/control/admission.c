@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/borrow.h"
+#include "control/lend.h"
 #include "control/peers.h"
 #include "control/roots.h"
 #include "control/start.h"
@@ -25,11 +27,15 @@ static uint32_t train_packets(uint32_t payload)
     return packets < TRIB_TRAIN_PACKETS_MAX ? packets : TRIB_TRAIN_PACKETS_MAX;
 }
 
-/* How many sequences in a row go to one root. Roots that are ranks share out what a tensor of one train has: each has a link of its own. */
+/* How many sequences in a row go to one root. Roots that are ranks share out what a tensor of one train has, and so do switches: each has a
+ * link of its own. */
 static uint32_t train_of(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t train = train_packets(job->settings.payload);
-    uint32_t share = trib_roots_are_ranks_of(jobs, job) ? (train + job->grant.roots - 1) / job->grant.roots : train;
+    uint32_t links = trib_roots_are_ranks_of(jobs, job) ? job->grant.roots
+                     : trib_job_borrows(jobs, job)      ? jobs->config->lenders.count + 1
+                                                        : 1;
+    uint32_t share = (train + links - 1) / links;
     uint32_t least = train < TRAIN_LEAST ? train : TRAIN_LEAST;
     return share > least ? share : least;
 }
@@ -104,9 +110,9 @@ static uint64_t add_job(const struct trib_job *job, struct senders *senders)
     return bytes + (job->children - direct) * each; /* relays, which speak for others, and ranks that have left */
 }
 
-/* Bytes that may be on their way to one shard, but from the ranks of `but` (NULL: from all): a process keeps what all its
- * communicators have in flight within the largest window that it was granted for one (comm/communicator.c). */
-static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but)
+/* Bytes that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from what is lent to `asker` (NULL: no such): a
+ * process keeps what all its communicators have in flight within the largest window that it was granted for one (comm/communicator.c). */
+static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but, const char *asker)
 {
     struct senders senders;
     uint64_t bytes = 0;
@@ -127,7 +133,7 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
     if (has_list) {
         free(senders.list);
     }
-    return bytes;
+    return bytes + trib_lend_flight(jobs, asker);
 }
 
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job)
@@ -135,13 +141,16 @@ uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_j
     if (job && job->has_peers) {
         return trib_peers_room(job);
     }
+    if (job && trib_job_borrows(jobs, job)) { /* what its other jobs have on their way here, they have there */
+        return trib_least(jobs->config->receive_room, trib_borrow_room(job));
+    }
     return job && trib_roots_are_ranks(jobs->config) ? trib_roots_room(job) : jobs->config->receive_room;
 }
 
 /* Bytes that this job may have on its way to one shard here. */
-static uint32_t room_for(const struct trib_jobs *jobs, const struct trib_job *job)
+static uint32_t room_for(const struct trib_jobs *jobs, const struct trib_job *job, const char *asker)
 {
-    uint64_t granted = bytes_granted(jobs, job);
+    uint64_t granted = bytes_granted(jobs, job, asker);
     uint32_t all = trib_admission_socket(jobs, job);
     uint32_t left = granted < all ? (uint32_t)(all - granted) : 0;
     return left > all / LEAST_SHARE ? left : all / LEAST_SHARE;
@@ -149,7 +158,13 @@ static uint32_t room_for(const struct trib_jobs *jobs, const struct trib_job *jo
 
 uint32_t trib_admission_room(const struct trib_jobs *jobs)
 {
-    uint32_t room = room_for(jobs, NULL);
+    uint32_t room = room_for(jobs, NULL, NULL);
+    return room > 0 ? room : 1;
+}
+
+uint32_t trib_admission_lend(const struct trib_jobs *jobs, const char *asker)
+{
+    uint32_t room = room_for(jobs, NULL, asker);
     return room > 0 ? room : 1;
 }
 
@@ -167,8 +182,8 @@ static uint32_t members_behind(const struct trib_job *job, uint32_t rank)
 static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t packet = TRIB_HEADER_SIZE + job->settings.payload;
-    uint32_t window =
-        job->has_peers ? trib_peers_room(job) / packet / TRIB_PEERS_MAX : room_for(jobs, job) / packet / job->children;
+    uint32_t window = job->has_peers ? trib_peers_room(job) / packet / TRIB_PEERS_MAX
+                                     : room_for(jobs, job, NULL) / packet / job->children;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         if (job->ranks[i].via != 0 && job->ranks[i].room != 0) {
             uint32_t most = job->ranks[i].room / packet / (members_behind(job, i) + 1);
@@ -220,37 +235,59 @@ void trib_admission_session(const struct trib_job *job, struct trib_session_conf
     memcpy(session->weight, job->grant.weight, sizeof session->weight);
 }
 
-enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
-                                       const struct trib_opening *opening, char *error)
+uint64_t trib_admission_flight(const struct trib_session_config *session)
 {
-    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
+    return (uint64_t)session->ranks * (session->slots / SLOTS_PER_WINDOW) * (TRIB_HEADER_SIZE + session->payload);
+}
+
+enum trib_status trib_admission_fits(const struct trib_jobs *jobs, const char *job, uint64_t bytes, uint64_t held,
+                                     uint64_t slots, char *error)
+{
     uint64_t quota = jobs->config->job_quota;
     uint64_t memory = jobs->config->memory_quota;
-    uint64_t free_bytes = memory > jobs->memory_used ? memory - jobs->memory_used : 0;
+    uint64_t others = jobs->memory_used - held;
+    uint64_t free_bytes = memory > others ? memory - others : 0;
     uint64_t limit = quota < free_bytes ? quota : free_bytes;
-    job->slot_bytes = plane->slot_bytes(plane->plane, opening);
-    if (job->slot_bytes <= limit) {
+    if (bytes <= limit) {
         return TRIB_OK;
     }
     char needs[TRIB_UNITS_TEXT_MAX];
     char each[TRIB_UNITS_TEXT_MAX];
     char has[TRIB_UNITS_TEXT_MAX];
     char of[TRIB_UNITS_TEXT_MAX];
-    uint64_t slots = (uint64_t)job->grant.slots * job->grant.roots;
-    trib_format_size(job->slot_bytes, needs);
-    trib_format_size(job->slot_bytes / (slots ? slots : 1), each);
-    trib_format_size(job->slot_bytes > quota ? quota : free_bytes, has);
+    trib_format_size(bytes, needs);
+    trib_format_size(bytes / (slots ? slots : 1), each);
+    trib_format_size(bytes > quota ? quota : free_bytes, has);
     trib_format_size(memory, of);
-    if (job->slot_bytes > quota) {
+    if (bytes > quota) {
         trib_explain(error,
                      "job %s needs %s of switch memory (%llu slots of %s), the quota of a job is %s: set a smaller "
                      "window or payload, or raise the quota",
-                     job->name, needs, (unsigned long long)slots, each, has);
+                     job, needs, (unsigned long long)slots, each, has);
     } else {
         trib_explain(error,
                      "job %s needs %s of switch memory (%llu slots of %s), free: %s of %s: wait for other jobs to "
                      "end, set a smaller window, or raise the quota",
-                     job->name, needs, (unsigned long long)slots, each, has, of);
+                     job, needs, (unsigned long long)slots, each, has, of);
     }
     return TRIB_ERR_REFUSED;
+}
+
+/* Roots that are shards of this switch. */
+static uint32_t roots_here(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        count += !trib_job_borrows(jobs, job) || !job->root[t].loan;
+    }
+    return count;
+}
+
+enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
+                                       const struct trib_opening *opening, char *error)
+{
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
+    job->slot_bytes = plane->slot_bytes(plane->plane, opening);
+    return trib_admission_fits(jobs, job->name, job->slot_bytes, 0, (uint64_t)job->grant.slots * roots_here(jobs, job),
+                               error);
 }

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "control/lend.h"
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -119,11 +120,16 @@ static uint32_t room_for_sessions(bool may_raise)
     return room < TRIB_CONNECTIONS_MAX ? (uint32_t)room : TRIB_CONNECTIONS_MAX;
 }
 
+/* Descriptors for each session: on a relay it has a link as well, and a job of one rank may have a loan of each lender. */
+static uint32_t above_each(const struct trib_jobs *jobs)
+{
+    return jobs->relay ? 2 : 1 + jobs->config->lenders.count;
+}
+
 void trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs)
 {
     memset(connections, 0, sizeof *connections);
-    connections->limit =
-        room_for_sessions(!jobs->config->is_guest) / (jobs->relay ? 2 : 1); /* each has one more above */
+    connections->limit = room_for_sessions(!jobs->config->is_guest) / above_each(jobs);
     connections->jobs = jobs;
     trib_connections_listen(connections, listen_fd);
 }
@@ -292,6 +298,13 @@ static void refuse_way(struct trib_connections *connections, struct trib_connect
     say_fail(connections, connection, TRIB_ERR_UNREACHABLE, cause);
 }
 
+/* Who asks for roots speaks for all ranks of a job, and names each of them to every root. */
+static uint64_t gap_of(const struct trib_session *session)
+{
+    uint32_t ranks = session->lending ? session->lending->ranks : 0;
+    return ranks > 1 ? MESSAGE_GAP_NS / ranks / TRIB_ROOTS_MAX : MESSAGE_GAP_NS;
+}
+
 /* False: it says too much. */
 static bool pay_message(const struct trib_connections *connections, struct trib_connection *connection)
 {
@@ -300,7 +313,7 @@ static bool pay_message(const struct trib_connections *connections, struct trib_
     if (connection->paid_ns < saved_ns) {
         connection->paid_ns = saved_ns;
     }
-    connection->paid_ns += MESSAGE_GAP_NS;
+    connection->paid_ns += gap_of(&connection->session);
     return connection->paid_ns <= connections->now_ns;
 }
 
@@ -311,6 +324,11 @@ static void refuse_flood(struct trib_connections *connections, struct trib_conne
     log_reject(connections, &connection->session.peer, text);
     trib_jobs_expel(connections->jobs, &connection->session, text);
     say_fail(connections, connection, TRIB_ERR_INVALID, "this rank says more than 200 messages a second");
+}
+
+static bool begins(const struct trib_message *message)
+{
+    return message->kind == TRIB_MESSAGE_JOIN || message->kind == TRIB_MESSAGE_LEND;
 }
 
 /* Hands whole messages over until one ends the session. */
@@ -328,7 +346,7 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
             reject(connections, connection, &connections->stats.rejected_malformed, "bytes that are no message");
         } else if (used > 0 && !pay_message(connections, connection)) {
             refuse_flood(connections, connection);
-        } else if (used > 0 && message.kind == TRIB_MESSAGE_JOIN && lacks_way(connections, connection, cause)) {
+        } else if (used > 0 && begins(&message) && lacks_way(connections, connection, cause)) {
             refuse_way(connections, connection, cause);
         } else if (used > 0) {
             at += used;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/lend.h"
 #include "control/relay.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -51,6 +52,9 @@ void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t 
     struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
     if (jobs->relay) {
         trib_relay_mismatch(jobs, communicator, sequence, rank);
+        return;
+    }
+    if (!job && trib_lend_mismatch(jobs, communicator, sequence, rank)) {
         return;
     }
     if (!job || job->dispute.deadline_ns != 0 || rank[0] >= job->settings.ranks || rank[1] >= job->settings.ranks) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control/lend.h"
 #include "io/clock.h"
 #include "io/explain.h"
 
@@ -177,6 +178,33 @@ static json_t *show_traffic(const struct trib_report *report)
     return object;
 }
 
+/* The switches that its jobs use as well. */
+static json_t *show_lenders(const struct trib_server_config *config)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < config->lenders.count; i++) {
+        char text[64];
+        trib_address_format(&config->lenders.at[i], text);
+        (void)json_array_append_new(list, json_string(text));
+    }
+    return list;
+}
+
+/* Communicators of other switches that have roots here. */
+static json_t *show_lendings(const struct trib_jobs *jobs)
+{
+    json_t *list = json_array();
+    for (const struct trib_lending *lending = jobs->lendings; lending; lending = lending->next) {
+        json_t *object = json_object();
+        set(object, "job", json_string(lending->job));
+        set(object, "switch", json_string(lending->asker));
+        set(object, "communicator", json_u64(lending->root.communicator));
+        set(object, "slot_bytes", json_u64(lending->slot_bytes));
+        (void)json_array_append_new(list, object);
+    }
+    return list;
+}
+
 static json_t *show_switch(const struct trib_report *report)
 {
     char boot[16];
@@ -193,6 +221,8 @@ static json_t *show_switch(const struct trib_report *report)
     set(object, "job_quota_bytes", json_u64(report->config->job_quota));
     set(object, "memory_used_bytes", json_u64(report->jobs->memory_used));
     set(object, "receive_room_bytes", json_u64(report->config->receive_room));
+    set(object, "lenders", show_lenders(report->config));
+    set(object, "lends", show_lendings(report->jobs));
     set(object, "traffic", show_traffic(report));
     return object;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/borrow.h"
+#include "control/lend.h"
 #include "control/peers.h"
 #include "control/relay.h"
 #include "control/roots.h"
@@ -27,6 +29,7 @@ void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *con
     jobs->config = config;
     jobs->output = *output;
     jobs->peers = trib_peers_verbs(jobs);
+    jobs->borrowing = trib_borrow_verbs(jobs);
 }
 
 struct trib_job *trib_jobs_find(const struct trib_jobs *jobs, const char *name)
@@ -100,6 +103,7 @@ void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
     *link = job->next;
     jobs->count--;
     trib_job_close_plane(jobs, job);
+    trib_borrow_end(jobs, job);
     free(job);
 }
 
@@ -157,6 +161,7 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
     job->patience_ns = time_to_return(jobs, job);
     trib_log(TRIB_LOG_WARN, "job %s: %s: all ranks have to come back", job->name, lost);
     trib_job_close_plane(jobs, job);
+    trib_borrow_end(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         char name[sizeof job->ranks[i].name];
         let_go(jobs, &job->ranks[i]);
@@ -184,6 +189,9 @@ void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const cha
     }
     while (jobs->first) {
         trib_job_fail(jobs, jobs->first, status, text);
+    }
+    while (jobs->lendings) {
+        trib_lend_end(jobs, jobs->lendings->session); /* its driver tells the asker */
     }
 }
 
@@ -293,6 +301,15 @@ static bool take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t ind
     send_mark(jobs, rank, plane->communicator_mark(plane->plane, job->grant.communicator));
     job->marks_gap_ns = MARKS_GAP_FIRST_NS;
     return true;
+}
+
+bool trib_job_is_complete(const struct trib_job *job)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        all = all && job->ranks[i].session;
+    }
+    return all;
 }
 
 bool trib_job_is_empty(const struct trib_job *job)
@@ -453,6 +470,13 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
                        uint64_t now_ns)
 {
     struct trib_job *job = session->job;
+    if (session->lending) {
+        return trib_lend_receive(jobs, session, message);
+    }
+    if (message->kind == TRIB_MESSAGE_LEND && !trib_session_is_joined(session)) {
+        trib_lend_begin(jobs, session, message, now_ns);
+        return true;
+    }
     if (jobs->relay) {
         return trib_relay_receive(jobs, session, message, now_ns);
     }
@@ -502,6 +526,8 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
     case TRIB_MESSAGE_ROOT_OPEN:
     case TRIB_MESSAGE_ROOT_CHILD:
     case TRIB_MESSAGE_ROOT_JOIN:
+    case TRIB_MESSAGE_LEND:
+    case TRIB_MESSAGE_LENT:
     case TRIB_MESSAGE_KIND_COUNT:
         break;
     }
@@ -521,7 +547,9 @@ char *trib_job_name_relay(const struct trib_rank *rank, char *text)
 void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause)
 {
     struct trib_job *job = session->job;
-    if (jobs->relay) {
+    if (session->lending) {
+        trib_lend_end(jobs, session);
+    } else if (jobs->relay) {
         trib_relay_expel(jobs, session, cause);
     }
     if (!job) {
@@ -535,7 +563,9 @@ void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const
 void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns)
 {
     struct trib_job *job = session->job;
-    if (jobs->relay) {
+    if (session->lending) {
+        trib_lend_end(jobs, session);
+    } else if (jobs->relay) {
         trib_relay_gone(jobs, session, cause);
     }
     if (!job) {
@@ -588,6 +618,7 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job)
 {
     struct trib_rank_list late = {0};
     char ranks[192];
+    char lender[192] = "";
     char text[TRIB_ERROR_TEXT_MAX];
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
@@ -595,7 +626,10 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job)
             trib_rank_list_add(&late, i);
         }
     }
-    bool are_roots = late.count == 0 && !job->has_peers; /* all have registered: what lacks is ROOT_READY */
+    if (late.count == 0 && trib_job_borrows(jobs, job)) {
+        trib_borrow_explain(jobs, job, lender, sizeof lender);
+    }
+    bool are_roots = late.count == 0 && trib_roots_are_ranks_of(jobs, job); /* what lacks is ROOT_READY */
     for (uint32_t t = 0; are_roots && t < job->grant.roots; t++) {
         if (!job->ranks[job->root[t].rank].is_root_ready && job->root[t].shard == 0) {
             trib_rank_list_add(&late, job->root[t].rank);
@@ -604,7 +638,9 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job)
     trib_format_ranks(late.rank, trib_rank_list_carried(&late), late.count, ranks, sizeof ranks);
     bool is_recalled = job->state == TRIB_JOB_JOINING && job->is_recalled;
     double waited_s = (double)(is_recalled ? job->patience_ns : jobs->config->join_timeout_ns) / 1e9;
-    if (is_recalled) {
+    if (lender[0] != '\0') {
+        trib_explain(text, "waited %.4g s for %s job %s", waited_s, lender, job->name);
+    } else if (is_recalled) {
         trib_explain(text, "%s: waited %.4g s for %s of job %s to come back", job->lost, waited_s, ranks, job->name);
     } else {
         bool has_moved = job->is_return && trib_roots_are_ranks(jobs->config);
@@ -622,6 +658,7 @@ static uint64_t job_timeout(const struct trib_job *job)
     uint64_t when = job->deadline_ns;
     when = job->probe_ns < when ? job->probe_ns : when;
     when = job->marks_ns < when ? job->marks_ns : when;
+    when = job->loans_ns < when ? job->loans_ns : when;
     if (job->dispute.deadline_ns != 0 && job->dispute.deadline_ns < when) {
         when = job->dispute.deadline_ns;
     }
@@ -630,7 +667,7 @@ static uint64_t job_timeout(const struct trib_job *job)
 
 uint64_t trib_jobs_next_timeout(const struct trib_jobs *jobs)
 {
-    uint64_t when = TRIB_NEVER;
+    uint64_t when = trib_lend_next_timeout(jobs);
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         uint64_t next = job_timeout(job);
         when = next < when ? next : when;
@@ -654,11 +691,15 @@ static void job_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uint64_
     if (now_ns >= job->marks_ns) {
         update_marks(jobs, job, now_ns);
     }
+    if (now_ns >= job->loans_ns) {
+        trib_borrow_on_timeout(jobs, job, now_ns);
+    }
 }
 
 void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns)
 {
     struct trib_job *next;
+    trib_lend_on_timeout(jobs, now_ns);
     for (struct trib_job *job = jobs->first; job; job = next) {
         next = job->next;
         if (jobs->relay) {

@@ -17,16 +17,21 @@
 
 #define TRIB_JOBS_MAX 1024
 #define TRIB_ENDINGS_MAX 16
+#define TRIB_LENDERS_MAX 7 /* each has at least two roots then */
 #define TRIB_BURIALS_MAX 4 /* in a row: more relays do not die within one start */
 
 struct trib_job;
 
-/* A session as the jobs see it: of a rank, or of a rank behind a relay. It lies in its connection. job is NULL before JOIN, and again
- * when it has been let go. */
+struct trib_loan;
+struct trib_lending;
+
+/* A session as the jobs see it: of a rank, of a rank behind a relay, or of another control plane that has asked for roots here. It lies in its
+ * connection. job is NULL before JOIN, and again when it has been let go. */
 struct trib_session {
     struct trib_job *job;
     struct trib_link
         *link; /* on a relay: its way up, NULL before JOIN and when it has been let go; job is not used there */
+    struct trib_lending *lending; /* NULL: it has not said LEND */
     uint32_t rank;
     struct trib_address peer;
     struct trib_address local; /* where it reached this control plane; len 0: unknown */
@@ -91,11 +96,22 @@ struct trib_dispute {
     char text[2][256];
 };
 
-/* Where no switch is: who is root t of a communicator, and what it is being asked. */
+/* What a job asks of its driver for its loans (borrow.h). None calls back. */
+struct trib_loan_output {
+    void *owner;
+    /* Begins to connect to a lender. What becomes of it is told by trib_loan_connected or _lost. NULL: out of memory. */
+    struct trib_loan *(*open)(void *owner, const struct trib_address *lender);
+    void (*send)(void *owner, struct trib_loan *loan, const struct trib_message *message);
+    /* Nothing more will be sent or told: end the connection when what was sent has left. The loan is the driver's again. */
+    void (*end)(void *owner, struct trib_loan *loan);
+};
+
+/* Where roots are not all shards of this switch: who is root t of a communicator, and what it is being asked. */
 struct trib_root_place {
-    uint64_t asked; /* ROOT_MISSING on this sequence has no answer yet */
+    uint64_t asked;         /* ROOT_MISSING on this sequence has no answer yet */
+    struct trib_loan *loan; /* a shard of that lender; NULL: of this switch, or where no switch is, a rank's process */
     uint16_t rank;
-    uint16_t shard; /* which of that rank's sockets */
+    uint16_t shard; /* which of that rank's sockets, or of that switch's shards */
     bool is_asked;
 };
 
@@ -128,7 +144,10 @@ struct trib_job {
     uint64_t marks_gap_ns;
     uint64_t stall_logged_ns;
     struct trib_dispute dispute;
-    struct trib_root_place root[TRIB_ROOTS_MAX]; /* where no switch is: grant.roots of them */
+    struct trib_root_place root[TRIB_ROOTS_MAX]; /* where no switch is, or several: grant.roots of them */
+    struct trib_loan *loan[TRIB_LENDERS_MAX];    /* of each lender; NULL: it has not been asked */
+    uint64_t loans_ns;                           /* when to ask again those that did not answer */
+    uint64_t unlent_ns;                          /* since when one does not; 0: none */
     struct trib_address meeting;                 /* where ranks meet if the switch is gone for good; len 0: nowhere */
     /* on a relay */
     uint32_t expected;                          /* ranks that come over this switch */
@@ -169,18 +188,22 @@ struct trib_jobs {
     uint64_t memory_used; /* bytes of slot memory of all open communicators */
     uint32_t incarnation; /* boot ids given out are config->boot to that + incarnation */
     const struct trib_server_config *config;
-    struct trib_data_plane peers; /* of jobs whose ranks send to each other */
+    struct trib_data_plane peers;     /* of jobs whose ranks send to each other */
+    struct trib_data_plane borrowing; /* of the others, with lenders */
+    struct trib_lending *lendings;    /* roots here of jobs of other control planes */
+    uint64_t unlent_logged_ns;        /* of the last line about a lender that cannot be reached */
     struct trib_jobs_output output;
+    struct trib_loan_output loans;
     struct trib_jobs_stats stats;
     struct trib_ending endings[TRIB_ENDINGS_MAX]; /* the oldest makes room */
 };
 
 void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,
                     const struct trib_jobs_output *output);
-/* Whether it has taken a JOIN and not let it go. */
+/* Whether it has taken a JOIN and not let it go, or a LEND. */
 static inline bool trib_session_is_joined(const struct trib_session *session)
 {
-    return session->job || session->link;
+    return session->job || session->link || session->lending;
 }
 
 /* Fails every communicator with this cause and frees all. */
@@ -209,10 +232,19 @@ static inline uint32_t trib_least(uint32_t value, uint32_t limit)
     return limit != 0 && limit < value ? limit : value;
 }
 
+/* Its roots are dealt over this switch and its lenders. */
+static inline bool trib_job_borrows(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    return jobs->config->lenders.count > 0 && !job->has_peers;
+}
+
 /* Who is asked about this job's slots. */
 static inline const struct trib_data_plane *trib_job_plane(const struct trib_jobs *jobs, const struct trib_job *job)
 {
-    return job->has_peers ? &jobs->peers : &jobs->config->plane;
+    if (job->has_peers) {
+        return &jobs->peers;
+    }
+    return trib_job_borrows(jobs, job) ? &jobs->borrowing : &jobs->config->plane;
 }
 
 /* NULL when there is none. */
@@ -243,6 +275,8 @@ bool trib_join_buries(const struct trib_message *join, const struct trib_address
                       const struct trib_address *address);
 /* JOINING, and it has lost all that had joined: nobody is expected any more. */
 bool trib_job_is_empty(const struct trib_job *job);
+/* All its ranks are there. */
+bool trib_job_is_complete(const struct trib_job *job);
 /* An empty job as this JOIN has it. NULL: out of memory. */
 struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t now_ns);
 void trib_job_place_rank(struct trib_job *job, struct trib_session *session, const struct trib_message *join);
@@ -271,7 +305,8 @@ void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct 
 /* Takes a JOIN; answers at once where it must be refused. */
 void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                    uint64_t now_ns);
-/* All ranks are there: admits the communicator and sends WELCOME, or fails it with the numbers. */
+/* All ranks are there: admits the communicator and sends WELCOME, or fails it with the numbers. With lenders, asks those first, and is called
+ * again when they have answered. */
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 
 /* admission.c: the arithmetic. */
@@ -286,6 +321,13 @@ TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *job
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job);
 /* Bytes that one more job may have on its way to a shard here; not 0. */
 uint32_t trib_admission_room(const struct trib_jobs *jobs);
+/* Bytes that all jobs of the control plane `asker` may have on their way to a shard here; not 0. */
+uint32_t trib_admission_lend(const struct trib_jobs *jobs, const char *asker);
+/* Bytes that the members of this communicator may have on their way to one of its roots. */
+uint64_t trib_admission_flight(const struct trib_session_config *session);
+/* Do the slots of a job, of so many bytes together, fit the quotas? `held` bytes of them are its already. ERR_REFUSED with the numbers. */
+TRIB_MUST_USE enum trib_status trib_admission_fits(const struct trib_jobs *jobs, const char *job, uint64_t bytes,
+                                                   uint64_t held, uint64_t slots, char *error);
 /* hosts.c: ranks that are summed on their host, whose leader alone sends. */
 
 /* All ranks are there: are hosts to be the members? Only if all ranks want it, and each host's are a run of ranks. */

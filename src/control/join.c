@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/lend.h"
 #include "control/roots.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -158,7 +159,8 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_me
                                     char *error)
 {
     const struct trib_grant *known = &message->join.known;
-    uint32_t shards = trib_roots_are_ranks(jobs->config) ? TRIB_ROOTS_MAX : jobs->config->shards;
+    bool is_elsewhere = trib_roots_are_ranks(jobs->config) || jobs->config->lenders.count > 0;
+    uint32_t shards = is_elsewhere ? TRIB_ROOTS_MAX : jobs->config->shards;
     uint32_t roots = trib_least(shards, message->join.roots);
     if (known->communicator == 0) {
         return TRIB_OK;
@@ -184,6 +186,11 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_me
     const struct trib_job *other = trib_jobs_find_communicator(jobs, known->communicator);
     if (other && strcmp(other->name, message->join.job) != 0) {
         trib_explain(error, "communicator %08x of job %s was given to another job while the switch was away",
+                     known->communicator, message->join.job);
+        return TRIB_ERR_REFUSED;
+    }
+    if (trib_lend_find(jobs, known->communicator)) {
+        trib_explain(error, "communicator %08x of job %s has roots here for another switch: name that one",
                      known->communicator, message->join.job);
         return TRIB_ERR_REFUSED;
     }
@@ -362,6 +369,7 @@ struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_messa
     job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
     job->probe_ns = TRIB_NEVER;
     job->marks_ns = TRIB_NEVER;
+    job->loans_ns = TRIB_NEVER;
     job->next = jobs->first;
     jobs->first = job;
     jobs->count++;
@@ -583,10 +591,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     }
     take_place(jobs, job, session, message);
     job->ranks[message->join.rank].burials = burials;
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (!job->ranks[i].session) {
-            return;
-        }
+    if (trib_job_is_complete(job)) {
+        trib_job_start(jobs, job, now_ns);
     }
-    trib_job_start(jobs, job, now_ns);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/lend.h"
 #include "control/report.h"
 #include "io/clock.h"
 
@@ -40,6 +41,15 @@ static void number(FILE *out, const char *name, const char *type, const char *he
     (void)fprintf(out, "tributary_%s %llu\n", name, (unsigned long long)value);
 }
 
+static uint64_t lendings(const struct trib_jobs *jobs)
+{
+    uint64_t count = 0;
+    for (const struct trib_lending *lending = jobs->lendings; lending; lending = lending->next) {
+        count++;
+    }
+    return count;
+}
+
 static void put_switch(FILE *out, const struct trib_report *report, uint64_t now_ns)
 {
     head(out, "build_info", "gauge", "version of this switch");
@@ -51,6 +61,7 @@ static void put_switch(FILE *out, const struct trib_report *report, uint64_t now
     number(out, "job_quota_bytes", "gauge", "slot memory for one job", report->config->job_quota);
     number(out, "memory_used_bytes", "gauge", "slot memory given out", report->jobs->memory_used);
     number(out, "jobs", "gauge", "jobs now", report->jobs->count);
+    number(out, "lendings", "gauge", "communicators of other switches that have roots here", lendings(report->jobs));
     number(out, "sessions", "gauge", "connections now", report->connections->count);
     number(out, "sessions_accepted_total", "counter", "connections accepted", report->connections->stats.accepted);
     number(out, "jobs_started_total", "counter", "communicators that became ready", report->jobs->stats.started);

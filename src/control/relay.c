@@ -330,6 +330,8 @@ static bool receive_started(struct trib_jobs *jobs, struct trib_link *link, cons
     case TRIB_MESSAGE_ROOT_JOIN:
     case TRIB_MESSAGE_ROOT_READY:
     case TRIB_MESSAGE_ROOT_MISSING:
+    case TRIB_MESSAGE_LEND:
+    case TRIB_MESSAGE_LENT:
     case TRIB_MESSAGE_KIND_COUNT:
         break;
     }
@@ -502,6 +504,8 @@ void trib_relay_answer(struct trib_jobs *jobs, struct trib_link *link, const str
     case TRIB_MESSAGE_ROOT_JOIN:
     case TRIB_MESSAGE_ROOT_READY:
     case TRIB_MESSAGE_ROOT_MISSING:
+    case TRIB_MESSAGE_LEND:
+    case TRIB_MESSAGE_LENT:
     case TRIB_MESSAGE_KIND_COUNT:
         break;
     }

@@ -121,6 +121,16 @@ static void lay_out(struct trib_root_plan *plan)
     }
 }
 
+/* Each member is one, or is behind one that is a switch. */
+static bool has_its_children(const struct trib_opening *opening)
+{
+    uint32_t switches = 0;
+    for (uint32_t b = 0; b < opening->count; b++) {
+        switches += opening->branches[b].is_switch;
+    }
+    return switches > 0 ? opening->count <= opening->session.ranks : opening->count == opening->session.ranks;
+}
+
 static enum trib_status open_plan(struct trib_root *root, struct trib_message *answer)
 {
     char cause[TRIB_ERROR_TEXT_MAX];
@@ -128,7 +138,7 @@ static enum trib_status open_plan(struct trib_root *root, struct trib_message *a
     struct trib_root_plan *plan = root->plan;
     enum trib_status status = TRIB_ERR_INVALID;
     lay_out(plan);
-    if (plan->opening.count != plan->opening.session.ranks) {
+    if (!has_its_children(&plan->opening)) {
         trib_explain(error, "%u children of %u", plan->opening.count, plan->opening.session.ranks);
     } else if (trib_opening_check(&plan->opening, error)) {
         status = root->plane->open(root->plane->plane, &plan->opening);
@@ -151,12 +161,14 @@ static enum trib_status take_child(struct trib_root *root, const struct trib_mes
     uint32_t branch = message->root_child.branch;
     const struct trib_address *from = &message->root_child.from;
     if (!plan || message->root_child.communicator != root->communicator || message->root_child.rank != plan->named ||
-        branch > plan->opening.count || trib_address_port(from) == 0) {
+        branch > plan->opening.count || trib_address_port(from) == 0 || trib_address_is_any(from) ||
+        trib_address_is_group(from) || trib_address_is_mapped(from)) {
         return refuse(root, "it names a child that cannot be", answer);
     }
     struct trib_address *address = &plan->branches[branch].address[plan->opening.root];
     if (branch == plan->opening.count) {
         *address = *from;
+        plan->branches[branch].is_switch = message->root_child.is_switch;
         plan->opening.count++;
     } else if (!trib_address_equal(address, from)) {
         return refuse(root, "it names two addresses of one child", answer);

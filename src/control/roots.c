@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* roots.c: see roots.h. The jobs ask this data plane as they ask that of a switch; it keeps nothing but what a struct trib_job holds, since
- * the sessions that it speaks over are those of the job's own ranks. Read next: stall.c (the one answer that comes later). */
+ * what it speaks over are the sessions of the job's own ranks, or its loans. Read next: stall.c (the one answer that comes later). */
 #include "control/roots.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "control/borrow.h"
 #include "control/peers.h"
 #include "control/start.h"
+#include "core/lane.h"
 #include "core/window.h"
 #include "io/explain.h"
 
@@ -73,6 +75,7 @@ static void deal(struct trib_job *job, const struct offers *offers)
             dealt = 0;
         }
         dealt++;
+        job->root[t].loan = NULL;
         job->root[t].rank = offers->rank[offer];
         job->root[t].shard = choose_socket(job, t);
     }
@@ -161,11 +164,12 @@ static uint32_t root_of(const struct trib_job *job, uint64_t sequence)
     return trib_window_root(&dealt.window, sequence);
 }
 
-void trib_roots_name_root(const struct trib_job *job, uint64_t sequence, char *text)
+void trib_roots_name_root(const struct trib_jobs *jobs, const struct trib_job *job, uint64_t sequence, char *text)
 {
     char name[96];
-    uint32_t root = root_of(job, sequence);
-    (void)snprintf(text, 128, "%s, its root", trib_job_name_rank(job, job->root[root].rank, name));
+    const struct trib_root_place *root = &job->root[root_of(job, sequence)];
+    (void)snprintf(text, 128, "%s, its root",
+                   root->loan ? trib_loan_name(jobs, root->loan, name) : trib_job_name_rank(job, root->rank, name));
 }
 
 static bool is_root(const struct trib_job *job, uint32_t rank)
@@ -195,11 +199,20 @@ bool trib_roots_need(const struct trib_job *job, uint32_t rank)
 
 /* ---- the verbs ---- */
 
-static void say(struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, const struct trib_message *message)
+static void say(struct trib_jobs *jobs, const struct trib_job *job, const struct trib_root_place *root,
+                const struct trib_message *message)
 {
-    if (job->ranks[rank].session) {
-        jobs->output.send(jobs->output.owner, job->ranks[rank].session, message);
+    if (root->loan) {
+        jobs->loans.send(jobs->loans.owner, root->loan, message);
+    } else if (job->ranks[root->rank].session) {
+        jobs->output.send(jobs->output.owner, job->ranks[root->rank].session, message);
     }
+}
+
+/* A shard of the switch around this control plane. */
+static bool is_here(const struct trib_jobs *jobs, const struct trib_root_place *root)
+{
+    return !root->loan && !trib_roots_are_ranks(jobs->config);
 }
 
 /* Root by root, so that a rank that is to be two is asked for one after the other. */
@@ -210,31 +223,61 @@ static void ask_to_open(struct trib_jobs *jobs, const struct trib_job *job, cons
                                    .root_open = {.index = root,
                                                  .shard = job->root[root].shard,
                                                  .boot = opening->boot,
-                                                 .at = root_address(job, root),
                                                  .ranks = opening->ranks,
                                                  .session = opening->session}};
     (void)snprintf(message.root_open.scheme, sizeof message.root_open.scheme, "%s", opening->scheme);
-    say(jobs, job, job->root[root].rank, &message);
+    if (job->root[root].loan) {
+        message.root_open.key = trib_mix64(job->grant.token);
+    } else {
+        message.root_open.at = root_address(job, root);
+    }
+    say(jobs, job, &job->root[root], &message);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         uint32_t branch = job->ranks[i].branch;
         message = (struct trib_message){.kind = TRIB_MESSAGE_ROOT_CHILD,
                                         .root_child = {.communicator = opening->session.communicator,
                                                        .rank = i,
                                                        .branch = branch,
+                                                       .is_switch = opening->branches[branch].is_switch,
                                                        .from = opening->branches[branch].address[root]}};
-        say(jobs, job, job->root[root].rank, &message);
+        say(jobs, job, &job->root[root], &message);
     }
+}
+
+static enum trib_status open_here(const struct trib_jobs *jobs, const struct trib_job *job,
+                                  const struct trib_opening *opening, uint32_t root)
+{
+    struct trib_opening one = *opening;
+    one.is_one = true;
+    one.root = root;
+    one.shard = job->root[root].shard;
+    return jobs->config->plane.open(jobs->config->plane.plane, &one);
 }
 
 static enum trib_status open_roots(void *plane, const struct trib_opening *opening)
 {
     struct trib_jobs *jobs = plane;
+    enum trib_status status = TRIB_OK;
+    bool is_open_here = false;
     struct trib_job *job = trib_jobs_find_communicator(jobs, opening->session.communicator);
-    for (uint32_t t = 0; t < job->grant.roots; t++) {
+    for (uint32_t t = 0; t < job->grant.roots && status == TRIB_OK; t++) {
         job->root[t].is_asked = false;
-        ask_to_open(jobs, job, opening, t);
+        if (is_here(jobs, &job->root[t])) {
+            status = open_here(jobs, job, opening, t);
+            is_open_here = is_open_here || status == TRIB_OK;
+        } else {
+            ask_to_open(jobs, job, opening, t);
+        }
     }
-    return TRIB_OK;
+    if (status != TRIB_OK && is_open_here) {
+        jobs->config->plane.close(jobs->config->plane.plane, opening->session.communicator);
+    }
+    return status;
+}
+
+static bool is_same_process(const struct trib_root_place *a, const struct trib_root_place *b)
+{
+    return a->loan == b->loan && (a->loan || a->rank == b->rank);
 }
 
 static void tell_roots(void *plane, uint32_t communicator, uint32_t rank, uint64_t mark)
@@ -246,10 +289,12 @@ static void tell_roots(void *plane, uint32_t communicator, uint32_t rank, uint64
     for (uint32_t t = 0; t < job->grant.roots; t++) {
         bool is_first = true; /* once to each process */
         for (uint32_t before = 0; before < t; before++) {
-            is_first = is_first && job->root[before].rank != job->root[t].rank;
+            is_first = is_first && !is_same_process(&job->root[before], &job->root[t]);
         }
-        if (is_first) {
-            say(jobs, job, job->root[t].rank, &message);
+        if (is_first && is_here(jobs, &job->root[t])) {
+            jobs->config->plane.join(jobs->config->plane.plane, communicator, rank, mark);
+        } else if (is_first) {
+            say(jobs, job, &job->root[t], &message);
         }
     }
 }
@@ -264,16 +309,19 @@ static void ask_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t s
     if (!root->is_asked) {
         root->is_asked = true;
         root->asked = sequence;
-        say(jobs, job, root->rank, &message);
+        say(jobs, job, root, &message);
     }
 }
 
-static uint32_t missing_later(void *plane, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max)
+static uint32_t missing_at_root(void *plane, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max)
 {
     struct trib_jobs *jobs = plane;
-    (void)ranks;
-    (void)max;
-    ask_missing(jobs, trib_jobs_find_communicator(jobs, communicator), sequence);
+    struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
+    const struct trib_data_plane *here = &jobs->config->plane;
+    if (is_here(jobs, &job->root[root_of(job, sequence)])) {
+        return here->missing(here->plane, communicator, sequence, ranks, max);
+    }
+    ask_missing(jobs, job, sequence);
     return TRIB_MISSING_LATER;
 }
 
@@ -282,7 +330,7 @@ struct trib_data_plane trib_roots_verbs(struct trib_jobs *jobs)
     struct trib_data_plane verbs = trib_peers_verbs(jobs);
     verbs.open = open_roots; /* and nothing to close: every root ends with its rank's session */
     verbs.join = tell_roots;
-    verbs.missing = missing_later;
+    verbs.missing = missing_at_root;
     return verbs;
 }
 
@@ -322,13 +370,14 @@ static void ask_next(struct trib_jobs *jobs, struct trib_job *job, const struct 
     }
 }
 
-static bool take_missing(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
+/* from: whose word it is. */
+static bool take_missing(struct trib_jobs *jobs, struct trib_job *job, const struct trib_root_place *from,
                          const struct trib_message *message, uint64_t now_ns)
 {
     uint64_t sequence = message->root_missing.sequence;
     struct trib_root_place *root = &job->root[root_of(job, sequence)];
-    if (message->root_missing.communicator != job->grant.communicator || root->rank != index || !root->is_asked ||
-        root->asked != sequence || !is_list(job, &message->root_missing.missing)) {
+    if (message->root_missing.communicator != job->grant.communicator || !is_same_process(root, from) ||
+        !root->is_asked || root->asked != sequence || !is_list(job, &message->root_missing.missing)) {
         return false;
     }
     root->is_asked = false;
@@ -338,10 +387,18 @@ static bool take_missing(struct trib_jobs *jobs, struct trib_job *job, uint32_t 
     return true;
 }
 
+bool trib_roots_take_missing(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
+                             uint64_t now_ns)
+{
+    const struct trib_root_place from = {.loan = loan};
+    return take_missing(jobs, loan->job, &from, message, now_ns);
+}
+
 bool trib_roots_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                         uint64_t now_ns)
 {
     struct trib_job *job = session->job;
+    const struct trib_root_place from = {.rank = (uint16_t)session->rank};
     if (!trib_roots_are_ranks_of(jobs, job) || job->state == TRIB_JOB_JOINING || !is_root(job, session->rank)) {
         return false;
     }
@@ -349,7 +406,7 @@ bool trib_roots_receive(struct trib_jobs *jobs, struct trib_session *session, co
         return take_ready(jobs, job, session->rank, message, now_ns);
     }
     if (message->kind == TRIB_MESSAGE_ROOT_MISSING) {
-        return take_missing(jobs, job, session->rank, message, now_ns);
+        return take_missing(jobs, job, &from, message, now_ns);
     }
     trib_jobs_mismatch(jobs, job->grant.communicator, message->dispute.sequence, message->dispute.rank, now_ns);
     return true;

@@ -75,6 +75,8 @@ static enum trib_status open_http(struct trib_server *server, char *error)
 static void open_relay(struct trib_server *server)
 {
     const struct trib_relay_output output = {&server->uplinks, trib_uplinks_open, trib_uplinks_send, trib_uplinks_end};
+    server->jobs.loans =
+        (struct trib_loan_output){&server->uplinks, trib_uplinks_borrow, trib_uplinks_ask, trib_uplinks_return};
     trib_uplinks_init(&server->uplinks, &server->jobs, &server->config);
     if (server->config.parent.len > 0) {
         trib_relay_init(&server->relay, &server->config, trib_draw(), &output);

@@ -100,6 +100,9 @@ struct trib_server_config {
     const struct trib_http_verbs *http_verbs; /* trib_http_verbs(); NULL: none, whatever `http` says */
     struct trib_address
         parent; /* the control plane of the switch that this one is a child of; len 0: none, this is a root */
+    /* Other switches, whose shards the jobs of this one use as well (borrow.h): their control planes, of listen's family; not with a parent. */
+    struct trib_address_list lenders;
+    uint8_t weight; /* of a root on a shard here, beside those at other switches; 0 is taken as 1 */
     uint32_t
         shards; /* 0: none, and no data plane: the ranks' processes are the roots (roots.h), and `plane` is filled in */
     uint32_t boot;         /* random, not 0 */

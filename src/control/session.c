@@ -347,7 +347,25 @@ static void get_welcome(struct reader *r, struct trib_message *message)
     get_leaders(r, &message->welcome.leaders, message->welcome.generation_ranks);
 }
 
-/* The communicator comes first in every message to and from a root. */
+static void put_lending(struct writer *w, const struct trib_message *message)
+{
+    if (message->kind == TRIB_MESSAGE_LEND) {
+        put_number(w, message->lend.magic, 4);
+        put_number(w, message->lend.version, 2);
+        put_number(w, message->lend.wire_version, 2);
+        put_number(w, message->lend.port, 2);
+        put_text(w, message->lend.job, sizeof message->lend.job);
+        return;
+    }
+    put_number(w, message->lent.room, 4);
+    put_number(w, message->lent.weight, 1);
+    put_number(w, message->lent.shards, 1);
+    for (unsigned i = 0; i < message->lent.shards; i++) {
+        put_address(w, &message->lent.at[i]);
+    }
+}
+
+/* The communicator comes first in every message to and from a root that there is. */
 static void put_root(struct writer *w, const struct trib_message *message)
 {
     const struct trib_session_config *session = &message->root_open.session;
@@ -359,6 +377,7 @@ static void put_root(struct writer *w, const struct trib_message *message)
         put_number(w, message->root_open.ranks, 4);
         put_text(w, message->root_open.scheme, sizeof message->root_open.scheme);
         put_address_or_none(w, &message->root_open.at);
+        put_number(w, message->root_open.key, 8);
         put_number(w, session->ranks, 4);
         put_number(w, session->roots, 4);
         put_number(w, session->train, 4);
@@ -371,6 +390,7 @@ static void put_root(struct writer *w, const struct trib_message *message)
         put_number(w, message->root_child.communicator, 4);
         put_number(w, message->root_child.rank, 4);
         put_number(w, message->root_child.branch, 4);
+        put_number(w, message->root_child.is_switch, 1);
         put_address(w, &message->root_child.from);
     } else if (message->kind == TRIB_MESSAGE_ROOT_JOIN) {
         put_number(w, message->root_join.communicator, 4);
@@ -379,11 +399,21 @@ static void put_root(struct writer *w, const struct trib_message *message)
     } else if (message->kind == TRIB_MESSAGE_ROOT_READY) {
         put_number(w, message->root_ready.communicator, 4);
         put_number(w, message->root_ready.boot, 4);
+    } else if (message->kind == TRIB_MESSAGE_LEND || message->kind == TRIB_MESSAGE_LENT) {
+        put_lending(w, message);
     } else {
         put_number(w, message->root_missing.communicator, 4);
         put_number(w, message->root_missing.sequence, 8);
         put_ranks(w, &message->root_missing.missing);
     }
+}
+
+static void get_lent(struct reader *r, struct trib_message *message)
+{
+    message->lent.room = get_u32(r);
+    message->lent.weight = get_u8(r);
+    message->lent.shards = get_u8(r);
+    get_addresses(r, message->lent.at, message->lent.shards);
 }
 
 static void get_root(struct reader *r, struct trib_message *message)
@@ -397,6 +427,7 @@ static void get_root(struct reader *r, struct trib_message *message)
         message->root_open.ranks = get_u32(r);
         get_text(r, message->root_open.scheme, sizeof message->root_open.scheme);
         get_address_or_none(r, &message->root_open.at);
+        message->root_open.key = get_u64(r);
         session->ranks = get_u32(r);
         session->roots = get_u32(r);
         session->train = get_u32(r);
@@ -409,6 +440,7 @@ static void get_root(struct reader *r, struct trib_message *message)
         message->root_child.communicator = get_u32(r);
         message->root_child.rank = get_u32(r);
         message->root_child.branch = get_u32(r);
+        message->root_child.is_switch = get_bool(r);
         get_address(r, &message->root_child.from);
     } else if (message->kind == TRIB_MESSAGE_ROOT_JOIN) {
         message->root_join.communicator = get_u32(r);
@@ -417,6 +449,8 @@ static void get_root(struct reader *r, struct trib_message *message)
     } else if (message->kind == TRIB_MESSAGE_ROOT_READY) {
         message->root_ready.communicator = get_u32(r);
         message->root_ready.boot = get_u32(r);
+    } else if (message->kind == TRIB_MESSAGE_LENT) {
+        get_lent(r, message);
     } else {
         message->root_missing.communicator = get_u32(r);
         message->root_missing.sequence = get_u64(r);
@@ -483,6 +517,8 @@ static void put_fields(struct writer *w, const struct trib_message *message)
     case TRIB_MESSAGE_ROOT_JOIN:
     case TRIB_MESSAGE_ROOT_READY:
     case TRIB_MESSAGE_ROOT_MISSING:
+    case TRIB_MESSAGE_LEND:
+    case TRIB_MESSAGE_LENT:
         put_root(w, message);
         break;
     case TRIB_MESSAGE_CLOSED:
@@ -505,8 +541,9 @@ size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer)
     return len;
 }
 
-/* Magic and versions come first and stay there in every version, so that any two can tell each other why they part. */
-static enum trib_status get_join(struct reader *r, struct trib_message *message)
+/* Magic and versions come first and stay there in every version, so that any two can tell each other why they part. They lie at one place
+ * in JOIN and LEND. */
+static enum trib_status get_versions(struct reader *r, struct trib_message *message)
 {
     message->join.magic = get_u32(r);
     message->join.version = get_u16(r);
@@ -514,8 +551,25 @@ static enum trib_status get_join(struct reader *r, struct trib_message *message)
     if (r->bad || message->join.magic != TRIB_SESSION_MAGIC) {
         return TRIB_ERR_INVALID;
     }
-    if (message->join.version != TRIB_SESSION_VERSION || message->join.wire_version != TRIB_WIRE_VERSION) {
-        return TRIB_ERR_VERSION;
+    bool is_ours = message->join.version == TRIB_SESSION_VERSION && message->join.wire_version == TRIB_WIRE_VERSION;
+    return is_ours ? TRIB_OK : TRIB_ERR_VERSION;
+}
+
+static enum trib_status get_lend(struct reader *r, struct trib_message *message)
+{
+    enum trib_status status = get_versions(r, message);
+    if (status == TRIB_OK) {
+        message->lend.port = get_u16(r);
+        get_text(r, message->lend.job, sizeof message->lend.job);
+    }
+    return status;
+}
+
+static enum trib_status get_join(struct reader *r, struct trib_message *message)
+{
+    enum trib_status status = get_versions(r, message);
+    if (status != TRIB_OK) {
+        return status;
     }
     get_text(r, message->join.job, sizeof message->join.job);
     message->join.rank = get_u32(r);
@@ -599,8 +653,11 @@ static enum trib_status get_fields(struct reader *r, struct trib_message *messag
     case TRIB_MESSAGE_ROOT_JOIN:
     case TRIB_MESSAGE_ROOT_READY:
     case TRIB_MESSAGE_ROOT_MISSING:
+    case TRIB_MESSAGE_LENT:
         get_root(r, message);
         return TRIB_OK;
+    case TRIB_MESSAGE_LEND:
+        return get_lend(r, message);
     case TRIB_MESSAGE_CLOSED:
         return TRIB_OK;
     case TRIB_MESSAGE_NONE:

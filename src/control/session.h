@@ -33,6 +33,11 @@
  *   DISPUTE                ->                      as a relay does
  *                          <- GONE   to all: a rank has left, and has left nothing unfinished
  * The end of the session is the end of the root. One that cannot open says ABORT.
+ * A switch that has others take part in its jobs (control/borrow.h) asks them in the same way, on a connection for each communicator:
+ *   control plane of the job      control plane of a lender
+ *   LEND (job)             ->
+ *                          <- LENT (shards, where they are)  or FAIL
+ *   ROOT_OPEN ...          ->                      from here on as above, the lender being the root
  * A return sends the grant of WELCOME as known; if it has seen a READY, it has multicast only if READY said so, and may leave out PATHS.
  * A rank that had sent CLOSE before the switch went away registers and sends CLOSE again; from behind a lost relay it may get CLOSED at once.
  * Read next: server.h (the control plane's side), control/session_client.h (the rank's). */
@@ -49,7 +54,7 @@
 #include "io/udp.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 4
+#define TRIB_SESSION_VERSION 5
 #define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
@@ -82,6 +87,8 @@ enum trib_message_kind {
     TRIB_MESSAGE_ROOT_JOIN = 20,    /* control -> root: a rank has registered, or its mark has come */
     TRIB_MESSAGE_ROOT_READY = 21,   /* root -> control: it is open, and all ranks have registered there */
     TRIB_MESSAGE_ROOT_MISSING = 22, /* control -> root: who lacks on a sequence? And the answer */
+    TRIB_MESSAGE_LEND = 23,         /* control -> control of another switch: may a job have roots there? */
+    TRIB_MESSAGE_LENT = 24,         /* and the answer: what there is */
     TRIB_MESSAGE_KIND_COUNT
 };
 
@@ -247,13 +254,15 @@ struct trib_message {
             uint32_t boot;
             uint32_t ranks; /* of the job, who are all named: session.ranks of them, or all, are its members */
             char scheme[32];
-            struct trib_address at;             /* where the ranks find it; len 0: it is not said */
+            struct trib_address at; /* where the ranks find it; len 0: it is not said */
+            uint64_t key; /* to a lender: drawn from the communicator's secret, the same in every incarnation; else 0 */
             struct trib_session_config session; /* salt 0: a root never learns it; first and lookahead 0 */
         } root_open;
         struct {
             uint32_t communicator;
             uint32_t rank;   /* from 0, one after the other */
             uint32_t branch; /* which child it is, or is behind: from 0, in order of their lowest ranks */
+            bool is_switch;  /* that child is a switch, and sends for the ranks behind it */
             struct trib_address from;
         } root_child;
         struct {
@@ -270,6 +279,21 @@ struct trib_message {
             uint64_t sequence;
             struct trib_rank_list missing; /* of the question: none */
         } root_missing;
+        struct {
+            uint32_t magic; /* these three as in JOIN */
+            uint16_t version;
+            uint16_t wire_version;
+            uint16_t port; /* where the asking control plane listens; for people */
+            char job[TRIB_NAME_MAX + 1];
+        } lend;
+        struct {
+            uint32_t
+                room; /* bytes of packets that one shard's socket holds there, beside what others than the asker were given */
+            uint8_t weight; /* of a root there, beside those at other switches: 1 to 255 */
+            uint8_t shards;
+            /* Of each shard, with its port; at any address (0.0.0.0): where LEND came to. */
+            struct trib_address at[TRIB_ROOTS_MAX];
+        } lent;
     };
 };
 

@@ -203,7 +203,7 @@ void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
         job->has_peers) { /* a rank stalls again after a second: in all that time the others have said so too */
         find_idle(job, index, now_ns);
     } else if (stall->is_open) { /* and that root has said nothing */
-        trib_roots_name_root(job, stall->sequence, stall->where);
+        trib_roots_name_root(jobs, job, stall->sequence, stall->where);
     }
     answer_stall(jobs, job, index, now_ns);
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "control/borrow.h"
+#include "control/lend.h"
 #include "control/peers.h"
 #include "control/roots.h"
 #include "control/start.h"
@@ -26,7 +28,7 @@ static uint32_t draw_communicator(const struct trib_jobs *jobs)
     uint32_t communicator;
     do {
         communicator = trib_draw_id();
-    } while (trib_jobs_find_communicator(jobs, communicator));
+    } while (trib_jobs_find_communicator(jobs, communicator) || trib_lend_find(jobs, communicator));
     return communicator;
 }
 
@@ -34,7 +36,7 @@ static uint32_t draw_communicator(const struct trib_jobs *jobs)
 static bool wants_group(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t port = trib_address_port(&jobs->config->listen);
-    if (jobs->config->group == 0 || job->has_peers || job->settings.ranks < 2 ||
+    if (jobs->config->group == 0 || job->has_peers || trib_job_borrows(jobs, job) || job->settings.ranks < 2 ||
         port + 2U * TRIB_ROOTS_MAX > UINT16_MAX) {
         return false;
     }
@@ -96,7 +98,7 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
     job->grant.generation = 1;
     if (job->has_peers) {
         job->grant.roots = 1; /* one stream, and nobody to deal it to */
-    } else if (!trib_roots_are_ranks(jobs->config)) {
+    } else if (!trib_roots_are_ranks(jobs->config) && !trib_job_borrows(jobs, job)) {
         job->grant.roots = jobs->config->shards;
     }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
@@ -151,6 +153,8 @@ static void name_places(const struct trib_jobs *jobs, const struct trib_job *job
         trib_peers_name(job, rank, message);
     } else if (trib_roots_are_ranks(jobs->config)) {
         trib_roots_name(job, rank, message);
+    } else if (trib_job_borrows(jobs, job)) {
+        trib_borrow_name(jobs, job, rank, message);
     } else if (jobs->config->also.count > 0) {
         trib_job_name_shards(jobs, job, message);
     }
@@ -218,6 +222,9 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     enum trib_status status = TRIB_OK;
+    if (trib_job_borrows(jobs, job) && !trib_borrow_all(jobs, job, now_ns)) {
+        return;
+    }
     trib_job_choose_hosts(job);
     trib_job_choose_meeting(jobs, job);
     trib_job_group(job);
@@ -226,6 +233,8 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         status = trib_peers_address(job, error);
     } else if (trib_roots_are_ranks(jobs->config)) {
         status = trib_roots_deal(job, error);
+    } else if (trib_job_borrows(jobs, job)) {
+        status = trib_borrow_deal(jobs, job, error);
     }
     if (status == TRIB_OK) {
         if (!job->is_return) {
@@ -235,6 +244,7 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         }
         job->grant.boot = next_boot(jobs, job);
         status = trib_job_open(jobs, job, NULL, error);
+        trib_borrow_spare(jobs, job);
     }
     if (status != TRIB_OK) {
         trib_job_fail(jobs, job, status, error);
@@ -258,6 +268,8 @@ void trib_job_explain_path(const struct trib_jobs *jobs, const struct trib_job *
     char way[96] = "a root of the job";
     if (job->has_peers) {
         (void)snprintf(way, sizeof way, "a rank that it sends to or hears from");
+    } else if (trib_job_borrows(jobs, job)) {
+        (void)snprintf(way, sizeof way, "a shard of this switch, or of one that lends to it");
     } else if (!trib_roots_are_ranks(jobs->config)) {
         (void)snprintf(way, sizeof way, "the switch's UDP ports %u to %u", job->grant.data_port,
                        job->grant.data_port + job->grant.roots - 1);
@@ -306,7 +318,7 @@ static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struc
 void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *job)
 {
     const struct trib_data_plane *plane = trib_job_plane(jobs, job);
-    job->multicast = trib_job_group_is_ours(jobs, job);
+    job->multicast = trib_job_group_is_ours(jobs, job) && !trib_job_borrows(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->multicast = job->multicast && (!job->ranks[i].session || job->ranks[i].has_multicast);
     }
@@ -338,7 +350,9 @@ void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_
             return;
         }
     }
-    if (!trib_roots_are_ranks_of(jobs, job) || trib_roots_are_ready(job)) {
+    bool are_ready = trib_job_borrows(jobs, job) ? trib_borrow_is_ready(job)
+                                                 : !trib_roots_are_ranks_of(jobs, job) || trib_roots_are_ready(job);
+    if (are_ready) {
         run(jobs, job, now_ns);
     }
 }

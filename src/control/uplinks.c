@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uplinks.c: see uplinks.h. A connection that has ended is freed in trib_uplinks_sweep only, never in the middle of a call: so the
- * relay may send on any link, and end any, at any time. */
+/* uplinks.c: see uplinks.h. A connection that has ended is freed in trib_uplinks_sweep only, never in the middle of a call: so its
+ * user may send on any, and end any, at any time. */
 #include "control/uplinks.h"
 
 #include <netinet/in.h>
@@ -17,17 +17,28 @@
     (10 * TRIB_SECOND_NS) /* a parent whose machine died is noticed after so long, well before its ranks give up */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 
+/* A root hears of each of its communicator's ranks at once, and a lender may be many roots. */
+#define ASK_MAX (512 * TRIB_MESSAGE_MAX)
+
 struct trib_uplink {
-    struct trib_link link; /* first: a link is found in its connection by a cast */
+    union {
+        struct trib_link link; /* first: either is found in its connection by a cast */
+        struct trib_loan loan; /* of a control plane that is no relay */
+    };
     struct trib_session_client client;
     uint64_t deadline_ns; /* of connecting, or of ending */
-    bool is_told;         /* the relay knows that it stands */
-    bool is_ending;       /* the relay has let it go */
+    bool is_told;         /* its user knows that it stands */
+    bool is_ending;       /* its user has let it go */
 };
 
 static struct trib_uplink *uplink_of(struct trib_link *link)
 {
     return (struct trib_uplink *)(void *)link;
+}
+
+static struct trib_uplink *uplink_of_loan(struct trib_loan *loan)
+{
+    return (struct trib_uplink *)(void *)loan;
 }
 
 /* Data and sessions of a relay must come from one address, or the parent would not know them as one. */
@@ -58,21 +69,38 @@ static void locate(struct trib_uplinks *uplinks)
     }
 }
 
-struct trib_link *trib_uplinks_open(void *uplinks)
+static struct trib_uplink *add(struct trib_uplinks *uplinks, const struct trib_address *to,
+                               const struct trib_address *local)
 {
-    struct trib_uplinks *all = uplinks;
-    struct trib_uplink *uplink = all->count < TRIB_CONNECTIONS_MAX ? calloc(1, sizeof *uplink) : NULL;
+    struct trib_uplink *uplink = uplinks->count < TRIB_CONNECTIONS_MAX ? calloc(1, sizeof *uplink) : NULL;
     if (!uplink) {
         return NULL;
     }
+    trib_session_client_init(&uplink->client);
+    trib_session_client_open(&uplink->client, to, local, SILENCE_NS);
+    uplink->deadline_ns = uplinks->now_ns + TRY_NS;
+    uplinks->all[uplinks->count++] = uplink;
+    return uplink;
+}
+
+struct trib_link *trib_uplinks_open(void *uplinks)
+{
+    struct trib_uplinks *all = uplinks;
     if (!all->is_located) {
         locate(all);
     }
-    trib_session_client_init(&uplink->client);
-    trib_session_client_open(&uplink->client, &all->parent, all->local.len > 0 ? &all->local : NULL, SILENCE_NS);
-    uplink->deadline_ns = all->now_ns + TRY_NS;
-    all->all[all->count++] = uplink;
-    return &uplink->link;
+    struct trib_uplink *uplink = add(all, &all->parent, all->local.len > 0 ? &all->local : NULL);
+    return uplink ? &uplink->link : NULL;
+}
+
+struct trib_loan *trib_uplinks_borrow(void *uplinks, const struct trib_address *lender)
+{
+    struct trib_uplink *uplink = add(uplinks, lender, NULL);
+    if (!uplink) {
+        return NULL;
+    }
+    uplink->client.out_max = ASK_MAX;
+    return &uplink->loan;
 }
 
 void trib_uplinks_send(void *uplinks, struct trib_link *link, const struct trib_message *message)
@@ -81,13 +109,27 @@ void trib_uplinks_send(void *uplinks, struct trib_link *link, const struct trib_
     trib_session_client_send(&uplink_of(link)->client, message);
 }
 
+void trib_uplinks_ask(void *uplinks, struct trib_loan *loan, const struct trib_message *message)
+{
+    (void)uplinks;
+    trib_session_client_send(&uplink_of_loan(loan)->client, message);
+}
+
+static void end(const struct trib_uplinks *uplinks, struct trib_uplink *uplink)
+{
+    uplink->is_ending = true;
+    uplink->deadline_ns = uplinks->now_ns + TRIB_DRAIN_WAIT_NS;
+    trib_session_client_end(&uplink->client);
+}
+
 void trib_uplinks_end(void *uplinks, struct trib_link *link)
 {
-    const struct trib_uplinks *all = uplinks;
-    struct trib_uplink *uplink = uplink_of(link);
-    uplink->is_ending = true;
-    uplink->deadline_ns = all->now_ns + TRIB_DRAIN_WAIT_NS;
-    trib_session_client_end(&uplink->client);
+    end(uplinks, uplink_of(link));
+}
+
+void trib_uplinks_return(void *uplinks, struct trib_loan *loan)
+{
+    end(uplinks, uplink_of_loan(loan));
 }
 
 uint32_t trib_uplinks_poll(const struct trib_uplinks *uplinks, struct pollfd *fds)
@@ -103,8 +145,22 @@ static void tell_connected(struct trib_uplinks *uplinks, struct trib_uplink *upl
 {
     struct trib_address local = {.len = sizeof local.storage};
     uplink->is_told = true;
+    if (!uplinks->jobs->relay) {
+        trib_loan_connected(uplinks->jobs, &uplink->loan);
+        return;
+    }
     (void)getsockname(uplink->client.fd, (struct sockaddr *)(void *)&local.storage, &local.len);
     trib_relay_connected(uplinks->jobs, &uplink->link, &local);
+}
+
+static void tell_lost(const struct trib_uplinks *uplinks, struct trib_uplink *uplink, bool is_foreign)
+{
+    const char *cause = uplink->client.cause;
+    if (uplinks->jobs->relay) {
+        trib_relay_lost(uplinks->jobs, &uplink->link, cause, is_foreign, uplinks->now_ns);
+    } else {
+        trib_loan_lost(uplinks->jobs, &uplink->loan, cause, is_foreign, uplinks->now_ns);
+    }
 }
 
 /* Hands over what has come, until one message ends the link. */
@@ -115,7 +171,11 @@ static void take_messages(struct trib_uplinks *uplinks, struct trib_uplink *upli
         tell_connected(uplinks, uplink);
     }
     while (!uplink->is_ending && uplink->is_told && trib_session_client_next(&uplink->client, &message)) {
-        trib_relay_answer(uplinks->jobs, &uplink->link, &message, uplinks->now_ns);
+        if (uplinks->jobs->relay) {
+            trib_relay_answer(uplinks->jobs, &uplink->link, &message, uplinks->now_ns);
+        } else {
+            trib_loan_answer(uplinks->jobs, &uplink->loan, &message, uplinks->now_ns);
+        }
     }
 }
 
@@ -167,7 +227,7 @@ void trib_uplinks_sweep(struct trib_uplinks *uplinks, uint64_t now_ns)
         take_messages(uplinks, uplink); /* one that connected at once, or what came before the loss */
         bool is_foreign = uplink->client.state == TRIB_SESSION_FOREIGN;
         if (!uplink->is_ending && (is_foreign || uplink->client.state == TRIB_SESSION_LOST)) {
-            trib_relay_lost(uplinks->jobs, &uplink->link, uplink->client.cause, is_foreign, now_ns);
+            tell_lost(uplinks, uplink, is_foreign);
         }
     }
     for (uint32_t i = 0; i < uplinks->count; i++) { /* the end of one may have ended others, before it as well */

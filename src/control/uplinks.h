@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uplinks.h: the connections of a relay to its parent's control plane, one for each session from below. Nothing here blocks, and nothing
- * knows what a message means: whole messages go to trib_relay_answer.
+/* uplinks.h: the connections of this control plane to others: of a relay to its parent's, one for each session from below; of one with
+ * lenders to theirs, one for each job and lender. Nothing here blocks, and nothing knows what a message means: whole messages go to
+ * trib_relay_answer, or trib_loan_answer.
  *
  * Use beside connections.h, in the same poll(2): trib_uplinks_poll, trib_uplinks_ready with the answers, trib_uplinks_on_timeout at
  * trib_uplinks_next_timeout, each followed by trib_uplinks_sweep. One thread at a time per object. Read next: relay.h, server.c (the
@@ -10,6 +11,7 @@
 
 #include <poll.h>
 
+#include "control/borrow.h"
 #include "control/connections.h"
 #include "control/relay.h"
 
@@ -26,7 +28,7 @@ struct trib_uplinks {
 };
 
 void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, const struct trib_server_config *config);
-/* Lets what was said leave, for a moment, and closes everything. The relay has ended all links. */
+/* Lets what was said leave, for a moment, and closes everything. All links and loans have been ended. */
 void trib_uplinks_deinit(struct trib_uplinks *uplinks);
 
 /* Writes what to poll for; fds has room for TRIB_CONNECTIONS_MAX. Returns how many; the order holds until _ready. */
@@ -34,12 +36,16 @@ uint32_t trib_uplinks_poll(const struct trib_uplinks *uplinks, struct pollfd *fd
 void trib_uplinks_ready(struct trib_uplinks *uplinks, const struct pollfd *fds, uint32_t count, uint64_t now_ns);
 uint64_t trib_uplinks_next_timeout(const struct trib_uplinks *uplinks);
 void trib_uplinks_on_timeout(struct trib_uplinks *uplinks, uint64_t now_ns);
-/* Tells the relay what was lost, and frees what has ended. */
+/* Tells what was lost, and frees what has ended. */
 void trib_uplinks_sweep(struct trib_uplinks *uplinks, uint64_t now_ns);
 
 /* struct trib_relay_output. */
 struct trib_link *trib_uplinks_open(void *uplinks);
 void trib_uplinks_send(void *uplinks, struct trib_link *link, const struct trib_message *message);
 void trib_uplinks_end(void *uplinks, struct trib_link *link);
+/* struct trib_loan_output. */
+struct trib_loan *trib_uplinks_borrow(void *uplinks, const struct trib_address *lender);
+void trib_uplinks_ask(void *uplinks, struct trib_loan *loan, const struct trib_message *message);
+void trib_uplinks_return(void *uplinks, struct trib_loan *loan);
 
 #endif

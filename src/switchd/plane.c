@@ -244,6 +244,7 @@ static size_t slot_bytes(void *owner, const struct trib_opening *opening)
     const struct trib_plane *plane = owner;
     const struct trib_scheme *row = trib_scheme_find(opening->scheme);
     uint32_t roots = opening->session.roots < plane->shards ? opening->session.roots : plane->shards;
+    roots = opening->is_one ? 1 : roots;
     return row == NULL || !trib_tree_is_sound(opening) ? 0 : trib_member_size(row->switch_node, opening) * roots;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "control/http.h"
+#include "control/jobs.h"
 #include "io/clock.h"
 #include "io/draw.h"
 #include "io/explain.h"
@@ -39,6 +40,7 @@ void trib_switchd_init(struct trib_switchd_config *config)
     config->group = 0xefff4a46U;
     config->memory_quota = UINT64_C(4) << 30;
     config->job_quota = UINT64_C(1) << 30;
+    config->weight = 1;
     config->join_timeout_ns = 30 * TRIB_SECOND_NS;
     config->trains = true;
     config->ready_fd = -1;
@@ -57,38 +59,57 @@ void trib_switchd_stop(void)
 
 /* A switch that is its own parent would pass each session on to itself, without end. Longer loops are the control
  * plane's to find. */
-static bool is_own_parent(const struct trib_switchd_config *config)
+static bool is_itself(const struct trib_switchd_config *config, const struct trib_address *other)
 {
-    if (trib_address_port(&config->parent) != trib_address_port(&config->listen)) {
+    if (trib_address_port(other) != trib_address_port(&config->listen)) {
         return false;
     }
-    bool is_own = trib_address_equal(&config->parent, &config->listen) ||
-                  (trib_address_is_any(&config->listen) && trib_address_is_local(&config->parent));
+    bool is_own = trib_address_equal(other, &config->listen) ||
+                  (trib_address_is_any(&config->listen) && trib_address_is_local(other));
     for (uint32_t i = 0; i < config->also.count; i++) {
-        is_own = is_own || trib_address_same_host(&config->parent, &config->also.at[i]);
+        is_own = is_own || trib_address_same_host(other, &config->also.at[i]);
     }
     return is_own;
 }
 
-static enum trib_status check_parent(const struct trib_switchd_config *config, char *error)
+/* what: "the parent" */
+static enum trib_status check_other(const struct trib_switchd_config *config, const char *what,
+                                    const struct trib_address *other, char *error)
 {
-    char parent[64];
-    trib_address_format(&config->parent, parent);
-    if (trib_address_port(&config->parent) == 0) {
-        trib_explain(error, "the parent %s has no port", parent);
+    char text[64];
+    trib_address_format(other, text);
+    if (trib_address_port(other) == 0) {
+        trib_explain(error, "%s %s has no port", what, text);
         return TRIB_ERR_INVALID;
     }
-    if (config->parent.storage.ss_family != config->listen.storage.ss_family) {
+    if (other->storage.ss_family != config->listen.storage.ss_family) {
         char listen[64];
         trib_address_format(&config->listen, listen);
-        trib_explain(error, "the parent %s and this switch, %s, must both be IPv4 or both IPv6", parent, listen);
+        trib_explain(error, "%s %s and this switch, %s, must both be IPv4 or both IPv6", what, text, listen);
         return TRIB_ERR_INVALID;
     }
-    if (is_own_parent(config)) {
-        trib_explain(error, "the parent %s is this switch itself", parent);
+    if (is_itself(config, other)) {
+        trib_explain(error, "%s %s is this switch itself", what, text);
         return TRIB_ERR_INVALID;
     }
     return TRIB_OK;
+}
+
+static enum trib_status check_lenders(const struct trib_switchd_config *config, char *error)
+{
+    enum trib_status status = TRIB_OK;
+    if (config->lenders.count > TRIB_LENDERS_MAX) {
+        trib_explain(error, "%" PRIu32 " other switches: at most %d", config->lenders.count, TRIB_LENDERS_MAX);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->lenders.count > 0 && config->parent.len > 0) {
+        trib_explain(error, "a switch with a parent uses no others: its parent may");
+        return TRIB_ERR_INVALID;
+    }
+    for (uint32_t i = 0; i < config->lenders.count && status == TRIB_OK; i++) {
+        status = check_other(config, "the switch", &config->lenders.at[i], error);
+    }
+    return status;
 }
 
 static enum trib_status check(const struct trib_switchd_config *config, char *error)
@@ -115,7 +136,13 @@ static enum trib_status check(const struct trib_switchd_config *config, char *er
         trib_explain(error, "the multicast group is not between 224.0.0.0 and 239.255.255.255");
         return TRIB_ERR_INVALID;
     }
-    return config->parent.len > 0 ? check_parent(config, error) : TRIB_OK;
+    if (config->weight < 1 || config->weight > UINT8_MAX) {
+        trib_explain(error, "weight %" PRIu32 ": want 1 to %d", config->weight, UINT8_MAX);
+        return TRIB_ERR_INVALID;
+    }
+    enum trib_status status = check_lenders(config, error);
+    return status == TRIB_OK && config->parent.len > 0 ? check_other(config, "the parent", &config->parent, error)
+                                                       : status;
 }
 
 static struct trib_server_config server_config(const struct trib_switchd_config *config, uint32_t boot,
@@ -127,6 +154,8 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
         .http_verbs = trib_http_verbs(),
         .parent = config->parent,
         .also = config->also,
+        .lenders = config->lenders,
+        .weight = (uint8_t)config->weight,
         .shards = trib_switchd_shards(config),
         .boot = boot,
         .memory_quota = config->memory_quota,
@@ -194,6 +223,10 @@ static void tell_ready(const struct trib_switchd_config *config, const struct tr
         *strrchr(text, ':') = '\0';
         trib_log(TRIB_LOG_INFO, "and at %s, where those shards are whose number mod %" PRIu32 " is %" PRIu32, text,
                  config->also.count + 1, i + 1);
+    }
+    for (uint32_t i = 0; i < config->lenders.count; i++) {
+        trib_address_format(&config->lenders.at[i], text);
+        trib_log(TRIB_LOG_INFO, "its jobs use the shards of switch %s as well", text);
     }
     if (config->group != 0 && local.storage.ss_family != AF_INET) {
         trib_log(TRIB_LOG_INFO, "results by unicast: multicast is for switches at IPv4 addresses");

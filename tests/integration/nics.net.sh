@@ -39,12 +39,13 @@ slow_down() {
 # counts NODE DEVICE: bytes in and out.
 counts() { in_node "$1" awk -v device="$2:" '$1 == device { print $2, $10 }' /proc/net/dev; }
 
-# The switch of the next test, at these addresses.
+# The switch of the next test, at these addresses; a second one by another NAME.
 serve() {
-    local ready="$TMP/ready.nics"
+    local ready="$TMP/ready.nics" addresses=$1
+    shift
     : >"$ready"
-    nsenter --net=/run/netns/s0 "$TRIBUTARY" switch --listen "$1" --http none --ready-fd 9 9>"$ready" 2>>"$TMP/s0.log" &
-    SWITCH_PIDS[s0]=$!
+    nsenter --net=/run/netns/s0 "$TRIBUTARY" switch --listen "$addresses" --http none "$@" --ready-fd 9 9>"$ready" 2>>"$TMP/s0.log" &
+    SWITCH_PIDS[${NAME:-s0}]=$!
     wait_for 10 test -s "$ready" || { fail "the switch did not start"; show "$TMP/s0.log"; exit 1; }
 }
 
@@ -63,12 +64,14 @@ hosts_perf() {
 # speed FILE: of its only row, in kB/s.
 speed() { awk '$1 == 8388608 { printf "%d\n", 8388608000 / $5 }' "$1"; }
 
-# both_cards JOB PLACE: with two cards: the bytes of each, both ways, and how much faster than with one.
-both_cards() {
-    local job=$1 node device before=() after=() one two
-    PLACE=$2
-    hosts_perf "$job-one" eth0 -b 8M -e 8M -n 3 -w 1 -c 0 --payload 1344
+by_one_card() {
+    hosts_perf "$1-one" eth0 -b 8M -e 8M -n 3 -w 1 -c 0 --payload 1344
     ranks_end 60 0
+}
+
+# by_two_cards JOB: the bytes of each, both ways, and how much faster than by_one_card was.
+by_two_cards() {
+    local job=$1 node device before=() after=() one two
     for ((node = 0; node < HOSTS; node++)); do
         for device in eth0 eth1; do
             before+=($(counts "w$node" $device))
@@ -94,6 +97,13 @@ both_cards() {
     two=$(speed "$TMP/$job-two.0")
     say "$job: $one kB/s by one card, $two kB/s by two"
     check "$job: two cards, 1.85 times one" test $((100 * two)) -ge $((185 * one)) -a "$one" -gt 0
+}
+
+# both_cards JOB PLACE
+both_cards() {
+    PLACE=$2
+    by_one_card "$1"
+    by_two_cards "$1"
 }
 
 say "a switch with two network cards"
@@ -137,6 +147,27 @@ both_cards switch TRIB_SWITCH=$A
 net_switch_kill s0
 both_cards nobox TRIB_RENDEZVOUS=10.99.0.1
 check_in "a root at each card" "no box: 6 roots" "$TMP"/nobox-two.[0-2]
+
+say "two switches, each on a network of its own: as fast as the links to both"
+PLACE=TRIB_SWITCH=$A
+serve $A
+by_one_card switches
+net_switch_kill s0
+NAME=second serve $B
+serve $A --with $B
+by_two_cards switches
+check_in "a shard of each" "joined $A:7470, .* 2 shards" "$TMP"/switches-two.[0-2]
+hosts_perf values-both eth0,eth1 -b 8 -e 256K -f 8 -n 3
+ranks_end 60 0
+check_right "values of both" "$TMP/values-both.0"
+hosts_perf only-one eth0 -b 8 -e 8
+ranks_end 20 0
+hosts_perf unnamed-both "" -b 8 -e 8
+ranks_end 20 1
+check_in "which cards to name" "packets to the switch's shard at $B:7470 leave from 10.98.0.[123], .*TRIB_NICS=10.99.0.[123],10.98.0.[123]" \
+    "$TMP/unnamed-both.0"
+net_switch_kill second
+net_switch_kill s0
 
 say "two addresses on one card: a switch answers from the one that ranks name"
 ip_in s0 addr add 10.99.1.9/16 dev own0

@@ -160,8 +160,24 @@ static void switch__numbers(void **state)
     assert_int_equal(number_in(root, "shards"), 2);
     assert_int_equal(number_in(root, "job_quota_bytes"), INT64_C(1) << 40);
     assert_int_equal(number_in(root, "memory_used_bytes"), 0);
+    assert_int_equal(json_array_size(json_object_get(root, "lends")), 0);
     assert_int_equal(number_in(json_object_get(root, "traffic"), "received_bytes"), 123456);
     json_decref(root);
+    /* Another control plane asks for roots. */
+    struct trib_message lend = {.kind = TRIB_MESSAGE_LEND, .lend = {.port = 7470}};
+    lend.lend.magic = TRIB_SESSION_MAGIC;
+    lend.lend.version = TRIB_SESSION_VERSION;
+    lend.lend.wire_version = TRIB_WIRE_VERSION;
+    strcpy(lend.lend.job, "asked");
+    int fd = connect_to(c->port);
+    send_message(fd, &lend);
+    (void)expect(fd, TRIB_MESSAGE_LENT);
+    root = get_json(c, "/v1/switch");
+    const json_t *lending = json_array_get(json_object_get(root, "lends"), 0);
+    assert_string_equal(json_string_value(json_object_get(lending, "job")), "asked");
+    assert_string_equal(json_string_value(json_object_get(lending, "switch")), "127.0.0.1:7470");
+    json_decref(root);
+    (void)close(fd);
 }
 
 static void metrics__jobs_and_reasons(void **state)

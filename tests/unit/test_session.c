@@ -40,14 +40,14 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000cf 01 54524942 0004 0001 0006 646967697473 00000003 4e204e21 "
+     "000000cf 01 54524942 0005 0001 0006 646967697473 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 02 04 0000 0a000003 04 0000 0a010003 01 0008 "
      "7377697463686d6c 00000004 "
      "00000580 00010000 04 01 " ZERO_GRANT_HEX
      "00 b1b2b3b4b5b6b7b8 01 1d2f 05 00400000 1d30 a1a2a3a4a5a6a7a8 02 00000004 000e 31302e302e302e333a3431323334",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
-               .version = 4,
+               .version = 5,
                .wire_version = 1,
                .job = "digits",
                .rank = 3,
@@ -66,12 +66,12 @@ static const struct golden goldens[] = {
                .room = 4194304,
                .origin = "10.0.0.3:41234"}}},
     {"join, a return",
-     "000000a6 01 54524942 0004 0001 0001 6a 00000000 ffff0000 "
+     "000000a6 01 54524942 0005 0001 0001 6a 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 00 0000 00000001 00000040 00000000 "
      "01 00 " GRANT_HEX " 01 0000000000000000 00 0000 00 00000000 0000 0000000000000000 00 00000000 0000",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
-               .version = 4,
+               .version = 5,
                .wire_version = 1,
                .job = "j",
                .data_port = {65535},
@@ -118,7 +118,8 @@ static const struct golden goldens[] = {
      "00000011 11 0000000000000011 00000003 00000005",
      {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {17, {3, 5}}}},
     {"root_open",
-     "0000004d 12 21222324 00000001 00000002 31323334 00000006 0008 7377697463686d6c 04 1d31 0a000002 00000004 "
+     "00000055 12 21222324 00000001 00000002 31323334 00000006 0008 7377697463686d6c 04 1d31 0a000002 "
+     "c1c2c3c4c5c6c7c8 00000004 "
      "00000002 0000002c "
      "00000580 "
      "00000580 0001 04 03010000 00000000 00000000 00000000",
@@ -128,6 +129,7 @@ static const struct golden goldens[] = {
                     .boot = 0x31323334,
                     .ranks = 6,
                     .scheme = "switchml",
+                    .key = 0xc1c2c3c4c5c6c7c8,
                     .session = {.communicator = 0x21222324,
                                 .ranks = 4,
                                 .roots = 2,
@@ -138,8 +140,8 @@ static const struct golden goldens[] = {
                                 .wire = TRIB_INT32,
                                 .weight = {3, 1}}}}},
     {"root_child",
-     "00000014 13 21222324 00000003 00000002 04 4e21 0a000003",
-     {.kind = TRIB_MESSAGE_ROOT_CHILD, .root_child = {0x21222324, 3, 2, {.len = 0}}}},
+     "00000015 13 21222324 00000003 00000002 01 04 4e21 0a000003",
+     {.kind = TRIB_MESSAGE_ROOT_CHILD, .root_child = {0x21222324, 3, 2, true, {.len = 0}}}},
     {"root_join",
      "00000011 14 21222324 00000003 0000000000000012",
      {.kind = TRIB_MESSAGE_ROOT_JOIN, .root_join = {0x21222324, 3, 18}}},
@@ -150,6 +152,12 @@ static const struct golden goldens[] = {
      "00000013 16 21222324 0000000000000731 0002 0002 0003",
      {.kind = TRIB_MESSAGE_ROOT_MISSING,
       .root_missing = {.communicator = 0x21222324, .sequence = 1841, .missing = {2, {2, 3}}}}},
+    {"lend",
+     "00000010 17 54524942 0005 0001 1d2e 0003 6a6f62",
+     {.kind = TRIB_MESSAGE_LEND, .lend = {TRIB_SESSION_MAGIC, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION, 7470, "job"}}},
+    {"lent",
+     "00000015 18 00200000 03 02 04 1d2e 0a000002 04 1d2f 00000000",
+     {.kind = TRIB_MESSAGE_LENT, .lent = {.room = 1U << 21, .weight = 3, .shards = 2}}},
 };
 
 #define GOLDEN_COUNT (sizeof goldens / sizeof goldens[0])
@@ -179,6 +187,9 @@ static struct trib_message golden_message(size_t i)
         message.root_open.at = trib_address_v4(0x0a000002, 7473);
     } else if (message.kind == TRIB_MESSAGE_ROOT_CHILD) {
         message.root_child.from = trib_address_v4(0x0a000003, 20001);
+    } else if (message.kind == TRIB_MESSAGE_LENT) {
+        message.lent.at[0] = trib_address_v4(0x0a000002, 7470);
+        message.lent.at[1] = trib_address_v4(0, 7471);
     }
     return message;
 }
@@ -291,11 +302,13 @@ static void decode__bad_bytes(void **state)
         {"length above the limit, before the rest is there", "000007fd"},
         {"length 2^32 - 1", "ffffffff"},
         {"kind 0", "0000000900"},
-        {"kind behind the last, before the rest is there", "0000000917"},
+        {"kind behind the last, before the rest is there", "0000000919"},
         {"more roots than there can be", "0000003d02" GRANT_HEX "000000040000000211 00"},
         {"a place to meet of no family", "0000005602" GRANT_HEX "00000004000000010000 05 1d30 0a000001 0000"},
         {"more peers than it carries", "0000003d02" GRANT_HEX "000000040000000200 05"},
-        {"an address of no family", "0000001413 21222324 00000003 00000002 05 4e21 0a000003"},
+        {"an address of no family", "0000001513 21222324 00000003 00000002 00 05 4e21 0a000003"},
+        {"a child that is a switch or not", "0000001513 21222324 00000003 00000002 02 04 4e21 0a000003"},
+        {"more shards than there can be", "0000000718 00200000 01 11"},
         {"fewer ranks than its list names", "000000130d0000000000000731000004b0000200020000"},
         {"more ranks than its list names", "000000150d0000000000000731000004b00001000200030000"},
         {"a bool of 2", "00000003030200"},

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* borrow_harness.h: several switches used at once, without sockets: a control plane and those of its lenders, all of them real, speak in encoded
+ * messages; the data planes only record. Used by test_borrow.c and test_lend.c. */
+#ifndef TRIB_TESTS_BORROW_HARNESS_H
+#define TRIB_TESTS_BORROW_HARNESS_H
+
+#include "roots_harness.h"
+
+#include "control/borrow.h"
+#include "control/lend.h"
+
+#define LENDERS 2
+#define LINKS_MAX 16
+#define SLOT_BYTES 1000U /* of each root */
+
+/* A control plane with its data plane. */
+struct plane {
+    struct trib_jobs jobs;
+    struct trib_server_config config;
+    struct fake_plane fake;
+    bool is_away; /* nobody can connect to it */
+    bool is_mute; /* it hears nothing for now */
+};
+
+/* A loan, and the session that it is at the lender. */
+struct link {
+    struct trib_loan loan;       /* first: a loan is found in its link by a cast */
+    struct trib_session session; /* the lender's end */
+    struct plane *lender;
+    struct trib_message up[INBOX_MAX], down[INBOX_MAX];
+    uint32_t up_len, up_read, down_len, down_read;
+    bool is_used, is_connected, has_ended, has_ended_below;
+};
+
+struct switches {
+    struct hosts h; /* first: ranks, and the first switch's jobs; the roots in their processes are not used */
+    struct fake_plane fake;
+    struct plane lender[LENDERS];
+    struct link link[LINKS_MAX];
+    uint32_t links;
+};
+
+static inline size_t fake_bytes(void *owner, const struct trib_opening *opening)
+{
+    (void)owner;
+    assert_true(opening->is_one);
+    return SLOT_BYTES;
+}
+
+static inline struct trib_data_plane fake_verbs(struct fake_plane *fake)
+{
+    return (struct trib_data_plane){.plane = fake,
+                                    .open = fake_open,
+                                    .close = fake_close,
+                                    .join = fake_join,
+                                    .missing = fake_missing,
+                                    .slot_bytes = fake_bytes};
+}
+
+/* ---- connections ---- */
+
+static inline struct trib_loan *link_open(void *owner, const struct trib_address *lender)
+{
+    struct switches *s = owner;
+    assert_true(s->links < LINKS_MAX);
+    struct link *link = &s->link[s->links++];
+    for (uint32_t i = 0; i < LENDERS; i++) {
+        if (trib_address_equal(&s->h.config.lenders.at[i], lender)) {
+            link->lender = &s->lender[i];
+        }
+    }
+    assert_non_null(link->lender);
+    link->is_used = true;
+    link->session.peer = trib_address_v4(0x0a000001, (uint16_t)(60000 + s->links));
+    return &link->loan;
+}
+
+static inline void link_send(void *owner, struct trib_loan *loan, const struct trib_message *message)
+{
+    struct link *link = (struct link *)(void *)loan;
+    (void)owner;
+    assert_true(link->up_len < INBOX_MAX && !link->has_ended);
+    link->up[link->up_len++] = through_bytes(message);
+}
+
+static inline void link_end(void *owner, struct trib_loan *loan)
+{
+    (void)owner;
+    ((struct link *)(void *)loan)->has_ended = true;
+}
+
+static inline struct link *link_of(struct trib_session *session)
+{
+    return (struct link *)(void *)((char *)session - offsetof(struct link, session));
+}
+
+static inline void lender_send(void *owner, struct trib_session *session, const struct trib_message *message)
+{
+    struct link *link = link_of(session);
+    (void)owner;
+    assert_true(link->down_len < INBOX_MAX);
+    link->down[link->down_len++] = through_bytes(message);
+}
+
+static inline void lender_end(void *owner, struct trib_session *session)
+{
+    (void)owner;
+    link_of(session)->has_ended_below = true;
+}
+
+/* One step of one connection; false: there was nothing to do. */
+static inline bool step(struct switches *s, struct link *link)
+{
+    struct trib_jobs *below = &link->lender->jobs;
+    if (!link->is_used || (link->lender->is_mute && !link->lender->is_away)) {
+        return false;
+    }
+    if (!link->has_ended && (!link->is_connected || link->lender->is_away)) {
+        if (!link->lender->is_away) {
+            link->is_connected = true;
+            trib_loan_connected(&s->h.jobs, &link->loan);
+            return true;
+        }
+        link->is_used = false;
+        trib_loan_lost(&s->h.jobs, &link->loan, link->is_connected ? "connection closed" : "connection refused", false,
+                       s->h.now_ns);
+        if (link->is_connected) {
+            trib_jobs_gone(below, &link->session, "it is away", s->h.now_ns);
+        }
+        return true;
+    }
+    if (link->up_read < link->up_len) {
+        assert_true(trib_jobs_receive(below, &link->session, &link->up[link->up_read++], s->h.now_ns));
+        return true;
+    }
+    if (link->down_read < link->down_len && !link->has_ended) {
+        trib_loan_answer(&s->h.jobs, &link->loan, &link->down[link->down_read++], s->h.now_ns);
+        return true;
+    }
+    if (link->has_ended || link->has_ended_below) {
+        link->is_used = false;
+        if (link->is_connected) {
+            trib_jobs_gone(below, &link->session, "its session closed", s->h.now_ns);
+        }
+        if (!link->has_ended) {
+            trib_loan_lost(&s->h.jobs, &link->loan, "connection closed", false, s->h.now_ns);
+        }
+        return true;
+    }
+    return false;
+}
+
+static inline void run_links(struct switches *s)
+{
+    bool again = true;
+    while (again) {
+        again = false;
+        pump(&s->h);
+        for (uint32_t i = 0; i < s->links; i++) {
+            again = step(s, &s->link[i]) || again;
+        }
+    }
+}
+
+/* ---- the world ---- */
+
+static inline int start(void **state)
+{
+    struct switches *s = calloc(1, sizeof *s);
+    struct trib_server_config *config = &s->h.config;
+    const struct trib_jobs_output output = {&s->h, hosts_send, hosts_end};
+    const struct trib_jobs_output lender_output = {s, lender_send, lender_end};
+    config->listen = trib_address_v4(0x0a000001, 7470);
+    config->boot = BOOT;
+    config->shards = 2;
+    config->receive_room = ROOM;
+    config->memory_quota = config->job_quota = 1U << 20;
+    config->join_timeout_ns = 5 * TRIB_SECOND_NS;
+    config->group = 0xefff4a46U;
+    config->plane = fake_verbs(&s->fake);
+    config->lenders.count = LENDERS;
+    for (uint32_t i = 0; i < LENDERS; i++) {
+        struct plane *lender = &s->lender[i];
+        lender->config = *config;
+        lender->config.lenders.count = 0;
+        lender->config.listen = trib_address_v4(0x0a000065 + i, 7480);
+        lender->config.shards = 3 - i;
+        lender->config.weight = (uint8_t)(2 - i);
+        lender->config.plane = fake_verbs(&lender->fake);
+        config->lenders.at[i] = lender->config.listen;
+        trib_jobs_init(&lender->jobs, &lender->config, &lender_output);
+    }
+    s->h.now_ns = TRIB_SECOND_NS;
+    trib_jobs_init(&s->h.jobs, config, &output);
+    s->h.jobs.loans = (struct trib_loan_output){s, link_open, link_send, link_end};
+    for (uint32_t i = 0; i < RANKS_MAX; i++) {
+        s->h.process[i].session.peer = trib_address_v4(0x0a000201 + i, (uint16_t)(50000 + i));
+        s->h.process[i].session.local = config->listen;
+    }
+    *state = s;
+    return 0;
+}
+
+/* Nothing is left anywhere. */
+static inline int stop(void **state)
+{
+    struct switches *s = *state;
+    trib_jobs_deinit(&s->h.jobs, TRIB_ERR_SWITCH, "the end");
+    run_links(s);
+    assert_int_equal(s->h.jobs.count, 0);
+    assert_int_equal(s->h.jobs.memory_used, 0);
+    assert_int_equal(s->fake.closes > 0, s->fake.opens > 0);
+    for (uint32_t i = 0; i < LENDERS; i++) {
+        struct plane *lender = &s->lender[i];
+        trib_jobs_deinit(&lender->jobs, TRIB_ERR_SWITCH, "the end");
+        assert_null(lender->jobs.lendings);
+        assert_int_equal(lender->jobs.memory_used, 0);
+        assert_int_equal(lender->fake.closes > 0, lender->fake.opens > 0);
+    }
+    free(s);
+    return 0;
+}
+
+static inline struct trib_message join_of(uint32_t rank, uint32_t ranks)
+{
+    struct trib_message join = root_join(rank, ranks);
+    join.join.root_port = 0;
+    join.join.room = 0;
+    join.join.multicast = true;
+    return join;
+}
+
+static inline void join_ranks(struct switches *s, uint32_t ranks)
+{
+    for (uint32_t i = 0; i < ranks; i++) {
+        const struct trib_message join = join_of(i, ranks);
+        assert_true(say(&s->h, i, &join));
+    }
+    run_links(s);
+}
+
+static inline void register_ranks(struct switches *s, uint32_t ranks, uint64_t mark)
+{
+    for (uint32_t i = 0; i < ranks; i++) {
+        register_rank(&s->h, i, mark);
+    }
+    run_links(s);
+}
+
+static inline void run_ranks(struct switches *s, uint32_t ranks)
+{
+    join_ranks(s, ranks);
+    register_ranks(s, ranks, 0);
+    for (uint32_t i = 0; i < ranks; i++) {
+        assert_int_equal(s->h.process[i].readies, 1);
+    }
+}
+
+/* The ranks, whose sessions were ended, come back with what they know. */
+static inline void return_ranks(struct switches *s, uint32_t ranks)
+{
+    for (uint32_t i = 0; i < ranks; i++) {
+        struct process *p = &s->h.process[i];
+        struct trib_message join = join_of(i, ranks);
+        assert_true(p->has_ended);
+        join.join.known = p->welcome.welcome.grant;
+        join.join.was_ready = true;
+        p->has_ended = false;
+        p->session.job = NULL;
+        assert_true(say(&s->h, i, &join));
+    }
+    run_links(s);
+}
+
+static inline void tick(struct switches *s, uint64_t ns)
+{
+    s->h.now_ns += ns;
+    trib_jobs_on_timeout(&s->h.jobs, s->h.now_ns);
+    run_links(s);
+}
+
+static inline void assert_address(const struct trib_address *address, const char *want)
+{
+    char text[64];
+    trib_address_format(address, text);
+    assert_string_equal(text, want);
+}
+
+static inline void assert_text(const char *text, const char *part)
+{
+    if (!strstr(text, part)) {
+        fail_msg("\"%s\" is not in \"%s\"", part, text);
+    }
+}
+
+#endif

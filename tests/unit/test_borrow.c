@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_borrow.c: several switches used at once, as the control plane that has lenders sees it. Mirrors src/control/borrow.c; the lender's side
+ * is test_lend.c's. */
+#include "borrow_harness.h"
+
+/* ---- what all are told ---- */
+
+static void deal__in_turn_as_many_of_each(void **state)
+{
+    static const char *const places[] = {"10.0.0.1:7470", "10.0.0.101:7480", "10.0.0.102:7480",
+                                         "10.0.0.1:7471", "10.0.0.101:7481", "10.0.0.102:7481"};
+    static const uint8_t weights[] = {1, 2, 1, 1, 2, 1};
+    struct switches *s = *state;
+    join_ranks(s, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct trib_message *welcome = &s->h.process[i].welcome;
+        assert_int_equal(s->h.process[i].welcomes, 1);
+        assert_int_equal(welcome->welcome.root_count, 6);
+        assert_int_equal(welcome->welcome.grant.roots, 6);
+        assert_false(welcome->welcome.no_box);
+        assert_int_equal(welcome->welcome.grant.group, 0);
+        assert_memory_equal(welcome->welcome.grant.weight, weights, sizeof weights);
+        for (uint32_t t = 0; t < 6; t++) {
+            assert_address(&welcome->welcome.root[t], places[t]);
+        }
+    }
+    const struct fake_plane *planes[] = {&s->fake, &s->lender[0].fake, &s->lender[1].fake};
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(planes[i]->opens, 2);
+        assert_int_equal(planes[i]->root[0], i);
+        assert_int_equal(planes[i]->root[1], 3 + i);
+        assert_int_equal(planes[i]->shard[0], 0);
+        assert_int_equal(planes[i]->shard[1], 1);
+        assert_int_equal(planes[i]->boot, BOOT);
+        assert_int_equal(planes[i]->count, 3);
+        assert_address(&planes[i]->from[2], "10.0.2.3:20002");
+        assert_int_equal(planes[i]->session.communicator, s->fake.session.communicator);
+        assert_memory_equal(planes[i]->session.weight, weights, sizeof weights);
+    }
+    assert_int_equal(s->h.jobs.memory_used, 2 * SLOT_BYTES);
+    assert_int_equal(s->lender[0].jobs.memory_used, 2 * SLOT_BYTES);
+}
+
+/* Nobody may send before every root knows everybody. */
+static void ready__when_all_switches_are(void **state)
+{
+    struct switches *s = *state;
+    join_ranks(s, 2);
+    s->lender[1].is_mute = true;
+    register_ranks(s, 2, 0);
+    assert_int_equal(s->h.process[0].readies, 0);
+    assert_int_equal(s->lender[0].fake.joins, 2);
+    s->lender[1].is_mute = false;
+    run_links(s);
+    assert_int_equal(s->h.process[0].readies, 1);
+    assert_int_equal(s->h.process[1].readies, 1);
+}
+
+/* Marks go to every switch; what comes back is what all ranks have told, as no switch knows what others have. */
+static void marks__reach_every_switch(void **state)
+{
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    assert_true(say_mark(&s->h, 0, TRIB_MESSAGE_MARK, 50));
+    run_links(s);
+    assert_int_equal(s->fake.marks[0], 50);
+    assert_int_equal(s->lender[0].fake.marks[0], 50);
+    assert_int_equal(s->lender[1].fake.marks[0], 50);
+    assert_int_equal(s->h.process[0].mark, 0);
+    assert_true(say_mark(&s->h, 1, TRIB_MESSAGE_MARK, 40));
+    run_links(s);
+    assert_int_equal(s->h.process[0].mark, 40);
+}
+
+static void close__ends_the_loans(void **state)
+{
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    assert_true(say_mark(&s->h, 0, TRIB_MESSAGE_CLOSE, 7));
+    assert_true(say_mark(&s->h, 1, TRIB_MESSAGE_CLOSE, 7));
+    run_links(s);
+    assert_int_equal(s->h.jobs.count, 0);
+    for (uint32_t i = 0; i < LENDERS; i++) {
+        assert_null(s->lender[i].jobs.lendings);
+        assert_int_equal(s->lender[i].fake.closes, 1);
+        assert_int_equal(s->lender[i].jobs.memory_used, 0);
+    }
+}
+
+/* Beside a lender on one machine, named by a loopback address: other machines reach it where they reach the switch. */
+static void deal__a_lender_beside_the_switch(void **state)
+{
+    struct switches *s = *state;
+    s->lender[0].config.listen = trib_address_v4(0, 7480);
+    s->h.config.lenders.at[0] = trib_address_v4(INADDR_LOOPBACK, 7480);
+    join_ranks(s, 2);
+    assert_address(&s->h.process[0].welcome.welcome.root[1], "10.0.0.1:7480");
+    assert_address(&s->h.process[0].welcome.welcome.root[4], "10.0.0.1:7481");
+}
+
+/* Sequence 0 is the first switch's, and one train further is the first lender's. */
+static void stall__is_asked_where_the_sequence_is(void **state)
+{
+    struct switches *s = *state;
+    run_ranks(s, 3);
+    uint32_t train = s->h.process[0].welcome.welcome.grant.train;
+    s->fake.missing[0] = 1;
+    s->fake.missing_count = 1;
+    s->lender[0].fake.missing[0] = 2;
+    s->lender[0].fake.missing_count = 1;
+    assert_true(say_stall(&s->h, 0, 0, 1000));
+    run_links(s);
+    assert_int_equal(s->h.process[0].missings, 1);
+    assert_int_equal(s->h.process[0].missing.stall.missing.rank[0], 1);
+    assert_true(say_stall(&s->h, 0, train, 1000));
+    assert_int_equal(s->h.process[0].missings, 1);
+    run_links(s);
+    assert_int_equal(s->h.process[0].missings, 2);
+    assert_int_equal(s->h.process[0].missing.stall.missing.rank[0], 2);
+    assert_int_equal(s->lender[0].fake.missing_sequence, train);
+    s->lender[0].is_mute = true;
+    assert_true(say_stall(&s->h, 0, train + 1, 1000));
+    assert_true(say_stall(&s->h, 0, train + 1, 2000));
+    run_links(s);
+    assert_int_equal(s->h.process[0].missings, 3);
+    assert_string_equal(s->h.process[0].missing.stall.where, "switch 10.0.0.101:7480, its root");
+}
+
+static void mismatch__is_told_by_a_lender(void **state)
+{
+    const uint32_t two[2] = {0, 2};
+    struct switches *s = *state;
+    run_ranks(s, 3);
+    trib_jobs_mismatch(&s->lender[1].jobs, s->fake.session.communicator, 99, two, s->h.now_ns);
+    trib_jobs_mismatch(&s->lender[1].jobs, s->fake.session.communicator, 99, two, s->h.now_ns);
+    run_links(s);
+    assert_int_equal(s->h.process[0].describes, 1);
+    assert_int_equal(s->h.process[1].describes, 0);
+    assert_int_equal(s->h.process[2].describes, 1);
+    tick(s, TRIB_SECOND_NS);
+    expect_failed(&s->h, 1, TRIB_ERR_MISMATCH, "operations differ on sequence 99");
+}
+
+/* ---- lenders that are lost ---- */
+
+static void lost__all_return_and_it_is_asked_anew(void **state)
+{
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    s->lender[0].is_away = true;
+    run_links(s);
+    assert_int_equal(s->h.jobs.count, 1);
+    assert_int_equal(s->h.jobs.stats.recalled, 1);
+    assert_int_equal(s->fake.closes, 1);
+    assert_int_equal(s->lender[1].fake.closes, 1); /* its slots are of an incarnation that is over */
+    s->lender[0].is_away = false;
+    return_ranks(s, 2);
+    assert_int_equal(s->h.process[0].welcomes, 2);
+    assert_int_equal(s->lender[0].fake.boot, BOOT + 1);
+    assert_int_equal(s->lender[1].fake.boot, BOOT + 1);
+    assert_int_equal(s->fake.boot, BOOT + 1);
+    register_ranks(s, 2, 12);
+    assert_int_equal(s->h.process[0].readies, 2);
+    assert_int_equal(s->h.process[0].ready.ready.mark, 12);
+}
+
+/* Each step of a start may be the last of a lender. */
+static void lost__at_every_step(void **state)
+{
+    struct switches *s = *state;
+    for (uint32_t steps = 0; steps < 12; steps++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            const struct trib_message join = join_of(i, 2);
+            s->h.process[i].has_ended = false;
+            s->h.process[i].session.job = NULL;
+            s->h.process[i].read = s->h.process[i].arrived = 0;
+            assert_true(say(&s->h, i, &join));
+        }
+        for (uint32_t k = 0; k < steps; k++) {
+            (void)step(s, &s->link[s->links - LENDERS]);
+            (void)step(s, &s->link[s->links - LENDERS + 1]);
+        }
+        s->lender[steps % 2].is_away = true;
+        run_links(s);
+        for (uint32_t i = 0; i < 2 && !s->h.process[i].has_ended; i++) {
+            go(&s->h, i); /* who was not sent away gives up */
+        }
+        tick(s, 6 * TRIB_SECOND_NS);
+        assert_int_equal(s->h.jobs.count, 0);
+        s->lender[steps % 2].is_away = false;
+        run_links(s);
+        assert_null(s->lender[0].jobs.lendings);
+        assert_null(s->lender[1].jobs.lendings);
+        s->links = 0;
+        memset(s->link, 0, sizeof s->link);
+    }
+}
+
+static void away__asked_again_then_told(void **state)
+{
+    struct switches *s = *state;
+    s->lender[1].is_away = true;
+    join_ranks(s, 2);
+    assert_false(s->h.process[0].has_ended);
+    s->lender[1].is_away = false;
+    tick(s, 60 * TRIB_MILLISECOND_NS);
+    assert_int_equal(s->h.process[0].welcomes, 1);
+}
+
+static void away__told(void **state)
+{
+    struct switches *s = *state;
+    s->lender[1].is_away = true;
+    join_ranks(s, 2);
+    for (unsigned i = 0; i < 5 && !s->h.process[0].has_ended; i++) {
+        tick(s, 300 * TRIB_MILLISECOND_NS);
+    }
+    const struct process *p = &s->h.process[1];
+    assert_true(p->has_ended);
+    assert_int_equal(p->inbox[p->arrived - 1].kind, TRIB_MESSAGE_AWAY);
+    assert_text(p->inbox[p->arrived - 1].note.text, "switch 10.0.0.102:7480, which this one has its jobs use as well");
+    assert_text(p->inbox[p->arrived - 1].note.text, "cannot be reached: connection refused");
+    assert_int_equal(s->h.jobs.count, 0);
+    assert_null(s->lender[0].jobs.lendings);
+}
+
+/* It connects, and says nothing: the job's own time ends that. */
+static void mute__is_waited_for_as_ranks_are(void **state)
+{
+    struct switches *s = *state;
+    s->lender[0].is_mute = true;
+    join_ranks(s, 2);
+    tick(s, 6 * TRIB_SECOND_NS);
+    expect_failed(&s->h, 0, TRIB_ERR_TIMEOUT, "waited 5 s for switch 10.0.0.101:7480 to lend its shards to job digits");
+}
+
+static void mute__is_told(void **state)
+{
+    struct switches *s = *state;
+    s->lender[0].is_mute = true;
+    join_ranks(s, 2);
+    for (unsigned i = 0; i < 10 && !s->h.process[0].has_ended; i++) {
+        tick(s, 300 * TRIB_MILLISECOND_NS);
+    }
+    const struct process *p = &s->h.process[0];
+    assert_int_equal(p->inbox[p->arrived - 1].kind, TRIB_MESSAGE_AWAY);
+    assert_text(p->inbox[p->arrived - 1].note.text, "cannot be reached: no answer");
+    s->lender[0].is_mute = false;
+    run_links(s);
+    assert_null(s->lender[0].jobs.lendings);
+}
+
+static void mute__opens_no_roots(void **state)
+{
+    struct switches *s = *state;
+    join_ranks(s, 2);
+    s->lender[0].is_mute = true;
+    register_ranks(s, 2, 0);
+    tick(s, 6 * TRIB_SECOND_NS);
+    expect_failed(&s->h, 0, TRIB_ERR_TIMEOUT, "waited 5 s for switch 10.0.0.101:7480 to open its roots of job digits");
+}
+
+/* A rank goes while a lender is asked, and comes again: the job starts with it. */
+static void rank__leaves_while_a_lender_is_asked(void **state)
+{
+    struct switches *s = *state;
+    s->lender[0].is_mute = true;
+    join_ranks(s, 2);
+    go(&s->h, 1);
+    s->lender[0].is_mute = false;
+    run_links(s);
+    assert_int_equal(s->h.process[0].welcomes, 0);
+    s->h.process[1].has_ended = false;
+    s->h.process[1].session.job = NULL;
+    const struct trib_message join = join_of(1, 2);
+    assert_true(say(&s->h, 1, &join));
+    run_links(s);
+    assert_int_equal(s->h.process[0].welcomes, 1);
+    assert_int_equal(s->h.process[1].welcomes, 1);
+    assert_int_equal(s->links, LENDERS);
+}
+
+static void return__with_fewer_shards(void **state)
+{
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    s->lender[0].is_away = true;
+    run_links(s);
+    s->lender[0].is_away = false;
+    s->lender[0].config.shards = 1;
+    return_ranks(s, 2);
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED,
+                  "job digits was dealt over 6 shards, and this switch and its lenders came back with 3");
+}
+
+/* ---- lenders that refuse ---- */
+
+static void refuses__memory(void **state)
+{
+    struct switches *s = *state;
+    s->lender[1].config.job_quota = SLOT_BYTES + 1; /* the second root does not fit */
+    join_ranks(s, 2);
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED,
+                  "switch 10.0.0.102:7480, which this one has its jobs use as well (--with): job digits needs");
+    assert_null(s->lender[0].jobs.lendings);
+    assert_int_equal(s->lender[1].jobs.memory_used, 0);
+}
+
+static void refuses__no_switch(void **state)
+{
+    struct switches *s = *state;
+    s->lender[1].config.shards = 0;
+    join_ranks(s, 2);
+    expect_failed(&s->h, 1, TRIB_ERR_REFUSED, "(--with): it is no switch: here ranks meet that do without one");
+}
+
+static void shuts_down__is_lost(void **state)
+{
+    const struct trib_message bye = {.kind = TRIB_MESSAGE_FAIL,
+                                     .fail = {TRIB_ERR_SWITCH, "the switch is shutting down"}};
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    trib_loan_answer(&s->h.jobs, &s->link[0].loan, &bye, s->h.now_ns);
+    run_links(s);
+    assert_int_equal(s->h.process[0].fails, 0);
+    assert_true(s->h.process[0].has_ended);
+    assert_int_equal(s->h.jobs.stats.recalled, 1);
+}
+
+/* ---- what cannot be ---- */
+
+static void answer__nonsense(void **state)
+{
+    struct trib_message wrong[6] = {{.kind = TRIB_MESSAGE_LENT}, {.kind = TRIB_MESSAGE_LENT},
+                                    {.kind = TRIB_MESSAGE_LENT}, {.kind = TRIB_MESSAGE_ROOT_READY},
+                                    {.kind = TRIB_MESSAGE_JOIN}, {.kind = TRIB_MESSAGE_READY}};
+    struct switches *s = *state;
+    wrong[0].lent.room = wrong[1].lent.room = wrong[2].lent.room = 1000;
+    wrong[0].lent.weight = wrong[1].lent.weight = wrong[2].lent.weight = 1;
+    wrong[1].lent.shards = 1; /* at no port */
+    wrong[1].lent.at[0] = trib_address_v4(0x0a000065, 0);
+    wrong[2].lent.shards = 1;
+    wrong[2].lent.at[0] = trib_address_v4(0xefff4a46U, 7480); /* a group */
+    for (uint32_t i = 0; i < 6; i++) {
+        s->lender[0].is_mute = true;
+        s->h.process[0].fails = 0;
+        s->h.process[0].has_ended = false;
+        s->h.process[0].session.job = NULL;
+        join_ranks(s, 1);
+        uint32_t link = s->links - LENDERS;
+        trib_loan_answer(&s->h.jobs, &s->link[link].loan, &wrong[i], s->h.now_ns);
+        run_links(s);
+        expect_failed(&s->h, 0, TRIB_ERR_UNREACHABLE, "it does not speak like a switch that lends");
+        s->lender[0].is_mute = false;
+        run_links(s);
+    }
+}
+
+/* ---- how much ---- */
+
+/* A second job gets what is left here, once; a lender does not count what this switch counts already. */
+static void window__of_a_second_job(void **state)
+{
+    struct switches *s = *state;
+    s->fake.has_many = s->lender[0].fake.has_many = s->lender[1].fake.has_many = true;
+    s->h.config.receive_room = s->lender[0].config.receive_room = s->lender[1].config.receive_room = 1U << 18;
+    join_ranks(s, 2);
+    uint32_t packet = 1408 + TRIB_HEADER_SIZE;
+    assert_int_equal(s->h.process[0].welcome.welcome.grant.window, (1U << 18) / packet / 2);
+    for (uint32_t i = 2; i < 4; i++) {
+        struct trib_message join = join_of(i - 2, 2);
+        strcpy(join.join.job, "second");
+        join.join.data_port[0] = (uint16_t)(20000 + i);
+        assert_true(say(&s->h, i, &join));
+    }
+    run_links(s);
+    assert_int_equal(s->h.process[2].welcome.welcome.grant.window, (1U << 18) / 4 / packet / 2);
+}
+
+/* Digests cover how far ranks look ahead: who comes back keeps the window that others have. */
+static void window__of_a_job_that_returns(void **state)
+{
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    uint32_t window = s->h.process[0].welcome.welcome.grant.window;
+    s->lender[0].is_away = true;
+    run_links(s);
+    s->lender[0].is_away = false;
+    s->lender[0].config.receive_room /= 100;
+    return_ranks(s, 2);
+    assert_int_equal(s->h.process[0].welcomes, 2);
+    assert_int_equal(s->h.process[0].welcome.welcome.grant.window, window);
+}
+
+/* A relay of one shard carries one root: the lenders have none, and the job does not hang on them. */
+static void relay__of_one_shard(void **state)
+{
+    struct switches *s = *state;
+    s->fake.has_relays = true;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct trib_message join = join_of(i, 2);
+        if (i == 1) {
+            join.join.via = 5;
+            join.join.hops = 1;
+            join.join.roots = 1;
+            strcpy(join.join.origin, "10.0.9.9:50000");
+        }
+        assert_true(say(&s->h, i, &join));
+    }
+    run_links(s);
+    assert_int_equal(s->h.process[0].welcome.welcome.root_count, 1);
+    assert_null(s->lender[0].jobs.lendings);
+    assert_null(s->lender[1].jobs.lendings);
+    register_ranks(s, 2, 0);
+    assert_int_equal(s->h.process[0].readies, 1);
+    assert_int_equal(s->h.process[1].readies, 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+    const struct CMUnitTest tests[] = {
+        TEST(deal__in_turn_as_many_of_each),
+        TEST(deal__a_lender_beside_the_switch),
+        TEST(ready__when_all_switches_are),
+        TEST(marks__reach_every_switch),
+        TEST(close__ends_the_loans),
+        TEST(stall__is_asked_where_the_sequence_is),
+        TEST(mismatch__is_told_by_a_lender),
+        TEST(lost__all_return_and_it_is_asked_anew),
+        TEST(lost__at_every_step),
+        TEST(away__asked_again_then_told),
+        TEST(away__told),
+        TEST(mute__is_waited_for_as_ranks_are),
+        TEST(mute__is_told),
+        TEST(mute__opens_no_roots),
+        TEST(rank__leaves_while_a_lender_is_asked),
+        TEST(return__with_fewer_shards),
+        TEST(refuses__memory),
+        TEST(refuses__no_switch),
+        TEST(shuts_down__is_lost),
+        TEST(answer__nonsense),
+        TEST(window__of_a_second_job),
+        TEST(window__of_a_job_that_returns),
+        TEST(relay__of_one_shard),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_lend.c: a switch whose shards are roots of another's jobs: what it takes, and from whom. Mirrors src/control/lend.c; the asker's side is
+ * test_borrow.c's. */
+#include "borrow_harness.h"
+
+static void lend__out_of_turn(void **state)
+{
+    struct switches *s = *state;
+    struct trib_jobs *jobs = &s->lender[0].jobs;
+    struct trib_message lend = {.kind = TRIB_MESSAGE_LEND, .lend = {.job = "stranger\n", .port = 7000}};
+    const struct trib_message early = {.kind = TRIB_MESSAGE_ROOT_JOIN};
+    struct link *link = &s->link[0];
+    link->lender = &s->lender[0];
+    link->session.peer = trib_address_v4(0x0a000001, 60000);
+    assert_false(trib_jobs_receive(jobs, &link->session, &early, 1));
+    assert_true(trib_jobs_receive(jobs, &link->session, &lend, 1));
+    assert_int_equal(link->down[0].kind, TRIB_MESSAGE_LENT);
+    assert_string_equal(link->session.lending->job, "stranger?");
+    assert_false(trib_jobs_receive(jobs, &link->session, &lend, 1));
+    const struct trib_message join = join_of(0, 1);
+    assert_false(trib_jobs_receive(jobs, &link->session, &join, 1));
+    assert_true(trib_jobs_receive(jobs, &link->session, &early, 1)); /* in turn, and refused */
+    assert_int_equal(link->down[1].kind, TRIB_MESSAGE_ABORT);
+    trib_jobs_expel(jobs, &link->session, "over");
+    assert_null(jobs->lendings);
+}
+
+/* Says to the first lender, on another connection, what the first loan has said, but for boot and key. */
+static struct link *say_again(struct switches *s, uint32_t boot, uint64_t key)
+{
+    const struct link *old = &s->link[0];
+    struct link *again = &s->link[LINKS_MAX - 1];
+    again->lender = &s->lender[0];
+    again->session.peer = trib_address_v4(0x0a000009, 61000); /* by another card, perhaps */
+    for (uint32_t i = 0; i < old->up_len && !again->has_ended_below; i++) {
+        struct trib_message message = old->up[i];
+        if (message.kind == TRIB_MESSAGE_ROOT_OPEN) {
+            message.root_open.boot += boot;
+            message.root_open.key += key;
+        }
+        assert_true(trib_jobs_receive(&s->lender[0].jobs, &again->session, &message, 1));
+    }
+    return again;
+}
+
+/* The asker died unseen, and asks again for the same communicator: its slots of before are closed first. */
+static void lend__buries_what_was_before(void **state)
+{
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    struct link *again = say_again(s, 1, 0);
+    assert_true(s->link[0].has_ended_below);
+    assert_null(s->link[0].session.lending);
+    assert_int_equal(s->lender[0].fake.closes, 1);
+    assert_int_equal(s->lender[0].fake.opens, 4);
+    assert_int_equal(again->down[again->down_len - 1].kind, TRIB_MESSAGE_ROOT_READY);
+    trib_jobs_gone(&s->lender[0].jobs, &again->session, "over", 1);
+}
+
+/* A stranger who knows a communicator's number must not join its slots, nor close them; nor may one lender be two. */
+static void lend__refuses_what_is_anothers(void **state)
+{
+    static const struct {
+        uint32_t boot;
+        uint64_t key;
+        const char *text;
+    } cases[] = {{1, 1, "is another job's here"},
+                 {0, 1, "is another job's here"},
+                 {0, 0, "it is named twice, by two addresses"}};
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct link *again = say_again(s, cases[i].boot, cases[i].key);
+        assert_true(again->has_ended_below);
+        assert_null(again->session.lending);
+        assert_int_equal(again->down[1].kind, TRIB_MESSAGE_ABORT);
+        assert_text(again->down[1].fail.text, cases[i].text);
+        assert_int_equal(s->lender[0].fake.opens, 2);
+        assert_int_equal(s->lender[0].fake.closes, 0);
+        assert_non_null(s->link[0].session.lending);
+        memset(again, 0, sizeof *again);
+    }
+}
+
+/* Nor what is a job's of its own. */
+static void lend__refuses_its_own_jobs(void **state)
+{
+    struct switches *s = *state;
+    join_ranks(s, 2);
+    const struct trib_message open = s->link[0].up[1];
+    assert_int_equal(open.kind, TRIB_MESSAGE_ROOT_OPEN);
+    struct trib_session session = {.peer = trib_address_v4(0x0a000009, 61000)};
+    struct link *again = &s->link[LINKS_MAX - 1];
+    again->session = session;
+    again->lender = &s->lender[0];
+    s->h.jobs.output = (struct trib_jobs_output){s, lender_send, lender_end};
+    assert_true(trib_jobs_receive(&s->h.jobs, &again->session, &s->link[0].up[0], 1));
+    assert_true(trib_jobs_receive(&s->h.jobs, &again->session, &open, 1));
+    assert_text(again->down[1].fail.text, "is another job's here");
+    assert_int_equal(s->fake.opens, 2);
+    s->h.jobs.output = (struct trib_jobs_output){&s->h, hosts_send, hosts_end};
+}
+
+static void lend__is_not_kept_for_nothing(void **state)
+{
+    struct switches *s = *state;
+    struct trib_jobs *jobs = &s->lender[0].jobs;
+    const struct trib_message lend = {.kind = TRIB_MESSAGE_LEND, .lend = {.job = "idle", .port = 7000}};
+    s->link[0].lender = &s->lender[0];
+    assert_true(trib_jobs_receive(jobs, &s->link[0].session, &lend, TRIB_SECOND_NS));
+    uint64_t when = trib_jobs_next_timeout(jobs);
+    assert_int_equal(when, 61 * TRIB_SECOND_NS);
+    trib_jobs_on_timeout(jobs, when - 1);
+    assert_non_null(jobs->lendings);
+    trib_jobs_on_timeout(jobs, when);
+    assert_null(jobs->lendings);
+    assert_true(s->link[0].has_ended_below);
+}
+
+/* Packets go to children: they are no groups, and somewhere. */
+static void lend__children_are_somewhere(void **state)
+{
+    static const uint32_t nowhere[] = {0, 0xefff4a46U};
+    struct switches *s = *state;
+    s->lender[0].is_mute = true; /* it is asked by hand */
+    for (uint32_t i = 0; i < 2; i++) {
+        struct trib_message child = {.kind = TRIB_MESSAGE_ROOT_CHILD};
+        struct link *link = &s->link[LINKS_MAX - 1];
+        const struct trib_message lend = {.kind = TRIB_MESSAGE_LEND, .lend = {.job = "odd", .port = 7000}};
+        struct trib_message open = {.kind = TRIB_MESSAGE_ROOT_OPEN,
+                                    .root_open = {.boot = 7, .ranks = 1, .scheme = "switchml", .key = 1}};
+        open.root_open.session = (struct trib_session_config){.communicator = 77,
+                                                              .ranks = 1,
+                                                              .roots = 1,
+                                                              .train = 4,
+                                                              .slots = 8,
+                                                              .payload = 1408,
+                                                              .generation = 1,
+                                                              .wire = TRIB_FLOAT32};
+        memset(link, 0, sizeof *link);
+        link->lender = &s->lender[0];
+        child.root_child.communicator = 77;
+        child.root_child.from = trib_address_v4(nowhere[i], 20000);
+        assert_true(trib_jobs_receive(&s->lender[0].jobs, &link->session, &lend, 1));
+        assert_true(trib_jobs_receive(&s->lender[0].jobs, &link->session, &open, 1));
+        assert_true(trib_jobs_receive(&s->lender[0].jobs, &link->session, &child, 1));
+        assert_int_equal(link->down[1].kind, TRIB_MESSAGE_ABORT);
+        assert_text(link->down[1].fail.text, "it names a child that cannot be");
+        assert_null(link->session.lending);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+    const struct CMUnitTest tests[] = {
+        TEST(lend__out_of_turn),          TEST(lend__buries_what_was_before),  TEST(lend__refuses_what_is_anothers),
+        TEST(lend__refuses_its_own_jobs), TEST(lend__is_not_kept_for_nothing), TEST(lend__children_are_somewhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
