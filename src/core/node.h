@@ -177,6 +177,8 @@ struct trib_worker_verbs {
     size_t (*state_size)(const void *node);
     /* Takes one packet that came from `from`. TRIB_DROP_NONE: it was used. */
     enum trib_drop (*receive)(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns);
+    /* This packet will be received before long: brings what that needs into the cache, and does nothing else. May be NULL. */
+    void (*soon)(const void *node, struct trib_place from, const struct trib_packet *packet);
     bool (*next_packet)(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
     bool (*next_event)(void *node, struct trib_event *event);
     uint64_t (*next_timeout)(const void *node);
@@ -210,6 +212,7 @@ struct trib_switch_verbs {
     void (*init)(void *node, const struct trib_switch_config *config);
     size_t (*state_size)(const void *node);
     enum trib_drop (*receive)(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns);
+    void (*soon)(const void *node, struct trib_place from, const struct trib_packet *packet); /* as a worker's */
     bool (*next_packet)(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
     bool (*next_event)(void *node, struct trib_event *event);
     uint64_t (*next_timeout)(const void *node);

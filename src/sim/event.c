@@ -12,6 +12,7 @@
 #define BUCKETS_MAX 16384U
 #define BATCH_GOAL 512U /* arrivals in a batch, where so many are known */
 #define RUN 8U
+#define FETCH_BUCKETS 12U /* so many ahead one is fetched into the cache */
 #define ARITY 4U
 #define SHIFT_MAX 20U
 #define HORIZON_MAX (UINT64_C(1) << 31) /* so that times in a batch fit 32 bits */
@@ -231,6 +232,7 @@ static void drain_bucket(struct sim_events *e, uint64_t number)
     uint64_t *keys = e->batch + e->batch_count;
     uint32_t count = take_keys(e, bucket, keys);
 
+    __builtin_prefetch(&e->calendar[(at + FETCH_BUCKETS) & (e->buckets - 1)], 1);
     while (bucket->more != 0) {
         uint32_t more = bucket->more;
         count += take_keys(e, &e->more[more], keys + count);

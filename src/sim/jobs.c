@@ -35,7 +35,7 @@ void sim_jobs_init(struct sim_jobs *j, struct sim_network *network, uint32_t fir
 void sim_jobs_deinit(struct sim_jobs *j)
 {
     sim_arena_free(&j->arena);
-    free(j->endpoints);
+    sim_memory_unmap(j->endpoints, j->endpoint_room * sizeof *j->endpoints);
     sim_memory_unmap(j->messages, SIM_MESSAGES_MAX * sizeof *j->messages);
     *j = (struct sim_jobs){0};
 }
@@ -47,12 +47,23 @@ uint32_t sim_jobs_timers(const struct sim_jobs *j)
 
 /* ---- messages ---- */
 
+/* For writing, or for reading what another wrote. */
+static void fetch_message(const struct sim_jobs *j, uint32_t message)
+{
+    const char *at = (const char *)&j->messages[message % SIM_MESSAGES_MAX];
+
+    __builtin_prefetch(at, 1);
+    __builtin_prefetch(at + 64, 1);
+    __builtin_prefetch(at + 128, 1);
+}
+
 static uint32_t take_message(struct sim_jobs *j)
 {
     uint32_t message = j->message_free;
 
     if (message != SIM_NONE) {
         j->message_free = j->messages[message].next;
+        fetch_message(j, j->message_free);
         return message;
     }
     TRIB_ASSERT(j->message_high < SIM_MESSAGES_MAX);
@@ -416,21 +427,25 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
 void sim_jobs_soon(const struct sim_jobs *j, uint32_t packet)
 {
     const struct sim_packet *p = &j->network->packets[packet];
-    const char *message = (const char *)&j->messages[p->sequence];
+    const char *node = j->endpoints[p->owner].node;
 
-    __builtin_prefetch(&j->endpoints[p->owner]);
-    __builtin_prefetch((const char *)&j->endpoints[p->owner] + 64);
-    __builtin_prefetch(message, 1);
-    __builtin_prefetch(message + 64);
-    __builtin_prefetch(message + 128);
+    fetch_message(j, p->sequence);
+    for (size_t line = 0; line < FETCH_NODE; line += 64) {
+        __builtin_prefetch(node + line, 1);
+    }
 }
 
 void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet)
 {
-    const char *node = j->endpoints[j->network->packets[packet].owner].node;
+    const struct sim_packet *p = &j->network->packets[packet];
+    const struct sim_endpoint *e = &j->endpoints[p->owner];
+    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
+    const struct trib_packet *message = &j->messages[p->sequence].packet;
 
-    for (size_t line = 0; line < FETCH_NODE; line += 64) {
-        __builtin_prefetch(node + line, 1);
+    if (e->is_worker && scheme->worker->soon != NULL) {
+        scheme->worker->soon(e->node, place_of(j, e, p->value), message);
+    } else if (!e->is_worker && scheme->switch_node->soon != NULL) {
+        scheme->switch_node->soon(e->node, place_of(j, e, p->value), message);
     }
 }
 
@@ -556,6 +571,15 @@ static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
     return true;
 }
 
+/* For as many messages and endpoints as there can be: each host is one job's, each switch may be all jobs'. */
+static bool make_room(struct sim_jobs *j)
+{
+    j->endpoint_room = j->network->hosts + SIM_JOBS_MAX * (j->network->nodes - j->network->hosts);
+    j->endpoints = sim_memory_map(j->endpoint_room * sizeof *j->endpoints);
+    j->messages = sim_memory_map(SIM_MESSAGES_MAX * sizeof *j->messages);
+    return j->endpoints != NULL && j->messages != NULL;
+}
+
 bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const uint32_t *hosts, uint64_t seed,
                   char *error)
 {
@@ -569,7 +593,7 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const
         .fragments = (config->bytes + config->payload - 1) / config->payload,
     };
     TRIB_ASSERT(j->count < SIM_JOBS_MAX && job->scheme != NULL);
-    if (j->messages == NULL && (j->messages = sim_memory_map(SIM_MESSAGES_MAX * sizeof *j->messages)) == NULL) {
+    if (j->messages == NULL && !make_room(j)) {
         trib_explain(error, "out of memory");
         return false;
     }
@@ -581,9 +605,9 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const
     job->operations = (uint32_t)((job->fragments + FRAGMENTS - 1) / FRAGMENTS);
     for (uint32_t rank = 0; rank < config->workers; rank++) {
         (void)sim__jobs_endpoint(j, &(struct sim_endpoint){
-                                        .job = j->count,
-                                        .place = hosts[rank],
-                                        .rank = rank,
+                                        .job = (uint16_t)j->count,
+                                        .place = (uint16_t)hosts[rank],
+                                        .rank = (uint16_t)rank,
                                         .parent = SIM_NONE,
                                         .first_child = SIM_NONE,
                                         .last_child = SIM_NONE,

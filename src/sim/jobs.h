@@ -51,14 +51,15 @@ struct sim_job_config {
 /* A node at its place: a worker, or a switch of a job's tree. */
 struct sim_endpoint {
     void *node;
-    uint32_t job;
-    uint32_t place;       /* network node */
-    uint32_t rank;        /* of a worker */
+    uint64_t branches;
+    uint16_t job;
+    uint16_t place;       /* network node */
+    uint16_t rank;        /* of a worker */
+    uint8_t child;        /* the parent's number of it */
+    uint8_t children;     /* how many */
     uint32_t parent;      /* endpoint; SIM_NONE */
-    uint32_t child;       /* the parent's number of it */
     uint32_t up;          /* its link towards the parent */
     uint32_t down;        /* the parent's link towards it */
-    uint32_t children;    /* how many */
     uint32_t first_child; /* endpoint; SIM_NONE */
     uint32_t last_child;
     uint32_t sibling;   /* the parent's next child */
@@ -67,8 +68,10 @@ struct sim_endpoint {
     uint32_t unsent;    /* operations of it that are not submitted */
     bool is_worker;
     bool is_branch; /* a switch with a parent */
-    uint64_t branches;
+    uint8_t unused[2];
 };
+
+_Static_assert(sizeof(struct sim_endpoint) == 64, "one cache line");
 
 struct sim_job {
     struct sim_job_config config;
@@ -108,7 +111,7 @@ struct sim_jobs {
     const uint8_t *adds; /* by network node: may it be a node of trees? NULL: every switch may */
     struct sim_endpoint *endpoints;
     uint32_t endpoint_count;
-    uint32_t endpoint_room;
+    uint32_t endpoint_room;       /* as many as there can be: memory is claimed at first use */
     struct sim_message *messages; /* as many as are under way */
     uint32_t message_high;
     uint32_t message_free;

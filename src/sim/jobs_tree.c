@@ -7,11 +7,7 @@
 
 uint32_t sim__jobs_endpoint(struct sim_jobs *j, const struct sim_endpoint *endpoint)
 {
-    if (j->endpoint_count == j->endpoint_room) {
-        j->endpoint_room = j->endpoint_room == 0 ? 256 : 2 * j->endpoint_room;
-        j->endpoints = realloc(j->endpoints, j->endpoint_room * sizeof *j->endpoints);
-        TRIB_ASSERT(j->endpoints != NULL);
-    }
+    TRIB_ASSERT(j->endpoint_count < j->endpoint_room);
     j->endpoints[j->endpoint_count] = *endpoint;
     return j->endpoint_count++;
 }
@@ -130,8 +126,8 @@ bool sim__jobs_tree(struct sim_jobs *j, struct sim_job *job, char *error)
             bool is_new = parent == SIM_NONE;
             if (is_new) {
                 parent = sim__jobs_endpoint(j, &(struct sim_endpoint){
-                                                   .job = number,
-                                                   .place = place,
+                                                   .job = (uint16_t)number,
+                                                   .place = (uint16_t)place,
                                                    .parent = SIM_NONE,
                                                    .first_child = SIM_NONE,
                                                    .last_child = SIM_NONE,

@@ -171,6 +171,7 @@ static inline uint32_t sim_packet_take(struct sim_network *n)
 
     if (packet != SIM_NONE) {
         n->free = n->packets[packet].next;
+        __builtin_prefetch(&n->packets[n->free % SIM_PACKETS_MAX], 1);
         return packet;
     }
     TRIB_ASSERT(n->high < SIM_PACKETS_MAX);

@@ -120,7 +120,7 @@ static size_t worker_limits(const void *node, uint64_t now_ns, uint64_t *words, 
         const struct flight *f = worker_flight(w, index);
         const struct flight_times *times = worker_times(w, index);
         uint32_t root = trib_window_root(&w->window, f->sequence);
-        uint64_t half = trib_loss_timeout(&worker_aside(w)->trip[root], 0) / 2;
+        uint64_t half = trib_loss_timeout(&worker_aside(w)->roots[root].trip, 0) / 2;
         bool holds = times->resent_ns != 0 && now_ns - times->resent_ns < half;
         words[0] |= (uint64_t)(holds && f->state != FLIGHT_FREE && !is_below_mark(w, f)) << index;
     }

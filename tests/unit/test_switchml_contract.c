@@ -8,11 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "core/assert.h"
 #include "schemes/switchml/switchml.h"
+
+#define ROOM ((size_t)1 << 20)
 
 static jmp_buf escape;
 
@@ -39,7 +42,7 @@ static const struct trib_session_config session = {
 /* Room for any node here, also for one whose settings are wrong by a little. */
 static void *room(void)
 {
-    static _Alignas(64) uint8_t memory[1 << 20];
+    static _Alignas(64) uint8_t memory[ROOM];
 
     return memory;
 }
@@ -181,6 +184,35 @@ static void receive__from_a_place_that_is_not_there(void **state)
     }
 }
 
+/* What comes soon is fetched, whatever it is, and nothing else is done: drivers say so of packets that no node has looked at yet. */
+static void soon__changes_nothing(void **state)
+{
+    static const uint64_t sequences[] = {0, 1, 63, TRIB_SEQUENCE_MAX, UINT64_MAX};
+    const struct trib_place places[] = {
+        {.kind = TRIB_PLACE_NONE},
+        {.kind = TRIB_PLACE_CHILDREN, .children = 0},
+        {.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << 63},
+        {.kind = TRIB_PLACE_PARENT},
+        {.kind = TRIB_PLACE_ROOT, .index = 2},
+    };
+    struct trib_switch_config of_switch = right_switch();
+    struct trib_worker_config of_worker = right_worker();
+    static char before[ROOM];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof places / sizeof *places * 10; i++) {
+        struct trib_packet packet = {.kind = TRIB_PROBE, .sequence = sequences[i / 2 % 5], .mark = UINT64_MAX};
+        assert_true(i % 2 != 0 ? is_taken_by_switch(&of_switch) : is_taken_by_worker(&of_worker));
+        memcpy(before, room(), ROOM);
+        if (i % 2 != 0) {
+            trib_switchml.switch_node->soon(room(), places[i / 10], &packet);
+        } else {
+            trib_switchml.worker->soon(room(), places[i / 10], &packet);
+        }
+        assert_memory_equal(before, room(), ROOM);
+    }
+}
+
 /* Who asks what is missing may ask of any sequence. */
 static void missing_on__sequences_that_are_not_here(void **state)
 {
@@ -206,6 +238,7 @@ int main(void)
         cmocka_unit_test(worker__refuses_wrong_settings),
         cmocka_unit_test(submit__refuses_what_is_no_collective),
         cmocka_unit_test(receive__from_a_place_that_is_not_there),
+        cmocka_unit_test(soon__changes_nothing),
         cmocka_unit_test(missing_on__sequences_that_are_not_here),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

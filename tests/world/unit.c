@@ -371,6 +371,11 @@ static void feed(struct world *world, struct world_unit *unit)
             if (packet.kind == TRIB_FLOW && world_chance(world, world->set.congest)) {
                 packet.flags |= TRIB_FLAG_ECN;
             }
+            if (unit->is_worker && world->scheme->worker->soon != NULL) {
+                world->scheme->worker->soon(node, place, &packet);
+            } else if (!unit->is_worker && world->scheme->switch_node->soon != NULL) {
+                world->scheme->switch_node->soon(node, place, &packet);
+            }
             drop = unit->is_worker ? world->scheme->worker->receive(node, place, &packet, now)
                                    : world->scheme->switch_node->receive(node, place, &packet, now);
             world_trace(world, drop == TRIB_DROP_NONE ? "take" : trib_drop_name(drop), unit->inbox[i].from,

@@ -401,6 +401,22 @@ static enum trib_drop switch_receive(void *node, struct trib_place from, const s
     return drop;
 }
 
+/* The packet's slot and row, the slot that is freed when M moves, and where it is noted that something is due. */
+static void switch_soon(const void *node, struct trib_place from, const struct trib_packet *packet)
+{
+    const struct switch_node *n = node;
+    uint32_t index = trib_window_slot(&n->window, packet->sequence);
+    uint32_t child = from.kind == TRIB_PLACE_CHILDREN && from.children != 0 ? trib_lowest(from.children) : 0;
+
+    __builtin_prefetch(switch_slot(n, index), 1);
+    __builtin_prefetch(switch_slot(n, (uint32_t)(n->mark_dense % n->window.slots)), 1);
+    __builtin_prefetch(switch_aside(n), 1);
+    __builtin_prefetch((uint32_t *)switch_at(n, n->down.at) + n->down.head, 1);
+    if (child < n->config.children) {
+        __builtin_prefetch(switch_row(n, index, child / 2), 1);
+    }
+}
+
 /* ---- what leaves ---- */
 
 static uint8_t take_payload(struct switch_node *n, uint32_t *index)
@@ -545,6 +561,7 @@ const struct trib_switch_verbs trib_switchml_switch_verbs = {
     .init = switch_init,
     .state_size = switch_state_size,
     .receive = switch_receive,
+    .soon = switch_soon,
     .next_packet = switch_next_packet,
     .next_event = switch_next_event,
     .next_timeout = switch_next_timeout,

@@ -70,10 +70,8 @@ struct switch_node {
         communicator_mark; /* M: the minimum over the marks once all have joined; below a parent, as heard from there */
     uint64_t mark_dense;   /* sequences of this root below M */
     uint64_t lowest;       /* the minimum over the marks once all have joined: an inner node's own mark */
-    uint64_t marks[TRIB_CHILDREN_MAX];
-    uint64_t expected[TRIB_CHILDREN_MAX]; /* next dense index of each child's stream */
-    uint64_t owed;                        /* children that wait for M to move (they got HELD for it) */
-    uint64_t owed_sequence[TRIB_CHILDREN_MAX];
+    uint64_t owed;         /* children that wait for M to move (they got HELD for it) */
+    size_t table_at, row_size, slots_at, rows_at, answers_at, aside_at, repeats_at;
     uint32_t held;             /* slots that are not empty */
     struct slot_queue down;    /* results to send */
     struct slot_queue headers; /* and those to send without payload: some at a time, so that trains are of one size */
@@ -82,8 +80,11 @@ struct switch_node {
     uint32_t ahead;            /* results since the first of these */
     uint32_t headers_left;     /* that come next */
     uint32_t answers_head, answers_count;
+    /* What every packet needs stands before these. */
+    uint64_t marks[TRIB_CHILDREN_MAX];
+    uint64_t expected[TRIB_CHILDREN_MAX]; /* next dense index of each child's stream */
+    uint64_t owed_sequence[TRIB_CHILDREN_MAX];
     struct trib_event mismatch; /* kind NONE: none to report */
-    size_t table_at, row_size, slots_at, rows_at, answers_at, aside_at, repeats_at;
 };
 
 struct switch_aside {

@@ -247,6 +247,7 @@ const struct trib_worker_verbs trib_switchml_worker_verbs = {
     .init = trib__worker_init,
     .state_size = trib__worker_state_size,
     .receive = trib__worker_receive,
+    .soon = trib__worker_soon,
     .next_packet = trib__worker_next_packet,
     .next_event = trib__worker_next_event,
     .next_timeout = trib__worker_next_timeout,

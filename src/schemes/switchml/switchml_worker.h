@@ -107,26 +107,30 @@ struct worker {
     uint32_t events_head, events_count;
     uint64_t held_sequence, held_bitmap; /* the last HELD answer */
     uint64_t failed;                     /* 1: FAILED was reported */
-    struct worker_root roots[TRIB_ROOTS_MAX];
-    /* offsets of the arrays behind this struct */
+    /* offsets of the arrays behind this struct; before the roots, of which most workers have few */
     size_t table_at, operations_at, flights_at, queue_at, events_at, exponents_at, wire_at, aside_at, times_at,
         scratch_at;
+    struct worker_root roots[TRIB_ROOTS_MAX];
+};
+
+/* Of one root. */
+struct worker_root_times {
+    struct trib_loss completion; /* from a fragment's first transmission to its result, whoever was late */
+    struct trib_loss trip;       /* the same where this rank was the last to contribute: the network alone */
+    uint64_t active_ns;          /* when a packet last went to the root or came from it */
+    uint64_t overdue_ns;         /* when overdue fragments were last probed */
+    uint64_t order;              /* transmissions so far */
+    uint64_t answered;           /* largest order that a result answered */
+    uint64_t quiet_ns;           /* since when nothing is outstanding at the root, or its last probe */
+    uint32_t tail_backoff;
+    uint32_t quiet_backoff;
 };
 
 struct worker_aside {
-    struct trib_counters counters;
-    struct trib_loss
-        completion[TRIB_ROOTS_MAX];        /* from a fragment's first transmission to its result, whoever was late */
-    struct trib_loss trip[TRIB_ROOTS_MAX]; /* the same where this rank was the last to contribute: the network alone */
-    uint64_t active_ns[TRIB_ROOTS_MAX];    /* when a packet last went to the root or came from it */
-    uint32_t tail_backoff[TRIB_ROOTS_MAX];
-    uint64_t overdue_ns[TRIB_ROOTS_MAX]; /* when overdue fragments were last probed */
-    uint64_t order[TRIB_ROOTS_MAX];      /* transmissions so far */
-    uint64_t answered[TRIB_ROOTS_MAX];   /* largest order that a result answered */
-    uint64_t next_deadline_ns;           /* not later than the earliest of a flight */
-    uint64_t quiet_ns[TRIB_ROOTS_MAX];   /* since when nothing is outstanding at a root, or its last probe */
-    uint32_t quiet_backoff[TRIB_ROOTS_MAX];
+    uint64_t next_deadline_ns; /* not later than the earliest of a flight */
     uint64_t stall_reported_ns;
+    struct worker_root_times roots[TRIB_ROOTS_MAX];
+    struct trib_counters counters;
 };
 
 static inline void *worker_at(const struct worker *w, size_t offset)
@@ -242,6 +246,7 @@ bool trib__worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *p
 /* switchml_worker_receive.c */
 enum trib_drop trib__worker_receive(void *node, struct trib_place from, const struct trib_packet *packet,
                                     uint64_t now_ns);
+void trib__worker_soon(const void *node, struct trib_place from, const struct trib_packet *packet);
 void trib__worker_learn_mark(struct worker *w, uint32_t root, uint64_t mark, uint64_t now_ns);
 
 enum trib_drop trib__worker_check_result(const struct worker *w, uint32_t index, const struct trib_packet *packet,

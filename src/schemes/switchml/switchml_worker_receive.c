@@ -12,8 +12,8 @@ void trib__worker_learn_mark(struct worker *w, uint32_t root, uint64_t mark, uin
     TRIB_ASSERT(mark <= w->mark);
     if (mark > w->roots[root].communicator_mark) {
         w->roots[root].communicator_mark = mark;
-        worker_aside(w)->quiet_ns[root] = now_ns;
-        worker_aside(w)->quiet_backoff[root] = 0;
+        worker_aside(w)->roots[root].quiet_ns = now_ns;
+        worker_aside(w)->roots[root].quiet_backoff = 0;
     }
 }
 
@@ -269,7 +269,7 @@ static void asked_for(struct worker *w, uint64_t sequence, uint64_t now_ns)
         return;
     }
     /* At most one resend or offer per half RTO, however many ASKs come (I4). */
-    uint64_t half = trib_loss_timeout(&worker_aside(w)->trip[root], 0) / 2;
+    uint64_t half = trib_loss_timeout(&worker_aside(w)->roots[root].trip, 0) / 2;
     if (times->resent_ns != 0 && now_ns - times->resent_ns < half) {
         return;
     }
@@ -360,6 +360,27 @@ static enum trib_drop take(struct worker *w, struct trib_place from, const struc
     default:
         return TRIB_DROP_KIND;
     }
+}
+
+/* Two cache lines: what lies there, and what is next in order. */
+static void fetch(const void *at)
+{
+    __builtin_prefetch(at, 1);
+    __builtin_prefetch((const char *)at + 64, 1);
+}
+
+/* The flight that it answers, and the one that may be sent then. */
+void trib__worker_soon(const void *node, struct trib_place from, const struct trib_packet *packet)
+{
+    const struct worker *w = node;
+    uint32_t index = worker_flight_index(w, packet->sequence);
+    uint32_t next = worker_flight_index(w, w->next);
+
+    (void)from;
+    fetch(worker_flight(w, index));
+    fetch(worker_times(w, index));
+    fetch(worker_flight(w, next));
+    fetch(worker_times(w, next));
 }
 
 enum trib_drop trib__worker_receive(void *node, struct trib_place from, const struct trib_packet *packet,

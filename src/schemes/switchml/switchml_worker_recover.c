@@ -57,7 +57,7 @@ static void append_flight(struct worker *w, uint32_t index)
 static uint64_t overdue_after(const struct worker *w, const struct flight *f, const struct flight_times *times)
 {
     uint32_t doublings = times->repeated ? times->backoff + 1 : FIRST_DOUBLINGS;
-    return trib_loss_timeout(&worker_aside(w)->completion[trib_window_root(&w->window, f->sequence)], doublings);
+    return trib_loss_timeout(&worker_aside(w)->roots[trib_window_root(&w->window, f->sequence)].completion, doublings);
 }
 
 void trib__worker_queue(struct worker *w, uint32_t index, uint8_t pending)
@@ -84,8 +84,8 @@ void trib__worker_sent(struct worker *w, uint32_t index, uint64_t now_ns)
         unlink_flight(w, index);
     }
     append_flight(w, index);
-    aside->active_ns[trib_window_root(&w->window, f->sequence)] = now_ns;
-    times->order = ++aside->order[trib_window_root(&w->window, f->sequence)];
+    aside->roots[trib_window_root(&w->window, f->sequence)].active_ns = now_ns;
+    times->order = ++aside->roots[trib_window_root(&w->window, f->sequence)].order;
     times->deadline_ns = now_ns + overdue_after(w, f, times);
     if (times->deadline_ns < aside->next_deadline_ns) {
         aside->next_deadline_ns = times->deadline_ns;
@@ -100,7 +100,7 @@ static void suspect(struct worker *w, uint32_t root)
 
     while (index != NO_FLIGHT) {
         struct flight_times *times = worker_times(w, index);
-        if (times->order + TRIB_SWITCHML_FAST_DISTANCE > aside->answered[root]) {
+        if (times->order + TRIB_SWITCHML_FAST_DISTANCE > aside->roots[root].answered) {
             return;
         }
         if (worker_flight(w, index)->pending != 0) {
@@ -115,7 +115,7 @@ static void suspect(struct worker *w, uint32_t root)
 /* A packet came from the root. */
 void trib__worker_heard(struct worker *w, uint32_t root, uint64_t now_ns)
 {
-    worker_aside(w)->active_ns[root] = now_ns;
+    worker_aside(w)->roots[root].active_ns = now_ns;
 }
 
 /* A probed result was really missing, so what is older may be missing as well: probe a few. Each that helps brings the next. */
@@ -138,18 +138,18 @@ void trib__worker_answered(struct worker *w, uint32_t index, bool was_last, uint
     const struct flight_times *times = worker_times(w, index);
     uint32_t root = trib_window_root(&w->window, f->sequence);
 
-    trib_loss_sampled(&aside->completion[root], now_ns - times->sent_ns);
+    trib_loss_sampled(&aside->roots[root].completion, now_ns - times->sent_ns);
     if (was_last && !times->repeated) {
-        trib_loss_sampled(&aside->trip[root], now_ns - times->sent_ns);
+        trib_loss_sampled(&aside->roots[root].trip, now_ns - times->sent_ns);
     }
-    aside->tail_backoff[root] = 0;
+    aside->roots[root].tail_backoff = 0;
     trib_congestion_result(&w->roots[root].congestion);
     unlink_flight(w, index);
-    aside->quiet_ns[root] = now_ns;
+    aside->roots[root].quiet_ns = now_ns;
     /* Only a contribution that was sent once says something of those before it: the answer to a probe waits for nobody, so it
      * overtakes results that are merely on their way, and taking it as a sign makes probes breed probes. */
-    if (!times->repeated && times->order > aside->answered[root]) {
-        aside->answered[root] = times->order;
+    if (!times->repeated && times->order > aside->roots[root].answered) {
+        aside->roots[root].answered = times->order;
         suspect(w, root);
     }
 }
@@ -165,8 +165,8 @@ void trib__worker_probe_all(struct worker *w, uint64_t now_ns)
         }
     }
     for (uint32_t root = 0; root < w->window.roots; root++) {
-        worker_aside(w)->quiet_ns[root] = now_ns;
-        worker_aside(w)->quiet_backoff[root] = 0;
+        worker_aside(w)->roots[root].quiet_ns = now_ns;
+        worker_aside(w)->roots[root].quiet_backoff = 0;
     }
 }
 
@@ -197,7 +197,7 @@ static uint64_t quiet_deadline(const struct worker *w, uint32_t root)
     if (!is_quiet(w, root)) {
         return TRIB_NEVER;
     }
-    return aside->quiet_ns[root] + trib_loss_timeout(&aside->trip[root], aside->quiet_backoff[root]);
+    return aside->roots[root].quiet_ns + trib_loss_timeout(&aside->roots[root].trip, aside->roots[root].quiet_backoff);
 }
 
 /* Something is outstanding at the root, and nothing has gone or come for a round trip. */
@@ -208,7 +208,7 @@ static uint64_t tail_deadline(const struct worker *w, uint32_t root)
     if (w->roots[root].oldest == NO_FLIGHT) {
         return TRIB_NEVER;
     }
-    return aside->active_ns[root] + trib_loss_timeout(&aside->trip[root], aside->tail_backoff[root]);
+    return aside->roots[root].active_ns + trib_loss_timeout(&aside->roots[root].trip, aside->roots[root].tail_backoff);
 }
 
 static uint64_t lesser(uint64_t a, uint64_t b)
@@ -253,12 +253,12 @@ void trib__worker_report_stall(struct worker *w, uint64_t now_ns)
 /* Probes the oldest of what is overdue, puts the rest off; returns the earliest deadline. */
 static uint64_t probe_overdue(struct worker *w, uint32_t root, uint64_t now_ns)
 {
-    uint64_t *last_ns = &worker_aside(w)->overdue_ns[root];
+    uint64_t *last_ns = &worker_aside(w)->roots[root].overdue_ns;
     uint64_t earliest = TRIB_NEVER;
     uint32_t probes = 0;
     /* Delays that grow make the whole window overdue, one after another: one burst in a while is enough. */
     uint32_t allowed =
-        now_ns - *last_ns < trib_loss_timeout(&worker_aside(w)->completion[root], 0) ? 0 : OVERDUE_PROBES;
+        now_ns - *last_ns < trib_loss_timeout(&worker_aside(w)->roots[root].completion, 0) ? 0 : OVERDUE_PROBES;
 
     for (uint32_t index = w->roots[root].oldest; index != NO_FLIGHT; index = worker_flight(w, index)->newer) {
         struct flight_times *times = worker_times(w, index);
@@ -308,13 +308,13 @@ void trib__worker_on_timeout(void *node, uint64_t now_ns)
     }
     for (uint32_t root = 0; root < w->window.roots; root++) {
         if (tail_deadline(w, root) <= now_ns) {
-            aside->tail_backoff[root]++;
-            aside->active_ns[root] = now_ns;
+            aside->roots[root].tail_backoff++;
+            aside->roots[root].active_ns = now_ns;
             trib__worker_queue(w, longest_awaited(w, root), PENDING_PROBE);
         }
         if (quiet_deadline(w, root) <= now_ns) {
-            aside->quiet_backoff[root]++;
-            aside->quiet_ns[root] = now_ns;
+            aside->roots[root].quiet_backoff++;
+            aside->roots[root].quiet_ns = now_ns;
             w->roots[root].probe = 1;
         }
     }

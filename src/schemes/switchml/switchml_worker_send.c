@@ -292,7 +292,7 @@ static bool next_mark_probe(struct worker *w, uint64_t now_ns, struct trib_packe
     for (uint32_t root = 0; root < w->window.roots; root++) {
         if (w->roots[root].probe) {
             w->roots[root].probe = 0;
-            worker_aside(w)->quiet_ns[root] = now_ns;
+            worker_aside(w)->roots[root].quiet_ns = now_ns;
             worker_aside(w)->counters.probes++;
             worker_aside(w)->counters.probes_blocked++;
             begin(w, TRIB_PROBE, trib__worker_first_unsent(w, root), packet);
