@@ -8,7 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "control/jobs.h"
+#include "control/jobs/jobs.h"
 #include "io/log.h"
 #include "switchd/switchd.h"
 

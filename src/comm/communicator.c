@@ -420,7 +420,7 @@ static void count_part(struct trib_comm *comm)
     comm->is_busy = is_busy;
 }
 
-/* A switch counts the sockets that send to it, not the communicators (control/admission.c): so all that are busy here share one window.
+/* A switch counts the sockets that send to it, not the communicators (control/jobs/admission.c): so all that are busy here share one window.
  * Each gets an equal part, whatever the others still have in flight of larger parts: what waits for a late rank lies in slots and takes no
  * room of a socket, and may lie there for long. */
 static void take_part(struct trib_comm *comm)

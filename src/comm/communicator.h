@@ -12,7 +12,7 @@
 #include "comm/embedded.h"
 #include "comm/endpoint.h"
 #include "comm/level0.h"
-#include "control/session_client.h"
+#include "control/session/session_client.h"
 #include "core/node.h"
 #include "host/host.h"
 #include "io/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join.c: the rank's side of the dialogue with the control plane (control/session.h): getting in, getting back in after
+/* join.c: the rank's side of the dialogue with the control plane (control/session/session.h): getting in, getting back in after
  * the switch went away, marks, stalls, getting out.
  *
  *   state        leaves on                     to

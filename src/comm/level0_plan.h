@@ -18,7 +18,7 @@
 #ifndef TRIB_COMM_LEVEL0_PLAN_H
 #define TRIB_COMM_LEVEL0_PLAN_H
 
-#include "control/session.h"
+#include "control/session/session.h"
 #include "core/operation.h"
 
 /* Bytes of a tensor that are one part, or a little less. All ranks must cut alike. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* own_root.h: where no switch is: the root in this process. It is a switch's data plane (switchd/plane.h) with one shard, or one for each
  * network card that was named, or, of ranks whose switch is gone, with as many as that had, for all communicators of the endpoint, without a thread: whoever drives the endpoint drives it too. What it has to open and whom it
- * hears the control plane says over each communicator's session (control/root.h).
+ * hears the control plane says over each communicator's session (control/roots/root.h).
  *
  * Why it needs no thread: no fragment completes without this process's own contribution, and what it still owes others when its call has
  * returned, a result again or who is missing, waits for the progress thread's next look (docs/DECISIONS.md).
@@ -11,8 +11,8 @@
 
 #include <poll.h>
 
-#include "control/root.h"
-#include "control/session.h"
+#include "control/roots/root.h"
+#include "control/session/session.h"
 #include "io/udp.h"
 #include "switchd/plane.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall.c: an operation waits, and people are told for whom. What the control plane makes of it is control/stall.c's.
+/* stall.c: an operation waits, and people are told for whom. What the control plane makes of it is control/jobs/stall.c's.
  * Read next: join.c (the rest of the dialogue). */
 #include <inttypes.h>
 #include <stdio.h>

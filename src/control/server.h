@@ -7,7 +7,7 @@
 #ifndef TRIB_CONTROL_SERVER_H
 #define TRIB_CONTROL_SERVER_H
 
-#include "control/session.h"
+#include "control/session/session.h"
 #include "io/nics.h"
 #include "io/udp.h"
 

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/http.h"
-#include "control/jobs.h"
+#include "control/jobs/jobs.h"
+#include "control/server/http.h"
 #include "io/clock.h"
 #include "io/draw.h"
 #include "io/explain.h"

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/http.h"
+#include "control/server/http.h"
 #include "fuzz/accounts.h"
 #include "fuzz/fuzz.h"
 #include "io/clock.h"
@@ -93,7 +93,7 @@ static void read_to_end(int fd)
     }
 }
 
-/* HTTP may wait for the rest of a request for as long as its idle time (control/http.c), we do not. */
+/* HTTP may wait for the rest of a request for as long as its idle time (control/server/http.c), we do not. */
 static void read_what_comes(int fd)
 {
     struct pollfd readable = {.fd = fd, .events = POLLIN};

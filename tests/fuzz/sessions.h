@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sessions.h: bytes that become the sessions of a control plane: whom they are of, when they come and go, and what they say, right
- * messages and any that the codec takes. The jobs (control/jobs.h) are the real ones; the sessions only keep order: nothing is sent to one
+ * messages and any that the codec takes. The jobs (control/jobs/jobs.h) are the real ones; the sessions only keep order: nothing is sent to one
  * behind its last words, every message can be encoded, and nobody is told of a group that it did not hear. Used by fuzz_jobs.c (a root) and
  * fuzz_relay.c. */
 #ifndef TRIB_TESTS_FUZZ_SESSIONS_H
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/jobs.h"
+#include "control/jobs/jobs.h"
 #include "fuzz/accounts.h"
 #include "io/clock.h"
 

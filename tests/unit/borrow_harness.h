@@ -6,8 +6,8 @@
 
 #include "roots_harness.h"
 
-#include "control/borrow.h"
-#include "control/lend.h"
+#include "control/roots/borrow.h"
+#include "control/roots/lend.h"
 
 #define LENDERS 2
 #define LINKS_MAX 16

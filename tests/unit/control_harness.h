@@ -22,7 +22,7 @@
 #include <cmocka.h>
 
 #include "control/server.h"
-#include "control/session.h"
+#include "control/session/session.h"
 #include "io/clock.h"
 
 #define SLOT_COST 1000 /* bytes per slot and rank that the recording plane asks for */

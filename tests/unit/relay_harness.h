@@ -7,8 +7,8 @@
 #ifndef TRIB_TESTS_RELAY_HARNESS_H
 #define TRIB_TESTS_RELAY_HARNESS_H
 
-#include "control/relay.h"
-#include "control/start.h"
+#include "control/jobs/start.h"
+#include "control/relay/relay.h"
 #include "control_harness.h"
 #include "core/prng.h"
 

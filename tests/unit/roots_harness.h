@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* roots_harness.h: ranks whose processes are the roots, and the control plane in one of them, without sockets: the real jobs
- * (control/jobs.h, roots.h) and the real doing side (control/root.h) speak in encoded messages; the data planes only record.
+ * (control/jobs/jobs.h, roots.h) and the real doing side (control/roots/root.h) speak in encoded messages; the data planes only record.
  * Used by test_roots.c and test_roots_faults.c. */
 #ifndef TRIB_TESTS_ROOTS_HARNESS_H
 #define TRIB_TESTS_ROOTS_HARNESS_H
@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "control/root.h"
-#include "control/roots.h"
+#include "control/roots/root.h"
+#include "control/roots/roots.h"
 #include "io/clock.h"
 
 #define RANKS_MAX 20

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_admission.c: windows and slots that a job gets, beside those of other jobs. Mirrors src/control/admission.c; quotas are
+/* test_admission.c: windows and slots that a job gets, beside those of other jobs. Mirrors src/control/jobs/admission.c; quotas are
  * test_server.c's. */
 #include "control_harness.h"
 

@@ -6,7 +6,7 @@
 
 #include "control_harness.h"
 
-#include "control/connections.h"
+#include "control/server/connections.h"
 
 struct world {
     struct control control; /* only its config and recorder: no thread runs */

@@ -2,7 +2,7 @@
 /* test_http.c: what people and dashboards see, from a real server over real HTTP. A build without HTTP checks that it says so. */
 #include "control_harness.h"
 
-#include "control/http.h"
+#include "control/server/http.h"
 
 static void none__says_so(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_roots.c: ranks that are the roots, as all goes well: who becomes one, what it is asked, and what the ranks are told. Mirrors
- * src/control/roots.c and root.c; what goes wrong is test_roots_faults.c's. */
+ * src/control/roots/roots.c and root.c; what goes wrong is test_roots_faults.c's. */
 #include "roots_harness.h"
 
 static void assert_address(const struct trib_address *address, const char *want)

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "control/session.h"
+#include "control/session/session.h"
 #include "core/prng.h"
 
 #define GRANT_HEX                                                            \

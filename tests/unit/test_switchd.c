@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/session.h"
+#include "control/session/session.h"
 #include "switchd/switchd.h"
 
 struct daemon {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_uplinks.c: the connections of a relay to its parent, on real sockets and with a clock that the test sets. What passes on them:
- * test_relay.c. Mirrors src/control/uplinks.c. */
+ * test_relay.c. Mirrors src/control/server/uplinks.c. */
 #include "control_harness.h"
 
-#include "control/uplinks.h"
+#include "control/server/uplinks.h"
 
 struct world {
     struct trib_server_config config;

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission.c: how much a communicator gets: packets in a train, fragments in flight, slots, and whether its memory fits the
+ * quotas. No state but the jobs'. Read next: start.c (who asks). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/jobs/peers.h"
+#include "control/jobs/start.h"
+#include "control/roots/borrow.h"
+#include "control/roots/lend.h"
+#include "control/roots/roots.h"
+#include "core/assert.h"
+#include "core/lane.h"
+#include "io/explain.h"
+#include "io/units.h"
+#include "schemes/schemes.h"
+
+#define TRAINS_DEFAULT 8 /* in flight per rank and shard: fills cache and socket buffers, and hides an RTT */
+#define TRAIN_LEAST 4    /* shorter ones cost more system calls than they spread */
+#define LEAST_SHARE 4 /* a late job gets this part of what it would get alone, even if the socket is full of promises */
+#define SLOTS_PER_WINDOW 2 /* less cache than more, and a loss or two in flight still do not stop the rank */
+
+/* Packets of one train for this payload: what one UDP_SEGMENT call takes. */
+static uint32_t train_packets(uint32_t payload)
+{
+    uint32_t packets = TRIB_TRAIN_BYTES_MAX / (TRIB_HEADER_SIZE + payload);
+    return packets < TRIB_TRAIN_PACKETS_MAX ? packets : TRIB_TRAIN_PACKETS_MAX;
+}
+
+/* How many sequences in a row go to one root. Roots that are ranks share out what a tensor of one train has, and so do switches: each has a
+ * link of its own. */
+static uint32_t train_of(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint32_t train = train_packets(job->settings.payload);
+    uint32_t links = trib_roots_are_ranks_of(jobs, job) ? job->grant.roots
+                     : trib_job_borrows(jobs, job)      ? jobs->config->lenders.count + 1
+                                                        : 1;
+    uint32_t share = (train + links - 1) / links;
+    uint32_t least = train < TRAIN_LEAST ? train : TRAIN_LEAST;
+    return share > least ? share : least;
+}
+
+/* A socket that sends to this switch: one process, whatever number of communicators it has here. */
+struct sender {
+    const struct trib_rank *rank; /* NULL: none */
+    uint64_t bytes;               /* the largest window of its communicators */
+};
+
+/* All of them, by address and port; `but`'s ranks are in it with no bytes, and stay so. */
+struct senders {
+    struct sender *list;
+    uint32_t size; /* a power of two, more than there are */
+};
+
+static uint64_t bytes_of(const struct trib_job *job)
+{
+    return (uint64_t)job->grant.window * (TRIB_HEADER_SIZE + job->settings.payload);
+}
+
+static bool is_same(const struct trib_rank *a, const struct trib_rank *b)
+{
+    struct trib_address other = b->address;
+    trib_address_set_port(&other, trib_address_port(&a->address)); /* the session's, which is nobody's but its own */
+    return a->data_port[0] == b->data_port[0] && trib_address_equal(&a->address, &other);
+}
+
+static struct sender *find(const struct senders *senders, const struct trib_rank *rank)
+{
+    uint32_t at = (uint32_t)trib_mix64(rank->data_port[0]);
+    for (at &= senders->size - 1; senders->list[at].rank; at = (at + 1) & (senders->size - 1)) {
+        if (is_same(senders->list[at].rank, rank)) {
+            break;
+        }
+    }
+    return &senders->list[at];
+}
+
+static bool make_senders(const struct trib_jobs *jobs, struct senders *senders)
+{
+    uint32_t ranks = 0;
+    for (const struct trib_job *job = jobs->first; job; job = job->next) {
+        ranks += job->settings.ranks;
+    }
+    senders->size = 64;
+    while (senders->size <= 2 * ranks) {
+        senders->size *= 2;
+    }
+    senders->list = calloc(senders->size, sizeof *senders->list);
+    return senders->list != NULL;
+}
+
+/* Bytes that the children of one open job add; `senders`, if any, has those that are counted already. */
+static uint64_t add_job(const struct trib_job *job, struct senders *senders)
+{
+    uint64_t each = bytes_of(job);
+    uint64_t bytes = 0;
+    uint32_t direct = 0;
+    for (uint32_t i = 0; i < job->settings.ranks && senders; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->via != 0 || !rank->session || !trib_job_leads(job, i)) {
+            continue;
+        }
+        struct sender *sender = find(senders, rank);
+        direct++;
+        if (!sender->rank || (sender->bytes != UINT64_MAX && sender->bytes < each)) {
+            bytes += each - (sender->rank ? sender->bytes : 0);
+            *sender = (struct sender){.rank = rank, .bytes = each};
+        }
+    }
+    return bytes + (job->children - direct) * each; /* relays, which speak for others, and ranks that have left */
+}
+
+/* Bytes that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from what is lent to `asker` (NULL: no such): a
+ * process keeps what all its communicators have in flight within the largest window that it was granted for one (comm/communicator.c). */
+static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but, const char *asker)
+{
+    struct senders senders;
+    uint64_t bytes = 0;
+    bool has_list = make_senders(jobs, &senders);
+    for (uint32_t i = 0; has_list && but && i < but->settings.ranks; i++) {
+        if (but->ranks[i].via == 0 && but->ranks[i].session && trib_job_leads(but, i)) {
+            *find(&senders, &but->ranks[i]) = (struct sender){.rank = &but->ranks[i], .bytes = UINT64_MAX};
+        }
+    }
+    for (const struct trib_job *job = jobs->first; job; job = job->next) {
+        TRIB_ASSERT(but || !trib_roots_are_ranks(jobs->config)); /* the room of a root is that of a job's root */
+        if (job != but && job->is_open && !job->has_peers &&
+            (!trib_roots_are_ranks(jobs->config) || trib_roots_meet(job, but))) {
+            bytes += add_job(job, has_list ? &senders
+                                           : NULL); /* without memory each for itself: too much, never too little */
+        }
+    }
+    if (has_list) {
+        free(senders.list);
+    }
+    return bytes + trib_lend_flight(jobs, asker);
+}
+
+uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    if (job && job->has_peers) {
+        return trib_peers_room(job);
+    }
+    if (job && trib_job_borrows(jobs, job)) { /* what its other jobs have on their way here, they have there */
+        return trib_least(jobs->config->receive_room, trib_borrow_room(job));
+    }
+    return job && trib_roots_are_ranks(jobs->config) ? trib_roots_room(job) : jobs->config->receive_room;
+}
+
+/* Bytes that this job may have on its way to one shard here. */
+static uint32_t room_for(const struct trib_jobs *jobs, const struct trib_job *job, const char *asker)
+{
+    uint64_t granted = bytes_granted(jobs, job, asker);
+    uint32_t all = trib_admission_socket(jobs, job);
+    uint32_t left = granted < all ? (uint32_t)(all - granted) : 0;
+    return left > all / LEAST_SHARE ? left : all / LEAST_SHARE;
+}
+
+uint32_t trib_admission_room(const struct trib_jobs *jobs)
+{
+    uint32_t room = room_for(jobs, NULL, NULL);
+    return room > 0 ? room : 1;
+}
+
+uint32_t trib_admission_lend(const struct trib_jobs *jobs, const char *asker)
+{
+    uint32_t room = room_for(jobs, NULL, asker);
+    return room > 0 ? room : 1;
+}
+
+/* Who sends to the relay that this rank comes over. */
+static uint32_t members_behind(const struct trib_job *job, uint32_t rank)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        count += job->ranks[i].branch == job->ranks[rank].branch && trib_job_leads(job, i);
+    }
+    return count;
+}
+
+/* The largest window that fits here, and at every relay: there come the packets of the ranks behind it, and results from above. */
+static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint32_t packet = TRIB_HEADER_SIZE + job->settings.payload;
+    uint32_t window = job->has_peers ? trib_peers_room(job) / packet / TRIB_PEERS_MAX
+                                     : room_for(jobs, job, NULL) / packet / job->children;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (job->ranks[i].via != 0 && job->ranks[i].room != 0) {
+            uint32_t most = job->ranks[i].room / packet / (members_behind(job, i) + 1);
+            window = most < window ? most : window;
+        }
+    }
+    return window;
+}
+
+bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job)
+{
+    const struct trib_settings *settings = &job->settings;
+    struct trib_grant *grant = &job->grant;
+    uint32_t packet = TRIB_HEADER_SIZE + settings->payload;
+    uint32_t train = train_of(jobs, job);
+    uint32_t wanted = settings->window ? settings->window / packet : TRAINS_DEFAULT * train_packets(settings->payload);
+    uint32_t room = largest_window(jobs, job);
+    uint32_t window = wanted < room ? wanted : room;
+    window = window < TRIB_SLOTS_MAX / SLOTS_PER_WINDOW ? window : TRIB_SLOTS_MAX / SLOTS_PER_WINDOW;
+    window = window > 0 ? window : 1;
+    /* Two trains must be able to be under way, or every rank waits for its own result. */
+    uint32_t half = window > 1 ? window / 2 : 1;
+    grant->train = train < half ? train : half;
+    grant->window = window;
+    grant->slots = SLOTS_PER_WINDOW * window;
+    return room < wanted;
+}
+
+void trib_admission_shrink(const struct trib_jobs *jobs, struct trib_job *job)
+{
+    uint32_t room = largest_window(jobs, job);
+    uint32_t window = room < job->grant.window ? room : job->grant.window;
+    job->grant.window = window > 0 ? window : 1;
+}
+
+void trib_admission_session(const struct trib_job *job, struct trib_session_config *session)
+{
+    *session = (struct trib_session_config){
+        .communicator = job->grant.communicator,
+        .ranks = trib_job_members(job),
+        .roots = job->grant.roots,
+        .train = job->grant.train,
+        .slots = job->grant.slots,
+        .payload = job->settings.payload,
+        .generation = job->grant.generation,
+        .group = trib_scheme_group(job->settings.scheme),
+        .wire = (enum trib_type)job->settings.wire,
+    };
+    memcpy(session->weight, job->grant.weight, sizeof session->weight);
+}
+
+uint64_t trib_admission_flight(const struct trib_session_config *session)
+{
+    return (uint64_t)session->ranks * (session->slots / SLOTS_PER_WINDOW) * (TRIB_HEADER_SIZE + session->payload);
+}
+
+enum trib_status trib_admission_fits(const struct trib_jobs *jobs, const char *job, uint64_t bytes, uint64_t held,
+                                     uint64_t slots, char *error)
+{
+    uint64_t quota = jobs->config->job_quota;
+    uint64_t memory = jobs->config->memory_quota;
+    uint64_t others = jobs->memory_used - held;
+    uint64_t free_bytes = memory > others ? memory - others : 0;
+    uint64_t limit = quota < free_bytes ? quota : free_bytes;
+    if (bytes <= limit) {
+        return TRIB_OK;
+    }
+    char needs[TRIB_UNITS_TEXT_MAX];
+    char each[TRIB_UNITS_TEXT_MAX];
+    char has[TRIB_UNITS_TEXT_MAX];
+    char of[TRIB_UNITS_TEXT_MAX];
+    trib_format_size(bytes, needs);
+    trib_format_size(bytes / (slots ? slots : 1), each);
+    trib_format_size(bytes > quota ? quota : free_bytes, has);
+    trib_format_size(memory, of);
+    if (bytes > quota) {
+        trib_explain(error,
+                     "job %s needs %s of switch memory (%llu slots of %s), the quota of a job is %s: set a smaller "
+                     "window or payload, or raise the quota",
+                     job, needs, (unsigned long long)slots, each, has);
+    } else {
+        trib_explain(error,
+                     "job %s needs %s of switch memory (%llu slots of %s), free: %s of %s: wait for other jobs to "
+                     "end, set a smaller window, or raise the quota",
+                     job, needs, (unsigned long long)slots, each, has, of);
+    }
+    return TRIB_ERR_REFUSED;
+}
+
+/* Roots that are shards of this switch. */
+static uint32_t roots_here(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        count += !trib_job_borrows(jobs, job) || !job->root[t].loan;
+    }
+    return count;
+}
+
+enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
+                                       const struct trib_opening *opening, char *error)
+{
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
+    job->slot_bytes = plane->slot_bytes(plane->plane, opening);
+    return trib_admission_fits(jobs, job->name, job->slot_bytes, 0, (uint64_t)job->grant.slots * roots_here(jobs, job),
+                               error);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dispute.c: a slot saw two operations under one sequence (I10): both ranks are asked what they run, and then all ranks are told both
+ * answers. Read next: jobs.c (who calls). */
+#include <stdio.h>
+#include <string.h>
+
+#include "control/relay/relay.h"
+#include "control/roots/lend.h"
+#include "io/clock.h"
+#include "io/explain.h"
+
+#define DISPUTE_NS (500 * TRIB_MILLISECOND_NS)
+
+void trib_job_end_dispute(struct trib_jobs *jobs, struct trib_job *job)
+{
+    const struct trib_dispute *dispute = &job->dispute;
+    static const char silent[] = "an operation that it does not name";
+    char text[TRIB_ERROR_TEXT_MAX];
+    char where[48] = "";
+    if (dispute->sequence != TRIB_NO_SEQUENCE) {
+        (void)snprintf(where, sizeof where, " on sequence %llu", (unsigned long long)dispute->sequence);
+    }
+    trib_explain(text, "operations differ%s: rank %u called %.190s, rank %u called %.190s", where, dispute->rank[0],
+                 dispute->text[0][0] ? dispute->text[0] : silent, dispute->rank[1],
+                 dispute->text[1][0] ? dispute->text[1] : silent);
+    trib_job_fail(jobs, job, TRIB_ERR_MISMATCH, text);
+}
+
+/* An answer that nobody waits for any more is no offence: it may have crossed the end of the dispute. */
+void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
+                        const struct trib_message *message)
+{
+    struct trib_dispute *dispute = &job->dispute;
+    if (dispute->deadline_ns == 0 || dispute->sequence != message->operation.sequence) {
+        return;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        if (dispute->rank[i] == index) {
+            memcpy(dispute->text[i], message->operation.text, sizeof dispute->text[i]);
+            trib_text_clean(dispute->text[i]);
+        }
+    }
+    if (dispute->text[0][0] && dispute->text[1][0]) {
+        trib_job_end_dispute(jobs, job);
+    }
+}
+
+void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2],
+                        uint64_t now_ns)
+{
+    const struct trib_message message = {.kind = TRIB_MESSAGE_DESCRIBE, .describe = {.sequence = sequence}};
+    struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
+    if (jobs->relay) {
+        trib_relay_mismatch(jobs, communicator, sequence, rank);
+        return;
+    }
+    if (!job && trib_lend_mismatch(jobs, communicator, sequence, rank)) {
+        return;
+    }
+    if (!job || job->dispute.deadline_ns != 0 || rank[0] >= job->settings.ranks || rank[1] >= job->settings.ranks) {
+        return;
+    }
+    job->dispute = (struct trib_dispute){.sequence = sequence, .deadline_ns = now_ns + DISPUTE_NS};
+    for (unsigned i = 0; i < 2; i++) {
+        job->dispute.rank[i] = rank[0] < rank[1] ? rank[i] : rank[1 - i];
+        const struct trib_rank *asked = &job->ranks[rank[i]];
+        if (asked->session && !asked->is_outside) {
+            jobs->output.send(jobs->output.owner, asked->session, &message);
+        }
+    }
+}

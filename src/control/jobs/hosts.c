@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hosts.c: level 0 as the control plane sees it: which ranks are on one host, and are summed there before one of them, the leader, sends.
+ * A host's ranks are neighbours, so the set of leaders says all of it. Read next: opening.c (hosts as children), comm/level0.h (what
+ * the ranks make of it). */
+#include "control/jobs/jobs.h"
+#include "schemes/schemes.h"
+
+/* Does a run of ranks begin here? */
+static bool begins(const struct trib_job *job, uint32_t rank)
+{
+    return rank == 0 || job->ranks[rank].host != job->ranks[rank - 1].host;
+}
+
+/* Ranks of this one's host end before it, and here are more. */
+static bool has_come_before(const struct trib_job *job, uint32_t rank)
+{
+    for (uint32_t i = 0; i < rank; i++) {
+        if (job->ranks[i].host == job->ranks[rank].host) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Shares of a host's ranks are to lie side by side, and so are the sums of what the ranks of one host give. Workers that talk to each other
+ * are known to each other as ranks. */
+static bool may_be_hosts(const struct trib_job *job)
+{
+    const struct trib_scheme *scheme = trib_scheme_find(job->settings.scheme);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (!rank->wants_level0 || rank->host == 0 || (begins(job, i) && has_come_before(job, i))) {
+            return false;
+        }
+    }
+    return scheme && scheme->switch_node;
+}
+
+void trib_job_choose_hosts(struct trib_job *job)
+{
+    job->hosts = 0;
+    job->leaders = (struct trib_rank_set){0};
+    if (!may_be_hosts(job)) {
+        return;
+    }
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (begins(job, i)) {
+            trib_rank_set_add(&job->leaders, i);
+            job->hosts++;
+        }
+    }
+    if (job->hosts == job->settings.ranks) { /* each alone: as ever */
+        job->hosts = 0;
+        job->leaders = (struct trib_rank_set){0};
+    }
+}
+
+uint32_t trib_job_leader(const struct trib_job *job, uint32_t rank)
+{
+    while (!trib_job_leads(job, rank)) { /* rank 0 does */
+        rank--;
+    }
+    return rank;
+}
+
+bool trib_job_share_host(const struct trib_job *job, uint32_t rank, const uint32_t two[2])
+{
+    uint32_t leader = trib_job_leader(job, rank);
+    return job->hosts != 0 && two[0] != two[1] && two[0] < job->settings.ranks && two[1] < job->settings.ranks &&
+           trib_job_leader(job, two[0]) == leader && trib_job_leader(job, two[1]) == leader;
+}
+
+bool trib_hosts_are_sane(const struct trib_message *message)
+{
+    uint32_t ranks = message->welcome.generation_ranks;
+    uint32_t count = 0;
+    if (message->welcome.hosts == 0) {
+        return true;
+    }
+    for (uint32_t i = 0; i < TRIB_RANKS_MAX; i++) {
+        bool leads = trib_rank_set_has(&message->welcome.leaders, i);
+        if (leads && i >= ranks) {
+            return false;
+        }
+        count += leads;
+    }
+    return count == message->welcome.hosts && count < ranks && trib_rank_set_has(&message->welcome.leaders, 0);
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobs.h: what the control plane decides: who may join, what a communicator gets, when it starts and how it ends. No sockets,
+ * no clock, no threads: messages come in by trib_jobs_receive, go out by the two calls of struct trib_jobs_output, and time is
+ * an argument. admission.c holds the arithmetic of windows, slots and quotas.
+ *
+ * A communicator's states: JOINING (ranks come, or come back after a restart of the switch) -> STARTING (all have got WELCOME;
+ * paths are tried, ranks register) -> RUNNING (all have got READY) -> gone. Its end is one of: all ranks have sent CLOSE; or
+ * trib_job_fail, which tells every rank the same cause. Nothing of it stays behind.
+ * A switch below this one that is lost ends an incarnation, not the communicator (trib_job_recall): every session is ended without
+ * a word, and all ranks come back to JOINING. Each incarnation has a boot id of its own.
+ * Read next: jobs.c, then connections.h (the sessions that members are), server.c (who owns both). */
+#ifndef TRIB_CONTROL_JOBS_H
+#define TRIB_CONTROL_JOBS_H
+
+#include "control/server.h"
+#include "control/session/ranks.h"
+
+#define TRIB_JOBS_MAX 1024
+#define TRIB_ENDINGS_MAX 16
+#define TRIB_LENDERS_MAX 7 /* each has at least two roots then */
+#define TRIB_BURIALS_MAX 4 /* in a row: more relays do not die within one start */
+
+struct trib_job;
+
+struct trib_loan;
+struct trib_lending;
+
+/* A session as the jobs see it: of a rank, of a rank behind a relay, or of another control plane that has asked for roots here. It lies in its
+ * connection. job is NULL before JOIN, and again when it has been let go. */
+struct trib_session {
+    struct trib_job *job;
+    struct trib_link
+        *link; /* on a relay: its way up, NULL before JOIN and when it has been let go; job is not used there */
+    struct trib_lending *lending; /* NULL: it has not said LEND */
+    uint32_t rank;
+    struct trib_address peer;
+    struct trib_address local; /* where it reached this control plane; len 0: unknown */
+};
+
+/* What the jobs ask of their driver; both may be called at any time, and neither calls back. */
+struct trib_jobs_output {
+    void *owner;
+    void (*send)(void *owner, struct trib_session *session, const struct trib_message *message);
+    /* Nothing more will be sent to it: end the connection when what was sent has left. */
+    void (*end)(void *owner, struct trib_session *session);
+};
+
+/* The latest STALL of a rank. */
+struct trib_stall {
+    uint64_t sequence;
+    uint64_t at_ns; /* 0: none */
+    uint32_t since_ms;
+    bool is_open;                  /* not answered yet: a root is being asked */
+    struct trib_rank_list named;   /* missing, say the relays on its way here, of those behind them */
+    struct trib_rank_list missing; /* as far as it is known here */
+    char where[128];               /* nobody is missing behind that switch, yet nothing comes from it; "": none such */
+};
+
+struct trib_rank {
+    struct trib_session *session; /* NULL: not there, or left */
+    struct trib_address address;  /* of its session: its own, or the relay's */
+    char name[64];                /* its own address as text, also behind a relay; "": it was never there */
+    uint64_t via;                 /* id of the relay; 0: none */
+    uint32_t known_boot;          /* of the grant that it brought along */
+    uint32_t branch;              /* which child it is, or is behind */
+    uint32_t roots;               /* that the relays have at least; 0: no relay */
+    uint32_t room;                /* bytes in one of their sockets, or in its root's; 0: neither */
+    uint16_t root_port;           /* where its process can be a root; 0: it cannot */
+    uint16_t meet_port;           /* of rank 0: where ranks meet if the switch is gone for good; 0: nowhere */
+    uint8_t weight;               /* that it wishes for as a root */
+    uint64_t host;                /* 0: unknown */
+    bool wants_level0;
+    uint32_t burials; /* its JOIN said that a relay is dead, whose JOINs had said the same of another one, and so on */
+    struct trib_stall stall;
+    uint64_t mark; /* the highest it has told us */
+    uint64_t told; /* the highest M that we have told it */
+    uint16_t data_port[TRIB_ROOTS_MAX];
+    struct trib_address_list places; /* of its packets, by root in turn; none: `address` */
+    bool is_new;                     /* it brought no grant along */
+    bool was_ready;                  /* it has seen a READY with its grant, and so has tried its paths */
+    bool wants_multicast;
+    bool has_paths;     /* PATHS has come, or was not needed */
+    bool has_multicast; /* as it reported */
+    bool is_registered;
+    bool is_root_ready; /* ROOT_READY has come */
+    bool is_closing;    /* CLOSE has come */
+    bool has_left;      /* and CLOSED was sent, or it is known to be gone: it does not come back */
+    bool is_outside;    /* it has come back to hear CLOSED: it has no WELCOME, and is told nothing else */
+};
+
+/* Two ranks of one slot said to run different operations (I10), until both have named theirs. */
+struct trib_dispute {
+    uint64_t sequence;
+    uint64_t deadline_ns; /* 0: no dispute */
+    uint32_t rank[2];
+    char text[2][256];
+};
+
+/* What a job asks of its driver for its loans (borrow.h). None calls back. */
+struct trib_loan_output {
+    void *owner;
+    /* Begins to connect to a lender. What becomes of it is told by trib_loan_connected or _lost. NULL: out of memory. */
+    struct trib_loan *(*open)(void *owner, const struct trib_address *lender);
+    void (*send)(void *owner, struct trib_loan *loan, const struct trib_message *message);
+    /* Nothing more will be sent or told: end the connection when what was sent has left. The loan is the driver's again. */
+    void (*end)(void *owner, struct trib_loan *loan);
+};
+
+/* Where roots are not all shards of this switch: who is root t of a communicator, and what it is being asked. */
+struct trib_root_place {
+    uint64_t asked;         /* ROOT_MISSING on this sequence has no answer yet */
+    struct trib_loan *loan; /* a shard of that lender; NULL: of this switch, or where no switch is, a rank's process */
+    uint16_t rank;
+    uint16_t shard; /* which of that rank's sockets, or of that switch's shards */
+    bool is_asked;
+};
+
+enum trib_job_state { TRIB_JOB_NONE = 0, TRIB_JOB_JOINING, TRIB_JOB_STARTING, TRIB_JOB_RUNNING };
+
+struct trib_job {
+    struct trib_job *next;
+    char name[TRIB_NAME_MAX + 1];
+    enum trib_job_state state;
+    bool is_return;   /* re-created from what its ranks bring along */
+    bool is_recalled; /* it never left here: its ranks were sent away to come back */
+    bool was_running; /* some rank has, or may have, seen a READY: so all had got their WELCOME */
+    bool is_open;     /* the data plane knows it */
+    bool has_peers;   /* its ranks send to each other: the data plane is not for it */
+    bool multicast;   /* results go by multicast */
+    bool is_over;     /* where no switch is: a rank has left, and nothing that it took part in is unfinished */
+    char lost[256];   /* is_recalled: whom it has lost */
+    struct trib_settings settings;
+    struct trib_grant grant;
+    uint32_t children; /* branches: ranks, hosts, and switches with ranks behind them; 0 before all are there */
+    uint32_t hosts;    /* that are members of its sums (hosts.c); 0: the ranks are */
+    struct trib_rank_set leaders; /* the first rank of each host; 0 hosts: none */
+    uint64_t slot_bytes;          /* switch memory, all shards */
+    uint64_t started_ns;          /* when the first rank came */
+    uint64_t deadline_ns;         /* of this state; TRIB_NEVER: none */
+    uint64_t patience_ns;         /* is_recalled: how long its ranks are waited for */
+    uint64_t probe_ns;            /* when to try the multicast path next */
+    uint64_t probe_gap_ns;
+    uint64_t marks_ns; /* when to look for a risen M next */
+    uint64_t marks_gap_ns;
+    uint64_t stall_logged_ns;
+    struct trib_dispute dispute;
+    struct trib_root_place root[TRIB_ROOTS_MAX]; /* where no switch is, or several: grant.roots of them */
+    struct trib_loan *loan[TRIB_LENDERS_MAX];    /* of each lender; NULL: it has not been asked */
+    uint64_t loans_ns;                           /* when to ask again those that did not answer */
+    uint64_t unlent_ns;                          /* since when one does not; 0: none */
+    struct trib_address meeting;                 /* where ranks meet if the switch is gone for good; len 0: nowhere */
+    /* on a relay */
+    uint32_t expected;                          /* ranks that come over this switch */
+    uint32_t links;                             /* of them here */
+    struct trib_address parent[TRIB_ROOTS_MAX]; /* by shard */
+    bool has_path;                              /* full-size packets pass to the parent and back, on every root */
+    bool is_disputed;                           /* the root has been told */
+    uint64_t path_limit_ns;                     /* until when that is tried */
+    uint32_t closed;                            /* of its ranks have CLOSED, or left after CLOSE */
+    struct trib_message end;                    /* FAIL, once it has come */
+    struct trib_rank ranks[];                   /* settings.ranks of them */
+};
+
+/* What a job that ended while its ranks were still coming has to tell those that come late. */
+struct trib_ending {
+    char job[TRIB_NAME_MAX + 1];
+    char text[TRIB_ERROR_TEXT_MAX];
+    uint64_t at_ns;             /* 0: none */
+    struct trib_rank_set waits; /* that have not heard it */
+};
+
+/* Free-running, for metrics. */
+struct trib_jobs_stats {
+    uint64_t started;                      /* communicators that became READY */
+    uint64_t closed;                       /* that ended by CLOSE of all ranks */
+    uint64_t failed[-TRIB_ERR_CHECK + 1];  /* by -status */
+    uint64_t refused[-TRIB_ERR_CHECK + 1]; /* joins answered with FAIL, by -status */
+    uint64_t returned;                     /* of those started: came back after a restart */
+    uint64_t recalled;                     /* incarnations that ended with a switch below */
+};
+
+struct trib_relay;
+
+struct trib_jobs {
+    struct trib_job *first;
+    struct trib_relay *relay; /* NULL: this is a root */
+    uint32_t count;
+    uint64_t memory_used; /* bytes of slot memory of all open communicators */
+    uint32_t incarnation; /* boot ids given out are config->boot to that + incarnation */
+    const struct trib_server_config *config;
+    struct trib_data_plane peers;     /* of jobs whose ranks send to each other */
+    struct trib_data_plane borrowing; /* of the others, with lenders */
+    struct trib_lending *lendings;    /* roots here of jobs of other control planes */
+    uint64_t unlent_logged_ns;        /* of the last line about a lender that cannot be reached */
+    struct trib_jobs_output output;
+    struct trib_loan_output loans;
+    struct trib_jobs_stats stats;
+    struct trib_ending endings[TRIB_ENDINGS_MAX]; /* the oldest makes room */
+};
+
+void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,
+                    const struct trib_jobs_output *output);
+/* Whether it has taken a JOIN and not let it go, or a LEND. */
+static inline bool trib_session_is_joined(const struct trib_session *session)
+{
+    return session->job || session->link || session->lending;
+}
+
+/* Fails every communicator with this cause and frees all. */
+void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text);
+
+/* Takes one message of a session. False: a message that has no business here; the session must end (trib_jobs_gone). */
+bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                       uint64_t now_ns);
+/* The rank is at fault: as if it had died. The session is the caller's to end. */
+void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause);
+/* The session has ended (its connection closed, broke, or was cut for `cause`). The caller frees it afterwards. */
+void trib_jobs_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause, uint64_t now_ns);
+/* A slot saw two operations under one sequence. */
+void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2],
+                        uint64_t now_ns);
+/* What sessions still need this control plane for. */
+void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *duties);
+uint64_t trib_jobs_next_timeout(const struct trib_jobs *jobs);
+void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns);
+
+/* For jobs.c and its parts. */
+
+/* value, but no more than limit; 0: there is no limit. */
+static inline uint32_t trib_least(uint32_t value, uint32_t limit)
+{
+    return limit != 0 && limit < value ? limit : value;
+}
+
+/* Its roots are dealt over this switch and its lenders. */
+static inline bool trib_job_borrows(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    return jobs->config->lenders.count > 0 && !job->has_peers;
+}
+
+/* Who is asked about this job's slots. */
+static inline const struct trib_data_plane *trib_job_plane(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    if (job->has_peers) {
+        return &jobs->peers;
+    }
+    return trib_job_borrows(jobs, job) ? &jobs->borrowing : &jobs->config->plane;
+}
+
+/* NULL when there is none. */
+struct trib_job *trib_jobs_find(const struct trib_jobs *jobs, const char *name);
+struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator);
+/* Tells every rank the cause (FAIL; CLOSED to one that is closing), ends their sessions, frees the communicator. */
+void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text);
+/* Ends this incarnation of a communicator that has got its grant, because of `lost`: ends every session without a word and expects
+ * all ranks back. A dispute that is not settled ends the job instead: it may be gone afterwards. */
+void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns);
+void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job);
+/* Its sessions are gone, or have been told. */
+void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
+/* Can anybody join like this? ERR_INVALID. */
+enum trib_status trib_join_check(const struct trib_message *join, char *error);
+/* Can a rank of this session send from where it says? Packets go to the addresses that a rank names, so they must not be anybody else's (I7),
+ * as far as that can be told here: who names a stranger's gets nothing there but what packets from there set off. */
+bool trib_join_names_places(const struct trib_session *session, const struct trib_message *join, char *error);
+/* Do the ranks of this scheme send to each other, and to no switch? */
+bool trib_join_has_peers(const char *scheme);
+/* Why such a scheme cannot go over a relay. */
+void trib_join_explain_peers(const char *scheme, char *error);
+/* A wire type of float32 tensors. */
+bool trib_join_is_wire(uint8_t wire);
+/* Only one process at a time sends from a port: a relay that comes from where one with another id (via, its first port, its address) came
+ * from has taken its place. That one is dead, whatever its sessions look like. */
+bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,
+                      const struct trib_address *address);
+/* JOINING, and it has lost all that had joined: nobody is expected any more. */
+bool trib_job_is_empty(const struct trib_job *job);
+/* All its ranks are there. */
+bool trib_job_is_complete(const struct trib_job *job);
+/* An empty job as this JOIN has it. NULL: out of memory. */
+struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t now_ns);
+void trib_job_place_rank(struct trib_job *job, struct trib_session *session, const struct trib_message *join);
+/* "rank 2 (10.0.0.3:41234)". text: 96 bytes. */
+char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text);
+/* "switch 10.0.0.2:7470": the relay that this rank comes over. text: 96 bytes. */
+char *trib_job_name_relay(const struct trib_rank *rank, char *text);
+/* What others wrote goes to logs and terminals: no control characters. */
+void trib_text_clean(char *text);
+/* stall.c: STALL of rank `index`. The job may be gone afterwards. */
+void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,
+                    uint64_t now_ns);
+/* Takes the STALL down, with who is missing there: the data plane knows the children, relays have said who it is behind them. */
+void trib_job_note_stall(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
+                         const struct trib_message *message, uint64_t now_ns);
+/* A root has answered: who is missing on this sequence, to all that wait to know it. False: the job has ended. */
+bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence,
+                      const struct trib_rank_list *missing, uint64_t now_ns);
+/* dispute.c: OPERATION of rank `index`, and the end of waiting for it. The job may be gone afterwards. */
+void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
+                        const struct trib_message *message);
+void trib_job_end_dispute(struct trib_jobs *jobs, struct trib_job *job);
+/* Rank `index`, which has sent CLOSE, is back from behind a lost relay: this session waits for CLOSED, in the place of its old one. */
+void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session, uint32_t index,
+                           uint64_t now_ns);
+/* Takes a JOIN; answers at once where it must be refused. */
+void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                   uint64_t now_ns);
+/* All ranks are there: admits the communicator and sends WELCOME, or fails it with the numbers. With lenders, asks those first, and is called
+ * again when they have answered. */
+void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
+
+/* admission.c: the arithmetic. */
+
+/* Chooses window, train and slots of a new communicator, so that what the children of all jobs have on their way fits receive_room, and
+ * the room that relays have. True: the window was cut by that. */
+bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);
+/* Checks the quotas: sets job->slot_bytes, or ERR_REFUSED with the numbers in error. */
+TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
+                                                     const struct trib_opening *opening, char *error);
+/* Bytes that one socket holds that this job's children send to: a shard's here, a root's, a rank's. NULL: any job's, at a switch. */
+uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job);
+/* Bytes that one more job may have on its way to a shard here; not 0. */
+uint32_t trib_admission_room(const struct trib_jobs *jobs);
+/* Bytes that all jobs of the control plane `asker` may have on their way to a shard here; not 0. */
+uint32_t trib_admission_lend(const struct trib_jobs *jobs, const char *asker);
+/* Bytes that the members of this communicator may have on their way to one of its roots. */
+uint64_t trib_admission_flight(const struct trib_session_config *session);
+/* Do the slots of a job, of so many bytes together, fit the quotas? `held` bytes of them are its already. ERR_REFUSED with the numbers. */
+TRIB_MUST_USE enum trib_status trib_admission_fits(const struct trib_jobs *jobs, const char *job, uint64_t bytes,
+                                                   uint64_t held, uint64_t slots, char *error);
+/* hosts.c: ranks that are summed on their host, whose leader alone sends. */
+
+/* All ranks are there: are hosts to be the members? Only if all ranks want it, and each host's are a run of ranks. */
+void trib_job_choose_hosts(struct trib_job *job);
+/* Does this rank send packets? */
+static inline bool trib_job_leads(const struct trib_job *job, uint32_t rank)
+{
+    return job->hosts == 0 || trib_rank_set_has(&job->leaders, rank);
+}
+
+/* Who sends for this rank. */
+uint32_t trib_job_leader(const struct trib_job *job, uint32_t rank);
+/* Are these two summed on the host of this rank? */
+bool trib_job_share_host(const struct trib_job *job, uint32_t rank, const uint32_t two[2]);
+
+/* Ranks or hosts. */
+static inline uint32_t trib_job_members(const struct trib_job *job)
+{
+    return job->hosts != 0 ? job->hosts : job->settings.ranks;
+}
+
+/* meeting.c: all ranks are there: sets job->meeting. */
+void trib_job_choose_meeting(const struct trib_jobs *jobs, struct trib_job *job);
+/* A job that comes from a switch: the roots here may hold less than that did. Lowers the window of its grant. */
+void trib_admission_shrink(const struct trib_jobs *jobs, struct trib_job *job);
+/* opening.c: the address that this rank's packets to root t come from, and that its own t-th root is at; without a port that means anything. */
+struct trib_address trib_rank_place(const struct trib_rank *rank, uint32_t root);
+/* Network cards of this rank. */
+static inline uint32_t trib_rank_places(const struct trib_rank *rank)
+{
+    return rank->places.count > 0 ? rank->places.count : 1;
+}
+
+/* The data plane's view of the communicator. */
+void trib_admission_session(const struct trib_job *job, struct trib_session_config *session);
+
+#endif

@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* join.c: what happens to a JOIN: is it valid, is it welcome, does it agree with the ranks that came before? A new communicator
+ * and one that comes back after a restart of the switch (its ranks bring their grants along) take the same path.
+ * Read next: start.c (when all are there). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/roots/lend.h"
+#include "control/roots/roots.h"
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+#include "schemes/schemes.h"
+
+/* Longer than the ranks of one launch come apart, shorter than it takes to mend settings and launch again. */
+#define ENDING_NS (5 * TRIB_SECOND_NS)
+
+/* Names end up in logs, labels and JSON: printable ASCII without quotes and backslashes. */
+static bool is_name(const char *name)
+{
+    for (const char *at = name; *at; at++) {
+        if (*at < ' ' || *at > '~' || *at == '"' || *at == '\\') {
+            return false;
+        }
+    }
+    return name[0] != '\0';
+}
+
+bool trib_join_is_wire(uint8_t wire)
+{
+    return wire == TRIB_WIRE_FLOAT32 || wire == TRIB_WIRE_BFLOAT16 || wire == TRIB_WIRE_INT32;
+}
+
+bool trib_join_has_peers(const char *name)
+{
+    const struct trib_scheme *scheme = trib_scheme_find(name);
+    return scheme && !scheme->switch_node && scheme->worker->peers;
+}
+
+void trib_join_explain_peers(const char *scheme, char *error)
+{
+    trib_explain(error,
+                 "scheme %s: its ranks send to each other, and a switch that has a parent cannot tell where they are: "
+                 "name the switch at the root, or the rendezvous",
+                 scheme);
+}
+
+/* Schemes that only show something are no jobs' business. Where ranks send to each other it is theirs whether they can. */
+static bool is_scheme(const char *name)
+{
+    const struct trib_scheme *scheme = trib_scheme_find(name);
+    return scheme != NULL && (scheme->refusal == NULL || trib_join_has_peers(name));
+}
+
+static void explain_scheme(const char *name, char *error)
+{
+    char known[128] = "";
+    size_t len = 0;
+    const struct trib_scheme *scheme = trib_scheme_find(name);
+    if (scheme != NULL) {
+        trib_explain(error, "scheme %s: %s", name, scheme->refusal);
+        return;
+    }
+    for (unsigned i = 0; (scheme = trib_scheme_at(i)) != NULL && len < sizeof known; i++) {
+        if (is_scheme(scheme->name)) {
+            len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", len ? ", " : "", scheme->name);
+        }
+    }
+    trib_explain(error, "unknown scheme %s: this switch has %s", is_name(name) ? name : "(not a name)", known);
+}
+
+/* Why the scheme, which is one, cannot run such a communicator; NULL: it can. */
+static const char *unfit(const struct trib_settings *settings)
+{
+    const struct trib_scheme *scheme = trib_scheme_find(settings->scheme);
+    const struct trib_session_config session = {
+        .ranks = settings->ranks, .payload = settings->payload, .group = trib_scheme_group(settings->scheme)};
+    return scheme->unfit ? scheme->unfit(&session) : NULL;
+}
+
+enum trib_status trib_join_check(const struct trib_message *message, char *error)
+{
+    const struct trib_settings *settings = &message->join.settings;
+    if (!is_name(message->join.job)) {
+        trib_explain(error, "a job name is 1 to %d printable ASCII characters without quotes and backslashes",
+                     TRIB_NAME_MAX);
+    } else if (settings->ranks < 1 || settings->ranks > TRIB_RANKS_MAX) {
+        trib_explain(error, "%u ranks: a communicator has 1 to %d", settings->ranks, TRIB_RANKS_MAX);
+    } else if (message->join.rank >= settings->ranks) {
+        trib_explain(error, "rank %u is out of range: the job has %u ranks", message->join.rank, settings->ranks);
+    } else if (settings->payload < TRIB_PAYLOAD_ALIGN || settings->payload > TRIB_PAYLOAD_MAX ||
+               settings->payload % TRIB_PAYLOAD_ALIGN != 0) {
+        trib_explain(error, "payload %u: want a multiple of %d, from %d to %d", settings->payload, TRIB_PAYLOAD_ALIGN,
+                     TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
+    } else if (!is_scheme(settings->scheme)) {
+        explain_scheme(settings->scheme, error);
+    } else if (unfit(settings)) {
+        trib_explain(error, "scheme %s: %s", settings->scheme, unfit(settings));
+    } else if (!trib_join_is_wire(settings->wire)) {
+        trib_explain(error, "wire %u: want %d (float32), %d (bfloat16) or %d (int32)", settings->wire,
+                     TRIB_WIRE_FLOAT32, TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32);
+    } else if (message->join.hops > TRIB_HOPS_MAX || message->join.roots > TRIB_ROOTS_MAX) {
+        trib_explain(error, "rank %u comes over more than %d switches: is one of them its own parent?",
+                     message->join.rank, TRIB_HOPS_MAX);
+    } else if (message->join.data_port[0] == 0) {
+        trib_explain(error, "rank %u names no UDP port to send from", message->join.rank);
+    } else {
+        return TRIB_OK;
+    }
+    return TRIB_ERR_INVALID;
+}
+
+static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
+{
+    return a->salt == b->salt && a->token == b->token && a->communicator == b->communicator && a->roots == b->roots &&
+           a->train == b->train && a->slots == b->slots && a->window == b->window && a->generation == b->generation &&
+           a->group == b->group && a->group_port == b->group_port &&
+           memcmp(a->weight, b->weight, sizeof a->weight) == 0;
+}
+
+/* It had sent CLOSE in the running incarnation, and its relay was lost: it needs nothing but CLOSED, and nobody needs it. Each result that
+ * it has came from here, and lies here as long as anybody may lack it. */
+static bool is_leaving(const struct trib_job *job, const struct trib_message *message)
+{
+    const struct trib_grant *known = &message->join.known;
+    if (!job || job->state != TRIB_JOB_RUNNING || !same_grant(&job->grant, known) || known->boot != job->grant.boot ||
+        message->join.rank >= job->settings.ranks) {
+        return false;
+    }
+    const struct trib_rank *rank = &job->ranks[message->join.rank];
+    return rank->is_closing && rank->via != 0 && message->join.via != 0;
+}
+
+/* The communicator's ranks are to come back, and this is one of them. A rank that comes while its relay's session still stands tells of
+ * that relay's end, which is not always seen at once; but a JOIN of an incarnation before the running one was only under way for long. Nor
+ * is one that has lost its session, unseen from here, the end of a job whose ranks may have gone on without this switch meanwhile. */
+static bool is_expected(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns)
+{
+    struct trib_job *job = trib_jobs_find(jobs, message->join.job);
+    if (!job || !same_grant(&job->grant, &message->join.known) || message->join.rank >= job->settings.ranks) {
+        return false;
+    }
+    const struct trib_rank *rank = &job->ranks[message->join.rank];
+    bool is_stale = job->state == TRIB_JOB_RUNNING && message->join.known.boot != job->grant.boot;
+    bool is_lost = rank->via != 0 && message->join.via != 0;
+    is_lost = is_lost || (job->meeting.len > 0 && rank->via == 0 && message->join.via == 0);
+    if (job->state != TRIB_JOB_JOINING && !is_stale && rank->session && is_lost) {
+        char lost[sizeof job->lost];
+        (void)snprintf(lost, sizeof lost, "the way to rank %u (%s) is lost", message->join.rank, rank->name);
+        trib_job_recall(jobs, job, lost, now_ns);
+        job = trib_jobs_find(jobs, message->join.job); /* a dispute would have ended it */
+    }
+    return job && job->state == TRIB_JOB_JOINING;
+}
+
+/* Could this server have given out what the rank brings along? */
+static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns,
+                                    char *error)
+{
+    const struct trib_grant *known = &message->join.known;
+    bool is_elsewhere = trib_roots_are_ranks(jobs->config) || jobs->config->lenders.count > 0;
+    uint32_t shards = is_elsewhere ? TRIB_ROOTS_MAX : jobs->config->shards;
+    uint32_t roots = trib_least(shards, message->join.roots);
+    if (known->communicator == 0) {
+        return TRIB_OK;
+    }
+    if (known->boot - jobs->config->boot <= jobs->incarnation && !is_expected(jobs, message, now_ns)) {
+        trib_explain(error,
+                     "the session of rank %u of job %s was lost, which ended the communicator: %s was never away",
+                     message->join.rank, message->join.job,
+                     trib_roots_are_ranks(jobs->config) ? "the control plane" : "the switch itself");
+        return TRIB_ERR_PEER;
+    }
+    if (known->roots > roots) {
+        trib_explain(error, "job %s was dealt over %u shards, the switch came back with %u", message->join.job,
+                     known->roots, roots);
+        return TRIB_ERR_REFUSED;
+    }
+    if (known->roots < 1 || known->generation == 0 || known->train < 1 || known->train > TRIB_TRAIN_PACKETS_MAX ||
+        known->window < 1 || known->slots < known->window || known->slots > TRIB_SLOTS_MAX) {
+        trib_explain(error, "rank %u of job %s brings a grant that no switch gives", message->join.rank,
+                     message->join.job);
+        return TRIB_ERR_INVALID;
+    }
+    const struct trib_job *other = trib_jobs_find_communicator(jobs, known->communicator);
+    if (other && strcmp(other->name, message->join.job) != 0) {
+        trib_explain(error, "communicator %08x of job %s was given to another job while the switch was away",
+                     known->communicator, message->join.job);
+        return TRIB_ERR_REFUSED;
+    }
+    if (trib_lend_find(jobs, known->communicator)) {
+        trib_explain(error, "communicator %08x of job %s has roots here for another switch: name that one",
+                     known->communicator, message->join.job);
+        return TRIB_ERR_REFUSED;
+    }
+    return TRIB_OK;
+}
+
+static void refuse(struct trib_jobs *jobs, struct trib_session *session, enum trib_status status, const char *text)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
+    char peer[64];
+    trib_explain(message.fail.text, "%s", text);
+    trib_address_format(&session->peer, peer);
+    trib_log(TRIB_LOG_INFO, "join from %s refused: %s", peer, text);
+    jobs->stats.refused[-status]++;
+    jobs->output.send(jobs->output.owner, session, &message);
+    jobs->output.end(jobs->output.owner, session);
+}
+
+/* Names the first setting in which rank `other` differs from `rank`; false: none. */
+static bool explain_difference(const struct trib_settings *a, uint32_t rank, const struct trib_settings *b,
+                               uint32_t other, char *error)
+{
+    const struct {
+        const char *name;
+        uint32_t a, b;
+    } numbers[] = {
+        {"ranks", a->ranks, b->ranks}, {"payload", a->payload, b->payload}, {"window", a->window, b->window}};
+    if (strcmp(a->scheme, b->scheme) != 0) {
+        trib_explain(error, "settings differ: scheme is %s on rank %u and %s on rank %u", a->scheme, rank, b->scheme,
+                     other);
+        return true;
+    }
+    for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (numbers[i].a != numbers[i].b) {
+            trib_explain(error, "settings differ: %s is %u on rank %u and %u on rank %u", numbers[i].name, numbers[i].a,
+                         rank, numbers[i].b, other);
+            return true;
+        }
+    }
+    if (a->wire != b->wire) {
+        trib_explain(error, "settings differ: wire is %s on rank %u and %s on rank %u",
+                     trib_type_name((enum trib_type)a->wire), rank, trib_type_name((enum trib_type)b->wire), other);
+        return true;
+    }
+    if (a->fallback != b->fallback) {
+        trib_explain(error, "settings differ: fallback is %s on rank %u and %s on rank %u", a->fallback ? "on" : "off",
+                     rank, b->fallback ? "on" : "off", other);
+        return true;
+    }
+    return false;
+}
+
+bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,
+                      const struct trib_address *address)
+{
+    return via != 0 && join->join.via != 0 && via != join->join.via && port == join->join.data_port[0] &&
+           trib_address_same_host(address, from);
+}
+
+/* The data of all ranks behind one relay must come from one address: it is one child. */
+static bool comes_two_ways(const struct trib_job *job, const struct trib_message *message,
+                           const struct trib_address *peer, char *error)
+{
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->session && message->join.via != 0 && rank->via == message->join.via &&
+            !trib_address_same_host(&rank->address, peer)) {
+            char a[64];
+            char b[64];
+            trib_address_format(&rank->address, a);
+            trib_address_format(peer, b);
+            trib_explain(error,
+                         "ranks %u and %u of job %s come over one switch, from two addresses, %s and %s: let it listen "
+                         "at one",
+                         i, message->join.rank, job->name, a, b);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_new_rank(const struct trib_job *job)
+{
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (job->ranks[i].session && job->ranks[i].is_new) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does what the rank brings along go with what the job is? A job that nobody saw READY of may have ranks that never got their
+ * WELCOME, beside others that did. */
+static bool is_out_of_time(const struct trib_job *job, const struct trib_message *message, char *error)
+{
+    bool is_return = message->join.known.communicator != 0;
+    if (job->is_return && !is_return && job->was_running) {
+        trib_explain(error, "job %s is coming back after a restart of the switch: choose another job name, or wait",
+                     job->name);
+    } else if (is_return && message->join.was_ready && has_new_rank(job)) {
+        trib_explain(error, "job %s was started anew while the switch was away", job->name);
+    } else if (job->is_return && is_return && !same_grant(&job->grant, &message->join.known)) {
+        trib_explain(error, "rank %u brings another grant than the other ranks of job %s", message->join.rank,
+                     job->name);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The same process came before, over the same relay: no other sends from that port. The end of its session is under way, on a connection
+ * of its own. */
+static bool is_again(const struct trib_rank *rank, const struct trib_message *message)
+{
+    return rank->via != 0 && rank->via == message->join.via && strcmp(rank->name, message->join.origin) == 0;
+}
+
+/* May this rank take its place in a job that exists? */
+static enum trib_status check_place(const struct trib_job *job, const struct trib_message *message,
+                                    const struct trib_address *from, uint64_t now_ns, char *error)
+{
+    uint32_t rank = message->join.rank;
+    bool is_return = message->join.known.communicator != 0;
+    char peer[64];
+    if (job->state != TRIB_JOB_JOINING) {
+        trib_explain(error,
+                     "job %s is already running, with %u ranks, since %llu s: choose another job name, or end it",
+                     job->name, job->settings.ranks, (unsigned long long)((now_ns - job->started_ns) / TRIB_SECOND_NS));
+    } else if (is_out_of_time(job, message, error)) {
+        return TRIB_ERR_REFUSED;
+    } else if (comes_two_ways(job, message, from, error)) {
+        return TRIB_ERR_UNREACHABLE;
+    } else if (rank < job->settings.ranks && !is_return && job->ranks[rank].session &&
+               !is_again(&job->ranks[rank], message)) {
+        trib_address_format(&job->ranks[rank].session->peer, peer);
+        trib_explain(error, "rank %u of job %s is already taken by %s", rank, job->name, peer);
+    } else {
+        return TRIB_OK;
+    }
+    return TRIB_ERR_REFUSED;
+}
+
+static uint32_t first_rank(const struct trib_job *job)
+{
+    uint32_t rank = 0;
+    while (rank + 1 < job->settings.ranks && !job->ranks[rank].session) {
+        rank++;
+    }
+    return rank;
+}
+
+/* The lower rank is named first, whoever came first. */
+static bool differs(const struct trib_job *job, const struct trib_message *message, char *error)
+{
+    uint32_t first = first_rank(job);
+    uint32_t rank = message->join.rank;
+    const struct trib_settings *settings = &message->join.settings;
+    return first < rank ? explain_difference(&job->settings, first, settings, rank, error)
+                        : explain_difference(settings, rank, &job->settings, first, error);
+}
+
+struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t now_ns)
+{
+    struct trib_job *job = calloc(1, sizeof *job + join->join.settings.ranks * sizeof job->ranks[0]);
+    if (!job) {
+        return NULL;
+    }
+    memcpy(job->name, join->join.job, sizeof job->name);
+    job->state = TRIB_JOB_JOINING;
+    job->has_peers = trib_join_has_peers(join->join.settings.scheme);
+    job->is_return = join->join.known.communicator != 0;
+    job->was_running = join->join.was_ready;
+    job->settings = join->join.settings;
+    job->grant = join->join.known;
+    job->started_ns = now_ns;
+    job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
+    job->probe_ns = TRIB_NEVER;
+    job->marks_ns = TRIB_NEVER;
+    job->loans_ns = TRIB_NEVER;
+    job->next = jobs->first;
+    jobs->first = job;
+    jobs->count++;
+    return job;
+}
+
+static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns, char *error)
+{
+    if (jobs->count >= TRIB_JOBS_MAX) {
+        trib_explain(error, "this control plane has %d jobs, and takes no more", TRIB_JOBS_MAX);
+        return NULL;
+    }
+    struct trib_job *job = trib_job_create(jobs, message, now_ns);
+    if (!job) {
+        trib_explain(error, "the control plane is out of memory");
+    }
+    return job;
+}
+
+/* Where the rank itself is, for people. */
+static void name_rank(struct trib_rank *rank, const struct trib_message *message)
+{
+    trib_address_format(&rank->address, rank->name);
+    if (message->join.via != 0) {
+        memcpy(rank->name, message->join.origin, sizeof rank->name);
+        trib_text_clean(rank->name);
+    }
+}
+
+void trib_job_place_rank(struct trib_job *job, struct trib_session *session, const struct trib_message *message)
+{
+    struct trib_rank *rank = &job->ranks[message->join.rank];
+    memset(rank, 0, sizeof *rank);
+    rank->session = session;
+    rank->address = session->peer;
+    rank->via = message->join.via;
+    rank->roots = message->join.roots;
+    rank->room = message->join.room;
+    rank->root_port = rank->room != 0 ? message->join.root_port : 0;
+    rank->weight = message->join.weight;
+    rank->meet_port = message->join.meet_port;
+    rank->host = message->join.host;
+    rank->wants_level0 = message->join.level0;
+    rank->is_new = message->join.known.communicator == 0;
+    rank->was_ready = !rank->is_new && message->join.was_ready;
+    rank->known_boot = message->join.known.boot;
+    rank->wants_multicast = message->join.multicast;
+    memcpy(rank->data_port, message->join.data_port, sizeof rank->data_port);
+    rank->places.count = message->join.address_count;
+    memcpy(rank->places.at, message->join.address, sizeof rank->places.at);
+    for (uint32_t i = 0; i < rank->places.count; i++) { /* as the session's own */
+        memcpy(rank->places.at[i].source, session->peer.source, sizeof session->peer.source);
+    }
+    name_rank(rank, message);
+}
+
+static bool is_buried(const struct trib_rank *rank, const struct trib_session *session,
+                      const struct trib_message *message)
+{
+    return rank->session && trib_join_buries(message, &session->peer, rank->via, rank->data_port[0], &rank->address);
+}
+
+/* What came over a relay that is dead, says this JOIN, has left the job, which may be gone afterwards. Returns how often that was said in a
+ * row; those who say it too often of each other both live, and are told so when all are there. */
+static uint32_t bury_sessions(struct trib_jobs *jobs, struct trib_job *job, const struct trib_session *session,
+                              const struct trib_message *message)
+{
+    uint32_t burials = 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (is_buried(rank, session, message) && rank->burials >= burials) {
+            burials = rank->burials + 1;
+        }
+    }
+    if (burials == 0 || burials > TRIB_BURIALS_MAX) {
+        return burials;
+    }
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        struct trib_rank *rank = &job->ranks[i];
+        if (is_buried(rank, session, message)) {
+            rank->session->job = NULL;
+            jobs->output.end(jobs->output.owner, rank->session);
+            rank->session = NULL;
+            trib_log(TRIB_LOG_INFO, "job %s: rank %u (%s) has left: its switch has started anew", job->name, i,
+                     rank->name);
+        }
+    }
+    if (trib_job_is_empty(job)) {
+        trib_job_free(jobs, job);
+    }
+    return burials;
+}
+
+/* A rank that returns knows its communicator's secret: the session that it had before is dead, whether it looks so or not. */
+static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session,
+                       const struct trib_message *message)
+{
+    struct trib_rank *rank = &job->ranks[message->join.rank];
+    if (message->join.known.communicator != 0 && !job->is_return) {
+        job->is_return = true; /* its WELCOME has come, and that of those who were here before has not */
+        job->grant = message->join.known;
+    }
+    if (rank->session) {
+        rank->session->job = NULL;
+        jobs->output.end(jobs->output.owner, rank->session);
+    }
+    trib_job_place_rank(job, session, message);
+    job->was_running = job->was_running || rank->was_ready;
+    session->job = job;
+    session->rank = message->join.rank;
+    trib_log(TRIB_LOG_INFO, "job %s rank %u of %u %s from %s", job->name, session->rank, job->settings.ranks,
+             rank->is_new ? "joined" : "is back", rank->name);
+}
+
+/* Keeps the difference for the ranks that have yet to come, and tells all that are there. */
+static void condemn(struct trib_jobs *jobs, struct trib_job *job, const struct trib_message *message, uint64_t now_ns,
+                    const char *text)
+{
+    struct trib_ending *ending = &jobs->endings[0];
+    for (uint32_t i = 1; i < TRIB_ENDINGS_MAX; i++) {
+        ending = jobs->endings[i].at_ns < ending->at_ns ? &jobs->endings[i] : ending;
+    }
+    *ending = (struct trib_ending){.at_ns = now_ns};
+    memcpy(ending->job, job->name, sizeof ending->job);
+    trib_explain(ending->text, "%s", text);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (!job->ranks[i].session && i != message->join.rank) {
+            trib_rank_set_add(&ending->waits, i);
+        }
+    }
+    trib_job_fail(jobs, job, TRIB_ERR_SETTINGS, text);
+}
+
+/* Is this one of the late ranks of a job that has ended? A rank that has heard it comes with a new launch: all is forgotten. */
+static enum trib_status check_ending(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns,
+                                     char *error)
+{
+    for (uint32_t i = 0; i < TRIB_ENDINGS_MAX; i++) {
+        struct trib_ending *ending = &jobs->endings[i];
+        if (ending->at_ns == 0 || strcmp(ending->job, message->join.job) != 0) {
+            continue;
+        }
+        if (!trib_rank_set_has(&ending->waits, message->join.rank) || now_ns - ending->at_ns > ENDING_NS) {
+            ending->at_ns = 0;
+            continue;
+        }
+        trib_rank_set_remove(&ending->waits, message->join.rank);
+        trib_explain(error, "%s (the other ranks heard so %llu ms ago)", ending->text,
+                     (unsigned long long)((now_ns - ending->at_ns) / TRIB_MILLISECOND_NS));
+        return TRIB_ERR_SETTINGS;
+    }
+    return TRIB_OK;
+}
+
+bool trib_join_names_places(const struct trib_session *session, const struct trib_message *message, char *error)
+{
+    for (uint32_t i = 0; i < message->join.address_count; i++) {
+        const struct trib_address *place = &message->join.address[i];
+        if (place->storage.ss_family != session->peer.storage.ss_family || trib_address_is_any(place) ||
+            trib_address_is_group(place) || trib_address_is_mapped(place) || trib_address_is_link_local(place) ||
+            trib_address_is_loopback(place) != trib_address_is_loopback(&session->peer)) {
+            char at[64], from[64];
+            trib_address_format(place, at);
+            trib_address_format(&session->peer, from);
+            trib_explain(error, "rank %u comes from %s, and cannot send from %s", message->join.rank, from, at);
+            return false;
+        }
+    }
+    return true;
+}
+
+void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                   uint64_t now_ns)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    enum trib_status status = trib_join_check(message, error);
+    struct trib_job *job = trib_jobs_find(jobs, message->join.job);
+    if (status == TRIB_OK && message->join.via != 0 && trib_roots_are_ranks(jobs->config)) {
+        trib_explain(error,
+                     "a switch has this as its parent, but it is none: here ranks meet that do without a switch");
+        status = TRIB_ERR_REFUSED;
+    } else if (status == TRIB_OK && message->join.via != 0 && trib_join_has_peers(message->join.settings.scheme)) {
+        trib_join_explain_peers(message->join.settings.scheme, error);
+        status = TRIB_ERR_REFUSED;
+    }
+    if (status == TRIB_OK && !trib_join_names_places(session, message, error)) {
+        status = TRIB_ERR_INVALID;
+    }
+    if (status == TRIB_OK && is_leaving(job, message)) {
+        trib_job_await_closed(jobs, job, session, message->join.rank, now_ns);
+        return;
+    }
+    if (status == TRIB_OK) {
+        status = check_known(jobs, message, now_ns, error);
+    }
+    if (status == TRIB_OK) {
+        status = check_ending(jobs, message, now_ns, error);
+    }
+    uint32_t burials = 0;
+    job = status == TRIB_OK ? trib_jobs_find(jobs, message->join.job) : NULL; /* it may have ended */
+    if (job && job->state == TRIB_JOB_JOINING) {
+        burials = bury_sessions(jobs, job, session, message);
+        job = trib_jobs_find(jobs, message->join.job);
+    }
+    if (job) {
+        status = check_place(job, message, &session->peer, now_ns, error);
+    } else if (status == TRIB_OK) {
+        job = create(jobs, message, now_ns, error);
+        status = job ? TRIB_OK : TRIB_ERR_REFUSED;
+    }
+    if (status != TRIB_OK) {
+        refuse(jobs, session, status, error);
+        return;
+    }
+    if (differs(job, message, error)) {
+        refuse(jobs, session, TRIB_ERR_SETTINGS, error);
+        condemn(jobs, job, message, now_ns, error);
+        return;
+    }
+    take_place(jobs, job, session, message);
+    job->ranks[message->join.rank].burials = burials;
+    if (trib_job_is_complete(job)) {
+        trib_job_start(jobs, job, now_ns);
+    }
+}

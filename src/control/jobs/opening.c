@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opening.c: a communicator as the data plane is to open it (struct trib_opening, server.h): who sends to this switch as one child,
+ * and from where. Read next: start.c (who asks). */
+#include <stdlib.h>
+
+#include "control/jobs/start.h"
+#include "io/explain.h"
+
+/* One allocation: the opening, then the branches that it points to, then their ranks. */
+struct whole {
+    struct trib_opening opening; /* first: it is found again by a cast */
+    struct trib_branch branches[];
+};
+
+struct trib_address trib_rank_place(const struct trib_rank *rank, uint32_t root)
+{
+    return rank->places.count > 0 ? rank->places.at[root % rank->places.count] : rank->address;
+}
+
+/* Shard t's packets come from the t-th port that the rank named; a rank with fewer sockets uses them in turn. */
+static void spread(const struct trib_rank *rank, uint32_t roots, struct trib_address *row)
+{
+    uint32_t ports = 1; /* JOIN has checked the first */
+    while (ports < TRIB_ROOTS_MAX && rank->data_port[ports] != 0) {
+        ports++;
+    }
+    for (uint32_t t = 0; t < roots; t++) {
+        row[t] = trib_rank_place(rank, t);
+        trib_address_set_port(&row[t], rank->data_port[t % ports]);
+    }
+}
+
+/* It is summed with the rank before it. */
+static bool is_led(const struct trib_job *job, uint32_t rank)
+{
+    return !trib_job_leads(job, rank) && rank > 0 && job->ranks[rank].via == 0 && job->ranks[rank - 1].session &&
+           job->ranks[rank - 1].via == 0;
+}
+
+/* Numbered in order of their lowest ranks: I9 asks for that. Those without a session are not there, or are behind another switch. */
+void trib_job_group(struct trib_job *job)
+{
+    uint16_t lowest[TRIB_RANKS_MAX];
+    job->children = 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        struct trib_rank *rank = &job->ranks[i];
+        uint32_t branch = 0;
+        if (!rank->session) {
+            rank->branch = UINT32_MAX;
+            continue;
+        }
+        if (is_led(job, i)) {
+            rank->branch = job->ranks[i - 1].branch;
+            continue;
+        }
+        while (branch < job->children && (rank->via == 0 || rank->via != job->ranks[lowest[branch]].via)) {
+            branch++;
+        }
+        if (branch == job->children) {
+            lowest[job->children++] = (uint16_t)i;
+        }
+        rank->branch = branch;
+    }
+}
+
+uint32_t trib_job_behind(const struct trib_job *job, uint32_t rank)
+{
+    uint32_t count = 0;
+    if (job->ranks[rank].via == 0) {
+        return 1;
+    }
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        count += job->ranks[i].branch == job->ranks[rank].branch;
+    }
+    return count;
+}
+
+/* Who sends from where two children do cannot be told apart. */
+bool trib_opening_check(const struct trib_opening *opening, char *error)
+{
+    uint32_t first = opening->is_one ? opening->root : 0;
+    uint32_t end = opening->is_one ? opening->root + 1 : opening->session.roots;
+    for (uint32_t b = 0; b < opening->count; b++) {
+        for (uint32_t t = first; opening->parent && t < end; t++) {
+            if (trib_address_equal(&opening->parent[t], &opening->branches[b].address[t])) {
+                trib_explain(error, "rank %u says that it sends from where the parent of this switch does",
+                             opening->branches[b].ranks[0]);
+                return false;
+            }
+        }
+        for (uint32_t a = 0; a < b; a++) {
+            const struct trib_branch *one = &opening->branches[a];
+            const struct trib_branch *two = &opening->branches[b];
+            for (uint32_t t = first; t < end; t++) {
+                if (trib_address_equal(&one->address[t], &two->address[t])) {
+                    char text[64];
+                    trib_address_format(&one->address[t], text);
+                    trib_explain(error, "ranks %u and %u both say that they send from %s, UDP", one->ranks[0],
+                                 two->ranks[0], text);
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+struct trib_opening *trib_opening_create(const struct trib_job *job, const struct trib_address *parent)
+{
+    uint32_t ranks_max = job->settings.ranks;
+    struct whole *whole =
+        calloc(1, sizeof *whole + job->children * sizeof whole->branches[0] + ranks_max * sizeof(uint16_t));
+    if (!whole) {
+        return NULL;
+    }
+    uint16_t *at = (uint16_t *)(void *)&whole->branches[job->children];
+    for (uint32_t b = 0; b < job->children; b++) {
+        struct trib_branch *branch = &whole->branches[b];
+        branch->ranks = at;
+        for (uint32_t i = 0; i < ranks_max; i++) {
+            if (job->ranks[i].branch == b) {
+                at[branch->count++] = (uint16_t)i;
+            }
+        }
+        const struct trib_rank *first = &job->ranks[at[0]];
+        branch->is_switch = first->via != 0;
+        spread(first, job->grant.roots, branch->address);
+        at += branch->count;
+    }
+    struct trib_opening *opening = &whole->opening;
+    trib_admission_session(job, &opening->session);
+    opening->ranks = job->settings.ranks;
+    opening->scheme = job->settings.scheme;
+    opening->boot = job->grant.boot;
+    opening->parent = parent;
+    opening->branches = whole->branches;
+    opening->count = job->children;
+    return opening;
+}
+
+void trib_opening_destroy(struct trib_opening *opening)
+{
+    free(opening);
+}

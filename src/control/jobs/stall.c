@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stall.c: who is waited for. A rank says on which sequence it waits (STALL); the data plane knows which children lack there; relays on
+ * the way have said which ranks lack behind them. Together they name ranks, for people. Read next: jobs.c (who calls). */
+#include <stdio.h>
+#include <string.h>
+
+#include "control/roots/roots.h"
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+#include "io/units.h"
+
+#define FRESH_NS \
+    (5 * TRIB_SECOND_NS / 2) /* a waiting rank reports once a second: older than two reports is of the past */
+
+#define LEFT_MS 3000 /* many PROBEs of a waiting rank, each ASKing another one that has finished */
+
+/* What relays have said of the ranks behind child `branch` on this sequence: those of `rank`, if it is behind it, else the latest of any
+ * other. NULL: nothing. */
+static const struct trib_rank_list *find_named(const struct trib_job *job, uint32_t branch, uint32_t rank,
+                                               uint64_t now_ns)
+{
+    uint64_t sequence = job->ranks[rank].stall.sequence;
+    const struct trib_stall *latest = NULL;
+    if (job->ranks[rank].branch == branch) {
+        return &job->ranks[rank].stall.named;
+    }
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_stall *stall = &job->ranks[i].stall;
+        if (job->ranks[i].session && job->ranks[i].branch == branch && stall->at_ns != 0 &&
+            stall->sequence == sequence && now_ns - stall->at_ns <= FRESH_NS &&
+            (!latest || stall->at_ns > latest->at_ns)) {
+            latest = stall;
+        }
+    }
+    return latest ? &latest->named : NULL;
+}
+
+/* Named, or behind the end of what the list carries. */
+static bool is_named(const struct trib_rank_list *list, uint32_t rank)
+{
+    uint32_t carried = trib_rank_list_carried(list);
+    for (uint32_t i = 0; i < carried; i++) {
+        if (list->rank[i] == rank) {
+            return true;
+        }
+    }
+    return list->count > carried && rank > list->rank[carried - 1];
+}
+
+/* Who waits on this sequence, or on a later one, has given its part: it is on its way, or lost on it. */
+static bool waits_too(const struct trib_rank *rank, uint64_t sequence, uint64_t now_ns)
+{
+    const struct trib_stall *stall = &rank->stall;
+    return stall->at_ns != 0 && stall->sequence >= sequence && now_ns - stall->at_ns <= FRESH_NS;
+}
+
+/* Where ranks send to each other nobody sees who lacks. But whoever takes part waits as well, on some sequence, and says so. */
+static void find_idle(struct trib_job *job, uint32_t index, uint64_t now_ns)
+{
+    struct trib_stall *stall = &job->ranks[index].stall;
+    memset(&stall->missing, 0, sizeof stall->missing);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->mark <= stall->sequence && !waits_too(rank, 0, now_ns)) {
+            trib_rank_list_add(&stall->missing, i);
+        }
+    }
+}
+
+static void find_missing(struct trib_job *job, uint32_t index, const uint16_t *lacking, uint32_t count, uint64_t now_ns)
+{
+    struct trib_stall *stall = &job->ranks[index].stall;
+    const struct trib_rank_list *named = NULL;
+    const struct trib_rank *relay = NULL; /* one behind a switch whose part lacks */
+    uint32_t branch = UINT32_MAX;         /* that `named` is of */
+    memset(&stall->missing, 0, sizeof stall->missing);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct trib_rank *rank = &job->ranks[lacking[i]];
+        if (rank->via != 0 && rank->branch != branch) {
+            relay = rank;
+            branch = rank->branch;
+            named = find_named(job, branch, index, now_ns);
+        }
+        const struct trib_rank *leader = &job->ranks[trib_job_leader(job, lacking[i])]; /* it gives for the rank */
+        if (!waits_too(leader, stall->sequence, now_ns) && (rank->via == 0 || !named || is_named(named, lacking[i]))) {
+            trib_rank_list_add(&stall->missing, lacking[i]);
+        }
+    }
+    if (stall->missing.count == 0 && stall->where[0] == '\0' && relay) {
+        (void)trib_job_name_relay(relay, stall->where);
+    }
+}
+
+void trib_job_note_stall(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
+                         const struct trib_message *message, uint64_t now_ns)
+{
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
+    struct trib_stall *stall = &job->ranks[index].stall;
+    uint16_t lacking[TRIB_RANKS_MAX];
+    uint32_t count = 0;
+    stall->sequence = message->stall.sequence;
+    stall->named = message->stall.missing;
+    stall->since_ms = message->stall.since_ms;
+    stall->at_ns = now_ns;
+    (void)snprintf(stall->where, sizeof stall->where, "%s", message->stall.where);
+    trib_text_clean(stall->where);
+    if (job->is_open) {
+        count = plane->missing(plane->plane, job->grant.communicator, stall->sequence, lacking, TRIB_RANKS_MAX);
+    }
+    stall->is_open = count == TRIB_MISSING_LATER;
+    find_missing(job, index, lacking, stall->is_open ? 0 : count, now_ns);
+}
+
+/* A rank that has closed will never contribute again: who waits for it on a later sequence waits for nothing. */
+static bool waits_for_closed(const struct trib_job *job, uint64_t sequence, uint32_t *closed)
+{
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (job->ranks[i].is_closing && sequence >= job->ranks[i].mark) {
+            *closed = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* After a restart the switch lacks what a rank gave before; that rank has closed and left, and whoever else kept the result has had all
+ * this time to OFFER it. One that closed behind a lost switch may come back with all others, if that one's loss is not the last, while its time for that
+ * lasts. */
+static bool waits_for_left(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_stall *stall,
+                           uint32_t *left)
+{
+    uint32_t carried = trib_rank_list_carried(&stall->missing);
+    bool is_over = stall->since_ms * TRIB_MILLISECOND_NS >= jobs->config->join_timeout_ns;
+
+    for (uint32_t i = 0; i < carried && stall->since_ms >= LEFT_MS; i++) {
+        const struct trib_rank *rank = &job->ranks[stall->missing.rank[i]];
+        if (rank->has_left || (is_over && rank->is_closing && (!rank->session || rank->is_outside))) {
+            *left = stall->missing.rank[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fail_for_closed(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint32_t closed)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    char name[96];
+    trib_explain(text, "rank %u waits on sequence %llu, but %s has closed the communicator at sequence %llu", index,
+                 (unsigned long long)job->ranks[index].stall.sequence, trib_job_name_rank(job, closed, name),
+                 (unsigned long long)job->ranks[closed].mark);
+    trib_job_fail(jobs, job, TRIB_ERR_PEER, text);
+}
+
+static void log_stall(struct trib_job *job, uint32_t index, uint64_t now_ns)
+{
+    char text[256] = "nobody is";
+    const struct trib_stall *stall = &job->ranks[index].stall;
+    const struct trib_rank_list *list = &stall->missing;
+    if (now_ns - job->stall_logged_ns < TRIB_SECOND_NS && job->stall_logged_ns != 0) {
+        return;
+    }
+    job->stall_logged_ns = now_ns;
+    if (list->count > 0) {
+        trib_format_ranks(list->rank, trib_rank_list_carried(list), list->count, text, sizeof text);
+    } else if (stall->where[0] != '\0') {
+        (void)snprintf(text, sizeof text, "what comes from %s is", stall->where);
+    }
+    trib_log(TRIB_LOG_WARN, "job %s: %s missing on sequence %llu since %u.%u s, says rank %u", job->name, text,
+             (unsigned long long)stall->sequence, stall->since_ms / 1000, stall->since_ms % 1000 / 100, index);
+}
+
+static void answer_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)
+{
+    const struct trib_stall *stall = &job->ranks[index].stall;
+    struct trib_message answer = {.kind = TRIB_MESSAGE_MISSING};
+    answer.stall.sequence = stall->sequence;
+    answer.stall.since_ms = stall->since_ms;
+    answer.stall.missing = stall->missing;
+    memcpy(answer.stall.where, stall->where, sizeof answer.stall.where);
+    if (job->ranks[index].session) {
+        jobs->output.send(jobs->output.owner, job->ranks[index].session, &answer);
+    }
+    log_stall(job, index, now_ns);
+}
+
+void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,
+                    uint64_t now_ns)
+{
+    uint32_t closed;
+    struct trib_stall *stall = &job->ranks[index].stall;
+    bool was_open = stall->is_open && stall->sequence == message->stall.sequence;
+    trib_job_note_stall(jobs, job, index, message, now_ns);
+    if (waits_for_closed(job, stall->sequence, &closed) || waits_for_left(jobs, job, stall, &closed)) {
+        fail_for_closed(jobs, job, index, closed);
+        return;
+    }
+    if (stall->is_open && !was_open) {
+        return; /* trib_job_missing answers */
+    }
+    if (stall->is_open &&
+        job->has_peers) { /* a rank stalls again after a second: in all that time the others have said so too */
+        find_idle(job, index, now_ns);
+    } else if (stall->is_open) { /* and that root has said nothing */
+        trib_roots_name_root(jobs, job, stall->sequence, stall->where);
+    }
+    answer_stall(jobs, job, index, now_ns);
+}
+
+bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence,
+                      const struct trib_rank_list *missing, uint64_t now_ns)
+{
+    uint32_t carried = trib_rank_list_carried(missing);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        uint32_t left;
+        struct trib_stall *stall = &job->ranks[i].stall;
+        if (!stall->is_open || stall->sequence != sequence || !job->ranks[i].session) {
+            continue;
+        }
+        stall->is_open = false;
+        stall->where[0] = '\0';
+        find_missing(job, i, missing->rank, carried, now_ns);
+        stall->missing.count =
+            (uint16_t)(stall->missing.count + missing->count - carried); /* those that were not named */
+        if (waits_for_left(jobs, job, stall, &left)) {
+            fail_for_closed(jobs, job, i, left);
+            return false;
+        }
+        answer_stall(jobs, job, i, now_ns);
+    }
+    return true;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* start.c: from "all ranks are there" to "all slots are open": ids and memory are given out, the data plane is opened, paths are
+ * tried, ranks register. Read next: jobs.c (the rest of a communicator's life). */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "control/jobs/peers.h"
+#include "control/jobs/start.h"
+#include "control/roots/borrow.h"
+#include "control/roots/lend.h"
+#include "control/roots/roots.h"
+#include "core/assert.h"
+#include "io/clock.h"
+#include "io/draw.h"
+#include "io/explain.h"
+#include "io/log.h"
+#include "io/units.h"
+
+#define GROUPS_MAX 256
+#define PROBE_FIRST_NS (5 * TRIB_MILLISECOND_NS)
+#define PROBE_GAP_FIRST_NS (15 * TRIB_MILLISECOND_NS)
+#define PROBE_GAP_MAX_NS (200 * TRIB_MILLISECOND_NS)
+#define UDP_HEADER_SIZE 8
+
+static uint32_t draw_communicator(const struct trib_jobs *jobs)
+{
+    uint32_t communicator;
+    do {
+        communicator = trib_draw_id();
+    } while (trib_jobs_find_communicator(jobs, communicator) || trib_lend_find(jobs, communicator));
+    return communicator;
+}
+
+/* Multicast needs IPv4, somebody to share with, and the wish of all. */
+static bool wants_group(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint32_t port = trib_address_port(&jobs->config->listen);
+    if (jobs->config->group == 0 || job->has_peers || trib_job_borrows(jobs, job) || job->settings.ranks < 2 ||
+        port + 2U * TRIB_ROOTS_MAX > UINT16_MAX) {
+        return false;
+    }
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->session && (!rank->wants_multicast || rank->via != 0 || rank->address.storage.ss_family != AF_INET)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* No other job than `owner` (NULL: no job at all) has the group. */
+static bool group_is_free(const struct trib_jobs *jobs, uint32_t group, const struct trib_job *owner)
+{
+    for (const struct trib_job *job = jobs->first; job; job = job->next) {
+        if (job != owner && job->grant.group == group) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint16_t group_port(const struct trib_jobs *jobs)
+{
+    return (uint16_t)(trib_address_port(&jobs->config->listen) + TRIB_ROOTS_MAX);
+}
+
+bool trib_job_group_is_ours(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint32_t first = jobs->config->group;
+    uint32_t group = job->grant.group;
+    return first != 0 && group >= first && group - first < GROUPS_MAX && job->grant.group_port == group_port(jobs) &&
+           group_is_free(jobs, group, job);
+}
+
+/* A group of its own keeps what other communicators get off this one's links. 0: all are taken. */
+static uint32_t draw_group(const struct trib_jobs *jobs)
+{
+    for (uint32_t i = 0; i < GROUPS_MAX; i++) {
+        if (group_is_free(jobs, jobs->config->group + i, NULL)) {
+            return jobs->config->group + i;
+        }
+    }
+    return 0;
+}
+
+void trib_job_draw_group(const struct trib_jobs *jobs, struct trib_job *job)
+{
+    job->grant.group = wants_group(jobs, job) ? draw_group(jobs) : 0;
+    job->grant.group_port = job->grant.group ? group_port(jobs) : 0;
+}
+
+static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
+{
+    job->grant.salt = trib_draw();
+    job->grant.token = trib_draw();
+    job->grant.communicator = draw_communicator(jobs);
+    job->grant.generation = 1;
+    if (job->has_peers) {
+        job->grant.roots = 1; /* one stream, and nobody to deal it to */
+    } else if (!trib_roots_are_ranks(jobs->config) && !trib_job_borrows(jobs, job)) {
+        job->grant.roots = jobs->config->shards;
+    }
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        job->grant.roots = trib_least(job->grant.roots, job->ranks[i].roots);
+    }
+    trib_job_draw_group(jobs, job);
+    if (trib_admission_window(jobs, job)) {
+        bool is_switch = !job->has_peers && !trib_roots_are_ranks(jobs->config);
+        trib_log(
+            TRIB_LOG_WARN,
+            "job %s: window cut to %u packets per rank: %u children, beside those of other jobs, share the %u bytes "
+            "that a socket of %s can hold, or those behind a relay its socket: raise net.core.rmem_max "
+            "(sysctl), or run %s as root",
+            job->name, job->grant.window, job->children, trib_admission_socket(jobs, job),
+            is_switch ? "this switch" : "a rank", is_switch ? "the switch" : "all ranks");
+    }
+}
+
+enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job, const struct trib_address *parent,
+                               char *error)
+{
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
+    struct trib_opening *opening = trib_opening_create(job, parent);
+    if (!opening) {
+        trib_explain(error, "the control plane is out of memory");
+        return TRIB_ERR_MEMORY;
+    }
+    enum trib_status status =
+        trib_opening_check(opening, error) ? trib_admission_memory(jobs, job, opening, error) : TRIB_ERR_INVALID;
+    if (status == TRIB_OK) {
+        status = plane->open(plane->plane, opening);
+        if (status != TRIB_OK) {
+            char bytes[TRIB_UNITS_TEXT_MAX];
+            trib_format_size(job->slot_bytes, bytes);
+            trib_explain(error, "the switch cannot get the %s of memory that job %s needs: %s", bytes, job->name,
+                         trib_status_text(status));
+        }
+    }
+    trib_opening_destroy(opening);
+    if (status == TRIB_OK) {
+        job->is_open = true;
+        jobs->memory_used += job->slot_bytes;
+    }
+    return status;
+}
+
+/* Where this rank sends to. A switch at one address says nothing: it is where the session is. */
+static void name_places(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank,
+                        struct trib_message *message)
+{
+    if (job->has_peers) {
+        trib_peers_name(job, rank, message);
+    } else if (trib_roots_are_ranks(jobs->config)) {
+        trib_roots_name(job, rank, message);
+    } else if (trib_job_borrows(jobs, job)) {
+        trib_borrow_name(jobs, job, rank, message);
+    } else if (jobs->config->also.count > 0) {
+        trib_job_name_shards(jobs, job, message);
+    }
+}
+
+void trib_job_name_shards(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_message *message)
+{
+    message->welcome.root_count = (uint8_t)job->grant.roots;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        message->welcome.root[t] = trib_server_shard(jobs->config, t);
+    }
+}
+
+static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME,
+                                   .welcome = {.grant = job->grant,
+                                               .generation_ranks = job->settings.ranks,
+                                               .hosts = (uint16_t)job->hosts,
+                                               .leaders = job->leaders,
+                                               .meeting = job->meeting}};
+    char memory[TRIB_UNITS_TEXT_MAX];
+    trib_format_size(job->slot_bytes, memory);
+    job->state = TRIB_JOB_STARTING;
+    job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
+    bool has_group = job->grant.group != 0 && trib_job_group_is_ours(jobs, job);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (has_group && !job->ranks[i].was_ready) { /* somebody listens to whether the group can be heard */
+            job->probe_ns = now_ns + PROBE_FIRST_NS;
+            job->probe_gap_ns = PROBE_GAP_FIRST_NS;
+        }
+        /* Paths were tried before the switch restarted, and nothing between has changed. */
+        job->ranks[i].has_paths = job->ranks[i].was_ready;
+        job->ranks[i].has_multicast = job->ranks[i].has_paths && job->ranks[i].wants_multicast;
+        message.welcome.behind = trib_job_behind(job, i);
+        name_places(jobs, job, i, &message);
+        jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
+    }
+    trib_log(TRIB_LOG_INFO,
+             "job %s admitted: communicator %08x generation %u, %u ranks, scheme %s, payload %u, window %u and "
+             "slots %u per shard, %u shards, %s",
+             job->name, job->grant.communicator, job->grant.generation, job->settings.ranks, job->settings.scheme,
+             job->settings.payload, job->grant.window, job->grant.slots, job->grant.roots, memory);
+}
+
+/* One that no rank of the job can still have packets of, and not 0. */
+static bool is_fresh(const struct trib_job *job, uint32_t boot)
+{
+    bool fresh = boot != 0 && boot != job->grant.boot;
+    for (uint32_t i = 0; fresh && i < job->settings.ranks; i++) {
+        fresh = job->ranks[i].known_boot != boot;
+    }
+    return fresh;
+}
+
+static uint32_t next_boot(struct trib_jobs *jobs, const struct trib_job *job)
+{
+    while (!is_fresh(job, jobs->config->boot + jobs->incarnation)) {
+        jobs->incarnation++;
+    }
+    return jobs->config->boot + jobs->incarnation;
+}
+
+void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    enum trib_status status = TRIB_OK;
+    if (trib_job_borrows(jobs, job) && !trib_borrow_all(jobs, job, now_ns)) {
+        return;
+    }
+    trib_job_choose_hosts(job);
+    trib_job_choose_meeting(jobs, job);
+    trib_job_group(job);
+    job->grant.data_port = trib_address_port(&jobs->config->listen);
+    if (job->has_peers) {
+        status = trib_peers_address(job, error);
+    } else if (trib_roots_are_ranks(jobs->config)) {
+        status = trib_roots_deal(job, error);
+    } else if (trib_job_borrows(jobs, job)) {
+        status = trib_borrow_deal(jobs, job, error);
+    }
+    if (status == TRIB_OK) {
+        if (!job->is_return) {
+            draw_grant(jobs, job);
+        } else if (trib_roots_are_ranks_of(jobs, job)) {
+            trib_admission_shrink(jobs, job);
+        }
+        job->grant.boot = next_boot(jobs, job);
+        status = trib_job_open(jobs, job, NULL, error);
+        trib_borrow_spare(jobs, job);
+    }
+    if (status != TRIB_OK) {
+        trib_job_fail(jobs, job, status, error);
+        return;
+    }
+    welcome(jobs, job, now_ns);
+}
+
+void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
+    plane->probe_multicast(plane->plane, job->grant.communicator, job->grant.group, job->grant.group_port);
+    job->probe_ns = now_ns + job->probe_gap_ns;
+    job->probe_gap_ns = 2 * job->probe_gap_ns < PROBE_GAP_MAX_NS ? 2 * job->probe_gap_ns : PROBE_GAP_MAX_NS;
+}
+
+void trib_job_explain_path(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank, char *error)
+{
+    uint32_t packet =
+        trib_address_ip_size(&job->ranks[rank].address) + UDP_HEADER_SIZE + TRIB_HEADER_SIZE + job->settings.payload;
+    char way[96] = "a root of the job";
+    if (job->has_peers) {
+        (void)snprintf(way, sizeof way, "a rank that it sends to or hears from");
+    } else if (trib_job_borrows(jobs, job)) {
+        (void)snprintf(way, sizeof way, "a shard of this switch, or of one that lends to it");
+    } else if (!trib_roots_are_ranks(jobs->config)) {
+        (void)snprintf(way, sizeof way, "the switch's UDP ports %u to %u", job->grant.data_port,
+                       job->grant.data_port + job->grant.roots - 1);
+    }
+    trib_explain(error,
+                 "packets of %u bytes payload (%u with IP) do not pass between rank %u (%s) and %s: check the path MTU "
+                 "and the firewall, or set a smaller payload",
+                 job->settings.payload, packet, rank, job->ranks[rank].name, way);
+}
+
+bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message)
+{
+    struct trib_rank *rank = &job->ranks[index];
+    if (job->state != TRIB_JOB_STARTING || rank->is_registered || rank->is_closing) {
+        return false;
+    }
+    if (!message->paths.unicast) {
+        char error[TRIB_ERROR_TEXT_MAX];
+        trib_job_explain_path(jobs, job, index, error);
+        trib_job_fail(jobs, job, TRIB_ERR_UNREACHABLE, error);
+        return true;
+    }
+    rank->has_paths = true;
+    rank->has_multicast = message->paths.multicast && rank->wants_multicast;
+    bool all = true;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        all = all && job->ranks[i].has_paths;
+    }
+    job->probe_ns = all ? TRIB_NEVER : job->probe_ns;
+    return true;
+}
+
+static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struct trib_rank *rank)
+{
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
+    struct trib_message message = {.kind = TRIB_MESSAGE_READY};
+    message.ready.boot = job->grant.boot;
+    message.ready.mark = plane->communicator_mark(plane->plane, job->grant.communicator);
+    message.ready.multicast = job->multicast;
+    rank->told = message.ready.mark;
+    if (rank->session) {
+        jobs->output.send(jobs->output.owner, rank->session, &message);
+    }
+}
+
+void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *job)
+{
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
+    job->multicast = trib_job_group_is_ours(jobs, job) && !trib_job_borrows(jobs, job);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        job->multicast = job->multicast && (!job->ranks[i].session || job->ranks[i].has_multicast);
+    }
+    plane->multicast(plane->plane, job->grant.communicator, job->multicast ? job->grant.group : 0,
+                     job->multicast ? job->grant.group_port : 0);
+}
+
+static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    trib_job_choose_multicast(jobs, job);
+    job->state = TRIB_JOB_RUNNING;
+    job->was_running = true;
+    job->deadline_ns = TRIB_NEVER;
+    job->probe_ns = TRIB_NEVER;
+    job->marks_ns = now_ns;
+    jobs->stats.started++;
+    jobs->stats.returned += job->is_return;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        send_ready(jobs, job, &job->ranks[i]);
+    }
+    trib_log(TRIB_LOG_INFO, "job %s runs: all %u ranks are registered, results by %s", job->name, job->settings.ranks,
+             job->multicast ? "multicast" : "unicast");
+}
+
+void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (!job->ranks[i].is_registered) {
+            return;
+        }
+    }
+    bool are_ready = trib_job_borrows(jobs, job) ? trib_borrow_is_ready(job)
+                                                 : !trib_roots_are_ranks_of(jobs, job) || trib_roots_are_ready(job);
+    if (are_ready) {
+        run(jobs, job, now_ns);
+    }
+}
+
+bool trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns)
+{
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
+    struct trib_rank *rank = &job->ranks[index];
+    if (job->state == TRIB_JOB_JOINING || !rank->has_paths || rank->is_closing) {
+        return false;
+    }
+    rank->mark = mark > rank->mark ? mark : rank->mark;
+    rank->is_registered = true;
+    plane->join(plane->plane, job->grant.communicator, index, rank->mark);
+    if (job->state == TRIB_JOB_RUNNING) {
+        send_ready(jobs, job, rank);
+        return true;
+    }
+    trib_job_run_if_ready(jobs, job, now_ns);
+    return true;
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* borrow.c: see borrow.h. Read next: start.c (who asks), roots.c (what is said to a lender once it has lent). */
+#include "control/roots/borrow.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "control/jobs/start.h"
+#include "control/roots/roots.h"
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+
+#define AGAIN_NS (50 * TRIB_MILLISECOND_NS)
+#define AWAY_NS TRIB_SECOND_NS /* so long a lender that starts anew is waited for before the ranks are told */
+#define LOG_GAP_NS (10 * TRIB_SECOND_NS)
+
+char *trib_loan_name(const struct trib_jobs *jobs, const struct trib_loan *loan, char *text)
+{
+    char lender[64];
+    trib_address_format(&jobs->config->lenders.at[loan->lender], lender);
+    (void)snprintf(text, 96, "switch %s", lender);
+    return text;
+}
+
+/* ---- loans begin and end ---- */
+
+static void end_loan(struct trib_jobs *jobs, struct trib_job *job, uint32_t lender)
+{
+    if (job->loan[lender]) {
+        job->loan[lender]->job = NULL;
+        jobs->loans.end(jobs->loans.owner, job->loan[lender]);
+        job->loan[lender] = NULL;
+    }
+}
+
+void trib_borrow_end(struct trib_jobs *jobs, struct trib_job *job)
+{
+    for (uint32_t i = 0; i < TRIB_LENDERS_MAX; i++) {
+        end_loan(jobs, job, i);
+    }
+    for (uint32_t t = 0; t < TRIB_ROOTS_MAX; t++) {
+        job->root[t].loan = NULL;
+    }
+}
+
+static bool is_lent(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
+        all = all && job->loan[i] && job->loan[i]->is_lent;
+    }
+    return all;
+}
+
+bool trib_borrow_all(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
+        if (!job->loan[i]) {
+            struct trib_loan *loan = jobs->loans.open(jobs->loans.owner, &jobs->config->lenders.at[i]);
+            if (!loan) {
+                trib_job_fail(jobs, job, TRIB_ERR_MEMORY, "the control plane is out of memory, or of connections");
+                return false;
+            }
+            loan->job = job;
+            loan->lender = i;
+            loan->asked_ns = now_ns;
+            job->loan[i] = loan;
+        }
+    }
+    bool all = is_lent(jobs, job);
+    job->loans_ns = all ? TRIB_NEVER : trib_time_earlier(job->loans_ns, now_ns + AWAY_NS);
+    return all;
+}
+
+/* All ranks that are here come again: they know until when. A job that was never running is begun anew by that. */
+static void send_away(struct trib_jobs *jobs, struct trib_job *job, const char *cause)
+{
+    struct trib_message away = {.kind = TRIB_MESSAGE_AWAY};
+    trib_explain(away.note.text, "%s", cause);
+    trib_borrow_end(jobs, job);
+    job->unlent_ns = 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        struct trib_rank *rank = &job->ranks[i];
+        if (rank->session) {
+            jobs->output.send(jobs->output.owner, rank->session, &away);
+            rank->session->job = NULL;
+            jobs->output.end(jobs->output.owner, rank->session);
+            rank->session = NULL;
+        }
+    }
+    if (trib_job_is_empty(job)) {
+        trib_job_free(jobs, job);
+    }
+}
+
+/* A lender does not answer a job that has all its ranks, or has gone again before the job started. */
+static void ask_again(struct trib_jobs *jobs, struct trib_job *job, const char *cause, uint64_t now_ns)
+{
+    if (jobs->unlent_logged_ns == 0 || now_ns - jobs->unlent_logged_ns >= LOG_GAP_NS) {
+        jobs->unlent_logged_ns = now_ns;
+        trib_log(TRIB_LOG_WARN, "job %s: %s; trying again", job->name, cause);
+    }
+    job->unlent_ns = job->unlent_ns != 0 ? job->unlent_ns : now_ns;
+    if (now_ns - job->unlent_ns >= AWAY_NS) {
+        send_away(jobs, job, cause);
+    } else {
+        job->loans_ns = now_ns + AGAIN_NS;
+    }
+}
+
+void trib_loan_lost(struct trib_jobs *jobs, struct trib_loan *loan, const char *cause, bool is_foreign, uint64_t now_ns)
+{
+    char name[96];
+    char text[TRIB_ERROR_TEXT_MAX];
+    struct trib_job *job = loan->job;
+    trib_explain(text, "%s, which this one has its jobs use as well (--with), %s: %.128s",
+                 trib_loan_name(jobs, loan, name), loan->is_lent ? "is lost" : "cannot be reached", cause);
+    end_loan(jobs, job, loan->lender);
+    if (is_foreign) {
+        trib_job_fail(jobs, job, TRIB_ERR_UNREACHABLE, text);
+    } else if (job->state == TRIB_JOB_JOINING) {
+        ask_again(jobs, job, text, now_ns);
+    } else {
+        trib_job_recall(jobs, job, text, now_ns);
+    }
+}
+
+/* ---- roots ---- */
+
+/* Of each switch as many shards as the one with the fewest has, so that each carries what its weight says. Root t is at switch t mod n, as a
+ * rank's t-th packets leave by its card t mod n: with a card for each switch, each has a way of its own. */
+enum trib_status trib_borrow_deal(const struct trib_jobs *jobs, struct trib_job *job, char *error)
+{
+    uint32_t switches = jobs->config->lenders.count + 1;
+    uint32_t each = trib_least(TRIB_ROOTS_MAX / switches, jobs->config->shards);
+    for (uint32_t i = 0; i + 1 < switches; i++) {
+        each = trib_least(each, job->loan[i]->shards);
+    }
+    uint32_t roots = each * switches;
+    if (job->is_return && job->grant.roots > roots) {
+        trib_explain(error, "job %s was dealt over %u shards, and this switch and its lenders came back with %u",
+                     job->name, job->grant.roots, roots);
+        return TRIB_ERR_REFUSED;
+    }
+    for (uint32_t t = 0; t < roots; t++) {
+        struct trib_loan *loan = t % switches > 0 ? job->loan[t % switches - 1] : NULL;
+        job->root[t] = (struct trib_root_place){.loan = loan, .shard = (uint16_t)(t / switches)};
+        if (!job->is_return) {
+            uint8_t own = jobs->config->weight > 0 ? jobs->config->weight : 1;
+            job->grant.weight[t] = loan ? loan->weight : own;
+        }
+    }
+    job->grant.roots = job->is_return ? job->grant.roots : roots;
+    job->unlent_ns = 0;
+    return TRIB_OK;
+}
+
+uint32_t trib_borrow_room(const struct trib_job *job)
+{
+    uint32_t room = UINT32_MAX;
+    for (uint32_t i = 0; i < TRIB_LENDERS_MAX; i++) {
+        room = job->loan[i] && job->loan[i]->room < room ? job->loan[i]->room : room;
+    }
+    return room;
+}
+
+/* Of a lender that is known by a loopback address, so that it runs beside this switch, others find the shards where they find this switch. */
+static struct trib_address lent_place(const struct trib_root_place *root, const struct trib_session *session)
+{
+    struct trib_address place = root->loan->at[root->shard];
+    if (trib_address_is_loopback(&place) && !trib_address_is_loopback(&session->peer) && session->local.len > 0) {
+        uint16_t port = trib_address_port(&place);
+        place = session->local;
+        trib_address_set_port(&place, port);
+    }
+    return place;
+}
+
+/* Of this switch at any address (0.0.0.0) the rank's session knows which. */
+static struct trib_address own_place(const struct trib_jobs *jobs, const struct trib_root_place *root,
+                                     const struct trib_session *session)
+{
+    struct trib_address place = trib_server_shard(jobs->config, root->shard);
+    if (trib_address_is_any(&place) && session->local.len > 0) {
+        uint16_t port = trib_address_port(&place);
+        place = session->local;
+        trib_address_set_port(&place, port);
+    }
+    return place;
+}
+
+void trib_borrow_name(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank,
+                      struct trib_message *welcome)
+{
+    const struct trib_session *session = job->ranks[rank].session;
+    welcome->welcome.root_count = (uint8_t)job->grant.roots;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        const struct trib_root_place *root = &job->root[t];
+        welcome->welcome.root[t] = root->loan ? lent_place(root, session) : own_place(jobs, root, session);
+    }
+}
+
+bool trib_borrow_is_ready(const struct trib_job *job)
+{
+    bool all = true;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        all = all && (!job->root[t].loan || job->root[t].loan->is_ready);
+    }
+    return all;
+}
+
+void trib_borrow_spare(struct trib_jobs *jobs, struct trib_job *job)
+{
+    for (uint32_t i = job->grant.roots > 0 ? job->grant.roots - 1 : 0; i < jobs->config->lenders.count; i++) {
+        end_loan(jobs, job, i);
+    }
+}
+
+void trib_borrow_explain(const struct trib_jobs *jobs, const struct trib_job *job, char *text, size_t size)
+{
+    text[0] = '\0';
+    bool has_roots = job->state != TRIB_JOB_JOINING;
+    for (uint32_t i = 0; i < jobs->config->lenders.count && text[0] == '\0'; i++) {
+        char name[64];
+        const struct trib_loan *loan = job->loan[i];
+        trib_address_format(&jobs->config->lenders.at[i], name);
+        if (has_roots ? loan && !loan->is_ready : !loan || !loan->is_lent) {
+            (void)snprintf(text, size, "switch %s to %s", name, has_roots ? "open its roots of" : "lend its shards to");
+        }
+    }
+}
+
+/* ---- the verbs ---- */
+
+static void close_here(void *plane, uint32_t communicator)
+{
+    const struct trib_jobs *jobs = plane;
+    jobs->config->plane.close(jobs->config->plane.plane, communicator); /* lenders hear it as the end of the loan */
+}
+
+/* What is at lenders fits their quotas, or they say so. */
+static size_t bytes_here(void *plane, const struct trib_opening *opening)
+{
+    const struct trib_jobs *jobs = plane;
+    const struct trib_job *job = trib_jobs_find_communicator(jobs, opening->session.communicator);
+    struct trib_opening one = *opening;
+    size_t bytes = 0;
+    one.is_one = true;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        if (!job->root[t].loan) {
+            one.root = t;
+            one.shard = job->root[t].shard;
+            bytes += jobs->config->plane.slot_bytes(jobs->config->plane.plane, &one);
+        }
+    }
+    return bytes;
+}
+
+static bool report_here(void *plane, uint32_t communicator, struct trib_plane_report *report)
+{
+    const struct trib_jobs *jobs = plane;
+    return jobs->config->plane.report(jobs->config->plane.plane, communicator, report);
+}
+
+struct trib_data_plane trib_borrow_verbs(struct trib_jobs *jobs)
+{
+    struct trib_data_plane verbs = trib_roots_verbs(jobs);
+    verbs.close = close_here;
+    verbs.slot_bytes = bytes_here;
+    verbs.report = report_here;
+    return verbs;
+}
+
+/* ---- what lenders say ---- */
+
+void trib_loan_connected(struct trib_jobs *jobs, struct trib_loan *loan)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_LEND,
+                                   .lend = {.magic = TRIB_SESSION_MAGIC,
+                                            .version = TRIB_SESSION_VERSION,
+                                            .wire_version = TRIB_WIRE_VERSION,
+                                            .port = trib_address_port(&jobs->config->listen)}};
+    memcpy(message.lend.job, loan->job->name, sizeof message.lend.job);
+    jobs->loans.send(jobs->loans.owner, loan, &message);
+}
+
+/* A lender at any address is where it was asked. */
+static bool take_lent(const struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message)
+{
+    const struct trib_address *asked = &jobs->config->lenders.at[loan->lender];
+    if (loan->is_lent || message->lent.shards == 0 || message->lent.room == 0 || message->lent.weight == 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < message->lent.shards; i++) {
+        struct trib_address at = message->lent.at[i];
+        uint16_t port = trib_address_port(&at);
+        if (port == 0 || at.storage.ss_family != asked->storage.ss_family || trib_address_is_group(&at)) {
+            return false;
+        }
+        loan->at[i] = trib_address_is_any(&at) ? *asked : at;
+        trib_address_set_port(&loan->at[i], port);
+    }
+    loan->shards = message->lent.shards;
+    loan->room = message->lent.room;
+    loan->weight = message->lent.weight;
+    loan->is_lent = true;
+    return true;
+}
+
+void trib_borrow_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    job->loans_ns = TRIB_NEVER;
+    if (job->state != TRIB_JOB_JOINING) {
+        return;
+    }
+    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
+        struct trib_loan *loan = job->loan[i];
+        if (loan && !loan->is_lent && now_ns - loan->asked_ns >= AWAY_NS) {
+            trib_loan_lost(jobs, loan, "no answer", false, now_ns);
+            return;
+        }
+    }
+    if (trib_job_is_complete(job)) {
+        trib_job_start(jobs, job, now_ns);
+    }
+}
+
+static bool take_ready(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
+                       uint64_t now_ns)
+{
+    struct trib_job *job = loan->job;
+    if (job->state != TRIB_JOB_STARTING || loan->is_ready ||
+        message->root_ready.communicator != job->grant.communicator || message->root_ready.boot != job->grant.boot) {
+        return false;
+    }
+    loan->is_ready = true;
+    trib_job_run_if_ready(jobs, job, now_ns);
+    return true;
+}
+
+/* It refuses the loan, or cannot keep to it: all ranks are told its words. One that shuts down is lost, and may be started anew. */
+static void take_refusal(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
+                         uint64_t now_ns)
+{
+    char name[96];
+    char said[TRIB_ERROR_TEXT_MAX];
+    char text[TRIB_ERROR_TEXT_MAX];
+    struct trib_job *job = loan->job;
+    int32_t status = message->fail.status;
+    bool is_known = status < 0 && status >= TRIB_ERR_CHECK;
+    trib_explain(said, "%.300s", message->fail.text);
+    trib_text_clean(said);
+    if (status == TRIB_ERR_SWITCH) {
+        trib_loan_lost(jobs, loan, said, false, now_ns);
+        return;
+    }
+    trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", trib_loan_name(jobs, loan, name),
+                 said);
+    end_loan(jobs, job, loan->lender);
+    trib_job_fail(jobs, job, is_known ? (enum trib_status)status : TRIB_ERR_REFUSED, text);
+}
+
+static bool take_word_of_root(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
+                              uint64_t now_ns)
+{
+    const struct trib_job *job = loan->job;
+    if (!loan->is_lent || job->state == TRIB_JOB_JOINING) {
+        return false;
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_READY) {
+        return take_ready(jobs, loan, message, now_ns);
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_MISSING) {
+        return trib_roots_take_missing(jobs, loan, message, now_ns);
+    }
+    trib_jobs_mismatch(jobs, job->grant.communicator, message->dispute.sequence, message->dispute.rank, now_ns);
+    return true;
+}
+
+void trib_loan_answer(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
+                      uint64_t now_ns)
+{
+    struct trib_job *job = loan->job;
+    bool is_right = false;
+    switch ((int)message->kind) {
+    case TRIB_MESSAGE_LENT:
+        is_right = take_lent(jobs, loan, message);
+        if (is_right && job->state == TRIB_JOB_JOINING && trib_job_is_complete(job) && is_lent(jobs, job)) {
+            trib_job_start(jobs, job, now_ns);
+        }
+        break;
+    case TRIB_MESSAGE_ROOT_READY:
+    case TRIB_MESSAGE_ROOT_MISSING:
+    case TRIB_MESSAGE_DISPUTE:
+        is_right = take_word_of_root(jobs, loan, message, now_ns);
+        break;
+    case TRIB_MESSAGE_FAIL:
+    case TRIB_MESSAGE_ABORT:
+        take_refusal(jobs, loan, message, now_ns);
+        return;
+    default:
+        break;
+    }
+    if (!is_right) {
+        trib_loan_lost(jobs, loan, "it does not speak like a switch that lends", true, now_ns);
+    }
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lend.h: the other side of borrow.h: a switch whose shards are roots of a job of another control plane. That one asks in a session of its
+ * own for each communicator; root.h does what it says, within the quotas that are here for all jobs, and the end of the session ends it.
+ * This switch has jobs of its own beside that, and may have lenders itself: what it lends are its own shards only.
+ * No sockets, no clock, no threads, as in jobs.h. Read next: lend.c, root.h. */
+#ifndef TRIB_CONTROL_LEND_H
+#define TRIB_CONTROL_LEND_H
+
+#include "control/jobs/jobs.h"
+#include "control/roots/root.h"
+
+struct trib_lending {
+    struct trib_lending *next;
+    struct trib_jobs *jobs;
+    struct trib_session *session;
+    char job[TRIB_NAME_MAX + 1];  /* for people */
+    char asker[64];               /* its control plane: "10.0.0.1:7470" */
+    struct trib_data_plane verbs; /* that `root` calls: the plane of this switch, within its quotas */
+    struct trib_root root;
+    uint64_t slot_bytes;   /* switch memory */
+    uint64_t flight_bytes; /* that may be on their way to one shard here */
+    uint64_t key;          /* of ROOT_OPEN: whose it is, in this incarnation and the next */
+    uint64_t deadline_ns;  /* for ROOT_OPEN to come; NEVER: it has */
+    uint32_t ranks;        /* 0: ROOT_OPEN has not come */
+    char refusal[256];     /* why the last root was not opened; "": it is not known better than by a status */
+};
+
+/* LEND, in a session that has said nothing yet. Answers LENT or FAIL. */
+void trib_lend_begin(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                     uint64_t now_ns);
+/* What comes after it. False: out of turn. */
+bool trib_lend_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message);
+/* The session has ended, or is to: closes what is open for it. */
+void trib_lend_end(struct trib_jobs *jobs, struct trib_session *session);
+/* A slot saw two operations. False: no communicator that is lent here. */
+bool trib_lend_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2]);
+/* Bytes that may be on their way to one shard from ranks of all communicators that are lent, but to the asker `but`. */
+uint64_t trib_lend_flight(const struct trib_jobs *jobs, const char *but);
+/* NULL: no communicator that is lent here. */
+struct trib_lending *trib_lend_find(const struct trib_jobs *jobs, uint32_t communicator);
+uint64_t trib_lend_next_timeout(const struct trib_jobs *jobs);
+void trib_lend_on_timeout(struct trib_jobs *jobs, uint64_t now_ns);
+
+#endif

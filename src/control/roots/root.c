@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* root.c: see root.h. An opening comes in parts, ROOT_OPEN and one ROOT_CHILD per rank, in order; when it is whole the data plane is asked
+ * for it, and from then on each verb is one message. Read next: opening.c (what an opening is), roots.c (who asks). */
+#include "control/roots/root.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/jobs/start.h"
+#include "io/explain.h"
+#include "schemes/schemes.h"
+
+struct trib_root_plan {
+    struct trib_opening opening;
+    char scheme[32];
+    uint32_t named; /* ranks, from 0 on */
+    uint16_t branch_of[TRIB_RANKS_MAX];
+    uint16_t ranks[TRIB_RANKS_MAX]; /* branch by branch */
+    struct trib_branch branches[];  /* room for as many as there are ranks */
+};
+
+void trib_root_init(struct trib_root *root, const struct trib_data_plane *plane, uint32_t shards)
+{
+    memset(root, 0, sizeof *root);
+    root->plane = plane;
+    root->shards = shards;
+}
+
+void trib_root_deinit(struct trib_root *root)
+{
+    if (root->open != 0) {
+        root->plane->close(root->plane->plane, root->communicator);
+        root->open = 0;
+    }
+    free(root->plan);
+    root->plan = NULL;
+}
+
+/* What is open stays so until deinit: the rank is about to end. */
+static enum trib_status give_up(struct trib_root *root, enum trib_status status, const char *cause,
+                                struct trib_message *answer)
+{
+    answer->kind = TRIB_MESSAGE_ABORT;
+    answer->fail.status = status;
+    trib_explain(answer->fail.text, "%s", cause);
+    root->has_failed = true;
+    return status;
+}
+
+static enum trib_status refuse(struct trib_root *root, const char *what, struct trib_message *answer)
+{
+    char cause[TRIB_ERROR_TEXT_MAX];
+    trib_explain(cause, "the control plane does not speak like one, to a root: %s", what);
+    return give_up(root, TRIB_ERR_REFUSED, cause, answer);
+}
+
+static bool is_sane(const struct trib_root *root, const struct trib_message *message)
+{
+    const struct trib_session_config *session = &message->root_open.session;
+    const struct trib_scheme *scheme = trib_scheme_find(message->root_open.scheme);
+    return scheme && scheme->switch_node && session->communicator != 0 && message->root_open.boot != 0 &&
+           session->ranks >= 1 && session->ranks <= message->root_open.ranks &&
+           message->root_open.ranks <= TRIB_RANKS_MAX && session->roots >= 1 && session->roots <= TRIB_ROOTS_MAX &&
+           session->train >= 1 && session->train <= TRIB_TRAIN_PACKETS_MAX && session->slots >= 1 &&
+           session->slots <= TRIB_SLOTS_MAX && session->payload >= TRIB_PAYLOAD_ALIGN &&
+           session->payload <= TRIB_PAYLOAD_MAX && session->payload % TRIB_PAYLOAD_ALIGN == 0 &&
+           session->generation != 0 && trib_join_is_wire((uint8_t)session->wire) &&
+           message->root_open.index < session->roots && message->root_open.shard < root->shards;
+}
+
+/* Another root of the communicator that this process is a root of already: before anybody has registered. */
+static bool is_another(const struct trib_root *root, const struct trib_message *message)
+{
+    return root->communicator == message->root_open.session.communicator && root->boot == message->root_open.boot &&
+           root->ranks == message->root_open.ranks && root->registered == 0 &&
+           (root->open >> message->root_open.index & 1) == 0;
+}
+
+static enum trib_status take_open(struct trib_root *root, const struct trib_message *message,
+                                  struct trib_message *answer)
+{
+    const struct trib_session_config *session = &message->root_open.session;
+    if (root->plan || !is_sane(root, message) || (root->communicator != 0 && !is_another(root, message))) {
+        return refuse(root, "it asks for a root that cannot be", answer);
+    }
+    struct trib_root_plan *plan = calloc(1, sizeof *plan + message->root_open.ranks * sizeof plan->branches[0]);
+    if (!plan) {
+        return give_up(root, TRIB_ERR_MEMORY, "out of memory for a root", answer);
+    }
+    memcpy(plan->scheme, message->root_open.scheme, sizeof plan->scheme);
+    plan->opening = (struct trib_opening){
+        .session = *session,
+        .ranks = message->root_open.ranks,
+        .scheme = plan->scheme,
+        .boot = message->root_open.boot,
+        .branches = plan->branches,
+        .is_one = true,
+        .root = message->root_open.index,
+        .shard = message->root_open.shard,
+    };
+    root->plan = plan;
+    root->communicator = session->communicator;
+    root->boot = message->root_open.boot;
+    root->ranks = message->root_open.ranks;
+    return TRIB_OK;
+}
+
+/* The ranks of each branch side by side, and the branch that points to them. */
+static void lay_out(struct trib_root_plan *plan)
+{
+    uint16_t *at = plan->ranks;
+    for (uint32_t b = 0; b < plan->opening.count; b++) {
+        struct trib_branch *branch = &plan->branches[b];
+        branch->ranks = at;
+        for (uint32_t rank = 0; rank < plan->named; rank++) {
+            if (plan->branch_of[rank] == b) {
+                at[branch->count++] = (uint16_t)rank;
+            }
+        }
+        at += branch->count;
+    }
+}
+
+/* Each member is one, or is behind one that is a switch. */
+static bool has_its_children(const struct trib_opening *opening)
+{
+    uint32_t switches = 0;
+    for (uint32_t b = 0; b < opening->count; b++) {
+        switches += opening->branches[b].is_switch;
+    }
+    return switches > 0 ? opening->count <= opening->session.ranks : opening->count == opening->session.ranks;
+}
+
+static enum trib_status open_plan(struct trib_root *root, struct trib_message *answer)
+{
+    char cause[TRIB_ERROR_TEXT_MAX];
+    char error[TRIB_ERROR_TEXT_MAX];
+    struct trib_root_plan *plan = root->plan;
+    enum trib_status status = TRIB_ERR_INVALID;
+    lay_out(plan);
+    if (!has_its_children(&plan->opening)) {
+        trib_explain(error, "%u children of %u", plan->opening.count, plan->opening.session.ranks);
+    } else if (trib_opening_check(&plan->opening, error)) {
+        status = root->plane->open(root->plane->plane, &plan->opening);
+        trib_explain(error, "%s", trib_status_text(status));
+    }
+    root->open |= status == TRIB_OK ? 1U << plan->opening.root : 0;
+    free(plan);
+    root->plan = NULL;
+    if (status != TRIB_OK) {
+        trib_explain(cause, "cannot open its root: %.400s", error);
+        return give_up(root, status, cause, answer);
+    }
+    return TRIB_OK;
+}
+
+static enum trib_status take_child(struct trib_root *root, const struct trib_message *message,
+                                   struct trib_message *answer)
+{
+    struct trib_root_plan *plan = root->plan;
+    uint32_t branch = message->root_child.branch;
+    const struct trib_address *from = &message->root_child.from;
+    if (!plan || message->root_child.communicator != root->communicator || message->root_child.rank != plan->named ||
+        branch > plan->opening.count || trib_address_port(from) == 0 || trib_address_is_any(from) ||
+        trib_address_is_group(from) || trib_address_is_mapped(from)) {
+        return refuse(root, "it names a child that cannot be", answer);
+    }
+    struct trib_address *address = &plan->branches[branch].address[plan->opening.root];
+    if (branch == plan->opening.count) {
+        *address = *from;
+        plan->branches[branch].is_switch = message->root_child.is_switch;
+        plan->opening.count++;
+    } else if (!trib_address_equal(address, from)) {
+        return refuse(root, "it names two addresses of one child", answer);
+    }
+    plan->branch_of[plan->named++] = (uint16_t)branch;
+    return plan->named < root->ranks ? TRIB_OK : open_plan(root, answer);
+}
+
+static bool is_open_here(const struct trib_root *root, uint32_t communicator)
+{
+    return root->open != 0 && !root->plan && communicator == root->communicator;
+}
+
+static enum trib_status take_join(struct trib_root *root, const struct trib_message *message,
+                                  struct trib_message *answer)
+{
+    uint32_t rank = message->root_join.rank;
+    if (!is_open_here(root, message->root_join.communicator) || rank >= root->ranks ||
+        message->root_join.mark > TRIB_SEQUENCE_MAX) {
+        return refuse(root, "it registers a rank that there is not", answer);
+    }
+    root->plane->join(root->plane->plane, root->communicator, rank, message->root_join.mark);
+    if (!trib_rank_set_has(&root->joined, rank)) {
+        trib_rank_set_add(&root->joined, rank);
+        root->registered++;
+    }
+    if (root->registered == root->ranks && !root->is_ready) {
+        root->is_ready = true;
+        answer->kind = TRIB_MESSAGE_ROOT_READY;
+        answer->root_ready.communicator = root->communicator;
+        answer->root_ready.boot = root->boot;
+    }
+    return TRIB_OK;
+}
+
+static enum trib_status take_missing(struct trib_root *root, const struct trib_message *message,
+                                     struct trib_message *answer)
+{
+    uint16_t ranks[TRIB_RANKS_MAX];
+    uint64_t sequence = message->root_missing.sequence;
+    if (!is_open_here(root, message->root_missing.communicator)) {
+        return refuse(root, "it asks for what is not open", answer);
+    }
+    uint32_t count = root->plane->missing(root->plane->plane, root->communicator, sequence, ranks, TRIB_RANKS_MAX);
+    answer->kind = TRIB_MESSAGE_ROOT_MISSING;
+    answer->root_missing.communicator = root->communicator;
+    answer->root_missing.sequence = sequence;
+    for (uint32_t i = 0; i < count; i++) {
+        trib_rank_list_add(&answer->root_missing.missing, ranks[i]);
+    }
+    return TRIB_OK;
+}
+
+enum trib_status trib_root_receive(struct trib_root *root, const struct trib_message *message,
+                                   struct trib_message *answer)
+{
+    memset(answer, 0, sizeof *answer);
+    if (root->has_failed) {
+        return TRIB_OK; /* it has not heard ABORT yet */
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_OPEN) {
+        return take_open(root, message, answer);
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_CHILD) {
+        return take_child(root, message, answer);
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_JOIN) {
+        return take_join(root, message, answer);
+    }
+    if (message->kind == TRIB_MESSAGE_ROOT_MISSING) {
+        return take_missing(root, message, answer);
+    }
+    return refuse(root, "it answers where it should ask", answer);
+}
+
+void trib_root_mismatch(struct trib_root *root, uint64_t sequence, const uint32_t rank[2], struct trib_message *answer)
+{
+    memset(answer, 0, sizeof *answer);
+    if (root->open == 0 || root->is_disputed || root->has_failed) {
+        return;
+    }
+    root->is_disputed = true;
+    answer->kind = TRIB_MESSAGE_DISPUTE;
+    answer->dispute.sequence = sequence;
+    answer->dispute.rank[0] = rank[0];
+    answer->dispute.rank[1] = rank[1];
+}

@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* connections.c: see connections.h.
+ *
+ * A connection that must go is marked and freed in trib_connections_sweep only, never in the middle of a call: so jobs may send
+ * to any session at any time. OPEN: as usual. ENDING: the last words are being written. DRAINING: they are written and our side
+ * is shut; what the peer still sends is read and thrown away, since unread bytes would turn the close into a reset that can
+ * overtake the last words. BROKEN: to be freed. */
+#include "control/server/connections.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "control/roots/lend.h"
+#include "core/assert.h"
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/inherit.h"
+#include "io/log.h"
+
+#define DESCRIPTORS_RESERVED 192 /* 64 for HTTP, 2 for each shard, and plenty */
+#define STRANGERS_MAX 256        /* in a process that is somebody else's */
+#define BACKLOG 1024
+#define ACCEPTS_AT_ONCE 64
+#define LAST_READS_MAX 4096
+#define ACCEPT_PAUSE_NS (100 * TRIB_MILLISECOND_NS)
+#define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between lines about one lasting lack */
+#define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
+#define OUT_FIRST (4 * TRIB_MESSAGE_MAX)
+/* A root hears of each of its communicator's ranks at once, and again when they register: 2 x 1024 messages of 32 bytes. */
+#define OUT_MAX (8 * OUT_FIRST)
+/* A rank says some dozen messages a second at most, and they come at once after a silence of SILENCE_MS. One that says many more is
+ * broken: it would take everybody's time, and what waited in its socket would hide its end. */
+#define MESSAGE_GAP_NS (5 * TRIB_MILLISECOND_NS)
+#define MESSAGES_AT_ONCE 1024
+/* A host that died without a word is noticed after 15 + 3 x 5 s; as late if something was sent to it, which keeps keepalive from asking. */
+#define KEEPALIVE_IDLE_S 15
+#define KEEPALIVE_GAP_S 5
+#define KEEPALIVE_COUNT 3
+#define SILENCE_MS 30000
+
+enum connection_state {
+    CONNECTION_NONE = 0,
+    CONNECTION_OPEN,
+    CONNECTION_ENDING,
+    CONNECTION_DRAINING,
+    CONNECTION_BROKEN
+};
+
+struct trib_connection {
+    struct trib_session session; /* first: a session is found in its connection by a cast */
+    int fd;
+    enum connection_state state;
+    uint64_t since_ns; /* accepted, or ending */
+    uint64_t half_ns;  /* since when a part of a message lies in `in`; 0: none */
+    uint64_t paid_ns;  /* each message that it says costs MESSAGE_GAP_NS, and saved time pays for MESSAGES_AT_ONCE */
+    size_t in_len;
+    size_t out_len;
+    size_t out_size;
+    char cause[128]; /* for the other ranks, when BROKEN */
+    uint8_t in[TRIB_MESSAGE_MAX];
+    uint8_t *out; /* of out_size bytes; NULL: nothing was sent yet */
+};
+
+static struct trib_connection *connection_of(struct trib_session *session)
+{
+    return (struct trib_connection *)(void *)session;
+}
+
+static void set_option(int fd, int level, int name, int value)
+{
+    (void)setsockopt(fd, level, name, &value, sizeof value); /* all of them only make things better */
+}
+
+enum trib_status trib_listener_open(const struct trib_address *address, int *fd, struct trib_address *bound,
+                                    char *error)
+{
+    char text[64];
+    trib_address_format(address, text);
+    const struct sockaddr *where = (const struct sockaddr *)(const void *)&address->storage;
+    int listener = socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (listener < 0) {
+        trib_explain(error, "cannot open a TCP socket for %s: %s", text, strerror(errno));
+        return TRIB_ERR_SYSTEM;
+    }
+    set_option(listener, SOL_SOCKET, SO_REUSEADDR, 1);
+    set_option(listener, IPPROTO_IPV6, IPV6_V6ONLY,
+               0); /* who comes to [::] over IPv4 is told why not, or served HTTP */
+    if (bind(listener, where, address->len) != 0 || listen(listener, BACKLOG) != 0) {
+        int cause = errno;
+        trib_explain(error, "cannot listen on TCP %s: %s%s", text, strerror(cause), trib_address_advice(cause));
+        (void)close(listener);
+        return cause == EADDRINUSE ? TRIB_ERR_REFUSED : TRIB_ERR_SYSTEM;
+    }
+    memset(bound, 0, sizeof *bound);
+    bound->len = sizeof bound->storage;
+    (void)getsockname(listener, (struct sockaddr *)(void *)&bound->storage, &bound->len);
+    *fd = listener;
+    return TRIB_OK;
+}
+
+/* How many sessions the limit of open files leaves room for, which may first be raised as far as it may be. The reserve is for shards, HTTP
+ * and what the process has open anyway: strangers who only connect must not take that. */
+static uint32_t room_for_sessions(bool may_raise)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        return TRIB_CONNECTIONS_MAX;
+    }
+    struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+    if (may_raise && limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &raised) == 0) {
+        limit = raised;
+    }
+    uint64_t room =
+        limit.rlim_cur > 2 * DESCRIPTORS_RESERVED ? limit.rlim_cur - DESCRIPTORS_RESERVED : limit.rlim_cur / 2;
+    return room < TRIB_CONNECTIONS_MAX ? (uint32_t)room : TRIB_CONNECTIONS_MAX;
+}
+
+/* Descriptors for each session: on a relay it has a link as well, and a job of one rank may have a loan of each lender. */
+static uint32_t above_each(const struct trib_jobs *jobs)
+{
+    return jobs->relay ? 2 : 1 + jobs->config->lenders.count;
+}
+
+void trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs)
+{
+    memset(connections, 0, sizeof *connections);
+    connections->limit = room_for_sessions(!jobs->config->is_guest) / above_each(jobs);
+    connections->jobs = jobs;
+    trib_connections_listen(connections, listen_fd);
+}
+
+void trib_connections_listen(struct trib_connections *connections, int listen_fd)
+{
+    TRIB_ASSERT(connections->listen_count < TRIB_ROOTS_MAX);
+    connections->listen_fd[connections->listen_count++] = listen_fd;
+}
+
+static void set_broken(struct trib_connection *connection, const char *cause)
+{
+    if (connection->state != CONNECTION_BROKEN) {
+        connection->state = CONNECTION_BROKEN;
+        (void)snprintf(connection->cause, sizeof connection->cause, "%s", cause);
+    }
+}
+
+/* Counts a peer that is turned away. One line a second is enough to see that somebody knocks. */
+static void log_reject(struct trib_connections *connections, const struct trib_address *peer, const char *why)
+{
+    if (connections->logged_ns != 0 && connections->now_ns - connections->logged_ns < TRIB_SECOND_NS) {
+        connections->unlogged++;
+        return;
+    }
+    char text[64];
+    trib_address_format(peer, text);
+    trib_log(TRIB_LOG_WARN, "session from %s ended: %s (and %llu others since the last such line)", text, why,
+             (unsigned long long)connections->unlogged);
+    connections->logged_ns = connections->now_ns;
+    connections->unlogged = 0;
+}
+
+static void reject(struct trib_connections *connections, struct trib_connection *connection, uint64_t *counter,
+                   const char *why)
+{
+    char cause[128];
+    (*counter)++;
+    log_reject(connections, &connection->session.peer, why);
+    (void)snprintf(cause, sizeof cause, "its session was ended: %s", why);
+    set_broken(connection, cause);
+}
+
+/* Writes what the kernel takes now. */
+static void flush(struct trib_connection *connection)
+{
+    while (connection->out_len > 0) {
+        ssize_t sent = send(connection->fd, connection->out, connection->out_len, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) {
+            continue;
+        }
+        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            return;
+        }
+        if (sent < 0) {
+            char cause[128];
+            (void)snprintf(cause, sizeof cause, "its session broke: %s", strerror(errno));
+            set_broken(connection, cause);
+            return;
+        }
+        connection->out_len -= (size_t)sent;
+        memmove(connection->out, connection->out + sent, connection->out_len);
+    }
+    if (connection->state == CONNECTION_ENDING) {
+        connection->state = CONNECTION_DRAINING;
+        (void)shutdown(connection->fd, SHUT_WR);
+    }
+}
+
+/* For one more message. False: too much lies there unread, or there is no memory for it. */
+static bool make_room(struct trib_connection *connection)
+{
+    if (connection->out_size - connection->out_len >= TRIB_MESSAGE_MAX) {
+        return true;
+    }
+    size_t size = connection->out_size > 0 ? 2 * connection->out_size : OUT_FIRST;
+    uint8_t *out = size <= OUT_MAX ? realloc(connection->out, size) : NULL;
+    if (!out) {
+        return false;
+    }
+    connection->out = out;
+    connection->out_size = size;
+    return true;
+}
+
+void trib_connections_send(void *connections, struct trib_session *session, const struct trib_message *message)
+{
+    struct trib_connections *all = connections;
+    struct trib_connection *connection = connection_of(session);
+    if (connection->state != CONNECTION_OPEN) {
+        return;
+    }
+    if (!make_room(connection)) {
+        reject(all, connection, &all->stats.rejected_unread, "answers pile up unread");
+        return;
+    }
+    connection->out_len += trib_message_encode(message, connection->out + connection->out_len);
+    flush(connection);
+}
+
+void trib_connections_end(void *connections, struct trib_session *session)
+{
+    struct trib_connections *all = connections;
+    struct trib_connection *connection = connection_of(session);
+    if (connection->state == CONNECTION_OPEN) {
+        connection->state = CONNECTION_ENDING;
+        connection->since_ns = all->now_ns;
+        flush(connection);
+    }
+}
+
+static void say_fail(struct trib_connections *connections, struct trib_connection *connection, enum trib_status status,
+                     const char *text)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
+    trib_explain(message.fail.text, "%s", text);
+    trib_connections_send(connections, &connection->session, &message);
+    trib_connections_end(connections, &connection->session);
+}
+
+static void refuse_version(struct trib_connections *connections, struct trib_connection *connection,
+                           const struct trib_message *message)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    trib_explain(text,
+                 "versions differ: the rank speaks session %u and packet %u, this switch (tributary %s) session %d and "
+                 "packet %d",
+                 message->join.version, message->join.wire_version, TRIB_VERSION, TRIB_SESSION_VERSION,
+                 TRIB_WIRE_VERSION);
+    connections->stats.rejected_version++;
+    log_reject(connections, &connection->session.peer, text);
+    say_fail(connections, connection, TRIB_ERR_VERSION, text);
+}
+
+static void refuse_turn(struct trib_connections *connections, struct trib_connection *connection,
+                        const struct trib_message *message)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    trib_explain(text, "message kind %d has no place here in the dialogue", (int)message->kind);
+    connections->stats.rejected_turn++;
+    log_reject(connections, &connection->session.peer, text);
+    trib_jobs_expel(connections->jobs, &connection->session, "it sent a message out of turn");
+    say_fail(connections, connection, TRIB_ERR_INVALID, text);
+}
+
+/* Who listens at :: is reached over IPv4 as well, but moves no data that way. True: so it is; the cause is for the rank. */
+static bool lacks_way(const struct trib_connections *connections, const struct trib_connection *connection, char *cause)
+{
+    const struct trib_address *peer = &connection->session.peer;
+    char from[64];
+    if (connections->jobs->config->shards == 0 || !trib_address_is_mapped(peer)) {
+        return false;
+    }
+    trib_address_format(peer, from);
+    trib_explain(cause,
+                 "%s comes over IPv4, and this switch moves data over IPv6 only: name it by an IPv6 address, or let "
+                 "it listen at 0.0.0.0",
+                 from);
+    return true;
+}
+
+static void refuse_way(struct trib_connections *connections, struct trib_connection *connection, const char *cause)
+{
+    connections->stats.rejected_way++;
+    log_reject(connections, &connection->session.peer, cause);
+    say_fail(connections, connection, TRIB_ERR_UNREACHABLE, cause);
+}
+
+/* Who asks for roots speaks for all ranks of a job, and names each of them to every root. */
+static uint64_t gap_of(const struct trib_session *session)
+{
+    uint32_t ranks = session->lending ? session->lending->ranks : 0;
+    return ranks > 1 ? MESSAGE_GAP_NS / ranks / TRIB_ROOTS_MAX : MESSAGE_GAP_NS;
+}
+
+/* False: it says too much. */
+static bool pay_message(const struct trib_connections *connections, struct trib_connection *connection)
+{
+    const uint64_t most_ns = MESSAGES_AT_ONCE * MESSAGE_GAP_NS;
+    uint64_t saved_ns = connections->now_ns > most_ns ? connections->now_ns - most_ns : 0;
+    if (connection->paid_ns < saved_ns) {
+        connection->paid_ns = saved_ns;
+    }
+    connection->paid_ns += gap_of(&connection->session);
+    return connection->paid_ns <= connections->now_ns;
+}
+
+static void refuse_flood(struct trib_connections *connections, struct trib_connection *connection)
+{
+    static const char text[] = "it says more than 200 messages a second";
+    connections->stats.rejected_flood++;
+    log_reject(connections, &connection->session.peer, text);
+    trib_jobs_expel(connections->jobs, &connection->session, text);
+    say_fail(connections, connection, TRIB_ERR_INVALID, "this rank says more than 200 messages a second");
+}
+
+static bool begins(const struct trib_message *message)
+{
+    return message->kind == TRIB_MESSAGE_JOIN || message->kind == TRIB_MESSAGE_LEND;
+}
+
+/* Hands whole messages over until one ends the session. */
+static void take_messages(struct trib_connections *connections, struct trib_connection *connection)
+{
+    struct trib_message message;
+    char cause[TRIB_ERROR_TEXT_MAX];
+    size_t at = 0;
+    size_t used = 1;
+    while (connection->state == CONNECTION_OPEN && used > 0) {
+        enum trib_status status = trib_message_decode(connection->in + at, connection->in_len - at, &message, &used);
+        if (status == TRIB_ERR_VERSION) {
+            refuse_version(connections, connection, &message);
+        } else if (status != TRIB_OK) {
+            reject(connections, connection, &connections->stats.rejected_malformed, "bytes that are no message");
+        } else if (used > 0 && !pay_message(connections, connection)) {
+            refuse_flood(connections, connection);
+        } else if (used > 0 && begins(&message) && lacks_way(connections, connection, cause)) {
+            refuse_way(connections, connection, cause);
+        } else if (used > 0) {
+            at += used;
+            trib_log(TRIB_LOG_TRACE, "session message kind %d of %zu bytes", (int)message.kind, used);
+            if (!trib_jobs_receive(connections->jobs, &connection->session, &message, connections->now_ns)) {
+                refuse_turn(connections, connection, &message);
+            }
+        }
+    }
+    connection->in_len -= at;
+    memmove(connection->in, connection->in + at, connection->in_len);
+    connection->half_ns = connection->in_len == 0              ? 0
+                          : at > 0 || connection->half_ns == 0 ? connections->now_ns
+                                                               : connection->half_ns;
+}
+
+/* One read per wake: nobody can keep the others waiting. */
+static void take_bytes(struct trib_connections *connections, struct trib_connection *connection)
+{
+    bool is_open = connection->state == CONNECTION_OPEN;
+    if (!is_open) {
+        connection->in_len = 0;
+    }
+    ssize_t got =
+        recv(connection->fd, connection->in + connection->in_len, sizeof connection->in - connection->in_len, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
+        return;
+    }
+    if (got <= 0) {
+        char cause[128];
+        (void)snprintf(cause, sizeof cause, got < 0 ? "its session broke: %s" : "its session closed", strerror(errno));
+        set_broken(connection, cause);
+        trib_jobs_gone(connections->jobs, &connection->session, cause, connections->now_ns);
+        return;
+    }
+    if (is_open) {
+        connection->in_len += (size_t)got;
+        take_messages(connections, connection);
+    }
+}
+
+/* Programs may count on their descriptors being few (select). Who has not joined takes no more than a guest may have for that. */
+static bool has_room_as_guest(struct trib_connections *connections)
+{
+    uint32_t strangers = 0;
+    for (uint32_t i = 0; i < connections->count; i++) {
+        strangers += !trib_session_is_joined(&connections->all[i]->session);
+    }
+    if (strangers >= STRANGERS_MAX || strangers >= connections->limit / 2) {
+        return false;
+    }
+    if (connections->count >= connections->limit) {
+        connections->limit = room_for_sessions(true);
+    }
+    return true;
+}
+
+static void add(struct trib_connections *connections, int fd, const struct trib_address *peer)
+{
+    struct trib_connection *connection = NULL;
+    bool has_room = !connections->jobs->config->is_guest || has_room_as_guest(connections);
+    if (has_room && connections->count < connections->limit) {
+        connection = calloc(1, sizeof *connection);
+    }
+    if (!connection) {
+        connections->stats.rejected_full++;
+        log_reject(connections, peer, "too many connections");
+        (void)close(fd);
+        return;
+    }
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_GAP_S);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, SILENCE_MS);
+    connection->session.peer = *peer;
+    connection->session.local.len = sizeof connection->session.local.storage;
+    if (getsockname(fd, (struct sockaddr *)(void *)&connection->session.local.storage,
+                    &connection->session.local.len) != 0) {
+        connection->session.local.len = 0;
+    }
+    /* A rank takes packets only from where it sends to, and the routes may lead back to it from another address of ours. */
+    if (trib_address_is_any(&connections->jobs->config->listen)) {
+        trib_address_set_source(&connection->session.peer, &connection->session.local);
+    }
+    connection->fd = fd;
+    connection->state = CONNECTION_OPEN;
+    connection->since_ns = connections->now_ns;
+    connections->all[connections->count++] = connection;
+    connections->stats.accepted++;
+}
+
+static void pause_accepting(struct trib_connections *connections, int cause)
+{
+    connections->accept_ns = connections->now_ns + ACCEPT_PAUSE_NS;
+    if (connections->warned_ns == 0 || connections->now_ns - connections->warned_ns >= WARN_GAP_NS) {
+        trib_log(TRIB_LOG_WARN, "cannot accept a session now: %s: raise the limit of open files (ulimit -n)",
+                 strerror(cause));
+        connections->warned_ns = connections->now_ns;
+    }
+}
+
+static void accept_some(struct trib_connections *connections, int listen_fd)
+{
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+        struct trib_address peer = {.len = sizeof peer.storage};
+        int fd = accept4(listen_fd, (struct sockaddr *)(void *)&peer.storage, &peer.len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            add(connections, fd, &peer);
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            pause_accepting(connections, errno);
+        }
+        if (errno != EINTR && errno != ECONNABORTED) {
+            return;
+        }
+    }
+}
+
+bool trib_connections_is_paused(const struct trib_connections *connections, uint64_t now_ns)
+{
+    return now_ns < connections->accept_ns;
+}
+
+uint32_t trib_connections_poll(const struct trib_connections *connections, struct pollfd *fds, uint64_t now_ns)
+{
+    bool is_paused = trib_connections_is_paused(connections, now_ns);
+    struct pollfd *sessions = fds + connections->listen_count;
+    for (uint32_t i = 0; i < connections->listen_count; i++) {
+        fds[i] = (struct pollfd){.fd = is_paused ? -1 : connections->listen_fd[i], .events = POLLIN};
+    }
+    for (uint32_t i = 0; i < connections->count; i++) {
+        const struct trib_connection *connection = connections->all[i];
+        short events = connection->out_len > 0 ? POLLIN | POLLRDHUP | POLLOUT : POLLIN | POLLRDHUP;
+        sessions[i] = (struct pollfd){.fd = connection->fd, .events = events};
+    }
+    return connections->listen_count + connections->count;
+}
+
+/* Reads what is left of a connection whose peer has shut its side: bounded by the socket's buffer. */
+static void take_last_bytes(struct trib_connections *connections, struct trib_connection *connection)
+{
+    for (int i = 0; i < LAST_READS_MAX && connection->state != CONNECTION_BROKEN; i++) {
+        take_bytes(connections, connection);
+    }
+}
+
+void trib_connections_ready(struct trib_connections *connections, const struct pollfd *fds, uint32_t count,
+                            uint64_t now_ns)
+{
+    const short ended = POLLRDHUP | POLLHUP | POLLERR | POLLNVAL;
+    const struct pollfd *sessions = fds + connections->listen_count;
+    uint32_t polled = count - connections->listen_count;
+    connections->now_ns = now_ns;
+    /* Who ends comes first: a rank that comes back at once must find its place, and its job's name, free. */
+    for (uint32_t i = 0; i < polled; i++) {
+        if (sessions[i].revents & ended) {
+            take_last_bytes(connections, connections->all[i]);
+        }
+    }
+    for (uint32_t i = 0; i < polled; i++) {
+        struct trib_connection *connection = connections->all[i];
+        if (connection->state != CONNECTION_BROKEN && (sessions[i].revents & POLLOUT)) {
+            flush(connection);
+        }
+        if (connection->state != CONNECTION_BROKEN && (sessions[i].revents & POLLIN)) {
+            take_bytes(connections, connection);
+        }
+    }
+    for (uint32_t i = 0; i < connections->listen_count; i++) {
+        if (fds[i].revents != 0) {
+            accept_some(connections, connections->listen_fd[i]);
+        }
+    }
+}
+
+/* When this connection's patience ends. */
+static uint64_t connection_timeout(const struct trib_connection *connection)
+{
+    switch (connection->state) {
+    case CONNECTION_OPEN:
+        if (!trib_session_is_joined(&connection->session)) {
+            return connection->since_ns + TRIB_JOIN_WAIT_NS;
+        }
+        return connection->half_ns ? connection->half_ns + TRIB_HALF_WAIT_NS : TRIB_NEVER;
+    case CONNECTION_ENDING:
+    case CONNECTION_DRAINING:
+        return connection->since_ns + TRIB_DRAIN_WAIT_NS;
+    case CONNECTION_BROKEN:
+        return 0;
+    case CONNECTION_NONE:
+        break;
+    }
+    return TRIB_NEVER;
+}
+
+uint64_t trib_connections_next_timeout(const struct trib_connections *connections)
+{
+    uint64_t when = connections->accept_ns > connections->now_ns ? connections->accept_ns : TRIB_NEVER;
+    for (uint32_t i = 0; i < connections->count; i++) {
+        uint64_t next = connection_timeout(connections->all[i]);
+        when = next < when ? next : when;
+    }
+    return when;
+}
+
+void trib_connections_on_timeout(struct trib_connections *connections, uint64_t now_ns)
+{
+    connections->now_ns = now_ns;
+    for (uint32_t i = 0; i < connections->count; i++) {
+        struct trib_connection *connection = connections->all[i];
+        if (now_ns < connection_timeout(connection)) {
+            continue;
+        }
+        if (connection->state != CONNECTION_OPEN) {
+            set_broken(connection, "its session closed");
+        } else if (!trib_session_is_joined(&connection->session)) {
+            reject(connections, connection, &connections->stats.rejected_silent, "no JOIN within 10 s");
+        } else {
+            reject(connections, connection, &connections->stats.rejected_slow, "half a message for 10 s");
+        }
+    }
+}
+
+void trib_connections_sweep(struct trib_connections *connections, uint64_t now_ns)
+{
+    connections->now_ns = now_ns;
+    bool again = true; /* the end of one may break others, that lie before it */
+    while (again) {
+        again = false;
+        for (uint32_t i = 0; i < connections->count; i++) {
+            struct trib_connection *connection = connections->all[i];
+            if (connection->state != CONNECTION_BROKEN) {
+                continue;
+            }
+            trib_jobs_gone(connections->jobs, &connection->session, connection->cause, now_ns);
+            (void)close(connection->fd);
+            free(connection->out);
+            connections->all[i--] = connections->all[--connections->count];
+            free(connection);
+            again = true;
+        }
+    }
+}
+
+void trib_connections_abandon(const struct trib_connections *connections)
+{
+    for (uint32_t i = 0; i < connections->listen_count; i++) {
+        trib_inherit_drop(connections->listen_fd[i]);
+    }
+    for (uint32_t i = 0; i < connections->count; i++) {
+        trib_inherit_drop(connections->all[i]->fd);
+    }
+}
+
+void trib_connections_deinit(struct trib_connections *connections, enum trib_status status, const char *text)
+{
+    uint64_t end_ns = trib_clock_ns() + GOODBYE_NS;
+    while (connections->listen_count > 0) {
+        (void)close(connections->listen_fd[--connections->listen_count]);
+    }
+    for (uint32_t i = 0; i < connections->count; i++) {
+        struct trib_connection *connection = connections->all[i];
+        if (status != TRIB_OK) {
+            say_fail(connections, connection, status, text);
+        } else if (connection->state == CONNECTION_OPEN) {
+            set_broken(connection, "this control plane has ended");
+        }
+    }
+    trib_connections_sweep(connections, trib_clock_ns());
+    struct pollfd *fds = calloc((size_t)connections->count + 1, sizeof *fds); /* 1: or it may be NULL */
+    for (uint64_t now_ns = trib_clock_ns(); fds && connections->count > 0 && now_ns < end_ns;
+         now_ns = trib_clock_ns()) {
+        uint32_t count = trib_connections_poll(connections, fds, now_ns);
+        (void)poll(fds, count, (int)((end_ns - now_ns) / TRIB_MILLISECOND_NS) + 1);
+        trib_connections_ready(connections, fds, count, trib_clock_ns());
+        trib_connections_sweep(connections, trib_clock_ns());
+    }
+    free(fds);
+    for (uint32_t i = 0; i < connections->count; i++) {
+        (void)close(connections->all[i]->fd);
+        free(connections->all[i]->out);
+        free(connections->all[i]);
+    }
+    connections->count = 0;
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http.c: see http.h. libmicrohttpd runs without a thread, its epoll descriptor lies in the server's poll set; so a report is
+ * read in the same thread that changes it, and nothing needs a lock. */
+#include "control/server/http.h"
+
+#include <jansson.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "control/roots/lend.h"
+#include "io/clock.h"
+#include "io/explain.h"
+
+#define CONNECTIONS_MAX 64
+#define IDLE_S 10
+#define MEMORY_SIZE (32 * 1024)
+#define JSON_TYPE "application/json"
+
+struct trib_http {
+    struct MHD_Daemon *daemon;
+    const struct trib_report *report;
+    int epoll_fd;
+    uint16_t port;
+};
+
+static const char index_page[] =
+    "<!doctype html><meta charset=\"utf-8\"><title>tributary switch</title>\n"
+    "<style>body{font:16px/1.6 sans-serif;margin:3em}code{background:#eee;padding:.1em .3em}</style>\n"
+    "<h1>tributary switch</h1>\n"
+    "<p>Adds up what the ranks of a job send.</p>\n"
+    "<ul><li><a href=\"/v1/jobs\"><code>/v1/jobs</code></a> jobs, ranks, slots, who is missing\n"
+    "<li><a href=\"/v1/switch\"><code>/v1/switch</code></a> version, quotas, memory, traffic\n"
+    "<li><a href=\"/metrics\"><code>/metrics</code></a> for Prometheus\n"
+    "<li><a href=\"/healthz\"><code>/healthz</code></a> for load balancers</ul>\n";
+
+static json_t *json_u64(uint64_t value)
+{
+    return json_integer(value < INT64_MAX ? (json_int_t)value : INT64_MAX);
+}
+
+/* Adds and forgets: a failure leaves the key out, and the final dump fails only if the root itself is NULL. */
+static void set(json_t *object, const char *name, json_t *value)
+{
+    (void)json_object_set_new(object, name, value);
+}
+
+static json_t *show_ranks(const uint16_t *ranks, uint32_t count)
+{
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < count; i++) {
+        (void)json_array_append_new(array, json_u64(ranks[i]));
+    }
+    return array;
+}
+
+static json_t *show_settings(const struct trib_settings *settings)
+{
+    json_t *object = json_object();
+    set(object, "scheme", json_string(settings->scheme));
+    set(object, "payload", json_u64(settings->payload));
+    set(object, "window", json_u64(settings->window));
+    set(object, "wire", json_string(trib_type_name((enum trib_type)settings->wire)));
+    return object;
+}
+
+static const char *rank_state(const struct trib_job *job, const struct trib_rank *rank)
+{
+    if (rank->is_closing) {
+        return rank->session ? "closing" : "closed";
+    }
+    if (!rank->session) {
+        return "absent";
+    }
+    return !rank->is_registered ? "joined" : job->state == TRIB_JOB_RUNNING ? "running" : "registered";
+}
+
+static json_t *show_stall(const struct trib_stall *stall, uint64_t now_ns)
+{
+    if (stall->at_ns == 0) {
+        return json_null();
+    }
+    json_t *object = json_object();
+    set(object, "sequence", json_u64(stall->sequence));
+    set(object, "missing", show_ranks(stall->missing.rank, trib_rank_list_carried(&stall->missing)));
+    set(object, "waited_seconds", json_real((double)stall->since_ms / 1e3));
+    set(object, "reported_seconds_ago", json_real((double)(now_ns - stall->at_ns) / 1e9));
+    return object;
+}
+
+static json_t *show_rank(const struct trib_job *job, uint32_t index, uint64_t now_ns)
+{
+    const struct trib_rank *rank = &job->ranks[index];
+    json_t *object = json_object();
+    set(object, "rank", json_u64(index));
+    set(object, "state", json_string(rank_state(job, rank)));
+    set(object, "address", rank->name[0] ? json_string(rank->name) : json_null());
+    set(object, "mark", json_u64(rank->mark));
+    set(object, "stall", show_stall(&rank->stall, now_ns));
+    return object;
+}
+
+static json_t *show_dropped(const uint64_t *dropped)
+{
+    json_t *object = json_object();
+    for (int drop = TRIB_DROP_NONE + 1; drop < TRIB_DROP_COUNT; drop++) {
+        set(object, trib_drop_name((enum trib_drop)drop), json_u64(dropped[drop]));
+    }
+    return object;
+}
+
+static json_t *show_counters(const struct trib_counters *counters)
+{
+    json_t *object = json_object();
+#define X(name, help) set(object, #name, json_u64(counters->name));
+    TRIB_COUNTER_MAP(X)
+#undef X
+    set(object, "dropped", show_dropped(counters->dropped));
+    return object;
+}
+
+static json_t *show_job(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns)
+{
+    struct trib_job_report facts;
+    json_t *object = json_object();
+    json_t *ranks = json_array();
+    trib_job_report(report, job, now_ns, &facts);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        (void)json_array_append_new(ranks, show_rank(job, i, now_ns));
+    }
+    set(object, "job", json_string(job->name));
+    set(object, "state", json_string(trib_job_state_name(job->state)));
+    set(object, "communicator", json_u64(job->grant.communicator));
+    set(object, "generation", json_u64(job->grant.generation));
+    set(object, "age_seconds", json_real((double)(now_ns - job->started_ns) / 1e9));
+    set(object, "settings", show_settings(&job->settings));
+    set(object, "multicast", json_boolean(job->multicast));
+    set(object, "shards", json_u64(job->grant.roots));
+    set(object, "window", json_u64(job->grant.window));
+    set(object, "slots", json_u64(job->grant.slots));
+    set(object, "slot_bytes", json_u64(job->is_open ? job->slot_bytes : 0));
+    set(object, "memory_held", json_u64(facts.plane.memory_held));
+    set(object, "slots_held", json_u64(facts.plane.slots_held));
+    set(object, "mark", json_u64(facts.communicator_mark));
+    set(object, "missing", show_ranks(facts.plane.missing, facts.plane.missing_count));
+    set(object, "missing_sequence", facts.plane.missing_count ? json_u64(facts.plane.sequence) : json_null());
+    set(object, "stall_seconds", json_real(facts.stall_s));
+    set(object, "counters", show_counters(&facts.plane.counters));
+    set(object, "ranks", ranks);
+    return object;
+}
+
+static json_t *show_jobs(const struct trib_report *report)
+{
+    json_t *array = json_array();
+    uint64_t now_ns = trib_clock_ns();
+    for (const struct trib_job *job = report->jobs->first; job; job = job->next) {
+        (void)json_array_append_new(array, show_job(report, job, now_ns));
+    }
+    return array;
+}
+
+static json_t *show_traffic(const struct trib_report *report)
+{
+    struct trib_udp_stats sum = {0};
+    uint64_t dropped[TRIB_DROP_COUNT];
+    json_t *object = json_object();
+    trib_report_traffic(report, &sum, dropped);
+    set(object, "sent_bytes", json_u64(sum.bytes_sent));
+    set(object, "received_bytes", json_u64(sum.bytes_received));
+    set(object, "sent_packets", json_u64(sum.packets_sent));
+    set(object, "received_packets", json_u64(sum.packets_received));
+    set(object, "send_calls", json_u64(sum.send_calls));
+    set(object, "receive_calls", json_u64(sum.receive_calls));
+    set(object, "send_dropped_packets", json_u64(sum.send_dropped));
+    set(object, "dropped", show_dropped(dropped));
+    return object;
+}
+
+/* The switches that its jobs use as well. */
+static json_t *show_lenders(const struct trib_server_config *config)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < config->lenders.count; i++) {
+        char text[64];
+        trib_address_format(&config->lenders.at[i], text);
+        (void)json_array_append_new(list, json_string(text));
+    }
+    return list;
+}
+
+/* Communicators of other switches that have roots here. */
+static json_t *show_lendings(const struct trib_jobs *jobs)
+{
+    json_t *list = json_array();
+    for (const struct trib_lending *lending = jobs->lendings; lending; lending = lending->next) {
+        json_t *object = json_object();
+        set(object, "job", json_string(lending->job));
+        set(object, "switch", json_string(lending->asker));
+        set(object, "communicator", json_u64(lending->root.communicator));
+        set(object, "slot_bytes", json_u64(lending->slot_bytes));
+        (void)json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static json_t *show_switch(const struct trib_report *report)
+{
+    char boot[16];
+    json_t *object = json_object();
+    (void)snprintf(boot, sizeof boot, "%08x", report->config->boot);
+    set(object, "version", json_string(TRIB_VERSION));
+    set(object, "boot", json_string(boot));
+    set(object, "uptime_seconds", json_real((double)(trib_clock_ns() - report->started_ns) / 1e9));
+    set(object, "port", json_u64(trib_address_port(&report->config->listen)));
+    set(object, "shards", json_u64(report->config->shards));
+    set(object, "jobs", json_u64(report->jobs->count));
+    set(object, "sessions", json_u64(report->connections->count));
+    set(object, "memory_quota_bytes", json_u64(report->config->memory_quota));
+    set(object, "job_quota_bytes", json_u64(report->config->job_quota));
+    set(object, "memory_used_bytes", json_u64(report->jobs->memory_used));
+    set(object, "receive_room_bytes", json_u64(report->config->receive_room));
+    set(object, "lenders", show_lenders(report->config));
+    set(object, "lends", show_lendings(report->jobs));
+    set(object, "traffic", show_traffic(report));
+    return object;
+}
+
+/* Sends text, which becomes the reply's to free. */
+static enum MHD_Result reply(struct MHD_Connection *connection, unsigned code, const char *type, char *text, size_t len)
+{
+    struct MHD_Response *response = text ? MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE) : NULL;
+    if (!response) {
+        free(text);
+        return MHD_NO;
+    }
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (code == MHD_HTTP_METHOD_NOT_ALLOWED) {
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    }
+    enum MHD_Result result = MHD_queue_response(connection, code, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* Takes root over. */
+static enum MHD_Result reply_json(struct MHD_Connection *connection, unsigned code, json_t *root)
+{
+    char *text = json_dumps(root, JSON_INDENT(2));
+    json_decref(root);
+    return reply(connection, code, JSON_TYPE, text, text ? strlen(text) : 0);
+}
+
+static enum MHD_Result reply_error(struct MHD_Connection *connection, unsigned code, const char *text)
+{
+    json_t *root = json_object();
+    set(root, "error", json_string(text));
+    return reply_json(connection, code, root);
+}
+
+static enum MHD_Result reply_text(struct MHD_Connection *connection, const char *type, const char *text)
+{
+    char *copy = strdup(text);
+    return reply(connection, MHD_HTTP_OK, type, copy, strlen(text));
+}
+
+/* libmicrohttpd calls this once when the head is there, and again when the body is: the answer comes with the second call.
+ * 8 parameters: its signature, not ours. */
+static enum MHD_Result serve(void *owner, struct MHD_Connection *connection, const char *url, const char *method,
+                             const char *version, const char *data, size_t *data_len, void **seen)
+{
+    const struct trib_http *http = owner;
+    (void)version;
+    (void)data;
+    if (!*seen) {
+        *seen = owner; /* any mark will do */
+        return MHD_YES;
+    }
+    if (*data_len > 0) {
+        *data_len = 0; /* a body means nothing here, whatever it is */
+        return MHD_YES;
+    }
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
+        return reply_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD: this interface is for looking");
+    }
+    if (strcmp(url, "/") == 0) {
+        return reply_text(connection, "text/html; charset=utf-8", index_page);
+    }
+    if (strcmp(url, "/healthz") == 0) {
+        return reply_text(connection, "text/plain; charset=utf-8", "ok\n");
+    }
+    if (strcmp(url, "/v1/jobs") == 0) {
+        return reply_json(connection, MHD_HTTP_OK, show_jobs(http->report));
+    }
+    if (strcmp(url, "/v1/switch") == 0) {
+        return reply_json(connection, MHD_HTTP_OK, show_switch(http->report));
+    }
+    if (strcmp(url, "/metrics") == 0) {
+        size_t len = 0;
+        char *text = trib_metrics_text(http->report, trib_clock_ns(), &len);
+        return reply(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text, len);
+    }
+    return reply_error(connection, MHD_HTTP_NOT_FOUND, "no such page: /v1/jobs, /v1/switch, /metrics, /healthz");
+}
+
+enum trib_status trib_http_create(const struct trib_address *address, const struct trib_report *report,
+                                  struct trib_http **http, char *error)
+{
+    int listen_fd;
+    struct trib_address bound;
+    enum trib_status status = trib_listener_open(address, &listen_fd, &bound, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    struct trib_http *made = calloc(1, sizeof *made);
+    if (!made) {
+        trib_explain(error, "out of memory for http");
+        (void)close(listen_fd);
+        return TRIB_ERR_MEMORY;
+    }
+    made->report = report;
+    made->port = trib_address_port(&bound);
+    made->daemon =
+        MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, serve, made, MHD_OPTION_LISTEN_SOCKET, listen_fd,
+                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+                         (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_SIZE, MHD_OPTION_END);
+    const union MHD_DaemonInfo *info =
+        made->daemon ? MHD_get_daemon_info(made->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+    if (!info) {
+        trib_explain(error, "cannot start http: libmicrohttpd refused");
+        if (made->daemon) {
+            MHD_stop_daemon(made->daemon); /* closes listen_fd */
+        } else {
+            (void)close(listen_fd);
+        }
+        free(made);
+        return TRIB_ERR_SYSTEM;
+    }
+    made->epoll_fd = info->epoll_fd;
+    *http = made;
+    return TRIB_OK;
+}
+
+void trib_http_destroy(struct trib_http *http)
+{
+    if (http) {
+        MHD_stop_daemon(http->daemon);
+        free(http);
+    }
+}
+
+int trib_http_fd(const struct trib_http *http)
+{
+    return http ? http->epoll_fd : -1;
+}
+
+uint16_t trib_http_port(const struct trib_http *http)
+{
+    return http ? http->port : 0;
+}
+
+uint64_t trib_http_next_timeout(const struct trib_http *http, uint64_t now_ns)
+{
+    MHD_UNSIGNED_LONG_LONG wait_ms;
+    if (!http || MHD_get_timeout(http->daemon, &wait_ms) != MHD_YES) {
+        return TRIB_NEVER;
+    }
+    return now_ns + wait_ms * TRIB_MILLISECOND_NS;
+}
+
+void trib_http_run(struct trib_http *http)
+{
+    if (http) {
+        (void)MHD_run(http->daemon);
+    }
+}
+
+const struct trib_http_verbs *trib_http_verbs(void)
+{
+    static const struct trib_http_verbs verbs = {trib_http_create, trib_http_destroy,      trib_http_fd,
+                                                 trib_http_port,   trib_http_next_timeout, trib_http_run};
+    return &verbs;
+}
+
+bool trib_server_has_http(void)
+{
+    return true;
+}

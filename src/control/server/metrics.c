@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics.c: /metrics, Prometheus text format 0.0.4, in base units. Labels are bounded: the jobs that exist now, and lists from
+ * the sources (drop reasons, statuses). A job's series end with it. Read next: http.c (who serves it). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/roots/lend.h"
+#include "control/server/report.h"
+#include "io/clock.h"
+
+/* One counter of every job, found by its place in struct trib_counters. */
+struct job_counter {
+    const char *name;
+    const char *help;
+    size_t offset;
+};
+
+static const struct job_counter job_counters[] = {
+#define X(name, help) {#name, help, offsetof(struct trib_counters, name)},
+    TRIB_COUNTER_MAP(X)
+#undef X
+};
+
+#define JOB_COUNTER_COUNT (sizeof job_counters / sizeof job_counters[0])
+
+/* A job and what its slots said, asked once. */
+struct row {
+    const struct trib_job *job;
+    struct trib_job_report report;
+};
+
+static void head(FILE *out, const char *name, const char *type, const char *help)
+{
+    (void)fprintf(out, "# HELP tributary_%s %s\n# TYPE tributary_%s %s\n", name, help, name, type);
+}
+
+static void number(FILE *out, const char *name, const char *type, const char *help, uint64_t value)
+{
+    head(out, name, type, help);
+    (void)fprintf(out, "tributary_%s %llu\n", name, (unsigned long long)value);
+}
+
+static uint64_t lendings(const struct trib_jobs *jobs)
+{
+    uint64_t count = 0;
+    for (const struct trib_lending *lending = jobs->lendings; lending; lending = lending->next) {
+        count++;
+    }
+    return count;
+}
+
+static void put_switch(FILE *out, const struct trib_report *report, uint64_t now_ns)
+{
+    head(out, "build_info", "gauge", "version of this switch");
+    (void)fprintf(out, "tributary_build_info{version=\"%s\"} 1\n", TRIB_VERSION);
+    head(out, "uptime_seconds", "gauge", "time since the switch started");
+    (void)fprintf(out, "tributary_uptime_seconds %.3f\n", (double)(now_ns - report->started_ns) / 1e9);
+    number(out, "shards", "gauge", "shards of the switch", report->config->shards);
+    number(out, "memory_quota_bytes", "gauge", "slot memory for all jobs", report->config->memory_quota);
+    number(out, "job_quota_bytes", "gauge", "slot memory for one job", report->config->job_quota);
+    number(out, "memory_used_bytes", "gauge", "slot memory given out", report->jobs->memory_used);
+    number(out, "jobs", "gauge", "jobs now", report->jobs->count);
+    number(out, "lendings", "gauge", "communicators of other switches that have roots here", lendings(report->jobs));
+    number(out, "sessions", "gauge", "connections now", report->connections->count);
+    number(out, "sessions_accepted_total", "counter", "connections accepted", report->connections->stats.accepted);
+    number(out, "jobs_started_total", "counter", "communicators that became ready", report->jobs->stats.started);
+    number(out, "jobs_returned_total", "counter", "of those, after a restart of the switch",
+           report->jobs->stats.returned);
+    number(out, "jobs_recalled_total", "counter", "communicators whose ranks had to come back: a switch below was lost",
+           report->jobs->stats.recalled);
+    number(out, "jobs_closed_total", "counter", "communicators closed by all their ranks", report->jobs->stats.closed);
+}
+
+static void put_status(FILE *out, const char *name, const char *help, const uint64_t *counts)
+{
+    head(out, name, "counter", help);
+#define X(status, value, text)                                                                                      \
+    if (TRIB_##status != TRIB_OK) {                                                                                 \
+        (void)fprintf(out, "tributary_%s{reason=\"%s\"} %llu\n", name, text, (unsigned long long)counts[-(value)]); \
+    }
+    TRIB_STATUS_MAP(X)
+#undef X
+}
+
+static void put_rejects(FILE *out, const struct trib_connections_stats *stats)
+{
+    head(out, "sessions_rejected_total", "counter", "connections that the switch ended");
+#define X(name, text)                                                                   \
+    (void)fprintf(out, "tributary_sessions_rejected_total{reason=\"%s\"} %llu\n", text, \
+                  (unsigned long long)stats->rejected_##name);
+    TRIB_REJECT_MAP(X)
+#undef X
+}
+
+static void put_traffic(FILE *out, const struct trib_report *report)
+{
+    struct trib_udp_stats sum = {0};
+    uint64_t dropped[TRIB_DROP_COUNT];
+    trib_report_traffic(report, &sum, dropped);
+    number(out, "sent_bytes_total", "counter", "UDP payload bytes sent", sum.bytes_sent);
+    number(out, "received_bytes_total", "counter", "UDP payload bytes received", sum.bytes_received);
+    number(out, "sent_packets_total", "counter", "packets sent", sum.packets_sent);
+    number(out, "received_packets_total", "counter", "packets received", sum.packets_received);
+    number(out, "send_calls_total", "counter", "system calls that sent packets", sum.send_calls);
+    number(out, "receive_calls_total", "counter", "system calls that received packets", sum.receive_calls);
+    number(out, "send_dropped_packets_total", "counter", "packets that the kernel would not take", sum.send_dropped);
+    head(out, "foreign_dropped_packets_total", "counter", "packets dropped that belong to no job");
+    for (int drop = TRIB_DROP_NONE + 1; drop < TRIB_DROP_COUNT; drop++) {
+        (void)fprintf(out, "tributary_foreign_dropped_packets_total{reason=\"%s\"} %llu\n",
+                      trib_drop_name((enum trib_drop)drop), (unsigned long long)dropped[drop]);
+    }
+}
+
+static void put_gauges(FILE *out, const struct row *rows, size_t count)
+{
+    head(out, "job_ranks", "gauge", "ranks of a job");
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(out, "tributary_job_ranks{job=\"%s\"} %u\n", rows[i].job->name, rows[i].job->settings.ranks);
+    }
+    head(out, "job_memory_bytes", "gauge", "slot memory that a job may take");
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(out, "tributary_job_memory_bytes{job=\"%s\"} %llu\n", rows[i].job->name,
+                      (unsigned long long)(rows[i].job->is_open ? rows[i].job->slot_bytes : 0));
+    }
+    head(out, "job_memory_held_bytes", "gauge", "slot memory of a job that is really there");
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(out, "tributary_job_memory_held_bytes{job=\"%s\"} %llu\n", rows[i].job->name,
+                      (unsigned long long)rows[i].report.plane.memory_held);
+    }
+    head(out, "job_slots", "gauge", "slots of a job, all shards");
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(out, "tributary_job_slots{job=\"%s\"} %llu\n", rows[i].job->name,
+                      (unsigned long long)rows[i].job->grant.slots * rows[i].job->grant.roots);
+    }
+    head(out, "job_slots_held", "gauge", "slots that hold a fragment now");
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(out, "tributary_job_slots_held{job=\"%s\"} %u\n", rows[i].job->name,
+                      rows[i].report.plane.slots_held);
+    }
+    head(out, "job_mark", "gauge", "sequence below which every rank has every result");
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(out, "tributary_job_mark{job=\"%s\"} %llu\n", rows[i].job->name,
+                      (unsigned long long)rows[i].report.communicator_mark);
+    }
+    head(out, "job_stall_seconds", "gauge", "how long a rank has waited for one fragment, 0: none waits");
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(out, "tributary_job_stall_seconds{job=\"%s\"} %.3f\n", rows[i].job->name, rows[i].report.stall_s);
+    }
+}
+
+static void put_counters(FILE *out, const struct row *rows, size_t count)
+{
+    for (size_t k = 0; k < JOB_COUNTER_COUNT; k++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "%s_total", job_counters[k].name);
+        head(out, name, "counter", job_counters[k].help);
+        for (size_t i = 0; i < count; i++) {
+            const char *counters = (const char *)&rows[i].report.plane.counters;
+            const uint64_t *value = (const uint64_t *)(const void *)(counters + job_counters[k].offset);
+            (void)fprintf(out, "tributary_%s{job=\"%s\"} %llu\n", name, rows[i].job->name, (unsigned long long)*value);
+        }
+    }
+    head(out, "dropped_packets_total", "counter", "packets of a job dropped");
+    for (size_t i = 0; i < count; i++) {
+        for (int drop = TRIB_DROP_NONE + 1; drop < TRIB_DROP_COUNT; drop++) {
+            (void)fprintf(out, "tributary_dropped_packets_total{job=\"%s\",reason=\"%s\"} %llu\n", rows[i].job->name,
+                          trib_drop_name((enum trib_drop)drop),
+                          (unsigned long long)rows[i].report.plane.counters.dropped[drop]);
+        }
+    }
+}
+
+void trib_report_traffic(const struct trib_report *report, struct trib_udp_stats *sum, uint64_t *dropped)
+{
+    const struct trib_data_plane *plane = &report->config->plane;
+    memset(dropped, 0, TRIB_DROP_COUNT * sizeof *dropped);
+    plane->traffic(plane->plane, sum);
+    if (plane->drops) {
+        plane->drops(plane->plane, dropped);
+    }
+}
+
+const char *trib_job_state_name(enum trib_job_state state)
+{
+    switch (state) {
+    case TRIB_JOB_NONE:
+        return "none";
+    case TRIB_JOB_JOINING:
+        return "joining";
+    case TRIB_JOB_STARTING:
+        return "starting";
+    case TRIB_JOB_RUNNING:
+        return "running";
+    }
+    return "unknown";
+}
+
+/* A stall counts while no newer mark of its rank has passed it; a rank reports again about once a second. */
+static double longest_stall(const struct trib_job *job, uint64_t mark, uint64_t now_ns)
+{
+    double longest = 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_stall *stall = &job->ranks[i].stall;
+        if (stall->at_ns != 0 && stall->sequence >= mark && stall->sequence >= job->ranks[i].mark) {
+            double waited = (double)stall->since_ms / 1e3 + (double)(now_ns - stall->at_ns) / 1e9;
+            longest = waited > longest ? waited : longest;
+        }
+    }
+    return longest;
+}
+
+void trib_job_report(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns,
+                     struct trib_job_report *out)
+{
+    const struct trib_data_plane *plane = trib_job_plane(report->jobs, job);
+    memset(out, 0, sizeof *out);
+    if (!job->is_open) {
+        return;
+    }
+    if (!plane->report(plane->plane, job->grant.communicator, &out->plane)) {
+        memset(&out->plane, 0, sizeof out->plane);
+    }
+    out->communicator_mark = plane->communicator_mark(plane->plane, job->grant.communicator);
+    out->stall_s = longest_stall(job, out->communicator_mark, now_ns);
+}
+
+char *trib_metrics_text(const struct trib_report *report, uint64_t now_ns, size_t *len)
+{
+    char *text = NULL;
+    size_t count = 0;
+    struct row *rows = calloc((size_t)report->jobs->count + 1, sizeof *rows);
+    FILE *out = rows ? open_memstream(&text, len) : NULL;
+    if (!out) {
+        free(rows);
+        return NULL;
+    }
+    for (const struct trib_job *job = report->jobs->first; job; job = job->next) {
+        rows[count].job = job;
+        trib_job_report(report, job, now_ns, &rows[count].report);
+        count++;
+    }
+    put_switch(out, report, now_ns);
+    put_status(out, "jobs_failed_total", "communicators that ended with a failure", report->jobs->stats.failed);
+    put_status(out, "joins_refused_total", "joins answered with a failure", report->jobs->stats.refused);
+    put_rejects(out, &report->connections->stats);
+    put_traffic(out, report);
+    put_gauges(out, rows, count);
+    put_counters(out, rows, count);
+    free(rows);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

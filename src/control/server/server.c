@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server.c: the loop of the control plane: one thread, one poll(2) over the wake descriptor, HTTP, the listener and all sessions.
+ * It decides nothing: jobs.c does. Other threads reach it by trib_server_stop and trib_server_mismatch only, which leave a note
+ * and write to the wake descriptor. */
+#include "control/server.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "control/jobs/jobs.h"
+#include "control/roots/roots.h"
+#include "control/server/connections.h"
+#include "control/server/http.h"
+#include "control/server/report.h"
+#include "control/server/uplinks.h"
+#include "io/clock.h"
+#include "io/draw.h"
+#include "io/explain.h"
+#include "io/inherit.h"
+#include "io/log.h"
+
+#define MISMATCHES_MAX 64
+#define POLL_OWN 2 /* descriptors polled before those of connections.c: wake, HTTP */
+#define POLL_LONGEST_MS 10000
+
+/* What a shard's thread reports; one slot may report many times, so losing some at the brim loses nothing. */
+struct mismatch {
+    uint64_t sequence;
+    uint32_t communicator;
+    uint32_t rank[2];
+};
+
+struct trib_server {
+    struct trib_server_config config;
+    struct trib_jobs jobs;
+    struct trib_connections connections;
+    struct trib_relay relay; /* with a parent */
+    struct trib_uplinks uplinks;
+    struct trib_report report;
+    struct trib_http *http;
+    int wake_fd;
+    atomic_bool stopping;
+    pthread_mutex_t working; /* held by its thread but while it sleeps */
+    pthread_mutex_t lock;    /* of what is below */
+    bool is_retiring;        /* to end when no job is left... */
+    bool has_retired;        /* ...and does */
+    bool has_looked;         /* for what is left to do, since it is to retire */
+    struct trib_server_duties duties;
+    uint32_t mismatch_count;
+    struct mismatch mismatches[MISMATCHES_MAX];
+    struct pollfd fds[POLL_OWN + 2 * TRIB_CONNECTIONS_MAX + TRIB_ROOTS_MAX];
+};
+
+static enum trib_status open_http(struct trib_server *server, char *error)
+{
+    struct trib_address address = server->config.http;
+    if (address.len == 0 || server->config.http_verbs == NULL) {
+        return TRIB_OK;
+    }
+    enum trib_status status = server->config.http_verbs->create(&address, &server->report, &server->http, error);
+    if (status == TRIB_OK && server->http) {
+        char text[64];
+        trib_address_set_port(&address, trib_server_http_port(server));
+        trib_address_format(&address, text);
+        trib_log(TRIB_LOG_INFO, "http on http://%s", text);
+    }
+    return status == TRIB_ERR_REFUSED && server->config.http_is_named ? TRIB_ERR_SYSTEM : status;
+}
+
+static void open_relay(struct trib_server *server)
+{
+    const struct trib_relay_output output = {&server->uplinks, trib_uplinks_open, trib_uplinks_send, trib_uplinks_end};
+    server->jobs.loans =
+        (struct trib_loan_output){&server->uplinks, trib_uplinks_borrow, trib_uplinks_ask, trib_uplinks_return};
+    trib_uplinks_init(&server->uplinks, &server->jobs, &server->config);
+    if (server->config.parent.len > 0) {
+        trib_relay_init(&server->relay, &server->config, trib_draw(), &output);
+        server->jobs.relay = &server->relay;
+    }
+}
+
+struct trib_address trib_server_shard(const struct trib_server_config *config, uint32_t shard)
+{
+    uint32_t index = shard % (config->also.count + 1);
+    struct trib_address address = index == 0 ? config->listen : config->also.at[index - 1];
+    trib_address_set_port(&address, (uint16_t)(trib_address_port(&config->listen) + shard));
+    return address;
+}
+
+static bool is_own_parent(const struct trib_server_config *config)
+{
+    for (uint32_t i = 0; i <= config->also.count; i++) {
+        struct trib_address own = trib_server_shard(config, i);
+        trib_address_set_port(&own, trib_address_port(&config->listen));
+        if (trib_address_equal(&config->parent, &own)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* At the further addresses. */
+static enum trib_status listen_also(struct trib_server *server, char *error)
+{
+    for (uint32_t i = 0; i < server->config.also.count; i++) {
+        struct trib_address at = server->config.also.at[i];
+        int listen_fd;
+        trib_address_set_port(&at, trib_address_port(&server->config.listen));
+        enum trib_status status = trib_listener_open(&at, &listen_fd, &server->config.also.at[i], error);
+        if (status != TRIB_OK) {
+            return status;
+        }
+        trib_connections_listen(&server->connections, listen_fd);
+    }
+    return TRIB_OK;
+}
+
+enum trib_status trib_server_create(const struct trib_server_config *config, struct trib_server **server, char *error)
+{
+    int listen_fd;
+    char text[64];
+    struct trib_server *made = calloc(1, sizeof *made);
+    if (!made) {
+        trib_explain(error, "out of memory for the control plane");
+        return TRIB_ERR_MEMORY;
+    }
+    made->config = *config;
+    enum trib_status status = trib_listener_open(&config->listen, &listen_fd, &made->config.listen, error);
+    if (status != TRIB_OK) {
+        goto free_server;
+    }
+    if (is_own_parent(&made->config)) {
+        trib_explain(error, "a switch cannot be its own parent");
+        status = TRIB_ERR_INVALID;
+        goto close_listener;
+    }
+    made->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (made->wake_fd < 0) {
+        trib_explain(error, "cannot make an event descriptor: %s", strerror(errno));
+        status = TRIB_ERR_SYSTEM;
+        goto close_listener;
+    }
+    const struct trib_jobs_output output = {&made->connections, trib_connections_send, trib_connections_end};
+    trib_jobs_init(&made->jobs, &made->config, &output);
+    if (trib_roots_are_ranks(&made->config)) {
+        made->config.plane = trib_roots_verbs(&made->jobs);
+    }
+    open_relay(made);
+    trib_connections_init(&made->connections, listen_fd, &made->jobs);
+    made->report = (struct trib_report){&made->config, &made->jobs, &made->connections, trib_clock_ns()};
+    (void)pthread_mutex_init(&made->lock, NULL);
+    (void)pthread_mutex_init(&made->working, NULL);
+    status = listen_also(made, error);
+    if (status == TRIB_OK) {
+        status = open_http(made, error);
+    }
+    if (status != TRIB_OK) {
+        goto close_wake;
+    }
+    trib_address_format(&made->config.listen, text);
+    trib_log(TRIB_LOG_INFO, "sessions on tcp %s, boot %08x%s%s", text, config->boot,
+             made->jobs.relay ? ", relayed to " : "", made->jobs.relay ? made->relay.parent : "");
+    *server = made;
+    return TRIB_OK;
+
+close_wake:
+    while (made->connections.listen_count > 1) {
+        (void)close(made->connections.listen_fd[--made->connections.listen_count]);
+    }
+    (void)pthread_mutex_destroy(&made->lock);
+    (void)pthread_mutex_destroy(&made->working);
+    (void)close(made->wake_fd);
+close_listener:
+    (void)close(listen_fd);
+free_server:
+    free(made);
+    return status;
+}
+
+uint16_t trib_server_port(const struct trib_server *server)
+{
+    return trib_address_port(&server->config.listen);
+}
+
+uint16_t trib_server_http_port(const struct trib_server *server)
+{
+    return server->http ? server->config.http_verbs->port(server->http) : 0;
+}
+
+static void wake(struct trib_server *server)
+{
+    uint64_t one = 1;
+    ssize_t written = write(server->wake_fd, &one, sizeof one);
+    (void)written; /* a full counter wakes as well */
+}
+
+void trib_server_stop(struct trib_server *server)
+{
+    int saved = errno; /* it may be a signal handler's */
+    atomic_store(&server->stopping, true);
+    wake(server);
+    errno = saved;
+}
+
+void trib_server_mismatch(struct trib_server *server, uint32_t communicator, uint64_t sequence, uint32_t rank_a,
+                          uint32_t rank_b)
+{
+    (void)pthread_mutex_lock(&server->lock);
+    if (server->mismatch_count < MISMATCHES_MAX) {
+        server->mismatches[server->mismatch_count++] = (struct mismatch){sequence, communicator, {rank_a, rank_b}};
+    }
+    (void)pthread_mutex_unlock(&server->lock);
+    wake(server);
+}
+
+bool trib_server_retire(struct trib_server *server, bool wanted)
+{
+    (void)pthread_mutex_lock(&server->lock);
+    server->is_retiring = wanted;
+    server->has_looked = false;
+    bool serves = !server->has_retired;
+    (void)pthread_mutex_unlock(&server->lock);
+    wake(server);
+    return serves;
+}
+
+bool trib_server_duties(struct trib_server *server, struct trib_server_duties *duties)
+{
+    (void)pthread_mutex_lock(&server->lock);
+    *duties = server->duties;
+    bool has_looked = server->has_looked;
+    (void)pthread_mutex_unlock(&server->lock);
+    return has_looked;
+}
+
+static bool retires(struct trib_server *server)
+{
+    struct trib_server_duties duties;
+    bool has_changed = false;
+    trib_jobs_duties(&server->jobs, &duties);
+    (void)pthread_mutex_lock(&server->lock);
+    if (server->is_retiring) {
+        has_changed = !server->has_looked || memcmp(&duties, &server->duties, sizeof duties) != 0;
+        server->has_looked = true;
+        server->has_retired = duties.jobs == 0;
+        server->duties = duties;
+    }
+    bool retired = server->has_retired;
+    (void)pthread_mutex_unlock(&server->lock);
+    if (has_changed && server->config.changed != NULL) {
+        server->config.changed(server->config.owner);
+    }
+    return retired;
+}
+
+static void take_mismatches(struct trib_server *server, uint64_t now_ns)
+{
+    struct mismatch taken[MISMATCHES_MAX];
+    (void)pthread_mutex_lock(&server->lock);
+    uint32_t count = server->mismatch_count;
+    memcpy(taken, server->mismatches, count * sizeof taken[0]);
+    server->mismatch_count = 0;
+    (void)pthread_mutex_unlock(&server->lock);
+    for (uint32_t i = 0; i < count; i++) {
+        trib_jobs_mismatch(&server->jobs, taken[i].communicator, taken[i].sequence, taken[i].rank, now_ns);
+    }
+}
+
+static int poll_timeout(const struct trib_server *server, uint64_t now_ns)
+{
+    uint64_t when = trib_jobs_next_timeout(&server->jobs);
+    uint64_t connections = trib_connections_next_timeout(&server->connections);
+    uint64_t http = server->http ? server->config.http_verbs->next_timeout(server->http, now_ns) : TRIB_NEVER;
+    uint64_t uplinks = trib_uplinks_next_timeout(&server->uplinks);
+    when = connections < when ? connections : when;
+    when = uplinks < when ? uplinks : when;
+    when = http < when ? http : when;
+    if (when <= now_ns) {
+        return 0;
+    }
+    uint64_t wait_ms = (when - now_ns + TRIB_MILLISECOND_NS - 1) / TRIB_MILLISECOND_NS;
+    return wait_ms < POLL_LONGEST_MS ? (int)wait_ms : POLL_LONGEST_MS;
+}
+
+static void run_once(struct trib_server *server)
+{
+    uint64_t now_ns = trib_clock_ns();
+    server->fds[0] = (struct pollfd){.fd = server->wake_fd, .events = POLLIN};
+    bool is_paused = trib_connections_is_paused(&server->connections, now_ns);
+    bool has_http = server->http && !is_paused;
+    server->fds[1] =
+        (struct pollfd){.fd = has_http ? server->config.http_verbs->fd(server->http) : -1, .events = POLLIN};
+    uint32_t count = trib_connections_poll(&server->connections, server->fds + POLL_OWN, now_ns);
+    struct pollfd *above = server->fds + POLL_OWN + count;
+    uint32_t uplinks = trib_uplinks_poll(&server->uplinks, above);
+    int timeout_ms = poll_timeout(server, now_ns);
+    (void)pthread_mutex_unlock(&server->working);
+    int ready = poll(server->fds, POLL_OWN + count + uplinks, timeout_ms);
+    (void)pthread_mutex_lock(&server->working);
+    if (ready < 0) {
+        return; /* a signal: its handler may have said stop */
+    }
+    now_ns = trib_clock_ns();
+    if (server->fds[0].revents) {
+        uint64_t value;
+        ssize_t got = read(server->wake_fd, &value, sizeof value);
+        (void)got;
+    }
+    server->uplinks.now_ns = now_ns;
+    trib_connections_ready(&server->connections, server->fds + POLL_OWN, count, now_ns);
+    trib_uplinks_ready(&server->uplinks, above, uplinks, now_ns);
+    take_mismatches(server, now_ns);
+    trib_jobs_on_timeout(&server->jobs, now_ns);
+    trib_connections_on_timeout(&server->connections, now_ns);
+    trib_uplinks_on_timeout(&server->uplinks, now_ns);
+    trib_connections_sweep(&server->connections, now_ns);
+    trib_uplinks_sweep(&server->uplinks, now_ns);
+    if (server->http) {
+        server->config.http_verbs->run(server->http);
+    }
+}
+
+void trib_server_run(struct trib_server *server)
+{
+    static const char farewell[] = "the switch is shutting down";
+    bool has_retired = false;
+    while (!atomic_load(&server->stopping) && !has_retired) {
+        (void)pthread_mutex_lock(&server->working);
+        run_once(server);
+        (void)pthread_mutex_unlock(&server->working);
+        has_retired = retires(server);
+    }
+    (void)pthread_mutex_lock(&server->working);
+    trib_jobs_deinit(&server->jobs, TRIB_ERR_SWITCH, farewell);
+    trib_uplinks_deinit(&server->uplinks);
+    /* Who has just connected, to join the next one, comes again. */
+    trib_connections_deinit(&server->connections, has_retired ? TRIB_OK : TRIB_ERR_SWITCH, farewell);
+    (void)pthread_mutex_unlock(&server->working);
+}
+
+void trib_server_hold(struct trib_server *server)
+{
+    (void)pthread_mutex_lock(&server->working);
+}
+
+void trib_server_resume(struct trib_server *server)
+{
+    (void)pthread_mutex_unlock(&server->working);
+}
+
+void trib_server_abandon(struct trib_server *server)
+{
+    trib_connections_abandon(&server->connections);
+    trib_inherit_drop(server->wake_fd);
+}
+
+void trib_server_destroy(struct trib_server *server)
+{
+    if (!server) {
+        return;
+    }
+    static const char farewell[] = "the switch is gone";
+    trib_jobs_deinit(&server->jobs, TRIB_ERR_SWITCH, farewell);
+    trib_uplinks_deinit(&server->uplinks);
+    trib_connections_deinit(&server->connections, TRIB_ERR_SWITCH, farewell);
+    if (server->http) {
+        server->config.http_verbs->destroy(server->http);
+    }
+    (void)close(server->wake_fd);
+    (void)pthread_mutex_destroy(&server->lock);
+    (void)pthread_mutex_destroy(&server->working);
+    free(server);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uplinks.c: see uplinks.h. A connection that has ended is freed in trib_uplinks_sweep only, never in the middle of a call: so its
+ * user may send on any, and end any, at any time. */
+#include "control/server/uplinks.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "control/session/session_client.h"
+#include "io/clock.h"
+
+#define TRY_NS (250 * TRIB_MILLISECOND_NS) /* a try to connect may go without an answer; the rank tries again */
+#define SILENCE_NS \
+    (10 * TRIB_SECOND_NS) /* a parent whose machine died is noticed after so long, well before its ranks give up */
+#define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
+
+/* A root hears of each of its communicator's ranks at once, and a lender may be many roots. */
+#define ASK_MAX (512 * TRIB_MESSAGE_MAX)
+
+struct trib_uplink {
+    union {
+        struct trib_link link; /* first: either is found in its connection by a cast */
+        struct trib_loan loan; /* of a control plane that is no relay */
+    };
+    struct trib_session_client client;
+    uint64_t deadline_ns; /* of connecting, or of ending */
+    bool is_told;         /* its user knows that it stands */
+    bool is_ending;       /* its user has let it go */
+};
+
+static struct trib_uplink *uplink_of(struct trib_link *link)
+{
+    return (struct trib_uplink *)(void *)link;
+}
+
+static struct trib_uplink *uplink_of_loan(struct trib_loan *loan)
+{
+    return (struct trib_uplink *)(void *)loan;
+}
+
+/* Data and sessions of a relay must come from one address, or the parent would not know them as one. */
+static void choose_local(struct trib_address *local, const struct trib_address *listen)
+{
+    *local = *listen;
+    local->len = trib_address_is_any(listen) ? 0 : listen->len;
+    trib_address_set_port(local, 0);
+}
+
+void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, const struct trib_server_config *config)
+{
+    memset(uplinks, 0, sizeof *uplinks);
+    uplinks->jobs = jobs;
+    uplinks->parent = config->parent;
+    choose_local(&uplinks->local, &config->listen);
+    uplinks->is_located = uplinks->local.len > 0;
+}
+
+/* Texts name this switch before its first connection stands. Without a way to the parent there is no address; then the next try may
+ * find one. */
+static void locate(struct trib_uplinks *uplinks)
+{
+    struct trib_address local;
+    if (trib_udp_source(&uplinks->parent, &local)) {
+        trib_relay_locate(uplinks->jobs, &local);
+        uplinks->is_located = true;
+    }
+}
+
+static struct trib_uplink *add(struct trib_uplinks *uplinks, const struct trib_address *to,
+                               const struct trib_address *local)
+{
+    struct trib_uplink *uplink = uplinks->count < TRIB_CONNECTIONS_MAX ? calloc(1, sizeof *uplink) : NULL;
+    if (!uplink) {
+        return NULL;
+    }
+    trib_session_client_init(&uplink->client);
+    trib_session_client_open(&uplink->client, to, local, SILENCE_NS);
+    uplink->deadline_ns = uplinks->now_ns + TRY_NS;
+    uplinks->all[uplinks->count++] = uplink;
+    return uplink;
+}
+
+struct trib_link *trib_uplinks_open(void *uplinks)
+{
+    struct trib_uplinks *all = uplinks;
+    if (!all->is_located) {
+        locate(all);
+    }
+    struct trib_uplink *uplink = add(all, &all->parent, all->local.len > 0 ? &all->local : NULL);
+    return uplink ? &uplink->link : NULL;
+}
+
+struct trib_loan *trib_uplinks_borrow(void *uplinks, const struct trib_address *lender)
+{
+    struct trib_uplink *uplink = add(uplinks, lender, NULL);
+    if (!uplink) {
+        return NULL;
+    }
+    uplink->client.out_max = ASK_MAX;
+    return &uplink->loan;
+}
+
+void trib_uplinks_send(void *uplinks, struct trib_link *link, const struct trib_message *message)
+{
+    (void)uplinks;
+    trib_session_client_send(&uplink_of(link)->client, message);
+}
+
+void trib_uplinks_ask(void *uplinks, struct trib_loan *loan, const struct trib_message *message)
+{
+    (void)uplinks;
+    trib_session_client_send(&uplink_of_loan(loan)->client, message);
+}
+
+static void end(const struct trib_uplinks *uplinks, struct trib_uplink *uplink)
+{
+    uplink->is_ending = true;
+    uplink->deadline_ns = uplinks->now_ns + TRIB_DRAIN_WAIT_NS;
+    trib_session_client_end(&uplink->client);
+}
+
+void trib_uplinks_end(void *uplinks, struct trib_link *link)
+{
+    end(uplinks, uplink_of(link));
+}
+
+void trib_uplinks_return(void *uplinks, struct trib_loan *loan)
+{
+    end(uplinks, uplink_of_loan(loan));
+}
+
+uint32_t trib_uplinks_poll(const struct trib_uplinks *uplinks, struct pollfd *fds)
+{
+    for (uint32_t i = 0; i < uplinks->count; i++) {
+        const struct trib_session_client *client = &uplinks->all[i]->client;
+        fds[i] = (struct pollfd){.fd = client->fd, .events = trib_session_client_interest(client)};
+    }
+    return uplinks->count;
+}
+
+static void tell_connected(struct trib_uplinks *uplinks, struct trib_uplink *uplink)
+{
+    struct trib_address local = {.len = sizeof local.storage};
+    uplink->is_told = true;
+    if (!uplinks->jobs->relay) {
+        trib_loan_connected(uplinks->jobs, &uplink->loan);
+        return;
+    }
+    (void)getsockname(uplink->client.fd, (struct sockaddr *)(void *)&local.storage, &local.len);
+    trib_relay_connected(uplinks->jobs, &uplink->link, &local);
+}
+
+static void tell_lost(const struct trib_uplinks *uplinks, struct trib_uplink *uplink, bool is_foreign)
+{
+    const char *cause = uplink->client.cause;
+    if (uplinks->jobs->relay) {
+        trib_relay_lost(uplinks->jobs, &uplink->link, cause, is_foreign, uplinks->now_ns);
+    } else {
+        trib_loan_lost(uplinks->jobs, &uplink->loan, cause, is_foreign, uplinks->now_ns);
+    }
+}
+
+/* Hands over what has come, until one message ends the link. */
+static void take_messages(struct trib_uplinks *uplinks, struct trib_uplink *uplink)
+{
+    struct trib_message message;
+    if (!uplink->is_ending && !uplink->is_told && uplink->client.state == TRIB_SESSION_OPEN) {
+        tell_connected(uplinks, uplink);
+    }
+    while (!uplink->is_ending && uplink->is_told && trib_session_client_next(&uplink->client, &message)) {
+        if (uplinks->jobs->relay) {
+            trib_relay_answer(uplinks->jobs, &uplink->link, &message, uplinks->now_ns);
+        } else {
+            trib_loan_answer(uplinks->jobs, &uplink->loan, &message, uplinks->now_ns);
+        }
+    }
+}
+
+void trib_uplinks_ready(struct trib_uplinks *uplinks, const struct pollfd *fds, uint32_t count, uint64_t now_ns)
+{
+    uplinks->now_ns = now_ns;
+    for (uint32_t i = 0; i < count; i++) { /* new ones are added behind */
+        struct trib_uplink *uplink = uplinks->all[i];
+        trib_session_client_ready(&uplink->client, fds[i].revents);
+        take_messages(uplinks, uplink);
+    }
+}
+
+/* Only while connecting and ending is time a matter of ours; what has ended is swept at once, as no descriptor will tell of it. */
+static uint64_t uplink_timeout(const struct trib_uplink *uplink)
+{
+    if (uplink->client.fd < 0) {
+        return 0;
+    }
+    return uplink->is_ending || uplink->client.state == TRIB_SESSION_CONNECTING ? uplink->deadline_ns : TRIB_NEVER;
+}
+
+uint64_t trib_uplinks_next_timeout(const struct trib_uplinks *uplinks)
+{
+    uint64_t when = TRIB_NEVER;
+    for (uint32_t i = 0; i < uplinks->count; i++) {
+        uint64_t next = uplink_timeout(uplinks->all[i]);
+        when = next < when ? next : when;
+    }
+    return when;
+}
+
+void trib_uplinks_on_timeout(struct trib_uplinks *uplinks, uint64_t now_ns)
+{
+    uplinks->now_ns = now_ns;
+    for (uint32_t i = 0; i < uplinks->count; i++) {
+        struct trib_uplink *uplink = uplinks->all[i];
+        if (uplink->client.fd >= 0 && now_ns >= uplink_timeout(uplink)) {
+            trib_session_client_lose(&uplink->client, "no answer");
+        }
+    }
+}
+
+void trib_uplinks_sweep(struct trib_uplinks *uplinks, uint64_t now_ns)
+{
+    uplinks->now_ns = now_ns;
+    for (uint32_t i = 0; i < uplinks->count; i++) {
+        struct trib_uplink *uplink = uplinks->all[i];
+        take_messages(uplinks, uplink); /* one that connected at once, or what came before the loss */
+        bool is_foreign = uplink->client.state == TRIB_SESSION_FOREIGN;
+        if (!uplink->is_ending && (is_foreign || uplink->client.state == TRIB_SESSION_LOST)) {
+            tell_lost(uplinks, uplink, is_foreign);
+        }
+    }
+    for (uint32_t i = 0; i < uplinks->count; i++) { /* the end of one may have ended others, before it as well */
+        struct trib_uplink *uplink = uplinks->all[i];
+        if (uplink->is_ending && uplink->client.fd < 0) {
+            uplinks->all[i--] = uplinks->all[--uplinks->count];
+            free(uplink);
+        }
+    }
+}
+
+void trib_uplinks_deinit(struct trib_uplinks *uplinks)
+{
+    struct pollfd *fds = calloc((size_t)uplinks->count + 1, sizeof *fds);
+    uint64_t end_ns = trib_clock_ns() + GOODBYE_NS;
+    for (uint64_t now_ns = trib_clock_ns(); fds && uplinks->count > 0 && now_ns < end_ns; now_ns = trib_clock_ns()) {
+        uint32_t count = trib_uplinks_poll(uplinks, fds);
+        (void)poll(fds, count, (int)((end_ns - now_ns) / TRIB_MILLISECOND_NS) + 1);
+        trib_uplinks_ready(uplinks, fds, count, trib_clock_ns());
+        trib_uplinks_sweep(uplinks, trib_clock_ns());
+    }
+    free(fds);
+    for (uint32_t i = 0; i < uplinks->count; i++) {
+        trib_session_client_close(&uplinks->all[i]->client);
+        free(uplinks->all[i]);
+    }
+    uplinks->count = 0;
+}

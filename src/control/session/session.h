@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.h: the messages between a rank and the control plane, on one TCP connection per rank and communicator (same port
+ * number as shard 0 of the data). Only the format: a codec without sockets; docs/PROTOCOL.md has the same byte by byte.
+ * A control plane that is a relay passes a rank's session on to the one above it, on a connection of that rank's own; what it changes,
+ * adds and answers itself is said at each kind below.
+ *
+ * Framing: 4 bytes length of what follows, 1 byte kind, fields in network byte order, strings as 2 bytes length and bytes.
+ * The dialogue:
+ *   rank                          control plane
+ *   JOIN (settings, known) ->                      known.communicator != 0: a return after the switch restarted
+ *                          <- WELCOME              admitted; when all ranks are there. Or FAIL
+ *   PATHS (what arrived)   ->                      after trying TRIB_PATH packets on every shard, and by multicast
+ *   REGISTER (mark)        ->
+ *                          <- READY (boot, M)      all have registered: slots are open
+ *   MARK (mark) at idle    -> <- MARK (M)            at once, and again whenever M rises while it is below that mark
+ *                          <- DESCRIBE (sequence)  which operation is it? (I10)
+ *   OPERATION (text)       ->
+ *   CLOSE (mark)           -> <- MARK (M) ... CLOSED when all marks have passed, or a peer is gone
+ *   ABORT (text)           -> <- FAIL (status, text) to all the others; then the connection ends
+ *   STALL (sequence)       -> <- MISSING (ranks)     who is waited for
+ * A closed or reset connection without CLOSE is the death of that rank: the others get FAIL(ERR_PEER, "rank 2 ..."). Before
+ * WELCOME it only gives its place up. After FAIL or CLOSED the control plane ends the connection.
+ * A relay says of a rank's death GONE; if its own connection ends without a word, the relay is lost, or the switch above it:
+ * then every session of the communicator is ended without a word, and all its ranks return. A relay that cannot, or will not,
+ * carry a communicator says FAIL upward: all ranks get its status and text.
+ * Where no switch is, ranks meet at a control plane in the process of one of them, and their processes are the roots: control/roots/roots.h.
+ *   rank that is a root           control plane
+ *                          <- ROOT_OPEN, ROOT_CHILD of each rank, before WELCOME; again for each root that it is to be
+ *                          <- ROOT_JOIN (rank, mark)   for each REGISTER and MARK
+ *   ROOT_READY             ->                      before READY
+ *                          <- ROOT_MISSING (sequence)  somebody has said STALL
+ *   ROOT_MISSING (ranks)   ->
+ *   DISPUTE                ->                      as a relay does
+ *                          <- GONE   to all: a rank has left, and has left nothing unfinished
+ * The end of the session is the end of the root. One that cannot open says ABORT.
+ * A switch that has others take part in its jobs (control/roots/borrow.h) asks them in the same way, on a connection for each communicator:
+ *   control plane of the job      control plane of a lender
+ *   LEND (job)             ->
+ *                          <- LENT (shards, where they are)  or FAIL
+ *   ROOT_OPEN ...          ->                      from here on as above, the lender being the root
+ * A return sends the grant of WELCOME as known; if it has seen a READY, it has multicast only if READY said so, and may leave out PATHS.
+ * A rank that had sent CLOSE before the switch went away registers and sends CLOSE again; from behind a lost relay it may get CLOSED at once.
+ * Read next: server.h (the control plane's side), control/session/session_client.h (the rank's). */
+#ifndef TRIB_CONTROL_SESSION_H
+#define TRIB_CONTROL_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tributary/comm.h>
+
+#include "core/node.h"
+#include "io/udp.h"
+
+#define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
+#define TRIB_SESSION_VERSION 5
+#define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
+#define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
+#define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
+#define TRIB_NO_SEQUENCE UINT64_MAX /* of a DISPUTE and DESCRIBE: no packet has shown it, but the memory of a host */
+#define TRIB_HOPS_MAX 16            /* relays between a rank and the root: more are a loop */
+
+enum trib_message_kind {
+    TRIB_MESSAGE_NONE = 0,
+    TRIB_MESSAGE_JOIN = 1,
+    TRIB_MESSAGE_WELCOME = 2,
+    TRIB_MESSAGE_PATHS = 3,
+    TRIB_MESSAGE_REGISTER = 4,
+    TRIB_MESSAGE_READY = 5,
+    TRIB_MESSAGE_MARK = 6,
+    TRIB_MESSAGE_DESCRIBE = 7,
+    TRIB_MESSAGE_OPERATION = 8,
+    TRIB_MESSAGE_CLOSE = 9,
+    TRIB_MESSAGE_CLOSED = 10,
+    TRIB_MESSAGE_ABORT = 11,
+    TRIB_MESSAGE_FAIL = 12,
+    TRIB_MESSAGE_STALL = 13, /* rank -> control: waits on a sequence; relays add those who are missing there */
+    TRIB_MESSAGE_GONE =
+        14, /* relay -> control: this rank's session has ended without CLOSE: its death, or a lost switch */
+    TRIB_MESSAGE_AWAY = 15,    /* relay -> rank: the switch above cannot be reached; come again */
+    TRIB_MESSAGE_MISSING = 16, /* control -> rank: who is missing, the answer to STALL; for people */
+    TRIB_MESSAGE_DISPUTE = 17, /* relay or root -> control: a slot there has seen two operations */
+    /* Without a switch, to a rank whose process is a root, and back. All name the communicator. */
+    TRIB_MESSAGE_ROOT_OPEN = 18,    /* control -> root: open a communicator, once all its ranks have been named */
+    TRIB_MESSAGE_ROOT_CHILD = 19,   /* control -> root: the next rank of it: whose child it is, where that sends from */
+    TRIB_MESSAGE_ROOT_JOIN = 20,    /* control -> root: a rank has registered, or its mark has come */
+    TRIB_MESSAGE_ROOT_READY = 21,   /* root -> control: it is open, and all ranks have registered there */
+    TRIB_MESSAGE_ROOT_MISSING = 22, /* control -> root: who lacks on a sequence? And the answer */
+    TRIB_MESSAGE_LEND = 23,         /* control -> control of another switch: may a job have roots there? */
+    TRIB_MESSAGE_LENT = 24,         /* and the answer: what there is */
+    TRIB_MESSAGE_KIND_COUNT
+};
+
+/* What all ranks must agree on. */
+struct trib_settings {
+    char scheme[32];
+    uint32_t ranks;
+    uint32_t payload;
+    uint32_t window; /* bytes, 0: the switch chooses */
+    uint8_t wire;
+    bool fallback; /* a switch that is gone for good: the ranks go on without one */
+};
+
+/* What an admitted communicator is; a rank that comes back after a restart of the switch brings it along. */
+struct trib_grant {
+    uint64_t salt;
+    uint64_t token; /* secret of the communicator: who returns must know it */
+    uint32_t communicator;
+    uint32_t boot;  /* of the switch as it is now (in known: as it was) */
+    uint32_t roots; /* shards */
+    uint32_t train;
+    uint32_t slots;
+    uint32_t window; /* fragments in flight per root */
+    uint16_t generation;
+    uint16_t
+        data_port; /* UDP port of shard 0; shard t has data_port + t, at the session's address unless WELCOME names others */
+    uint32_t group;                 /* IPv4 multicast group for results, host order; 0: none */
+    uint16_t group_port;            /* its UDP port for shard 0; shard t has group_port + t */
+    uint8_t weight[TRIB_ROOTS_MAX]; /* of the roots (core/window.h); 0 is taken as 1 */
+};
+
+/* Some ranks, ascending: the first TRIB_RANKS_LISTED of `count`. */
+struct trib_rank_list {
+    uint16_t count;
+    uint16_t rank[TRIB_RANKS_LISTED];
+};
+
+struct trib_rank_set {
+    uint64_t word[(TRIB_RANKS_MAX + 63) / 64];
+};
+
+static inline void trib_rank_set_add(struct trib_rank_set *set, uint32_t rank)
+{
+    set->word[rank / 64] |= UINT64_C(1) << rank % 64;
+}
+
+static inline void trib_rank_set_remove(struct trib_rank_set *set, uint32_t rank)
+{
+    set->word[rank / 64] &= ~(UINT64_C(1) << rank % 64);
+}
+
+static inline bool trib_rank_set_has(const struct trib_rank_set *set, uint32_t rank)
+{
+    return (set->word[rank / 64] >> rank % 64 & 1) != 0;
+}
+
+static inline uint32_t trib_rank_list_carried(const struct trib_rank_list *list)
+{
+    return list->count < TRIB_RANKS_LISTED ? list->count : TRIB_RANKS_LISTED;
+}
+
+/* A worker that another one sends to, or hears from. */
+struct trib_peer {
+    uint32_t rank;
+    struct trib_address address;
+};
+
+_Static_assert(TRIB_RANKS_MAX == TRIB_SESSION_RANKS_MAX, "a session can have as many ranks as a tree of nodes");
+
+struct trib_message {
+    enum trib_message_kind kind;
+    union {
+        struct {
+            uint32_t magic;
+            uint16_t version;
+            uint16_t wire_version;
+            char job[TRIB_NAME_MAX + 1];
+            uint32_t rank;
+            /* This rank's UDP port for each shard; 0 from the end: n ports, and shard t deals with port t mod n. */
+            uint16_t data_port[TRIB_ROOTS_MAX];
+            uint16_t meet_port; /* of rank 0 with settings.fallback: where a control plane of its process listens */
+            /* The addresses that its packets come from, with several network cards: n of them, shard or root t deals with address t mod n. Their
+             * ports are 0. 0: the session's address. */
+            uint8_t address_count;
+            struct trib_address address[TRIB_ROOTS_MAX];
+            bool multicast; /* this rank would take results by multicast */
+            struct trib_settings settings;
+            struct trib_grant known; /* communicator 0: none, a new join */
+            bool was_ready;          /* with that grant it has seen a READY */
+            uint64_t host;           /* the same for all ranks of one host; 0: unknown */
+            /* Bytes that one socket of this rank's root holds. From a relay: that this job may have on the way to one shard of each relay so
+             * far. 0: there is neither. */
+            uint32_t room;
+            /* Its process can be a root: root k of it here + k, UDP, at address k mod n; as many roots as it has addresses. 0: it cannot. */
+            uint16_t root_port;
+            uint8_t weight; /* that it wishes for as a root: 1 to 255; 0 is taken as 1 */
+            bool level0;    /* it would be summed with the other ranks of its host, and not come by itself */
+            /* From here on: what the relays between say. A rank sends zeros and "". */
+            uint64_t via;    /* the random id of the relay that sends this; 0: the rank itself */
+            uint8_t hops;    /* relays so far */
+            uint32_t roots;  /* shards that each of them has at least; 0: no relay */
+            char origin[64]; /* the rank's own address, as text, filled in by the first relay */
+        } join;
+        struct {
+            struct trib_grant grant;
+            uint32_t generation_ranks; /* = ranks; for a check */
+            uint32_t behind;           /* ranks that came over the same relay as this one; 1 for a rank */
+            /* Where the roots are, grant.roots of them. 0: shards of one switch, at the session's address, data_port + t. */
+            uint8_t root_count;
+            bool no_box;        /* they are ranks' processes, not shards of a switch that has several addresses */
+            uint8_t peer_count; /* of a scheme whose workers talk to each other: those that this one does */
+            /* Level 0: so many hosts are the members of the communicator's sums, each a run of ranks that begins with its leader, who alone
+             * sends. 0: every rank is a member. */
+            uint16_t hosts;
+            struct trib_rank_set leaders;
+            struct trib_address root[TRIB_ROOTS_MAX];
+            struct trib_peer peer[TRIB_PEERS_MAX];
+            struct trib_address meeting; /* where ranks meet if the switch is gone for good; len 0: they do not */
+            /* Where ranks send to each other: how they know this one. Its port is 0. len 0: it is not said. */
+            struct trib_address known_as;
+        } welcome;
+        struct {
+            bool unicast;   /* full-size packets pass on every shard, both ways */
+            bool multicast; /* and by multicast */
+        } paths;
+        struct {
+            uint64_t mark;
+        } mark; /* REGISTER, MARK, CLOSE */
+        struct {
+            uint32_t boot;
+            uint64_t mark; /* M */
+            bool multicast;
+        } ready;
+        struct {
+            uint64_t sequence;
+        } describe;
+        struct {
+            uint64_t sequence;
+            char text[256]; /* "allreduce of 1,024 float32 (sum) as operation 17" */
+        } operation;
+        struct {
+            int32_t status; /* enum trib_status */
+            char text[TRIB_ERROR_TEXT_MAX];
+        } fail; /* FAIL, ABORT */
+        struct {
+            uint64_t sequence;
+            uint32_t since_ms;
+            struct trib_rank_list missing; /* STALL of a rank: none */
+            char where
+                [128]; /* "switch 10.0.0.5:7470": nobody is missing behind it, yet nothing comes from it; else "" */
+        } stall;       /* STALL, MISSING */
+        struct {
+            char text[TRIB_ERROR_TEXT_MAX];
+            bool is_lost; /* GONE: not the rank has ended, but a switch between it and the relay that says so */
+        } note;           /* GONE, AWAY */
+        struct {
+            uint64_t sequence;
+            uint32_t rank[2];
+        } dispute;
+        struct {
+            uint32_t index; /* which root of the communicator it is to be */
+            uint32_t shard; /* by which of its sockets: at root_port + shard */
+            uint32_t boot;
+            uint32_t ranks; /* of the job, who are all named: session.ranks of them, or all, are its members */
+            char scheme[32];
+            struct trib_address at; /* where the ranks find it; len 0: it is not said */
+            uint64_t key; /* to a lender: drawn from the communicator's secret, the same in every incarnation; else 0 */
+            struct trib_session_config session; /* salt 0: a root never learns it; first and lookahead 0 */
+        } root_open;
+        struct {
+            uint32_t communicator;
+            uint32_t rank;   /* from 0, one after the other */
+            uint32_t branch; /* which child it is, or is behind: from 0, in order of their lowest ranks */
+            bool is_switch;  /* that child is a switch, and sends for the ranks behind it */
+            struct trib_address from;
+        } root_child;
+        struct {
+            uint32_t communicator;
+            uint32_t rank;
+            uint64_t mark;
+        } root_join;
+        struct {
+            uint32_t communicator;
+            uint32_t boot; /* as in ROOT_OPEN */
+        } root_ready;
+        struct {
+            uint32_t communicator;
+            uint64_t sequence;
+            struct trib_rank_list missing; /* of the question: none */
+        } root_missing;
+        struct {
+            uint32_t magic; /* these three as in JOIN */
+            uint16_t version;
+            uint16_t wire_version;
+            uint16_t port; /* where the asking control plane listens; for people */
+            char job[TRIB_NAME_MAX + 1];
+        } lend;
+        struct {
+            uint32_t
+                room; /* bytes of packets that one shard's socket holds there, beside what others than the asker were given */
+            uint8_t weight; /* of a root there, beside those at other switches: 1 to 255 */
+            uint8_t shards;
+            /* Of each shard, with its port; at any address (0.0.0.0): where LEND came to. */
+            struct trib_address at[TRIB_ROOTS_MAX];
+        } lent;
+    };
+};
+
+/* Writes the framed message into buffer (TRIB_MESSAGE_MAX bytes); returns its length. Texts without a final zero are cut. */
+size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer);
+/* Reads one framed message from len bytes. *used: bytes taken; 0 with OK: more are needed, and *message is not written.
+ * ERR_INVALID: not a message (the connection must end). ERR_VERSION: a JOIN of another version; *message then holds magic and
+ * versions only. What a value may be is checked by who acts on it; texts hold no zero byte, bools are 0 or 1. */
+TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message,
+                                                   size_t *used);
+
+/* hosts.c: what a WELCOME says of hosts could be. */
+bool trib_hosts_are_sane(const struct trib_message *welcome);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session_client.c: see session_client.h. */
+#include "control/session/session_client.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "io/clock.h"
+
+#define READS_MAX 16 /* at a time */
+#define OUT_FIRST (2 * TRIB_MESSAGE_MAX)
+#define OUT_MAX (8 * TRIB_MESSAGE_MAX)
+
+/* A process that has forked shares the connection with its child: closing alone would leave it in the epoll set. */
+static void close_fd(struct trib_session_client *client)
+{
+    if (client->epoll_fd >= 0) {
+        (void)epoll_ctl(client->epoll_fd, EPOLL_CTL_DEL, client->fd, NULL);
+        client->epoll_fd = -1;
+    }
+    (void)close(client->fd);
+}
+
+static void drop_out(struct trib_session_client *client)
+{
+    free(client->out);
+    client->out = NULL;
+    client->out_size = 0;
+    client->out_len = 0;
+}
+
+void trib_session_client_lose(struct trib_session_client *client, const char *cause)
+{
+    if (client->fd >= 0) {
+        close_fd(client);
+        client->fd = -1;
+    }
+    client->state = TRIB_SESSION_LOST;
+    drop_out(client);
+    (void)snprintf(client->cause, sizeof client->cause, "%s", cause);
+}
+
+static void lose_errno(struct trib_session_client *client, int error)
+{
+    char text[96];
+    /* The GNU strerror_r: thread-safe, unlike strerror. Lower case, as it goes into a sentence. */
+    const char *cause = strerror_r(error, text, sizeof text);
+    trib_session_client_lose(client, cause);
+    if (client->cause[0] >= 'A' && client->cause[0] <= 'Z' && client->cause[1] >= 'a') {
+        client->cause[0] = (char)(client->cause[0] - 'A' + 'a');
+    }
+}
+
+static void set_option(int fd, int level, int option, int value)
+{
+    /* Each only shortens waiting; a kernel without it still works. */
+    (void)setsockopt(fd, level, option, &value, sizeof value);
+}
+
+static void set_options(int fd, uint64_t silence_ns)
+{
+    uint64_t silence_ms = silence_ns / TRIB_MILLISECOND_NS;
+    int bounded_ms = silence_ms > 3600000 ? 3600000 : (int)silence_ms;
+    int probe_s = bounded_ms / 4000;
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, probe_s < 1 ? 1 : probe_s);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, probe_s < 1 ? 1 : probe_s);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, bounded_ms < 1000 ? 1000 : bounded_ms);
+}
+
+void trib_session_client_init(struct trib_session_client *client)
+{
+    client->out = NULL;
+    client->out_size = 0;
+    client->out_max = OUT_MAX;
+    client->fd = -1;
+    client->epoll_fd = -1;
+    client->state = TRIB_SESSION_CLOSED;
+    client->in_len = 0;
+    client->out_len = 0;
+    client->cause[0] = '\0';
+}
+
+void trib_session_client_open(struct trib_session_client *client, const struct trib_address *peer,
+                              const struct trib_address *local, uint64_t silence_ns)
+{
+    trib_session_client_close(client);
+    client->fd = socket(peer->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (client->fd < 0) {
+        lose_errno(client, errno);
+        return;
+    }
+    set_options(client->fd, silence_ns);
+    if (local && bind(client->fd, (const struct sockaddr *)&local->storage, local->len) != 0) {
+        lose_errno(client, errno);
+        return;
+    }
+    client->state = TRIB_SESSION_CONNECTING;
+    if (connect(client->fd, (const struct sockaddr *)&peer->storage, peer->len) == 0) {
+        client->state = TRIB_SESSION_OPEN;
+    } else if (errno != EINPROGRESS) {
+        lose_errno(client, errno);
+    }
+}
+
+void trib_session_client_close(struct trib_session_client *client)
+{
+    if (client->fd >= 0) {
+        close_fd(client);
+    }
+    drop_out(client);
+    trib_session_client_init(client);
+}
+
+short trib_session_client_interest(const struct trib_session_client *client)
+{
+    switch (client->state) {
+    case TRIB_SESSION_CONNECTING:
+        return POLLOUT;
+    case TRIB_SESSION_OPEN:
+    case TRIB_SESSION_ENDING:
+        return client->out_len > 0 ? POLLIN | POLLOUT : POLLIN;
+    case TRIB_SESSION_CLOSED:
+    case TRIB_SESSION_LOST:
+    case TRIB_SESSION_FOREIGN:
+        return 0;
+    }
+    return 0;
+}
+
+static void finish_connecting(struct trib_session_client *client)
+{
+    int error = 0;
+    socklen_t len = sizeof error;
+    if (getsockopt(client->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0) {
+        error = errno;
+    }
+    if (error != 0) {
+        lose_errno(client, error);
+    } else {
+        client->state = TRIB_SESSION_OPEN;
+    }
+}
+
+static bool is_standing(const struct trib_session_client *client)
+{
+    return client->state == TRIB_SESSION_OPEN || client->state == TRIB_SESSION_ENDING;
+}
+
+static void write_out(struct trib_session_client *client)
+{
+    while (is_standing(client) && client->out_len > 0) {
+        ssize_t sent = send(client->fd, client->out, client->out_len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno == EINTR) {
+            continue;
+        }
+        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            return;
+        }
+        if (sent < 0) {
+            /* What the other side said before it went (FAIL, perhaps) may still be unread: reading finds the end. */
+            client->out_len = 0;
+            return;
+        }
+        client->out_len -= (size_t)sent;
+        memmove(client->out, client->out + sent, client->out_len);
+    }
+    if (client->state == TRIB_SESSION_ENDING) {
+        (void)shutdown(client->fd, SHUT_WR);
+    }
+}
+
+void trib_session_client_end(struct trib_session_client *client)
+{
+    if (client->state == TRIB_SESSION_OPEN) {
+        client->state = TRIB_SESSION_ENDING;
+        client->in_len = 0;
+        write_out(client);
+    } else if (client->state != TRIB_SESSION_ENDING) {
+        trib_session_client_close(client);
+    }
+}
+
+/* What is thrown away fills nothing: a peer that never ends to talk is not listened to for longer than that at a time. */
+static void read_in(struct trib_session_client *client)
+{
+    for (unsigned reads = 0; reads < READS_MAX && is_standing(client) && client->in_len < sizeof client->in; reads++) {
+        ssize_t got = recv(client->fd, client->in + client->in_len, sizeof client->in - client->in_len, MSG_DONTWAIT);
+        if (got > 0) {
+            client->in_len += client->state == TRIB_SESSION_OPEN ? (size_t)got : 0;
+        } else if (got == 0) {
+            trib_session_client_lose(client, "connection closed");
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            return;
+        } else if (errno != EINTR) {
+            lose_errno(client, errno);
+        }
+    }
+}
+
+void trib_session_client_ready(struct trib_session_client *client, short revents)
+{
+    if (client->state == TRIB_SESSION_CONNECTING && revents != 0) {
+        finish_connecting(client);
+    }
+    if (is_standing(client) && (revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
+        read_in(client);
+    }
+    if (is_standing(client) && (revents & POLLOUT) != 0) {
+        write_out(client);
+    }
+}
+
+/* For one more message. False: too much lies there unread, or there is no memory for it. */
+static bool make_room(struct trib_session_client *client)
+{
+    if (client->out_size - client->out_len >= TRIB_MESSAGE_MAX) {
+        return true;
+    }
+    size_t size = client->out_size > 0 ? 2 * client->out_size : OUT_FIRST;
+    uint8_t *out = size <= client->out_max ? realloc(client->out, size) : NULL;
+    if (out == NULL) {
+        return false;
+    }
+    client->out = out;
+    client->out_size = size;
+    return true;
+}
+
+void trib_session_client_send(struct trib_session_client *client, const struct trib_message *message)
+{
+    if (client->state != TRIB_SESSION_OPEN) {
+        return;
+    }
+    if (!make_room(client)) {
+        trib_session_client_lose(client, "the control plane does not read its session");
+        return;
+    }
+    client->out_len += trib_message_encode(message, client->out + client->out_len);
+    write_out(client);
+}
+
+bool trib_session_client_next(struct trib_session_client *client, struct trib_message *message)
+{
+    size_t used = 0;
+    if (client->in_len == 0) {
+        return false;
+    }
+    if (trib_message_decode(client->in, client->in_len, message, &used) != TRIB_OK) {
+        client->in_len = 0;
+        trib_session_client_lose(client, "what answers there is no tributary switch");
+        client->state = TRIB_SESSION_FOREIGN;
+        return false;
+    }
+    client->in_len -= used;
+    memmove(client->in, client->in + used, client->in_len);
+    return used > 0;
+}

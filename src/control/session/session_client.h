@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session_client.h: the lower end of a session, a rank's or a relay's: one non-blocking TCP connection with framing, no dialogue
+ * (comm/join.c and relay.c have that).
+ * Nothing here waits: the owner polls fd for `interest` and calls ready. One thread at a time per object.
+ * Read next: comm/join.c. */
+#ifndef TRIB_CONTROL_SESSION_CLIENT_H
+#define TRIB_CONTROL_SESSION_CLIENT_H
+
+#include "control/session/session.h"
+#include "io/udp.h"
+
+enum trib_session_state {
+    TRIB_SESSION_CLOSED = 0,
+    TRIB_SESSION_CONNECTING,
+    TRIB_SESSION_OPEN,
+    TRIB_SESSION_ENDING, /* what was sent is on its way; then LOST */
+    TRIB_SESSION_LOST,   /* refused, reset, ended by the other side: see cause */
+    TRIB_SESSION_FOREIGN /* who answers there is no switch: trying again is no use */
+};
+
+struct trib_session_client {
+    int fd;       /* -1: none */
+    int epoll_fd; /* whoever watches fd by this descriptor sets it; fd is taken out of it before it is closed. -1: nobody */
+    enum trib_session_state state;
+    size_t in_len;
+    size_t out_len;
+    size_t out_size;
+    size_t out_max; /* bytes that may wait to be sent; from init: 8 messages */
+    uint8_t in[2 * TRIB_MESSAGE_MAX];
+    uint8_t *out;    /* of out_size bytes; NULL: nothing was sent yet */
+    char cause[128]; /* while LOST or FOREIGN: "connection refused" */
+};
+
+void trib_session_client_init(struct trib_session_client *client);
+/* Starts connecting; the outcome comes by ready(). local: from this address, port 0; NULL: the kernel chooses. silence_ns: how long the
+ * peer's kernel may be silent before the connection counts as lost. */
+void trib_session_client_open(struct trib_session_client *client, const struct trib_address *peer,
+                              const struct trib_address *local, uint64_t silence_ns);
+/* Nothing more will be sent. It becomes LOST when what was sent has left and the other side has closed; what still comes is thrown away,
+ * since unread bytes would turn the close into a reset that overtakes the last words. */
+void trib_session_client_end(struct trib_session_client *client);
+/* Gives it up now. */
+void trib_session_client_lose(struct trib_session_client *client, const char *cause);
+void trib_session_client_close(struct trib_session_client *client);
+/* poll(2) events that matter now. */
+short trib_session_client_interest(const struct trib_session_client *client);
+/* Takes what poll said: finishes connecting, reads, writes. */
+void trib_session_client_ready(struct trib_session_client *client, short revents);
+/* Sends what fits, keeps the rest. Lost when the other side has not read for out_max, or there is no memory for it. */
+void trib_session_client_send(struct trib_session_client *client, const struct trib_message *message);
+/* The next whole message; false: none now. What came before a loss is still handed out. */
+bool trib_session_client_next(struct trib_session_client *client, struct trib_message *message);
+
+#endif
