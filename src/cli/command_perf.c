@@ -185,6 +185,10 @@ static bool check_options(const struct perf_options *options)
                  TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
         return false;
     }
+    if (options->no_switch + (options->switch_address != NULL) + (options->rendezvous != NULL) > 1) {
+        complain("of --no-switch, --switch and --rendezvous only one can be");
+        return false;
+    }
     const struct trib_scheme *scheme = trib_scheme_find(options->scheme);
     if (scheme == NULL) {
         complain("--scheme: there is no \"%s\"; `tributary info` lists what there is", options->scheme);
@@ -199,9 +203,12 @@ static int measure_all(const struct perf_options *options, struct trib_comm *com
 {
     bool speaks = trib_comm_rank(comm) == 0;
     struct perf_row *row = malloc(sizeof *row);
-    enum trib_status status = row != NULL ? TRIB_OK : TRIB_ERR_MEMORY;
+    enum trib_status status = TRIB_OK;
     int64_t wrong = 0;
 
+    if (row == NULL) {
+        return complain("out of memory");
+    }
     if (speaks) {
         perf_print_begin(options, comm);
     }
@@ -220,7 +227,8 @@ static int measure_all(const struct perf_options *options, struct trib_comm *com
     }
     free(row);
     if (status != TRIB_OK) {
-        return complain("rank %u: %s", trib_comm_rank(comm), trib_comm_error(comm));
+        const char *cause = trib_comm_error(comm); /* none: perf_measure has said it */
+        return cause[0] != '\0' ? complain("rank %u: %s", trib_comm_rank(comm), cause) : 1;
     }
     if (speaks) {
         perf_print_end(options, comm, wrong);

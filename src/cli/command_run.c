@@ -169,6 +169,10 @@ int command_run(int argc, char **argv)
         complain("no program to run: tributary run -n 4 -- ./program");
         return EXIT_USAGE;
     }
+    if (options.no_switch + (options.switch_address != NULL) + (options.rendezvous != NULL) > 1) {
+        complain("of --no-switch, --switch and --rendezvous only one can be");
+        return EXIT_USAGE;
+    }
     if (options.ranks < 1 || options.ranks > TRIB_RANKS_MAX) {
         complain("-n takes 1 to %d", TRIB_RANKS_MAX);
         return EXIT_USAGE;

@@ -365,7 +365,7 @@ enum trib_status perf_measure(const struct perf_options *options, struct trib_co
         b.counts[rank] = perf_share(options, row->count, ranks, rank).count;
     }
     if (slowest == NULL || b.counts == NULL || b.send == NULL || b.recv == NULL || b.shared == NULL) {
-        complain("out of memory for %llu bytes", (unsigned long long)bytes);
+        complain("rank %u: no memory for tensors of %llu bytes", trib_comm_rank(comm), (unsigned long long)bytes);
     } else {
         status = measure(options, comm, &b, row);
     }

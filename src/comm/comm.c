@@ -170,7 +170,13 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     const char *place = config->switch_address[0] != '\0' ? config->switch_address : config->rendezvous;
     enum trib_status status = trib_config_check(config, error);
     if (status == TRIB_OK && place[0] != '\0') {
-        status = trib_address_parse(place, TRIB_DEFAULT_PORT, &address, error);
+        char cause[TRIB_ERROR_TEXT_MAX] = "";
+        status = trib_address_parse(place, TRIB_DEFAULT_PORT, &address, cause);
+        if (status != TRIB_OK) {
+            trib_explain(error, "%s: %s",
+                         place == config->switch_address ? "switch (TRIB_SWITCH)" : "rendezvous (TRIB_RENDEZVOUS)",
+                         cause);
+        }
     }
     if (status == TRIB_OK && place[0] != '\0' && trib_address_port(&address) == 0) {
         trib_explain(error, "%s: port 0 is none", place);

@@ -61,6 +61,17 @@ expect_line 2 '-d: "complex" is none of' "$T" perf -d complex
 expect_line 2 '-o: "xor" is none of' "$T" perf -o xor
 expect_line 2 '-b: "x" is not a size' "$T" perf -b x
 expect_line 2 '-f: a factor between sizes is at least 2' "$T" perf -f 1
+for places in "--no-switch --switch 127.0.0.1:1" "--switch 127.0.0.1:1 --rendezvous 127.0.0.1:2" "--rendezvous 127.0.0.1:2 --no-switch"; do
+    # shellcheck disable=SC2086
+    expect_line 2 'of --no-switch, --switch and --rendezvous only one can be' "$T" perf --workers 2 $places
+    # shellcheck disable=SC2086
+    expect_line 2 'of --no-switch, --switch and --rendezvous only one can be' "$T" run -n 2 $places -- true
+done
+expect_line 1 'rank 0: switch \(TRIB_SWITCH\): "1.2.3.4:99999" has no valid port' "$T" perf --switch 1.2.3.4:99999
+expect_line 1 'rank 0: rendezvous \(TRIB_RENDEZVOUS\): "127.0.0.1:x" has no valid port' "$T" perf --rendezvous 127.0.0.1:x
+expect 1 'rank [01]: no memory for tensors of 36028797018963968 bytes$' \
+    env ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1 "$T" perf --workers 2 -b 32768T -e 32768T -n 1
+check "nothing is said without a cause" sh -c "! grep -q 'rank [01]: *$' '$TMP/out'"
 expect_line 2 '-n: at least 1 timed call' "$T" perf -n 0
 expect_line 2 '-e is less than -b, 8 ' "$T" perf -b 8 -e 4
 expect_line 2 '--payload: 100 is not a multiple of 64 from 64 to 8192' "$T" perf --workers 2 --payload 100

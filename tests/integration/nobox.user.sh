@@ -109,7 +109,7 @@ check_in "names who is missing" "rank 0: waited 0.5 s for rank 1 of job alone" "
 unset TRIB_JOIN_TIMEOUT
 expect 1 'rank 0 of job .* cannot listen at the rendezvous 203.0.113.9: .*; it must be an address of rank 0' \
     env -u TRIB_RENDEZVOUS TRIB_RANKS=2 TRIB_RANK=0 "$T" perf --rendezvous 203.0.113.9 -b 8 -e 8
-expect 1 'both a switch .* and a rendezvous .* are named: choose one' "$T" perf --workers 2 --switch 127.0.0.1:1 --rendezvous 127.0.0.1:2
+expect 2 'both a switch .* and a rendezvous .* are named: choose one' env TRIB_SWITCH=127.0.0.1:1 TRIB_RENDEZVOUS=127.0.0.1:2 "$T" perf --workers 2
 switch_start
 unset TRIB_SWITCH
 export TRIB_RENDEZVOUS=127.0.0.1:$SWITCH_PORT
