@@ -9,6 +9,7 @@ import importlib
 import multiprocessing
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -172,6 +173,46 @@ def after_step(folder, step):
     while not (folder / str(step)).exists():
         assert time.monotonic() < end, f"step {step} is not reached"
         time.sleep(0.005)
+
+
+# ---- the wheel as a user builds it: most of a minute of compiling, while tests wait for ranks ----
+
+class Wheel:
+    """pip wheel of the package, without torch's help and without a network, behind everything else."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.environment = {name: value for name, value in os.environ.items()
+                            if name not in ("TRIBUTARY_BUILD_DIR", "TRIBUTARY_LIBRARY", "PYTHONPATH")}
+        self.process = subprocess.Popen(
+            ["nice", "-n", "19", sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", "--no-index", "-w",
+             self.folder.name, str(pathlib.Path(__file__).resolve().parents[1])],
+            env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=os.setpgrp)
+
+    def close(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.communicate()
+        self.folder.cleanup()
+
+
+_wheels = []
+
+
+def pytest_collection_finish(session):
+    if not session.config.option.collectonly and any("wheel" in item.fixturenames for item in session.items):
+        _wheels.append(Wheel())
+
+
+def pytest_unconfigure():
+    while _wheels:
+        _wheels.pop().close()
+
+
+@pytest.fixture
+def wheel():
+    """It is being built since the tests have been found."""
+    return _wheels[0]
 
 
 @pytest.fixture

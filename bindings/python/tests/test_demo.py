@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make demo-torch`, shorter: over links of its own, with gloo beside it; with a switch, and without."""
+import os
 import pathlib
 import re
 import shutil
@@ -20,7 +21,7 @@ def demo(*options):
         pytest.skip("no iproute2, or no namespaces for ordinary users here")
     # As an ordinary user would have it: root only in namespaces of its own.
     got = subprocess.run([*ENTER, f"mount -t tmpfs none /run && exec {sys.executable} {DEMO} --epochs 1 {' '.join(options)}"],
-                         capture_output=True, text=True, timeout=300 * PATIENCE, check=False)
+                         env={**os.environ, "TORCH_VENV": sys.prefix}, capture_output=True, text=True, timeout=300 * PATIENCE, check=False)
     assert got.returncode == 0, got.stdout + got.stderr
     figures = {name: (float(a), float(b)) for name, a, b in re.findall(r"^ *(\S.*?)  +([\d.]+) +([\d.]+) (?:ms|MB|%)$", got.stdout, flags=re.M)}
     assert min(figures["time of a step"]) > 0 and figures["test images right"][0] > 80, figures
