@@ -26,6 +26,7 @@
 
 struct sim_options {
     const char *out;
+    const char *html;
     uint64_t seed;
     bool json;
     bool quiet;
@@ -41,6 +42,8 @@ struct sim_options {
 static const struct option_row rows[] = {
     {"out", 'o', "DIR", "write results.json, flows.csv and links.csv there", option_text,
      offsetof(struct sim_options, out)},
+    {"html", 0, "FILE", "results as a page with plots, which needs nothing else", option_text,
+     offsetof(struct sim_options, html)},
     {"seed", 0, "N", "instead of the scenario's", option_seed, offsetof(struct sim_options, seed)},
     {"json", 0, NULL, "results as one JSON object instead of a summary; of bench: a list", option_on,
      offsetof(struct sim_options, json)},
@@ -172,6 +175,18 @@ static bool write_results(const struct everything *e, const char *folder)
     return close_written(file, "links.csv");
 }
 
+static bool write_page(const struct everything *e, const char *path)
+{
+    FILE *file = fopen(path, "w");
+
+    if (file == NULL) {
+        complain("%s: %s", path, strerror(errno));
+        return false;
+    }
+    sim_results_html(file, &e->run, &e->results, &e->story);
+    return close_written(file, path);
+}
+
 static void simulate(struct everything *e, bool is_quiet)
 {
     struct progress progress = {.begin_ns = trib_clock_ns(), .is_terminal = isatty(STDERR_FILENO) == 1};
@@ -204,6 +219,9 @@ static int tell(struct everything *e, const struct sim_options *options)
         sim_results_summary(stdout, &e->run, &e->results, &e->story);
     }
     if (options->out != NULL && !write_results(e, options->out)) {
+        return 1;
+    }
+    if (options->html != NULL && !write_page(e, options->html)) {
         return 1;
     }
     if (fault != NULL) {

@@ -54,6 +54,9 @@ void sim_results_json(FILE *out, const struct sim_run *run, const struct sim_res
                       const struct sim_story *story);
 void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_results *results,
                          const struct sim_story *story);
+/* A page of its own, with plots. */
+void sim_results_html(FILE *out, const struct sim_run *run, const struct sim_results *results,
+                      const struct sim_story *story);
 /* One line per flow that has ended, in the order of their ends; columns as in HPCC's fct.txt, with a head. */
 void sim_results_flows(FILE *out, const struct sim_run *run);
 void sim_results_links(FILE *out, const struct sim_run *run);

@@ -19,6 +19,22 @@ check_in "the columns of flows" '^src,dst,sport,dport,size,start_ns,fct_ns,ideal
 check_in "a job's sums" '"scheme":"switchml".*"iterations_ended":3,.*"numbers_compared":196608,"numbers_wrong":0' "$TMP/jobs.json"
 check_in "a link" '^0,0,[0-9]+,[0-9]+,' "$TMP/results/links.csv"
 
+say "a page"
+expect 0 'trace' "$T" sim "$HERE/examples/sim/failure.toml" --quiet --html "$TMP/page.html"
+expect 0 'trace' "$T" sim "$HERE/examples/sim/arrivals.toml" --quiet --html "$TMP/jobs.html"
+for page in page jobs; do
+    check "it needs nothing else" [ "$(grep -c -i -E 'https?:|<script|src=|href=|@import|url\(' "$TMP/$page.html")" = 0 ]
+    if command -v python3 >/dev/null; then
+        check "its tags close, its numbers are finite" python3 "$HERE/tests/integration/page_check.py" "$TMP/$page.html"
+    fi
+done
+check_in "plots of flows" '>Completion times<' "$TMP/page.html"
+check_in "a job" '<tr><td>switchml</td><td>resnet50</td><td>4</td>' "$TMP/jobs.html"
+sed 's/^name.*//; 1i name = "<b>&amp;"' "$HERE/examples/sim/incast.toml" >"$TMP/odd.toml"
+expect 0 'trace' "$T" sim "$TMP/odd.toml" --quiet --html "$TMP/odd.html"
+check_in "names are text" '<h1>&lt;b&gt;&amp;amp;</h1>' "$TMP/odd.html"
+expect 1 'No such file|Not a directory' "$T" sim "$TMP/odd.toml" --quiet --html "$TMP/none/odd.html"
+
 say "the same seed is the same run"
 cat >"$TMP/x.toml" <<'END'
 duration = "3ms"
