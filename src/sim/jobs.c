@@ -106,7 +106,7 @@ static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t fro
     j->network->packets[packet] = (struct sim_packet){
         .owner = to,
         .sequence = message,
-        .hash = (uint32_t)trib_mix64((uint64_t)e->job << 32 | e->rank << 16 | from),
+        .hash = (uint32_t)trib_mix64((uint64_t)e->job << 32 | (uint64_t)e->rank << 16 | from),
         .to = job->scheme->switch_node != NULL ? j->network->links[link].to : (uint16_t)e->place,
         .size = (uint16_t)(HEADERS + TRIB_HEADER_SIZE + (has_payload ? job->config.payload : 0)),
         .value = from,
