@@ -153,7 +153,7 @@ SCENARIOS = {scenario.name: scenario for scenario in (
     Scenario("host-4k", Loop, 4, 9000, 4096, 2000, 200, 7, HOST),
     Training("torch-resnet50", Star, 4, 1500, RESNET50, 4, 1, 3, (Contestant("ours", "torch"), Contestant("gloo", "torch", backend="gloo")),
              rate="1gbit"),
-    Scenario("torch-64", Loop, 4, 9000, 64, 2000, 200, 5, (Contestant("ours", "torch calls", level0=True),)),
+    Scenario("torch-64", Loop, 4, 9000, 64, 20000, 5000, 5, (Contestant("ours", "torch calls", level0=True),)),
     Scenario("loop-trains", Loop, 4, 1500, 16 * MIB, 4, 1, 5, (Contestant("ours"), Contestant("no trains", trains=False))),
 )}
 
