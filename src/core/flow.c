@@ -19,6 +19,8 @@
 
 #define WORD 64
 
+_Static_assert(sizeof(struct trib_flow_aside) % sizeof(uint64_t) == 0, "times follow it");
+
 static bool is_own(const struct trib_flow_id *id, const struct trib_packet *packet)
 {
     return packet->communicator == id->communicator;
@@ -40,43 +42,81 @@ static void begin(const struct trib_flow_id *id, enum trib_kind kind, uint64_t s
 
 /* ---- sender ---- */
 
+/* Fragments find their places by a mask, as divisions are dear. */
+static uint32_t room_for(uint32_t window)
+{
+    uint32_t room = sizeof(uint64_t);
+
+    while (room < window) {
+        room *= 2;
+    }
+    return room;
+}
+
+size_t trib_flow_plain_size(uint32_t window)
+{
+    return sizeof(struct trib_flow_sender) + room_for(window);
+}
+
 size_t trib_flow_sender_size(uint32_t window)
 {
-    return sizeof(struct trib_flow_sender) + window * sizeof(struct trib_flow_entry);
+    return trib_flow_plain_size(window) + room_for(window) * sizeof(uint64_t);
 }
 
 size_t trib_flow_aside_size(uint32_t window)
 {
-    return sizeof(struct trib_flow_aside) + window * sizeof(uint64_t);
+    return sizeof(struct trib_flow_aside) + room_for(window) * sizeof(uint64_t);
 }
 
 void trib_flow_sender_init(struct trib_flow_sender *s, void *aside, const struct trib_flow_config *config)
 {
     TRIB_ASSERT(config->window >= 1 && config->window <= TRIB_FLOW_WINDOW_MAX);
-    memset(s, 0, trib_flow_sender_size(config->window));
+    memset(s, 0, config->is_plain ? trib_flow_plain_size(config->window) : trib_flow_sender_size(config->window));
     memset(aside, 0, trib_flow_aside_size(config->window));
     s->id = config->id;
     s->limit = config->limit;
     s->window = config->window;
+    s->room = room_for(config->window);
+    s->is_plain = config->is_plain;
     s->aside_at = (char *)aside - (char *)s;
     trib_congestion_window_init(&s->congestion, config->policy, config->window);
 }
 
-static struct trib_flow_entry *entry_of(const struct trib_flow_sender *s, uint64_t sequence)
+static uint8_t *fragment_of(const struct trib_flow_sender *s, uint64_t sequence)
 {
-    return (struct trib_flow_entry *)(uintptr_t)(s + 1) + sequence % s->window;
+    return (uint8_t *)(uintptr_t)(s + 1) + (sequence & (s->room - 1));
+}
+
+static enum trib_flow_state state_of(uint8_t fragment)
+{
+    return (enum trib_flow_state)(fragment & TRIB_FLOW_STATE);
+}
+
+static void set_state(uint8_t *fragment, enum trib_flow_state state)
+{
+    *fragment = (uint8_t)((*fragment & ~(uint32_t)TRIB_FLOW_STATE) | state);
+}
+
+static uint64_t *labels(const struct trib_flow_sender *s)
+{
+    return (uint64_t *)(void *)((char *)(uintptr_t)(s + 1) + s->room);
+}
+
+static uint64_t label_of(const struct trib_flow_sender *s, uint64_t sequence)
+{
+    return s->is_plain ? sequence : labels(s)[sequence & (s->room - 1)];
 }
 
 static uint64_t *sent_ns(const struct trib_flow_sender *s, uint64_t sequence)
 {
-    return (uint64_t *)(void *)(trib_flow_sender_aside(s) + 1) + sequence % s->window;
+    return (uint64_t *)(void *)(trib_flow_sender_aside(s) + 1) + (sequence & (s->room - 1));
 }
 
-static void settle(struct trib_flow_sender *s, struct trib_flow_entry *e)
+static void settle(struct trib_flow_sender *s, uint8_t *fragment)
 {
-    s->in_flight -= e->state == TRIB_FLOW_SENT;
-    s->lost -= e->state == TRIB_FLOW_LOST;
-    e->state = TRIB_FLOW_ACKED;
+    s->in_flight -= state_of(*fragment) == TRIB_FLOW_SENT;
+    s->lost -= state_of(*fragment) == TRIB_FLOW_LOST;
+    set_state(fragment, TRIB_FLOW_ACKED);
 }
 
 /* Over all that is acknowledged. */
@@ -84,8 +124,11 @@ static void move_lowest(struct trib_flow_sender *s, uint64_t now_ns)
 {
     uint64_t before = s->lowest;
 
-    while (s->lowest < s->next && entry_of(s, s->lowest)->state == TRIB_FLOW_ACKED) {
-        *entry_of(s, s->lowest) = (struct trib_flow_entry){0};
+    while (s->lowest < s->next && state_of(*fragment_of(s, s->lowest)) == TRIB_FLOW_ACKED) {
+        *fragment_of(s, s->lowest) = TRIB_FLOW_FREE;
+        if (!s->is_plain) {
+            labels(s)[s->lowest & (s->room - 1)] = 0;
+        }
         s->lowest++;
     }
     if (s->lowest != before) {
@@ -96,10 +139,10 @@ static void move_lowest(struct trib_flow_sender *s, uint64_t now_ns)
 void trib_flow_settle(struct trib_flow_sender *s, uint64_t sequence, uint64_t now_ns)
 {
     TRIB_ASSERT(sequence >= s->lowest && sequence < s->next);
-    struct trib_flow_entry *e = entry_of(s, sequence);
-    if (e->state != TRIB_FLOW_ACKED) {
+    uint8_t *fragment = fragment_of(s, sequence);
+    if (state_of(*fragment) != TRIB_FLOW_ACKED) {
         trib_flow_sender_aside(s)->counters.settled++;
-        settle(s, e);
+        settle(s, fragment);
         move_lowest(s, now_ns);
     }
 }
@@ -116,19 +159,20 @@ struct news {
 
 static void acknowledge(struct trib_flow_sender *s, uint64_t sequence, struct news *news)
 {
-    struct trib_flow_entry *e = entry_of(s, sequence);
-    uint64_t label = e->label;
+    uint8_t *fragment = fragment_of(s, sequence);
 
-    if (e->state == TRIB_FLOW_ACKED) {
+    if (state_of(*fragment) == TRIB_FLOW_ACKED) {
         return;
     }
-    if (!e->again && e->state == TRIB_FLOW_SENT && sequence >= news->sample) {
-        news->sample = sequence + 1;
+    if ((*fragment & ~TRIB_FLOW_TIMED_OUT) == TRIB_FLOW_SENT && sequence >= news->sample) {
+        news->sample = sequence + 1; /* it was sent once */
     }
     s->highest = sequence >= s->highest ? sequence + 1 : s->highest;
     news->acked++;
-    settle(s, e);
-    news->tell(news->user, label);
+    settle(s, fragment);
+    if (news->tell != NULL) {
+        news->tell(news->user, label_of(s, sequence));
+    }
 }
 
 /* Does this ACK name only what was sent, and does it agree with itself? */
@@ -149,12 +193,12 @@ static bool is_sound(const struct trib_flow_sender *s, const struct trib_packet 
 /* It lacks, though a later one has come. */
 static void look_for_loss(struct trib_flow_sender *s, uint64_t sequence)
 {
-    struct trib_flow_entry *e = entry_of(s, sequence);
+    uint8_t *fragment = fragment_of(s, sequence);
 
-    if (e->state != TRIB_FLOW_SENT || e->again || s->highest < sequence + 1 + TRIB_FLOW_REORDER) {
+    if ((*fragment & ~TRIB_FLOW_TIMED_OUT) != TRIB_FLOW_SENT || s->highest < sequence + 1 + TRIB_FLOW_REORDER) {
         return;
     }
-    e->state = TRIB_FLOW_LOST;
+    set_state(fragment, TRIB_FLOW_LOST);
     s->in_flight--;
     s->lost++;
     trib_flow_sender_aside(s)->counters.cut_lost += trib_congestion_lost(&s->congestion, sequence, s->next);
@@ -251,14 +295,12 @@ static bool has_room(const struct trib_flow_sender *s)
 
 static void transmit(struct trib_flow_sender *s, uint64_t sequence, uint64_t now_ns, struct trib_packet *packet)
 {
-    struct trib_flow_entry *e = entry_of(s, sequence);
-
     begin(&s->id, TRIB_FLOW, sequence, packet);
-    packet->bitmap = e->label;
+    packet->bitmap = label_of(s, sequence);
     if (s->in_flight == 0 || sequence == s->lowest) {
         trib_flow_sender_aside(s)->since_ns = now_ns;
     }
-    e->state = TRIB_FLOW_SENT;
+    set_state(fragment_of(s, sequence), TRIB_FLOW_SENT);
     s->in_flight++;
     *sent_ns(s, sequence) = now_ns;
 }
@@ -268,14 +310,14 @@ static void send_again(struct trib_flow_sender *s, uint64_t now_ns, struct trib_
     struct trib_flow_counters *counters = &trib_flow_sender_aside(s)->counters;
     uint64_t sequence = s->lowest;
 
-    while (entry_of(s, sequence)->state != TRIB_FLOW_LOST) {
+    while (state_of(*fragment_of(s, sequence)) != TRIB_FLOW_LOST) {
         sequence++;
     }
-    struct trib_flow_entry *e = entry_of(s, sequence);
-    counters->resent_timeout += e->timed_out;
-    counters->resent_order += !e->timed_out;
-    e->again = 1;
-    e->timed_out = 0;
+    uint8_t *fragment = fragment_of(s, sequence);
+    bool timed_out = (*fragment & TRIB_FLOW_TIMED_OUT) != 0;
+    counters->resent_timeout += timed_out;
+    counters->resent_order += !timed_out;
+    *fragment = TRIB_FLOW_LOST | TRIB_FLOW_AGAIN;
     s->lost--;
     transmit(s, sequence, now_ns, packet);
     packet->flags = TRIB_FLAG_RESEND;
@@ -314,7 +356,11 @@ uint64_t trib_flow_send(struct trib_flow_sender *s, uint64_t label, uint64_t now
     uint64_t sequence = s->next;
 
     TRIB_ASSERT(sequence - s->lowest < s->window && sequence <= TRIB_SEQUENCE_MAX);
-    *entry_of(s, sequence) = (struct trib_flow_entry){.label = label};
+    if (!s->is_plain) {
+        labels(s)[sequence & (s->room - 1)] = label;
+    }
+    TRIB_ASSERT(!s->is_plain || label == sequence);
+    *fragment_of(s, sequence) = TRIB_FLOW_FREE;
     transmit(s, sequence, now_ns, packet);
     s->next++;
     s->is_blocked = s->probe = 0;
@@ -354,10 +400,10 @@ void trib_flow_on_timeout(struct trib_flow_sender *s, uint64_t now_ns)
     /* But what was sent a moment ago, by order or after the last timeout: its answer may be on its way (I4). */
     uint64_t half = trib_loss_timeout(&aside->loss, 0) / 2;
     for (uint64_t sequence = s->lowest; sequence < s->next; sequence++) {
-        struct trib_flow_entry *e = entry_of(s, sequence);
-        if (e->state == TRIB_FLOW_SENT && now_ns - *sent_ns(s, sequence) >= half) {
-            e->state = TRIB_FLOW_LOST;
-            e->timed_out = 1;
+        uint8_t *fragment = fragment_of(s, sequence);
+        if (state_of(*fragment) == TRIB_FLOW_SENT && now_ns - *sent_ns(s, sequence) >= half) {
+            set_state(fragment, TRIB_FLOW_LOST);
+            *fragment |= TRIB_FLOW_TIMED_OUT;
             s->in_flight--;
             s->lost++;
         }
@@ -367,10 +413,15 @@ void trib_flow_on_timeout(struct trib_flow_sender *s, uint64_t now_ns)
 
 /* ---- receiver ---- */
 
-/* Enough for a window that begins anywhere in a word. */
+/* Enough for a window that begins anywhere in a word; a power of 2, as a sender's room. */
 static uint32_t words_for(uint32_t window)
 {
-    return (window + 2 * WORD - 2) / WORD;
+    uint32_t words = 1;
+
+    while (words < (window + 2 * WORD - 2) / WORD) {
+        words *= 2;
+    }
+    return words;
 }
 
 size_t trib_flow_receiver_size(uint32_t window)
@@ -389,12 +440,12 @@ void trib_flow_receiver_init(struct trib_flow_receiver *r, const struct trib_flo
 
 static uint64_t *word_of(const struct trib_flow_receiver *r, uint64_t sequence)
 {
-    return (uint64_t *)(uintptr_t)(r + 1) + sequence / WORD % r->words;
+    return (uint64_t *)(uintptr_t)(r + 1) + (sequence / WORD & (r->words - 1));
 }
 
 static uint64_t news_bit(const struct trib_flow_receiver *r, uint64_t sequence)
 {
-    return UINT64_C(1) << sequence / WORD % r->words;
+    return UINT64_C(1) << (sequence / WORD & (r->words - 1));
 }
 
 enum trib_drop trib_flow_receiver_receive(struct trib_flow_receiver *r, const struct trib_packet *packet,

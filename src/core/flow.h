@@ -78,20 +78,21 @@ struct trib_flow_config {
     uint64_t limit;  /* labels below it may be sent before the first ACK */
     uint32_t window; /* fragments under way at most: 1 to TRIB_FLOW_WINDOW_MAX */
     enum trib_congestion_policy policy;
+    bool is_plain; /* labels are sequences, and take no memory */
 };
 
-enum trib_flow_state { TRIB_FLOW_FREE = 0, TRIB_FLOW_SENT, TRIB_FLOW_LOST, TRIB_FLOW_ACKED };
-
-/* One fragment from its first transmission until all before it are acknowledged too; at sequence mod window. */
-struct trib_flow_entry {
-    uint64_t label;
-    uint8_t state;
-    uint8_t again; /* was sent more than once: its answer is no sample, and order says nothing of it */
-    uint8_t timed_out;
-    uint8_t unused[5];
+/* One fragment from its first transmission until all before it are acknowledged too is one of the first four, and some of the others. */
+enum trib_flow_state {
+    TRIB_FLOW_FREE = 0,
+    TRIB_FLOW_SENT = 1,
+    TRIB_FLOW_LOST = 2,
+    TRIB_FLOW_ACKED = 3,
+    TRIB_FLOW_STATE = 3,         /* the bits of the above */
+    TRIB_FLOW_AGAIN = 1 << 2,    /* was sent more than once: its answer is no sample, and order says nothing of it */
+    TRIB_FLOW_TIMED_OUT = 1 << 3 /* it is lost because a timeout ended */
 };
 
-/* The state; `window` entries follow it. */
+/* The state; a byte for each fragment follows it, at sequence mod room, and then the labels. */
 struct trib_flow_sender {
     struct trib_flow_id id;
     struct trib_congestion_window congestion;
@@ -101,26 +102,29 @@ struct trib_flow_sender {
     uint64_t limit;
     int64_t aside_at; /* from here, in bytes */
     uint32_t window;
-    uint32_t in_flight; /* entries that are SENT */
-    uint32_t lost;      /* entries that are LOST */
+    uint32_t room;      /* for fragments: the window, or the next power of 2 */
+    uint32_t in_flight; /* fragments that are SENT */
+    uint32_t lost;      /* fragments that are LOST */
     uint16_t echoed;    /* marked FLOWs that the receiver had counted */
     uint8_t is_blocked; /* the user has more, and the limit does not admit it */
     uint8_t probe;      /* hand out a probe */
+    uint8_t is_plain;
+    uint8_t unused[3];
 };
 
-/* Times and estimates; `window` times of transmission follow it. */
+/* Times and estimates; `room` times of transmission follow it. */
 struct trib_flow_aside {
-    struct trib_flow_counters counters;
     struct trib_loss loss;
     uint64_t since_ns; /* the timeout counts from then */
     uint32_t backoff;
     uint32_t unused;
+    struct trib_flow_counters counters;
 };
 
-_Static_assert(sizeof(struct trib_flow_sender) <= 144 && sizeof(struct trib_flow_entry) == 16,
-               "a simulation has thousands of flows");
+_Static_assert(sizeof(struct trib_flow_sender) == 128, "two cache lines: a simulation has thousands of flows");
 
 size_t trib_flow_sender_size(uint32_t window);
+size_t trib_flow_plain_size(uint32_t window); /* of one that is plain */
 size_t trib_flow_aside_size(uint32_t window);
 /* Clears and fills both pieces of memory, 8-byte aligned, whose distance must not change. */
 void trib_flow_sender_init(struct trib_flow_sender *s, void *aside, const struct trib_flow_config *config);
@@ -128,7 +132,7 @@ static inline struct trib_flow_aside *trib_flow_sender_aside(const struct trib_f
 {
     return (struct trib_flow_aside *)(void *)((char *)(uintptr_t)s + s->aside_at);
 }
-/* Takes a FLOW_ACK; calls acked(user, label) for each label that it is the first to acknowledge. */
+/* Takes a FLOW_ACK; calls acked(user, label), if it is not NULL, for each label that it is the first to acknowledge. */
 enum trib_drop trib_flow_sender_receive(struct trib_flow_sender *s, const struct trib_packet *packet, uint64_t now_ns,
                                         void (*acked)(void *user, uint64_t label), void *user);
 /* The user knows that the fragment with this sequence has arrived: its payload is not borrowed any more. */

@@ -9,7 +9,21 @@
 
 #define NS_PS UINT64_C(1000)
 #define WORD 64U
+#define LINE 64U
 #define NO_LIMIT UINT64_MAX /* of labels: the receiver has memory for everything */
+
+/* A window no larger than the flow. */
+static uint32_t window_of(const struct sim_flows *f, uint32_t class)
+{
+    uint32_t window = UINT32_C(1) << class;
+
+    return window < f->config.window ? window : f->config.window;
+}
+
+static uint32_t whole_lines(size_t size)
+{
+    return (uint32_t)((size + LINE - 1) / LINE * LINE);
+}
 
 void sim_flows_init(struct sim_flows *f, struct sim_network *network, const struct sim_flows_config *config,
                     uint32_t first_timer)
@@ -21,12 +35,19 @@ void sim_flows_init(struct sim_flows *f, struct sim_network *network, const stru
         .free = SIM_NONE,
         .first_timer = first_timer,
     };
+    for (uint32_t i = 0; i < SIM_FLOW_CLASSES; i++) {
+        uint32_t aside_at = whole_lines(trib_flow_plain_size(window_of(f, i)));
+        f->places[i] = (struct sim_flow_places){
+            .aside_at = aside_at,
+            .receiver_at = aside_at + whole_lines(trib_flow_aside_size(window_of(f, i))),
+        };
+    }
 }
 
 void sim_flows_deinit(struct sim_flows *f)
 {
     sim_arena_free(&f->arena);
-    free(f->flows);
+    sim_memory_unmap(f->flows, f->room * sizeof *f->flows);
     memset(f, 0, sizeof *f);
 }
 
@@ -37,9 +58,23 @@ static struct trib_flow_sender *sender_of(const struct sim_flow *flow)
     return flow->memory;
 }
 
-static struct trib_flow_receiver *receiver_of(const struct sim_flow *flow)
+static struct trib_flow_receiver *receiver_of(const struct sim_flows *f, const struct sim_flow *flow)
 {
-    return (struct trib_flow_receiver *)(void *)((char *)flow->memory + flow->receiver_at);
+    return (struct trib_flow_receiver *)(void *)((char *)flow->memory + f->places[flow->size].receiver_at);
+}
+
+static void make_room(struct sim_flows *f)
+{
+    uint32_t room = f->room == 0 ? 1024 : 2 * f->room;
+    struct sim_flow *flows = sim_memory_map(room * sizeof *flows);
+
+    TRIB_ASSERT(flows != NULL);
+    if (f->room != 0) {
+        memcpy(flows, f->flows, f->room * sizeof *flows);
+        sim_memory_unmap(f->flows, f->room * sizeof *flows);
+    }
+    f->flows = flows;
+    f->room = room;
 }
 
 static uint32_t place_of(struct sim_flows *f)
@@ -51,19 +86,9 @@ static uint32_t place_of(struct sim_flows *f)
         return place;
     }
     if (f->high == f->room) {
-        f->room = f->room == 0 ? 256 : 2 * f->room;
-        f->flows = realloc(f->flows, f->room * sizeof *f->flows);
-        TRIB_ASSERT(f->flows != NULL);
+        make_room(f);
     }
     return f->high++;
-}
-
-/* A window no larger than the flow. */
-static uint32_t window_of(const struct sim_flows *f, const struct sim_flow *flow)
-{
-    uint32_t window = UINT32_C(1) << flow->size;
-
-    return window < f->config.window ? window : f->config.window;
 }
 
 static void take_memory(struct sim_flows *f, struct sim_flow *flow)
@@ -72,21 +97,19 @@ static void take_memory(struct sim_flows *f, struct sim_flow *flow)
            UINT32_C(1) << flow->size < f->config.window) {
         flow->size++;
     }
-    uint32_t window = window_of(f, flow);
-    size_t aside_at = trib_flow_sender_size(window);
-    size_t receiver_at = aside_at + trib_flow_aside_size(window);
-    flow->aside_at = (uint32_t)aside_at;
-    flow->receiver_at = (uint32_t)receiver_at;
+    uint32_t window = window_of(f, flow->size);
+    const struct sim_flow_places *places = &f->places[flow->size];
     flow->memory = f->memory[flow->size];
     if (flow->memory != NULL) {
         memcpy(&f->memory[flow->size], flow->memory, sizeof(void *));
     } else {
-        flow->memory = sim_arena_take(&f->arena, receiver_at + trib_flow_receiver_size(window));
+        flow->memory = sim_arena_take(&f->arena, places->receiver_at + trib_flow_receiver_size(window));
         TRIB_ASSERT(flow->memory != NULL);
     }
-    struct trib_flow_config config = {.limit = NO_LIMIT, .window = window, .policy = f->config.policy};
-    trib_flow_sender_init(flow->memory, (char *)flow->memory + aside_at, &config);
-    trib_flow_receiver_init(receiver_of(flow), &config);
+    struct trib_flow_config config = {
+        .limit = NO_LIMIT, .window = window, .policy = f->config.policy, .is_plain = true};
+    trib_flow_sender_init(flow->memory, (char *)flow->memory + places->aside_at, &config);
+    trib_flow_receiver_init(receiver_of(f, flow), &config);
 }
 
 /* When its sender knows that all has come, and nothing of it is under way. */
@@ -99,7 +122,9 @@ static void release(struct sim_flows *f, uint32_t number)
         return;
     }
     trib_flow_counters_add(&f->counters, &trib_flow_sender_aside(sender)->counters);
-    sim_timer_set(&f->network->events, f->first_timer + number, SIM_NEVER);
+    if (flow->timer_ps != SIM_NEVER) {
+        sim_timer_set(&f->network->events, f->first_timer + number, SIM_NEVER);
+    }
     memcpy(flow->memory, &f->memory[flow->size], sizeof(void *));
     f->memory[flow->size] = flow->memory;
     flow->memory = NULL;
@@ -136,14 +161,14 @@ static void send_fragment(struct sim_flows *f, uint32_t number, const struct tri
     f->network->packets[packet] = (struct sim_packet){
         .owner = number,
         .sequence = (uint32_t)fragment->sequence,
-        .hash = flow->plan.hash,
-        .to = (uint16_t)flow->plan.to,
+        .hash = flow->hash,
+        .to = flow->to,
         .size = size_of(f, flow, fragment->sequence),
         .kind = TRIB_FLOW,
         .flags = (uint8_t)(SIM_ECN_CAPABLE | ((fragment->flags & TRIB_FLAG_RESEND) != 0 ? SIM_RESENT : 0)),
     };
     flow->in_network++;
-    sim_network_send(f->network, flow->plan.from, packet);
+    sim_network_send(f->network, flow->from, packet);
 }
 
 /* Hands out all that may be sent now. */
@@ -166,12 +191,14 @@ static void pump(struct sim_flows *f, uint32_t number, uint64_t now_ns)
 /* A timer that is set too early is moved when it ends: most are, with every acknowledgement. */
 static void set_timer(struct sim_flows *f, uint32_t number)
 {
-    uint64_t timeout_ns = trib_flow_next_timeout(sender_of(&f->flows[number]));
+    struct sim_flow *flow = &f->flows[number];
+    uint64_t timeout_ns = trib_flow_next_timeout(sender_of(flow));
     uint64_t due_ps = timeout_ns == TRIB_NEVER ? SIM_NEVER : timeout_ns * NS_PS;
     uint64_t now_ps = sim_network_now(f->network);
 
-    if (due_ps < sim_timer_due(&f->network->events, f->first_timer + number)) {
-        sim_timer_set(&f->network->events, f->first_timer + number, due_ps > now_ps ? due_ps : now_ps);
+    if (due_ps < flow->timer_ps) {
+        flow->timer_ps = due_ps > now_ps ? due_ps : now_ps;
+        sim_timer_set(&f->network->events, f->first_timer + number, flow->timer_ps);
     }
 }
 
@@ -184,9 +211,14 @@ uint32_t sim_flows_start(struct sim_flows *f, const struct sim_flow_plan *plan)
 
     TRIB_ASSERT(bytes != 0 && plan->from != plan->to && plan->from < f->network->hosts && plan->to < f->network->hosts);
     *flow = (struct sim_flow){
-        .plan = *plan,
+        .timer_ps = SIM_NEVER,
         .start_ps = sim_network_now(f->network),
-        .fragments = (bytes + payload - 1) / payload,
+        .bytes = plan->bytes,
+        .fragments = (uint32_t)((bytes + payload - 1) / payload),
+        .hash = plan->hash,
+        .from = (uint16_t)plan->from,
+        .to = (uint16_t)plan->to,
+        .source = (uint8_t)plan->source,
         .last = (uint16_t)((bytes - 1) % payload + 1 + f->config.header),
     };
     take_memory(f, flow);
@@ -201,6 +233,7 @@ void sim_flows_timer(struct sim_flows *f, uint32_t timer)
     uint32_t number = timer - f->first_timer;
     uint64_t now_ns = sim_network_now(f->network) / NS_PS;
 
+    f->flows[number].timer_ps = SIM_NEVER;
     trib_flow_on_timeout(sender_of(&f->flows[number]), now_ns);
     pump(f, number, now_ns);
     set_timer(f, number);
@@ -238,8 +271,8 @@ static void send_ack(struct sim_flows *f, uint32_t number, const struct trib_pac
     f->network->packets[packet] = (struct sim_packet){
         .owner = number,
         .sequence = (uint32_t)ack->mark,
-        .hash = sim_flow_back(flow->plan.hash),
-        .to = (uint16_t)flow->plan.from,
+        .hash = sim_flow_back(flow->hash),
+        .to = flow->from,
         .size = (uint16_t)f->config.ack,
         .value = ack->window_cap,
         .kind = TRIB_FLOW_ACK,
@@ -249,19 +282,19 @@ static void send_ack(struct sim_flows *f, uint32_t number, const struct trib_pac
         f->network->details[packet] = (struct sim_details){.bitmap = ack->bitmap, .base = ack->sequence};
     }
     f->flows[number].in_network++;
-    sim_network_send(f->network, flow->plan.to, packet);
+    sim_network_send(f->network, flow->to, packet);
 }
 
 static void end_flow(struct sim_flows *f, const struct sim_flow *flow)
 {
     struct sim_flow_end end = {
-        .plan = flow->plan,
+        .plan = sim_flow_plan(flow),
         .start_ps = flow->start_ps,
         .end_ps = sim_network_now(f->network),
     };
 
     if (f->ended != NULL) {
-        end.ideal_ps = sim_flows_ideal(f, &flow->plan);
+        end.ideal_ps = sim_flows_ideal(f, &end.plan);
         f->ended(f->user, &end);
     }
 }
@@ -269,7 +302,7 @@ static void end_flow(struct sim_flows *f, const struct sim_flow *flow)
 static void take_fragment(struct sim_flows *f, uint32_t number, const struct sim_packet *p)
 {
     struct sim_flow *flow = &f->flows[number];
-    struct trib_flow_receiver *receiver = receiver_of(flow);
+    struct trib_flow_receiver *receiver = receiver_of(f, flow);
     struct trib_packet packet = {
         .kind = TRIB_FLOW,
         .sequence = p->sequence,
@@ -288,12 +321,6 @@ static void take_fragment(struct sim_flows *f, uint32_t number, const struct sim
     }
 }
 
-static void ignore(void *user, uint64_t label)
-{
-    (void)user;
-    (void)label;
-}
-
 static void take_ack(struct sim_flows *f, uint32_t number, const struct sim_packet *p, const struct sim_details *d)
 {
     bool is_plain = (p->flags & SIM_DETAILED) == 0;
@@ -307,7 +334,7 @@ static void take_ack(struct sim_flows *f, uint32_t number, const struct sim_pack
         .lane = NO_LIMIT,
     };
 
-    (void)trib_flow_sender_receive(sender_of(&f->flows[number]), &packet, now_ns, ignore, NULL);
+    (void)trib_flow_sender_receive(sender_of(&f->flows[number]), &packet, now_ns, NULL, NULL);
     pump(f, number, now_ns);
     set_timer(f, number);
 }
@@ -349,19 +376,23 @@ void sim_flows_sooner(const struct sim_flows *f, uint32_t packet)
 {
     const struct sim_packet *p = &f->network->packets[packet];
     const struct sim_flow *flow = &f->flows[p->owner];
-    char *memory = flow->memory;
+    const struct sim_flow_places *places = &f->places[flow->size];
+    const char *memory = flow->memory;
 
     if (p->kind == TRIB_FLOW) {
-        __builtin_prefetch(memory + flow->receiver_at, 1);
+        __builtin_prefetch(memory + places->receiver_at, 1);
+        __builtin_prefetch(memory + places->receiver_at + LINE, 1);
         return;
     }
-    const char *entries = memory + sizeof(struct trib_flow_sender);
-    uint32_t last = window_of(f, flow) - 1; /* as a mask: right for windows that are powers of 2 */
+    const char *aside = memory + places->aside_at;
+    const char *times = aside + sizeof(struct trib_flow_aside);
+    uint32_t last = window_of(f, flow->size) - 1; /* as a mask: right for windows that are powers of 2 */
     __builtin_prefetch(memory, 1);
-    __builtin_prefetch(memory + 64, 1);
-    __builtin_prefetch(memory + 128, 1);
-    __builtin_prefetch(entries + (p->sequence & last) * sizeof(struct trib_flow_entry), 1);
-    __builtin_prefetch(memory + flow->aside_at + 64, 1);
-    __builtin_prefetch(memory + flow->aside_at + 128, 1);
-    __builtin_prefetch(memory + flow->aside_at + sizeof(struct trib_flow_aside) + (p->sequence & last) * 8, 1);
+    __builtin_prefetch(memory + LINE, 1);
+    __builtin_prefetch(memory + sizeof(struct trib_flow_sender) + ((p->sequence - 1) & last), 1);
+    __builtin_prefetch(memory + sizeof(struct trib_flow_sender) + (flow->next & last), 1);
+    __builtin_prefetch(aside, 1);
+    __builtin_prefetch(aside + LINE, 1);
+    __builtin_prefetch(times + ((p->sequence - 1) & last) * sizeof(uint64_t), 1);
+    __builtin_prefetch(times + (flow->next & last) * sizeof(uint64_t), 1);
 }

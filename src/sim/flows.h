@@ -34,17 +34,33 @@ struct sim_flow_plan {
 };
 
 struct sim_flow {
-    struct sim_flow_plan plan;
     void *memory; /* sender, aside, receiver; NULL: this place is free */
+    uint64_t timer_ps;
     uint64_t start_ps;
-    uint64_t fragments;
-    uint64_t taken; /* by the receiver */
-    uint64_t next;  /* fragment */
+    uint64_t bytes;
+    uint32_t fragments;
+    uint32_t taken; /* by the receiver */
+    uint32_t next;  /* fragment */
     uint32_t in_network;
+    uint32_t hash;
     uint32_t free; /* the next free place */
+    uint16_t from;
+    uint16_t to;
     uint16_t last; /* bytes of the last packet */
     uint8_t size;  /* of the memory: 2^class is the window */
-    uint8_t unused;
+    uint8_t source;
+};
+
+_Static_assert(sizeof(struct sim_flow) == 64, "one cache line");
+
+static inline struct sim_flow_plan sim_flow_plan(const struct sim_flow *flow)
+{
+    return (struct sim_flow_plan){
+        .bytes = flow->bytes, .from = flow->from, .to = flow->to, .source = flow->source, .hash = flow->hash};
+}
+
+/* Of a class: where in the memory what begins. */
+struct sim_flow_places {
     uint32_t aside_at;
     uint32_t receiver_at;
 };
@@ -74,6 +90,7 @@ struct sim_flows {
     uint32_t free; /* places, a list */
     uint32_t first_timer;
     struct sim_arena arena;
+    struct sim_flow_places places[SIM_FLOW_CLASSES];
     void *memory[SIM_FLOW_CLASSES];     /* free pieces of it, lists */
     struct trib_flow_counters counters; /* of the receivers, and of the senders of flows that are over */
     uint64_t started;

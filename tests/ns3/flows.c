@@ -119,7 +119,7 @@ static void print_flows(struct both *b, double cpu_s)
         print_flow(b, &run->ends[i].plan, &run->ends[i]);
     }
     for (uint32_t i = 0; run->end_count == 0 && i < run->flows.high; i++) {
-        struct sim_flow_plan plan = run->flows.flows[i].plan;
+        struct sim_flow_plan plan = sim_flow_plan(&run->flows.flows[i]);
         plan.bytes = UINT64_C(1) << 40;
         print_flow(b, &plan, NULL);
     }

@@ -104,6 +104,62 @@ static uint32_t answer_all(struct pair *p, uint64_t limit, uint64_t now_ns)
     return count;
 }
 
+/* A plain sender beside one that keeps labels, which are its sequences: they do the same, whatever is lost and whenever a timeout ends. */
+static void plain__does_what_labels_do(void **state)
+{
+    static const uint32_t windows[] = {1, 2, 7, 64, 100, 256};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        struct trib_prng prng = {.state = seed};
+        uint32_t window = windows[seed % 6];
+        struct trib_flow_config config = {
+            .limit = UINT64_MAX, .window = window, .policy = TRIB_CONGESTION_DCTCP, .is_plain = true};
+        struct pair p;
+        uint64_t now_ns = 0;
+        open_pair(&p, window, UINT64_MAX, TRIB_CONGESTION_DCTCP);
+        memset(&p.r->id, 0, sizeof p.r->id);
+        memset(&p.s->id, 0, sizeof p.s->id);
+        struct trib_flow_sender *plain = malloc(trib_flow_plain_size(window));
+        void *aside = malloc(trib_flow_aside_size(window));
+        assert_true(trib_flow_plain_size(window) < trib_flow_sender_size(window));
+        trib_flow_sender_init(plain, aside, &config);
+        for (uint32_t step = 0; step < 2000; step++) {
+            struct trib_packet packet;
+            struct trib_packet same;
+            now_ns += trib_prng_below(&prng, trib_prng_chance(&prng, 0.01) ? 40 * MS : 5 * US);
+            trib_flow_on_timeout(p.s, now_ns);
+            trib_flow_on_timeout(plain, now_ns);
+            assert_true(trib_flow_next_timeout(p.s) == trib_flow_next_timeout(plain));
+            bool is_sent = trib_flow_sender_next(p.s, now_ns, &packet);
+            assert_int_equal(is_sent, trib_flow_sender_next(plain, now_ns, &same));
+            bool is_new = !is_sent && trib_flow_admits(p.s, p.s->next, now_ns);
+            assert_true(is_sent || is_new == trib_flow_admits(plain, plain->next, now_ns));
+            if (is_new) {
+                (void)trib_flow_send(p.s, p.s->next, now_ns, &packet);
+                (void)trib_flow_send(plain, plain->next, now_ns, &same);
+            }
+            if (is_sent || is_new) {
+                assert_true(packet.sequence == same.sequence && packet.bitmap == same.bitmap &&
+                            packet.flags == same.flags);
+                if (!trib_prng_chance(&prng, 0.1)) {
+                    (void)give(&p, &packet);
+                }
+            }
+            while (trib_prng_chance(&prng, 0.6) && ack(&p, UINT64_MAX, &packet)) {
+                assert_int_equal(answer(&p, &packet, now_ns), TRIB_DROP_NONE);
+                assert_int_equal(trib_flow_sender_receive(plain, &packet, now_ns, NULL, NULL), TRIB_DROP_NONE);
+            }
+            assert_true(p.s->lowest == plain->lowest && p.s->in_flight == plain->in_flight && p.s->lost == plain->lost);
+        }
+        assert_true(p.s->lowest > (window < 7 ? 10 : 100));
+        assert_memory_equal(&p.aside->counters, &trib_flow_sender_aside(plain)->counters, sizeof p.aside->counters);
+        free(plain);
+        free(aside);
+        close_pair(&p);
+    }
+}
+
 static void ack__answers_a_train_once(void **state)
 {
     struct pair p;
@@ -648,6 +704,7 @@ static void aimd__halves_where_dctcp_trims(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain__does_what_labels_do),
         cmocka_unit_test(ack__answers_a_train_once),
         cmocka_unit_test(lost__fragment_is_sent_again_once_when_three_later_ones_have_come),
         cmocka_unit_test(timeout__sends_all_again_and_late_acks_call_that_off),
