@@ -27,7 +27,8 @@ uint32_t sim__jobs_next_down(const struct sim_network *n, uint32_t place, const 
     const struct sim_route *route = &n->routes[place];
     uint32_t host = to->place < n->hosts ? to->place : n->routes[to->place].first;
 
-    return sim_route_down(route, host);
+    /* Where the network is no tree, all are on one switch. */
+    return route->magic == 0 ? n->hosts + host : sim_route_down(route, host);
 }
 
 /* The switch above this one in the tree; SIM_NONE: there is none. */

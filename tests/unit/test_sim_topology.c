@@ -218,12 +218,30 @@ static void adders__may_be_any(void **state)
     assert_true(ended > WORLDS / 4);
 }
 
+/* Where the network is no tree, workers on one switch have a root there. */
+static void adders__may_be_one_router(void **state)
+{
+    (void)state;
+    set_up(SIM_DRAGONFLY);
+    scenario.topology.routers = 2;
+    scenario.topology.globals = 1;
+    scenario.jobs[0] = job_of(3);
+    scenario.jobs[1] = job_of(3);
+    scenario.jobs[0].placement = scenario.jobs[1].placement = SIM_CLOSE;
+    scenario.job_count = 2;
+    finish();
+    assert_int_equal(run.jobs.done_jobs, 2);
+    assert_int_equal(run.jobs.jobs[0].count, 4);
+    assert_true(run.network.links[2 * run.network.hosts].packets == 0); /* nothing left the router */
+    sim_run_deinit(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clos__has_its_ratios), cmocka_unit_test(clos__has_shortest_ways),
         cmocka_unit_test(adders__may_be_all),   cmocka_unit_test(adders__carry_what_they_must),
-        cmocka_unit_test(adders__may_be_any),
+        cmocka_unit_test(adders__may_be_any),   cmocka_unit_test(adders__may_be_one_router),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
