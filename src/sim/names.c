@@ -36,6 +36,9 @@ uint32_t sim_topology_tiers(const struct sim_topology *t, struct sim_tier tiers[
     case SIM_DRAGONFLY:
         tiers[count++] = (struct sim_tier){"router", size.hosts, size.switches};
         break;
+    case SIM_FROM_FILE:
+        tiers[count++] = (struct sim_tier){"switch", size.hosts, size.switches};
+        break;
     case SIM_TOPOLOGY_NONE:
     case SIM_TOPOLOGY_COUNT:
         break;

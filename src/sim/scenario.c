@@ -33,6 +33,7 @@ struct key {
 #define JOB(member) offsetof(struct sim_job_config, member)
 #define FAILURE(member) offsetof(struct sim_failure, member)
 #define SEVERAL (BIT(SIM_LEAF_SPINE) | BIT(SIM_FAT_TREE) | BIT(SIM_CLOS) | BIT(SIM_DRAGONFLY))
+#define BUILT (SEVERAL | BIT(SIM_STAR) | BIT(SIM_TOPOLOGY_NONE))
 #define WITH_HOSTS (BIT(SIM_STAR) | BIT(SIM_LEAF_SPINE) | BIT(SIM_CLOS) | BIT(SIM_DRAGONFLY))
 #define TIMED (BIT(SIM_PERMUTATION) | BIT(SIM_INCAST) | BIT(SIM_POISSON))
 
@@ -41,8 +42,8 @@ static const struct key keys[] = {
     {"", "seed", "of all that is drawn [1]", sim__read_seed, AT(seed), ANY, 0},
     {"", "duration", "simulated time at most", sim__read_duration, AT(duration_ps), ANY, ANY},
     {"", "warmup", "flows that begin earlier are in no result [0]", sim__read_duration, AT(warmup_ps), ANY, 0},
-    {"topology", "kind", "star, leaf-spine, fat-tree, clos or dragonfly", sim__read_topology, AT(topology.kind), ANY,
-     ANY},
+    {"topology", "kind", "star, leaf-spine, fat-tree, clos, dragonfly or file", sim__read_topology, AT(topology.kind),
+     ANY, ANY},
     {"topology", "k", "fat-tree: ports of a switch, even", sim__read_count, AT(topology.k), BIT(SIM_FAT_TREE),
      BIT(SIM_FAT_TREE)},
     {"topology", "hosts", "star: all of them; leaf-spine: of a leaf; clos: of an edge switch; dragonfly: of a router",
@@ -62,8 +63,10 @@ static const struct key keys[] = {
      BIT(SIM_LEAF_SPINE)},
     {"topology", "spines", "leaf-spine", sim__read_count, AT(topology.spines), BIT(SIM_LEAF_SPINE),
      BIT(SIM_LEAF_SPINE)},
-    {"topology", "rate", "of the links of hosts", sim__read_rate, AT(topology.edge.rate_bps), ANY, ANY},
-    {"topology", "delay", "of the links of hosts", sim__read_duration, AT(topology.edge.delay_ps), ANY, ANY},
+    {"topology", "file", "file: as HPCC's topology.txt; beside the scenario", sim__read_topology_file, 0,
+     BIT(SIM_FROM_FILE), BIT(SIM_FROM_FILE)},
+    {"topology", "rate", "of the links of hosts", sim__read_rate, AT(topology.edge.rate_bps), BUILT, BUILT},
+    {"topology", "delay", "of the links of hosts", sim__read_duration, AT(topology.edge.delay_ps), BUILT, BUILT},
     {"topology", "fabric_rate", "of links between switches [rate]", sim__read_rate, AT(topology.fabric.rate_bps),
      SEVERAL, 0},
     {"topology", "fabric_delay", "of links between switches [delay]", sim__read_duration, AT(topology.fabric.delay_ps),
@@ -431,6 +434,7 @@ void sim_scenario_free(struct sim_scenario *scenario)
         free(scenario->traffic[i].trace);
         scenario->traffic[i].trace = NULL;
     }
+    sim_cables_free(&scenario->topology.cables);
     for (uint32_t i = 0; i < scenario->job_count; i++) {
         free(scenario->jobs[i].hosts);
         scenario->jobs[i].hosts = NULL;

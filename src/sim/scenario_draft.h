@@ -29,6 +29,7 @@ struct draft {
     char *error;
     const char *files[SIM_SOURCES_MAX]; /* of traces, by source */
     struct sim_toml_place file_places[SIM_SOURCES_MAX];
+    struct draft_text topology_file;
     struct draft_text adders;
     struct draft_text hosts[SIM_JOBS_MAX];     /* of jobs */
     struct draft_text links[SIM_FAILURES_MAX]; /* of failures */
@@ -64,6 +65,7 @@ bool sim__read_policy(struct draft *d, const struct sim_toml_value *value, void 
 bool sim__read_sizes(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_file(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_scheme(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_topology_file(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_model(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_hosts(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_adders(struct draft *d, const struct sim_toml_value *value, void *field);

@@ -29,6 +29,38 @@ static void settle_amount(uint64_t *amount, uint32_t packet)
     }
 }
 
+/* A file that the scenario names lies beside it. NULL: out of memory. */
+static char *path_of(const struct draft *d, const char *name)
+{
+    const char *slash = strrchr(d->path, '/');
+    size_t folder = slash != NULL && name[0] != '/' ? (size_t)(slash + 1 - d->path) : 0;
+    size_t len = folder + strlen(name) + 1;
+    char *path = malloc(len);
+
+    if (path != NULL) {
+        memcpy(path, d->path, folder);
+        memcpy(path + folder, name, len - folder);
+    }
+    return path;
+}
+
+/* A host's rate is the mean of all. */
+static bool read_topology(struct draft *d)
+{
+    struct sim_topology *t = &d->scenario->topology;
+    char *path = path_of(d, d->topology_file.text);
+    bool is_good = path != NULL ? sim_cables_read(&t->cables, path, d->error)
+                                : sim__refuse(d, d->topology_file.place, "out of memory");
+    double sum = 0;
+
+    for (uint32_t host = 0; is_good && host < t->cables.hosts; host++) {
+        sum += (double)t->cables.list[host].wire.rate_bps;
+    }
+    t->edge.rate_bps = is_good ? (uint64_t)(sum / t->cables.hosts) : 0;
+    free(path);
+    return is_good;
+}
+
 /* A clos of whole switches, and not too many. */
 static bool fit_pods(struct draft *d, struct sim_toml_place place)
 {
@@ -67,7 +99,7 @@ static bool finish_topology(struct draft *d)
     }
     t->fabric.rate_bps = t->fabric.rate_bps == 0 ? t->edge.rate_bps : t->fabric.rate_bps;
     t->fabric.delay_ps = t->fabric.delay_ps == SIM_NEVER ? t->edge.delay_ps : t->fabric.delay_ps;
-    if (t->kind == SIM_CLOS && !fit_pods(d, place)) {
+    if ((t->kind == SIM_CLOS && !fit_pods(d, place)) || (t->kind == SIM_FROM_FILE && !read_topology(d))) {
         return false;
     }
     uint64_t cables = t->kind == SIM_LEAF_SPINE ? (uint64_t)t->leaves * (t->hosts + (uint64_t)t->spines) : t->hosts;
@@ -106,17 +138,10 @@ static bool finish_flows(struct draft *d)
 
 static bool finish_trace(struct draft *d, uint32_t source, uint32_t hosts)
 {
-    const char *slash = strrchr(d->path, '/');
-    size_t folder = slash != NULL && d->files[source][0] != '/' ? (size_t)(slash + 1 - d->path) : 0;
-    size_t len = folder + strlen(d->files[source]) + 1;
-    char *path = malloc(len);
+    char *path = path_of(d, d->files[source]);
+    bool is_good = path != NULL ? sim_trace_read(path, hosts, &d->scenario->traffic[source], d->error)
+                                : sim__refuse(d, d->file_places[source], "out of memory");
 
-    if (path == NULL) {
-        return sim__refuse(d, d->file_places[source], "out of memory");
-    }
-    memcpy(path, d->path, folder);
-    memcpy(path + folder, d->files[source], len - folder);
-    bool is_good = sim_trace_read(path, hosts, &d->scenario->traffic[source], d->error);
     free(path);
     return is_good;
 }

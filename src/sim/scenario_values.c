@@ -324,6 +324,13 @@ bool sim__read_file(struct draft *d, const struct sim_toml_value *value, void *f
     return expect_text(d, value, "flow.txt");
 }
 
+bool sim__read_topology_file(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    d->topology_file = (struct draft_text){value->text, value->place};
+    return expect_text(d, value, "topology.txt");
+}
+
 static const char *model_name(uint32_t index)
 {
     const struct sim_model *model = sim_model_at(index);

@@ -156,10 +156,36 @@ static void build_dragonfly(const struct sim_topology *t, struct sim_network *n,
     }
 }
 
+/* A port of this wire: of a host, which neither marks nor drops, or of a switch. */
+static uint16_t port_of(const struct sim_topology *t, struct sim_network *n, const struct sim_wire *wire, bool is_host)
+{
+    struct sim_port_config config = {wire->rate_bps, wire->delay_ps, is_host ? SIM_NEVER : t->mark_bytes,
+                                     is_host ? SIM_NEVER : t->buffer_bytes};
+
+    return sim_network_port(n, &config);
+}
+
+static void build_from_file(const struct sim_topology *t, struct sim_network *n)
+{
+    const struct sim_cables *c = &t->cables;
+
+    for (uint32_t host = 0; host < c->hosts; host++) {
+        (void)sim_network_link(n, host, c->list[host].ends[1], port_of(t, n, &c->list[host].wire, true));
+    }
+    for (uint32_t host = 0; host < c->hosts; host++) {
+        (void)sim_network_link(n, c->list[host].ends[1], host, port_of(t, n, &c->list[host].wire, false));
+    }
+    for (uint32_t i = c->hosts; i < c->count; i++) {
+        uint16_t port = port_of(t, n, &c->list[i].wire, false);
+        (void)sim_network_link(n, c->list[i].ends[0], c->list[i].ends[1], port);
+        (void)sim_network_link(n, c->list[i].ends[1], c->list[i].ends[0], port);
+    }
+}
+
 const char *sim_topology_name(enum sim_topology_kind kind)
 {
-    static const char *const names[SIM_TOPOLOGY_COUNT] = {"none",     "star", "leaf-spine",
-                                                          "fat-tree", "clos", "dragonfly"};
+    static const char *const names[SIM_TOPOLOGY_COUNT] = {"none", "star",      "leaf-spine", "fat-tree",
+                                                          "clos", "dragonfly", "file"};
 
     return names[kind];
 }
@@ -189,6 +215,8 @@ struct sim_topology_size sim_topology_size(const struct sim_topology *t)
         return (struct sim_topology_size){routers * t->hosts, routers,
                                           routers * (2 * t->hosts + t->routers - 1 + t->globals)};
     }
+    case SIM_FROM_FILE:
+        return (struct sim_topology_size){t->cables.hosts, t->cables.switches, 2 * t->cables.count};
     case SIM_TOPOLOGY_NONE:
     case SIM_TOPOLOGY_COUNT:
         break;
@@ -203,8 +231,11 @@ bool sim_topology_build(const struct sim_topology *t, struct sim_network *n)
     if (!sim_network_init(n, size.hosts, size.switches, size.links)) {
         return false;
     }
-    struct kinds kinds = make_kinds(t, n);
-    if (t->kind == SIM_STAR) {
+    struct kinds kinds = t->kind != SIM_FROM_FILE ? make_kinds(t, n) : (struct kinds){0, 0, 0};
+    bool is_tree = t->kind != SIM_DRAGONFLY && t->kind != SIM_FROM_FILE;
+    if (t->kind == SIM_FROM_FILE) {
+        build_from_file(t, n);
+    } else if (t->kind == SIM_STAR) {
         build_star(n, &kinds);
     } else if (t->kind == SIM_LEAF_SPINE) {
         build_leaf_spine(t, n, &kinds);
@@ -214,5 +245,5 @@ bool sim_topology_build(const struct sim_topology *t, struct sim_network *n)
         build_dragonfly(t, n, &kinds);
     }
     TRIB_ASSERT(n->link_count == size.links);
-    return (t->kind != SIM_DRAGONFLY || sim_network_search_routes(n)) && sim_network_ready(n, t->smallest, t->largest);
+    return (is_tree || sim_network_search_routes(n)) && sim_network_ready(n, t->smallest, t->largest);
 }

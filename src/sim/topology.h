@@ -8,6 +8,8 @@
  *   dragonfly    groups of routers that are all joined with each other, and one cable between any two groups: each router has `globals` of its
  *                group's (Kim et al., ISCA'08); shortest ways only
  *
+ *   file         whatever stands in a file (cables.h)
+ *
  * Nodes: hosts, then switches tier by tier from below. Links: those of hosts first, then tier by tier, up before down.
  * Read next: network.h, names.c. */
 #ifndef TRIB_SIM_TOPOLOGY_H
@@ -15,6 +17,7 @@
 
 #include <stddef.h>
 
+#include "sim/cables.h"
 #include "sim/network.h"
 
 enum sim_topology_kind {
@@ -24,13 +27,8 @@ enum sim_topology_kind {
     SIM_FAT_TREE,
     SIM_CLOS,
     SIM_DRAGONFLY,
+    SIM_FROM_FILE,
     SIM_TOPOLOGY_COUNT
-};
-
-/* How a link and its ports are. */
-struct sim_wire {
-    uint64_t rate_bps;
-    uint64_t delay_ps;
 };
 
 /* How much comes in from below to how much goes up: 3:1. */
@@ -53,6 +51,7 @@ struct sim_topology {
     uint32_t globals;     /* dragonfly: cables of a router to other groups; so there are routers x globals + 1 groups */
     struct sim_wire edge; /* between hosts and switches */
     struct sim_wire fabric;     /* between switches */
+    struct sim_cables cables;   /* from a file: whoever read it frees it */
     uint64_t buffer_bytes;      /* of a switch's port; SIM_NEVER: no packet is ever dropped */
     uint64_t mark_bytes;        /* a switch marks packets that find more waiting; SIM_NEVER: none */
     uint32_t smallest, largest; /* bytes of packets */

@@ -89,7 +89,7 @@ static void jobs__sum_right_everywhere(void **state)
     uint64_t dropped = 0;
 
     (void)state;
-    for (uint32_t kind = SIM_STAR; kind < SIM_TOPOLOGY_COUNT; kind++) {
+    for (uint32_t kind = SIM_STAR; kind < SIM_FROM_FILE; kind++) {
         for (uint32_t i = kind == SIM_DRAGONFLY; i < 3 * 2 * 2; i++) {
             if (kind == SIM_DRAGONFLY && (i % 3 == 0 || i % 3 == 2)) {
                 continue; /* no tree for switchml */

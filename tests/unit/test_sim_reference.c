@@ -90,7 +90,7 @@ static void draw_topology(struct sim_topology *t, struct trib_prng *prng)
     static const uint64_t buffers[] = {1500, 6000, 30000, 300000, SIM_NEVER};
     static const uint64_t marks[] = {0, 1500, 15000, SIM_NEVER};
 
-    t->kind = (enum sim_topology_kind)(1 + trib_prng_below(prng, SIM_TOPOLOGY_COUNT - 1));
+    t->kind = (enum sim_topology_kind)(1 + trib_prng_below(prng, SIM_FROM_FILE - 1));
     t->k = 4;
     t->routers = 1 + (uint32_t)trib_prng_below(prng, 3);
     t->globals = 1 + (uint32_t)trib_prng_below(prng, 2);

@@ -188,6 +188,10 @@ static void networks__are_refused_in_one_line(void **state)
     static const struct refusal cases[] = {
         {"duration = \"1ms\"\n" CLOS "ratio = \"3\"\n" FLOWS,
          "x:9:9: ratio is two numbers from 1 to 1000, such as \"3:1\", not \"3\""},
+        {"duration = \"1ms\"\n[topology]\nkind = \"file\"\nfile = \"/nowhere/t.txt\"\n" FLOWS,
+         "/nowhere/t.txt: No such file or directory"},
+        {"duration = \"1ms\"\n[topology]\nkind = \"file\"\nfile = \"t\"\nrate = \"1Gbps\"\n" FLOWS,
+         "x:5:1: rate means nothing to file"},
         {"duration = \"1ms\"\n" CLOS "ratio = \"4:1\"\n" FLOWS,
          "x:2:1: 6 hosts to an edge switch at 4:1, and 4 edge switches to a pod at 1:1, do not come out as whole "
          "numbers of "
@@ -280,7 +284,7 @@ static void scenario__refuses_in_one_line(void **state)
         {"duration = \"1ms\"\n[topology]\nkind = \"fat-treee\"\n",
          "x:3:8: unknown kind \"fat-treee\"; did you mean fat-tree?"},
         {"duration = \"1ms\"\n[topology]\nkind = \"mesh\"\n",
-         "x:3:8: unknown kind \"mesh\"; there are star, leaf-spine, fat-tree, clos, dragonfly"},
+         "x:3:8: unknown kind \"mesh\"; there are star, leaf-spine, fat-tree, clos, dragonfly, file"},
         {"duration = \"1ms\"\n[topology]\nrate = \"0Gbps\"\n",
          "x:3:8: rate is 0Gbps; it can be from 1Mbps to 3200Gbps"},
         {"duration = \"1ms\"\n" STAR "k = 4\n", "x:7:1: k means nothing to star"},

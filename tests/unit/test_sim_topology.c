@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sim_topology.c: folded Clos of stated ratios, and trees of jobs where only some switches add. */
+/* test_sim_topology.c: folded Clos of stated ratios, networks from files, and trees of jobs where only some switches add. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "io/units.h"
 #include "sim/results.h"
+#include "sim/scenario.h"
 
 #define GBPS UINT64_C(1000000000)
 #define US_PS UINT64_C(1000000)
@@ -236,13 +240,170 @@ static void adders__may_be_one_router(void **state)
     sim_run_deinit(&run);
 }
 
+/* ---- files ---- */
+
+static char path[] = "/tmp/tributary-topology-XXXXXX";
+
+static void write_file(const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The network as a file, its nodes numbered from behind, so that switches come first. */
+static void write_network(const struct sim_network *n)
+{
+    FILE *file = fopen(path, "w");
+    uint32_t last = n->nodes - 1;
+
+    assert_non_null(file);
+    (void)fprintf(file, "%u %u %u\n", n->nodes, n->nodes - n->hosts, n->link_count / 2);
+    for (uint32_t node = n->hosts; node < n->nodes; node++) {
+        (void)fprintf(file, "%u ", last - node);
+    }
+    (void)fprintf(file, "\r\n");
+    for (uint32_t i = 0; i < n->link_count; i++) {
+        if (n->from[i] < n->links[i].to) {
+            (void)fprintf(file, "%u %u %s 1000ns 0.000000\n", last - n->from[i], last - n->links[i].to,
+                          n->from[i] < n->hosts ? "10Gbps" : "40Gbps");
+        }
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+/* What is written and read again has the same ways, in as many steps, and carries the same flows; its failures and jobs work. */
+static void file__is_the_network_that_it_says(void **state)
+{
+    static const char text[] = "duration = \"100ms\"\n[topology]\nkind = \"file\"\nfile = \"%s\"\n"
+                               "[[traffic]]\nkind = \"permutation\"\nsize = \"100KB\"\n"
+                               "[[job]]\nscheme = \"ring\"\nworkers = 5\nsize = \"100KB\"\niterations = 2\n"
+                               "[[failure]]\nlink = \"host3-switch%u\"\nat = \"20us\"\nuntil = \"1ms\"\n";
+    char scenario_text[sizeof text + sizeof path];
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    uint32_t ways[2][SIM_PATH_MAX];
+    struct sim_network n;
+
+    (void)state;
+    set_up(SIM_CLOS);
+    assert_true(sim_topology_build(&scenario.topology, &n));
+    write_network(&n);
+    (void)snprintf(scenario_text, sizeof scenario_text, text, path, 10); /* which was edge11 */
+    assert_true(sim_scenario_parse(&scenario, scenario_text, "x", NULL, error));
+    assert_int_equal(scenario.topology.edge.rate_bps, 10 * GBPS);
+    assert_true(sim_run_init(&run, &scenario, error));
+    assert_int_equal(run.network.hosts, n.hosts);
+    assert_int_equal(run.network.link_count, n.link_count);
+    for (uint32_t pair = 0; pair < 72 * 72; pair++) {
+        struct sim_packet packet = {.to = (uint16_t)(pair / 72), .hash = pair};
+        struct sim_packet mirrored = {.to = (uint16_t)(71 - pair / 72), .hash = pair};
+        if (pair / 72 != pair % 72) {
+            assert_int_equal(sim_network_path(&n, pair % 72, &packet, ways[0]),
+                             sim_network_path(&run.network, 71 - pair % 72, &mirrored, ways[1]));
+        }
+    }
+    while (sim_run_advance(&run, 5000)) {
+        assert_null(sim_run_check(&run));
+    }
+    assert_int_equal(run.jobs.done_jobs, 1);
+    assert_int_equal(run.jobs.jobs[0].wrong, 0);
+    assert_true(run.network.cut_off > 0);
+    sim_run_deinit(&run);
+    sim_scenario_free(&scenario);
+    sim_network_deinit(&n);
+}
+
+static void files__are_refused_with_their_line(void **state)
+{
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"", "1: the numbers of nodes, switches and cables should stand here"},
+        {"4 x 3\n", "1: the number of switches: \"x\" is not a whole number"},
+        {"4 3 3\n", "1: 1 hosts and 3 switches; there can be from 2 to 32768 hosts, and 1 switch and more"},
+        {"4 1 3\n9\n", "2: the number of a switch: 9 is not from 0 to 3"},
+        {"4 2 3\n3 3\n", "2: switch 3 stands here twice"},
+        {"4 1 3\n3\n0 3 10Gbps 1us\n", "3: 1 cables, but the first line says 3"},
+        {"4 1 3\n3\n0 3 10 1us\n", "3: \"10\" has no unit; a rate is written like 10Gbps or 100Mbps"},
+        {"4 1 3\n3\n0 3 10Gbps\n", "3: a cable wants two nodes, its rate and its delay: 0 4 100Gbps 1000ns"},
+        {"4 1 3\n3\n0 0 10Gbps 1us\n", "3: a cable from a node to itself"},
+        {"4 1 3\n3\n0 3 10Gbps 1us 0.01\n", "3: an error rate of 0.01: packets are lost by [faults] of the scenario"},
+        {"4 1 3\n3\n0 3 10Gbps 1us\n1 3 10Gbps 1us\n3 1 10Gbps 1us\n", "5: a second cable between the nodes of line 4"},
+        {"4 1 2\n3\n0 3 10Gbps 1us\n1 3 10Gbps 1us\n", "1: host 2 has no cable"},
+        {"4 1 3\n3\n0 3 10Gbps 1us\n1 3 10Gbps 1us\n2 1 10Gbps 1us\n",
+         "5: a cable from host to host; between them are switches"},
+        {"4 2 3\n2 3\n0 2 10Gbps 1us\n1 3 10Gbps 1us\n0 3 10Gbps 1us\n", "5: host 0 has a second cable"},
+        {"5 2 3\n3 4\n0 3 10Gbps 1us\n1 4 10Gbps 1us\n2 4 10Gbps 1us\n",
+         "4: the network is in parts: no way leads from host 0 to switch 1"},
+        {"3 1 2\n2\n0 1 10Gbps 1us\n1 2 10Gbps 1us\n", "3: a cable from host to host; between them are switches"},
+    };
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct sim_cables cables;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_file(cases[i].text);
+        assert_false(sim_cables_read(&cables, path, error));
+        sim_cables_free(&cables);
+        assert_true(strncmp(error, path, sizeof path - 1) == 0);
+        assert_string_equal(error + sizeof path, cases[i].error);
+    }
+}
+
+/* More links in a row than a path can have. */
+static void files__are_not_too_long(void **state)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct sim_cables cables;
+
+    (void)state;
+    for (uint32_t switches = 15; switches <= 16; switches++) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        (void)fprintf(file, "%u %u %u\n", switches + 2, switches, switches + 1);
+        for (uint32_t i = 0; i < switches; i++) {
+            (void)fprintf(file, "%u ", i + 2);
+        }
+        (void)fprintf(file, "\n0 2 1Gbps 1us\n1 %u 1Gbps 1us\n", switches + 1);
+        for (uint32_t i = 2; i < switches + 1; i++) {
+            (void)fprintf(file, "%u %u 1Gbps 1us\n", i, i + 1);
+        }
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(sim_cables_read(&cables, path, error), switches == 15);
+        sim_cables_free(&cables);
+    }
+    assert_string_equal(error + sizeof path, "4: 17 links from host 0 to host 1; 16 at most");
+}
+
+static int make_file(void **state)
+{
+    int file = mkstemp(path);
+
+    (void)state;
+    return file < 0 ? -1 : close(file);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clos__has_its_ratios), cmocka_unit_test(clos__has_shortest_ways),
-        cmocka_unit_test(adders__may_be_all),   cmocka_unit_test(adders__carry_what_they_must),
-        cmocka_unit_test(adders__may_be_any),   cmocka_unit_test(adders__may_be_one_router),
+        cmocka_unit_test(clos__has_its_ratios),
+        cmocka_unit_test(clos__has_shortest_ways),
+        cmocka_unit_test(adders__may_be_all),
+        cmocka_unit_test(adders__carry_what_they_must),
+        cmocka_unit_test(adders__may_be_any),
+        cmocka_unit_test(adders__may_be_one_router),
+        cmocka_unit_test(file__is_the_network_that_it_says),
+        cmocka_unit_test(files__are_refused_with_their_line),
+        cmocka_unit_test(files__are_not_too_long),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_file, remove_file);
 }
