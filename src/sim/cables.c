@@ -96,7 +96,8 @@ static bool read_head(struct reader *r)
     struct sim_cables *c = r->c;
 
     if (line == NULL) {
-        return refuse(r, 1, "the numbers of nodes, switches and cables should stand here");
+        (void)refuse(r, 1, "the numbers of nodes, switches and cables should stand here");
+        return false;
     }
     if (!read_number(r, &line, SIM_NODES_MAX, "the number of nodes", &r->nodes) ||
         !read_number(r, &line, r->nodes, "the number of switches", &c->switches) ||
@@ -105,12 +106,17 @@ static bool read_head(struct reader *r)
     }
     c->hosts = r->nodes - c->switches;
     if (c->hosts < 2 || c->hosts > HOSTS_MAX || c->switches == 0) {
-        return refuse(r, 1, "%u hosts and %u switches; there can be from 2 to %u hosts, and 1 switch and more",
-                      c->hosts, c->switches, HOSTS_MAX);
+        (void)refuse(r, 1, "%u hosts and %u switches; there can be from 2 to %u hosts, and 1 switch and more", c->hosts,
+                     c->switches, HOSTS_MAX);
+        return false;
     }
-    r->number = calloc(r->nodes, sizeof *r->number);
+    r->number = calloc((size_t)r->nodes + 1, sizeof *r->number);
     c->list = calloc(c->count + 1, sizeof *c->list);
-    return (r->number != NULL && c->list != NULL) || refuse(r, 1, "out of memory");
+    if (r->number == NULL || c->list == NULL) {
+        (void)refuse(r, 1, "out of memory");
+        return false;
+    }
+    return true;
 }
 
 static bool read_switches(struct reader *r)
@@ -290,10 +296,14 @@ static uint32_t line_of(const struct sim_cables *c, uint32_t node)
 static bool check_ways(struct reader *r)
 {
     const struct sim_cables *c = r->c;
-    uint32_t *distance = malloc(c->switches * sizeof *distance);
-    bool is_good = distance != NULL || refuse(r, 1, "out of memory");
+    uint32_t *distance = malloc(((size_t)c->switches + 1) * sizeof *distance);
+    bool is_good = true;
     uint32_t last = UINT32_MAX;
 
+    if (distance == NULL) {
+        (void)refuse(r, 1, "out of memory");
+        return false;
+    }
     for (uint32_t host = 0; is_good && host < c->hosts; host++) {
         uint32_t from = c->list[host].ends[1] - c->hosts;
         if (from == last) {

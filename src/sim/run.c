@@ -176,9 +176,10 @@ static void list_free(const struct sim_run *run, struct free_hosts *f)
     for (uint32_t i = 0; i < s->job_count; i++) {
         for (uint32_t rank = 0; s->jobs[i].hosts != NULL && rank < s->jobs[i].workers; rank++) {
             uint32_t at = 0;
-            while (f->list[at] != s->jobs[i].hosts[rank]) {
+            while (at < f->count && f->list[at] != s->jobs[i].hosts[rank]) {
                 at++;
             }
+            TRIB_ASSERT(at < f->count);
             take_host(f, at);
         }
     }
@@ -190,7 +191,7 @@ static bool add_jobs(struct sim_run *run, char *error)
     struct trib_prng prng = {.state = trib_mix64(s->seed + UINT64_C(0x6a6f62))};
     struct trib_prng starts = {.state = trib_mix64(s->seed + UINT64_C(0x737461727473))};
     uint32_t *hosts = malloc(run->network.hosts * sizeof *hosts);
-    struct free_hosts f = {.list = malloc(run->network.hosts * sizeof *f.list)};
+    struct free_hosts f = {.list = calloc(run->network.hosts, sizeof *f.list)};
     bool is_good = hosts != NULL && f.list != NULL;
 
     if (is_good) {
