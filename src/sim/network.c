@@ -273,7 +273,7 @@ static inline void arrive(struct sim_network *n, uint32_t number)
 }
 
 /* What the next arrivals need is brought into the cache, step by step: what one step fetches says what the next one needs. Arrivals that are known
- * do not change until they happen; what is fetched in vain costs time only. */
+ * do not change until they happen; what is fetched in vain costs time only. Hosts answer most of what they get, so their own links are fetched too. */
 static inline uint32_t links_until(const struct sim_events *e, uint32_t until)
 {
     return until < e->batch_count ? until : e->batch_count;
@@ -302,7 +302,12 @@ static inline void fetch_next(const struct sim_network *n, uint32_t at)
     sim_events_fetch(&n->events, p->next_due_ps);
     if (link->to != p->to) {
         __builtin_prefetch(&n->links[route_of(n, link->to, p)], 1);
-    } else if (n->receiver.soon != NULL) {
+        return;
+    }
+    if (p->to < n->hosts) {
+        __builtin_prefetch(&n->links[sim_network_host_link(p->to)], 1);
+    }
+    if (n->receiver.soon != NULL) {
         n->receiver.soon(n->receiver.user, link->head);
     }
 }
@@ -318,7 +323,12 @@ static inline void fetch_tail(const struct sim_network *n, uint32_t at)
         __builtin_prefetch(&n->packets[out->tail % SIM_PACKETS_MAX], 1);
         sim_events_fetch(&n->events, n->events.base_ps + (n->events.batch[at] >> 32) + sim_port_time(port, p->size) +
                                          port->delay_ps);
-    } else if (n->receiver.sooner != NULL) {
+        return;
+    }
+    if (p->to < n->hosts) {
+        __builtin_prefetch(&n->packets[n->links[sim_network_host_link(p->to)].tail % SIM_PACKETS_MAX], 1);
+    }
+    if (n->receiver.sooner != NULL) {
         n->receiver.sooner(n->receiver.user, link->head);
     }
 }
@@ -329,16 +339,16 @@ static void fetch(struct sim_network *n)
     uint32_t at = e->batch_at;
     uint32_t skip = e->fetch_at != 0; /* the first time all that lies ahead, then one step more */
 
-    for (uint32_t i = at + skip * 3 * STEP; i < links_until(e, at + 4 * STEP); i++) {
+    for (uint32_t i = at; i < links_until(e, at + STEP); i++) {
         fetch_link(n, i);
     }
-    for (uint32_t i = at + skip * 2 * STEP; i < links_until(e, at + 3 * STEP); i++) {
+    for (uint32_t i = at + skip * 3 * STEP; i < links_until(e, at + 4 * STEP); i++) {
         fetch_packet(n, i);
     }
-    for (uint32_t i = at + skip * STEP; i < links_until(e, at + 2 * STEP); i++) {
+    for (uint32_t i = at + skip * 2 * STEP; i < links_until(e, at + 3 * STEP); i++) {
         fetch_next(n, i);
     }
-    for (uint32_t i = at; i < links_until(e, at + STEP); i++) {
+    for (uint32_t i = at + skip * STEP; i < links_until(e, at + 2 * STEP); i++) {
         fetch_tail(n, i);
     }
     e->fetch_at = at + STEP;
