@@ -72,12 +72,13 @@ void sim_events_deinit(struct sim_events *e)
 
 /* ---- the batch ---- */
 
-#define ORDER(a, b)                    \
-    do {                               \
-        uint64_t less = a < b ? a : b; \
-        b = a < b ? b : a;             \
-        a = less;                      \
-    } while (0)
+static inline void order(uint64_t *a, uint64_t *b)
+{
+    uint64_t less = *a < *b ? *a : *b;
+
+    *b = *a < *b ? *b : *a;
+    *a = less;
+}
 
 /* RUN keys or fewer, without branches that depend on them (Batcher's network). There is room behind them for RUN. */
 static inline void sort_run(uint64_t *keys, uint32_t count)
@@ -89,38 +90,38 @@ static inline void sort_run(uint64_t *keys, uint32_t count)
     uint64_t b = keys[1];
     uint64_t c = keys[2];
     uint64_t d = keys[3];
-    ORDER(a, c);
-    ORDER(b, d);
+    order(&a, &c);
+    order(&b, &d);
     if (count > 4) {
         uint64_t f = keys[4];
         uint64_t g = keys[5];
         uint64_t h = keys[6];
         uint64_t i = keys[7];
-        ORDER(f, h);
-        ORDER(g, i);
-        ORDER(a, f);
-        ORDER(b, g);
-        ORDER(c, h);
-        ORDER(d, i);
-        ORDER(f, g);
-        ORDER(h, i);
-        ORDER(a, b);
-        ORDER(c, d);
-        ORDER(c, f);
-        ORDER(d, g);
-        ORDER(b, f);
-        ORDER(d, h);
-        ORDER(b, c);
-        ORDER(d, f);
-        ORDER(g, h);
+        order(&f, &h);
+        order(&g, &i);
+        order(&a, &f);
+        order(&b, &g);
+        order(&c, &h);
+        order(&d, &i);
+        order(&f, &g);
+        order(&h, &i);
+        order(&a, &b);
+        order(&c, &d);
+        order(&c, &f);
+        order(&d, &g);
+        order(&b, &f);
+        order(&d, &h);
+        order(&b, &c);
+        order(&d, &f);
+        order(&g, &h);
         keys[4] = f;
         keys[5] = g;
         keys[6] = h;
         keys[7] = i;
     } else {
-        ORDER(a, b);
-        ORDER(c, d);
-        ORDER(b, c);
+        order(&a, &b);
+        order(&c, &d);
+        order(&b, &c);
     }
     keys[0] = a;
     keys[1] = b;
