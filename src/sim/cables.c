@@ -74,6 +74,14 @@ static char *next_word(char **line)
     return len != 0 ? word : NULL;
 }
 
+/* What would be passed over in silence is most likely a mistake in the numbers before it. */
+static bool is_all(const struct reader *r, char **line)
+{
+    const char *word = next_word(line);
+
+    return word == NULL || refuse(r, r->line, "\"%s\": nothing more should stand here", word);
+}
+
 static bool read_number(const struct reader *r, char **line, uint64_t max, const char *what, uint32_t *number)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
@@ -101,7 +109,7 @@ static bool read_head(struct reader *r)
     }
     if (!read_number(r, &line, SIM_NODES_MAX, "the number of nodes", &r->nodes) ||
         !read_number(r, &line, r->nodes, "the number of switches", &c->switches) ||
-        !read_number(r, &line, 4 * SIM_NODES_MAX, "the number of cables", &c->count)) {
+        !read_number(r, &line, 4 * SIM_NODES_MAX, "the number of cables", &c->count) || !is_all(r, &line)) {
         return false;
     }
     c->hosts = r->nodes - c->switches;
@@ -138,6 +146,9 @@ static bool read_switches(struct reader *r)
         }
         r->number[node] = 1;
     }
+    if (line != NULL && !is_all(r, &line)) {
+        return false;
+    }
     for (uint32_t node = 0; node < r->nodes; node++) {
         r->number[node] = r->number[node] != 0 ? switches++ : hosts++;
     }
@@ -156,6 +167,14 @@ static bool note_wire(struct reader *r, const struct sim_wire *wire)
     }
     r->wires[r->wire_count++] = *wire;
     return true;
+}
+
+static bool is_zero(const char *word)
+{
+    char *end = NULL;
+    double value = strtod(word, &end);
+
+    return end != word && *end == '\0' && !(value < 0) && !(value > 0);
 }
 
 static bool read_wire(struct reader *r, char **line, struct sim_wire *wire)
@@ -177,7 +196,7 @@ static bool read_wire(struct reader *r, char **line, struct sim_wire *wire)
     if (wire->rate_bps < RATE_MIN || wire->rate_bps > RATE_MAX || ns > DELAY_MAX_NS) {
         return refuse(r, r->line, "rates are from 1Mbps to 3200Gbps, delays 1s at most");
     }
-    if (words[2] != NULL && strspn(words[2], "0.") != strlen(words[2])) {
+    if (words[2] != NULL && !is_zero(words[2])) {
         return refuse(r, r->line, "an error rate of %s: packets are lost by [faults] of the scenario", words[2]);
     }
     wire->delay_ps = ns * NS_PS;
@@ -203,7 +222,7 @@ static bool read_cables(struct reader *r)
         if (cable.ends[0] == cable.ends[1]) {
             return refuse(r, r->line, "a cable from a node to itself");
         }
-        if (!read_wire(r, &line, &cable.wire)) {
+        if (!read_wire(r, &line, &cable.wire) || !is_all(r, &line)) {
             return false;
         }
         if (cable.ends[1] < cable.ends[0]) {
@@ -212,6 +231,11 @@ static bool read_cables(struct reader *r)
             cable.ends[1] = end;
         }
         c->list[i] = cable;
+    }
+    for (char *line = next_line(r); line != NULL; line = next_line(r)) {
+        if (next_word(&line) != NULL) {
+            return refuse(r, r->line, "more than the %u cables that the first line says", c->count);
+        }
     }
     return true;
 }
@@ -259,7 +283,7 @@ static bool check_cables(struct reader *r)
     return true;
 }
 
-/* Links to each switch from this one, over `distance` of them; returns the most. UINT32_MAX: not reached. */
+/* Links to each switch from this one. UINT32_MAX: not reached. */
 static void measure(const struct sim_cables *c, uint32_t from, uint32_t *distance)
 {
     bool is_more = true;
