@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -63,6 +64,22 @@ static void default_url(const struct trib_config *config, char *url, size_t size
     (void)snprintf(url, size, "http://127.0.0.1:%u/v1/jobs", port + HTTP_BEHIND);
 }
 
+/* What the switch lends to others: beside its jobs, at the same place. NULL: it does not say. */
+static json_t *ask_lends(const char *jobs_url)
+{
+    char url[256];
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    size_t len = 0;
+
+    (void)snprintf(url, sizeof url, "%.*s/switch", (int)(strrchr(jobs_url, '/') - jobs_url), jobs_url);
+    char *body = http_get(url, &len, error);
+    json_t *all = body != NULL ? json_loadb(body, len, 0, NULL) : NULL;
+    json_t *lends = json_incref(json_object_get(all, "lends"));
+    json_decref(all);
+    free(body);
+    return lends;
+}
+
 /* Asks once. NULL: the cause was printed. is_named: where to ask was said, else it is this machine. */
 static json_t *ask(const char *url, bool is_named)
 {
@@ -120,8 +137,11 @@ static int watch(const struct jobs_options *options, const char *url, const char
             status = 1;
             break;
         }
-        struct jobs_view view = {now, before, (double)(now_ns - before_ns) / 1e9, name};
-        if (!show(options, &view)) {
+        json_t *lends = options->json ? NULL : ask_lends(url);
+        struct jobs_view view = {now, before, (double)(now_ns - before_ns) / 1e9, lends, name};
+        bool is_there = show(options, &view);
+        json_decref(lends);
+        if (!is_there) {
             json_decref(now);
             status = complain("no job \"%s\" at this switch", name);
             break;

@@ -11,6 +11,7 @@ struct jobs_view {
     const json_t *now;    /* array of jobs */
     const json_t *before; /* NULL: none yet */
     double seconds;       /* between the two */
+    const json_t *lends;  /* array: what jobs of other switches have here; NULL: it is not known */
     const char *name;     /* of the one job to show in full; NULL: all, a line each */
 };
 

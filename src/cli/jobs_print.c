@@ -127,6 +127,20 @@ static void print_line(const struct jobs_view *view, const json_t *job)
            waits);
 }
 
+/* A lender has the slots of others' jobs as well. */
+static void print_lends(const json_t *lends)
+{
+    size_t i;
+    const json_t *lending;
+
+    json_array_foreach(lends, i, lending)
+    {
+        char memory[TRIB_UNITS_TEXT_MAX];
+        trib_format_size(number(lending, "slot_bytes"), memory);
+        printf("lends shards to job %s of switch %s: %s\n", text(lending, "job"), text(lending, "switch"), memory);
+    }
+}
+
 static void print_all(const struct jobs_view *view)
 {
     size_t i;
@@ -134,6 +148,7 @@ static void print_all(const struct jobs_view *view)
 
     if (json_array_size(view->now) == 0) {
         printf("no jobs\n");
+        print_lends(view->lends);
         return;
     }
     printf("%-20s %-9s %5s  %-7s %-12s %-9s %11s %11s  %s\n", "JOB", "STATE", "RANKS", "AGE", "SLOTS HELD", "MEMORY",
@@ -142,6 +157,7 @@ static void print_all(const struct jobs_view *view)
     {
         print_line(view, job);
     }
+    print_lends(view->lends);
 }
 
 static void print_rank(const json_t *rank)

@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     if (argc < 2) {
         return help(stderr);
     }
-    if (argc > 2 && strcmp(argv[1], "help") == 0) {
+    if (argc > 2 && strcmp(argv[1], "help") == 0 && strcmp(argv[2], "help") != 0) {
         char more[] = "--help";
         char *of[] = {argv[2], more, NULL};
         return run(2, of);

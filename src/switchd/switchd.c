@@ -82,6 +82,10 @@ static enum trib_status check_other(const struct trib_switchd_config *config, co
         trib_explain(error, "%s %s has no port", what, text);
         return TRIB_ERR_INVALID;
     }
+    if (trib_address_is_any(other) || trib_address_is_group(other)) {
+        trib_explain(error, "%s %s is at no machine's address", what, text);
+        return TRIB_ERR_INVALID;
+    }
     if (other->storage.ss_family != config->listen.storage.ss_family) {
         char listen[64];
         trib_address_format(&config->listen, listen);

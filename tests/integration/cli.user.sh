@@ -6,6 +6,7 @@ T=$TRIBUTARY
 
 say "help and versions"
 expect 0 '^usage: tributary <command>' "$T" --help
+expect 0 '^usage: tributary <command>' "$T" help help
 expect 2 '^usage: tributary <command>' "$T"
 expect_line 0 '^tributary [0-9]+\.[0-9]+\.[0-9]+$' "$T" --version
 for command in switch run perf doctor demo sim info; do

@@ -180,6 +180,17 @@ done
 check_returned left
 check_returned right
 
+say "people see what is lent"
+start seen --http 127.0.0.1:0
+HTTP=$(grep -o 'http on http://127.0.0.1:[0-9]*' "$TMP/seen.log" | grep -o '[0-9]*$')
+start sees $(with seen)
+load_ranks shown 2 sees
+wait_for 15 back sees shown 1 || fail "shown does not run"
+expect 0 "^lends shards to job shown of switch 127.0.0.1:${PORT[sees]}: [0-9.]+ [KM]iB$" "$T" jobs --http "127.0.0.1:$HTTP"
+load_end
+expect_line 0 '^no jobs$' "$T" jobs --http "127.0.0.1:$HTTP"
+stop sees seen
+
 say "what a lender refuses"
 start tight --memory 1MiB --job-quota 1MiB
 start asker $(with tight)
@@ -203,6 +214,8 @@ expect_line 1 'a switch with a parent uses no others' "$T" switch --listen 127.0
 expect_line 2 '\-\-with: 127.0.0.1:7998 is there twice' "$T" switch --with 127.0.0.1:7998,127.0.0.1:7998
 expect_line 2 '\-\-with: more than 7 switches' "$T" switch --with 10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5,10.0.0.6,10.0.0.7,10.0.0.8
 expect 2 '\-\-with: ' "$T" switch --with 127.0.0.1:70000
+expect_line 1 'the switch 0.0.0.0:7998 is at no machine.s address' "$T" switch --listen 127.0.0.1:7999 --with 0.0.0.0:7998
+expect_line 1 'the switch 239.1.1.1:7998 is at no machine.s address' "$T" switch --listen 127.0.0.1:7999 --with 239.1.1.1:7998
 expect_line 1 'weight 300: want 1 to 255' "$T" switch --listen 127.0.0.1:7999 --weight 300
 expect_line 1 'must both be IPv4 or both IPv6' "$T" switch --listen 127.0.0.1:7999 --with '[::1]:7998'
 finish

@@ -117,7 +117,9 @@ void trib_loan_lost(struct trib_jobs *jobs, struct trib_loan *loan, const char *
     trib_explain(text, "%s, which this one has its jobs use as well (--with), %s: %.128s",
                  trib_loan_name(jobs, loan, name), loan->is_lent ? "is lost" : "cannot be reached", cause);
     end_loan(jobs, job, loan->lender);
-    if (is_foreign) {
+    if (job->state == TRIB_JOB_JOINING && !trib_job_is_complete(job)) {
+        job->unlent_ns = 0; /* its last rank will have it asked again */
+    } else if (is_foreign) {
         trib_job_fail(jobs, job, TRIB_ERR_UNREACHABLE, text);
     } else if (job->state == TRIB_JOB_JOINING) {
         ask_again(jobs, job, text, now_ns);

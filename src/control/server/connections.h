@@ -61,9 +61,9 @@ TRIB_MUST_USE enum trib_status trib_listener_open(const struct trib_address *add
 void trib_connections_init(struct trib_connections *connections, int listen_fd, struct trib_jobs *jobs);
 /* One more, at another address, before anything is polled. Takes it over. */
 void trib_connections_listen(struct trib_connections *connections, int listen_fd);
-/* Tells all that remain the cause, gives them a moment to read it, and closes everything. */
 /* In the child of a fork: gives up all descriptors. */
 void trib_connections_abandon(const struct trib_connections *connections);
+/* Tells all that remain the cause, gives them a moment to read it, and closes everything. */
 void trib_connections_deinit(struct trib_connections *connections, enum trib_status status, const char *text);
 
 /* The process is out of descriptors, so nothing is accepted: nor should others poll what they could only accept from. */
