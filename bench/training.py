@@ -41,7 +41,7 @@ def another_trees(folder):
     """What of an installed package is not as this tree has it: a file's name, or None."""
     pairs = [(path, os.path.join(folder, os.path.basename(path))) for path in [*sorted(glob.glob(os.path.join(PACKAGE, "*.py"))), LIBRARY]]
     return next((os.path.basename(own) for own, installed in pairs
-                 if not os.path.exists(installed) or not filecmp.cmp(own, installed, shallow=False)), None)
+                 if not os.path.exists(own) or not os.path.exists(installed) or not filecmp.cmp(own, installed, shallow=False)), None)
 
 
 def has_switch(contestant):

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Works and futures in less usual ways, on the ranks of a world (conftest.py)."""
 import datetime
+import gc
 import os
+import random
 import signal
 import threading
 import time
+import weakref
 
 import cases_training
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
+from tributary_torch import _work
 
 
 def callback_waits():
@@ -37,23 +41,70 @@ def callback_waits():
         assert torch.equal(twice.wait(), torch.full((10,), float(ranks ** 3))), again
 
 
-def callback_waits_for_later():
-    """For futures of works that were in flight before it, one in another's callback: the operations end after all that was said."""
-    ranks, store = dist.get_world_size(), dist.distributed_c10d._get_default_store()
-    key = f"callbacks are there {store.add(f'callbacks/{dist.get_rank()}', 1)}"
-    tensors = [torch.full((10,), float(index)) for index in range(4)]
+def callbacks_in_order():
+    """They start operations in the same order on every rank, though one takes its time on rank 0, and though others wait for their works."""
+    ranks = dist.get_world_size()
+
+    def again(index):
+        if index == 0 and dist.get_rank() == 0:
+            time.sleep(0.5)
+        summed = torch.full((8,), 10.0 ** index)
+        dist.all_reduce(summed, async_op=True).wait()
+        return summed[0].item()
+
+    works = [dist.all_reduce(torch.ones(8), async_op=True) for _ in range(3)]
+    futures = [work.get_future().then(lambda done, index=index: again(index)) for index, work in enumerate(works)]
+    if dist.get_rank() == 1:
+        works[2].wait()  # its callbacks have to wait for the others'
+    assert [future.wait() for future in futures] == [ranks * 10.0 ** index for index in range(3)]
+
+
+def _when_rank_0_is_ready(tensors, prepare):
+    """Rank 0 prepares with works in flight, what it returns; the others sum then."""
+    store = dist.distributed_c10d._get_default_store()
+    key = f"rank 0 is ready {store.add(f'ready/{dist.get_rank()}', 1)}"
     if dist.get_rank() == 0:
-        futures = [dist.all_reduce(tensor, async_op=True).get_future() for tensor in tensors]
-        last = futures[3].then(lambda done: done.value()[0][0].item())
-        second = futures[1].then(lambda done: done.value()[0][0].item() + futures[2].wait()[0][0].item() + last.wait())
-        first = futures[0].then(lambda done: done.value()[0][0].item() + second.wait())
+        got = prepare([dist.all_reduce(tensor, async_op=True) for tensor in tensors])
         store.set(key, "")
-        assert first.wait() == 6 * ranks
-    else:
-        store.wait([key])
-        for tensor in tensors:
-            dist.all_reduce(tensor)
-    assert tensors[3][0].item() == 3 * ranks
+        return got
+    store.wait([key])
+    for tensor in tensors:
+        dist.all_reduce(tensor)
+    return []
+
+
+def callback_waits_for_later_works():
+    """A callback waits for works behind it that have futures: their callbacks come after it."""
+    tensors, ranks, said = [torch.full((8,), float(index)) for index in range(3)], dist.get_world_size(), []
+
+    def prepare(works):
+        def first(_):
+            works[2].wait()
+            works[1].wait(datetime.timedelta(seconds=50))
+            said.append([tensor[0].item() for tensor in tensors])
+        return [works[0].get_future().then(first),
+                *[work.get_future().then(lambda done: said.append(done.value()[0][0].item())) for work in works[1:]]]
+    torch.futures.wait_all(_when_rank_0_is_ready(tensors, prepare))
+    assert said == ([[0, ranks, 2 * ranks], ranks, 2 * ranks] if dist.get_rank() == 0 else [])
+
+
+def callback_waits_for_ever():
+    """For a future of a later operation, and so for its own thread: all that is pending gets an error that says so. Text and seconds."""
+    futures, begin = [], time.monotonic()
+
+    def prepare(works):
+        futures.append(works[0].get_future().then(lambda _: futures[2].wait()))
+        futures.append(works[1].get_future().then(lambda _: futures[3].wait()))
+        futures.extend(work.get_future().then(lambda done: done.value()) for work in works[2:])
+        return [future.wait for future in futures]
+    said = []
+    for wait in [*_when_rank_0_is_ready([torch.ones(8) for _ in range(4)], prepare), lambda: dist.all_reduce(torch.ones(8))]:
+        try:
+            wait()
+            said.append("")
+        except RuntimeError as error:
+            said.append(str(error))
+    return said, time.monotonic() - begin
 
 
 def power_sgd():
@@ -119,6 +170,119 @@ def interrupted():
     dist.barrier()
     for tensor in tensors:
         assert torch.equal(tensor, torch.full(tensor.shape, float(ranks)))
+
+
+class _Hit(Exception):
+    pass
+
+
+def _hit(*_):
+    raise _Hit
+
+
+def _hits(calls, seconds):
+    """Signals whose handler raises, at any point of calls() that comes up."""
+    hits, end = 0, time.monotonic() + seconds
+    before = signal.signal(signal.SIGALRM, _hit)
+    try:
+        while time.monotonic() < end:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 120e-6))
+                calls()
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except _Hit:
+                hits += 1
+    finally:
+        while True:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.signal(signal.SIGALRM, before)
+                break
+            except _Hit:
+                pass
+    return hits
+
+
+def interrupted_anywhere():
+    """Signals at every point of a wait: another wait works. And of one that is waited for with a limit, or looked at."""
+    store = dist.distributed_c10d._get_default_store()
+    key = f"interrupted anywhere/{store.add(f'anywhere/{dist.get_rank()}', 1)}"
+    tensors = [torch.ones(1000), torch.ones(70, 10).t()]
+    if dist.get_rank() == 0:
+        works = [dist.all_reduce(tensor, async_op=True) for tensor in tensors]
+        look_ns, _work.LOOK_NS = _work.LOOK_NS, 20_000  # within a call of the library they have to wait
+        try:
+            hits = [_hits(wait, 0.3) for wait in (works[0].wait, lambda: works[1].wait(datetime.timedelta(seconds=20)), works[1].is_completed)]
+        finally:
+            _work.LOOK_NS = look_ns
+        assert hits[0] > 10 and hits[1] > 10, hits
+        store.set(key, "")
+        for work in works:
+            assert work.wait()
+    else:
+        store.wait([key])
+        for tensor in tensors:
+            dist.all_reduce(tensor)
+    assert all((tensor == dist.get_world_size()).all() for tensor in tensors)
+
+
+def interrupted_behind_start():
+    """What a signal's handler raises just behind the library's start: the group keeps the memory until the operation has ended."""
+    group, store = dist.group.WORLD, dist.distributed_c10d._get_default_store()
+    key = f"interrupted start/{store.add(f'start/{dist.get_rank()}', 1)}"
+    calls = [lambda one: dist.all_reduce(one), lambda one: dist.all_reduce(one, async_op=True), lambda one: group.allreduce_coalesced([one])]
+    if dist.get_rank() == 0:
+        real, lib = dict(group._starts), group.lib
+        kept = []
+        try:
+            for title, start in real.items():
+                group._starts[title] = _raising(start)
+            group.lib = _RaisingLibrary(lib)
+            for call in calls:
+                memory = torch.ones(1000)
+                try:
+                    call(memory)
+                except _Hit:
+                    kept.append(weakref.ref(memory))
+                del memory
+        finally:
+            group._starts.update(real)
+            group.lib = lib
+        gc.collect()
+        alive = [one() is not None for one in kept]
+        store.set(key, "")
+        assert alive == [True] * 3, alive
+        end = time.monotonic() + 20
+        while any(one() is not None for one in kept):
+            for work in list(group._pending.values()):
+                work.is_completed()
+            work = None
+            assert time.monotonic() < end
+    else:
+        store.wait([key])
+        for call in calls:
+            one = torch.ones(1000)
+            work = call(one)
+            if work is not None:
+                work.wait()
+            assert one[0].item() == dist.get_world_size()
+    dist.barrier()
+    assert not group._calls
+
+
+def _raising(start):
+    def start_and_raise(*arguments):
+        assert start(*arguments) == 0
+        raise _Hit
+    return start_and_raise
+
+
+class _RaisingLibrary:
+    def __init__(self, lib):
+        self._lib = lib
+
+    def __getattr__(self, name):
+        return _raising(self._lib.trib_group_start) if name == "trib_group_start" else getattr(self._lib, name)
 
 
 def nothing_to_do():

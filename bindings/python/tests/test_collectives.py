@@ -45,8 +45,8 @@ def test_what_is_contiguous_is_not_copied():
     tensor, buffers = torch.ones(6, 5), Buffers()
     for memory in (buffers.source(tensor), buffers.target(tensor), buffers.both(tensor), buffers.targets(list(tensor)), buffers.sources(list(tensor))):
         assert memory.data_ptr() == tensor.data_ptr()
-    assert buffers.finish() is None
+    assert not buffers._copies  # nothing is to be copied back
     buffers.both(tensor.t()).fill_(3)
     assert tensor[0, 0] == 1
-    buffers.finish()()
+    buffers.copy_back()
     assert torch.equal(tensor, torch.full((6, 5), 3.0))

@@ -55,6 +55,9 @@ def test_another_trees_package_is_refused(monkeypatch, tmp_path):
     (tmp_path / "libtributary.so.0").unlink()
     shutil.copy(pathlib.Path(training.PACKAGE) / "hooks.py", tmp_path)
     assert training.another_trees(tmp_path) == "libtributary.so.0"
+    monkeypatch.setattr(training, "LIBRARY", str(tmp_path / "build/lib/libtributary.so.0"))  # a tree without a build
+    (tmp_path / "libtributary.so.0").write_text("")
+    assert training.another_trees(tmp_path) == "libtributary.so.0"
     monkeypatch.setattr(training, "PYTHON", sys.executable)
     monkeypatch.setattr(training, "run", lambda command: f"{tmp_path}/__init__.py\n")
     with pytest.raises(processes.BenchError, match="is not this tree's .libtributary.so.0.: `tools/torch.sh install`"):

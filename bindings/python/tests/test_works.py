@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Works and futures in less usual ways (cases_works.py)."""
 import pytest
+from conftest import PATIENCE
 
 
-@pytest.mark.parametrize("case", ["callback_waits", "callback_waits_for_later", "polled", "interrupted", "nothing_to_do", "same_name", "lazy", "overlapping", "changed_lists", "elsewhere"])
+@pytest.mark.parametrize("case", ["callback_waits", "callbacks_in_order", "callback_waits_for_later_works", "polled", "interrupted",
+                                  "interrupted_anywhere", "interrupted_behind_start", "nothing_to_do", "same_name", "lazy", "overlapping",
+                                  "changed_lists", "elsewhere"])
 def test_works(world, case):
     world.run(f"cases_works.{case}", seconds=30)
 
 
 def test_power_sgd(fresh):
     fresh(ranks=2).run("cases_works.power_sgd")
+
+
+def test_callback_that_waits_for_ever(fresh):
+    """The group ends at its timeout, with a word of the cause: for each future, for what comes then, and on the other ranks."""
+    (said, took), (others, others_took) = fresh(ranks=2, timeout=3).run("cases_works.callback_waits_for_ever")
+    assert len(said) == 5 and all("a callback of a future has not come back for" in text for text in said), said
+    assert "rank 0 is gone" in others[0] or "rank 0 is missing" in others[0], others
+    assert max(took, others_took) < 15 * PATIENCE

@@ -89,6 +89,7 @@ class Communicator:
         self.handle = handle
         self.pid = os.getpid()
         self.failed = False
+        self._lock = threading.Lock()
         with _open_lock:
             _open.add(self)
 
@@ -106,12 +107,14 @@ class Communicator:
         return stats.as_dict()
 
     def abort(self):
-        if self.handle:
-            self.failed = True
-            self.lib.trib_comm_abort(self.handle)
+        with self._lock:  # close() may come on another thread
+            if self.handle:
+                self.failed = True
+                self.lib.trib_comm_abort(self.handle)
 
     def close(self):
-        handle, self.handle = self.handle, None
+        with self._lock:
+            handle, self.handle = self.handle, None
         with _open_lock:
             _open.discard(self)
         if handle and self.pid == os.getpid():

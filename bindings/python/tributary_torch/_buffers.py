@@ -130,11 +130,8 @@ class Buffers:
         self._copies.append((tensor.detach(), memory))
         return memory
 
-    def finish(self):
-        """What is to be done at the end, or None."""
-        return self._copy_back if self._copies else None
-
-    def _copy_back(self):
+    def copy_back(self):
+        """What is to be done at the end."""
         for tensor, memory in self._copies:
             tensor.copy_(memory)
 

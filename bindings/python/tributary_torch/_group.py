@@ -23,7 +23,7 @@ from torch._C import _distributed_c10d as c10d
 from . import _bootstrap, _buffers, _capi, _work
 from ._autoload import NAME
 from ._buffers import Buffers, check, is_plain, moved_as, summed_as
-from ._work import LOOK_NS, Collector, TributaryWork
+from ._work import LOOK_NS, Collector, Flight, TributaryWork
 
 _log = logging.getLogger("tributary_torch")
 _said = set()
@@ -97,8 +97,11 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self._rank, self._size = rank, size
         self._name, self._ranks = name, ranks
         self._pending = {}
+        self._calls = {}  # synchronous ones
         self._collector = None
-        self._done = TributaryWork(self, "", None, [], None, None)  # what every synchronous call returns
+        self._cause = None  # why this rank has aborted
+        self._done = TributaryWork(self, "", [], None, None)  # what every synchronous call returns
+        self._done.wait()
         self._gloo = _make_gloo(store, rank, size, timeout)
         self._gloo.owner = self
         self._register_backend(torch.device("cpu"), dist.ProcessGroup.BackendType.GLOO, self._gloo)
@@ -148,36 +151,38 @@ class ProcessGroupTributary(dist.ProcessGroup):
         if self.communicator.handle is not None:
             self.lib.trib_comm_set_timeout(self.communicator.handle, _bootstrap.nanoseconds(library))
 
-    def abort(self):
-        """Ends what is under way, here and, naming this rank, on the other ranks."""
+    def abort(self, cause=None):
+        """Ends what is under way, here and, naming this rank, on the other ranks. cause: what errors here say from then on."""
+        self._cause = self._cause or cause
         self.communicator.abort()
 
     def shutdown(self):
         self.communicator.close()
         self._gloo.owner = None
         with self.lock:
-            left = list(self._pending.values())
             collector, self._collector = self._collector, None
         if collector is not None:
             collector.stop()
-        for work in left:
-            work.collect_if_unclaimed()
+        for call in list(self._calls.values()):
+            self._adopt(call)
+        for work in list(self._pending.values()):
+            work.collect()
 
     def failure(self, status, title):
         """The exception for an operation that ended so."""
-        text = self.communicator.error() or _capi.status_text(status)
+        text = self._cause if status == _capi.ERR_ABORTED else None
+        text = text or self.communicator.error() or _capi.status_text(status)
         if status not in (_capi.STATUS["ERR_INVALID"], _capi.STATUS["ERR_UNSUPPORTED"]):
             self.communicator.failed = True
         return self.error_type(f"{title}: {text} [rank {self._rank} of group {self.label()}]")
 
     # ---- works ----
 
-    def collect_later(self, work):
+    def collector(self):
         with self.lock:
             if self._collector is None:
-                self._collector = Collector(f"tributary-{self._name}")
-            collector = self._collector
-        collector.add(work)
+                self._collector = Collector(self, f"tributary-{self._name}")
+            return self._collector
 
     def forget(self, work):
         self._pending.pop(id(work), None)
@@ -198,61 +203,74 @@ class ProcessGroupTributary(dist.ProcessGroup):
         return self._run_unseen(title, arguments, tensors, opts, buffers)
 
     def _run_unseen(self, title, arguments, tensors, opts, buffers):
-        request = ctypes.c_void_p()
-        status = self._starts[title](self.communicator.handle, *arguments, ctypes.byref(request))
-        if status != _capi.OK:
-            raise self.failure(status, f"{NAME}:{title}")
         limit = self._limit_of(opts)
-        finish = buffers.finish() if buffers is not None else None
         if not getattr(opts, "asyncOp", True) and limit is None:
-            return self._end_now(title, request, tensors, finish, buffers)
-        return self._watched(TributaryWork(self, f"{NAME}:{title}", (request.value,), tensors, finish, limit), buffers)
+            return self._run_now(title, arguments, tensors, buffers)
+        work = TributaryWork(self, f"{NAME}:{title}", tensors, buffers, limit)
+        return self._start(work, title, [(self._starts[title], self.communicator.handle, *arguments)])
 
-    def _end_now(self, title, request, tensors, finish, buffers):
-        """Waits for a synchronous operation. One that takes longer, or is left by what a signal's handler raises, is a work like others."""
-        done = ctypes.c_bool(False)
+    def _run_now(self, title, arguments, tensors, buffers):
+        """A synchronous operation, kept from before its start. One that takes longer, or is left by what a signal's handler raises, is a
+        work like others."""
+        flight = Flight()
+        call = (flight, title, tensors, buffers)
         try:
-            status = self.lib.trib_request_wait_for(request, LOOK_NS, ctypes.byref(done))
-        finally:
-            if not done.value:
-                work = self._watched(TributaryWork(self, f"{NAME}:{title}", (request.value,), tensors, finish, None), buffers)
-        if not done.value:
-            work.wait()
-            return work
+            self._calls[id(flight)] = call
+            status = self._starts[title](self.communicator.handle, *arguments, ctypes.byref(flight.request))
+            if status == _capi.OK:
+                status = self.lib.trib_request_wait_for(flight.request, LOOK_NS, ctypes.byref(flight.done))
+                if not flight.done.value:
+                    work = self._adopt(call)
+                    work.wait()
+                    return work
+        except BaseException:
+            self._adopt(call)
+            raise
+        self._calls.pop(id(flight), None)
         if status != _capi.OK:
             raise self.failure(status, f"{NAME}:{title}")
-        if finish is not None:
-            finish()
+        if buffers is not None:
+            buffers.copy_back()
         return self._done
 
-    def _watched(self, work, kept):
-        if work.has_ended():  # it had nothing to do
-            return work
-        work.keep(kept)
-        self._pending[id(work)] = work
-        if len(self._pending) > _PENDING_MAX:
+    def _adopt(self, call):
+        """Makes a work of a synchronous call that is not over, once; None for others."""
+        flight, title, tensors, buffers = call
+        work = None
+        if id(flight) in self._calls and flight.is_started() and not flight.done.value:
+            work = TributaryWork(self, f"{NAME}:{title}", tensors, buffers, None, [flight])
+            self._pending[id(work)] = work
+        self._calls.pop(id(flight), None)
+        return work
+
+    def _start(self, work, title, calls):
+        """calls: (function, arguments...), which the work takes in turn. It is kept from before the first one."""
+        if len(self._pending) >= _PENDING_MAX:
             for other in list(self._pending.values())[:_PENDING_MAX // 2]:
                 other.is_completed()
+        try:
+            with work.turn:
+                self._pending[id(work)] = work
+                for call in calls:
+                    status = work.start(*call)
+                    if status != _capi.OK:
+                        raise self.failure(status, f"{NAME}:{title}")
+        finally:
+            if not work.is_in_flight():
+                self.forget(work)
         return work
 
     def _run_group(self, title, calls, tensors, opts, buffers):
         """Several operations at once; more than the library takes in one group are several groups."""
         if self.communicator.handle is None:
             raise self.error_type(f"{NAME}:{title}: group {self.label()} has been destroyed")
-        requests = []
+        if not calls:
+            return self._done
+        parts = [calls[start:start + _capi.GROUP_MAX] for start in range(0, len(calls), _capi.GROUP_MAX)]
+        work = TributaryWork(self, f"{NAME}:{title}", tensors, buffers, self._limit_of(opts))
         with _event(title, tensors) if _profiler_is_on() else contextlib.nullcontext():
-            for start in range(0, len(calls), _capi.GROUP_MAX):
-                part = calls[start:start + _capi.GROUP_MAX]
-                array = (_capi.Call * len(part))(*part)
-                request = ctypes.c_void_p()
-                status = self.lib.trib_group_start(self.communicator.handle, array, len(part), ctypes.byref(request))
-                if status != _capi.OK:
-                    error = self.failure(status, f"{NAME}:{title}")
-                    self._watched(TributaryWork(self, title, tuple(requests), tensors, None, None), buffers)
-                    raise error
-                requests.append(request.value)
-        return self._watched(
-            TributaryWork(self, f"{NAME}:{title}", tuple(requests), tensors, buffers.finish(), self._limit_of(opts)), buffers)
+            return self._start(work, title, [
+                (self.lib.trib_group_start, self.communicator.handle, (_capi.Call * len(part))(*part), len(part)) for part in parts])
 
     def _say_gloo(self, what):
         if what not in _said:
