@@ -169,7 +169,8 @@ static void run__refuses_a_parent_that_cannot_be(void **state)
     } rows[] = {
         {"127.0.0.1:17990", "127.0.0.1:17990", "is this switch itself"},
         {"0.0.0.0:17990", "127.0.0.1:17990", "is this switch itself"},
-        {"0.0.0.0:17990", "0.0.0.0:17990", "is this switch itself"},
+        {"0.0.0.0:17990", "0.0.0.0:17990", "is at no machine's address"},
+        {"127.0.0.1:17990", "239.1.1.1:17991", "is at no machine's address"},
         {"127.0.0.1:17990", "127.0.0.1:0", "has no port"},
         {"127.0.0.1:17990", "[::1]:17991", "both be IPv4 or both IPv6"},
         {"[::1]:17990", "127.0.0.1:17991", "both be IPv4 or both IPv6"},
