@@ -156,13 +156,7 @@ static uint32_t room_for(const struct trib_jobs *jobs, const struct trib_job *jo
     return left > all / LEAST_SHARE ? left : all / LEAST_SHARE;
 }
 
-uint32_t trib_admission_room(const struct trib_jobs *jobs)
-{
-    uint32_t room = room_for(jobs, NULL, NULL);
-    return room > 0 ? room : 1;
-}
-
-uint32_t trib_admission_lend(const struct trib_jobs *jobs, const char *asker)
+uint32_t trib_admission_room(const struct trib_jobs *jobs, const char *asker)
 {
     uint32_t room = room_for(jobs, NULL, asker);
     return room > 0 ? room : 1;

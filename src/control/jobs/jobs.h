@@ -319,10 +319,8 @@ TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *job
                                                      const struct trib_opening *opening, char *error);
 /* Bytes that one socket holds that this job's children send to: a shard's here, a root's, a rank's. NULL: any job's, at a switch. */
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job);
-/* Bytes that one more job may have on its way to a shard here; not 0. */
-uint32_t trib_admission_room(const struct trib_jobs *jobs);
-/* Bytes that all jobs of the control plane `asker` may have on their way to a shard here; not 0. */
-uint32_t trib_admission_lend(const struct trib_jobs *jobs, const char *asker);
+/* Bytes that one more job may have on its way to a shard here, or all jobs of the control plane `asker` (NULL: none asks); not 0. */
+uint32_t trib_admission_room(const struct trib_jobs *jobs, const char *asker);
 /* Bytes that the members of this communicator may have on their way to one of its roots. */
 uint64_t trib_admission_flight(const struct trib_session_config *session);
 /* Do the slots of a job, of so many bytes together, fit the quotas? `held` bytes of them are its already. ERR_REFUSED with the numbers. */

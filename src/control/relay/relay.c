@@ -173,7 +173,7 @@ static struct trib_message make_join(const struct trib_jobs *jobs, const struct 
     message.join.via = jobs->relay->via;
     message.join.hops++;
     message.join.roots = trib_least(jobs->config->shards, message.join.roots);
-    message.join.room = trib_least(trib_admission_room(jobs), message.join.room);
+    message.join.room = trib_least(trib_admission_room(jobs, NULL), message.join.room);
     message.join.multicast = false; /* the parent has one copy to send, to this switch */
     message.join.known.group = 0;   /* this switch's, not the parent's */
     message.join.known.group_port = 0;

@@ -117,7 +117,7 @@ void trib_lend_begin(struct trib_jobs *jobs, struct trib_session *session, const
         refuse(jobs, session, TRIB_ERR_MEMORY, "its control plane is out of memory");
         return;
     }
-    lent.lent.room = trib_admission_lend(jobs, lending->asker);
+    lent.lent.room = trib_admission_room(jobs, lending->asker);
     trib_log(TRIB_LOG_INFO, "lends %u shards to job %s of switch %s", config->shards, lending->job, lending->asker);
     jobs->output.send(jobs->output.owner, session, &lent);
 }
