@@ -137,7 +137,7 @@ static int watch(const struct jobs_options *options, const char *url, const char
             status = 1;
             break;
         }
-        json_t *lends = options->json ? NULL : ask_lends(url);
+        json_t *lends = options->json || name != NULL ? NULL : ask_lends(url);
         struct jobs_view view = {now, before, (double)(now_ns - before_ns) / 1e9, lends, name};
         bool is_there = show(options, &view);
         json_decref(lends);
