@@ -120,32 +120,17 @@ static bool resolve_listen(const char *text, struct trib_switchd_config *config)
     return true;
 }
 
-/* Unlike those of a switch, these are of several machines: each has a port of its own. */
 static bool resolve_lenders(const char *text, struct trib_switchd_config *config)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    char part[256];
-    struct trib_address_list *list = &config->lenders;
 
-    list->count = 0;
-    for (const char *at = text, *end; at != NULL; at = *end == ',' ? end + 1 : NULL) {
-        end = at + strcspn(at, ",");
-        if (list->count == TRIB_LENDERS_MAX) {
-            complain("--with: more than %d switches", TRIB_LENDERS_MAX);
-            return false;
-        }
-        (void)snprintf(part, sizeof part, "%.*s", (int)(end - at), at);
-        if (trib_address_parse(part, TRIB_DEFAULT_PORT, &list->at[list->count], error) != TRIB_OK) {
-            complain("--with: %s", error);
-            return false;
-        }
-        for (uint32_t i = 0; i < list->count; i++) {
-            if (trib_address_equal(&list->at[i], &list->at[list->count])) {
-                complain("--with: %s is there twice", part);
-                return false;
-            }
-        }
-        list->count++;
+    if (trib_others_parse(text, TRIB_DEFAULT_PORT, &config->lenders, error) != TRIB_OK) {
+        complain("--with: %s", error);
+        return false;
+    }
+    if (config->lenders.count > TRIB_LENDERS_MAX) {
+        complain("--with: more than %d switches", TRIB_LENDERS_MAX);
+        return false;
     }
     return true;
 }

@@ -12,6 +12,7 @@
 #include "io/explain.h"
 
 #define WORD_MAX 255
+#define WANTED "addresses: want host[:port],host[:port]"
 
 /* Cuts the next word off a list; false: there is none, or it is too long, which is no address either. */
 static bool next_word(const char **rest, char word[WORD_MAX + 1])
@@ -27,10 +28,21 @@ static bool next_word(const char **rest, char word[WORD_MAX + 1])
     return true;
 }
 
-static bool has(const struct trib_address_list *list, const struct trib_address *address)
+/* A list of one kind: what its words are. */
+struct list_kind {
+    const char *wanted; /* behind "is no list of" */
+    enum trib_status (*find)(const struct list_kind *kind, const struct trib_address_list *made, const char *word,
+                             struct trib_address *address, char *error);
+    bool (*is_same)(const struct trib_address *a, const struct trib_address *b); /* which two may not be in one list */
+    uint16_t default_port;                                                       /* where words have ports */
+    int family;                                                                  /* where it is given */
+};
+
+static bool has(const struct trib_address_list *list, const struct trib_address *address,
+                bool (*is_same)(const struct trib_address *a, const struct trib_address *b))
 {
     for (uint32_t i = 0; i < list->count; i++) {
-        if (trib_address_same_host(&list->at[i], address)) {
+        if (is_same(&list->at[i], address)) {
             return true;
         }
     }
@@ -38,8 +50,8 @@ static bool has(const struct trib_address_list *list, const struct trib_address 
 }
 
 /* Does it go with those before it? */
-static enum trib_status check_next(const struct trib_address_list *list, const struct trib_address *address,
-                                   const char *word, char *error)
+static enum trib_status check_next(const struct list_kind *kind, const struct trib_address_list *list,
+                                   const struct trib_address *address, const char *word, char *error)
 {
     if (list->count == TRIB_ROOTS_MAX) {
         trib_explain(error, "more than %d addresses", TRIB_ROOTS_MAX);
@@ -47,7 +59,7 @@ static enum trib_status check_next(const struct trib_address_list *list, const s
         char first[64];
         trib_address_format(&list->at[0], first);
         trib_explain(error, "%s and \"%.100s\": addresses of a list must all be IPv4, or all IPv6", first, word);
-    } else if (has(list, address)) {
+    } else if (has(list, address, kind->is_same)) {
         trib_explain(error, "\"%.100s\" is named twice", word);
     } else {
         return TRIB_OK;
@@ -68,15 +80,6 @@ static enum trib_status check_listen(const struct trib_address_list *list, const
     }
     return TRIB_ERR_INVALID;
 }
-
-/* A list of one kind: what its words are. */
-struct list_kind {
-    const char *wanted; /* behind "is no list of" */
-    enum trib_status (*find)(const struct list_kind *kind, const struct trib_address_list *made, const char *word,
-                             struct trib_address *address, char *error);
-    uint16_t default_port; /* where words have ports */
-    int family;            /* where it is given */
-};
 
 static enum trib_status parse_list(const char *text, const struct list_kind *kind, struct trib_address_list *list,
                                    char *error)
@@ -104,7 +107,7 @@ static enum trib_status find_listen(const struct list_kind *kind, const struct t
 {
     enum trib_status status = trib_address_parse(word, kind->default_port, address, error);
     if (status == TRIB_OK) {
-        status = check_next(made, address, word, error);
+        status = check_next(kind, made, address, word, error);
     }
     return status == TRIB_OK && made->count > 0 ? check_listen(made, address, word, error) : status;
 }
@@ -113,7 +116,21 @@ enum trib_status trib_address_list_parse(const char *text, uint16_t default_port
                                          char *error)
 {
     const struct list_kind kind = {
-        .wanted = "addresses: want host[:port],host[:port]", .find = find_listen, .default_port = default_port};
+        .wanted = WANTED, .find = find_listen, .is_same = trib_address_same_host, .default_port = default_port};
+    return parse_list(text, &kind, list, error);
+}
+
+static enum trib_status find_other(const struct list_kind *kind, const struct trib_address_list *made, const char *word,
+                                   struct trib_address *address, char *error)
+{
+    enum trib_status status = trib_address_parse(word, kind->default_port, address, error);
+    return status == TRIB_OK ? check_next(kind, made, address, word, error) : status;
+}
+
+enum trib_status trib_others_parse(const char *text, uint16_t default_port, struct trib_address_list *list, char *error)
+{
+    const struct list_kind kind = {
+        .wanted = WANTED, .find = find_other, .is_same = trib_address_equal, .default_port = default_port};
     return parse_list(text, &kind, list, error);
 }
 
@@ -217,7 +234,7 @@ static enum trib_status find_card(const struct list_kind *kind, const struct tri
     enum trib_status status = find_nic(word, kind->family, address, error);
     if (status == TRIB_OK) {
         trib_address_set_port(address, 0);
-        status = check_next(made, address, word, error);
+        status = check_next(kind, made, address, word, error);
     }
     return status;
 }
@@ -225,7 +242,9 @@ static enum trib_status find_card(const struct list_kind *kind, const struct tri
 enum trib_status trib_nics_parse(const char *text, const struct trib_address *peer, struct trib_address_list *list,
                                  char *error)
 {
-    const struct list_kind kind = {
-        .wanted = "addresses or interfaces, such as eth0,eth1", .find = find_card, .family = peer->storage.ss_family};
+    const struct list_kind kind = {.wanted = "addresses or interfaces, such as eth0,eth1",
+                                   .find = find_card,
+                                   .is_same = trib_address_same_host,
+                                   .family = peer->storage.ss_family};
     return parse_list(text, &kind, list, error);
 }

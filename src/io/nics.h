@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nics.h: several network cards at once: lists of this machine's addresses, as users write them. Nothing here is about packets.
+/* nics.h: several network cards at once: lists of this machine's addresses, as users write them, and of other machines'. Nothing here is
+ * about packets.
  * Read next: nics.c, udp.h (one socket at one of them). */
 #ifndef TRIB_IO_NICS_H
 #define TRIB_IO_NICS_H
@@ -17,6 +18,9 @@ struct trib_address_list {
  * address they mean (not 0.0.0.0). *list is written only on success. Returns ERR_INVALID with the cause in error. */
 TRIB_MUST_USE enum trib_status trib_address_list_parse(const char *text, uint16_t default_port,
                                                        struct trib_address_list *list, char *error);
+/* As that, of other machines: each may have a port of its own, and two may be on one machine. None may be there twice. */
+TRIB_MUST_USE enum trib_status trib_others_parse(const char *text, uint16_t default_port,
+                                                 struct trib_address_list *list, char *error);
 /* "10.0.0.1,10.0.1.1", "eth0,eth1": addresses or interfaces of this machine, of the family of `peer`; port 0. A cause says what this machine
  * has. *list is written only on success. Returns ERR_INVALID. */
 TRIB_MUST_USE enum trib_status trib_nics_parse(const char *text, const struct trib_address *peer,
