@@ -25,6 +25,7 @@
 #include <tributary/tributary.h>
 
 #include "io/clock.h"
+#include "patience.h"
 #include "switchd/switchd.h"
 
 static int keeper_in = -1;  /* commands */
@@ -55,7 +56,7 @@ static inline int switch_process(uint16_t port, uint32_t threads, int ready_fd)
     trib_address_set_port(&config.listen, port);
     config.http.len = 0;
     config.threads = threads;
-    config.join_timeout_ns = 20 * TRIB_SECOND_NS;
+    config.join_timeout_ns = 20 * TRIB_SECOND_NS * patience();
     config.ready_fd = ready_fd;
     if (trib_switchd_run(&config, error) != TRIB_OK) {
         (void)fprintf(stderr, "switch: %s\n", error);
@@ -196,6 +197,18 @@ struct rank {
         }                                     \
     } while (0)
 
+/* Waits until this rank has heard that its communicator has failed, however late that is, without an operation of its own. */
+static inline bool hears_failure(const struct rank *rank)
+{
+    for (uint32_t i = 0; i < 10000 * patience() && trib_comm_error(rank->comm)[0] == '\0'; i++) {
+        if (!rank->config.progress_thread) {
+            trib_comm_progress(rank->comm);
+        }
+        (void)usleep(1000);
+    }
+    return trib_comm_error(rank->comm)[0] != '\0';
+}
+
 static inline void rank_config(struct trib_config *config, uint32_t rank, uint32_t ranks)
 {
     static atomic_uint jobs;
@@ -213,8 +226,8 @@ static inline void rank_config(struct trib_config *config, uint32_t rank, uint32
     (void)snprintf(config->job, sizeof config->job, "test-%u", rank == 0 ? ++jobs : jobs);
     config->rank = rank;
     config->ranks = ranks;
-    config->join_timeout_ns = 15 * TRIB_SECOND_NS;
-    config->timeout_ns = 30 * TRIB_SECOND_NS;
+    config->join_timeout_ns = 15 * TRIB_SECOND_NS * patience();
+    config->timeout_ns = 30 * TRIB_SECOND_NS * patience();
 }
 
 static inline void *rank_thread(void *argument)

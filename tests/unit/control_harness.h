@@ -24,6 +24,7 @@
 #include "control/server.h"
 #include "control/session/session.h"
 #include "io/clock.h"
+#include "patience.h"
 
 #define SLOT_COST 1000 /* bytes per slot and rank that the recording plane asks for */
 #define JOB "digits"
@@ -308,7 +309,7 @@ static inline void recorder_lack(struct control *c, uint32_t count, const uint16
 
 static inline void wait_until(struct control *c, const unsigned *field, unsigned value)
 {
-    for (int i = 0; i < 400 && recorder_get(c, field) < value; i++) {
+    for (uint32_t i = 0; i < 400 * patience() && recorder_get(c, field) < value; i++) {
         usleep(5000);
     }
     assert_true(recorder_get(c, field) >= value);
@@ -317,12 +318,12 @@ static inline void wait_until(struct control *c, const unsigned *field, unsigned
 static inline int connect_to(uint16_t port)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval patience = {.tv_sec = 4};
+    struct timeval longest = {.tv_sec = 4 * (time_t)patience()};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
     int one = 1; /* or small messages wait for each other */
     assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one), 0);
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest), 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
     return fd;
 }

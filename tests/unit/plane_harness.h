@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 
 #include "io/clock.h"
+#include "patience.h"
 #include "schemes/schemes.h"
 #include "switchd/plane.h"
 
@@ -28,7 +29,7 @@
 #define PAYLOAD 1408
 #define BOOT 0x1234
 #define COMMUNICATOR 5
-#define LIMIT_NS (20 * TRIB_SECOND_NS)
+#define LIMIT_NS (20 * TRIB_SECOND_NS * patience())
 #define GROUP 0xefff4a48U
 #define GROUP_PORT 17480
 #define NO_PLANE UINT32_MAX
@@ -476,7 +477,7 @@ static inline bool receive_packet(struct trib_udp *udp, struct trib_packet *pack
 {
     struct pollfd readable = {.fd = trib_udp_fd(udp), .events = POLLIN};
     struct trib_arrival arrival;
-    return poll(&readable, 1, 300) == 1 && trib_udp_receive(udp, 0) && trib_udp_next(udp, &arrival) &&
+    return poll(&readable, 1, 300 * (int)patience()) == 1 && trib_udp_receive(udp, 0) && trib_udp_next(udp, &arrival) &&
            trib_packet_decode(arrival.data, arrival.len, packet) == TRIB_DROP_NONE;
 }
 

@@ -27,6 +27,7 @@
 #include <tributary/tributary.h>
 
 #include "io/clock.h"
+#include "patience.h"
 
 #define RANKS_MAX 40U
 #define FLOATS_MAX 300000U
@@ -69,7 +70,7 @@ static void live(struct crew *crew, uint32_t rank)
     config.rank = rank;
     config.ranks = crew->ranks;
     config.join_timeout_ns = 20 * TRIB_SECOND_NS;
-    config.timeout_ns = 20 * TRIB_SECOND_NS;
+    config.timeout_ns = 20 * TRIB_SECOND_NS * patience();
     if (crew->tweak != NULL) {
         crew->tweak(&config);
     }
@@ -400,7 +401,7 @@ static void kill__is_named_by_all_within_a_second(void **state)
             }
             uint64_t took_ns = report->ended_ns - killed_ns;
             if (report->status != TRIB_ERR_PEER || strcmp(report->text, name) != 0 || report->wrong != 0 ||
-                took_ns >= TRIB_SECOND_NS) {
+                took_ns >= TRIB_SECOND_NS * patience()) {
                 fail_msg("round %u, rank %u: %s: %s; %u wrong, after %llu us", round, rank,
                          trib_status_name((enum trib_status)report->status), report->text, report->wrong,
                          (unsigned long long)took_ns / 1000);
@@ -577,7 +578,8 @@ static void stop__is_a_rank_that_is_missing(void **state)
         (void)snprintf(name, sizeof name, "did not end within 500 ms: rank %u is missing", victim);
         for (uint32_t rank = 0; rank < 3; rank++) {
             struct report *report = &crew.reports[rank];
-            while (rank != victim && report->status == 1 && trib_clock_ns() < stopped_ns + 5 * TRIB_SECOND_NS) {
+            while (rank != victim && report->status == 1 &&
+                   trib_clock_ns() < stopped_ns + 5 * TRIB_SECOND_NS * patience()) {
                 (void)usleep(1000);
             }
             if (rank != victim && (strstr(report->text, name) == NULL || report->wrong != 0)) {
@@ -695,7 +697,7 @@ static void join__of_two_runs_at_once_ends_for_all(void **state)
                 fail_msg("rank %u: %s", rank, crew.reports[rank].text);
             }
         }
-        assert_true(trib_clock_ns() - began < 10 * TRIB_SECOND_NS);
+        assert_true(trib_clock_ns() - began < 10 * TRIB_SECOND_NS * patience());
         expect_nothing_left(&crew);
         forget(&crew);
     }

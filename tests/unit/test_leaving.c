@@ -14,13 +14,6 @@ static int pipes[RANKS_MAX][2];     /* what rank i writes, others read */
 /* The process's end: 0 if all went well. */
 typedef int (*process_body)(uint32_t rank, const struct trib_config *config);
 
-static uint32_t patience(void)
-{
-    const char *text = getenv("TRIB_PATIENCE");
-    int factor = text != NULL ? atoi(text) : 1;
-    return factor > 1 ? (uint32_t)factor : 1;
-}
-
 static void run_processes(uint32_t count, process_body body)
 {
     pid_t pids[RANKS_MAX];

@@ -405,7 +405,7 @@ static uint32_t in_flight_of(struct trib_comm *comm)
 
 static void wait_in_flight(struct rank *rank, struct trib_comm *comm, uint32_t wanted)
 {
-    uint64_t end = trib_clock_ns() + 20 * TRIB_SECOND_NS;
+    uint64_t end = trib_clock_ns() + 20 * TRIB_SECOND_NS * patience();
     while (comm->host == NULL && in_flight_of(comm) < wanted) {
         if (trib_clock_ns() > end) {
             CHECK(rank, in_flight_of(comm) >= wanted);
@@ -471,7 +471,7 @@ static void lost_body(struct rank *rank)
     } else {
         uint64_t begin = trib_clock_ns();
         CHECK(rank, trib_comm_subset(rank->comm, all, 3, 0, &made, rank->error) == TRIB_ERR_PEER);
-        CHECK(rank, trib_clock_ns() - begin < 2 * TRIB_SECOND_NS && made == NULL);
+        CHECK(rank, trib_clock_ns() - begin < 2 * TRIB_SECOND_NS * patience() && made == NULL);
         CHECK(rank, says(rank->error, "rank 2") && says(rank->error, "of which it was made"));
     }
     CHECK(rank, trib_comm_close(rank->comm) != TRIB_OK);
