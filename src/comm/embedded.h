@@ -22,7 +22,7 @@ uint16_t trib_embedded_port(const struct trib_embedded *embedded);
 /* One more share; NULL is fine. Returns it. */
 struct trib_embedded *trib_embedded_share(struct trib_embedded *embedded);
 /* Gives a share up; NULL is fine. With the last one it waits for linger_ns at most until all jobs have ended: other ranks may still have to
- * hear the last word. Where it is to be patient and communicators without rank 0 are running it waits for those as well, for timeout_ns of
+ * hear the last word, also those that have yet to come to a job that has ended since settings differ. Where it is to be patient and communicators without rank 0 are running it waits for those as well, for timeout_ns of
  * the config at most, and again when the process ends by exit(): they would end with it. It does not wait for who is about to join the next
  * communicator of this process. In between, or if time is up, it goes on serving them as long as the process lives, and ends with
  * the last of them. */

@@ -87,6 +87,7 @@ struct trib_server_duties {
     uint32_t jobs;    /* communicators, and those that are still being joined */
     uint32_t needed;  /* of them: all ranks are in, and operations may still run */
     uint32_t awaited; /* of them: being joined, and rank 0 is not there */
+    uint32_t late;    /* ranks that a difference has ended the job of before they came: they are to hear of it */
     char who[192];    /* "ranks 1, 2 of job train": of one that is needed */
 };
 
@@ -127,7 +128,7 @@ TRIB_MUST_USE enum trib_status trib_server_create(const struct trib_server_confi
 /* Runs until trib_server_stop; then tells every session FAIL(ERR_SWITCH, "the switch is shutting down") and returns. */
 void trib_server_run(struct trib_server *server);
 void trib_server_stop(struct trib_server *server);
-/* Wanted: trib_server_run returns also when no job is left, and ends sessions that have joined none without a word; else not any more.
+/* Wanted: trib_server_run returns also when no job is left, nor a late rank that is to hear why, and ends sessions that have joined none without a word; else not any more.
  * False: it has begun to return. Any thread. */
 bool trib_server_retire(struct trib_server *server, bool wanted);
 /* What still keeps it from that. False: it has not looked yet since it was told to retire. Any thread. */

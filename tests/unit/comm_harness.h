@@ -177,6 +177,8 @@ static inline void begin_no_box(void)
 
 #define RANKS_MAX 8
 
+static useconds_t delay_of[RANKS_MAX]; /* before that rank creates its communicator */
+
 struct rank {
     struct trib_config config;
     struct trib_comm *comm;
@@ -233,6 +235,7 @@ static inline void rank_config(struct trib_config *config, uint32_t rank, uint32
 static inline void *rank_thread(void *argument)
 {
     struct rank *rank = argument;
+    (void)usleep(delay_of[rank->config.rank]);
     rank->status = trib_comm_create(&rank->config, &rank->comm, rank->error);
     if (rank->body != NULL && rank->status == TRIB_OK) {
         rank->body(rank);

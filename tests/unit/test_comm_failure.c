@@ -121,6 +121,14 @@ static void create__names_settings_that_differ(void **state)
     }
 }
 
+/* One that comes when the others, rank 0 as well, have been told and have left: by then without a switch nobody would listen. */
+static void create__names_settings_that_differ_to_a_late_rank(void **state)
+{
+    delay_of[2] = 300000;
+    create__names_settings_that_differ(state);
+    delay_of[2] = 0;
+}
+
 static void twins(struct trib_config *config)
 {
     config->rank = 0;
@@ -733,6 +741,7 @@ int main(void)
         cmocka_unit_test(create__waits_for_a_switch_that_comes),
         cmocka_unit_test(create__ends_when_not_all_come),
         cmocka_unit_test(create__names_settings_that_differ),
+        cmocka_unit_test(create__names_settings_that_differ_to_a_late_rank),
         cmocka_unit_test(create__refuses_a_rank_that_is_taken),
         cmocka_unit_test(create__refuses_bad_configs),
         cmocka_unit_test(create__does_not_hang_at_a_stranger),
@@ -767,6 +776,7 @@ int main(void)
     const struct CMUnitTest no_box_tests[] = {
         cmocka_unit_test(create__ends_when_not_all_come),
         cmocka_unit_test(create__names_settings_that_differ),
+        cmocka_unit_test(create__names_settings_that_differ_to_a_late_rank),
         cmocka_unit_test(create__refuses_a_rank_that_is_taken),
         cmocka_unit_test(call__bad_arguments_leave_the_communicator_whole),
         cmocka_unit_test(call__timeout_names_who_is_missing),

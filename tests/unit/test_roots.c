@@ -305,6 +305,34 @@ static void duties__are_who_may_go_on(void **state)
     assert_int_equal(duties.jobs, 1);
 }
 
+/* Settings differ: who has yet to come is to hear it as well, for a while. */
+static void duties__are_late_ranks(void **state)
+{
+    struct hosts *h = *state;
+    struct trib_server_duties duties;
+    struct trib_message joins[4] = {root_join(0, 4), root_join(1, 4), root_join(2, 4), root_join(3, 4)};
+    joins[1].join.settings.payload = 1344;
+    assert_true(say(h, 0, &joins[0]));
+    assert_int_equal(trib_jobs_next_timeout(&h->jobs), h->now_ns + h->config.join_timeout_ns);
+    assert_true(say(h, 1, &joins[1]));
+    trib_jobs_duties(&h->jobs, &duties);
+    assert_int_equal(duties.jobs, 0);
+    assert_int_equal(duties.late, 2);
+    assert_true(say(h, 3, &joins[3]));
+    pump(h);
+    assert_int_equal(h->process[3].fail.fail.status, TRIB_ERR_SETTINGS);
+    trib_jobs_duties(&h->jobs, &duties);
+    assert_int_equal(duties.late, 1);
+    h->now_ns = trib_jobs_next_timeout(&h->jobs);
+    trib_jobs_on_timeout(&h->jobs, h->now_ns);
+    trib_jobs_duties(&h->jobs, &duties);
+    assert_int_equal(duties.late, 0);
+    assert_int_equal(trib_jobs_next_timeout(&h->jobs), TRIB_NEVER);
+    assert_true(say(h, 2, &joins[2])); /* it is the first of a new launch */
+    trib_jobs_duties(&h->jobs, &duties);
+    assert_int_equal(duties.awaited, 1);
+}
+
 static void stall__is_answered_by_the_root(void **state)
 {
     struct hosts *h = *state;
@@ -583,6 +611,7 @@ int main(void)
         TEST(close__of_all),
         TEST(close__of_one_root_when_all_have_everything),
         TEST(duties__are_who_may_go_on),
+        TEST(duties__are_late_ranks),
         TEST(stall__is_answered_by_the_root),
         TEST(weights__are_dealt_and_known_to_all),
         TEST(stall__of_many_asks_once),

@@ -600,9 +600,22 @@ static void name_needy(const struct trib_job *job, struct trib_server_duties *du
     (void)snprintf(duties->who, sizeof duties->who, "%s of job %s", ranks, job->name);
 }
 
+/* Ranks that have yet to hear why their job has ended before they came. */
+static uint32_t count_late(const struct trib_jobs *jobs)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < TRIB_ENDINGS_MAX; i++) {
+        for (uint32_t rank = 0; jobs->endings[i].at_ns != 0 && rank < TRIB_RANKS_MAX; rank++) {
+            count += trib_rank_set_has(&jobs->endings[i].waits, rank);
+        }
+    }
+    return count;
+}
+
 void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *duties)
 {
     memset(duties, 0, sizeof *duties);
+    duties->late = count_late(jobs);
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         duties->jobs++;
         if (job->state == TRIB_JOB_JOINING) {
@@ -668,6 +681,10 @@ static uint64_t job_timeout(const struct trib_job *job)
 uint64_t trib_jobs_next_timeout(const struct trib_jobs *jobs)
 {
     uint64_t when = trib_lend_next_timeout(jobs);
+    for (uint32_t i = 0; i < TRIB_ENDINGS_MAX; i++) {
+        const struct trib_ending *ending = &jobs->endings[i];
+        when = ending->at_ns != 0 ? trib_time_earlier(ending->at_ns + TRIB_ENDING_NS, when) : when;
+    }
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         uint64_t next = job_timeout(job);
         when = next < when ? next : when;
@@ -700,6 +717,10 @@ void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns)
 {
     struct trib_job *next;
     trib_lend_on_timeout(jobs, now_ns);
+    for (uint32_t i = 0; i < TRIB_ENDINGS_MAX; i++) {
+        struct trib_ending *ending = &jobs->endings[i];
+        ending->at_ns = now_ns >= ending->at_ns + TRIB_ENDING_NS ? 0 : ending->at_ns;
+    }
     for (struct trib_job *job = jobs->first; job; job = next) {
         next = job->next;
         if (jobs->relay) {

@@ -17,6 +17,8 @@
 
 #define TRIB_JOBS_MAX 1024
 #define TRIB_ENDINGS_MAX 16
+/* Longer than the ranks of one launch come apart, shorter than it takes to mend settings and launch again. */
+#define TRIB_ENDING_NS (5 * TRIB_SECOND_NS)
 #define TRIB_LENDERS_MAX 7 /* each has at least two roots then */
 #define TRIB_BURIALS_MAX 4 /* in a row: more relays do not die within one start */
 

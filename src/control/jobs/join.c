@@ -13,9 +13,6 @@
 #include "io/log.h"
 #include "schemes/schemes.h"
 
-/* Longer than the ranks of one launch come apart, shorter than it takes to mend settings and launch again. */
-#define ENDING_NS (5 * TRIB_SECOND_NS)
-
 /* Names end up in logs, labels and JSON: printable ASCII without quotes and backslashes. */
 static bool is_name(const char *name)
 {
@@ -512,7 +509,7 @@ static enum trib_status check_ending(struct trib_jobs *jobs, const struct trib_m
         if (ending->at_ns == 0 || strcmp(ending->job, message->join.job) != 0) {
             continue;
         }
-        if (!trib_rank_set_has(&ending->waits, message->join.rank) || now_ns - ending->at_ns > ENDING_NS) {
+        if (!trib_rank_set_has(&ending->waits, message->join.rank)) {
             ending->at_ns = 0;
             continue;
         }

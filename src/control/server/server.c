@@ -47,7 +47,7 @@ struct trib_server {
     atomic_bool stopping;
     pthread_mutex_t working; /* held by its thread but while it sleeps */
     pthread_mutex_t lock;    /* of what is below */
-    bool is_retiring;        /* to end when no job is left... */
+    bool is_retiring;        /* to end when nobody needs it... */
     bool has_retired;        /* ...and does */
     bool has_looked;         /* for what is left to do, since it is to retire */
     struct trib_server_duties duties;
@@ -247,7 +247,7 @@ static bool retires(struct trib_server *server)
     if (server->is_retiring) {
         has_changed = !server->has_looked || memcmp(&duties, &server->duties, sizeof duties) != 0;
         server->has_looked = true;
-        server->has_retired = duties.jobs == 0;
+        server->has_retired = duties.jobs == 0 && duties.late == 0;
         server->duties = duties;
     }
     bool retired = server->has_retired;
