@@ -3,6 +3,7 @@
  * Read next: sim/run.h, sim/scenario.h, sim_bench.h. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +17,14 @@
 #include "cli/sim_sweep.h"
 #include "io/clock.h"
 #include "io/units.h"
-#include "sim/results.h"
+#include "sim/ideal.h"
 #include "sim/scenario.h"
 
 #define HOPS_EACH UINT64_C(200000) /* between two looks at the clock: some ten milliseconds */
 #define STALL_PS UINT64_C(5000000000000)
 #define EXIT_INTERRUPTED 130
 #define PATH_MAX_LEN 4096
+#define LEVERS_MAX 5U
 
 struct sim_options {
     const char *out;
@@ -35,16 +37,29 @@ struct sim_options {
     bool check;
     bool quick;  /* of bench */
     bool silent; /* no summary */
+    bool ideal;
     const char *shard;
+    const char *scale;
+    const char *warmup;
+    const char *window;
+    const char *mtu;
     uint32_t cores;
 };
 
 static const struct option_row rows[] = {
-    {"out", 'o', "DIR", "write results.json, flows.csv and links.csv there", option_text,
-     offsetof(struct sim_options, out)},
+    {"out", 'o', "DIR", "write results.json, flows.csv, links.csv, and of jobs jobs.csv and iterations.csv there",
+     option_text, offsetof(struct sim_options, out)},
     {"html", 0, "FILE", "results as a page with plots, which needs nothing else", option_text,
      offsetof(struct sim_options, html)},
     {"seed", 0, "N", "instead of the scenario's", option_seed, offsetof(struct sim_options, seed)},
+    {"scale", 0, "1/N", "jobs sum, compute and follow each other N times less", option_text,
+     offsetof(struct sim_options, scale)},
+    {"warmup", 0, "TIME", "what begins earlier does not count", option_text, offsetof(struct sim_options, warmup)},
+    {"window", 0, "TIME", "nor what begins so long after that", option_text, offsetof(struct sim_options, window)},
+    {"mtu", 0, "BYTES", "of packets, such as 9000B, where flows and jobs say nothing else", option_text,
+     offsetof(struct sim_options, mtu)},
+    {"ideal", 0, NULL, "flows alone and jobs alone as well, for comparison", option_on,
+     offsetof(struct sim_options, ideal)},
     {"json", 0, NULL, "results as one JSON object instead of a summary; of bench: a list", option_on,
      offsetof(struct sim_options, json)},
     {"quiet", 'q', NULL, "no progress", option_on, offsetof(struct sim_options, quiet)},
@@ -92,11 +107,25 @@ static void catch_interrupts(void)
 /* ---- progress ---- */
 
 struct progress {
+    const char *what; /* is simulated: "", or a part of it with a colon */
     uint64_t begin_ns;
     uint64_t next_ns;
     bool is_terminal;
     bool is_shown;
 };
+
+/* Of all iterations, those that have ended: when the last one has, the run is over. */
+static double share_of_jobs(const struct sim_run *run)
+{
+    double ended = 0;
+    double all = 0;
+
+    for (uint32_t i = 0; i < run->jobs.count; i++) {
+        ended += run->jobs.jobs[i].iterations;
+        all += run->jobs.jobs[i].config.iterations;
+    }
+    return all > 0 ? ended / all : 0;
+}
 
 static void show_progress(struct progress *p, const struct sim_run *run)
 {
@@ -109,12 +138,16 @@ static void show_progress(struct progress *p, const struct sim_run *run)
     p->next_ns = now_ns + (p->is_terminal ? TRIB_SECOND_NS / 4 : 10 * TRIB_SECOND_NS);
     p->is_shown = true;
     double elapsed = (double)(now_ns - p->begin_ns);
-    double share = (double)sim_run_now(run) / (double)run->scenario->duration_ps;
+    double share = fmax((double)sim_run_now(run) / (double)run->scenario->duration_ps, share_of_jobs(run));
     trib_format_duration(share > 0 ? (uint64_t)(elapsed / share * (1 - share)) : 0, left);
-    fprintf(stderr, "%ssimulated %.3f of %.3f ms, %.1f M packet-hops, %.1f M/s, %" PRIu64 " flows ended, %s left%s",
-            p->is_terminal ? "\r" : "", (double)sim_run_now(run) / 1e9, (double)run->scenario->duration_ps / 1e9,
-            (double)run->network.hops / 1e6, (double)run->network.hops / elapsed * 1e3, run->end_count, left,
-            p->is_terminal ? "\033[K" : "\n");
+    fprintf(stderr, "%s%ssimulated %.3f of %.3f ms, %.1f M packet-hops, %.1f M/s, %" PRIu64 " flows ended",
+            p->is_terminal ? "\r" : "", p->what, (double)sim_run_now(run) / 1e9,
+            (double)run->scenario->duration_ps / 1e9, (double)run->network.hops / 1e6,
+            (double)run->network.hops / elapsed * 1e3, run->end_count);
+    if (run->jobs.count != 0) {
+        fprintf(stderr, ", %" PRIu64 " of %u jobs done", run->jobs.done_jobs, run->jobs.count);
+    }
+    fprintf(stderr, ", %s left%s", left, p->is_terminal ? "\033[K" : "\n");
 }
 
 static void end_progress(const struct progress *p)
@@ -131,6 +164,7 @@ struct everything {
     struct sim_run run;
     struct sim_results results;
     struct sim_story story;
+    struct sim_ideal ideal;
 };
 
 static FILE *open_in(const char *folder, const char *name)
@@ -156,6 +190,24 @@ static bool close_written(FILE *file, const char *name)
     return is_good;
 }
 
+static bool write_tables(const struct everything *e, const char *folder)
+{
+    FILE *file = NULL;
+
+    if (e->run.jobs.count == 0) {
+        return true;
+    }
+    if ((file = open_in(folder, "jobs.csv")) == NULL) {
+        return false;
+    }
+    sim_results_jobs(file, &e->run, e->story.ideal);
+    if (!close_written(file, "jobs.csv") || (file = open_in(folder, "iterations.csv")) == NULL) {
+        return false;
+    }
+    sim_results_iterations(file, &e->run);
+    return close_written(file, "iterations.csv");
+}
+
 static bool write_results(const struct everything *e, const char *folder)
 {
     FILE *file = open_in(folder, "results.json");
@@ -172,7 +224,7 @@ static bool write_results(const struct everything *e, const char *folder)
         return false;
     }
     sim_results_links(file, &e->run);
-    return close_written(file, "links.csv");
+    return close_written(file, "links.csv") && write_tables(e, folder);
 }
 
 static bool write_page(const struct everything *e, const char *path)
@@ -189,7 +241,7 @@ static bool write_page(const struct everything *e, const char *path)
 
 static void simulate(struct everything *e, bool is_quiet)
 {
-    struct progress progress = {.begin_ns = trib_clock_ns(), .is_terminal = isatty(STDERR_FILENO) == 1};
+    struct progress progress = {.what = "", .begin_ns = trib_clock_ns(), .is_terminal = isatty(STDERR_FILENO) == 1};
     double begin = trib_cpu_s();
 
     progress.next_ns = progress.begin_ns + TRIB_SECOND_NS;
@@ -202,6 +254,35 @@ static void simulate(struct everything *e, bool is_quiet)
     end_progress(&progress);
     e->story.cpu_s = trib_cpu_s() - begin;
     e->story.was_interrupted = was_interrupted && !e->run.is_over;
+}
+
+static struct progress ideal_progress;
+
+static bool go_on(const struct sim_run *alone)
+{
+    if (ideal_progress.what != NULL) {
+        show_progress(&ideal_progress, alone);
+    }
+    return !was_interrupted && sim_run_stalled(alone, STALL_PS) == 0;
+}
+
+/* Each kind of traffic alone. False: something is wrong; an interrupt is not. */
+static bool simulate_ideal(struct everything *e, bool is_quiet)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+
+    if (!e->scenario.is_ideal || e->story.was_interrupted || e->story.was_stalled) {
+        return true;
+    }
+    ideal_progress = (struct progress){.what = is_quiet ? NULL : "alone: ",
+                                       .begin_ns = trib_clock_ns(),
+                                       .next_ns = trib_clock_ns() + TRIB_SECOND_NS,
+                                       .is_terminal = isatty(STDERR_FILENO) == 1};
+    bool is_good = sim_ideal_make(&e->ideal, &e->run, go_on, HOPS_EACH, error);
+    end_progress(&ideal_progress);
+    e->story.ideal = is_good ? &e->ideal : NULL;
+    e->story.was_interrupted = was_interrupted;
+    return is_good || was_interrupted || complain("%s", error) == 0;
 }
 
 static int tell(struct everything *e, const struct sim_options *options)
@@ -260,7 +341,7 @@ static int run_scenario(const char *path, const struct sim_overrides *overrides,
         catch_interrupts();
         if (sim_run_init(&e->run, &e->scenario, error)) {
             simulate(e, options->quiet);
-            status = tell(e, options);
+            status = simulate_ideal(e, options->quiet) ? tell(e, options) : 1;
         } else {
             complain("%s: %s", path, error);
         }
@@ -304,6 +385,24 @@ static void print_models(void)
     }
 }
 
+/* What options say instead of the scenario. */
+static uint32_t list_levers(const struct sim_options *o, struct sim_override levers[LEVERS_MAX])
+{
+    const struct sim_override all[LEVERS_MAX] = {{"scale", o->scale},
+                                                 {"warmup", o->warmup},
+                                                 {"window", o->window},
+                                                 {"mtu", o->mtu},
+                                                 {"ideal", o->ideal ? "true" : NULL}};
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < LEVERS_MAX; i++) {
+        if (all[i].text != NULL) {
+            levers[count++] = all[i];
+        }
+    }
+    return count;
+}
+
 int command_sim(int argc, char **argv)
 {
     struct sim_options options = {.seed = UINT64_MAX};
@@ -345,5 +444,10 @@ int command_sim(int argc, char **argv)
         struct sim_sweep sweep = {.grid = words[1], .out = options.out, .shard = options.shard, .cores = options.cores};
         return sim_sweep(&sweep);
     }
-    return is_bench ? sim_bench(words[1], options.quick, options.json) : run_scenario(words[0], NULL, &options);
+    if (is_bench) {
+        return sim_bench(words[1], options.quick, options.json);
+    }
+    struct sim_override levers[LEVERS_MAX];
+    struct sim_overrides overrides = {levers, list_levers(&options, levers)};
+    return run_scenario(words[0], &overrides, &options);
 }

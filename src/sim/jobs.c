@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jobs.c: see jobs.h: drives the nodes of jobs. An endpoint has two timers: its node's, and of a worker the end of computing.
- * Read next: jobs_tree.c, schemes/schemes.h. */
+ * Read next: jobs_open.c, schemes/schemes.h. */
 #include "sim/jobs.h"
 
 #include <stdlib.h>
@@ -10,13 +10,8 @@
 #include "io/explain.h"
 
 #define NS_PS UINT64_C(1000)
-#define BOOT 1U
 #define PARENT UINT16_MAX /* `value` of a packet that comes from the parent */
-#define HEADERS 28U       /* IPv4 and UDP, before the scheme's own */
 #define FRAGMENTS 4096U   /* of one operation at most: an iteration is as many as it takes */
-#define OPERATIONS 4U     /* of a worker under way */
-#define ELEMENTS (SIM_JOB_PAYLOAD / sizeof(int32_t))
-#define STALL_NS UINT64_C(1000000000)
 #define POISON INT32_MIN
 #define FETCH_NODE 512U /* bytes at a node's beginning that every packet needs */
 
@@ -29,7 +24,13 @@ const char *sim_placement_name(enum sim_placement placement)
 
 void sim_jobs_init(struct sim_jobs *j, struct sim_network *network, uint32_t first_timer)
 {
-    *j = (struct sim_jobs){.network = network, .first_timer = first_timer, .message_free = SIM_NONE};
+    *j = (struct sim_jobs){
+        .network = network,
+        .first_timer = first_timer,
+        .message_free = SIM_NONE,
+        .memory_bytes = SIM_NEVER,
+        .first_adder = SIM_NONE,
+    };
 }
 
 void sim_jobs_deinit(struct sim_jobs *j)
@@ -37,6 +38,7 @@ void sim_jobs_deinit(struct sim_jobs *j)
     sim_arena_free(&j->arena);
     sim_memory_unmap(j->endpoints, j->endpoint_room * sizeof *j->endpoints);
     sim_memory_unmap(j->messages, SIM_MESSAGES_MAX * sizeof *j->messages);
+    free(j->slots);
     *j = (struct sim_jobs){0};
 }
 
@@ -108,7 +110,7 @@ static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t fro
         .sequence = message,
         .hash = (uint32_t)trib_mix64((uint64_t)e->job << 32 | (uint64_t)e->rank << 16 | from),
         .to = job->scheme->switch_node != NULL ? j->network->links[link].to : (uint16_t)e->place,
-        .size = (uint16_t)(HEADERS + TRIB_HEADER_SIZE + (has_payload ? job->config.payload : 0)),
+        .size = (uint16_t)(SIM_JOB_HEADERS + (has_payload ? job->config.payload : 0)),
         .value = from,
         .kind = SIM_JOB_KIND,
         .flags = SIM_ECN_CAPABLE,
@@ -152,16 +154,32 @@ static void send_packet(struct sim_jobs *j, uint32_t endpoint, const struct trib
 
 /* ---- iterations ---- */
 
-static uint64_t fragments_of(const struct sim_job *job, uint32_t operation)
+static uint64_t bucket_end(const struct sim_job *job, uint32_t bucket)
 {
-    uint64_t before = (uint64_t)operation * FRAGMENTS;
-
-    return job->fragments - before < FRAGMENTS ? job->fragments - before : FRAGMENTS;
+    return job->fragments * (bucket + 1) / job->config.buckets;
 }
 
-static uint64_t elements_of(const struct sim_job *job)
+/* Of a bucket's operations all have FRAGMENTS but the last. */
+static uint64_t fragments_of(const struct sim_job *job, uint32_t operation)
 {
-    return fragments_of(job, 0) * ELEMENTS;
+    uint32_t bucket = operation / job->parts;
+    uint64_t before = (bucket != 0 ? bucket_end(job, bucket - 1) : 0) + (uint64_t)(operation % job->parts) * FRAGMENTS;
+
+    return operation % job->parts + 1 != job->parts ? FRAGMENTS : bucket_end(job, bucket) - before;
+}
+
+/* Buckets differ by one fragment, which then is in the last operation. */
+void sim__jobs_deal(struct sim_job *job)
+{
+    uint64_t least = job->fragments / job->config.buckets;
+
+    job->parts = least <= FRAGMENTS ? 1 : (uint32_t)((least + FRAGMENTS - 1) / FRAGMENTS);
+    job->operations = job->config.buckets * job->parts;
+    job->largest = job->parts > 1 ? FRAGMENTS : 0;
+    for (uint32_t bucket = 0; bucket < job->config.buckets; bucket++) {
+        uint32_t last = (uint32_t)fragments_of(job, (bucket + 1) * job->parts - 1);
+        job->largest = last > job->largest ? last : job->largest;
+    }
 }
 
 static int32_t number_of(uint32_t iteration, uint64_t element)
@@ -175,17 +193,17 @@ static void prepare(struct sim_job *job, uint32_t iteration)
     uint32_t turn = iteration % 2;
 
     job->prepared = iteration;
-    job->begun[turn] = job->ended[turn] = 0;
-    for (uint64_t i = 0; i < elements_of(job); i++) {
-        job->send[turn][i] = number_of(iteration, i);
+    job->computed[turn] = job->ended[turn] = 0;
+    for (uint64_t i = 0; i < sim__jobs_elements(job); i++) {
+        job->send[turn][i] = number_of(iteration, i) * (int32_t)job->config.ranks;
         job->recv[turn][i] = POISON;
     }
 }
 
 static void compare(struct sim_job *job, uint32_t iteration)
 {
-    for (uint64_t i = 0; i < elements_of(job); i++) {
-        int32_t expected = number_of(iteration, i) * (int32_t)job->config.workers;
+    for (uint64_t i = 0; i < sim__jobs_elements(job); i++) {
+        int32_t expected = number_of(iteration, i) * (int32_t)(job->config.workers * job->config.ranks);
         job->wrong += job->recv[iteration % 2][i] != expected;
         job->compared++;
     }
@@ -197,10 +215,13 @@ static void submit(struct sim_jobs *j, struct sim_endpoint *e, uint64_t now_ns)
 
     while (e->unsent != 0) {
         uint32_t number = job->operations - e->unsent;
+        if (number == e->ready * job->parts) {
+            return;
+        }
         struct trib_operation operation = {
             .send = job->send[e->iteration % 2],
             .recv = job->recv[e->iteration % 2],
-            .count = fragments_of(job, number) * ELEMENTS,
+            .count = fragments_of(job, number) * SIM_JOB_ELEMENTS,
             .token = e->iteration,
             .collective = TRIB_ALLREDUCE,
             .type = TRIB_INT32,
@@ -237,22 +258,55 @@ static void tell_marks(struct sim_jobs *j, const struct sim_job *job, uint64_t n
 
 static void drain(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns);
 
-/* How long a worker computes in its iteration: drawn of the job, the worker and the iteration, so that nothing else moves it. */
-static uint64_t compute_of(const struct sim_job *job, const struct sim_endpoint *e)
+/* How long a rank computes in an iteration: drawn of the job, the rank and the iteration, so that nothing else moves it. */
+static uint64_t compute_of_rank(const struct sim_job *job, uint32_t rank, uint32_t iteration)
 {
     const struct sim_job_config *c = &job->config;
-    bool is_straggler = e->rank + c->stragglers >= c->workers;
+    bool is_straggler = rank + c->stragglers >= c->workers * c->ranks;
 
     if (c->jitter == 0 && !is_straggler) {
         return c->compute_ps;
     }
-    uint64_t draw = trib_mix64(job->session.salt ^ trib_mix64((uint64_t)e->rank << 32 | e->iteration));
+    uint64_t draw = trib_mix64(job->session.salt ^ trib_mix64((uint64_t)rank << 32 | iteration));
     double share = (double)(draw >> 11) / 0x1p53;
     double time_ps = (double)c->compute_ps * (1 + c->jitter * (2 * share - 1));
     return (uint64_t)(is_straggler ? time_ps * (1 + c->slower) : time_ps);
 }
 
-static void begin_iteration(struct sim_jobs *j, uint32_t endpoint)
+/* A host waits for the slowest of its ranks. */
+static uint64_t compute_of(const struct sim_job *job, const struct sim_endpoint *e)
+{
+    uint64_t most_ps = 0;
+
+    for (uint32_t i = 0; i < job->config.ranks; i++) {
+        uint64_t time_ps = compute_of_rank(job, e->rank * job->config.ranks + i, e->iteration);
+        most_ps = time_ps > most_ps ? time_ps : most_ps;
+    }
+    return most_ps;
+}
+
+/* When so many buckets are ready, from the iteration's beginning on. */
+static uint64_t ready_after(const struct sim_job *job, const struct sim_endpoint *e, uint32_t buckets)
+{
+    uint64_t compute_ps = compute_of(job, e);
+    double left = job->config.backward * (job->config.buckets - buckets) / job->config.buckets;
+
+    return buckets == job->config.buckets ? compute_ps : (uint64_t)((double)compute_ps * (1 - left));
+}
+
+static void wait_for_bucket(struct sim_jobs *j, uint32_t endpoint)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    const struct sim_job *job = &j->jobs[e->job];
+    uint64_t before_ps = e->ready != 0 ? ready_after(job, e, e->ready) : 0;
+    uint64_t now_ps = sim_network_now(j->network);
+    uint64_t from_ps = now_ps > job->config.start_ps ? now_ps : job->config.start_ps;
+
+    sim_timer_set(&j->network->events, j->first_timer + 2 * endpoint + 1,
+                  from_ps + ready_after(job, e, e->ready + 1U) - before_ps);
+}
+
+void sim__jobs_begin(struct sim_jobs *j, uint32_t endpoint)
 {
     struct sim_endpoint *e = &j->endpoints[endpoint];
     const struct sim_job *job = &j->jobs[e->job];
@@ -260,13 +314,14 @@ static void begin_iteration(struct sim_jobs *j, uint32_t endpoint)
     if (e->iteration == job->config.iterations) {
         return;
     }
-    e->iteration++;
-    sim_timer_set(&j->network->events, j->first_timer + 2 * endpoint + 1,
-                  sim_network_now(j->network) + compute_of(job, e));
+    struct sim_iteration *log = &job->log[e->iteration++];
+    log->begun_ps = log->begun_ps == 0 ? sim_network_now(j->network) : log->begun_ps;
+    e->ready = 0;
+    wait_for_bucket(j, endpoint);
 }
 
-/* Computing has ended. */
-static void begin_sum(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
+/* One more bucket is ready; the first begins the iteration's sum, with the last computing has ended. */
+static void take_bucket(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
 {
     struct sim_endpoint *e = &j->endpoints[endpoint];
     struct sim_job *job = &j->jobs[e->job];
@@ -274,10 +329,14 @@ static void begin_sum(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
     if (e->iteration > job->prepared) {
         prepare(job, e->iteration);
     }
-    if (++job->begun[e->iteration % 2] == job->config.workers) {
-        job->begun_ps[e->iteration % 2] = sim_network_now(j->network);
+    if (e->ready++ == 0) {
+        e->left = e->unsent = job->operations;
     }
-    e->left = e->unsent = job->operations;
+    if (e->ready != job->config.buckets) {
+        wait_for_bucket(j, endpoint);
+    } else if (++job->computed[e->iteration % 2] == job->config.workers) {
+        job->log[e->iteration - 1].computed_ps = sim_network_now(j->network);
+    }
     submit(j, e, now_ns);
     drain(j, endpoint, now_ns);
 }
@@ -293,14 +352,14 @@ static void end_operation(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns
         return;
     }
     if (++job->ended[turn] == job->config.workers) {
-        job->iterations++;
-        job->end_ps = sim_network_now(j->network);
-        job->summing_ps += (double)(job->end_ps - job->begun_ps[turn]);
+        struct sim_iteration *log = &job->log[job->iterations++];
+        job->end_ps = log->ended_ps = sim_network_now(j->network);
+        job->summing_ps += (double)(log->ended_ps - log->computed_ps);
         j->done_jobs += job->iterations == job->config.iterations;
         compare(job, e->iteration);
         tell_marks(j, job, now_ns);
     }
-    begin_iteration(j, endpoint);
+    sim__jobs_begin(j, endpoint);
 }
 
 /* ---- driving ---- */
@@ -380,7 +439,17 @@ bool sim_jobs_passes(const struct sim_jobs *j, uint32_t packet)
 {
     const struct sim_packet *p = &j->network->packets[packet];
 
-    return p->to != j->endpoints[p->owner].place;
+    const struct sim_endpoint *e = &j->endpoints[p->owner];
+    return p->to != e->place || (j->first_adder != SIM_NONE && !e->is_worker && (p->flags & SIM_ADDED) == 0);
+}
+
+/* What is for a switch's own node goes over the switch's link to itself, which takes as long as adding. */
+static void pass_in(struct sim_jobs *j, uint32_t packet)
+{
+    struct sim_packet *p = &j->network->packets[packet];
+
+    p->flags |= SIM_ADDED;
+    sim_network_give(j->network, j->first_adder + p->to - j->network->hosts, packet);
 }
 
 /* At a switch that does not add. */
@@ -402,6 +471,10 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
 
     if (p.to != e->place) {
         pass_on(j, packet);
+        return;
+    }
+    if (j->first_adder != SIM_NONE && sim_jobs_passes(j, packet)) {
+        pass_in(j, packet);
         return;
     }
     const struct trib_scheme *scheme = j->jobs[e->job].scheme;
@@ -469,7 +542,7 @@ void sim_jobs_timer(struct sim_jobs *j, uint32_t timer)
     uint64_t now_ns = sim_network_now(j->network) / NS_PS;
 
     if ((timer - j->first_timer) % 2 != 0) {
-        begin_sum(j, endpoint, now_ns);
+        take_bucket(j, endpoint, now_ns);
         return;
     }
     if (e->is_worker) {
@@ -480,151 +553,24 @@ void sim_jobs_timer(struct sim_jobs *j, uint32_t timer)
     drain(j, endpoint, now_ns);
 }
 
-/* ---- set-up ---- */
-
-static struct trib_session_config make_session(const struct sim_jobs *j, const struct sim_job_config *config,
-                                               uint64_t seed)
+void sim_jobs_count_slots(struct sim_jobs *j)
 {
-    uint16_t group = trib_scheme_group(config->scheme);
+    bool were_some = false;
 
-    return (struct trib_session_config){
-        .salt = trib_mix64(seed + j->count),
-        .communicator = j->count + 1,
-        .ranks = config->workers,
-        .roots = 1,
-        .train = 1,
-        .slots = 2 * config->window,
-        .payload = SIM_JOB_PAYLOAD,
-        .generation = 1,
-        .group = group != 0 ? group : (uint16_t)config->workers,
-        .wire = TRIB_FLOAT32,
-        .lookahead = 1,
-    };
-}
-
-static bool open_worker(struct sim_jobs *j, const struct sim_job *job, struct sim_endpoint *e)
-{
-    struct trib_worker_config config = {
-        .session = job->session,
-        .kernels = trib_value_kernels(),
-        .rank = e->rank,
-        .window = job->config.window,
-        .operations = OPERATIONS,
-        .stall_ns = STALL_NS,
-        .is_zeroed = 1,
-    };
-
-    e->node = sim_arena_take(&j->arena, job->scheme->worker->size(&config));
-    if (e->node != NULL) {
-        job->scheme->worker->init(e->node, &config);
-    }
-    return e->node != NULL;
-}
-
-static bool open_switch(struct sim_jobs *j, const struct sim_job *job, struct sim_endpoint *e)
-{
-    struct trib_switch_config config = {
-        .session = job->session,
-        .kernels = trib_value_kernels(),
-        .branches = e->branches,
-        .children = e->children,
-        .boot = BOOT,
-        .has_parent = e->is_branch,
-        .is_zeroed = true,
-    };
-
-    config.session.salt = 0;
-    e->node = sim_arena_take(&j->arena, job->scheme->switch_node->size(&config));
-    if (e->node == NULL) {
-        return false;
-    }
-    job->scheme->switch_node->init(e->node, &config);
-    for (uint32_t child = 0; child < e->children; child++) {
-        job->scheme->switch_node->join(e->node, child, 0);
-    }
-    job->scheme->switch_node->learn_mark(e->node, 0);
-    return true;
-}
-
-static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
-{
-    for (uint32_t i = job->first; i < job->first + job->count; i++) {
-        struct sim_endpoint *e = &j->endpoints[i];
-        if (e->is_worker ? !open_worker(j, job, e) : !open_switch(j, job, e)) {
-            return false;
+    for (uint32_t i = 0; i < j->endpoint_count; i++) {
+        const struct sim_endpoint *e = &j->endpoints[i];
+        if (e->is_worker) {
+            continue;
         }
+        uint32_t held = j->jobs[e->job].scheme->switch_node->slots_held(e->node);
+        were_some = true;
+        j->slots[i].looks++;
+        j->slots[i].sum += held;
+        j->slots[i].most = held > j->slots[i].most ? held : j->slots[i].most;
     }
-    for (uint32_t i = 0; i < 2; i++) {
-        job->send[i] = sim_arena_take(&j->arena, elements_of(job) * sizeof(int32_t));
-        job->recv[i] = sim_arena_take(&j->arena, elements_of(job) * sizeof(int32_t));
-        if (job->send[i] == NULL || job->recv[i] == NULL) {
-            return false;
-        }
+    if (were_some && j->done_jobs != j->count) {
+        sim_timer_set(&j->network->events, j->timer, sim_network_now(j->network) + SIM_SLOTS_PS);
     }
-    for (uint32_t rank = 0; rank < job->config.workers; rank++) {
-        uint32_t endpoint = job->first + rank;
-        job->scheme->worker->registered(j->endpoints[endpoint].node, BOOT, 0, 0);
-        j->endpoints[endpoint].iteration = 1;
-        sim_timer_set(&j->network->events, j->first_timer + 2 * endpoint + 1,
-                      job->config.start_ps + compute_of(job, &j->endpoints[endpoint]));
-    }
-    return true;
-}
-
-/* For as many messages and endpoints as there can be: each host is one job's, each switch may be all jobs'. */
-static bool make_room(struct sim_jobs *j)
-{
-    j->endpoint_room = j->network->hosts + SIM_JOBS_MAX * (j->network->nodes - j->network->hosts);
-    j->endpoints = sim_memory_map(j->endpoint_room * sizeof *j->endpoints);
-    j->messages = sim_memory_map(SIM_MESSAGES_MAX * sizeof *j->messages);
-    return j->endpoints != NULL && j->messages != NULL;
-}
-
-bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const uint32_t *hosts, uint64_t seed,
-                  char *error)
-{
-    struct sim_job *job = &j->jobs[j->count];
-
-    *job = (struct sim_job){
-        .config = *config,
-        .scheme = trib_scheme_find(config->scheme),
-        .session = make_session(j, config, seed),
-        .first = j->endpoint_count,
-        .fragments = (config->bytes + config->payload - 1) / config->payload,
-    };
-    TRIB_ASSERT(j->count < SIM_JOBS_MAX && job->scheme != NULL);
-    if (j->messages == NULL && !make_room(j)) {
-        trib_explain(error, "out of memory");
-        return false;
-    }
-    const char *unfit = job->scheme->unfit != NULL ? job->scheme->unfit(&job->session) : NULL;
-    if (unfit != NULL) {
-        trib_explain(error, "%s", unfit);
-        return false;
-    }
-    job->operations = (uint32_t)((job->fragments + FRAGMENTS - 1) / FRAGMENTS);
-    for (uint32_t rank = 0; rank < config->workers; rank++) {
-        (void)sim__jobs_endpoint(j, &(struct sim_endpoint){
-                                        .job = (uint16_t)j->count,
-                                        .place = (uint16_t)hosts[rank],
-                                        .rank = (uint16_t)rank,
-                                        .parent = SIM_NONE,
-                                        .first_child = SIM_NONE,
-                                        .last_child = SIM_NONE,
-                                        .sibling = SIM_NONE,
-                                        .is_worker = true,
-                                    });
-    }
-    if (job->scheme->switch_node != NULL && !sim__jobs_tree(j, job, error)) {
-        return false;
-    }
-    job->count = j->endpoint_count - job->first;
-    j->count++;
-    if (!open_nodes(j, job)) {
-        trib_explain(error, "out of memory");
-        return false;
-    }
-    return true;
 }
 
 /* ---- what came out ---- */

@@ -84,6 +84,14 @@ uint16_t sim_network_cut_port(struct sim_network *n, uint16_t port)
     return add_port(n, &cut);
 }
 
+void sim_network_delay(struct sim_network *n, uint32_t link, uint64_t delay_ps)
+{
+    struct sim_port slower = n->ports[n->links[link].port];
+
+    slower.delay_ps += delay_ps;
+    n->links[link].port = add_port(n, &slower);
+}
+
 uint32_t sim_network_link(struct sim_network *n, uint32_t from, uint32_t to, uint16_t port)
 {
     TRIB_ASSERT(n->link_count < n->link_room && from < n->nodes && to < n->nodes && port < n->port_count);
@@ -102,8 +110,9 @@ bool sim_network_ready(struct sim_network *n, uint32_t smallest, uint32_t larges
         uint64_t most = n->ports[i].delay_ps + sim_port_time(&n->ports[i], largest);
         uint64_t least = sim_port_time(&n->ports[i], smallest);
         horizon_ps = most > horizon_ps ? most : horizon_ps;
-        lookahead_ps = least < lookahead_ps ? least : lookahead_ps;
+        lookahead_ps = least != 0 && least < lookahead_ps ? least : lookahead_ps;
     }
+    sim_events_deinit(&n->events);
     for (uint32_t i = 0; i < n->nodes; i++) {
         n->routes[i].salt = (uint32_t)trib_mix64(i);
     }

@@ -156,7 +156,9 @@ struct sim_port_config {
 /* Returns the number of a kind of port; the same one for the same configuration. */
 uint16_t sim_network_port(struct sim_network *n, const struct sim_port_config *config);
 uint32_t sim_network_link(struct sim_network *n, uint32_t from, uint32_t to, uint16_t port);
-/* All links and routes are there: makes the event set. smallest, largest: bytes of packets. False: out of memory. */
+/* The link takes so much longer. Before anything happens; then sim_network_ready. */
+void sim_network_delay(struct sim_network *n, uint32_t link, uint64_t delay_ps);
+/* All links and routes are there: makes the event set, anew if there is one. smallest, largest: bytes of packets. False: out of memory. */
 bool sim_network_ready(struct sim_network *n, uint32_t smallest, uint32_t largest);
 /* A host has one link, which has its number. */
 static inline uint32_t sim_network_host_link(uint32_t host)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "io/units.h"
+#include "sim/ideal.h"
 #include "sim/plot.h"
-#include "sim/results.h"
 
 #define POINTS_MAX 400U /* of a line: more are not seen */
 
@@ -91,7 +91,7 @@ static void table_row(FILE *out, const char *what, const struct sim_times *t)
     }
 }
 
-static void page_flows(FILE *out, const struct sim_run *run, const struct sim_results *r)
+static void page_flows(FILE *out, const struct sim_run *run, const struct sim_results *r, const struct sim_ideal *ideal)
 {
     if (run->scenario->traffic_count == 0) {
         return;
@@ -105,6 +105,9 @@ static void page_flows(FILE *out, const struct sim_run *run, const struct sim_re
         table_row(out, class_names[i], &r->classes[i]);
     }
     table_row(out, "all", &r->all);
+    if (ideal != NULL) {
+        table_row(out, "all, without jobs", &ideal->flows.all);
+    }
     (void)fputs("</table>\n", out);
     plot_flows(out, run, r, FLOW_TIME_US);
     plot_flows(out, run, r, FLOW_SLOWDOWN);
@@ -112,14 +115,16 @@ static void page_flows(FILE *out, const struct sim_run *run, const struct sim_re
 
 /* ---- jobs ---- */
 
-static void page_jobs(FILE *out, const struct sim_run *run)
+static void page_jobs(FILE *out, const struct sim_run *run, const struct sim_ideal *ideal)
 {
     if (run->jobs.count == 0) {
         return;
     }
     (void)fputs("<h2>Jobs</h2>\n<table>\n<tr><th>scheme</th><th>model</th><th>workers</th><th>switches</th>"
-                "<th>start ms</th><th>end ms</th><th>iterations</th><th>compute ms</th><th>summing ms</th></tr>\n",
+                "<th>start ms</th><th>end ms</th><th>iterations</th><th>compute ms</th><th>iteration ms</th>"
+                "<th>summing ms</th>",
                 out);
+    (void)fprintf(out, "%s</tr>\n", ideal != NULL ? "<th>iteration without flows ms</th>" : "");
     for (uint32_t i = 0; i < run->jobs.count; i++) {
         const struct sim_job *job = &run->jobs.jobs[i];
         const struct sim_job_config *c = &job->config;
@@ -128,8 +133,13 @@ static void page_jobs(FILE *out, const struct sim_run *run)
         (void)fprintf(out, "</td><td>%s</td><td>%u</td><td>%u</td><td>%.3f</td><td>%.3f</td>",
                       c->model != NULL ? c->model->name : "-", c->workers, job->count - c->workers,
                       (double)c->start_ps / 1e9, (double)job->end_ps / 1e9);
-        (void)fprintf(out, "<td>%u of %u</td><td>%.3f</td><td>%.3f</td></tr>\n", job->iterations, c->iterations,
-                      (double)c->compute_ps / 1e9, job->iterations != 0 ? job->summing_ps / job->iterations / 1e9 : 0);
+        struct sim_job_times t = sim_results_job(run, i);
+        (void)fprintf(out, "<td>%u of %u</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>", job->iterations, c->iterations,
+                      (double)c->compute_ps / 1e9, t.iteration_ps / 1e9, t.summing_ps / 1e9);
+        if (ideal != NULL) {
+            (void)fprintf(out, "<td>%.3f</td>", ideal->jobs[i].iteration_ps / 1e9);
+        }
+        (void)fputs("</tr>\n", out);
     }
     (void)fputs("</table>\n", out);
 }
@@ -179,7 +189,7 @@ static void plot_links(FILE *out, const struct sim_run *run, enum link_value wha
     for (uint32_t tier = 0; values != NULL && tier < count; tier++) {
         uint32_t found = 0;
         for (uint32_t i = 0; i < n->link_count; i++) {
-            if (tier_of(tiers, count, n->from[i]) == tier) {
+            if (tier_of(tiers, count, n->from[i]) == tier && n->from[i] != n->links[i].to) {
                 values[found++] = value_of_link(run, i, what);
             }
         }
@@ -211,6 +221,27 @@ static void count_fact(FILE *out, const char *what, uint64_t count)
     fact(out, what, text);
 }
 
+/* What makes it smaller than what it stands for, or counts less than all of it. */
+static void levers(FILE *out, const struct sim_scenario *s)
+{
+    char text[256];
+
+    (void)snprintf(text, sizeof text, "%u bytes", s->mtu);
+    fact(out, "MTU", text);
+    if (s->scale > 1) {
+        (void)snprintf(text, sizeof text, "1/%u, of sizes, times to compute and arrivals", s->scale);
+        fact(out, "scale of jobs", text);
+    }
+    if (s->warmup_ps != 0 || s->window_ps != 0) {
+        (void)snprintf(text, sizeof text, "%.3f ms", (double)s->warmup_ps / 1e9);
+        fact(out, "what counts began after", text);
+    }
+    if (s->window_ps != 0) {
+        (void)snprintf(text, sizeof text, "%.3f ms", (double)(s->warmup_ps + s->window_ps) / 1e9);
+        fact(out, "and before", text);
+    }
+}
+
 static void page_facts(FILE *out, const struct sim_run *run, const struct sim_results *r, const struct sim_story *story)
 {
     const char *fault = sim_run_check(run);
@@ -228,6 +259,7 @@ static void page_facts(FILE *out, const struct sim_run *run, const struct sim_re
     fact(out, "simulated", text);
     (void)snprintf(text, sizeof text, "%" PRIu64, run->scenario->seed);
     fact(out, "seed", text);
+    levers(out, run->scenario);
     (void)snprintf(text, sizeof text, "%.3f Gbps", r->goodput_bps / 1e9);
     fact(out, "goodput of flows per host", text);
     count_fact(out, "packets", run->network.sent);
@@ -247,8 +279,8 @@ void sim_results_html(FILE *out, const struct sim_run *run, const struct sim_res
 {
     sim_html_begin(out, run->scenario->name);
     page_facts(out, run, r, story);
-    page_flows(out, run, r);
-    page_jobs(out, run);
+    page_flows(out, run, r, story->ideal);
+    page_jobs(out, run, story->ideal);
     (void)fputs("<h2>Links</h2>\n", out);
     plot_links(out, run, LINK_USE);
     plot_links(out, run, LINK_WAIT_US);

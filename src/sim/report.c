@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "io/units.h"
-#include "sim/results.h"
+#include "sim/ideal.h"
 
 #define NS 1e3 /* picoseconds */
 
@@ -32,6 +32,22 @@ static void print_amount(FILE *out, const char *name, uint64_t amount)
     }
 }
 
+static void json_odd_link(FILE *out, const struct sim_topology *t, const struct sim_odd_link *odd)
+{
+    char ends[2][SIM_NODE_NAME_MAX];
+
+    sim_topology_node_name(t, odd->ends[0], ends[0]);
+    sim_topology_node_name(t, odd->ends[1], ends[1]);
+    (void)fprintf(out, "{\"link\":\"%s-%s\"", ends[0], ends[1]);
+    if (odd->wire.rate_bps != 0) {
+        (void)fprintf(out, ",\"rate_bps\":%" PRIu64, odd->wire.rate_bps);
+    }
+    if (odd->wire.delay_ps != SIM_NEVER) {
+        (void)fprintf(out, ",\"delay_ns\":%.3f", (double)odd->wire.delay_ps / NS);
+    }
+    (void)fputc('}', out);
+}
+
 static void json_topology(FILE *out, const struct sim_topology *t)
 {
     struct sim_topology_size size = sim_topology_size(t);
@@ -48,9 +64,13 @@ static void json_topology(FILE *out, const struct sim_topology *t)
         (void)fprintf(out, "\"core_ratio\":\"%u:%u\",", t->core_ratio.down, t->core_ratio.up);
     }
     (void)fprintf(out, "\"rate_bps\":%" PRIu64 ",\"delay_ns\":%.3f,", t->edge.rate_bps, (double)t->edge.delay_ps / NS);
-    (void)fprintf(out, "\"fabric_rate_bps\":%" PRIu64 ",\"fabric_delay_ns\":%.3f},", t->fabric.rate_bps,
+    (void)fprintf(out, "\"fabric_rate_bps\":%" PRIu64 ",\"fabric_delay_ns\":%.3f,\"odd_links\":[", t->fabric.rate_bps,
                   (double)t->fabric.delay_ps / NS);
-    (void)fprintf(out, "\"queues\":{");
+    for (uint32_t i = 0; i < t->odd_count; i++) {
+        (void)fprintf(out, "%s", i == 0 ? "" : ",");
+        json_odd_link(out, t, &t->odd[i]);
+    }
+    (void)fprintf(out, "]},\"queues\":{");
     print_amount(out, "buffer_bytes", t->buffer_bytes);
     (void)fputc(',', out);
     print_amount(out, "ecn_bytes", t->mark_bytes);
@@ -107,6 +127,21 @@ static void json_wrongs(FILE *out, const struct sim_run *run)
                   s->faults.duplicate, s->faults.reorder, (double)s->faults.late_ps / NS);
 }
 
+/* Switches that add, and what it costs. */
+static void json_accelerators(FILE *out, const struct sim_run *run)
+{
+    const struct sim_scenario *s = run->scenario;
+    uint32_t adds = 0;
+
+    for (uint32_t i = run->network.hosts; i < run->network.nodes; i++) {
+        adds += run->adds == NULL || run->adds[i] != 0;
+    }
+    (void)fprintf(out, ",\"switches_that_add\":%u,\"adding\":{\"latency_ns\":%.3f,\"bypass_ns\":%.3f,", adds,
+                  (double)s->topology.add_ps / NS, (double)s->accelerators.bypass_ps / NS);
+    print_amount(out, "memory_bytes", run->jobs.memory_bytes);
+    (void)fputc('}', out);
+}
+
 static void json_scenario(FILE *out, const struct sim_run *run)
 {
     const struct sim_scenario *s = run->scenario;
@@ -115,6 +150,8 @@ static void json_scenario(FILE *out, const struct sim_run *run)
     quote(out, s->name);
     (void)fprintf(out, ",\"seed\":%" PRIu64 ",\"duration_ns\":%.3f,\"warmup_ns\":%.3f,", s->seed,
                   (double)s->duration_ps / NS, (double)s->warmup_ps / NS);
+    (void)fprintf(out, "\"window_ns\":%.3f,\"mtu_bytes\":%u,\"scale\":%u,", (double)s->window_ps / NS, s->mtu,
+                  s->scale > 1 ? s->scale : 1);
     json_topology(out, &s->topology);
     (void)fprintf(out,
                   "\"flows\":{\"packet_bytes\":%u,\"header_bytes\":%u,\"ack_bytes\":%u,\"window\":%u,\"congestion\":"
@@ -126,15 +163,16 @@ static void json_scenario(FILE *out, const struct sim_run *run)
         json_traffic(out, &s->traffic[i]);
     }
     (void)fprintf(out, "]");
-    if (run->adds != NULL) {
-        uint32_t adds = 0;
-        for (uint32_t i = 0; i < run->network.nodes; i++) {
-            adds += run->adds[i];
-        }
-        (void)fprintf(out, ",\"switches_that_add\":%u", adds);
-    }
+    json_accelerators(out, run);
     json_wrongs(out, run);
     (void)fprintf(out, "},");
+}
+
+static void json_job_times(FILE *out, const struct sim_job_times *t)
+{
+    (void)fprintf(out, "\"iterations_measured\":%" PRIu64 ",\"iteration_mean_ns\":%.3f,\"iteration_max_ns\":%.3f,",
+                  t->count, t->iteration_ps / NS, t->iteration_most_ps / NS);
+    (void)fprintf(out, "\"summing_mean_ns\":%.3f", t->summing_ps / NS);
 }
 
 static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
@@ -149,15 +187,20 @@ static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
                   c->workers, job->count - c->workers, c->bytes, c->payload, c->window);
     if (c->model != NULL) {
         (void)fprintf(out, "\"model\":\"%s\",\"model_compute\":", c->model->name);
-        quote(out, c->compute_ps == (uint64_t)(c->model->compute_ms * 1e9) ? c->model->source : "the scenario's");
+        bool is_models = c->compute_ps == sim_job_scaled((uint64_t)(c->model->compute_ms * 1e9), run->scenario->scale);
+        quote(out, is_models ? c->model->source : "the scenario's");
         (void)fputc(',', out);
     }
     (void)fprintf(out, "\"jitter\":%g,\"stragglers\":%u,\"slower\":%g,", c->jitter, c->stragglers, c->slower);
     (void)fprintf(out, "\"placement\":\"%s\",\"compute_ns\":%.3f,\"start_ns\":%.3f,\"iterations\":%u,",
                   c->hosts != NULL ? "listed" : sim_placement_name(c->placement), (double)c->compute_ps / NS,
                   (double)c->start_ps / NS, c->iterations);
-    (void)fprintf(out, "\"iterations_ended\":%u,\"end_ns\":%.3f,\"summing_mean_ns\":%.3f,", job->iterations,
-                  (double)job->end_ps / NS, job->iterations != 0 ? job->summing_ps / job->iterations / NS : 0);
+    struct sim_job_times t = sim_results_job(run, number);
+    (void)fprintf(out, "\"iterations_ended\":%u,\"end_ns\":%.3f,", job->iterations, (double)job->end_ps / NS);
+    json_job_times(out, &t);
+    (void)fprintf(out, ",\"ranks_per_host\":%u,\"buckets\":%u,\"backward\":%g,", c->ranks, c->buckets, c->backward);
+    (void)fprintf(out, "\"slots\":%u,\"slots_most\":%u,\"slots_mean\":%.3f,", job->session.slots, t.slots_most,
+                  t.slots_mean);
     (void)fprintf(out, "\"numbers_compared\":%" PRIu64 ",\"numbers_wrong\":%" PRIu64 ",", job->compared, job->wrong);
     (void)fprintf(out, "\"worker\":{");
 #define X(name, help) (void)fprintf(out, "\"" #name "\":%" PRIu64 ",", counters.workers.name);
@@ -201,6 +244,30 @@ static void json_times(FILE *out, const struct sim_times *t)
     (void)fputc('}', out);
 }
 
+/* Each kind of traffic alone. */
+static void json_ideal(FILE *out, const struct sim_ideal *ideal)
+{
+    if (ideal == NULL) {
+        (void)fprintf(out, "\"ideal\":null,");
+        return;
+    }
+    (void)fprintf(out, "\"ideal\":{\"flows_ended\":%" PRIu64 ",\"completion_times\":", ideal->flows.ended);
+    json_times(out, &ideal->flows.all);
+    (void)fprintf(out, ",\"completion_times_by_size\":[");
+    for (uint32_t i = 0; i < SIM_SIZE_CLASSES; i++) {
+        (void)fprintf(out, "%s", i == 0 ? "" : ",");
+        json_times(out, &ideal->flows.classes[i]);
+    }
+    (void)fprintf(out, "],\"jobs\":[");
+    for (uint32_t i = 0; i < ideal->job_count; i++) {
+        (void)fprintf(out, "%s{", i == 0 ? "" : ",");
+        json_job_times(out, &ideal->jobs[i]);
+        (void)fputc('}', out);
+    }
+    (void)fprintf(out, "],\"trace_hashes\":[\"%016" PRIx64 "\",\"%016" PRIx64 "\"]},", ideal->hashes[0],
+                  ideal->hashes[1]);
+}
+
 static void json_network(FILE *out, const struct sim_run *run, const struct sim_results *r)
 {
     const struct sim_network *n = &run->network;
@@ -242,6 +309,7 @@ void sim_results_json(FILE *out, const struct sim_run *run, const struct sim_res
     }
     (void)fprintf(out, "],");
     json_jobs(out, run);
+    json_ideal(out, story->ideal);
     json_network(out, run, r);
     (void)fprintf(out, "\"check\":");
     quote(out, fault != NULL ? fault : "ok");
@@ -286,7 +354,7 @@ static void summary_times(FILE *out, const char *what, const struct sim_times *t
         return;
     }
     trib_format_count(t->count, count);
-    (void)fprintf(out, "  %-16s %12s %12.1f %12.1f %12.1f %9.2f %9.2f\n", what, count, t->mean_ps / 1e6,
+    (void)fprintf(out, "  %-17s %11s %12.1f %12.1f %12.1f %9.2f %9.2f\n", what, count, t->mean_ps / 1e6,
                   (double)t->median_ps / 1e6, (double)t->p99_ps / 1e6, t->slowdown_mean, t->slowdown_p99);
 }
 
@@ -313,23 +381,45 @@ static void summary_wrongs(FILE *out, const struct sim_run *run)
     }
 }
 
-static void summary_jobs(FILE *out, const struct sim_run *run)
+/* What makes a run smaller than what it stands for, or counts less than all of it. */
+static void summary_levers(FILE *out, const struct sim_run *run)
+{
+    const struct sim_scenario *s = run->scenario;
+
+    if (s->scale > 1) {
+        (void)fprintf(out, "  at a scale of 1/%u: sizes, times to compute and arrivals of jobs\n", s->scale);
+    }
+    if (s->mtu != 1500 || s->flows.packet != 1500) {
+        (void)fprintf(out, "  MTU %u, packets of flows %u bytes\n", s->mtu, s->flows.packet);
+    }
+    if (s->warmup_ps != 0 || s->window_ps != 0) {
+        double end_ms = (double)(s->warmup_ps + s->window_ps) / 1e9;
+        (void)fprintf(out, "  what counts began after %.3f ms", (double)s->warmup_ps / 1e9);
+        (void)fprintf(out, s->window_ps != 0 ? " and before %.3f ms\n" : "\n", end_ms);
+    }
+}
+
+static void summary_jobs(FILE *out, const struct sim_run *run, const struct sim_ideal *ideal)
 {
     char numbers[TRIB_UNITS_TEXT_MAX];
 
     if (run->jobs.count != 0) {
-        (void)fprintf(out, "  %-16s %12s %12s %12s %12s %9s %9s\n", "jobs", "workers", "switches", "iterations",
-                      "summing ms", "resent", "compared");
+        (void)fprintf(out, "  %-16s %9s %9s %12s %12s %11s%s %9s %9s\n", "jobs", "workers", "switches", "iterations",
+                      "iteration ms", "summing ms", ideal != NULL ? "    alone ms" : "", "resent", "compared");
     }
     for (uint32_t i = 0; i < run->jobs.count; i++) {
         const struct sim_job *job = &run->jobs.jobs[i];
         struct sim_job_counters c = sim_jobs_counters(&run->jobs, i);
-        double mean_ps = job->iterations != 0 ? job->summing_ps / job->iterations : 0;
+        struct sim_job_times t = sim_results_job(run, i);
         uint64_t resent = c.workers.contributions_resent + c.flows.resent_order + c.flows.resent_timeout;
         trib_format_count(job->compared, numbers);
-        (void)fprintf(out, "  %-16s %12u %12u %6u of %2u %12.3f %9" PRIu64 " %9s\n", job->config.scheme,
-                      job->config.workers, job->count - job->config.workers, job->iterations, job->config.iterations,
-                      mean_ps / 1e9, resent, numbers);
+        (void)fprintf(out, "  %-16s %9u %9u %5u of %3u %12.3f %11.3f", job->config.scheme, job->config.workers,
+                      job->count - job->config.workers, job->iterations, job->config.iterations, t.iteration_ps / 1e9,
+                      t.summing_ps / 1e9);
+        if (ideal != NULL) {
+            (void)fprintf(out, " %11.3f", ideal->jobs[i].iteration_ps / 1e9);
+        }
+        (void)fprintf(out, " %9" PRIu64 " %9s\n", resent, numbers);
     }
 }
 
@@ -343,6 +433,7 @@ void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_
     double rate = story->cpu_s > 0 ? (double)n->hops / story->cpu_s / 1e6 : 0;
 
     summary_head(out, run, r);
+    summary_levers(out, run);
     (void)fprintf(out, "  goodput %.3f Gbps per host; longest wait at a port %.1f us\n", r->goodput_bps / 1e9,
                   (double)r->waited_ps / 1e6);
     trib_format_count(n->sent, counts[0]);
@@ -363,7 +454,10 @@ void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_
         }
         summary_times(out, "all", &r->all);
     }
-    summary_jobs(out, run);
+    if (story->ideal != NULL) {
+        summary_times(out, "all, without jobs", &story->ideal->flows.all);
+    }
+    summary_jobs(out, run, story->ideal);
     trib_format_count(n->hops, counts[0]);
     (void)fprintf(out, "  %s packet-hops in %.2f s of CPU time: %.2f million a second; trace %016" PRIx64 "\n",
                   counts[0], story->cpu_s, rate, n->hash);

@@ -80,13 +80,42 @@ static void add_links(struct sim_results *results, const struct sim_run *run)
     }
 }
 
+struct sim_job_times sim_results_job(const struct sim_run *run, uint32_t number)
+{
+    const struct sim_job *job = &run->jobs.jobs[number];
+    struct sim_job_times t = {0};
+    uint64_t looks = 0;
+
+    for (uint32_t i = 0; i < job->iterations; i++) {
+        const struct sim_iteration *log = &job->log[i];
+        double time_ps = (double)(log->ended_ps - (i == 0 ? job->config.start_ps : job->log[i - 1].ended_ps));
+        if (sim_run_counts(run->scenario, log->begun_ps)) {
+            t.count++;
+            t.iteration_ps += time_ps;
+            t.summing_ps += (double)(log->ended_ps - log->computed_ps);
+            t.iteration_most_ps = time_ps > t.iteration_most_ps ? time_ps : t.iteration_most_ps;
+        }
+    }
+    t.iteration_ps /= t.count != 0 ? (double)t.count : 1;
+    t.summing_ps /= t.count != 0 ? (double)t.count : 1;
+    for (uint32_t i = job->first; i < job->first + job->count; i++) {
+        const struct sim_slots *slots = &run->jobs.slots[i];
+        looks += slots->looks;
+        t.slots_mean += (double)slots->sum;
+        t.slots_most = slots->most > t.slots_most ? slots->most : t.slots_most;
+    }
+    t.slots_mean /= looks != 0 ? (double)looks : 1;
+    return t;
+}
+
 /* Before the scenario's time was: all jobs are done, or nothing is left that could happen. */
 static bool is_at_its_end(const struct sim_run *run)
 {
     bool is_done = run->jobs.count != 0 && run->jobs.done_jobs == run->jobs.count;
+    bool is_measured = run->is_behind && run->end_count == run->begun && sim_run_now(run) < run->scenario->duration_ps;
     bool is_empty = run->network.events.heap_count == 0 && sim_network_count(&run->network) == 0;
 
-    return run->is_over && (is_done || is_empty);
+    return run->is_over && (is_done || is_measured || is_empty);
 }
 
 bool sim_results_make(struct sim_results *results, const struct sim_run *run)
@@ -110,9 +139,11 @@ bool sim_results_make(struct sim_results *results, const struct sim_run *run)
             make_times(&results->classes[i], run, class_begins[i], below, &space);
         }
     }
-    results->measured_ps = run->is_warm && now_ps > warm_ps ? now_ps - warm_ps : 0;
+    results->measured_ps = run->is_behind                     ? run->scenario->window_ps
+                           : run->is_warm && now_ps > warm_ps ? now_ps - warm_ps
+                                                              : 0;
     if (results->measured_ps != 0) {
-        double bytes = (double)(run->flows.bytes - run->warm_bytes);
+        double bytes = (double)((run->is_behind ? run->end_bytes : run->flows.bytes) - run->warm_bytes);
         results->goodput_bps = bytes * 8e12 / (double)results->measured_ps / run->network.hosts;
     }
     results->counters = sim_flows_counters(&run->flows);

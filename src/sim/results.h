@@ -26,6 +26,17 @@ struct sim_times {
     double slowdown_p99;
 };
 
+/* Of a job's iterations that count. */
+struct sim_job_times {
+    uint64_t count;
+    double iteration_ps; /* the mean, from one's end to the next one's */
+    double summing_ps;   /* of it, what computing does not hide */
+    double iteration_most_ps;
+    double slots_mean;   /* of one switch */
+    uint32_t slots_most; /* of any switch */
+    uint32_t unused;
+};
+
 struct sim_results {
     uint64_t simulated_ps;
     uint64_t measured_ps; /* behind the warm-up */
@@ -41,10 +52,14 @@ struct sim_results {
 
 /* Sorts the run's list of flows that have ended by size and time; false: out of memory. */
 bool sim_results_make(struct sim_results *results, const struct sim_run *run);
+struct sim_job_times sim_results_job(const struct sim_run *run, uint32_t job);
+
+struct sim_ideal; /* ideal.h */
 
 /* What the caller knows of a run. */
 struct sim_story {
     const char *version;
+    const struct sim_ideal *ideal; /* NULL: not asked for, or not reached */
     double cpu_s;
     bool was_interrupted;
     bool was_stalled;
@@ -60,5 +75,8 @@ void sim_results_html(FILE *out, const struct sim_run *run, const struct sim_res
 /* One line per flow that has ended, in the order of their ends; columns as in HPCC's fct.txt, with a head. */
 void sim_results_flows(FILE *out, const struct sim_run *run);
 void sim_results_links(FILE *out, const struct sim_run *run);
+/* A line per job, and a line per iteration that has ended. ideal: or NULL. */
+void sim_results_jobs(FILE *out, const struct sim_run *run, const struct sim_ideal *ideal);
+void sim_results_iterations(FILE *out, const struct sim_run *run);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c: see run.h. Timers: the sources' by their numbers, one each for the end of the warm-up, failures and faults, then
- * the jobs', then the flows'.
+/* run.c: see run.h. Timers: the sources' by their numbers, one each for the ends of the warm-up and of the window, counting slots, failures and
+ * faults, then the jobs', then the flows'.
  * Read next: results.c. */
 #include "sim/run.h"
 
@@ -11,7 +11,9 @@
 #include "io/explain.h"
 
 #define TIMER_WARM SIM_SOURCES_MAX
-#define TIMER_FAILURES (TIMER_WARM + 1)
+#define TIMER_WINDOW (TIMER_WARM + 1)
+#define TIMER_SLOTS (TIMER_WINDOW + 1)
+#define TIMER_FAILURES (TIMER_SLOTS + 1)
 #define TIMER_FAULTS (TIMER_FAILURES + 1)
 #define TIMER_JOBS (TIMER_FAULTS + 1)
 
@@ -20,13 +22,35 @@ static bool is_of_job(const struct sim_run *run, uint32_t packet)
     return run->network.packets[packet].kind == SIM_JOB_KIND;
 }
 
+/* All flows and iterations that began in the window have ended. */
+static bool is_measured(const struct sim_run *run)
+{
+    uint64_t end_ps = run->scenario->warmup_ps + run->scenario->window_ps;
+
+    if (!run->is_behind || run->end_count != run->begun) {
+        return false;
+    }
+    for (uint32_t i = 0; i < run->jobs.count; i++) {
+        const struct sim_job *job = &run->jobs.jobs[i];
+        if (job->iterations != job->config.iterations && job->log[job->iterations].begun_ps < end_ps) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_done(const struct sim_run *run)
+{
+    return (run->jobs.count != 0 && run->jobs.done_jobs == run->jobs.count) || is_measured(run);
+}
+
 static void on_arrived(void *user, uint32_t packet)
 {
     struct sim_run *run = user;
 
     if (is_of_job(run, packet)) {
         sim_jobs_arrived(&run->jobs, packet);
-        run->network.stop = run->jobs.done_jobs == run->jobs.count;
+        run->network.stop = is_done(run);
     } else {
         sim_flows_arrived(&run->flows, packet);
     }
@@ -106,7 +130,7 @@ static void on_timer(void *user, uint32_t timer)
         sim_flows_timer(&run->flows, timer);
     } else if (timer >= TIMER_JOBS) {
         sim_jobs_timer(&run->jobs, timer);
-        run->network.stop = run->jobs.done_jobs == run->jobs.count;
+        run->network.stop = is_done(run);
     } else if (timer == TIMER_FAULTS) {
         on_faults(run);
     } else if (timer == TIMER_FAILURES) {
@@ -115,10 +139,16 @@ static void on_timer(void *user, uint32_t timer)
         run->is_warm = true;
         run->warm_bytes = run->flows.bytes;
         run->begun = 0;
+    } else if (timer == TIMER_WINDOW) {
+        run->is_behind = true;
+        run->end_bytes = run->flows.bytes;
+        run->network.stop = is_done(run);
+    } else if (timer == TIMER_SLOTS) {
+        sim_jobs_count_slots(&run->jobs);
     } else {
         uint64_t before = run->flows.started;
         sim_source_timer(&run->sources[timer]);
-        run->begun += run->flows.started - before;
+        run->begun += run->is_behind ? 0 : run->flows.started - before;
     }
 }
 
@@ -126,7 +156,7 @@ static void on_ended(void *user, const struct sim_flow_end *end)
 {
     struct sim_run *run = user;
 
-    if (end->start_ps < run->scenario->warmup_ps) {
+    if (!sim_run_counts(run->scenario, end->start_ps)) {
         return;
     }
     if (run->end_count == run->end_room) {
@@ -135,6 +165,7 @@ static void on_ended(void *user, const struct sim_flow_end *end)
         TRIB_ASSERT(run->ends != NULL);
     }
     run->ends[run->end_count++] = *end;
+    run->network.stop |= is_measured(run);
 }
 
 /* Hosts that are free, by number. */
@@ -199,6 +230,9 @@ static bool add_jobs(struct sim_run *run, char *error)
     }
     for (uint32_t i = 0; is_good && i < s->job_count; i++) {
         struct sim_job_config config = s->jobs[i];
+        config.bytes = sim_job_scaled(config.bytes, s->scale);
+        config.compute_ps = sim_job_scaled(config.compute_ps, s->scale);
+        config.every_ps = sim_job_scaled(config.every_ps, s->scale);
         uint32_t copies = config.copies != 0 ? config.copies : 1;
         for (uint32_t copy = 0; is_good && copy < copies; copy++) {
             config.start_ps += copy != 0 ? (uint64_t)(sim_draw_exponential(&starts) * (double)config.every_ps) : 0;
@@ -208,7 +242,7 @@ static bool add_jobs(struct sim_run *run, char *error)
     }
     free(hosts);
     free(f.list);
-    return is_good;
+    return is_good && (run->jobs.count == 0 || sim_jobs_open(&run->jobs, error));
 }
 
 /* Draws the switches that add: of n by a share so many, rounded, each as likely as another. */
@@ -234,6 +268,24 @@ static bool draw_adders(struct sim_run *run)
     return run->adds != NULL;
 }
 
+/* What adding costs: memory, time, and others' time on their way through the switches that do it. */
+static bool place_accelerators(struct sim_run *run)
+{
+    const struct sim_scenario *s = run->scenario;
+    struct sim_network *n = &run->network;
+    uint32_t links = sim_topology_size(&s->topology).links;
+
+    run->jobs.memory_bytes = s->accelerators.memory_bytes != 0 ? s->accelerators.memory_bytes : SIM_NEVER;
+    run->jobs.first_adder = s->topology.add_ps != 0 ? links : SIM_NONE;
+    for (uint32_t i = 0; s->accelerators.bypass_ps != 0 && i < links; i++) {
+        uint32_t to = n->links[i].to;
+        if (to >= n->hosts && (run->adds == NULL || run->adds[to] != 0)) {
+            sim_network_delay(n, i, s->accelerators.bypass_ps);
+        }
+    }
+    return s->accelerators.bypass_ps == 0 || sim_network_ready(n, s->topology.smallest, s->topology.largest);
+}
+
 bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char *error)
 {
     memset(run, 0, sizeof *run);
@@ -251,9 +303,11 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char
         .user = run,
     };
     sim_jobs_init(&run->jobs, &run->network, TIMER_JOBS);
-    if (!draw_adders(run) || !add_jobs(run, error)) {
+    run->jobs.timer = TIMER_SLOTS;
+    if (!draw_adders(run) || !place_accelerators(run) || !add_jobs(run, error)) {
         return false;
     }
+    sim_jobs_count_slots(&run->jobs);
     sim_flows_init(&run->flows, &run->network, &scenario->flows, TIMER_JOBS + sim_jobs_timers(&run->jobs));
     run->flows.ended = on_ended;
     run->flows.user = run;
@@ -265,6 +319,9 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char
     run->is_warm = scenario->warmup_ps == 0;
     if (!run->is_warm) {
         sim_timer_set(&run->network.events, TIMER_WARM, scenario->warmup_ps);
+    }
+    if (scenario->window_ps != 0) {
+        sim_timer_set(&run->network.events, TIMER_WINDOW, scenario->warmup_ps + scenario->window_ps);
     }
     return true;
 }
@@ -284,7 +341,7 @@ bool sim_run_advance(struct sim_run *run, uint64_t hops)
 {
     if (!run->is_over) {
         bool is_left = sim_network_run(&run->network, run->scenario->duration_ps, hops);
-        run->is_over = !is_left || (run->jobs.count != 0 && run->jobs.done_jobs == run->jobs.count);
+        run->is_over = !is_left || is_done(run);
     }
     uint64_t arrived = run->flows.bytes + run->jobs.aggregated;
     bool is_idle = run->flows.started == run->flows.over && run->jobs.done_jobs == run->jobs.count;

@@ -25,11 +25,21 @@ struct sim_adders {
     double share;
 };
 
+/* What adds in a switch. */
+struct sim_accelerators {
+    uint64_t memory_bytes; /* for sums; SIM_NEVER: as much as windows want */
+    uint64_t bypass_ps;    /* what every packet takes longer through a switch that has one */
+};
+
 struct sim_scenario {
     char name[SIM_NAME_MAX];
     uint64_t seed;
     uint64_t duration_ps; /* of simulated time at most */
-    uint64_t warmup_ps;   /* flows that begin earlier, and bytes that come earlier, are in no result */
+    uint64_t warmup_ps;   /* flows and iterations that begin earlier, and bytes that come earlier, are in no result */
+    uint64_t
+        window_ps; /* nor are those that begin so long after that; 0: all do. Then it is over when all that are have ended */
+    uint32_t mtu;   /* bytes of packets where flows and jobs say nothing else */
+    uint32_t scale; /* jobs sum, compute and follow each other so many times less; 0 is taken as 1 */
     struct sim_topology topology;
     struct sim_flows_config flows;
     struct sim_traffic traffic[SIM_SOURCES_MAX];
@@ -41,6 +51,8 @@ struct sim_scenario {
     uint32_t failure_count;
     uint32_t adder_count; /* 0: all switches add */
     struct sim_adders adders[SIM_ADDERS_MAX];
+    struct sim_accelerators accelerators;
+    bool is_ideal; /* flows and jobs are to run alone as well: see ideal.h */
 };
 
 struct sim_run {
@@ -57,9 +69,11 @@ struct sim_run {
     uint64_t end_room;
     uint64_t begun;      /* flows that began after the warm-up */
     uint64_t warm_bytes; /* of payload that came before its end */
+    uint64_t end_bytes;  /* and before the window's */
     uint64_t quiet_ps;   /* since then no payload has come */
     uint64_t quiet_bytes;
     bool is_warm;
+    bool is_behind; /* the window */
     bool is_over;
 };
 
@@ -71,6 +85,11 @@ bool sim_run_advance(struct sim_run *run, uint64_t hops);
 static inline uint64_t sim_run_now(const struct sim_run *run)
 {
     return sim_network_now(&run->network);
+}
+/* Do flows and iterations that begin then count? */
+static inline bool sim_run_counts(const struct sim_scenario *s, uint64_t start_ps)
+{
+    return start_ps >= s->warmup_ps && (s->window_ps == 0 || start_ps - s->warmup_ps < s->window_ps);
 }
 /* Flows that have not ended though no payload has come for this long: a hang, or a network that loses everything. 0: there are none. */
 uint64_t sim_run_stalled(const struct sim_run *run, uint64_t for_ps);

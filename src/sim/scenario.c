@@ -32,6 +32,7 @@ struct key {
 #define OF(member) offsetof(struct sim_traffic, member)
 #define JOB(member) offsetof(struct sim_job_config, member)
 #define FAILURE(member) offsetof(struct sim_failure, member)
+#define ODD(member) offsetof(struct sim_odd_link, member)
 #define SEVERAL (BIT(SIM_LEAF_SPINE) | BIT(SIM_FAT_TREE) | BIT(SIM_CLOS) | BIT(SIM_DRAGONFLY))
 #define BUILT (SEVERAL | BIT(SIM_STAR) | BIT(SIM_TOPOLOGY_NONE))
 #define WITH_HOSTS (BIT(SIM_STAR) | BIT(SIM_LEAF_SPINE) | BIT(SIM_CLOS) | BIT(SIM_DRAGONFLY))
@@ -41,7 +42,15 @@ static const struct key keys[] = {
     {"", "name", "what the results call it [the file's name]", sim__read_name, AT(name), ANY, 0},
     {"", "seed", "of all that is drawn [1]", sim__read_seed, AT(seed), ANY, 0},
     {"", "duration", "simulated time at most", sim__read_duration, AT(duration_ps), ANY, ANY},
-    {"", "warmup", "flows that begin earlier are in no result [0]", sim__read_duration, AT(warmup_ps), ANY, 0},
+    {"", "warmup", "flows and iterations that begin earlier are in no result [0]", sim__read_duration, AT(warmup_ps),
+     ANY, 0},
+    {"", "window", "nor those that begin so long after it; it is over when the others have ended [duration]",
+     sim__read_duration, AT(window_ps), ANY, 0},
+    {"", "mtu", "bytes of packets, where flows and jobs say nothing else [1500B]", sim__read_packet, AT(mtu), ANY, 0},
+    {"", "scale", "1/20: jobs sum, compute and follow each other so many times less [1/1]", sim__read_scale, AT(scale),
+     ANY, 0},
+    {"", "ideal", "true: flows alone and jobs alone as well, for comparison [false]", sim__read_flag, AT(is_ideal), ANY,
+     0},
     {"topology", "kind", "star, leaf-spine, fat-tree, clos, dragonfly or file", sim__read_topology, AT(topology.kind),
      ANY, ANY},
     {"topology", "k", "fat-tree: ports of a switch, even", sim__read_count, AT(topology.k), BIT(SIM_FAT_TREE),
@@ -71,11 +80,14 @@ static const struct key keys[] = {
      SEVERAL, 0},
     {"topology", "fabric_delay", "of links between switches [delay]", sim__read_duration, AT(topology.fabric.delay_ps),
      SEVERAL, 0},
+    {"link", "link", "a cable that is not as the others, by its ends: leaf0-spine1", sim__read_odd_link, 0, ANY, ANY},
+    {"link", "rate", "of both directions [as the others]", sim__read_rate, ODD(wire.rate_bps), ANY, 0},
+    {"link", "delay", "of both directions [as the others]", sim__read_duration, ODD(wire.delay_ps), ANY, 0},
     {"queues", "buffer", "of a switch's port: bytes, packets (200pkt) or none, which never drops [200pkt]",
      sim__read_amount, AT(topology.buffer_bytes), ANY, 0},
     {"queues", "ecn", "mark packets that find more waiting than this, or none [65pkt]", sim__read_amount,
      AT(topology.mark_bytes), ANY, 0},
-    {"flows", "packet", "bytes of a full packet, with its header [1500B]", sim__read_packet, AT(flows.packet), ANY, 0},
+    {"flows", "packet", "bytes of a full packet, with its header [mtu]", sim__read_packet, AT(flows.packet), ANY, 0},
     {"flows", "header", "bytes of a packet that are no payload [40B]", sim__read_packet, AT(flows.header), ANY, 0},
     {"flows", "ack", "bytes of an acknowledgement [64B]", sim__read_packet, AT(flows.ack), ANY, 0},
     {"flows", "window", "packets of one flow under way at most [256]", sim__read_count, AT(flows.window), ANY, 0},
@@ -96,15 +108,21 @@ static const struct key keys[] = {
      BIT(SIM_TRACE)},
     {"job", "scheme", "switchml, ring or hybrid:M", sim__read_scheme, JOB(scheme), ANY, ANY},
     {"job", "workers", "each on a host of its own", sim__read_count, JOB(workers), ANY, ANY},
+    {"job", "ranks", "of each worker's host, which are summed in its memory first [1]", sim__read_count, JOB(ranks),
+     ANY, 0},
     {"job", "model", "size and compute of a known one: `tributary sim --models` lists them", sim__read_model, 0, ANY,
      0},
     {"job", "size", "bytes of gradients that an iteration sums [the model's]", sim__read_bytes, JOB(bytes), ANY, 0},
     {"job", "iterations", "how many", sim__read_count, JOB(iterations), ANY, ANY},
     {"job", "compute", "time of an iteration before its gradients are summed [the model's, or 0]", sim__read_duration,
      JOB(compute_ps), ANY, 0},
-    {"job", "jitter", "each worker's time to compute is drawn within this share of it [0%]", sim__read_part,
-     JOB(jitter), ANY, 0},
-    {"job", "stragglers", "so many workers, the last, compute longer [0]", sim__read_index, JOB(stragglers), ANY, 0},
+    {"job", "buckets", "of gradients, each summed as soon as it is there, while computing goes on [1]", sim__read_count,
+     JOB(buckets), ANY, 0},
+    {"job", "backward", "the share of computing in which buckets come, evenly [67%]", sim__read_part, JOB(backward),
+     ANY, 0},
+    {"job", "jitter", "each rank's time to compute is drawn within this share of it [0%]", sim__read_part, JOB(jitter),
+     ANY, 0},
+    {"job", "stragglers", "so many ranks, the last, compute longer [0]", sim__read_index, JOB(stragglers), ANY, 0},
     {"job", "slower", "by this share [100%]", sim__read_part, JOB(slower), ANY, 0},
     {"job", "start", "when it begins to compute [0]", sim__read_duration, JOB(start_ps), ANY, 0},
     {"job", "placement", "close: the lowest free hosts; random [close]", sim__read_placement, JOB(placement), ANY, 0},
@@ -113,10 +131,17 @@ static const struct key keys[] = {
     {"job", "every", "mean time from one's start to the next one's, which is drawn [0]", sim__read_duration,
      JOB(every_ps), ANY, 0},
     {"job", "window", "fragments that a worker has under way [128]", sim__read_count, JOB(window), ANY, 0},
-    {"job", "payload", "bytes of a fragment on the links [1408B]", sim__read_packet, JOB(payload), ANY, 0},
+    {"job", "payload", "bytes of a fragment on the links [what fits mtu: 1408B of 1500B]", sim__read_packet,
+     JOB(payload), ANY, 0},
     {"switches", "add",
      "those that may be nodes of jobs' trees: tiers, nodes, or a share of a tier: \"spine 50% leaf\" [all]",
-     sim__read_adders, 0, ANY, ANY},
+     sim__read_adders, 0, ANY, 0},
+    {"switches", "memory", "for sums, of each that adds: jobs share it, which bounds their windows [no bound]",
+     sim__read_bytes, AT(accelerators.memory_bytes), ANY, 0},
+    {"switches", "latency", "of adding: from a packet's arrival to what is sent because of it [0]", sim__read_duration,
+     AT(topology.add_ps), ANY, 0},
+    {"switches", "bypass", "what a switch that adds takes longer for every packet, also others' [0]",
+     sim__read_duration, AT(accelerators.bypass_ps), ANY, 0},
     {"failure", "link", "the cable that fails, by its ends: leaf0-spine1", sim__read_link, 0, ANY, ANY},
     {"failure", "at", "when it is cut", sim__read_duration, FAILURE(at_ps), ANY, ANY},
     {"failure", "until", "when it is whole again [never]", sim__read_duration, FAILURE(until_ps), ANY, 0},
@@ -142,17 +167,26 @@ struct list {
 };
 
 static const struct sim_traffic blank_traffic = {.repeat = 1, .stop_ps = SIM_NEVER - 1};
-static const struct sim_job_config blank_job = {
-    .window = 128, .payload = 1408, .placement = SIM_CLOSE, .copies = 1, .slower = 1, .compute_ps = SIM_NEVER};
+static const struct sim_job_config blank_job = {.window = 128,
+                                                .ranks = 1,
+                                                .buckets = 1,
+                                                .backward = 0.67,
+                                                .placement = SIM_CLOSE,
+                                                .copies = 1,
+                                                .slower = 1,
+                                                .compute_ps = SIM_NEVER};
 static const struct sim_failure blank_failure = {.until_ps = SIM_NEVER};
+static const struct sim_odd_link blank_link = {.wire = {.delay_ps = SIM_NEVER}};
 
 static const struct list lists[SIM_LISTS] = {
     [SIM_LIST_TRAFFIC] = {"traffic", AT(traffic_count), AT(traffic), sizeof blank_traffic, &blank_traffic},
     [SIM_LIST_JOBS] = {"job", AT(job_count), AT(jobs), sizeof blank_job, &blank_job},
     [SIM_LIST_FAILURES] = {"failure", AT(failure_count), AT(failures), sizeof blank_failure, &blank_failure},
+    [SIM_LIST_LINKS] = {"link", AT(topology.odd_count), AT(topology.odd), sizeof blank_link, &blank_link},
 };
 
-_Static_assert(SIM_SOURCES_MAX == SIM_LIST_MAX && SIM_JOBS_MAX == SIM_LIST_MAX && SIM_FAILURES_MAX == SIM_LIST_MAX,
+_Static_assert(SIM_SOURCES_MAX == SIM_LIST_MAX && SIM_JOBS_MAX == SIM_LIST_MAX && SIM_FAILURES_MAX == SIM_LIST_MAX &&
+                   SIM_ODD_LINKS_MAX == SIM_LIST_MAX,
                "one limit of lists");
 
 static const struct list *find_list(const char *name)
@@ -198,7 +232,7 @@ static bool unknown_key(struct draft *d, const char *table, const struct sim_tom
     for (size_t i = 0; i < KEYS; i++) {
         if (strcmp(keys[i].table, table) == 0) {
             trib_nearest_offer(&nearest, keys[i].name);
-        } else if (strcmp(keys[i].name, value->key) == 0) {
+        } else if (elsewhere == NULL && strcmp(keys[i].name, value->key) == 0) {
             elsewhere = keys[i].table;
         }
     }
@@ -235,10 +269,11 @@ static bool check_table(struct draft *d, uint32_t index)
     if (nearest.best != NULL) {
         return sim__refuse(d, table->place, "unknown table [%s]; did you mean [%s]?", table->name, nearest.best);
     }
-    return sim__refuse(d, table->place,
-                       "unknown table [%s]; there are [topology], [queues], [flows], [[traffic]], [[job]], [switches], "
-                       "[[failure]], [faults]",
-                       table->name);
+    return sim__refuse(
+        d, table->place,
+        "unknown table [%s]; there are [topology], [[link]], [queues], [flows], [[traffic]], [[job]], [switches], "
+        "[[failure]], [faults]",
+        table->name);
 }
 
 static bool is_traffic(const struct draft *d, uint32_t table)
@@ -354,6 +389,9 @@ void sim_scenario_init(struct sim_scenario *scenario)
                      .buffer_bytes = 200 | SIM_AMOUNT_PACKETS,
                      .mark_bytes = 65 | SIM_AMOUNT_PACKETS},
         .flows = {.packet = 1500, .header = 40, .ack = 64, .window = 256, .policy = TRIB_CONGESTION_DCTCP},
+        .accelerators = {.memory_bytes = SIM_NEVER},
+        .mtu = 1500,
+        .scale = 1,
         .faults = {.late_ps = UINT64_C(100000000)},
     };
 }
@@ -370,6 +408,33 @@ static bool is_of_key(const struct sim_toml *toml, const struct sim_toml_value *
     return strncmp(key, table, len) == 0 && key[len] == '.' && strcmp(key + len + 1, value->key) == 0;
 }
 
+/* What stands before the first table may also be added: all of it has a meaning where nothing is said. */
+static bool add_value(struct draft *d, struct sim_toml *toml, const struct sim_override *override)
+{
+    const struct key *key = find_key("", override->key);
+    struct sim_toml_value *values = NULL;
+
+    if (key == NULL) {
+        return sim__refuse(d, (struct sim_toml_place){1, 1}, "%s does not stand in it, and cannot be varied",
+                           override->key);
+    }
+    values = realloc(toml->values, (toml->value_count + 1) * sizeof *values);
+    if (values == NULL) {
+        return sim__refuse(d, (struct sim_toml_place){1, 1}, "out of memory");
+    }
+    toml->values = values;
+    toml->values[toml->value_count++] = (struct sim_toml_value){
+        .key = key->name,
+        .text = override->text,
+        .kind = key->read == sim__read_seed   ? SIM_TOML_INTEGER
+                : key->read == sim__read_flag ? SIM_TOML_BOOLEAN
+                                              : SIM_TOML_STRING,
+        .key_place = {1, 1},
+        .place = {1, 1},
+    };
+    return true;
+}
+
 static bool override(struct draft *d, struct sim_toml *toml, const struct sim_overrides *overrides)
 {
     for (uint32_t i = 0; overrides != NULL && i < overrides->count; i++) {
@@ -380,9 +445,8 @@ static bool override(struct draft *d, struct sim_toml *toml, const struct sim_ov
                 is_there = true;
             }
         }
-        if (!is_there) {
-            return sim__refuse(d, (struct sim_toml_place){1, 1}, "%s does not stand in it, and cannot be varied",
-                               overrides->list[i].key);
+        if (!is_there && !add_value(d, toml, &overrides->list[i])) {
+            return false;
         }
     }
     return true;
@@ -397,6 +461,7 @@ bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const c
     const char *slash = strrchr(path, '/');
 
     sim_scenario_init(scenario);
+    scenario->flows.packet = 0; /* the mtu, where nothing is said */
     (void)snprintf(scenario->name, sizeof scenario->name, "%s", slash != NULL ? slash + 1 : path);
     bool is_good = sim_toml_read(&toml, text, strlen(text), cause) || sim__refuse(&d, toml.place, "%s", cause);
     is_good = is_good && override(&d, &toml, overrides);

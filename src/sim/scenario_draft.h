@@ -11,7 +11,7 @@
 #define SIM_AMOUNT_PACKETS (UINT64_C(1) << 62) /* an amount of packets, until their size is known */
 
 /* Lists of tables. */
-enum { SIM_LIST_TRAFFIC, SIM_LIST_JOBS, SIM_LIST_FAILURES, SIM_LISTS };
+enum sim_list { SIM_LIST_TRAFFIC, SIM_LIST_JOBS, SIM_LIST_FAILURES, SIM_LIST_LINKS, SIM_LISTS };
 
 #define SIM_LIST_MAX 64U
 
@@ -33,7 +33,8 @@ struct draft {
     struct draft_text adders;
     struct draft_text hosts[SIM_JOBS_MAX];     /* of jobs */
     struct draft_text links[SIM_FAILURES_MAX]; /* of failures */
-    uint32_t tables[SIM_LISTS][SIM_LIST_MAX];  /* of the lists' items */
+    struct draft_text odd_links[SIM_ODD_LINKS_MAX];
+    uint32_t tables[SIM_LISTS][SIM_LIST_MAX]; /* of the lists' items */
 };
 
 /* Says what is wrong, with its place, in the draft's error; false. */
@@ -71,6 +72,9 @@ bool sim__read_hosts(struct draft *d, const struct sim_toml_value *value, void *
 bool sim__read_adders(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_ratio(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_link(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_odd_link(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_scale(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_flag(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_part(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_placement(struct draft *d, const struct sim_toml_value *value, void *field);
 

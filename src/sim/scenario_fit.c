@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/units.h"
+#include "sim/ideal.h"
 #include "sim/scenario_draft.h"
 #include "sim/trace.h"
 
@@ -118,6 +119,7 @@ static bool finish_flows(struct draft *d)
     struct sim_scenario *s = d->scenario;
     struct sim_toml_place place = place_of_table(d, "flows");
 
+    s->flows.packet = s->flows.packet != 0 ? s->flows.packet : s->mtu;
     if (s->flows.header >= s->flows.packet) {
         return sim__refuse(d, place, "a packet of %u bytes has no room behind a header of %u", s->flows.packet,
                            s->flows.header);
@@ -152,7 +154,7 @@ static bool finish_traffic(struct draft *d, uint32_t source)
     struct sim_toml_place place = sim__place_of_item(d, SIM_LIST_TRAFFIC, source);
     uint32_t hosts = sim_topology_size(&d->scenario->topology).hosts;
 
-    t->rate_bps = d->scenario->topology.edge.rate_bps;
+    t->rate_bps = sim_topology_host_rate(&d->scenario->topology);
     if (t->kind == SIM_TRACE) {
         return finish_trace(d, source, hosts);
     }
@@ -276,10 +278,28 @@ static bool finish_copies(struct draft *d, const struct sim_job_config *job, str
     if (job->copies > 1 && job->hosts != NULL) {
         return sim__refuse(d, place, "copies can not all be on the hosts that hosts names");
     }
-    if (job->stragglers > job->workers) {
-        return sim__refuse(d, place, "%u stragglers of %u workers", job->stragglers, job->workers);
+    if (job->stragglers > job->workers * job->ranks) {
+        return sim__refuse(d, place, "%u stragglers of %u %s", job->stragglers, job->workers * job->ranks,
+                           job->ranks == 1 ? "workers" : "ranks");
+    }
+    if (job->ranks > SIM_HOST_RANKS_MAX) {
+        return sim__refuse(d, place, "%u ranks of a host; %u at most", job->ranks, SIM_HOST_RANKS_MAX);
+    }
+    uint64_t bytes = sim_job_scaled(job->bytes, d->scenario->scale);
+    uint64_t fragments = (bytes + job->payload - 1) / job->payload;
+    if (job->buckets > SIM_BUCKETS_MAX || job->buckets > fragments) {
+        return sim__refuse(d, place, "%u buckets of %" PRIu64 " fragments; there can be as many, and %u at most",
+                           job->buckets, fragments, SIM_BUCKETS_MAX);
     }
     return true;
+}
+
+/* The most that fits into a packet of so many bytes. */
+static uint32_t payload_of(uint32_t mtu)
+{
+    uint32_t room = mtu > SIM_JOB_HEADERS ? (mtu - SIM_JOB_HEADERS) / TRIB_PAYLOAD_ALIGN * TRIB_PAYLOAD_ALIGN : 0;
+
+    return room < TRIB_PAYLOAD_MAX ? room : TRIB_PAYLOAD_MAX;
 }
 
 static bool finish_jobs(struct draft *d)
@@ -301,7 +321,8 @@ static bool finish_jobs(struct draft *d)
         if (job->workers < 2 || job->workers > TRIB_SESSION_RANKS_MAX) {
             return sim__refuse(d, place, "a job has from 2 to %d workers", TRIB_SESSION_RANKS_MAX);
         }
-        if (job->payload % TRIB_PAYLOAD_ALIGN != 0 || job->payload > TRIB_PAYLOAD_MAX) {
+        job->payload = job->payload != 0 ? job->payload : payload_of(s->mtu);
+        if (job->payload == 0 || job->payload % TRIB_PAYLOAD_ALIGN != 0 || job->payload > TRIB_PAYLOAD_MAX) {
             return sim__refuse(d, place, "payload is %u; it is a multiple of %d, and %d at most", job->payload,
                                TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
         }
@@ -314,7 +335,7 @@ static bool finish_jobs(struct draft *d)
         if (!finish_model(d, job, place) || !finish_hosts(d, i) || !finish_copies(d, job, place)) {
             return false;
         }
-        uint32_t largest = job->payload + TRIB_HEADER_SIZE + 28;
+        uint32_t largest = job->payload + SIM_JOB_HEADERS;
         s->topology.largest = largest > s->topology.largest ? largest : s->topology.largest;
         if (s->topology.buffer_bytes < largest) {
             return sim__refuse(d, place, "a buffer of %" PRIu64 " bytes never takes a packet of %u",
@@ -380,7 +401,7 @@ static bool finish_adders(struct draft *d)
     return d->adders.text == NULL || s->adder_count != 0 || sim__refuse(d, d->adders.place, "add names no switch");
 }
 
-/* ---- failures ---- */
+/* ---- cables that are named ---- */
 
 static uint32_t find_link(const struct sim_network *n, uint32_t from, uint32_t to)
 {
@@ -392,26 +413,33 @@ static uint32_t find_link(const struct sim_network *n, uint32_t from, uint32_t t
     return SIM_NONE;
 }
 
+/* "leaf0-spine1": the nodes, and the link from the first to the second. */
+static bool find_cable(struct draft *d, const struct sim_network *n, const struct draft_text *text, uint32_t ends[2],
+                       uint32_t *link)
+{
+    const struct sim_topology *t = &d->scenario->topology;
+    const char *dash = strchr(text->text, '-');
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+
+    if (dash == NULL) {
+        return sim__refuse(d, text->place, "link wants two nodes, such as \"leaf0-spine1\"");
+    }
+    if (!sim_topology_find(t, text->text, (size_t)(dash - text->text), &ends[0], cause) ||
+        !sim_topology_find(t, dash + 1, strlen(dash + 1), &ends[1], cause)) {
+        return sim__refuse(d, text->place, "link: %s", cause);
+    }
+    *link = find_link(n, ends[0], ends[1]);
+    return *link != SIM_NONE || sim__refuse(d, text->place, "link: no cable joins %.*s and %s",
+                                            (int)(dash - text->text), text->text, dash + 1);
+}
+
 static bool finish_failure(struct draft *d, const struct sim_network *n, uint32_t number)
 {
     struct sim_failure *failure = &d->scenario->failures[number];
-    const struct draft_text *link = &d->links[number];
-    const struct sim_topology *t = &d->scenario->topology;
-    const char *dash = strchr(link->text, '-');
-    char cause[TRIB_ERROR_TEXT_MAX] = "";
     uint32_t ends[2];
 
-    if (dash == NULL) {
-        return sim__refuse(d, link->place, "link wants two nodes, such as \"leaf0-spine1\"");
-    }
-    if (!sim_topology_find(t, link->text, (size_t)(dash - link->text), &ends[0], cause) ||
-        !sim_topology_find(t, dash + 1, strlen(dash + 1), &ends[1], cause)) {
-        return sim__refuse(d, link->place, "link: %s", cause);
-    }
-    failure->link = find_link(n, ends[0], ends[1]);
-    if (failure->link == SIM_NONE) {
-        return sim__refuse(d, link->place, "link: no cable joins %.*s and %s", (int)(dash - link->text), link->text,
-                           dash + 1);
+    if (!find_cable(d, n, &d->links[number], ends, &failure->link)) {
+        return false;
     }
     if (failure->until_ps <= failure->at_ps) {
         return sim__refuse(d, sim__place_of_item(d, SIM_LIST_FAILURES, number), "until is not later than at");
@@ -419,21 +447,56 @@ static bool finish_failure(struct draft *d, const struct sim_network *n, uint32_
     return true;
 }
 
-static bool finish_failures(struct draft *d)
+static bool finish_odd(struct draft *d, const struct sim_network *n, uint32_t number)
+{
+    struct sim_odd_link *odd = &d->scenario->topology.odd[number];
+    struct sim_toml_place place = sim__place_of_item(d, SIM_LIST_LINKS, number);
+    uint32_t link = SIM_NONE;
+
+    if (odd->wire.rate_bps == 0 && odd->wire.delay_ps == SIM_NEVER) {
+        return sim__refuse(d, place, "a link with neither rate nor delay is as the others");
+    }
+    if (!find_cable(d, n, &d->odd_links[number], odd->ends, &link)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < number; i++) {
+        const uint32_t *ends = d->scenario->topology.odd[i].ends;
+        if ((ends[0] == odd->ends[0] && ends[1] == odd->ends[1]) ||
+            (ends[0] == odd->ends[1] && ends[1] == odd->ends[0])) {
+            return sim__refuse(d, place, "this link is there already");
+        }
+    }
+    return true;
+}
+
+/* Looks at what names cables, on the network that is meant. */
+static bool finish_cables(struct draft *d, uint32_t count, enum sim_list list,
+                          bool (*finish)(struct draft *, const struct sim_network *, uint32_t))
 {
     struct sim_network network;
     bool is_good = true;
 
-    if (d->scenario->failure_count == 0) {
+    if (count == 0) {
         return true;
     }
     if (!sim_topology_build(&d->scenario->topology, &network)) {
-        return sim__refuse(d, sim__place_of_item(d, SIM_LIST_FAILURES, 0), "out of memory");
+        return sim__refuse(d, sim__place_of_item(d, list, 0), "out of memory");
     }
-    for (uint32_t i = 0; is_good && i < d->scenario->failure_count; i++) {
-        is_good = finish_failure(d, &network, i);
+    for (uint32_t i = 0; is_good && i < count; i++) {
+        is_good = finish(d, &network, i);
     }
     sim_network_deinit(&network);
+    return is_good;
+}
+
+static bool finish_odd_links(struct draft *d)
+{
+    struct sim_topology *t = &d->scenario->topology;
+    uint32_t count = t->odd_count;
+
+    t->odd_count = 0; /* names are looked up in the network without them */
+    bool is_good = finish_cables(d, count, SIM_LIST_LINKS, finish_odd);
+    t->odd_count = count;
     return is_good;
 }
 
@@ -442,20 +505,25 @@ bool sim__fit(struct draft *d)
     struct sim_scenario *s = d->scenario;
     struct sim_toml_place top = {1, 1};
 
-    if (!finish_topology(d) || !finish_flows(d)) {
+    if (!finish_topology(d) || !finish_flows(d) || !finish_odd_links(d)) {
         return false;
     }
-    if (s->duration_ps == 0 || s->warmup_ps >= s->duration_ps) {
-        return sim__refuse(d, top, "nothing is left of the duration%s",
-                           s->duration_ps == 0 ? "" : " behind the warmup");
+    if (s->duration_ps == 0 || s->warmup_ps >= s->duration_ps || s->window_ps > s->duration_ps - s->warmup_ps) {
+        return sim__refuse(d, top,
+                           s->duration_ps == 0              ? "nothing is left of the duration"
+                           : s->warmup_ps >= s->duration_ps ? "nothing is left of the duration behind the warmup"
+                                                            : "the window ends later than the duration");
     }
     if (s->traffic_count == 0 && s->job_count == 0) {
         return sim__refuse(d, top, "there is neither [[traffic]] nor [[job]]: nothing would happen");
+    }
+    if (s->is_ideal && sim_ideal_unfit(s) != NULL) {
+        return sim__refuse(d, top, "%s", sim_ideal_unfit(s));
     }
     for (uint32_t i = 0; i < s->traffic_count; i++) {
         if (!finish_traffic(d, i)) {
             return false;
         }
     }
-    return finish_jobs(d) && finish_adders(d) && finish_failures(d);
+    return finish_jobs(d) && finish_adders(d) && finish_cables(d, s->failure_count, SIM_LIST_FAILURES, finish_failure);
 }

@@ -371,6 +371,39 @@ bool sim__read_link(struct draft *d, const struct sim_toml_value *value, void *f
     return expect_text(d, value, "leaf0-spine1");
 }
 
+bool sim__read_odd_link(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    d->odd_links[d->scenario->topology.odd_count - 1] = (struct draft_text){value->text, value->place};
+    return expect_text(d, value, "leaf0-spine1");
+}
+
+/* "1/20" is 20. */
+bool sim__read_scale(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t number = 0;
+
+    if (!expect_text(d, value, "1/20")) {
+        return false;
+    }
+    if (strncmp(value->text, "1/", 2) != 0 || trib_parse_number(value->text + 2, 1, 10000, &number, cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s is written like \"1/20\", from 1/1 to 1/10000, not \"%s\"", value->key,
+                           value->text);
+    }
+    *(uint32_t *)field = (uint32_t)number;
+    return true;
+}
+
+bool sim__read_flag(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    if (value->kind != SIM_TOML_BOOLEAN) {
+        return sim__refuse(d, value->place, "%s wants true or false, without quotes", value->key);
+    }
+    *(bool *)field = strcmp(value->text, "true") == 0;
+    return true;
+}
+
 static const char *scheme_name(uint32_t index)
 {
     uint32_t at = 0;

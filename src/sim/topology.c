@@ -182,6 +182,69 @@ static void build_from_file(const struct sim_topology *t, struct sim_network *n)
     }
 }
 
+/* ---- single links ---- */
+
+static struct sim_wire wire_of(const struct sim_topology *t, uint32_t from, uint32_t to, uint32_t hosts)
+{
+    for (uint32_t i = 0; t->kind == SIM_FROM_FILE && i < t->cables.count; i++) {
+        const uint32_t *ends = t->cables.list[i].ends;
+        if ((ends[0] == from && ends[1] == to) || (ends[0] == to && ends[1] == from)) {
+            return t->cables.list[i].wire;
+        }
+    }
+    return from < hosts || to < hosts ? t->edge : t->fabric;
+}
+
+static struct sim_wire odd_wire(const struct sim_topology *t, const struct sim_odd_link *odd, uint32_t hosts)
+{
+    struct sim_wire wire = wire_of(t, odd->ends[0], odd->ends[1], hosts);
+
+    wire.rate_bps = odd->wire.rate_bps != 0 ? odd->wire.rate_bps : wire.rate_bps;
+    wire.delay_ps = odd->wire.delay_ps != SIM_NEVER ? odd->wire.delay_ps : wire.delay_ps;
+    return wire;
+}
+
+static void change_links(const struct sim_topology *t, struct sim_network *n)
+{
+    for (uint32_t i = 0; i < t->odd_count; i++) {
+        const struct sim_odd_link *odd = &t->odd[i];
+        struct sim_wire wire = odd_wire(t, odd, n->hosts);
+        for (uint32_t link = 0; link < n->link_count; link++) {
+            uint32_t from = n->from[link];
+            uint32_t to = n->links[link].to;
+            if ((from == odd->ends[0] && to == odd->ends[1]) || (from == odd->ends[1] && to == odd->ends[0])) {
+                n->links[link].port = port_of(t, n, &wire, from < n->hosts);
+            }
+        }
+    }
+}
+
+uint64_t sim_topology_host_rate(const struct sim_topology *t)
+{
+    uint32_t hosts = sim_topology_size(t).hosts;
+    double sum = (double)t->edge.rate_bps * hosts;
+
+    for (uint32_t i = 0; i < t->odd_count; i++) {
+        const uint32_t *ends = t->odd[i].ends;
+        if (ends[0] < hosts || ends[1] < hosts) {
+            sum +=
+                (double)odd_wire(t, &t->odd[i], hosts).rate_bps - (double)wire_of(t, ends[0], ends[1], hosts).rate_bps;
+        }
+    }
+    return (uint64_t)(sum / hosts);
+}
+
+/* A link of each switch to itself, over which goes what is to be added: as long as that takes, and without a queue. */
+static void join_adders(const struct sim_topology *t, struct sim_network *n)
+{
+    struct sim_port_config config = {UINT64_MAX, t->add_ps, SIM_NEVER, SIM_NEVER};
+    uint16_t port = sim_network_port(n, &config);
+
+    for (uint32_t node = n->hosts; node < n->nodes; node++) {
+        (void)sim_network_link(n, node, node, port);
+    }
+}
+
 const char *sim_topology_name(enum sim_topology_kind kind)
 {
     static const char *const names[SIM_TOPOLOGY_COUNT] = {"none", "star",      "leaf-spine", "fat-tree",
@@ -228,7 +291,7 @@ bool sim_topology_build(const struct sim_topology *t, struct sim_network *n)
 {
     struct sim_topology_size size = sim_topology_size(t);
 
-    if (!sim_network_init(n, size.hosts, size.switches, size.links)) {
+    if (!sim_network_init(n, size.hosts, size.switches, size.links + (t->add_ps != 0 ? size.switches : 0))) {
         return false;
     }
     struct kinds kinds = t->kind != SIM_FROM_FILE ? make_kinds(t, n) : (struct kinds){0, 0, 0};
@@ -245,5 +308,9 @@ bool sim_topology_build(const struct sim_topology *t, struct sim_network *n)
         build_dragonfly(t, n, &kinds);
     }
     TRIB_ASSERT(n->link_count == size.links);
+    change_links(t, n);
+    if (t->add_ps != 0) {
+        join_adders(t, n);
+    }
     return (is_tree || sim_network_search_routes(n)) && sim_network_ready(n, t->smallest, t->largest);
 }

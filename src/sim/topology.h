@@ -37,6 +37,14 @@ struct sim_ratio {
     uint32_t up;
 };
 
+#define SIM_ODD_LINKS_MAX 64U
+
+/* A cable that is not as the others of its kind. */
+struct sim_odd_link {
+    uint32_t ends[2];     /* nodes that a cable joins */
+    struct sim_wire wire; /* rate 0, delay SIM_NEVER: as the others */
+};
+
 struct sim_topology {
     enum sim_topology_kind kind;
     uint32_t hosts;  /* star: all; leaf-spine: of each leaf; clos: of each edge switch; dragonfly: of each router */
@@ -50,8 +58,11 @@ struct sim_topology {
     uint32_t routers;            /* dragonfly: of a group */
     uint32_t globals;     /* dragonfly: cables of a router to other groups; so there are routers x globals + 1 groups */
     struct sim_wire edge; /* between hosts and switches */
-    struct sim_wire fabric;     /* between switches */
-    struct sim_cables cables;   /* from a file: whoever read it frees it */
+    struct sim_wire fabric;   /* between switches */
+    struct sim_cables cables; /* from a file: whoever read it frees it */
+    struct sim_odd_link odd[SIM_ODD_LINKS_MAX];
+    uint32_t odd_count;
+    uint64_t add_ps;            /* what switches take to add; then each has a link to itself, behind all others */
     uint64_t buffer_bytes;      /* of a switch's port; SIM_NEVER: no packet is ever dropped */
     uint64_t mark_bytes;        /* a switch marks packets that find more waiting; SIM_NEVER: none */
     uint32_t smallest, largest; /* bytes of packets */
@@ -90,6 +101,8 @@ uint32_t sim_topology_tiers(const struct sim_topology *t, struct sim_tier tiers[
 bool sim_topology_find(const struct sim_topology *t, const char *name, size_t len, uint32_t *node, char *error);
 void sim_topology_node_name(const struct sim_topology *t, uint32_t node, char text[SIM_NODE_NAME_MAX]);
 
+/* The mean rate of hosts' links. */
+uint64_t sim_topology_host_rate(const struct sim_topology *t);
 /* Makes the network, ready to run. False: out of memory. */
 bool sim_topology_build(const struct sim_topology *t, struct sim_network *n);
 

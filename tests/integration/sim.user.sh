@@ -19,6 +19,20 @@ check_in "the columns of flows" '^src,dst,sport,dport,size,start_ns,fct_ns,ideal
 check_in "a job's sums" '"scheme":"switchml".*"iterations_ended":3,.*"numbers_compared":196608,"numbers_wrong":0' "$TMP/jobs.json"
 check_in "a link" '^0,0,[0-9]+,[0-9]+,' "$TMP/results/links.csv"
 
+say "levers, and each kind of traffic alone"
+expect 0 'at a scale of 1/100: ' "$T" sim "$HERE/examples/sim/accelerators.toml" --scale 1/100 --ideal --mtu 9000B --warmup 1ms \
+    --window 15ms --out "$TMP/levers" --html "$TMP/levers.html"
+check_in "levers are said" '"warmup_ns":1000000.000,"window_ns":15000000.000,"mtu_bytes":9000,"scale":100,' "$TMP/levers/results.json"
+check_in "and in the summary" 'began after 1.000 ms and before 16.000 ms' "$TMP/out"
+check_in "jobs" '^0,switchml,resnet50,12,4,3,1022281,8192,10,' "$TMP/levers/jobs.csv"
+check_in "with what they are alone" ',ideal_iteration_ns,ideal_summing_ns$' "$TMP/levers/jobs.csv"
+check "iterations" [ "$(wc -l <"$TMP/levers/iterations.csv")" -ge 4 ]
+check_in "a cable of its own" '"odd_links":.."link":"leaf0-spine1","rate_bps":5000000000' "$TMP/levers/results.json"
+check_in "alone" '"ideal":."flows_ended":[0-9]+,.*"iterations_measured":[0-9]+,' "$TMP/levers/results.json"
+check_in "the page says them" '1/100, of sizes' "$TMP/levers.html"
+expect 2 'incast.toml:1:1: ideal: there are only flows' "$T" sim "$HERE/examples/sim/incast.toml" --ideal
+expect 2 'scale is written like "1/20"' "$T" sim "$HERE/examples/sim/jobs.toml" --scale 20
+
 say "a page"
 expect 0 'trace' "$T" sim "$HERE/examples/sim/failure.toml" --quiet --html "$TMP/page.html"
 expect 0 'trace' "$T" sim "$HERE/examples/sim/arrivals.toml" --quiet --html "$TMP/jobs.html"

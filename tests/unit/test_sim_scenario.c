@@ -213,6 +213,17 @@ static void networks__are_refused_in_one_line(void **state)
          "x:11:8: link wants two nodes, such as \"leaf0-spine1\""},
         {"duration = \"1ms\"\n" STAR FLOWS "[[failure]]\nlink = \"host1-switch0\"\nat = \"2us\"\nuntil = \"2us\"\n",
          "x:10:1: until is not later than at"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[[link]]\nlink = \"host1-switch0\"\n",
+         "x:10:1: a link with neither rate nor delay is as the others"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[[link]]\nlink = \"host1-switch0\"\nrate = \"0Gbps\"\n",
+         "x:12:8: rate is 0Gbps; it can be from 1Mbps to 3200Gbps"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[[link]]\nlink = \"host1-swich0\"\nrate = \"1Gbps\"\n",
+         "x:11:8: link: there is no swich0; did you mean switch0?"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[[link]]\nlink = \"host1-switch0\"\nrate = \"1Gbps\"\n[[link]]\nlink = "
+         "\"switch0-host1\"\ndelay = \"1ms\"\n",
+         "x:13:1: this link is there already"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[switches]\nlatency = 5\n",
+         "x:11:11: latency wants a text, such as \"20ms\""},
         {"duration = \"1ms\"\n" STAR FLOWS "[failure]\n", "x:10:1: write [[failure]]: there may be several"},
         {"duration = \"1ms\"\n" STAR FLOWS "[faults]\nlos = \"1%\"\n",
          "x:11:1: unknown key los in [faults]; did you mean loss?"},
@@ -259,6 +270,14 @@ static void jobs__are_refused_in_one_line(void **state)
         {JOB "size = \"1MB\"\ncopies = 2\nhosts = \"0 1\"\n",
          "x:7:1: copies can not all be on the hosts that hosts names"},
         {JOB "size = \"1MB\"\nstragglers = 3\n", "x:7:1: 3 stragglers of 2 workers"},
+        {JOB "size = \"1MB\"\nranks = 4\nstragglers = 9\n", "x:7:1: 9 stragglers of 8 ranks"},
+        {JOB "size = \"1MB\"\nranks = 17\n", "x:7:1: 17 ranks of a host; 16 at most"},
+        {JOB "size = \"2KB\"\nbuckets = 3\n",
+         "x:7:1: 3 buckets of 2 fragments; there can be as many, and 1024 at most"},
+        {JOB "size = \"1GB\"\nbuckets = 1025\n",
+         "x:7:1: 1025 buckets of 710228 fragments; there can be as many, and 1024 at most"},
+        {"ideal = true\n" JOB "size = \"1MB\"\n",
+         "x:1:1: ideal: there are only jobs, which have the network for themselves"},
     };
 #undef JOB
 
@@ -277,6 +296,13 @@ static void scenario__refuses_in_one_line(void **state)
         {"duration = \"1ms\"\n" STAR, "x:1:1: there is neither [[traffic]] nor [[job]]: nothing would happen"},
         {"duration = \"1ms\"\nwarmup = \"1ms\"\n" STAR FLOWS,
          "x:1:1: nothing is left of the duration behind the warmup"},
+        {"duration = \"1ms\"\nwarmup = \"500us\"\nwindow = \"501us\"\n" STAR FLOWS,
+         "x:1:1: the window ends later than the duration"},
+        {"duration = \"1ms\"\nscale = \"20\"\n" STAR FLOWS,
+         "x:2:9: scale is written like \"1/20\", from 1/1 to 1/10000, not \"20\""},
+        {"duration = \"1ms\"\nideal = \"yes\"\n" STAR FLOWS, "x:2:9: ideal wants true or false, without quotes"},
+        {"duration = \"1ms\"\nideal = true\n" STAR FLOWS,
+         "x:1:1: ideal: there are only flows, which have the network for themselves"},
         {"duration = \"1ms\"\nrate = \"1Gbps\"\n", "x:2:1: rate does not stand here, but in [topology]"},
         {"duration = \"1ms\"\n[topologie]\n", "x:2:1: unknown table [topologie]; did you mean [topology]?"},
         {"duration = \"1ms\"\n[traffic]\n", "x:2:1: write [[traffic]]: there may be several"},
@@ -318,6 +344,7 @@ static void overrides__replace_what_stands_there(void **state)
 {
     static const char text[] = "seed = 1\nduration = \"1ms\"\n" STAR FLOWS FLOWS;
     static const struct sim_override list[] = {{"seed", "9"}, {"traffic.size", "3MB"}, {"topology.hosts", "6"}};
+    static const struct sim_override added[] = {{"scale", "1/20"}, {"warmup", "100us"}, {"mtu", "9000B"}};
     static const struct sim_override bad[] = {{"traffic.load", "3%"}, {"seed", "x"}};
     static struct sim_scenario s;
     char error[TRIB_ERROR_TEXT_MAX] = "";
@@ -328,6 +355,10 @@ static void overrides__replace_what_stands_there(void **state)
     assert_int_equal(s.topology.hosts, 6);
     assert_int_equal(s.traffic[0].bytes, 3000000);
     assert_int_equal(s.traffic[1].bytes, 3000000);
+    assert_true(sim_scenario_parse(&s, text, "x", &(struct sim_overrides){added, 3}, error));
+    assert_int_equal(s.scale, 20);
+    assert_int_equal(s.warmup_ps, 100000000);
+    assert_int_equal(s.flows.packet, 9000);
     assert_false(sim_scenario_parse(&s, text, "x", &(struct sim_overrides){bad, 1}, error));
     assert_string_equal(error, "x:1:1: traffic.load does not stand in it, and cannot be varied");
     assert_false(sim_scenario_parse(&s, text, "x", &(struct sim_overrides){bad + 1, 1}, error));

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tables.c: results of jobs as CSV: a line per job, and a line per iteration; see results.h. Read next: report.c. */
+#include <inttypes.h>
+
+#include "sim/ideal.h"
+
+#define NS 1e3 /* picoseconds */
+
+static void job_line(FILE *out, const struct sim_run *run, uint32_t number, const struct sim_ideal *ideal)
+{
+    const struct sim_job *job = &run->jobs.jobs[number];
+    const struct sim_job_config *c = &job->config;
+    struct sim_job_counters counters = sim_jobs_counters(&run->jobs, number);
+    struct sim_job_times t = sim_results_job(run, number);
+
+    (void)fprintf(out, "%u,%s,%s,%u,%u,%u,%" PRIu64 ",%u,%u,%.3f,", number, c->scheme,
+                  c->model != NULL ? c->model->name : "", c->workers, c->ranks, job->count - c->workers, c->bytes,
+                  c->payload, c->buckets, (double)c->compute_ps / NS);
+    (void)fprintf(out, "%.3f,%.3f,%u,%u,%" PRIu64 ",%.3f,%.3f,", (double)c->start_ps / NS, (double)job->end_ps / NS,
+                  c->iterations, job->iterations, t.count, t.iteration_ps / NS, t.summing_ps / NS);
+    (void)fprintf(out, "%" PRIu64 ",%u,%u,%.3f",
+                  counters.workers.contributions_resent + counters.flows.resent_order + counters.flows.resent_timeout,
+                  job->session.slots, t.slots_most, t.slots_mean);
+    if (ideal != NULL) {
+        (void)fprintf(out, ",%.3f,%.3f", ideal->jobs[number].iteration_ps / NS, ideal->jobs[number].summing_ps / NS);
+    }
+    (void)fputc('\n', out);
+}
+
+void sim_results_jobs(FILE *out, const struct sim_run *run, const struct sim_ideal *ideal)
+{
+    (void)fputs(
+        "job,scheme,model,workers,ranks_per_host,switches,bytes,payload_bytes,buckets,compute_ns,start_ns,end_ns,"
+        "iterations,ended,measured,iteration_ns,summing_ns,resent,slots,slots_most,slots_mean",
+        out);
+    (void)fprintf(out, "%s\n", ideal != NULL ? ",ideal_iteration_ns,ideal_summing_ns" : "");
+    for (uint32_t i = 0; i < run->jobs.count; i++) {
+        job_line(out, run, i, ideal);
+    }
+}
+
+void sim_results_iterations(FILE *out, const struct sim_run *run)
+{
+    (void)fputs("job,iteration,begun_ns,computed_ns,ended_ns\n", out);
+    for (uint32_t i = 0; i < run->jobs.count; i++) {
+        const struct sim_job *job = &run->jobs.jobs[i];
+        for (uint32_t j = 0; j < job->iterations; j++) {
+            (void)fprintf(out, "%u,%u,%.3f,%.3f,%.3f\n", i, j + 1, (double)job->log[j].begun_ps / NS,
+                          (double)job->log[j].computed_ps / NS, (double)job->log[j].ended_ps / NS);
+        }
+    }
+}
