@@ -224,7 +224,11 @@ static bool write_results(const struct everything *e, const char *folder)
         return false;
     }
     sim_results_links(file, &e->run);
-    return close_written(file, "links.csv") && write_tables(e, folder);
+    if (!close_written(file, "links.csv") || (file = open_in(folder, "figures.csv")) == NULL) {
+        return false;
+    }
+    sim_results_figures(file, &e->run, &e->results, e->story.ideal);
+    return close_written(file, "figures.csv") && write_tables(e, folder);
 }
 
 static bool write_page(const struct everything *e, const char *path)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sim_sweep.c: see sim_sweep.h. A grid is a TOML file: `scenario` names a file beside it, and each [[vary]] has a `key` of it, such as
  * "traffic.load", and `values` with commas between them. The first key varies slowest. Cell 7 is DIR/0007; it is written as DIR/0007.part and
- * gets its name when it is whole. */
+ * gets its name when it is whole.
+ * Read next: sim_grid.h, sim_sweep_page.c. */
 #include "cli/sim_sweep.h"
 
 #include <errno.h>
@@ -16,29 +17,11 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/sim_grid.h"
 #include "io/units.h"
-#include "sim/toml.h"
 #include "sim/trace.h"
 
-#define VARY_MAX 16U
-#define VALUES_MAX 256U
 #define CELLS_MAX UINT64_C(100000)
-#define PATH_LEN 4096
-
-struct vary {
-    const char *key;
-    char *texts; /* each ended by a zero */
-    const char *values[VALUES_MAX];
-    uint32_t count;
-};
-
-struct grid {
-    struct sim_toml toml;
-    char scenario[PATH_LEN];
-    struct vary vary[VARY_MAX];
-    uint32_t vary_count;
-    uint64_t cells;
-};
 
 static volatile sig_atomic_t was_interrupted;
 
@@ -50,7 +33,7 @@ static void on_interrupt(int signal)
 
 /* ---- the grid ---- */
 
-static const struct sim_toml_value *find(const struct grid *g, uint32_t table, const char *key)
+static const struct sim_toml_value *find(const struct sim_grid *g, uint32_t table, const char *key)
 {
     for (uint32_t i = 0; i < g->toml.value_count; i++) {
         const struct sim_toml_value *value = &g->toml.values[i];
@@ -62,7 +45,7 @@ static const struct sim_toml_value *find(const struct grid *g, uint32_t table, c
 }
 
 /* "20%, 40%" into its parts. False: there are none, or too many. */
-static bool split(struct vary *v, const char *text)
+static bool split(struct sim_vary *v, const char *text)
 {
     v->texts = strdup(text);
     v->count = 0;
@@ -76,7 +59,7 @@ static bool split(struct vary *v, const char *text)
         while (len > 0 && word[len - 1] == ' ') {
             word[--len] = '\0';
         }
-        if (len == 0 || v->count == VALUES_MAX) {
+        if (len == 0 || v->count == SIM_VALUES_MAX) {
             return false;
         }
         v->values[v->count++] = word;
@@ -84,14 +67,15 @@ static bool split(struct vary *v, const char *text)
     return v->count != 0;
 }
 
-static bool take_vary(struct grid *g, const char *path, uint32_t table)
+static bool take_vary(struct sim_grid *g, const char *path, uint32_t table)
 {
     const struct sim_toml_value *key = find(g, table, "key");
     const struct sim_toml_value *values = find(g, table, "values");
     uint32_t line = g->toml.tables[table].place.line;
-    struct vary *v = &g->vary[g->vary_count];
+    struct sim_vary *v = &g->vary[g->vary_count];
 
-    if (strcmp(g->toml.tables[table].name, "vary") != 0 || key == NULL || values == NULL || g->vary_count == VARY_MAX) {
+    if (strcmp(g->toml.tables[table].name, "vary") != 0 || key == NULL || values == NULL ||
+        g->vary_count == SIM_VARY_MAX) {
         complain("%s:%u: here should stand [[vary]] with key = \"traffic.load\" and values = \"20%%, 40%%\"", path,
                  line);
         return false;
@@ -99,7 +83,7 @@ static bool take_vary(struct grid *g, const char *path, uint32_t table)
     g->vary_count++;
     v->key = key->text;
     if (!split(v, values->text)) {
-        complain("%s:%u: no value, an empty one, or more than %u", path, values->place.line, VALUES_MAX);
+        complain("%s:%u: no value, an empty one, or more than %u", path, values->place.line, SIM_VALUES_MAX);
         return false;
     }
     g->cells *= v->count;
@@ -110,7 +94,7 @@ static bool take_vary(struct grid *g, const char *path, uint32_t table)
     return true;
 }
 
-static bool take_grid(struct grid *g, const char *path)
+static bool take_grid(struct sim_grid *g, const char *path)
 {
     const struct sim_toml_value *scenario = find(g, 0, "scenario");
     const char *slash = strrchr(path, '/');
@@ -133,7 +117,7 @@ static bool take_grid(struct grid *g, const char *path)
     return true;
 }
 
-static bool read_grid(struct grid *g, const char *path)
+static bool read_grid(struct sim_grid *g, const char *path)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     size_t len = 0;
@@ -149,7 +133,7 @@ static bool read_grid(struct grid *g, const char *path)
     return is_good && take_grid(g, path);
 }
 
-static void free_grid(struct grid *g)
+static void free_grid(struct sim_grid *g)
 {
     for (uint32_t i = 0; i < g->vary_count; i++) {
         free(g->vary[i].texts);
@@ -157,7 +141,7 @@ static void free_grid(struct grid *g)
     sim_toml_free(&g->toml);
 }
 
-static void choose(const struct grid *g, uint64_t cell, struct sim_override list[VARY_MAX])
+void sim_grid_choose(const struct sim_grid *g, uint64_t cell, struct sim_override list[SIM_VARY_MAX])
 {
     for (uint32_t i = g->vary_count; i-- > 0;) {
         list[i] = (struct sim_override){.key = g->vary[i].key, .text = g->vary[i].values[cell % g->vary[i].count]};
@@ -166,15 +150,15 @@ static void choose(const struct grid *g, uint64_t cell, struct sim_override list
 }
 
 /* Every combination must be a scenario before the first is run. */
-static bool check_cells(const struct grid *g)
+static bool check_cells(const struct sim_grid *g)
 {
     static struct sim_scenario scenario;
-    struct sim_override list[VARY_MAX];
+    struct sim_override list[SIM_VARY_MAX];
     char error[TRIB_ERROR_TEXT_MAX] = "";
     bool is_good = true;
 
     for (uint64_t cell = 0; is_good && cell < g->cells; cell++) {
-        choose(g, cell, list);
+        sim_grid_choose(g, cell, list);
         is_good = sim_scenario_read(&scenario, g->scenario, &(struct sim_overrides){list, g->vary_count}, error);
         sim_scenario_free(&scenario);
     }
@@ -185,13 +169,13 @@ static bool check_cells(const struct grid *g)
 }
 
 /* cells.csv: which cell has which values. A folder that holds another grid's is left alone. */
-static bool write_index(const struct grid *g, const char *folder)
+static bool write_index(const struct sim_grid *g, const char *folder)
 {
-    char path[PATH_LEN];
+    char path[SIM_PATH_LEN];
     char *made = NULL;
     size_t len = 0;
     FILE *text = open_memstream(&made, &len);
-    struct sim_override list[VARY_MAX];
+    struct sim_override list[SIM_VARY_MAX];
     char error[TRIB_ERROR_TEXT_MAX] = "";
     size_t old_len = 0;
 
@@ -204,7 +188,7 @@ static bool write_index(const struct grid *g, const char *folder)
         (void)fprintf(text, ",%s", g->vary[i].key);
     }
     for (uint64_t cell = 0; cell < g->cells; cell++) {
-        choose(g, cell, list);
+        sim_grid_choose(g, cell, list);
         (void)fprintf(text, "\n%04" PRIu64, cell);
         for (uint32_t i = 0; i < g->vary_count; i++) {
             (void)fprintf(text, ",%s", list[i].text);
@@ -234,22 +218,22 @@ static bool write_index(const struct grid *g, const char *folder)
 
 static bool is_done(const char *folder, uint64_t cell)
 {
-    char path[PATH_LEN];
+    char path[SIM_PATH_LEN];
     struct stat status;
 
     (void)snprintf(path, sizeof path, "%s/%04" PRIu64 "/results.json", folder, cell);
     return stat(path, &status) == 0;
 }
 
-static int run_cell(const struct grid *g, const char *folder, uint64_t cell)
+static int run_cell(const struct sim_grid *g, const char *folder, uint64_t cell)
 {
-    char part[PATH_LEN];
-    char path[PATH_LEN];
-    struct sim_override list[VARY_MAX];
+    char part[SIM_PATH_LEN];
+    char path[SIM_PATH_LEN];
+    struct sim_override list[SIM_VARY_MAX];
 
     (void)snprintf(part, sizeof part, "%s/%04" PRIu64 ".part", folder, cell);
     (void)snprintf(path, sizeof path, "%s/%04" PRIu64, folder, cell);
-    choose(g, cell, list);
+    sim_grid_choose(g, cell, list);
     int status = sim_run_cell(g->scenario, &(struct sim_overrides){list, g->vary_count}, part);
     if (status == 0 && rename(part, path) != 0) {
         return complain("%s: %s", path, strerror(errno));
@@ -270,7 +254,7 @@ static int reap(uint32_t *running, uint64_t *done, uint64_t all)
     return status != 0;
 }
 
-static int run_cells(const struct grid *g, const struct sim_sweep *sweep, uint64_t shard, uint64_t shards)
+static int run_cells(const struct sim_grid *g, const struct sim_sweep *sweep, uint64_t shard, uint64_t shards)
 {
     uint32_t cores = sweep->cores != 0 ? sweep->cores : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t running = 0;
@@ -305,6 +289,17 @@ static int run_cells(const struct grid *g, const struct sim_sweep *sweep, uint64
         return 130;
     }
     return failed;
+}
+
+/* Whoever ends the last cell makes the page. */
+static bool show_cells(const struct sim_grid *g, const char *folder)
+{
+    for (uint64_t cell = 0; cell < g->cells; cell++) {
+        if (!is_done(folder, cell)) {
+            return true;
+        }
+    }
+    return sim_sweep_page(g, folder);
 }
 
 /* "1/4". */
@@ -344,7 +339,7 @@ int sim_sweep(const struct sim_sweep *sweep)
     if (mkdir(sweep->out, 0777) != 0 && errno != EEXIST) {
         return complain("%s: %s", sweep->out, strerror(errno));
     }
-    struct grid *g = calloc(1, sizeof *g);
+    struct sim_grid *g = calloc(1, sizeof *g);
     if (g == NULL) {
         return complain("out of memory");
     }
@@ -352,6 +347,7 @@ int sim_sweep(const struct sim_sweep *sweep)
         (void)sigaction(SIGINT, &action, NULL);
         (void)sigaction(SIGTERM, &action, NULL);
         status = run_cells(g, sweep, shard, shards);
+        status = status == 0 && !show_cells(g, sweep->out) ? 1 : status;
     }
     free_grid(g);
     free(g);

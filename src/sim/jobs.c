@@ -38,6 +38,9 @@ void sim_jobs_deinit(struct sim_jobs *j)
     sim_arena_free(&j->arena);
     sim_memory_unmap(j->endpoints, j->endpoint_room * sizeof *j->endpoints);
     sim_memory_unmap(j->messages, SIM_MESSAGES_MAX * sizeof *j->messages);
+    for (uint32_t i = 0; i < j->count; i++) {
+        free(j->jobs[i].log);
+    }
     free(j->slots);
     *j = (struct sim_jobs){0};
 }

@@ -90,7 +90,7 @@ static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
             return false;
         }
     }
-    job->log = sim_arena_take(&j->arena, job->config.iterations * sizeof *job->log);
+    job->log = calloc(job->config.iterations, sizeof *job->log);
     if (job->log == NULL) {
         return false;
     }

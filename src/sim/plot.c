@@ -103,7 +103,10 @@ static bool make_frame(const struct sim_plot *plot, struct frame *f)
     if (f->x1 < f->x0) {
         return false;
     }
-    if (f->is_log) {
+    if (plot->ticks != NULL) {
+        f->x0 = -0.5;
+        f->x1 = plot->tick_count - 0.5;
+    } else if (f->is_log) {
         f->x0 = pow(10, floor(log10(f->x0)));
         f->x1 = fmax(pow(10, ceil(log10(f->x1))), 10 * f->x0);
     } else if (f->x1 == f->x0) {
@@ -114,12 +117,32 @@ static bool make_frame(const struct sim_plot *plot, struct frame *f)
     return true;
 }
 
-static void draw_x_tick(FILE *out, const struct frame *f, double x)
+static void draw_x_tick(FILE *out, const struct frame *f, double x, const char *name)
 {
     (void)fprintf(out, "<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>", at_x(f, x), TOP,
                   at_x(f, x), HEIGHT - BOTTOM);
-    (void)fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%g</text>\n", at_x(f, x),
-                  HEIGHT - BOTTOM + 15, x);
+    (void)fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", at_x(f, x), HEIGHT - BOTTOM + 15);
+    if (name != NULL) {
+        sim_html_text(out, name);
+    } else {
+        (void)fprintf(out, "%g", x);
+    }
+    (void)fputs("</text>\n", out);
+}
+
+static void draw_x_ticks(FILE *out, const struct sim_plot *plot, const struct frame *f)
+{
+    double step = f->is_log ? 10 : step_of(f->x1 - f->x0);
+
+    for (uint32_t i = 0; plot->ticks != NULL && i < plot->tick_count; i++) {
+        draw_x_tick(out, f, i, plot->ticks[i]);
+    }
+    for (double x = f->x0; plot->ticks == NULL && f->is_log && x <= f->x1 * 1.001; x *= 10) {
+        draw_x_tick(out, f, x, NULL);
+    }
+    for (double i = ceil(f->x0 / step); plot->ticks == NULL && !f->is_log && i * step <= f->x1; i++) {
+        draw_x_tick(out, f, i * step, NULL);
+    }
 }
 
 static void draw_axes(FILE *out, const struct sim_plot *plot, const struct frame *f)
@@ -132,16 +155,7 @@ static void draw_axes(FILE *out, const struct sim_plot *plot, const struct frame
                       WIDTH - RIGHT, y);
         (void)fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n", LEFT - 6, y + 4, i * step);
     }
-    step = f->is_log ? 10 : step_of(f->x1 - f->x0);
-    if (f->is_log) {
-        for (double x = f->x0; x <= f->x1 * 1.001; x *= 10) {
-            draw_x_tick(out, f, x);
-        }
-    } else {
-        for (double i = ceil(f->x0 / step); i * step <= f->x1; i++) {
-            draw_x_tick(out, f, i * step);
-        }
-    }
+    draw_x_ticks(out, plot, f);
     (void)fprintf(out, "<path class=\"axis\" fill=\"none\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", LEFT, TOP, HEIGHT - BOTTOM,
                   WIDTH - RIGHT);
     (void)fprintf(out, "<text class=\"title\" x=\"%.1f\" y=\"16\">", LEFT);

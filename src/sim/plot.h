@@ -21,6 +21,8 @@ struct sim_plot {
     const char *title;
     const char *x_label;
     const char *y_label;
+    const char *const *ticks; /* names for x = 0, 1 ...; NULL: x is a number */
+    uint32_t tick_count;
     bool is_log;   /* the x axis */
     bool has_dots; /* at each point */
     struct sim_line lines[SIM_PLOT_LINES_MAX];

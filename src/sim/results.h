@@ -78,5 +78,8 @@ void sim_results_links(FILE *out, const struct sim_run *run);
 /* A line per job, and a line per iteration that has ended. ideal: or NULL. */
 void sim_results_jobs(FILE *out, const struct sim_run *run, const struct sim_ideal *ideal);
 void sim_results_iterations(FILE *out, const struct sim_run *run);
+/* What a sweep shows over its keys: a name with its unit and a number in each line. */
+void sim_results_figures(FILE *out, const struct sim_run *run, const struct sim_results *results,
+                         const struct sim_ideal *ideal);
 
 #endif

@@ -97,10 +97,32 @@ expect 0 '^3 of 3 runs are done' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/swe
 expect 0 '^3 of 3 runs are done' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep" --shard 0/2 --cores 3
 check_in "which is which" '^0003,70%,1$' "$TMP/sweep/cells.csv"
 check "a cell is the run that it is alone" grep -qF "$first" "$TMP/sweep/0003/results.json"
-rm -r "$TMP/sweep/0004"
+check_in "a line for each" '^0003,70%,1,[0-9.]+,' "$TMP/sweep/figures.csv"
+check_in "a page" '>flows: p99 slowdown<' "$TMP/sweep/sweep.html"
+check_in "over the load, of all seeds" 'mean of 3 seeds' "$TMP/sweep/sweep.html"
+check_in "with its unit" '>traffic.load (%)<' "$TMP/sweep/sweep.html"
+check "it needs nothing else" [ "$(grep -c -i -E 'https?:|<script|src=|href=|@import|url\(' "$TMP/sweep/sweep.html")" = 0 ]
+if command -v python3 >/dev/null; then
+    check "its tags close, its numbers are finite" python3 "$HERE/tests/integration/page_check.py" "$TMP/sweep/sweep.html"
+    check "a point is the mean of its seeds" python3 - "$TMP/sweep" <<'END'
+import csv, re, statistics, sys
+rows = list(csv.DictReader(open(sys.argv[1] + "/figures.csv", encoding="utf-8")))
+name = "flows: mean slowdown"
+wanted = [f"{statistics.mean(float(row[name]) for row in rows if row['traffic.load'] == load):.6g}" for load in ("20%", "70%")]
+plots = open(sys.argv[1] + "/sweep.html", encoding="utf-8").read().split("<svg")
+plot = [plot for plot in plots if ">" + name + "<" in plot][0]
+points = [float(number) for number in re.findall(r"<title>[^,<]*, ([^<]*)</title>", plot)]
+sys.exit(0 if [f"{point:.6g}" for point in points] == wanted else f"{points} {wanted}")
+END
+fi
+rm -r "$TMP/sweep/0004" "$TMP/sweep/sweep.html"
 expect 0 '^6 of 6 runs are done' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep"
 check "it goes on where it was" [ "$(grep -c 'runs are done$' "$TMP/out")" = 1 ]
 check "the cell is there" [ -s "$TMP/sweep/0004/flows.csv" ]
+check "and the page again" [ -s "$TMP/sweep/sweep.html" ]
+expect 0 '^4 of 4 runs are done' "$T" sim sweep "$HERE/examples/sim/grid/schemes.toml" --out "$TMP/schemes"
+check_in "names along the axis" 'text-anchor="middle">switchml<' "$TMP/schemes/sweep.html"
+check_in "lines" '<p>Lines: job.placement' "$TMP/schemes/sweep.html"
 sed -i 's/20%/30%/' "$TMP/grid.toml"
 expect 2 'sweep holds the results of another grid' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep"
 sed -i 's/30%/300%/' "$TMP/grid.toml"

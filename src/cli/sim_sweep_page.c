@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sim_sweep_page.c: what came out of a sweep: figures.csv, a line per cell with its keys and figures, and sweep.html, which plots every figure over the first
+ * key that varies. The second key's values are the lines of a plot; each combination of the others has plots of its own. Seeds are not a key for that: their
+ * mean is shown. Like a run's page it needs nothing else.
+ * Read next: sim/plot.h, sim_grid.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/sim_grid.h"
+#include "io/units.h"
+#include "sim/plot.h"
+#include "sim/trace.h"
+
+#define FIGURES_MAX 24U
+#define NAME_LEN 64U
+#define PLOTS_MAX 400U
+#define ROWS_MAX 400U
+
+struct table {
+    const struct sim_grid *grid;
+    char names[FIGURES_MAX][NAME_LEN];
+    uint32_t count;
+    double *values; /* by cell and figure; NAN: the cell has none */
+    uint32_t axis;  /* the key along x, */
+    uint32_t line;  /* and that of lines; SIM_VARY_MAX: there is one line */
+};
+
+/* ---- reading ---- */
+
+/* The number of a figure's name; FIGURES_MAX: there are too many. */
+static uint32_t find_figure(struct table *t, const char *name, size_t len)
+{
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (strlen(t->names[i]) == len && memcmp(t->names[i], name, len) == 0) {
+            return i;
+        }
+    }
+    if (t->count == FIGURES_MAX || len >= NAME_LEN) {
+        return FIGURES_MAX;
+    }
+    memcpy(t->names[t->count], name, len);
+    t->names[t->count][len] = '\0';
+    return t->count++;
+}
+
+/* The name may have commas: the last one of a line is before the number. */
+static void read_cell(struct table *t, uint64_t cell, char *text)
+{
+    char *rest = NULL;
+
+    (void)strtok_r(text, "\n", &rest); /* the head */
+    for (char *line = strtok_r(NULL, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        const char *comma = strrchr(line, ',');
+        uint32_t figure = comma != NULL ? find_figure(t, line, (size_t)(comma - line)) : FIGURES_MAX;
+        if (figure != FIGURES_MAX) {
+            t->values[cell * FIGURES_MAX + figure] = strtod(comma + 1, NULL);
+        }
+    }
+}
+
+static bool read_cells(struct table *t, const char *folder)
+{
+    t->values = malloc(t->grid->cells * FIGURES_MAX * sizeof *t->values);
+    if (t->values == NULL) {
+        complain("out of memory");
+        return false;
+    }
+    for (uint64_t i = 0; i < t->grid->cells * FIGURES_MAX; i++) {
+        t->values[i] = (double)NAN;
+    }
+    for (uint64_t cell = 0; cell < t->grid->cells; cell++) {
+        char path[SIM_PATH_LEN];
+        char error[TRIB_ERROR_TEXT_MAX] = "";
+        size_t len = 0;
+        (void)snprintf(path, sizeof path, "%s/%04" PRIu64 "/figures.csv", folder, cell);
+        char *text = sim_file_read(path, &len, error);
+        if (text == NULL) {
+            complain("%s", error);
+            return false;
+        }
+        read_cell(t, cell, text);
+        free(text);
+    }
+    return true;
+}
+
+/* ---- keys ---- */
+
+/* The n-th key that is no seed and has several values; SIM_VARY_MAX: there is none. */
+static uint32_t varied(const struct sim_grid *g, uint32_t n)
+{
+    for (uint32_t i = 0; i < g->vary_count; i++) {
+        if (strcmp(g->vary[i].key, "seed") != 0 && g->vary[i].count > 1 && n-- == 0) {
+            return i;
+        }
+    }
+    return SIM_VARY_MAX;
+}
+
+static bool number_of(const char *text, double *number)
+{
+    uint64_t whole = 0;
+
+    if (trib_parse_percent(text, number, NULL) == TRIB_OK) {
+        *number *= 100;
+        return true;
+    }
+    bool is_good = trib_parse_duration(text, &whole, NULL) == TRIB_OK ||
+                   trib_parse_rate(text, &whole, NULL) == TRIB_OK || trib_parse_size(text, &whole, NULL) == TRIB_OK ||
+                   trib_parse_number(text, 0, UINT64_MAX, &whole, NULL) == TRIB_OK;
+    *number = (double)whole;
+    return is_good;
+}
+
+/* The unit in which numbers of a key are shown: that of its last value, as it is written there. */
+static double unit_of(const struct sim_vary *v, const char **unit)
+{
+    const char *text = v->values[v->count - 1];
+    double number = 0;
+
+    *unit = text + strspn(text, "0123456789.");
+    return number_of(text, &number) && **unit != '\0' && number > 0 ? number / strtod(text, NULL) : 1;
+}
+
+/* Numbers along x. False: they are names, or in no order. */
+static bool place_values(const struct sim_vary *v, double x[SIM_VALUES_MAX], const char **unit)
+{
+    double scale = unit_of(v, unit);
+
+    for (uint32_t i = 0; i < v->count; i++) {
+        if (!number_of(v->values[i], &x[i]) || (i > 0 && x[i] / scale <= x[i - 1])) {
+            return false;
+        }
+        x[i] /= scale;
+    }
+    return true;
+}
+
+static uint32_t index_of(const struct sim_grid *g, uint64_t cell, uint32_t key)
+{
+    for (uint32_t i = g->vary_count - 1; i > key; i--) {
+        cell /= g->vary[i].count;
+    }
+    return (uint32_t)(cell % g->vary[key].count);
+}
+
+/* ---- plots ---- */
+
+static uint64_t cell_of(const struct sim_grid *g, const uint32_t indices[SIM_VARY_MAX])
+{
+    uint64_t cell = 0;
+
+    for (uint32_t i = 0; i < g->vary_count; i++) {
+        cell = cell * g->vary[i].count + indices[i];
+    }
+    return cell;
+}
+
+/* The mean over all seeds of a figure where axis and line have these values, and the others those that they have in the cell `like`. */
+static double mean_of(const struct table *t, uint32_t figure, uint64_t like, uint32_t at, uint32_t line)
+{
+    const struct sim_grid *g = t->grid;
+    uint32_t indices[SIM_VARY_MAX] = {0};
+    uint32_t seed = SIM_VARY_MAX;
+    uint32_t seeds = 1;
+    double sum = 0;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < g->vary_count; i++) {
+        indices[i] = i == t->axis ? at : i == t->line ? line : index_of(g, like, i);
+        if (strcmp(g->vary[i].key, "seed") == 0 && i != t->axis) {
+            seed = i;
+            seeds = g->vary[i].count;
+        }
+    }
+    for (uint32_t i = 0; i < seeds; i++) {
+        if (seed != SIM_VARY_MAX) {
+            indices[seed] = i;
+        }
+        double value = t->values[cell_of(g, indices) * FIGURES_MAX + figure];
+        sum += isnan(value) ? 0 : value;
+        count += isnan(value) ? 0 : 1;
+    }
+    return count != 0 ? sum / count : (double)NAN;
+}
+
+/* Lines from the first-th on, as many as a plot takes. */
+static void plot_figure(FILE *out, const struct table *t, uint32_t figure, uint64_t like, uint32_t first)
+{
+    static double x[SIM_PLOT_LINES_MAX][SIM_VALUES_MAX];
+    static double y[SIM_PLOT_LINES_MAX][SIM_VALUES_MAX];
+    static double places[SIM_VALUES_MAX];
+    const struct sim_vary *axis = &t->grid->vary[t->axis];
+    const char *unit = "";
+    bool has_numbers = place_values(axis, places, &unit);
+    uint32_t lines = t->line != SIM_VARY_MAX ? t->grid->vary[t->line].count : 1;
+    char label[2 * NAME_LEN];
+    struct sim_plot plot = {.title = t->names[figure], .x_label = label, .y_label = "", .has_dots = true};
+
+    (void)snprintf(label, sizeof label, "%.60s%s%.30s%s", axis->key, has_numbers && *unit != '\0' ? " (" : "",
+                   has_numbers ? unit : "", has_numbers && *unit != '\0' ? ")" : "");
+    plot.is_log = has_numbers && places[0] > 0 && places[axis->count - 1] >= 20 * places[0];
+    plot.ticks = has_numbers ? NULL : axis->values;
+    plot.tick_count = axis->count;
+    for (uint32_t i = first; i < lines && plot.count < SIM_PLOT_LINES_MAX; i++) {
+        uint32_t at = plot.count++;
+        struct sim_line *line = &plot.lines[at];
+        *line = (struct sim_line){t->line != SIM_VARY_MAX ? t->grid->vary[t->line].values[i] : "", x[at], y[at], 0};
+        for (uint32_t point = 0; point < axis->count; point++) {
+            double value = mean_of(t, figure, like, point, i);
+            if (!isnan(value)) {
+                x[at][line->count] = has_numbers ? places[point] : point;
+                y[at][line->count++] = value;
+            }
+        }
+    }
+    sim_plot_draw(out, &plot);
+}
+
+/* Is this the first cell of its combination of the keys that are neither axis nor line nor seed? */
+static bool is_first(const struct table *t, uint64_t cell)
+{
+    for (uint32_t i = 0; i < t->grid->vary_count; i++) {
+        bool is_shown = i == t->axis || i == t->line || strcmp(t->grid->vary[i].key, "seed") == 0;
+        if (is_shown && index_of(t->grid, cell, i) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void head_of(FILE *out, const struct table *t, uint64_t cell)
+{
+    const char *comma = "";
+
+    (void)fputs("<h2>", out);
+    for (uint32_t i = 0; i < t->grid->vary_count; i++) {
+        if (i != t->axis && i != t->line && strcmp(t->grid->vary[i].key, "seed") != 0) {
+            (void)fputs(comma, out);
+            sim_html_text(out, t->grid->vary[i].key);
+            (void)fputs(" = ", out);
+            sim_html_text(out, t->grid->vary[i].values[index_of(t->grid, cell, i)]);
+            comma = ", ";
+        }
+    }
+    (void)fputs(comma[0] == '\0' ? "All runs</h2>\n" : "</h2>\n", out);
+    if (t->line != SIM_VARY_MAX) {
+        (void)fputs("<p>Lines: ", out);
+        sim_html_text(out, t->grid->vary[t->line].key);
+        (void)fputs(".</p>\n", out);
+    }
+}
+
+static void plot_all(FILE *out, const struct table *t)
+{
+    uint32_t lines = t->line != SIM_VARY_MAX ? t->grid->vary[t->line].count : 1;
+    uint32_t plots = 0;
+
+    for (uint64_t cell = 0; cell < t->grid->cells && plots < PLOTS_MAX; cell++) {
+        if (!is_first(t, cell)) {
+            continue;
+        }
+        head_of(out, t, cell);
+        for (uint32_t figure = 0; figure < t->count; figure++) {
+            for (uint32_t first = 0; first < lines; first += SIM_PLOT_LINES_MAX) {
+                plot_figure(out, t, figure, cell, first);
+                plots++;
+            }
+        }
+    }
+    if (plots >= PLOTS_MAX) {
+        (void)fprintf(out, "<p>No more than %u plots are drawn; figures.csv has all.</p>\n", PLOTS_MAX);
+    }
+}
+
+/* ---- tables ---- */
+
+static void write_csv(FILE *out, const struct table *t)
+{
+    struct sim_override list[SIM_VARY_MAX];
+
+    (void)fputs("cell", out);
+    for (uint32_t i = 0; i < t->grid->vary_count; i++) {
+        (void)fprintf(out, ",%s", t->grid->vary[i].key);
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        (void)fprintf(out, ",\"%s\"", t->names[i]);
+    }
+    for (uint64_t cell = 0; cell < t->grid->cells; cell++) {
+        sim_grid_choose(t->grid, cell, list);
+        (void)fprintf(out, "\n%04" PRIu64, cell);
+        for (uint32_t i = 0; i < t->grid->vary_count; i++) {
+            (void)fprintf(out, ",%s", list[i].text);
+        }
+        for (uint32_t i = 0; i < t->count; i++) {
+            double value = t->values[cell * FIGURES_MAX + i];
+            (void)fprintf(out, isnan(value) ? "," : ",%.9g", value);
+        }
+    }
+    (void)fputc('\n', out);
+}
+
+static void page_table(FILE *out, const struct table *t)
+{
+    struct sim_override list[SIM_VARY_MAX];
+
+    (void)fputs("<h2>Runs</h2>\n<table>\n<tr><th>cell</th>", out);
+    for (uint32_t i = 0; i < t->grid->vary_count + t->count; i++) {
+        (void)fputs("<th>", out);
+        sim_html_text(out, i < t->grid->vary_count ? t->grid->vary[i].key : t->names[i - t->grid->vary_count]);
+        (void)fputs("</th>", out);
+    }
+    for (uint64_t cell = 0; cell < t->grid->cells && cell < ROWS_MAX; cell++) {
+        sim_grid_choose(t->grid, cell, list);
+        (void)fprintf(out, "</tr>\n<tr><td>%04" PRIu64 "</td>", cell);
+        for (uint32_t i = 0; i < t->grid->vary_count; i++) {
+            (void)fputs("<td>", out);
+            sim_html_text(out, list[i].text);
+            (void)fputs("</td>", out);
+        }
+        for (uint32_t i = 0; i < t->count; i++) {
+            double value = t->values[cell * FIGURES_MAX + i];
+            (void)fprintf(out, isnan(value) ? "<td>-</td>" : "<td>%.4g</td>", value);
+        }
+    }
+    (void)fputs("</tr>\n</table>\n", out);
+    if (t->grid->cells > ROWS_MAX) {
+        (void)fprintf(out, "<p>The first %u of %" PRIu64 "; figures.csv has all.</p>\n", ROWS_MAX, t->grid->cells);
+    }
+}
+
+static void write_page(FILE *out, const struct table *t)
+{
+    sim_html_begin(out, t->grid->scenario);
+    (void)fprintf(out, "<p>%" PRIu64 " runs, version %s.", t->grid->cells, TRIB_VERSION);
+    for (uint32_t i = 0; i < t->grid->vary_count; i++) {
+        if (strcmp(t->grid->vary[i].key, "seed") == 0 && i != t->axis) {
+            (void)fprintf(out, " Each point is the mean of %u seeds.", t->grid->vary[i].count);
+        }
+    }
+    (void)fputs("</p>\n", out);
+    plot_all(out, t);
+    page_table(out, t);
+    sim_html_end(out);
+}
+
+/* Parts of a sweep may end at the same time: each writes a file of its own, and gives it its name when it is whole. */
+static bool write_file(const struct table *t, const char *folder, const char *name,
+                       void (*fill)(FILE *, const struct table *))
+{
+    char part[SIM_PATH_LEN];
+    char path[SIM_PATH_LEN];
+
+    (void)snprintf(part, sizeof part, "%s/%s.%ld", folder, name, (long)getpid());
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(part, "w");
+    bool is_good = file != NULL;
+    if (is_good) {
+        fill(file, t);
+        is_good = ferror(file) == 0;
+        is_good = fclose(file) == 0 && is_good && rename(part, path) == 0;
+    }
+    if (!is_good) {
+        complain("%s: %s", path, strerror(errno));
+    }
+    return is_good;
+}
+
+bool sim_sweep_page(const struct sim_grid *g, const char *folder)
+{
+    struct table *t = calloc(1, sizeof *t);
+
+    if (t == NULL) {
+        complain("out of memory");
+        return false;
+    }
+    t->grid = g;
+    t->axis = varied(g, 0) != SIM_VARY_MAX ? varied(g, 0) : 0;
+    t->line = varied(g, 1);
+    bool is_good = read_cells(t, folder) && write_file(t, folder, "figures.csv", write_csv) &&
+                   (g->vary_count == 0 || write_file(t, folder, "sweep.html", write_page));
+    free(t->values);
+    free(t);
+    return is_good;
+}
