@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The everyday commands, thin over CMake. `make help` lists them.
 .DEFAULT_GOAL := build
-.PHONY: build demo demo-torch test test-all bench lint format fuzz install clean help
+.PHONY: build demo demo-torch test test-all bench bench-sim lint format fuzz install clean help
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -36,6 +36,13 @@ bench:      ## the benchmark table and build/bench.json; ROW=name for one row
 	@cmake --build build -j $(JOBS)
 	@tools/torch.sh install || echo "rows with PyTorch will not be measured"
 	@bench/run $(ROW)
+
+bench-sim:  ## the simulator: packet-hops a second, memory, set-up; and beside ns-3, where that is there
+	@tools/deps.sh build
+	@cmake -S . -B build --log-level=NOTICE >/dev/null
+	@cmake --build build -j $(JOBS)
+	@build/bin/tributary sim bench
+	@python3 tests/ns3/compare.py --bench || test $$? = 77
 
 lint:       ## formatting, static analysis, and the rules of this tree
 	@tools/lint.sh

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sim_bench.c: see sim_bench.h. A packet-hop is one packet that leaves one directed link. Time is the CPU time of the one thread, from the
- * first event on; set-up is told apart. Memory is the most that the process ever had resident. */
+ * first event on; set-up is told apart. Memory is the most that the process ever had resident, in millions of bytes. */
 #include "cli/sim_bench.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -96,16 +97,18 @@ static void jobs_1024(struct sim_scenario *s)
 }
 
 static const struct sim_bench_row rows[] = {
-    {"permutation-128", "DCTCP permutation, fat tree k=8", 0, permutation_128},
-    {"permutation-1024", "DCTCP permutation, fat tree k=16", 12e6, permutation_1024},
-    {"permutation-8192", "DCTCP permutation, fat tree k=32", 0, permutation_8192},
-    {"websearch-1024", "WebSearch (packets) at 60 % load, k=16", 10e6, websearch_1024},
-    {"jobs-1024", "8 jobs x 64 workers, switchml in 3 levels", 5e6, jobs_1024},
+    {"permutation-128", "DCTCP permutation, fat tree k=8", 0, 128, permutation_128},
+    {"permutation-1024", "DCTCP permutation, fat tree k=16", 12e6, 1024, permutation_1024},
+    {"permutation-8192", "DCTCP permutation, fat tree k=32", 0, 8192, permutation_8192},
+    {"websearch-1024", "WebSearch (packets) at 60 % load, k=16", 10e6, 1024, websearch_1024},
+    {"jobs-1024", "8 jobs x 64 workers, switchml in 3 levels", 5e6, 1024, jobs_1024},
 };
+
+#define ROWS (sizeof rows / sizeof rows[0])
 
 const struct sim_bench_row *sim_bench_row(unsigned index)
 {
-    return index < sizeof rows / sizeof rows[0] ? &rows[index] : NULL;
+    return index < ROWS ? &rows[index] : NULL;
 }
 
 /* What a row's process tells. */
@@ -131,6 +134,9 @@ static struct outcome measure(const struct sim_bench_row *row, bool is_quick)
 
     row->make(&scenario);
     scenario.duration_ps /= is_quick ? QUICK : 1;
+    for (uint32_t i = 0; i < scenario.job_count; i++) {
+        scenario.jobs[i].compute_ps /= is_quick ? QUICK : 1;
+    }
     if (!sim_run_init(&run, &scenario, error)) {
         complain("%s: %s", row->name, error);
         return outcome;
@@ -176,6 +182,45 @@ static bool measure_apart(const struct sim_bench_row *row, bool is_quick, struct
     return child > 0 && waitpid(child, &status, 0) == child && status == 0 && is_good;
 }
 
+/* What rows say together: the largest memory and longest set-up of a size of network, and how much more a hop costs in a large one. */
+struct summary {
+    double memory_mb[2]; /* at 1,024 and 8,192 hosts */
+    double start_s;      /* at 1,024 */
+    double hop_s[2];     /* at 128 and 8,192, of permutations */
+};
+
+static void add_to_summary(struct summary *s, const struct sim_bench_row *row, const struct outcome *o)
+{
+    double mb = (double)o->rss_kb * 1024 / 1e6;
+
+    if (row->hosts != 128) {
+        double *most = &s->memory_mb[row->hosts == 8192];
+        *most = fmax(*most, mb);
+        s->start_s = row->hosts == 1024 ? fmax(s->start_s, o->start_s) : s->start_s;
+    }
+    if (row->hosts != 1024) {
+        s->hop_s[row->hosts == 8192] = o->cpu_s / (double)o->hops;
+    }
+}
+
+static void print_figure(const char *name, double value, double bound, const char *unit, bool is_json)
+{
+    if (is_json) {
+        printf(",\n {\"name\":\"%s\",\"value\":%.4f,\"below\":%.1f,\"is_met\":%s}", name, value, bound,
+               value < bound ? "true" : "false");
+    } else {
+        printf("%-26s %8.3f %-2s below %5.1f: %s\n", name, value, unit, bound, value < bound ? "met" : "missed");
+    }
+}
+
+static void print_summary(const struct summary *s, bool is_json)
+{
+    print_figure("memory, 1,024 hosts", s->memory_mb[0], 100, "MB", is_json);
+    print_figure("memory, 8,192 hosts", s->memory_mb[1], 600, "MB", is_json);
+    print_figure("set-up, 1,024 hosts", s->start_s, 0.2, "s", is_json);
+    print_figure("a hop at 8,192, of 128", s->hop_s[1] / s->hop_s[0], 2, "x", is_json);
+}
+
 static void print_row(const struct sim_bench_row *row, const struct outcome *o, bool is_json, bool is_first)
 {
     double rate = (double)o->hops / o->cpu_s;
@@ -194,7 +239,8 @@ static void print_row(const struct sim_bench_row *row, const struct outcome *o, 
         (void)snprintf(goal, sizeof goal, "%.0f", row->goal / 1e6);
     }
     printf("%-18s %8.2f %6s %9.1f %6.2f %8.3f %7.1f %7.2f  %s\n", row->name, rate / 1e6, goal, (double)o->hops / 1e6,
-           (double)o->events / (double)o->hops, o->start_s, (double)o->rss_kb / 1024, o->goodput_bps / 1e9, row->what);
+           (double)o->events / (double)o->hops, o->start_s, (double)o->rss_kb * 1024 / 1e6, o->goodput_bps / 1e9,
+           row->what);
 }
 
 /* The row that is asked for, if one is: is it there? Else what is nearest to it is said. */
@@ -219,6 +265,7 @@ static bool is_known(const char *only)
 
 int sim_bench(const char *only, bool is_quick, bool is_json)
 {
+    struct summary summary = {0};
     int count = 0;
     int status = 0;
 
@@ -238,10 +285,14 @@ int sim_bench(const char *only, bool is_quick, bool is_json)
         }
         if (measure_apart(&rows[i], is_quick, &outcome)) {
             print_row(&rows[i], &outcome, is_json, count == 0);
+            add_to_summary(&summary, &rows[i], &outcome);
         } else {
             status = complain("%s: failed", rows[i].name);
         }
         count++;
+    }
+    if (only == NULL && status == 0) {
+        print_summary(&summary, is_json);
     }
     if (is_json) {
         printf("]\n");

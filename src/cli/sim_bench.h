@@ -10,7 +10,8 @@
 struct sim_bench_row {
     const char *name;
     const char *what;
-    double goal; /* packet-hops per second of CPU time; 0: none is set */
+    double goal;    /* packet-hops per second of CPU time; 0: none is set */
+    uint32_t hosts; /* 128, 1,024 or 8,192 */
     void (*make)(struct sim_scenario *scenario);
 };
 

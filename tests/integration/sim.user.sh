@@ -100,7 +100,7 @@ check "a cell is the run that it is alone" grep -qF "$first" "$TMP/sweep/0003/re
 check_in "a line for each" '^0003,70%,1,[0-9.]+,' "$TMP/sweep/figures.csv"
 check_in "a page" '>flows: p99 slowdown<' "$TMP/sweep/sweep.html"
 check_in "over the load, of all seeds" 'mean of 3 seeds' "$TMP/sweep/sweep.html"
-check_in "with its unit" '>traffic.load (%)<' "$TMP/sweep/sweep.html"
+check_in "with its unit" '>traffic.load \(%\)<' "$TMP/sweep/sweep.html"
 check "it needs nothing else" [ "$(grep -c -i -E 'https?:|<script|src=|href=|@import|url\(' "$TMP/sweep/sweep.html")" = 0 ]
 if command -v python3 >/dev/null; then
     check "its tags close, its numbers are finite" python3 "$HERE/tests/integration/page_check.py" "$TMP/sweep/sweep.html"
@@ -144,4 +144,7 @@ check_in "and written" '^src,dst' "$TMP/part/flows.csv"
 
 say "the benchmark"
 expect 0 '^websearch-1024 +[0-9.]+ +10 ' "$T" sim bench --quick
+check_in "jobs" '^jobs-1024 +[0-9.]*[1-9][0-9.]* +5 ' "$TMP/out"
+check_in "memory" '^memory, 8,192 hosts +[0-9.]+ MB below 600.0: met$' "$TMP/out"
+check_in "cost of a hop" '^a hop at 8,192, of 128 +[0-9.]+ x  below   2.0: ' "$TMP/out"
 finish
