@@ -100,7 +100,7 @@ static uint32_t keep_message(struct sim_jobs *j, const struct trib_packet *packe
 /* ---- sending ---- */
 
 /* One copy, to one endpoint, into this link. */
-static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t from, uint32_t link)
+static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t from, uint32_t link, uint8_t mark)
 {
     const struct sim_endpoint *e = &j->endpoints[to];
     const struct sim_job *job = &j->jobs[e->job];
@@ -116,17 +116,73 @@ static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t fro
         .size = (uint16_t)(SIM_JOB_HEADERS + (has_payload ? job->config.payload : 0)),
         .value = from,
         .kind = SIM_JOB_KIND,
-        .flags = SIM_ECN_CAPABLE,
+        .flags = (uint8_t)(SIM_ECN_CAPABLE | mark),
     };
     j->on_links++;
     sim_network_give(j->network, link, packet);
 }
 
-static void send_down(struct sim_jobs *j, const struct sim_endpoint *e, uint32_t message, uint64_t children)
+/* One packet for these children of the endpoint, or the one that there is, into this link. */
+static void give_many(struct sim_jobs *j, uint32_t message, uint32_t endpoint, uint64_t children, uint32_t link,
+                      uint8_t mark)
 {
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    const struct sim_job *job = &j->jobs[e->job];
+    bool has_payload = j->messages[message].packet.payload_len != 0;
+    uint32_t packet = sim_packet_take(j->network);
+
+    j->messages[message].references++;
+    j->network->details[packet].bitmap = children;
+    j->network->packets[packet] = (struct sim_packet){
+        .owner = endpoint,
+        .sequence = message,
+        .to = j->network->links[link].to,
+        .size = (uint16_t)(SIM_JOB_HEADERS + (has_payload ? job->config.payload : 0)),
+        .value = PARENT,
+        .kind = SIM_JOB_KIND,
+        .flags = (uint8_t)(SIM_ECN_CAPABLE | SIM_MANY | mark),
+    };
+    j->on_links++;
+    sim_network_give(j->network, link, packet);
+}
+
+/* From a place on the way to these children of the endpoint: one packet into each link that leads to some of them. */
+static void spread(struct sim_jobs *j, uint32_t message, uint32_t endpoint, uint64_t children, uint32_t place,
+                   uint8_t mark)
+{
+    uint32_t first = j->endpoints[endpoint].first_child;
+
+    for (uint32_t child = first; child != SIM_NONE; child = j->endpoints[child].sibling) {
+        if ((children >> j->endpoints[child].child & 1) == 0) {
+            continue;
+        }
+        uint32_t link = sim__jobs_next_down(j->network, place, &j->endpoints[child]);
+        uint64_t together = 0;
+        for (uint32_t i = child; i != SIM_NONE; i = j->endpoints[i].sibling) {
+            uint64_t bit = UINT64_C(1) << j->endpoints[i].child;
+            bool is_there = (children & bit) != 0 && sim__jobs_next_down(j->network, place, &j->endpoints[i]) == link;
+            together |= is_there ? bit : 0;
+        }
+        children &= ~together;
+        if ((together & (together - 1)) != 0) {
+            give_many(j, message, endpoint, together, link, mark);
+        } else {
+            give(j, message, child, PARENT, link, mark);
+        }
+    }
+}
+
+static void send_down(struct sim_jobs *j, uint32_t endpoint, uint32_t message, uint64_t children)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+
+    if (j->is_multicast) {
+        spread(j, message, endpoint, children, e->place, 0);
+        return;
+    }
     for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
         if ((children >> j->endpoints[child].child & 1) != 0) {
-            give(j, message, child, PARENT, j->endpoints[child].down);
+            give(j, message, child, PARENT, j->endpoints[child].down, 0);
         }
     }
 }
@@ -141,13 +197,13 @@ static void send_packet(struct sim_jobs *j, uint32_t endpoint, const struct trib
     switch (to->kind) {
     case TRIB_PLACE_ROOT:
     case TRIB_PLACE_PARENT:
-        give(j, message, e.parent, (uint16_t)e.child, e.up);
+        give(j, message, e.parent, (uint16_t)e.child, e.up, 0);
         break;
     case TRIB_PLACE_CHILDREN:
-        send_down(j, &e, message, to->children);
+        send_down(j, endpoint, message, to->children);
         break;
     case TRIB_PLACE_PEER:
-        give(j, message, j->jobs[e.job].first + to->index, (uint16_t)e.rank, sim_network_host_link(e.place));
+        give(j, message, j->jobs[e.job].first + to->index, (uint16_t)e.rank, sim_network_host_link(e.place), 0);
         break;
     case TRIB_PLACE_NONE:
         break;
@@ -455,11 +511,28 @@ static void pass_in(struct sim_jobs *j, uint32_t packet)
     sim_network_give(j->network, j->first_adder + p->to - j->network->hosts, packet);
 }
 
+/* Where ways part; a mark that it has got so far goes on with all. */
+static void pass_many(struct sim_jobs *j, uint32_t packet)
+{
+    const struct sim_packet p = j->network->packets[packet];
+    uint64_t children = j->network->details[packet].bitmap;
+
+    j->on_links--;
+    sim_packet_free(j->network, packet);
+    spread(j, p.sequence, p.owner, children, p.to, p.flags & SIM_ECN_MARKED);
+    release_message(j, p.sequence);
+}
+
 /* At a switch that does not add. */
 static void pass_on(struct sim_jobs *j, uint32_t packet)
 {
     struct sim_packet *p = &j->network->packets[packet];
     const struct sim_endpoint *e = &j->endpoints[p->owner];
+
+    if ((p->flags & SIM_MANY) != 0) {
+        pass_many(j, packet);
+        return;
+    }
     uint32_t link =
         p->value == PARENT ? sim__jobs_next_down(j->network, p->to, e) : sim__jobs_next_up(j->network, p->to, e->job);
 
@@ -518,6 +591,9 @@ void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet)
     const struct trib_scheme *scheme = j->jobs[e->job].scheme;
     const struct trib_packet *message = &j->messages[p->sequence].packet;
 
+    if ((p->flags & SIM_MANY) != 0) {
+        return; /* the owner has sent it, and nobody here gets it */
+    }
     if (e->is_worker && scheme->worker->soon != NULL) {
         scheme->worker->soon(e->node, place_of(j, e, p->value), message);
     } else if (!e->is_worker && scheme->switch_node->soon != NULL) {

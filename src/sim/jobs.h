@@ -32,6 +32,7 @@
 #define SIM_SCHEME_MAX 32U
 #define SIM_JOB_HEADERS (28U + TRIB_HEADER_SIZE) /* of a packet: IPv4, UDP, and the scheme's own */
 #define SIM_ADDED (1U << 4)                      /* flag of a packet: it has been through the switch's own link */
+#define SIM_MANY (1U << 5)                       /* it is for several children of its owner, by its details' bitmap */
 
 enum sim_placement { SIM_PLACEMENT_NONE = 0, SIM_CLOSE, SIM_RANDOM, SIM_PLACEMENT_COUNT };
 
@@ -142,9 +143,11 @@ struct sim_jobs {
     uint64_t aggregated; /* contributions that switches have added */
     uint64_t done_jobs;
     /* What adds in a switch. */
-    uint64_t memory_bytes;   /* SIM_NEVER: no bound */
-    uint32_t first_adder;    /* the link of the first switch to itself; SIM_NONE: adding takes no time */
-    uint32_t timer;          /* that counts slots */
+    uint64_t memory_bytes; /* SIM_NEVER: no bound */
+    uint32_t first_adder;  /* the link of the first switch to itself; SIM_NONE: adding takes no time */
+    uint32_t timer;        /* that counts slots */
+    bool is_multicast;     /* switches that do not add copy what is for several children where their ways part */
+    uint8_t unused[7];
     struct sim_slots *slots; /* by endpoint, of switches */
 };
 

@@ -136,8 +136,9 @@ static void json_accelerators(FILE *out, const struct sim_run *run)
     for (uint32_t i = run->network.hosts; i < run->network.nodes; i++) {
         adds += run->adds == NULL || run->adds[i] != 0;
     }
-    (void)fprintf(out, ",\"switches_that_add\":%u,\"adding\":{\"latency_ns\":%.3f,\"bypass_ns\":%.3f,", adds,
-                  (double)s->topology.add_ps / NS, (double)s->accelerators.bypass_ps / NS);
+    (void)fprintf(out, ",\"switches_that_add\":%u,\"adding\":{\"latency_ns\":%.3f,\"bypass_ns\":%.3f,\"multicast\":%s,",
+                  adds, (double)s->topology.add_ps / NS, (double)s->accelerators.bypass_ps / NS,
+                  s->is_multicast ? "true" : "false");
     print_amount(out, "memory_bytes", run->jobs.memory_bytes);
     (void)fputc('}', out);
 }

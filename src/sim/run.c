@@ -304,6 +304,7 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char
     };
     sim_jobs_init(&run->jobs, &run->network, TIMER_JOBS);
     run->jobs.timer = TIMER_SLOTS;
+    run->jobs.is_multicast = scenario->is_multicast;
     if (!draw_adders(run) || !place_accelerators(run) || !add_jobs(run, error)) {
         return false;
     }

@@ -52,7 +52,8 @@ struct sim_scenario {
     uint32_t adder_count; /* 0: all switches add */
     struct sim_adders adders[SIM_ADDERS_MAX];
     struct sim_accelerators accelerators;
-    bool is_ideal; /* flows and jobs are to run alone as well: see ideal.h */
+    bool is_multicast; /* switches that do not add copy results where ways part */
+    bool is_ideal;     /* flows and jobs are to run alone as well: see ideal.h */
 };
 
 struct sim_run {

@@ -312,6 +312,71 @@ static void adding__delays_others(void **state)
     assert_int_equal(one_packet_ps(LEAVES, "[switches]\nadd = \"leaf0\"\nbypass = \"300ns\"\n"), plain_ps + 300000);
 }
 
+/* Packets over all links from spines to leaves, for each fragment's result and leaf. */
+static double results_down(const char *more)
+{
+    uint64_t packets = 0;
+
+    open_text(LEAVES
+              "[switches]\nadd = \"spine\"\n%s[queues]\nbuffer = \"none\"\n[[job]]\nscheme = \"switchml\"\nworkers = "
+              "8\nsize = \"140800B\"\niterations = 3\n",
+              more);
+    finish();
+    assert_int_equal(run.jobs.jobs[0].wrong, 0);
+    assert_int_equal(sim_jobs_counters(&run.jobs, 0).workers.results, 8 * 3 * 100);
+    for (uint32_t i = 0; i < run.network.link_count; i++) {
+        packets += run.network.from[i] >= 10 && run.network.links[i].to >= 8 ? run.network.links[i].packets : 0;
+    }
+    close_run();
+    return (double)packets / 600;
+}
+
+/* Leaves that do not add get a result for each of their workers, or one that they copy. */
+static void results__are_copied_where_ways_part(void **state)
+{
+    double each = results_down("");
+    double once = results_down("multicast = true\n");
+
+    (void)state;
+    print_message("%.3f packets a result and leaf, with multicast %.3f\n", each, once);
+    assert_true(each >= 4 && each < 4.1);
+    assert_true(once >= 1 && once < 1.1);
+}
+
+/* Whichever switches add, and whatever is lost, marked or comes twice: sums are right, and packets are accounted for. */
+static void results__may_be_lost_on_the_way(void **state)
+{
+    uint32_t ended = 0;
+
+    (void)state;
+    for (uint32_t seed = 1; seed <= 30; seed++) {
+        char text[1024];
+        char error[TRIB_ERROR_TEXT_MAX] = "";
+        (void)snprintf(
+            text, sizeof text,
+            "seed = %u\nduration = \"10s\"\n" NETWORK(
+                "fat-tree") "k = 4\n[queues]\nbuffer = \"8pkt\"\necn = "
+                            "\"2pkt\"\n[switches]\nadd = \"core 50%% aggregation 20%% edge\"\nmulticast = "
+                            "true\nlatency = "
+                            "\"100ns\"\n[faults]\nloss = \"1%%\"\nduplicate = \"1%%\"\nreorder = "
+                            "\"1%%\"\n[[job]]\nscheme = "
+                            "\"switchml\"\nworkers = 11\nsize = \"200KB\"\niterations = 3\nplacement = \"random\"\n",
+            seed);
+        assert_true(sim_scenario_parse(&s, text, "x", NULL, error));
+        if (sim_run_init(&run, &s, error)) {
+            finish();
+            assert_int_equal(run.jobs.jobs[0].iterations, 3);
+            assert_int_equal(run.jobs.jobs[0].wrong, 0);
+            ended++;
+        } else {
+            assert_true(strncmp(error, "no switch that adds is above all", 32) == 0);
+        }
+        close_run();
+    }
+    print_message("%u worlds\n", ended);
+    assert_true(ended >= 20);
+}
+
 /* A switch's memory is shared by all jobs that have a node there, and a window is what fits twice. */
 static void memory__bounds_windows(void **state)
 {
@@ -399,6 +464,8 @@ int main(void)
         cmocka_unit_test(link__is_a_cable),
         cmocka_unit_test(adding__takes_its_time),
         cmocka_unit_test(adding__delays_others),
+        cmocka_unit_test(results__are_copied_where_ways_part),
+        cmocka_unit_test(results__may_be_lost_on_the_way),
         cmocka_unit_test(memory__bounds_windows),
         cmocka_unit_test(ideal__is_each_alone),
     };
