@@ -480,6 +480,11 @@ static void drain(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
     set_timer(j, endpoint);
 }
 
+void sim__jobs_drain(struct sim_jobs *j, uint32_t endpoint)
+{
+    drain(j, endpoint, sim_network_now(j->network) / NS_PS);
+}
+
 static struct trib_place place_of(const struct sim_jobs *j, const struct sim_endpoint *e, uint16_t value)
 {
     if (e->is_worker && j->jobs[e->job].scheme->switch_node == NULL) {
@@ -551,6 +556,11 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
     }
     if (j->first_adder != SIM_NONE && sim_jobs_passes(j, packet)) {
         pass_in(j, packet);
+        return;
+    }
+    if (!e->is_worker && j->jobs[e->job].away != 0) { /* nobody is there */
+        sim_jobs_dropped(j, packet);
+        sim_packet_free(j->network, packet);
         return;
     }
     const struct trib_scheme *scheme = j->jobs[e->job].scheme;
@@ -657,7 +667,7 @@ void sim_jobs_count_slots(struct sim_jobs *j)
 struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job)
 {
     const struct sim_job *it = &j->jobs[job];
-    struct sim_job_counters sum = {0};
+    struct sim_job_counters sum = {.switches = it->before};
 
     for (uint32_t i = it->first; i < it->first + it->count; i++) {
         const struct sim_endpoint *e = &j->endpoints[i];

@@ -97,6 +97,9 @@ struct sim_iteration {
 struct sim_job {
     struct sim_job_config config;
     const struct trib_scheme *scheme;
+    uint32_t away;               /* restarts that its ranks are not back from: switches have no nodes of it */
+    uint32_t boot;               /* of its tree */
+    struct trib_counters before; /* of switches' nodes that restarts have ended */
     struct trib_session_config session;
     uint32_t first; /* of its endpoints: workers by rank, then switches */
     uint32_t count;
@@ -192,13 +195,17 @@ bool sim_jobs_passes(const struct sim_jobs *j, uint32_t packet);
 void sim_jobs_copied(struct sim_jobs *j, uint32_t packet);
 void sim_jobs_dropped(struct sim_jobs *j, uint32_t packet);
 void sim_jobs_timer(struct sim_jobs *j, uint32_t timer);
+/* The switch loses its nodes of jobs, and these stand still; and their ranks are back. */
+void sim_jobs_leave(struct sim_jobs *j, uint32_t place);
+void sim_jobs_return(struct sim_jobs *j, uint32_t place);
 /* Counts slots, and sets the timer of that anew. */
 void sim_jobs_count_slots(struct sim_jobs *j);
 struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job);
 /* NULL, or what is wrong: a sum, a lane, a failure. */
 const char *sim_jobs_check(const struct sim_jobs *j);
 
-/* Of jobs.c, for jobs_open.c: deals an iteration's fragments to operations; a worker begins its next iteration. */
+/* Of jobs.c, for jobs_open.c: hands out what an endpoint has to send; deals an iteration's fragments to operations; a worker begins its next iteration. */
+void sim__jobs_drain(struct sim_jobs *j, uint32_t endpoint);
 void sim__jobs_deal(struct sim_job *job);
 void sim__jobs_begin(struct sim_jobs *j, uint32_t endpoint);
 static inline uint64_t sim__jobs_elements(const struct sim_job *job)

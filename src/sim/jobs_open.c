@@ -7,7 +7,8 @@
 #include "io/explain.h"
 #include "sim/jobs.h"
 
-#define BOOT 1U
+#define NS_PS UINT64_C(1000)
+#define BOOT 1U       /* the first */
 #define OPERATIONS 4U /* of a worker under way */
 #define STALL_NS UINT64_C(1000000000)
 
@@ -50,28 +51,47 @@ static bool open_worker(struct sim_jobs *j, const struct sim_job *job, struct si
     return e->node != NULL;
 }
 
-static bool open_switch(struct sim_jobs *j, const struct sim_job *job, struct sim_endpoint *e)
+/* The lowest mark of the ranks below it. */
+static uint64_t mark_below(const struct sim_jobs *j, const struct sim_job *job, uint32_t endpoint)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    uint64_t lowest = UINT64_MAX;
+
+    if (e->is_worker) {
+        return job->scheme->worker->mark(e->node);
+    }
+    for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
+        uint64_t mark = mark_below(j, job, child);
+        lowest = mark < lowest ? mark : lowest;
+    }
+    return lowest;
+}
+
+/* The node of a switch, new or anew, with its children's marks and the whole job's. */
+static bool open_switch(struct sim_jobs *j, const struct sim_job *job, struct sim_endpoint *e, uint64_t mark)
 {
     struct trib_switch_config config = {
         .session = job->session,
         .kernels = trib_value_kernels(),
         .branches = e->branches,
         .children = e->children,
-        .boot = BOOT,
+        .boot = job->boot,
         .has_parent = e->is_branch,
-        .is_zeroed = true,
+        .is_zeroed = e->node == NULL,
     };
 
     config.session.salt = 0;
-    e->node = sim_arena_take(&j->arena, job->scheme->switch_node->size(&config));
     if (e->node == NULL) {
-        return false;
+        e->node = sim_arena_take(&j->arena, job->scheme->switch_node->size(&config));
+        if (e->node == NULL) {
+            return false;
+        }
     }
     job->scheme->switch_node->init(e->node, &config);
-    for (uint32_t child = 0; child < e->children; child++) {
-        job->scheme->switch_node->join(e->node, child, 0);
+    for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
+        job->scheme->switch_node->join(e->node, j->endpoints[child].child, mark_below(j, job, child));
     }
-    job->scheme->switch_node->learn_mark(e->node, 0);
+    job->scheme->switch_node->learn_mark(e->node, mark);
     return true;
 }
 
@@ -79,7 +99,7 @@ static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
 {
     for (uint32_t i = job->first; i < job->first + job->count; i++) {
         struct sim_endpoint *e = &j->endpoints[i];
-        if (e->is_worker ? !open_worker(j, job, e) : !open_switch(j, job, e)) {
+        if (e->is_worker ? !open_worker(j, job, e) : !open_switch(j, job, e, 0)) {
             return false;
         }
     }
@@ -97,7 +117,7 @@ static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
     job->log[0].begun_ps = job->config.start_ps;
     for (uint32_t rank = 0; rank < job->config.workers; rank++) {
         uint32_t endpoint = job->first + rank;
-        job->scheme->worker->registered(j->endpoints[endpoint].node, BOOT, 0, 0);
+        job->scheme->worker->registered(j->endpoints[endpoint].node, job->boot, 0, 0);
         sim__jobs_begin(j, endpoint);
     }
     return true;
@@ -125,6 +145,7 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const
         .fragments = (config->bytes + config->payload - 1) / config->payload,
     };
     TRIB_ASSERT(j->count < SIM_JOBS_MAX && job->scheme != NULL);
+    job->boot = BOOT;
     job->config.ranks = config->ranks != 0 ? config->ranks : 1;
     job->config.buckets = config->buckets != 0 ? config->buckets : 1;
     if (j->messages == NULL && !make_room(j)) {
@@ -204,4 +225,60 @@ bool sim_jobs_open(struct sim_jobs *j, char *error)
         is_good = open_nodes(j, &j->jobs[i]);
     }
     return is_good;
+}
+
+/* ---- restarts ---- */
+
+static bool is_at(const struct sim_jobs *j, const struct sim_job *job, uint32_t place)
+{
+    for (uint32_t i = job->first + job->config.workers; i < job->first + job->count; i++) {
+        if (j->endpoints[i].place == place) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void sim_jobs_leave(struct sim_jobs *j, uint32_t place)
+{
+    for (uint32_t i = 0; i < j->count; i++) {
+        struct sim_job *job = &j->jobs[i];
+        if (!is_at(j, job, place)) {
+            continue;
+        }
+        for (uint32_t rank = 0; rank < job->config.workers && job->away == 0; rank++) {
+            job->scheme->worker->suspend(j->endpoints[job->first + rank].node);
+        }
+        job->away++;
+    }
+}
+
+/* The tree under another boot id, then the ranks. */
+static void open_again(struct sim_jobs *j, struct sim_job *job)
+{
+    uint64_t now_ns = sim_network_now(j->network) / NS_PS;
+    uint64_t lowest = UINT64_MAX;
+
+    job->boot++;
+    for (uint32_t rank = 0; rank < job->config.workers; rank++) {
+        uint64_t mark = mark_below(j, job, job->first + rank);
+        lowest = mark < lowest ? mark : lowest;
+    }
+    for (uint32_t i = job->first + job->config.workers; i < job->first + job->count; i++) {
+        trib_counters_add(&job->before, job->scheme->switch_node->counters(j->endpoints[i].node));
+        TRIB_ASSERT(open_switch(j, job, &j->endpoints[i], lowest));
+    }
+    for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
+        job->scheme->worker->registered(j->endpoints[i].node, job->boot, lowest, now_ns);
+        sim__jobs_drain(j, i);
+    }
+}
+
+void sim_jobs_return(struct sim_jobs *j, uint32_t place)
+{
+    for (uint32_t i = 0; i < j->count; i++) {
+        if (is_at(j, &j->jobs[i], place) && --j->jobs[i].away == 0) {
+            open_again(j, &j->jobs[i]);
+        }
+    }
 }

@@ -123,6 +123,13 @@ static void json_wrongs(FILE *out, const struct sim_run *run)
         (void)fprintf(out, "%s", i == 0 ? "" : ",");
         json_failure(out, run, &s->failures[i]);
     }
+    (void)fprintf(out, "],\"restarts\":[");
+    for (uint32_t i = 0; i < s->restart_count; i++) {
+        char name[SIM_NODE_NAME_MAX];
+        sim_topology_node_name(&s->topology, s->restarts[i].node, name);
+        (void)fprintf(out, "%s{\"switch\":\"%s\",\"at_ns\":%.3f,\"away_ns\":%.3f}", i == 0 ? "" : ",", name,
+                      (double)s->restarts[i].at_ps / NS, (double)s->restarts[i].away_ps / NS);
+    }
     (void)fprintf(out, "],\"faults\":{\"loss\":%g,\"duplicate\":%g,\"reorder\":%g,\"late_ns\":%.3f}", s->faults.loss,
                   s->faults.duplicate, s->faults.reorder, (double)s->faults.late_ps / NS);
 }
@@ -375,6 +382,9 @@ static void summary_wrongs(FILE *out, const struct sim_run *run)
     if (run->scenario->failure_count != 0) {
         (void)fprintf(out, "  cables cut %u; packets that they lost %" PRIu64 "\n", run->scenario->failure_count,
                       run->network.cut_off);
+    }
+    if (run->scenario->restart_count != 0) {
+        (void)fprintf(out, "  restarts of switches %u\n", run->scenario->restart_count);
     }
     if (sim_faults_are_any(&run->scenario->faults)) {
         (void)fprintf(out, "  faults: packets lost %" PRIu64 ", doubled %" PRIu64 ", late %" PRIu64 "\n",

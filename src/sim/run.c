@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c: see run.h. Timers: the sources' by their numbers, one each for the ends of the warm-up and of the window, counting slots, failures and
- * faults, then the jobs', then the flows'.
+/* run.c: see run.h. Timers: the sources' by their numbers, one each for the ends of the warm-up and of the window, counting slots, failures,
+ * faults and restarts, then the jobs', then the flows'.
  * Read next: results.c. */
 #include "sim/run.h"
 
@@ -15,7 +15,8 @@
 #define TIMER_SLOTS (TIMER_WINDOW + 1)
 #define TIMER_FAILURES (TIMER_SLOTS + 1)
 #define TIMER_FAULTS (TIMER_FAILURES + 1)
-#define TIMER_JOBS (TIMER_FAULTS + 1)
+#define TIMER_RESTARTS (TIMER_FAULTS + 1)
+#define TIMER_JOBS (TIMER_RESTARTS + 1)
 
 static bool is_of_job(const struct sim_run *run, uint32_t packet)
 {
@@ -133,6 +134,8 @@ static void on_timer(void *user, uint32_t timer)
         run->network.stop = is_done(run);
     } else if (timer == TIMER_FAULTS) {
         on_faults(run);
+    } else if (timer == TIMER_RESTARTS) {
+        sim_restarts_timer(&run->restarts);
     } else if (timer == TIMER_FAILURES) {
         TRIB_ASSERT(sim_failures_timer(&run->failures));
     } else if (timer == TIMER_WARM) {
@@ -316,6 +319,7 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char
         sim_source_init(&run->sources[i], &scenario->traffic[i], &run->flows, scenario->seed, i);
     }
     sim_failures_init(&run->failures, &run->network, scenario->failures, scenario->failure_count, TIMER_FAILURES);
+    sim_restarts_init(&run->restarts, &run->jobs, scenario->restarts, scenario->restart_count, TIMER_RESTARTS);
     sim_faults_init(&run->faults, &run->network, &scenario->faults, scenario->seed, TIMER_FAULTS);
     run->is_warm = scenario->warmup_ps == 0;
     if (!run->is_warm) {

@@ -11,6 +11,7 @@
 #include "sim/faults.h"
 #include "sim/flows.h"
 #include "sim/jobs.h"
+#include "sim/restarts.h"
 #include "sim/topology.h"
 #include "sim/traffic.h"
 
@@ -45,10 +46,12 @@ struct sim_scenario {
     struct sim_traffic traffic[SIM_SOURCES_MAX];
     struct sim_job_config jobs[SIM_JOBS_MAX];
     struct sim_failure failures[SIM_FAILURES_MAX];
+    struct sim_restart restarts[SIM_RESTARTS_MAX];
     struct sim_faults_config faults;
     uint32_t traffic_count;
     uint32_t job_count;
     uint32_t failure_count;
+    uint32_t restart_count;
     uint32_t adder_count; /* 0: all switches add */
     struct sim_adders adders[SIM_ADDERS_MAX];
     struct sim_accelerators accelerators;
@@ -62,6 +65,7 @@ struct sim_run {
     struct sim_flows flows;
     struct sim_jobs jobs;
     struct sim_failures failures;
+    struct sim_restarts restarts;
     struct sim_faults faults;
     struct sim_source sources[SIM_SOURCES_MAX];
     uint8_t *adds;             /* by node; NULL: every switch adds */

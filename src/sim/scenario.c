@@ -32,6 +32,7 @@ struct key {
 #define OF(member) offsetof(struct sim_traffic, member)
 #define JOB(member) offsetof(struct sim_job_config, member)
 #define FAILURE(member) offsetof(struct sim_failure, member)
+#define RESTART(member) offsetof(struct sim_restart, member)
 #define ODD(member) offsetof(struct sim_odd_link, member)
 #define SEVERAL (BIT(SIM_LEAF_SPINE) | BIT(SIM_FAT_TREE) | BIT(SIM_CLOS) | BIT(SIM_DRAGONFLY))
 #define BUILT (SEVERAL | BIT(SIM_STAR) | BIT(SIM_TOPOLOGY_NONE))
@@ -150,6 +151,9 @@ static const struct key keys[] = {
     {"failure", "until", "when it is whole again [never]", sim__read_duration, FAILURE(until_ps), ANY, 0},
     {"failure", "react", "so long after each the switches know of it [0]", sim__read_duration, FAILURE(react_ps), ANY,
      0},
+    {"restart", "switch", "what adds there loses all that it holds: spine0", sim__read_restart, 0, ANY, ANY},
+    {"restart", "at", "when", sim__read_duration, RESTART(at_ps), ANY, ANY},
+    {"restart", "away", "until its jobs' ranks are back [0]", sim__read_duration, RESTART(away_ps), ANY, 0},
     {"faults", "loss", "packets lost of those that come to where they are for [0]", sim__read_part, AT(faults.loss),
      ANY, 0},
     {"faults", "duplicate", "that come twice [0]", sim__read_part, AT(faults.duplicate), ANY, 0},
@@ -179,17 +183,19 @@ static const struct sim_job_config blank_job = {.window = 128,
                                                 .slower = 1,
                                                 .compute_ps = SIM_NEVER};
 static const struct sim_failure blank_failure = {.until_ps = SIM_NEVER};
+static const struct sim_restart blank_restart = {0};
 static const struct sim_odd_link blank_link = {.wire = {.delay_ps = SIM_NEVER}};
 
 static const struct list lists[SIM_LISTS] = {
     [SIM_LIST_TRAFFIC] = {"traffic", AT(traffic_count), AT(traffic), sizeof blank_traffic, &blank_traffic},
     [SIM_LIST_JOBS] = {"job", AT(job_count), AT(jobs), sizeof blank_job, &blank_job},
     [SIM_LIST_FAILURES] = {"failure", AT(failure_count), AT(failures), sizeof blank_failure, &blank_failure},
+    [SIM_LIST_RESTARTS] = {"restart", AT(restart_count), AT(restarts), sizeof blank_restart, &blank_restart},
     [SIM_LIST_LINKS] = {"link", AT(topology.odd_count), AT(topology.odd), sizeof blank_link, &blank_link},
 };
 
 _Static_assert(SIM_SOURCES_MAX == SIM_LIST_MAX && SIM_JOBS_MAX == SIM_LIST_MAX && SIM_FAILURES_MAX == SIM_LIST_MAX &&
-                   SIM_ODD_LINKS_MAX == SIM_LIST_MAX,
+                   SIM_ODD_LINKS_MAX == SIM_LIST_MAX && SIM_RESTARTS_MAX == SIM_LIST_MAX,
                "one limit of lists");
 
 static const struct list *find_list(const char *name)
@@ -275,7 +281,7 @@ static bool check_table(struct draft *d, uint32_t index)
     return sim__refuse(
         d, table->place,
         "unknown table [%s]; there are [topology], [[link]], [queues], [flows], [[traffic]], [[job]], [switches], "
-        "[[failure]], [faults]",
+        "[[failure]], [[restart]], [faults]",
         table->name);
 }
 

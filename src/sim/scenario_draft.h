@@ -11,7 +11,7 @@
 #define SIM_AMOUNT_PACKETS (UINT64_C(1) << 62) /* an amount of packets, until their size is known */
 
 /* Lists of tables. */
-enum sim_list { SIM_LIST_TRAFFIC, SIM_LIST_JOBS, SIM_LIST_FAILURES, SIM_LIST_LINKS, SIM_LISTS };
+enum sim_list { SIM_LIST_TRAFFIC, SIM_LIST_JOBS, SIM_LIST_FAILURES, SIM_LIST_LINKS, SIM_LIST_RESTARTS, SIM_LISTS };
 
 #define SIM_LIST_MAX 64U
 
@@ -34,6 +34,7 @@ struct draft {
     struct draft_text hosts[SIM_JOBS_MAX];     /* of jobs */
     struct draft_text links[SIM_FAILURES_MAX]; /* of failures */
     struct draft_text odd_links[SIM_ODD_LINKS_MAX];
+    struct draft_text restarts[SIM_RESTARTS_MAX];
     uint32_t tables[SIM_LISTS][SIM_LIST_MAX]; /* of the lists' items */
 };
 
@@ -72,6 +73,7 @@ bool sim__read_hosts(struct draft *d, const struct sim_toml_value *value, void *
 bool sim__read_adders(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_ratio(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_link(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_restart(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_odd_link(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_scale(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_flag(struct draft *d, const struct sim_toml_value *value, void *field);

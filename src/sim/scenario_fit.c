@@ -500,6 +500,23 @@ static bool finish_odd_links(struct draft *d)
     return is_good;
 }
 
+static bool finish_restarts(struct draft *d)
+{
+    for (uint32_t i = 0; i < d->scenario->restart_count; i++) {
+        const struct draft_text *name = &d->restarts[i];
+        const struct sim_topology *t = &d->scenario->topology;
+        uint32_t *node = &d->scenario->restarts[i].node;
+        char cause[TRIB_ERROR_TEXT_MAX] = "";
+        if (!sim_topology_find(t, name->text, strlen(name->text), node, cause)) {
+            return sim__refuse(d, name->place, "switch: %s", cause);
+        }
+        if (*node < sim_topology_size(t).hosts) {
+            return sim__refuse(d, name->place, "switch: %s is no switch", name->text);
+        }
+    }
+    return true;
+}
+
 bool sim__fit(struct draft *d)
 {
     struct sim_scenario *s = d->scenario;
@@ -525,5 +542,6 @@ bool sim__fit(struct draft *d)
             return false;
         }
     }
-    return finish_jobs(d) && finish_adders(d) && finish_cables(d, s->failure_count, SIM_LIST_FAILURES, finish_failure);
+    return finish_jobs(d) && finish_adders(d) && finish_restarts(d) &&
+           finish_cables(d, s->failure_count, SIM_LIST_FAILURES, finish_failure);
 }

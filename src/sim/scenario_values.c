@@ -371,6 +371,13 @@ bool sim__read_link(struct draft *d, const struct sim_toml_value *value, void *f
     return expect_text(d, value, "leaf0-spine1");
 }
 
+bool sim__read_restart(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    d->restarts[d->scenario->restart_count - 1] = (struct draft_text){value->text, value->place};
+    return expect_text(d, value, "spine0");
+}
+
 bool sim__read_odd_link(struct draft *d, const struct sim_toml_value *value, void *field)
 {
     (void)field;

@@ -33,6 +33,29 @@ check_in "the page says them" '1/100, of sizes' "$TMP/levers.html"
 expect 2 'incast.toml:1:1: ideal: there are only flows' "$T" sim "$HERE/examples/sim/incast.toml" --ideal
 expect 2 'scale is written like "1/20"' "$T" sim "$HERE/examples/sim/jobs.toml" --scale 20
 
+cat >"$TMP/restart.toml" <<'END'
+duration = "1s"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts = 4
+rate = "10Gbps"
+delay = "1us"
+[[job]]
+scheme = "switchml"
+workers = 8
+size = "2MB"
+iterations = 3
+[[restart]]
+switch = "leaf0"
+at = "1ms"
+away = "500us"
+END
+expect 0 'restarts of switches 1' "$T" sim "$TMP/restart.toml" --out "$TMP/restart"
+check_in "a restart is survived" '"iterations_ended":3,.*"numbers_wrong":0' "$TMP/restart/results.json"
+check_in "and said" '"restarts":.."switch":"leaf0","at_ns":1000000.000,"away_ns":500000.000' "$TMP/restart/results.json"
+
 say "a page"
 expect 0 'trace' "$T" sim "$HERE/examples/sim/failure.toml" --quiet --html "$TMP/page.html"
 expect 0 'trace' "$T" sim "$HERE/examples/sim/arrivals.toml" --quiet --html "$TMP/jobs.html"

@@ -377,6 +377,69 @@ static void results__may_be_lost_on_the_way(void **state)
     assert_true(ended >= 20);
 }
 
+/* An iteration through a restart takes as long as ranks are away, and what is sent again; sums stay right, with losses besides. */
+static void restarts__cost_their_time(void **state)
+{
+    static const char *const switches[] = {"leaf0", "spine0", "spine1"};
+    double plain = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        char text[256] = "";
+        if (i != 0) {
+            (void)snprintf(text, sizeof text, "[[restart]]\nswitch = \"%s\"\nat = \"2500us\"\naway = \"700us\"\n",
+                           switches[i - 1]);
+        }
+        open_text(LEAVES "[queues]\nbuffer = \"none\"\n%s[[job]]\nscheme = \"switchml\"\nworkers = 8\nsize = "
+                         "\"2816000B\"\ncompute = \"1ms\"\niterations = 3\n",
+                  text);
+        finish();
+        assert_int_equal(run.jobs.jobs[0].iterations, 3);
+        assert_int_equal(run.jobs.jobs[0].wrong, 0);
+        double end_us = (double)run.jobs.jobs[0].end_ps / US_PS;
+        print_message("%s: ends after %.0f us\n", i == 0 ? "no restart" : switches[i - 1], end_us);
+        plain = i == 0 ? end_us : plain;
+        /* 2.4 ms of summing from 1 ms on: all were away for 0.7 ms, but who has no node at spine1. */
+        assert_true(i == 0 || i == 3 ? end_us == plain : end_us > plain + 690 && end_us < plain + 1500);
+        close_run();
+    }
+}
+
+static void restarts__keep_sums_right(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        struct trib_prng prng = {.state = seed};
+        char text[2048];
+        char error[TRIB_ERROR_TEXT_MAX] = "";
+        int len = snprintf(
+            text, sizeof text,
+            "seed = %u\nduration = \"10s\"\n" NETWORK(
+                "fat-tree") "k = 4\n[queues]\nbuffer = "
+                            "\"20pkt\"\n[faults]\nloss = \"0.5%%\"\nduplicate = \"1%%\"\nreorder = \"1%%\"\n"
+                            "[[job]]\nscheme = \"switchml\"\nworkers = 11\nsize = \"300KB\"\niterations = 6\nbuckets = "
+                            "3\ncompute = \"200us\"\nplacement = \"random\"\n[[job]]\nscheme = \"ring\"\nworkers = "
+                            "3\nsize = \"300KB\"\niterations = 6\n",
+            seed);
+        for (uint32_t i = 0; i < 6; i++) {
+            static const char *const tiers[] = {"edge", "aggregation", "core"};
+            len += snprintf(text + len, sizeof text - (size_t)len,
+                            "[[restart]]\nswitch = \"%s%u\"\nat = \"%uus\"\naway = \"%uus\"\n", tiers[i % 3],
+                            (uint32_t)trib_prng_below(&prng, i % 3 == 2 ? 4 : 8),
+                            (uint32_t)trib_prng_below(&prng, 6000), (uint32_t)trib_prng_below(&prng, 2) * 900);
+        }
+        if (!sim_scenario_parse(&s, text, "x", NULL, error) || !sim_run_init(&run, &s, error)) {
+            fail_msg("%s", error);
+        }
+        finish();
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_int_equal(run.jobs.jobs[i].iterations, 6);
+            assert_int_equal(run.jobs.jobs[i].wrong, 0);
+        }
+        close_run();
+    }
+}
+
 /* A switch's memory is shared by all jobs that have a node there, and a window is what fits twice. */
 static void memory__bounds_windows(void **state)
 {
@@ -466,6 +529,8 @@ int main(void)
         cmocka_unit_test(adding__delays_others),
         cmocka_unit_test(results__are_copied_where_ways_part),
         cmocka_unit_test(results__may_be_lost_on_the_way),
+        cmocka_unit_test(restarts__cost_their_time),
+        cmocka_unit_test(restarts__keep_sums_right),
         cmocka_unit_test(memory__bounds_windows),
         cmocka_unit_test(ideal__is_each_alone),
     };
