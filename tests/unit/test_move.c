@@ -20,6 +20,8 @@ static void fallback(struct trib_config *config)
 {
     config->fallback = true;
     config->switch_timeout_ns = SWITCH_TIMEOUT_NS;
+    config->linger_ns =
+        TRIB_SECOND_NS * patience(); /* who has finished waits so long at the meeting for who comes late */
     if (config->host_id[0] == '\0') {
         (void)snprintf(config->host_id, sizeof config->host_id, "host-%u", config->rank);
     }
@@ -511,6 +513,79 @@ static void close__others_still_lack_results(void **state)
     }
 }
 
+/* Ranks 1 and 2 have contributed to the last operation and are then held up, while it ends for ranks 0 and 3, which close; the switch dies.
+ * They are let go when the others have been waiting at the meeting for a while, and find there what they lack. */
+static void *hold_two(void *argument)
+{
+    (void)argument;
+    while (atomic_load(&entered) < RANKS) {
+        (void)usleep(1000);
+    }
+    for (uint32_t i = 1; i <= 2; i++) {
+        trib_endpoint_lock(of_rank[i]->endpoint);
+        while (of_rank[i]->verbs->in_flight(of_rank[i]->node, 0) == 0) {
+            trib_endpoint_unlock(of_rank[i]->endpoint);
+            (void)usleep(1000);
+            trib_endpoint_lock(of_rank[i]->endpoint);
+        }
+    }
+    atomic_store(&is_held, true);
+    while (atomic_load(&is_held)) {
+        (void)usleep(1000);
+    }
+    (void)usleep((useconds_t)(SWITCH_TIMEOUT_NS / 1000 + 600000));
+    trib_endpoint_unlock(of_rank[1]->endpoint);
+    trib_endpoint_unlock(of_rank[2]->endpoint);
+    return NULL;
+}
+
+static void finished_body(struct rank *rank)
+{
+    static int32_t buffers[RANKS][64];
+    uint32_t own = rank->config.rank;
+    int32_t *buffer = buffers[own];
+    struct trib_request *request = NULL;
+    bool is_late = own == 1 || own == 2;
+    of_rank[own] = rank->comm;
+    for (uint32_t i = 0; i < 64; i++) {
+        buffer[i] = value(own, 0, i);
+    }
+    CHECK(rank, trib_barrier(rank->comm) == TRIB_OK);
+    (void)pthread_barrier_wait(rank->together);
+    CHECK(rank,
+          !is_late || trib_allreduce_start(rank->comm, buffer, buffer, 64, TRIB_INT32, TRIB_SUM, &request) == TRIB_OK);
+    (void)atomic_fetch_add(&entered, 1);
+    while (!atomic_load(&is_held)) {
+        (void)usleep(1000);
+    }
+    CHECK(rank, is_late || trib_allreduce(rank->comm, buffer, buffer, 64, TRIB_INT32, TRIB_SUM) == TRIB_OK);
+    (void)pthread_barrier_wait(rank->together);
+    if (own == 0) {
+        switch_command('k');
+        atomic_store(&is_held, false);
+    }
+    CHECK(rank, !is_late || trib_request_wait(request) == TRIB_OK);
+    for (uint32_t i = 0; i < 64; i++) {
+        CHECK(rank, buffer[i] == sum(RANKS, 0, i));
+    }
+    (void)snprintf(rank->error, sizeof rank->error, "%s", trib_comm_error(rank->comm));
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void close__is_there_for_who_was_held_up(void **state)
+{
+    struct rank ranks[RANKS];
+    pthread_t thread;
+    (void)state;
+    atomic_store(&is_held, false);
+    atomic_store(&entered, 0);
+    assert_int_equal(pthread_create(&thread, NULL, hold_two, NULL), 0);
+    run_ranks(ranks, RANKS, fallback, finished_body);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    expect_good(ranks, RANKS);
+    switch_command('2');
+}
+
 static void config__fallback_needs_a_switch(void **state)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
@@ -540,6 +615,7 @@ int main(void)
         cmocka_unit_test(move__names_rank_0_that_is_gone),
         cmocka_unit_test(close__after_the_switch_is_gone),
         cmocka_unit_test(close__others_still_lack_results),
+        cmocka_unit_test(close__is_there_for_who_was_held_up),
         cmocka_unit_test(config__fallback_needs_a_switch),
     };
     keeper_open();
