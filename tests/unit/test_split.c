@@ -176,11 +176,17 @@ static void left_body(struct rank *rank)
     CHECK(rank, made != NULL && trib_comm_close(made) == TRIB_OK);
 }
 
+/* Its close waits for the others so long, who in turn wait for it here. */
+static void short_timeout_of_rank_0(struct trib_config *config)
+{
+    config->timeout_ns = config->rank == 0 ? 2 * TRIB_SECOND_NS : config->timeout_ns;
+}
+
 static void subset__goes_on_without_rank_0(void **state)
 {
     (void)state;
     struct rank ranks[RANKS];
-    run_ranks(ranks, RANKS, NULL, left_body);
+    run_ranks(ranks, RANKS, short_timeout_of_rank_0, left_body);
     expect_good(ranks, RANKS);
 }
 
