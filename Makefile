@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The everyday commands, thin over CMake. `make help` lists them.
 .DEFAULT_GOAL := build
-.PHONY: build demo demo-torch test test-all bench bench-sim lint format fuzz install clean help
+.PHONY: build demo demo-torch test test-all test-nightly bench bench-sim lint format fuzz install clean help
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -29,6 +29,9 @@ test:       ## the tests that need no root, in a few minutes
 
 test-all:   ## sanitizers, namespaces, fuzzing, headers, examples, installation (what CI runs as well)
 	@tools/test_all.sh
+
+test-nightly: ## every state of all small worlds, and all scripts under both sanitizers: half an hour more
+	@tools/test_all.sh nightly
 
 bench:      ## the benchmark table and build/bench.json; ROW=name for one row
 	@tools/deps.sh build bench
@@ -64,4 +67,4 @@ clean:      ## remove every build folder
 	@rm -rf build build-*
 
 help:       ## this list
-	@sed -n 's/^\([a-z-]*\): *\([a-z ]*\)## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\): *\([a-z ]*\)## /\1\t/p' Makefile | expand -t 15

@@ -8,6 +8,7 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_FLAGS_RELEASE "-O3 -g")
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
 set(CMAKE_C_FLAGS_DEBUG "-O1 -g")
+set(CMAKE_C_FLAGS_CHECKED "-O1 -g1") # sanitizers: half the time to compile, and traces still have functions and lines
 
 find_program(CCACHE ccache)
 mark_as_advanced(CCACHE)
@@ -24,7 +25,7 @@ else()
     list(APPEND warnings -Wno-string-conversion) # for assertions of the form !"why this cannot be"
 endif()
 if(TRIB_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    list(APPEND warnings -Wno-maybe-uninitialized) # false alarms in instrumented code
+    list(APPEND warnings -Wno-maybe-uninitialized -Wno-format-truncation) # false alarms in instrumented code
 endif()
 if(TRIB_WERROR)
     list(APPEND warnings -Werror)

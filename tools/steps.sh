@@ -6,6 +6,7 @@
 # The counts are also appended to $TRIB_RESULTS, if set, for .ci/run to add up.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 jobs=$(nproc)
+places=$((3 * jobs)) # of tests, which mostly wait; cmake/tests.cmake says how many each takes
 passed=0
 failed=0
 failures=()
@@ -58,7 +59,7 @@ tests() { # name build-folder ctest-arguments...
     echo "== $name"
     junit=$PWD/$dir/$name.xml
     rm -f "$junit"
-    "${fixed[@]}" ctest --test-dir "$dir" -j "$jobs" --output-on-failure --output-junit "$junit" --no-tests=error "$@" |
+    "${fixed[@]}" ctest --test-dir "$dir" -j "$places" --output-on-failure --output-junit "$junit" --no-tests=error "$@" |
         grep -v -e '^ *Start ' -e '^Internal ctest' -e '^Label Time' -e 'sec\*proc' -e '^$'
     count_junit "$name" "$junit" $((SECONDS - start))
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `make test-all`: what takes longer than `make test` or needs more tools. Names of steps as arguments run only those.
+# `make test-all`: what takes longer than `make test` or needs more tools. Names of steps as arguments run only those; `nightly` (`make
+# test-nightly`) are those whose long form CI has no time for: model_all, asan_all, tsan_all.
 set -uo pipefail
 . "$(dirname "$0")/steps.sh"
 
@@ -11,9 +12,14 @@ run_integration() {
     step build-release preset release && tests integration build -L integration -LE user
 }
 
-# Every state of every small world.
+# Every state of the small worlds; of the largest the first 4 million, breadth first: what the canaries are found with.
 run_model() {
-    step build-release preset release && step model build/bin/model --jobs "$jobs"
+    step build-release preset release && step model build/bin/model --states 4000000 --jobs "$jobs"
+}
+
+# Every state of every small world.
+run_model_all() {
+    step build-release preset release && step model-all build/bin/model --jobs "$jobs"
 }
 
 # Seeded defects: the worlds and the search must notice each.
@@ -21,15 +27,30 @@ run_canary() {
     step canary tests/canary/run.py
 }
 
-# What `make test` runs, and more, with AddressSanitizer and UndefinedBehaviorSanitizer; not the tensors of gigabytes, which only take longer.
+# AddressSanitizer and UndefinedBehaviorSanitizer: what `make test` runs, but of its scripts only those that reach code which no unit test does
+# in its own process: the program's arguments, the daemon, its HTTP, processes that are killed. Not the tensors of gigabytes, which only take longer.
+processes='^integration/(cli|doctor|http|jobs|faults|tree_faults|switches|fallback)\.user$'
 run_asan() {
-    step build-asan preset asan && tests asan build-asan -LE 'root|net' -E '^integration/large$'
+    step build-asan preset asan && TRIB_PATIENCE=2 tests asan build-asan -LE 'root|net|user' -E '^integration/large$' &&
+        TRIB_PATIENCE=2 tests asan-scripts build-asan -L user -R "$processes"
 }
 
-# ThreadSanitizer where there are threads.
+# All scripts, and as many worlds as without a sanitizer.
+run_asan_all() {
+    step build-asan preset asan && TRIB_PATIENCE=2 tests asan-all build-asan -LE 'root|net' -E '^(integration/large|world)$' &&
+        step asan-worlds build-asan/bin/world --seeds 2000 --jobs "$jobs"
+}
+
+# ThreadSanitizer where there are threads; of the scripts those in which the daemon's threads, or a rank's, meet what unit tests do not have:
+# HTTP, and processes that are killed. What the relays' tests of faults have is one thread, with a clock of its own.
 run_tsan() {
     step build-tsan preset tsan &&
-        TRIB_PATIENCE=10 tests tsan build-tsan -L '^(io|comm|control|switchd|cli|user)$'
+        TRIB_PATIENCE=4 tests tsan build-tsan -L '^(io|comm|control|switchd|cli)$' -E '^unit/test_relay_faults$' &&
+        TRIB_PATIENCE=4 tests tsan-scripts build-tsan -R '^integration/(http|faults|switches)\.user$'
+}
+
+run_tsan_all() {
+    step build-tsan preset tsan && TRIB_PATIENCE=10 tests tsan-all build-tsan -L '^(io|comm|control|switchd|cli|user)$'
 }
 
 # clang: the same warnings as errors, and the same bits from another compiler.
@@ -119,6 +140,9 @@ run_ns3() {
     if tools/deps.sh ns3; then step ns3 tests/ns3/compare.py; else echo "   ns3 left out"; fi
 }
 
+if [ "${1:-}" = nightly ]; then
+    set -- model_all asan_all tsan_all
+fi
 for name in "${@:-integration model canary asan tsan clang msan fuzz coverage headers install torch ns3}"; do
     for part in $name; do
         "run_$part"
