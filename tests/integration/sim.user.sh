@@ -56,6 +56,20 @@ expect 0 'restarts of switches 1' "$T" sim "$TMP/restart.toml" --out "$TMP/resta
 check_in "a restart is survived" '"iterations_ended":3,.*"numbers_wrong":0' "$TMP/restart/results.json"
 check_in "and said" '"restarts":.."switch":"leaf0","at_ns":1000000.000,"away_ns":500000.000' "$TMP/restart/results.json"
 
+say "one link of a file is as the scenario says"
+mkdir "$TMP/data"
+cp "$HERE/examples/sim/data/topology.txt" "$TMP/data/"
+(cat "$HERE/examples/sim/from_file.toml"; printf '[[link]]\nlink = "host0-switch0"\ndelay = "1ms"\n') >"$TMP/linked.toml"
+expect 0 'trace' "$T" sim "$TMP/linked.toml" --out "$TMP/linked"
+check "flows of host 0 take a millisecond and more" awk -F, '$1 == 0 || $2 == 0 { n++; bad += $8 < 1000000 }
+    $1 != 0 && $2 != 0 { m++; bad += $8 >= 1000000 && $5 < 100000 } END { exit !(n > 0 && m > 0 && bad == 0) }' "$TMP/linked/flows.csv"
+
+say "who never ends is given up"
+sed '/^\[\[restart/,$d' "$TMP/restart.toml" | sed 's/^duration.*/duration = "1000s"/' >"$TMP/stalled.toml"
+printf '[[failure]]\nlink = "host3-leaf0"\nat = "1ms"\n' >>"$TMP/stalled.toml"
+expect 1 'given up: nothing has arrived for 5 s of simulated time' "$T" sim "$TMP/stalled.toml" --out "$TMP/stalled"
+check_in "with the results until then" '"stalled":true,.*"check":"ok"' "$TMP/stalled/results.json"
+
 say "a page"
 expect 0 'trace' "$T" sim "$HERE/examples/sim/failure.toml" --quiet --html "$TMP/page.html"
 expect 0 'trace' "$T" sim "$HERE/examples/sim/arrivals.toml" --quiet --html "$TMP/jobs.html"
