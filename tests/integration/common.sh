@@ -12,6 +12,8 @@ TMP=$(mktemp -d)
 FAILURES=0
 CHECKS=0
 CHILDREN=()
+RESERVED=()
+QUIET_PORT=0
 # Every process that a script starts inherits this, so that survivors can be found without knowing their parents.
 export TEST_MARK="tributary-test-$$-$RANDOM"
 
@@ -32,7 +34,7 @@ clean_up() {
     for pid in "${CHILDREN[@]}" $(marked); do
         kill -KILL "$pid" 2>/dev/null
     done
-    rm -rf "$TMP"
+    rm -rf "$TMP" "${RESERVED[@]}"
 }
 trap clean_up EXIT
 trap 'exit 130' INT TERM
@@ -127,13 +129,32 @@ ended() {
 
 gone() { ! [ -e "/proc/$1" ] || grep -qs '^State:.[ZX]' "/proc/$1/status"; }
 
-# switch_start [OPTIONS]: sets SWITCH_PID, SWITCH_PORT, SWITCH_LOG and exports TRIB_SWITCH. On 127.0.0.1, a free port,
-# without HTTP, unless the options say otherwise.
+# quiet_port: sets QUIET_PORT to the first of 16 ports that are free, below those that the kernel gives to sockets without one, and above those of
+# tests that count their own. They stay this script's until it ends: a switch that is killed finds them free again, whatever else runs.
+quiet_port() {
+    local owner digits
+    while :; do
+        QUIET_PORT=$((30000 + RANDOM % 172 * 16))
+        owner=${TMP%/*}/tributary-ports-$QUIET_PORT
+        [ -e "/proc/$(readlink "$owner")" ] || rm -f "$owner" # of a script that was killed
+        ln -s "$$" "$owner" 2>/dev/null || continue
+        RESERVED+=("$owner")
+        digits=$(printf '%03X' $((QUIET_PORT / 16)))
+        cat /proc/net/{tcp,udp,tcp6,udp6} 2>/dev/null | grep -qE "^ *[0-9]+: [0-9A-F]+:${digits}[0-9A-F] " || return 0
+    done
+}
+
+# switch_start [OPTIONS]: sets SWITCH_PID, SWITCH_PORT, SWITCH_LOG and exports TRIB_SWITCH. On 127.0.0.1, without HTTP, unless the options say
+# otherwise; port 0 to listen at is a quiet one.
 switch_start() {
-    local ready="$TMP/ready.$RANDOM"
+    local ready="$TMP/ready.$RANDOM" options=(--listen 127.0.0.1:0 --http none "$@") i
     SWITCH_LOG=${SWITCH_LOG:-$TMP/switch.log}
     : >"$ready"
-    "$TRIBUTARY" switch --listen 127.0.0.1:0 --http none "$@" --ready-fd 9 9>"$ready" 2>>"$SWITCH_LOG" &
+    [[ $* =~ --listen\ [^\ ]*:[1-9][0-9]*($|[\ ,]) ]] || quiet_port
+    for ((i = 1; i < ${#options[@]}; i++)); do
+        [ "${options[i - 1]}" != --listen ] || options[i]=$(sed -E "s/:0(,|\$)/:$QUIET_PORT\1/g" <<<"${options[i]}")
+    done
+    "$TRIBUTARY" switch "${options[@]}" --ready-fd 9 9>"$ready" 2>>"$SWITCH_LOG" &
     SWITCH_PID=$!
     CHILDREN+=("$SWITCH_PID")
     if ! wait_for 10 test -s "$ready"; then
