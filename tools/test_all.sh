@@ -46,7 +46,7 @@ run_asan_all() {
 run_tsan() {
     step build-tsan preset tsan &&
         TRIB_PATIENCE=4 tests tsan build-tsan -L '^(io|comm|control|switchd|cli)$' -E '^unit/test_relay_faults$' &&
-        TRIB_PATIENCE=4 tests tsan-scripts build-tsan -R '^integration/(http|faults|switches)\.user$'
+        TRIB_PATIENCE=4 tests tsan-scripts build-tsan -R '^integration/(http|events|switches)\.user$'
 }
 
 run_tsan_all() {
