@@ -22,6 +22,7 @@
 
 #define HOPS_EACH UINT64_C(200000) /* between two looks at the clock: some ten milliseconds */
 #define STALL_PS UINT64_C(5000000000000)
+#define EXIT_DEADLOCK 3
 #define EXIT_INTERRUPTED 130
 #define PATH_MAX_LEN 4096
 #define LEVERS_MAX 5U
@@ -311,6 +312,13 @@ static int tell(struct everything *e, const struct sim_options *options)
     }
     if (fault != NULL) {
         return complain("the simulator is wrong: %s; please report this with the scenario", fault);
+    }
+    if (e->run.deadlock.count != 0) {
+        char circle[PATH_MAX_LEN] = "";
+        sim__deadlock_text(&e->run, circle, sizeof circle);
+        complain("deadlock since %.3f us: %u ports are stopped for ever; in a circle each waits for the next: %s",
+                 (double)e->run.deadlock.since_ps / 1e6, e->run.deadlock.stopped, circle);
+        return EXIT_DEADLOCK;
     }
     if (e->story.was_stalled) {
         return complain("given up: nothing has arrived for 5 s of simulated time, and %" PRIu64 " flows have not ended",

@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "io/clock.h"
 #include "io/nearest.h"
+#include "sim/gates.h"
 #include "sim/scenario.h"
 
 #define HOPS_EACH UINT64_C(1000000)
@@ -75,6 +76,27 @@ static void websearch_1024(struct sim_scenario *s)
     };
 }
 
+/* As permutation-1024, with 2 MB of each switch shared by its 16 ports, PFC, and 64 hosts at a time that send to one: so that ports are stopped. */
+static void pfc_1024(struct sim_scenario *s)
+{
+    permutation(s, 16, 8 * MS_PS);
+    s->topology.buffer_bytes = SIM_NEVER;
+    s->topology.buffers = (struct sim_buffers_config){
+        .shared_bytes = UINT64_C(2000000),
+        .below_bytes = UINT64_C(2) * s->flows.packet,
+        .alpha_of = 1,
+        .alpha_by = 8,
+        .is_lossless = true,
+    };
+    s->traffic[s->traffic_count++] = (struct sim_traffic){
+        .kind = SIM_INCAST,
+        .fan_in = 64,
+        .bytes = 64000,
+        .repeat = 20,
+        .period_ps = MS_PS / 2,
+    };
+}
+
 /* Placed at random, so that trees have three levels of switches. */
 static void jobs_1024(struct sim_scenario *s)
 {
@@ -101,6 +123,7 @@ static const struct sim_bench_row rows[] = {
     {"permutation-1024", "DCTCP permutation, fat tree k=16", 12e6, 1024, permutation_1024},
     {"permutation-8192", "DCTCP permutation, fat tree k=32", 0, 8192, permutation_8192},
     {"websearch-1024", "WebSearch (packets) at 60 % load, k=16", 10e6, 1024, websearch_1024},
+    {"pfc-1024", "the permutation with PFC, shared buffers, incast", 6e6, 1024, pfc_1024},
     {"jobs-1024", "8 jobs x 64 workers, switchml in 3 levels", 5e6, 1024, jobs_1024},
 };
 
@@ -122,6 +145,16 @@ struct outcome {
     double goodput_bps;
     bool is_good;
 };
+
+static bool was_stopped(const struct sim_network *n)
+{
+    uint64_t stops = 0;
+
+    for (uint32_t i = 0; i < n->link_count; i++) {
+        stops += n->gates->list[i].stops;
+    }
+    return stops != 0;
+}
 
 static struct outcome measure(const struct sim_bench_row *row, bool is_quick)
 {
@@ -151,6 +184,9 @@ static struct outcome measure(const struct sim_bench_row *row, bool is_quick)
     outcome.hash = run.network.hash;
     outcome.goodput_bps = (double)run.flows.bytes * 8e12 / (double)scenario.duration_ps / run.network.hosts;
     const char *fault = sim_run_check(&run);
+    if (fault == NULL && scenario.topology.buffers.is_lossless && !was_stopped(&run.network)) {
+        fault = "no port was stopped";
+    }
     outcome.is_good = fault == NULL;
     if (fault != NULL) {
         complain("%s: %s", row->name, fault);

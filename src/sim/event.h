@@ -8,7 +8,8 @@
  * tests/unit/test_sim_reference.c). Why not by number alone: of flows that are clocked by one bottleneck the packets arrive at the same
  * picosecond again and again, and the last of four found the longest queue each time, and got half of the others' rate.
  *
- * Arrivals: a link has one at most, that of the packet at its head, so the set needs no memory of its own, and no cancelling. They are all
+ * Arrivals: a link has one at most, that of the packet at its head (and, where ports can be stopped, one more: the end of the packet that it sends), so
+ * the set needs no memory of its own, and no cancelling. They are all
  * due within a few microseconds (a packet's time on the link, and its delay), and lie in a *calendar*: a circle of buckets, each a cache line of
  * arrivals, with more lines behind it where many are due at a time. Whole buckets are taken out into a *batch* and sorted there: thousands of
  * workers in step make thousands of ties, which sorted insertion does not survive. What lies in the batch is known for some time before it happens,
@@ -27,11 +28,14 @@
 #define SIM_NEVER UINT64_MAX
 #define SIM_NONE UINT32_MAX
 #define SIM_ARRIVAL UINT32_C(0x80000000) /* what pop returns: an arrival with this bit, a timer without, or SIM_NONE */
+#define SIM_LEAVING \
+    UINT32_C(0x40000000) /* in the number of an arrival: the end of the packet that the link's port sends (gates.h) */
 
-/* Which of two arrivals at one time is first: for any two links it is this one or that one, at half of all times each. */
+/* Which of two arrivals at one time is first: for any two links it is this one or that one, at half of all times each. What is SIM_LEAVING is
+ * behind them all. */
 static inline uint32_t sim_tie(uint64_t due_ps)
 {
-    return (uint32_t)(due_ps * UINT64_C(0x9e3779b97f4a7c15) >> 33);
+    return (uint32_t)(due_ps * UINT64_C(0x9e3779b97f4a7c15) >> 33) & (SIM_LEAVING - 1);
 }
 
 #define SIM_BUCKET 7U
@@ -82,7 +86,7 @@ struct sim_events {
     uint64_t count; /* popped so far */
 };
 
-/* horizon: most arrivals are due within it. False: out of memory. */
+/* links: arrivals at most. horizon: most arrivals are due within it. False: out of memory. */
 bool sim_events_init(struct sim_events *e, uint32_t links, uint64_t horizon_ps, uint64_t lookahead_ps);
 void sim_events_deinit(struct sim_events *e);
 

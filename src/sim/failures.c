@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/gates.h"
+
 static uint64_t later(uint64_t time_ps, uint64_t by_ps)
 {
     return time_ps == SIM_NEVER ? SIM_NEVER : time_ps + by_ps;
@@ -60,6 +62,10 @@ static void lose_packets(struct sim_network *n, uint32_t number)
     struct sim_link *link = &n->links[number];
     uint32_t head = link->head;
 
+    if (n->gates != NULL) {
+        sim_gates_cut(n, number);
+        return;
+    }
     if (head == SIM_NONE) {
         return;
     }
@@ -165,6 +171,9 @@ bool sim_failures_timer(struct sim_failures *f)
 
     set_ports(f, false);
     bool is_good = set_routes(f);
+    for (uint32_t i = 0; f->network->gates != NULL && i < 2 * f->count; i++) {
+        sim_gates_mended(f->network, f->failing[i / 2][i % 2].link);
+    }
     sim_timer_set(&f->network->events, f->timer, next_change(f, now_ps + 1));
     return is_good;
 }

@@ -8,6 +8,7 @@
 
 #include "core/lane.h"
 #include "io/explain.h"
+#include "sim/gates.h"
 
 #define NS_PS UINT64_C(1000)
 #define PARENT UINT16_MAX /* `value` of a packet that comes from the parent */
@@ -524,6 +525,7 @@ static void pass_many(struct sim_jobs *j, uint32_t packet)
 
     j->on_links--;
     sim_packet_free(j->network, packet);
+    sim_gates_pass(j->network);
     spread(j, p.sequence, p.owner, children, p.to, p.flags & SIM_ECN_MARKED);
     release_message(j, p.sequence);
 }
@@ -542,6 +544,7 @@ static void pass_on(struct sim_jobs *j, uint32_t packet)
         p->value == PARENT ? sim__jobs_next_down(j->network, p->to, e) : sim__jobs_next_up(j->network, p->to, e->job);
 
     p->to = j->network->links[link].to;
+    sim_gates_pass(j->network);
     sim_network_give(j->network, link, packet);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/lane.h"
+#include "sim/gates.h"
 #include "sim/memory.h"
 
 #define PICOSECONDS UINT64_C(1000000000000)
@@ -38,6 +39,7 @@ bool sim_network_init(struct sim_network *n, uint32_t hosts, uint32_t switches, 
 void sim_network_deinit(struct sim_network *n)
 {
     sim_events_deinit(&n->events);
+    sim_gates_deinit(n);
     sim_memory_unmap(n->links, n->link_room * sizeof *n->links);
     free(n->routes);
     free(n->from);
@@ -106,6 +108,10 @@ bool sim_network_ready(struct sim_network *n, uint32_t smallest, uint32_t larges
     uint64_t horizon_ps = 0;
     uint64_t lookahead_ps = SIM_NEVER;
 
+    if (n->gates != NULL) {
+        sim_gates_ready(n, largest);
+    }
+    smallest = n->gates != NULL && SIM_PAUSE_BYTES < smallest ? SIM_PAUSE_BYTES : smallest;
     for (uint32_t i = 0; i < n->port_count; i++) {
         uint64_t most = n->ports[i].delay_ps + sim_port_time(&n->ports[i], largest);
         uint64_t least = sim_port_time(&n->ports[i], smallest);
@@ -116,7 +122,8 @@ bool sim_network_ready(struct sim_network *n, uint32_t smallest, uint32_t larges
     for (uint32_t i = 0; i < n->nodes; i++) {
         n->routes[i].salt = (uint32_t)trib_mix64(i);
     }
-    return sim_events_init(&n->events, n->link_count, horizon_ps, lookahead_ps);
+    uint32_t arrivals = n->gates != NULL ? 2 * n->link_count : n->link_count;
+    return sim_events_init(&n->events, arrivals, horizon_ps, lookahead_ps);
 }
 
 uint64_t sim_network_count(const struct sim_network *n)
@@ -125,7 +132,7 @@ uint64_t sim_network_count(const struct sim_network *n)
 
     for (uint32_t i = 0; i < n->link_count; i++) {
         for (uint32_t p = n->links[i].head; p != SIM_NONE; p = n->packets[p].next) {
-            count++;
+            count += n->packets[p].kind != SIM_PAUSE_KIND;
         }
     }
     return count;
@@ -188,28 +195,6 @@ static inline void enqueue(struct sim_network *n, uint32_t number, uint32_t pack
     link->tail = packet;
 }
 
-static inline uint32_t from_table(const struct sim_network *n, const struct sim_route *route,
-                                  const struct sim_packet *p)
-{
-    uint32_t entry = n->table[route->table + p->to];
-
-    return n->choices[(entry >> 8) + sim_route_choose(p->hash, route->salt, entry & 0xff)];
-}
-
-static inline uint32_t route_of(const struct sim_network *n, uint32_t node, const struct sim_packet *p)
-{
-    const struct sim_route *route = &n->routes[node];
-    uint32_t below = p->to - route->first;
-
-    if (route->table != SIM_NONE) {
-        return from_table(n, route, p);
-    }
-    if (below < route->count) {
-        return route->down + (uint32_t)((uint64_t)below * route->magic >> 31);
-    }
-    return route->up + sim_route_choose(p->hash, route->salt, route->ups);
-}
-
 static uint32_t path_in(const struct sim_network *n, uint32_t from, const struct sim_packet *packet, uint32_t *links)
 {
     uint32_t count = 0;
@@ -221,7 +206,7 @@ static uint32_t path_in(const struct sim_network *n, uint32_t from, const struct
         if (n->links[link].to == packet->to) {
             return count;
         }
-        link = route_of(n, n->links[link].to, packet);
+        link = sim_network_route(n, n->links[link].to, packet);
     }
 }
 
@@ -243,7 +228,11 @@ void sim_network_give(struct sim_network *n, uint32_t link, uint32_t packet)
     if (n->receiver.sent != NULL) {
         n->receiver.sent(n->receiver.user, link, packet);
     }
-    enqueue(n, link, packet);
+    if (n->gates != NULL) {
+        sim_gates_give(n, link, packet);
+    } else {
+        enqueue(n, link, packet);
+    }
 }
 
 void sim_network_send(struct sim_network *n, uint32_t host, uint32_t packet)
@@ -262,8 +251,7 @@ static inline void arrive(struct sim_network *n, uint32_t number)
     if (p->next != SIM_NONE) {
         sim_events_push(&n->events, number, p->next_due_ps);
     }
-    n->hash = (n->hash ^ n->events.now_ps ^ (uint64_t)number << 40) * UINT64_C(0x9e3779b97f4a7c15);
-    n->hash ^= n->hash >> 29;
+    sim_network_hash(n, number);
     if (link->lost != 0) {
         link->lost = 0;
         n->cut_off += !sim_link_is_cut(n, number); /* mended meanwhile */
@@ -277,7 +265,7 @@ static inline void arrive(struct sim_network *n, uint32_t number)
         n->arrived++;
         n->receiver.arrived(n->receiver.user, packet);
     } else {
-        enqueue(n, route_of(n, node, p), packet);
+        enqueue(n, sim_network_route(n, node, p), packet);
     }
 }
 
@@ -310,7 +298,7 @@ static inline void fetch_next(const struct sim_network *n, uint32_t at)
 
     sim_events_fetch(&n->events, p->next_due_ps);
     if (link->to != p->to) {
-        __builtin_prefetch(&n->links[route_of(n, link->to, p)], 1);
+        __builtin_prefetch(&n->links[sim_network_route(n, link->to, p)], 1);
         return;
     }
     if (p->to < n->hosts) {
@@ -327,7 +315,7 @@ static inline void fetch_tail(const struct sim_network *n, uint32_t at)
     const struct sim_packet *p = &n->packets[link->head];
 
     if (link->to != p->to) {
-        const struct sim_link *out = &n->links[route_of(n, link->to, p)];
+        const struct sim_link *out = &n->links[sim_network_route(n, link->to, p)];
         const struct sim_port *port = &n->ports[out->port];
         __builtin_prefetch(&n->packets[out->tail % SIM_PACKETS_MAX], 1);
         sim_events_fetch(&n->events, n->events.base_ps + (n->events.batch[at] >> 32) + sim_port_time(port, p->size) +
@@ -370,6 +358,9 @@ bool sim_network_run(struct sim_network *n, uint64_t until_ps, uint64_t hops)
     bool is_large = n->link_count > CACHED_LINKS;
 
     n->stop = false;
+    if (n->gates != NULL) {
+        return sim_gates_run(n, until_ps, end);
+    }
     while (n->hops < end && !n->stop) {
         if (is_large && events->batch_at >= events->fetch_at) {
             fetch(n);

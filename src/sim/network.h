@@ -4,7 +4,8 @@
  * A node is a host, [0, hosts), or a switch behind them. A link is one direction of a cable, with the output port that feeds it: a first-in
  * first-out queue with a limit (what does not fit is dropped) and a mark (what finds more waiting is marked, if it may be: ECN). A packet costs
  * one event per link: when it is given to a port it is known when it will have left (the port's `busy_ps` says when all before it have), so its
- * arrival at the other end is known, and only the first arrival of each link is in the event set. Exact for ports that never stop.
+ * arrival at the other end is known, and only the first arrival of each link is in the event set. Exact for ports that never stop; where they do,
+ * or switches share buffers among ports, gates.h has another way for packets, of two events per link.
  *
  * What waits at a port is counted in bytes that have not left: of the packet that is leaving, what is still here. So a threshold of 85 packets
  * means that the bytes of 85 full packets wait (docs/SIMULATOR.md, "Queues").
@@ -16,7 +17,7 @@
  * the packet's hash chooses. That is arithmetic for every tree; where the network is no tree, a table lists the links by destination.
  *
  * Numbers of packets, links and nodes are indexes; packets and links never move. Memory is claimed at first use.
- * Read next: network.c, topology.h, flows.h (who sends). */
+ * Read next: network.c, gates.h, topology.h, flows.h (who sends). */
 #ifndef TRIB_SIM_NETWORK_H
 #define TRIB_SIM_NETWORK_H
 
@@ -26,6 +27,7 @@
 #define SIM_PACKETS_MAX (UINT32_C(1) << 25)
 #define SIM_PORT_KINDS 256U
 #define SIM_PATH_MAX 16U
+#define SIM_PAUSE_KIND 254U /* of packets that links send to each other (gates.h) */
 
 enum sim_packet_flag {
     SIM_ECN_CAPABLE = 1 << 0,
@@ -33,6 +35,8 @@ enum sim_packet_flag {
     SIM_RESENT = 1 << 2,
     SIM_DETAILED = 1 << 3, /* more stands in its details */
 };
+
+struct sim_gates;
 
 /* kind, owner, sequence and value are the sender's; the network looks at `to`, `size`, `hash` and the flags of ECN alone. */
 struct sim_packet {
@@ -120,6 +124,7 @@ struct sim_network {
     uint32_t *table;             /* by switch and host: first << 8 | count, places in choices */
     uint32_t *choices;           /* links */
     uint16_t *from;              /* by link */
+    struct sim_gates *gates;     /* ports that can be stopped, and shared buffers (gates.h); NULL: there are none */
     /* While cables are cut: the routes of the whole network; else NULL. */
     struct sim_route *whole_routes;
     uint32_t *whole_table;
@@ -204,7 +209,7 @@ struct sim_route sim_route_tree(uint32_t first, uint32_t count, uint32_t each, u
 bool sim_network_search_routes(struct sim_network *n);
 /* The links that a packet of this hash takes from host to host while no cable is cut; returns how many, SIM_PATH_MAX at most. */
 uint32_t sim_network_path(const struct sim_network *n, uint32_t from, const struct sim_packet *packet, uint32_t *links);
-/* Packets that lie on links, counted one by one: sent = arrived + dropped + these. */
+/* Packets that lie on links, counted one by one: sent = arrived + dropped + these. Frames of PAUSE are not among them. */
 uint64_t sim_network_count(const struct sim_network *n);
 
 /* The packet, which is on no link's list any more, is lost at this one. */
@@ -234,6 +239,36 @@ static inline uint32_t sim_route_down(const struct sim_route *route, uint32_t ho
 static inline uint32_t sim_route_choose(uint32_t hash, uint32_t salt, uint32_t count)
 {
     return (uint32_t)((uint64_t)((hash ^ salt) * UINT32_C(0x9e3779b1)) * count >> 32);
+}
+
+static inline uint32_t sim_route_from_table(const struct sim_network *n, const struct sim_route *route,
+                                            const struct sim_packet *p)
+{
+    uint32_t entry = n->table[route->table + p->to];
+
+    return n->choices[(entry >> 8) + sim_route_choose(p->hash, route->salt, entry & 0xff)];
+}
+
+/* The link that a packet takes from this switch. */
+static inline uint32_t sim_network_route(const struct sim_network *n, uint32_t node, const struct sim_packet *p)
+{
+    const struct sim_route *route = &n->routes[node];
+    uint32_t below = p->to - route->first;
+
+    if (route->table != SIM_NONE) {
+        return sim_route_from_table(n, route, p);
+    }
+    if (below < route->count) {
+        return route->down + (uint32_t)((uint64_t)below * route->magic >> 31);
+    }
+    return route->up + sim_route_choose(p->hash, route->salt, route->ups);
+}
+
+/* An arrival at the end of this link, now, into the hash of all. */
+static inline void sim_network_hash(struct sim_network *n, uint32_t link)
+{
+    n->hash = (n->hash ^ n->events.now_ps ^ (uint64_t)link << 40) * UINT64_C(0x9e3779b97f4a7c15);
+    n->hash ^= n->hash >> 29;
 }
 
 #endif

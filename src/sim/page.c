@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/units.h"
+#include "sim/gates.h"
 #include "sim/ideal.h"
 #include "sim/plot.h"
 
@@ -146,7 +147,11 @@ static void page_jobs(FILE *out, const struct sim_run *run, const struct sim_ide
 
 /* ---- links ---- */
 
-enum link_value { LINK_USE, LINK_WAIT_US };
+enum link_value { LINK_USE, LINK_WAIT_US, LINK_STOPPED };
+
+static const char *const link_titles[] = {"Use of links, by who sends into them",
+                                          "Longest wait at a port, by whose port it is",
+                                          "Time that ports were stopped, by whose they are"};
 
 static double value_of_link(const struct sim_run *run, uint32_t number, enum link_value what)
 {
@@ -156,6 +161,9 @@ static double value_of_link(const struct sim_run *run, uint32_t number, enum lin
 
     if (what == LINK_WAIT_US) {
         return (double)link->most_ps / 1e6;
+    }
+    if (what == LINK_STOPPED) {
+        return now_ps > 0 ? (double)sim_gate_stopped_ps(n, number) / now_ps : 0;
     }
     return now_ps > 0 ? (double)sim_port_time(&n->ports[link->port], link->bytes) / now_ps : 0;
 }
@@ -180,9 +188,10 @@ static void plot_links(FILE *out, const struct sim_run *run, enum link_value wha
     uint32_t count = sim_topology_tiers(&run->scenario->topology, tiers);
     double *values = malloc(n->link_count * sizeof *values);
     struct sim_plot plot = {
-        .title =
-            what == LINK_USE ? "Use of links, by who sends into them" : "Longest wait at a port, by whose port it is",
-        .x_label = what == LINK_USE ? "share of the rate" : "us",
+        .title = link_titles[what],
+        .x_label = what == LINK_USE       ? "share of the rate"
+                   : what == LINK_WAIT_US ? "us"
+                                          : "share of the time",
         .y_label = "share of links",
     };
 
@@ -195,7 +204,7 @@ static void plot_links(FILE *out, const struct sim_run *run, enum link_value wha
         }
         make_shares(&shares[tier], values, found);
         (void)snprintf(names[tier], sizeof names[tier], "%s", tiers[tier].name);
-        if (found != 0 && (what == LINK_USE || tier != 0)) {
+        if (found != 0 && (what != LINK_WAIT_US || tier != 0)) {
             plot.lines[plot.count++] =
                 (struct sim_line){names[tier], shares[tier].x, shares[tier].y, shares[tier].count};
         }
@@ -266,6 +275,7 @@ static void page_facts(FILE *out, const struct sim_run *run, const struct sim_re
     count_fact(out, "marked, at all ports", r->marked);
     count_fact(out, "dropped", run->network.dropped);
     count_fact(out, "of which by cut cables", run->network.cut_off);
+    sim__tell_buffers(fact, out, run);
     count_fact(out, "timeouts of flows", r->counters.timeouts);
     count_fact(out, "packet-hops", run->network.hops);
     (void)snprintf(text, sizeof text, "%016" PRIx64, run->network.hash);
@@ -284,5 +294,8 @@ void sim_results_html(FILE *out, const struct sim_run *run, const struct sim_res
     (void)fputs("<h2>Links</h2>\n", out);
     plot_links(out, run, LINK_USE);
     plot_links(out, run, LINK_WAIT_US);
+    if (run->scenario->topology.buffers.is_lossless) {
+        plot_links(out, run, LINK_STOPPED);
+    }
     sim_html_end(out);
 }

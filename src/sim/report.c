@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "io/units.h"
+#include "sim/gates.h"
 #include "sim/ideal.h"
 
 #define NS 1e3 /* picoseconds */
@@ -74,6 +75,7 @@ static void json_topology(FILE *out, const struct sim_topology *t)
     print_amount(out, "buffer_bytes", t->buffer_bytes);
     (void)fputc(',', out);
     print_amount(out, "ecn_bytes", t->mark_bytes);
+    sim__json_queues(out, t);
     (void)fprintf(out, "},");
 }
 
@@ -319,6 +321,7 @@ void sim_results_json(FILE *out, const struct sim_run *run, const struct sim_res
     json_jobs(out, run);
     json_ideal(out, story->ideal);
     json_network(out, run, r);
+    sim__json_buffers(out, run);
     (void)fprintf(out, "\"check\":");
     quote(out, fault != NULL ? fault : "ok");
     (void)fprintf(out, "}\n");
@@ -342,13 +345,17 @@ void sim_results_links(FILE *out, const struct sim_run *run)
     const struct sim_network *n = &run->network;
     double now_ps = (double)sim_run_now(run);
 
-    (void)fprintf(out, "link,from,to,packets,bytes,use,marked,dropped,longest_wait_ns\n");
+    (void)fprintf(out,
+                  "link,from,to,packets,bytes,use,marked,dropped,longest_wait_ns,stops,stopped_ns,headroom_most\n");
     for (uint32_t i = 0; i < n->link_count; i++) {
         const struct sim_link *link = &n->links[i];
         double busy_ps = (double)sim_port_time(&n->ports[link->port], link->bytes);
-        (void)fprintf(out, "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%.6f,%" PRIu64 ",%" PRIu64 ",%.3f\n", i, n->from[i],
+        (void)fprintf(out, "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%.6f,%" PRIu64 ",%" PRIu64 ",%.3f", i, n->from[i],
                       link->to, link->packets, link->bytes, now_ps > 0 ? busy_ps / now_ps : 0, link->marked,
                       link->dropped, (double)link->most_ps / NS);
+        (void)fprintf(out, ",%u,%.3f,%u\n", n->gates != NULL ? n->gates->list[i].stops : 0,
+                      n->gates != NULL ? (double)sim_gate_stopped_ps(n, i) / NS : 0,
+                      n->gates != NULL ? n->gates->ingress[i].over_most : 0);
     }
 }
 
@@ -410,6 +417,11 @@ static void summary_levers(FILE *out, const struct sim_run *run)
     }
 }
 
+static void summary_fact(FILE *out, const char *what, const char *text)
+{
+    (void)fprintf(out, "  %s: %s\n", what, text);
+}
+
 static void summary_jobs(FILE *out, const struct sim_run *run, const struct sim_ideal *ideal)
 {
     char numbers[TRIB_UNITS_TEXT_MAX];
@@ -454,6 +466,7 @@ void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_
     (void)fprintf(out, "  packets %s; marked %s times, dropped %s; timeouts %s\n", counts[0], counts[1], counts[2],
                   counts[3]);
     summary_wrongs(out, run);
+    sim__tell_buffers(summary_fact, out, run);
     trib_format_count(r->begun, counts[0]);
     trib_format_count(r->ended, counts[1]);
     (void)fprintf(out, "  flows begun %s, of which ended %s\n", counts[0], counts[1]);

@@ -108,14 +108,14 @@ struct sim_job_times sim_results_job(const struct sim_run *run, uint32_t number)
     return t;
 }
 
-/* Before the scenario's time was: all jobs are done, or nothing is left that could happen. */
+/* Before the scenario's time was: all jobs are done, nothing is left that could happen, or ports are stopped for ever. */
 static bool is_at_its_end(const struct sim_run *run)
 {
     bool is_done = run->jobs.count != 0 && run->jobs.done_jobs == run->jobs.count;
     bool is_measured = run->is_behind && run->end_count == run->begun && sim_run_now(run) < run->scenario->duration_ps;
     bool is_empty = run->network.events.heap_count == 0 && sim_network_count(&run->network) == 0;
 
-    return run->is_over && (is_done || is_measured || is_empty);
+    return run->is_over && (is_done || is_measured || is_empty || run->deadlock.count != 0);
 }
 
 bool sim_results_make(struct sim_results *results, const struct sim_run *run)

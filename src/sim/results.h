@@ -82,4 +82,11 @@ void sim_results_iterations(FILE *out, const struct sim_run *run);
 void sim_results_figures(FILE *out, const struct sim_run *run, const struct sim_results *results,
                          const struct sim_ideal *ideal);
 
+/* Parts of report_queues.c: of [queues] and of what buffers and PFC did; the circle of a deadlock, in one line. */
+void sim__json_queues(FILE *out, const struct sim_topology *topology);
+void sim__json_buffers(FILE *out, const struct sim_run *run);
+void sim__tell_buffers(void (*tell)(FILE *out, const char *what, const char *text), FILE *out,
+                       const struct sim_run *run);
+void sim__deadlock_text(const struct sim_run *run, char *text, size_t size);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run.c: see run.h. Timers: the sources' by their numbers, one each for the ends of the warm-up and of the window, counting slots, failures,
- * faults and restarts, then the jobs', then the flows'.
+ * faults, restarts and stopped ports, then the jobs', then the flows'.
  * Read next: results.c. */
 #include "sim/run.h"
 
@@ -9,6 +9,7 @@
 
 #include "core/lane.h"
 #include "io/explain.h"
+#include "sim/gates.h"
 
 #define TIMER_WARM SIM_SOURCES_MAX
 #define TIMER_WINDOW (TIMER_WARM + 1)
@@ -16,7 +17,10 @@
 #define TIMER_FAILURES (TIMER_SLOTS + 1)
 #define TIMER_FAULTS (TIMER_FAILURES + 1)
 #define TIMER_RESTARTS (TIMER_FAULTS + 1)
-#define TIMER_JOBS (TIMER_RESTARTS + 1)
+#define TIMER_WATCH (TIMER_RESTARTS + 1)
+#define TIMER_JOBS (TIMER_WATCH + 1)
+
+#define WATCH_PS UINT64_C(1000000000) /* so long after a port was stopped */
 
 static bool is_of_job(const struct sim_run *run, uint32_t packet)
 {
@@ -123,6 +127,22 @@ static void on_sooner(void *user, uint32_t packet)
     }
 }
 
+/* Are ports stopped for ever? Looks again as long as any is stopped. */
+static void on_watch(struct sim_run *run)
+{
+    struct sim_network *n = &run->network;
+
+    if (n->gates->stopped == 0) {
+        return;
+    }
+    TRIB_ASSERT(sim_deadlock_find(&run->deadlock, n));
+    if (run->deadlock.count != 0) {
+        n->stop = true;
+    } else {
+        sim_timer_set(&n->events, TIMER_WATCH, sim_network_now(n) + WATCH_PS);
+    }
+}
+
 static void on_timer(void *user, uint32_t timer)
 {
     struct sim_run *run = user;
@@ -132,6 +152,8 @@ static void on_timer(void *user, uint32_t timer)
     } else if (timer >= TIMER_JOBS) {
         sim_jobs_timer(&run->jobs, timer);
         run->network.stop = is_done(run);
+    } else if (timer == TIMER_WATCH) {
+        on_watch(run);
     } else if (timer == TIMER_FAULTS) {
         on_faults(run);
     } else if (timer == TIMER_RESTARTS) {
@@ -311,6 +333,10 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char
     if (!draw_adders(run) || !place_accelerators(run) || !add_jobs(run, error)) {
         return false;
     }
+    if (run->network.gates != NULL && sim_gates_unfit(&run->network, scenario->topology.largest) != SIM_NONE) {
+        trib_explain(error, "with the bypass of switches that add, shared is less than their headrooms take");
+        return false;
+    }
     sim_jobs_count_slots(&run->jobs);
     sim_flows_init(&run->flows, &run->network, &scenario->flows, TIMER_JOBS + sim_jobs_timers(&run->jobs));
     run->flows.ended = on_ended;
@@ -321,6 +347,10 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char
     sim_failures_init(&run->failures, &run->network, scenario->failures, scenario->failure_count, TIMER_FAILURES);
     sim_restarts_init(&run->restarts, &run->jobs, scenario->restarts, scenario->restart_count, TIMER_RESTARTS);
     sim_faults_init(&run->faults, &run->network, &scenario->faults, scenario->seed, TIMER_FAULTS);
+    if (run->network.gates != NULL) {
+        run->network.gates->watch = TIMER_WATCH;
+        run->network.gates->watch_ps = WATCH_PS;
+    }
     run->is_warm = scenario->warmup_ps == 0;
     if (!run->is_warm) {
         sim_timer_set(&run->network.events, TIMER_WARM, scenario->warmup_ps);
@@ -346,7 +376,7 @@ bool sim_run_advance(struct sim_run *run, uint64_t hops)
 {
     if (!run->is_over) {
         bool is_left = sim_network_run(&run->network, run->scenario->duration_ps, hops);
-        run->is_over = !is_left || is_done(run);
+        run->is_over = !is_left || run->deadlock.count != 0 || is_done(run);
     }
     uint64_t arrived = run->flows.bytes + run->jobs.aggregated;
     bool is_idle = run->flows.started == run->flows.over && run->jobs.done_jobs == run->jobs.count;
@@ -379,5 +409,6 @@ const char *sim_run_check(const struct sim_run *run)
     if (in_network + run->jobs.on_links != count) {
         return "packets on links are not those that flows and jobs have under way";
     }
-    return sim_jobs_check(&run->jobs);
+    const char *fault = n->gates != NULL ? sim_gates_check(n) : NULL;
+    return fault != NULL ? fault : sim_jobs_check(&run->jobs);
 }

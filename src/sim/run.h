@@ -7,6 +7,7 @@
 #ifndef TRIB_SIM_RUN_H
 #define TRIB_SIM_RUN_H
 
+#include "sim/deadlock.h"
 #include "sim/failures.h"
 #include "sim/faults.h"
 #include "sim/flows.h"
@@ -67,6 +68,7 @@ struct sim_run {
     struct sim_failures failures;
     struct sim_restarts restarts;
     struct sim_faults faults;
+    struct sim_deadlock deadlock; /* if one was found, the run is over */
     struct sim_source sources[SIM_SOURCES_MAX];
     uint8_t *adds;             /* by node; NULL: every switch adds */
     struct sim_flow_end *ends; /* of flows that began after the warm-up */

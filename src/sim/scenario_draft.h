@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenario_draft.h: a scenario while it is read: what scenario.c (keys, tables), scenario_values.c (single values) and scenario_fit.c (what fits together)
- * share.
+/* scenario_draft.h: a scenario while it is read: what scenario.c (keys, tables), scenario_values.c (single values), scenario_fit.c and scenario_queues.c (what
+ * fits together) share.
  * Read next: scenario.c. */
 #ifndef TRIB_SIM_SCENARIO_DRAFT_H
 #define TRIB_SIM_SCENARIO_DRAFT_H
@@ -47,6 +47,9 @@ static inline struct sim_toml_place sim__place_of_item(const struct draft *d, ui
     return d->toml->tables[d->tables[list][number]].place;
 }
 
+/* Of scenario_queues.c: what [queues] says, when packets' sizes are known; and whether a switch's memory is enough, when all is. */
+bool sim__settle_queues(struct draft *d);
+bool sim__fit_queues(struct draft *d);
 /* Of scenario_fit.c: settles what depends on other values, and reads the files that are named. */
 bool sim__fit(struct draft *d);
 
@@ -60,6 +63,7 @@ bool sim__read_rate(struct draft *d, const struct sim_toml_value *value, void *f
 bool sim__read_bytes(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_packet(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_amount(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_alpha(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_share(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_topology(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_traffic(struct draft *d, const struct sim_toml_value *value, void *field);

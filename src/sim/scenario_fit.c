@@ -23,13 +23,6 @@ static struct sim_toml_place place_of_table(const struct draft *d, const char *n
     return (struct sim_toml_place){1, 1};
 }
 
-static void settle_amount(uint64_t *amount, uint32_t packet)
-{
-    if (*amount != SIM_NEVER && (*amount & SIM_AMOUNT_PACKETS) != 0) {
-        *amount = (*amount & ~SIM_AMOUNT_PACKETS) * packet;
-    }
-}
-
 /* A file that the scenario names lies beside it. NULL: out of memory. */
 static char *path_of(const struct draft *d, const char *name)
 {
@@ -127,8 +120,9 @@ static bool finish_flows(struct draft *d)
     if (s->flows.window > TRIB_FLOW_WINDOW_MAX) {
         return sim__refuse(d, place, "window is %u; it can be %u at most", s->flows.window, TRIB_FLOW_WINDOW_MAX);
     }
-    settle_amount(&s->topology.buffer_bytes, s->flows.packet);
-    settle_amount(&s->topology.mark_bytes, s->flows.packet);
+    if (!sim__settle_queues(d)) {
+        return false;
+    }
     if (s->topology.buffer_bytes < s->flows.packet) {
         return sim__refuse(d, place_of_table(d, "queues"), "a buffer of %" PRIu64 " bytes never takes a packet of %u",
                            s->topology.buffer_bytes, s->flows.packet);
@@ -542,6 +536,6 @@ bool sim__fit(struct draft *d)
             return false;
         }
     }
-    return finish_jobs(d) && finish_adders(d) && finish_restarts(d) &&
+    return finish_jobs(d) && finish_adders(d) && sim__fit_queues(d) && finish_restarts(d) &&
            finish_cables(d, s->failure_count, SIM_LIST_FAILURES, finish_failure);
 }

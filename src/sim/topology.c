@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topology.c: see topology.h. Each builder adds links in the order of their numbers, and says the same numbers in its routes.
- * Read next: network.c (route_of). */
+ * Read next: network.h (sim_network_route). */
 #include "sim/topology.h"
+
+#include "sim/gates.h"
 
 struct kinds {
     uint16_t nic;  /* hosts neither mark nor drop what they send themselves */
@@ -311,6 +313,9 @@ bool sim_topology_build(const struct sim_topology *t, struct sim_network *n)
     change_links(t, n);
     if (t->add_ps != 0) {
         join_adders(t, n);
+    }
+    if (sim_buffers_are_any(&t->buffers) && !sim_gates_init(n, &t->buffers)) {
+        return false;
     }
     return (is_tree || sim_network_search_routes(n)) && sim_network_ready(n, t->smallest, t->largest);
 }

@@ -17,6 +17,7 @@
 
 #include <stddef.h>
 
+#include "sim/buffers.h"
 #include "sim/cables.h"
 #include "sim/network.h"
 
@@ -66,6 +67,7 @@ struct sim_topology {
     uint64_t buffer_bytes;      /* of a switch's port; SIM_NEVER: no packet is ever dropped */
     uint64_t mark_bytes;        /* a switch marks packets that find more waiting; SIM_NEVER: none */
     uint32_t smallest, largest; /* bytes of packets */
+    struct sim_buffers_config buffers;
 };
 
 struct sim_topology_size {

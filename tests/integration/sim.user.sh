@@ -73,12 +73,15 @@ check_in "with the results until then" '"stalled":true,.*"check":"ok"' "$TMP/sta
 say "a page"
 expect 0 'trace' "$T" sim "$HERE/examples/sim/failure.toml" --quiet --html "$TMP/page.html"
 expect 0 'trace' "$T" sim "$HERE/examples/sim/arrivals.toml" --quiet --html "$TMP/jobs.html"
-for page in page jobs; do
+expect 0 'frames of PAUSE: [1-9]' "$T" sim "$HERE/examples/sim/pfc.toml" --quiet --out "$TMP/pfc" --html "$TMP/pfc.html"
+for page in page jobs pfc; do
     check "it needs nothing else" [ "$(grep -c -i -E 'https?:|<script|src=|href=|@import|url\(' "$TMP/$page.html")" = 0 ]
     if command -v python3 >/dev/null; then
         check "its tags close, its numbers are finite" python3 "$HERE/tests/integration/page_check.py" "$TMP/$page.html"
     fi
 done
+check_in "a lossless network" '"pfc":true.*"dropped":0,.*"headroom_is_enough":true' "$TMP/pfc/results.json"
+check_in "a plot of stopped ports" '>Time that ports were stopped' "$TMP/pfc.html"
 check_in "plots of flows" '>Completion times<' "$TMP/page.html"
 check_in "a job" '<tr><td>switchml</td><td>resnet50</td><td>4</td>' "$TMP/jobs.html"
 sed 's/^name.*//; 1i name = "<b>&amp;"' "$HERE/examples/sim/incast.toml" >"$TMP/odd.toml"
@@ -165,6 +168,41 @@ expect 2 'sweep holds the results of another grid' "$T" sim sweep "$TMP/grid.tom
 sed -i 's/30%/300%/' "$TMP/grid.toml"
 expect 2 'x\.toml:11:8: load: "300%" is more than 100%' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep2"
 expect 2 'no part; write 0/4' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep" --shard 2/2
+
+say "ports that wait for each other"
+{
+    echo 15 5 15; echo 10 11 12 13 14
+    for i in 0 1 2 3 4; do
+        echo "$((2 * i)) $((10 + i)) 10Gbps 1000ns 0"; echo "$((2 * i + 1)) $((10 + i)) 10Gbps 1000ns 0"
+        echo "$((10 + i)) $((10 + (i + 1) % 5)) 10Gbps 1000ns 0"
+    done
+} >"$TMP/ring.txt"
+{
+    echo 10
+    for i in 0 1 2 3 4 5 6 7 8 9; do echo "$i $(((i + 4) % 10)) 3 100 20000000 0.0"; done
+} >"$TMP/flow.txt"
+cat >"$TMP/ring.toml" <<'END'
+duration = "100ms"
+[topology]
+kind = "file"
+file = "ring.txt"
+[queues]
+pfc = true
+shared = "300KB"
+[flows]
+congestion = "fixed"
+[[traffic]]
+kind = "trace"
+file = "flow.txt"
+END
+expect 3 'deadlock since [0-9.]+ us: 15 ports are stopped for ever; in a circle each waits for the next: .*switch0-switch1 switch1-switch2 ' \
+    "$T" sim "$TMP/ring.toml" --quiet --out "$TMP/ring" --html "$TMP/ring.html"
+check_in "the circle" '"deadlock":\{"since_ns":[0-9.]+,"stopped_links":15,"length":5,"circle":\["switch' "$TMP/ring/results.json"
+check_in "and what was reached" '"packets":.*"dropped":0,.*"pauses_sent":[1-9].*"check":"ok"' "$TMP/ring/results.json"
+check_in "a port that was stopped" '^0,0,10,.*,1,[0-9.]+,[0-9]+$' "$TMP/ring/links.csv"
+check_in "on the page" 'deadlock: each waits for the next' "$TMP/ring.html"
+sed -i 's/^pfc = true/pfc = false/' "$TMP/ring.toml"
+expect 0 "most of a switch's shared buffer: [0-9.]+ of 300.0 KB" "$T" sim "$TMP/ring.toml" --quiet
 
 say "an interrupt"
 sed 's/3ms/100s/' "$TMP/x.toml" >"$TMP/long.toml"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sim_reference.h: a second, deliberately slow engine that shares with src/sim only the list of links, and how a hash chooses among
  * ways: queues are lists of packets, ports begin and end to send each of them, routes are shortest paths by breadth-first search, and events lie in
- * a binary heap. It is given what hosts send, and tells what arrives where, when and marked. */
+ * a binary heap. It is given what hosts send, and tells what arrives where, when and marked. Shared buffers and PFC are as buffers.h and gates.h say in
+ * words; what a switch has used is added up over its links each time. */
 #ifndef TRIB_TESTS_SIM_REFERENCE_H
 #define TRIB_TESTS_SIM_REFERENCE_H
 
@@ -23,6 +24,8 @@ struct ref_step {
     uint16_t size;
     uint8_t kind;
     uint8_t flags;
+    uint16_t value;
+    uint32_t by; /* the link that it came by, while it is at a switch */
 };
 
 struct ref_steps {
@@ -44,12 +47,23 @@ struct ref_link {
     uint64_t rate, delay, mark, limit; /* bits per second, ps, bytes, bytes */
     struct ref_steps queue;            /* waiting; from `head` on */
     size_t head;
-    uint64_t ends; /* the packet that is being sent has left then */
+    uint64_t waiting; /* what waits takes so long */
+    uint64_t ends;    /* the packet that is being sent has left then */
     struct ref_step sending;
     bool is_sending;
+    uint32_t opposite;
+    bool is_stopped;     /* the port at `from` */
+    bool is_full;        /* at `to` */
+    bool last_word;      /* what `to` has told `from`: to stop? */
+    uint64_t held, over; /* lossless: at `to`, of what came by this link; lossy (held): at `from`, of what goes by it */
+    uint64_t headroom;
 };
 
-enum ref_kind { REF_LEFT = 0, REF_SENT = 1, REF_ARRIVED = 2 };
+enum ref_mode { REF_PLAIN, REF_LOSSY, REF_LOSSLESS };
+enum ref_kind { REF_SENT = 0, REF_ARRIVED = 1, REF_LEFT = 2 };
+
+#define REF_FRAME 254
+#define REF_NOWHERE UINT32_MAX
 
 struct ref_event {
     uint64_t time;
@@ -67,6 +81,10 @@ struct ref_engine {
     size_t heap_count, heap_room;
     struct ref_steps trace;
     uint64_t dropped;
+    enum ref_mode mode;
+    uint64_t shared; /* of a switch, with the headrooms; UINT64_MAX: enough */
+    uint64_t xoff, below, of, by;
+    uint64_t frames, overflowed;
 };
 
 static inline bool ref_before(const struct ref_event *a, const struct ref_event *b)
@@ -77,7 +95,7 @@ static inline bool ref_before(const struct ref_event *a, const struct ref_event 
     if (a->kind != b->kind) {
         return a->kind < b->kind;
     }
-    uint32_t tie = a->kind == REF_ARRIVED ? sim_tie(a->time) : 0;
+    uint32_t tie = a->kind != REF_SENT ? sim_tie(a->time) : 0;
     return (a->number ^ tie) < (b->number ^ tie);
 }
 
@@ -156,17 +174,111 @@ static inline uint32_t ref_route(const struct ref_engine *e, uint32_t node, cons
     return count == 1 ? ways[0] : ways[sim_route_choose(p->hash, e->salts[node], count)];
 }
 
-static inline void ref_begin(struct ref_engine *e, uint32_t number, uint64_t now)
+/* ---- memory ---- */
+
+/* The shared part of a switch that is free. */
+static inline uint64_t ref_left(const struct ref_engine *e, uint32_t node)
+{
+    uint64_t left = e->shared;
+
+    for (uint32_t i = 0; e->shared != UINT64_MAX && i < e->link_count; i++) {
+        const struct ref_link *link = &e->links[i];
+        if (e->mode == REF_LOSSLESS && link->to == node) {
+            left -= link->headroom + link->held;
+        } else if (e->mode == REF_LOSSY && link->from == node) {
+            left -= link->held;
+        }
+    }
+    return left;
+}
+
+static inline uint64_t ref_threshold(const struct ref_engine *e, uint64_t left)
+{
+    return e->xoff != 0 ? e->xoff : left * e->of / e->by;
+}
+
+/* False: there is no room. */
+static inline bool ref_store(struct ref_engine *e, uint32_t number, const struct ref_step *p)
+{
+    uint32_t node = e->links[number].from;
+
+    if (e->mode == REF_PLAIN || node < e->hosts) {
+        return true;
+    }
+    struct ref_link *link = &e->links[e->mode == REF_LOSSLESS ? p->by : number];
+    uint64_t left = ref_left(e, node);
+    bool fits = p->size <= left && link->held + p->size <= ref_threshold(e, left);
+    if (e->mode == REF_LOSSY) {
+        link->held += fits ? p->size : 0;
+        return fits;
+    }
+    if (fits) {
+        link->held += p->size;
+        if (link->held >= ref_threshold(e, ref_left(e, node))) {
+            link->is_full = true;
+        }
+        return true;
+    }
+    link->is_full = true;
+    if (link->over + p->size > link->headroom) {
+        return false;
+    }
+    link->over += p->size;
+    return true;
+}
+
+static inline void ref_clear(struct ref_engine *e, uint32_t number, const struct ref_step *p)
+{
+    uint32_t node = e->links[number].from;
+
+    if (e->mode == REF_PLAIN || node < e->hosts) {
+        return;
+    }
+    struct ref_link *link = &e->links[e->mode == REF_LOSSLESS ? p->by : number];
+    for (uint32_t i = 0; i < p->size; i++) {
+        if (link->over > 0) {
+            link->over--;
+        } else {
+            link->held--;
+        }
+    }
+    if (e->mode == REF_LOSSLESS && link->over == 0 &&
+        (link->held == 0 || link->held + e->below <= ref_threshold(e, ref_left(e, node)))) {
+        link->is_full = false;
+    }
+}
+
+/* ---- ports ---- */
+
+static inline void ref_send(struct ref_engine *e, uint32_t number, struct ref_step p, uint64_t now)
 {
     struct ref_link *link = &e->links[number];
 
-    if (link->is_sending || link->head == link->queue.count) {
+    link->sending = p;
+    link->is_sending = true;
+    link->ends = now + ref_time(link, p.size);
+    ref_push(e, (struct ref_event){.time = link->ends, .kind = REF_LEFT, .number = number});
+    ref_push(e, (struct ref_event){.time = link->ends + link->delay, .kind = REF_ARRIVED, .number = number, .step = p});
+}
+
+static inline void ref_begin(struct ref_engine *e, uint32_t number, uint64_t now)
+{
+    struct ref_link *link = &e->links[number];
+    struct ref_link *back = &e->links[link->opposite];
+
+    if (link->is_sending) {
         return;
     }
-    link->sending = link->queue.steps[link->head++];
-    link->is_sending = true;
-    link->ends = now + ref_time(link, link->sending.size);
-    ref_push(e, (struct ref_event){.time = link->ends, .kind = REF_LEFT, .number = number});
+    if (e->mode == REF_LOSSLESS && back->is_full != back->last_word) {
+        back->last_word = back->is_full;
+        e->frames++;
+        ref_send(e, number,
+                 (struct ref_step){.size = 64, .kind = REF_FRAME, .value = back->is_full, .to = (uint16_t)link->to},
+                 now);
+    } else if (!link->is_stopped && link->head != link->queue.count) {
+        link->waiting -= ref_time(link, link->queue.steps[link->head].size);
+        ref_send(e, number, link->queue.steps[link->head++], now);
+    }
 }
 
 static inline void ref_enqueue(struct ref_engine *e, uint32_t number, struct ref_step p, uint64_t now)
@@ -174,41 +286,63 @@ static inline void ref_enqueue(struct ref_engine *e, uint32_t number, struct ref
     struct ref_link *link = &e->links[number];
     uint64_t wait = link->is_sending ? link->ends - now : 0;
 
-    for (size_t i = link->head; i < link->queue.count; i++) {
-        wait += ref_time(link, link->queue.steps[i].size);
-    }
+    wait += link->waiting;
     if (link->limit != SIM_NEVER && wait + ref_time(link, p.size) > ref_time(link, link->limit)) {
         e->dropped++;
+        return;
+    }
+    bool is_stored = ref_store(e, number, &p);
+    if (p.by != REF_NOWHERE) {
+        ref_begin(e, e->links[p.by].opposite, now);
+    }
+    if (!is_stored) {
+        e->dropped++;
+        e->overflowed++;
         return;
     }
     if (link->mark != SIM_NEVER && wait > ref_time(link, link->mark) && (p.flags & SIM_ECN_CAPABLE) != 0) {
         p.flags |= SIM_ECN_MARKED;
     }
     ref_add(&link->queue, p);
+    link->waiting += ref_time(link, p.size);
     ref_begin(e, number, now);
+}
+
+static inline void ref_arrive(struct ref_engine *e, struct ref_event event)
+{
+    struct ref_step p = event.step;
+    uint32_t node = e->links[event.number].to;
+
+    p.time = event.time;
+    p.link = event.number;
+    p.by = event.number;
+    ref_add(&e->trace, p);
+    if (p.kind == REF_FRAME) {
+        uint32_t number = e->links[event.number].opposite;
+        e->links[number].is_stopped = p.value != 0;
+        ref_begin(e, number, event.time);
+    } else if (node != p.to) {
+        ref_enqueue(e, ref_route(e, node, &p), p, event.time);
+    }
 }
 
 static inline void ref_happen(struct ref_engine *e, struct ref_event event)
 {
     if (event.kind == REF_SENT) {
+        event.step.by = REF_NOWHERE;
         ref_enqueue(e, event.step.link, event.step, event.time);
     } else if (event.kind == REF_LEFT) {
         struct ref_link *link = &e->links[event.number];
         link->is_sending = false;
-        ref_push(e, (struct ref_event){.time = event.time + link->delay,
-                                       .kind = REF_ARRIVED,
-                                       .number = event.number,
-                                       .step = link->sending});
+        if (link->sending.kind != REF_FRAME) {
+            ref_clear(e, event.number, &link->sending);
+            if (e->mode == REF_LOSSLESS && link->sending.by != REF_NOWHERE) {
+                ref_begin(e, e->links[link->sending.by].opposite, event.time);
+            }
+        }
         ref_begin(e, event.number, event.time);
     } else {
-        struct ref_step p = event.step;
-        uint32_t node = e->links[event.number].to;
-        p.time = event.time;
-        p.link = event.number;
-        ref_add(&e->trace, p);
-        if (node != p.to) {
-            ref_enqueue(e, ref_route(e, node, &p), p, event.time);
-        }
+        ref_arrive(e, event);
     }
 }
 

@@ -346,6 +346,73 @@ static void scenario__refuses_in_one_line(void **state)
     expect_refusals(cases, sizeof cases / sizeof cases[0]);
 }
 
+#define QUEUES "duration = \"1ms\"\n" STAR "[queues]\n"
+
+static void queues__are_refused_in_one_line(void **state)
+{
+    static const struct refusal cases[] = {
+        {QUEUES "shared = \"1MB\"\nbuffer = \"200pkt\"\n" FLOWS,
+         "x:9:1: buffer, which is a port's own, means nothing with shared"},
+        {QUEUES "buffer = \"200pkt\"\npfc = true\n" FLOWS,
+         "x:8:1: buffer, which is a port's own, means nothing with pfc"},
+        {QUEUES "alpha = \"1/8\"\n" FLOWS,
+         "x:8:1: alpha means nothing without shared: it is a share of what is free there"},
+        {QUEUES "pfc = true\nxoff = \"9pkt\"\nshared = \"1MB\"\nalpha = \"1\"\n" FLOWS,
+         "x:11:1: alpha means nothing with xoff: a port has one threshold"},
+        {QUEUES "shared = \"1MB\"\nalpha = \"1/129\"\n" FLOWS,
+         "x:9:9: alpha is a text from \"1/128\" to \"128\", such as \"1/8\", not 1/129"},
+        {QUEUES "shared = \"1MB\"\nalpha = \"0\"\n" FLOWS,
+         "x:9:9: alpha is a text from \"1/128\" to \"128\", such as \"1/8\", not 0"},
+        {QUEUES "shared = \"1MB\"\nalpha = 0.125\n" FLOWS,
+         "x:9:9: alpha is a text from \"1/128\" to \"128\", such as \"1/8\", not 0.125"},
+        {QUEUES "shared = 1000000\n" FLOWS, "x:8:10: shared wants a text, such as \"1MB\""},
+        {QUEUES "shared = \"12\"\n" FLOWS, "x:8:10: shared: \"12\" has no unit; a size is written like 64MB or 64KiB"},
+        {QUEUES "shared = \"2GiB\"\n" FLOWS, "x:8:10: shared is 2GiB; it can be 1GiB at most"},
+        {QUEUES "shared = \"1000B\"\n" FLOWS, "x:8:10: a buffer of 1000 bytes never takes a packet of 1500"},
+        {QUEUES "xoff = \"9pkt\"\n" FLOWS, "x:8:1: xoff means nothing without pfc = true"},
+        {QUEUES "pfc = false\nxon_below = \"9pkt\"\n" FLOWS, "x:9:1: xon_below means nothing without pfc = true"},
+        {QUEUES "shared = \"1MB\"\nheadroom = \"9pkt\"\n" FLOWS, "x:9:1: headroom means nothing without pfc = true"},
+        {QUEUES "pfc = \"on\"\n" FLOWS, "x:8:7: pfc wants true or false, without quotes"},
+        {QUEUES "pfc = true\n" FLOWS, "x:8:1: pfc wants shared, the buffer of a switch, or xoff, a port's threshold"},
+        {QUEUES "pfc = true\nxoff = \"none\"\n" FLOWS, "x:9:8: xoff is none; it can be 1GiB at most"},
+        {QUEUES "pfc = true\nxoff = \"2pkt\"\nxon_below = \"3000B\"\n" FLOWS,
+         "x:10:13: xon_below is 3000B, no less than xoff: 2pkt"},
+        {QUEUES "pfc = true\nshared = \"29000B\"\n" FLOWS,
+         "x:9:10: shared is 29000 bytes, but the headrooms of switch0 take 28256 and a packet 1500"},
+        {QUEUES "pfc = true\nshared = \"1MB\"\nheadroom = \"1MB\"\n" FLOWS,
+         "x:9:10: shared is 1000000 bytes, but the headrooms of switch0 take 4000000 and a packet 1500"},
+        {"duration = \"1ms\"\n[topology]\nkind = \"star\"\nhosts = 4\nrate = \"3200Gbps\"\ndelay = "
+         "\"1s\"\n[queues]\npfc = "
+         "true\nxoff = \"1MB\"\n" FLOWS,
+         "x:8:7: a link's headroom would be 800000004564 bytes, for its rate and delay; 1GiB at most"},
+    };
+
+    (void)state;
+    expect_refusals(cases, sizeof cases / sizeof cases[0]);
+}
+
+static void queues__are_what_they_say(void **state)
+{
+    static struct sim_scenario s;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    const struct sim_buffers_config *b = &s.topology.buffers;
+
+    (void)state;
+    assert_true(sim_scenario_parse(&s, QUEUES "ecn = \"5pkt\"\n" FLOWS, "x", NULL, error));
+    assert_false(sim_buffers_are_any(b));
+    assert_int_equal(s.topology.buffer_bytes, 300000);
+    assert_true(sim_scenario_parse(&s, QUEUES "shared = \"1MB\"\n" FLOWS, "x", NULL, error));
+    assert_true(s.topology.buffer_bytes == SIM_NEVER && b->shared_bytes == 1000000 && !b->is_lossless);
+    assert_true(b->alpha_of == 1 && b->alpha_by == 1);
+    assert_true(sim_scenario_parse(&s, QUEUES "shared = \"1MB\"\npfc = true\n" FLOWS, "x", NULL, error));
+    assert_true(b->is_lossless && b->alpha_of == 1 && b->alpha_by == 8 && b->below_bytes == 3000);
+    assert_true(sim_scenario_parse(
+        &s, QUEUES "pfc = true\nxoff = \"15pkt\"\nheadroom = \"9KB\"\nxon_below = \"1pkt\"\n" FLOWS, "x", NULL, error));
+    assert_true(b->xoff_bytes == 22500 && b->headroom_bytes == 9000 && b->below_bytes == 1500 && b->shared_bytes == 0);
+    assert_true(sim_scenario_parse(&s, QUEUES "shared = \"28256B\"\nalpha = \"3/2\"\n" FLOWS, "x", NULL, error));
+    assert_true(b->alpha_of == 3 && b->alpha_by == 2);
+}
+
 static void overrides__replace_what_stands_there(void **state)
 {
     static const char text[] = "seed = 1\nduration = \"1ms\"\n" STAR FLOWS FLOWS;
@@ -483,6 +550,8 @@ int main(void)
         cmocka_unit_test(scenario__is_read),
         cmocka_unit_test(scenario__refuses_in_one_line),
         cmocka_unit_test(networks__are_refused_in_one_line),
+        cmocka_unit_test(queues__are_refused_in_one_line),
+        cmocka_unit_test(queues__are_what_they_say),
         cmocka_unit_test(jobs__are_read),
         cmocka_unit_test(jobs__are_refused_in_one_line),
         cmocka_unit_test(overrides__replace_what_stands_there),
