@@ -37,7 +37,7 @@ enum trib_flag {
     TRIB_FLAG_ECN = 1 << 1,       /* congestion was experienced; OR over contributors */
     TRIB_FLAG_OVERFLOW = 1 << 2,  /* reserved for ATP */
     TRIB_FLAG_COLLISION = 1 << 3, /* reserved for ATP */
-    TRIB_FLAG_RESEND = 1 << 4,    /* sent because it was asked for */
+    TRIB_FLAG_RESEND = 1 << 4,    /* sent because it was asked for; PROBE, HELD: docs/PROTOCOL.md */
     TRIB_FLAG_QUORUM = 1 << 5,    /* reserved for PANAMA */
     TRIB_FLAG_UNWANTED = 1 << 6 /* up: this rank has no use for the result's payload; on a PROBE: it asks for M alone */
 };

@@ -236,6 +236,11 @@ CANARIES = [
 
     # ---- I8: every wait is bounded, every error names its cause ----
     Canary(
+        "sent-is-believed", "I8", "a worker that hears that the result was sent goes on waiting for it",
+        edits=((WORKER_RECEIVE, "    if (is_awaited && (packet->flags & TRIB_FLAG_RESEND) != 0 && !f->is_lost) {",
+                "    if (is_awaited && packet->flags == UINT16_MAX) {"),),
+        world=HANG, search=HANG),
+    Canary(
         "no-timers", "I8", "a worker never wakes",
         edits=((WORKER_RECOVER, """    uint64_t earliest = worker_aside(w)->next_deadline_ns;
 
@@ -281,7 +286,7 @@ CANARIES = [
     Canary(
         "gaps-unasked", "I8", "a gap in a rank's stream is not asked for, and waits for a timeout",
         edits=((ANSWER, "    (void)queue_answer(n, TRIB_ASK, child, trib_window_sequence(&n->window, n->config.root, at), bitmap);\n", ""),),
-        world=Never("the RTO finds every loss as well, within the bound"), search=NO_CLOCK, test="unit/test_switchml_switch"),
+        world=Never("the RTO finds every loss as well, within the bound"), search=NO_CLOCK, test="unit/test_switchml_switch_recover"),
     Canary(
         "old-boot-heard", "I8", "a worker obeys what a switch sent before it booted anew",
         edits=((WORKER_RECEIVE, "    if (w->boot == 0 || packet->boot != w->boot) {", "    if (w->boot == 0) {"),),

@@ -191,7 +191,7 @@ class Fragment:
     def __init__(self, operation, index, built):
         self.operation, self.index = operation, index
         self.type, self.exponent, self.payload, self.length = built
-        self.is_repeated, self.strikes, self.started, self.backoff = False, 0, time.monotonic(), 0
+        self.is_repeated, self.is_lost, self.strikes, self.started, self.backoff = False, False, 0, time.monotonic(), 0
 
 
 class Root:
@@ -260,7 +260,7 @@ class Worker:
             self.udp.bind((self.tcp.getsockname()[0], 0))
             self.udp.setblocking(False)
         ports = [self.udp.getsockname()[1]] + [0] * 15
-        self.say(JOIN, struct.pack(">IHH", 0x54524942, 5, 1) + text(self.job) + struct.pack(">I16HBB", self.rank, *ports, 0, 0)
+        self.say(JOIN, struct.pack(">IHH", 0x54524942, 6, 1) + text(self.job) + struct.pack(">I16HBB", self.rank, *ports, 0, 0)
                  + text("switchml") + struct.pack(">IIIBB", self.ranks, self.payload, 0, self.wire, 0) + self.known
                  + struct.pack(">BQBHBIHQBI", self.was_ready, 0, 0, 0, 0, 0, 0, 0, 0, 0) + text(""))
         welcome = self.expect(WELCOME)
@@ -311,6 +311,7 @@ class Worker:
         self.ignored = None
         for root in self.root:
             for sequence, fragment in root.flight.items():
+                fragment.is_lost = False
                 self.probe(sequence, fragment)
 
     # packets
@@ -376,10 +377,11 @@ class Worker:
                  digest=operation.digest, contributors=1 if fragment.payload else 0, exponent=fragment.exponent,
                  lane=self.keys[self.rank] * self.odd(sequence, operation.digest) & M64, payload=fragment.payload)
 
-    def probe(self, sequence, fragment):
+    def probe(self, sequence, fragment, is_lost=False):
+        fragment.is_lost |= is_lost
         behind = self.dense(self.first_unsent(self.root_of(sequence))) - self.dense(sequence) - 1
         fragment.is_repeated = True
-        self.put(sequence, fragment, "probes", kind=PROBE, bitmap=(1 << min(behind, 64)) - 1)
+        self.put(sequence, fragment, "probes", kind=PROBE, flags=RESEND if fragment.is_lost else 0, bitmap=(1 << min(behind, 64)) - 1)
 
     def first_unsent(self, number):
         queue = self.root[number].queue
@@ -403,6 +405,10 @@ class Worker:
             self.root[root].told = max(self.root[root].told, common)
             if packet.kind == RESULT:
                 self.result(packet, self.root[root])
+            elif packet.kind == HELD and packet.flags & RESEND:
+                fragment = self.root[root].flight.get(packet.sequence)
+                if fragment is not None and not fragment.is_lost:
+                    self.probe(packet.sequence, fragment, True)
             elif packet.kind == ASK:
                 dense = self.dense(packet.sequence)
                 for i in [-1] + [i for i in range(64) if packet.bitmap >> i & 1]:
@@ -451,7 +457,7 @@ class Worker:
             fragment.strikes += 1
             if fragment.strikes == 3:
                 raise Trouble("three results of sequence %d with a wrong lane" % packet.sequence)
-            return self.probe(packet.sequence, fragment)
+            return self.probe(packet.sequence, fragment, True)
         if self.ignored is not None:
             return self.ignored.add(packet.sequence)
         self.counts["results"] += 1
@@ -469,7 +475,7 @@ class Worker:
             self.mark += 1
         if not fragment.is_repeated:
             for sequence, other in [item for item in root.flight.items() if item[1].order + 16 <= fragment.order]:
-                self.probe(sequence, other)
+                self.probe(sequence, other, True)
 
     def sample(self, seconds):
         if self.srtt is None:
@@ -483,7 +489,7 @@ class Worker:
         if self.answered.get((self.root_of(sequence), slot), (0, 0.0)) > (sequence, now):
             return
         if fragment is not None:
-            fragment.is_repeated = True
+            fragment.is_repeated, fragment.is_lost = True, False
             self.contribute(sequence, fragment, RESEND)
         elif kept is not None and kept.sequence == sequence:
             self.counts["offers"] += 1

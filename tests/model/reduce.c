@@ -30,11 +30,12 @@ static bool is_old_news(const struct model *model, const struct step *step, bool
     if (!is_worker) {
         return step->drop == TRIB_DROP_STALE;
     }
+    const struct facts *facts = machine_facts(model, step->local);
+    bool is_news = (packet.flags & TRIB_FLAG_RESEND) != 0 && packet.sequence >= facts->mark; /* of what was sent */
     return step->drop == TRIB_DROP_DUPLICATE || packet.kind == TRIB_BOOT ||
-           (packet.kind == TRIB_HELD && step->drop == TRIB_DROP_NONE) ||
+           (packet.kind == TRIB_HELD && step->drop == TRIB_DROP_NONE && !is_news) ||
            (packet.kind == TRIB_FLOW_ACK && step->drop == TRIB_DROP_NONE) ||
-           (packet.kind == TRIB_ASK && packet.bitmap == 0 &&
-            packet.sequence < machine_facts(model, step->local)->known);
+           (packet.kind == TRIB_ASK && packet.bitmap == 0 && packet.sequence < facts->known);
 }
 
 /* A switch that may be opened anew has no such thing as for good. */

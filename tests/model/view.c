@@ -68,6 +68,9 @@ static void clear_flight(struct worker *w, uint32_t index)
     } else if (f->state == FLIGHT_SENT && f->encoded) {
         used = w->config.session.payload;
     }
+    if (f->state != FLIGHT_SENT) {
+        f->is_lost = 0;
+    }
     memset(wire + used, 0, w->config.session.payload - used);
 }
 
@@ -191,11 +194,12 @@ static size_t switch_limits(const void *node, uint64_t now_ns, uint64_t *words, 
     for (uint32_t index = 0; index < n->window.slots; index++) {
         const struct slot_repeats *r = switch_repeats(n, index);
         bool is_dead = r->sequence < n->communicator_mark;
-        bool holds =
-            !is_dead && now_ns - r->since_ns <= TRIB_SWITCHML_REPEAT_NS && (r->results | r->asks | r->once) != 0;
+        bool holds = !is_dead && now_ns - r->since_ns <= TRIB_SWITCHML_REPEAT_NS &&
+                     (r->results | r->held | r->asks | r->once) != 0;
         words[count++] = is_dead ? 0 : r->sequence;
         words[count++] = is_dead ? 0 : r->offerers;
         words[count++] = holds ? r->results : 0;
+        words[count++] = holds ? r->held : 0;
         words[count++] = holds ? r->asks : 0;
         words[count++] = holds ? r->once : 0;
         *is_limited |= holds;

@@ -40,14 +40,14 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000cf 01 54524942 0005 0001 0006 646967697473 00000003 4e204e21 "
+     "000000cf 01 54524942 0006 0001 0006 646967697473 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 02 04 0000 0a000003 04 0000 0a010003 01 0008 "
      "7377697463686d6c 00000004 "
      "00000580 00010000 04 01 " ZERO_GRANT_HEX
      "00 b1b2b3b4b5b6b7b8 01 1d2f 05 00400000 1d30 a1a2a3a4a5a6a7a8 02 00000004 000e 31302e302e302e333a3431323334",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
-               .version = 5,
+               .version = TRIB_SESSION_VERSION,
                .wire_version = 1,
                .job = "digits",
                .rank = 3,
@@ -66,12 +66,12 @@ static const struct golden goldens[] = {
                .room = 4194304,
                .origin = "10.0.0.3:41234"}}},
     {"join, a return",
-     "000000a6 01 54524942 0005 0001 0001 6a 00000000 ffff0000 "
+     "000000a6 01 54524942 0006 0001 0001 6a 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 00 0000 00000001 00000040 00000000 "
      "01 00 " GRANT_HEX " 01 0000000000000000 00 0000 00 00000000 0000 0000000000000000 00 00000000 0000",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
-               .version = 5,
+               .version = TRIB_SESSION_VERSION,
                .wire_version = 1,
                .job = "j",
                .data_port = {65535},
@@ -153,7 +153,7 @@ static const struct golden goldens[] = {
      {.kind = TRIB_MESSAGE_ROOT_MISSING,
       .root_missing = {.communicator = 0x21222324, .sequence = 1841, .missing = {2, {2, 3}}}}},
     {"lend",
-     "00000010 17 54524942 0005 0001 1d2e 0003 6a6f62",
+     "00000010 17 54524942 0006 0001 1d2e 0003 6a6f62",
      {.kind = TRIB_MESSAGE_LEND, .lend = {TRIB_SESSION_MAGIC, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION, 7470, "job"}}},
     {"lent",
      "00000015 18 00200000 03 02 04 1d2e 0a000002 04 1d2f 00000000",

@@ -110,7 +110,7 @@ static void result__replaces_parts_that_are_here(void **state)
     assert_int_equal(contribute(f, 2, 1, 0), TRIB_DROP_DUPLICATE);
     assert_int_equal(result(f, 0, 0), TRIB_DROP_DUPLICATE);
     expect_nothing(f);
-    assert_int_equal(probe(f, 0, 1, 0, 0), TRIB_DROP_NONE);
+    assert_int_equal(probe(f, 0, 1, 0, TRIB_FLAG_RESEND), TRIB_DROP_NONE);
     struct trib_packet r = expect_down(f, TRIB_RESULT, 1, 1);
     assert_int_equal(r.lane, 9);
     assert_int_equal(f->verbs->slots_held(f->node), 2);

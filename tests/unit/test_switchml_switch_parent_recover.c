@@ -16,7 +16,7 @@ static void probe__of_a_sum_that_waits_goes_up_once_for_all_children(void **stat
         assert_int_equal(probe(f, child, 0, 0, 0), TRIB_DROP_NONE);
     }
     struct trib_packet up_probe = expect_up(f, TRIB_PROBE, 0);
-    assert_int_equal(up_probe.flags, 0);
+    assert_int_equal(up_probe.flags, TRIB_FLAG_RESEND);
     assert_int_equal(up_probe.bitmap, 1); /* 1 was handed up, 2 and 3 were not */
     for (uint32_t child = 0; child < CHILDREN; child++) {
         assert_int_equal(expect_down(f, TRIB_HELD, 0, UINT64_C(1) << child).bitmap, ALL);

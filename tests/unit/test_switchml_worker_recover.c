@@ -51,11 +51,37 @@ static void probe__is_sent_early_when_later_contributions_are_answered(void **st
         expect_nothing(f);
     }
     assert_int_equal(answer(f, 16, 1), TRIB_DROP_NONE);
-    (void)expect(f, TRIB_PROBE, 0);
+    assert_int_equal(expect(f, TRIB_PROBE, 0).flags, TRIB_FLAG_RESEND);
     expect_nothing(f);
     assert_int_equal(answer(f, 17, 1), TRIB_DROP_NONE);
     expect_nothing(f); /* one probe per transmission */
     assert_int_equal(f->verbs->counters(f->node)->probes_fast, 1);
+}
+
+/* HELD with RESEND is behind the result: if that is not here, it was lost. */
+static void probe__says_RESEND_once_HELD_says_that_the_result_was_sent(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet sent = packet_of(f, TRIB_HELD, 0);
+
+    submit_blocks(f, 2);
+    expect_contributions(f, 0, 2);
+    time_out(f);
+    assert_int_equal(expect(f, TRIB_PROBE, 0).flags, 0);
+    sent.flags = TRIB_FLAG_RESEND;
+    assert_int_equal(down(f, &sent), TRIB_DROP_NONE);
+    assert_int_equal(expect(f, TRIB_PROBE, 0).flags, TRIB_FLAG_RESEND);
+    assert_int_equal(down(f, &sent), TRIB_DROP_NONE); /* no answer to an answer, however often that comes */
+    expect_nothing(f);
+    time_out(f);
+    assert_int_equal(expect(f, TRIB_PROBE, 0).flags, TRIB_FLAG_RESEND); /* that may be lost as well */
+    assert_int_equal(ask(f, 0, 0), TRIB_DROP_NONE); /* the switch booted meanwhile: nothing was sent */
+    assert_int_equal(expect(f, TRIB_CONTRIBUTION, 0).flags, TRIB_FLAG_RESEND);
+    time_out(f);
+    assert_int_equal(expect(f, TRIB_PROBE, 1).flags, 0);
+    assert_int_equal(answer(f, 0, 1), TRIB_DROP_NONE);
+    assert_int_equal(down(f, &sent), TRIB_DROP_NONE); /* late */
+    expect_nothing(f);
 }
 
 /* A rank or the switch was off its core for some times what is usual: no result is lost, so nobody asks for one. But for ever nobody
@@ -136,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_NODE(probe__comes_after_the_timeout_and_says_what_was_sent),
         WITH_NODE(probe__waits_for_what_is_merely_late),
+        WITH_NODE(probe__says_RESEND_once_HELD_says_that_the_result_was_sent),
         WITH_NODE(probe__is_repeated_ever_more_rarely_down_to_once_a_second),
         WITH_NODE(probe__is_sent_early_when_later_contributions_are_answered),
         WITH_NODE(probe__asks_for_M_when_the_window_holds_everything_back),

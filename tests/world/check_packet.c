@@ -35,11 +35,13 @@ void check_repeats(struct world *world, uint32_t from, uint32_t to, const struct
 {
     struct world_unit *unit = &world->units[to];
     bool is_rank = world->units[from].is_worker;
-    bool asks = !is_rank && packet->kind == TRIB_PROBE && (packet->flags & TRIB_FLAG_UNWANTED) == 0;
+    bool is_probe = packet->kind == TRIB_PROBE;
+    bool asks = !is_rank && is_probe && (packet->flags & TRIB_FLAG_UNWANTED) == 0;
     uint64_t span = is_rank ? TRIB_RTO_MIN_NS / 2 : REPEAT_NS;
     uint32_t most = is_rank ? 1 : 3;
 
-    if (((packet->flags & TRIB_FLAG_RESEND) == 0 && !asks) || !comm_has_promise(unit->comm)) {
+    bool is_repeat = (packet->flags & TRIB_FLAG_RESEND) != 0 && !is_probe;
+    if ((!is_repeat && !asks) || !comm_has_promise(unit->comm)) {
         return;
     }
     if (unit->repeats == NULL) {

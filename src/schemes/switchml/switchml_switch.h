@@ -56,6 +56,7 @@ struct slot_repeats {
     uint64_t sequence;
     uint64_t since_ns;
     uint64_t results; /* children that got a repeat since then */
+    uint64_t held;
     uint64_t asks;
     uint64_t offerers; /* children that were asked for an OFFER, in this round of them */
     uint64_t once;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_switch_answer.c: the switch's part in recovery. A PROBE gets exactly one answer: RESULT if the sum is there, ASK if
+/* switchml_switch_answer.c: the switch's part in recovery. A PROBE gets exactly one answer: RESULT if the sum is there and the child has
+ * reason to think that it was lost, HELD with RESEND if it has none, ASK if
  * this child's part is missing, HELD if others are waited for; then children that have finished the fragment long ago (the
  * switch booted since) are ASKed too, and OFFER it; and if an inner switch waits for its parent, the parent is PROBEd. A gap in a
  * rank's stream is ASKed once, when it is first seen.
@@ -84,6 +85,7 @@ static bool build_answer(struct switch_node *n, const struct answer *a, struct t
     }
     build(n, (enum trib_kind)a->kind, a->sequence, packet);
     packet->bitmap = a->bitmap;
+    packet->flags = a->flags;
     counters->asks += a->kind == TRIB_ASK;
     counters->held += a->kind == TRIB_HELD;
     counters->boots += a->kind == TRIB_BOOT;
@@ -304,6 +306,29 @@ static enum trib_drop wait_for_mark(struct switch_node *n, uint32_t child, uint6
     return queue_answer(n, TRIB_HELD, child, sequence, trib_slot_holds(slot, sequence) ? slot->present : 0);
 }
 
+/* The sum is there, and was sent before this answer. A child that asks because it was quiet for long has most likely only not read it yet:
+ * it gets a header behind the result, HELD with RESEND, and asks again if that comes first. So no payload is sent twice that was not lost. */
+static enum trib_drop repeat(struct switch_node *n, uint32_t child, const struct trib_packet *probe,
+                             struct slot_repeats *r)
+{
+    const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, probe->sequence));
+    bool has_payload = slot->loaded != 0 && !(slot->unwanted >> child & 1);
+    bool is_lost = (probe->flags & TRIB_FLAG_RESEND) != 0;
+
+    if (!first_time(is_lost || !has_payload ? &r->results : &r->held, child)) {
+        return TRIB_DROP_REPEAT;
+    }
+    if (is_lost || !has_payload) {
+        return queue_answer(n, TRIB_RESULT, child, probe->sequence, 0);
+    }
+    struct answer sent = {.sequence = probe->sequence,
+                          .bitmap = slot->present,
+                          .child = (uint16_t)child,
+                          .flags = TRIB_FLAG_RESEND,
+                          .kind = TRIB_HELD};
+    return trib__switch_queue_answer(n, &sent);
+}
+
 enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
                                   uint64_t now_ns)
 {
@@ -326,11 +351,11 @@ enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const s
     if ((finished == 0 || again) && !(present >> child & 1)) {
         return first_time(&r->asks, child) ? ask_prober(n, child, packet) : TRIB_DROP_REPEAT;
     }
-    if (!first_time(&r->results, child)) {
-        return TRIB_DROP_REPEAT;
-    }
     if (present != 0 && slot->has_result) {
-        return queue_answer(n, TRIB_RESULT, child, sequence, 0);
+        return repeat(n, child, packet, r);
+    }
+    if (!first_time(&r->held, child)) {
+        return TRIB_DROP_REPEAT;
     }
     if (finished != 0) {
         trib__switch_ask_finished(n, sequence, finished, r);

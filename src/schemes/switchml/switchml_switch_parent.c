@@ -155,7 +155,10 @@ void trib__switch_probe_mark(struct switch_node *n, uint64_t sequence, uint64_t 
 void trib__switch_probe_up(struct switch_node *n, uint64_t sequence, struct slot_repeats *r, uint64_t now_ns)
 {
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
-    struct answer probe = {.sequence = sequence, .child = TRIB_SWITCHML_TO_PARENT, .kind = TRIB_PROBE};
+    struct answer probe = {.sequence = sequence,
+                           .child = TRIB_SWITCHML_TO_PARENT,
+                           .flags = TRIB_FLAG_RESEND, /* a child has waited for long already */
+                           .kind = TRIB_PROBE};
 
     if (!trib_slot_holds(slot, sequence) || !switch_is_handed_up(n, slot)) {
         trib__switch_probe_mark(n, sequence, now_ns);

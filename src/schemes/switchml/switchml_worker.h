@@ -55,9 +55,10 @@ struct flight {
     uint8_t state;
     uint8_t pending; /* what is queued to be sent */
     uint8_t strikes;
-    uint8_t encoded; /* the wire buffer holds the contribution */
-    uint8_t copy;    /* enum flight_copy */
-    uint8_t is_own;  /* it is the contribution: this rank got no payload */
+    uint8_t encoded : 1; /* the wire buffer holds the contribution */
+    uint8_t is_lost : 1; /* the result was sent, it seems, and did not come: a probe says so */
+    uint8_t copy;        /* enum flight_copy */
+    uint8_t is_own;      /* it is the contribution: this rank got no payload */
 };
 
 /* Behind the hashed state: times and estimates. */
@@ -262,6 +263,7 @@ void trib__worker_answered(struct worker *w, uint32_t index, bool was_last, uint
 void trib__worker_heard(struct worker *w, uint32_t root, uint64_t now_ns);
 void trib__worker_probe_more(struct worker *w, uint32_t index);
 void trib__worker_queue(struct worker *w, uint32_t index, uint8_t pending);
+void trib__worker_probe_lost(struct worker *w, uint32_t index);
 void trib__worker_probe_all(struct worker *w, uint64_t now_ns);
 void trib__worker_blocked(struct worker *w, uint32_t root);
 uint64_t trib__worker_first_unsent(const struct worker *w, uint32_t root);

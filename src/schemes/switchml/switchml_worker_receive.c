@@ -56,7 +56,7 @@ void trib__worker_strike(struct worker *w, uint32_t index)
         return;
     }
     if (++f->strikes < TRIB_SWITCHML_STRIKES) {
-        trib__worker_queue(w, index, PENDING_PROBE);
+        trib__worker_probe_lost(w, index);
         return;
     }
     struct trib_event event = {.kind = TRIB_EVENT_FAILED, .sequence = f->sequence};
@@ -291,9 +291,17 @@ static enum trib_drop take_ask(struct worker *w, const struct trib_packet *packe
     return TRIB_DROP_NONE;
 }
 
+/* With RESEND: the result left before this, and this came first. */
 static enum trib_drop take_held(struct worker *w, const struct trib_packet *packet)
 {
+    uint32_t index = worker_flight_index(w, packet->sequence);
+    const struct flight *f = worker_flight(w, index);
+    bool is_awaited = f->state == FLIGHT_SENT && f->sequence == packet->sequence;
+
     worker_aside(w)->counters.held++;
+    if (is_awaited && (packet->flags & TRIB_FLAG_RESEND) != 0 && !f->is_lost) {
+        trib__worker_probe_lost(w, index);
+    }
     if (packet->sequence == w->mark) {
         w->held_sequence = packet->sequence;
         w->held_bitmap = packet->bitmap;

@@ -7,6 +7,8 @@
  *     was due bring repeats, repeats fill queues, and full queues bring probes;
  *   - results of fragments sent TRIB_SWITCHML_FAST_DISTANCE transmissions later have come: something of it was lost;
  *   - the switch has booted anew.
+ * Silence says nothing of who lost what: the switch answers HELD, with RESEND if it has sent the result. Where that comes without the result,
+ * or later results have come, the probe says RESEND, and the switch sends it again.
  * And one without a fragment: nothing is outstanding at a root whose M is behind the own mark. Marks and M travel only on
  * packets, so a root that hears nothing more from this rank would keep the others waiting, and this rank's window closed.
  * Sent flights of a root form a list by last transmission, so that the one to suspect is always its head.
@@ -92,6 +94,13 @@ void trib__worker_sent(struct worker *w, uint32_t index, uint64_t now_ns)
     }
 }
 
+/* There is reason to think that the result was sent, and lost: the switch is to send it again. */
+void trib__worker_probe_lost(struct worker *w, uint32_t index)
+{
+    worker_flight(w, index)->is_lost = 1;
+    trib__worker_queue(w, index, PENDING_PROBE);
+}
+
 /* Something sent later is answered: probe what is older by the distance, once per transmission. */
 static void suspect(struct worker *w, uint32_t root)
 {
@@ -107,7 +116,7 @@ static void suspect(struct worker *w, uint32_t root)
             return; /* the queue was not drained since: the rest of a batch of results need not look again */
         }
         aside->counters.probes_fast++;
-        trib__worker_queue(w, index, PENDING_PROBE);
+        trib__worker_probe_lost(w, index);
         index = worker_flight(w, index)->newer;
     }
 }
@@ -126,7 +135,7 @@ void trib__worker_probe_more(struct worker *w, uint32_t index)
     uint32_t next = w->roots[root].oldest;
 
     for (uint32_t i = 0; i < MORE_PROBES && next != NO_FLIGHT && worker_times(w, next)->order < order; i++) {
-        trib__worker_queue(w, next, PENDING_PROBE);
+        trib__worker_probe_lost(w, next);
         next = worker_flight(w, next)->newer;
     }
 }
@@ -161,6 +170,7 @@ void trib__worker_probe_all(struct worker *w, uint64_t now_ns)
             worker_times(w, index)->backoff = 0;
             worker_times(w, index)->sent_ns = now_ns; /* the old boot's silence is no round trip */
             worker_times(w, index)->resent_ns = 0;
+            worker_flight(w, index)->is_lost = 0;
             trib__worker_queue(w, index, PENDING_PROBE);
         }
     }

@@ -192,9 +192,11 @@ static bool answer(struct worker *w, uint32_t index, uint64_t now_ns, struct tri
         counters->contributions_resent++;
         trib__worker_contribution(w, index, worker_operation_at(w, f->operation), packet);
         packet->flags |= TRIB_FLAG_RESEND;
+        f->is_lost = 0;
     } else {
         counters->probes++;
         build_probe(w, f->sequence, packet);
+        packet->flags = f->is_lost ? TRIB_FLAG_RESEND : 0;
     }
     trib__worker_sent(w, index, now_ns);
     return true;
