@@ -280,8 +280,7 @@ static void jobs__lose_nothing(void **state)
 {
     static const char *const queues[] = {
         "[queues]\npfc = true\nshared = \"120KB\"\n",
-        "[queues]\npfc = true\nshared = \"160KB\"\n[switches]\nadd = \"leaf spine\"\nlatency = "
-        "\"1us\"\nbypass = \"2us\"\n",
+        "[queues]\npfc = true\nshared = \"160KB\"\n[switches]\nlatency = \"1us\"\nbypass = \"2us\"\n",
         "[queues]\nshared = \"40KB\"\n[switches]\nadd = \"leaf spine\"\nlatency = \"1us\"\n",
         "[queues]\npfc = true\nshared = \"120KB\"\n[switches]\nadd = \"spine\"\n",
         "[queues]\npfc = true\nxoff = \"3pkt\"\n[switches]\nadd = \"spine\"\nmulticast = true\n"};
