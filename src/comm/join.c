@@ -12,6 +12,7 @@
  *   any          session lost                  CONNECTING, until its deadline
  *   any          FAIL, deadline                FAILED; of a switch that is gone for good CONNECTING, elsewhere (move.c)
  * Read next: session_client.c (the connection), paths.c (PROBING), communicator.c (the rest of a communicator). */
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -588,8 +589,20 @@ static void give_up(struct trib_comm *comm)
     }
 }
 
+/* A rank that was off its core past a deadline has an answer in its socket, perhaps: that comes first, or the cause would be wrong. */
+static void look_first(struct trib_comm *comm, uint64_t now_ns)
+{
+    struct pollfd session = {.fd = comm->session.fd, .events = trib_session_client_interest(&comm->session)};
+    if (session.fd >= 0 && poll(&session, 1, 0) > 0) {
+        trib_comm_session_ready(comm, session.revents, now_ns);
+    }
+}
+
 void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns)
 {
+    if (now_ns >= comm->state_deadline_ns) {
+        look_first(comm, now_ns);
+    }
     if (comm->state == TRIB_COMM_FAILED || comm->state == TRIB_COMM_CLOSED) {
         return;
     }

@@ -55,6 +55,19 @@ static void create__names_the_switch_that_is_not_there(void **state)
     assert_null(comm);
 }
 
+/* The answer came, and the deadline as well, before this rank looked at either. */
+static void create__names_the_cause_though_its_time_is_over(void **state)
+{
+    (void)state;
+    struct trib_config config;
+    struct trib_comm *comm = NULL;
+    rank_config(&config, 0, 1);
+    (void)snprintf(config.switch_address, sizeof config.switch_address, "127.0.0.1:%u", free_port());
+    config.join_timeout_ns = 1;
+    assert_int_equal(trib_comm_create(&config, &comm, error), TRIB_ERR_UNREACHABLE);
+    assert_true(says(error, "unreachable: connection refused"));
+}
+
 /* A switch that comes 200 ms late is waited for. */
 static void *late_switch(void *argument)
 {
@@ -738,6 +751,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(create__names_the_switch_that_is_not_there),
+        cmocka_unit_test(create__names_the_cause_though_its_time_is_over),
         cmocka_unit_test(create__waits_for_a_switch_that_comes),
         cmocka_unit_test(create__ends_when_not_all_come),
         cmocka_unit_test(create__names_settings_that_differ),
