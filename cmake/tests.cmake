@@ -215,5 +215,5 @@ foreach(name ${scripts})
     endif()
 endforeach()
 trib_weigh(3 40 world model unit/test_sim_reference unit/test_relay_faults property/test_host_sum property/test_value_twin)
-trib_weigh(1 50 unit/test_move unit/test_leaving unit/test_comm unit/test_comm_failure unit/test_host unit/test_comm_session
+trib_weigh(1 50 unit/test_move unit/test_leaving unit/test_comm unit/test_comm_failure unit/test_comm_join unit/test_host unit/test_comm_session
            unit/test_level0 unit/test_host_steps)

@@ -37,6 +37,11 @@ static uint16_t rendezvous_port;
 static uint32_t
     ranks_a_host; /* each so many say that they are on one host, and are summed there; 0: each comes alone */
 
+static inline bool says(const char *text, const char *part)
+{
+    return strstr(text, part) != NULL;
+}
+
 static inline void stop_switch(int signal_number)
 {
     (void)signal_number;

@@ -3,11 +3,6 @@
  * them ever meet is test_comm_failure.c's. */
 #include "comm_harness.h"
 
-static bool says(const char *text, const char *part)
-{
-    return strstr(text, part) != NULL;
-}
-
 /* Rank 3 calls something else than the others: all ranks hear who called what, in the words of the API. */
 static void other_call_body(struct rank *rank)
 {

@@ -11,11 +11,6 @@
 #define COUNT 40000
 #define SWITCH_TIMEOUT_NS (300 * TRIB_MILLISECOND_NS)
 
-static bool says(const char *text, const char *part)
-{
-    return strstr(text, part) != NULL;
-}
-
 static void fallback(struct trib_config *config)
 {
     config->fallback = true;

@@ -9,11 +9,6 @@
 
 #define RANKS 4U
 
-static bool says(const char *text, const char *part)
-{
-    return strstr(text, part) != NULL;
-}
-
 /* The sum over the members of 10^rank-in-the-parent: says who is in it. */
 static int64_t who(struct trib_comm *comm, uint32_t rank)
 {
