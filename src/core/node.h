@@ -138,10 +138,19 @@ struct trib_switch_config {
     uint32_t children; /* 1 to TRIB_CHILDREN_MAX, ordered by the lowest rank of each */
     uint32_t root;     /* which shard of the root table this node is */
     uint32_t boot;     /* of this tree of the communicator, the same at every node of it; not 0 */
+    uint32_t answers;  /* room for so many between two drains; 0: as many as trains of packets may ask for */
     bool has_parent;   /* an inner node: its sum goes to its parent, the result and M come from there */
     bool is_zeroed;    /* the node's memory holds zeros already */
-    uint8_t unused[2];
+    bool is_narrow;    /* rows are as long as payloads: what has a wider sum, of types of 16 bits, is dropped */
+    uint8_t unused[5];
 };
+
+/* Room for the answers of a switch that is drained after every packet: a packet asks for 65 sequences at most, each of all children, and moves M,
+ * which all may wait for, as may those that the session's marks have moved since; and a few words of its own. */
+static inline uint32_t trib_switch_answers(uint32_t children)
+{
+    return (65 + 2) * children + 4;
+}
 
 /* The bitmap of all of 1 to 64 ranks or children. */
 static inline uint64_t trib_all_children(uint32_t count)

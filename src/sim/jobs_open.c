@@ -76,8 +76,10 @@ static bool open_switch(struct sim_jobs *j, const struct sim_job *job, struct si
         .branches = e->branches,
         .children = e->children,
         .boot = job->boot,
+        .answers = trib_switch_answers(e->children), /* drained after every packet */
         .has_parent = e->is_branch,
         .is_zeroed = e->node == NULL,
+        .is_narrow = true, /* all numbers are int32 */
     };
 
     config.session.salt = 0;

@@ -155,7 +155,7 @@ static void clear_queue(struct switch_node *n, struct slot_queue *queue)
 static void clear_switch(void *node)
 {
     struct switch_node *n = node;
-    struct ring answers = {switch_at(n, n->answers_at), sizeof(struct answer), TRIB_SWITCHML_ANSWERS, &n->answers_head,
+    struct ring answers = {switch_at(n, n->answers_at), sizeof(struct answer), n->answers_room, &n->answers_head,
                            n->answers_count};
 
     clear_ring(&answers);

@@ -34,9 +34,9 @@ struct fixture {
     const struct trib_switch_verbs *verbs;
 };
 
-static inline void open_node(struct fixture *f, uint32_t slots, uint32_t roots)
+static inline struct trib_switch_config config_of(uint32_t slots, uint32_t roots)
 {
-    struct trib_switch_config config = {
+    return (struct trib_switch_config){
         .session = {.communicator = COMMUNICATOR,
                     .generation = GENERATION,
                     .ranks = RANKS,
@@ -52,12 +52,22 @@ static inline void open_node(struct fixture *f, uint32_t slots, uint32_t roots)
         .boot = BOOT,
         .has_parent = true,
     };
+}
 
+static inline void open_config(struct fixture *f, const struct trib_switch_config *config)
+{
     f->verbs = trib_switchml.switch_node;
-    f->node = aligned_alloc(64, (f->verbs->size(&config) + 63) & ~(size_t)63);
+    f->node = aligned_alloc(64, (f->verbs->size(config) + 63) & ~(size_t)63);
     assert_non_null(f->node);
-    f->verbs->init(f->node, &config);
+    f->verbs->init(f->node, config);
     f->now_ns = 1000 * MS;
+}
+
+static inline void open_node(struct fixture *f, uint32_t slots, uint32_t roots)
+{
+    struct trib_switch_config config = config_of(slots, roots);
+
+    open_config(f, &config);
 }
 
 static inline void join_all(struct fixture *f, uint64_t mark)

@@ -48,15 +48,20 @@ static inline struct trib_switch_config config_of(uint32_t ranks, uint32_t slots
     };
 }
 
+static inline void open_config(struct fixture *f, const struct trib_switch_config *config)
+{
+    f->verbs = trib_switchml.switch_node;
+    f->node = aligned_alloc(64, (f->verbs->size(config) + 63) & ~(size_t)63);
+    assert_non_null(f->node);
+    f->verbs->init(f->node, config);
+    f->now_ns = 1000 * MS;
+}
+
 static inline void open_node(struct fixture *f, uint32_t ranks, uint32_t slots)
 {
     struct trib_switch_config config = config_of(ranks, slots);
 
-    f->verbs = trib_switchml.switch_node;
-    f->node = aligned_alloc(64, (f->verbs->size(&config) + 63) & ~(size_t)63);
-    assert_non_null(f->node);
-    f->verbs->init(f->node, &config);
-    f->now_ns = 1000 * MS;
+    open_config(f, &config);
 }
 
 static inline void join_all(struct fixture *f, uint32_t ranks)

@@ -92,6 +92,41 @@ static void contribution__of_another_shape_is_dropped(void **state)
     assert_int_equal(up(f, 1, &packet), TRIB_DROP_SHAPE);
 }
 
+/* Its rows are half as long; whatever comes must not write behind one. */
+static void contribution__with_a_wider_sum_than_a_narrow_row_is_dropped(void **state)
+{
+    struct trib_switch_config config = config_of(RANKS, SLOTS);
+    const size_t wide = trib_switchml.switch_node->size(&config);
+    struct fixture f;
+    uint8_t zeros[64] = {0};
+    struct trib_packet packet = packet_of(TRIB_CONTRIBUTION, 1, 0);
+
+    (void)state;
+    config.is_narrow = true;
+    assert_int_equal(wide - trib_switchml.switch_node->size(&config), SLOTS * 2 * 64);
+    open_config(&f, &config);
+    join_all(&f, RANKS);
+    packet.payload = zeros;
+    for (enum trib_type type = TRIB_FLOAT16; type <= TRIB_BFLOAT16; type++) {
+        packet.type = (uint8_t)type;
+        packet.payload_len = 64;
+        assert_int_equal(up(&f, 1, &packet), TRIB_DROP_SHAPE);
+        packet.payload_len = 34;
+        assert_int_equal(up(&f, 1, &packet), TRIB_DROP_SHAPE);
+    }
+    assert_int_equal(f.verbs->slots_held(f.node), 0);
+    packet.payload_len = 32;
+    assert_int_equal(up(&f, 1, &packet), TRIB_DROP_NONE);
+    for (uint32_t child = 0; child < RANKS; child++) {
+        assert_int_equal(contribute(&f, child, 0, 0), TRIB_DROP_NONE);
+    }
+    struct trib_packet result = expect(&f, TRIB_RESULT, 0, ALL);
+    float sum;
+    memcpy(&sum, result.payload, sizeof sum);
+    assert_true(sum == 7);
+    free(f.node);
+}
+
 static void contribution__of_another_operation_names_both_children(void **state)
 {
     struct fixture *f = *state;
@@ -269,6 +304,7 @@ int main(void)
         WITH_NODE(contribution__below_M_is_stale),
         WITH_NODE(contribution__beyond_the_window_is_dropped),
         WITH_NODE(contribution__of_another_shape_is_dropped),
+        cmocka_unit_test(contribution__with_a_wider_sum_than_a_narrow_row_is_dropped),
         WITH_NODE(contribution__of_another_operation_names_both_children),
         WITH_NODE(contribution__of_a_rank_that_wants_no_payload_gets_a_header),
         WITH_NODE(contribution__of_bytes_comes_from_one_child_only),

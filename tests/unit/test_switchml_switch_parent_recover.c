@@ -313,6 +313,41 @@ static void lies__bring_slots_round_within_a_batch(void **state)
     expect_nothing(f);
 }
 
+/* The most that one packet can ask for: 65 sequences, which all children have finished and gave again in this boot of the switch. */
+static void ask__for_all_that_it_can_finds_room_for_all_answers(void **state)
+{
+    enum { SEQUENCES = 65 };
+    struct trib_switch_config config = config_of(2 * SEQUENCES, 1);
+    struct fixture f;
+
+    (void)state;
+    config.branches = 0;
+    config.answers = trib_switch_answers(CHILDREN);
+    open_config(&f, &config);
+    join_all(&f, 0);
+    for (uint64_t sequence = 0; sequence < SEQUENCES; sequence++) {
+        struct trib_packet packet = with_payload(TRIB_CONTRIBUTION, sequence, 0, 1);
+        assert_int_equal(up(&f, 0, &packet), TRIB_DROP_NONE);
+    }
+    expect_nothing(&f);
+    for (uint32_t child = 0; child < CHILDREN; child++) { /* those who are to hear that M has moved */
+        assert_int_equal(probe(&f, child, SEQUENCES, 0, TRIB_FLAG_UNWANTED), TRIB_DROP_NONE);
+        (void)expect_down(&f, TRIB_HELD, SEQUENCES, UINT64_C(1) << child);
+    }
+    join_all(&f, SEQUENCES + 1);
+    assert_int_equal(ask(&f, 1, 1, UINT64_MAX), TRIB_DROP_NONE);
+    for (uint32_t child = 0; child < CHILDREN; child++) {
+        (void)expect_down(&f, TRIB_HELD, SEQUENCES, UINT64_C(1) << child);
+    }
+    for (uint64_t sequence = 1; sequence < SEQUENCES; sequence++) {
+        (void)expect_down(&f, TRIB_ASK, sequence, 2);
+        (void)expect_down(&f, TRIB_ASK, sequence, 4);
+    }
+    (void)expect_down(&f, TRIB_ASK, SEQUENCES, 1); /* nobody is in */
+    expect_nothing(&f);
+    free(f.node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +364,7 @@ int main(void)
         WITH_NODE(ask__for_a_result_brings_an_OFFER),
         WITH_NODE(ask__for_the_result_of_a_barrier_brings_an_OFFER),
         WITH_NODE(ask__goes_down_to_one_child_that_has_finished_after_another),
+        cmocka_unit_test(ask__for_all_that_it_can_finds_room_for_all_answers),
         WITH_NODE(offer__is_the_result_here_and_goes_up),
         WITH_NODE(offer__in_place_of_a_sum_that_has_gone_up_is_taken),
         WITH_NODE(offer__without_its_payload_is_dropped),

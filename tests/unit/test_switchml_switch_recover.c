@@ -128,6 +128,34 @@ static void probe__for_M_alone_is_never_answered_with_ASK(void **state)
     expect_nothing(f);
 }
 
+/* In their order also where the room's end is in between; one that is dropped is probed for again. */
+static void probe__finds_as_much_room_for_answers_as_the_driver_says(void **state)
+{
+    struct trib_switch_config config = config_of(RANKS, SLOTS);
+    struct trib_packet packet = packet_of(TRIB_PROBE, 0, 0);
+    struct fixture f;
+
+    (void)state;
+    config.answers = 3;
+    open_config(&f, &config);
+    join_all(&f, RANKS);
+    packet.flags = TRIB_FLAG_UNWANTED;
+    for (uint32_t round = 0; round < 4; round++) {
+        for (uint32_t i = 0; i < 2 + round % 2; i++) {
+            packet.sequence = i;
+            assert_int_equal(up(&f, i, &packet), TRIB_DROP_NONE);
+        }
+        if (round % 2 != 0) {
+            assert_int_equal(up(&f, 1, &packet), TRIB_DROP_FULL);
+        }
+        for (uint32_t i = 0; i < 2 + round % 2; i++) {
+            (void)expect(&f, TRIB_HELD, i, UINT64_C(1) << i);
+        }
+        expect_nothing(&f);
+    }
+    free(f.node);
+}
+
 /* Child 2 is a switch, and asks for ranks of its own: at the top of the tree it hears of M again when it moves, a rank does not. */
 static void probe__of_a_switch_for_M_alone_is_told_again_when_M_moves(void **state)
 {
@@ -346,6 +374,7 @@ int main(void)
         cmocka_unit_test(contribution__asks_for_an_OFFER_when_only_finished_children_lack),
         WITH_NODE(probe__of_two_children_asks_for_one_OFFER),
         WITH_NODE(probe__finds_the_queue_full_when_nothing_is_drained),
+        cmocka_unit_test(probe__finds_as_much_room_for_answers_as_the_driver_says),
         WITH_NODE(offer__completes_the_slot_and_replaces_the_partial_sum),
         WITH_NODE(offer__changes_nothing_when_the_result_is_there),
         WITH_NODE(offer__of_another_operation_or_shape_is_dropped),

@@ -15,14 +15,15 @@ static size_t lay_out(struct switch_node *n, const struct trib_switch_config *co
     const struct trib_session_config *s = &config->session;
     size_t at = (sizeof *n + 63) & ~(size_t)63;
 
-    n->row_size = trib_row_size(TRIB_BFLOAT16, s->payload); /* any type may come */
+    n->row_size = config->is_narrow ? s->payload : trib_row_size(TRIB_BFLOAT16, s->payload); /* any type may come */
+    n->answers_room = config->answers != 0 ? config->answers : TRIB_SWITCHML_ANSWERS;
     n->table_at = trib_node_place(&at, trib_window_table_size(s));
     n->slots_at = trib_node_place(&at, s->slots * sizeof(struct trib_slot));
     n->rows_at = trib_node_place(&at, (size_t)s->slots * trib_slot_rows(config->children) * n->row_size);
     n->down.at = trib_node_place(&at, s->slots * sizeof(uint32_t));
     n->headers.at = trib_node_place(&at, s->slots * sizeof(uint32_t));
     n->up.at = trib_node_place(&at, config->has_parent ? s->slots * sizeof(uint32_t) : 0);
-    n->answers_at = trib_node_place(&at, TRIB_SWITCHML_ANSWERS * sizeof(struct answer));
+    n->answers_at = trib_node_place(&at, n->answers_room * sizeof(struct answer));
     n->aside_at = trib_node_place(&at, sizeof(struct switch_aside));
     n->repeats_at = trib_node_place(&at, s->slots * sizeof(struct slot_repeats));
     return at;
@@ -221,8 +222,8 @@ static enum trib_drop mismatch(struct switch_node *n, const struct trib_slot *sl
     return TRIB_DROP_DIGEST;
 }
 
-/* Only numbers can be reduced, and only if it is said how; opaque bytes come from one root alone. */
-static bool can_add(const struct trib_slot *slot, const struct trib_packet *packet)
+/* Only numbers can be reduced, and only if it is said how, in rows that hold their sum; opaque bytes come from one root alone. */
+static bool can_add(const struct switch_node *n, const struct trib_slot *slot, const struct trib_packet *packet)
 {
     size_t size = packet->type == TRIB_BYTES ? 1 : trib_type_size((enum trib_type)packet->type);
 
@@ -232,7 +233,8 @@ static bool can_add(const struct trib_slot *slot, const struct trib_packet *pack
     if (slot->loaded != 0 && (packet->type == TRIB_BYTES || packet->reduction == TRIB_REDUCTION_NONE)) {
         return false;
     }
-    return size != 0 && packet->payload_len % size == 0;
+    return size != 0 && packet->payload_len % size == 0 &&
+           trib_row_size((enum trib_type)packet->type, packet->payload_len) <= n->row_size;
 }
 
 /* How many ranks' payloads a contribution says it holds. A rank has one, whatever it says; a switch counts those below it, which can
@@ -266,7 +268,7 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
     /* The window and the mark leave no other sequence for this slot: an owned slot is never displaced. */
     TRIB_ASSERT(slot->sequence == packet->sequence);
     enum trib_drop drop = trib_slot_check(slot, packet, child);
-    if (drop == TRIB_DROP_NONE && (!can_add(slot, packet) || !count_parts(n, slot, child, packet, &parts))) {
+    if (drop == TRIB_DROP_NONE && (!can_add(n, slot, packet) || !count_parts(n, slot, child, packet, &parts))) {
         drop = TRIB_DROP_SHAPE;
     }
     if (drop != TRIB_DROP_NONE) {

@@ -14,7 +14,7 @@
 
 #define TRIB_SWITCHML_REPEAT_NS UINT64_C(500000) /* one answer of a kind per slot and child in this time (I4) */
 #define TRIB_SWITCHML_AHEAD 8           /* results that overtake a header at most: more would look like its loss */
-#define TRIB_SWITCHML_ANSWERS 1024      /* answers queued at most, between two drains */
+#define TRIB_SWITCHML_ANSWERS 1024      /* answers queued at most, between two drains, where the driver says nothing */
 #define TRIB_SWITCHML_TO_PARENT 0xffffU /* as an answer's child */
 
 /* A packet without payload of its own to one child, or a PROBE to the parent. */
@@ -80,7 +80,7 @@ struct switch_node {
     uint32_t headers_owed;     /* of results that have left before their headers */
     uint32_t ahead;            /* results since the first of these */
     uint32_t headers_left;     /* that come next */
-    uint32_t answers_head, answers_count;
+    uint32_t answers_head, answers_count, answers_room;
     /* What every packet needs stands before these. */
     uint64_t marks[TRIB_CHILDREN_MAX];
     uint64_t expected[TRIB_CHILDREN_MAX]; /* next dense index of each child's stream */

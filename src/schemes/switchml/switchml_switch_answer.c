@@ -49,10 +49,10 @@ enum trib_drop trib__switch_queue_answer(struct switch_node *n, const struct ans
 {
     struct answer *answers = switch_at(n, n->answers_at);
 
-    if (n->answers_count == TRIB_SWITCHML_ANSWERS) {
+    if (n->answers_count == n->answers_room) {
         return TRIB_DROP_FULL;
     }
-    answers[(n->answers_head + n->answers_count++) % TRIB_SWITCHML_ANSWERS] = *answer;
+    answers[(n->answers_head + n->answers_count++) % n->answers_room] = *answer;
     return TRIB_DROP_NONE;
 }
 
@@ -98,7 +98,7 @@ bool trib__switch_next_answer(struct switch_node *n, struct trib_packet *packet,
 
     while (n->answers_count > 0) {
         const struct answer *a = &answers[n->answers_head];
-        n->answers_head = (n->answers_head + 1) % TRIB_SWITCHML_ANSWERS;
+        n->answers_head = (n->answers_head + 1) % n->answers_room;
         n->answers_count--;
         if (a->child == TRIB_SWITCHML_TO_PARENT) {
             if (trib__switch_build_probe(n, a, packet)) {
