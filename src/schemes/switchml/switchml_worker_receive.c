@@ -291,7 +291,7 @@ static enum trib_drop take_ask(struct worker *w, const struct trib_packet *packe
     return TRIB_DROP_NONE;
 }
 
-/* With RESEND: the result left before this, and this came first. */
+/* With RESEND: the result left before this, and this came first. The root has answered, so that the next wait for it is a first one. */
 static enum trib_drop take_held(struct worker *w, const struct trib_packet *packet)
 {
     uint32_t index = worker_flight_index(w, packet->sequence);
@@ -300,6 +300,8 @@ static enum trib_drop take_held(struct worker *w, const struct trib_packet *pack
 
     worker_aside(w)->counters.held++;
     if (is_awaited && (packet->flags & TRIB_FLAG_RESEND) != 0 && !f->is_lost) {
+        worker_aside(w)->roots[trib_window_root(&w->window, packet->sequence)].tail_backoff = 0;
+        worker_times(w, index)->backoff = 0;
         trib__worker_probe_lost(w, index);
     }
     if (packet->sequence == w->mark) {
