@@ -26,7 +26,7 @@ static void memory_body(struct rank *rank)
 {
     float *tensor = calloc(TENSOR, sizeof *tensor);
     size_t before = held_by(rank->comm) + 4 * 4096; /* the ends of what is given back share pages with what is not */
-    uint64_t limit = trib_clock_ns() + 5 * TRIB_SECOND_NS;
+    uint64_t limit = trib_clock_ns() + 5 * TRIB_SECOND_NS * patience();
     CHECK(rank, tensor != NULL && before < rank->comm->node_size / 8);
     for (unsigned i = 0; i < 3 && tensor != NULL; i++) {
         tensor[TENSOR - 1] = 1;

@@ -69,7 +69,7 @@ static void live(struct crew *crew, uint32_t rank)
     (void)memcpy(config.job, crew->job, sizeof config.job);
     config.rank = rank;
     config.ranks = crew->ranks;
-    config.join_timeout_ns = 20 * TRIB_SECOND_NS;
+    config.join_timeout_ns = 20 * TRIB_SECOND_NS * patience();
     config.timeout_ns = 20 * TRIB_SECOND_NS * patience();
     if (crew->tweak != NULL) {
         crew->tweak(&config);
@@ -125,7 +125,7 @@ static void kill_rank(struct crew *crew, uint32_t rank)
 static void end_all(struct crew *crew)
 {
     for (uint32_t rank = 0; rank < crew->ranks; rank++) {
-        uint64_t deadline_ns = trib_clock_ns() + 20 * TRIB_SECOND_NS;
+        uint64_t deadline_ns = trib_clock_ns() + 20 * TRIB_SECOND_NS * patience();
         while (crew->pids[rank] > 0 && waitpid(crew->pids[rank], NULL, WNOHANG) == 0) {
             if (trib_clock_ns() > deadline_ns) {
                 fail_msg("rank %u does not end", rank);
@@ -142,7 +142,7 @@ static void forget(struct crew *crew)
 
 static void wait_for_rounds(const struct crew *crew, uint32_t rank, uint32_t rounds)
 {
-    uint64_t deadline_ns = trib_clock_ns() + 20 * TRIB_SECOND_NS;
+    uint64_t deadline_ns = trib_clock_ns() + 20 * TRIB_SECOND_NS * patience();
     while (crew->reports[rank].rounds < rounds && crew->reports[rank].status == 1 && trib_clock_ns() < deadline_ns) {
         (void)usleep(200);
     }
@@ -677,7 +677,7 @@ static uint32_t taken_rank;
 static void be_there_twice(struct trib_config *config)
 {
     config->rank = config->rank == 2 ? taken_rank : config->rank;
-    config->join_timeout_ns = 20 * TRIB_SECOND_NS;
+    config->join_timeout_ns = 20 * TRIB_SECOND_NS * patience();
 }
 
 /* Ranks of two runs of one job that gather at the same moment: no run begins, made of some of each. */

@@ -19,6 +19,7 @@
 #include "core/prng.h"
 #include "host/segment.h"
 #include "io/clock.h"
+#include "patience.h"
 
 struct opening {
     struct trib_config config;
@@ -45,7 +46,7 @@ static void open_hosts(struct opening *openings, uint32_t ranks)
         (void)snprintf(config->job, sizeof config->job, "test-steps-%d-%u", (int)getpid(), number);
         config->rank = rank;
         config->ranks = ranks;
-        config->join_timeout_ns = 20 * TRIB_SECOND_NS;
+        config->join_timeout_ns = 20 * TRIB_SECOND_NS * patience();
         assert_int_equal(pthread_create(&openings[rank].thread, NULL, open_host, &openings[rank]), 0);
     }
     for (uint32_t rank = 0; rank < ranks; rank++) {

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "patience.h"
 #include "plane_harness.h"
 
 #define RANKS 3
@@ -274,7 +275,7 @@ static void close_alone(struct alone *alone)
 static bool has_news(int fd)
 {
     struct pollfd events = {.fd = fd, .events = POLLIN};
-    return poll(&events, 1, 1000) == 1;
+    return poll(&events, 1, 1000 * (int)patience()) == 1;
 }
 
 static void one_root__works_without_a_thread(void **state)

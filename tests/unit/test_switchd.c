@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "control/session/session.h"
+#include "patience.h"
 #include "switchd/switchd.h"
 
 struct daemon {
@@ -44,7 +45,7 @@ static void start(struct daemon *daemon, uint32_t threads)
     daemon->config.threads = threads;
     assert_int_equal(pthread_create(&daemon->thread, NULL, run, daemon), 0);
     struct pollfd readable = {.fd = daemon->ready[0], .events = POLLIN};
-    assert_int_equal(poll(&readable, 1, 5000), 1);
+    assert_int_equal(poll(&readable, 1, 5000 * (int)patience()), 1);
     ssize_t len = read(daemon->ready[0], text, sizeof text - 1);
     assert_true(len > 1);
     assert_int_equal(text[len - 1], '\n');
@@ -110,7 +111,7 @@ static void run__welcomes_a_rank(void **state)
     size_t len = trib_message_encode(&message, buffer);
     assert_int_equal(write(fd, buffer, len), (ssize_t)len);
     struct pollfd readable = {.fd = fd, .events = POLLIN};
-    assert_int_equal(poll(&readable, 1, 3000), 1);
+    assert_int_equal(poll(&readable, 1, 3000 * (int)patience()), 1);
     ssize_t got = read(fd, buffer, sizeof buffer);
     assert_true(got > 0);
     assert_int_equal(trib_message_decode(buffer, (size_t)got, &message, &used), TRIB_OK);
