@@ -28,8 +28,8 @@ run_canary() {
 }
 
 # AddressSanitizer and UndefinedBehaviorSanitizer: what `make test` runs, but of its scripts only those that reach code which no unit test does
-# in its own process: the program's arguments, the daemon, its HTTP, processes that are killed. Not the tensors of gigabytes, which only take longer.
-processes='^integration/(cli|doctor|http|jobs|faults|tree_faults|switches|fallback)\.user$'
+# in its own process: the program's arguments, the simulator's pages and sweeps, the daemon, its HTTP, processes that are killed. Not the tensors of gigabytes, which only take longer.
+processes='^integration/(cli|doctor|http|jobs|faults|tree_faults|switches|fallback|sim)\.user$'
 run_asan() {
     step build-asan preset asan && TRIB_PATIENCE=2 tests asan build-asan -LE 'root|net|user' -E '^integration/large$' &&
         TRIB_PATIENCE=2 tests asan-scripts build-asan -L user -R "$processes"
