@@ -75,8 +75,6 @@ struct trib_packet {
     uint64_t mark; /* absolute; up: the sender's mark, down: the communicator mark M */
     uint64_t bitmap;
     uint64_t lane;
-    const void *payload; /* NULL when payload_len is 0 */
-    uint32_t communicator;
     uint32_t digest;
     uint32_t boot;
     uint16_t flags;
@@ -92,7 +90,11 @@ struct trib_packet {
     uint8_t tree;
     uint8_t type;
     uint8_t reduction;
+    uint32_t communicator; /* what differs between packets of one stands before it, but for the payload */
+    const void *payload;   /* NULL when payload_len is 0 */
 };
+
+_Static_assert(offsetof(struct trib_packet, communicator) == 64, "what differs is in one cache line");
 
 /* Why a packet was dropped; every drop is counted under its reason (counters.h). */
 #define TRIB_DROP_MAP(X)                                            \

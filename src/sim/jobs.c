@@ -60,7 +60,6 @@ static void fetch_message(const struct sim_jobs *j, uint32_t message)
 
     __builtin_prefetch(at, 1);
     __builtin_prefetch(at + 64, 1);
-    __builtin_prefetch(at + 128, 1);
 }
 
 static uint32_t take_message(struct sim_jobs *j)
@@ -89,13 +88,22 @@ static uint32_t keep_message(struct sim_jobs *j, const struct trib_packet *packe
     uint32_t message = take_message(j);
     struct sim_message *m = &j->messages[message];
 
-    m->packet = *packet;
+    memcpy(m->packet, packet, sizeof m->packet);
+    m->has_payload = packet->payload_len != 0;
     m->references = 0;
     TRIB_ASSERT(packet->payload_len <= sizeof m->payload);
     if (packet->payload_len != 0) {
         memcpy(m->payload, packet->payload, packet->payload_len);
     }
     return message;
+}
+
+/* As an endpoint of this job receives it. */
+static inline void read_message(const struct sim_job *job, const struct sim_message *m, struct trib_packet *packet)
+{
+    memcpy(packet, m->packet, sizeof m->packet);
+    packet->communicator = job->session.communicator;
+    packet->payload = m->has_payload ? m->payload : NULL;
 }
 
 /* ---- sending ---- */
@@ -106,7 +114,7 @@ static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t fro
     const struct sim_endpoint *e = &j->endpoints[to];
     const struct sim_job *job = &j->jobs[e->job];
     uint32_t packet = sim_packet_take(j->network);
-    bool has_payload = j->messages[message].packet.payload_len != 0;
+    bool has_payload = j->messages[message].has_payload;
 
     j->messages[message].references++;
     j->network->packets[packet] = (struct sim_packet){
@@ -129,7 +137,7 @@ static void give_many(struct sim_jobs *j, uint32_t message, uint32_t endpoint, u
 {
     const struct sim_endpoint *e = &j->endpoints[endpoint];
     const struct sim_job *job = &j->jobs[e->job];
-    bool has_payload = j->messages[message].packet.payload_len != 0;
+    bool has_payload = j->messages[message].has_payload;
     uint32_t packet = sim_packet_take(j->network);
 
     j->messages[message].references++;
@@ -194,6 +202,7 @@ static void send_packet(struct sim_jobs *j, uint32_t endpoint, const struct trib
     const struct sim_endpoint e = j->endpoints[endpoint];
     uint32_t message = keep_message(j, packet);
 
+    TRIB_ASSERT(packet->communicator == j->jobs[e.job].session.communicator);
     j->messages[message].references++;
     switch (to->kind) {
     case TRIB_PLACE_ROOT:
@@ -569,10 +578,9 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
     const struct trib_scheme *scheme = j->jobs[e->job].scheme;
     uint64_t now_ns = sim_network_now(j->network) / NS_PS;
     struct trib_place from = place_of(j, e, p.value);
-    struct sim_message *m = &j->messages[p.sequence];
-    struct trib_packet received = m->packet;
+    struct trib_packet received;
 
-    received.payload = received.payload_len != 0 ? m->payload : NULL;
+    read_message(&j->jobs[e->job], &j->messages[p.sequence], &received);
     received.flags |= (p.flags & SIM_ECN_MARKED) != 0 ? TRIB_FLAG_ECN : 0;
     j->on_links--;
     sim_packet_free(j->network, packet);
@@ -602,15 +610,16 @@ void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet)
     const struct sim_packet *p = &j->network->packets[packet];
     const struct sim_endpoint *e = &j->endpoints[p->owner];
     const struct trib_scheme *scheme = j->jobs[e->job].scheme;
-    const struct trib_packet *message = &j->messages[p->sequence].packet;
 
     if ((p->flags & SIM_MANY) != 0) {
         return; /* the owner has sent it, and nobody here gets it */
     }
+    struct trib_packet message;
+    read_message(&j->jobs[e->job], &j->messages[p->sequence], &message);
     if (e->is_worker && scheme->worker->soon != NULL) {
-        scheme->worker->soon(e->node, place_of(j, e, p->value), message);
+        scheme->worker->soon(e->node, place_of(j, e, p->value), &message);
     } else if (!e->is_worker && scheme->switch_node->soon != NULL) {
-        scheme->switch_node->soon(e->node, place_of(j, e, p->value), message);
+        scheme->switch_node->soon(e->node, place_of(j, e, p->value), &message);
     }
 }
 

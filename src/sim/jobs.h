@@ -122,12 +122,18 @@ struct sim_job {
     uint64_t end_ps;   /* of the last iteration that has ended */
 };
 
+/* A packet that is under way, to one or several endpoints of a job: its members before the communicator, which is the job's, as bytes. */
 struct sim_message {
-    struct trib_packet packet;
-    uint32_t references;
-    uint32_t next; /* free */
-    uint8_t payload[SIM_JOB_PAYLOAD];
+    uint8_t packet[offsetof(struct trib_packet, reduction) + 1];
+    bool has_payload;
+    uint16_t references;
+    union {
+        uint8_t payload[SIM_JOB_PAYLOAD];
+        uint32_t next; /* of one that is free */
+    };
 };
+
+_Static_assert(sizeof(struct sim_message) == 128, "two cache lines");
 
 struct sim_jobs {
     struct sim_network *network;
