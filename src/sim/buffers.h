@@ -19,7 +19,8 @@
  * rate), and last the packet that has just begun then (1):
  *     2 x delay x rate + 3 packets + 64 bytes.
  * That is the sum of IEEE 802.1Qbb's annex on buffers, whose two packets are those on the two ends; the third one is here because a packet is
- * counted when it is whole. Interfaces take no time here. tests/unit/test_sim_gates.c comes within one packet of it.
+ * counted when it is whole. It holds that once per PAUSE: a cable that was cut while its headroom is in use begins stopped when it is mended (gates.h).
+ * Interfaces take no time here. tests/unit/test_sim_gates.c comes within one packet of it.
  *
  * Read next: gates.h. */
 #ifndef TRIB_SIM_BUFFERS_H

@@ -432,15 +432,26 @@ void sim_gates_cut(struct sim_network *n, uint32_t number)
         link->lost = 1;
     }
     lose_waiting(n, number);
+    gate->is_cut = true;
     gate->told = false;
     if (gate->is_stopped) {
         stop_or_go(n, number, false);
     }
 }
 
+/* A stop holds before the sender's first packet. told_ps stays that of an earlier frame: none is under way (deadlock.c). */
 void sim_gates_mended(struct sim_network *n, uint32_t number)
 {
-    if (!n->gates->list[number].is_sending) {
+    struct sim_gate *gate = &n->gates->list[number];
+
+    if (gate->is_cut && !sim_link_is_cut(n, number)) {
+        gate->is_cut = false;
+        if (gate->owes) {
+            gate->told = true;
+            stop_or_go(n, gate->opposite, true);
+        }
+    }
+    if (!gate->is_sending) {
         begin(n, number);
     }
 }

@@ -13,6 +13,10 @@
  * stop holds until the frame that ends it: real ones last 65,535 x 512 bits and are said again before that, which costs nothing here.
  * Hosts take all that comes, and stop nobody; their own links can be stopped.
  *
+ * A cable that is mended begins with what its ends have to say: a link that is full already, because what came before the cut still waits behind it,
+ * begins with its sender stopped. Real ports say it in the first frame, and what comes until that is there finds a headroom that is in use: some
+ * of it may be lost. Here the cable is whole when that frame has come.
+ *
  *   gate      idle            sending             stopped, sending     stopped
  *   packet    it begins       it waits            it waits             it waits
  *   owes      frame begins    -                   -                    frame begins
@@ -54,6 +58,7 @@ struct sim_gate {
     bool is_lossy; /* what it sends is counted at it */
     bool owes;     /* what the opposite link's sender must be told: to stop, */
     bool told;     /* and what it was told last */
+    bool is_cut;   /* since it was, sim_gates_mended has not found it whole */
 };
 
 _Static_assert(sizeof(struct sim_gate) == 64, "one cache line");
@@ -94,8 +99,9 @@ static inline void sim_gates_pass(const struct sim_network *n)
     }
 }
 
-/* The link is cut now: what has begun, but the first, and what waits is lost, and nobody is stopped by it any more (failures.h). It is whole again. */
+/* The link is cut now: what has begun, but the first, and what waits is lost, and nobody is stopped by it any more (failures.h). */
 void sim_gates_cut(struct sim_network *n, uint32_t link);
+/* It may be whole again: if it is, and the other direction's sender has to be told to stop, it is, at once. */
 void sim_gates_mended(struct sim_network *n, uint32_t link);
 /* What must hold at any time: NULL, or what does not. */
 const char *sim_gates_check(const struct sim_network *n);

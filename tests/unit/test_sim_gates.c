@@ -342,6 +342,35 @@ static void cut__ends_what_was_stopped(void **state)
     assert_true(lost > 100);
 }
 
+/* A cable is cut for less than a round trip while the headroom behind it is in use: mended, it begins with its sender stopped, so that nothing comes into
+ * what is left of the headroom. Before that, packets were dropped for want of memory. */
+static void cut__finds_its_headroom_in_use(void **state)
+{
+    static struct sim_run run;
+    char text[1024];
+    uint64_t stops = 0;
+
+    (void)state;
+    for (uint32_t at = 16500; at < 19000; at += 70) {
+        (void)snprintf(text, sizeof text,
+                       "duration = \"120us\"\n%s[queues]\npfc = true\nxoff = \"5KB\"\necn = \"none\"\n"
+                       "[flows]\ncongestion = \"fixed\"\n%s"
+                       "[[failure]]\nlink = \"host5-switch0\"\nat = \"%uns\"\nuntil = \"%uns\"\n",
+                       "[topology]\nkind = \"star\"\nhosts = 65\nrate = \"10Gbps\"\ndelay = \"1us\"\n",
+                       "[[traffic]]\nkind = \"incast\"\nfan_in = 64\nto = 64\nsize = \"2KB\"\nrepeat = 300\n"
+                       "period = \"1us\"\n[[traffic]]\nkind = \"incast\"\nfan_in = 5\nto = 5\nsize = \"1MB\"\n",
+                       at, at + 500);
+        read_scenario(text);
+        run_to_its_end(&run, 1);
+        assert_int_equal(run.network.gates->overflowed, 0);
+        assert_int_equal(run.network.dropped, run.network.cut_off);
+        stops += run.network.gates->list[5].stops;
+        sim_run_deinit(&run);
+        sim_scenario_free(&scenario);
+    }
+    assert_true(stops > 36); /* some were stopped before the cut, and again */
+}
+
 /* ---- deadlocks ---- */
 
 /* Five switches in a circle, two hosts each; the shortest way to the switch after next is over the next. */
@@ -442,6 +471,7 @@ int main(void)
         cmocka_unit_test(jobs__lose_nothing),
         cmocka_unit_test(bypass__is_in_the_headroom),
         cmocka_unit_test(cut__ends_what_was_stopped),
+        cmocka_unit_test(cut__finds_its_headroom_in_use),
         cmocka_unit_test(circle__is_found),
         cmocka_unit_test(circle__that_moves_is_not_one),
     };
