@@ -22,8 +22,6 @@
 
 #define HOPS_EACH UINT64_C(200000) /* between two looks at the clock: some ten milliseconds */
 #define STALL_PS UINT64_C(5000000000000)
-#define EXIT_DEADLOCK 3
-#define EXIT_INTERRUPTED 130
 #define PATH_MAX_LEN 4096
 #define LEVERS_MAX 5U
 
@@ -80,7 +78,11 @@ static const struct option_command command = {
     .usage = "tributary sim SCENARIO [options]\n       tributary sim sweep GRID --out DIR [options]\n       tributary "
              "sim bench [ROW] [options]",
     .summary = "Simulates a data centre, packet by packet: the network and the traffic that a file describes\n"
-               "(docs/SIMULATOR.md). The same seed gives the same run. An interrupt ends it with the results so far.",
+               "(docs/SIMULATOR.md). The same seed gives the same run. An interrupt ends it with the results so far.\n"
+               "Exit status: 0 it has run to its end, 1 an error, or given up as nothing arrives any more, 2 a mistake "
+               "in what\n"
+               "was asked, 3 a deadlock of ports that PFC has stopped, 130 interrupted; 1, 3 and 130 with results, if "
+               "it began.",
     .rows = rows,
     .examples = "  tributary sim examples/sim/websearch.toml --out results\n"
                 "  tributary sim sweep examples/sim/grid/loads.toml --out sweep\n"
@@ -318,7 +320,7 @@ static int tell(struct everything *e, const struct sim_options *options)
         sim__deadlock_text(&e->run, circle, sizeof circle);
         complain("deadlock since %.3f us: %u ports are stopped for ever; in a circle each waits for the next: %s",
                  (double)e->run.deadlock.since_ps / 1e6, e->run.deadlock.stopped, circle);
-        return EXIT_DEADLOCK;
+        return SIM_EXIT_DEADLOCK;
     }
     if (e->story.was_stalled) {
         return complain("given up: nothing has arrived for 5 s of simulated time, and %" PRIu64 " flows have not ended",
@@ -326,7 +328,7 @@ static int tell(struct everything *e, const struct sim_options *options)
     }
     if (e->story.was_interrupted) {
         complain("interrupted: these are the results until then");
-        return EXIT_INTERRUPTED;
+        return SIM_EXIT_INTERRUPTED;
     }
     return 0;
 }

@@ -235,10 +235,16 @@ static int run_cell(const struct sim_grid *g, const char *folder, uint64_t cell)
     (void)snprintf(path, sizeof path, "%s/%04" PRIu64, folder, cell);
     sim_grid_choose(g, cell, list);
     int status = sim_run_cell(g->scenario, &(struct sim_overrides){list, g->vary_count}, part);
-    if (status == 0 && rename(part, path) != 0) {
+    bool is_whole = status == 0 || status == SIM_EXIT_DEADLOCK;
+    if (is_whole && rename(part, path) != 0) {
         return complain("%s: %s", path, strerror(errno));
     }
-    return status;
+    if (status == SIM_EXIT_DEADLOCK) {
+        complain("that was run %04" PRIu64 "; a deadlock is a result", cell);
+    } else if (status != 0 && status != SIM_EXIT_INTERRUPTED) {
+        complain("that was run %04" PRIu64 ", which is not done; what it has is in %s", cell, part);
+    }
+    return is_whole ? 0 : status;
 }
 
 /* One that has ended; returns 1 if it failed. */
@@ -286,7 +292,7 @@ static int run_cells(const struct sim_grid *g, const struct sim_sweep *sweep, ui
     printf("%" PRIu64 " of %" PRIu64 " runs are done, in %s\n", done, all, sweep->out);
     if (was_interrupted) {
         complain("interrupted: the same command goes on");
-        return 130;
+        return SIM_EXIT_INTERRUPTED;
     }
     return failed;
 }

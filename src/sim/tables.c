@@ -114,4 +114,7 @@ void sim_results_figures(FILE *out, const struct sim_run *run, const struct sim_
     figure(out, "longest wait at a port / us", (double)r->waited_ps / 1e6);
     figure(out, "packets dropped, of a million", (double)run->network.dropped * 1e6 / (double)(run->network.sent + 1));
     figure(out, "packets marked, of a thousand hops", (double)r->marked * 1e3 / (double)(run->network.hops + 1));
+    if (run->scenario->topology.buffers.is_lossless) {
+        figure(out, "deadlock", run->deadlock.count != 0);
+    }
 }

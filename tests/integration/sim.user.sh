@@ -201,6 +201,16 @@ check_in "the circle" '"deadlock":\{"since_ns":[0-9.]+,"stopped_links":15,"lengt
 check_in "and what was reached" '"packets":.*"dropped":0,.*"pauses_sent":[1-9].*"check":"ok"' "$TMP/ring/results.json"
 check_in "a port that was stopped" '^0,0,10,.*,1,[0-9.]+,[0-9]+$' "$TMP/ring/links.csv"
 check_in "on the page" 'deadlock: each waits for the next' "$TMP/ring.html"
+printf 'scenario = "ring.toml"\n[[vary]]\nkey = "queues.shared"\nvalues = "300KB, 100MB"\n' >"$TMP/rings.toml"
+expect 0 '^2 of 2 runs are done' "$T" sim sweep "$TMP/rings.toml" --out "$TMP/rings" --cores 1
+check_in "the cell is named" 'that was run 0000; a deadlock is a result' "$TMP/out"
+check_in "a figure" '^cell,.*,"deadlock"' "$TMP/rings/figures.csv"
+check_in "of a cell with a deadlock" '^0000,300KB,[0-9.]+,[0-9.]+,0,0,1,' "$TMP/rings/figures.csv"
+check_in "and of one without" '^0001,100MB,[0-9.]+,[0-9.]+,0,[0-9.]+,0,' "$TMP/rings/figures.csv"
+check_in "on the page" '>deadlock<' "$TMP/rings/sweep.html"
+expect 0 '^2 of 2 runs are done' "$T" sim sweep "$TMP/rings.toml" --out "$TMP/rings"
+check "no cell is run again" [ "$(wc -l <"$TMP/out")" = 1 ]
+expect 0 '3 a deadlock of ports' "$T" sim --help
 sed -i 's/^pfc = true/pfc = false/' "$TMP/ring.toml"
 expect 0 "most of a switch's shared buffer: [0-9.]+ of 300.0 KB" "$T" sim "$TMP/ring.toml" --quiet
 
