@@ -348,16 +348,16 @@ static int run_scenario(const char *path, const struct sim_overrides *overrides,
     } else if (!sim_scenario_read(&e->scenario, path, overrides, error)) {
         complain("%s", error);
         status = EXIT_USAGE;
-    } else if (options->check) {
-        status = 0;
     } else {
         e->scenario.seed = options->seed != UINT64_MAX ? options->seed : e->scenario.seed;
         catch_interrupts();
-        if (sim_run_init(&e->run, &e->scenario, error)) {
+        if (!sim_run_init(&e->run, &e->scenario, error)) {
+            complain("%s: %s", path, error);
+        } else if (options->check) {
+            status = 0;
+        } else {
             simulate(e, options->quiet);
             status = simulate_ideal(e, options->quiet) ? tell(e, options) : 1;
-        } else {
-            complain("%s: %s", path, error);
         }
         sim_run_deinit(&e->run);
     }

@@ -80,6 +80,12 @@ static bool take_vary(struct sim_grid *g, const char *path, uint32_t table)
                  line);
         return false;
     }
+    for (uint32_t i = 0; i < g->vary_count; i++) {
+        if (strcmp(g->vary[i].key, key->text) == 0) {
+            complain("%s:%u: %s varies already", path, key->place.line, key->text);
+            return false;
+        }
+    }
     g->vary_count++;
     v->key = key->text;
     if (!split(v, values->text)) {

@@ -384,14 +384,24 @@ static void summary_head(FILE *out, const struct sim_run *run, const struct sim_
                   run->scenario->seed);
 }
 
+/* Those of the scenario's that were to happen until now have happened. */
 static void summary_wrongs(FILE *out, const struct sim_run *run)
 {
-    if (run->scenario->failure_count != 0) {
-        (void)fprintf(out, "  cables cut %u; packets that they lost %" PRIu64 "\n", run->scenario->failure_count,
-                      run->network.cut_off);
+    const struct sim_scenario *s = run->scenario;
+    uint32_t cuts = 0;
+    uint32_t restarts = 0;
+
+    for (uint32_t i = 0; i < s->failure_count; i++) {
+        cuts += s->failures[i].at_ps <= sim_run_now(run);
     }
-    if (run->scenario->restart_count != 0) {
-        (void)fprintf(out, "  restarts of switches %u\n", run->scenario->restart_count);
+    for (uint32_t i = 0; i < s->restart_count; i++) {
+        restarts += s->restarts[i].at_ps <= sim_run_now(run);
+    }
+    if (s->failure_count != 0) {
+        (void)fprintf(out, "  cables cut %u; packets that they lost %" PRIu64 "\n", cuts, run->network.cut_off);
+    }
+    if (s->restart_count != 0) {
+        (void)fprintf(out, "  restarts of switches %u\n", restarts);
     }
     if (sim_faults_are_any(&run->scenario->faults)) {
         (void)fprintf(out, "  faults: packets lost %" PRIu64 ", doubled %" PRIu64 ", late %" PRIu64 "\n",

@@ -37,7 +37,7 @@ static struct sums add_up(const struct sim_network *n)
     }
     for (uint32_t i = n->hosts; i < n->nodes; i++) {
         const struct sim_pool *pool = &n->gates->pools[i];
-        s.shared_size = pool->most > s.shared_most ? pool->size : s.shared_size;
+        s.shared_size = i == n->hosts || pool->most > s.shared_most ? pool->size : s.shared_size;
         s.shared_most = pool->most > s.shared_most ? pool->most : s.shared_most;
     }
     return s;

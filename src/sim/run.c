@@ -21,6 +21,8 @@
 #define TIMER_JOBS (TIMER_WATCH + 1)
 
 #define WATCH_PS UINT64_C(1000000000) /* so long after a port was stopped */
+#define ADVANCE_PS \
+    UINT64_C(1000000000000) /* at most at a time: without this a network in which nothing arrives has few hops */
 
 static bool is_of_job(const struct sim_run *run, uint32_t packet)
 {
@@ -354,6 +356,7 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char
         run->network.gates->watch = TIMER_WATCH;
         run->network.gates->watch_ps = WATCH_PS;
     }
+    run->until_ps = ADVANCE_PS;
     run->is_warm = scenario->warmup_ps == 0;
     if (!run->is_warm) {
         sim_timer_set(&run->network.events, TIMER_WARM, scenario->warmup_ps);
@@ -375,11 +378,25 @@ void sim_run_deinit(struct sim_run *run)
     memset(run, 0, sizeof *run);
 }
 
+/* Until the next limit of simulated time. False: there is nothing left to happen before the end. */
+static bool advance(struct sim_run *run, uint64_t hops)
+{
+    const struct sim_events *e = &run->network.events;
+    uint64_t end_ps = run->scenario->duration_ps;
+    uint64_t until_ps = run->until_ps < end_ps ? run->until_ps : end_ps;
+
+    if (sim_network_run(&run->network, until_ps, hops)) {
+        return true;
+    }
+    bool is_left = until_ps < end_ps && (e->waiting != 0 || e->heap_count != 0 || e->batch_at != e->batch_count);
+    run->until_ps = until_ps + (is_left ? ADVANCE_PS : 0);
+    return is_left;
+}
+
 bool sim_run_advance(struct sim_run *run, uint64_t hops)
 {
     if (!run->is_over) {
-        bool is_left = sim_network_run(&run->network, run->scenario->duration_ps, hops);
-        run->is_over = !is_left || run->deadlock.count != 0 || is_done(run);
+        run->is_over = !advance(run, hops) || run->deadlock.count != 0 || is_done(run);
     }
     uint64_t arrived = run->flows.bytes + run->jobs.aggregated;
     bool is_idle = run->flows.started == run->flows.over && run->jobs.done_jobs == run->jobs.count;

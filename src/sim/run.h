@@ -79,6 +79,7 @@ struct sim_run {
     uint64_t end_bytes;  /* and before the window's */
     uint64_t quiet_ps;   /* since then no payload has come */
     uint64_t quiet_bytes;
+    uint64_t until_ps; /* the next sim_run_advance ends then at the latest */
     bool is_warm;
     bool is_behind; /* the window */
     bool is_over;
@@ -87,7 +88,7 @@ struct sim_run {
 /* scenario must live as long as the run. False: error (TRIB_ERROR_TEXT_MAX bytes) says why it cannot be; deinit it all the same. */
 bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char *error);
 void sim_run_deinit(struct sim_run *run);
-/* Simulates about so many packet-hops. False: the run is over: its time, or all jobs where there are any, or there is nothing left to happen. */
+/* Simulates about so many packet-hops, of a second of simulated time at most. False: the run is over: its time, or all jobs where there are any, or there is nothing left to happen. */
 bool sim_run_advance(struct sim_run *run, uint64_t hops);
 static inline uint64_t sim_run_now(const struct sim_run *run)
 {

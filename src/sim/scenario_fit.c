@@ -13,6 +13,17 @@
 #define JOB_WINDOW_MAX 2000U
 #define LINKS_MAX UINT64_C(4000000)
 
+/* Of a table, by its number; NULL: the key does not stand there. */
+static const struct sim_toml_value *find_value(const struct draft *d, uint32_t table, const char *key)
+{
+    for (uint32_t i = 0; i < d->toml->value_count; i++) {
+        if (d->toml->values[i].table == table && strcmp(d->toml->values[i].key, key) == 0) {
+            return &d->toml->values[i];
+        }
+    }
+    return NULL;
+}
+
 static struct sim_toml_place place_of_table(const struct draft *d, const char *name)
 {
     for (uint32_t i = 0; i < d->toml->table_count; i++) {
@@ -267,6 +278,42 @@ static bool finish_model(struct draft *d, struct sim_job_config *job, struct sim
     return true;
 }
 
+/* Keys that mean nothing beside others, or without them. */
+static bool fit_job_keys(struct draft *d, uint32_t number)
+{
+    uint32_t table = d->tables[SIM_LIST_JOBS][number];
+    const struct sim_toml_value *placement = find_value(d, table, "placement");
+    const struct sim_toml_value *backward = find_value(d, table, "backward");
+
+    if (placement != NULL && d->hosts[number].text != NULL) {
+        return sim__refuse(d, placement->key_place, "placement means nothing with hosts, which names them all");
+    }
+    return backward == NULL || find_value(d, table, "buckets") != NULL ||
+           sim__refuse(d, backward->key_place, "backward means nothing without buckets: gradients come at the end");
+}
+
+/* What is about switches that add, where no job has any. */
+static bool fit_switches(struct draft *d)
+{
+    static const char *const keys[] = {"multicast", "memory", "latency"};
+    const struct sim_scenario *s = d->scenario;
+
+    for (uint32_t i = 0; i < s->job_count; i++) {
+        if (strcmp(s->jobs[i].scheme, "ring") != 0 && strncmp(s->jobs[i].scheme, "hybrid", 6) != 0) {
+            return true;
+        }
+    }
+    for (uint32_t table = 0; table < d->toml->table_count; table++) {
+        for (size_t i = 0; strcmp(d->toml->tables[table].name, "switches") == 0 && i < 3; i++) {
+            const struct sim_toml_value *value = find_value(d, table, keys[i]);
+            if (value != NULL) {
+                return sim__refuse(d, value->key_place, "%s means nothing without a job whose switches add", keys[i]);
+            }
+        }
+    }
+    return true;
+}
+
 static bool finish_copies(struct draft *d, const struct sim_job_config *job, struct sim_toml_place place)
 {
     if (job->copies > 1 && job->hosts != NULL) {
@@ -326,7 +373,8 @@ static bool finish_jobs(struct draft *d)
         if (jobs > SIM_JOBS_MAX) {
             return sim__refuse(d, place, "more than %u jobs, with their copies", SIM_JOBS_MAX);
         }
-        if (!finish_model(d, job, place) || !finish_hosts(d, i) || !finish_copies(d, job, place)) {
+        if (!fit_job_keys(d, i) || !finish_model(d, job, place) || !finish_hosts(d, i) ||
+            !finish_copies(d, job, place)) {
             return false;
         }
         uint32_t largest = job->payload + SIM_JOB_HEADERS;
@@ -536,6 +584,6 @@ bool sim__fit(struct draft *d)
             return false;
         }
     }
-    return finish_jobs(d) && finish_adders(d) && sim__fit_queues(d) && finish_restarts(d) &&
+    return finish_jobs(d) && fit_switches(d) && finish_adders(d) && sim__fit_queues(d) && finish_restarts(d) &&
            finish_cables(d, s->failure_count, SIM_LIST_FAILURES, finish_failure);
 }

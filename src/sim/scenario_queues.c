@@ -132,6 +132,14 @@ static bool fit_memory(struct draft *d, const struct sim_network *n)
     }
     uint32_t node = sim_gates_unfit(n, t->largest);
     char name[SIM_NODE_NAME_MAX];
+    struct sim_pool empty = {.size = b->shared_bytes};
+    if (!b->is_lossless && b->shared_bytes >= t->largest &&
+        !sim_buffers_fits(&n->gates->thresholds, &empty, 0, t->largest)) {
+        return sim__refuse(d, find(d, "alpha") != NULL ? find(d, "alpha")->place : key->place,
+                           "alpha lets a port have %" PRIu64
+                           " bytes of shared at most, which never takes a packet of %u",
+                           b->shared_bytes * b->alpha_of / b->alpha_by, t->largest);
+    }
     if (node == SIM_NONE) {
         return true;
     }

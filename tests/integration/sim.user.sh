@@ -70,6 +70,29 @@ printf '[[failure]]\nlink = "host3-leaf0"\nat = "1ms"\n' >>"$TMP/stalled.toml"
 expect 1 'given up: nothing has arrived for 5 s of simulated time' "$T" sim "$TMP/stalled.toml" --out "$TMP/stalled"
 check_in "with the results until then" '"stalled":true,.*"check":"ok"' "$TMP/stalled/results.json"
 
+cat >"$TMP/quiet.toml" <<'END'
+duration = "1000s"
+[topology]
+kind = "star"
+hosts = 8
+rate = "10Gbps"
+delay = "1us"
+[[job]]
+scheme = "switchml"
+workers = 4
+size = "100KB"
+iterations = 10
+[[failure]]
+link = "host0-switch0"
+at = "50us"
+[[failure]]
+link = "host1-switch0"
+at = "999s"
+END
+expect 1 'given up: nothing has arrived for 5 s of simulated time' "$T" sim "$TMP/quiet.toml" # with few packets
+check_in "soon after" '^quiet.toml: .* [5-7](\.[0-9]+)? s simulated' "$TMP/out"
+check_in "what has happened is counted, not what was to happen" 'cables cut 1;' "$TMP/out"
+
 say "a page"
 expect 0 'trace' "$T" sim "$HERE/examples/sim/failure.toml" --quiet --html "$TMP/page.html"
 expect 0 'trace' "$T" sim "$HERE/examples/sim/arrivals.toml" --quiet --html "$TMP/jobs.html"
@@ -122,6 +145,12 @@ expect 0 '^resnet50 +25557032 +102.2 +164 ms +P100, batch 32' "$T" sim --models
 expect 0 '^\[\[failure\]\]$' "$T" sim --keys
 expect 1 'results: ' "$T" sim "$TMP/x.toml" --out "$TMP/x.toml/results"
 
+sed '/^\[\[restart/,$d' "$TMP/restart.toml" >"$TMP/small.toml"
+printf '[switches]\nmemory = "1KB"\n' >>"$TMP/small.toml"
+"$T" sim "$TMP/small.toml" >"$TMP/small.out" 2>&1
+check "memory for too few fragments" [ $? -eq 1 ]
+expect 1 "$(tail -n 1 "$TMP/small.out")" "$T" sim "$TMP/small.toml" --check
+
 say "a sweep"
 cat >"$TMP/grid.toml" <<'END'
 scenario = "x.toml"
@@ -165,6 +194,8 @@ check_in "names along the axis" 'text-anchor="middle">switchml<' "$TMP/schemes/s
 check_in "lines" '<p>Lines: job.placement' "$TMP/schemes/sweep.html"
 sed -i 's/20%/30%/' "$TMP/grid.toml"
 expect 2 'sweep holds the results of another grid' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep"
+sed 's/^key = "seed"/key = "traffic.load"/' "$TMP/grid.toml" >"$TMP/twice.toml"
+expect 2 'twice\.toml:6: traffic.load varies already' "$T" sim sweep "$TMP/twice.toml" --out "$TMP/sweep3"
 sed -i 's/30%/300%/' "$TMP/grid.toml"
 expect 2 'x\.toml:11:8: load: "300%" is more than 100%' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep2"
 expect 2 'no part; write 0/4' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep" --shard 2/2

@@ -231,6 +231,10 @@ static void networks__are_refused_in_one_line(void **state)
         {"duration = \"1ms\"\n" STAR FLOWS "[[restart]]\nat = \"1us\"\n",
          "x:10:1: switch is missing in table restart: what adds there loses all that it holds: spine0"},
         {"duration = \"1ms\"\n" STAR FLOWS "[failure]\n", "x:10:1: write [[failure]]: there may be several"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[switches]\nmulticast = true\n",
+         "x:11:1: multicast means nothing without a job whose switches add"},
+        {"duration = \"1ms\"\n" STAR FLOWS "[queues]\nshared = \"100KB\"\nalpha = \"1/128\"\n",
+         "x:12:9: alpha lets a port have 781 bytes of shared at most, which never takes a packet of 1500"},
         {"duration = \"1ms\"\n" STAR FLOWS "[faults]\nlos = \"1%\"\n",
          "x:11:1: unknown key los in [faults]; did you mean loss?"},
     };
@@ -282,6 +286,12 @@ static void jobs__are_refused_in_one_line(void **state)
          "x:7:1: 3 buckets of 2 fragments; there can be as many, and 1024 at most"},
         {JOB "size = \"1GB\"\nbuckets = 1025\n",
          "x:7:1: 1025 buckets of 710228 fragments; there can be as many, and 1024 at most"},
+        {JOB "size = \"1MB\"\nhosts = \"0 1\"\nplacement = \"random\"\n",
+         "x:13:1: placement means nothing with hosts, which names them all"},
+        {JOB "size = \"1MB\"\nbackward = \"50%\"\n",
+         "x:12:1: backward means nothing without buckets: gradients come at the end"},
+        {JOB "size = \"1MB\"\n[switches]\nbypass = \"1us\"\nmemory = \"1MB\"\n",
+         "x:14:1: memory means nothing without a job whose switches add"},
         {"ideal = true\n" JOB "size = \"1MB\"\n",
          "x:1:1: ideal: there are only jobs, which have the network for themselves"},
     };
