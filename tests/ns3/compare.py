@@ -23,7 +23,7 @@ PARTS = ["core", "network", "internet", "point-to-point", "traffic-control"]
 TIMEOUT = 240
 MEAN, TAIL = 0.05, 0.10
 NETWORK, FLOWS, SEEDS = ["4", "4", "8"], "1000", ["1", "2"]
-BENCH = [("128 hosts", ["8", "8", "16"], "2000", 60), ("1,024 hosts", ["32", "32", "32"], "200", 200)]
+BENCH = [("128 hosts", ["8", "8", "16"], "2000", 60), ("1,024 hosts", ["32", "32", "32"], "600", 200)]
 ROUNDS = 3
 
 
