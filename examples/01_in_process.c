@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 01_in_process.c: an allreduce without sockets, threads or clocks. Three workers and a switch are plain memory; this program
- * is the driver that carries their packets by hand, and loses every tenth of them. The same nodes run in the library, in the
- * daemon and in the tests. It builds inside the tree only. Read next: src/core/node.h, 02_udp_allreduce.c. */
+/* 01_in_process.c: an allreduce without sockets, threads or clocks. Three workers and a switch are plain memory; this
+ * program is the driver that carries their packets by hand, and loses every tenth of them. The same nodes run in the
+ * library, in the daemon and in the tests. It builds inside the tree only. Read next: src/core/node.h,
+ * 02_udp_allreduce.c. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

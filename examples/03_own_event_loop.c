@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 03_own_event_loop.c: no thread of the library. The program computes in small pieces, and between two pieces makes progress
- * and asks whether the sum is there: communication hides behind computation, on the program's own time.
+/* 03_own_event_loop.c: no thread of the library. The program computes in small pieces, and between two pieces makes
+ * progress and asks whether the sum is there: communication hides behind computation, on the program's own time.
  *
  *   tributary run -n 4 -- 03_own_event_loop
  *

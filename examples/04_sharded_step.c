@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 04_sharded_step.c: training steps whose optimiser is sharded: each rank keeps and updates its share of the parameters. The gradients are
- * reduce-scattered, so that each rank has the mean of its share, and the new parameters are allgathered. Two layers go as one group.
+/* 04_sharded_step.c: training steps whose optimiser is sharded: each rank keeps and updates its share of the
+ * parameters. The gradients are reduce-scattered, so that each rank has the mean of its share, and the new parameters
+ * are allgathered. Two layers go as one group.
  *
  *   tributary run -n 4 -- 04_sharded_step
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 05_grid.c: communicators of a part of the ranks. Ranks form a grid of two columns; each is in the communicator of its row and in
- * that of its column, as in training that is parallel in two ways. Sums of both run at the same time.
+/* 05_grid.c: communicators of a part of the ranks. Ranks form a grid of two columns; each is in the communicator of its
+ * row and in that of its column, as in training that is parallel in two ways. Sums of both run at the same time.
  *
  *   tributary run -n 4 -- 05_grid
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value.c: how fast each kernel of each table is on payloads of 8 KiB, out of the second-level cache as in a switch that walks over
- * its slots: 32 payloads and 32 rows, in turn. GB/s count payload bytes: those of the source, of the 16 bits in additions and
- * narrowing. Every kernel's output is compared with the scalar one's first; a difference ends the program with 1.
- * Prints the median of 31 timings. */
+/* value.c: how fast each kernel of each table is on payloads of 8 KiB, out of the second-level cache as in a switch
+ * that walks over its slots: 32 payloads and 32 rows, in turn. GB/s count payload bytes: those of the source, of the 16
+ * bits in additions and narrowing. Every kernel's output is compared with the scalar one's first; a difference ends the
+ * program with 1. Prints the median of 31 timings. */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdint.h>

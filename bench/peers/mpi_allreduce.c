@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mpi_allreduce.c: times MPI_Allreduce of float32 as `tributary perf` times ours: out of place, calls one after another, each
- * timed on every rank, the slowest rank counts; every element of the first and the last result is looked at. Prints one JSON
- * object. Not part of Tributary: a peer to measure against. Usage: mpi_allreduce BYTES ITERATIONS WARMUPS. Read next: ../peers.py. */
+/* mpi_allreduce.c: times MPI_Allreduce of float32 as `tributary perf` times ours: out of place, calls one after
+ * another, each timed on every rank, the slowest rank counts; every element of the first and the last result is looked
+ * at. Prints one JSON object. Not part of Tributary: a peer to measure against. Usage: mpi_allreduce BYTES ITERATIONS
+ * WARMUPS. Read next: ../peers.py. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo.c: `make demo`. Trains the network of net.h three times on this machine: by four workers and a switch; by four workers
- * and a switch with lost, doubled and reordered packets and a switch that is killed half way; and in a single process. Then
- * compares, prints tables, and writes demo.html.
+/* demo.c: `make demo`. Trains the network of net.h three times on this machine: by four workers and a switch; by four
+ * workers and a switch with lost, doubled and reordered packets and a switch that is killed half way; and in a single
+ * process. Then compares, prints tables, and writes demo.html.
  *
  * Exit status: 0 if everything holds, 1 if not, 2 for a wrong command line, 128 + the signal that ended it.
  * Read next: demo_run.c. */

@@ -21,11 +21,11 @@
 #define DEMO_PATH_MAX 4096
 #define DEMO_CHECKS_MAX 16
 #define DEMO_ACCURACY_MIN 0.95
-/* Largest difference of a weight to the single process's. Rounding alone gives about 3e-7: the sums have another order. Where
- * a neuron's input is all but 0, rounding decides whether ReLU lets it through; that gave up to 3.1e-5 in 15 trainings (3
- * seeds, batches cut into 2 to 8 parts). One fragment of one worker left out of one sum gave 2e-2 and more in the first step,
- * but in the last steps, where gradients are nearly 0, less than the bound: there the equal hashes of the two runs and the
- * contributor check tell, not this bound. */
+/* Largest difference of a weight to the single process's. Rounding alone gives about 3e-7: the sums have another order.
+ * Where a neuron's input is all but 0, rounding decides whether ReLU lets it through; that gave up to 3.1e-5 in 15
+ * trainings (3 seeds, batches cut into 2 to 8 parts). One fragment of one worker left out of one sum gave 2e-2 and more
+ * in the first step, but in the last steps, where gradients are nearly 0, less than the bound: there the equal hashes
+ * of the two runs and the contributor check tell, not this bound. */
 #define DEMO_DIFFERENCE_MAX 1e-4
 
 /* What one rank reported at its end. */

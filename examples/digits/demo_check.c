@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo_check.c: what must hold after the three trainings, and the tables on the terminal. Every number was measured in this
- * run, but those that the tables call computed. */
+/* demo_check.c: what must hold after the three trainings, and the tables on the terminal. Every number was measured in
+ * this run, but those that the tables call computed. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo_child.h: child processes that never outlive the demo: the kernel kills them when it dies, and it kills them when it ends.
+/* demo_child.h: child processes that never outlive the demo: the kernel kills them when it dies, and it kills them when
+ * it ends.
  * Read next: demo_run.c. */
 #ifndef DIGITS_DEMO_CHILD_H
 #define DIGITS_DEMO_CHILD_H

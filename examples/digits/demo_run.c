@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo_run.c: one training: starts the switch and the workers, shows their progress, kills and restarts the switch when the
- * run is the one with faults, and sees everything end. */
+/* demo_run.c: one training: starts the switch and the workers, shows their progress, kills and restarts the switch when
+ * the run is the one with faults, and sees everything end. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

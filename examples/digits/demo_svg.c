@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo_svg.c: the pictures of demo.html as inline SVG. Colours are CSS variables of the page, so that they follow light and dark.
+/* demo_svg.c: the pictures of demo.html as inline SVG. Colours are CSS variables of the page, so that they follow light
+ * and dark.
  * Read next: demo_html.c (the page around them). */
 #include <math.h>
 

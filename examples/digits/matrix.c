@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* matrix.c: a blocked product in C with the compiler's vector types: one tile of c stays in registers.
- * a is packed in panels of PANEL rows by DEPTH columns (a transposed a costs no more then); the innermost tile is
- * TILE_ROWS x MATRIX_TILE. The same source is compiled twice, for AVX2 and for the baseline CPU, and chosen at run time. */
+/* matrix.c: a blocked product in C with the compiler's vector types: one tile of c stays in registers. a is packed in
+ * panels of PANEL rows by DEPTH columns (a transposed a costs no more then); the innermost tile is TILE_ROWS x
+ * MATRIX_TILE. The same source is compiled twice, for AVX2 and for the baseline CPU, and chosen at run time. */
 #include "matrix.h"
 
 #include <string.h>

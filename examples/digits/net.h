@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net.h: a 64-1024-512-10 network with ReLU and softmax cross-entropy, trained by SGD with momentum. It knows nothing of
- * other processes: who trains together adds up `gradient` before net_step.
+/* net.h: a 64-1024-512-10 network with ReLU and softmax cross-entropy, trained by SGD with momentum. It knows nothing
+ * of other processes: who trains together adds up `gradient` before net_step.
  *
- * Use: net_create; net_randomise; then for each step net_gradient, net_step; net_destroy.
- * All weights lie in one array, and all gradients in another of the same layout, so that one allreduce carries them all.
+ * Use: net_create; net_randomise; then for each step net_gradient, net_step; net_destroy. All weights lie in one array,
+ * and all gradients in another of the same layout, so that one allreduce carries them all.
  * Read next: digits.c. */
 #ifndef DIGITS_NET_H
 #define DIGITS_NET_H
@@ -38,7 +38,8 @@ void net_destroy(struct net *net);
 /* Uniform initial weights (He), biases 0. */
 void net_randomise(struct net *net, uint64_t seed);
 
-/* Runs the images which[0..count), count <= images_max, forward and backward. gradient = scale * the sum over these images. */
+/* Runs the images which[0..count), count <= images_max, forward and backward. gradient = scale * the sum over these
+ * images. */
 void net_gradient(struct net *net, const struct digits *digits, const uint32_t *which, size_t count, float scale);
 
 /* How many of the images first..first+count-1 are recognised. */

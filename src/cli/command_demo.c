@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_demo.c: `tributary demo`: shows on real nodes, without a network, why a sum is never wrong here; --literal shows the published rule
- * getting one wrong, and the lane that catches it. Exit status 0 when what is claimed was seen. */
+/* command_demo.c: `tributary demo`: shows on real nodes, without a network, why a sum is never wrong here; --literal
+ * shows the published rule getting one wrong, and the lane that catches it. Exit status 0 when what is claimed was
+ * seen. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_doctor.c: `tributary doctor`: can this machine and its way to the switch carry a job, and what would make it better?
+/* command_doctor.c: `tributary doctor`: can this machine and its way to the switch carry a job, and what would make it
+ * better?
  * Read next: doctor.h. */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_jobs.c: `tributary jobs`: asks a switch over HTTP what its jobs do, once or again and again. Read next: jobs_print.c. */
+/* command_jobs.c: `tributary jobs`: asks a switch over HTTP what its jobs do, once or again and again. Read next:
+ * jobs_print.c. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_perf.c: `tributary perf`: options as nccl-tests has them, and the processes. With --workers N everything runs on this
- * machine; without, this process is one rank that its launcher has named. Read next: perf.h. */
+/* command_perf.c: `tributary perf`: options as nccl-tests has them, and the processes. With --workers N everything runs
+ * on this machine; without, this process is one rank that its launcher has named. Read next: perf.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,8 +268,8 @@ static bool start_switch(struct perf_options *options, struct spawn_switch *own)
     return true;
 }
 
-/* What all ranks of this process are for is the network, and they come as if each were on a host of its own: unless the environment, or the
- * number of hosts, says that they are to be summed here first. */
+/* What all ranks of this process are for is the network, and they come as if each were on a host of its own: unless the
+ * environment, or the number of hosts, says that they are to be summed here first. */
 static void choose_hosts(struct perf_options *options, uint32_t rank)
 {
     struct trib_config *comm = &options->comm;

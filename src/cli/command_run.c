@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_run.c: `tributary run -n 4 -- ./program`: ranks on this machine, with a switch of their own unless one is named. */
+/* command_run.c: `tributary run -n 4 -- ./program`: ranks on this machine, with a switch of their own unless one is
+ * named. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commands.h: the subcommands of `tributary`. Each gets its own arguments (argv[0] is its name) and returns the exit status:
- * 0 success, 1 failure, 2 bad usage. Read next: options.h (how arguments are read). */
+/* commands.h: the subcommands of `tributary`. Each gets its own arguments (argv[0] is its name) and returns the exit
+ * status: 0 success, 1 failure, 2 bad usage. Read next: options.h (how arguments are read). */
 #ifndef TRIB_CLI_COMMANDS_H
 #define TRIB_CLI_COMMANDS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo.h: the parts of `tributary demo`: a stage of real nodes whose packets are carried by hand, a story told on it step by step, and many
- * random runs. No sockets, no clock: whoever carries the packets decides what is late and what is lost.
- * Files in reading order: demo_stage.c, demo_story.c, demo_runs.c, command_demo.c. */
+/* demo.h: the parts of `tributary demo`: a stage of real nodes whose packets are carried by hand, a story told on it
+ * step by step, and many random runs. No sockets, no clock: whoever carries the packets decides what is late and what
+ * is lost. Files in reading order: demo_stage.c, demo_story.c, demo_runs.c, command_demo.c. */
 #ifndef TRIB_CLI_DEMO_H
 #define TRIB_CLI_DEMO_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo_runs.c: whole runs with random faults: links keep the order, but some packets are lost and a few come late. One seed is one run.
+/* demo_runs.c: whole runs with random faults: links keep the order, but some packets are lost and a few come late. One
+ * seed is one run.
  * Read next: command_demo.c. */
 #include <stdlib.h>
 #include <string.h>

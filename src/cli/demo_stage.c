@@ -168,7 +168,8 @@ void demo_restart(struct demo_stage *stage)
     }
 }
 
-/* What the control plane does when all sessions stand: every worker registers with its mark, then all hear the boot id. */
+/* What the control plane does when all sessions stand: every worker registers with its mark, then all hear the boot
+ * id. */
 void demo_return(struct demo_stage *stage)
 {
     const struct trib_worker_verbs *worker = stage->scheme->worker;

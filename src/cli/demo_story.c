@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo_story.c: three workers sum three fragments, and the network does two things to them: a packet of fragment 0 comes late, when its worker
- * has gone on to fragment 1, and a packet of fragment 1 is lost. Nothing happens to fragment 2, whose sum the published rule gets wrong.
- * The same packets under either rule; what comes late is worker 0's part of fragment 0 once more: under the published rule its own timer
- * sends that, under ours, which resends nothing that is not asked for, the network has doubled it.
- * Records steps; command_demo.c prints them. Read next: demo_runs.c. */
+/* demo_story.c: three workers sum three fragments, and the network does two things to them: a packet of fragment 0
+ * comes late, when its worker has gone on to fragment 1, and a packet of fragment 1 is lost. Nothing happens to
+ * fragment 2, whose sum the published rule gets wrong. The same packets under either rule; what comes late is worker
+ * 0's part of fragment 0 once more: under the published rule its own timer sends that, under ours, which resends
+ * nothing that is not asked for, the network has doubled it. Records steps; command_demo.c prints them. Read next:
+ * demo_runs.c. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

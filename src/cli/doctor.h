@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor.h: what the parts of `tributary doctor` share: findings, each with what to do about it. A finding is looked up, never
- * guessed: a check that could not be made says so.
+/* doctor.h: what the parts of `tributary doctor` share: findings, each with what to do about it. A finding is looked
+ * up, never guessed: a check that could not be made says so.
  * Read next: command_doctor.c, doctor_machine.c (this machine), doctor_path.c (the way to the switch). */
 #ifndef TRIB_CLI_DOCTOR_H
 #define TRIB_CLI_DOCTOR_H
@@ -40,8 +40,8 @@ void doctor_advise(struct doctor_finding *finding, const char *format, ...) __at
 
 /* Trains, socket buffers, clock, kernels, ECN on this machine's own loopback. */
 void doctor_machine(struct doctor *doctor);
-/* Reachability by TCP and UDP, largest packet that passes uncut, round trip, ECN marks that survive: by a real session of one rank,
- * which ends cleanly. */
+/* Reachability by TCP and UDP, largest packet that passes uncut, round trip, ECN marks that survive: by a real session
+ * of one rank, which ends cleanly. */
 void doctor_path(struct doctor *doctor);
 
 #endif

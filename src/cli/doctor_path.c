@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor_path.c: the way to the switch, tried as a job of one rank: a session (control/session/session.h), then path probes of every size
- * that answers a question, each sent back by the switch at its own size. The session ends with CLOSE, so the switch has
- * nothing to complain about. Read next: comm/join.c (the same dialogue, in a worker). */
+/* doctor_path.c: the way to the switch, tried as a job of one rank: a session (control/session/session.h), then path
+ * probes of every size that answers a question, each sent back by the switch at its own size. The session ends with
+ * CLOSE, so the switch has nothing to complain about. Read next: comm/join.c (the same dialogue, in a worker). */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 
 #include <tributary/comm.h>
 
-/* Returns the body of GET url, the caller's to free, with a final zero behind its *len bytes. NULL: error (TRIB_ERROR_TEXT_MAX bytes) says
- * why, from "connection refused" to "404". */
+/* Returns the body of GET url, the caller's to free, with a final zero behind its *len bytes. NULL: error
+ * (TRIB_ERROR_TEXT_MAX bytes) says why, from "connection refused" to "404". */
 char *http_get(const char *url, size_t *len, char *error);
 
 #endif

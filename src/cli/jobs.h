@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs.h: what a switch says of its jobs, as `tributary jobs` shows it. Read next: command_jobs.c (asking), jobs_print.c (showing). */
+/* jobs.h: what a switch says of its jobs, as `tributary jobs` shows it. Read next: command_jobs.c (asking),
+ * jobs_print.c (showing). */
 #ifndef TRIB_CLI_JOBS_H
 #define TRIB_CLI_JOBS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs_print.c: jobs as tables for people: a line a job, or one job with a line a rank. Read next: control/server/http.c, which wrote what is
- * read here. */
+/* jobs_print.c: jobs as tables for people: a line a job, or one job with a line a rank. Read next:
+ * control/server/http.c, which wrote what is read here. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

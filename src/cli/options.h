@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.h: command lines and configuration files from one table of options: reading, --help, and errors that name the nearest
- * option. An option writes one field of the command's struct, found by its offset; texts stay the caller's.
+/* options.h: command lines and configuration files from one table of options: reading, --help, and errors that name the
+ * nearest option. An option writes one field of the command's struct, found by its offset; texts stay the caller's.
  * Read next: options.c. */
 #ifndef TRIB_CLI_OPTIONS_H
 #define TRIB_CLI_OPTIONS_H
@@ -35,11 +35,13 @@ enum option_outcome {
 
 /* Reads argv[1..]; *rest: index of the first argument behind "--" or the options (argc when there is none). */
 enum option_outcome options_read(const struct option_command *command, int argc, char **argv, void *target, int *rest);
-/* Reads "name = value" lines, # comments, strings in quotes or bare. Prints file, line and cause when it returns false. */
+/* Reads "name = value" lines, # comments, strings in quotes or bare. Prints file, line and cause when it returns
+ * false. */
 bool options_read_file(const struct option_command *command, const char *path, void *target);
 /* Frees the texts that files gave to fields: those fields are no longer to be read. */
 void options_forget(void);
-/* Prints "tributary: <message>" on standard error, as one write: ranks share a terminal. Returns 1, the exit status of a failure. */
+/* Prints "tributary: <message>" on standard error, as one write: ranks share a terminal. Returns 1, the exit status of
+ * a failure. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints text as a JSON string. Texts of ours hold no control characters; only quotes and backslashes need care. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.h: what the files of `tributary perf` share. One measurement = one size: every rank times every call; the slowest rank
- * counts; every element of a result is checked, before and after the timed calls.
+/* perf.h: what the files of `tributary perf` share. One measurement = one size: every rank times every call; the
+ * slowest rank counts; every element of a result is checked, before and after the timed calls.
  * Read next: command_perf.c (options, processes), perf_measure.c, perf_values.c, perf_print.c. */
 #ifndef TRIB_CLI_PERF_H
 #define TRIB_CLI_PERF_H

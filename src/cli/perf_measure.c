@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf_measure.c: one size on one rank. Times, CPU, bytes and wrong elements of all ranks meet in an allreduce of int64 in which each
- * rank fills its own part: no second channel between the processes. */
+/* perf_measure.c: one size on one rank. Times, CPU, bytes and wrong elements of all ranks meet in an allreduce of int64
+ * in which each rank fills its own part: no second channel between the processes. */
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf_values.c: tensors whose reductions are known. Values are small whole numbers, so that every number mode gives one exact answer,
- * computed here without the code under test (but for rounding to 16 bits, whose scalar reference the unit tests pin). */
+/* perf_values.c: tensors whose reductions are known. Values are small whole numbers, so that every number mode gives
+ * one exact answer, computed here without the code under test (but for rounding to 16 bits, whose scalar reference the
+ * unit tests pin). */
 #include <string.h>
 
 #include "cli/perf.h"
 #include "core/value.h"
 
-/* 0 to 15. For orders also below zero, where the type has that. For products 1 to 7 from two of the ranks and 1 or -1 from the others:
- * every product is exact in every type. */
+/* 0 to 15. For orders also below zero, where the type has that. For products 1 to 7 from two of the ranks and 1 or -1
+ * from the others: every product is exact in every type. */
 static double value(const struct perf_options *options, uint64_t i, uint32_t rank, uint32_t round)
 {
     int v = (int)((i * 7 + rank * 5U + round * 3U + 1) % PERF_PERIOD);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim_bench.c: see sim_bench.h. A packet-hop is one packet that leaves one directed link. Time is the CPU time of the one thread, from the
- * first event on; set-up is told apart. Memory is the most that the process ever had resident, in millions of bytes. */
+/* sim_bench.c: see sim_bench.h. A packet-hop is one packet that leaves one directed link. Time is the CPU time of the
+ * one thread, from the first event on; set-up is told apart. Memory is the most that the process ever had resident, in
+ * millions of bytes. */
 #include "cli/sim_bench.h"
 
 #include <inttypes.h>
@@ -76,7 +77,8 @@ static void websearch_1024(struct sim_scenario *s)
     };
 }
 
-/* As permutation-1024, with 2 MB of each switch shared by its 16 ports, PFC, and 64 hosts at a time that send to one: so that ports are stopped. */
+/* As permutation-1024, with 2 MB of each switch shared by its 16 ports, PFC, and 64 hosts at a time that send to one:
+ * so that ports are stopped. */
 static void pfc_1024(struct sim_scenario *s)
 {
     permutation(s, 16, 8 * MS_PS);
@@ -218,7 +220,8 @@ static bool measure_apart(const struct sim_bench_row *row, bool is_quick, struct
     return child > 0 && waitpid(child, &status, 0) == child && status == 0 && is_good;
 }
 
-/* What rows say together: the largest memory and longest set-up of a size of network, and how much more a hop costs in a large one. */
+/* What rows say together: the largest memory and longest set-up of a size of network, and how much more a hop costs in
+ * a large one. */
 struct summary {
     double memory_mb[2]; /* at 1,024 and 8,192 hosts */
     double start_s;      /* at 1,024 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim_grid.h: what `tributary sim sweep` runs: keys of a scenario, and the values that each takes. For sim_sweep.c, which reads and runs it, and sim_sweep_page.c,
- * which shows what came out. */
+/* sim_grid.h: what `tributary sim sweep` runs: keys of a scenario, and the values that each takes. For sim_sweep.c,
+ * which reads and runs it, and sim_sweep_page.c, which shows what came out. */
 #ifndef TRIB_CLI_SIM_GRID_H
 #define TRIB_CLI_SIM_GRID_H
 

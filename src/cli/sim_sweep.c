@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim_sweep.c: see sim_sweep.h. A grid is a TOML file: `scenario` names a file beside it, and each [[vary]] has a `key` of it, such as
- * "traffic.load", and `values` with commas between them. The first key varies slowest. Cell 7 is DIR/0007; it is written as DIR/0007.part and
- * gets its name when it is whole.
+/* sim_sweep.c: see sim_sweep.h. A grid is a TOML file: `scenario` names a file beside it, and each [[vary]] has a `key`
+ * of it, such as "traffic.load", and `values` with commas between them. The first key varies slowest. Cell 7 is
+ * DIR/0007; it is written as DIR/0007.part and gets its name when it is whole.
  * Read next: sim_grid.h, sim_sweep_page.c. */
 #include "cli/sim_sweep.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim_sweep.h: `tributary sim sweep`: a scenario with every combination of some values, each in a process and a folder of its own. What is there
- * already is not run again: so a sweep goes on where it was interrupted, and its parts may run on several machines that share the folder.
+/* sim_sweep.h: `tributary sim sweep`: a scenario with every combination of some values, each in a process and a folder
+ * of its own. What is there already is not run again: so a sweep goes on where it was interrupted, and its parts may
+ * run on several machines that share the folder.
  * Read next: sim_sweep.c. */
 #ifndef TRIB_CLI_SIM_SWEEP_H
 #define TRIB_CLI_SIM_SWEEP_H

@@ -163,7 +163,8 @@ static uint64_t cell_of(const struct sim_grid *g, const uint32_t indices[SIM_VAR
     return cell;
 }
 
-/* The mean over all seeds of a figure where axis and line have these values, and the others those that they have in the cell `like`. */
+/* The mean over all seeds of a figure where axis and line have these values, and the others those that they have in the
+ * cell `like`. */
 static double mean_of(const struct table *t, uint32_t figure, uint64_t like, uint32_t at, uint32_t line)
 {
     const struct sim_grid *g = t->grid;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spawn.h: processes of `run` and `perf`: a switch of one's own, and ranks. All die with their parent, and when one rank fails the
- * others get a moment to say why, then are ended. Read next: spawn.c. */
+/* spawn.h: processes of `run` and `perf`: a switch of one's own, and ranks. All die with their parent, and when one
+ * rank fails the others get a moment to say why, then are ended. Read next: spawn.c. */
 #ifndef TRIB_CLI_SPAWN_H
 #define TRIB_CLI_SPAWN_H
 
@@ -27,10 +27,11 @@ struct spawn_ranks {
     uint32_t count;
 };
 
-/* In the child: dies with the parent. Returns in both; 0 in the child, the pid in the parent, -1 on failure (printed). */
+/* In the child: dies with the parent. Returns in both; 0 in the child, the pid in the parent, -1 on failure
+ * (printed). */
 pid_t spawn_rank(struct spawn_ranks *ranks);
-/* Waits for all. Returns 0, or the exit status of the first rank that failed; then the others get 5 s before SIGTERM, 2 s more before SIGKILL.
- * SIGINT and SIGTERM are passed on to the ranks. quiet: do not name the failed rank. */
+/* Waits for all. Returns 0, or the exit status of the first rank that failed; then the others get 5 s before SIGTERM, 2
+ * s more before SIGKILL. SIGINT and SIGTERM are passed on to the ranks. quiet: do not name the failed rank. */
 int spawn_wait(struct spawn_ranks *ranks, bool quiet);
 /* A job name that no other run has. */
 void spawn_job_name(char *name, size_t size);

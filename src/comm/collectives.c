@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collectives.c: the collectives: is the call valid, and which operation is it? Every one of them is a struct trib_call, alone or in a
- * group. Read next: request.c (what becomes of it). */
+/* collectives.c: the collectives: is the call valid, and which operation is it? Every one of them is a struct
+ * trib_call, alone or in a group. Read next: request.c (what becomes of it). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +103,8 @@ static enum trib_status make_shares(const struct trib_comm *comm, const struct t
     return TRIB_OK;
 }
 
-/* The whole is `elements` in the one buffer, of which the other is the own share; in place it lies where that belongs. */
+/* The whole is `elements` in the one buffer, of which the other is the own share; in place it lies where that
+ * belongs. */
 static enum trib_status check_shares(const struct trib_comm *comm, const struct trib_call *call, uint64_t elements)
 {
     bool gathers = call->collective == TRIB_ALLGATHER;

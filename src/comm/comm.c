@@ -38,8 +38,8 @@ static struct trib_comm *make(const struct trib_config *config)
     return comm;
 }
 
-/* Who serves others beside their own contributions, as a root, as a peer or with the control plane, is needed until they have finished:
- * then it is they who bound the time, not what a switch would need to hear of the end. */
+/* Who serves others beside their own contributions, as a root, as a peer or with the control plane, is needed until
+ * they have finished: then it is they who bound the time, not what a switch would need to hear of the end. */
 static bool serves_others(const struct trib_comm *comm)
 {
     return comm->config.rendezvous[0] != '\0' || comm->config.fallback;
@@ -70,8 +70,8 @@ static void dissolve(struct trib_comm *comm)
     free(comm);
 }
 
-/* Results by multicast need sockets of the communicator's own, so only the first few on an endpoint ask for them; and what did not
- * reach this rank for the maker need not be tried again. */
+/* Results by multicast need sockets of the communicator's own, so only the first few on an endpoint ask for them; and
+ * what did not reach this rank for the maker need not be tried again. */
 static void inherit(struct trib_comm *made)
 {
     uint32_t listening = 0;
@@ -129,7 +129,8 @@ static enum trib_status enter_host(struct trib_comm *made, struct trib_comm *mak
     return status;
 }
 
-/* A control plane for rank 0's process, if it is to have one: at the rendezvous; or, if ranks are to go on without this switch, at any port. */
+/* A control plane for rank 0's process, if it is to have one: at the rendezvous; or, if ranks are to go on without this
+ * switch, at any port. */
 static enum trib_status bring_control(struct trib_comm *made, const struct trib_address *address, char *error)
 {
     struct trib_address local = *address;

@@ -317,8 +317,8 @@ static void drain_packets(struct trib_comm *comm, uint64_t now_ns)
 
 /* ---- events ---- */
 
-/* More sequences than any operation of this many elements takes, whatever its type and the payload: the widest elements in the
- * smallest packets, the ends of shares, and what a scheme adds for its own use. */
+/* More sequences than any operation of this many elements takes, whatever its type and the payload: the widest elements
+ * in the smallest packets, the ends of shares, and what a scheme adds for its own use. */
 static uint64_t sequences_at_most(const struct trib_comm *comm, const struct trib_operation *operation)
 {
     bool is_even = trib_operation_has_shares(operation) && operation->shares == NULL;
@@ -420,9 +420,9 @@ static void count_part(struct trib_comm *comm)
     comm->is_busy = is_busy;
 }
 
-/* A switch counts the sockets that send to it, not the communicators (control/jobs/admission.c): so all that are busy here share one window.
- * Each gets an equal part, whatever the others still have in flight of larger parts: what waits for a late rank lies in slots and takes no
- * room of a socket, and may lie there for long. */
+/* A switch counts the sockets that send to it, not the communicators (control/jobs/admission.c): so all that are busy
+ * here share one window. Each gets an equal part, whatever the others still have in flight of larger parts: what waits
+ * for a late rank lies in slots and takes no room of a socket, and may lie there for long. */
 static void take_part(struct trib_comm *comm)
 {
     const struct trib_endpoint *endpoint = comm->endpoint;

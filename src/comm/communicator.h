@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* communicator.h: what is behind struct trib_comm: one worker node and one session, or the memory of one host; and the requests between
- * the caller and those.
- * Everything here is called with the endpoint's lock held.
- * Read next: communicator.c (packets and requests), join.c (the dialogue with the control plane), local.c (one host), endpoint.h
- * (who drives). */
+/* communicator.h: what is behind struct trib_comm: one worker node and one session, or the memory of one host; and the
+ * requests between the caller and those. Everything here is called with the endpoint's lock held.
+ * Read next: communicator.c (packets and requests), join.c (the dialogue with the control plane), local.c (one host),
+ * endpoint.h (who drives). */
 #ifndef TRIB_COMM_COMMUNICATOR_H
 #define TRIB_COMM_COMMUNICATOR_H
 
@@ -161,7 +160,8 @@ void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const
                        uint64_t now_ns);
 /* Timers, packets out, events, and the next deadline. */
 void trib_comm_settle(struct trib_comm *comm, uint64_t now_ns);
-/* Hands the request to the node, or queues it; its packets leave when the caller settles. The communicator has not failed. */
+/* Hands the request to the node, or queues it; its packets leave when the caller settles. The communicator has not
+ * failed. */
 void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns);
 /* Ends the communicator: all requests end with status. The first failure stays. */
 __attribute__((format(printf, 3, 4))) void trib_comm_fail(struct trib_comm *comm, enum trib_status status,
@@ -206,8 +206,8 @@ static inline bool trib_comm_is_busy_on_host(const struct trib_comm *comm)
            (comm->running.head != NULL || comm->waiting.head != NULL);
 }
 
-/* Meets the other ranks. Not locked: the communicator has no endpoint yet. maker: NULL, or what it is made of, whose failure ends it.
- * Returns as trib_comm_create. */
+/* Meets the other ranks. Not locked: the communicator has no endpoint yet. maker: NULL, or what it is made of, whose
+ * failure ends it. Returns as trib_comm_create. */
 TRIB_MUST_USE enum trib_status trib_comm_open_host(struct trib_comm *comm, const struct trib_comm *maker, char *error);
 /* Operations, as far as they go without waiting. */
 void trib_comm_run_host(struct trib_comm *comm, uint64_t now_ns);
@@ -224,8 +224,8 @@ uint32_t trib_comm_host_ready(struct trib_comm *comm, const struct pollfd *answe
 
 /* Does WELCOME name those peers that the scheme has, or none where it has none? */
 bool trib_comm_is_welcome_of_peers(const struct trib_comm *comm, const struct trib_message *message);
-/* Where packets go from now on, by WELCOME: the sockets of a switch's shards are connected. ERR_SYSTEM, ERR_REFUSED, ERR_UNREACHABLE with the
- * cause in error. */
+/* Where packets go from now on, by WELCOME: the sockets of a switch's shards are connected. ERR_SYSTEM, ERR_REFUSED,
+ * ERR_UNREACHABLE with the cause in error. */
 TRIB_MUST_USE enum trib_status trib_comm_take_places(struct trib_comm *comm, const struct trib_message *message,
                                                      char *error);
 /* What those are: "roots". */

@@ -22,8 +22,8 @@
 #define SESSION_NS (2 * TRIB_MILLISECOND_NS)
 /* The progress thread leaves the endpoint alone for so long after a caller drove it... */
 #define QUIET_NS (2 * TRIB_MILLISECOND_NS)
-/* ...and looks again after this while one drives: no later than whoever starts an operation then and leaves it needs it, or every start
- * would have to wake it (trib_endpoint_attend). */
+/* ...and looks again after this while one drives: no later than whoever starts an operation then and leaves it needs
+ * it, or every start would have to wake it (trib_endpoint_attend). */
 #define PARK_NS (2 * QUIET_NS)
 /* How long a driver waits for threads that want the lock. */
 #define ASIDE_NS TRIB_MILLISECOND_NS
@@ -144,8 +144,8 @@ static bool stays_awake(const struct trib_comm *comm)
     return comm->dirty || comm->deadline_ns != TRIB_NEVER || comm->group_count > 0 || trib_comm_is_busy_on_host(comm);
 }
 
-/* One round: whatever has come, then whatever is due; at last what other ranks and this one have sent to the root that is here. True if
- * something came. */
+/* One round: whatever has come, then whatever is due; at last what other ranks and this one have sent to the root that
+ * is here. True if something came. */
 static bool drive(struct trib_endpoint *endpoint, uint64_t now_ns)
 {
     bool came = receive_all(endpoint, now_ns);
@@ -260,8 +260,8 @@ static void serve_sessions(const struct trib_endpoint *endpoint, uint64_t now_ns
     }
 }
 
-/* Marks what is readable; the next round reads it. Sessions are served at once: what they say may open or close sockets, so
- * that comes last. */
+/* Marks what is readable; the next round reads it. Sessions are served at once: what they say may open or close
+ * sockets, so that comes last. */
 static void take_answers(struct trib_pollset *set, struct trib_endpoint *endpoint, uint64_t now_ns)
 {
     const struct pollfd *answer = set->fds;
@@ -321,7 +321,8 @@ static void disarm_hosts(const struct trib_endpoint *endpoint)
     }
 }
 
-/* Who sleeps in poll is woken by other ranks of this host only if he has asked them to. False: there is something to do. */
+/* Who sleeps in poll is woken by other ranks of this host only if he has asked them to. False: there is something to
+ * do. */
 static bool arm_hosts(const struct trib_endpoint *endpoint)
 {
     for (const struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {
@@ -345,8 +346,8 @@ static bool is_late(const struct trib_pollset *set, const struct trib_endpoint *
                              !arm_hosts(endpoint));
 }
 
-/* The poller of `set` is awake. The other may still sleep: what woke this one may have been meant for it, and is gone now. A leader
- * that is awake drives; a progress thread leaves that to the leader, who must know. */
+/* The poller of `set` is awake. The other may still sleep: what woke this one may have been meant for it, and is gone
+ * now. A leader that is awake drives; a progress thread leaves that to the leader, who must know. */
 static void hand_over(const struct trib_endpoint *endpoint, const struct trib_pollset *set)
 {
     bool is_leader = set == &endpoint->leader_set;
@@ -525,8 +526,8 @@ void trib_endpoint_attend(struct trib_endpoint *endpoint)
     if (is_late(&endpoint->progress_set, endpoint)) {
         kick(&endpoint->progress_set);
     }
-    /* Parked for long, because somebody was driving: now nobody is. Idle nodes' timers can wait for the end of the nap; waking
-     * the thread for them at the end of every blocking call would double the cost of a small one. */
+    /* Parked for long, because somebody was driving: now nobody is. Idle nodes' timers can wait for the end of the nap;
+     * waking the thread for them at the end of every blocking call would double the cost of a small one. */
     if (endpoint->parked_until_ns > endpoint->driven_ns + 2 * QUIET_NS && has_requests(endpoint)) {
         (void)pthread_cond_signal(&endpoint->parked);
     }

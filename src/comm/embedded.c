@@ -90,8 +90,9 @@ static bool is_literal(const char *rendezvous)
     return inet_pton(AF_INET, host, &v4) == 1;
 }
 
-/* Where to listen: at the rendezvous. But a host's file of names may give its own one a loopback address, at which no other host
- * reaches it, and so may a launcher that names rank 0's host "localhost" to rank 0 alone: who gives a name then listens everywhere. */
+/* Where to listen: at the rendezvous. But a host's file of names may give its own one a loopback address, at which no
+ * other host reaches it, and so may a launcher that names rank 0's host "localhost" to rank 0 alone: who gives a name
+ * then listens everywhere. */
 static struct trib_address listening_address(const struct trib_config *config, const struct trib_address *address)
 {
     struct trib_address listen = *address;
@@ -130,7 +131,8 @@ static enum trib_status create_server(const struct trib_config *config, const st
     return status;
 }
 
-/* Signals are for the program's own threads. Nobody joins it: it may serve longer than anybody here waits, and says when it has ended. */
+/* Signals are for the program's own threads. Nobody joins it: it may serve longer than anybody here waits, and says
+ * when it has ended. */
 static int start(struct trib_embedded *embedded)
 {
     sigset_t every;
@@ -274,8 +276,8 @@ static void sleep_until(uint64_t when_ns)
     (void)pthread_cond_timedwait(&ended, &lock, &until);
 }
 
-/* Serves on until its thread has ended or the time is up: linger_ns for those who only have to close, patience_ns for those who go on.
- * is_exit: this process will make no other communicator. Locked; it may be gone afterwards. */
+/* Serves on until its thread has ended or the time is up: linger_ns for those who only have to close, patience_ns for
+ * those who go on. is_exit: this process will make no other communicator. Locked; it may be gone afterwards. */
 static void wait_for_others(struct trib_embedded *embedded, uint64_t linger_ns, uint64_t patience_ns, bool is_exit)
 {
     uint64_t begun_ns = trib_clock_ns();
@@ -328,7 +330,8 @@ void trib_embedded_release(struct trib_embedded *embedded, uint64_t linger_ns, b
     (void)pthread_mutex_unlock(&lock);
 }
 
-/* The process ends. One that has shares belongs to a rank that ends in the middle of its work: others have to hear of that. */
+/* The process ends. One that has shares belongs to a rank that ends in the middle of its work: others have to hear of
+ * that. */
 static void serve_on(void)
 {
     (void)pthread_mutex_lock(&lock);

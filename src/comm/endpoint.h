@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* endpoint.h: a process's place at one switch: the UDP sockets, one lock, and whoever drives them. All communicators of the
- * process with the same switch and the same socket settings share one endpoint; it ends with the last of them. Those whose ranks are
- * all on this host share one without sockets. Where no switch is named, a process has one data socket for all roots, which are other
- * ranks' processes, and a root of its own that the same loop drives (own_root.h).
+/* endpoint.h: a process's place at one switch: the UDP sockets, one lock, and whoever drives them. All communicators of
+ * the process with the same switch and the same socket settings share one endpoint; it ends with the last of them.
+ * Those whose ranks are all on this host share one without sockets. Where no switch is named, a process has one data
+ * socket for all roots, which are other ranks' processes, and a root of its own that the same loop drives (own_root.h).
  *
  * DESIGN NOTES
  * - One mutex protects everything of an endpoint and its communicators; nodes are one-thread objects. It is released
@@ -60,8 +60,8 @@ struct trib_channel {
     uint64_t told_bytes, told_packets, told_dropped;
 };
 
-/* What one poller polls: its eventfd, the sockets of the endpoint, all sessions by one descriptor, and the sockets of those communicators
- * that listen to multicast. */
+/* What one poller polls: its eventfd, the sockets of the endpoint, all sessions by one descriptor, and the sockets of
+ * those communicators that listen to multicast. */
 struct trib_pollset {
     struct pollfd *fds;
     struct trib_comm **listeners; /* in the order of their sockets in fds */
@@ -121,11 +121,12 @@ struct trib_endpoint {
     atomic_uint holders; /* the registry, and every request that was started and is not collected yet */
 };
 
-/* Finds or opens the endpoint for config and adds comm to it. address: NULL for a communicator on one host. error as in comm.h. Returns ERR_SYSTEM, ERR_MEMORY. */
+/* Finds or opens the endpoint for config and adds comm to it. address: NULL for a communicator on one host. error as in
+ * comm.h. Returns ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_endpoint_acquire(const struct trib_address *address, struct trib_comm *comm,
                                                      char *error);
-/* Adds comm to an endpoint that has others, and keeps one of them until comm is out again. It goes where maker does, NULL: where the endpoint
- * does. Not locked. */
+/* Adds comm to an endpoint that has others, and keeps one of them until comm is out again. It goes where maker does,
+ * NULL: where the endpoint does. Not locked. */
 void trib_endpoint_share(struct trib_endpoint *endpoint, struct trib_comm *comm, const struct trib_comm *maker);
 /* Takes comm out; the endpoint ends with its last communicator. Not locked. */
 void trib_endpoint_release(struct trib_endpoint *endpoint, struct trib_comm *comm);
@@ -145,14 +146,14 @@ static inline void trib_endpoint_unlock(struct trib_endpoint *endpoint)
     (void)pthread_mutex_unlock(&endpoint->lock);
 }
 
-/* Whoever collects a request may come after the communicator, and the endpoint with it, is gone: then only the lock is left of it,
- * until the last request is collected. hold: locked; drop: not locked. */
+/* Whoever collects a request may come after the communicator, and the endpoint with it, is gone: then only the lock is
+ * left of it, until the last request is collected. hold: locked; drop: not locked. */
 void trib_endpoint_hold(struct trib_endpoint *endpoint);
 void trib_endpoint_drop(struct trib_endpoint *endpoint);
 
-/* The wide sockets and the root of this process, if they are not there: at the network cards that were named, else bound to the address that
- * leads to `where`. own: of whose
- * faults they have. error as in comm.h. Locked, or of a new endpoint. Returns ERR_UNREACHABLE, ERR_SYSTEM, ERR_MEMORY. */
+/* The wide sockets and the root of this process, if they are not there: at the network cards that were named, else
+ * bound to the address that leads to `where`. own: of whose faults they have. error as in comm.h. Locked, or of a new
+ * endpoint. Returns ERR_UNREACHABLE, ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoint, const struct trib_where *where,
                                                    const struct trib_config *own, char *error);
 /* The largest window of a communicator has changed. Locked. */
@@ -192,7 +193,8 @@ void trib_endpoint_traffic(const struct trib_endpoint *endpoint, struct trib_udp
 /* Closes a socket of the endpoint or of one of its communicators, and keeps its counts. Locked. */
 void trib_endpoint_close_channel(struct trib_endpoint *endpoint, struct trib_channel *channel);
 
-/* For fork.c: takes all locks; gives them back; in the child of the fork: every communicator has failed, and has no descriptor. */
+/* For fork.c: takes all locks; gives them back; in the child of the fork: every communicator has failed, and has no
+ * descriptor. */
 void trib_endpoints_hold(void);
 void trib_endpoints_resume(void);
 void trib_endpoints_abandon(void);

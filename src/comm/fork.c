@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fork.c: see fork.h. Around the fork all locks are held, so that what the child gets is whole: the registry's and the endpoints', then the
- * control planes'. */
+/* fork.c: see fork.h. Around the fork all locks are held, so that what the child gets is whole: the registry's and the
+ * endpoints', then the control planes'. */
 #include "comm/fork.h"
 
 #include <pthread.h>

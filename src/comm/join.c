@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join.c: the rank's side of the dialogue with the control plane (control/session/session.h): getting in, getting back in after
- * the switch went away, marks, stalls, getting out.
+/* join.c: the rank's side of the dialogue with the control plane (control/session/session.h): getting in, getting back
+ * in after the switch went away, marks, stalls, getting out.
  *
  *   state        leaves on                     to
  *   CONNECTING   TCP connected, JOIN sent      JOINING
@@ -27,7 +27,8 @@
 #define RETURN_LAST_NS (10 * TRIB_MILLISECOND_NS)
 /* A switch that is there but takes no JOIN, since one above it is away, is not to be overrun. */
 #define REFUSED_LAST_NS (50 * TRIB_MILLISECOND_NS)
-/* How long a try may go without an answer. A machine that is off answers nothing, and the kernel asks after 1, 3, 7 s ... only. */
+/* How long a try may go without an answer. A machine that is off answers nothing, and the kernel asks after 1, 3, 7 s
+ * ... only. */
 #define TRY_NS (250 * TRIB_MILLISECOND_NS)
 #define HINT_GAP_NS (100 * TRIB_MILLISECOND_NS)
 
@@ -58,7 +59,8 @@ static void send_join(struct trib_comm *comm)
     (void)snprintf(message.join.job, sizeof message.join.job, "%s", config->job);
     message.join.rank = config->rank;
     name_ports(comm, &message);
-    /* After a restart the switch goes on by multicast only if it did before; who saw no READY tries it as the first time. */
+    /* After a restart the switch goes on by multicast only if it did before; who saw no READY tries it as the first
+     * time. */
     message.join.multicast = comm->was_running ? comm->is_multicast : config->multicast;
     (void)snprintf(message.join.settings.scheme, sizeof message.join.settings.scheme, "%s", config->scheme);
     message.join.settings.ranks = config->ranks;
@@ -107,7 +109,8 @@ static void send_operation(struct trib_comm *comm, uint64_t sequence)
     trib_session_client_send(&comm->session, &message);
 }
 
-/* The session is the truth about boots, but a machine that lost its power resets no connection until it is spoken to. */
+/* The session is the truth about boots, but a machine that lost its power resets no connection until it is spoken
+ * to. */
 void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns)
 {
     if (comm->state == TRIB_COMM_RUNNING && !comm->is_closing && now_ns >= comm->boot_hint_ns + HINT_GAP_NS) {
@@ -118,8 +121,8 @@ void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns)
 
 /* ---- connecting ---- */
 
-/* Who comes from a switch is known to others by the address of this session, and sends from that of the wide socket, which was bound when
- * another communicator of the process moved, elsewhere perhaps. NULL: as the routes choose. */
+/* Who comes from a switch is known to others by the address of this session, and sends from that of the wide socket,
+ * which was bound when another communicator of the process moved, elsewhere perhaps. NULL: as the routes choose. */
 static const struct trib_address *local_of(const struct trib_comm *comm, struct trib_address *local)
 {
     if (!comm->where.no_box || comm->endpoint->where.no_box) {
@@ -589,7 +592,8 @@ static void give_up(struct trib_comm *comm)
     }
 }
 
-/* A rank that was off its core past a deadline has an answer in its socket, perhaps: that comes first, or the cause would be wrong. */
+/* A rank that was off its core past a deadline has an answer in its socket, perhaps: that comes first, or the cause
+ * would be wrong. */
 static void look_first(struct trib_comm *comm, uint64_t now_ns)
 {
     struct pollfd session = {.fd = comm->session.fd, .events = trib_session_client_interest(&comm->session)};

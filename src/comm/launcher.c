@@ -70,7 +70,8 @@ static enum trib_status read_launcher(struct trib_config *config, char *error)
     return TRIB_OK;
 }
 
-/* torchrun says where rank 0 is, and how many ranks are on this host: with others elsewhere, and no switch, they meet there. */
+/* torchrun says where rank 0 is, and how many ranks are on this host: with others elsewhere, and no switch, they meet
+ * there. */
 static enum trib_status read_master(struct trib_config *config, char *error)
 {
     const char *address = getenv("MASTER_ADDR");

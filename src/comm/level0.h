@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* level0.h: a communicator some of whose ranks are on one host: they are summed in its memory, and their leader alone is a worker on the
- * network, for the host. level0_plan.h says of which steps an operation is made; here they are run.
+/* level0.h: a communicator some of whose ranks are on one host: they are summed in its memory, and their leader alone
+ * is a worker on the network, for the host. level0_plan.h says of which steps an operation is made; here they are run.
  *
  * DESIGN NOTES
  * - A batch is one operation, or a group: what all ranks of a host know to be under way together. Its parts are one after the other, and
@@ -54,7 +54,8 @@ struct trib_level0 {
     char hearsay_text[TRIB_ERROR_TEXT_MAX];
 };
 
-/* A WELCOME has said which ranks lead a host. False: out of memory, or, at a return, it says something else than before. */
+/* A WELCOME has said which ranks lead a host. False: out of memory, or, at a return, it says something else than
+ * before. */
 TRIB_MUST_USE bool trib_level0_begin(struct trib_comm *comm, const struct trib_message *welcome);
 void trib_level0_end(struct trib_comm *comm);
 /* Is this rank to meet others of its host first? */

@@ -48,7 +48,8 @@ static uint64_t share_of(const struct trib_operation *whole, uint32_t rank)
     return whole->shares != NULL ? whole->shares->count[rank] : whole->count;
 }
 
-/* How much of [at, at + count) lies in [from, from + most), both counted in one host's share; *into: where that begins in the first. */
+/* How much of [at, at + count) lies in [from, from + most), both counted in one host's share; *into: where that begins
+ * in the first. */
 static uint64_t overlap(uint64_t at, uint64_t count, uint64_t from, uint64_t most, uint64_t *into)
 {
     uint64_t low = at > from ? at : from;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* level0_plan.h: how a collective of all ranks is made of operations in the memory of each host, and operations of the hosts on the
- * network. Pure arithmetic: no memory of its own but tables of shares, no time, no packet.
+/* level0_plan.h: how a collective of all ranks is made of operations in the memory of each host, and operations of the
+ * hosts on the network. Pure arithmetic: no memory of its own but tables of shares, no time, no packet.
  *
- * An operation is cut into parts. Each part goes in (an operation of the host's ranks: to its leader), over the network (an operation of
- * the leaders, each for its host), and out (operations of the host's ranks, from its leader). A host of one rank has neither in nor out.
+ * An operation is cut into parts. Each part goes in (an operation of the host's ranks: to its leader), over the network
+ * (an operation of the leaders, each for its host), and out (operations of the host's ranks, from its leader). A host
+ * of one rank has neither in nor out.
  *   allreduce        parts of the tensor: in: reduce to the leader; network: allreduce; out: broadcast from the leader
  *   reduce           in: as above; network: reduce to the root's host; out, there: broadcast from the leader, of use to the root alone
  *   broadcast        in, at the root's host: broadcast; network: broadcast from that host; out, elsewhere: broadcast from the leader
  *   barrier          barrier, barrier, barrier
  *   allgather        parts of a slice of each host's share: in: allgather of the own host's; network: allgather; out: broadcast of each other's
  *   reduce-scatter   the same parts: in: reduce to the leader, slice by slice; network: reduce-scatter; out: broadcast of the own host's slice
- * Every operation ends with an operation out, if only a barrier: whoever has ended it knows that the network part is over.
- * Where all ranks are on one host, the operation is that of the host, whole.
- * A host's ranks are neighbours, so its shares lie side by side. An average is a sum that is divided once, at the end, by all ranks.
- * Every part carries a digest of the whole (part_of), so that parts of different operations never meet (I10).
+ * Every operation ends with an operation out, if only a barrier: whoever has ended it knows that the network part is
+ * over. Where all ranks are on one host, the operation is that of the host, whole. A host's ranks are neighbours, so
+ * its shares lie side by side. An average is a sum that is divided once, at the end, by all ranks. Every part carries a
+ * digest of the whole (part_of), so that parts of different operations never meet (I10).
  * Read next: level0.h (who runs it). */
 #ifndef TRIB_COMM_LEVEL0_PLAN_H
 #define TRIB_COMM_LEVEL0_PLAN_H
@@ -60,8 +61,8 @@ static inline bool trib_level0_leads(const struct trib_level0_place *place)
     return place->rank == place->first;
 }
 
-/* The plan of `whole`, which is the number-th of its communicator. session: of the job, ranks and all. batch: operations that are run at the same time with it.
- * False: out of memory. */
+/* The plan of `whole`, which is the number-th of its communicator. session: of the job, ranks and all. batch:
+ * operations that are run at the same time with it. False: out of memory. */
 bool trib_level0_plan_init(struct trib_level0_plan *plan, const struct trib_level0_place *place,
                            const struct trib_session_config *session, const struct trib_operation *whole,
                            const uint64_t number_and_batch[2]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* local.c: a communicator all of whose ranks are on one host: what join.c and the node are to others, the host's shared memory is to it.
- * Operations go through it one after another. Read next: host/host.h (the memory), communicator.c (requests). */
+/* local.c: a communicator all of whose ranks are on one host: what join.c and the node are to others, the host's shared
+ * memory is to it. Operations go through it one after another. Read next: host/host.h (the memory), communicator.c
+ * (requests). */
 #include <stdio.h>
 #include <string.h>
 

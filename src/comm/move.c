@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* move.c: a switch that is gone for good, and ranks that all said they would go on without it (config.fallback). They meet at rank 0, where
- * a control plane has listened from the start, and their processes become the roots, as where no switch was named.
+/* move.c: a switch that is gone for good, and ranks that all said they would go on without it (config.fallback). They
+ * meet at rank 0, where a control plane has listened from the start, and their processes become the roots, as where no
+ * switch was named.
  *
- * It is a restart of the switch, at another place: ranks bring the grant that the switch gave, register with their marks, who has finished a
- * fragment OFFERs it, what nobody has finished is contributed again. So it needs no rule of its own but when to go (docs/DECISIONS.md).
- * Nobody goes back: a switch that returns later finds none of these ranks.
+ * It is a restart of the switch, at another place: ranks bring the grant that the switch gave, register with their
+ * marks, who has finished a fragment OFFERs it, what nobody has finished is contributed again. So it needs no rule of
+ * its own but when to go (docs/DECISIONS.md). Nobody goes back: a switch that returns later finds none of these ranks.
  * Read next: join.c (the dialogue, there as here), own_root.h, embedded.h. */
 #include <stdio.h>
 
@@ -112,8 +113,8 @@ static void keep_grant(struct trib_comm *comm)
     comm->grant.group_port = 0;
 }
 
-/* What is being made of this one would look for the switch. Where it meets nobody knows yet but the maker's rank 0. Of those whose WELCOME
- * has come some ranks may have seen a READY, and work: so all of them bring what it granted. */
+/* What is being made of this one would look for the switch. Where it meets nobody knows yet but the maker's rank 0. Of
+ * those whose WELCOME has come some ranks may have seen a READY, and work: so all of them bring what it granted. */
 static void bring_made(struct trib_comm *maker, uint64_t now_ns)
 {
     for (struct trib_comm *made = maker->endpoint->comms; made != NULL; made = made->next) {

@@ -204,8 +204,8 @@ bool trib_comm_is_root_of(const struct trib_comm *comm, const struct trib_grant 
            (root->communicator == grant->communicator && root->boot == grant->boot && root->plan == NULL);
 }
 
-/* Who came to the rendezvous by the loopback is known by the address at which another host found it, and its sockets are bound to none: the
- * routes might choose another one. */
+/* Who came to the rendezvous by the loopback is known by the address at which another host found it, and its sockets
+ * are bound to none: the routes might choose another one. */
 void trib_comm_answer_from(const struct trib_comm *comm, struct trib_address *to)
 {
     struct trib_address bound;

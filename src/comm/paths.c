@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* paths.c: PROBING, between WELCOME and REGISTER: do packets of full size pass between this rank and every root or peer, and does what a root
- * sends to its multicast group come here? Each echoes a PATH packet. What is found is told in PATHS.
+/* paths.c: PROBING, between WELCOME and REGISTER: do packets of full size pass between this rank and every root or
+ * peer, and does what a root sends to its multicast group come here? Each echoes a PATH packet. What is found is told
+ * in PATHS.
  * Read next: join.c (before and after), docs/PROTOCOL.md (PATH). */
 #include "comm/communicator.h"
 #include "io/clock.h"
@@ -61,8 +62,9 @@ static bool open_groups(struct trib_comm *comm, const struct trib_grant *grant)
 
 /* ---- probing ---- */
 
-/* An MTU is wrong from the start, and soon said. Where ranks meet that have run before, one whose root does not answer was stopped, perhaps,
- * and all wait for it as long as for one that does not come; but it is named before the control plane's time is up. */
+/* An MTU is wrong from the start, and soon said. Where ranks meet that have run before, one whose root does not answer
+ * was stopped, perhaps, and all wait for it as long as for one that does not come; but it is named before the control
+ * plane's time is up. */
 static uint64_t probe_time(const struct trib_comm *comm, uint64_t now_ns)
 {
     uint64_t soon_ns = now_ns + PROBE_LIMIT_NS;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peers.c: communicators whose ranks send to each other (scheme ring): where the packets of a rank go and whose come from where, by what
- * WELCOME says. There is one data socket, and PATH packets go from rank to rank. Read next: join.c. */
+/* peers.c: communicators whose ranks send to each other (scheme ring): where the packets of a rank go and whose come
+ * from where, by what WELCOME says. There is one data socket, and PATH packets go from rank to rank. Read next:
+ * join.c. */
 #include "comm/communicator.h"
 
 #include <string.h>
@@ -51,8 +52,8 @@ static void explain_way(bool is_inside, const char *to, const char *from, const 
                  to, from, known, known, from);
 }
 
-/* A switch at several addresses takes packets from the address of the session alone, if JOIN names no others; but the routes may leave by
- * another card for one of those. */
+/* A switch at several addresses takes packets from the address of the session alone, if JOIN names no others; but the
+ * routes may leave by another card for one of those. */
 static enum trib_status check_ways(const struct trib_comm *comm, const struct trib_message *message, char *error)
 {
     struct trib_address session = {.len = sizeof session.storage};

@@ -34,7 +34,8 @@ static enum trib_status submit(struct trib_comm *comm, struct trib_request *requ
     return TRIB_OK;
 }
 
-/* Locked. `callers` keeps the communicator alive until everybody who waits on it has left; who closes it sleeps meanwhile. */
+/* Locked. `callers` keeps the communicator alive until everybody who waits on it has left; who closes it sleeps
+ * meanwhile. */
 static void wait_locked(struct trib_comm *comm, struct trib_request *request, uint64_t until_ns)
 {
     comm->callers++;
@@ -85,7 +86,8 @@ enum trib_status trib_request_start(struct trib_comm *comm, const struct trib_op
     return status;
 }
 
-/* All under one lock, so that nothing of another thread comes between, and packets of several operations share trains. */
+/* All under one lock, so that nothing of another thread comes between, and packets of several operations share
+ * trains. */
 static void submit_group(struct trib_comm *comm, struct trib_request *group, const struct trib_operation *operations,
                          uint32_t count)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* split.c: communicators made of a part of another one's ranks: who is in it, and under which job name they meet. Joining is as for
- * any other.
+/* split.c: communicators made of a part of another one's ranks: who is in it, and under which job name they meet.
+ * Joining is as for any other.
  *
- * Ranks meet by name, so two communicators must never have the same by accident. The name holds 64 bits of a digest of the maker's
- * name and id (on one host: its run's number), the members in their order, and what tells this call from others with the same members: for a split a number that
- * rank 0 draws and all get with the colors; for a subset, whose members have nobody to ask, the tag, and how often they have made
- * this one before.
+ * Ranks meet by name, so two communicators must never have the same by accident. The name holds 64 bits of a digest of
+ * the maker's name and id (on one host: its run's number), the members in their order, and what tells this call from
+ * others with the same members: for a split a number that rank 0 draws and all get with the colors; for a subset, whose
+ * members have nobody to ask, the tag, and how often they have made this one before.
  * Read next: comm.c (how a communicator begins). */
 #include <inttypes.h>
 #include <stdio.h>
@@ -99,7 +99,8 @@ static int32_t color_of(int64_t packed)
     return (int32_t)(uint32_t)((uint64_t)packed >> 32);
 }
 
-/* What every rank says, by a sum in which every place but one is 0: `said` has a place per rank behind the mark and rank 0's number. */
+/* What every rank says, by a sum in which every place but one is 0: `said` has a place per rank behind the mark and
+ * rank 0's number. */
 static enum trib_status exchange(struct trib_comm *comm, int64_t mine, int64_t *said, char *error)
 {
     uint32_t ranks = comm->config.ranks;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall.c: an operation waits, and people are told for whom. What the control plane makes of it is control/jobs/stall.c's.
+/* stall.c: an operation waits, and people are told for whom. What the control plane makes of it is
+ * control/jobs/stall.c's.
  * Read next: join.c (the rest of the dialogue). */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@ static void log_stall(const struct trib_comm *comm, uint64_t sequence, uint64_t 
              who, sequence, duration);
 }
 
-/* Without a switch the control plane is in the process of a rank, which may be stopped, or its host be off, without a word. */
+/* Without a switch the control plane is in the process of a rank, which may be stopped, or its host be off, without a
+ * word. */
 static void name_silent(struct trib_comm *comm)
 {
     char who[96] = "rank 0";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.c: the worker node of a communicator, made when WELCOME has said what it is. Read next: join.c (who asks), communicator.c (who feeds
- * it). */
+/* worker.c: the worker node of a communicator, made when WELCOME has said what it is. Read next: join.c (who asks),
+ * communicator.c (who feeds it). */
 #include <string.h>
 
 #include "comm/communicator.h"
@@ -53,7 +53,8 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
                 .generation = grant->generation,
                 .group = trib_scheme_group(comm->config.scheme),
                 .wire = (enum trib_type)comm->config.wire,
-                /* An exponent is known when its sequence is done, which is when the window admits the one a window later. */
+                /* An exponent is known when its sequence is done, which is when the window admits the one a window
+                 * later. */
                 .lookahead = grant->window * grant->roots,
             },
         .kernels = trib_value_kernels(),

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server.h: the control plane embedded in a switch: it listens for sessions, admits jobs within quotas, gives out ids, boot id,
- * roots and windows, watches liveness, and serves HTTP for people. It owns no slot: the data plane is reached through the
- * small table below, so that it can be tested without one and drive many switches later.
- * One thread runs it (trib_server_run). Others may call trib_server_stop (signal handlers too) and trib_server_mismatch.
- * Read next: jobs.h (the decisions), connections.h (the sessions), server.c (the loop); switchd/switchd.c is its data plane. */
+/* server.h: the control plane embedded in a switch: it listens for sessions, admits jobs within quotas, gives out ids,
+ * boot id, roots and windows, watches liveness, and serves HTTP for people. It owns no slot: the data plane is reached
+ * through the small table below, so that it can be tested without one and drive many switches later. One thread runs it
+ * (trib_server_run). Others may call trib_server_stop (signal handlers too) and trib_server_mismatch.
+ * Read next: jobs.h (the decisions), connections.h (the sessions), server.c (the loop); switchd/switchd.c is its data
+ * plane. */
 #ifndef TRIB_CONTROL_SERVER_H
 #define TRIB_CONTROL_SERVER_H
 
@@ -14,7 +15,8 @@
 struct trib_server;
 struct trib_http_verbs;
 
-/* What sends to this switch as one child: a rank, a host whose ranks are summed there, or a switch with the ranks behind it. */
+/* What sends to this switch as one child: a rank, a host whose ranks are summed there, or a switch with the ranks
+ * behind it. */
 struct trib_branch {
     const uint16_t *ranks; /* ascending; borrowed */
     uint32_t count;        /* of them */
@@ -49,19 +51,21 @@ struct trib_plane_report {
 
 #define TRIB_MISSING_LATER UINT32_MAX
 
-/* The data plane as the control plane sees it. `plane` is its owner's. Calls come from the server's thread, and return at once:
- * while one lasts no session is served. `communicator` is always one that open() has taken and close() has not. */
+/* The data plane as the control plane sees it. `plane` is its owner's. Calls come from the server's thread, and return
+ * at once: while one lasts no session is served. `communicator` is always one that open() has taken and close() has
+ * not. */
 struct trib_data_plane {
     void *plane;
     /* Opens the communicator's slots on every shard. ERR_MEMORY. */
     enum trib_status (*open)(void *plane, const struct trib_opening *opening);
     void (*close)(void *plane, uint32_t communicator);
-    /* Registration of a rank that is behind this switch, or its mark from the session. A child joins with the last of its ranks, and
-     * its mark is the smallest of theirs. */
+    /* Registration of a rank that is behind this switch, or its mark from the session. A child joins with the last of
+     * its ranks, and its mark is the smallest of theirs. */
     void (*join)(void *plane, uint32_t communicator, uint32_t rank, uint64_t mark);
     /* With a parent: M came by the session. */
     void (*learn_mark)(void *plane, uint32_t communicator, uint64_t mark);
-    /* With a parent: one TRIB_PATH packet of full size to it, from every shard; and has it sent one back to every shard yet? */
+    /* With a parent: one TRIB_PATH packet of full size to it, from every shard; and has it sent one back to every shard
+     * yet? */
     void (*probe_parent)(void *plane, uint32_t communicator);
     bool (*parent_answered)(void *plane, uint32_t communicator);
     /* The smallest M of its shards: what holds for every root (docs/DECISIONS.md). */
@@ -74,8 +78,8 @@ struct trib_data_plane {
     size_t (*slot_bytes)(void *plane, const struct trib_opening *opening);
     /* For metrics and `jobs`; false when unknown. */
     bool (*report)(void *plane, uint32_t communicator, struct trib_plane_report *report);
-    /* Writes the ranks, at most max, ascending, behind those children whose part of `sequence` is not here; returns how many. 0 also when
-     * the sequence is complete, or out of the window. TRIB_MISSING_LATER: it is being asked for. */
+    /* Writes the ranks, at most max, ascending, behind those children whose part of `sequence` is not here; returns how
+     * many. 0 also when the sequence is complete, or out of the window. TRIB_MISSING_LATER: it is being asked for. */
     uint32_t (*missing)(void *plane, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max);
     void (*traffic)(void *plane, struct trib_udp_stats *sum);
     /* Packets dropped before a communicator was found for them: unreadable, or of unknown senders. May be NULL. */
@@ -93,15 +97,16 @@ struct trib_server_duties {
 
 struct trib_server_config {
     struct trib_address listen; /* TCP; the data's shard 0 has the same port number, shard t that + t; port 0: any */
-    /* Sessions are accepted at these as well, at the same port. There then are shards at all addresses: shard t at address t mod n of listen
-     * and these. */
+    /* Sessions are accepted at these as well, at the same port. There then are shards at all addresses: shard t at
+     * address t mod n of listen and these. */
     struct trib_address_list also;
     struct trib_address http; /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
     bool http_is_named; /* its port was chosen by the user: is it taken, that is ERR_SYSTEM, since no other will do */
     const struct trib_http_verbs *http_verbs; /* trib_http_verbs(); NULL: none, whatever `http` says */
     struct trib_address
         parent; /* the control plane of the switch that this one is a child of; len 0: none, this is a root */
-    /* Other switches, whose shards the jobs of this one use as well (borrow.h): their control planes, of listen's family; not with a parent. */
+    /* Other switches, whose shards the jobs of this one use as well (borrow.h): their control planes, of listen's
+     * family; not with a parent. */
     struct trib_address_list lenders;
     uint8_t weight; /* of a root on a shard here, beside those at other switches; 0 is taken as 1 */
     uint32_t
@@ -121,15 +126,15 @@ struct trib_server_config {
     void *owner;
 };
 
-/* Listens, but serves nobody yet. *server is written only on success; the caller owns it. ERR_REFUSED when another program has
- * the TCP port, ERR_SYSTEM, ERR_MEMORY; error gets the cause, TRIB_ERROR_TEXT_MAX bytes, or NULL. */
+/* Listens, but serves nobody yet. *server is written only on success; the caller owns it. ERR_REFUSED when another
+ * program has the TCP port, ERR_SYSTEM, ERR_MEMORY; error gets the cause, TRIB_ERROR_TEXT_MAX bytes, or NULL. */
 TRIB_MUST_USE enum trib_status trib_server_create(const struct trib_server_config *config, struct trib_server **server,
                                                   char *error);
 /* Runs until trib_server_stop; then tells every session FAIL(ERR_SWITCH, "the switch is shutting down") and returns. */
 void trib_server_run(struct trib_server *server);
 void trib_server_stop(struct trib_server *server);
-/* Wanted: trib_server_run returns also when no job is left, nor a late rank that is to hear why, and ends sessions that have joined none without a word; else not any more.
- * False: it has begun to return. Any thread. */
+/* Wanted: trib_server_run returns also when no job is left, nor a late rank that is to hear why, and ends sessions that
+ * have joined none without a word; else not any more. False: it has begun to return. Any thread. */
 bool trib_server_retire(struct trib_server *server, bool wanted);
 /* What still keeps it from that. False: it has not looked yet since it was told to retire. Any thread. */
 bool trib_server_duties(struct trib_server *server, struct trib_server_duties *duties);
@@ -140,8 +145,8 @@ void trib_server_resume(struct trib_server *server);
 void trib_server_abandon(struct trib_server *server);
 /* After trib_server_run has returned, or was never called. Closes what is still open. */
 void trib_server_destroy(struct trib_server *server);
-/* A slot saw two operations under one sequence (I10): asks both ranks what they run, waits 500 ms at most, then fails the
- * communicator with both texts. Returns at once. Any thread; repeats are harmless. */
+/* A slot saw two operations under one sequence (I10): asks both ranks what they run, waits 500 ms at most, then fails
+ * the communicator with both texts. Returns at once. Any thread; repeats are harmless. */
 void trib_server_mismatch(struct trib_server *server, uint32_t communicator, uint64_t sequence, uint32_t rank_a,
                           uint32_t rank_b);
 /* Where shard t is, with its port. */

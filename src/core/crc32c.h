@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crc32c.h: CRC32C (Castagnoli, reflected polynomial 0x82f63b78), chainable. crc of nothing is 0.
- * crc32c.c holds the table-driven reference and chooses; crc32c_clmul.c and crc32c_vpclmul.c fold with carry-less multiplication. */
+/* crc32c.h: CRC32C (Castagnoli, reflected polynomial 0x82f63b78), chainable. crc of nothing is 0. crc32c.c holds the
+ * table-driven reference and chooses; crc32c_clmul.c and crc32c_vpclmul.c fold with carry-less multiplication. */
 #ifndef TRIB_CORE_CRC32C_H
 #define TRIB_CORE_CRC32C_H
 

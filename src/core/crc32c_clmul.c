@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crc32c_clmul.c: CRC32C by 128-bit folding in four lanes (PCLMULQDQ), so that one lane's products are under way while the
- * next lane's start. Compiled with -mpclmul -msse4.2; empty on other CPUs. Read first: crc32c_fold.h. */
+/* crc32c_clmul.c: CRC32C by 128-bit folding in four lanes (PCLMULQDQ), so that one lane's products are under way while
+ * the next lane's start. Compiled with -mpclmul -msse4.2; empty on other CPUs. Read first: crc32c_fold.h. */
 #include "core/crc32c_fold.h"
 
 #if defined(__x86_64__)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flow.c: the two halves of a flow; see flow.h for the rules. What a FLOW carries, and what becomes of it, is its user's business.
+/* flow.c: the two halves of a flow; see flow.h for the rules. What a FLOW carries, and what becomes of it, is its
+ * user's business.
  *
  * What an ACK may do to a sender, by the state of an entry:
  *

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flow.h: one flow of fragments between two peers: each arrives exactly once, in any order. Two halves, a sender here and a receiver there,
- * with the verbs of node.h; a node that talks to peers holds halves inside itself (schemes/ring), and hands their packets out as its own.
+/* flow.h: one flow of fragments between two peers: each arrives exactly once, in any order. Two halves, a sender here
+ * and a receiver there, with the verbs of node.h; a node that talks to peers holds halves inside itself (schemes/ring),
+ * and hands their packets out as its own.
  *
- * A fragment has a *label*, which is its user's (the ring: which fragment, on which leg), and a sequence, which is the flow's: its place in the
- * order of first transmissions, never reused. The payload stays with the user: the sender asks for it again by label when it must be sent again,
- * and says when a label is acknowledged, until when it is borrowed (I11). So a flow without memory, of counts only, is the same code.
+ * A fragment has a *label*, which is its user's (the ring: which fragment, on which leg), and a sequence, which is the
+ * flow's: its place in the order of first transmissions, never reused. The payload stays with the user: the sender asks
+ * for it again by label when it must be sent again, and says when a label is acknowledged, until when it is borrowed
+ * (I11). So a flow without memory, of counts only, is the same code.
  *
- * Why any order: what fragments are for is known by label, so that order would only make those wait that are there. Who wants a stream
- * of bytes (the simulator) counts what has come.
+ * Why any order: what fragments are for is known by label, so that order would only make those wait that are there. Who
+ * wants a stream of bytes (the simulator) counts what has come.
  *
  * The rules:
  *   - A FLOW_ACK names one aligned word of 64 sequences: what of it has come, the *mark* (lowest sequence that has not), the *limit* (labels
@@ -19,7 +21,8 @@
  *     sequence, and is answered with what the receiver knows. Also one that has never sent: its limit moves by what others do.
  *   - Nothing else answers an ACK, and one drain answers all that came before it with few ACKs (I4, I5).
  *
- * Plain data, indexes, no clock, no malloc: a copy of the bytes is a snapshot. What times decide lies aside, where the user puts it.
+ * Plain data, indexes, no clock, no malloc: a copy of the bytes is a snapshot. What times decide lies aside, where the
+ * user puts it.
  * Read next: congestion.h, loss.h (what it is told), flow.c. */
 #ifndef TRIB_CORE_FLOW_H
 #define TRIB_CORE_FLOW_H
@@ -81,7 +84,8 @@ struct trib_flow_config {
     bool is_plain; /* labels are sequences, and take no memory */
 };
 
-/* One fragment from its first transmission until all before it are acknowledged too is one of the first four, and some of the others. */
+/* One fragment from its first transmission until all before it are acknowledged too is one of the first four, and some
+ * of the others. */
 enum trib_flow_state {
     TRIB_FLOW_FREE = 0,
     TRIB_FLOW_SENT = 1,
@@ -139,7 +143,8 @@ enum trib_drop trib_flow_sender_receive(struct trib_flow_sender *s, const struct
 void trib_flow_settle(struct trib_flow_sender *s, uint64_t sequence, uint64_t now_ns);
 /* What must be sent again, or a probe: all but payload, whose label is in packet->bitmap; false: nothing. */
 bool trib_flow_sender_next(struct trib_flow_sender *s, uint64_t now_ns, struct trib_packet *packet);
-/* May a fragment with this label be sent for the first time? A label at or above the limit is remembered: see the rules. */
+/* May a fragment with this label be sent for the first time? A label at or above the limit is remembered: see the
+ * rules. */
 bool trib_flow_admits(struct trib_flow_sender *s, uint64_t label, uint64_t now_ns);
 /* Sends it: fills in the packet, all but the payload. Returns its sequence. */
 uint64_t trib_flow_send(struct trib_flow_sender *s, uint64_t label, uint64_t now_ns, struct trib_packet *packet);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lane.h: the 8-byte lane of invariant I12, which proves that a result holds every contribution once.
  *
- * Rank r puts key(r) x odd into its contribution; every node adds lanes mod 2^64; a result must carry keysum x odd, with
- * odd = an odd hash of (salt, communicator, generation, sequence, attempt, digest). A missing, doubled or foreign contribution
- * changes the sum except by a 2^-64 chance: odd is invertible, and the keys are known to the ranks, never to the switch.
- * It says which contributions are in, not that the arithmetic is right. Not a MAC: who knows the salt can forge it.
+ * Rank r puts key(r) x odd into its contribution; every node adds lanes mod 2^64; a result must carry keysum x odd,
+ * with odd = an odd hash of (salt, communicator, generation, sequence, attempt, digest). A missing, doubled or foreign
+ * contribution changes the sum except by a 2^-64 chance: odd is invertible, and the keys are known to the ranks, never
+ * to the switch. It says which contributions are in, not that the arithmetic is right. Not a MAC: who knows the salt
+ * can forge it.
  * Read next: slot.h (where lanes are added), schemes/switchml/switchml_worker.c (where they are checked). */
 #ifndef TRIB_CORE_LANE_H
 #define TRIB_CORE_LANE_H

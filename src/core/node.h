@@ -145,8 +145,9 @@ struct trib_switch_config {
     uint8_t unused[5];
 };
 
-/* Room for the answers of a switch that is drained after every packet: a packet asks for 65 sequences at most, each of all children, and moves M,
- * which all may wait for, as may those that the session's marks have moved since; and a few words of its own. */
+/* Room for the answers of a switch that is drained after every packet: a packet asks for 65 sequences at most, each of
+ * all children, and moves M, which all may wait for, as may those that the session's marks have moved since; and a few
+ * words of its own. */
 static inline uint32_t trib_switch_answers(uint32_t children)
 {
     return (65 + 2) * children + 4;
@@ -158,8 +159,8 @@ static inline uint64_t trib_all_children(uint32_t count)
     return UINT64_MAX >> (TRIB_CHILDREN_MAX - count);
 }
 
-/* For nodes that lay arrays out behind their struct: takes `bytes` at *at, which moves to the next cache line behind them. Returns where
- * they begin. */
+/* For nodes that lay arrays out behind their struct: takes `bytes` at *at, which moves to the next cache line behind
+ * them. Returns where they begin. */
 static inline size_t trib_node_place(size_t *at, size_t bytes)
 {
     size_t here = *at;
@@ -178,15 +179,16 @@ struct trib_range {
 struct trib_flow_counters; /* flow.h */
 
 struct trib_worker_verbs {
-    /* The ranks that this one sends to or hears from, each once, in no order: whose addresses the driver must know for TRIB_PLACE_PEER.
-     * Returns how many; 0, or no verb, where there are none. */
+    /* The ranks that this one sends to or hears from, each once, in no order: whose addresses the driver must know for
+     * TRIB_PLACE_PEER. Returns how many; 0, or no verb, where there are none. */
     uint32_t (*peers)(const struct trib_session_config *session, uint32_t rank, uint16_t peers[TRIB_PEERS_MAX]);
     size_t (*size)(const struct trib_worker_config *config);
     void (*init)(void *node, const struct trib_worker_config *config);
     size_t (*state_size)(const void *node);
     /* Takes one packet that came from `from`. TRIB_DROP_NONE: it was used. */
     enum trib_drop (*receive)(void *node, struct trib_place from, const struct trib_packet *packet, uint64_t now_ns);
-    /* This packet will be received before long: brings what that needs into the cache, and does nothing else. May be NULL. */
+    /* This packet will be received before long: brings what that needs into the cache, and does nothing else. May be
+     * NULL. */
     void (*soon)(const void *node, struct trib_place from, const struct trib_packet *packet);
     bool (*next_packet)(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
     bool (*next_event)(void *node, struct trib_event *event);
@@ -203,12 +205,15 @@ struct trib_worker_verbs {
     uint64_t (*mark)(const void *node);              /* own mark */
     uint64_t (*communicator_mark)(const void *node); /* M as known here */
     uint64_t (*end)(const void *node);               /* the sequence behind the last submitted one */
-    /* Describes the operation that `sequence` belongs to; false when it is not one under way here: not submitted, or ended. */
+    /* Describes the operation that `sequence` belongs to; false when it is not one under way here: not submitted, or
+     * ended. */
     bool (*describe)(const void *node, uint64_t sequence, struct trib_operation *operation, uint64_t *number);
-    /* Nothing is under way, and all ranks have everything: names the parts of the memory that hold nothing. The driver may turn them to
-     * zeros before it calls any other verb; the node goes on as if nothing had happened. 0: there are none now. */
+    /* Nothing is under way, and all ranks have everything: names the parts of the memory that hold nothing. The driver
+     * may turn them to zeros before it calls any other verb; the node goes on as if nothing had happened. 0: there are
+     * none now. */
     uint32_t (*idle)(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES]);
-    /* Fragments in flight to this root from now on, within the node's own window; 0 is taken as 1. What is in flight stays there. */
+    /* Fragments in flight to this root from now on, within the node's own window; 0 is taken as 1. What is in flight
+     * stays there. */
     void (*limit)(void *node, uint32_t root, uint32_t fragments);
     uint32_t (*in_flight)(const void *node, uint32_t root);
     const struct trib_counters *(*counters)(const void *node);
@@ -228,17 +233,19 @@ struct trib_switch_verbs {
     void (*on_timeout)(void *node, uint64_t now_ns);
     /* Child registers with its mark, or its idle mark came by the session. Slots open when all children have joined. */
     void (*join)(void *node, uint32_t child, uint64_t mark);
-    /* M came by the session, or from the node above in the same switch. An inner node must hear it once all children have joined and
-     * before they send, and whenever M moves without packets. A node without a parent ignores it: it knows better. */
+    /* M came by the session, or from the node above in the same switch. An inner node must hear it once all children
+     * have joined and before they send, and whenever M moves without packets. A node without a parent ignores it: it
+     * knows better. */
     void (*learn_mark)(void *node, uint64_t mark);
     uint64_t (*communicator_mark)(const void *node); /* M */
     uint32_t (*slots_held)(const void *node);
     uint64_t (*missing)(const void *node,
                         uint64_t *sequence); /* children missing on the oldest open slot, 0 if none is open */
-    /* Children whose part of this sequence is not here; 0 also when it is complete, below M, beyond the window or another root's. */
+    /* Children whose part of this sequence is not here; 0 also when it is complete, below M, beyond the window or
+     * another root's. */
     uint64_t (*missing_on)(const void *node, uint64_t sequence);
-    /* No slot is held, nothing waits to be handed out: as a worker's. What a child was told last is forgotten, so this is for nodes that
-     * have heard nothing for longer than anybody repeats himself. */
+    /* No slot is held, nothing waits to be handed out: as a worker's. What a child was told last is forgotten, so this
+     * is for nodes that have heard nothing for longer than anybody repeats himself. */
     uint32_t (*idle)(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES]);
     const struct trib_counters *(*counters)(const void *node);
 };

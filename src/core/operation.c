@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operation.c: see operation.h. The digest's formula and the order of blocks are part of the protocol: docs/PROTOCOL.md, "Operations
- * and fragments", "Operation digest". */
+/* operation.c: see operation.h. The digest's formula and the order of blocks are part of the protocol:
+ * docs/PROTOCOL.md, "Operations and fragments", "Operation digest". */
 #include "core/operation.h"
 
 #include "core/assert.h"
@@ -71,8 +71,8 @@ static enum trib_type wire_type(const struct trib_session_config *session, const
     if (!trib_operation_reduces(operation)) {
         return TRIB_BYTES;
     }
-    /* Block floating point is for what is added: a product would need an exponent of its own, and a minimum is to be one of the
-     * ranks' values, not one that was rounded to what the largest of all left room for. */
+    /* Block floating point is for what is added: a product would need an exponent of its own, and a minimum is to be
+     * one of the ranks' values, not one that was rounded to what the largest of all left room for. */
     if (session->wire == TRIB_INT32 && operation->reduction != TRIB_SUM && operation->reduction != TRIB_AVERAGE) {
         return operation->type;
     }
@@ -139,7 +139,8 @@ static void sort(const struct trib_shares *shares)
     }
 }
 
-/* From the smallest share up: each size that no share before had adds a step for those that are larger than the one before. */
+/* From the smallest share up: each size that no share before had adds a step for those that are larger than the one
+ * before. */
 static void build_steps(struct trib_shares *shares)
 {
     uint64_t block = 0;
@@ -179,8 +180,8 @@ struct trib_shares *trib_shares_init(void *memory, const struct trib_session_con
 
 /* ---- layout ---- */
 
-/* The settings that say how a tensor becomes payloads are in it too: ranks that were given others would add what does not belong
- * together, under sequences and lengths that agree. */
+/* The settings that say how a tensor becomes payloads are in it too: ranks that were given others would add what does
+ * not belong together, under sequences and lengths that agree. */
 static uint32_t digest(const struct trib_layout *layout, const struct trib_session_config *session,
                        const struct trib_operation *operation, uint64_t number)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operation.h: how a collective becomes fragments, whose payload each of them takes up and to whom it goes, and the digest of I10 that
- * keeps different collectives apart.
+/* operation.h: how a collective becomes fragments, whose payload each of them takes up and to whom it goes, and the
+ * digest of I10 that keeps different collectives apart.
  *
- * An operation takes a run of sequences, at least one. Sequence i of it (i from 0) carries block i of the tensor. On wire int32
- * a float32 tensor needs an exponent per block before the block can be quantised, so exponents travel `lookahead` sequences
- * ahead: sequence i carries the exponent of block i and the payload of block i - lookahead (SwitchML, NSDI'21, section 3.7).
+ * An operation takes a run of sequences, at least one. Sequence i of it (i from 0) carries block i of the tensor. On
+ * wire int32 a float32 tensor needs an exponent per block before the block can be quantised, so exponents travel
+ * `lookahead` sequences ahead: sequence i carries the exponent of block i and the payload of block i - lookahead
+ * (SwitchML, NSDI'21, section 3.7).
  *
- * Every block has an owner: the root of a reduce or broadcast; of an allgather or reduce-scatter the rank whose share it belongs to. Blocks of
- * such shares are interleaved, a chunk of each owner in turn, so that every rank's link up and link down is busy all the time; one
- * share after another would take N / (N - 1) of the time. Where shares differ, the owners stand in order of size, and those that have no more
- * blocks drop out: a staircase, whose steps are all even.
+ * Every block has an owner: the root of a reduce or broadcast; of an allgather or reduce-scatter the rank whose share
+ * it belongs to. Blocks of such shares are interleaved, a chunk of each owner in turn, so that every rank's link up and
+ * link down is busy all the time; one share after another would take N / (N - 1) of the time. Where shares differ, the
+ * owners stand in order of size, and those that have no more blocks drop out: a staircase, whose steps are all even.
  * Pure arithmetic: no state, no time. Read next: schemes/switchml/switchml_worker_send.c. */
 #ifndef TRIB_CORE_OPERATION_H
 #define TRIB_CORE_OPERATION_H
@@ -76,8 +77,8 @@ bool trib_operation_wants(const struct trib_operation *operation, uint32_t owner
 /* How many ranks contribute payload to a block. */
 uint32_t trib_operation_parts(const struct trib_operation *operation, uint32_t ranks);
 
-/* Bytes for the shares of so many ranks, and their layout in that memory (any alignment that malloc gives). count: elements of
- * each rank's share. Of the session it needs ranks, payload and wire. */
+/* Bytes for the shares of so many ranks, and their layout in that memory (any alignment that malloc gives). count:
+ * elements of each rank's share. Of the session it needs ranks, payload and wire. */
 size_t trib_shares_size(uint32_t ranks);
 struct trib_shares *trib_shares_init(void *memory, const struct trib_session_config *session,
                                      const struct trib_operation *operation, const uint64_t *count);

@@ -13,9 +13,9 @@
 _Static_assert(TRIB_AT_LANE + 8 == TRIB_HEADER_SIZE, "the lane ends the header");
 _Static_assert(TRIB_AT_CRC + 4 == TRIB_AT_LANE, "no gap before the lane");
 
-/* The header as eight numbers. DESIGN NOTE: the fields are put together in registers and cross memory as whole words, which is
- * what the checksum reads. Field by field, its wider reads would have to wait until all stores before them have
- * reached the cache, among them a result's into a cold tensor: 15 % of a worker's time. */
+/* The header as eight numbers. DESIGN NOTE: the fields are put together in registers and cross memory as whole words,
+ * which is what the checksum reads. Field by field, its wider reads would have to wait until all stores before them
+ * have reached the cache, among them a result's into a cold tensor: 15 % of a worker's time. */
 #define WORDS (TRIB_HEADER_SIZE / 8)
 #define CRC_WORD (TRIB_AT_CRC / 8)
 #define CRC_BITS UINT64_C(0xffffffff) /* the lower half of its word */

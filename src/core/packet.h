@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packet.h: the wire format, and nothing else: one 64-byte header in network byte order, then the payload.
- * Encoding and decoding copy; packet memory is never cast. docs/PROTOCOL.md says the same byte by byte, tests/vectors pins it.
- * A change here also changes: docs/PROTOCOL.md, tests/vectors, TRIB_WIRE_VERSION, CHANGELOG.md.
+/* packet.h: the wire format, and nothing else: one 64-byte header in network byte order, then the payload. Encoding and
+ * decoding copy; packet memory is never cast. docs/PROTOCOL.md says the same byte by byte, tests/vectors pins it. A
+ * change here also changes: docs/PROTOCOL.md, tests/vectors, TRIB_WIRE_VERSION, CHANGELOG.md.
  * Read next: node.h (who takes and gives packets). */
 #ifndef TRIB_CORE_PACKET_H
 #define TRIB_CORE_PACKET_H
@@ -131,8 +131,8 @@ const char *trib_drop_name(enum trib_drop drop); /* "CRC" */
 const char *trib_drop_text(enum trib_drop drop);
 const char *trib_kind_name(enum trib_kind kind); /* "RESULT" */
 
-/* Can the packet be encoded? What a node hands out always can; a switch checks all the same, since one slip with numbers that a
- * stranger chose must cost a packet, not every job's switch. */
+/* Can the packet be encoded? What a node hands out always can; a switch checks all the same, since one slip with
+ * numbers that a stranger chose must cost a packet, not every job's switch. */
 bool trib_packet_can_encode(const struct trib_packet *packet);
 
 /* Writes the header for packet, with the checksum over header and packet->payload, into header[TRIB_HEADER_SIZE].

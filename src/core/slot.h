@@ -2,15 +2,16 @@
 /* slot.h: the switch's step for one contribution: key check, bitmap, lane, verdict, and which row the payload goes to.
  * Freestanding and free of floats, so that it also compiles for BPF; the adding itself is value.h's.
  *
- * A slot is empty while nobody is present, complete when the bitmap holds the required set, and nothing else says so (I2). At the top of
- * a tree of switches the complete sum is the result. Below it the complete slot is a partial sum, which goes up, until the result
- * comes down (or a finished rank OFFERs it) and takes the slot.
+ * A slot is empty while nobody is present, complete when the bitmap holds the required set, and nothing else says so
+ * (I2). At the top of a tree of switches the complete sum is the result. Below it the complete slot is a partial sum,
+ * which goes up, until the result comes down (or a finished rank OFFERs it) and takes the slot.
  *
- * The reproducible sum (I9). Children are the leaves of a fixed binary tree in the order of their numbers. A pair of leaves shares a
- * row; whoever of the pair comes second is added to it; a subtree that is whole is merged into its left neighbour as soon as
- * that is whole too. Absent children (header only) are skipped. The tree decides every operand of every addition, and addition
- * is commutative with NaN made canonical, so the bits depend on who contributed, never on the order of arrival, although
- * adding starts with the first pair. A subtree's sum lies in the row of its first child with payload.
+ * The reproducible sum (I9). Children are the leaves of a fixed binary tree in the order of their numbers. A pair of
+ * leaves shares a row; whoever of the pair comes second is added to it; a subtree that is whole is merged into its left
+ * neighbour as soon as that is whole too. Absent children (header only) are skipped. The tree decides every operand of
+ * every addition, and addition is commutative with NaN made canonical, so the bits depend on who contributed, never on
+ * the order of arrival, although adding starts with the first pair. A subtree's sum lies in the row of its first child
+ * with payload.
  * Read next: schemes/switchml/switchml_switch.c. */
 #ifndef TRIB_CORE_SLOT_H
 #define TRIB_CORE_SLOT_H
@@ -101,8 +102,8 @@ static inline void trib_slot_open(struct trib_slot *slot, const struct trib_pack
     };
 }
 
-/* Is the packet of another reduction, or its payload of another shape than what is in the slot? Digests that agree leave this to senders
- * that are wrong. */
+/* Is the packet of another reduction, or its payload of another shape than what is in the slot? Digests that agree
+ * leave this to senders that are wrong. */
 static inline bool trib_slot_differs(const struct trib_slot *slot, const struct trib_packet *packet)
 {
     return slot->reduction != packet->reduction ||
@@ -150,8 +151,8 @@ static inline void trib_slot_note(struct trib_slot *slot, const struct trib_pack
     }
 }
 
-/* May this finished result, from an OFFER or from the parent, take the slot? It has no result yet. A header alone will do where
- * nobody wants the payload. */
+/* May this finished result, from an OFFER or from the parent, take the slot? It has no result yet. A header alone will
+ * do where nobody wants the payload. */
 static inline enum trib_drop trib_slot_check_result(const struct trib_slot *slot, const struct trib_packet *packet,
                                                     bool header_will_do)
 {
@@ -173,8 +174,8 @@ static inline enum trib_drop trib_slot_check_result(const struct trib_slot *slot
     return trib_slot_differs(slot, packet) ? TRIB_DROP_SHAPE : TRIB_DROP_NONE;
 }
 
-/* The result takes the slot, in place of what was summed up: everything but the payload, which goes to row 0, as if child 0 alone had
- * brought it. */
+/* The result takes the slot, in place of what was summed up: everything but the payload, which goes to row 0, as if
+ * child 0 alone had brought it. */
 static inline void trib_slot_take_result(struct trib_slot *slot, const struct trib_packet *packet, uint64_t required)
 {
     uint64_t unwanted = slot->unwanted;
@@ -202,8 +203,9 @@ struct trib_merge {
     uint32_t from;
 };
 
-/* After `child` was noted and its payload, if any, put into its pair's row: climbs the tree from level *level (start with 1).
- * True: do this merge and ask again. False: the subtree's neighbour is not whole yet, or the root is reached. */
+/* After `child` was noted and its payload, if any, put into its pair's row: climbs the tree from level *level (start
+ * with 1). True: do this merge and ask again. False: the subtree's neighbour is not whole yet, or the root is
+ * reached. */
 static inline bool trib_slot_climb(const struct trib_slot *slot, uint64_t required, uint32_t child, uint32_t *level,
                                    struct trib_merge *merge)
 {

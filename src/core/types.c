@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* types.c: sizes and names of element types, names of reductions and collectives. It computes nothing with elements: that is value.c.
+/* types.c: sizes and names of element types, names of reductions and collectives. It computes nothing with elements:
+ * that is value.c.
  * Read next: value.h. */
 #include <tributary/types.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value.c: which kernels this CPU runs, and what rows, blocks and tensors are made of in terms of kernels. No arithmetic of its
- * own but the division of integers.
+/* value.c: which kernels this CPU runs, and what rows, blocks and tensors are made of in terms of kernels. No
+ * arithmetic of its own but the division of integers.
  *
- * Bits must not depend on the process that the library was loaded into: a module built with -ffast-math turns subnormals off for
- * every thread that starts after it, and a rank in such a process would get other bits than its peers (I9). So the
- * functions here give the kernels the default floating point environment and put the caller's back.
+ * Bits must not depend on the process that the library was loaded into: a module built with -ffast-math turns
+ * subnormals off for every thread that starts after it, and a rank in such a process would get other bits than its
+ * peers (I9). So the functions here give the kernels the default floating point environment and put the caller's back.
  * Read next: value_scalar.c. */
 #include "core/value_kernels.h"
 
@@ -21,7 +21,8 @@ static bool cpu_has_avx2(void)
     unsigned int eax, ebx, ecx, edx;
 
     __builtin_cpu_init();
-    /* The builtin also asks whether the operating system saves the registers; not every compiler's knows f16c by name. */
+    /* The builtin also asks whether the operating system saves the registers; not every compiler's knows f16c by
+     * name. */
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
@@ -116,9 +117,9 @@ static inline void copy(void *dst, const void *src, size_t len)
 }
 
 /* ---- rows ----
- * No bytes may come with null pointers, to which kernels must not add an index: so every function here asks for that first.
- * Bytes are never reduced: of a broadcast one child brings the payload, and a further one changes nothing. A value that is no
- * type or reduction changes nothing either; packets with such a type were dropped before. */
+ * No bytes may come with null pointers, to which kernels must not add an index: so every function here asks for that
+ * first. Bytes are never reduced: of a broadcast one child brings the payload, and a further one changes nothing. A
+ * value that is no type or reduction changes nothing either; packets with such a type were dropped before. */
 
 void trib_row_load(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len)
 {
@@ -227,8 +228,8 @@ int16_t trib_block_exponent(const struct trib_value_kernels *k, const void *src,
     return (int16_t)((int)(max >> 23) - 126);
 }
 
-/* With |x| <= 2^e (1 - 2^-24) and c = ceil(log2(ranks)), the shift 31 - c - e gives |q| <= round(2^(31-c) - 2^(7-c)).
- * c <= 7: that is an integer below 2^(31-c), and ranks x |q| < 2^31. c >= 8: it may round up to 2^(31-c), which is still
+/* With |x| <= 2^e (1 - 2^-24) and c = ceil(log2(ranks)), the shift 31 - c - e gives |q| <= round(2^(31-c) - 2^(7-c)). c
+ * <= 7: that is an integer below 2^(31-c), and ranks x |q| < 2^31. c >= 8: it may round up to 2^(31-c), which is still
  * right for fewer than 2^c ranks, but for exactly 2^c the sum could be 2^31: there one bit is given up. */
 int trib_block_shift(int16_t exponent, uint32_t ranks)
 {

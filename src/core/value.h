@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value.h: everything that is done to numbers: what a switch does to rows, what a worker does between tensor and payload.
+/* value.h: everything that is done to numbers: what a switch does to rows, what a worker does between tensor and
+ * payload.
  *
- * Payload elements are little-endian. Kernels exist three times: scalar (the reference and the oracle of the tests), AVX2 and
- * AVX-512; all give the same bits. trib_value_kernels() chooses once by the CPU; a node keeps the pointer to the constant table.
- * Any pointer may have any alignment. dst may equal a source, partial overlap is not allowed.
- * NaN: a reduction, narrowing or division whose result is NaN gives the canonical quiet NaN (0x7fc00000, 0x7fc0, 0x7e00,
- * 0x7ff8000000000000), so that bits never depend on operand order or CPU. Subnormals are kept. Rows and tensors are right whatever floating point mode
- * the calling thread is in; kernels called directly expect the default one. Null pointers: for rows and tensors of length 0.
+ * Payload elements are little-endian. Kernels exist three times: scalar (the reference and the oracle of the tests),
+ * AVX2 and AVX-512; all give the same bits. trib_value_kernels() chooses once by the CPU; a node keeps the pointer to
+ * the constant table. Any pointer may have any alignment. dst may equal a source, partial overlap is not allowed. NaN:
+ * a reduction, narrowing or division whose result is NaN gives the canonical quiet NaN (0x7fc00000, 0x7fc0, 0x7e00,
+ * 0x7ff8000000000000), so that bits never depend on operand order or CPU. Subnormals are kept. Rows and tensors are
+ * right whatever floating point mode the calling thread is in; kernels called directly expect the default one. Null
+ * pointers: for rows and tensors of length 0.
  * Read next: slot.h (the switch's use), schemes/switchml/switchml_worker.c (the worker's). */
 #ifndef TRIB_CORE_VALUE_H
 #define TRIB_CORE_VALUE_H
@@ -31,12 +33,12 @@ struct trib_value_kernels {
     /* dst = src / divisor, correctly rounded. */
     void (*divide_f32)(float *dst, const float *src, float divisor, size_t count);
     void (*divide_f64)(double *dst, const double *src, double divisor, size_t count);
-    /* The largest magnitude's bits, i.e. max over i of (bits(src[i]) & 0x7fffffff); 0 for count 0. Order of the bits is order of
-     * the magnitudes, with infinity and NaN on top. */
+    /* The largest magnitude's bits, i.e. max over i of (bits(src[i]) & 0x7fffffff); 0 for count 0. Order of the bits is
+     * order of the magnitudes, with infinity and NaN on top. */
     uint32_t (*max_magnitude)(const float *src, size_t count);
-    /* dst = round to nearest even of src * 2^shift, |result| < 2^31 guaranteed by the caller. / dst = src * 2^-shift, rounded
-     * once. -300 <= shift <= 300: exact powers of two even where 2^shift itself is no float32. What breaks the guarantee, NaN
-     * included, becomes INT32_MIN. */
+    /* dst = round to nearest even of src * 2^shift, |result| < 2^31 guaranteed by the caller. / dst = src * 2^-shift,
+     * rounded once. -300 <= shift <= 300: exact powers of two even where 2^shift itself is no float32. What breaks the
+     * guarantee, NaN included, becomes INT32_MIN. */
     void (*quantise)(int32_t *dst, const float *src, int shift, size_t count);
     void (*dequantise)(float *dst, const int32_t *src, int shift, size_t count);
 };
@@ -47,16 +49,17 @@ const struct trib_value_kernels *trib_value_kernels(void);
 const struct trib_value_kernels *trib_value_kernels_named(const char *name);
 
 /* ---- what a switch does: rows ----
- * A row is a fragment's contributions reduced so far, in the accumulator's type: float32 for the 16-bit floats (twice the payload's bytes),
- * the type itself otherwise. len is always the payload's length in bytes, a multiple of the type's size. */
+ * A row is a fragment's contributions reduced so far, in the accumulator's type: float32 for the 16-bit floats (twice
+ * the payload's bytes), the type itself otherwise. len is always the payload's length in bytes, a multiple of the
+ * type's size. */
 
 /* Bytes of a row for a payload of len bytes. */
 static inline size_t trib_row_size(enum trib_type type, size_t len)
 {
     return type == TRIB_FLOAT16 || type == TRIB_BFLOAT16 ? 2 * len : len;
 }
-/* row = payload; row = row reduced with payload; row = row reduced with other row. Bytes are not reduced: adding them, or with
- * what is no type or no reduction, changes nothing. */
+/* row = payload; row = row reduced with payload; row = row reduced with other row. Bytes are not reduced: adding them,
+ * or with what is no type or no reduction, changes nothing. */
 void trib_row_load(const struct trib_value_kernels *k, enum trib_type type, void *row, const void *payload, size_t len);
 void trib_row_add(const struct trib_value_kernels *k, enum trib_type type, enum trib_reduction reduction, void *row,
                   const void *payload, size_t len);
@@ -75,11 +78,12 @@ void trib_row_finish(const struct trib_value_kernels *k, enum trib_type type, vo
 #define TRIB_EXPONENT_RAW ((int16_t)1000)   /* infinity or NaN inside: the block travels as float32 */
 /* Exponent of a block of float32: ZERO, RAW, or e with max|x| < 2^e, 2^(e-1) <= max|x| (so -148 <= e <= 128). */
 int16_t trib_block_exponent(const struct trib_value_kernels *k, const void *src, size_t count);
-/* The shift for an agreed exponent and a number of ranks such that ranks x |q| <= INT32_MAX: quantised q = x * 2^shift. */
+/* The shift for an agreed exponent and a number of ranks such that ranks x |q| <= INT32_MAX: quantised q = x *
+ * 2^shift. */
 int trib_block_shift(int16_t exponent, uint32_t ranks);
 
-/* Between a tensor and its wire form: tensor float32 with wire float32, bfloat16 or int32, or both types the same (a copy).
- * Another pair is a programmer's error and traps. */
+/* Between a tensor and its wire form: tensor float32 with wire float32, bfloat16 or int32, or both types the same (a
+ * copy). Another pair is a programmer's error and traps. */
 struct trib_conversion {
     enum trib_type wire;
     enum trib_type tensor;
@@ -90,8 +94,8 @@ struct trib_conversion {
 /* payload = tensor elements in wire form. */
 void trib_tensor_encode(const struct trib_value_kernels *k, const struct trib_conversion *c, void *payload,
                         const void *tensor, size_t count);
-/* tensor = payload, then divided (integers towards zero; 16-bit floats are widened, divided, rounded
- * once; int32 for a float32 tensor is rounded to float32, divided, rounded again). Raw exponents arrive here as wire float32. */
+/* tensor = payload, then divided (integers towards zero; 16-bit floats are widened, divided, rounded once; int32 for a
+ * float32 tensor is rounded to float32, divided, rounded again). Raw exponents arrive here as wire float32. */
 void trib_tensor_decode(const struct trib_value_kernels *k, const struct trib_conversion *c, void *tensor,
                         const void *payload, size_t count);
 

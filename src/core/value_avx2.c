@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value_avx2.c: the kernels for x86-64 with AVX2 and F16C. Whole vectors only: what is left goes to the scalar kernel, and so
- * do shifts that do not fit one multiplication. On other machines this file is empty and its table does not exist.
- * Built with -mavx2 -mf16c -mfma; the pragma serves builds that forget. No function here may run before value.c checked the CPU.
+/* value_avx2.c: the kernels for x86-64 with AVX2 and F16C. Whole vectors only: what is left goes to the scalar kernel,
+ * and so do shifts that do not fit one multiplication. On other machines this file is empty and its table does not
+ * exist. Built with -mavx2 -mf16c -mfma; the pragma serves builds that forget. No function here may run before value.c
+ * checked the CPU.
  * Read next: value.c. */
 #include "core/value_kernels.h"
 

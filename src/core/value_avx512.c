@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value_avx512.c: the kernels for x86-64 with AVX-512 F, BW, VL and DQ. What reductions leave behind the last whole vector goes to the
- * AVX2 kernel; elsewhere the last vector is a masked one. Shifts that do not fit one multiplication go to the scalar kernel. On
- * other machines this file is empty and its table does not exist.
- * Built with -mavx512f -mavx512bw -mavx512vl -mavx512dq; the pragma serves builds that forget. No function here may run before
- * value.c checked the CPU.
+/* value_avx512.c: the kernels for x86-64 with AVX-512 F, BW, VL and DQ. What reductions leave behind the last whole
+ * vector goes to the AVX2 kernel; elsewhere the last vector is a masked one. Shifts that do not fit one multiplication
+ * go to the scalar kernel. On other machines this file is empty and its table does not exist. Built with -mavx512f
+ * -mavx512bw -mavx512vl -mavx512dq; the pragma serves builds that forget. No function here may run before value.c
+ * checked the CPU.
  * Read next: value.c. */
 #include "core/value_kernels.h"
 

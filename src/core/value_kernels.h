@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* value_kernels.h: what value.c and the kernel files share: the tables, the canonical NaNs, exact powers of two.
  *
- * Internal to src/core: everybody else takes a table from trib_value_kernels(). Every kernel is defined by value_scalar.c; the
- * others must give the same bits, which tests/property/test_value_twin.c checks on every table.
- * Kernels round to nearest even and keep subnormals, so they expect the default floating point environment; value.c sets it.
+ * Internal to src/core: everybody else takes a table from trib_value_kernels(). Every kernel is defined by
+ * value_scalar.c; the others must give the same bits, which tests/property/test_value_twin.c checks on every table.
+ * Kernels round to nearest even and keep subnormals, so they expect the default floating point environment; value.c
+ * sets it.
  * Read next: value_scalar.c. */
 #ifndef TRIB_CORE_VALUE_KERNELS_H
 #define TRIB_CORE_VALUE_KERNELS_H
@@ -28,10 +29,11 @@
 #define TRIB_INFINITY_F32 UINT32_C(0x7f800000)
 
 /* ---- the reductions of a file ----
- * Kernels are called sum_f32, minimum_u8 ... after the payload; what they do to one element or vector of a row: f32_sum(). */
+ * Kernels are called sum_f32, minimum_u8 ... after the payload; what they do to one element or vector of a row:
+ * f32_sum(). */
 
-/* Those of a file with vectors, made of its load_f32(), load_bf16() ..., f32_sum() ... and store_f32(). What is left behind the last
- * whole vector goes to the table `rest`. */
+/* Those of a file with vectors, made of its load_f32(), load_bf16() ..., f32_sum() ... and store_f32(). What is left
+ * behind the last whole vector goes to the table `rest`. */
 #define TRIB_VECTOR_KERNEL(vector, rest, operation, reduction, type, payload, element, row, row_element)      \
     static void operation##_##payload(void *dst, const void *a, const void *b, size_t count)                  \
     {                                                                                                         \
@@ -119,8 +121,9 @@ static inline float trib_float_power(int exponent)
     return trib_float_from_bits((uint32_t)(exponent + 127) << 23);
 }
 
-/* Whether dividing by divisor is the same, bit for bit, as multiplying by *reciprocal: both powers of two and no subnormals.
- * The two then name the same real number, which is rounded once either way; multiplying is several times faster. */
+/* Whether dividing by divisor is the same, bit for bit, as multiplying by *reciprocal: both powers of two and no
+ * subnormals. The two then name the same real number, which is rounded once either way; multiplying is several times
+ * faster. */
 static inline bool trib_float_reciprocal(float divisor, float *reciprocal)
 {
     uint32_t exponent = trib_float_bits(divisor) >> 23;
@@ -132,14 +135,15 @@ static inline bool trib_float_reciprocal(float divisor, float *reciprocal)
     return true;
 }
 
-/* Where x * 2^shift in one float32 multiplication is enough for quantise: 2^shift is a normal number, and a product that is
- * rounded because it is subnormal becomes the integer 0 in any case. */
+/* Where x * 2^shift in one float32 multiplication is enough for quantise: 2^shift is a normal number, and a product
+ * that is rounded because it is subnormal becomes the integer 0 in any case. */
 static inline bool trib_quantise_is_simple(int shift)
 {
     return shift >= -126 && shift <= 127;
 }
 
-/* Where (float)q * 2^-shift rounds only once: 2^-shift is normal, and so is every product with an integer of at least 1. */
+/* Where (float)q * 2^-shift rounds only once: 2^-shift is normal, and so is every product with an integer of at least
+ * 1. */
 static inline bool trib_dequantise_is_simple(int shift)
 {
     return shift >= -127 && shift <= 126;

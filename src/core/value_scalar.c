@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value_scalar.c: the kernels in plain C: the definition of every bit, the oracle of the tests, the tails of the AVX2 kernels
- * and their rare paths. It is not tuned beyond what a compiler does by itself.
+/* value_scalar.c: the kernels in plain C: the definition of every bit, the oracle of the tests, the tails of the AVX2
+ * kernels and their rare paths. It is not tuned beyond what a compiler does by itself.
  *
  * Elements are copied in and out, never dereferenced, so that any alignment is allowed and dst may be a source.
  * Read next: value_avx512.c. */
@@ -114,8 +114,8 @@ static inline double double_power(int exponent)
     return trib_double_from_bits((uint64_t)(exponent + 1023) << 52);
 }
 
-/* In double the product is exact. Adding 1.5 x 2^52 rounds it to an integer, to nearest even. What does not fit, or is NaN,
- * becomes INT32_MIN, as the conversion instructions do; callers keep it from happening. */
+/* In double the product is exact. Adding 1.5 x 2^52 rounds it to an integer, to nearest even. What does not fit, or is
+ * NaN, becomes INT32_MIN, as the conversion instructions do; callers keep it from happening. */
 static inline int32_t quantised(float value, double scale)
 {
     double product = (double)value * scale;
@@ -128,8 +128,8 @@ static inline int32_t quantised(float value, double scale)
 
 /* ---- reductions of two elements ---- */
 
-/* Of equal operands only zeros may differ in their bits: a set sign makes the minimum -0, a clear one the maximum +0. What is
- * neither less, greater nor equal is NaN. */
+/* Of equal operands only zeros may differ in their bits: a set sign makes the minimum -0, a clear one the maximum +0.
+ * What is neither less, greater nor equal is NaN. */
 #define FLOAT_REDUCTIONS(name, element, bits_of, from_bits)                                        \
     static inline element name##_sum(element a, element b)                                         \
     {                                                                                              \

@@ -73,7 +73,8 @@ void trib_window_init(struct trib_window *w, const struct trib_session_config *s
     }
 }
 
-/* The lightest root has its P furthest apart: P / weight rounds. Two rounds more are for where in a train and in a round they begin. */
+/* The lightest root has its P furthest apart: P / weight rounds. Two rounds more are for where in a train and in a
+ * round they begin. */
 uint64_t trib_window_span(const struct trib_session_config *session)
 {
     uint32_t factor = common_factor(session);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* window.h: the one arithmetic of the sliding window (docs/ARCHITECTURE.md, "The window"): which root a sequence goes to, its
- * dense index there, its slot, and how far a mark lets a sender go. Worker and switch both use it, so they can not disagree.
+/* window.h: the one arithmetic of the sliding window (docs/ARCHITECTURE.md, "The window"): which root a sequence goes
+ * to, its dense index there, its slot, and how far a mark lets a sender go. Worker and switch both use it, so they can
+ * not disagree.
  *
- * Sequences are dealt over R roots in runs of `train`: 0..train-1 to root 0, the next run to root 1, and so on. Roots with weights get
- * trains by weight: of a round of W trains, the sum of the weights, w to a root of weight w, spread evenly over the round. Train k of
- * those w (k from 0) of root r stands at (2Rk + 2r + 1) / w; where two stand at one place, the lower root comes first. So equal weights
- * are the plain case, which needs no table. The dense index numbers the sequences of one root without gaps; the slot is the dense index
- * mod P. One root is the usual case and worth a branch: divisions are what a fragment costs here.
+ * Sequences are dealt over R roots in runs of `train`: 0..train-1 to root 0, the next run to root 1, and so on. Roots
+ * with weights get trains by weight: of a round of W trains, the sum of the weights, w to a root of weight w, spread
+ * evenly over the round. Train k of those w (k from 0) of root r stands at (2Rk + 2r + 1) / w; where two stand at one
+ * place, the lower root comes first. So equal weights are the plain case, which needs no table. The dense index numbers
+ * the sequences of one root without gaps; the slot is the dense index mod P. One root is the usual case and worth a
+ * branch: divisions are what a fragment costs here.
  * Read next: window.c (the table), slot.h. */
 #ifndef TRIB_CORE_WINDOW_H
 #define TRIB_CORE_WINDOW_H

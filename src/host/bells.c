@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bells.c: how ranks sleep, wake each other, and notice that one of them has died or has ended it all.
  *
- * Who is about to sleep counts itself as a sleeper, marks its seat with the rank that it waits for, and looks once more; who
- * publishes a count looks for sleepers afterwards. All four are sequentially consistent, so one of the two sees the other. Whoever wakes
- * takes the mark away first: a sleeper is sent one byte, however many ranks it would have to thank.
+ * Who is about to sleep counts itself as a sleeper, marks its seat with the rank that it waits for, and looks once
+ * more; who publishes a count looks for sleepers afterwards. All four are sequentially consistent, so one of the two
+ * sees the other. Whoever wakes takes the mark away first: a sleeper is sent one byte, however many ranks it would have
+ * to thank.
  * Read next: host.h, engine.c. */
 #include <errno.h>
 #include <stdio.h>

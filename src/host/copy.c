@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy.c: copies to the caller, some past the caches. What goes to the caller at the end of a large operation is written once and read much later: fetching its
- * lines before they are overwritten would cost as much memory traffic again, and would push the staging areas out. */
+/* copy.c: copies to the caller, some past the caches. What goes to the caller at the end of a large operation is
+ * written once and read much later: fetching its lines before they are overwritten would cost as much memory traffic
+ * again, and would push the staging areas out. */
 #include <string.h>
 
 #include "host/segment.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine.c: operations, step by step, without ever waiting: whoever drives calls again. Here: counts, and what is the same for all
- * operations. The rules are in host.h. Read next: small.c, large.c (the steps), bells.c (who waits, sleeps). */
+/* engine.c: operations, step by step, without ever waiting: whoever drives calls again. Here: counts, and what is the
+ * same for all operations. The rules are in host.h. Read next: small.c, large.c (the steps), bells.c (who waits,
+ * sleeps). */
 #include <string.h>
 
 #include "host/segment.h"
@@ -20,7 +21,8 @@ static bool has_reached(const struct trib_host *host, uint32_t rank, bool summed
     return (int32_t)(count - target) >= 0;
 }
 
-/* Sequentially consistent, like the sleeper's mark and its second look: either it sees the count, or we see its mark. */
+/* Sequentially consistent, like the sleeper's mark and its second look: either it sees the count, or we see its
+ * mark. */
 void trib_host_publish(struct trib_host *host, bool summed, uint32_t count)
 {
     atomic_store(count_of(host, host->rank, summed), count);
@@ -61,7 +63,8 @@ static uint32_t record_of(const struct trib_host *host)
     return atomic_load_explicit(&host->segment->record, memory_order_acquire);
 }
 
-/* What was read before this is read before the record: what a rank changes after it has failed is seen by nobody who sees no record. */
+/* What was read before this is read before the record: what a rank changes after it has failed is seen by nobody who
+ * sees no record. */
 bool trib_host_has_record(const struct trib_host *host)
 {
     atomic_thread_fence(memory_order_acquire);
@@ -79,7 +82,8 @@ bool trib_host_has_closed(const struct trib_host *host, uint32_t rank)
     return atomic_load_explicit(&host->segment->seats[rank].presence, memory_order_acquire) == TRIB_HOST_CLOSED;
 }
 
-/* What it waits for will never come: its rank has closed. A rank counts before it closes, so the count is looked at last. */
+/* What it waits for will never come: its rank has closed. A rank counts before it closes, so the count is looked at
+ * last. */
 static bool has_left(const struct trib_host *host)
 {
     return trib_host_has_closed(host, host->cursor) && !has_reached(host, host->cursor, host->for_summed, host->target);

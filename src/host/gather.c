@@ -119,7 +119,8 @@ static void greet(struct gathering *all, uint32_t index, const struct trib_hello
         return;
     }
     if (hello->rank == 0 || hello->rank >= host->ranks || host->lines[hello->rank] >= 0) {
-        /* Which of the two belongs to the others here nobody knows, so it is over for all: a run of one's ranks and the other's would be worse. */
+        /* Which of the two belongs to the others here nobody knows, so it is over for all: a run of one's ranks and the
+         * other's would be worse. */
         trib_explain(
             text,
             "two processes say that they are rank %u of job %s on this host: if they are of two runs, give each "

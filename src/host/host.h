@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.h: level 0: the ranks of one communicator that are all on this host, and the memory that they share. It moves no packet and knows no
- * switch. Not here: threads, requests, time limits (comm/local.c drives this as it drives sockets).
+/* host.h: level 0: the ranks of one communicator that are all on this host, and the memory that they share. It moves no
+ * packet and knows no switch. Not here: threads, requests, time limits (comm/local.c drives this as it drives sockets).
  *
- * DESIGN NOTES
- * What there is. One memory file (memfd, so a crash leaves nothing behind), mapped by every rank: segment.h. It holds a seat for each rank,
- * which only that rank writes, staging areas and result areas. And one socket pair for each rank: the rank keeps one end, its
- * inbox; all others have the other end, its line. A line that hangs up is a dead rank (I8), whatever else it was doing; a byte on it wakes
- * a rank that sleeps.
+ * DESIGN NOTES What there is. One memory file (memfd, so a crash leaves nothing behind), mapped by every rank:
+ * segment.h. It holds a seat for each rank, which only that rank writes, staging areas and result areas. And one socket
+ * pair for each rank: the rank keeps one end, its inbox; all others have the other end, its line. A line that hangs up
+ * is a dead rank (I8), whatever else it was doing; a byte on it wakes a rank that sleeps.
  *
- * Steps. Every operation is a run of steps, at least one, and all ranks count them alike, over all operations. A seat has two counts that
- * only grow: `staged`, the steps whose contribution of this rank lies there to be read, and `summed`, the steps that this
- * rank has done its share of and read what it needs from. They are stored with release when the bytes are there and loaded with acquire before bytes are
- * read: a count is the only thing that says that bytes are whole, so a rank that is late reads nothing old and nobody reads what is
- * being written. Two areas of each kind are used in turn, by the step's parity.
+ * Steps. Every operation is a run of steps, at least one, and all ranks count them alike, over all operations. A seat
+ * has two counts that only grow: `staged`, the steps whose contribution of this rank lies there to be read, and
+ * `summed`, the steps that this rank has done its share of and read what it needs from. They are stored with release
+ * when the bytes are there and loaded with acquire before bytes are read: a count is the only thing that says that
+ * bytes are whole, so a rank that is late reads nothing old and nobody reads what is being written. Two areas of each
+ * kind are used in turn, by the step's parity.
  *
  *   small (up to TRIB_HOST_SMALL bytes; of an allgather, in the largest share), one step:
  *     write what others need of the tensor into the own small area, staged; when all have staged: everybody adds up or takes what he
@@ -28,21 +28,24 @@
  *     out, summed.
  *   barrier, and count 0: a step without bytes.
  *
- * Why nothing is overwritten that somebody needs. A staging area of step h is written again at h + 2 when all have summed h (OUT of
- * h waits for that; the first two steps of an operation ask for it too). The result area of h is written by SUM(h + 2),
- * which waits for all to have staged h + 2, and a rank does OUT(h) before IN(h + 2). Of a broadcast an area is that of its step's parity
- * too, and comes round when all have summed what was in it; behind its first chunk all have come to that operation. A small area of h is written at h + 2: the
- * operation between, or that of h itself, has made this rank wait until all had staged its first step, so they had done with those before.
+ * Why nothing is overwritten that somebody needs. A staging area of step h is written again at h + 2 when all have
+ * summed h (OUT of h waits for that; the first two steps of an operation ask for it too). The result area of h is
+ * written by SUM(h + 2), which waits for all to have staged h + 2, and a rank does OUT(h) before IN(h + 2). Of a
+ * broadcast an area is that of its step's parity too, and comes round when all have summed what was in it; behind its
+ * first chunk all have come to that operation. A small area of h is written at h + 2: the operation between, or that of
+ * h itself, has made this rank wait until all had staged its first step, so they had done with those before.
  *
- * The order of additions is slot.h's tree over the ranks: the bits are those that one switch with all ranks would give. The owner of a share
- * adds his own part last, as he does there.
+ * The order of additions is slot.h's tree over the ranks: the bits are those that one switch with all ranks would give.
+ * The owner of a share adds his own part last, as he does there.
  *
- * Operations are compared before a byte of another rank is read (I10): with its first step a rank shows in its seat what it runs, whole and not
- * as a digest. The caller's buffers are written by the caller's rank only, in trib_host_advance (I11): what another rank does after an
- * error, or after being stopped for an hour, cannot reach them. They are read by that rank only, too, but for tensors that lie in memory
- * of trib_shared_alloc: those are not staged, others read them in SUM (shared.c). Who sends from there ends no operation before all have
- * read. Who fails may change such a tensor while another rank still reads it; what that rank made of it is nobody's: a record was there, or
- * being written, before the change, and all look for it after they have read, and before they write to their callers.
+ * Operations are compared before a byte of another rank is read (I10): with its first step a rank shows in its seat
+ * what it runs, whole and not as a digest. The caller's buffers are written by the caller's rank only, in
+ * trib_host_advance (I11): what another rank does after an error, or after being stopped for an hour, cannot reach
+ * them. They are read by that rank only, too, but for tensors that lie in memory of trib_shared_alloc: those are not
+ * staged, others read them in SUM (shared.c). Who sends from there ends no operation before all have read. Who fails
+ * may change such a tensor while another rank still reads it; what that rank made of it is nobody's: a record was
+ * there, or being written, before the change, and all look for it after they have read, and before they write to their
+ * callers.
  *
  * ATTACKS: what if a rank ...
  *   dies before it has joined     its connection closes: rank 0 tells the others and gives up; if it is rank 0, each sees that itself.
@@ -93,22 +96,23 @@ enum trib_host_verdict {
     TRIB_HOST_FAILED      /* another rank has ended the communicator: trib_host_failure */
 };
 
-/* Finds the other ranks of config->job and waits until all are there, or until *doomed (may be NULL). Returns ERR_MEMORY, ERR_SYSTEM, ERR_REFUSED, ERR_VERSION,
- * ERR_SETTINGS, ERR_TIMEOUT, ERR_PEER. The caller owns *host. */
+/* Finds the other ranks of config->job and waits until all are there, or until *doomed (may be NULL). Returns
+ * ERR_MEMORY, ERR_SYSTEM, ERR_REFUSED, ERR_VERSION, ERR_SETTINGS, ERR_TIMEOUT, ERR_PEER. The caller owns *host. */
 TRIB_MUST_USE enum trib_status trib_host_open(const struct trib_config *config, const atomic_bool *doomed,
                                               struct trib_host **host, char *error);
 /* Nobody can still need this rank: its part lies in the segment. */
 void trib_host_close(struct trib_host *host);
 
-/* Begins the next operation; none is under way. Buffers are borrowed until DONE or until trib_host_advance is not called any more. */
+/* Begins the next operation; none is under way. Buffers are borrowed until DONE or until trib_host_advance is not
+ * called any more. */
 void trib_host_start(struct trib_host *host, const struct trib_operation *operation);
 /* Does what can be done without waiting, at most about one chunk. */
 enum trib_host_verdict trib_host_advance(struct trib_host *host);
 bool trib_host_is_active(const struct trib_host *host);
 /* The number of the operation under way, or of the next, from 0. */
 uint64_t trib_host_number(const struct trib_host *host);
-/* A number of the caller's own, for the others to read: who has ended an operation after `rank` began it finds what that rank had told by
- * then, or a later one. 0 before the first. */
+/* A number of the caller's own, for the others to read: who has ended an operation after `rank` began it finds what
+ * that rank had told by then, or a later one. 0 before the first. */
 void trib_host_tell(struct trib_host *host, uint64_t value);
 uint64_t trib_host_told(const struct trib_host *host, uint32_t rank);
 /* A number that no other run of the job has; all its ranks have the same. */
@@ -134,11 +138,12 @@ uint32_t trib_host_failure(const struct trib_host *host, enum trib_status *statu
 /* Descriptors to poll while this rank sleeps. Their number changes only in trib_host_answer. */
 uint32_t trib_host_fds_count(const struct trib_host *host);
 void trib_host_fds(const struct trib_host *host, struct pollfd *fds);
-/* Takes what poll said of those descriptors. A rank that has died is written to *dead, and is named once. Returns whether the
- * set of descriptors has changed. */
+/* Takes what poll said of those descriptors. A rank that has died is written to *dead, and is named once. Returns
+ * whether the set of descriptors has changed. */
 bool trib_host_answer(struct trib_host *host, const struct pollfd *fds, uint32_t *dead);
 #define TRIB_HOST_NOBODY UINT32_MAX
-/* Before a sleep in poll: asks to be woken. False: there is something to do already. May be called again while somebody sleeps. */
+/* Before a sleep in poll: asks to be woken. False: there is something to do already. May be called again while somebody
+ * sleeps. */
 bool trib_host_arm(struct trib_host *host);
 /* After it. */
 void trib_host_disarm(struct trib_host *host);

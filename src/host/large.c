@@ -7,8 +7,8 @@
 
 /* ---- geometry ---- */
 
-/* A step of an operation with shares is for a slice of each of them. Areas for what is reduced hold a slice for each owner; what
- * is gathered is one slice of each rank, which is not to become tiny where there are many. */
+/* A step of an operation with shares is for a slice of each of them. Areas for what is reduced hold a slice for each
+ * owner; what is gathered is one slice of each rank, which is not to become tiny where there are many. */
 static uint32_t slice_bytes(const struct trib_host *host)
 {
     if (host->ranks == 0) {
@@ -139,7 +139,8 @@ static void stage(const struct trib_host *host, uint64_t index)
 
 /* ---- adding up and taking ---- */
 
-/* The own share of a chunk, for all: each rank's part of it is staged, or lies in memory of that rank that is mapped here. */
+/* The own share of a chunk, for all: each rank's part of it is staged, or lies in memory of that rank that is mapped
+ * here. */
 static void add_chunk(const struct trib_host *host, uint64_t index)
 {
     struct chunk chunk = chunk_at(host, index);
@@ -279,22 +280,24 @@ static enum trib_host_verdict advance_all(struct trib_host *host)
 
 /* ---- broadcast ---- */
 
-/* Chunks that the root may be ahead: an even number. One other rank has a core of its own, and then what stays in the root's cache is more. */
+/* Chunks that the root may be ahead: an even number. One other rank has a core of its own, and then what stays in the
+ * root's cache is more. */
 static uint32_t ahead(const struct trib_host *host)
 {
     uint32_t areas = host->ranks > 2 ? 2 * host->ranks : 2;
     return areas < TRIB_HOST_AHEAD ? areas : TRIB_HOST_AHEAD;
 }
 
-/* Where the root puts a chunk. Two chunks of one area are an even number of steps apart: the step's parity is the area's, as ever. */
+/* Where the root puts a chunk. Two chunks of one area are an even number of steps apart: the step's parity is the
+ * area's, as ever. */
 static unsigned char *broadcast_area(const struct trib_host *host, uint64_t index)
 {
     uint32_t owner = (uint32_t)(index % ahead(host)) / 2;
     return trib_host_staging(host, owner, host->base + (uint32_t)index);
 }
 
-/* May the root stage this chunk? Once it has gone past the first, all ranks have come to this operation, and read nothing of the one before.
- * It asks for half the areas at a time: who asked for each would be woken for each. */
+/* May the root stage this chunk? Once it has gone past the first, all ranks have come to this operation, and read
+ * nothing of the one before. It asks for half the areas at a time: who asked for each would be woken for each. */
 static bool has_area(struct trib_host *host, uint64_t index)
 {
     uint32_t step = host->base + (uint32_t)index;

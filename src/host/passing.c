@@ -55,7 +55,8 @@ bool trib_pass(int fd, const struct trib_passing *message, uint64_t deadline_ns)
         memcpy(CMSG_DATA(rights), message->fds, fds_bytes);
     }
     while (sendmsg(fd, &head, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-        /* So many descriptors may be under way between a user's processes, and no more: others have to take theirs first. */
+        /* So many descriptors may be under way between a user's processes, and no more: others have to take theirs
+         * first. */
         bool is_full = errno == ETOOMANYREFS;
         if (!is_full && errno != EAGAIN && errno != EINTR) {
             return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* passing.h: messages between processes of one host that carry descriptors (SCM_RIGHTS over SOCK_SEQPACKET). Read next: rendezvous.c. */
+/* passing.h: messages between processes of one host that carry descriptors (SCM_RIGHTS over SOCK_SEQPACKET). Read next:
+ * rendezvous.c. */
 #ifndef TRIB_HOST_PASSING_H
 #define TRIB_HOST_PASSING_H
 
@@ -21,8 +22,8 @@ struct trib_passing {
 
 /* Sends, and waits for room until deadline_ns. False with errno set: ETIMEDOUT, EPIPE... */
 bool trib_pass(int fd, const struct trib_passing *message, uint64_t deadline_ns);
-/* Takes one message of exactly `bytes` without waiting. 1: it is there, and its descriptors are the caller's, closed on exec; 0: none has
- * come yet; -1: the other end is gone or sent something else; nothing is kept. */
+/* Takes one message of exactly `bytes` without waiting. 1: it is there, and its descriptors are the caller's, closed on
+ * exec; 0: none has come yet; -1: the other end is gone or sent something else; nothing is kept. */
 int trib_take_passed(int fd, struct trib_passing *message);
 /* The same for messages of several kinds: their bytes, at most message->bytes, as from recv(2). */
 ssize_t trib_take_some(int fd, struct trib_passing *message);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rendezvous.c: how a rank gets into the shared memory of its host, and out of it. Read next: rendezvous.h, gather.c (rank 0's part). */
+/* rendezvous.c: how a rank gets into the shared memory of its host, and out of it. Read next: rendezvous.h, gather.c
+ * (rank 0's part). */
 #include "host/rendezvous.h"
 
 #include <errno.h>

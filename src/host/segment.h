@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* segment.h: the memory that the ranks of a host share, and what one rank knows about it. For the files of src/host alone.
+/* segment.h: the memory that the ranks of a host share, and what one rank knows about it. For the files of src/host
+ * alone.
  * Read next: host.h for the rules, engine.c for their use. */
 #ifndef TRIB_HOST_SEGMENT_H
 #define TRIB_HOST_SEGMENT_H
@@ -33,7 +34,8 @@ struct trib_host_show {
     uint8_t collective, type, reduction, is_uneven;
 };
 
-/* Where the tensor lies that it contributes to a large operation: in memory of trib_shared_alloc, or in the staging area. */
+/* Where the tensor lies that it contributes to a large operation: in memory of trib_shared_alloc, or in the staging
+ * area. */
 struct trib_host_offer {
     uint64_t allocation; /* 0: staged */
     uint64_t offset;
@@ -206,7 +208,8 @@ void trib_host_copy_past(void *dst, const void *src, size_t bytes);
 bool trib_host_writes_past(const struct trib_host *host);
 /* The way that suits the operation's size. */
 void trib_host_copy_out(const struct trib_host *host, void *dst, const void *src, size_t bytes);
-/* The same from memory of another rank's, which he may change if he fails. False: a record was there before all was copied. */
+/* The same from memory of another rank's, which he may change if he fails. False: a record was there before all was
+ * copied. */
 bool trib_host_copy_foreign(const struct trib_host *host, void *dst, const unsigned char *src, size_t bytes);
 
 /* ---- engine.c ---- */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared.c: tensors that other ranks of the host read where they lie, without a copy into a staging area: memory of trib_shared_alloc.
+/* shared.c: tensors that other ranks of the host read where they lie, without a copy into a staging area: memory of
+ * trib_shared_alloc.
  *
- * Each allocation is a memory file. A rank that contributes from one tells all others once, by a note with the descriptor in their inboxes, sent
- * before its first step is counted: so who needs the memory finds the note there. What cannot be told (an inbox is full) is staged. A
- * rank reads only what was offered for the operation under way, and nobody ends that operation before all have read; whoever fails
- * records it before its caller can change what others may still be reading (host.h). Freed memory goes back to the kernel at once; others
- * let go of their mappings when the next operation tells them.
+ * Each allocation is a memory file. A rank that contributes from one tells all others once, by a note with the
+ * descriptor in their inboxes, sent before its first step is counted: so who needs the memory finds the note there.
+ * What cannot be told (an inbox is full) is staged. A rank reads only what was offered for the operation under way, and
+ * nobody ends that operation before all have read; whoever fails records it before its caller can change what others
+ * may still be reading (host.h). Freed memory goes back to the kernel at once; others let go of their mappings when the
+ * next operation tells them.
  * Read next: engine.c. */
 #include <errno.h>
 #include <fcntl.h>
@@ -95,7 +97,8 @@ void trib_shared_free(void *memory)
         __builtin_trap(); /* as free() of what malloc never gave */
     }
     if (found->owner == getpid()) {
-        /* Others may have it mapped for a while yet: a hole takes the pages away, and whoever reads there reads zeros. */
+        /* Others may have it mapped for a while yet: a hole takes the pages away, and whoever reads there reads
+         * zeros. */
         (void)fallocate(found->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)found->bytes);
     }
     (void)munmap(found->at, found->bytes);
@@ -103,7 +106,8 @@ void trib_shared_free(void *memory)
     free(found);
 }
 
-/* The own allocation that holds all of these bytes. What a parent allocated is staged: it may punch its hole at any time. */
+/* The own allocation that holds all of these bytes. What a parent allocated is staged: it may punch its hole at any
+ * time. */
 static bool find_allocation(const void *start, uint64_t bytes, struct allocation *copy)
 {
     bool found = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* small.c: operations of one step: every rank writes what others need of its tensor into its small area, and takes what it wants from all of
- * them. Read next: host.h (the rules), large.c. */
+/* small.c: operations of one step: every rank writes what others need of its tensor into its small area, and takes what
+ * it wants from all of them. Read next: host.h (the rules), large.c. */
 #include <string.h>
 
 #include "host/segment.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sum.c: adding up what all ranks staged, in the tree of core/slot.h: pairs of ranks, then whole subtrees, each into its left neighbour. A
- * subtree without ranks is skipped. So the bits are those of one switch whose children are these ranks.
- * Works in pieces, so that the partial sums of a piece stay in the first cache. Read next: engine.c. */
+/* sum.c: adding up what all ranks staged, in the tree of core/slot.h: pairs of ranks, then whole subtrees, each into
+ * its left neighbour. A subtree without ranks is skipped. So the bits are those of one switch whose children are these
+ * ranks. Works in pieces, so that the partial sums of a piece stay in the first cache. Read next: engine.c. */
 #include <string.h>
 
 #include "host/segment.h"
@@ -41,8 +41,8 @@ static bool is_leaf(const struct piece *piece, uint32_t rank)
     return rank < piece->host->ranks && rank != piece->absent;
 }
 
-/* row = the sum of the 2^level ranks from `first` on, of those that there are; false: there are none. It uses the rows of levels below
- * this one's. */
+/* row = the sum of the 2^level ranks from `first` on, of those that there are; false: there are none. It uses the rows
+ * of levels below this one's. */
 static bool add_subtree(const struct piece *piece, uint32_t level, uint32_t first, unsigned char *row)
 {
     const struct trib_host *host = piece->host;
@@ -70,8 +70,8 @@ static bool add_subtree(const struct piece *piece, uint32_t level, uint32_t firs
     return true;
 }
 
-/* The part of the one that was left out is added to the rounded sum of the others, as the owner of a share does with what a switch
- * hands out. Returns the row that it is in. */
+/* The part of the one that was left out is added to the rounded sum of the others, as the owner of a share does with
+ * what a switch hands out. Returns the row that it is in. */
 static unsigned char *add_last(const struct piece *piece, unsigned char *row, bool has_others)
 {
     const struct trib_host *host = piece->host;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* address.c: socket addresses as text and back, and what follows from their family. No sockets here, but names and interfaces are looked up.
+/* address.c: socket addresses as text and back, and what follows from their family. No sockets here, but names and
+ * interfaces are looked up.
  * Read next: socket.c (binds and connects them). */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -261,8 +262,8 @@ static const struct addrinfo *choose(const struct addrinfo *list)
     return six;
 }
 
-/* Addresses that no socket can use as they are: a mapped one becomes the IPv4 address that it stands for; a link-local one
- * exists on every link, so it has to say on which. */
+/* Addresses that no socket can use as they are: a mapped one becomes the IPv4 address that it stands for; a link-local
+ * one exists on every link, so it has to say on which. */
 static enum trib_status settle(struct trib_address *address, const char *host, char *error)
 {
     struct sockaddr_in6 v6 = get_v6(address);

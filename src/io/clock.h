@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h: the one clock of everything that runs for real: nanoseconds, steady, with no relation to the time of day; and CPU time.
- * Nodes never read it: their drivers hand the time in (core/node.h). */
+/* clock.h: the one clock of everything that runs for real: nanoseconds, steady, with no relation to the time of day;
+ * and CPU time. Nodes never read it: their drivers hand the time in (core/node.h). */
 #ifndef TRIB_IO_CLOCK_H
 #define TRIB_IO_CLOCK_H
 
@@ -18,7 +18,8 @@ static inline uint64_t trib_clock_ns(void)
     return (uint64_t)now.tv_sec * TRIB_SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-/* CPU time that a process has used, by its clock: CLOCK_PROCESS_CPUTIME_ID is one's own. -1: there is no such process. */
+/* CPU time that a process has used, by its clock: CLOCK_PROCESS_CPUTIME_ID is one's own. -1: there is no such
+ * process. */
 static inline int64_t trib_cpu_ns(clockid_t clock)
 {
     struct timespec now;

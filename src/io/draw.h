@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* draw.h: the one source of random numbers for ids and secrets: the kernel's. Not for tests and simulations, which repeat what they
- * draw from a seed. */
+/* draw.h: the one source of random numbers for ids and secrets: the kernel's. Not for tests and simulations, which
+ * repeat what they draw from a seed. */
 #ifndef TRIB_IO_DRAW_H
 #define TRIB_IO_DRAW_H
 

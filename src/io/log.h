@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log.h: lines for people, on standard error: timestamped, lower case, one write(2) per line, so threads and processes do not
- * mix theirs. TRIB_DEBUG=WARN, INFO or TRACE says how much; without it WARN, or what the program chose as its default.
- * Core and schemes never log: they count (core/counters.h). */
+/* log.h: lines for people, on standard error: timestamped, lower case, one write(2) per line, so threads and processes
+ * do not mix theirs. TRIB_DEBUG=WARN, INFO or TRACE says how much; without it WARN, or what the program chose as its
+ * default. Core and schemes never log: they count (core/counters.h). */
 #ifndef TRIB_IO_LOG_H
 #define TRIB_IO_LOG_H
 

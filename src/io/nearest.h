@@ -2,8 +2,8 @@
 /* nearest.h: what somebody may have meant who misspelt a word: the known one with the fewest edits (Levenshtein).
  *
  * Use: struct trib_nearest nearest = {.word = word, .len = len}; trib_nearest_offer(&nearest, known) for each; then
- * nearest.best is the first of the nearest, NULL when none is near: 3 edits at most, fewer than it has letters, and words of 31
- * bytes at most. */
+ * nearest.best is the first of the nearest, NULL when none is near: 3 edits at most, fewer than it has letters, and
+ * words of 31 bytes at most. */
 #ifndef TRIB_IO_NEAREST_H
 #define TRIB_IO_NEAREST_H
 

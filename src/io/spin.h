@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spin.h: how long to look for packets before sleeping. Where answers come quickly a busy wait saves the wake-up, which costs more
- * than the wait; on a slow link it would only burn the CPU. So its length follows what it has brought: whole after a success,
- * halved by each failure down to nothing, and tried again now and then.
- * Only the rule; the looking is the caller's (comm/drive.c, switchd/shard.c). */
+/* spin.h: how long to look for packets before sleeping. Where answers come quickly a busy wait saves the wake-up, which
+ * costs more than the wait; on a slow link it would only burn the CPU. So its length follows what it has brought: whole
+ * after a success, halved by each failure down to nothing, and tried again now and then. Only the rule; the looking is
+ * the caller's (comm/drive.c, switchd/shard.c). */
 #ifndef TRIB_IO_SPIN_H
 #define TRIB_IO_SPIN_H
 

@@ -25,8 +25,8 @@ struct trib_train {
 bool trib_train_fits(const struct trib_train *train, size_t len, const struct trib_address *to, uint32_t count);
 void trib_train_add(struct trib_train *train, const struct trib_packet *packet, const struct trib_address *to,
                     uint32_t count);
-/* Sends the train to one destination; NULL: connected. *whole: send it in one call; cleared when the kernel refuses that here but takes
- * the packets one by one. */
+/* Sends the train to one destination; NULL: connected. *whole: send it in one call; cleared when the kernel refuses
+ * that here but takes the packets one by one. */
 void trib_train_send(struct trib_train *train, int fd, const struct trib_address *to, bool *whole,
                      struct trib_udp_stats *stats);
 void trib_train_empty(struct trib_train *train);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* udp.c: see udp.h. Receiving lies here; sending in train.c, making sockets in socket.c, faults in inject.c, neighbours in pipe.c. */
+/* udp.c: see udp.h. Receiving lies here; sending in train.c, making sockets in socket.c, faults in inject.c, neighbours
+ * in pipe.c. */
 #define _GNU_SOURCE
 #include "io/udp.h"
 

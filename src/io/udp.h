@@ -31,8 +31,9 @@ struct trib_udp;
 struct trib_address {
     struct sockaddr_storage storage;
     socklen_t len;
-    /* What is sent there leaves from this address of ours, in network order (IPv4: the first four bytes); zeros: the kernel chooses. For
-     * sockets that are bound to none. Only a place to send to has it: it is not compared, and does not travel. */
+    /* What is sent there leaves from this address of ours, in network order (IPv4: the first four bytes); zeros: the
+     * kernel chooses. For sockets that are bound to none. Only a place to send to has it: it is not compared, and does
+     * not travel. */
     uint8_t source[16];
 };
 
@@ -76,7 +77,8 @@ uint32_t trib_udp_receive_room(const struct trib_udp *udp);
  * kernel). */
 bool trib_udp_has_trains(const struct trib_udp *udp);
 
-/* The address that packets for peer leave from when their socket is bound to none, as the routes are now. False: there is no way. */
+/* The address that packets for peer leave from when their socket is bound to none, as the routes are now. False: there
+ * is no way. */
 bool trib_udp_source(const struct trib_address *peer, struct trib_address *local);
 
 /* Reads one buffer without blocking; false when there is none (then also held-back packets of the injector that are
@@ -97,9 +99,10 @@ void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const
                    uint32_t count);
 void trib_udp_flush(struct trib_udp *udp);
 
-/* Makes two sockets of this process neighbours, until one of them is closed: what one sends to the address at which it knows the other is
- * handed over without the kernel. The addresses are those that receivers see as the sender. The same thread drives both at a time, and neither
- * is connected. A socket has one neighbour at most. False: out of memory, and the kernel goes on carrying. */
+/* Makes two sockets of this process neighbours, until one of them is closed: what one sends to the address at which it
+ * knows the other is handed over without the kernel. The addresses are those that receivers see as the sender. The same
+ * thread drives both at a time, and neither is connected. A socket has one neighbour at most. False: out of memory, and
+ * the kernel goes on carrying. */
 bool trib_udp_join(struct trib_udp *a, const struct trib_address *a_known_as, struct trib_udp *b,
                    const struct trib_address *b_known_as);
 void trib_udp_part(struct trib_udp *udp); /* and what its neighbour has not taken is lost, as packets are */
@@ -114,12 +117,14 @@ void trib_address_format(const struct trib_address *address, char *text);
 struct trib_address trib_address_v4(uint32_t host, uint16_t port);
 /* What to do when bind(2) failed with this errno: ": choose another ...", or "". */
 const char *trib_address_advice(int cause);
-/* "host", "host:port", "[v6]:port", "[v6%interface]:port"; resolves names, IPv4 first. Returns ERR_INVALID with the cause in error. */
+/* "host", "host:port", "[v6]:port", "[v6%interface]:port"; resolves names, IPv4 first. Returns ERR_INVALID with the
+ * cause in error. */
 TRIB_MUST_USE enum trib_status trib_address_parse(const char *text, uint16_t default_port, struct trib_address *address,
                                                   char *error);
 /* As trib_address_format has written it: no name is looked up, and a port is there. False: it is none such. */
 bool trib_address_read(const char *text, struct trib_address *address);
-/* What is sent to `address` leaves from `from`, of the same family; if that is 0.0.0.0 or ::, or of another family, as the kernel chooses. */
+/* What is sent to `address` leaves from `from`, of the same family; if that is 0.0.0.0 or ::, or of another family, as
+ * the kernel chooses. */
 void trib_address_set_source(struct trib_address *address, const struct trib_address *from);
 bool trib_address_equal(const struct trib_address *a, const struct trib_address *b);     /* family, address, port */
 bool trib_address_same_host(const struct trib_address *a, const struct trib_address *b); /* family and address */

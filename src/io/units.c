@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* units.c: see units.h. Numbers are read by hand, as strtod would follow the locale and take "inf", "0x1p3" and " 1". */
+/* units.c: see units.h. Numbers are read by hand, as strtod would follow the locale and take "inf", "0x1p3" and "
+ * 1". */
 #include "io/units.h"
 
 #include <inttypes.h>

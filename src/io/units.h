@@ -18,7 +18,8 @@
 
 /* "64MB" = 64,000,000, "64MiB" = 67,108,864; B, KB, MB, GB, TB, KiB, MiB, GiB, TiB. 0 needs no unit. */
 TRIB_MUST_USE enum trib_status trib_parse_size(const char *text, uint64_t *value, char *error);
-/* As nccl-tests write sizes: "8", "4K", "128M", "1G" are bytes and powers of 1024; the names above are taken as well. */
+/* As nccl-tests write sizes: "8", "4K", "128M", "1G" are bytes and powers of 1024; the names above are taken as
+ * well. */
 TRIB_MUST_USE enum trib_status trib_parse_size_short(const char *text, uint64_t *value, char *error);
 /* "30s", "1.5s", "500ms", "20us", "100ns", "30min", "2h", in nanoseconds. 0 needs no unit. */
 TRIB_MUST_USE enum trib_status trib_parse_duration(const char *text, uint64_t *value, char *error);
@@ -38,8 +39,8 @@ void trib_format_duration(uint64_t ns, char *text);
 void trib_format_size(uint64_t bytes, char *text);
 /* "1,048,576": for people. text: TRIB_UNITS_TEXT_MAX bytes. */
 void trib_format_count(uint64_t count, char *text);
-/* "rank 2", "ranks 2, 3", "ranks 2, 5 to 63 and 98 others": of `count` ranks the first `listed` are given, and as many are written as fit size
- * bytes, which are at least 64. Returns text. */
+/* "rank 2", "ranks 2, 3", "ranks 2, 5 to 63 and 98 others": of `count` ranks the first `listed` are given, and as many
+ * are written as fit size bytes, which are at least 64. Returns text. */
 char *trib_format_ranks(const uint16_t *ranks, uint32_t listed, uint32_t count, char *text, size_t size);
 
 #endif

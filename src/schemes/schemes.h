@@ -10,7 +10,8 @@ struct trib_scheme {
     const char *name;
     const char *guarantee; /* one sentence for `tributary info` */
     const char *refusal;   /* why no job may run it, for the error that a job gets; NULL: any job may */
-    /* Why it cannot run a communicator with these settings, or NULL: for the error that a job gets. NULL: it can run all. */
+    /* Why it cannot run a communicator with these settings, or NULL: for the error that a job gets. NULL: it can run
+     * all. */
     const char *(*unfit)(const struct trib_session_config *session);
     bool has_groups; /* its ranks stand in groups, of as many ranks as the name says behind a colon: "hybrid:4" */
     const struct trib_worker_verbs *worker;

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* buffers.h: memory that all ports of a switch share: who may have how much of it. Numbers only: what follows from them is gates.h's.
+/* buffers.h: memory that all ports of a switch share: who may have how much of it. Numbers only: what follows from them
+ * is gates.h's.
  *
- * Lossy: a packet is counted at the port that it leaves by, and dropped if that port would then have more than its threshold, or the switch more
- * than it has.
+ * Lossy: a packet is counted at the port that it leaves by, and dropped if that port would then have more than its
+ * threshold, or the switch more than it has.
  *
- * Lossless (PFC): a packet is counted at the link that it came by, in the shared part if that link would then have no more than its threshold
- * there, else in the link's headroom, which is its own; dropped only if that is full too. A link that has something in its headroom, or its
- * threshold in the shared part, is *full*: whoever sends into it is told to stop. What leaves is taken from the headroom first; when that is
- * empty, and the link is so much below its threshold, or has nothing, it is full no more. (The rules of the MMU in HPCC's simulator.)
+ * Lossless (PFC): a packet is counted at the link that it came by, in the shared part if that link would then have no
+ * more than its threshold there, else in the link's headroom, which is its own; dropped only if that is full too. A
+ * link that has something in its headroom, or its threshold in the shared part, is *full*: whoever sends into it is
+ * told to stop. What leaves is taken from the headroom first; when that is empty, and the link is so much below its
+ * threshold, or has nothing, it is full no more. (The rules of the MMU in HPCC's simulator.)
  *
- * The threshold is a number of bytes, or alpha times what is free of the shared part, rounded down (Choudhury and Hahne, ToN'98): it falls as others
- * take. A packet takes its whole size from when its last bit has come until its last bit has left. What a switch makes itself, as node of a
- * job, came by no link: lossless switches keep it in the memory of their slots, and count it nowhere here. Of what a switch copies the first
- * copy takes memory.
+ * The threshold is a number of bytes, or alpha times what is free of the shared part, rounded down (Choudhury and
+ * Hahne, ToN'98): it falls as others take. A packet takes its whole size from when its last bit has come until its last
+ * bit has left. What a switch makes itself, as node of a job, came by no link: lossless switches keep it in the memory
+ * of their slots, and count it nowhere here. Of what a switch copies the first copy takes memory.
  *
- * The headroom must hold what can still come when a packet has made a link full. That packet may be in it (1 packet). The frame of
- * PAUSE waits for a packet that has just begun (1), takes its own time and the delay; what is sent until it is there comes (2 delays at the
- * rate), and last the packet that has just begun then (1):
+ * The headroom must hold what can still come when a packet has made a link full. That packet may be in it (1 packet).
+ * The frame of PAUSE waits for a packet that has just begun (1), takes its own time and the delay; what is sent until
+ * it is there comes (2 delays at the rate), and last the packet that has just begun then (1):
  *     2 x delay x rate + 3 packets + 64 bytes.
- * That is the sum of IEEE 802.1Qbb's annex on buffers, whose two packets are those on the two ends; the third one is here because a packet is
- * counted when it is whole. It holds that once per PAUSE: a cable that was cut while its headroom is in use begins stopped when it is mended (gates.h).
- * Interfaces take no time here. tests/unit/test_sim_gates.c comes within one packet of it.
+ * That is the sum of IEEE 802.1Qbb's annex on buffers, whose two packets are those on the two ends; the third one is
+ * here because a packet is counted when it is whole. It holds that once per PAUSE: a cable that was cut while its
+ * headroom is in use begins stopped when it is mended (gates.h). Interfaces take no time here.
+ * tests/unit/test_sim_gates.c comes within one packet of it.
  *
  * Read next: gates.h. */
 #ifndef TRIB_SIM_BUFFERS_H
@@ -107,7 +110,8 @@ static inline bool sim_buffers_queue(const struct sim_thresholds *t, struct sim_
     return true;
 }
 
-/* Lossless: a packet has come. False: there is no room, and it is dropped. In any case is_full says what the link is now. */
+/* Lossless: a packet has come. False: there is no room, and it is dropped. In any case is_full says what the link is
+ * now. */
 static inline bool sim_buffers_take(const struct sim_thresholds *t, struct sim_pool *pool, struct sim_ingress *in,
                                     uint32_t bytes)
 {

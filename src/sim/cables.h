@@ -5,8 +5,9 @@
  *   4 5                         the switches' numbers
  *   0 4 100Gbps 1000ns 0        a cable: two nodes, rate, delay, error rate (0; faults are the scenario's)
  *
- * Hosts, and switches behind them, are numbered in the order of their numbers in the file: the same ones where hosts come first.
- * Every host has one cable; all are joined with each other; at most SIM_PATH_MAX links lie between two hosts.
+ * Hosts, and switches behind them, are numbered in the order of their numbers in the file: the same ones where hosts
+ * come first. Every host has one cable; all are joined with each other; at most SIM_PATH_MAX links lie between two
+ * hosts.
  * Read next: topology.h (who builds it). */
 #ifndef TRIB_SIM_CABLES_H
 #define TRIB_SIM_CABLES_H

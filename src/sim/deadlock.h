@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deadlock.h: the watchdog of stopped ports: finds those that will never send again, because what would let each of them go waits behind another of
- * them.
+/* deadlock.h: the watchdog of stopped ports: finds those that will never send again, because what would let each of
+ * them go waits behind another of them.
  *
- * A stopped port waits for memory at the other end of its link: for packets there to leave that came by this link. Some of them wait at ports that
- * can send, and will leave; some may wait at ports that are stopped too. Of all stopped ports those are taken away, again and again, that could go
- * on if all left that can, and nothing else came; what remains in the end never moves. So a deadlock that is told is one; networks whose ways go up
- * and then down have none.
+ * A stopped port waits for memory at the other end of its link: for packets there to leave that came by this link. Some
+ * of them wait at ports that can send, and will leave; some may wait at ports that are stopped too. Of all stopped
+ * ports those are taken away, again and again, that could go on if all left that can, and nothing else came; what
+ * remains in the end never moves. So a deadlock that is told is one; networks whose ways go up and then down have none.
  *
  * A run looks when a port has been stopped for a while: nothing is searched where none is.
  * Read next: run.c (who asks). */

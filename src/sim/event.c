@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event.c: see event.h. The batch is refilled here, the heap kept here; what happens for each packet is inline in the header.
+/* event.c: see event.h. The batch is refilled here, the heap kept here; what happens for each packet is inline in the
+ * header.
  * Read next: network.c. */
 #include "sim/event.h"
 
@@ -145,7 +146,8 @@ static void merge(const uint64_t *a, uint32_t a_count, const uint64_t *b, uint32
     memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof *b);
 }
 
-/* Keys differ. Few as a rule; where they are many, runs are sorted and merged. There is room behind them, and in space, for RUN. */
+/* Keys differ. Few as a rule; where they are many, runs are sorted and merged. There is room behind them, and in space,
+ * for RUN. */
 static void sort(uint64_t *keys, uint32_t count, uint64_t *space)
 {
     uint64_t *from = keys;
@@ -251,7 +253,8 @@ static void drain_bucket(struct sim_events *e, uint64_t number)
     }
 }
 
-/* The next buckets, as far as nothing can be pushed into their time, become the batch. False: the heap is first, or nothing is left. */
+/* The next buckets, as far as nothing can be pushed into their time, become the batch. False: the heap is first, or
+ * nothing is left. */
 bool sim_events_fill(struct sim_events *e)
 {
     if (e->waiting == 0) {

@@ -3,18 +3,19 @@
  *
  * Use: init; push and timer_set for what is to come; pop gives it back in order; deinit.
  *
- * The order is part of the contract: the earliest first; at one time timers, by their number, before arrivals, by number xor sim_tie(time). So a
- * run depends on nothing but its seed, and a plain binary heap gives the same run (tests/unit/test_sim_event.c,
- * tests/unit/test_sim_reference.c). Why not by number alone: of flows that are clocked by one bottleneck the packets arrive at the same
- * picosecond again and again, and the last of four found the longest queue each time, and got half of the others' rate.
+ * The order is part of the contract: the earliest first; at one time timers, by their number, before arrivals, by
+ * number xor sim_tie(time). So a run depends on nothing but its seed, and a plain binary heap gives the same run
+ * (tests/unit/test_sim_event.c, tests/unit/test_sim_reference.c). Why not by number alone: of flows that are clocked by
+ * one bottleneck the packets arrive at the same picosecond again and again, and the last of four found the longest
+ * queue each time, and got half of the others' rate.
  *
- * Arrivals: a link has one at most, that of the packet at its head (and, where ports can be stopped, one more: the end of the packet that it sends), so
- * the set needs no memory of its own, and no cancelling. They are all
- * due within a few microseconds (a packet's time on the link, and its delay), and lie in a *calendar*: a circle of buckets, each a cache line of
- * arrivals, with more lines behind it where many are due at a time. Whole buckets are taken out into a *batch* and sorted there: thousands of
- * workers in step make thousands of ties, which sorted insertion does not survive. What lies in the batch is known for some time before it happens,
- * so that its memory can be fetched meanwhile.
- * Timers, and arrivals that are due later than the calendar reaches, lie in a heap. One timer per number, which may be moved.
+ * Arrivals: a link has one at most, that of the packet at its head (and, where ports can be stopped, one more: the end
+ * of the packet that it sends), so the set needs no memory of its own, and no cancelling. They are all due within a few
+ * microseconds (a packet's time on the link, and its delay), and lie in a *calendar*: a circle of buckets, each a cache
+ * line of arrivals, with more lines behind it where many are due at a time. Whole buckets are taken out into a *batch*
+ * and sorted there: thousands of workers in step make thousands of ties, which sorted insertion does not survive. What
+ * lies in the batch is known for some time before it happens, so that its memory can be fetched meanwhile. Timers, and
+ * arrivals that are due later than the calendar reaches, lie in a heap. One timer per number, which may be moved.
  *
  * Units: picoseconds. Read next: network.h (who pushes), event.c. */
 #ifndef TRIB_SIM_EVENT_H
@@ -31,8 +32,8 @@
 #define SIM_LEAVING \
     UINT32_C(0x40000000) /* in the number of an arrival: the end of the packet that the link's port sends (gates.h) */
 
-/* Which of two arrivals at one time is first: for any two links it is this one or that one, at half of all times each. What is SIM_LEAVING is
- * behind them all. */
+/* Which of two arrivals at one time is first: for any two links it is this one or that one, at half of all times each.
+ * What is SIM_LEAVING is behind them all. */
 static inline uint32_t sim_tie(uint64_t due_ps)
 {
     return (uint32_t)(due_ps * UINT64_C(0x9e3779b97f4a7c15) >> 33) & (SIM_LEAVING - 1);
@@ -90,7 +91,8 @@ struct sim_events {
 bool sim_events_init(struct sim_events *e, uint32_t links, uint64_t horizon_ps, uint64_t lookahead_ps);
 void sim_events_deinit(struct sim_events *e);
 
-/* Sets or moves a timer; SIM_NEVER: clears it. Numbers are small: memory is taken for all below the highest. Not before now. */
+/* Sets or moves a timer; SIM_NEVER: clears it. Numbers are small: memory is taken for all below the highest. Not before
+ * now. */
 void sim_timer_set(struct sim_events *e, uint32_t timer, uint64_t due_ps);
 /* When it is due; SIM_NEVER: it is not set. */
 uint64_t sim_timer_due(const struct sim_events *e, uint32_t timer);

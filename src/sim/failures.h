@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* failures.h: cables that are cut at some time, and mended. What waits in their ports, or is on them, is lost, and so is what is sent into them.
- * After a time that is said the switches know: all routes are then the shortest ways over what is left, and equal ones are chosen among by hash, as
- * ever. Trees of jobs stay where they are: what their links lose, their nodes send again.
+/* failures.h: cables that are cut at some time, and mended. What waits in their ports, or is on them, is lost, and so
+ * is what is sent into them. After a time that is said the switches know: all routes are then the shortest ways over
+ * what is left, and equal ones are chosen among by hash, as ever. Trees of jobs stay where they are: what their links
+ * lose, their nodes send again.
  *
- * A port that was cut has ended the packet that it was sending before it takes another: cut and mended within that packet's time, it
- * loses that packet still.
+ * A port that was cut has ended the packet that it was sending before it takes another: cut and mended within that
+ * packet's time, it loses that packet still.
  *
  * Read next: routes.c (the ways that are left), run.c (who sets the timer). */
 #ifndef TRIB_SIM_FAILURES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faults.h: what goes wrong with packets besides full queues: loss, duplication, reorder, with the words of the test worlds. Each packet that has come
- * to where it is for (a host, or a switch that is a node of a job) is lost, comes late, or comes twice, each at random; late ones
- * are held here, and so are the second of two.
+/* faults.h: what goes wrong with packets besides full queues: loss, duplication, reorder, with the words of the test
+ * worlds. Each packet that has come to where it is for (a host, or a switch that is a node of a job) is lost, comes
+ * late, or comes twice, each at random; late ones are held here, and so are the second of two.
  * Read next: run.c (who asks). */
 #ifndef TRIB_SIM_FAULTS_H
 #define TRIB_SIM_FAULTS_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flows.h: flows of bytes between hosts, on the flows of core/flow.h with DCTCP (or AIMD, or a fixed window): background traffic. The
- * simulator's part is small: it turns fragments into packets and back, and says when a flow's bytes have all come. What is sent again, when, and how
- * fast, is the code that real ranks run.
+/* flows.h: flows of bytes between hosts, on the flows of core/flow.h with DCTCP (or AIMD, or a fixed window):
+ * background traffic. The simulator's part is small: it turns fragments into packets and back, and says when a flow's
+ * bytes have all come. What is sent again, when, and how fast, is the code that real ranks run.
  *
- * Every packet that comes is acknowledged. An acknowledgement takes the way of its own hash back. A flow is over for its receiver when its
- * last byte has come; its memory is free when its sender knows that, and none of its packets is on a link any more.
+ * Every packet that comes is acknowledged. An acknowledgement takes the way of its own hash back. A flow is over for
+ * its receiver when its last byte has come; its memory is free when its sender knows that, and none of its packets is
+ * on a link any more.
  *
  * Read next: core/flow.h, traffic.h (who begins flows). */
 #ifndef TRIB_SIM_FLOWS_H

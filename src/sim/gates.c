@@ -439,7 +439,8 @@ void sim_gates_cut(struct sim_network *n, uint32_t number)
     }
 }
 
-/* A stop holds before the sender's first packet. told_ps stays that of an earlier frame: none is under way (deadlock.c). */
+/* A stop holds before the sender's first packet. told_ps stays that of an earlier frame: none is under way
+ * (deadlock.c). */
 void sim_gates_mended(struct sim_network *n, uint32_t number)
 {
     struct sim_gate *gate = &n->gates->list[number];

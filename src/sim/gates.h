@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gates.h: ports that can be stopped (PFC), and switches whose ports share a buffer (buffers.h): the way of packets where a port's backlog does not say
- * when a packet will have left.
+/* gates.h: ports that can be stopped (PFC), and switches whose ports share a buffer (buffers.h): the way of packets
+ * where a port's backlog does not say when a packet will have left.
  *
- * The port of every link is a *gate*. It sends one packet after the other; what comes while it sends waits behind. A packet costs two events per
- * link: it has left the port (the next one begins, and what it took of the buffer is free), and it has come. A link's list holds those that have
- * begun, then those that wait.
+ * The port of every link is a *gate*. It sends one packet after the other; what comes while it sends waits behind. A
+ * packet costs two events per link: it has left the port (the next one begins, and what it took of the buffer is free),
+ * and it has come. A link's list holds those that have begun, then those that wait.
  *
- * Lossless: each cable has two directions, and the gate of one speaks for what its own node holds of the other. When that link becomes full, or is
- * full no more, the gate *owes* whoever sends into it a frame of PAUSE: 64 bytes, sent as soon as the packet that is being sent has
- * left, before all that waits, also while the gate itself is stopped. What it says is what is true when it begins; if nothing has changed since the last
- * one, none is sent. When the frame has come the gate there is stopped: it ends the packet that it is sending, and begins no other; or it goes on. A
- * stop holds until the frame that ends it: real ones last 65,535 x 512 bits and are said again before that, which costs nothing here.
- * Hosts take all that comes, and stop nobody; their own links can be stopped.
+ * Lossless: each cable has two directions, and the gate of one speaks for what its own node holds of the other. When
+ * that link becomes full, or is full no more, the gate *owes* whoever sends into it a frame of PAUSE: 64 bytes, sent as
+ * soon as the packet that is being sent has left, before all that waits, also while the gate itself is stopped. What it
+ * says is what is true when it begins; if nothing has changed since the last one, none is sent. When the frame has come
+ * the gate there is stopped: it ends the packet that it is sending, and begins no other; or it goes on. A stop holds
+ * until the frame that ends it: real ones last 65,535 x 512 bits and are said again before that, which costs nothing
+ * here. Hosts take all that comes, and stop nobody; their own links can be stopped.
  *
- * A cable that is mended begins with what its ends have to say: a link that is full already, because what came before the cut still waits behind it,
- * begins with its sender stopped. Real ports say it in the first frame, and what comes until that is there finds a headroom that is in use: some
- * of it may be lost. Here the cable is whole when that frame has come.
+ * A cable that is mended begins with what its ends have to say: a link that is full already, because what came before
+ * the cut still waits behind it, begins with its sender stopped. Real ports say it in the first frame, and what comes
+ * until that is there finds a headroom that is in use: some of it may be lost. Here the cable is whole when that frame
+ * has come.
  *
  *   gate      idle            sending             stopped, sending     stopped
  *   packet    it begins       it waits            it waits             it waits
@@ -26,11 +28,11 @@
  *                             next one, begins,   or: stopped
  *                             or: idle
  *
- * At one picosecond timers are first, then what comes, then what has left. So a STOP that comes as the next packet would begin stops it, and a packet
- * that comes as another leaves finds that one still in the buffer.
+ * At one picosecond timers are first, then what comes, then what has left. So a STOP that comes as the next packet
+ * would begin stops it, and a packet that comes as another leaves finds that one still in the buffer.
  *
- * Without thresholds in the way, packets go as those of network.c do, to the picosecond: tests/unit/test_sim_gates.c; and they go as those of an engine
- * that shares no code with this one: tests/unit/test_sim_reference.c.
+ * Without thresholds in the way, packets go as those of network.c do, to the picosecond: tests/unit/test_sim_gates.c;
+ * and they go as those of an engine that shares no code with this one: tests/unit/test_sim_reference.c.
  *
  * Read next: gates.c, deadlock.h. */
 #ifndef TRIB_SIM_GATES_H
@@ -91,7 +93,8 @@ void sim_gates_deinit(struct sim_network *n);
 /* As sim_network_give and sim_network_run, which call them; end: of n->hops. */
 void sim_gates_give(struct sim_network *n, uint32_t link, uint32_t packet);
 bool sim_gates_run(struct sim_network *n, uint64_t until_ps, uint64_t end);
-/* What the node gives next is what has just come to it, which takes memory as what is only forwarded does; copies of it take none. */
+/* What the node gives next is what has just come to it, which takes memory as what is only forwarded does; copies of it
+ * take none. */
 static inline void sim_gates_pass(const struct sim_network *n)
 {
     if (n->gates != NULL) {
@@ -99,14 +102,16 @@ static inline void sim_gates_pass(const struct sim_network *n)
     }
 }
 
-/* The link is cut now: what has begun, but the first, and what waits is lost, and nobody is stopped by it any more (failures.h). */
+/* The link is cut now: what has begun, but the first, and what waits is lost, and nobody is stopped by it any more
+ * (failures.h). */
 void sim_gates_cut(struct sim_network *n, uint32_t link);
 /* It may be whole again: if it is, and the other direction's sender has to be told to stop, it is, at once. */
 void sim_gates_mended(struct sim_network *n, uint32_t link);
 /* What must hold at any time: NULL, or what does not. */
 const char *sim_gates_check(const struct sim_network *n);
 
-/* A packet that waits has in next_due_ps the time when it came, without its highest bits, and the link that it came by. */
+/* A packet that waits has in next_due_ps the time when it came, without its highest bits, and the link that it came
+ * by. */
 #define SIM_CAME_BITS 22U
 #define SIM_CAME_NONE ((UINT32_C(1) << SIM_CAME_BITS) - 1)
 

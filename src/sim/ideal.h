@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ideal.h: what a scenario would be if each kind of traffic had the network for itself: its flows without its jobs, and its jobs without its flows, with
- * the same seed, so that the same flows begin and the same hosts work. What a scheme costs others, and others it, is the distance from that.
+/* ideal.h: what a scenario would be if each kind of traffic had the network for itself: its flows without its jobs, and
+ * its jobs without its flows, with the same seed, so that the same flows begin and the same hosts work. What a scheme
+ * costs others, and others it, is the distance from that.
  * Read next: results.h (who shows it beside the run). */
 #ifndef TRIB_SIM_IDEAL_H
 #define TRIB_SIM_IDEAL_H

@@ -256,7 +256,8 @@ static int32_t number_of(uint32_t iteration, uint64_t element)
     return (int32_t)(trib_mix64((uint64_t)iteration << 32 | element) & 0xffff);
 }
 
-/* The numbers of an iteration; its buffers were those of the last but one, which all have ended when anybody begins this one. */
+/* The numbers of an iteration; its buffers were those of the last but one, which all have ended when anybody begins
+ * this one. */
 static void prepare(struct sim_job *job, uint32_t iteration)
 {
     uint32_t turn = iteration % 2;
@@ -327,7 +328,8 @@ static void tell_marks(struct sim_jobs *j, const struct sim_job *job, uint64_t n
 
 static void drain(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns);
 
-/* How long a rank computes in an iteration: drawn of the job, the rank and the iteration, so that nothing else moves it. */
+/* How long a rank computes in an iteration: drawn of the job, the rank and the iteration, so that nothing else moves
+ * it. */
 static uint64_t compute_of_rank(const struct sim_job *job, uint32_t rank, uint32_t iteration)
 {
     const struct sim_job_config *c = &job->config;

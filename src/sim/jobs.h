@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs.h: training jobs in the simulated network: workers on hosts compute, and then sum their gradients with a scheme of src/schemes. The nodes are
- * those of the real switch and the real ranks, driven as core/node.h says; here are only their places, links and clocks.
+/* jobs.h: training jobs in the simulated network: workers on hosts compute, and then sum their gradients with a
+ * scheme of src/schemes. The nodes are those of the real switch and the real ranks, driven as core/node.h says; here
+ * are only their places, links and clocks.
  *
- * A fragment carries SIM_JOB_PAYLOAD bytes of real numbers, which stand for the payload that it has on the links: all that nodes do is done, to fewer
- * elements. So every sum is checked twice: by the lane, in every worker, and as numbers, at the end of every iteration.
+ * A fragment carries SIM_JOB_PAYLOAD bytes of real numbers, which stand for the payload that it has on the links:
+ * all that nodes do is done, to fewer elements. So every sum is checked twice: by the lane, in every worker, and as
+ * numbers, at the end of every iteration.
  *
- * An iteration computes, and then sums. Where gradients come in buckets, each is summed from the moment on when the backward pass has made it, while
- * that goes on; the next iteration begins when all are in. Several ranks of one host are summed in its memory first, as real ones are (level 0):
- * its worker here stands for all of them.
+ * An iteration computes, and then sums. Where gradients come in buckets, each is summed from the moment on when
+ * the backward pass has made it, while that goes on; the next iteration begins when all are in. Several ranks of one
+ * host are summed in its memory first, as real ones are (level 0): its worker here stands for all of them.
  *
  * Switches of a scheme that has them: the lowest switch that is above all workers is the root, and every switch between it and them is a
  * node of the tree, or those that add, where not all do. Packets from node to node travel over the links between them; switches that do not add
@@ -122,7 +124,8 @@ struct sim_job {
     uint64_t end_ps;   /* of the last iteration that has ended */
 };
 
-/* A packet that is under way, to one or several endpoints of a job: its members before the communicator, which is the job's, as bytes. */
+/* A packet that is under way, to one or several endpoints of a job: its members before the communicator, which is the
+ * job's, as bytes. */
 struct sim_message {
     uint8_t packet[offsetof(struct trib_packet, reduction) + 1];
     bool has_payload;
@@ -187,7 +190,8 @@ static inline uint64_t sim_job_scaled(uint64_t amount, uint32_t scale)
     return amount == 0 || scale <= 1 ? amount : amount < scale ? 1 : amount / scale;
 }
 
-/* Adds a job; its workers are on these hosts, by rank. False: error says why it cannot be. When all are there: sim_jobs_open. */
+/* Adds a job; its workers are on these hosts, by rank. False: error says why it cannot be. When all are there:
+ * sim_jobs_open. */
 bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const uint32_t *hosts, uint64_t seed,
                   char *error);
 bool sim_jobs_open(struct sim_jobs *j, char *error);

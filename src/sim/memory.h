@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory.h: memory of a simulation: zeros that cost nothing before they are written to, on large pages where the kernel has them, since what
- * a packet needs next may lie anywhere. Read next: network.c, flows.c. */
+/* memory.h: memory of a simulation: zeros that cost nothing before they are written to, on large pages where the kernel
+ * has them, since what a packet needs next may lie anywhere. Read next: network.c, flows.c. */
 #ifndef TRIB_SIM_MEMORY_H
 #define TRIB_SIM_MEMORY_H
 

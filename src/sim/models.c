@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* models.c: see models.h. Parameters are those of torchvision's models, of Keras's for inception3 (without its auxiliary head), and of
- * BERT's uncased base.
+/* models.c: see models.h. Parameters are those of torchvision's models, of Keras's for inception3 (without its
+ * auxiliary head), and of BERT's uncased base.
  *
  * Times: "P100, batch 32": TensorFlow's benchmark of May 2017 (docs_src/performance/benchmarks.md): DGX-1, one P100, synthetic images; the batch
  * divided by images per second. With these the shares of communication are those that PANAMA states for its six models.

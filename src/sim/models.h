@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* models.h: models that people train: how many parameters they have, and how long an iteration computes, as far as somebody has published
- * that. Who has another GPU or batch says `compute` in the scenario. Read next: models.c (the table and its sources), jobs.h. */
+/* models.h: models that people train: how many parameters they have, and how long an iteration computes, as far as
+ * somebody has published that. Who has another GPU or batch says `compute` in the scenario. Read next: models.c (the
+ * table and its sources), jobs.h. */
 #ifndef TRIB_SIM_MODELS_H
 #define TRIB_SIM_MODELS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* network.c: see network.h. What happens for each packet stands together at the end, and is one function to the compiler.
+/* network.c: see network.h. What happens for each packet stands together at the end, and is one function to the
+ * compiler.
  * Read next: topology.c (who lays links), flows.c (who sends). */
 #include "sim/network.h"
 
@@ -269,8 +270,9 @@ static inline void arrive(struct sim_network *n, uint32_t number)
     }
 }
 
-/* What the next arrivals need is brought into the cache, step by step: what one step fetches says what the next one needs. Arrivals that are known
- * do not change until they happen; what is fetched in vain costs time only. Hosts answer most of what they get, so their own links are fetched too. */
+/* What the next arrivals need is brought into the cache, step by step: what one step fetches says what the next one
+ * needs. Arrivals that are known do not change until they happen; what is fetched in vain costs time only. Hosts answer
+ * most of what they get, so their own links are fetched too. */
 static inline uint32_t links_until(const struct sim_events *e, uint32_t until)
 {
     return until < e->batch_count ? until : e->batch_count;

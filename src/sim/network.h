@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* network.h: hosts and switches, the links between them, and the packets on these: the simulator's engine.
  *
- * A node is a host, [0, hosts), or a switch behind them. A link is one direction of a cable, with the output port that feeds it: a first-in
- * first-out queue with a limit (what does not fit is dropped) and a mark (what finds more waiting is marked, if it may be: ECN). A packet costs
- * one event per link: when it is given to a port it is known when it will have left (the port's `busy_ps` says when all before it have), so its
- * arrival at the other end is known, and only the first arrival of each link is in the event set. Exact for ports that never stop; where they do,
- * or switches share buffers among ports, gates.h has another way for packets, of two events per link.
+ * A node is a host, [0, hosts), or a switch behind them. A link is one direction of a cable, with the output port that
+ * feeds it: a first-in first-out queue with a limit (what does not fit is dropped) and a mark (what finds more waiting
+ * is marked, if it may be: ECN). A packet costs one event per link: when it is given to a port it is known when it will
+ * have left (the port's `busy_ps` says when all before it have), so its arrival at the other end is known, and only the
+ * first arrival of each link is in the event set. Exact for ports that never stop; where they do, or switches share
+ * buffers among ports, gates.h has another way for packets, of two events per link.
  *
- * What waits at a port is counted in bytes that have not left: of the packet that is leaving, what is still here. So a threshold of 85 packets
- * means that the bytes of 85 full packets wait (docs/SIMULATOR.md, "Queues").
+ * What waits at a port is counted in bytes that have not left: of the packet that is leaving, what is still here. So a
+ * threshold of 85 packets means that the bytes of 85 full packets wait (docs/SIMULATOR.md, "Queues").
  *
- * Use: init; links and routes by a topology (topology.h); sim_network_run, which calls the receiver for packets that have come to their node,
- * timers, and drops. The receiver owns what it is given: it frees the packet, or sends it on. From there it may call everything but run.
+ * Use: init; links and routes by a topology (topology.h); sim_network_run, which calls the receiver for packets that
+ * have come to their node, timers, and drops. The receiver owns what it is given: it frees the packet, or sends it on.
+ * From there it may call everything but run.
  *
- * Routes: a switch knows the run of hosts below it and deals them to its links down by division; to all others it goes up, over the link that
- * the packet's hash chooses. That is arithmetic for every tree; where the network is no tree, a table lists the links by destination.
+ * Routes: a switch knows the run of hosts below it and deals them to its links down by division; to all others it goes
+ * up, over the link that the packet's hash chooses. That is arithmetic for every tree; where the network is no tree, a
+ * table lists the links by destination.
  *
  * Numbers of packets, links and nodes are indexes; packets and links never move. Memory is claimed at first use.
  * Read next: network.c, gates.h, topology.h, flows.h (who sends). */
@@ -38,7 +41,8 @@ enum sim_packet_flag {
 
 struct sim_gates;
 
-/* kind, owner, sequence and value are the sender's; the network looks at `to`, `size`, `hash` and the flags of ECN alone. */
+/* kind, owner, sequence and value are the sender's; the network looks at `to`, `size`, `hash` and the flags of ECN
+ * alone. */
 struct sim_packet {
     uint64_t next_due_ps; /* when the one behind it arrives; so nothing has to be looked up in that one before then */
     uint32_t next;        /* behind it on the link */
@@ -106,7 +110,8 @@ struct sim_receiver {
     void (*arrived)(void *user, uint32_t packet);
     void (*timer)(void *user, uint32_t timer);
     void (*dropped)(void *user, uint32_t packet); /* the network frees it then */
-    /* A packet will arrive at its host before long, and very soon: time to fetch memory. NULL: there is nothing to do. */
+    /* A packet will arrive at its host before long, and very soon: time to fetch memory. NULL: there is nothing to
+     * do. */
     void (*soon)(void *user, uint32_t packet);
     void (*sooner)(void *user, uint32_t packet);
     /* For tests, NULL as a rule: a host gives a packet to its link; a packet has reached the end of a link. */
@@ -163,7 +168,8 @@ uint16_t sim_network_port(struct sim_network *n, const struct sim_port_config *c
 uint32_t sim_network_link(struct sim_network *n, uint32_t from, uint32_t to, uint16_t port);
 /* The link takes so much longer. Before anything happens; then sim_network_ready. */
 void sim_network_delay(struct sim_network *n, uint32_t link, uint64_t delay_ps);
-/* All links and routes are there: makes the event set, anew if there is one. smallest, largest: bytes of packets. False: out of memory. */
+/* All links and routes are there: makes the event set, anew if there is one. smallest, largest: bytes of packets.
+ * False: out of memory. */
 bool sim_network_ready(struct sim_network *n, uint32_t smallest, uint32_t largest);
 /* A host has one link, which has its number. */
 static inline uint32_t sim_network_host_link(uint32_t host)
@@ -195,8 +201,8 @@ static inline void sim_packet_free(struct sim_network *n, uint32_t packet)
 void sim_network_send(struct sim_network *n, uint32_t host, uint32_t packet);
 /* A node sends a packet into this link of its own, to the node at the link's end or beyond. */
 void sim_network_give(struct sim_network *n, uint32_t link, uint32_t packet);
-/* Runs until this time, or a receiver sets `stop`, or nothing is left; hops: at most so many more (for progress). False: nothing is left that is
- * due by then. */
+/* Runs until this time, or a receiver sets `stop`, or nothing is left; hops: at most so many more (for progress).
+ * False: nothing is left that is due by then. */
 bool sim_network_run(struct sim_network *n, uint64_t until_ps, uint64_t hops);
 static inline uint64_t sim_network_now(const struct sim_network *n)
 {
@@ -204,12 +210,15 @@ static inline uint64_t sim_network_now(const struct sim_network *n)
 }
 /* Lays out a switch's route in a tree: `each` hosts below each of its links down. */
 struct sim_route sim_route_tree(uint32_t first, uint32_t count, uint32_t each, uint32_t down);
-/* Lists in tables, for every switch and host, the links that begin a shortest way over links that are not cut. Where there is no way, packets are
- * sent into a link that is cut. False: out of memory, or more ways than a table can say. */
+/* Lists in tables, for every switch and host, the links that begin a shortest way over links that are not cut. Where
+ * there is no way, packets are sent into a link that is cut. False: out of memory, or more ways than a table can
+ * say. */
 bool sim_network_search_routes(struct sim_network *n);
-/* The links that a packet of this hash takes from host to host while no cable is cut; returns how many, SIM_PATH_MAX at most. */
+/* The links that a packet of this hash takes from host to host while no cable is cut; returns how many, SIM_PATH_MAX at
+ * most. */
 uint32_t sim_network_path(const struct sim_network *n, uint32_t from, const struct sim_packet *packet, uint32_t *links);
-/* Packets that lie on links, counted one by one: sent = arrived + dropped + these. Frames of PAUSE are not among them. */
+/* Packets that lie on links, counted one by one: sent = arrived + dropped + these. Frames of PAUSE are not among
+ * them. */
 uint64_t sim_network_count(const struct sim_network *n);
 
 /* The packet, which is on no link's list any more, is lost at this one. */

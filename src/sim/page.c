@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page.c: results of a run as a page of HTML that needs nothing else: facts, completion times, jobs, and what the links did. Read next: plot.h. */
+/* page.c: results of a run as a page of HTML that needs nothing else: facts, completion times, jobs, and what the links
+ * did. Read next: plot.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_queues.c: what shared buffers and PFC did, in results: JSON, the summary, and facts of the page; see results.h. Read next: report.c. */
+/* report_queues.c: what shared buffers and PFC did, in results: JSON, the summary, and facts of the page; see
+ * results.h. Read next: report.c. */
 #include <inttypes.h>
 #include <string.h>
 

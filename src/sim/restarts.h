@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* restarts.h: switches that begin anew at some time: what adds there loses all that it holds, and the jobs with a node there stand still until their
- * ranks are back; then their trees are open under another boot id, and nodes send again what was lost. Packets pass such a switch as ever.
+/* restarts.h: switches that begin anew at some time: what adds there loses all that it holds, and the jobs with a node
+ * there stand still until their ranks are back; then their trees are open under another boot id, and nodes send again
+ * what was lost. Packets pass such a switch as ever.
  * Read next: jobs.h, run.c (who sets the timer). */
 #ifndef TRIB_SIM_RESTARTS_H
 #define TRIB_SIM_RESTARTS_H

@@ -108,7 +108,8 @@ struct sim_job_times sim_results_job(const struct sim_run *run, uint32_t number)
     return t;
 }
 
-/* Before the scenario's time was: all jobs are done, nothing is left that could happen, or ports are stopped for ever. */
+/* Before the scenario's time was: all jobs are done, nothing is left that could happen, or ports are stopped for
+ * ever. */
 static bool is_at_its_end(const struct sim_run *run)
 {
     bool is_done = run->jobs.count != 0 && run->jobs.done_jobs == run->jobs.count;

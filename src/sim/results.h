@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* results.h: what came out of a run, as numbers; and as JSON, CSV and a summary for people.
  *
- * Only flows that began after the warm-up count. Of those that had not ended nothing is known but their number: a window that is short against the
- * longest flows leaves these out, and says how many they are.
+ * Only flows that began after the warm-up count. Of those that had not ended nothing is known but their number: a
+ * window that is short against the longest flows leaves these out, and says how many they are.
  * Read next: run.h, results.c. */
 #ifndef TRIB_SIM_RESULTS_H
 #define TRIB_SIM_RESULTS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* routes.c: routes of networks that are no trees, or are not whole: tables of shortest ways, by breadth-first search from every switch that has
- * hosts. Read next: network.h (sim_network_route), failures.c. */
+/* routes.c: routes of networks that are no trees, or are not whole: tables of shortest ways, by breadth-first search
+ * from every switch that has hosts. Read next: network.h (sim_network_route), failures.c. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c: see run.h. Timers: the sources' by their numbers, one each for the ends of the warm-up and of the window, counting slots, failures,
- * faults, restarts and stopped ports, then the jobs', then the flows'.
+/* run.c: see run.h. Timers: the sources' by their numbers, one each for the ends of the warm-up and of the window,
+ * counting slots, failures, faults, restarts and stopped ports, then the jobs', then the flows'.
  * Read next: results.c. */
 #include "sim/run.h"
 
@@ -129,7 +129,8 @@ static void on_sooner(void *user, uint32_t packet)
     }
 }
 
-/* Are ports stopped for ever? Looks again as long as any is stopped. A cable that is still to be cut or mended may open a circle. */
+/* Are ports stopped for ever? Looks again as long as any is stopped. A cable that is still to be cut or mended may open
+ * a circle. */
 static void on_watch(struct sim_run *run)
 {
     struct sim_network *n = &run->network;

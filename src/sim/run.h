@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run.h: one simulation: a scenario's network with its traffic, from its beginning to its end.
  *
- * Use: sim_run_init, sim_run_advance until it returns false (each call simulates so many packet-hops: between calls progress can be shown, or the
- * run be given up), sim_run_check, then results.h; sim_run_deinit. A run that was given up has results as well: those of the time until then.
+ * Use: sim_run_init, sim_run_advance until it returns false (each call simulates so many packet-hops: between calls
+ * progress can be shown, or the run be given up), sim_run_check, then results.h; sim_run_deinit. A run that was given
+ * up has results as well: those of the time until then.
  * Read next: scenario.h (from files), results.h. */
 #ifndef TRIB_SIM_RUN_H
 #define TRIB_SIM_RUN_H
@@ -85,10 +86,12 @@ struct sim_run {
     bool is_over;
 };
 
-/* scenario must live as long as the run. False: error (TRIB_ERROR_TEXT_MAX bytes) says why it cannot be; deinit it all the same. */
+/* scenario must live as long as the run. False: error (TRIB_ERROR_TEXT_MAX bytes) says why it cannot be; deinit it all
+ * the same. */
 bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char *error);
 void sim_run_deinit(struct sim_run *run);
-/* Simulates about so many packet-hops, of a second of simulated time at most. False: the run is over: its time, or all jobs where there are any, or there is nothing left to happen. */
+/* Simulates about so many packet-hops, of a second of simulated time at most. False: the run is over: its time, or all
+ * jobs where there are any, or there is nothing left to happen. */
 bool sim_run_advance(struct sim_run *run, uint64_t hops);
 static inline uint64_t sim_run_now(const struct sim_run *run)
 {
@@ -99,7 +102,8 @@ static inline bool sim_run_counts(const struct sim_scenario *s, uint64_t start_p
 {
     return start_ps >= s->warmup_ps && (s->window_ps == 0 || start_ps - s->warmup_ps < s->window_ps);
 }
-/* Flows that have not ended though no payload has come for this long: a hang, or a network that loses everything. 0: there are none. */
+/* Flows that have not ended though no payload has come for this long: a hang, or a network that loses everything. 0:
+ * there are none. */
 uint64_t sim_run_stalled(const struct sim_run *run, uint64_t for_ps);
 /* What must hold at any time, whatever the scenario: NULL, or what does not. */
 const char *sim_run_check(const struct sim_run *run);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenario.h: scenarios from files (docs/SIMULATOR.md has all keys). A file that is taken can be run: what does not fit together is found
- * here, before simulated time begins, and said in one line with its place and, of a misspelt word, the nearest that is known.
+/* scenario.h: scenarios from files (docs/SIMULATOR.md has all keys). A file that is taken can be run: what does not fit
+ * together is found here, before simulated time begins, and said in one line with its place and, of a misspelt word,
+ * the nearest that is known.
  * Read next: run.h, toml.h. */
 #ifndef TRIB_SIM_SCENARIO_H
 #define TRIB_SIM_SCENARIO_H
@@ -20,8 +21,8 @@ struct sim_overrides {
     uint32_t count;
 };
 
-/* Reads a file and the files that it names. False: error (TRIB_ERROR_TEXT_MAX bytes) says "FILE:LINE:COLUMN: cause". Free it in any case. overrides: or
- * NULL. */
+/* Reads a file and the files that it names. False: error (TRIB_ERROR_TEXT_MAX bytes) says "FILE:LINE:COLUMN: cause".
+ * Free it in any case. overrides: or NULL. */
 bool sim_scenario_read(struct sim_scenario *scenario, const char *path, const struct sim_overrides *overrides,
                        char *error);
 /* The same for text that stands in memory; path is for errors, and where the files lie that it names. */

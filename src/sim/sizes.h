@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sizes.h: how large flows are: one size, or a published distribution, drawn with straight lines between its points.
  *
- * Both published forms of both workloads are here under names of their own, because their means differ, and so what "60 % load" is:
+ * Both published forms of both workloads are here under names of their own, because their means differ, and so what "60
+ * % load" is:
  *   websearch-packets    DCTCP's, in packets of 1460 B, as pFabric and PIAS have it: mean 1.67 MB
  *   websearch-bytes      the same in bytes, as TrafficGenerator and HPCC have it: mean 1.71 MB
  *   datamining-packets   VL2's, in packets of 1460 B, as pFabric has it: mean 7.47 MB, half of all flows one packet

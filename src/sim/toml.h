@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* toml.h: reads the part of TOML 1.0 that scenarios need: comments, [table], [[table of an array]], key = value, where a value is a
- * string on one line, an integer, a float or a boolean. What TOML has besides (arrays, inline tables, dotted keys, dates, strings of
- * several lines) is refused by name: a file that is read means what TOML says that it means.
+/* toml.h: reads the part of TOML 1.0 that scenarios need: comments, [table], [[table of an array]], key = value, where
+ * a value is a string on one line, an integer, a float or a boolean. What TOML has besides (arrays, inline tables,
+ * dotted keys, dates, strings of several lines) is refused by name: a file that is read means what TOML says that it
+ * means.
  *
  * Why our own: Debian has libraries for C++ and Python, none for C.
  * Read next: scenario.c (who uses it). */
@@ -44,7 +45,8 @@ struct sim_toml {
     struct sim_toml_place place; /* of an error */
 };
 
-/* Reads len bytes of text, copied. False: what is wrong stands in error (TRIB_ERROR_TEXT_MAX bytes), where in toml->place. */
+/* Reads len bytes of text, copied. False: what is wrong stands in error (TRIB_ERROR_TEXT_MAX bytes), where in
+ * toml->place. */
 bool sim_toml_read(struct sim_toml *toml, const char *text, size_t len, char *error);
 void sim_toml_free(struct sim_toml *toml);
 

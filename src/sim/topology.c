@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology.c: see topology.h. Each builder adds links in the order of their numbers, and says the same numbers in its routes.
+/* topology.c: see topology.h. Each builder adds links in the order of their numbers, and says the same numbers in its
+ * routes.
  * Read next: network.h (sim_network_route). */
 #include "sim/topology.h"
 
@@ -134,8 +135,8 @@ static uint32_t groups_of(const struct sim_topology *t)
     return t->routers * t->globals + 1;
 }
 
-/* Group i's global cable q, which is its router q / globals', leads to group i + q + 1. There it is the cable groups - 2 - q: of the router with
- * the same number from behind. */
+/* Group i's global cable q, which is its router q / globals', leads to group i + q + 1. There it is the cable groups -
+ * 2 - q: of the router with the same number from behind. */
 static void build_dragonfly(const struct sim_topology *t, struct sim_network *n, const struct kinds *kinds)
 {
     uint32_t groups = groups_of(t);

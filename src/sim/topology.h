@@ -3,11 +3,12 @@
  *
  *   star         every host on one switch
  *   leaf-spine   hosts on leaves, every leaf on every spine
- *   fat-tree     k pods of k/2 edge and k/2 aggregation switches, k^2/4 core switches, k^3/4 hosts (Al-Fares et al., SIGCOMM'08)
- *   clos         the same in other proportions: pods of edge and aggregation switches, with less rate up than down (its ratio) at either tier
- *   dragonfly    groups of routers that are all joined with each other, and one cable between any two groups: each router has `globals` of its
- *                group's (Kim et al., ISCA'08); shortest ways only
- *
+ *   fat-tree     k pods of k/2 edge and k/2 aggregation switches, k^2/4 core switches, k^3/4 hosts (Al-Fares et al.,
+ *                SIGCOMM'08)
+ *   clos         the same in other proportions: pods of edge and aggregation switches, with less rate up than down (its
+ *                ratio) at either tier
+ *   dragonfly    groups of routers that are all joined with each other, and one cable between any two groups: each
+ *                router has `globals` of its group's (Kim et al., ISCA'08); shortest ways only
  *   file         whatever stands in a file (cables.h)
  *
  * Nodes: hosts, then switches tier by tier from below. Links: those of hosts first, then tier by tier, up before down.

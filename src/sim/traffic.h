@@ -3,10 +3,12 @@
  *
  *   permutation   every host sends one flow to one other, and gets one
  *   incast        some hosts send to one host at the same time, again and again if asked to
- *   poisson       flows begin at random times between random hosts, so many that their payload is a share of what all hosts could send
+ *   poisson       flows begin at random times between random hosts, so many that their payload is a share of what all
+ *                 hosts could send
  *   trace         flows from a file in the form of HPCC's flow.txt
  *
- * Each source has a generator of random numbers of its own, made of the run's seed and its number: sources do not disturb each other.
+ * Each source has a generator of random numbers of its own, made of the run's seed and its number: sources do not
+ * disturb each other.
  * Read next: flows.h. */
 #ifndef TRIB_SIM_TRAFFIC_H
 #define TRIB_SIM_TRAFFIC_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* members.h: the communicators of one shard: the nodes of each, the addresses of their children and of the parent, and the way
- * from a packet's communicator and source address to a node and its place there. No socket, no thread, no lock: all that is
- * shard.c's.
+/* members.h: the communicators of one shard: the nodes of each, the addresses of their children and of the parent, and
+ * the way from a packet's communicator and source address to a node and its place there. No socket, no thread, no lock:
+ * all that is shard.c's.
  * Read next: tree.h (which node has which children), members.c. */
 #ifndef TRIB_SWITCHD_MEMBERS_H
 #define TRIB_SWITCHD_MEMBERS_H
@@ -66,8 +66,8 @@ struct trib_members {
 
 /* Bytes of the nodes that a member of this opening has on one shard. */
 size_t trib_member_size(const struct trib_switch_verbs *verbs, const struct trib_opening *opening);
-/* Makes a member with its nodes, initialised, in memory that is there once it is used. `tree` is the opening's and outlives it. NULL:
- * out of memory. */
+/* Makes a member with its nodes, initialised, in memory that is there once it is used. `tree` is the opening's and
+ * outlives it. NULL: out of memory. */
 struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening,
                                        const struct trib_tree *tree, uint32_t root);
 void trib_member_destroy(struct trib_member *member); /* NULL is allowed */
@@ -96,7 +96,8 @@ uint64_t trib_member_oldest(const struct trib_member *member);
 /* Adds what its nodes count: contributions and registrations as they came to this switch, results as they left it. */
 void trib_member_count(const struct trib_member *member, struct trib_counters *sum);
 uint32_t trib_member_slots_held(const struct trib_member *member);
-/* Gives back the memory of those nodes that are idle. They hand out nothing, and nothing that they have handed out is on its way. */
+/* Gives back the memory of those nodes that are idle. They hand out nothing, and nothing that they have handed out is
+ * on its way. */
 void trib_member_give_back(const struct trib_member *member);
 size_t trib_member_memory_held(const struct trib_member *member);
 

@@ -121,7 +121,8 @@ static struct trib_tree **find_tree(struct trib_plane *plane, uint32_t communica
     return at;
 }
 
-/* The communicator on a shard, which is then the caller's until leave_member; NULL and nothing to leave when it is not there. */
+/* The communicator on a shard, which is then the caller's until leave_member; NULL and nothing to leave when it is not
+ * there. */
 static struct trib_member *enter_member(struct trib_plane *plane, uint32_t shard, uint32_t communicator)
 {
     trib_shard_enter(&plane->shard[shard]);
@@ -187,7 +188,8 @@ static bool is_parent_apart(const struct trib_opening *opening)
     return true;
 }
 
-/* Can this plane be what the opening asks for? Of a communicator that is here already only another root can be opened. */
+/* Can this plane be what the opening asks for? Of a communicator that is here already only another root can be
+ * opened. */
 static bool has_room(const struct trib_plane *plane, const struct trib_opening *opening, const struct trib_tree *tree)
 {
     uint32_t roots = opening->session.roots;

@@ -308,10 +308,10 @@ static void drain_node(struct trib_shard *shard, struct trib_member_node *node, 
  *
  * It ends, because within one call nothing comes from outside and time stands still. What a node gets from another one
  * makes it send, to another one again, only this: PROBE makes ASK, HELD or RESULT, down, and a mark that is news more
- * HELD, down; ASK makes CONTRIBUTION or OFFER, up; CONTRIBUTION makes RESULT when it completes a slot, once, or one ASK to
- * a node that has finished the fragment, which OFFERs; OFFER makes RESULT; RESULT and HELD go on to children outside. So a
- * chain goes up and down three times at its longest, whatever was sent to it (I5). ROUNDS says the same to a node with a
- * slip: it may keep its own communicator busy, not the switch. */
+ * HELD, down; ASK makes CONTRIBUTION or OFFER, up; CONTRIBUTION makes RESULT when it completes a slot, once, or one ASK
+ * to a node that has finished the fragment, which OFFERs; OFFER makes RESULT; RESULT and HELD go on to children
+ * outside. So a chain goes up and down three times at its longest, whatever was sent to it (I5). ROUNDS says the same
+ * to a node with a slip: it may keep its own communicator busy, not the switch. */
 static void drain_packets(struct trib_shard *shard, struct trib_member *member, uint64_t now_ns)
 {
     for (uint32_t round = 0; round < ROUNDS; round++) {

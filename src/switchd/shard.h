@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shard.h: one part of the data plane, which a thread of its own drives, or its owner: a UDP socket, and the switch nodes of all communicators whose fragments are
- * dealt to it. It maps addresses to children and parents, places to addresses, and hands packets between the nodes of
- * one communicator over itself; what a packet means is the node's business.
+/* shard.h: one part of the data plane, which a thread of its own drives, or its owner: a UDP socket, and the switch
+ * nodes of all communicators whose fragments are dealt to it. It maps addresses to children and parents, places to
+ * addresses, and hands packets between the nodes of one communicator over itself; what a packet means is the node's
+ * business.
  *
- * The thread holds the shard's lock while it works through a batch, never while it sleeps. Whoever else wants the
- * nodes takes the lock by trib_shard_enter and gives it back by trib_shard_leave, which also wakes the thread so
- * that it sends what the nodes have to send. A gate in front of the lock lets a waiter in after the batch under way,
- * however busy the shard is.
- * An owner that drives it himself, inside a loop of his own, never starts it: he polls what trib_shard_fds says and calls
- * trib_shard_work (comm/roots.c).
+ * The thread holds the shard's lock while it works through a batch, never while it sleeps. Whoever else wants the nodes
+ * takes the lock by trib_shard_enter and gives it back by trib_shard_leave, which also wakes the thread so that it
+ * sends what the nodes have to send. A gate in front of the lock lets a waiter in after the batch under way, however
+ * busy the shard is. An owner that drives it himself, inside a loop of his own, never starts it: he polls what
+ * trib_shard_fds says and calls trib_shard_work (comm/roots.c).
  * Read next: members.h (who is who), shard.c (the loop), plane.c (the other threads' side). */
 #ifndef TRIB_SWITCHD_SHARD_H
 #define TRIB_SWITCHD_SHARD_H
@@ -65,8 +65,8 @@ TRIB_MUST_USE enum trib_status trib_shard_start(struct trib_shard *shard, const 
                                                 char *error);
 /* Driven by its owner: whom to tell, from trib_shard_work. */
 void trib_shard_listen(struct trib_shard *shard, const struct trib_shard_listener *listener);
-/* One round: takes in what has come, wakes nodes, sends, reports. True: the next should follow without sleeping; else *wake_ns says
- * when to call it again although nothing has come. */
+/* One round: takes in what has come, wakes nodes, sends, reports. True: the next should follow without sleeping; else
+ * *wake_ns says when to call it again although nothing has come. */
 bool trib_shard_work(struct trib_shard *shard, uint64_t *wake_ns);
 /* What to poll for input: the socket, and what trib_shard_leave writes to; trib_shard_calm takes the latter's news. */
 #define TRIB_SHARD_FDS 2

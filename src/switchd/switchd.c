@@ -195,8 +195,8 @@ static enum trib_status open_both(const struct trib_switchd_config *config, uint
     return status;
 }
 
-/* ERR_REFUSED here: a port is taken. One port number must be free for TCP and UDP, and its neighbours for the other shards; where the kernel chooses,
- * it may have to choose again. */
+/* ERR_REFUSED here: a port is taken. One port number must be free for TCP and UDP, and its neighbours for the other
+ * shards; where the kernel chooses, it may have to choose again. */
 static enum trib_status open_all(const struct trib_switchd_config *config, struct trib_plane **plane,
                                  struct trib_server **server, char *error)
 {

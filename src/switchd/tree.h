@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree.h: a communicator's tree as far as it lies in this switch: which ranks are behind which branch, which node a branch is a
- * child of, and the marks that the ranks told by their sessions. Arithmetic alone: no node, no socket, no lock.
+/* tree.h: a communicator's tree as far as it lies in this switch: which ranks are behind which branch, which node a
+ * branch is a child of, and the marks that the ranks told by their sessions. Arithmetic alone: no node, no socket, no
+ * lock.
  *
- * A node has 64 children at most. Up to 64 branches are the children of one node. More are dealt to inner nodes, 64 after 64 in
- * the order of their lowest ranks, and the inner nodes are the children of the top node, which is number 0. The shape is fixed
- * from create to destroy; only the marks change, and only the control plane's thread reads or writes them.
+ * A node has 64 children at most. Up to 64 branches are the children of one node. More are dealt to inner nodes, 64
+ * after 64 in the order of their lowest ranks, and the inner nodes are the children of the top node, which is number 0.
+ * The shape is fixed from create to destroy; only the marks change, and only the control plane's thread reads or writes
+ * them.
  * Read next: members.h (the nodes). */
 #ifndef TRIB_SWITCHD_TREE_H
 #define TRIB_SWITCHD_TREE_H

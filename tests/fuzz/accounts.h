@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accounts.h: a data plane that adds nothing up but keeps accounts: what the control plane opens, closes and says of it must fit. It is one
- * thread's. Used by fuzz_jobs.c,
- * fuzz_relay.c and fuzz_server.c. */
+/* accounts.h: a data plane that adds nothing up but keeps accounts: what the control plane opens, closes and says of it
+ * must fit. It is one thread's. Used by fuzz_jobs.c, fuzz_relay.c and fuzz_server.c. */
 #ifndef TRIB_TESTS_FUZZ_ACCOUNTS_H
 #define TRIB_TESTS_FUZZ_ACCOUNTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_config.c: bytes to everything that reads what a person wrote: numbers with units, addresses, command lines, configuration files,
- * environment variables. The first byte chooses. What is taken must lie within what its reader promises; what is not must
- * come with a cause. Names are not resolved: that would ask the network. */
+/* fuzz_config.c: bytes to everything that reads what a person wrote: numbers with units, addresses, command lines,
+ * configuration files, environment variables. The first byte chooses. What is taken must lie within what its reader
+ * promises; what is not must come with a cause. Names are not resolved: that would ask the network. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_jobs.c: bytes become what a control plane sees: messages of up to 12 sessions at once, of ranks and of relays, right ones and any
- * that the codec takes; sessions that end; time; slots that saw two operations; a data plane that refuses, and whose marks run ahead.
- * The jobs (control/jobs/jobs.h) are the real ones. The data plane only keeps accounts (accounts.h), the sessions only keep order.
+/* fuzz_jobs.c: bytes become what a control plane sees: messages of up to 12 sessions at once, of ranks and of relays,
+ * right ones and any that the codec takes; sessions that end; time; slots that saw two operations; a data plane that
+ * refuses, and whose marks run ahead. The jobs (control/jobs/jobs.h) are the real ones. The data plane only keeps
+ * accounts (accounts.h), the sessions only keep order.
  *
- * What must hold: the data plane is asked for nothing that is not open, every session is in one place of one job or in none, nothing is sent
- * to a session behind its FAIL or CLOSED, every message can be encoded, a deadline is never in the past, and when all sessions are gone and
- * time has passed, no job, no communicator and no memory is left. Read next: control/jobs/jobs.h. */
+ * What must hold: the data plane is asked for nothing that is not open, every session is in one place of one job or in
+ * none, nothing is sent to a session behind its FAIL or CLOSED, every message can be encoded, a deadline is never in
+ * the past, and when all sessions are gone and time has passed, no job, no communicator and no memory is left. Read
+ * next: control/jobs/jobs.h. */
 #include "fuzz/fuzz.h"
 #include "fuzz/sessions.h"
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_nodes.c: bytes become a small world and a script of what happens in it, to the real nodes of switchml or ring: operations submitted, packets
- * delivered in any order, lost, doubled, delayed and forged, timers, restarts, deaths, closes. The world, what can happen in it and what must
- * hold at every step are those of tests/model, which searches all short stories; this one tells long ones, and lies.
+/* fuzz_nodes.c: bytes become a small world and a script of what happens in it, to the real nodes of switchml or ring:
+ * operations submitted, packets delivered in any order, lost, doubled, delayed and forged, timers, restarts, deaths,
+ * closes. The world, what can happen in it and what must hold at every step are those of tests/model, which searches
+ * all short stories; this one tells long ones, and lies.
  *
- * After the script everything happens in its fair order, and must end: all operations done with the right sums, no slot held. A forged packet
- * with one thing wrong that every node can see (a NUISANCE) changes nothing of that. A LIE is a real packet with any field changed, such as
- * only a member of the job could send: the job may end or stand still, but no wrong sum is delivered unless the lie was about the values
- * themselves, no buffer is touched that is not lent, and nothing crashes.
+ * After the script everything happens in its fair order, and must end: all operations done with the right sums, no slot
+ * held. A forged packet with one thing wrong that every node can see (a NUISANCE) changes nothing of that. A LIE is a
+ * real packet with any field changed, such as only a member of the job could send: the job may end or stand still, but
+ * no wrong sum is delivered unless the lie was about the values themselves, no buffer is touched that is not lent, and
+ * nothing crashes.
  *
  * The first SETTINGS bytes are the world; then each step is a byte, kind and place, and a forged packet takes two more.
  * FUZZ_TRACE=1 in the environment prints the script. Read next: model/model.h. */
@@ -140,7 +142,8 @@ static void choose_budgets(struct script *script)
     s->time = faults >> 7 & 1 ? MODEL_TIME_LEAPS : MODEL_TIME_TICKS;
 }
 
-/* Ranks that send to each other. Their control plane, which would end a wait for one that has left, is not in these worlds. */
+/* Ranks that send to each other. Their control plane, which would end a wait for one that has left, is not in these
+ * worlds. */
 static void make_ring(struct model_scenario *s, bool has_groups)
 {
     if (has_groups) {
@@ -398,7 +401,8 @@ static void found(struct script *script, uint8_t violation)
 {
     const struct violation *v = &script->model.violation[violation - 1];
 
-    /* What is so wrong that it cannot be sent costs a packet in the driver (src/switchd), and is no node's fault after a lie. */
+    /* What is so wrong that it cannot be sent costs a packet in the driver (src/switchd), and is no node's fault after
+     * a lie. */
     if (script->has_lied && strcmp(v->word, "encode") == 0) {
         return;
     }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_relay.c: bytes become what a relay sees: sessions from below, of ranks and of other relays, right messages and any that the codec
- * takes (sessions.h); connections to a parent that stand, break or never come about; what that parent says, which may be anything; time; a
- * data plane that refuses, and a path that answers or does not. Relay and jobs (control/relay/relay.h) are the real ones.
+/* fuzz_relay.c: bytes become what a relay sees: sessions from below, of ranks and of other relays, right messages and
+ * any that the codec takes (sessions.h); connections to a parent that stand, break or never come about; what that
+ * parent says, which may be anything; time; a data plane that refuses, and a path that answers or does not. Relay and
+ * jobs (control/relay/relay.h) are the real ones.
  *
- * What must hold, beside the rules of sessions.h and accounts.h: on the way up goes nothing before the JOIN nor behind the last words, only
- * what a rank or a relay may say, and never a place that the rank does not have; every session that has said JOIN has one way up, or has
- * ended; no deadline is in the past; and when all connections are gone no job, no link, no communicator and no memory is left.
+ * What must hold, beside the rules of sessions.h and accounts.h: on the way up goes nothing before the JOIN nor behind
+ * the last words, only what a rank or a relay may say, and never a place that the rank does not have; every session
+ * that has said JOIN has one way up, or has ended; no deadline is in the past; and when all connections are gone no
+ * job, no link, no communicator and no memory is left.
  * Read next: control/relay/relay.h. */
 #include "control/relay/relay.h"
 #include "fuzz/fuzz.h"

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_roots.c: bytes become what a control plane without a switch sees (control/roots/roots.h), and what the roots in the ranks' processes are
- * asked (control/roots/root.h): both are the real ones. Messages between them lie in queues and are taken when the script says so; ranks say right
- * messages and any that the codec takes; sessions end; time passes; a root by itself is told whatever the codec takes, by a control plane
- * that is none. Some jobs are of ranks that send to each other. The data planes only keep accounts.
+/* fuzz_roots.c: bytes become what a control plane without a switch sees (control/roots/roots.h), and what the roots in
+ * the ranks' processes are asked (control/roots/root.h): both are the real ones. Messages between them lie in queues
+ * and are taken when the script says so; ranks say right messages and any that the codec takes; sessions end; time
+ * passes; a root by itself is told whatever the codec takes, by a control plane that is none. Some jobs are of ranks
+ * that send to each other. The data planes only keep accounts.
  *
- * What must hold: a root asks its data plane for nothing that is not open and closes all that it has opened; a rank is READY only when every
- * root of its communicator is; every message can be encoded; and when all sessions are gone and time has passed, no job is left.
+ * What must hold: a root asks its data plane for nothing that is not open and closes all that it has opened; a rank is
+ * READY only when every root of its communicator is; every message can be encoded; and when all sessions are gone and
+ * time has passed, no job is left.
  * Read next: control/roots/roots.h. */
 #include "control/roots/root.h"
 #include "control/roots/roots.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_server.c: the real control plane on loopback: bytes in pieces, over several connections at once, to the port of the sessions and to
- * that of HTTP. It must answer or close, and never hang: when we have said our last byte every session ends within PATIENCE_S, and
- * then the server still answers on both ports. Its decisions have a target of their own, fuzz_jobs.c, which is a hundred times as fast.
- * Script: a byte says which connection and how many bytes follow for it. One server serves all inputs of a process. */
+/* fuzz_server.c: the real control plane on loopback: bytes in pieces, over several connections at once, to the port of
+ * the sessions and to that of HTTP. It must answer or close, and never hang: when we have said our last byte every
+ * session ends within PATIENCE_S, and then the server still answers on both ports. Its decisions have a target of their
+ * own, fuzz_jobs.c, which is a hundred times as fast. Script: a byte says which connection and how many bytes follow
+ * for it. One server serves all inputs of a process. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_session.c: bytes to the session codec, message after message as a connection would take them; what it takes must encode
- * to the same bytes, and it must never take more than there is. */
+/* fuzz_session.c: bytes to the session codec, message after message as a connection would take them; what it takes must
+ * encode to the same bytes, and it must never take more than there is. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sessions.h: bytes that become the sessions of a control plane: whom they are of, when they come and go, and what they say, right
- * messages and any that the codec takes. The jobs (control/jobs/jobs.h) are the real ones; the sessions only keep order: nothing is sent to one
- * behind its last words, every message can be encoded, and nobody is told of a group that it did not hear. Used by fuzz_jobs.c (a root) and
- * fuzz_relay.c. */
+/* sessions.h: bytes that become the sessions of a control plane: whom they are of, when they come and go, and what they
+ * say, right messages and any that the codec takes. The jobs (control/jobs/jobs.h) are the real ones; the sessions only
+ * keep order: nothing is sent to one behind its last words, every message can be encoded, and nobody is told of a group
+ * that it did not hear. Used by fuzz_jobs.c (a root) and fuzz_relay.c. */
 #ifndef TRIB_TESTS_FUZZ_SESSIONS_H
 #define TRIB_TESTS_FUZZ_SESSIONS_H
 

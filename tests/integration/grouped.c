@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grouped.c: one rank with many small tensors, for sizes.user.sh and the benchmark: what a group (trib_group) of allreduces gains over one
- * call for each, and over starting all before waiting for any. Every element of every result is looked at.
+/* grouped.c: one rank with many small tensors, for sizes.user.sh and the benchmark: what a group (trib_group) of
+ * allreduces gains over one call for each, and over starting all before waiting for any. Every element of every result
+ * is looked at.
  *
  *   grouped TENSORS BYTES CALLS ROUNDS
  *
- * The environment says which rank this is (TRIB_*). A round does each of the three CALLS times, in turn. Prints one line of JSON: the
- * middle over the rounds of MB/s (10^6 bytes of all tensors), and elements that were wrong.
- * Exit status 0: all was right; 1: something failed; 3: a wrong element. */
+ * The environment says which rank this is (TRIB_*). A round does each of the three CALLS times, in turn. Prints one
+ * line of JSON: the middle over the rounds of MB/s (10^6 bytes of all tensors), and elements that were wrong. Exit
+ * status 0: all was right; 1: something failed; 3: a wrong element. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

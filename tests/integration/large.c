@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* large.c: one of two ranks, for large.sh: tensors of more than 2^32 elements and bytes, in place. Every byte of every result is looked
- * at: no two words of a tensor are alike, so what lands 2^31 or 2^32 bytes from where it belongs is wrong there.
+/* large.c: one of two ranks, for large.sh: tensors of more than 2^32 elements and bytes, in place. Every byte of every
+ * result is looked at: no two words of a tensor are alike, so what lands 2^31 or 2^32 bytes from where it belongs is
+ * wrong there.
  *
  *   large allreduce|broadcast|allgather|reduce-scatter COUNT0 [COUNT1]
  *
- * The environment says which rank this is (TRIB_*). Elements are int8 in an allreduce, int64 in a reduce-scatter, else bytes. With COUNT1 the
- * shares differ; without, both ranks' shares are COUNT0. Prints "COLLECTIVE BYTES bytes, hash HASH" of what this rank has at the end, and of the first wrong byte
- * where it is. Exit status 0: all was right; 1: something failed; 3: a wrong byte. */
+ * The environment says which rank this is (TRIB_*). Elements are int8 in an allreduce, int64 in a reduce-scatter, else
+ * bytes. With COUNT1 the shares differ; without, both ranks' shares are COUNT0. Prints "COLLECTIVE BYTES bytes, hash
+ * HASH" of what this rank has at the end, and of the first wrong byte where it is. Exit status 0: all was right; 1:
+ * something failed; 3: a wrong byte. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load.c: one rank under load, for the scripts of this folder: collectives of seeded kinds, types and sizes, one after another or a
- * few at a time, every element of every result looked at, and the time of each step written down, so that a script can tell
- * afterwards what an event cost whom. It knows nothing of events, and measures no speed (`tributary perf` does).
+/* load.c: one rank under load, for the scripts of this folder: collectives of seeded kinds, types and sizes, one after
+ * another or a few at a time, every element of every result looked at, and the time of each step written down, so that
+ * a script can tell afterwards what an event cost whom. It knows nothing of events, and measures no speed (`tributary
+ * perf` does).
  *
  *   load RECORDS SECONDS MIN_BYTES MAX_BYTES SEED [SLOW_US]
  *
- * The environment says which rank this is (TRIB_*). All ranks must have the same arguments but RECORDS. Ends after SECONDS, or when
- * rank 0 gets SIGTERM, all ranks after the same step. RECORDS gets a line for each step that took SLOW_US [0] or longer, and
- * every 50 ms one anyway: "start end step bytes", times as nanoseconds of the wall clock, as in the log of a switch.
- * Exit status 0: all was right; 1: the communicator ended (the last line says when and why); 3: a wrong element. */
+ * The environment says which rank this is (TRIB_*). All ranks must have the same arguments but RECORDS. Ends after
+ * SECONDS, or when rank 0 gets SIGTERM, all ranks after the same step. RECORDS gets a line for each step that took
+ * SLOW_US [0] or longer, and every 50 ms one anyway: "start end step bytes", times as nanoseconds of the wall clock, as
+ * in the log of a switch. Exit status 0: all was right; 1: the communicator ended (the last line says when and why); 3:
+ * a wrong element. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -71,8 +73,8 @@ static uint64_t now_ns(void)
 }
 
 /* ---- values: a whole number that is not 0, out of place and call, times a factor of the rank, so that a contribution that is missing,
- * doubled, of another fragment or of another call changes a sum, and every type holds the sum of 8 ranks exactly (16-bit floats have 8 and 11
- * bits for it; integers wrap). A product is of -1 or 2 from each rank ---- */
+ * doubled, of another fragment or of another call changes a sum, and every type holds the sum of 8 ranks exactly
+ * (16-bit floats have 8 and 11 bits for it; integers wrap). A product is of -1 or 2 from each rank ---- */
 
 static int64_t base(const struct call *call, uint64_t i)
 {

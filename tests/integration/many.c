@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* many.c: one rank with many communicators of the same ranks, for communicators.user.sh and the benchmark: how long they take to make,
- * what they hold, and what those that are busy get, against one alone. Every element of every result is looked at.
+/* many.c: one rank with many communicators of the same ranks, for communicators.user.sh and the benchmark: how long
+ * they take to make, what they hold, and what those that are busy get, against one alone. Every element of every result
+ * is looked at.
  *
  *   many COUNT BUSY BYTES MILLISECONDS ROUNDS
  *
- * The environment says which rank this is (TRIB_*). COUNT communicators are made of the first by split, and each is used once. Then, round
- * after round, for MILLISECONDS each: allreduces of BYTES one after another on the first communicator, alone of the COUNT that are
- * open; and BUSY at a time, one on each of the first BUSY. Before the others are made, the first is measured with nothing else open.
- * Each rank prints one line of JSON: times in ms, rates in MB/s (10^6 bytes of tensors, the middle of the rounds), memory in KiB.
- * Exit status 0: all was right; 1: something failed; 3: a wrong element. */
+ * The environment says which rank this is (TRIB_*). COUNT communicators are made of the first by split, and each is
+ * used once. Then, round after round, for MILLISECONDS each: allreduces of BYTES one after another on the first
+ * communicator, alone of the COUNT that are open; and BUSY at a time, one on each of the first BUSY. Before the others
+ * are made, the first is measured with nothing else open. Each rank prints one line of JSON: times in ms, rates in MB/s
+ * (10^6 bytes of tensors, the middle of the rounds), memory in KiB. Exit status 0: all was right; 1: something failed;
+ * 3: a wrong element. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

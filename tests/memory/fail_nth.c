@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fail_nth.c: a library to preload: every allocation of the process works but one. FAIL_NTH=n: the n-th of malloc, calloc, realloc,
- * aligned_alloc, posix_memalign and anonymous mmap fails as if memory had run out; 0: none does. FAIL_REPORT=file: how many there
- * were, written at the end. Whoever ends by a signal instead of an error has not looked at what it was given.
+/* fail_nth.c: a library to preload: every allocation of the process works but one. FAIL_NTH=n: the n-th of malloc,
+ * calloc, realloc, aligned_alloc, posix_memalign and anonymous mmap fails as if memory had run out; 0: none does.
+ * FAIL_REPORT=file: how many there were, written at the end. Whoever ends by a signal instead of an error has not
+ * looked at what it was given.
  * Read next: ../integration/memory.user.sh. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

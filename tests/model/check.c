@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c: what must hold at every step of one node: what is in the callers' buffers and when (I11), what workers hand out, whose
- * parts are in a switch's sums (I12), which operations meet (I10), and which drops no fault explains. Values are such that a contribution
- * that lacks, comes twice, or is of another operation shows in the sum.
+/* check.c: what must hold at every step of one node: what is in the callers' buffers and when (I11), what workers hand
+ * out, whose parts are in a switch's sums (I12), which operations meet (I10), and which drops no fault explains. Values
+ * are such that a contribution that lacks, comes twice, or is of another operation shows in the sum.
  * Read next: store.c. */
 #include <string.h>
 
@@ -215,9 +215,10 @@ static uint32_t hops(uint32_t ranks, uint32_t first, uint32_t at)
     return (at + ranks - first % ranks) % ranks;
 }
 
-/* On rings: whose parts must be in what a rank sends. On the way to the owner: in the group, from the place behind the owner's to this one; at
- * that place, of all groups from the one behind the owner's to this one. What is carried: of the owner's place in the groups from
- * its own to this one, and of the places behind that to this one. A result: of all. */
+/* On rings: whose parts must be in what a rank sends. On the way to the owner: in the group, from the place behind the
+ * owner's to this one; at that place, of all groups from the one behind the owner's to this one. What is carried: of
+ * the owner's place in the groups from its own to this one, and of the places behind that to this one. A result: of
+ * all. */
 static uint32_t parts_here(const struct model *model, uint32_t job, uint32_t number, const struct trib_packet *packet)
 {
     uint32_t ranks = model->scenario->job[job].ranks;
@@ -368,8 +369,8 @@ uint8_t check_mismatch(struct model *model, uint32_t job, uint32_t at, const str
 
 /* ---- drops ---- */
 
-/* Nothing is corrupted or forged here, so no check of contents may fail, no result comes unasked, and M is what it says. Only where ranks
- * run different operations a switch must keep them apart. */
+/* Nothing is corrupted or forged here, so no check of contents may fail, no result comes unasked, and M is what it
+ * says. Only where ranks run different operations a switch must keep them apart. */
 static const char *const bad_at_worker[TRIB_DROP_COUNT] = {
     [TRIB_DROP_LANE] = "lane",     [TRIB_DROP_DIGEST] = "digest", [TRIB_DROP_SHAPE] = "shape",
     [TRIB_DROP_KIND] = "shape",    [TRIB_DROP_MARK] = "mark",     [TRIB_DROP_UNASKED] = "unasked",

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control.c: the control plane as nodes see it: sessions that are reliable and keep their order, one step at a time and one switch after
- * another. A restart of a switch ends this incarnation of the tree: the other switches hear it one by one, ranks notice it in their own
- * time; when all have, REGISTER climbs from switch to switch, and when all have arrived at the root READY comes down.
+/* control.c: the control plane as nodes see it: sessions that are reliable and keep their order, one step at a time and
+ * one switch after another. A restart of a switch ends this incarnation of the tree: the other switches hear it one by
+ * one, ranks notice it in their own time; when all have, REGISTER climbs from switch to switch, and when all have
+ * arrived at the root READY comes down.
  *
- * Left out, because it tells nodes nothing: JOIN, WELCOME and path probes (a rank that has noticed and waits stands for its JOIN). A switch's
- * nodes are opened anew when it hears of the restart, which is early, but nothing gets in before all have registered.
- * When operations differ, ranks are not asked what they run before the job is ended: nodes hear nothing of that either.
- * Marks by the session are told as the largest so far: a later one overtakes nothing that mattered.
+ * Left out, because it tells nodes nothing: JOIN, WELCOME and path probes (a rank that has noticed and waits stands for
+ * its JOIN). A switch's nodes are opened anew when it hears of the restart, which is early, but nothing gets in before
+ * all have registered. When operations differ, ranks are not asked what they run before the job is ended: nodes hear
+ * nothing of that either. Marks by the session are told as the largest so far: a later one overtakes nothing that
+ * mattered.
  * Read next: state.c. */
 #include <string.h>
 
@@ -176,7 +178,8 @@ static bool is_returning(const struct model *model, const struct state *state, u
                model->scenario->job[job].ranks;
 }
 
-/* Tells a switch the mark of the child that the rank is behind: the minimum of the ranks there, if all have told theirs. */
+/* Tells a switch the mark of the child that the rank is behind: the minimum of the ranks there, if all have told
+ * theirs. */
 static uint8_t join(struct model *model, struct state *state, uint32_t rank, uint32_t hop)
 {
     uint32_t job = model_job_of(model, rank);
@@ -332,8 +335,8 @@ static void leave(const struct model *model, struct state *state, uint32_t rank,
     session->phase = (uint8_t)phase;
 }
 
-/* The switch has lost what it knew, and a rank that had finished the lowest sequence has left since: only its OFFER, or that of another who
- * has finished it, could have helped. Sessions end such a wait after some seconds of STALL. */
+/* The switch has lost what it knew, and a rank that had finished the lowest sequence has left since: only its OFFER, or
+ * that of another who has finished it, could have helped. Sessions end such a wait after some seconds of STALL. */
 static bool is_hopeless(const struct model *model, const struct state *state, uint32_t job)
 {
     uint32_t lowest = UINT8_MAX;
@@ -404,7 +407,8 @@ static bool is_closed(const struct model *model, const struct state *state, uint
            root_mark(model, state, job) >= session->heard[depth - 1];
 }
 
-/* Has the control plane heard its CLOSE, so that its going is no death? One that went while the switch was away is merely missed. */
+/* Has the control plane heard its CLOSE, so that its going is no death? One that went while the switch was away is
+ * merely missed. */
 static bool has_said_goodbye(const struct model *model, const struct state *state, uint32_t rank)
 {
     const struct session *session = session_of(state, rank);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine.c: one node with its caller and its driver: memory, what a stimulus does to it, and the memory of what each stimulus did. A node
- * is drained after every stimulus, but for the first of a batch. Read next: view.c. */
+/* machine.c: one node with its caller and its driver: memory, what a stimulus does to it, and the memory of what each
+ * stimulus did. A node is drained after every stimulus, but for the first of a batch. Read next: view.c. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -682,8 +682,8 @@ static bool concerns(const struct model *model, const struct machine *m, const s
     return s->kind == STIMULUS_TICK || (m->is_worker && s->kind == STIMULUS_TIMER);
 }
 
-/* `as_run` is what the node's memory was before view.c cleared it. Whatever comes must find no difference to the state that was found
- * first under the same digest. */
+/* `as_run` is what the node's memory was before view.c cleared it. Whatever comes must find no difference to the state
+ * that was found first under the same digest. */
 static uint8_t verify(struct model *model, const struct machine *m, uint32_t id, const uint8_t *as_run)
 {
     static struct outcome of_first, of_this;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c: the program: which scenarios are searched, for how long, and what is printed. See model.h for what a search is. */
+/* main.c: the program: which scenarios are searched, for how long, and what is printed. See model.h for what a search
+ * is. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.h: a search over every state of tiny worlds made of the real nodes of a scheme. It is not a second copy of the protocol: nodes are
- * driven through the table of schemes, as src/io drives them, and a state is what their memory holds.
+/* model.h: a search over every state of tiny worlds made of the real nodes of a scheme. It is not a second copy of the
+ * protocol: nodes are driven through the table of schemes, as src/io drives them, and a state is what their memory
+ * holds.
  *
- * A STATE is: the memory of every worker and switch node, the callers' buffers, the bag of packets on their way, the control plane (who
- * is registered where, what marks the sessions have told), and what is left of the budgets of faults. The bag is a multiset, so every
- * order of arrival is searched; a packet may be lost or doubled while the budget lasts. Breadth first, so the first trace is a shortest.
+ * A STATE is: the memory of every worker and switch node, the callers' buffers, the bag of packets on their way, the
+ * control plane (who is registered where, what marks the sessions have told), and what is left of the budgets of
+ * faults. The bag is a multiset, so every order of arrival is searched; a packet may be lost or doubled while the
+ * budget lasts. Breadth first, so the first trace is a shortest.
  *
  * TIME is abstract, since a state with clocks in it would never come back:
  *   - Nothing takes time but a timer and a tick, which take more than every timeout and every limit of repeats (MODEL_LEAP_NS).
@@ -12,21 +14,24 @@
  *     event of its own (time TICKS), or never comes but with timers (time STILL), or always (time LEAPS).
  *   - A timer fires all that is due, and all is due. It may fire at any time: while packets are under way that costs the budget `early`.
  *   - Estimates of round trips have no meaning here; tests/world has clocks.
- * What lies behind the hashed state of a node (times, counters) is kept out of the state, but for the limits that hold (view.c).
+ * What lies behind the hashed state of a node (times, counters) is kept out of the state, but for the limits that hold
+ * (view.c).
  *
- * CLOSING. The memory of nodes also holds what nobody will read again: consumed entries of rings, rows of free slots, copies below M. view.c
- * clears these in the node, which must change nothing; --verify compares nodes that were cleared with nodes that were not.
- * Operations are few, so sequences and marks are bounded, and everything else comes back.
+ * CLOSING. The memory of nodes also holds what nobody will read again: consumed entries of rings, rows of free slots,
+ * copies below M. view.c clears these in the node, which must change nothing; --verify compares nodes that were cleared
+ * with nodes that were not. Operations are few, so sequences and marks are bounded, and everything else comes back.
  *
- * HOW IT IS FAST. A step of one node depends on that node and its packet alone, so each is run once and remembered (machine.c): a state is
- * a handful of numbers, and most transitions are a look-up.
+ * HOW IT IS FAST. A step of one node depends on that node and its packet alone, so each is run once and remembered
+ * (machine.c): a state is a handful of numbers, and most transitions are a look-up.
  *
- * LIVENESS. Every state has one fair successor: the first thing that can happen without a fault (state.c). These steps form paths; each
- * must end where all operations are finished, no slot is held and no timer is set, or where an error has ended the job on all ranks. A
- * path that returns to itself is a storm when no timer fires on it, else a hang. So every state of a finished search is checked.
+ * LIVENESS. Every state has one fair successor: the first thing that can happen without a fault (state.c). These steps
+ * form paths; each must end where all operations are finished, no slot is held and no timer is set, or where an error
+ * has ended the job on all ranks. A path that returns to itself is a storm when no timer fires on it, else a hang. So
+ * every state of a finished search is checked.
  *
- * Files, in reading order: scenario.c (the worlds), machine.c (a node and its memory), view.c, check.c (buffers, oracle, packets), store.c
- * (tables), control.c (sessions), state.c (what can happen), reduce.c, search.c, trace.c, main.c. */
+ * Files, in reading order: scenario.c (the worlds), machine.c (a node and its memory), view.c, check.c (buffers,
+ * oracle, packets), store.c (tables), control.c (sessions), state.c (what can happen), reduce.c, search.c, trace.c,
+ * main.c. */
 #ifndef TRIB_TESTS_MODEL_H
 #define TRIB_TESTS_MODEL_H
 
@@ -264,7 +269,8 @@ struct happenings {
 
 struct store;
 
-/* A node, its caller and its driver, in one piece of memory that stays where it is: so pointers to buffers stay right in copies. */
+/* A node, its caller and its driver, in one piece of memory that stays where it is: so pointers to buffers stay right
+ * in copies. */
 struct machine {
     bool is_worker;
     uint32_t job; /* of a worker */
@@ -360,7 +366,8 @@ struct buffers {
 /* A caller's buffers for an operation: its own values, and something old where the result will be. */
 void buffers_fill(const struct model *model, uint32_t rank, uint32_t op, struct buffers *buffers);
 void buffers_scribble(struct buffers *buffers);
-/* Between two steps nothing may be in the buffers of operation `op` but this; is_done: it has just ended. 0, or a violation. */
+/* Between two steps nothing may be in the buffers of operation `op` but this; is_done: it has just ended. 0, or a
+ * violation. */
 uint8_t buffers_check(struct model *model, uint32_t rank, uint32_t op, const struct buffers *buffers, bool is_done);
 uint8_t buffers_check_idle(struct model *model, uint32_t rank, const struct buffers *buffers);
 /* What a worker hands out must be its own part, or the result. */

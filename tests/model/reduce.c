@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reduce.c: packets that are dead are taken from the bag at once. A packet is dead when its node drops it without a trace now and will always
- * do so: whether it comes now, later, twice or never is all the same. Most packets on their way end like that, and each would double
- * the number of states.
+/* reduce.c: packets that are dead are taken from the bag at once. A packet is dead when its node drops it without a
+ * trace now and will always do so: whether it comes now, later, twice or never is all the same. Most packets on their
+ * way end like that, and each would double the number of states.
  *
- * That a packet is dead is a guess by its kind of drop, and is proven afterwards: for every state of the node that can follow one in which
- * the packet was taken away, by the steps that the search has seen, it is delivered and must change nothing. A guess that
- * fails is reported as a violation ("stale"): what was old once has mattered again. --unreduced searches without all this.
+ * That a packet is dead is a guess by its kind of drop, and is proven afterwards: for every state of the node that can
+ * follow one in which the packet was taken away, by the steps that the search has seen, it is delivered and must change
+ * nothing. A guess that fails is reported as a violation ("stale"): what was old once has mattered again. --unreduced
+ * searches without all this.
  * Read next: state.c. */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,8 @@ static bool changes_nothing(const struct step *step)
     return step->next == step->local && step->out_count == 0 && step->violation == 0;
 }
 
-/* Old news for good: below M, a result that is there, or a boot that is over. Anything else that changes nothing now may change
- * something later: what is registered, or its turn, may come. */
+/* Old news for good: below M, a result that is there, or a boot that is over. Anything else that changes nothing now
+ * may change something later: what is registered, or its turn, may come. */
 static bool is_old_news(const struct model *model, const struct step *step, bool is_worker)
 {
     const struct stimulus *s = store_stimulus_at(model->store, step->stimulus);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenario.c: the worlds that are searched, and what follows from their trees. Each is as small as what it shows allows, so that its whole
- * space is searched. Read next: machine.c. */
+/* scenario.c: the worlds that are searched, and what follows from their trees. Each is as small as what it shows
+ * allows, so that its whole space is searched. Read next: machine.c. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search.c: breadth first over all states, then along the fair steps of each (model.h, "LIVENESS"). A state found is kept as its digest, its
- * parent and what led there; whole states wait in a queue only until their turn. Read next: trace.c. */
+/* search.c: breadth first over all states, then along the fair steps of each (model.h, "LIVENESS"). A state found is
+ * kept as its digest, its parent and what led there; whole states wait in a queue only until their turn. Read next:
+ * trace.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,8 @@ struct search {
     bool is_bounded;
 };
 
-/* A successor before it is looked up: all of a state's are made first, so that the memory of the table can come meanwhile. */
+/* A successor before it is looked up: all of a state's are made first, so that the memory of the table can come
+ * meanwhile. */
 struct step_taken {
     struct digest digest;
     struct state state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* state.c: what can happen in a state, what becomes of it, and what must hold in every state: nobody's M is above anybody's mark, marks
- * never fall, a packet causes no more than it may (I5). Read next: search.c. */
+/* state.c: what can happen in a state, what becomes of it, and what must hold in every state: nobody's M is above
+ * anybody's mark, marks never fall, a packet causes no more than it may (I5). Read next: search.c. */
 #include <string.h>
 
 #include "model.h"
@@ -68,8 +68,8 @@ static bool sends(const struct model *model, const struct step *step, const stru
     return false;
 }
 
-/* I4: the same packet again, and no time has passed: what it made the node send is not sent again. HELD and FLOW_ACK may be, they cost
- * nothing and heal. */
+/* I4: the same packet again, and no time has passed: what it made the node send is not sent again. HELD and FLOW_ACK
+ * may be, they cost nothing and heal. */
 static uint8_t check_repeat(struct model *model, const struct step *step)
 {
     uint8_t kind = store_stimulus_at(model->store, step->stimulus)->wire[TRIB_AT_KIND];

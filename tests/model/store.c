@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.c: tables that only grow: stimuli, states of nodes, steps. Found by digests of 128 bits, which are taken to be different for
- * different things: with 10^8 things the chance that two share one is below 10^-22. Read next: control.c. */
+/* store.c: tables that only grow: stimuli, states of nodes, steps. Found by digests of 128 bits, which are taken to be
+ * different for different things: with 10^8 things the chance that two share one is below 10^-22. Read next:
+ * control.c. */
 #include <stdlib.h>
 #include <string.h>
 

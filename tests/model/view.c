@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.c: two states of a node are one when nothing that comes can tell them apart. Here is what nobody will read again, by scheme, and is
- * cleared in the node itself; and which limits of repeats hold, which is all that times mean to a search (model.h, "TIME").
- * Whatever is not named here counts, so a new field of a node makes more states, never wrong ones; a new limit behind the hashed state
- * would make wrong ones, which --verify finds. Private headers of the scheme are read here, and only here.
+/* view.c: two states of a node are one when nothing that comes can tell them apart. Here is what nobody will read
+ * again, by scheme, and is cleared in the node itself; and which limits of repeats hold, which is all that times mean
+ * to a search (model.h, "TIME"). Whatever is not named here counts, so a new field of a node makes more states, never
+ * wrong ones; a new limit behind the hashed state would make wrong ones, which --verify finds. Private headers of the
+ * scheme are read here, and only here.
  * Read next: check.c. */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flows.c: flows for two simulators: draws flows on a leaf-spine network, runs them here, and prints them with the ways that they took and the times
- * that they needed, for leaf_spine.cc to do the same in ns-3.
+/* flows.c: flows for two simulators: draws flows on a leaf-spine network, runs them here, and prints them with the ways
+ * that they took and the times that they needed, for leaf_spine.cc to do the same in ns-3.
  *
  *   flows LEAVES SPINES HOSTS COUNT SEED   COUNT flows of 1 KB to 1 MB, as many in each doubling, at 60 % load
  *   flows LEAVES SPINES HOSTS 0 SEED US    a permutation without end, for so many microseconds

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_sum.c: random operations in the memory of one host, of random bits, against sums that slot.h's own steps make with the scalar
- * kernels, contributions arriving in random order: every bit must be that of a switch whose children are these ranks, and of a
- * reduce-scatter that of owners who add their parts to what such a switch hands out. No other byte changes.
- * Ranks are threads. Mirrors src/host/engine.c, small.c, large.c, sum.c. */
+/* test_host_sum.c: random operations in the memory of one host, of random bits, against sums that slot.h's own steps
+ * make with the scalar kernels, contributions arriving in random order: every bit must be that of a switch whose
+ * children are these ranks, and of a reduce-scatter that of owners who add their parts to what such a switch hands out.
+ * No other byte changes. Ranks are threads. Mirrors src/host/engine.c, small.c, large.c, sum.c. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -53,7 +53,8 @@ static bool has_shares(const struct task *task)
     return task->collective == TRIB_ALLGATHER || task->collective == TRIB_REDUCE_SCATTER;
 }
 
-/* Shares of `most` elements altogether: equal ones, or such as they come, some of them empty, now and then one that is all. */
+/* Shares of `most` elements altogether: equal ones, or such as they come, some of them empty, now and then one that is
+ * all. */
 static void draw_shares(struct task *task, uint64_t *seed, uint32_t ranks, uint64_t most)
 {
     uint64_t left = most;
@@ -324,7 +325,8 @@ static void free_buffers(const struct buffers *b)
     }
 }
 
-/* The world's rank 0 makes the oracle's answer while others wait. `from`: where the whole of this rank's input would begin. */
+/* The world's rank 0 makes the oracle's answer while others wait. `from`: where the whole of this rank's input would
+ * begin. */
 static void prepare(struct rank *rank, const struct task *task, const struct buffers *b, uint8_t *from)
 {
     struct world *world = rank->world;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_value_twin.c: kernels, rows and tensors of every table against a naive twin (long double, ldexp, one element at a
- * time) on random values, lengths, alignments and aliasing. Every buffer ends at or shortly before an inaccessible page, with
- * fences around what may be written.
- * TRIB_SEED=n repeats a run; a failure prints it. Read next: core/value.h. */
+/* test_value_twin.c: kernels, rows and tensors of every table against a naive twin (long double, ldexp, one element at
+ * a time) on random values, lengths, alignments and aliasing. Every buffer ends at or shortly before an inaccessible
+ * page, with fences around what may be written. TRIB_SEED=n repeats a run; a failure prints it. Read next:
+ * core/value.h. */
 #define _GNU_SOURCE
 #include <float.h>
 #include <math.h>
@@ -192,7 +192,8 @@ static uint32_t twin_widen(enum trib_type type, uint16_t bits)
     return to_bits(bits & 0x8000 ? -value : value);
 }
 
-/* To a format with so many fraction bits, whose smallest normal is 2^min: to a multiple of the quantum at that magnitude. */
+/* To a format with so many fraction bits, whose smallest normal is 2^min: to a multiple of the quantum at that
+ * magnitude. */
 static uint16_t twin_narrow(enum trib_type type, float value)
 {
     const bool half = type == TRIB_FLOAT16;
@@ -581,7 +582,8 @@ static void try_encode(struct trial *trial, enum trib_type wire)
     check_fences(0, payload, count * size, trial->what);
 }
 
-/* Whatever the block and the number of ranks: each rank's |q| leaves room for all, and an agreed exponent is a true bound. */
+/* Whatever the block and the number of ranks: each rank's |q| leaves room for all, and an agreed exponent is a true
+ * bound. */
 static void try_block(struct trial *trial)
 {
     void *block = place_random(1, TRIB_FLOAT32, trial->count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* borrow_harness.h: several switches used at once, without sockets: a control plane and those of its lenders, all of them real, speak in encoded
- * messages; the data planes only record. Used by test_borrow.c and test_lend.c. */
+/* borrow_harness.h: several switches used at once, without sockets: a control plane and those of its lenders, all of
+ * them real, speak in encoded messages; the data planes only record. Used by test_borrow.c and test_lend.c. */
 #ifndef TRIB_TESTS_BORROW_HARNESS_H
 #define TRIB_TESTS_BORROW_HARNESS_H
 

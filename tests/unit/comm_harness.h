@@ -88,8 +88,8 @@ static inline uint16_t keeper_start(uint16_t port, uint32_t threads, pid_t *pid)
     return got > 0 ? (uint16_t)atoi(text) : 0;
 }
 
-/* A first port below those that the kernel gives to sockets without one: else another test's socket could take it while the
- * switch is away. */
+/* A first port below those that the kernel gives to sockets without one: else another test's socket could take it while
+ * the switch is away. */
 static inline uint16_t keeper_find_port(uint32_t threads, pid_t *pid)
 {
     uint16_t port = 0;
@@ -99,7 +99,8 @@ static inline uint16_t keeper_find_port(uint32_t threads, pid_t *pid)
     return port;
 }
 
-/* 'k': kill the switch; 't': end it as an operator does; a digit: start it with so many threads on the port of before. */
+/* 'k': kill the switch; 't': end it as an operator does; a digit: start it with so many threads on the port of
+ * before. */
 static inline void keeper(int in, int out)
 {
     char command = 0;
@@ -204,7 +205,8 @@ struct rank {
         }                                     \
     } while (0)
 
-/* Waits until this rank has heard that its communicator has failed, however late that is, without an operation of its own. */
+/* Waits until this rank has heard that its communicator has failed, however late that is, without an operation of its
+ * own. */
 static inline bool hears_failure(const struct rank *rank)
 {
     for (uint32_t i = 0; i < 10000 * patience() && trib_comm_error(rank->comm)[0] == '\0'; i++) {

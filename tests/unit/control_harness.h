@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control_harness.h: a real control plane on 127.0.0.1 with a data plane that only records, and ranks that speak to it over
- * real TCP. Used by test_server.c and test_http.c. */
+/* control_harness.h: a real control plane on 127.0.0.1 with a data plane that only records, and ranks that speak to it
+ * over real TCP. Used by test_server.c and test_http.c. */
 #ifndef TRIB_TESTS_CONTROL_HARNESS_H
 #define TRIB_TESTS_CONTROL_HARNESS_H
 

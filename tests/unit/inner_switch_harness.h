@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inner_switch_harness.h: one inner switch node for scripted exchanges: children 0 and 1 are ranks, child 2 is a switch with three ranks, and
- * there is a parent. Packets are made by hand. */
+/* inner_switch_harness.h: one inner switch node for scripted exchanges: children 0 and 1 are ranks, child 2 is a switch
+ * with three ranks, and there is a parent. Packets are made by hand. */
 #ifndef TRIB_TESTS_INNER_SWITCH_HARNESS_H
 #define TRIB_TESTS_INNER_SWITCH_HARNESS_H
 

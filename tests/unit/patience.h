@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* patience.h: bounds of time on machines that are slow or busy. Every bound by the clock that another process could break is multiplied by
- * TRIB_PATIENCE, which slow builds set (tools/test_all.sh). What comes first, and how often, is counted, never timed. */
+/* patience.h: bounds of time on machines that are slow or busy. Every bound by the clock that another process could
+ * break is multiplied by TRIB_PATIENCE, which slow builds set (tools/test_all.sh). What comes first, and how often, is
+ * counted, never timed. */
 #ifndef TRIB_TESTS_PATIENCE_H
 #define TRIB_TESTS_PATIENCE_H
 

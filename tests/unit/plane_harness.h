@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plane_harness.h: data planes against real worker nodes over real sockets, without a control plane: this file opens, joins and
- * closes as that would. A world is one plane or a tree of them, and ranks that each have their own; all ranks run in the test's
- * one thread.
+/* plane_harness.h: data planes against real worker nodes over real sockets, without a control plane: this file opens,
+ * joins and closes as that would. A world is one plane or a tree of them, and ranks that each have their own; all ranks
+ * run in the test's one thread.
  *
- * Use: add_plane for the root and each plane below one that is there; open_ranks; open_world; register_all; check_allreduce;
- * close_world. open_flat does the first three for one plane. */
+ * Use: add_plane for the root and each plane below one that is there; open_ranks; open_world; register_all;
+ * check_allreduce; close_world. open_flat does the first three for one plane. */
 #ifndef PLANE_HARNESS_H
 #define PLANE_HARNESS_H
 
@@ -188,7 +188,8 @@ static inline void open_ranks(struct world *world, uint32_t ranks, const uint32_
     }
 }
 
-/* The plane below `plane` that has this rank behind it; `plane` itself when it is the rank's own; NO_PLANE: not behind. */
+/* The plane below `plane` that has this rank behind it; `plane` itself when it is the rank's own; NO_PLANE: not
+ * behind. */
 static inline uint32_t next_below(const struct world *world, uint32_t plane, uint32_t rank)
 {
     uint32_t at = world->rank[rank].plane;

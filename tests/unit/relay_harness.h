@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* relay_harness.h: control planes wired into a tree without a network: the deciding code of roots and relays (jobs.h, relay.h), data
- * planes that only record, and ranks that know the dialogue. Every connection is two queues, first in, first out; which queue moves next
- * is drawn from a seed, so that a test sees many orders of the same story. Ends of connections travel in the queues as well.
+/* relay_harness.h: control planes wired into a tree without a network: the deciding code of roots and relays (jobs.h,
+ * relay.h), data planes that only record, and ranks that know the dialogue. Every connection is two queues, first in,
+ * first out; which queue moves next is drawn from a seed, so that a test sees many orders of the same story. Ends of
+ * connections travel in the queues as well.
  *
  * Use: world_init; node_add (parents first); rank_join; settle, or tick to let time pass. */
 #ifndef TRIB_TESTS_RELAY_HARNESS_H

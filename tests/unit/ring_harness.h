@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_harness.h: ranks that send to each other, in memory: what each hands out goes into one queue, which arrives in order. Nothing is lost
- * that a test does not take out of it. Whoever includes it names the scheme: `verbs`. Read next: test_ring.c, test_hybrid.c. */
+/* ring_harness.h: ranks that send to each other, in memory: what each hands out goes into one queue, which arrives in
+ * order. Nothing is lost that a test does not take out of it. Whoever includes it names the scheme: `verbs`. Read next:
+ * test_ring.c, test_hybrid.c. */
 #ifndef TRIB_TESTS_RING_HARNESS_H
 #define TRIB_TESTS_RING_HARNESS_H
 

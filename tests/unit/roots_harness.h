@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roots_harness.h: ranks whose processes are the roots, and the control plane in one of them, without sockets: the real jobs
- * (control/jobs/jobs.h, roots.h) and the real doing side (control/roots/root.h) speak in encoded messages; the data planes only record.
- * Used by test_roots.c and test_roots_faults.c. */
+/* roots_harness.h: ranks whose processes are the roots, and the control plane in one of them, without sockets: the real
+ * jobs (control/jobs/jobs.h, roots.h) and the real doing side (control/roots/root.h) speak in encoded messages; the
+ * data planes only record. Used by test_roots.c and test_roots_faults.c. */
 #ifndef TRIB_TESTS_ROOTS_HARNESS_H
 #define TRIB_TESTS_ROOTS_HARNESS_H
 

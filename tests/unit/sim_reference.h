@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim_reference.h: a second, deliberately slow engine that shares with src/sim only the list of links, and how a hash chooses among
- * ways: queues are lists of packets, ports begin and end to send each of them, routes are shortest paths by breadth-first search, and events lie in
- * a binary heap. It is given what hosts send, and tells what arrives where, when and marked. Shared buffers and PFC are as buffers.h and gates.h say in
- * words; what a switch has used is added up over its links each time. */
+/* sim_reference.h: a second, deliberately slow engine that shares with src/sim only the list of links, and how a hash
+ * chooses among ways: queues are lists of packets, ports begin and end to send each of them, routes are shortest paths
+ * by breadth-first search, and events lie in a binary heap. It is given what hosts send, and tells what arrives where,
+ * when and marked. Shared buffers and PFC are as buffers.h and gates.h say in words; what a switch has used is added up
+ * over its links each time. */
 #ifndef TRIB_TESTS_SIM_REFERENCE_H
 #define TRIB_TESTS_SIM_REFERENCE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switch_harness.h: one switch node without a parent for scripted exchanges with three ranks. Packets are made by hand. */
+/* switch_harness.h: one switch node without a parent for scripted exchanges with three ranks. Packets are made by
+ * hand. */
 #ifndef TRIB_TESTS_SWITCH_HARNESS_H
 #define TRIB_TESTS_SWITCH_HARNESS_H
 

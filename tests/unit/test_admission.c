@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_admission.c: windows and slots that a job gets, beside those of other jobs. Mirrors src/control/jobs/admission.c; quotas are
- * test_server.c's. */
+/* test_admission.c: windows and slots that a job gets, beside those of other jobs. Mirrors
+ * src/control/jobs/admission.c; quotas are test_server.c's. */
 #include "control_harness.h"
 
 static int start(void **state)
@@ -56,8 +56,8 @@ static void join__windows_of_all_jobs_fit_the_socket_buffer(void **state)
     wait_until(c, &c->recorder.closes, 3);
 }
 
-/* Processes that are in many jobs keep within one window, so the first gets what it likes, and so do the others of the same processes:
- * whole, in part, and with one more. */
+/* Processes that are in many jobs keep within one window, so the first gets what it likes, and so do the others of the
+ * same processes: whole, in part, and with one more. */
 static void join__windows_of_the_same_processes_count_once(void **state)
 {
     struct control *c = *state;

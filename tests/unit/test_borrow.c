@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_borrow.c: several switches used at once, as the control plane that has lenders sees it. Mirrors src/control/roots/borrow.c; the lender's side
- * is test_lend.c's. */
+/* test_borrow.c: several switches used at once, as the control plane that has lenders sees it. Mirrors
+ * src/control/roots/borrow.c; the lender's side is test_lend.c's. */
 #include "borrow_harness.h"
 
 /* ---- what all are told ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_collectives.c: reduce, allgather, reduce-scatter, their uneven forms, and groups, over a real switch and real sockets: values, places,
- * what a rank's link carries, and what is refused. What is not about packets is run again in the shared memory of one host.
- * Mirrors src/comm/collectives.c. */
+/* test_collectives.c: reduce, allgather, reduce-scatter, their uneven forms, and groups, over a real switch and real
+ * sockets: values, places, what a rank's link carries, and what is refused. What is not about packets is run again in
+ * the shared memory of one host. Mirrors src/comm/collectives.c. */
 #include "comm_harness.h"
 
 #define RANKS 4U
@@ -183,7 +183,8 @@ static void shares_body(struct rank *rank)
 
 #define GROUP 100
 
-/* Everything in one request, of which some operations have uneven shares; the callers' arrays are theirs again at once. */
+/* Everything in one request, of which some operations have uneven shares; the callers' arrays are theirs again at
+ * once. */
 static void group_body(struct rank *rank)
 {
     uint64_t counts[RANKS] = {3, 0, 5, 400};
@@ -238,7 +239,8 @@ static void bad_group_body(struct rank *rank)
     close_rank(rank);
 }
 
-/* Operations of a group run at the same time, so what one writes is no other's: neither chains nor two results in one place. */
+/* Operations of a group run at the same time, so what one writes is no other's: neither chains nor two results in one
+ * place. */
 static void apart_body(struct rank *rank)
 {
     float a[8] = {1, 2, 3, 4, 5, 6, 7, 8}, b[8], c[8];

@@ -628,7 +628,8 @@ static void weight__deals_by_it(void **state)
     expect_good(ranks, 2);
 }
 
-/* The last rank does not come; the config says 30 minutes, the call that it is 3.5 s, time enough to hear who is missing. */
+/* The last rank does not come; the config says 30 minutes, the call that it is 3.5 s, time enough to hear who is
+ * missing. */
 static void later_timeout_body(struct rank *rank)
 {
     float value = 1.0F;

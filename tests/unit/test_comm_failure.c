@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_comm_failure.c: what goes wrong around collectives, over a real switch: each ends in bounded time, with a cause. What is not about
- * switches is run again in the shared memory of one host.
- * Mirrors the failure half of communicator.c. What goes wrong before they run is in test_comm_join.c. */
+/* test_comm_failure.c: what goes wrong around collectives, over a real switch: each ends in bounded time, with a cause.
+ * What is not about switches is run again in the shared memory of one host. Mirrors the failure half of communicator.c.
+ * What goes wrong before they run is in test_comm_join.c. */
 #include "comm_harness.h"
 
 #include <arpa/inet.h>
@@ -380,8 +380,8 @@ static void *collect(void *argument)
     return NULL;
 }
 
-/* Threads begin to wait before, while and after the communicator is closed: whichever it is, they and close come back. With
- * delay 0 it is closed without lingering when the last operation has ended, while waiters wake. */
+/* Threads begin to wait before, while and after the communicator is closed: whichever it is, they and close come back.
+ * With delay 0 it is closed without lingering when the last operation has ended, while waiters wake. */
 static void close_once(uint32_t delay_us)
 {
     static float sent[4096];
@@ -427,8 +427,8 @@ static void close__meets_threads_that_wait(void **state)
     (void)alarm(0);
 }
 
-/* The narrowest gap: a thread has seen that its request is not done and stands before the lock; then the communicator is closed,
- * and all of it freed, before it gets in. */
+/* The narrowest gap: a thread has seen that its request is not done and stands before the lock; then the communicator
+ * is closed, and all of it freed, before it gets in. */
 static void overtake_once(bool polls)
 {
     static float sent[64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_comm_join.c: what goes wrong while communicators are made, over a real switch: each ends in bounded time, with a cause. What is not
- * about switches is run again in the shared memory of one host, and without a switch.
- * Mirrors src/comm/join.c and session_client.c; what goes wrong later is in test_comm_failure.c. */
+/* test_comm_join.c: what goes wrong while communicators are made, over a real switch: each ends in bounded time, with a
+ * cause. What is not about switches is run again in the shared memory of one host, and without a switch. Mirrors
+ * src/comm/join.c and session_client.c; what goes wrong later is in test_comm_failure.c. */
 #include "comm_harness.h"
 
 #include <arpa/inet.h>
@@ -127,7 +127,8 @@ static void create__names_settings_that_differ(void **state)
     }
 }
 
-/* One that comes when the others, rank 0 as well, have been told and have left: by then without a switch nobody would listen. */
+/* One that comes when the others, rank 0 as well, have been told and have left: by then without a switch nobody would
+ * listen. */
 static void create__names_settings_that_differ_to_a_late_rank(void **state)
 {
     delay_of[2] = 300000;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_comm_mismatch.c: ranks that call different operations hear who called what (I10), over a real switch and on one host. That no two of
- * them ever meet is test_comm_failure.c's. */
+/* test_comm_mismatch.c: ranks that call different operations hear who called what (I10), over a real switch and on one
+ * host. That no two of them ever meet is test_comm_failure.c's. */
 #include "comm_harness.h"
 
 /* Rank 3 calls something else than the others: all ranks hear who called what, in the words of the API. */

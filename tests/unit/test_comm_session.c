@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_comm_session.c: a rank of the library against a control plane that is written out here, message by message: what it does when
- * switches above its own are away, when sessions are cut at bad times, and whom it names. */
+/* test_comm_session.c: a rank of the library against a control plane that is written out here, message by message: what
+ * it does when switches above its own are away, when sessions are cut at bad times, and whom it names. */
 #include "control_harness.h"
 
 #include <tributary/tributary.h>
@@ -416,7 +416,8 @@ static void root_open__after_welcome(void **state)
     close(fd);
 }
 
-/* As on a host with two links whose rank came by the loopback: the others know it by an address that the routes would not choose. */
+/* As on a host with two links whose rank came by the loopback: the others know it by an address that the routes would
+ * not choose. */
 static void welcome__packets_leave_from_where_the_rank_is_known(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_connections.c: what keeps a silent, slow or greedy peer harmless, on real sockets and with a clock that the test sets.
- * The dialogue itself: test_server.c. */
+/* test_connections.c: what keeps a silent, slow or greedy peer harmless, on real sockets and with a clock that the test
+ * sets. The dialogue itself: test_server.c. */
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -358,7 +358,8 @@ static int start_two(struct world *w, int *other)
     return fd;
 }
 
-/* Nobody has to say much; what has gathered while a path was silent is taken. One that says more is broken, and is named. */
+/* Nobody has to say much; what has gathered while a path was silent is taken. One that says more is broken, and is
+ * named. */
 static void flood__of_one_is_its_end(void **state)
 {
     struct world *w = *state;

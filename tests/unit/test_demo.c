@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_demo.c: what `tributary demo` tells is so: the story under both rules, and random runs that are the same for the same seed. */
+/* test_demo.c: what `tributary demo` tells is so: the story under both rules, and random runs that are the same for the
+ * same seed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

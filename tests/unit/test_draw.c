@@ -11,7 +11,8 @@
 
 #define DRAWS 256
 
-/* Two of so many numbers of 64 bits are equal once in 5e14 runs; a bit that never changes would show in all but one of 2^255. */
+/* Two of so many numbers of 64 bits are equal once in 5e14 runs; a bit that never changes would show in all but one of
+ * 2^255. */
 static void draw__numbers_differ_in_every_bit(void **state)
 {
     uint64_t number[DRAWS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_embedded.c: the control plane in rank 0's process comes, is shared, waits for who needs it, and goes. Mirrors src/comm/embedded.c. What
- * ranks do with it is test_comm.c's, test_split.c's and test_comm_failure.c's. */
+/* test_embedded.c: the control plane in rank 0's process comes, is shared, waits for who needs it, and goes. Mirrors
+ * src/comm/embedded.c. What ranks do with it is test_comm.c's, test_split.c's and test_comm_failure.c's. */
 #include "comm_harness.h"
 
 #include "comm/embedded.h"
@@ -257,7 +257,8 @@ static void *come_late(void *argument)
     return was_told ? argument : NULL;
 }
 
-/* Ranks 0 and 1 differ, are told so and leave: rank 2, that is late, would look in vain for rank 0 until its time is up. */
+/* Ranks 0 and 1 differ, are told so and leave: rank 2, that is late, would look in vain for rank 0 until its time is
+ * up. */
 static void release__waits_for_late_ranks_to_hear_why(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_flow.c: the two halves of a flow: each fragment exactly once whatever is lost, doubled or overtaken; nothing is answered without end;
- * and on a bottleneck what congestion control promises, from the closed forms of the DCTCP paper. */
+/* test_flow.c: the two halves of a flow: each fragment exactly once whatever is lost, doubled or overtaken; nothing is
+ * answered without end; and on a bottleneck what congestion control promises, from the closed forms of the DCTCP
+ * paper. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,7 +105,8 @@ static uint32_t answer_all(struct pair *p, uint64_t limit, uint64_t now_ns)
     return count;
 }
 
-/* A plain sender beside one that keeps labels, which are its sequences: they do the same, whatever is lost and whenever a timeout ends. */
+/* A plain sender beside one that keeps labels, which are its sequences: they do the same, whatever is lost and whenever
+ * a timeout ends. */
 static void plain__does_what_labels_do(void **state)
 {
     static const uint32_t windows[] = {1, 2, 7, 64, 100, 256};
@@ -438,7 +440,8 @@ static bool draw(struct bag *bag, struct trib_packet *packet, struct trib_prng *
     return true;
 }
 
-/* Every fragment is taken once and acknowledged once, in windows of all sizes, over links that lose a tenth, double and shuffle. */
+/* Every fragment is taken once and acknowledged once, in windows of all sizes, over links that lose a tenth, double and
+ * shuffle. */
 static void storms__lose_nothing_and_double_nothing(void **state)
 {
     static struct bag up, down;
@@ -664,8 +667,8 @@ static void dctcp__is_fair(void **state)
     close_bottleneck(b);
 }
 
-/* SIGCOMM'10, section 3.3: N = 1 flow, threshold K, C x RTT fragments in the pipe: the queue moves between Q_max = K + N and
- * Q_max - A, A = sqrt(2 N (C x RTT + K)) / 2. */
+/* SIGCOMM'10, section 3.3: N = 1 flow, threshold K, C x RTT fragments in the pipe: the queue moves between Q_max = K +
+ * N and Q_max - A, A = sqrt(2 N (C x RTT + K)) / 2. */
 static void dctcp__keeps_the_queue_near_the_threshold(void **state)
 {
     struct bottleneck *b = open_bottleneck(1, TRIB_CONGESTION_DCTCP);

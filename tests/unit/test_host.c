@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host.c: ranks of one host as processes, some of which are killed, stopped or never come: what the others see, and that nothing of
- * them is left. Sums are in tests/property/test_host_sum.c, calls in test_comm.c and test_comm_failure.c.
- * Step by step in one process: test_host_steps.c.
- * Mirrors src/host/rendezvous.c, gather.c, bells.c. */
+/* test_host.c: ranks of one host as processes, some of which are killed, stopped or never come: what the others see,
+ * and that nothing of them is left. Sums are in tests/property/test_host_sum.c, calls in test_comm.c and
+ * test_comm_failure.c. Step by step in one process: test_host_steps.c. Mirrors src/host/rendezvous.c, gather.c,
+ * bells.c. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -165,8 +165,8 @@ static float sum_at(uint32_t ranks, uint32_t round, uint32_t i)
     return (float)ranks * value_at(0, round, i) + (float)of_ranks;
 }
 
-/* One allreduce whose size changes from round to round, looked at; the result holds old bytes until it has ended, and nothing
- * writes to it after an error. */
+/* One allreduce whose size changes from round to round, looked at; the result holds old bytes until it has ended, and
+ * nothing writes to it after an error. */
 static enum trib_status run_round(struct report *report, struct trib_comm *comm, uint32_t round)
 {
     static float recv[FLOATS_MAX];
@@ -196,7 +196,8 @@ static float result_at(const struct trib_call *call, uint32_t ranks, uint32_t ro
     return call->collective == TRIB_ALLGATHER ? value_at(i / (uint32_t)call->count, round, i) : sum_at(ranks, round, i);
 }
 
-/* The same with collectives that differ from round to round; every element of recv is looked at, also those that no result goes to. */
+/* The same with collectives that differ from round to round; every element of recv is looked at, also those that no
+ * result goes to. */
 static enum trib_status run_any_round(struct report *report, struct trib_comm *comm, uint32_t round)
 {
     static const enum trib_collective kinds[] = {TRIB_REDUCE_SCATTER, TRIB_ALLGATHER, TRIB_REDUCE, TRIB_BROADCAST};
@@ -248,7 +249,8 @@ static void *abort_later(void *comm)
     return NULL;
 }
 
-/* The last rank aborts in the middle of something, and changes at once what it had sent, which others may be reading. */
+/* The last rank aborts in the middle of something, and changes at once what it had sent, which others may be
+ * reading. */
 static void abort_and_scribble(struct crew *crew, uint32_t rank, struct trib_comm *comm)
 {
     pthread_t thread;
@@ -434,7 +436,8 @@ static void abort__while_others_read_its_tensor(void **state)
     }
 }
 
-/* Freed memory is the kernel's again although others have it mapped; many more allocations than others keep track of. */
+/* Freed memory is the kernel's again although others have it mapped; many more allocations than others keep track
+ * of. */
 static void share_and_free(struct crew *crew, uint32_t rank, struct trib_comm *comm)
 {
     enum trib_status status = TRIB_OK;
@@ -500,7 +503,8 @@ static void be_idle(struct crew *crew, uint32_t rank, struct trib_comm *comm)
     end(crew, rank, trib_comm_close(comm), "");
 }
 
-/* Milliseconds of CPU time in 500: a progress thread that never sleeps needs nearly all, on a busy machine a good part. */
+/* Milliseconds of CPU time in 500: a progress thread that never sleeps needs nearly all, on a busy machine a good
+ * part. */
 static void idle__costs_no_cpu_when_all_others_are_gone(void **state)
 {
     (void)state;
@@ -521,8 +525,8 @@ static void never_spin(struct trib_config *config)
 
 #define SLEEPS 3000U
 
-/* A wake-up that is lost costs a second, until somebody looks who is missing. Ranks come late now and then, so that progress
- * threads sleep in poll when a call begins. */
+/* A wake-up that is lost costs a second, until somebody looks who is missing. Ranks come late now and then, so that
+ * progress threads sleep in poll when a call begins. */
 static void sleep_often(struct crew *crew, uint32_t rank, struct trib_comm *comm)
 {
     enum trib_status status = TRIB_OK;
@@ -607,7 +611,8 @@ static void call_once(struct crew *crew, uint32_t rank, struct trib_comm *comm)
     end(crew, rank, status, trib_comm_error(comm));
 }
 
-/* Rank 1 is stopped while rank 2 dies and rank 0 ends because of it: awake again it finds both lines hung up, and the record. */
+/* Rank 1 is stopped while rank 2 dies and rank 0 ends because of it: awake again it finds both lines hung up, and the
+ * record. */
 static void stop__the_first_death_is_named(void **state)
 {
     struct crew crew = {.tweak = NULL};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_steps.c: ranks of one host within this process, driven step by step: moments that no kill and no load hits. Ranks as processes
- * are in test_host.c.
- * Mirrors src/host/engine.c, large.c, bells.c. */
+/* test_host_steps.c: ranks of one host within this process, driven step by step: moments that no kill and no load hits.
+ * Ranks as processes are in test_host.c. Mirrors src/host/engine.c, large.c, bells.c. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,8 +54,8 @@ static void open_hosts(struct opening *openings, uint32_t ranks)
     }
 }
 
-/* Rank 1 is held between the two stores of a record. Another whose time limit ends meanwhile finds that it is not the first to
- * fail, and its caller changes his tensor: nobody copies out a sum of it. */
+/* Rank 1 is held between the two stores of a record. Another whose time limit ends meanwhile finds that it is not the
+ * first to fail, and its caller changes his tensor: nobody copies out a sum of it. */
 static void record__being_written_holds_results_back(void **state)
 {
     static float tensors[2][100000]; /* one chunk */
@@ -90,8 +89,8 @@ static void record__being_written_holds_results_back(void **state)
     trib_host_close(host);
 }
 
-/* Rank 1 fails after rank 0 has begun its second round, and changes at once what rank 0 was about to read: nothing of it comes to rank 0's
- * caller. Collectives that have no phase of their own in which results are copied out. */
+/* Rank 1 fails after rank 0 has begun its second round, and changes at once what rank 0 was about to read: nothing of
+ * it comes to rank 0's caller. Collectives that have no phase of their own in which results are copied out. */
 static void record__is_looked_for_before_what_was_read_is_written(void **state)
 {
     static const enum trib_collective kinds[] = {TRIB_ALLGATHER, TRIB_REDUCE_SCATTER, TRIB_BROADCAST};
@@ -429,8 +428,8 @@ static bool walk(struct walker *w, uint32_t operations)
     return verdict != TRIB_HOST_WAITS;
 }
 
-/* Each rank goes as far as it can, or as chance has it, one operation after another: who ends early begins the next while others
- * still read what it left. And what it was sent from is its caller's again at once. */
+/* Each rank goes as far as it can, or as chance has it, one operation after another: who ends early begins the next
+ * while others still read what it left. And what it was sent from is its caller's again at once. */
 static void walk_all(uint32_t ranks, uint32_t operations, uint64_t seed)
 {
     struct opening openings[RANKS] = {{.host = NULL}};

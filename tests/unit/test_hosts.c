@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hosts.c: level 0 at the control plane: which ranks are one member of the sums, and what is told of it. Real TCP, a data plane that
- * only records (control_harness.h). */
+/* test_hosts.c: level 0 at the control plane: which ranks are one member of the sums, and what is told of it. Real TCP,
+ * a data plane that only records (control_harness.h). */
 #include "control/jobs/jobs.h"
 
 #include "control_harness.h"
@@ -99,7 +99,8 @@ static void join__ranks_of_a_host_are_one_member(void **state)
     close_all(fds, 6);
 }
 
-/* Where one rank does not want it, does not know its host, or a host's ranks are no run, and where each host has one rank. */
+/* Where one rank does not want it, does not know its host, or a host's ranks are no run, and where each host has one
+ * rank. */
 static void join__else_every_rank_is_a_member(void **state)
 {
     struct control *c = *state;

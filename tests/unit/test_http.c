@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_http.c: what people and dashboards see, from a real server over real HTTP. A build without HTTP checks that it says so. */
+/* test_http.c: what people and dashboards see, from a real server over real HTTP. A build without HTTP checks that it
+ * says so. */
 #include "control_harness.h"
 
 #include "control/server/http.h"

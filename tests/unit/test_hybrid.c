@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hybrid.c: rings inside groups and across them, by hand: what each link carries in each collective (closed forms), how long the
- * longest chain is, in which order parts may come, and what is no part at all. Faults in every order and number are the business of tests/world
- * and tests/model. */
+/* test_hybrid.c: rings inside groups and across them, by hand: what each link carries in each collective (closed
+ * forms), how long the longest chain is, in which order parts may come, and what is no part at all. Faults in every
+ * order and number are the business of tests/world and tests/model. */
 #include "ring_harness.h"
 
 #include "core/operation.h"
@@ -56,7 +56,8 @@ static struct ring_of *run(const uint32_t *shape, enum trib_collective collectiv
     return ring;
 }
 
-/* What goes over links inside groups and across them, in fragments of all ranks together, and of the one rank that sends the most. */
+/* What goes over links inside groups and across them, in fragments of all ranks together, and of the one rank that
+ * sends the most. */
 struct loads {
     uint64_t inside, across, most_inside, most_across;
 };
@@ -283,7 +284,8 @@ static void find__a_name_says_how_many_ranks_a_group_is(void **state)
     }
 }
 
-/* ---- 2 groups of 2: fragment 0 is rank 0's, who gets what group 1 has summed from rank 2, and its own group's part from rank 1 ---- */
+/* ---- 2 groups of 2: fragment 0 is rank 0's, who gets what group 1 has summed from rank 2, and its own group's part from rank 1
+ * ---- */
 
 #define FLOATS_AT 4
 
@@ -368,7 +370,8 @@ static void sum__does_not_depend_on_what_comes_first(void **state)
     }
 }
 
-/* Two parts that wait for the operation and differ in it: the second one comes again when it is known whose is the other one. */
+/* Two parts that wait for the operation and differ in it: the second one comes again when it is known whose is the
+ * other one. */
 static void parts__of_two_operations_are_told_apart_when_it_is_known(void **state)
 {
     struct ring_of *ring = open_groups(4, 2);
@@ -466,8 +469,8 @@ static void parts__must_be_those_of_the_ranks_on_the_way(void **state)
     assert_int_equal(verdict(1, TRIB_RING_SUMMING, 0, 1U << 4), TRIB_DROP_SOURCE);
 }
 
-/* Of 3 groups of 2, rank 4 is in the last: what comes across for rank 0 is added to what came inside, and the result comes across as well. Each is
- * wrong less than three times. */
+/* Of 3 groups of 2, rank 4 is in the last: what comes across for rank 0 is added to what came inside, and the result
+ * comes across as well. Each is wrong less than three times. */
 static void wrong__packets_are_counted_anew_when_a_right_one_has_come(void **state)
 {
     struct ring_of *ring = open_groups(6, 2);

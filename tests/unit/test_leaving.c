@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_leaving.c: no switch, and ranks that are processes of their own: those that end first take nothing from the others. Each process
- * ends by _exit unless a test says how. Mirrors src/comm/comm.c (close), src/comm/embedded.c (release) and src/comm/fork.c; test_embedded.c has the
- * rest of the latter. */
+/* test_leaving.c: no switch, and ranks that are processes of their own: those that end first take nothing from the
+ * others. Each process ends by _exit unless a test says how. Mirrors src/comm/comm.c (close), src/comm/embedded.c
+ * (release) and src/comm/fork.c; test_embedded.c has the rest of the latter. */
 #include "comm_harness.h"
 
 #include <dlfcn.h>
@@ -162,7 +162,8 @@ static void close__of_rank_0_waits_for_those_who_go_on_without_it(void **state)
     run_processes(3, go_on_in_subset);
 }
 
-/* An exit() is not the end of the control plane either: rank 0's timeout for close has passed, and yet the subset ends well. */
+/* An exit() is not the end of the control plane either: rank 0's timeout for close has passed, and yet the subset ends
+ * well. */
 static int go_on_after_exit(uint32_t rank, const struct trib_config *config)
 {
     struct trib_config patient = *config;
@@ -211,7 +212,8 @@ static void close__of_a_root_waits_for_a_late_rank(void **state)
 
 /* ---- progress off ---- */
 
-/* After each operation a rank waits for the other by other means: without a progress thread its root would answer nobody. */
+/* After each operation a rank waits for the other by other means: without a progress thread its root would answer
+ * nobody. */
 static int wait_outside(uint32_t rank, const struct trib_config *config)
 {
     struct trib_config lossy = *config;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_lend.c: a switch whose shards are roots of another's jobs: what it takes, and from whom. Mirrors src/control/roots/lend.c; the asker's side is
- * test_borrow.c's. */
+/* test_lend.c: a switch whose shards are roots of another's jobs: what it takes, and from whom. Mirrors
+ * src/control/roots/lend.c; the asker's side is test_borrow.c's. */
 #include "borrow_harness.h"
 
 static void lend__out_of_turn(void **state)

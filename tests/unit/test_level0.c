@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_level0.c: ranks that are summed on their host before one of them sends, over a real switch and real sockets, and without a switch:
- * values of every collective, type, reduction and wire against what one loop makes of them; orders, ends, returns. Ranks are threads
- * that say which host they are on. Mirrors src/comm/level0.c and level0_plan.c. */
+/* test_level0.c: ranks that are summed on their host before one of them sends, over a real switch and real sockets, and
+ * without a switch: values of every collective, type, reduction and wire against what one loop makes of them; orders,
+ * ends, returns. Ranks are threads that say which host they are on. Mirrors src/comm/level0.c and level0_plan.c. */
 #include "comm_harness.h"
 
 #include "comm/communicator.h"

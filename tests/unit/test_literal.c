@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_literal.c: SwitchML's published rule is there as published: right on links that keep the order, and wrong in the ways that model
- * checking found (A3, A4b, A4c, A5: one early resend that is overtaken; a duplicate and a loss; a duplicate and an early resend; a loss and a
- * restart). Every wrong sum is caught by the lane. Packets are carried by hand: one slot, one int32 per packet that matters. */
+/* test_literal.c: SwitchML's published rule is there as published: right on links that keep the order, and wrong in the
+ * ways that model checking found (A3, A4b, A4c, A5: one early resend that is overtaken; a duplicate and a loss; a
+ * duplicate and an early resend; a loss and a restart). Every wrong sum is caught by the lane. Packets are carried by
+ * hand: one slot, one int32 per packet that matters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -203,8 +204,8 @@ static int32_t right_value(const struct bench *b, uint32_t fragment)
     return sum;
 }
 
-/* Fragment 2's first contributions, in a slot that holds something older: the sum is of `got`, the lane is wrong, nobody takes it, and
- * when asking again has not helped the operation fails. */
+/* Fragment 2's first contributions, in a slot that holds something older: the sum is of `got`, the lane is wrong,
+ * nobody takes it, and when asking again has not helped the operation fails. */
 static void assert_wrong_and_caught(struct bench *b, int32_t got)
 {
     uint64_t caught = 0;
@@ -393,7 +394,8 @@ static void literal__one_overtaken_resend_makes_a_double_sum(void **state)
     stop(&b);
 }
 
-/* A4b: no packet overtakes another of its link. A loss makes both resend; the network doubles one of the resends, behind fragment 1. */
+/* A4b: no packet overtakes another of its link. A loss makes both resend; the network doubles one of the resends,
+ * behind fragment 1. */
 static void literal__a_loss_and_a_duplicate_make_a_wrong_sum(void **state)
 {
     struct bench b;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_loss.c: the timeout follows the samples, stays within its limits, and doubles. congestion.h, which is as small, is here too. */
+/* test_loss.c: the timeout follows the samples, stays within its limits, and doubles. congestion.h, which is as small,
+ * is here too. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_meeting.c: where ranks are told to meet if their switch is gone for good, by what is known of rank 0; and that all ranks must want
- * it. Real TCP for the dialogue, a data plane that only records (control_harness.h). */
+/* test_meeting.c: where ranks are told to meet if their switch is gone for good, by what is known of rank 0; and that
+ * all ranks must want it. Real TCP for the dialogue, a data plane that only records (control_harness.h). */
 #include "control/jobs/jobs.h"
 
 #include "control_harness.h"
@@ -111,7 +111,8 @@ static void join__all_want_it_or_none(void **state)
     expect_fail(fds[1], TRIB_ERR_SETTINGS, cause);
 }
 
-/* Who has closed may have what those lack that go on: it hears what they hear. If they know nowhere to go on, it is needed by nobody. */
+/* Who has closed may have what those lack that go on: it hears what they hear. If they know nowhere to go on, it is
+ * needed by nobody. */
 static void shutdown__is_told_to_who_has_closed(void **state)
 {
     struct control *c = *state;
@@ -147,8 +148,8 @@ static void shutdown__is_told_to_who_has_closed(void **state)
     }
 }
 
-/* A rank whose way here is back before this control plane has seen that it was away: others may have moved, so all are to come back, and
- * those who do will follow. Where nobody may move it is refused, and the others are told. */
+/* A rank whose way here is back before this control plane has seen that it was away: others may have moved, so all are
+ * to come back, and those who do will follow. Where nobody may move it is refused, and the others are told. */
 static void return__before_its_end_is_seen(void **state)
 {
     struct control *c = *state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_move.c: the switch is killed for good, and the ranks go on without it (src/comm/move.c): every operation ends right, those under way
- * and later ones; or, if somebody else is gone as well, all others get an error in time that says so. Real processes, as in
- * test_comm_failure.c; over links and with ranks that are killed: tests/integration/fallback.user.sh. */
+/* test_move.c: the switch is killed for good, and the ranks go on without it (src/comm/move.c): every operation ends
+ * right, those under way and later ones; or, if somebody else is gone as well, all others get an error in time that
+ * says so. Real processes, as in test_comm_failure.c; over links and with ranks that are killed:
+ * tests/integration/fallback.user.sh. */
 #include <poll.h>
 
 #include "comm/communicator.h"
@@ -216,7 +217,8 @@ static void move__all_communicators_of_a_process(void **state)
 static struct trib_comm *of_rank[RANKS];
 static atomic_bool is_held;
 
-/* Returns with its endpoint locked, once what is being made of it is in that state: nothing goes on there until it is unlocked. */
+/* Returns with its endpoint locked, once what is being made of it is in that state: nothing goes on there until it is
+ * unlocked. */
 static struct trib_comm *hold_made(struct trib_comm *maker, enum trib_comm_state state)
 {
     for (unsigned i = 0; i < 50000; i++) {
@@ -332,8 +334,8 @@ static void restless(struct trib_config *config)
     config->switch_timeout_ns = comes_back && config->rank == 2 ? 5 * TRIB_SECOND_NS : TRIB_SECOND_NS;
 }
 
-/* A rank stands still for longer than ranks wait for others at a switch that is back, or for the first answer of a root, when all have come
- * but it has not registered. Of two roots rank 1 is one. */
+/* A rank stands still for longer than ranks wait for others at a switch that is back, or for the first answer of a
+ * root, when all have come but it has not registered. Of two roots rank 1 is one. */
 static void held_body(struct rank *rank)
 {
     uint32_t own = rank->config.rank;
@@ -462,7 +464,8 @@ static void move__names_rank_0_that_is_gone(void **state)
 
 /* ---- the end ---- */
 
-/* The switch dies between the last operation and the close of all: who has everything closes well, in time, wherever the others are. */
+/* The switch dies between the last operation and the close of all: who has everything closes well, in time, wherever
+ * the others are. */
 static void close_body(struct rank *rank)
 {
     run_all(rank, rank->comm, 1);
@@ -508,8 +511,9 @@ static void close__others_still_lack_results(void **state)
     }
 }
 
-/* Ranks 1 and 2 have contributed to the last operation and are then held up, while it ends for ranks 0 and 3, which close; the switch dies.
- * They are let go when the others have been waiting at the meeting for a while, and find there what they lack. */
+/* Ranks 1 and 2 have contributed to the last operation and are then held up, while it ends for ranks 0 and 3, which
+ * close; the switch dies. They are let go when the others have been waiting at the meeting for a while, and find there
+ * what they lack. */
 static void *hold_two(void *argument)
 {
     (void)argument;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_nics.c: lists of addresses: as users write them, as a switch listens at them and names them to ranks, as ranks send from them. Whole
- * processes: tests/integration/nics.*.sh. */
+/* test_nics.c: lists of addresses: as users write them, as a switch listens at them and names them to ranks, as ranks
+ * send from them. Whole processes: tests/integration/nics.*.sh. */
 #include "control_harness.h"
 
 #include <poll.h>

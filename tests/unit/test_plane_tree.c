@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plane_tree.c: planes with inner nodes and planes that are children of planes. What one switch with its ranks does is
- * test_plane.c's, how nodes and shard hand packets over test_shard.c's. */
+/* test_plane_tree.c: planes with inner nodes and planes that are children of planes. What one switch with its ranks
+ * does is test_plane.c's, how nodes and shard hand packets over test_shard.c's. */
 #include "plane_harness.h"
 
-/* Ranks 0 and 3 at the root, 1, 4 and 5 at a plane below it, 2 and 6 below that one: children's ranks lie between each other's. */
+/* Ranks 0 and 3 at the root, 1, 4 and 5 at a plane below it, 2 and 6 below that one: children's ranks lie between each
+ * other's. */
 static const uint32_t three_levels[] = {0, 1, 2, 0, 1, 1, 2};
 #define TREE_RANKS 7
 
@@ -244,8 +245,8 @@ static void step_unevenly(struct world *world, uint32_t turn)
     assert_true(is_uneven);
 }
 
-/* Ends one incarnation after another while an allreduce is under way: ranks are then at different places of the stream, and
- * what only some have finished comes from those by OFFER. */
+/* Ends one incarnation after another while an allreduce is under way: ranks are then at different places of the stream,
+ * and what only some have finished comes from those by OFFER. */
 static void check_incarnations(struct world *world, uint64_t count)
 {
     register_all(world);

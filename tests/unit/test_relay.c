@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_relay.c: control planes that are relays: ranks get in over them, what passes is changed where it must be, and nobody
- * is held up for ever. test_relay_faults.c has what dies and comes back. */
+/* test_relay.c: control planes that are relays: ranks get in over them, what passes is changed where it must be, and
+ * nobody is held up for ever. test_relay_faults.c has what dies and comes back. */
 #include "relay_harness.h"
 
 #include "io/log.h"

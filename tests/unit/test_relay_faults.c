@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_relay_faults.c: trees of control planes in which ranks, relays and roots die, come back, or do not. Of a rank's death all hear,
- * with its own address; of a switch's death nobody hears, as all come back; what never comes back is named. */
+/* test_relay_faults.c: trees of control planes in which ranks, relays and roots die, come back, or do not. Of a rank's
+ * death all hear, with its own address; of a switch's death nobody hears, as all come back; what never comes back is
+ * named. */
 #include "relay_harness.h"
 
 #include "io/log.h"
@@ -199,7 +200,8 @@ static void away__names_the_switch_that_is_gone(void **state)
     }
 }
 
-/* However many ranks come, a parent that does not answer is not asked more often than it takes to notice that it is back. */
+/* However many ranks come, a parent that does not answer is not asked more often than it takes to notice that it is
+ * back. */
 static void away__is_no_storm(void **state)
 {
     (void)state;
@@ -333,7 +335,8 @@ static void lost__without_a_word_and_launched_anew(void **state)
     }
 }
 
-/* Two that live, and look alike to the switch above them: behind one address, with one port. They are named, not the ranks. */
+/* Two that live, and look alike to the switch above them: behind one address, with one port. They are named, not the
+ * ranks. */
 static void join__relays_that_look_alike_are_named(void **state)
 {
     (void)state;
@@ -431,7 +434,8 @@ static void closing_world(struct world *world, uint64_t seed, bool both)
     assert_false(world->rank[5].is_closed);
 }
 
-/* Whose CLOSE was not answered comes back through a lost switch, like everybody, if others came over it too: it has not left. */
+/* Whose CLOSE was not answered comes back through a lost switch, like everybody, if others came over it too: it has not
+ * left. */
 static void close__of_a_rank_that_comes_back(void **state)
 {
     (void)state;
@@ -467,8 +471,9 @@ static void assert_others_run(const struct world *world, uint32_t home, unsigned
     }
 }
 
-/* If only closing ranks came over the lost switch, nobody needs them, nor it: they hear CLOSED when their marks have passed, and the
- * others run on. One of the two may have gone meanwhile; the other may come before the marks pass, or after. */
+/* If only closing ranks came over the lost switch, nobody needs them, nor it: they hear CLOSED when their marks have
+ * passed, and the others run on. One of the two may have gone meanwhile; the other may come before the marks pass, or
+ * after. */
 static void close__behind_a_lost_switch_troubles_nobody(void **state)
 {
     (void)state;
@@ -509,7 +514,8 @@ static void close__behind_a_lost_switch_troubles_nobody(void **state)
     }
 }
 
-/* Who waits outside is told nothing but CLOSED, comes back with the others if another switch is lost, and may give up waiting. */
+/* Who waits outside is told nothing but CLOSED, comes back with the others if another switch is lost, and may give up
+ * waiting. */
 static void close__who_waits_outside_comes_back_with_all(void **state)
 {
     (void)state;
@@ -564,7 +570,8 @@ static void close__of_a_rank_that_is_waited_for_is_named(void **state)
     world_end(&world);
 }
 
-/* It did not wait: its switch says that it is gone. What it had is gone with it, so that nobody waits for it for long. */
+/* It did not wait: its switch says that it is gone. What it had is gone with it, so that nobody waits for it for
+ * long. */
 static void close__of_a_rank_that_has_left(void **state)
 {
     (void)state;
@@ -582,8 +589,8 @@ static void close__of_a_rank_that_has_left(void **state)
     }
 }
 
-/* Ranks die, switches die and come back, at random; in the end either all run under one boot id, or all that live have heard of a
- * death that there was. */
+/* Ranks die, switches die and come back, at random; in the end either all run under one boot id, or all that live have
+ * heard of a death that there was. */
 static void random__deaths_and_restarts(void **state)
 {
     (void)state;

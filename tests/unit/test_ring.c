@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ring.c: ranks of a ring by hand: what each hop sends and checks, what waits, what a lie is worth. Faults in every order and number are the
- * business of tests/world and tests/model. */
+/* test_ring.c: ranks of a ring by hand: what each hop sends and checks, what waits, what a lie is worth. Faults in
+ * every order and number are the business of tests/world and tests/model. */
 #include "ring_harness.h"
 
 static void rank__sends_two_times_n_minus_one_nths_of_the_tensor(void **state)
@@ -188,8 +188,8 @@ static void other__operation_is_reported_when_it_is_submitted(void **state)
     close_ring(ring);
 }
 
-/* A driver takes events when it comes round to it. Till then reports pile up, and the last of them are lost; but that ranks call
- * other things is said once, and nothing says it again. */
+/* A driver takes events when it comes round to it. Till then reports pile up, and the last of them are lost; but that
+ * ranks call other things is said once, and nothing says it again. */
 static void other__operation_is_reported_behind_any_number_of_stalls(void **state)
 {
     struct ring_of *ring = open_ring(2);
@@ -295,7 +295,8 @@ static void lies__are_dropped(void **state)
     close_ring(ring);
 }
 
-/* What was kept had the operation's digest and another form: only a broken rank does that, and it does not come again. */
+/* What was kept had the operation's digest and another form: only a broken rank does that, and it does not come
+ * again. */
 static void held__part_of_another_form_ends_the_communicator(void **state)
 {
     struct ring_of *ring = open_ring(2);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ring_contract.c: what a driver must not ask of a ring's rank, nor a user of a flow: settings that no control plane may give out, an
- * operation that is none, sequences that are not under way. The hook of core/assert.h is this test's own, and comes back. */
+/* test_ring_contract.c: what a driver must not ask of a ring's rank, nor a user of a flow: settings that no control
+ * plane may give out, an operation that is none, sequences that are not under way. The hook of core/assert.h is this
+ * test's own, and comes back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_roots.c: ranks that are the roots, as all goes well: who becomes one, what it is asked, and what the ranks are told. Mirrors
- * src/control/roots/roots.c and root.c; what goes wrong is test_roots_faults.c's. */
+/* test_roots.c: ranks that are the roots, as all goes well: who becomes one, what it is asked, and what the ranks are
+ * told. Mirrors src/control/roots/roots.c and root.c; what goes wrong is test_roots_faults.c's. */
 #include "roots_harness.h"
 
 static void assert_address(const struct trib_address *address, const char *want)
@@ -454,7 +454,8 @@ static void mismatch__is_told_by_a_root(void **state)
     }
 }
 
-/* Ranks on the control plane's own host may have come by a loopback address: others find them where they found that host. */
+/* Ranks on the control plane's own host may have come by a loopback address: others find them where they found that
+ * host. */
 static void address__of_loopback_is_mended(void **state)
 {
     struct hosts *h = *state;
@@ -521,7 +522,8 @@ static void known__without_roots_is_refused(void **state)
     assert_null(h->jobs.first);
 }
 
-/* Ranks that come from a switch that is gone bring their grant along: as many roots, in turn over those that there are. */
+/* Ranks that come from a switch that is gone bring their grant along: as many roots, in turn over those that there
+ * are. */
 static void known__roots_are_dealt_in_turn(void **state)
 {
     struct hosts *h = *state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_roots_faults.c: ranks that are the roots, as things go wrong: roots that die, cannot open or say nothing, joins that do not belong
- * there, and messages that are out of turn, foreign or nonsense, on both sides. Mirrors src/control/roots/roots.c and root.c. */
+/* test_roots_faults.c: ranks that are the roots, as things go wrong: roots that die, cannot open or say nothing, joins
+ * that do not belong there, and messages that are out of turn, foreign or nonsense, on both sides. Mirrors
+ * src/control/roots/roots.c and root.c. */
 #include "roots_harness.h"
 
 /* ---- ends ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_server.c: the dialogue of docs/PROTOCOL.md, "Sessions", with a real server over real TCP, and everything that can go
- * wrong in it. The data plane only records (control_harness.h). */
+/* test_server.c: the dialogue of docs/PROTOCOL.md, "Sessions", with a real server over real TCP, and everything that
+ * can go wrong in it. The data plane only records (control_harness.h). */
 #include "control_harness.h"
 
 static int start(void **state)

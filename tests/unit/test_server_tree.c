@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_server_tree.c: the control plane of a root with relays below it, seen from their connections: real TCP, a data plane that only
- * records (control_harness.h). test_relay.c has the other side. */
+/* test_server_tree.c: the control plane of a root with relays below it, seen from their connections: real TCP, a data
+ * plane that only records (control_harness.h). test_relay.c has the other side. */
 #include "control_harness.h"
 
 #define VIA UINT64_C(0xa1a2a3a4a5a6a7a8)
@@ -113,7 +113,8 @@ static void join__roots_and_window_are_the_least_of_all(void **state)
     close_all(fds, 2);
 }
 
-/* Only one process sends from a port: another id from there says that the switch has started anew, and its sessions are dead. */
+/* Only one process sends from a port: another id from there says that the switch has started anew, and its sessions are
+ * dead. */
 static void join__a_relay_that_has_started_anew(void **state)
 {
     struct control *c = *state;

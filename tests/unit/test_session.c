@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_session.c: the session codec against bytes written down by hand (docs/PROTOCOL.md, "Sessions"), against itself, and
- * against bytes that are no messages. */
+/* test_session.c: the session codec against bytes written down by hand (docs/PROTOCOL.md, "Sessions"), against itself,
+ * and against bytes that are no messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -360,7 +360,8 @@ static void decode__other_versions(void **state)
     }
 }
 
-/* Addresses come out as those of the sockets that they are of, but for a scope, which means nothing to another machine. */
+/* Addresses come out as those of the sockets that they are of, but for a scope, which means nothing to another
+ * machine. */
 static void decode__addresses(void **state)
 {
     (void)state;
@@ -412,7 +413,8 @@ static void encode__long_list_of_ranks(void **state)
     }
 }
 
-/* Golden messages with a few bytes changed, and plain noise: whatever is taken must encode to the bytes it came from. */
+/* Golden messages with a few bytes changed, and plain noise: whatever is taken must encode to the bytes it came
+ * from. */
 static void decode__random_bytes(void **state)
 {
     (void)state;

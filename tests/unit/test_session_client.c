@@ -140,7 +140,8 @@ static void send__gives_up_on_a_peer_that_never_reads(void **state)
     assert_int_equal(client.out_len, 0);
 }
 
-/* Also what the kernel would not take at once; what the other side still says is thrown away, as it would turn the close into a reset. */
+/* Also what the kernel would not take at once; what the other side still says is thrown away, as it would turn the
+ * close into a reset. */
 static void end__lets_the_last_words_leave(void **state)
 {
     (void)state;

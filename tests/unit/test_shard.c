@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_shard.c: how a shard hands packets over between the nodes of one communicator. The nodes here are scripts, not a scheme:
- * they lend a payload and overwrite it, and talk to each other without end. */
+/* test_shard.c: how a shard hands packets over between the nodes of one communicator. The nodes here are scripts, not a
+ * scheme: they lend a payload and overwrite it, and talk to each other without end. */
 #include "plane_harness.h"
 
 #define BRANCHES 65 /* an inner node of 64 and one of 1 */
@@ -188,7 +188,8 @@ static void hand_over__waits_for_what_is_lent(void **state)
     close_stage(&stage);
 }
 
-/* Nodes with a slip that never have enough of each other: the shard still serves others, and lets the control plane in. */
+/* Nodes with a slip that never have enough of each other: the shard still serves others, and lets the control plane
+ * in. */
 static void hand_over__without_end_keeps_nobody_out(void **state)
 {
     (void)state;

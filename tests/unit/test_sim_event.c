@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sim_event.c: the event set against a list that is searched: the same order, whatever is pushed, moved, tied or far away. */
+/* test_sim_event.c: the event set against a list that is searched: the same order, whatever is pushed, moved, tied or
+ * far away. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sim_failures.c: cables that are cut and mended, packets that are lost, doubled and late: flows go round, or wait and go on; sums stay
- * right; every packet is accounted for. */
+/* test_sim_failures.c: cables that are cut and mended, packets that are lost, doubled and late: flows go round, or wait
+ * and go on; sums stay right; every packet is accounted for. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -192,8 +192,8 @@ static void flows__lose_until_it_is_known(void **state)
     assert_true(lost[1] > lost[0]);
 }
 
-/* Hosts that no way leads to wait; when there is one again they go on. The network is in two parts meanwhile, and packets for the other part
- * go round in no circles. */
+/* Hosts that no way leads to wait; when there is one again they go on. The network is in two parts meanwhile, and
+ * packets for the other part go round in no circles. */
 static void flows__wait_for_a_way(void **state)
 {
     static const char *const spines[] = {"spine0", "spine1", "spine2", "spine3"};
@@ -269,7 +269,8 @@ static void draw_world(uint64_t seed)
     scenario.topology.largest = 1500;
 }
 
-/* Whatever is cut, and whatever packets do: once all is mended all comes, sums are right, and no packet is unaccounted for. */
+/* Whatever is cut, and whatever packets do: once all is mended all comes, sums are right, and no packet is unaccounted
+ * for. */
 static void worlds__end(void **state)
 {
     uint64_t lost_by_cuts = 0;

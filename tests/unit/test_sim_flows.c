@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sim_flows.c: flows on the simulated network: times of lone flows, fair shares, DCTCP's queue, losses, memory; and that the same
- * seed gives the same run. */
+/* test_sim_flows.c: flows on the simulated network: times of lone flows, fair shares, DCTCP's queue, losses, memory;
+ * and that the same seed gives the same run. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,8 +96,8 @@ static void flows__share_a_link(void **state)
     sim_run_deinit(&run);
 }
 
-/* The queue of n flows that move in step swings about the threshold K: at most n above it, and by sqrt(C RTT + K) / 2 x sqrt(n / 2) below
- * (Alizadeh et al., SIGCOMM'10, section 3.3). */
+/* The queue of n flows that move in step swings about the threshold K: at most n above it, and by sqrt(C RTT + K) / 2 x
+ * sqrt(n / 2) below (Alizadeh et al., SIGCOMM'10, section 3.3). */
 static void dctcp__queue_has_its_amplitude(void **state)
 {
     enum { SENDERS = 2, K = 40 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sim_gates.c: shared buffers and PFC of the simulator: without limits packets go as in the plain engine; one stop and go to the picosecond;
- * nothing is lost at 64:1 with the headroom that buffers.h states, and something is with a little less; deadlocks are found where there are any, and
- * none on trees. tests/unit/test_sim_reference.c compares whole worlds with another engine. */
+/* test_sim_gates.c: shared buffers and PFC of the simulator: without limits packets go as in the plain engine; one stop
+ * and go to the picosecond; nothing is lost at 64:1 with the headroom that buffers.h states, and something is with a
+ * little less; deadlocks are found where there are any, and none on trees. tests/unit/test_sim_reference.c compares
+ * whole worlds with another engine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,8 +99,9 @@ static void run_world(struct world *w)
     assert_int_equal(w->n.gates->stopped, 0);
 }
 
-/* With a threshold of a byte the first of nine packets stops the host: it comes at 2.2 us, the frame of 51.2 ns is there at 3.2512, within the third
- * packet. The last of the three leaves the switch at 5.8, the next frame is there at 6.8512; so every 6.8512 us three packets are sent. */
+/* With a threshold of a byte the first of nine packets stops the host: it comes at 2.2 us, the frame of 51.2 ns is
+ * there at 3.2512, within the third packet. The last of the three leaves the switch at 5.8, the next frame is there at
+ * 6.8512; so every 6.8512 us three packets are sent. */
 static void stop__is_there_when_it_must_be(void **state)
 {
     static const struct sim_buffers_config buffers = {.is_lossless = true, .xoff_bytes = 1};
@@ -120,8 +122,8 @@ static void stop__is_there_when_it_must_be(void **state)
     sim_network_deinit(&w.n);
 }
 
-/* 64 hosts send to one, and each gets packets all the time, so that the frame must wait; they begin at random times. Returns the most that any
- * headroom took. */
+/* 64 hosts send to one, and each gets packets all the time, so that the frame must wait; they begin at random times.
+ * Returns the most that any headroom took. */
 static uint32_t incast(uint64_t seed, uint64_t headroom, uint64_t *lost)
 {
     struct sim_buffers_config buffers = {.is_lossless = true,
@@ -219,7 +221,8 @@ static void expect_same(const struct sim_run *a, const struct sim_run *b)
     }
 }
 
-/* A buffer that is never full: packets go as they do where ports have no limit, which is another way through the program. */
+/* A buffer that is never full: packets go as they do where ports have no limit, which is another way through the
+ * program. */
 static void gates__without_limits_are_plain(void **state)
 {
     static struct sim_run plain;
@@ -275,7 +278,8 @@ static void trees__lose_nothing_and_go_on(void **state)
     assert_true(stops > 1000);
 }
 
-/* Nodes of jobs send to all their children what came from one: nothing is lost by that either, nor by what adding costs. */
+/* Nodes of jobs send to all their children what came from one: nothing is lost by that either, nor by what adding
+ * costs. */
 static void jobs__lose_nothing(void **state)
 {
     static const char *const queues[] = {
@@ -342,8 +346,9 @@ static void cut__ends_what_was_stopped(void **state)
     assert_true(lost > 100);
 }
 
-/* A cable is cut for less than a round trip while the headroom behind it is in use: mended, it begins with its sender stopped, so that nothing comes into
- * what is left of the headroom. Before that, packets were dropped for want of memory. */
+/* A cable is cut for less than a round trip while the headroom behind it is in use: mended, it begins with its sender
+ * stopped, so that nothing comes into what is left of the headroom. Before that, packets were dropped for want of
+ * memory. */
 static void cut__finds_its_headroom_in_use(void **state)
 {
     static struct sim_run run;
@@ -415,8 +420,8 @@ static void run_ring(struct sim_run *run, uint64_t bytes)
     assert_int_equal(run->network.dropped, run->network.cut_off);
 }
 
-/* All hosts at once fill the circle, with either kind of threshold: it is named, the run ends, and nothing has been lost. Where less is sent than the
- * switches hold, or the circle is cut open, there is none. */
+/* All hosts at once fill the circle, with either kind of threshold: it is named, the run ends, and nothing has been
+ * lost. Where less is sent than the switches hold, or the circle is cut open, there is none. */
 static void circle__is_found(void **state)
 {
     struct sim_cable list[15];

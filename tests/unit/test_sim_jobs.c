@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sim_jobs.c: training jobs in the simulated network: every sum is right, with and without losses, on every topology; and schemes move the
- * bytes that they are known to move. */
+/* test_sim_jobs.c: training jobs in the simulated network: every sum is right, with and without losses, on every
+ * topology; and schemes move the bytes that they are known to move. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sim_levers.c: what a scenario may say beyond network, flows and jobs: gradients in buckets, ranks of one host, a scale, a window, links of
- * their own, what adding costs, and each kind of traffic alone. */
+/* test_sim_levers.c: what a scenario may say beyond network, flows and jobs: gradients in buckets, ranks of one host, a
+ * scale, a window, links of their own, what adding costs, and each kind of traffic alone. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +58,8 @@ static void close_run(void)
 
 /* ---- jobs ---- */
 
-/* A line that sums one bucket after the other, each as soon as it is there: the last one's end is the latest of all "ready, then all that are left". */
+/* A line that sums one bucket after the other, each as soon as it is there: the last one's end is the latest of all
+ * "ready, then all that are left". */
 static void buckets__are_a_pipeline(void **state)
 {
     enum { FRAGMENTS = 2000 };
@@ -88,7 +89,8 @@ static void buckets__are_a_pipeline(void **state)
     }
 }
 
-/* Whatever the scheme, and however fragments are dealt: also where one has more than fits an operation, or hosts have several ranks. */
+/* Whatever the scheme, and however fragments are dealt: also where one has more than fits an operation, or hosts have
+ * several ranks. */
 static void buckets__sum_right(void **state)
 {
     static const char *const schemes[] = {"switchml", "ring", "hybrid:4"};
@@ -120,7 +122,8 @@ static double iteration_us(uint32_t workers, uint32_t ranks, const char *more)
     return time;
 }
 
-/* A host is as slow as the slowest of its ranks: the mean of the slowest of n is known, (n - 1) / (n + 1) of the spread above the middle. */
+/* A host is as slow as the slowest of its ranks: the mean of the slowest of n is known, (n - 1) / (n + 1) of the spread
+ * above the middle. */
 static void hosts__wait_for_their_ranks(void **state)
 {
     double plain = iteration_us(2, 1, "");
@@ -344,7 +347,8 @@ static void results__are_copied_where_ways_part(void **state)
     assert_true(once >= 1 && once < 1.1);
 }
 
-/* Whichever switches add, and whatever is lost, marked or comes twice: sums are right, and packets are accounted for. */
+/* Whichever switches add, and whatever is lost, marked or comes twice: sums are right, and packets are accounted
+ * for. */
 static void results__may_be_lost_on_the_way(void **state)
 {
     uint32_t ended = 0;
@@ -378,7 +382,8 @@ static void results__may_be_lost_on_the_way(void **state)
     assert_true(ended >= 20);
 }
 
-/* An iteration through a restart takes as long as ranks are away, and what is sent again; sums stay right, with losses besides. */
+/* An iteration through a restart takes as long as ranks are away, and what is sent again; sums stay right, with losses
+ * besides. */
 static void restarts__cost_their_time(void **state)
 {
     static const char *const switches[] = {"leaf0", "spine0", "spine1"};
@@ -482,7 +487,8 @@ static bool go_on(const struct sim_run *alone)
     return true;
 }
 
-/* Flows alone are those of a scenario without jobs, and jobs alone those of one without flows; together both take longer. */
+/* Flows alone are those of a scenario without jobs, and jobs alone those of one without flows; together both take
+ * longer. */
 static void ideal__is_each_alone(void **state)
 {
     static struct sim_ideal ideal;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sim_network.c: the simulated network against closed forms: store-and-forward latency, line rate, M/D/1, marks, drops, routes. */
+/* test_sim_network.c: the simulated network against closed forms: store-and-forward latency, line rate, M/D/1, marks,
+ * drops, routes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -180,8 +181,8 @@ static void port__drops_and_marks_by_what_waits(void **state)
     sim_network_deinit(&w.n);
 }
 
-/* Poisson arrivals of one size: the mean wait is rho / (2 (1 - rho)) packets' times (Pollaczek and Khinchine). Links into the switch
- * are a hundred times as many as the one out of it, so they hardly queue. */
+/* Poisson arrivals of one size: the mean wait is rho / (2 (1 - rho)) packets' times (Pollaczek and Khinchine). Links
+ * into the switch are a hundred times as many as the one out of it, so they hardly queue. */
 static void port__waits_as_m_d_1(void **state)
 {
     static const double loads[] = {0.3, 0.6, 0.8, 0.9};
@@ -243,7 +244,8 @@ static void routes__are_shortest(void **state)
     }
 }
 
-/* A dragonfly of 4 routers, 2 global cables and 2 hosts each: 9 groups, 72 hosts, 36 routers (Rina's), and no way longer than local, global, local. */
+/* A dragonfly of 4 routers, 2 global cables and 2 hosts each: 9 groups, 72 hosts, 36 routers (Rina's), and no way
+ * longer than local, global, local. */
 static void dragonfly__is_what_it_is(void **state)
 {
     struct sim_topology t = {

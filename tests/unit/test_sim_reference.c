@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sim_reference.c: the simulator's engine against the slow one of sim_reference.h: on hundreds of small worlds every packet
- * arrives at every link at the same picosecond, in the same order, with the same mark, or is dropped by both; also where switches share a buffer among
- * ports, and where they stop each other (PFC). */
+/* test_sim_reference.c: the simulator's engine against the slow one of sim_reference.h: on hundreds of small worlds
+ * every packet arrives at every link at the same picosecond, in the same order, with the same mark, or is dropped by
+ * both; also where switches share a buffer among ports, and where they stop each other (PFC). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sim_scenario.c: scenarios from text: what is read, and for every mistake one line with its place. Also sizes and traces. */
+/* test_sim_scenario.c: scenarios from text: what is read, and for every mistake one line with its place. Also sizes and
+ * traces. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

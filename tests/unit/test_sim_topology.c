@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sim_topology.c: folded Clos of stated ratios, networks from files, and trees of jobs where only some switches add. */
+/* test_sim_topology.c: folded Clos of stated ratios, networks from files, and trees of jobs where only some switches
+ * add. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +94,8 @@ static void clos__has_its_ratios(void **state)
     assert_int_equal(pods.aggregations, 1);
 }
 
-/* Arithmetic and search find ways of the same length, between all hosts, and those of a fat tree are those of the clos that it is. */
+/* Arithmetic and search find ways of the same length, between all hosts, and those of a fat tree are those of the clos
+ * that it is. */
 static void clos__has_shortest_ways(void **state)
 {
     struct sim_network n;
@@ -158,7 +160,8 @@ static void adders__may_be_all(void **state)
     assert_true(hashes[0] == hashes[1]);
 }
 
-/* Where only the spine adds it gets every worker's own contribution, and sends as many results into the leaf's link; where the leaf adds too, one. */
+/* Where only the spine adds it gets every worker's own contribution, and sends as many results into the leaf's link;
+ * where the leaf adds too, one. */
 static void adders__carry_what_they_must(void **state)
 {
     (void)state;
@@ -274,7 +277,8 @@ static void write_network(const struct sim_network *n)
     assert_int_equal(fclose(file), 0);
 }
 
-/* What is written and read again has the same ways, in as many steps, and carries the same flows; its failures and jobs work. */
+/* What is written and read again has the same ways, in as many steps, and carries the same flows; its failures and jobs
+ * work. */
 static void file__is_the_network_that_it_says(void **state)
 {
     static const char text[] = "duration = \"100ms\"\n[topology]\nkind = \"file\"\nfile = \"%s\"\n"

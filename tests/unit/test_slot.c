@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_slot.c: the step for one contribution, and the eager tree: whatever the order of arrival, the sum is that of the fixed tree. Sums
- * are strings here, "((0+1)+(2+3))": two sums are equal only if every addition had the same operands. */
+/* test_slot.c: the step for one contribution, and the eager tree: whatever the order of arrival, the sum is that of the
+ * fixed tree. Sums are strings here, "((0+1)+(2+3))": two sums are equal only if every addition had the same
+ * operands. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

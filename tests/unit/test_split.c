@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_split.c: communicators made of others, over a real switch. Mirrors src/comm/split.c, and what comm.c and endpoint.c do for it. */
+/* test_split.c: communicators made of others, over a real switch. Mirrors src/comm/split.c, and what comm.c and
+ * endpoint.c do for it. */
 #include "comm_harness.h"
 
 #include <sys/socket.h>
@@ -148,7 +149,8 @@ static void split__meets_only_splits(void **state)
 
 /* ---- subset ---- */
 
-/* All but rank 0 go on when rank 0 has closed; and rank 0, without a switch the control plane's place, can begin anew meanwhile. */
+/* All but rank 0 go on when rank 0 has closed; and rank 0, without a switch the control plane's place, can begin anew
+ * meanwhile. */
 static void left_body(struct rank *rank)
 {
     static const uint32_t others[] = {1, 2, 3};
@@ -322,7 +324,8 @@ static void subset__from_several_threads(void **state)
 #define BUSY 4U
 #define ELEMENTS (1U << 18)
 
-/* When the k-th of those that are busy sends, k are busy, or more: so it has no more than a k-th of the window in flight. */
+/* When the k-th of those that are busy sends, k are busy, or more: so it has no more than a k-th of the window in
+ * flight. */
 static uint32_t in_flight_at_most(uint32_t window)
 {
     uint32_t most = 0;
@@ -416,7 +419,8 @@ static void wait_in_flight(struct rank *rank, struct trib_comm *comm, uint32_t w
     }
 }
 
-/* The whole waits for rank 2 with its window full; the pair of the other ranks gets its half of a window all the same. */
+/* The whole waits for rank 2 with its window full; the pair of the other ranks gets its half of a window all the
+ * same. */
 static void late_body(struct rank *rank)
 {
     static const uint32_t pair[] = {0, 1};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_switchml_contract.c: what a driver must not ask of a node: settings that no control plane may give out, and an operation that is none.
- * A node that was opened with one of them would make wrong sums or write beyond its memory, so it must stop the program first. The hook of
- * core/assert.h is this test's own, and comes back. */
+/* test_switchml_contract.c: what a driver must not ask of a node: settings that no control plane may give out, and an
+ * operation that is none. A node that was opened with one of them would make wrong sums or write beyond its memory, so
+ * it must stop the program first. The hook of core/assert.h is this test's own, and comes back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -184,7 +184,8 @@ static void receive__from_a_place_that_is_not_there(void **state)
     }
 }
 
-/* What comes soon is fetched, whatever it is, and nothing else is done: drivers say so of packets that no node has looked at yet. */
+/* What comes soon is fetched, whatever it is, and nothing else is done: drivers say so of packets that no node has
+ * looked at yet. */
 static void soon__changes_nothing(void **state)
 {
     static const uint64_t sequences[] = {0, 1, 63, TRIB_SEQUENCE_MAX, UINT64_MAX};

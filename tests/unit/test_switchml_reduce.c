@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_switchml_reduce.c: every reduction of every type through a switch node, whatever the order of arrival, against arithmetic of its
- * own: on doubles and on 64-bit integers, of values whose results are exact. Kernels are in test_value_reduce.c.
+/* test_switchml_reduce.c: every reduction of every type through a switch node, whatever the order of arrival, against
+ * arithmetic of its own: on doubles and on 64-bit integers, of values whose results are exact. Kernels are in
+ * test_value_reduce.c.
  * Read next: test_switchml_switch.c. */
 #include <math.h>
 #include <setjmp.h>

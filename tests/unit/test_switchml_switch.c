@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_switchml_switch.c: scripted exchanges with one switch node: a test for each row of its state table (docs/ARCHITECTURE.md), but for
- * recovery, which is in test_switchml_switch_recover.c. The worker has its own files, and both together run in tests/world. */
+/* test_switchml_switch.c: scripted exchanges with one switch node: a test for each row of its state table
+ * (docs/ARCHITECTURE.md), but for recovery, which is in test_switchml_switch_recover.c. The worker has its own files,
+ * and both together run in tests/world. */
 #include "switch_harness.h"
 
 /* ---- contributions ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_switchml_switch_parent.c: an inner switch node's main line: sums go up, results and M come down, and who may say what. A test for
- * each row of its tables (docs/PROTOCOL.md, "What a switch with a parent does"). Recovery is in test_switchml_switch_parent_recover.c,
- * whole trees in test_switchml_tree.c. */
+/* test_switchml_switch_parent.c: an inner switch node's main line: sums go up, results and M come down, and who may say
+ * what. A test for each row of its tables (docs/PROTOCOL.md, "What a switch with a parent does"). Recovery is in
+ * test_switchml_switch_parent_recover.c, whole trees in test_switchml_tree.c. */
 #include "inner_switch_harness.h"
 
 /* ---- sums go up, results come down ---- */
@@ -116,7 +116,8 @@ static void result__replaces_parts_that_are_here(void **state)
     assert_int_equal(f->verbs->slots_held(f->node), 2);
 }
 
-/* In one batch: the sum becomes complete, and its result is there. What would go up is taken back, or it would be the result as a sum. */
+/* In one batch: the sum becomes complete, and its result is there. What would go up is taken back, or it would be the
+ * result as a sum. */
 static void result__takes_back_a_sum_that_has_not_left(void **state)
 {
     struct fixture *f = *state;
@@ -312,7 +313,8 @@ static void M__is_ignored_by_a_node_without_parent(void **state)
     free(node);
 }
 
-/* Nothing but a worker's quiet PROBE says how far this subtree is: it goes up, is answered, and the answer goes down. */
+/* Nothing but a worker's quiet PROBE says how far this subtree is: it goes up, is answered, and the answer goes
+ * down. */
 static void M__is_asked_for_above_when_a_child_asks(void **state)
 {
     struct fixture *f = *state;

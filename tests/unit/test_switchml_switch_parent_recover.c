@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_switchml_switch_parent_recover.c: an inner switch node's part in recovery: probes that go up or stay, what the parent asks for, offers,
- * and lies. A test for each row of its tables (docs/PROTOCOL.md, "What a switch with a parent does"). */
+/* test_switchml_switch_parent_recover.c: an inner switch node's part in recovery: probes that go up or stay, what the
+ * parent asks for, offers, and lies. A test for each row of its tables (docs/PROTOCOL.md, "What a switch with a parent
+ * does"). */
 #include "inner_switch_harness.h"
 
 /* ---- probes ---- */
@@ -256,7 +257,8 @@ static void offer__without_its_payload_is_dropped(void **state)
 
 /* ---- lies ---- */
 
-/* All children leap while sums wait: nothing that leaves is more than a header can say, or would be dropped for its mark. */
+/* All children leap while sums wait: nothing that leaves is more than a header can say, or would be dropped for its
+ * mark. */
 static void lies__about_marks_hurt_no_packet_up(void **state)
 {
     struct fixture *f = *state;
@@ -313,7 +315,8 @@ static void lies__bring_slots_round_within_a_batch(void **state)
     expect_nothing(f);
 }
 
-/* The most that one packet can ask for: 65 sequences, which all children have finished and gave again in this boot of the switch. */
+/* The most that one packet can ask for: 65 sequences, which all children have finished and gave again in this boot of
+ * the switch. */
 static void ask__for_all_that_it_can_finds_room_for_all_answers(void **state)
 {
     enum { SEQUENCES = 65 };

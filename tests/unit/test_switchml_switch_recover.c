@@ -68,7 +68,8 @@ static void probe__of_a_complete_slot_repeats_the_result_to_one_child(void **sta
     assert_int_equal(f->verbs->counters(f->node)->results_repeated, 3);
 }
 
-/* Silence is no loss: the child hears, behind the result, that this has left; only if it came first is it asked for again. */
+/* Silence is no loss: the child hears, behind the result, that this has left; only if it came first is it asked for
+ * again. */
 static void probe__without_a_sign_of_loss_brings_a_header_behind_the_result(void **state)
 {
     struct fixture *f = *state;
@@ -156,7 +157,8 @@ static void probe__finds_as_much_room_for_answers_as_the_driver_says(void **stat
     free(f.node);
 }
 
-/* Child 2 is a switch, and asks for ranks of its own: at the top of the tree it hears of M again when it moves, a rank does not. */
+/* Child 2 is a switch, and asks for ranks of its own: at the top of the tree it hears of M again when it moves, a rank
+ * does not. */
 static void probe__of_a_switch_for_M_alone_is_told_again_when_M_moves(void **state)
 {
     struct trib_switch_config config = config_of(5, SLOTS);
@@ -200,8 +202,8 @@ static void probe__asks_one_finished_child_after_another_for_an_OFFER(void **sta
     assert_int_equal(f->verbs->counters(f->node)->asks_finished, 3);
 }
 
-/* The switch has booted since: children 0 and 2 come back with marks above 0. Child 1 sends its part again without having probed, as a
- * switch does that has summed anew: the sum can only come from an OFFER. */
+/* The switch has booted since: children 0 and 2 come back with marks above 0. Child 1 sends its part again without
+ * having probed, as a switch does that has summed anew: the sum can only come from an OFFER. */
 static void contribution__asks_for_an_OFFER_when_only_finished_children_lack(void **state)
 {
     struct fixture f;

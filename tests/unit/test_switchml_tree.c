@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_switchml_tree.c: trees of switch nodes with workers: sums, every kind of packet lost on every hop, late ranks. Restarts are in
- * test_switchml_tree_restart.c, one inner node alone in test_switchml_switch_parent.c. */
+/* test_switchml_tree.c: trees of switch nodes with workers: sums, every kind of packet lost on every hop, late ranks.
+ * Restarts are in test_switchml_tree_restart.c, one inner node alone in test_switchml_switch_parent.c. */
 #include "tree_harness.h"
 
 #define SLOTS 16
@@ -189,7 +189,8 @@ static void bits__of_int32_are_those_of_a_star_in_every_shape(void **state)
     check_bits(&tree_deep, TRIB_INT32, true);
 }
 
-/* Each switch rounds to the wire form once, so a tree rounds more often than a star; all ranks have the same bits all the same. */
+/* Each switch rounds to the wire form once, so a tree rounds more often than a star; all ranks have the same bits all
+ * the same. */
 static void bits__of_bfloat16_are_rounded_once_per_switch(void **state)
 {
     struct tree *t = tree_open(&tree_2x2, TRIB_BFLOAT16, SLOTS);
@@ -223,7 +224,8 @@ static const struct hop hops[] = {{TREE_RANK(0), 1}, {1, 0}, {0, 1}, {1, TREE_RA
 
 static const enum trib_kind kinds[] = {TRIB_CONTRIBUTION, TRIB_RESULT, TRIB_PROBE, TRIB_ASK, TRIB_HELD};
 
-/* A loss makes recovery begin, and then one of recovery's own packets is lost as well: of each kind, on each hop, once to thrice. */
+/* A loss makes recovery begin, and then one of recovery's own packets is lost as well: of each kind, on each hop, once
+ * to thrice. */
 static void loss__of_any_two_kinds_on_any_hops_is_repaired(void **state)
 {
     uint32_t second_hits[TRIB_KIND_COUNT] = {0};
@@ -309,7 +311,8 @@ static void loss__of_every_tenth_packet_everywhere_is_survived(void **state)
 
 /* ---- late ranks ---- */
 
-/* Rank 3 comes a second late. The others probe, nothing is sent twice, and the top hears of it a few times, not 3 ranks' times. */
+/* Rank 3 comes a second late. The others probe, nothing is sent twice, and the top hears of it a few times, not 3
+ * ranks' times. */
 static void lateness__of_a_rank_makes_no_resend_and_no_storm(void **state)
 {
     struct tree *t = tree_open(&tree_2x2, TRIB_FLOAT32, SLOTS);
@@ -334,7 +337,8 @@ static void lateness__of_a_rank_makes_no_resend_and_no_storm(void **state)
     tree_close(t);
 }
 
-/* Ranks run ahead until the window holds them back: M lets them go on, through two switches, though what tells of it is lost. */
+/* Ranks run ahead until the window holds them back: M lets them go on, through two switches, though what tells of it is
+ * lost. */
 static void lateness__within_a_small_window_is_no_deadlock(void **state)
 {
     (void)state;

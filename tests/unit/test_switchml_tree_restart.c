@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_switchml_tree_restart.c: all switches of a tree boot anew while some ranks have finished a fragment and others have not. Those that
- * have never contribute to it again, so that the sum can never be complete: the result must come from one of them, up the tree and
- * down to whoever lacks it, whatever subset that is. */
+/* test_switchml_tree_restart.c: all switches of a tree boot anew while some ranks have finished a fragment and others
+ * have not. Those that have never contribute to it again, so that the sum can never be complete: the result must come
+ * from one of them, up the tree and down to whoever lacks it, whatever subset that is. */
 #include "tree_harness.h"
 
 #define SLOTS 16
@@ -59,7 +59,8 @@ static void scribble(struct tree *t, uint32_t finished)
     }
 }
 
-/* Ranks in `finished` get their results, the others none; then all switches boot, and one kind of packet is lost once. */
+/* Ranks in `finished` get their results, the others none; then all switches boot, and one kind of packet is lost
+ * once. */
 static void check_case(const struct case_of *c)
 {
     struct tree *t = tree_open(c->shape, TRIB_FLOAT32, SLOTS);
@@ -140,8 +141,8 @@ static void restart__in_a_broadcast_ends_with_the_payload_for_all(void **state)
 static const enum trib_kind lost_kinds[] = {TRIB_KIND_NONE, TRIB_CONTRIBUTION, TRIB_RESULT, TRIB_PROBE,
                                             TRIB_ASK,       TRIB_HELD,         TRIB_OFFER};
 
-/* Only the root of a reduce ever has the sum. If it has finished, it OFFERs; if not, who has finished with a header gives its part again,
- * from its own copy: its buffer is its caller's. */
+/* Only the root of a reduce ever has the sum. If it has finished, it OFFERs; if not, who has finished with a header
+ * gives its part again, from its own copy: its buffer is its caller's. */
 static void restart__in_a_reduce_ends_whoever_has_the_sum(void **state)
 {
     (void)state;
@@ -183,8 +184,8 @@ static void restart__in_an_allgather_or_reduce_scatter_ends(void **state)
     }
 }
 
-/* Rank 3 alone lacks the result, rank 0 to 2 have it: its own switch asks rank 2, and nothing need go up; but what went up helps nobody
- * twice: every switch takes one OFFER. */
+/* Rank 3 alone lacks the result, rank 0 to 2 have it: its own switch asks rank 2, and nothing need go up; but what went
+ * up helps nobody twice: every switch takes one OFFER. */
 static void restart__asks_the_nearest_finished_rank(void **state)
 {
     struct tree *t = tree_open(&tree_2x2, TRIB_FLOAT32, SLOTS);
@@ -204,8 +205,8 @@ static void restart__asks_the_nearest_finished_rank(void **state)
     tree_close(t);
 }
 
-/* Nobody behind switch 2 has it, all behind switch 1 have: ASK goes down through switch 1 to one rank, OFFER up, as soon as switch 2
- * has summed anew and nobody's timer has run out. */
+/* Nobody behind switch 2 has it, all behind switch 1 have: ASK goes down through switch 1 to one rank, OFFER up, as
+ * soon as switch 2 has summed anew and nobody's timer has run out. */
 static void restart__sends_ASK_down_and_OFFER_up(void **state)
 {
     struct tree *t = tree_open(&tree_2x2, TRIB_FLOAT32, SLOTS);
@@ -232,7 +233,8 @@ static float any_float(uint32_t rank, uint64_t element)
     return 1e-3f * (float)((rank + 1) * 7919 % 1009) + 1e3f * (float)(element % 13);
 }
 
-/* A tenth of all packets is lost, and all switches boot every few milliseconds, wherever things stand; then there is peace. */
+/* A tenth of all packets is lost, and all switches boot every few milliseconds, wherever things stand; then there is
+ * peace. */
 static void survive(const struct tree_shape *shape, uint64_t seed, const float *expected)
 {
     struct tree *t = tree_open(shape, TRIB_FLOAT32, SLOTS);
@@ -275,7 +277,8 @@ static void restart__again_and_again_under_loss_ends_with_the_same_bits(void **s
     }
 }
 
-/* M is near 2^40, beyond what a header says of a mark: without learn_mark an inner switch would take everything for far beyond its window. */
+/* M is near 2^40, beyond what a header says of a mark: without learn_mark an inner switch would take everything for far
+ * beyond its window. */
 static void restart__at_a_large_M_is_told_to_the_inner_switches(void **state)
 {
     struct tree *t = tree_open(&tree_deep, TRIB_FLOAT32, SLOTS);

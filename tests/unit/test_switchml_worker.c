@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_switchml_worker.c: scripted exchanges with one worker node: a test for each row of its state table (docs/ARCHITECTURE.md). Packets
- * are made by hand here; the switch has its own file, and both together run in tests/world. */
+/* test_switchml_worker.c: scripted exchanges with one worker node: a test for each row of its state table
+ * (docs/ARCHITECTURE.md). Packets are made by hand here; the switch has its own file, and both together run in
+ * tests/world. */
 #include "worker_harness.h"
 
 /* ---- sending ---- */

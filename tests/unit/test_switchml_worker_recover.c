@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_switchml_worker_recover.c: when a worker node PROBEs, and when it does not. Mirrors src/schemes/switchml/switchml_worker_recover.c;
- * the rest of the node is in test_switchml_worker.c. */
+/* test_switchml_worker_recover.c: when a worker node PROBEs, and when it does not. Mirrors
+ * src/schemes/switchml/switchml_worker_recover.c; the rest of the node is in test_switchml_worker.c. */
 #include "worker_harness.h"
 
 static void probe__comes_after_the_timeout_and_says_what_was_sent(void **state)
@@ -97,8 +97,8 @@ static void probe__says_RESEND_once_HELD_says_that_the_result_was_sent(void **st
     expect_nothing(f);
 }
 
-/* A rank or the switch was off its core for some times what is usual: no result is lost, so nobody asks for one. But for ever nobody
- * waits: order and silence, which tell of losses sooner, say nothing here. */
+/* A rank or the switch was off its core for some times what is usual: no result is lost, so nobody asks for one. But
+ * for ever nobody waits: order and silence, which tell of losses sooner, say nothing here. */
 static void probe__waits_for_what_is_merely_late(void **state)
 {
     struct fixture *f = *state;

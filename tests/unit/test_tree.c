@@ -72,7 +72,8 @@ static void nodes__have_64_children_at_most(void **state)
     }
 }
 
-/* Every branch has a place of its own, and every rank is behind its branch's place and behind that node's in the top node. */
+/* Every branch has a place of its own, and every rank is behind its branch's place and behind that node's in the top
+ * node. */
 static void node_of__is_a_place_for_each_branch(void **state)
 {
     (void)state;

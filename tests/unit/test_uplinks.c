@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_uplinks.c: the connections of a relay to its parent, on real sockets and with a clock that the test sets. What passes on them:
- * test_relay.c. Mirrors src/control/server/uplinks.c. */
+/* test_uplinks.c: the connections of a relay to its parent, on real sockets and with a clock that the test sets. What
+ * passes on them: test_relay.c. Mirrors src/control/server/uplinks.c. */
 #include "control_harness.h"
 
 #include "control/server/uplinks.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_value.c: every kernel but the reductions on the cases that go wrong: NaN, infinity, subnormals, -0, ties, powers of two that
- * are no float32. Each case runs on every table that this CPU has. Random inputs, lengths and alignments are in
- * tests/property/test_value_twin.c. Read next: test_value_reduce.c. */
+/* test_value.c: every kernel but the reductions on the cases that go wrong: NaN, infinity, subnormals, -0, ties, powers
+ * of two that are no float32. Each case runs on every table that this CPU has. Random inputs, lengths and alignments
+ * are in tests/property/test_value_twin.c. Read next: test_value_reduce.c. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

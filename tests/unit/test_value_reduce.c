@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_value_reduce.c: every reduction of every type on the cases that go wrong: NaN, infinity, -0, subnormals, ties, overflow, wrapping.
- * Each case runs on every table that this CPU has, with the operands in both orders where both are of one type.
- * Random inputs, lengths and alignments are in tests/property/test_value_twin.c. Read next: test_value_rows.c. */
+/* test_value_reduce.c: every reduction of every type on the cases that go wrong: NaN, infinity, -0, subnormals, ties,
+ * overflow, wrapping. Each case runs on every table that this CPU has, with the operands in both orders where both are
+ * of one type. Random inputs, lengths and alignments are in tests/property/test_value_twin.c. Read next:
+ * test_value_rows.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -173,7 +173,8 @@ static void trib_row__empty_payload(void **state)
 }
 
 #ifdef __SSE__
-/* As a process does that loaded a module built with -ffast-math, or that traps on NaN: bits stay, and so does its setting. */
+/* As a process does that loaded a module built with -ffast-math, or that traps on NaN: bits stay, and so does its
+ * setting. */
 static void trib_row__whatever_the_callers_floating_point_mode(void **state)
 {
     static const uint32_t modes[] = {0x9fc0 /* FTZ, DAZ */, 0x5f80 /* round up */, 0x7f80 /* towards zero */,
@@ -253,7 +254,8 @@ static void trib_block_exponent__cases(void **state)
     }
 }
 
-/* For every exponent, and every number of ranks, the largest element there can be: ranks x |q| fits, no two bits are wasted. */
+/* For every exponent, and every number of ranks, the largest element there can be: ranks x |q| fits, no two bits are
+ * wasted. */
 static void check_block_shift(const struct trib_value_kernels *k, int exponent, uint32_t ranks)
 {
     float largest = exponent == 128 ? from_bits(0x7f7fffff) : nextafterf(ldexpf(1, exponent), 0);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree_harness.h: a tree of real switch nodes with real workers at its leaves, in memory: every packet in flight stands in one
- * queue, time goes in rounds, and a test names the packets that get lost, or how many of a hundred. Not a world: losses and restarts are
- * the only faults, and none happens that a test did not ask for. tests/world has the others.
+/* tree_harness.h: a tree of real switch nodes with real workers at its leaves, in memory: every packet in flight stands
+ * in one queue, time goes in rounds, and a test names the packets that get lost, or how many of a hundred. Not a world:
+ * losses and restarts are the only faults, and none happens that a test did not ask for. tests/world has the others.
  *
- * A round: everything in flight arrives, in the order in which it was sent; all nodes that heard something are drained. When nothing is in
- * flight, time leaps to the next timeout. The session is emulated as the control plane does it: marks go from the leaf up, M from
- * the top down, and a rank hears of it last. */
+ * A round: everything in flight arrives, in the order in which it was sent; all nodes that heard something are drained.
+ * When nothing is in flight, time leaps to the next timeout. The session is emulated as the control plane does it:
+ * marks go from the leaf up, M from the top down, and a rank hears of it last. */
 #ifndef TRIB_TESTS_TREE_HARNESS_H
 #define TRIB_TESTS_TREE_HARNESS_H
 
@@ -48,7 +48,8 @@ struct tree_parcel {
     uint8_t payload[TREE_PAYLOAD];
 };
 
-/* Lose packets of this kind on this hop: the first `count` of them after `skip`, or every `every`-th. Nodes of -1 are any. */
+/* Lose packets of this kind on this hop: the first `count` of them after `skip`, or every `every`-th. Nodes of -1 are
+ * any. */
 struct tree_rule {
     enum trib_kind kind;
     int from, to;

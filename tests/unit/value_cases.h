@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value_cases.h: what test_value.c and test_value_rows.c share: a loop over the tables that this CPU has, and buffers filled with
- * copies of one case, long enough for whole vectors and a tail. Include it after cmocka.h. */
+/* value_cases.h: what test_value.c and test_value_rows.c share: a loop over the tables that this CPU has, and buffers
+ * filled with copies of one case, long enough for whole vectors and a tail. Include it after cmocka.h. */
 #ifndef TRIB_TESTS_UNIT_VALUE_CASES_H
 #define TRIB_TESTS_UNIT_VALUE_CASES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_harness.h: one worker node of two ranks, and what its tests say to it: packets are made by hand, time passes when told.
- * For test_switchml_worker.c and test_switchml_worker_recover.c. */
+/* worker_harness.h: one worker node of two ranks, and what its tests say to it: packets are made by hand, time passes
+ * when told. For test_switchml_worker.c and test_switchml_worker_recover.c. */
 #ifndef TRIB_WORKER_HARNESS_H
 #define TRIB_WORKER_HARNESS_H
 

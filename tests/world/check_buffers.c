@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_buffers.c: what may be in a caller's buffer, and when (I11): a send buffer is never written to; every element of a receive
- * buffer is the old one or the final one at any time, and the final one at DONE; the bytes around it are nobody's. After DONE the
- * buffers are scribbled on: a node that still reads them sends garbage, which other ranks' checks then find.
+/* check_buffers.c: what may be in a caller's buffer, and when (I11): a send buffer is never written to; every element
+ * of a receive buffer is the old one or the final one at any time, and the final one at DONE; the bytes around it are
+ * nobody's. After DONE the buffers are scribbled on: a node that still reads them sends garbage, which other ranks'
+ * checks then find.
  * Read next: check_end.c. */
 #include "check_buffers.h"
 
@@ -108,7 +109,8 @@ static void make_both(const struct world_op *op, uint32_t rank, struct rank_op *
     }
 }
 
-/* The root of a broadcast sends from its buffer and receives nothing; the others only receive. The root of a reduce alone receives. */
+/* The root of a broadcast sends from its buffer and receives nothing; the others only receive. The root of a reduce
+ * alone receives. */
 void buffers_make(struct world_op *op, uint32_t rank)
 {
     struct rank_op *r = &op->ranks[rank];

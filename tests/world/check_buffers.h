@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_buffers.h: the caller's buffers in a world, made so that every touch can be judged. Read next: check_buffers.c. */
+/* check_buffers.h: the caller's buffers in a world, made so that every touch can be judged. Read next:
+ * check_buffers.c. */
 #ifndef TRIB_TESTS_WORLD_CHECK_BUFFERS_H
 #define TRIB_TESTS_WORLD_CHECK_BUFFERS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_end.c: when nothing moves any more: all is done or has an error with a cause, no slot is held (I6), every mark has arrived
- * everywhere, no storm has been, and a world without faults shows no recovery. Read next: report.c, main.c. */
+/* check_end.c: when nothing moves any more: all is done or has an error with a cause, no slot is held (I6), every mark
+ * has arrived everywhere, no storm has been, and a world without faults shows no recovery. Read next: report.c,
+ * main.c. */
 #include <inttypes.h>
 
 #include "world.h"
@@ -124,8 +125,8 @@ static void check_rest(const struct world_comm *comm)
 
 /* ---- packets ---- */
 
-/* What may be sent at most: each fragment up and down every edge, some packets for each fault, and what probes may do: 16 at once per
- * root, ten doublings each time that somebody is late. */
+/* What may be sent at most: each fragment up and down every edge, some packets for each fault, and what probes may do:
+ * 16 at once per root, ten doublings each time that somebody is late. */
 static void check_storm(const struct world_comm *comm)
 {
     struct world_report *r = comm->world->report;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_packet.c: what every sum that leaves a node must be: the lane of a result proves all ranks, each once, that of a contribution all
- * ranks below (I12); a result's bitmap is whole (I2); no mark is above that of a rank which it speaks for; and a mismatch names the two
- * that differ.
+/* check_packet.c: what every sum that leaves a node must be: the lane of a result proves all ranks, each once, that of
+ * a contribution all ranks below (I12); a result's bitmap is whole (I2); no mark is above that of a rank which it
+ * speaks for; and a mismatch names the two that differ.
  * Read next: check_buffers.c. */
 #include <inttypes.h>
 
@@ -28,9 +28,9 @@ static void check_mark(const struct world_comm *comm, const struct rank_set *ran
     }
 }
 
-/* Repeats are rare, and not only in the mean (I4). A rank repeats a fragment once in half of its shortest timeout; a switch for one
- * neighbour once in a time of its own, counted from the first question, and passes on what others repeat. A switch asks its parent as
- * rarely; how often a rank asks is check_silence's business. */
+/* Repeats are rare, and not only in the mean (I4). A rank repeats a fragment once in half of its shortest timeout; a
+ * switch for one neighbour once in a time of its own, counted from the first question, and passes on what others
+ * repeat. A switch asks its parent as rarely; how often a rank asks is check_silence's business. */
 void check_repeats(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet)
 {
     struct world_unit *unit = &world->units[to];
@@ -87,8 +87,8 @@ void check_silence(struct world_unit *unit, uint32_t root)
     }
 }
 
-/* Ranks whose settings differ hold no promise, but what they send is true: no sum may mix their operations with those of others (I10). Who
- * has another salt makes other lanes, though. */
+/* Ranks whose settings differ hold no promise, but what they send is true: no sum may mix their operations with those
+ * of others (I10). Who has another salt makes other lanes, though. */
 static bool lanes_are_true(const struct world_comm *comm)
 {
     return comm->set.hostility != WORLD_LETHAL && comm->set.skew != WORLD_SKEW_SALT;
@@ -130,7 +130,8 @@ void check_down(const struct world_comm *comm, const struct shape_node *shape, c
     }
 }
 
-/* Who differs and with whom (I8): the rank whose settings are other is below one of the two that are named, and not below the other. */
+/* Who differs and with whom (I8): the rank whose settings are other is below one of the two that are named, and not
+ * below the other. */
 void check_mismatch(const struct world_comm *comm, const struct shape_node *shape, const struct trib_event *event)
 {
     if (comm->set.hostility == WORLD_LETHAL || comm->set.skew == WORLD_SKEW_NONE) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_retained.c: a rank must be able to give what it kept of every fragment that it has finished and that somebody may still need: all
- * from the true M to its own mark. It OFFERs the result; where it got a header only, it contributes its own part again. A node is plain data, so a copy of its bytes is asked, and the real one never knows.
+/* check_retained.c: a rank must be able to give what it kept of every fragment that it has finished and that somebody
+ * may still need: all from the true M to its own mark. It OFFERs the result; where it got a header only, it contributes
+ * its own part again. A node is plain data, so a copy of its bytes is asked, and the real one never knows.
  * Read next: check_end.c. */
 #include <inttypes.h>
 #include <stdlib.h>

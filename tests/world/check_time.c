@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_time.c: the promises about time: after the faults everything ends within a bound, then everything rests, and what a dead
- * communicator held is free, and its other ranks know why, within a second. Read next: check_end.c. */
+/* check_time.c: the promises about time: after the faults everything ends within a bound, then everything rests, and
+ * what a dead communicator held is free, and its other ranks know why, within a second. Read next: check_end.c. */
 #include <inttypes.h>
 
 #include "core/loss.h"
@@ -62,7 +62,8 @@ static void check_held(const struct world_comm *comm)
     }
 }
 
-/* A rank has crashed a second ago. If no machine has failed meanwhile, which would make news late, then everybody knows. */
+/* A rank has crashed a second ago. If no machine has failed meanwhile, which would make news late, then everybody
+ * knows. */
 void check_gone(struct world_comm *comm)
 {
     if (comm->machine_ns >= comm->crash_ns || comm->outcome != COMM_PEER) {

@@ -248,7 +248,8 @@ bool comm_is_over(const struct world_comm *comm)
     return true;
 }
 
-/* All fragments, a window at a time, each with a probe for M: three round trips per level. On a ring each goes round twice. */
+/* All fragments, a window at a time, each with a probe for M: three round trips per level. On a ring each goes round
+ * twice. */
 uint64_t comm_transfer_ns(const struct world_comm *comm)
 {
     const struct world_settings *set = &comm->world->set;

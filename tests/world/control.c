@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control.c: the control planes of a world. That of the root gathers ranks, opens the tree under a boot id of its own, gives out M, and ends
- * communicators; those of the other switches are relays, which pass messages on and tell their own nodes what they see passing. A switch
- * that dies ends the incarnation of every tree that it is part of: all ranks return, all nodes are made new.
+/* control.c: the control planes of a world. That of the root gathers ranks, opens the tree under a boot id of its own,
+ * gives out M, and ends communicators; those of the other switches are relays, which pass messages on and tell their
+ * own nodes what they see passing. A switch that dies ends the incarnation of every tree that it is part of: all ranks
+ * return, all nodes are made new.
  * Read next: work.c. */
 #include <string.h>
 
@@ -324,8 +325,8 @@ static bool lacks(const struct world_comm *comm, uint32_t rank, uint32_t at, uin
            comm->world->scheme->switch_node->missing_on(unit->nodes[place.node].memory, sequence) >> place.child & 1;
 }
 
-/* Does the part of `rank` lack where `waiting` waits? Its own relays know for those below them; beyond, what comes from a switch lacks
- * as a whole. */
+/* Does the part of `rank` lack where `waiting` waits? Its own relays know for those below them; beyond, what comes from
+ * a switch lacks as a whole. */
 static bool is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence)
 {
     if (world_has_peers(comm->world)) {
@@ -340,8 +341,8 @@ static bool is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t
     return false;
 }
 
-/* A rank that has closed will never contribute again: who waits for it on a later sequence waits for nothing. If it has left as well, it
- * will not even offer what it had finished; whoever else kept that is given some time. */
+/* A rank that has closed will never contribute again: who waits for it on a later sequence waits for nothing. If it has
+ * left as well, it will not even offer what it had finished; whoever else kept that is given some time. */
 static void take_stall(struct world_comm *comm, uint32_t waiting, const struct world_message *message)
 {
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
@@ -542,7 +543,8 @@ void control_take(struct world_comm *comm, uint32_t rank, uint32_t place, const 
 
 /* ---- a switch dies ---- */
 
-/* The switches are gone for good, and the ranks go on without them: one place, where all are children, takes what was the root's. */
+/* The switches are gone for good, and the ranks go on without them: one place, where all are children, takes what was
+ * the root's. */
 void control_move(struct world_comm *comm)
 {
     comm->world->report->moved += comm->is_started && comm->control != CONTROL_ENDED && comm->depth > 1;

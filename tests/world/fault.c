@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault.c: what happens to machines and processes: a switch dies and comes back empty, perhaps with another communicator in its memory, or
- * never, and the ranks go on without any; a rank dies, and its job is started again at the same addresses; either stands still for seconds
- * (SIGSTOP); a control plane is away while its data plane goes on. Read next: session.c, control.c. */
+/* fault.c: what happens to machines and processes: a switch dies and comes back empty, perhaps with another
+ * communicator in its memory, or never, and the ranks go on without any; a rank dies, and its job is started again at
+ * the same addresses; either stands still for seconds (SIGSTOP); a control plane is away while its data plane goes on.
+ * Read next: session.c, control.c. */
 #include "core/lane.h"
 #include "world.h"
 

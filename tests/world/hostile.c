@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostile.c: forged packets with a right checksum, as from a child or a root that is known by its address. A nuisance has one thing
- * wrong, or asks a question that an honest node could ask; it must change nothing. A lethal one may be a valid lie: it may end its own
- * communicator, never a node. Read next: check_end.c. */
+/* hostile.c: forged packets with a right checksum, as from a child or a root that is known by its address. A nuisance
+ * has one thing wrong, or asks a question that an honest node could ask; it must change nothing. A lethal one may be a
+ * valid lie: it may end its own communicator, never a node. Read next: check_end.c. */
 #include <string.h>
 
 #include "core/lane.h"
@@ -244,8 +244,8 @@ static void flood(struct world_comm *comm, uint32_t child, uint32_t parent)
 
 /* ---- rings ---- */
 
-/* With one thing wrong; or an old sequence, or a probe, which are answered and no more. A fragment with a false lane is no nuisance: its
- * receiver must take the third one for a rank that lies. */
+/* With one thing wrong; or an old sequence, or a probe, which are answered and no more. A fragment with a false lane is
+ * no nuisance: its receiver must take the third one for a rank that lies. */
 static void nuisance_peer(const struct world_comm *comm, struct trib_packet *packet)
 {
     struct world *world = comm->world;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link.c: what happens to a packet between two units: it is lost, doubled, damaged, delayed, overtaken, or kept to come again long after,
- * even at another communicator, as the seed says. Read next: unit.c (who takes it). */
+/* link.c: what happens to a packet between two units: it is lost, doubled, damaged, delayed, overtaken, or kept to come
+ * again long after, even at another communicator, as the seed says. Read next: unit.c (who takes it). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -247,9 +247,9 @@ void world_trace(const struct world *world, const char *what, uint32_t from, uin
     }
 }
 
-/* A switch goes wrong with a result for a rank, before its checksum is made, in what proves which contributions are in, and in the sum
- * as well: at most twice for one fragment and rank, so that the third asking helps, but without limit where the communicator may fail.
- * The packet goes without further faults: a copy of it would count as one more. */
+/* A switch goes wrong with a result for a rank, before its checksum is made, in what proves which contributions are in,
+ * and in the sum as well: at most twice for one fragment and rank, so that the third asking helps, but without limit
+ * where the communicator may fail. The packet goes without further faults: a copy of it would count as one more. */
 static bool is_bent(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet)
 {
     struct world_comm *comm = world->units[to].comm;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c: runs worlds. First the seeds of old bugs (seeds.txt), then N seeds from S on; some of them twice, because the same seed must give
- * the same packets. Prints how often every path of recovery was taken, and fails when one was not. A failure names the check that caught
- * it in one word (WORLD_CHECK_MAP in world.h), so that other programs can ask for it. */
+/* main.c: runs worlds. First the seeds of old bugs (seeds.txt), then N seeds from S on; some of them twice, because the
+ * same seed must give the same packets. Prints how often every path of recovery was taken, and fails when one was not.
+ * A failure names the check that caught it in one word (WORLD_CHECK_MAP in world.h), so that other programs can ask for
+ * it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oracle.c: what the results must be, to the bit, from the rules alone: docs/PROTOCOL.md, "Numbers". Deliberately naive: a recursion over
- * the tree, rounding by division. It shares no arithmetic with src/.
+/* oracle.c: what the results must be, to the bit, from the rules alone: docs/PROTOCOL.md, "Numbers". Deliberately
+ * naive: a recursion over the tree, rounding by division. It shares no arithmetic with src/.
  *
- * The rule of a reduction: the children of a node are the leaves of a binary tree over 64 places in the order of their lowest ranks;
- * absent ones are skipped; 16-bit floats are reduced in float32 and rounded once per node; a NaN that was reduced with anything is the
- * canonical one; -0 is less than 0; integers wrap. Here the bits of an element stand in 64 bits, those of a 16-bit float as float32.
+ * The rule of a reduction: the children of a node are the leaves of a binary tree over 64 places in the order of their
+ * lowest ranks; absent ones are skipped; 16-bit floats are reduced in float32 and rounded once per node; a NaN that was
+ * reduced with anything is the canonical one; -0 is less than 0; integers wrap. Here the bits of an element stand in 64
+ * bits, those of a 16-bit float as float32.
  * Read next: check_buffers.c. */
 #include <math.h>
 #include <stdlib.h>
@@ -65,7 +66,8 @@ static float from_bf16(uint16_t brain)
     return float_of((uint32_t)brain << 16);
 }
 
-/* Rounds a float to `digits` binary digits with the smallest exponent `lowest` (of the first digit), to nearest even. */
+/* Rounds a float to `digits` binary digits with the smallest exponent `lowest` (of the first digit), to nearest
+ * even. */
 static double rounded(double value, int digits, int lowest)
 {
     uint64_t bits;
@@ -117,7 +119,8 @@ static double number(enum trib_type type, uint64_t bits)
     return type == TRIB_FLOAT64 ? value : (double)float_of((uint32_t)bits);
 }
 
-/* Rounded to the type's places. A double holds twice those of a float and more: to round a result of two floats twice is to round once. */
+/* Rounded to the type's places. A double holds twice those of a float and more: to round a result of two floats twice
+ * is to round once. */
 static uint64_t bits_from(enum trib_type type, double value)
 {
     uint64_t bits;
@@ -294,8 +297,9 @@ static bool reduce_with(const struct reducing *r, bool has_sum, uint64_t *sum, c
     return true;
 }
 
-/* On rings: in each group, one after another, from the place behind the owner's, but for the one that has the owner's place, who reduces what
- * comes from the groups before with that, and then with its own part; from the group behind the owner's to the owner, rounded at each. */
+/* On rings: in each group, one after another, from the place behind the owner's, but for the one that has the owner's
+ * place, who reduces what comes from the groups before with that, and then with its own part; from the group behind the
+ * owner's to the owner, rounded at each. */
 static void reduce_rings(const struct reducing *r, uint32_t owner, uint64_t *out)
 {
     uint32_t group = r->comm->set.session.group;

@@ -8,7 +8,8 @@
 
 /* What cannot happen, by construction:
  * - a worker takes no registration queue, holds no window of others, answers no probes: the drops of a switch are not its own;
- * - a switch gets no bytes that the decoder refused, checks no lane (it must not know the salt), and is asked nothing. */
+ * - a switch gets no bytes that the decoder refused, checks no lane (it must not know the salt), and is asked
+ * nothing. */
 static const enum trib_drop worker_drops[] = {
     TRIB_DROP_SOURCE,    TRIB_DROP_KIND,  TRIB_DROP_GENERATION, TRIB_DROP_BOOT, TRIB_DROP_MARK,
     TRIB_DROP_DUPLICATE, TRIB_DROP_SHAPE, TRIB_DROP_DIGEST,     TRIB_DROP_LANE, TRIB_DROP_UNASKED};

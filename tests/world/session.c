@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.c: sessions between ranks and the control plane of the root, through the control planes of the switches between: reliable ordered
- * messages with a delay on every hop, and what a rank does with them. A connection that ends is a message too, the last one: whoever gets
- * it has lost its session, joins again and registers with its mark.
- * Places of a session are numbered from the rank (0) over its switch (1) to the root. Read next: control.c. */
+/* session.c: sessions between ranks and the control plane of the root, through the control planes of the switches
+ * between: reliable ordered messages with a delay on every hop, and what a rank does with them. A connection that ends
+ * is a message too, the last one: whoever gets it has lost its session, joins again and registers with its mark. Places
+ * of a session are numbered from the rank (0) over its switch (1) to the root. Read next: control.c. */
 #include <inttypes.h>
 
 #include "world.h"

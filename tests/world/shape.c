@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shape.c: who is whose child in one communicator's tree: at every switch its branches (ranks and switches) in the order of their lowest
- * rank, and, where they are more than a node takes, inner nodes over consecutive groups of them. The same for every shard and after
- * every restart, until its ranks go on without these switches, as a star. Read next: unit.c (which runs these nodes). */
+/* shape.c: who is whose child in one communicator's tree: at every switch its branches (ranks and switches) in the
+ * order of their lowest rank, and, where they are more than a node takes, inner nodes over consecutive groups of them.
+ * The same for every shard and after every restart, until its ranks go on without these switches, as a star. Read next:
+ * unit.c (which runs these nodes). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* swarm.c: what a seed means for the whole world: its tree of switches, its times, its faults. Each class of fault is on or off in a world,
- * and its rate is drawn on a logarithmic scale: a world with all faults at once hides what one alone would show.
+/* swarm.c: what a seed means for the whole world: its tree of switches, its times, its faults. Each class of fault is
+ * on or off in a world, and its rate is drawn on a logarithmic scale: a world with all faults at once hides what one
+ * alone would show.
  * Read next: swarm_comm.c. */
 #include <inttypes.h>
 #include <string.h>

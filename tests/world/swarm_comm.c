@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* swarm_comm.c: what a seed means for one communicator: its size, its window, where its ranks are, how hostile its neighbours are.
+/* swarm_comm.c: what a seed means for one communicator: its size, its window, where its ranks are, how hostile its
+ * neighbours are.
  * Read next: shape.c. */
 #include <inttypes.h>
 #include <string.h>
@@ -91,7 +92,8 @@ static void draw_hostility(struct comm_settings *set, struct trib_prng *prng)
     }
 }
 
-/* Of ranks that send to each other: all are one group, or there are several. Who takes the place of others has as many ranks. */
+/* Of ranks that send to each other: all are one group, or there are several. Who takes the place of others has as many
+ * ranks. */
 static void draw_groups(const struct world *world, bool is_given, struct trib_session_config *s, struct trib_prng *prng)
 {
     static const uint8_t sizes[] = {1, 2, 2, 2, 3, 3, 4, 5, 8};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit.c: how nodes are driven, as the loops of comm and switchd do it: everything that has arrived is decoded and goes in, then everything
- * goes out. Nodes of one switch hand packets to each other by a call; the rest travels over links.
+/* unit.c: how nodes are driven, as the loops of comm and switchd do it: everything that has arrived is decoded and goes
+ * in, then everything goes out. Nodes of one switch hand packets to each other by a call; the rest travels over links.
  * Read next: link.c. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* work.c: what the ranks of a world do: the same random list of collectives on each, submitted at skewed times, with several under way.
- * Buffers lie between guard bytes and are scribbled on as soon as an operation is done (I11).
+/* work.c: what the ranks of a world do: the same random list of collectives on each, submitted at skewed times, with
+ * several under way. Buffers lie between guard bytes and are scribbled on as soon as an operation is done (I11).
  * Read next: oracle.c, check_buffers.c. */
 #include <stdlib.h>
 #include <string.h>

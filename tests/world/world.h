@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world.h: a small deterministic world: the real nodes of a scheme on a seeded clock, several communicators on a tree of switches, and a
- * swarm of faults between and within them. One seed is one world: its settings, its operations, its faults. The same seed gives the same
- * packets, so that a failure is one line to replay. Nothing here knows a scheme by name; nodes are driven through the table of schemes, as
- * comm and switchd drive them.
+/* world.h: a small deterministic world: the real nodes of a scheme on a seeded clock, several communicators on a tree
+ * of switches, and a swarm of faults between and within them. One seed is one world: its settings, its operations, its
+ * faults. The same seed gives the same packets, so that a failure is one line to replay. Nothing here knows a scheme by
+ * name; nodes are driven through the table of schemes, as comm and switchd drive them.
  *
- * What is real: the nodes, packets and their encoding. What is modelled: links (link.c) and the control plane with its relays, as ordered
- * reliable messages (session.c, control.c), with the rules of docs/PROTOCOL.md.
+ * What is real: the nodes, packets and their encoding. What is modelled: links (link.c) and the control plane with its
+ * relays, as ordered reliable messages (session.c, control.c), with the rules of docs/PROTOCOL.md.
  *
  * Files, in reading order: swarm.c and swarm_comm.c (what a seed means), shape.c (who is whose child), engine.c (the clock), comm.c (a
  * communicator's life), unit.c (how nodes are driven), link.c (faults on packets), fault.c (faults of machines and processes), session.c and
@@ -38,13 +38,15 @@
 #define WORLD_MS UINT64_C(1000000)
 #define WORLD_S UINT64_C(1000000000)
 
-/* The promises about time. From the end of the faults, the last submit, or the last READY, to the last DONE: what moving all fragments
- * through the window takes, on each level, and for recovery so many times the longest timeout: as many on three levels as on one, since
- * only ranks have clocks, and one PROBE of theirs goes as far up as it must. */
+/* The promises about time. From the end of the faults, the last submit, or the last READY, to the last DONE: what
+ * moving all fragments through the window takes, on each level, and for recovery so many times the longest timeout: as
+ * many on three levels as on one, since only ranks have clocks, and one PROBE of theirs goes as far up as it must. */
 #define WORLD_BOUND_RTOS 2
-/* From the death of a rank until nothing of its communicator is held anywhere and every other rank has an error that names it (I6, I8). */
+/* From the death of a rank until nothing of its communicator is held anywhere and every other rank has an error that
+ * names it (I6, I8). */
 #define WORLD_GONE_NS WORLD_S
-/* How long the control plane waits for ranks that do not come (back); everything that waits for it ends then, with an error. */
+/* How long the control plane waits for ranks that do not come (back); everything that waits for it ends then, with an
+ * error. */
 #define WORLD_JOIN_NS (30 * WORLD_S)
 /* After the last DONE nothing may move any more (I5). */
 #define WORLD_QUIET_NS (10 * WORLD_S)

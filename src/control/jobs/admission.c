@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission.c: how much a communicator gets: packets in a train, fragments in flight, slots, and whether its memory fits the
- * quotas. No state but the jobs'. Read next: start.c (who asks). */
+/* admission.c: how much a communicator gets: packets in a train, fragments in flight, slots, and whether its memory
+ * fits the quotas. No state but the jobs'. Read next: start.c (who asks). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,8 +27,8 @@ static uint32_t train_packets(uint32_t payload)
     return packets < TRIB_TRAIN_PACKETS_MAX ? packets : TRIB_TRAIN_PACKETS_MAX;
 }
 
-/* How many sequences in a row go to one root. Roots that are ranks share out what a tensor of one train has, and so do switches: each has a
- * link of its own. */
+/* How many sequences in a row go to one root. Roots that are ranks share out what a tensor of one train has, and so do
+ * switches: each has a link of its own. */
 static uint32_t train_of(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t train = train_packets(job->settings.payload);
@@ -172,7 +172,8 @@ static uint32_t members_behind(const struct trib_job *job, uint32_t rank)
     return count;
 }
 
-/* The largest window that fits here, and at every relay: there come the packets of the ranks behind it, and results from above. */
+/* The largest window that fits here, and at every relay: there come the packets of the ranks behind it, and results
+ * from above. */
 static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t packet = TRIB_HEADER_SIZE + job->settings.payload;

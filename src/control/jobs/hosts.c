@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hosts.c: level 0 as the control plane sees it: which ranks are on one host, and are summed there before one of them, the leader, sends.
- * A host's ranks are neighbours, so the set of leaders says all of it. Read next: opening.c (hosts as children), comm/level0.h (what
- * the ranks make of it). */
+/* hosts.c: level 0 as the control plane sees it: which ranks are on one host, and are summed there before one of them,
+ * the leader, sends. A host's ranks are neighbours, so the set of leaders says all of it. Read next: opening.c (hosts
+ * as children), comm/level0.h (what the ranks make of it). */
 #include "control/jobs/jobs.h"
 #include "schemes/schemes.h"
 
@@ -22,8 +22,8 @@ static bool has_come_before(const struct trib_job *job, uint32_t rank)
     return false;
 }
 
-/* Shares of a host's ranks are to lie side by side, and so are the sums of what the ranks of one host give. Workers that talk to each other
- * are known to each other as ranks. */
+/* Shares of a host's ranks are to lie side by side, and so are the sums of what the ranks of one host give. Workers
+ * that talk to each other are known to each other as ranks. */
 static bool may_be_hosts(const struct trib_job *job)
 {
     const struct trib_scheme *scheme = trib_scheme_find(job->settings.scheme);

@@ -126,8 +126,9 @@ void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_statu
     trib_job_free(jobs, job);
 }
 
-/* A rank that has closed and left cannot come back, so that nothing that another still lacks can be redone. Those who lack nothing
- * are given the time to close as well. Nor does one stay for long that waits for CLOSED: whoever has sent CLOSE is named. */
+/* A rank that has closed and left cannot come back, so that nothing that another still lacks can be redone. Those who
+ * lack nothing are given the time to close as well. Nor does one stay for long that waits for CLOSED: whoever has sent
+ * CLOSE is named. */
 static uint64_t time_to_return(const struct trib_jobs *jobs, struct trib_job *job)
 {
     struct trib_rank_list closed = {0};
@@ -221,8 +222,9 @@ static void send_mark(struct trib_jobs *jobs, struct trib_rank *rank, uint64_t m
     }
 }
 
-/* Of a communicator that one rank has left no operation can end any more that all have not finished. Where ranks are the roots it needs
- * nobody from then on, nor this control plane, which may end with a rank's process: so who is idle has lost nothing. */
+/* Of a communicator that one rank has left no operation can end any more that all have not finished. Where ranks are
+ * the roots it needs nobody from then on, nor this control plane, which may end with a rank's process: so who is idle
+ * has lost nothing. */
 static void tell_over(struct trib_jobs *jobs, struct trib_job *job, uint64_t mark)
 {
     char name[96];
@@ -243,8 +245,9 @@ static void tell_over(struct trib_jobs *jobs, struct trib_job *job, uint64_t mar
     }
 }
 
-/* Tells M to the ranks that wait for it (they have told a mark that M had not reached), and lets those go that only wait to
- * leave. M also rises by packets, unseen from here: so it is looked at again, at growing distance, while anybody waits. */
+/* Tells M to the ranks that wait for it (they have told a mark that M had not reached), and lets those go that only
+ * wait to leave. M also rises by packets, unseen from here: so it is looked at again, at growing distance, while
+ * anybody waits. */
 static void update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     const struct trib_data_plane *plane = trib_job_plane(jobs, job);
@@ -338,8 +341,9 @@ static void end_rank(struct trib_jobs *jobs, struct trib_job *job, uint32_t inde
     trib_job_fail(jobs, job, TRIB_ERR_PEER, text);
 }
 
-/* Its session is gone. A rank that had sent CLOSE may go; the others may still finish what it has contributed to. But what a root holds of
- * that, or a rank that others hear from, is lost with it, until CLOSED says that nobody needs it any more. The job may be gone afterwards. */
+/* Its session is gone. A rank that had sent CLOSE may go; the others may still finish what it has contributed to. But
+ * what a root holds of that, or a rank that others hear from, is lost with it, until CLOSED says that nobody needs it
+ * any more. The job may be gone afterwards. */
 static void leave(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const char *cause)
 {
     char text[TRIB_ERROR_TEXT_MAX];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs.h: what the control plane decides: who may join, what a communicator gets, when it starts and how it ends. No sockets,
- * no clock, no threads: messages come in by trib_jobs_receive, go out by the two calls of struct trib_jobs_output, and time is
- * an argument. admission.c holds the arithmetic of windows, slots and quotas.
+/* jobs.h: what the control plane decides: who may join, what a communicator gets, when it starts and how it ends. No
+ * sockets, no clock, no threads: messages come in by trib_jobs_receive, go out by the two calls of struct
+ * trib_jobs_output, and time is an argument. admission.c holds the arithmetic of windows, slots and quotas.
  *
- * A communicator's states: JOINING (ranks come, or come back after a restart of the switch) -> STARTING (all have got WELCOME;
- * paths are tried, ranks register) -> RUNNING (all have got READY) -> gone. Its end is one of: all ranks have sent CLOSE; or
- * trib_job_fail, which tells every rank the same cause. Nothing of it stays behind.
- * A switch below this one that is lost ends an incarnation, not the communicator (trib_job_recall): every session is ended without
- * a word, and all ranks come back to JOINING. Each incarnation has a boot id of its own.
+ * A communicator's states: JOINING (ranks come, or come back after a restart of the switch) -> STARTING (all have got
+ * WELCOME; paths are tried, ranks register) -> RUNNING (all have got READY) -> gone. Its end is one of: all ranks have
+ * sent CLOSE; or trib_job_fail, which tells every rank the same cause. Nothing of it stays behind. A switch below this
+ * one that is lost ends an incarnation, not the communicator (trib_job_recall): every session is ended without a word,
+ * and all ranks come back to JOINING. Each incarnation has a boot id of its own.
  * Read next: jobs.c, then connections.h (the sessions that members are), server.c (who owns both). */
 #ifndef TRIB_CONTROL_JOBS_H
 #define TRIB_CONTROL_JOBS_H
@@ -27,8 +27,8 @@ struct trib_job;
 struct trib_loan;
 struct trib_lending;
 
-/* A session as the jobs see it: of a rank, of a rank behind a relay, or of another control plane that has asked for roots here. It lies in its
- * connection. job is NULL before JOIN, and again when it has been let go. */
+/* A session as the jobs see it: of a rank, of a rank behind a relay, or of another control plane that has asked for
+ * roots here. It lies in its connection. job is NULL before JOIN, and again when it has been let go. */
 struct trib_session {
     struct trib_job *job;
     struct trib_link
@@ -101,10 +101,12 @@ struct trib_dispute {
 /* What a job asks of its driver for its loans (borrow.h). None calls back. */
 struct trib_loan_output {
     void *owner;
-    /* Begins to connect to a lender. What becomes of it is told by trib_loan_connected or _lost. NULL: out of memory. */
+    /* Begins to connect to a lender. What becomes of it is told by trib_loan_connected or _lost. NULL: out of
+     * memory. */
     struct trib_loan *(*open)(void *owner, const struct trib_address *lender);
     void (*send)(void *owner, struct trib_loan *loan, const struct trib_message *message);
-    /* Nothing more will be sent or told: end the connection when what was sent has left. The loan is the driver's again. */
+    /* Nothing more will be sent or told: end the connection when what was sent has left. The loan is the driver's
+     * again. */
     void (*end)(void *owner, struct trib_loan *loan);
 };
 
@@ -254,16 +256,17 @@ struct trib_job *trib_jobs_find(const struct trib_jobs *jobs, const char *name);
 struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator);
 /* Tells every rank the cause (FAIL; CLOSED to one that is closing), ends their sessions, frees the communicator. */
 void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text);
-/* Ends this incarnation of a communicator that has got its grant, because of `lost`: ends every session without a word and expects
- * all ranks back. A dispute that is not settled ends the job instead: it may be gone afterwards. */
+/* Ends this incarnation of a communicator that has got its grant, because of `lost`: ends every session without a word
+ * and expects all ranks back. A dispute that is not settled ends the job instead: it may be gone afterwards. */
 void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns);
 void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job);
 /* Its sessions are gone, or have been told. */
 void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
 /* Can anybody join like this? ERR_INVALID. */
 enum trib_status trib_join_check(const struct trib_message *join, char *error);
-/* Can a rank of this session send from where it says? Packets go to the addresses that a rank names, so they must not be anybody else's (I7),
- * as far as that can be told here: who names a stranger's gets nothing there but what packets from there set off. */
+/* Can a rank of this session send from where it says? Packets go to the addresses that a rank names, so they must not
+ * be anybody else's (I7), as far as that can be told here: who names a stranger's gets nothing there but what packets
+ * from there set off. */
 bool trib_join_names_places(const struct trib_session *session, const struct trib_message *join, char *error);
 /* Do the ranks of this scheme send to each other, and to no switch? */
 bool trib_join_has_peers(const char *scheme);
@@ -271,8 +274,8 @@ bool trib_join_has_peers(const char *scheme);
 void trib_join_explain_peers(const char *scheme, char *error);
 /* A wire type of float32 tensors. */
 bool trib_join_is_wire(uint8_t wire);
-/* Only one process at a time sends from a port: a relay that comes from where one with another id (via, its first port, its address) came
- * from has taken its place. That one is dead, whatever its sessions look like. */
+/* Only one process at a time sends from a port: a relay that comes from where one with another id (via, its first port,
+ * its address) came from has taken its place. That one is dead, whatever its sessions look like. */
 bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,
                       const struct trib_address *address);
 /* JOINING, and it has lost all that had joined: nobody is expected any more. */
@@ -291,7 +294,8 @@ void trib_text_clean(char *text);
 /* stall.c: STALL of rank `index`. The job may be gone afterwards. */
 void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,
                     uint64_t now_ns);
-/* Takes the STALL down, with who is missing there: the data plane knows the children, relays have said who it is behind them. */
+/* Takes the STALL down, with who is missing there: the data plane knows the children, relays have said who it is behind
+ * them. */
 void trib_job_note_stall(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
                          const struct trib_message *message, uint64_t now_ns);
 /* A root has answered: who is missing on this sequence, to all that wait to know it. False: the job has ended. */
@@ -301,14 +305,15 @@ bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t seq
 void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
                         const struct trib_message *message);
 void trib_job_end_dispute(struct trib_jobs *jobs, struct trib_job *job);
-/* Rank `index`, which has sent CLOSE, is back from behind a lost relay: this session waits for CLOSED, in the place of its old one. */
+/* Rank `index`, which has sent CLOSE, is back from behind a lost relay: this session waits for CLOSED, in the place of
+ * its old one. */
 void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session, uint32_t index,
                            uint64_t now_ns);
 /* Takes a JOIN; answers at once where it must be refused. */
 void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                    uint64_t now_ns);
-/* All ranks are there: admits the communicator and sends WELCOME, or fails it with the numbers. With lenders, asks those first, and is called
- * again when they have answered. */
+/* All ranks are there: admits the communicator and sends WELCOME, or fails it with the numbers. With lenders, asks
+ * those first, and is called again when they have answered. */
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 
 /* admission.c: the arithmetic. */
@@ -319,13 +324,16 @@ bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);
 /* Checks the quotas: sets job->slot_bytes, or ERR_REFUSED with the numbers in error. */
 TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
                                                      const struct trib_opening *opening, char *error);
-/* Bytes that one socket holds that this job's children send to: a shard's here, a root's, a rank's. NULL: any job's, at a switch. */
+/* Bytes that one socket holds that this job's children send to: a shard's here, a root's, a rank's. NULL: any job's, at
+ * a switch. */
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job);
-/* Bytes that one more job may have on its way to a shard here, or all jobs of the control plane `asker` (NULL: none asks); not 0. */
+/* Bytes that one more job may have on its way to a shard here, or all jobs of the control plane `asker` (NULL: none
+ * asks); not 0. */
 uint32_t trib_admission_room(const struct trib_jobs *jobs, const char *asker);
 /* Bytes that the members of this communicator may have on their way to one of its roots. */
 uint64_t trib_admission_flight(const struct trib_session_config *session);
-/* Do the slots of a job, of so many bytes together, fit the quotas? `held` bytes of them are its already. ERR_REFUSED with the numbers. */
+/* Do the slots of a job, of so many bytes together, fit the quotas? `held` bytes of them are its already. ERR_REFUSED
+ * with the numbers. */
 TRIB_MUST_USE enum trib_status trib_admission_fits(const struct trib_jobs *jobs, const char *job, uint64_t bytes,
                                                    uint64_t held, uint64_t slots, char *error);
 /* hosts.c: ranks that are summed on their host, whose leader alone sends. */
@@ -353,7 +361,8 @@ static inline uint32_t trib_job_members(const struct trib_job *job)
 void trib_job_choose_meeting(const struct trib_jobs *jobs, struct trib_job *job);
 /* A job that comes from a switch: the roots here may hold less than that did. Lowers the window of its grant. */
 void trib_admission_shrink(const struct trib_jobs *jobs, struct trib_job *job);
-/* opening.c: the address that this rank's packets to root t come from, and that its own t-th root is at; without a port that means anything. */
+/* opening.c: the address that this rank's packets to root t come from, and that its own t-th root is at; without a port
+ * that means anything. */
 struct trib_address trib_rank_place(const struct trib_rank *rank, uint32_t root);
 /* Network cards of this rank. */
 static inline uint32_t trib_rank_places(const struct trib_rank *rank)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join.c: what happens to a JOIN: is it valid, is it welcome, does it agree with the ranks that came before? A new communicator
- * and one that comes back after a restart of the switch (its ranks bring their grants along) take the same path.
+/* join.c: what happens to a JOIN: is it valid, is it welcome, does it agree with the ranks that came before? A new
+ * communicator and one that comes back after a restart of the switch (its ranks bring their grants along) take the same
+ * path.
  * Read next: start.c (when all are there). */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,8 @@ void trib_join_explain_peers(const char *scheme, char *error)
                  scheme);
 }
 
-/* Schemes that only show something are no jobs' business. Where ranks send to each other it is theirs whether they can. */
+/* Schemes that only show something are no jobs' business. Where ranks send to each other it is theirs whether they
+ * can. */
 static bool is_scheme(const char *name)
 {
     const struct trib_scheme *scheme = trib_scheme_find(name);
@@ -116,8 +118,8 @@ static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
            memcmp(a->weight, b->weight, sizeof a->weight) == 0;
 }
 
-/* It had sent CLOSE in the running incarnation, and its relay was lost: it needs nothing but CLOSED, and nobody needs it. Each result that
- * it has came from here, and lies here as long as anybody may lack it. */
+/* It had sent CLOSE in the running incarnation, and its relay was lost: it needs nothing but CLOSED, and nobody needs
+ * it. Each result that it has came from here, and lies here as long as anybody may lack it. */
 static bool is_leaving(const struct trib_job *job, const struct trib_message *message)
 {
     const struct trib_grant *known = &message->join.known;
@@ -129,9 +131,10 @@ static bool is_leaving(const struct trib_job *job, const struct trib_message *me
     return rank->is_closing && rank->via != 0 && message->join.via != 0;
 }
 
-/* The communicator's ranks are to come back, and this is one of them. A rank that comes while its relay's session still stands tells of
- * that relay's end, which is not always seen at once; but a JOIN of an incarnation before the running one was only under way for long. Nor
- * is one that has lost its session, unseen from here, the end of a job whose ranks may have gone on without this switch meanwhile. */
+/* The communicator's ranks are to come back, and this is one of them. A rank that comes while its relay's session still
+ * stands tells of that relay's end, which is not always seen at once; but a JOIN of an incarnation before the running
+ * one was only under way for long. Nor is one that has lost its session, unseen from here, the end of a job whose ranks
+ * may have gone on without this switch meanwhile. */
 static bool is_expected(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns)
 {
     struct trib_job *job = trib_jobs_find(jobs, message->join.job);
@@ -279,8 +282,8 @@ static bool has_new_rank(const struct trib_job *job)
     return false;
 }
 
-/* Does what the rank brings along go with what the job is? A job that nobody saw READY of may have ranks that never got their
- * WELCOME, beside others that did. */
+/* Does what the rank brings along go with what the job is? A job that nobody saw READY of may have ranks that never got
+ * their WELCOME, beside others that did. */
 static bool is_out_of_time(const struct trib_job *job, const struct trib_message *message, char *error)
 {
     bool is_return = message->join.known.communicator != 0;
@@ -298,8 +301,8 @@ static bool is_out_of_time(const struct trib_job *job, const struct trib_message
     return true;
 }
 
-/* The same process came before, over the same relay: no other sends from that port. The end of its session is under way, on a connection
- * of its own. */
+/* The same process came before, over the same relay: no other sends from that port. The end of its session is under
+ * way, on a connection of its own. */
 static bool is_again(const struct trib_rank *rank, const struct trib_message *message)
 {
     return rank->via != 0 && rank->via == message->join.via && strcmp(rank->name, message->join.origin) == 0;
@@ -429,8 +432,9 @@ static bool is_buried(const struct trib_rank *rank, const struct trib_session *s
     return rank->session && trib_join_buries(message, &session->peer, rank->via, rank->data_port[0], &rank->address);
 }
 
-/* What came over a relay that is dead, says this JOIN, has left the job, which may be gone afterwards. Returns how often that was said in a
- * row; those who say it too often of each other both live, and are told so when all are there. */
+/* What came over a relay that is dead, says this JOIN, has left the job, which may be gone afterwards. Returns how
+ * often that was said in a row; those who say it too often of each other both live, and are told so when all are
+ * there. */
 static uint32_t bury_sessions(struct trib_jobs *jobs, struct trib_job *job, const struct trib_session *session,
                               const struct trib_message *message)
 {
@@ -460,7 +464,8 @@ static uint32_t bury_sessions(struct trib_jobs *jobs, struct trib_job *job, cons
     return burials;
 }
 
-/* A rank that returns knows its communicator's secret: the session that it had before is dead, whether it looks so or not. */
+/* A rank that returns knows its communicator's secret: the session that it had before is dead, whether it looks so or
+ * not. */
 static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session,
                        const struct trib_message *message)
 {
@@ -500,7 +505,8 @@ static void condemn(struct trib_jobs *jobs, struct trib_job *job, const struct t
     trib_job_fail(jobs, job, TRIB_ERR_SETTINGS, text);
 }
 
-/* Is this one of the late ranks of a job that has ended? A rank that has heard it comes with a new launch: all is forgotten. */
+/* Is this one of the late ranks of a job that has ended? A rank that has heard it comes with a new launch: all is
+ * forgotten. */
 static enum trib_status check_ending(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns,
                                      char *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meeting.c: where the ranks of a job meet if the switch is gone for good (settings.fallback): at rank 0, whose process listens from the
- * start, at a port that its JOIN has named. All hear of it in WELCOME, while there is a switch to ask.
+/* meeting.c: where the ranks of a job meet if the switch is gone for good (settings.fallback): at rank 0, whose process
+ * listens from the start, at a port that its JOIN has named. All hear of it in WELCOME, while there is a switch to ask.
  * Read next: roots.c (what the control plane there does). */
 #include "control/jobs/jobs.h"
 #include "control/roots/roots.h"
@@ -17,7 +17,8 @@ static const struct trib_address *address_outside(const struct trib_job *job)
     return NULL;
 }
 
-/* As its session is seen. Who runs on a switch's machine may have come by a loopback address: it is where others find that switch. */
+/* As its session is seen. Who runs on a switch's machine may have come by a loopback address: it is where others find
+ * that switch. */
 static bool find_rank_0(const struct trib_job *job, struct trib_address *address)
 {
     const struct trib_rank *rank = &job->ranks[0];

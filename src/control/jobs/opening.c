@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opening.c: a communicator as the data plane is to open it (struct trib_opening, server.h): who sends to this switch as one child,
- * and from where. Read next: start.c (who asks). */
+/* opening.c: a communicator as the data plane is to open it (struct trib_opening, server.h): who sends to this switch
+ * as one child, and from where. Read next: start.c (who asks). */
 #include <stdlib.h>
 
 #include "control/jobs/start.h"
@@ -37,7 +37,8 @@ static bool is_led(const struct trib_job *job, uint32_t rank)
            job->ranks[rank - 1].via == 0;
 }
 
-/* Numbered in order of their lowest ranks: I9 asks for that. Those without a session are not there, or are behind another switch. */
+/* Numbered in order of their lowest ranks: I9 asks for that. Those without a session are not there, or are behind
+ * another switch. */
 void trib_job_group(struct trib_job *job)
 {
     uint16_t lowest[TRIB_RANKS_MAX];

@@ -19,8 +19,8 @@ static const char *explain_unknown(const struct trib_address *address, const str
     return trib_address_is_link_local(address) ? "from an address that is known on one link only" : NULL;
 }
 
-/* Who runs on the host of this control plane may have come by a loopback address, which other hosts take for their own: it is where those
- * others have found this host. */
+/* Who runs on the host of this control plane may have come by a loopback address, which other hosts take for their own:
+ * it is where those others have found this host. */
 static void mend_addresses(struct trib_job *job)
 {
     const struct trib_session *outside = NULL;
@@ -173,7 +173,8 @@ static void no_traffic(void *plane, struct trib_udp_stats *sum)
     memset(sum, 0, sizeof *sum);
 }
 
-/* Nobody holds parts in one place. Whoever lacks shows by not waiting himself, once all that wait have had the time to say so (stall.c). */
+/* Nobody holds parts in one place. Whoever lacks shows by not waiting himself, once all that wait have had the time to
+ * say so (stall.c). */
 static uint32_t missing_later(void *plane, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max)
 {
     (void)plane;

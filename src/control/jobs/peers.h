@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peers.h: communicators without any slot, whose ranks send to each other (schemes without a switch node, such as ring): what the control
- * plane does for them instead of asking a data plane. It checks that ranks can be told of each other, and tells each in WELCOME where
- * those are that it sends to or hears from. The same addresses serve where ranks are roots (roots.h).
+/* peers.h: communicators without any slot, whose ranks send to each other (schemes without a switch node, such as
+ * ring): what the control plane does for them instead of asking a data plane. It checks that ranks can be told of each
+ * other, and tells each in WELCOME where those are that it sends to or hears from. The same addresses serve where ranks
+ * are roots (roots.h).
  * Read next: peers.c, roots.h. */
 #ifndef TRIB_CONTROL_PEERS_H
 #define TRIB_CONTROL_PEERS_H
@@ -10,8 +11,8 @@
 
 /* A table that opens nothing and knows nothing but the marks that ranks have told. */
 struct trib_data_plane trib_peers_verbs(struct trib_jobs *jobs);
-/* Each rank will have to send to others: mends addresses that only one host knows. ERR_UNREACHABLE with the cause: some rank's address
- * means nothing to the others. */
+/* Each rank will have to send to others: mends addresses that only one host knows. ERR_UNREACHABLE with the cause: some
+ * rank's address means nothing to the others. */
 TRIB_MUST_USE enum trib_status trib_peers_address(struct trib_job *job, char *error);
 /* How others know this rank, for its WELCOME: by one address, whatever it can send from. */
 struct trib_address trib_peers_known_as(const struct trib_rank *rank);

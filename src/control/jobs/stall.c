@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall.c: who is waited for. A rank says on which sequence it waits (STALL); the data plane knows which children lack there; relays on
- * the way have said which ranks lack behind them. Together they name ranks, for people. Read next: jobs.c (who calls). */
+/* stall.c: who is waited for. A rank says on which sequence it waits (STALL); the data plane knows which children lack
+ * there; relays on the way have said which ranks lack behind them. Together they name ranks, for people. Read next:
+ * jobs.c (who calls). */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,8 +16,8 @@
 
 #define LEFT_MS 3000 /* many PROBEs of a waiting rank, each ASKing another one that has finished */
 
-/* What relays have said of the ranks behind child `branch` on this sequence: those of `rank`, if it is behind it, else the latest of any
- * other. NULL: nothing. */
+/* What relays have said of the ranks behind child `branch` on this sequence: those of `rank`, if it is behind it, else
+ * the latest of any other. NULL: nothing. */
 static const struct trib_rank_list *find_named(const struct trib_job *job, uint32_t branch, uint32_t rank,
                                                uint64_t now_ns)
 {
@@ -55,7 +56,8 @@ static bool waits_too(const struct trib_rank *rank, uint64_t sequence, uint64_t 
     return stall->at_ns != 0 && stall->sequence >= sequence && now_ns - stall->at_ns <= FRESH_NS;
 }
 
-/* Where ranks send to each other nobody sees who lacks. But whoever takes part waits as well, on some sequence, and says so. */
+/* Where ranks send to each other nobody sees who lacks. But whoever takes part waits as well, on some sequence, and
+ * says so. */
 static void find_idle(struct trib_job *job, uint32_t index, uint64_t now_ns)
 {
     struct trib_stall *stall = &job->ranks[index].stall;
@@ -124,9 +126,9 @@ static bool waits_for_closed(const struct trib_job *job, uint64_t sequence, uint
     return false;
 }
 
-/* After a restart the switch lacks what a rank gave before; that rank has closed and left, and whoever else kept the result has had all
- * this time to OFFER it. One that closed behind a lost switch may come back with all others, if that one's loss is not the last, while its time for that
- * lasts. */
+/* After a restart the switch lacks what a rank gave before; that rank has closed and left, and whoever else kept the
+ * result has had all this time to OFFER it. One that closed behind a lost switch may come back with all others, if that
+ * one's loss is not the last, while its time for that lasts. */
 static bool waits_for_left(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_stall *stall,
                            uint32_t *left)
 {

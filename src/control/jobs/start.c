@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* start.c: from "all ranks are there" to "all slots are open": ids and memory are given out, the data plane is opened, paths are
- * tried, ranks register. Read next: jobs.c (the rest of a communicator's life). */
+/* start.c: from "all ranks are there" to "all slots are open": ids and memory are given out, the data plane is opened,
+ * paths are tried, ranks register. Read next: jobs.c (the rest of a communicator's life). */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -93,8 +93,8 @@ static bool is_buried(const struct trib_link *link, const struct trib_session *s
            trib_join_buries(message, &session->peer, join->join.via, join->join.data_port[0], &link->down->peer);
 }
 
-/* Ends what a dead relay has left of this job here, before its WELCOME: without a word, which says the same to the parent. Returns how
- * often in a row, and stops at what cannot be true, as the root does. */
+/* Ends what a dead relay has left of this job here, before its WELCOME: without a word, which says the same to the
+ * parent. Returns how often in a row, and stops at what cannot be true, as the root does. */
 static uint32_t bury_links(struct trib_jobs *jobs, const struct trib_session *session,
                            const struct trib_message *message)
 {
@@ -419,8 +419,8 @@ void trib_relay_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t
 
 /* ---- from above ---- */
 
-/* What ends a session ends it here as well. A relayed job that has failed remembers how: links that break now say the same. One rank may
- * have closed before. */
+/* What ends a session ends it here as well. A relayed job that has failed remembers how: links that break now say the
+ * same. One rank may have closed before. */
 static void take_end(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message)
 {
     struct trib_job *job = link->job;

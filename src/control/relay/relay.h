@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* relay.h: the control plane of a switch that is the child of another. It decides next to nothing: ids, window, membership, death and
- * errors are the business of the root's control plane (jobs.h). For every session from below it has a link: a connection of its own to
- * the parent's control plane, on which it passes messages on, and looks at them as they pass, to open, feed and drop its own nodes. A rank
- * finds here what it would find at a root; the parent finds ranks that say by which switch they come. Relays nest.
+/* relay.h: the control plane of a switch that is the child of another. It decides next to nothing: ids, window,
+ * membership, death and errors are the business of the root's control plane (jobs.h). For every session from below it
+ * has a link: a connection of its own to the parent's control plane, on which it passes messages on, and looks at them
+ * as they pass, to open, feed and drop its own nodes. A rank finds here what it would find at a root; the parent finds
+ * ranks that say by which switch they come. Relays nest.
  *
- * What it adds, and what it changes on the way, is in docs/PROTOCOL.md ("Relays"). When a link ends without a word, the parent, or
- * something above it, is lost: all sessions of that communicator are ended without a word, and the ranks come back. When a session ends
- * without a word, its rank has died (GONE), or, if it came over another relay, that one is lost (GONE, lost).
- * As in jobs.h: no sockets, no clock, no threads. Read next: relay.c (what passes), relay_job.c (the communicators), uplinks.h (the
- * connections). */
+ * What it adds, and what it changes on the way, is in docs/PROTOCOL.md ("Relays"). When a link ends without a word, the
+ * parent, or something above it, is lost: all sessions of that communicator are ended without a word, and the ranks
+ * come back. When a session ends without a word, its rank has died (GONE), or, if it came over another relay, that one
+ * is lost (GONE, lost). As in jobs.h: no sockets, no clock, no threads. Read next: relay.c (what passes), relay_job.c
+ * (the communicators), uplinks.h (the connections). */
 #ifndef TRIB_CONTROL_RELAY_H
 #define TRIB_CONTROL_RELAY_H
 
 #include "control/jobs/jobs.h"
 
-/* One session from below on its way up. It lies in its connection to the parent, and is the relay's from `open` to `end`. */
+/* One session from below on its way up. It lies in its connection to the parent, and is the relay's from `open` to
+ * `end`. */
 struct trib_link {
     struct trib_link *next;
     struct trib_session *down;
@@ -38,10 +40,12 @@ static inline bool trib_link_is_leaving(const struct trib_link *link)
 /* What the relay asks of its driver, beside struct trib_jobs_output. None calls back. */
 struct trib_relay_output {
     void *owner;
-    /* Begins to connect to the parent. What becomes of it is told by trib_relay_connected or _lost. NULL: out of memory. */
+    /* Begins to connect to the parent. What becomes of it is told by trib_relay_connected or _lost. NULL: out of
+     * memory. */
     struct trib_link *(*open)(void *owner);
     void (*send)(void *owner, struct trib_link *link, const struct trib_message *message);
-    /* Nothing more will be sent or told: end the connection when what was sent has left. The link is the driver's again. */
+    /* Nothing more will be sent or told: end the connection when what was sent has left. The link is the driver's
+     * again. */
     void (*end)(void *owner, struct trib_link *link);
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* relay_job.c: a communicator on a relay: from the WELCOMEs of those of its ranks that come over this switch to its own nodes, the path to
- * the parent, registration, and its end. A struct trib_job holds it as at a root, but has sessions only for its own ranks, and decides
- * nothing. Read next: start.c (the root's side of the same steps). */
+/* relay_job.c: a communicator on a relay: from the WELCOMEs of those of its ranks that come over this switch to its own
+ * nodes, the path to the parent, registration, and its end. A struct trib_job holds it as at a root, but has sessions
+ * only for its own ranks, and decides nothing. Read next: start.c (the root's side of the same steps). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,7 +180,8 @@ static enum trib_status open_plane(struct trib_jobs *jobs, struct trib_job *job,
     return trib_job_open(jobs, job, job->parent, error);
 }
 
-/* A group of this switch's own for the ranks here; of those that return, the one that they had, if this switch gives it out. */
+/* A group of this switch's own for the ranks here; of those that return, the one that they had, if this switch gives it
+ * out. */
 static void choose_group(const struct trib_jobs *jobs, struct trib_job *job)
 {
     const struct trib_link *first = NULL;

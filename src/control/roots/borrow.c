@@ -130,8 +130,9 @@ void trib_loan_lost(struct trib_jobs *jobs, struct trib_loan *loan, const char *
 
 /* ---- roots ---- */
 
-/* Of each switch as many shards as the one with the fewest has, so that each carries what its weight says. Root t is at switch t mod n, as a
- * rank's t-th packets leave by its card t mod n: with a card for each switch, each has a way of its own. */
+/* Of each switch as many shards as the one with the fewest has, so that each carries what its weight says. Root t is at
+ * switch t mod n, as a rank's t-th packets leave by its card t mod n: with a card for each switch, each has a way of
+ * its own. */
 enum trib_status trib_borrow_deal(const struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
     uint32_t switches = jobs->config->lenders.count + 1;
@@ -167,7 +168,8 @@ uint32_t trib_borrow_room(const struct trib_job *job)
     return room;
 }
 
-/* Of a lender that is known by a loopback address, so that it runs beside this switch, others find the shards where they find this switch. */
+/* Of a lender that is known by a loopback address, so that it runs beside this switch, others find the shards where
+ * they find this switch. */
 static struct trib_address lent_place(const struct trib_root_place *root, const struct trib_session *session)
 {
     struct trib_address place = root->loan->at[root->shard];
@@ -341,7 +343,8 @@ static bool take_ready(struct trib_jobs *jobs, struct trib_loan *loan, const str
     return true;
 }
 
-/* It refuses the loan, or cannot keep to it: all ranks are told its words. One that shuts down is lost, and may be started anew. */
+/* It refuses the loan, or cannot keep to it: all ranks are told its words. One that shuts down is lost, and may be
+ * started anew. */
 static void take_refusal(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
                          uint64_t now_ns)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* borrow.h: several switches used at once. The control plane of one of them, which the ranks join, has others take part in its jobs: the
- * lenders that its operator has named. The roots of a job are dealt over the shards of all of them in turn, and what the data planes of
- * lenders are asked for goes as messages to their control planes (roots.h), on a connection for each job and lender: the loan.
+/* borrow.h: several switches used at once. The control plane of one of them, which the ranks join, has others take part
+ * in its jobs: the lenders that its operator has named. The roots of a job are dealt over the shards of all of them in
+ * turn, and what the data planes of lenders are asked for goes as messages to their control planes (roots.h), on a
+ * connection for each job and lender: the loan.
  *
- * A loan: opened when all ranks of the job are there -> LEND is said -> lent, when LENT has come; with the last of them the job starts.
- * A lender that cannot be reached is asked again for a moment; then the ranks are told, and come again (AWAY): they have the deadlines. One that is
- * lost later has lost its slots, as this switch would by a restart: the incarnation ends (trib_job_recall), all ranks return, and it is
- * asked anew. What a lender refuses ends the job with its words. A job that ends, ends its loans, and with them the roots there.
- * No sockets, no clock, no threads, as in jobs.h. Read next: borrow.c, lend.h (the doing side), uplinks.h (the connections). */
+ * A loan: opened when all ranks of the job are there -> LEND is said -> lent, when LENT has come; with the last of them
+ * the job starts. A lender that cannot be reached is asked again for a moment; then the ranks are told, and come again
+ * (AWAY): they have the deadlines. One that is lost later has lost its slots, as this switch would by a restart: the
+ * incarnation ends (trib_job_recall), all ranks return, and it is asked anew. What a lender refuses ends the job with
+ * its words. A job that ends, ends its loans, and with them the roots there. No sockets, no clock, no threads, as in
+ * jobs.h. Read next: borrow.c, lend.h (the doing side), uplinks.h (the connections). */
 #ifndef TRIB_CONTROL_BORROW_H
 #define TRIB_CONTROL_BORROW_H
 
@@ -28,13 +30,13 @@ struct trib_loan {
 
 /* The table for trib_jobs.borrowing: the data planes of this switch and of its lenders as one. */
 struct trib_data_plane trib_borrow_verbs(struct trib_jobs *jobs);
-/* All ranks are there: is everything lent? Asks those lenders that have not been asked; false: it is being waited for, or the job has been
- * sent away, and may be gone. */
+/* All ranks are there: is everything lent? Asks those lenders that have not been asked; false: it is being waited for,
+ * or the job has been sent away, and may be gone. */
 bool trib_borrow_all(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 /* At job->loans_ns: asks again, and gives up those who do not answer. The job may be gone afterwards. */
 void trib_borrow_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
-/* Everything is lent: deals the roots, and sets grant.roots of a new job. ERR_REFUSED with the cause: one that returns has more roots than
- * there are now. */
+/* Everything is lent: deals the roots, and sets grant.roots of a new job. ERR_REFUSED with the cause: one that returns
+ * has more roots than there are now. */
 TRIB_MUST_USE enum trib_status trib_borrow_deal(const struct trib_jobs *jobs, struct trib_job *job, char *error);
 /* Bytes that all jobs of this switch may have on their way to any one shard of a lender. */
 uint32_t trib_borrow_room(const struct trib_job *job);
@@ -44,8 +46,8 @@ void trib_borrow_name(const struct trib_jobs *jobs, const struct trib_job *job, 
 bool trib_borrow_is_ready(const struct trib_job *job);
 /* The roots are open: ends loans without one, which there are if relays on the way carry fewer roots. */
 void trib_borrow_spare(struct trib_jobs *jobs, struct trib_job *job);
-/* "switch 10.0.0.2:7470 to lend its shards to": what the job waits for, all its ranks having done their part. Writes size bytes at most; "":
- * for nothing. */
+/* "switch 10.0.0.2:7470 to lend its shards to": what the job waits for, all its ranks having done their part. Writes
+ * size bytes at most; "": for nothing. */
 void trib_borrow_explain(const struct trib_jobs *jobs, const struct trib_job *job, char *text, size_t size);
 /* Ends all loans of the job. */
 void trib_borrow_end(struct trib_jobs *jobs, struct trib_job *job);
@@ -57,7 +59,8 @@ void trib_loan_connected(struct trib_jobs *jobs, struct trib_loan *loan);
 /* The loan, and its job, may be gone afterwards. */
 void trib_loan_answer(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
                       uint64_t now_ns);
-/* It never stood, or has ended. is_foreign: who answers there is no switch. The loan, and its job, may be gone afterwards. */
+/* It never stood, or has ended. is_foreign: who answers there is no switch. The loan, and its job, may be gone
+ * afterwards. */
 void trib_loan_lost(struct trib_jobs *jobs, struct trib_loan *loan, const char *cause, bool is_foreign,
                     uint64_t now_ns);
 

@@ -147,8 +147,9 @@ struct trib_lending *trib_lend_find(const struct trib_jobs *jobs, uint32_t commu
     return lending;
 }
 
-/* May the communicator have its first root here? Slots are one communicator's, and a stranger must neither join them nor close them. The asker
- * may have it anew: then what it had before is over, though the end of that session has not come yet. */
+/* May the communicator have its first root here? Slots are one communicator's, and a stranger must neither join them
+ * nor close them. The asker may have it anew: then what it had before is over, though the end of that session has not
+ * come yet. */
 static bool is_free(struct trib_jobs *jobs, const struct trib_message *message, char *error)
 {
     uint32_t communicator = message->root_open.session.communicator;
@@ -185,8 +186,8 @@ static void give_up(struct trib_jobs *jobs, struct trib_lending *lending, struct
     jobs->output.end(jobs->output.owner, session);
 }
 
-/* Where there are several addresses here, answers leave from the one that the asker has named, whatever the routes choose: the ranks find the
- * shards there. A loopback address is another one for ranks elsewhere. */
+/* Where there are several addresses here, answers leave from the one that the asker has named, whatever the routes
+ * choose: the ranks find the shards there. A loopback address is another one for ranks elsewhere. */
 static void choose_source(const struct trib_lending *lending, struct trib_address *from)
 {
     const struct trib_address *local = &lending->session->local;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lend.h: the other side of borrow.h: a switch whose shards are roots of a job of another control plane. That one asks in a session of its
- * own for each communicator; root.h does what it says, within the quotas that are here for all jobs, and the end of the session ends it.
- * This switch has jobs of its own beside that, and may have lenders itself: what it lends are its own shards only.
- * No sockets, no clock, no threads, as in jobs.h. Read next: lend.c, root.h. */
+/* lend.h: the other side of borrow.h: a switch whose shards are roots of a job of another control plane. That one asks
+ * in a session of its own for each communicator; root.h does what it says, within the quotas that are here for all
+ * jobs, and the end of the session ends it. This switch has jobs of its own beside that, and may have lenders itself:
+ * what it lends are its own shards only. No sockets, no clock, no threads, as in jobs.h. Read next: lend.c, root.h. */
 #ifndef TRIB_CONTROL_LEND_H
 #define TRIB_CONTROL_LEND_H
 

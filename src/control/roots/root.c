@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* root.c: see root.h. An opening comes in parts, ROOT_OPEN and one ROOT_CHILD per rank, in order; when it is whole the data plane is asked
- * for it, and from then on each verb is one message. Read next: opening.c (what an opening is), roots.c (who asks). */
+/* root.c: see root.h. An opening comes in parts, ROOT_OPEN and one ROOT_CHILD per rank, in order; when it is whole the
+ * data plane is asked for it, and from then on each verb is one message. Read next: opening.c (what an opening is),
+ * roots.c (who asks). */
 #include "control/roots/root.h"
 
 #include <stdlib.h>

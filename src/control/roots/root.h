@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* root.h: the doing side where no switch is: the process of a rank is a root of its communicator. Takes the ROOT_* messages of that rank's
- * session, has the process's data plane open the root, and says what to send back. No sockets, no threads, no clock. Whom it obeys is
- * its control plane (I7); what cannot be is refused all the same.
+/* root.h: the doing side where no switch is: the process of a rank is a root of its communicator. Takes the ROOT_*
+ * messages of that rank's session, has the process's data plane open the root, and says what to send back. No sockets,
+ * no threads, no clock. Whom it obeys is its control plane (I7); what cannot be is refused all the same.
  *
- * Use: one object per communicator. trib_root_init; trib_root_receive for each ROOT_* message, and trib_root_mismatch for each
- * TRIB_EVENT_MISMATCH of the communicator; what they write to *answer goes to the session, unless its kind is NONE. trib_root_deinit when the
- * session has ended, however it has: a root lives as long as its rank's session.
+ * Use: one object per communicator. trib_root_init; trib_root_receive for each ROOT_* message, and trib_root_mismatch
+ * for each TRIB_EVENT_MISMATCH of the communicator; what they write to *answer goes to the session, unless its kind is
+ * NONE. trib_root_deinit when the session has ended, however it has: a root lives as long as its rank's session.
  * Read next: roots.h (the asking side), root.c. */
 #ifndef TRIB_CONTROL_ROOT_H
 #define TRIB_CONTROL_ROOT_H
@@ -32,8 +32,8 @@ struct trib_root {
 
 /* plane: borrowed until deinit; it has `shards` sockets, and its open() obeys is_one of struct trib_opening. */
 void trib_root_init(struct trib_root *root, const struct trib_data_plane *plane, uint32_t shards);
-/* Takes one message of kind ROOT_*. Not OK: the communicator cannot go on: then *answer is an ABORT with status and cause, for its session
- * and for its own rank. */
+/* Takes one message of kind ROOT_*. Not OK: the communicator cannot go on: then *answer is an ABORT with status and
+ * cause, for its session and for its own rank. */
 TRIB_MUST_USE enum trib_status trib_root_receive(struct trib_root *root, const struct trib_message *message,
                                                  struct trib_message *answer);
 /* Slots of this root have seen two operations: the first time that is told. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roots.c: see roots.h. The jobs ask this data plane as they ask that of a switch; it keeps nothing but what a struct trib_job holds, since
- * what it speaks over are the sessions of the job's own ranks, or its loans. Read next: stall.c (the one answer that comes later). */
+/* roots.c: see roots.h. The jobs ask this data plane as they ask that of a switch; it keeps nothing but what a struct
+ * trib_job holds, since what it speaks over are the sessions of the job's own ranks, or its loans. Read next: stall.c
+ * (the one answer that comes later). */
 #include "control/roots/roots.h"
 
 #include <stdio.h>
@@ -27,8 +28,8 @@ static bool has_root_before(const struct trib_job *job, uint32_t index)
     return false;
 }
 
-/* Who offers roots, in order of ranks, and how many: one for each network card, so that all carry their part; fewer where that would be too
- * many. */
+/* Who offers roots, in order of ranks, and how many: one for each network card, so that all carry their part; fewer
+ * where that would be too many. */
 struct offers {
     uint32_t count;
     uint16_t rank[TRIB_ROOTS_MAX];
@@ -63,8 +64,8 @@ static uint16_t choose_socket(const struct trib_job *job, uint32_t root)
     return (uint16_t)socket;
 }
 
-/* The roots of a rank follow each other; root t is at card t mod n of its rank, from which all ranks with as many cards send to it as well. A
- * job that came from a switch may have more roots than are offered: they go on in turn. */
+/* The roots of a rank follow each other; root t is at card t mod n of its rank, from which all ranks with as many cards
+ * send to it as well. A job that came from a switch may have more roots than are offered: they go on in turn. */
 static void deal(struct trib_job *job, const struct offers *offers)
 {
     uint32_t offer = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roots.h: the asking side where roots are not all shards of the switch around the control plane: what a data plane is asked for becomes
- * messages to those who are roots.
+/* roots.h: the asking side where roots are not all shards of the switch around the control plane: what a data plane is
+ * asked for becomes messages to those who are roots.
  * - Where no switch is, a control plane without a data plane of its own (config: 0 shards), in the process of one of the ranks. The ranks'
  *   processes are the roots: which of them, and where, is chosen here; the messages go over their sessions. A root is one of the
  *   communicator's ranks, so its death ends the communicator as ever, and nothing has to be done for it.
@@ -24,8 +24,8 @@ static inline bool trib_roots_are_ranks_of(const struct trib_jobs *jobs, const s
 
 /* The table for config->plane where no switch is. */
 struct trib_data_plane trib_roots_verbs(struct trib_jobs *jobs);
-/* All ranks are there: chooses the roots, sets grant.roots of a new job, and mends addresses that only one host knows. ERR_REFUSED with
- * the cause: no rank can be a root. */
+/* All ranks are there: chooses the roots, sets grant.roots of a new job, and mends addresses that only one host knows.
+ * ERR_REFUSED with the cause: no rank can be a root. */
 TRIB_MUST_USE enum trib_status trib_roots_deal(struct trib_job *job, char *error);
 /* Bytes that the socket of every root can hold. */
 uint32_t trib_roots_room(const struct trib_job *job);

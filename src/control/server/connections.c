@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* connections.c: see connections.h.
  *
- * A connection that must go is marked and freed in trib_connections_sweep only, never in the middle of a call: so jobs may send
- * to any session at any time. OPEN: as usual. ENDING: the last words are being written. DRAINING: they are written and our side
- * is shut; what the peer still sends is read and thrown away, since unread bytes would turn the close into a reset that can
- * overtake the last words. BROKEN: to be freed. */
+ * A connection that must go is marked and freed in trib_connections_sweep only, never in the middle of a call: so jobs
+ * may send to any session at any time. OPEN: as usual. ENDING: the last words are being written. DRAINING: they are
+ * written and our side is shut; what the peer still sends is read and thrown away, since unread bytes would turn the
+ * close into a reset that can overtake the last words. BROKEN: to be freed. */
 #include "control/server/connections.h"
 
 #include <errno.h>
@@ -31,13 +31,15 @@
 #define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between lines about one lasting lack */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
 #define OUT_FIRST (4 * TRIB_MESSAGE_MAX)
-/* A root hears of each of its communicator's ranks at once, and again when they register: 2 x 1024 messages of 32 bytes. */
+/* A root hears of each of its communicator's ranks at once, and again when they register: 2 x 1024 messages of 32
+ * bytes. */
 #define OUT_MAX (8 * OUT_FIRST)
-/* A rank says some dozen messages a second at most, and they come at once after a silence of SILENCE_MS. One that says many more is
- * broken: it would take everybody's time, and what waited in its socket would hide its end. */
+/* A rank says some dozen messages a second at most, and they come at once after a silence of SILENCE_MS. One that says
+ * many more is broken: it would take everybody's time, and what waited in its socket would hide its end. */
 #define MESSAGE_GAP_NS (5 * TRIB_MILLISECOND_NS)
 #define MESSAGES_AT_ONCE 1024
-/* A host that died without a word is noticed after 15 + 3 x 5 s; as late if something was sent to it, which keeps keepalive from asking. */
+/* A host that died without a word is noticed after 15 + 3 x 5 s; as late if something was sent to it, which keeps
+ * keepalive from asking. */
 #define KEEPALIVE_IDLE_S 15
 #define KEEPALIVE_GAP_S 5
 #define KEEPALIVE_COUNT 3
@@ -103,8 +105,8 @@ enum trib_status trib_listener_open(const struct trib_address *address, int *fd,
     return TRIB_OK;
 }
 
-/* How many sessions the limit of open files leaves room for, which may first be raised as far as it may be. The reserve is for shards, HTTP
- * and what the process has open anyway: strangers who only connect must not take that. */
+/* How many sessions the limit of open files leaves room for, which may first be raised as far as it may be. The reserve
+ * is for shards, HTTP and what the process has open anyway: strangers who only connect must not take that. */
 static uint32_t room_for_sessions(bool may_raise)
 {
     struct rlimit limit;
@@ -120,7 +122,8 @@ static uint32_t room_for_sessions(bool may_raise)
     return room < TRIB_CONNECTIONS_MAX ? (uint32_t)room : TRIB_CONNECTIONS_MAX;
 }
 
-/* Descriptors for each session: on a relay it has a link as well, and a job of one rank may have a loan of each lender. */
+/* Descriptors for each session: on a relay it has a link as well, and a job of one rank may have a loan of each
+ * lender. */
 static uint32_t above_each(const struct trib_jobs *jobs)
 {
     return jobs->relay ? 2 : 1 + jobs->config->lenders.count;
@@ -275,7 +278,8 @@ static void refuse_turn(struct trib_connections *connections, struct trib_connec
     say_fail(connections, connection, TRIB_ERR_INVALID, text);
 }
 
-/* Who listens at :: is reached over IPv4 as well, but moves no data that way. True: so it is; the cause is for the rank. */
+/* Who listens at :: is reached over IPv4 as well, but moves no data that way. True: so it is; the cause is for the
+ * rank. */
 static bool lacks_way(const struct trib_connections *connections, const struct trib_connection *connection, char *cause)
 {
     const struct trib_address *peer = &connection->session.peer;
@@ -388,7 +392,8 @@ static void take_bytes(struct trib_connections *connections, struct trib_connect
     }
 }
 
-/* Programs may count on their descriptors being few (select). Who has not joined takes no more than a guest may have for that. */
+/* Programs may count on their descriptors being few (select). Who has not joined takes no more than a guest may have
+ * for that. */
 static bool has_room_as_guest(struct trib_connections *connections)
 {
     uint32_t strangers = 0;
@@ -429,7 +434,8 @@ static void add(struct trib_connections *connections, int fd, const struct trib_
                     &connection->session.local.len) != 0) {
         connection->session.local.len = 0;
     }
-    /* A rank takes packets only from where it sends to, and the routes may lead back to it from another address of ours. */
+    /* A rank takes packets only from where it sends to, and the routes may lead back to it from another address of
+     * ours. */
     if (trib_address_is_any(&connections->jobs->config->listen)) {
         trib_address_set_source(&connection->session.peer, &connection->session.local);
     }

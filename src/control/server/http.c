@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http.c: see http.h. libmicrohttpd runs without a thread, its epoll descriptor lies in the server's poll set; so a report is
- * read in the same thread that changes it, and nothing needs a lock. */
+/* http.c: see http.h. libmicrohttpd runs without a thread, its epoll descriptor lies in the server's poll set; so a
+ * report is read in the same thread that changes it, and nothing needs a lock. */
 #include "control/server/http.h"
 
 #include <jansson.h>
@@ -267,8 +267,8 @@ static enum MHD_Result reply_text(struct MHD_Connection *connection, const char 
     return reply(connection, MHD_HTTP_OK, type, copy, strlen(text));
 }
 
-/* libmicrohttpd calls this once when the head is there, and again when the body is: the answer comes with the second call.
- * 8 parameters: its signature, not ours. */
+/* libmicrohttpd calls this once when the head is there, and again when the body is: the answer comes with the second
+ * call. 8 parameters: its signature, not ours. */
 static enum MHD_Result serve(void *owner, struct MHD_Connection *connection, const char *url, const char *method,
                              const char *version, const char *data, size_t *data_len, void **seen)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http.h: HTTP for people and dashboards, read only: /, /healthz, /v1/jobs, /v1/switch, /metrics. No thread of its own: its owner
- * polls trib_http_fd and calls trib_http_run. Two files implement it: http.c (libmicrohttpd and jansson), http_none.c (the build
- * without them).
+/* http.h: HTTP for people and dashboards, read only: /, /healthz, /v1/jobs, /v1/switch, /metrics. No thread of its own:
+ * its owner polls trib_http_fd and calls trib_http_run. Two files implement it: http.c (libmicrohttpd and jansson),
+ * http_none.c (the build without them).
  * Read next: report.h (what there is to see). */
 #ifndef TRIB_CONTROL_HTTP_H
 #define TRIB_CONTROL_HTTP_H
@@ -10,8 +10,8 @@
 
 struct trib_http;
 
-/* Listens on address and shows `report`, which must outlive it. *http may be NULL on success: this build has no HTTP, a line in
- * the log says so. ERR_SYSTEM, ERR_MEMORY with the cause in error. */
+/* Listens on address and shows `report`, which must outlive it. *http may be NULL on success: this build has no HTTP, a
+ * line in the log says so. ERR_SYSTEM, ERR_MEMORY with the cause in error. */
 TRIB_MUST_USE enum trib_status trib_http_create(const struct trib_address *address, const struct trib_report *report,
                                                 struct trib_http **http, char *error);
 void trib_http_destroy(struct trib_http *http);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics.c: /metrics, Prometheus text format 0.0.4, in base units. Labels are bounded: the jobs that exist now, and lists from
- * the sources (drop reasons, statuses). A job's series end with it. Read next: http.c (who serves it). */
+/* metrics.c: /metrics, Prometheus text format 0.0.4, in base units. Labels are bounded: the jobs that exist now, and
+ * lists from the sources (drop reasons, statuses). A job's series end with it. Read next: http.c (who serves it). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h: what people may see of a switch: the same facts as Prometheus text (metrics.c) and as JSON (http.c). Read only.
+/* report.h: what people may see of a switch: the same facts as Prometheus text (metrics.c) and as JSON (http.c). Read
+ * only.
  * Read next: http.h. */
 #ifndef TRIB_CONTROL_REPORT_H
 #define TRIB_CONTROL_REPORT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uplinks.c: see uplinks.h. A connection that has ended is freed in trib_uplinks_sweep only, never in the middle of a call: so its
- * user may send on any, and end any, at any time. */
+/* uplinks.c: see uplinks.h. A connection that has ended is freed in trib_uplinks_sweep only, never in the middle of a
+ * call: so its user may send on any, and end any, at any time. */
 #include "control/server/uplinks.h"
 
 #include <netinet/in.h>
@@ -58,8 +58,8 @@ void trib_uplinks_init(struct trib_uplinks *uplinks, struct trib_jobs *jobs, con
     uplinks->is_located = uplinks->local.len > 0;
 }
 
-/* Texts name this switch before its first connection stands. Without a way to the parent there is no address; then the next try may
- * find one. */
+/* Texts name this switch before its first connection stands. Without a way to the parent there is no address; then the
+ * next try may find one. */
 static void locate(struct trib_uplinks *uplinks)
 {
     struct trib_address local;
@@ -189,7 +189,8 @@ void trib_uplinks_ready(struct trib_uplinks *uplinks, const struct pollfd *fds, 
     }
 }
 
-/* Only while connecting and ending is time a matter of ours; what has ended is swept at once, as no descriptor will tell of it. */
+/* Only while connecting and ending is time a matter of ours; what has ended is swept at once, as no descriptor will
+ * tell of it. */
 static uint64_t uplink_timeout(const struct trib_uplink *uplink)
 {
     if (uplink->client.fd < 0) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uplinks.h: the connections of this control plane to others: of a relay to its parent's, one for each session from below; of one with
- * lenders to theirs, one for each job and lender. Nothing here blocks, and nothing knows what a message means: whole messages go to
- * trib_relay_answer, or trib_loan_answer.
+/* uplinks.h: the connections of this control plane to others: of a relay to its parent's, one for each session from
+ * below; of one with lenders to theirs, one for each job and lender. Nothing here blocks, and nothing knows what a
+ * message means: whole messages go to trib_relay_answer, or trib_loan_answer.
  *
- * Use beside connections.h, in the same poll(2): trib_uplinks_poll, trib_uplinks_ready with the answers, trib_uplinks_on_timeout at
- * trib_uplinks_next_timeout, each followed by trib_uplinks_sweep. One thread at a time per object. Read next: relay.h, server.c (the
- * loop). */
+ * Use beside connections.h, in the same poll(2): trib_uplinks_poll, trib_uplinks_ready with the answers,
+ * trib_uplinks_on_timeout at trib_uplinks_next_timeout, each followed by trib_uplinks_sweep. One thread at a time per
+ * object. Read next: relay.h, server.c (the loop). */
 #ifndef TRIB_CONTROL_UPLINKS_H
 #define TRIB_CONTROL_UPLINKS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.c: the codec of session.h. Bytes in, structs out, and back; no sockets, no decisions about what a value may mean.
- * A message is read whole or not at all: no length is believed, nothing may be left over behind the last field.
- * A change here also changes: docs/PROTOCOL.md ("Sessions"), tests/unit/test_session.c, TRIB_SESSION_VERSION. */
+/* session.c: the codec of session.h. Bytes in, structs out, and back; no sockets, no decisions about what a value may
+ * mean. A message is read whole or not at all: no length is believed, nothing may be left over behind the last field. A
+ * change here also changes: docs/PROTOCOL.md ("Sessions"), tests/unit/test_session.c, TRIB_SESSION_VERSION. */
 #include "control/session/session.h"
 
 #include <string.h>
@@ -541,8 +541,8 @@ size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer)
     return len;
 }
 
-/* Magic and versions come first and stay there in every version, so that any two can tell each other why they part. They lie at one place
- * in JOIN and LEND. */
+/* Magic and versions come first and stay there in every version, so that any two can tell each other why they part.
+ * They lie at one place in JOIN and LEND. */
 static enum trib_status get_versions(struct reader *r, struct trib_message *message)
 {
     message->join.magic = get_u32(r);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.h: the messages between a rank and the control plane, on one TCP connection per rank and communicator (same port
- * number as shard 0 of the data). Only the format: a codec without sockets; docs/PROTOCOL.md has the same byte by byte.
- * A control plane that is a relay passes a rank's session on to the one above it, on a connection of that rank's own; what it changes,
- * adds and answers itself is said at each kind below.
+/* session.h: the messages between a rank and the control plane, on one TCP connection per rank and communicator (same
+ * port number as shard 0 of the data). Only the format: a codec without sockets; docs/PROTOCOL.md has the same byte by
+ * byte. A control plane that is a relay passes a rank's session on to the one above it, on a connection of that rank's
+ * own; what it changes, adds and answers itself is said at each kind below.
  *
- * Framing: 4 bytes length of what follows, 1 byte kind, fields in network byte order, strings as 2 bytes length and bytes.
- * The dialogue:
+ * Framing: 4 bytes length of what follows, 1 byte kind, fields in network byte order, strings as 2 bytes length and
+ * bytes. The dialogue:
  *   rank                          control plane
  *   JOIN (settings, known) ->                      known.communicator != 0: a return after the switch restarted
  *                          <- WELCOME              admitted; when all ranks are there. Or FAIL
@@ -18,12 +18,12 @@
  *   CLOSE (mark)           -> <- MARK (M) ... CLOSED when all marks have passed, or a peer is gone
  *   ABORT (text)           -> <- FAIL (status, text) to all the others; then the connection ends
  *   STALL (sequence)       -> <- MISSING (ranks)     who is waited for
- * A closed or reset connection without CLOSE is the death of that rank: the others get FAIL(ERR_PEER, "rank 2 ..."). Before
- * WELCOME it only gives its place up. After FAIL or CLOSED the control plane ends the connection.
- * A relay says of a rank's death GONE; if its own connection ends without a word, the relay is lost, or the switch above it:
- * then every session of the communicator is ended without a word, and all its ranks return. A relay that cannot, or will not,
- * carry a communicator says FAIL upward: all ranks get its status and text.
- * Where no switch is, ranks meet at a control plane in the process of one of them, and their processes are the roots: control/roots/roots.h.
+ * A closed or reset connection without CLOSE is the death of that rank: the others get FAIL(ERR_PEER, "rank 2 ...").
+ * Before WELCOME it only gives its place up. After FAIL or CLOSED the control plane ends the connection. A relay says
+ * of a rank's death GONE; if its own connection ends without a word, the relay is lost, or the switch above it: then
+ * every session of the communicator is ended without a word, and all its ranks return. A relay that cannot, or will
+ * not, carry a communicator says FAIL upward: all ranks get its status and text. Where no switch is, ranks meet at a
+ * control plane in the process of one of them, and their processes are the roots: control/roots/roots.h.
  *   rank that is a root           control plane
  *                          <- ROOT_OPEN, ROOT_CHILD of each rank, before WELCOME; again for each root that it is to be
  *                          <- ROOT_JOIN (rank, mark)   for each REGISTER and MARK
@@ -32,14 +32,15 @@
  *   ROOT_MISSING (ranks)   ->
  *   DISPUTE                ->                      as a relay does
  *                          <- GONE   to all: a rank has left, and has left nothing unfinished
- * The end of the session is the end of the root. One that cannot open says ABORT.
- * A switch that has others take part in its jobs (control/roots/borrow.h) asks them in the same way, on a connection for each communicator:
+ * The end of the session is the end of the root. One that cannot open says ABORT. A switch that has others take part in
+ * its jobs (control/roots/borrow.h) asks them in the same way, on a connection for each communicator:
  *   control plane of the job      control plane of a lender
  *   LEND (job)             ->
  *                          <- LENT (shards, where they are)  or FAIL
  *   ROOT_OPEN ...          ->                      from here on as above, the lender being the root
- * A return sends the grant of WELCOME as known; if it has seen a READY, it has multicast only if READY said so, and may leave out PATHS.
- * A rank that had sent CLOSE before the switch went away registers and sends CLOSE again; from behind a lost relay it may get CLOSED at once.
+ * A return sends the grant of WELCOME as known; if it has seen a READY, it has multicast only if READY said so, and may
+ * leave out PATHS. A rank that had sent CLOSE before the switch went away registers and sends CLOSE again; from behind
+ * a lost relay it may get CLOSED at once.
  * Read next: server.h (the control plane's side), control/session/session_client.h (the rank's). */
 #ifndef TRIB_CONTROL_SESSION_H
 #define TRIB_CONTROL_SESSION_H
@@ -170,8 +171,8 @@ struct trib_message {
             /* This rank's UDP port for each shard; 0 from the end: n ports, and shard t deals with port t mod n. */
             uint16_t data_port[TRIB_ROOTS_MAX];
             uint16_t meet_port; /* of rank 0 with settings.fallback: where a control plane of its process listens */
-            /* The addresses that its packets come from, with several network cards: n of them, shard or root t deals with address t mod n. Their
-             * ports are 0. 0: the session's address. */
+            /* The addresses that its packets come from, with several network cards: n of them, shard or root t deals
+             * with address t mod n. Their ports are 0. 0: the session's address. */
             uint8_t address_count;
             struct trib_address address[TRIB_ROOTS_MAX];
             bool multicast; /* this rank would take results by multicast */
@@ -179,10 +180,11 @@ struct trib_message {
             struct trib_grant known; /* communicator 0: none, a new join */
             bool was_ready;          /* with that grant it has seen a READY */
             uint64_t host;           /* the same for all ranks of one host; 0: unknown */
-            /* Bytes that one socket of this rank's root holds. From a relay: that this job may have on the way to one shard of each relay so
-             * far. 0: there is neither. */
+            /* Bytes that one socket of this rank's root holds. From a relay: that this job may have on the way to one
+             * shard of each relay so far. 0: there is neither. */
             uint32_t room;
-            /* Its process can be a root: root k of it here + k, UDP, at address k mod n; as many roots as it has addresses. 0: it cannot. */
+            /* Its process can be a root: root k of it here + k, UDP, at address k mod n; as many roots as it has
+             * addresses. 0: it cannot. */
             uint16_t root_port;
             uint8_t weight; /* that it wishes for as a root: 1 to 255; 0 is taken as 1 */
             bool level0;    /* it would be summed with the other ranks of its host, and not come by itself */
@@ -196,12 +198,13 @@ struct trib_message {
             struct trib_grant grant;
             uint32_t generation_ranks; /* = ranks; for a check */
             uint32_t behind;           /* ranks that came over the same relay as this one; 1 for a rank */
-            /* Where the roots are, grant.roots of them. 0: shards of one switch, at the session's address, data_port + t. */
+            /* Where the roots are, grant.roots of them. 0: shards of one switch, at the session's address, data_port +
+             * t. */
             uint8_t root_count;
             bool no_box;        /* they are ranks' processes, not shards of a switch that has several addresses */
             uint8_t peer_count; /* of a scheme whose workers talk to each other: those that this one does */
-            /* Level 0: so many hosts are the members of the communicator's sums, each a run of ranks that begins with its leader, who alone
-             * sends. 0: every rank is a member. */
+            /* Level 0: so many hosts are the members of the communicator's sums, each a run of ranks that begins with
+             * its leader, who alone sends. 0: every rank is a member. */
             uint16_t hosts;
             struct trib_rank_set leaders;
             struct trib_address root[TRIB_ROOTS_MAX];
@@ -297,11 +300,13 @@ struct trib_message {
     };
 };
 
-/* Writes the framed message into buffer (TRIB_MESSAGE_MAX bytes); returns its length. Texts without a final zero are cut. */
+/* Writes the framed message into buffer (TRIB_MESSAGE_MAX bytes); returns its length. Texts without a final zero are
+ * cut. */
 size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer);
 /* Reads one framed message from len bytes. *used: bytes taken; 0 with OK: more are needed, and *message is not written.
- * ERR_INVALID: not a message (the connection must end). ERR_VERSION: a JOIN of another version; *message then holds magic and
- * versions only. What a value may be is checked by who acts on it; texts hold no zero byte, bools are 0 or 1. */
+ * ERR_INVALID: not a message (the connection must end). ERR_VERSION: a JOIN of another version; *message then holds
+ * magic and versions only. What a value may be is checked by who acts on it; texts hold no zero byte, bools are 0 or
+ * 1. */
 TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message,
                                                    size_t *used);
 

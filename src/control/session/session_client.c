@@ -190,7 +190,8 @@ void trib_session_client_end(struct trib_session_client *client)
     }
 }
 
-/* What is thrown away fills nothing: a peer that never ends to talk is not listened to for longer than that at a time. */
+/* What is thrown away fills nothing: a peer that never ends to talk is not listened to for longer than that at a
+ * time. */
 static void read_in(struct trib_session_client *client)
 {
     for (unsigned reads = 0; reads < READS_MAX && is_standing(client) && client->in_len < sizeof client->in; reads++) {

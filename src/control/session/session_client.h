@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session_client.h: the lower end of a session, a rank's or a relay's: one non-blocking TCP connection with framing, no dialogue
- * (comm/join.c and relay.c have that).
- * Nothing here waits: the owner polls fd for `interest` and calls ready. One thread at a time per object.
+/* session_client.h: the lower end of a session, a rank's or a relay's: one non-blocking TCP connection with framing, no
+ * dialogue (comm/join.c and relay.c have that). Nothing here waits: the owner polls fd for `interest` and calls ready.
+ * One thread at a time per object.
  * Read next: comm/join.c. */
 #ifndef TRIB_CONTROL_SESSION_CLIENT_H
 #define TRIB_CONTROL_SESSION_CLIENT_H
@@ -32,12 +32,12 @@ struct trib_session_client {
 };
 
 void trib_session_client_init(struct trib_session_client *client);
-/* Starts connecting; the outcome comes by ready(). local: from this address, port 0; NULL: the kernel chooses. silence_ns: how long the
- * peer's kernel may be silent before the connection counts as lost. */
+/* Starts connecting; the outcome comes by ready(). local: from this address, port 0; NULL: the kernel chooses.
+ * silence_ns: how long the peer's kernel may be silent before the connection counts as lost. */
 void trib_session_client_open(struct trib_session_client *client, const struct trib_address *peer,
                               const struct trib_address *local, uint64_t silence_ns);
-/* Nothing more will be sent. It becomes LOST when what was sent has left and the other side has closed; what still comes is thrown away,
- * since unread bytes would turn the close into a reset that overtakes the last words. */
+/* Nothing more will be sent. It becomes LOST when what was sent has left and the other side has closed; what still
+ * comes is thrown away, since unread bytes would turn the close into a reset that overtakes the last words. */
 void trib_session_client_end(struct trib_session_client *client);
 /* Gives it up now. */
 void trib_session_client_lose(struct trib_session_client *client, const char *cause);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* literal_switch.c: the published switch (NSDI'21, algorithm 3), line by line in count_in(). It believes every packet of its communicator:
- * it looks at no boot, mark or window, and not at which fragment a version holds.
- * Marks are taken for one purpose only: to say M to those who ask the node for it.
+/* literal_switch.c: the published switch (NSDI'21, algorithm 3), line by line in count_in(). It believes every packet
+ * of its communicator: it looks at no boot, mark or window, and not at which fragment a version holds. Marks are taken
+ * for one purpose only: to say M to those who ask the node for it.
  * Read next: schemes/switchml/switchml_switch.c, which does it right. */
 #include <string.h>
 
@@ -138,7 +138,8 @@ static void begin_anew(struct version *v, const struct trib_packet *packet)
     v->exponent = packet->exponent;
 }
 
-/* The lines of algorithm 3 from "if seen = 0". True: the packet goes back with the sum in it, to the workers in *receivers. */
+/* The lines of algorithm 3 from "if seen = 0". True: the packet goes back with the sum in it, to the workers in
+ * *receivers. */
 static bool count_in(struct literal_switch *n, uint32_t index, uint32_t child, const struct trib_packet *packet,
                      uint64_t *receivers)
 {
@@ -178,7 +179,8 @@ static bool can_add(const struct literal_switch *n, const struct version *v, con
     if (packet->payload_len > n->config.session.payload || size == 0 || packet->payload_len % size != 0) {
         return false;
     }
-    /* What begins a version overwrites it. The paper's packets have one shape; ours must not be added past a row's end. */
+    /* What begins a version overwrites it. The paper's packets have one shape; ours must not be added past a row's
+     * end. */
     bool begins = v->count == 0 || v->parts == 0;
     return begins || (v->type == packet->type && v->payload_len == packet->payload_len && packet->type != TRIB_BYTES);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* literal_worker.c: the published worker (NSDI'21, algorithm 4): as many fragments under way as there are slots, each sent again whenever
- * its timer ends, until its result comes. Everything that is not that is the worker of switchml.
+/* literal_worker.c: the published worker (NSDI'21, algorithm 4): as many fragments under way as there are slots, each
+ * sent again whenever its timer ends, until its result comes. Everything that is not that is the worker of switchml.
  * Read next: schemes/switchml/switchml_worker.h. */
 #include "core/assert.h"
 #include "schemes/literal/literal.h"
@@ -32,8 +32,8 @@ static void start_timer(struct worker *w, uint32_t index, uint64_t now_ns)
     }
 }
 
-/* What was queued for a resend and still has no result. A result that is no good was queued as for a PROBE, which this rule has not:
- * asking is sending again. */
+/* What was queued for a resend and still has no result. A result that is no good was queued as for a PROBE, which this
+ * rule has not: asking is sending again. */
 static bool next_resend(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
 {
     const uint32_t *queue = worker_at(w, w->queue_at);
@@ -55,8 +55,8 @@ static bool next_resend(struct worker *w, uint64_t now_ns, struct trib_packet *p
     return false;
 }
 
-/* A slot is free for the next fragment when this worker has the result of the one before: its own mark decides where switchml goes by M,
- * the mark of all. */
+/* A slot is free for the next fragment when this worker has the result of the one before: its own mark decides where
+ * switchml goes by M, the mark of all. */
 static bool next_new(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
 {
     if (w->next == w->end) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_worker.c: a rank's memory and its control verbs: submit, registration, marks, events. Read next: ring_worker_sum.c. */
+/* ring_worker.c: a rank's memory and its control verbs: submit, registration, marks, events. Read next:
+ * ring_worker_sum.c. */
 #include "schemes/ring/ring_worker.h"
 
 #include <string.h>
@@ -15,8 +16,8 @@ static uint32_t event_room(const struct trib_worker_config *config)
     return EVENT_REPORTS + config->operations + 2;
 }
 
-/* On each way at most two packets of a slot are younger than the oldest that is not acknowledged. All ranks know this number, so what one
- * may send the next can take. */
+/* On each way at most two packets of a slot are younger than the oldest that is not acknowledged. All ranks know this
+ * number, so what one may send the next can take. */
 static uint32_t flow_room(const struct trib_session_config *s)
 {
     return s->slots > TRIB_FLOW_WINDOW_MAX / 2 ? TRIB_FLOW_WINDOW_MAX : 2 * s->slots;
@@ -192,8 +193,8 @@ static bool ring_submit(void *node, const struct trib_operation *operation, uint
     }
     *o = (struct ring_operation){.operation = *operation, .number = w->number, .first = w->end};
     trib_layout_init(&o->layout, &w->config.session, operation, w->number);
-    /* Each rank concludes from the number of ranks that a sum is whole, and from the size of groups whose parts are in it, so who has other
-     * ones runs another operation (I10). */
+    /* Each rank concludes from the number of ranks that a sum is whole, and from the size of groups whose parts are in
+     * it, so who has other ones runs another operation (I10). */
     const struct trib_session_config *session = &w->config.session;
     o->layout.digest =
         (uint32_t)trib_mix64((uint64_t)o->layout.digest << 32 | (uint64_t)session->group << 16 | session->ranks);
@@ -210,8 +211,8 @@ static bool ring_submit(void *node, const struct trib_operation *operation, uint
     return true;
 }
 
-/* All ranks have finished what is below M, so that nothing of it need be sent. M is a minimum that this rank's mark is part of: one above it
- * is nonsense. */
+/* All ranks have finished what is below M, so that nothing of it need be sent. M is a minimum that this rank's mark is
+ * part of: one above it is nonsense. */
 static void ring_learn_mark(void *node, uint64_t mark, uint64_t now_ns)
 {
     struct ring_worker *w = node;

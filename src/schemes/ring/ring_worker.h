@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ring_worker.h: what the files of the ring's worker share: its memory. Private to them.
  *
- * The states of a fragment at a rank, by event. What a rank *needs* is the parts that come to it on their way to the owner, or the payload
- * that is carried from there: none where the fragment begins, two where a group's sum meets that of other groups, else one.
+ * The states of a fragment at a rank, by event. What a rank *needs* is the parts that come to it on their way to the
+ * owner, or the payload that is carried from there: none where the fragment begins, two where a group's sum meets that
+ * of other groups, else one.
  *
  *   state    | its turn, and none is needed  | a part, or payload that is carried   | the result              | the next have what is out
  *   EMPTY    | own part alone -> SUMMED, to  | -> HELD; when all that is needed is  | lie                     | -
@@ -16,10 +17,10 @@
  *            |                               |                                      |   spread further        |   come: -> FINISHED
  *   FINISHED | -                             | lie                                  | lie                     | slot free
  *
- * HELD is looked at again when the operation is submitted. What is a lie is dropped: the flow lets nothing through twice.
- * No result comes to who gave its part to a reduce or reduce-scatter of another owner, nor to the owner of what is carried: they are done when
- * the next ranks have it. A result that comes says that the next rank had the part (I11: the tensor that a first part is read from is
- * not read again), so that is settled without its acknowledgement. */
+ * HELD is looked at again when the operation is submitted. What is a lie is dropped: the flow lets nothing through
+ * twice. No result comes to who gave its part to a reduce or reduce-scatter of another owner, nor to the owner of what
+ * is carried: they are done when the next ranks have it. A result that comes says that the next rank had the part (I11:
+ * the tensor that a first part is read from is not read again), so that is settled without its acknowledgement. */
 #ifndef TRIB_RING_WORKER_H
 #define TRIB_RING_WORKER_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_worker_receive.c: what comes: fragments from the rank before, acknowledgements from the next. Every check comes before the
- * first effect; what fails one is not acknowledged, so that it comes again. Read next: ring_worker_send.c. */
+/* ring_worker_receive.c: what comes: fragments from the rank before, acknowledgements from the next. Every check comes
+ * before the first effect; what fails one is not acknowledged, so that it comes again. Read next:
+ * ring_worker_send.c. */
 #include <string.h>
 
 #include "core/assert.h"
@@ -31,7 +32,8 @@ static uint32_t parts_of(const struct trib_packet *packet, uint32_t ranks)
     return packet->type == TRIB_BYTES ? 1 : ranks; /* bytes are not summed */
 }
 
-/* What can be known of a fragment before its operation is. Its lane must be that of exactly the ranks on its way here. */
+/* What can be known of a fragment before its operation is. Its lane must be that of exactly the ranks on its way
+ * here. */
 static enum trib_drop check(const struct ring_worker *w, enum ring_way way, const struct trib_packet *packet)
 {
     uint64_t sequence = trib_ring_sequence(packet->bitmap);
@@ -185,7 +187,8 @@ static enum trib_drop take_fragment(struct ring_worker *w, enum ring_way way, co
     return drop;
 }
 
-/* The operation that what waits belongs to is known now. It was acknowledged, so it does not come again: what is wrong with it is final. */
+/* The operation that what waits belongs to is known now. It was acknowledged, so it does not come again: what is wrong
+ * with it is final. */
 void trib__ring_take_held(struct ring_worker *w, struct ring_operation *o, uint64_t now_ns)
 {
     uint64_t last = w->freed + w->config.session.slots;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_worker_route.c: which way a fragment goes, and whose parts are in it where: all of it follows from its owner, the number of ranks and
- * the size of groups. No packet, no number of a tensor. p and g are the owner's place and group.
+/* ring_worker_route.c: which way a fragment goes, and whose parts are in it where: all of it follows from its owner,
+ * the number of ranks and the size of groups. No packet, no number of a tensor. p and g are the owner's place and
+ * group.
  * Read next: ring_worker_sum.c. */
 #include "core/lane.h"
 #include "schemes/ring/ring_worker.h"
@@ -102,7 +103,8 @@ uint32_t trib__ring_spread_ways(const struct ring_worker *w, uint32_t owner)
 
 /* ---- lanes ---- */
 
-/* Two tables of sums: of the keys of all ranks below one; and, place by place, of the keys of that place in all groups below one. */
+/* Two tables of sums: of the keys of all ranks below one; and, place by place, of the keys of that place in all groups
+ * below one. */
 void trib__ring_keys(struct ring_worker *w)
 {
     const struct trib_session_config *s = &w->config.session;
@@ -119,7 +121,8 @@ void trib__ring_keys(struct ring_worker *w)
     }
 }
 
-/* Of `count` in a row from `begun` on, of so many that stand in a ring; below[i] - below[0] is the sum of those before i. */
+/* Of `count` in a row from `begun` on, of so many that stand in a ring; below[i] - below[0] is the sum of those before
+ * i. */
 static uint64_t keys_between(const uint64_t *below, uint32_t ranks, uint32_t begun, uint32_t count)
 {
     uint32_t end = begun + count;

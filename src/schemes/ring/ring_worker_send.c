@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_worker_send.c: what a rank hands out on each of its rings, in this order: acknowledgements to the rank before; to the next what was
- * lost, then the lowest fragment that is ready. The lowest first is what keeps a ring of full slots moving: it is the one that others' slots wait for.
+/* ring_worker_send.c: what a rank hands out on each of its rings, in this order: acknowledgements to the rank before;
+ * to the next what was lost, then the lowest fragment that is ready. The lowest first is what keeps a ring of full
+ * slots moving: it is the one that others' slots wait for.
  * Read next: core/flow.h. */
 #include "core/assert.h"
 #include "schemes/ring/ring_worker.h"
@@ -31,8 +32,8 @@ static void fill(const struct ring_worker *w, enum ring_way way, uint64_t label,
     }
 }
 
-/* The lowest fragment with something to be sent this way for the first time; there is one. Slots in the order of their fragments begin at that
- * of the lowest that is not free. */
+/* The lowest fragment with something to be sent this way for the first time; there is one. Slots in the order of their
+ * fragments begin at that of the lowest that is not free. */
 static struct ring_slot *lowest_pending(const struct ring_worker *w, enum ring_way way)
 {
     const uint64_t *words = ring_at(w, w->circle[way].pending_at);

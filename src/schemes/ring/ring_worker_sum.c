@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_worker_sum.c: what is done to numbers at a hop, what is finished by it, and what may begin then. No packet is built or read here.
+/* ring_worker_sum.c: what is done to numbers at a hop, what is finished by it, and what may begin then. No packet is
+ * built or read here.
  *
- * 16-bit floats, and float32 that travels as bfloat16, are widened, reduced, and rounded at every hop, as any ring does that keeps
- * its bytes few. Read next: ring_worker_receive.c. */
+ * 16-bit floats, and float32 that travels as bfloat16, are widened, reduced, and rounded at every hop, as any ring does
+ * that keeps its bytes few. Read next: ring_worker_receive.c. */
 #include <string.h>
 
 #include "core/assert.h"
@@ -18,8 +19,8 @@ uint64_t trib__ring_odd(const struct ring_worker *w, uint64_t sequence, uint32_t
 
 /* ---- form ---- */
 
-/* Where a collective has no owner, blocks are dealt: to each place of a group in turn, in one group after another, so that all rings are busy
- * all the time. */
+/* Where a collective has no owner, blocks are dealt: to each place of a group in turn, in one group after another, so
+ * that all rings are busy all the time. */
 static uint32_t dealt(const struct ring_worker *w, uint64_t block)
 {
     const struct trib_session_config *s = &w->config.session;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml.h: the scheme of SwitchML (Sapio et al., NSDI'21) on Tributary's window: the communicator has a pool of slots of its
- * own on every root, a sequence's slot is its dense index mod the pool, and a fixed window clocks itself.
+/* switchml.h: the scheme of SwitchML (Sapio et al., NSDI'21) on Tributary's window: the communicator has a pool of
+ * slots of its own on every root, a sequence's slot is its dense index mod the pool, and a fixed window clocks itself.
  *
- * What is the paper's: the pool, self-clocking, results to all, block floating point with exponents agreed ahead.
- * What is not: slots are owned by the exact sequence instead of one version bit, and payload is resent only when asked for
+ * What is the paper's: the pool, self-clocking, results to all, block floating point with exponents agreed ahead. What
+ * is not: slots are owned by the exact sequence instead of one version bit, and payload is resent only when asked for
  * (docs/ARCHITECTURE.md, "The window"): the published rule gives wrong sums when an early resend is overtaken.
  *
  * The life of a fragment, in reading order:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_switch.c: a switch's main line: a contribution comes, is checked, added to its slot's rows, and the last one completes
- * the sum. At the top of a tree that is the result, which goes to all; below it goes up, and the result comes down. Marks free slots.
- * What goes wrong on the way is in switchml_switch_answer.c, the parent's side of an inner node in switchml_switch_parent.c.
+/* switchml_switch.c: a switch's main line: a contribution comes, is checked, added to its slot's rows, and the last one
+ * completes the sum. At the top of a tree that is the result, which goes to all; below it goes up, and the result comes
+ * down. Marks free slots. What goes wrong on the way is in switchml_switch_answer.c, the parent's side of an inner node
+ * in switchml_switch_parent.c.
  * Read next: core/slot.h (the step), then switchml_switch_answer.c. */
 #include "schemes/switchml/switchml_switch.h"
 
@@ -222,7 +223,8 @@ static enum trib_drop mismatch(struct switch_node *n, const struct trib_slot *sl
     return TRIB_DROP_DIGEST;
 }
 
-/* Only numbers can be reduced, and only if it is said how, in rows that hold their sum; opaque bytes come from one root alone. */
+/* Only numbers can be reduced, and only if it is said how, in rows that hold their sum; opaque bytes come from one root
+ * alone. */
 static bool can_add(const struct switch_node *n, const struct trib_slot *slot, const struct trib_packet *packet)
 {
     size_t size = packet->type == TRIB_BYTES ? 1 : trib_type_size((enum trib_type)packet->type);
@@ -237,8 +239,8 @@ static bool can_add(const struct switch_node *n, const struct trib_slot *slot, c
            trib_row_size((enum trib_type)packet->type, packet->payload_len) <= n->row_size;
 }
 
-/* How many ranks' payloads a contribution says it holds. A rank has one, whatever it says; a switch counts those below it, which can
- * not be more than there are. */
+/* How many ranks' payloads a contribution says it holds. A rank has one, whatever it says; a switch counts those below
+ * it, which can not be more than there are. */
 static bool count_parts(const struct switch_node *n, const struct trib_slot *slot, uint32_t child,
                         const struct trib_packet *packet, uint16_t *parts)
 {
@@ -322,7 +324,8 @@ enum trib_drop trib__switch_take_result(struct switch_node *n, const struct trib
     return TRIB_DROP_NONE;
 }
 
-/* What a finished rank below kept is news above as well: the ranks that have finished it will never let this slot's sum be complete. */
+/* What a finished rank below kept is news above as well: the ranks that have finished it will never let this slot's sum
+ * be complete. */
 static enum trib_drop offer(struct switch_node *n, const struct trib_packet *packet)
 {
     enum trib_drop drop = trib__switch_take_result(n, packet);
@@ -430,7 +433,8 @@ static uint8_t take_payload(struct switch_node *n, uint32_t *index)
     return due;
 }
 
-/* Some with payload, then as many headers of the same slots: each way trains of packets of one size, and no header is late. */
+/* Some with payload, then as many headers of the same slots: each way trains of packets of one size, and no header is
+ * late. */
 static uint8_t take_result(struct switch_node *n, uint32_t *index)
 {
     if (n->headers_left == 0) {

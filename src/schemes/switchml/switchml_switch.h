@@ -121,7 +121,8 @@ static inline struct slot_repeats *switch_repeats(const struct switch_node *n, u
     return (struct slot_repeats *)switch_at(n, n->repeats_at) + index;
 }
 
-/* Is it a sum that has gone up and waits for the result? Never at a node without a parent, where a complete sum is the result. */
+/* Is it a sum that has gone up and waits for the result? Never at a node without a parent, where a complete sum is the
+ * result. */
 static inline bool switch_is_handed_up(const struct switch_node *n, const struct trib_slot *slot)
 {
     return trib_slot_is_complete(slot, n->required) && !slot->has_result && (slot->due & DUE_PARTIAL) == 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_switch_answer.c: the switch's part in recovery. A PROBE gets exactly one answer: RESULT if the sum is there and the child has
- * reason to think that it was lost, HELD with RESEND if it has none, ASK if
- * this child's part is missing, HELD if others are waited for; then children that have finished the fragment long ago (the
- * switch booted since) are ASKed too, and OFFER it; and if an inner switch waits for its parent, the parent is PROBEd. A gap in a
- * rank's stream is ASKed once, when it is first seen.
- * Nothing here repeats by itself: every answer has a question (I5). Read next: switchml_switch_parent.c. */
+/* switchml_switch_answer.c: the switch's part in recovery. A PROBE gets exactly one answer: RESULT if the sum is there
+ * and the child has reason to think that it was lost, HELD with RESEND if it has none, ASK if this child's part is
+ * missing, HELD if others are waited for; then children that have finished the fragment long ago (the switch booted
+ * since) are ASKed too, and OFFER it; and if an inner switch waits for its parent, the parent is PROBEd. A gap in a
+ * rank's stream is ASKed once, when it is first seen. Nothing here repeats by itself: every answer has a question (I5).
+ * Read next: switchml_switch_parent.c. */
 #include "schemes/switchml/switchml_switch.h"
 
 /* ---- building ---- */
@@ -70,7 +70,8 @@ static bool build_answer(struct switch_node *n, const struct answer *a, struct t
     uint32_t index = trib_window_slot(&n->window, a->sequence);
     const struct trib_slot *slot = switch_slot(n, index);
 
-    /* Only lies do that: M has leapt since by more than a header can say, or a PROBE at the end of all sequences names more. */
+    /* Only lies do that: M has leapt since by more than a header can say, or a PROBE at the end of all sequences names
+     * more. */
     if (n->communicator_mark > a->sequence + INT32_MAX || a->sequence > TRIB_SEQUENCE_MAX) {
         return false;
     }
@@ -159,8 +160,8 @@ void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_
 
 /* ---- probes ---- */
 
-/* Children that lack in the slot although they have finished its sequence: the switch booted since, and only an OFFER can help.
- * One is enough, so one is ASKed; the next PROBE ASKs the next, should it be lost. */
+/* Children that lack in the slot although they have finished its sequence: the switch booted since, and only an OFFER
+ * can help. One is enough, so one is ASKed; the next PROBE ASKs the next, should it be lost. */
 uint64_t trib__switch_finished(const struct switch_node *n, uint64_t sequence)
 {
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
@@ -174,8 +175,8 @@ uint64_t trib__switch_finished(const struct switch_node *n, uint64_t sequence)
     return finished;
 }
 
-/* Children that have finished the sequence and are in all the same. No result is here, so they gave their parts again, in this boot of the
- * switch: they got headers only and have no result to OFFER. */
+/* Children that have finished the sequence and are in all the same. No result is here, so they gave their parts again,
+ * in this boot of the switch: they got headers only and have no result to OFFER. */
 static uint64_t given_again(const struct switch_node *n, const struct trib_slot *slot)
 {
     uint64_t again = 0;
@@ -207,8 +208,8 @@ static void ask_all(struct switch_node *n, uint64_t sequence, uint64_t children)
     }
 }
 
-/* `finished` lack, and can only give what they kept: one has the result, it is thought; but once one has given its part again, every part
- * may be needed. */
+/* `finished` lack, and can only give what they kept: one has the result, it is thought; but once one has given its part
+ * again, every part may be needed. */
 void trib__switch_ask_finished(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r)
 {
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
@@ -222,10 +223,11 @@ void trib__switch_ask_finished(struct switch_node *n, uint64_t sequence, uint64_
     }
 }
 
-/* The child's contribution came, and others lack. The first that is given again says that the result may be nowhere: all that lack are
- * ASKed, also the ranks that have not finished, which were told to wait when they PROBEd. Or whoever still lacks has
- * finished the sequence: this sum will never be complete by itself. A rank PROBEs what it has sent when it is back, so a finished rank
- * of this switch was ASKed then; but a switch below hands up sums, and without this each would wait for a timer of a rank. */
+/* The child's contribution came, and others lack. The first that is given again says that the result may be nowhere:
+ * all that lack are ASKed, also the ranks that have not finished, which were told to wait when they PROBEd. Or whoever
+ * still lacks has finished the sequence: this sum will never be complete by itself. A rank PROBEs what it has sent when
+ * it is back, so a finished rank of this switch was ASKed then; but a switch below hands up sums, and without this each
+ * would wait for a timer of a rank. */
 void trib__switch_seek_rest(struct switch_node *n, const struct trib_slot *slot, uint32_t child, uint64_t now_ns)
 {
     uint64_t lack = n->required & ~slot->present;
@@ -267,7 +269,8 @@ static uint64_t lacking(const struct switch_node *n, uint32_t child, uint64_t de
     return bitmap;
 }
 
-/* The child's part was lost on the way up: ASK for it, and for what else lacks of that which the child says it has sent. */
+/* The child's part was lost on the way up: ASK for it, and for what else lacks of that which the child says it has
+ * sent. */
 static enum trib_drop ask_prober(struct switch_node *n, uint32_t child, const struct trib_packet *probe)
 {
     uint64_t dense = trib_window_dense(&n->window, probe->sequence);
@@ -275,8 +278,8 @@ static enum trib_drop ask_prober(struct switch_node *n, uint32_t child, const st
     return queue_answer(n, TRIB_ASK, child, probe->sequence, lacking(n, child, dense, probe->bitmap));
 }
 
-/* Others are waited for on the probed sequence. But if this child is itself waited for on one behind it, it hears that instead: it may
- * have nothing else to probe for a long time. */
+/* Others are waited for on the probed sequence. But if this child is itself waited for on one behind it, it hears that
+ * instead: it may have nothing else to probe for a long time. */
 static enum trib_drop hold_prober(struct switch_node *n, uint32_t child, const struct trib_packet *probe,
                                   uint64_t present)
 {
@@ -291,8 +294,8 @@ static enum trib_drop hold_prober(struct switch_node *n, uint32_t child, const s
     return queue_answer(n, TRIB_ASK, child, sequence, lack >> first >> 1);
 }
 
-/* A PROBE that only M helps: it gets M as it is, and again when it moves. An inner node's M may lag behind its parent's, and the parent
- * may lack this subtree's mark; a switch that probes does so for children of its own. */
+/* A PROBE that only M helps: it gets M as it is, and again when it moves. An inner node's M may lag behind its
+ * parent's, and the parent may lack this subtree's mark; a switch that probes does so for children of its own. */
 static enum trib_drop wait_for_mark(struct switch_node *n, uint32_t child, uint64_t sequence, uint64_t now_ns)
 {
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
@@ -306,8 +309,9 @@ static enum trib_drop wait_for_mark(struct switch_node *n, uint32_t child, uint6
     return queue_answer(n, TRIB_HELD, child, sequence, trib_slot_holds(slot, sequence) ? slot->present : 0);
 }
 
-/* The sum is there, and was sent before this answer. A child that asks because it was quiet for long has most likely only not read it yet:
- * it gets a header behind the result, HELD with RESEND, and asks again if that comes first. So no payload is sent twice that was not lost. */
+/* The sum is there, and was sent before this answer. A child that asks because it was quiet for long has most likely
+ * only not read it yet: it gets a header behind the result, HELD with RESEND, and asks again if that comes first. So no
+ * payload is sent twice that was not lost. */
 static enum trib_drop repeat(struct switch_node *n, uint32_t child, const struct trib_packet *probe,
                              struct slot_repeats *r)
 {
@@ -375,8 +379,9 @@ void trib__switch_pay_owed(struct switch_node *n)
 
 /* ---- gaps ---- */
 
-/* The rank's stream reached `dense`. What it skipped was probably lost: ASK for the lowest and up to 64 behind it in one packet.
- * `expected` moves past what was asked for, so that each gap is asked for once; a second loss is found by the child's PROBE. */
+/* The rank's stream reached `dense`. What it skipped was probably lost: ASK for the lowest and up to 64 behind it in
+ * one packet. `expected` moves past what was asked for, so that each gap is asked for once; a second loss is found by
+ * the child's PROBE. */
 void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense)
 {
     uint64_t at = n->expected[child] > n->mark_dense ? n->expected[child] : n->mark_dense;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_switch_parent.c: an inner switch towards its parent. Complete sums go up as contributions; the result and M come down.
- * It has no clock: what is lost on this hop is missed by some worker below, whose PROBE is passed on, and found by the answer.
- * What the parent ASKs for is answered as a worker would: with the sum again, or, where the result is here, with an OFFER.
- * Nothing here repeats by itself (I5): every packet up has a child's packet or an ASK behind it.
+/* switchml_switch_parent.c: an inner switch towards its parent. Complete sums go up as contributions; the result and M
+ * come down. It has no clock: what is lost on this hop is missed by some worker below, whose PROBE is passed on, and
+ * found by the answer. What the parent ASKs for is answered as a worker would: with the sum again, or, where the result
+ * is here, with an OFFER. Nothing here repeats by itself (I5): every packet up has a child's packet or an ASK behind
+ * it.
  * Read next: switchml_worker_receive.c. */
 #include "schemes/switchml/switchml_switch.h"
 
@@ -10,7 +11,8 @@
 
 static void build(struct switch_node *n, enum trib_kind kind, uint64_t sequence, struct trib_packet *packet)
 {
-    /* Not above a sequence that is still worked on here, and within what a header can say; only lies make these bind. */
+    /* Not above a sequence that is still worked on here, and within what a header can say; only lies make these
+     * bind. */
     uint64_t most = kind == TRIB_OFFER ? sequence + INT32_MAX : sequence;
 
     *packet = (struct trib_packet){
@@ -85,8 +87,8 @@ bool trib__switch_next_up(struct switch_node *n, struct trib_packet *packet, str
 
 /* ---- probes ---- */
 
-/* Which of the 64 sequences behind were handed up, as sum or as offer: all that are complete, as those leave before any PROBE. So an ASK
- * names nothing that is not here or only on its way. */
+/* Which of the 64 sequences behind were handed up, as sum or as offer: all that are complete, as those leave before any
+ * PROBE. So an ASK names nothing that is not here or only on its way. */
 static uint64_t handed_up_behind(const struct switch_node *n, uint64_t sequence)
 {
     uint64_t dense = trib_window_dense(&n->window, sequence) + 1;
@@ -128,8 +130,8 @@ bool trib__switch_build_probe(struct switch_node *n, const struct answer *answer
     return true;
 }
 
-/* A child waits for M. The parent can only have news if M is below the mark of this subtree; what it was told is repeated once in a
- * while. */
+/* A child waits for M. The parent can only have news if M is below the mark of this subtree; what it was told is
+ * repeated once in a while. */
 void trib__switch_probe_mark(struct switch_node *n, uint64_t sequence, uint64_t now_ns)
 {
     struct switch_aside *aside = switch_aside(n);
@@ -150,8 +152,8 @@ void trib__switch_probe_mark(struct switch_node *n, uint64_t sequence, uint64_t 
     }
 }
 
-/* A child probes what this node may wait for itself: then its PROBE goes up, one in a while, whoever probes. If it does not, the parent
- * hears the mark at least: this child may be the only one that still says anything. */
+/* A child probes what this node may wait for itself: then its PROBE goes up, one in a while, whoever probes. If it does
+ * not, the parent hears the mark at least: this child may be the only one that still says anything. */
 void trib__switch_probe_up(struct switch_node *n, uint64_t sequence, struct slot_repeats *r, uint64_t now_ns)
 {
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));

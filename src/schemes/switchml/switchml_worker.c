@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_worker.c: a worker's memory and its control verbs: submit, registration, marks, events. No packet is built or read
- * here. Read next: switchml_worker_send.c. */
+/* switchml_worker.c: a worker's memory and its control verbs: submit, registration, marks, events. No packet is built
+ * or read here. Read next: switchml_worker_send.c. */
 #include <string.h>
 
 #include "core/assert.h"
@@ -107,8 +107,8 @@ bool trib__worker_submit(void *node, const struct trib_operation *operation, uin
     return true;
 }
 
-/* M from the session, which every root knows. It is a minimum over marks that this rank has told, so one above the own mark is
- * no news but nonsense. */
+/* M from the session, which every root knows. It is a minimum over marks that this rank has told, so one above the own
+ * mark is no news but nonsense. */
 static void learn(struct worker *w, uint64_t mark, uint64_t now_ns)
 {
     for (uint32_t root = 0; root < w->window.roots && mark <= w->mark; root++) {
@@ -179,8 +179,8 @@ bool trib__worker_describe(const void *node, uint64_t sequence, struct trib_oper
     return false;
 }
 
-/* At M = own mark = end nobody lacks anything of what was: no flight, operation or exponent is looked at again, and no retained copy
- * asked for, also after a restart of the switch, which begins at the marks. */
+/* At M = own mark = end nobody lacks anything of what was: no flight, operation or exponent is looked at again, and no
+ * retained copy asked for, also after a restart of the switch, which begins at the marks. */
 uint32_t trib__worker_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES])
 {
     const struct worker *w = node;

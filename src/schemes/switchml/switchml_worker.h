@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_worker.h: what the four files of the worker share: its memory. Private to them, and to the worker of switchml-literal, which
- * differs in when it sends and what it resends, and in nothing else.
+/* switchml_worker.h: what the four files of the worker share: its memory. Private to them, and to the worker of
+ * switchml-literal, which differs in when it sends and what it resends, and in nothing else.
  *
- * One flight per slot of the window: root x P + dense index mod P. A rank sends s only while s < M + P per root, so the flight's
- * former sequence is below M, finished everywhere, and its memory is free. A flight's wire buffer holds the contribution in
- * wire form where that is not the tensor itself, and later the retained copy: of the result, which an OFFER is made of; or, at a rank that
- * got a header only and so has no result, of its contribution, which it makes again. While the operation runs, its tensors are as good as a
- * copy; when it ends, what some rank may still lack is copied, before the DONE event gives the buffers back to the caller (I11). */
+ * One flight per slot of the window: root x P + dense index mod P. A rank sends s only while s < M + P per root, so the
+ * flight's former sequence is below M, finished everywhere, and its memory is free. A flight's wire buffer holds the
+ * contribution in wire form where that is not the tensor itself, and later the retained copy: of the result, which an
+ * OFFER is made of; or, at a rank that got a header only and so has no result, of its contribution, which it makes
+ * again. While the operation runs, its tensors are as good as a copy; when it ends, what some rank may still lack is
+ * copied, before the DONE event gives the buffers back to the caller (I11). */
 #ifndef TRIB_SWITCHML_WORKER_H
 #define TRIB_SWITCHML_WORKER_H
 
@@ -79,8 +80,8 @@ struct worker_operation {
     uint64_t left;  /* sequences not finished */
 };
 
-/* Per root. Each shard of a switch knows the marks that it has heard, so M differs between them for a moment: what a root admits
- * is decided by the M that this root has told, or that the session says of all. */
+/* Per root. Each shard of a switch knows the marks that it has heard, so M differs between them for a moment: what a
+ * root admits is decided by the M that this root has told, or that the session says of all. */
 struct worker_root {
     struct trib_congestion congestion;
     uint64_t communicator_mark; /* M as this root knows it */

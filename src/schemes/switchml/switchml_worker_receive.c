@@ -23,8 +23,8 @@ static bool is_exponent(int16_t exponent)
     return exponent == TRIB_EXPONENT_ZERO || exponent == TRIB_EXPONENT_RAW || (exponent >= -149 && exponent <= 128);
 }
 
-/* Does the result have the shape that this rank's own part says it must have? As for contributors: a silent absence would be a wrong sum
- * with a right lane. */
+/* Does the result have the shape that this rank's own part says it must have? As for contributors: a silent absence
+ * would be a wrong sum with a right lane. */
 static bool has_shape(const struct worker_operation *o, const struct trib_packet *packet,
                       const struct worker_form *form)
 {
@@ -46,8 +46,8 @@ static bool lane_holds(const struct worker *w, const struct trib_packet *packet)
            w->keys * trib_session_odd(&w->config.session, packet->sequence, packet->attempt, packet->digest);
 }
 
-/* A result of the own operation that came whole but wrong: ask again at once, and give up at the third (I8). From then on only the RTO
- * asks, or wrong results and probes would answer each other without end (I5). */
+/* A result of the own operation that came whole but wrong: ask again at once, and give up at the third (I8). From then
+ * on only the RTO asks, or wrong results and probes would answer each other without end (I5). */
 void trib__worker_strike(struct worker *w, uint32_t index)
 {
     struct flight *f = worker_flight(w, index);
@@ -68,8 +68,8 @@ static uint32_t divisor(const struct worker *w, const struct worker_operation *o
     return o->operation.reduction == TRIB_AVERAGE ? w->config.session.ranks : 1;
 }
 
-/* The sum of the others and the own part, which the switch has not seen: the same form, one addition, rounded once. Nobody else has a part
- * where there is one rank. */
+/* The sum of the others and the own part, which the switch has not seen: the same form, one addition, rounded once.
+ * Nobody else has a part where there is one rank. */
 static const void *add_own(const struct worker *w, const struct worker_operation *o, const struct trib_packet *packet,
                            const struct worker_form *form)
 {
@@ -153,7 +153,8 @@ static void retain(const struct worker *w, struct flight *f, const struct worker
     }
 }
 
-/* The operation ends: what lies in its tensors, and some rank may still lack, is copied while they are not the caller's. */
+/* The operation ends: what lies in its tensors, and some rank may still lack, is copied while they are not the
+ * caller's. */
 static void retain_rest(const struct worker *w, const struct worker_operation *o)
 {
     uint64_t end = o->first + o->layout.sequences;
@@ -223,7 +224,8 @@ void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_pac
     const struct worker_operation *o = worker_operation_at(w, f->operation);
 
     retain(w, f, o, packet, form);
-    /* Who wants none gets the payload as well when another rank's OFFER completed it. Who reduces and scatters alone gets none. */
+    /* Who wants none gets the payload as well when another rank's OFFER completed it. Who reduces and scatters alone
+     * gets none. */
     if (form->wants && form->piece.elements != 0 && o->operation.recv != NULL) {
         deliver(w, o, packet, form);
     } else if (o->operation.collective == TRIB_ALLGATHER && form->piece.elements != 0) {
@@ -291,7 +293,8 @@ static enum trib_drop take_ask(struct worker *w, const struct trib_packet *packe
     return TRIB_DROP_NONE;
 }
 
-/* With RESEND: the result left before this, and this came first. The root has answered, so that the next wait for it is a first one. */
+/* With RESEND: the result left before this, and this came first. The root has answered, so that the next wait for it is
+ * a first one. */
 static enum trib_drop take_held(struct worker *w, const struct trib_packet *packet)
 {
     uint32_t index = worker_flight_index(w, packet->sequence);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_worker_recover.c: lost packets, seen from the worker. It never resends on its own: it PROBEs, and what the switch
- * lacks it ASKs for. Four reasons to probe a fragment:
+/* switchml_worker_recover.c: lost packets, seen from the worker. It never resends on its own: it PROBEs, and what the
+ * switch lacks it ASKs for. Four reasons to probe a fragment:
  *   - it is the oldest of a root that has been silent for a round trip (one probe, doubling); if that brings a result, some more;
  *   - it has waited longer than fragments usually do (RTO, doubling, to 1 s), a few of the oldest at a time. Late ranks are
  *     no reason for a storm, so this RTO is made of whole waits, not of round trips: probes that come before the answer
  *     was due bring repeats, repeats fill queues, and full queues bring probes;
  *   - results of fragments sent TRIB_SWITCHML_FAST_DISTANCE transmissions later have come: something of it was lost;
  *   - the switch has booted anew.
- * Silence says nothing of who lost what: the switch answers HELD, with RESEND if it has sent the result. Where that comes without the result,
- * or later results have come, the probe says RESEND, and the switch sends it again.
- * And one without a fragment: nothing is outstanding at a root whose M is behind the own mark. Marks and M travel only on
- * packets, so a root that hears nothing more from this rank would keep the others waiting, and this rank's window closed.
- * Sent flights of a root form a list by last transmission, so that the one to suspect is always its head.
+ * Silence says nothing of who lost what: the switch answers HELD, with RESEND if it has sent the result. Where that
+ * comes without the result, or later results have come, the probe says RESEND, and the switch sends it again. And one
+ * without a fragment: nothing is outstanding at a root whose M is behind the own mark. Marks and M travel only on
+ * packets, so a root that hears nothing more from this rank would keep the others waiting, and this rank's window
+ * closed. Sent flights of a root form a list by last transmission, so that the one to suspect is always its head.
  *
- * Rejected: scanning the window at each result (cost), and a timer per fragment (a heap for what one cached minimum does).
+ * Rejected: scanning the window at each result (cost), and a timer per fragment (a heap for what one cached minimum
+ * does).
  * Read next: switchml_worker_send.c (how a probe leaves), switchml_switch_answer.c (how it is answered). */
 #include "schemes/switchml/switchml_worker.h"
 
@@ -53,9 +54,10 @@ static void append_flight(struct worker *w, uint32_t index)
     root->newest = index;
 }
 
-/* How long a fragment may wait for its result before it is suspicious: four times what is usual, since silence and later results
- * tell of most losses sooner, and who waits that long mostly waits for a rank or a switch that was off its core; what such a probe
- * brings is a result that is on its way. Of one that was sent or probed again, neither tells anything: twice. */
+/* How long a fragment may wait for its result before it is suspicious: four times what is usual, since silence and
+ * later results tell of most losses sooner, and who waits that long mostly waits for a rank or a switch that was off
+ * its core; what such a probe brings is a result that is on its way. Of one that was sent or probed again, neither
+ * tells anything: twice. */
 static uint64_t overdue_after(const struct worker *w, const struct flight *f, const struct flight_times *times)
 {
     uint32_t doublings = times->repeated ? times->backoff + 1 : FIRST_DOUBLINGS;
@@ -127,7 +129,8 @@ void trib__worker_heard(struct worker *w, uint32_t root, uint64_t now_ns)
     worker_aside(w)->roots[root].active_ns = now_ns;
 }
 
-/* A probed result was really missing, so what is older may be missing as well: probe a few. Each that helps brings the next. */
+/* A probed result was really missing, so what is older may be missing as well: probe a few. Each that helps brings the
+ * next. */
 void trib__worker_probe_more(struct worker *w, uint32_t index)
 {
     uint32_t root = trib_window_root(&w->window, worker_flight(w, index)->sequence);
@@ -155,8 +158,8 @@ void trib__worker_answered(struct worker *w, uint32_t index, bool was_last, uint
     trib_congestion_result(&w->roots[root].congestion);
     unlink_flight(w, index);
     aside->roots[root].quiet_ns = now_ns;
-    /* Only a contribution that was sent once says something of those before it: the answer to a probe waits for nobody, so it
-     * overtakes results that are merely on their way, and taking it as a sign makes probes breed probes. */
+    /* Only a contribution that was sent once says something of those before it: the answer to a probe waits for nobody,
+     * so it overtakes results that are merely on their way, and taking it as a sign makes probes breed probes. */
     if (!times->repeated && times->order > aside->roots[root].answered) {
         aside->roots[root].answered = times->order;
         suspect(w, root);
@@ -288,7 +291,8 @@ static uint64_t probe_overdue(struct worker *w, uint32_t root, uint64_t now_ns)
     return earliest;
 }
 
-/* What to probe after silence: the own mark, which is what M waits for and so what everybody waits for, if it is this root's. */
+/* What to probe after silence: the own mark, which is what M waits for and so what everybody waits for, if it is this
+ * root's. */
 static uint32_t longest_awaited(const struct worker *w, uint32_t root)
 {
     uint32_t index = worker_flight_index(w, w->mark);

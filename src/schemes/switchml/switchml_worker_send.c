@@ -132,8 +132,9 @@ const void *trib__worker_retained(const struct worker *w, uint32_t index)
     return f->copy == COPY_IN_SEND ? worker_send_at(o, &piece) : worker_recv_at(o, &piece);
 }
 
-/* What this rank keeps of a fragment that it has finished: the result, as an OFFER. A rank that got a header only never had that: it gives
- * its part again, as when the fragment was new; whoever has the result will never contribute, and the rest can. */
+/* What this rank keeps of a fragment that it has finished: the result, as an OFFER. A rank that got a header only never
+ * had that: it gives its part again, as when the fragment was new; whoever has the result will never contribute, and
+ * the rest can. */
 static void build_kept(const struct worker *w, uint32_t index, struct trib_packet *packet)
 {
     const struct flight *f = worker_flight(w, index);
