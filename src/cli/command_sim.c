@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_sim.c: `tributary sim`: runs a scenario in the simulator, with progress, and writes its results; also when it is interrupted.
- * Read next: sim/run.h, sim/scenario.h, sim_bench.h. */
+ * Read next: sim/run.h, sim/scenario/scenario.h, sim_bench.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -17,8 +17,8 @@
 #include "cli/sim_sweep.h"
 #include "io/clock.h"
 #include "io/units.h"
-#include "sim/ideal.h"
-#include "sim/scenario.h"
+#include "sim/results/ideal.h"
+#include "sim/scenario/scenario.h"
 
 #define HOPS_EACH UINT64_C(200000) /* between two looks at the clock: some ten milliseconds */
 #define STALL_PS UINT64_C(5000000000000)

@@ -16,8 +16,8 @@
 #include "cli/options.h"
 #include "io/clock.h"
 #include "io/nearest.h"
-#include "sim/gates.h"
-#include "sim/scenario.h"
+#include "sim/network/gates.h"
+#include "sim/scenario/scenario.h"
 
 #define HOPS_EACH UINT64_C(1000000)
 #define MS_PS UINT64_C(1000000000)

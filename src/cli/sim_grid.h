@@ -4,8 +4,8 @@
 #ifndef TRIB_CLI_SIM_GRID_H
 #define TRIB_CLI_SIM_GRID_H
 
-#include "sim/scenario.h"
-#include "sim/toml.h"
+#include "sim/scenario/scenario.h"
+#include "sim/scenario/toml.h"
 
 #define SIM_VARY_MAX 16U
 #define SIM_VALUES_MAX 256U

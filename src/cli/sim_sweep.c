@@ -19,7 +19,7 @@
 #include "cli/options.h"
 #include "cli/sim_grid.h"
 #include "io/units.h"
-#include "sim/trace.h"
+#include "sim/traffic/trace.h"
 
 #define CELLS_MAX UINT64_C(100000)
 

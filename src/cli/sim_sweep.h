@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "sim/scenario.h"
+#include "sim/scenario/scenario.h"
 
 struct sim_sweep {
     const char *grid;  /* file */

@@ -2,7 +2,7 @@
 /* sim_sweep_page.c: what came out of a sweep: figures.csv, a line per cell with its keys and figures, and sweep.html, which plots every figure over the first
  * key that varies. The second key's values are the lines of a plot; each combination of the others has plots of its own. Seeds are not a key for that: their
  * mean is shown. Like a run's page it needs nothing else.
- * Read next: sim/plot.h, sim_grid.h. */
+ * Read next: sim/results/plot.h, sim_grid.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -15,8 +15,8 @@
 #include "cli/options.h"
 #include "cli/sim_grid.h"
 #include "io/units.h"
-#include "sim/plot.h"
-#include "sim/trace.h"
+#include "sim/results/plot.h"
+#include "sim/traffic/trace.h"
 
 #define FIGURES_MAX 24U
 #define NAME_LEN 64U

@@ -9,7 +9,7 @@
 
 #include "core/lane.h"
 #include "io/explain.h"
-#include "sim/gates.h"
+#include "sim/network/gates.h"
 
 #define TIMER_WARM SIM_SOURCES_MAX
 #define TIMER_WINDOW (TIMER_WARM + 1)

@@ -8,14 +8,14 @@
 #ifndef TRIB_SIM_RUN_H
 #define TRIB_SIM_RUN_H
 
-#include "sim/deadlock.h"
-#include "sim/failures.h"
-#include "sim/faults.h"
-#include "sim/flows.h"
-#include "sim/jobs.h"
-#include "sim/restarts.h"
-#include "sim/topology.h"
-#include "sim/traffic.h"
+#include "sim/jobs/jobs.h"
+#include "sim/jobs/restarts.h"
+#include "sim/network/deadlock.h"
+#include "sim/network/failures.h"
+#include "sim/network/faults.h"
+#include "sim/network/topology.h"
+#include "sim/traffic/flows.h"
+#include "sim/traffic/traffic.h"
 
 #define SIM_SOURCES_MAX 64U
 #define SIM_NAME_MAX 64U

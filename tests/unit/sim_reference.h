@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/network.h"
+#include "sim/network/network.h"
 
 /* What happens to a packet: it is sent by a host (link: the host), or arrives at the end of a link. */
 struct ref_step {

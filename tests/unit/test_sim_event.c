@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "core/prng.h"
-#include "sim/event.h"
+#include "sim/network/event.h"
 
 #define LINKS 300U
 #define TIMERS 40U

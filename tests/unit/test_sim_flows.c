@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sim/results.h"
+#include "sim/results/results.h"
 
 #define GBPS UINT64_C(1000000000)
 #define US_PS UINT64_C(1000000)

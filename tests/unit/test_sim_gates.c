@@ -15,9 +15,9 @@
 #include <tributary/comm.h>
 
 #include "core/prng.h"
-#include "sim/gates.h"
+#include "sim/network/gates.h"
 #include "sim/run.h"
-#include "sim/scenario.h"
+#include "sim/scenario/scenario.h"
 
 #define GBPS UINT64_C(1000000000)
 #define US_PS UINT64_C(1000000)

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 #include <tributary/comm.h>
 
-#include "sim/ideal.h"
-#include "sim/scenario.h"
+#include "sim/results/ideal.h"
+#include "sim/scenario/scenario.h"
 
 #define US_PS UINT64_C(1000000)
 #define NETWORK(kind) "[topology]\nkind = \"" kind "\"\nrate = \"10Gbps\"\ndelay = \"1us\"\n"

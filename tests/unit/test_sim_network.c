@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "sim/sizes.h"
-#include "sim/topology.h"
+#include "sim/network/topology.h"
+#include "sim/traffic/sizes.h"
 
 #define GBPS UINT64_C(1000000000)
 #define US_PS UINT64_C(1000000)

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "core/prng.h"
-#include "sim/gates.h"
+#include "sim/network/gates.h"
 #include "sim/run.h"
 #include "unit/sim_reference.h"
 

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 #include <tributary/comm.h>
 
-#include "sim/scenario.h"
-#include "sim/toml.h"
+#include "sim/scenario/scenario.h"
+#include "sim/scenario/toml.h"
 
 #define STAR "[topology]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\ndelay = \"1us\"\n"
 #define CLOS "[topology]\nkind = \"clos\"\npods = 2\nedges = 4\nhosts = 6\nrate = \"10Gbps\"\ndelay = \"1us\"\n"

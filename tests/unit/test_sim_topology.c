@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "io/units.h"
-#include "sim/results.h"
-#include "sim/scenario.h"
+#include "sim/results/results.h"
+#include "sim/scenario/scenario.h"
 
 #define GBPS UINT64_C(1000000000)
 #define US_PS UINT64_C(1000000)

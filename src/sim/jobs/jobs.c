@@ -1,0 +1,715 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobs.c: see jobs.h: drives the nodes of jobs. An endpoint has two timers: its node's, and of a worker the end of computing.
+ * Read next: open.c, schemes/schemes.h. */
+#include "sim/jobs/jobs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/lane.h"
+#include "io/explain.h"
+#include "sim/network/gates.h"
+
+#define NS_PS UINT64_C(1000)
+#define PARENT UINT16_MAX /* `value` of a packet that comes from the parent */
+#define FRAGMENTS 4096U   /* of one operation at most: an iteration is as many as it takes */
+#define POISON INT32_MIN
+#define FETCH_NODE 512U /* bytes at a node's beginning that every packet needs */
+
+const char *sim_placement_name(enum sim_placement placement)
+{
+    static const char *const names[SIM_PLACEMENT_COUNT] = {"none", "close", "random"};
+
+    return names[placement];
+}
+
+void sim_jobs_init(struct sim_jobs *j, struct sim_network *network, uint32_t first_timer)
+{
+    *j = (struct sim_jobs){
+        .network = network,
+        .first_timer = first_timer,
+        .message_free = SIM_NONE,
+        .memory_bytes = SIM_NEVER,
+        .first_adder = SIM_NONE,
+    };
+}
+
+void sim_jobs_deinit(struct sim_jobs *j)
+{
+    sim_arena_free(&j->arena);
+    sim_memory_unmap(j->endpoints, j->endpoint_room * sizeof *j->endpoints);
+    sim_memory_unmap(j->messages, SIM_MESSAGES_MAX * sizeof *j->messages);
+    for (uint32_t i = 0; i < j->count; i++) {
+        free(j->jobs[i].log);
+    }
+    free(j->slots);
+    *j = (struct sim_jobs){0};
+}
+
+uint32_t sim_jobs_timers(const struct sim_jobs *j)
+{
+    return 2 * j->endpoint_count;
+}
+
+/* ---- messages ---- */
+
+/* For writing, or for reading what another wrote. */
+static void fetch_message(const struct sim_jobs *j, uint32_t message)
+{
+    const char *at = (const char *)&j->messages[message % SIM_MESSAGES_MAX];
+
+    __builtin_prefetch(at, 1);
+    __builtin_prefetch(at + 64, 1);
+}
+
+static uint32_t take_message(struct sim_jobs *j)
+{
+    uint32_t message = j->message_free;
+
+    if (message != SIM_NONE) {
+        j->message_free = j->messages[message].next;
+        fetch_message(j, j->message_free);
+        return message;
+    }
+    TRIB_ASSERT(j->message_high < SIM_MESSAGES_MAX);
+    return j->message_high++;
+}
+
+static void release_message(struct sim_jobs *j, uint32_t message)
+{
+    if (--j->messages[message].references == 0) {
+        j->messages[message].next = j->message_free;
+        j->message_free = message;
+    }
+}
+
+static uint32_t keep_message(struct sim_jobs *j, const struct trib_packet *packet)
+{
+    uint32_t message = take_message(j);
+    struct sim_message *m = &j->messages[message];
+
+    memcpy(m->packet, packet, sizeof m->packet);
+    m->has_payload = packet->payload_len != 0;
+    m->references = 0;
+    TRIB_ASSERT(packet->payload_len <= sizeof m->payload);
+    if (packet->payload_len != 0) {
+        memcpy(m->payload, packet->payload, packet->payload_len);
+    }
+    return message;
+}
+
+/* As an endpoint of this job receives it. */
+static inline void read_message(const struct sim_job *job, const struct sim_message *m, struct trib_packet *packet)
+{
+    memcpy(packet, m->packet, sizeof m->packet);
+    packet->communicator = job->session.communicator;
+    packet->payload = m->has_payload ? m->payload : NULL;
+}
+
+/* ---- sending ---- */
+
+/* One copy, to one endpoint, into this link. */
+static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t from, uint32_t link, uint8_t mark)
+{
+    const struct sim_endpoint *e = &j->endpoints[to];
+    const struct sim_job *job = &j->jobs[e->job];
+    uint32_t packet = sim_packet_take(j->network);
+    bool has_payload = j->messages[message].has_payload;
+
+    j->messages[message].references++;
+    j->network->packets[packet] = (struct sim_packet){
+        .owner = to,
+        .sequence = message,
+        .hash = (uint32_t)trib_mix64((uint64_t)e->job << 32 | (uint64_t)e->rank << 16 | from),
+        .to = job->scheme->switch_node != NULL ? j->network->links[link].to : (uint16_t)e->place,
+        .size = (uint16_t)(SIM_JOB_HEADERS + (has_payload ? job->config.payload : 0)),
+        .value = from,
+        .kind = SIM_JOB_KIND,
+        .flags = (uint8_t)(SIM_ECN_CAPABLE | mark),
+    };
+    j->on_links++;
+    sim_network_give(j->network, link, packet);
+}
+
+/* One packet for these children of the endpoint, or the one that there is, into this link. */
+static void give_many(struct sim_jobs *j, uint32_t message, uint32_t endpoint, uint64_t children, uint32_t link,
+                      uint8_t mark)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    const struct sim_job *job = &j->jobs[e->job];
+    bool has_payload = j->messages[message].has_payload;
+    uint32_t packet = sim_packet_take(j->network);
+
+    j->messages[message].references++;
+    j->network->details[packet].bitmap = children;
+    j->network->packets[packet] = (struct sim_packet){
+        .owner = endpoint,
+        .sequence = message,
+        .to = j->network->links[link].to,
+        .size = (uint16_t)(SIM_JOB_HEADERS + (has_payload ? job->config.payload : 0)),
+        .value = PARENT,
+        .kind = SIM_JOB_KIND,
+        .flags = (uint8_t)(SIM_ECN_CAPABLE | SIM_MANY | mark),
+    };
+    j->on_links++;
+    sim_network_give(j->network, link, packet);
+}
+
+/* From a place on the way to these children of the endpoint: one packet into each link that leads to some of them. */
+static void spread(struct sim_jobs *j, uint32_t message, uint32_t endpoint, uint64_t children, uint32_t place,
+                   uint8_t mark)
+{
+    uint32_t first = j->endpoints[endpoint].first_child;
+
+    for (uint32_t child = first; child != SIM_NONE; child = j->endpoints[child].sibling) {
+        if ((children >> j->endpoints[child].child & 1) == 0) {
+            continue;
+        }
+        uint32_t link = sim__jobs_next_down(j->network, place, &j->endpoints[child]);
+        uint64_t together = 0;
+        for (uint32_t i = child; i != SIM_NONE; i = j->endpoints[i].sibling) {
+            uint64_t bit = UINT64_C(1) << j->endpoints[i].child;
+            bool is_there = (children & bit) != 0 && sim__jobs_next_down(j->network, place, &j->endpoints[i]) == link;
+            together |= is_there ? bit : 0;
+        }
+        children &= ~together;
+        if ((together & (together - 1)) != 0) {
+            give_many(j, message, endpoint, together, link, mark);
+        } else {
+            give(j, message, child, PARENT, link, mark);
+        }
+    }
+}
+
+static void send_down(struct sim_jobs *j, uint32_t endpoint, uint32_t message, uint64_t children)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+
+    if (j->is_multicast) {
+        spread(j, message, endpoint, children, e->place, 0);
+        return;
+    }
+    for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
+        if ((children >> j->endpoints[child].child & 1) != 0) {
+            give(j, message, child, PARENT, j->endpoints[child].down, 0);
+        }
+    }
+}
+
+static void send_packet(struct sim_jobs *j, uint32_t endpoint, const struct trib_packet *packet,
+                        const struct trib_place *to)
+{
+    const struct sim_endpoint e = j->endpoints[endpoint];
+    uint32_t message = keep_message(j, packet);
+
+    TRIB_ASSERT(packet->communicator == j->jobs[e.job].session.communicator);
+    j->messages[message].references++;
+    switch (to->kind) {
+    case TRIB_PLACE_ROOT:
+    case TRIB_PLACE_PARENT:
+        give(j, message, e.parent, (uint16_t)e.child, e.up, 0);
+        break;
+    case TRIB_PLACE_CHILDREN:
+        send_down(j, endpoint, message, to->children);
+        break;
+    case TRIB_PLACE_PEER:
+        give(j, message, j->jobs[e.job].first + to->index, (uint16_t)e.rank, sim_network_host_link(e.place), 0);
+        break;
+    case TRIB_PLACE_NONE:
+        break;
+    }
+    release_message(j, message);
+}
+
+/* ---- iterations ---- */
+
+static uint64_t bucket_end(const struct sim_job *job, uint32_t bucket)
+{
+    return job->fragments * (bucket + 1) / job->config.buckets;
+}
+
+/* Of a bucket's operations all have FRAGMENTS but the last. */
+static uint64_t fragments_of(const struct sim_job *job, uint32_t operation)
+{
+    uint32_t bucket = operation / job->parts;
+    uint64_t before = (bucket != 0 ? bucket_end(job, bucket - 1) : 0) + (uint64_t)(operation % job->parts) * FRAGMENTS;
+
+    return operation % job->parts + 1 != job->parts ? FRAGMENTS : bucket_end(job, bucket) - before;
+}
+
+/* Buckets differ by one fragment, which then is in the last operation. */
+void sim__jobs_deal(struct sim_job *job)
+{
+    uint64_t least = job->fragments / job->config.buckets;
+
+    job->parts = least <= FRAGMENTS ? 1 : (uint32_t)((least + FRAGMENTS - 1) / FRAGMENTS);
+    job->operations = job->config.buckets * job->parts;
+    job->largest = job->parts > 1 ? FRAGMENTS : 0;
+    for (uint32_t bucket = 0; bucket < job->config.buckets; bucket++) {
+        uint32_t last = (uint32_t)fragments_of(job, (bucket + 1) * job->parts - 1);
+        job->largest = last > job->largest ? last : job->largest;
+    }
+}
+
+static int32_t number_of(uint32_t iteration, uint64_t element)
+{
+    return (int32_t)(trib_mix64((uint64_t)iteration << 32 | element) & 0xffff);
+}
+
+/* The numbers of an iteration; its buffers were those of the last but one, which all have ended when anybody begins
+ * this one. */
+static void prepare(struct sim_job *job, uint32_t iteration)
+{
+    uint32_t turn = iteration % 2;
+
+    job->prepared = iteration;
+    job->computed[turn] = job->ended[turn] = 0;
+    for (uint64_t i = 0; i < sim__jobs_elements(job); i++) {
+        job->send[turn][i] = number_of(iteration, i) * (int32_t)job->config.ranks;
+        job->recv[turn][i] = POISON;
+    }
+}
+
+static void compare(struct sim_job *job, uint32_t iteration)
+{
+    for (uint64_t i = 0; i < sim__jobs_elements(job); i++) {
+        int32_t expected = number_of(iteration, i) * (int32_t)(job->config.workers * job->config.ranks);
+        job->wrong += job->recv[iteration % 2][i] != expected;
+        job->compared++;
+    }
+}
+
+static void submit(struct sim_jobs *j, struct sim_endpoint *e, uint64_t now_ns)
+{
+    struct sim_job *job = &j->jobs[e->job];
+
+    while (e->unsent != 0) {
+        uint32_t number = job->operations - e->unsent;
+        if (number == e->ready * job->parts) {
+            return;
+        }
+        struct trib_operation operation = {
+            .send = job->send[e->iteration % 2],
+            .recv = job->recv[e->iteration % 2],
+            .count = fragments_of(job, number) * SIM_JOB_ELEMENTS,
+            .token = e->iteration,
+            .collective = TRIB_ALLREDUCE,
+            .type = TRIB_INT32,
+            .reduction = TRIB_SUM,
+        };
+        if (!job->scheme->worker->submit(e->node, &operation, now_ns)) {
+            return;
+        }
+        e->unsent--;
+    }
+}
+
+/* Sessions tell idle ranks' marks: all have ended this iteration, so M is theirs. */
+static void tell_marks(struct sim_jobs *j, const struct sim_job *job, uint64_t now_ns)
+{
+    uint64_t lowest = UINT64_MAX;
+
+    for (uint32_t rank = 0; rank < job->config.workers; rank++) {
+        uint64_t mark = job->scheme->worker->mark(j->endpoints[job->first + rank].node);
+        lowest = mark < lowest ? mark : lowest;
+    }
+    for (uint32_t i = job->first; i < job->first + job->count; i++) {
+        struct sim_endpoint *e = &j->endpoints[i];
+        if (e->is_worker) {
+            job->scheme->worker->learn_mark(e->node, lowest, now_ns);
+        } else {
+            for (uint32_t child = 0; child < e->children; child++) {
+                job->scheme->switch_node->join(e->node, child, lowest);
+            }
+            job->scheme->switch_node->learn_mark(e->node, lowest);
+        }
+    }
+}
+
+static void drain(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns);
+
+/* How long a rank computes in an iteration: drawn of the job, the rank and the iteration, so that nothing else moves
+ * it. */
+static uint64_t compute_of_rank(const struct sim_job *job, uint32_t rank, uint32_t iteration)
+{
+    const struct sim_job_config *c = &job->config;
+    bool is_straggler = rank + c->stragglers >= c->workers * c->ranks;
+
+    if (c->jitter == 0 && !is_straggler) {
+        return c->compute_ps;
+    }
+    uint64_t draw = trib_mix64(job->session.salt ^ trib_mix64((uint64_t)rank << 32 | iteration));
+    double share = (double)(draw >> 11) / 0x1p53;
+    double time_ps = (double)c->compute_ps * (1 + c->jitter * (2 * share - 1));
+    return (uint64_t)(is_straggler ? time_ps * (1 + c->slower) : time_ps);
+}
+
+/* A host waits for the slowest of its ranks. */
+static uint64_t compute_of(const struct sim_job *job, const struct sim_endpoint *e)
+{
+    uint64_t most_ps = 0;
+
+    for (uint32_t i = 0; i < job->config.ranks; i++) {
+        uint64_t time_ps = compute_of_rank(job, e->rank * job->config.ranks + i, e->iteration);
+        most_ps = time_ps > most_ps ? time_ps : most_ps;
+    }
+    return most_ps;
+}
+
+/* When so many buckets are ready, from the iteration's beginning on. */
+static uint64_t ready_after(const struct sim_job *job, const struct sim_endpoint *e, uint32_t buckets)
+{
+    uint64_t compute_ps = compute_of(job, e);
+    double left = job->config.backward * (job->config.buckets - buckets) / job->config.buckets;
+
+    return buckets == job->config.buckets ? compute_ps : (uint64_t)((double)compute_ps * (1 - left));
+}
+
+static void wait_for_bucket(struct sim_jobs *j, uint32_t endpoint)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    const struct sim_job *job = &j->jobs[e->job];
+    uint64_t before_ps = e->ready != 0 ? ready_after(job, e, e->ready) : 0;
+    uint64_t now_ps = sim_network_now(j->network);
+    uint64_t from_ps = now_ps > job->config.start_ps ? now_ps : job->config.start_ps;
+
+    sim_timer_set(&j->network->events, j->first_timer + 2 * endpoint + 1,
+                  from_ps + ready_after(job, e, e->ready + 1U) - before_ps);
+}
+
+void sim__jobs_begin(struct sim_jobs *j, uint32_t endpoint)
+{
+    struct sim_endpoint *e = &j->endpoints[endpoint];
+    const struct sim_job *job = &j->jobs[e->job];
+
+    if (e->iteration == job->config.iterations) {
+        return;
+    }
+    struct sim_iteration *log = &job->log[e->iteration++];
+    log->begun_ps = log->begun_ps == 0 ? sim_network_now(j->network) : log->begun_ps;
+    e->ready = 0;
+    wait_for_bucket(j, endpoint);
+}
+
+/* One more bucket is ready; the first begins the iteration's sum, with the last computing has ended. */
+static void take_bucket(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
+{
+    struct sim_endpoint *e = &j->endpoints[endpoint];
+    struct sim_job *job = &j->jobs[e->job];
+
+    if (e->iteration > job->prepared) {
+        prepare(job, e->iteration);
+    }
+    if (e->ready++ == 0) {
+        e->left = e->unsent = job->operations;
+    }
+    if (e->ready != job->config.buckets) {
+        wait_for_bucket(j, endpoint);
+    } else if (++job->computed[e->iteration % 2] == job->config.workers) {
+        job->log[e->iteration - 1].computed_ps = sim_network_now(j->network);
+    }
+    submit(j, e, now_ns);
+    drain(j, endpoint, now_ns);
+}
+
+static void end_operation(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
+{
+    struct sim_endpoint *e = &j->endpoints[endpoint];
+    struct sim_job *job = &j->jobs[e->job];
+    uint32_t turn = e->iteration % 2;
+
+    submit(j, e, now_ns);
+    if (--e->left != 0) {
+        return;
+    }
+    if (++job->ended[turn] == job->config.workers) {
+        struct sim_iteration *log = &job->log[job->iterations++];
+        job->end_ps = log->ended_ps = sim_network_now(j->network);
+        job->summing_ps += (double)(log->ended_ps - log->computed_ps);
+        j->done_jobs += job->iterations == job->config.iterations;
+        compare(job, e->iteration);
+        tell_marks(j, job, now_ns);
+    }
+    sim__jobs_begin(j, endpoint);
+}
+
+/* ---- driving ---- */
+
+/* True: there were some. */
+static bool take_events(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
+{
+    bool were_some = false;
+    struct sim_job *job = &j->jobs[j->endpoints[endpoint].job];
+    struct sim_endpoint *e = &j->endpoints[endpoint];
+    struct trib_event event;
+
+    while (e->is_worker ? job->scheme->worker->next_event(e->node, &event)
+                        : job->scheme->switch_node->next_event(e->node, &event)) {
+        were_some = true;
+        job->failed += event.kind == TRIB_EVENT_FAILED || event.kind == TRIB_EVENT_MISMATCH;
+        if (event.kind == TRIB_EVENT_DONE) {
+            end_operation(j, endpoint, now_ns);
+        }
+    }
+    return were_some;
+}
+
+static void set_timer(struct sim_jobs *j, uint32_t endpoint)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
+    uint32_t timer = j->first_timer + 2 * endpoint;
+    uint64_t timeout_ns =
+        e->is_worker ? scheme->worker->next_timeout(e->node) : scheme->switch_node->next_timeout(e->node);
+    uint64_t due_ps = timeout_ns == TRIB_NEVER ? SIM_NEVER : timeout_ns * NS_PS;
+    uint64_t now_ps = sim_network_now(j->network);
+
+    /* One that ends too early is set again then: most move with every packet. */
+    if (due_ps < sim_timer_due(&j->network->events, timer)) {
+        sim_timer_set(&j->network->events, timer, due_ps > now_ps ? due_ps : now_ps + NS_PS);
+    }
+}
+
+static void hand_out(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
+    struct trib_packet packet;
+    struct trib_place to;
+
+    while (e->is_worker ? scheme->worker->next_packet(e->node, now_ns, &packet, &to)
+                        : scheme->switch_node->next_packet(e->node, now_ns, &packet, &to)) {
+        send_packet(j, endpoint, &packet, &to);
+    }
+}
+
+static void drain(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
+{
+    hand_out(j, endpoint, now_ns);
+    if (take_events(j, endpoint, now_ns)) {
+        hand_out(j, endpoint, now_ns); /* of operations that were submitted meanwhile */
+    }
+    set_timer(j, endpoint);
+}
+
+void sim__jobs_drain(struct sim_jobs *j, uint32_t endpoint)
+{
+    drain(j, endpoint, sim_network_now(j->network) / NS_PS);
+}
+
+static struct trib_place place_of(const struct sim_jobs *j, const struct sim_endpoint *e, uint16_t value)
+{
+    if (e->is_worker && j->jobs[e->job].scheme->switch_node == NULL) {
+        return (struct trib_place){.kind = TRIB_PLACE_PEER, .index = value};
+    }
+    if (e->is_worker) {
+        return (struct trib_place){.kind = TRIB_PLACE_ROOT};
+    }
+    if (value == PARENT) {
+        return (struct trib_place){.kind = TRIB_PLACE_PARENT};
+    }
+    return (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << value};
+}
+
+bool sim_jobs_passes(const struct sim_jobs *j, uint32_t packet)
+{
+    const struct sim_packet *p = &j->network->packets[packet];
+
+    const struct sim_endpoint *e = &j->endpoints[p->owner];
+    return p->to != e->place || (j->first_adder != SIM_NONE && !e->is_worker && (p->flags & SIM_ADDED) == 0);
+}
+
+/* What is for a switch's own node goes over the switch's link to itself, which takes as long as adding. */
+static void pass_in(struct sim_jobs *j, uint32_t packet)
+{
+    struct sim_packet *p = &j->network->packets[packet];
+
+    p->flags |= SIM_ADDED;
+    sim_network_give(j->network, j->first_adder + p->to - j->network->hosts, packet);
+}
+
+/* Where ways part; a mark that it has got so far goes on with all. */
+static void pass_many(struct sim_jobs *j, uint32_t packet)
+{
+    const struct sim_packet p = j->network->packets[packet];
+    uint64_t children = j->network->details[packet].bitmap;
+
+    j->on_links--;
+    sim_packet_free(j->network, packet);
+    sim_gates_pass(j->network);
+    spread(j, p.sequence, p.owner, children, p.to, p.flags & SIM_ECN_MARKED);
+    release_message(j, p.sequence);
+}
+
+/* At a switch that does not add. */
+static void pass_on(struct sim_jobs *j, uint32_t packet)
+{
+    struct sim_packet *p = &j->network->packets[packet];
+    const struct sim_endpoint *e = &j->endpoints[p->owner];
+
+    if ((p->flags & SIM_MANY) != 0) {
+        pass_many(j, packet);
+        return;
+    }
+    uint32_t link =
+        p->value == PARENT ? sim__jobs_next_down(j->network, p->to, e) : sim__jobs_next_up(j->network, p->to, e->job);
+
+    p->to = j->network->links[link].to;
+    sim_gates_pass(j->network);
+    sim_network_give(j->network, link, packet);
+}
+
+void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
+{
+    const struct sim_packet p = j->network->packets[packet];
+    const struct sim_endpoint *e = &j->endpoints[p.owner];
+
+    if (p.to != e->place) {
+        pass_on(j, packet);
+        return;
+    }
+    if (j->first_adder != SIM_NONE && sim_jobs_passes(j, packet)) {
+        pass_in(j, packet);
+        return;
+    }
+    if (!e->is_worker && j->jobs[e->job].away != 0) { /* nobody is there */
+        sim_jobs_dropped(j, packet);
+        sim_packet_free(j->network, packet);
+        return;
+    }
+    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
+    uint64_t now_ns = sim_network_now(j->network) / NS_PS;
+    struct trib_place from = place_of(j, e, p.value);
+    struct trib_packet received;
+
+    read_message(&j->jobs[e->job], &j->messages[p.sequence], &received);
+    received.flags |= (p.flags & SIM_ECN_MARKED) != 0 ? TRIB_FLAG_ECN : 0;
+    j->on_links--;
+    sim_packet_free(j->network, packet);
+    if (e->is_worker) {
+        (void)scheme->worker->receive(e->node, from, &received, now_ns);
+    } else {
+        j->aggregated += scheme->switch_node->receive(e->node, from, &received, now_ns) == TRIB_DROP_NONE &&
+                         received.kind == TRIB_CONTRIBUTION;
+    }
+    release_message(j, p.sequence);
+    drain(j, p.owner, now_ns);
+}
+
+void sim_jobs_soon(const struct sim_jobs *j, uint32_t packet)
+{
+    const struct sim_packet *p = &j->network->packets[packet];
+    const char *node = j->endpoints[p->owner].node;
+
+    fetch_message(j, p->sequence);
+    for (size_t line = 0; line < FETCH_NODE; line += 64) {
+        __builtin_prefetch(node + line, 1);
+    }
+}
+
+void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet)
+{
+    const struct sim_packet *p = &j->network->packets[packet];
+    const struct sim_endpoint *e = &j->endpoints[p->owner];
+    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
+
+    if ((p->flags & SIM_MANY) != 0) {
+        return; /* the owner has sent it, and nobody here gets it */
+    }
+    struct trib_packet message;
+    read_message(&j->jobs[e->job], &j->messages[p->sequence], &message);
+    if (e->is_worker && scheme->worker->soon != NULL) {
+        scheme->worker->soon(e->node, place_of(j, e, p->value), &message);
+    } else if (!e->is_worker && scheme->switch_node->soon != NULL) {
+        scheme->switch_node->soon(e->node, place_of(j, e, p->value), &message);
+    }
+}
+
+void sim_jobs_copied(struct sim_jobs *j, uint32_t packet)
+{
+    j->on_links++;
+    j->messages[j->network->packets[packet].sequence].references++;
+}
+
+void sim_jobs_dropped(struct sim_jobs *j, uint32_t packet)
+{
+    j->on_links--;
+    release_message(j, j->network->packets[packet].sequence);
+}
+
+void sim_jobs_timer(struct sim_jobs *j, uint32_t timer)
+{
+    uint32_t endpoint = (timer - j->first_timer) / 2;
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
+    uint64_t now_ns = sim_network_now(j->network) / NS_PS;
+
+    if ((timer - j->first_timer) % 2 != 0) {
+        take_bucket(j, endpoint, now_ns);
+        return;
+    }
+    if (e->is_worker) {
+        scheme->worker->on_timeout(e->node, now_ns);
+    } else {
+        scheme->switch_node->on_timeout(e->node, now_ns);
+    }
+    drain(j, endpoint, now_ns);
+}
+
+void sim_jobs_count_slots(struct sim_jobs *j)
+{
+    bool were_some = false;
+
+    for (uint32_t i = 0; i < j->endpoint_count; i++) {
+        const struct sim_endpoint *e = &j->endpoints[i];
+        if (e->is_worker) {
+            continue;
+        }
+        uint32_t held = j->jobs[e->job].scheme->switch_node->slots_held(e->node);
+        were_some = true;
+        j->slots[i].looks++;
+        j->slots[i].sum += held;
+        j->slots[i].most = held > j->slots[i].most ? held : j->slots[i].most;
+    }
+    if (were_some && j->done_jobs != j->count) {
+        sim_timer_set(&j->network->events, j->timer, sim_network_now(j->network) + SIM_SLOTS_PS);
+    }
+}
+
+/* ---- what came out ---- */
+
+struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job)
+{
+    const struct sim_job *it = &j->jobs[job];
+    struct sim_job_counters sum = {.switches = it->before};
+
+    for (uint32_t i = it->first; i < it->first + it->count; i++) {
+        const struct sim_endpoint *e = &j->endpoints[i];
+        if (!e->is_worker) {
+            trib_counters_add(&sum.switches, it->scheme->switch_node->counters(e->node));
+            continue;
+        }
+        trib_counters_add(&sum.workers, it->scheme->worker->counters(e->node));
+        if (it->scheme->worker->flows != NULL) {
+            it->scheme->worker->flows(e->node, &sum.flows);
+        }
+    }
+    return sum;
+}
+
+const char *sim_jobs_check(const struct sim_jobs *j)
+{
+    for (uint32_t i = 0; i < j->count; i++) {
+        struct sim_job_counters counters = sim_jobs_counters(j, i);
+        if (j->jobs[i].wrong != 0) {
+            return "a job's sum is wrong";
+        }
+        if (counters.workers.dropped[TRIB_DROP_LANE] != 0 || counters.switches.dropped[TRIB_DROP_LANE] != 0) {
+            return "a lane says that a sum has other contributors than all";
+        }
+        if (j->jobs[i].failed != 0) {
+            return "a node has failed";
+        }
+    }
+    return NULL;
+}

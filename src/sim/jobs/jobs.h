@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobs.h: training jobs in the simulated network: workers on hosts compute, and then sum their gradients with a
+ * scheme of src/schemes. The nodes are those of the real switch and the real ranks, driven as core/node.h says; here
+ * are only their places, links and clocks.
+ *
+ * A fragment carries SIM_JOB_PAYLOAD bytes of real numbers, which stand for the payload that it has on the links:
+ * all that nodes do is done, to fewer elements. So every sum is checked twice: by the lane, in every worker, and as
+ * numbers, at the end of every iteration.
+ *
+ * An iteration computes, and then sums. Where gradients come in buckets, each is summed from the moment on when
+ * the backward pass has made it, while that goes on; the next iteration begins when all are in. Several ranks of one
+ * host are summed in its memory first, as real ones are (level 0): its worker here stands for all of them.
+ *
+ * Switches of a scheme that has them: the lowest switch that is above all workers is the root, and every switch between it and them is a
+ * node of the tree, or those that add, where not all do. Packets from node to node travel over the links between them; switches that do not add
+ * pass them on. Schemes without switches send from host to host.
+ *
+ * Sessions (registration, marks of idle ranks) are told at once, without packets: they are not what is simulated.
+ * Read next: core/node.h, open.c, tree.c, jobs.c. */
+#ifndef TRIB_SIM_JOBS_H
+#define TRIB_SIM_JOBS_H
+
+#include "core/flow.h"
+#include "schemes/schemes.h"
+#include "sim/jobs/models.h"
+#include "sim/network/memory.h"
+#include "sim/network/network.h"
+
+#define SIM_JOBS_MAX 64U
+#define SIM_MESSAGES_MAX (UINT32_C(1) << 22)
+#define SIM_JOB_PAYLOAD 64U
+#define SIM_JOB_ELEMENTS (SIM_JOB_PAYLOAD / sizeof(int32_t))
+#define SIM_JOB_KIND 0xffU /* of packets */
+#define SIM_SCHEME_MAX 32U
+#define SIM_JOB_HEADERS (28U + TRIB_HEADER_SIZE) /* of a packet: IPv4, UDP, and the scheme's own */
+#define SIM_ADDED (1U << 4)                      /* flag of a packet: it has been through the switch's own link */
+#define SIM_MANY (1U << 5)                       /* it is for several children of its owner, by its details' bitmap */
+
+enum sim_placement { SIM_PLACEMENT_NONE = 0, SIM_CLOSE, SIM_RANDOM, SIM_PLACEMENT_COUNT };
+
+struct sim_job_config {
+    char scheme[SIM_SCHEME_MAX]; /* a row of the table of schemes, with its group: "hybrid:4" */
+    uint32_t workers;            /* each on a host that no other job has */
+    uint32_t iterations;
+    uint32_t window;     /* fragments that a worker has under way */
+    uint32_t payload;    /* bytes of a fragment on the links */
+    uint64_t bytes;      /* of gradients */
+    uint64_t compute_ps; /* of an iteration, before they are summed */
+    uint64_t start_ps;
+    enum sim_placement placement;
+    uint32_t copies;               /* so many such jobs; 0 is taken as 1 */
+    uint64_t every_ps;             /* the mean time from one's start to the next one's, drawn: Poisson arrivals */
+    uint32_t *hosts;               /* of its workers, by rank, instead of a placement; the scenario's, freed with it */
+    const struct sim_model *model; /* NULL: none was named */
+    double jitter;       /* each worker's time to compute is drawn anew for each iteration, within this share of it */
+    double slower;       /* stragglers compute so much longer: 0.5 is half as much again */
+    uint32_t stragglers; /* the last ranks */
+    uint32_t ranks;      /* of each worker's host; 0 is taken as 1 */
+    uint32_t buckets;    /* of gradients, equal ones; 0 is taken as 1: all are there when computing has ended */
+    uint32_t unused;
+    double backward; /* the share of computing in which they come, evenly: the first after a bucket's share of it */
+};
+
+#define SIM_BUCKETS_MAX 1024U
+#define SIM_HOST_RANKS_MAX 16U /* so that sums of the numbers that are compared fit */
+
+/* A node at its place: a worker, or a switch of a job's tree. */
+struct sim_endpoint {
+    void *node;
+    uint64_t branches;
+    uint16_t job;
+    uint16_t place;       /* network node */
+    uint16_t rank;        /* of a worker */
+    uint8_t child;        /* the parent's number of it */
+    uint8_t children;     /* how many */
+    uint32_t parent;      /* endpoint; SIM_NONE */
+    uint32_t up;          /* its link towards the parent */
+    uint32_t down;        /* the parent's link towards it */
+    uint32_t first_child; /* endpoint; SIM_NONE */
+    uint32_t last_child;
+    uint32_t sibling;   /* the parent's next child */
+    uint32_t iteration; /* of a worker: it is in; begins with 1 */
+    uint32_t left;      /* operations of it that are not done */
+    uint32_t unsent;    /* operations of it that are not submitted */
+    bool is_worker;
+    bool is_branch; /* a switch with a parent */
+    uint16_t ready; /* buckets of the iteration that may be summed */
+};
+
+_Static_assert(sizeof(struct sim_endpoint) == 64, "one cache line");
+
+/* When an iteration was what. 0: not yet. */
+struct sim_iteration {
+    uint64_t begun_ps;    /* the first worker begins to compute */
+    uint64_t computed_ps; /* the last worker has ended computing */
+    uint64_t ended_ps;    /* the last worker has all sums */
+};
+
+struct sim_job {
+    struct sim_job_config config;
+    const struct trib_scheme *scheme;
+    uint32_t away;               /* restarts that its ranks are not back from: switches have no nodes of it */
+    uint32_t boot;               /* of its tree */
+    struct trib_counters before; /* of switches' nodes that restarts have ended */
+    struct trib_session_config session;
+    uint32_t first; /* of its endpoints: workers by rank, then switches */
+    uint32_t count;
+    uint64_t fragments;  /* of an iteration */
+    uint32_t operations; /* of an iteration */
+    uint32_t parts;      /* operations of a bucket */
+    uint32_t largest;    /* fragments of one operation at most */
+    uint32_t unused;
+    struct sim_iteration *log; /* by iteration, from 0 on */
+    int32_t *send[2];          /* by iteration, in turn: all workers have the same numbers */
+    int32_t *recv[2];
+    uint32_t prepared;    /* the last iteration that numbers were made for */
+    uint32_t iterations;  /* that all workers have ended */
+    uint32_t computed[2]; /* workers that have ended computing, and summing, by iteration in turn */
+    uint32_t ended[2];
+    uint64_t compared; /* numbers that were compared with what they must be */
+    uint64_t wrong;
+    uint64_t failed;   /* events of failure */
+    double summing_ps; /* of all iterations: what of summing computing does not hide, from computed_ps to ended_ps */
+    uint64_t end_ps;   /* of the last iteration that has ended */
+};
+
+/* A packet that is under way, to one or several endpoints of a job: its members before the communicator, which is the
+ * job's, as bytes. */
+struct sim_message {
+    uint8_t packet[offsetof(struct trib_packet, reduction) + 1];
+    bool has_payload;
+    uint16_t references;
+    union {
+        uint8_t payload[SIM_JOB_PAYLOAD];
+        uint32_t next; /* of one that is free */
+    };
+};
+
+_Static_assert(sizeof(struct sim_message) == 128, "two cache lines");
+
+struct sim_jobs {
+    struct sim_network *network;
+    struct sim_job jobs[SIM_JOBS_MAX];
+    uint32_t count;
+    uint32_t first_timer;
+    const uint8_t *adds; /* by network node: may it be a node of trees? NULL: every switch may */
+    struct sim_endpoint *endpoints;
+    uint32_t endpoint_count;
+    uint32_t endpoint_room;       /* as many as there can be: memory is claimed at first use */
+    struct sim_message *messages; /* as many as are under way */
+    uint32_t message_high;
+    uint32_t message_free;
+    struct sim_arena arena;
+    uint64_t on_links;   /* packets of jobs */
+    uint64_t aggregated; /* contributions that switches have added */
+    uint64_t done_jobs;
+    /* What adds in a switch. */
+    uint64_t memory_bytes; /* SIM_NEVER: no bound */
+    uint32_t first_adder;  /* the link of the first switch to itself; SIM_NONE: adding takes no time */
+    uint32_t timer;        /* that counts slots */
+    bool is_multicast;     /* switches that do not add copy what is for several children where their ways part */
+    uint8_t unused[7];
+    struct sim_slots *slots; /* by endpoint, of switches */
+};
+
+/* Slots of a job that a switch held, looked at every SIM_SLOTS_PS. */
+#define SIM_SLOTS_PS UINT64_C(50000000)
+struct sim_slots {
+    uint64_t looks;
+    uint64_t sum;
+    uint32_t most;
+    uint32_t unused;
+};
+
+/* Counts of a job's nodes. */
+struct sim_job_counters {
+    struct trib_counters workers;
+    struct trib_counters switches;
+    struct trib_flow_counters flows;
+};
+
+const char *sim_placement_name(enum sim_placement placement);
+void sim_jobs_init(struct sim_jobs *j, struct sim_network *network, uint32_t first_timer);
+void sim_jobs_deinit(struct sim_jobs *j);
+/* Timers of `hosts` workers, and of as many switches as the network has, for each job: so many follow first_timer. */
+uint32_t sim_jobs_timers(const struct sim_jobs *j);
+/* A size or time at a scale of 1/scale. */
+static inline uint64_t sim_job_scaled(uint64_t amount, uint32_t scale)
+{
+    return amount == 0 || scale <= 1 ? amount : amount < scale ? 1 : amount / scale;
+}
+
+/* Adds a job; its workers are on these hosts, by rank. False: error says why it cannot be. When all are there:
+ * sim_jobs_open. */
+bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const uint32_t *hosts, uint64_t seed,
+                  char *error);
+bool sim_jobs_open(struct sim_jobs *j, char *error);
+void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet);
+/* The packet will arrive soon, and sooner: fetch what that needs. */
+void sim_jobs_soon(const struct sim_jobs *j, uint32_t packet);
+void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet);
+/* It has come to a switch that only passes it on, or has yet to go through what adds there. */
+bool sim_jobs_passes(const struct sim_jobs *j, uint32_t packet);
+/* This one is the second of a packet that comes twice. */
+void sim_jobs_copied(struct sim_jobs *j, uint32_t packet);
+void sim_jobs_dropped(struct sim_jobs *j, uint32_t packet);
+void sim_jobs_timer(struct sim_jobs *j, uint32_t timer);
+/* The switch loses its nodes of jobs, and these stand still; and their ranks are back. */
+void sim_jobs_leave(struct sim_jobs *j, uint32_t place);
+void sim_jobs_return(struct sim_jobs *j, uint32_t place);
+/* Counts slots, and sets the timer of that anew. */
+void sim_jobs_count_slots(struct sim_jobs *j);
+struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job);
+/* NULL, or what is wrong: a sum, a lane, a failure. */
+const char *sim_jobs_check(const struct sim_jobs *j);
+
+/* Of jobs.c, for open.c: hands out what an endpoint has to send; deals an iteration's fragments to operations; a worker begins its next iteration. */
+void sim__jobs_drain(struct sim_jobs *j, uint32_t endpoint);
+void sim__jobs_deal(struct sim_job *job);
+void sim__jobs_begin(struct sim_jobs *j, uint32_t endpoint);
+static inline uint64_t sim__jobs_elements(const struct sim_job *job)
+{
+    return job->largest * SIM_JOB_ELEMENTS;
+}
+
+/* Of tree.c: places the switches of a job's tree, behind its workers; false: error says why it cannot be. */
+bool sim__jobs_tree(struct sim_jobs *j, struct sim_job *job, char *error);
+/* The next link on the way through the job's tree from this place to the parent, or down to the endpoint. */
+uint32_t sim__jobs_next_up(const struct sim_network *n, uint32_t place, uint32_t job);
+uint32_t sim__jobs_next_down(const struct sim_network *n, uint32_t place, const struct sim_endpoint *to);
+uint32_t sim__jobs_endpoint(struct sim_jobs *j, const struct sim_endpoint *endpoint);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* open.c: the nodes of jobs, from their configuration to their first iteration: see jobs.h. Read next: tree.c, jobs.c (who drives them). */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "core/lane.h"
+#include "io/explain.h"
+#include "sim/jobs/jobs.h"
+
+#define NS_PS UINT64_C(1000)
+#define BOOT 1U       /* the first */
+#define OPERATIONS 4U /* of a worker under way */
+#define STALL_NS UINT64_C(1000000000)
+
+static struct trib_session_config make_session(const struct sim_jobs *j, const struct sim_job_config *config,
+                                               uint64_t seed)
+{
+    uint16_t group = trib_scheme_group(config->scheme);
+
+    return (struct trib_session_config){
+        .salt = trib_mix64(seed + j->count),
+        .communicator = j->count + 1,
+        .ranks = config->workers,
+        .roots = 1,
+        .train = 1,
+        .slots = 2 * config->window,
+        .payload = SIM_JOB_PAYLOAD,
+        .generation = 1,
+        .group = group != 0 ? group : (uint16_t)config->workers,
+        .wire = TRIB_FLOAT32,
+        .lookahead = 1,
+    };
+}
+
+static bool open_worker(struct sim_jobs *j, const struct sim_job *job, struct sim_endpoint *e)
+{
+    struct trib_worker_config config = {
+        .session = job->session,
+        .kernels = trib_value_kernels(),
+        .rank = e->rank,
+        .window = job->config.window,
+        .operations = OPERATIONS,
+        .stall_ns = STALL_NS,
+        .is_zeroed = 1,
+    };
+
+    e->node = sim_arena_take(&j->arena, job->scheme->worker->size(&config));
+    if (e->node != NULL) {
+        job->scheme->worker->init(e->node, &config);
+    }
+    return e->node != NULL;
+}
+
+/* The lowest mark of the ranks below it. */
+static uint64_t mark_below(const struct sim_jobs *j, const struct sim_job *job, uint32_t endpoint)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    uint64_t lowest = UINT64_MAX;
+
+    if (e->is_worker) {
+        return job->scheme->worker->mark(e->node);
+    }
+    for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
+        uint64_t mark = mark_below(j, job, child);
+        lowest = mark < lowest ? mark : lowest;
+    }
+    return lowest;
+}
+
+/* The node of a switch, new or anew, with its children's marks and the whole job's. */
+static bool open_switch(struct sim_jobs *j, const struct sim_job *job, struct sim_endpoint *e, uint64_t mark)
+{
+    struct trib_switch_config config = {
+        .session = job->session,
+        .kernels = trib_value_kernels(),
+        .branches = e->branches,
+        .children = e->children,
+        .boot = job->boot,
+        .answers = trib_switch_answers(e->children), /* drained after every packet */
+        .has_parent = e->is_branch,
+        .is_zeroed = e->node == NULL,
+        .is_narrow = true, /* all numbers are int32 */
+    };
+
+    config.session.salt = 0;
+    if (e->node == NULL) {
+        e->node = sim_arena_take(&j->arena, job->scheme->switch_node->size(&config));
+        if (e->node == NULL) {
+            return false;
+        }
+    }
+    job->scheme->switch_node->init(e->node, &config);
+    for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
+        job->scheme->switch_node->join(e->node, j->endpoints[child].child, mark_below(j, job, child));
+    }
+    job->scheme->switch_node->learn_mark(e->node, mark);
+    return true;
+}
+
+static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
+{
+    for (uint32_t i = job->first; i < job->first + job->count; i++) {
+        struct sim_endpoint *e = &j->endpoints[i];
+        if (e->is_worker ? !open_worker(j, job, e) : !open_switch(j, job, e, 0)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        job->send[i] = sim_arena_take(&j->arena, sim__jobs_elements(job) * sizeof(int32_t));
+        job->recv[i] = sim_arena_take(&j->arena, sim__jobs_elements(job) * sizeof(int32_t));
+        if (job->send[i] == NULL || job->recv[i] == NULL) {
+            return false;
+        }
+    }
+    job->log = calloc(job->config.iterations, sizeof *job->log);
+    if (job->log == NULL) {
+        return false;
+    }
+    job->log[0].begun_ps = job->config.start_ps;
+    for (uint32_t rank = 0; rank < job->config.workers; rank++) {
+        uint32_t endpoint = job->first + rank;
+        job->scheme->worker->registered(j->endpoints[endpoint].node, job->boot, 0, 0);
+        sim__jobs_begin(j, endpoint);
+    }
+    return true;
+}
+
+/* For as many messages and endpoints as there can be: each host is one job's, each switch may be all jobs'. */
+static bool make_room(struct sim_jobs *j)
+{
+    j->endpoint_room = j->network->hosts + SIM_JOBS_MAX * (j->network->nodes - j->network->hosts);
+    j->endpoints = sim_memory_map(j->endpoint_room * sizeof *j->endpoints);
+    j->messages = sim_memory_map(SIM_MESSAGES_MAX * sizeof *j->messages);
+    return j->endpoints != NULL && j->messages != NULL;
+}
+
+bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const uint32_t *hosts, uint64_t seed,
+                  char *error)
+{
+    struct sim_job *job = &j->jobs[j->count];
+
+    *job = (struct sim_job){
+        .config = *config,
+        .scheme = trib_scheme_find(config->scheme),
+        .session = make_session(j, config, seed),
+        .first = j->endpoint_count,
+        .fragments = (config->bytes + config->payload - 1) / config->payload,
+    };
+    TRIB_ASSERT(j->count < SIM_JOBS_MAX && job->scheme != NULL);
+    job->boot = BOOT;
+    job->config.ranks = config->ranks != 0 ? config->ranks : 1;
+    job->config.buckets = config->buckets != 0 ? config->buckets : 1;
+    if (j->messages == NULL && !make_room(j)) {
+        trib_explain(error, "out of memory");
+        return false;
+    }
+    const char *unfit = job->scheme->unfit != NULL ? job->scheme->unfit(&job->session) : NULL;
+    if (unfit != NULL) {
+        trib_explain(error, "%s", unfit);
+        return false;
+    }
+    if (job->fragments < job->config.buckets) {
+        trib_explain(error, "%u buckets of only %" PRIu64 " fragments", job->config.buckets, job->fragments);
+        return false;
+    }
+    sim__jobs_deal(job);
+    for (uint32_t rank = 0; rank < config->workers; rank++) {
+        (void)sim__jobs_endpoint(j, &(struct sim_endpoint){
+                                        .job = (uint16_t)j->count,
+                                        .place = (uint16_t)hosts[rank],
+                                        .rank = (uint16_t)rank,
+                                        .parent = SIM_NONE,
+                                        .first_child = SIM_NONE,
+                                        .last_child = SIM_NONE,
+                                        .sibling = SIM_NONE,
+                                        .is_worker = true,
+                                    });
+    }
+    if (job->scheme->switch_node != NULL && !sim__jobs_tree(j, job, error)) {
+        return false;
+    }
+    job->count = j->endpoint_count - job->first;
+    j->count++;
+    return true;
+}
+
+/* A job's window is bounded by the smallest share that it has of a switch's memory: all jobs there have equal ones, of twice as many slots as fragments
+ * are under way. */
+static bool share_memory(struct sim_jobs *j, uint32_t *jobs, char *error)
+{
+    if (j->memory_bytes == SIM_NEVER) {
+        return true;
+    }
+    for (uint32_t i = 0; i < j->endpoint_count; i++) {
+        jobs[j->endpoints[i].place] += !j->endpoints[i].is_worker;
+    }
+    for (uint32_t i = 0; i < j->endpoint_count; i++) {
+        struct sim_job *job = &j->jobs[j->endpoints[i].job];
+        uint32_t sharing = jobs[j->endpoints[i].place];
+        if (j->endpoints[i].is_worker) {
+            continue;
+        }
+        uint64_t most = j->memory_bytes / sharing / job->config.payload / 2;
+        if (most == 0) {
+            trib_explain(
+                error, "switches' memory of %" PRIu64 " bytes, shared by %u jobs, has no room for two fragments of %u",
+                j->memory_bytes, sharing, job->config.payload);
+            return false;
+        }
+        job->config.window = most < job->config.window ? (uint32_t)most : job->config.window;
+    }
+    return true;
+}
+
+bool sim_jobs_open(struct sim_jobs *j, char *error)
+{
+    uint32_t *jobs = calloc(j->network->nodes, sizeof *jobs);
+    bool is_good = jobs != NULL;
+
+    trib_explain(error, "out of memory");
+    is_good = is_good && share_memory(j, jobs, error);
+    free(jobs);
+    j->slots = calloc(j->endpoint_count + 1, sizeof *j->slots);
+    is_good = is_good && j->slots != NULL;
+    for (uint32_t i = 0; is_good && i < j->count; i++) {
+        j->jobs[i].session.slots = 2 * j->jobs[i].config.window;
+        is_good = open_nodes(j, &j->jobs[i]);
+    }
+    return is_good;
+}
+
+/* ---- restarts ---- */
+
+static bool is_at(const struct sim_jobs *j, const struct sim_job *job, uint32_t place)
+{
+    for (uint32_t i = job->first + job->config.workers; i < job->first + job->count; i++) {
+        if (j->endpoints[i].place == place) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void sim_jobs_leave(struct sim_jobs *j, uint32_t place)
+{
+    for (uint32_t i = 0; i < j->count; i++) {
+        struct sim_job *job = &j->jobs[i];
+        if (!is_at(j, job, place)) {
+            continue;
+        }
+        for (uint32_t rank = 0; rank < job->config.workers && job->away == 0; rank++) {
+            job->scheme->worker->suspend(j->endpoints[job->first + rank].node);
+        }
+        job->away++;
+    }
+}
+
+/* The tree under another boot id, then the ranks. */
+static void open_again(struct sim_jobs *j, struct sim_job *job)
+{
+    uint64_t now_ns = sim_network_now(j->network) / NS_PS;
+    uint64_t lowest = UINT64_MAX;
+
+    job->boot++;
+    for (uint32_t rank = 0; rank < job->config.workers; rank++) {
+        uint64_t mark = mark_below(j, job, job->first + rank);
+        lowest = mark < lowest ? mark : lowest;
+    }
+    for (uint32_t i = job->first + job->config.workers; i < job->first + job->count; i++) {
+        trib_counters_add(&job->before, job->scheme->switch_node->counters(j->endpoints[i].node));
+        TRIB_ASSERT(open_switch(j, job, &j->endpoints[i], lowest));
+    }
+    for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
+        job->scheme->worker->registered(j->endpoints[i].node, job->boot, lowest, now_ns);
+        sim__jobs_drain(j, i);
+    }
+}
+
+void sim_jobs_return(struct sim_jobs *j, uint32_t place)
+{
+    for (uint32_t i = 0; i < j->count; i++) {
+        if (is_at(j, &j->jobs[i], place) && --j->jobs[i].away == 0) {
+            open_again(j, &j->jobs[i]);
+        }
+    }
+}

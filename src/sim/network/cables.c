@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cables.c: see cables.h. First the lines, then what they must be together. Read next: topology.c. */
+#include "sim/network/cables.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/explain.h"
+#include "io/units.h"
+#include "sim/network/network.h"
+#include "sim/traffic/trace.h"
+
+#define WORDS_MAX 5U
+#define WIRES_MAX 80U /* different ones: each is three kinds of ports, and three more when it is cut */
+#define HOSTS_MAX 32768U
+#define NS_PS UINT64_C(1000)
+#define RATE_MIN UINT64_C(1000000)
+#define RATE_MAX UINT64_C(3200000000000)
+#define DELAY_MAX_NS UINT64_C(1000000000)
+
+struct reader {
+    struct sim_cables *c;
+    const char *path;
+    char *error;
+    char *at; /* in the text */
+    uint32_t line;
+    uint32_t nodes;
+    uint32_t *number; /* by node of the file: its number here; before that 1 if it is a switch */
+    struct sim_wire wires[WIRES_MAX];
+    uint32_t wire_count;
+};
+
+__attribute__((format(printf, 3, 4))) static bool refuse(const struct reader *r, uint32_t line, const char *format, ...)
+{
+    char text[TRIB_ERROR_TEXT_MAX / 2];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    trib_explain(r->error, "%s:%" PRIu32 ": %s", r->path, line, text);
+    return false;
+}
+
+/* ---- lines ---- */
+
+/* The next line, cut off; NULL: there is none. */
+static char *next_line(struct reader *r)
+{
+    char *line = r->at;
+
+    if (*line == '\0') {
+        return NULL;
+    }
+    size_t len = strcspn(line, "\n");
+    r->at += len + (line[len] == '\n');
+    line[len] = '\0';
+    r->line++;
+    return line;
+}
+
+static char *next_word(char **line)
+{
+    *line += strspn(*line, " \t\r");
+    char *word = *line;
+    size_t len = strcspn(word, " \t\r");
+    *line += len;
+    if (**line != '\0') {
+        *(*line)++ = '\0';
+    }
+    return len != 0 ? word : NULL;
+}
+
+/* What would be passed over in silence is most likely a mistake in the numbers before it. */
+static bool is_all(const struct reader *r, char **line)
+{
+    const char *word = next_word(line);
+
+    return word == NULL || refuse(r, r->line, "\"%s\": nothing more should stand here", word);
+}
+
+static bool read_number(const struct reader *r, char **line, uint64_t max, const char *what, uint32_t *number)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t value = 0;
+    const char *word = next_word(line);
+
+    if (word == NULL) {
+        return refuse(r, r->line, "%s should stand here", what);
+    }
+    if (trib_parse_number(word, 0, max, &value, cause) != TRIB_OK) {
+        return refuse(r, r->line, "%s: %s", what, cause);
+    }
+    *number = (uint32_t)value;
+    return true;
+}
+
+static bool read_head(struct reader *r)
+{
+    char *line = next_line(r);
+    struct sim_cables *c = r->c;
+
+    if (line == NULL) {
+        (void)refuse(r, 1, "the numbers of nodes, switches and cables should stand here");
+        return false;
+    }
+    if (!read_number(r, &line, SIM_NODES_MAX, "the number of nodes", &r->nodes) ||
+        !read_number(r, &line, r->nodes, "the number of switches", &c->switches) ||
+        !read_number(r, &line, 4 * SIM_NODES_MAX, "the number of cables", &c->count) || !is_all(r, &line)) {
+        return false;
+    }
+    c->hosts = r->nodes - c->switches;
+    if (c->hosts < 2 || c->hosts > HOSTS_MAX || c->switches == 0) {
+        (void)refuse(r, 1, "%u hosts and %u switches; there can be from 2 to %u hosts, and 1 switch and more", c->hosts,
+                     c->switches, HOSTS_MAX);
+        return false;
+    }
+    r->number = calloc((size_t)r->nodes + 1, sizeof *r->number);
+    c->list = calloc(c->count + 1, sizeof *c->list);
+    if (r->number == NULL || c->list == NULL) {
+        (void)refuse(r, 1, "out of memory");
+        return false;
+    }
+    return true;
+}
+
+static bool read_switches(struct reader *r)
+{
+    char *line = next_line(r);
+    uint32_t hosts = 0;
+    uint32_t switches = r->c->hosts;
+
+    for (uint32_t i = 0; i < r->c->switches; i++) {
+        uint32_t node = 0;
+        if (line == NULL) {
+            return refuse(r, 2, "the numbers of the switches should stand here");
+        }
+        if (!read_number(r, &line, r->nodes - 1, "the number of a switch", &node)) {
+            return false;
+        }
+        if (r->number[node] != 0) {
+            return refuse(r, 2, "switch %u stands here twice", node);
+        }
+        r->number[node] = 1;
+    }
+    if (line != NULL && !is_all(r, &line)) {
+        return false;
+    }
+    for (uint32_t node = 0; node < r->nodes; node++) {
+        r->number[node] = r->number[node] != 0 ? switches++ : hosts++;
+    }
+    return true;
+}
+
+static bool note_wire(struct reader *r, const struct sim_wire *wire)
+{
+    for (uint32_t i = 0; i < r->wire_count; i++) {
+        if (memcmp(&r->wires[i], wire, sizeof *wire) == 0) {
+            return true;
+        }
+    }
+    if (r->wire_count == WIRES_MAX) {
+        return refuse(r, r->line, "more than %u different pairs of rate and delay", WIRES_MAX);
+    }
+    r->wires[r->wire_count++] = *wire;
+    return true;
+}
+
+static bool is_zero(const char *word)
+{
+    char *end = NULL;
+    double value = strtod(word, &end);
+
+    return end != word && *end == '\0' && !(value < 0) && !(value > 0);
+}
+
+static bool read_wire(struct reader *r, char **line, struct sim_wire *wire)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    const char *words[3];
+    uint64_t ns = 0;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        words[i] = next_word(line);
+    }
+    if (words[0] == NULL || words[1] == NULL) {
+        return refuse(r, r->line, "a cable wants two nodes, its rate and its delay: 0 4 100Gbps 1000ns");
+    }
+    if (trib_parse_rate(words[0], &wire->rate_bps, cause) != TRIB_OK ||
+        trib_parse_duration(words[1], &ns, cause) != TRIB_OK) {
+        return refuse(r, r->line, "%s", cause);
+    }
+    if (wire->rate_bps < RATE_MIN || wire->rate_bps > RATE_MAX || ns > DELAY_MAX_NS) {
+        return refuse(r, r->line, "rates are from 1Mbps to 3200Gbps, delays 1s at most");
+    }
+    if (words[2] != NULL && !is_zero(words[2])) {
+        return refuse(r, r->line, "an error rate of %s: packets are lost by [faults] of the scenario", words[2]);
+    }
+    wire->delay_ps = ns * NS_PS;
+    return note_wire(r, wire);
+}
+
+static bool read_cables(struct reader *r)
+{
+    struct sim_cables *c = r->c;
+
+    for (uint32_t i = 0; i < c->count; i++) {
+        char *line = next_line(r);
+        struct sim_cable cable = {.line = r->line};
+        if (line == NULL) {
+            return refuse(r, r->line, "%u cables, but the first line says %u", i, c->count);
+        }
+        for (uint32_t end = 0; end < 2; end++) {
+            if (!read_number(r, &line, r->nodes - 1, "a cable's node", &cable.ends[end])) {
+                return false;
+            }
+            cable.ends[end] = r->number[cable.ends[end]];
+        }
+        if (cable.ends[0] == cable.ends[1]) {
+            return refuse(r, r->line, "a cable from a node to itself");
+        }
+        if (!read_wire(r, &line, &cable.wire) || !is_all(r, &line)) {
+            return false;
+        }
+        if (cable.ends[1] < cable.ends[0]) {
+            uint32_t end = cable.ends[0];
+            cable.ends[0] = cable.ends[1];
+            cable.ends[1] = end;
+        }
+        c->list[i] = cable;
+    }
+    for (char *line = next_line(r); line != NULL; line = next_line(r)) {
+        if (next_word(&line) != NULL) {
+            return refuse(r, r->line, "more than the %u cables that the first line says", c->count);
+        }
+    }
+    return true;
+}
+
+/* ---- the whole ---- */
+
+/* Hosts' cables by host, then the others; of the same two nodes beside each other. */
+static int by_ends(const void *a, const void *b)
+{
+    const struct sim_cable *x = a;
+    const struct sim_cable *y = b;
+
+    if (x->ends[0] != y->ends[0]) {
+        return x->ends[0] < y->ends[0] ? -1 : 1;
+    }
+    if (x->ends[1] != y->ends[1]) {
+        return x->ends[1] < y->ends[1] ? -1 : 1;
+    }
+    return (x->line > y->line) - (x->line < y->line);
+}
+
+static bool check_cables(struct reader *r)
+{
+    struct sim_cables *c = r->c;
+
+    qsort(c->list, c->count, sizeof *c->list, by_ends);
+    for (uint32_t i = 1; i < c->count; i++) {
+        if (memcmp(c->list[i].ends, c->list[i - 1].ends, sizeof c->list[i].ends) == 0) {
+            return refuse(r, c->list[i].line, "a second cable between the nodes of line %u", c->list[i - 1].line);
+        }
+    }
+    for (uint32_t host = 0; host < c->hosts; host++) {
+        if (host >= c->count || c->list[host].ends[0] != host) {
+            bool is_second = host < c->count && c->list[host].ends[0] < host;
+            return is_second ? refuse(r, c->list[host].line, "host %u has a second cable", c->list[host].ends[0])
+                             : refuse(r, 1, "host %u has no cable", host);
+        }
+        if (c->list[host].ends[1] < c->hosts) {
+            return refuse(r, c->list[host].line, "a cable from host to host; between them are switches");
+        }
+    }
+    if (c->count > c->hosts && c->list[c->hosts].ends[0] < c->hosts) {
+        return refuse(r, c->list[c->hosts].line, "host %u has a second cable", c->list[c->hosts].ends[0]);
+    }
+    return true;
+}
+
+/* Links to each switch from this one. UINT32_MAX: not reached. */
+static void measure(const struct sim_cables *c, uint32_t from, uint32_t *distance)
+{
+    bool is_more = true;
+
+    memset(distance, 0xff, c->switches * sizeof *distance);
+    distance[from] = 0;
+    for (uint32_t step = 0; is_more; step++) {
+        is_more = false;
+        for (uint32_t i = c->hosts; i < c->count; i++) {
+            uint32_t *a = &distance[c->list[i].ends[0] - c->hosts];
+            uint32_t *b = &distance[c->list[i].ends[1] - c->hosts];
+            if (*a == step && *b == UINT32_MAX) {
+                *b = step + 1;
+                is_more = true;
+            } else if (*b == step && *a == UINT32_MAX) {
+                *a = step + 1;
+                is_more = true;
+            }
+        }
+    }
+}
+
+/* The line that names the switch, or the second, where all are listed. */
+static uint32_t line_of(const struct sim_cables *c, uint32_t node)
+{
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (c->list[i].ends[0] == node || c->list[i].ends[1] == node) {
+            return c->list[i].line;
+        }
+    }
+    return 2;
+}
+
+static bool check_ways(struct reader *r)
+{
+    const struct sim_cables *c = r->c;
+    uint32_t *distance = malloc(((size_t)c->switches + 1) * sizeof *distance);
+    bool is_good = true;
+    uint32_t last = UINT32_MAX;
+
+    if (distance == NULL) {
+        (void)refuse(r, 1, "out of memory");
+        return false;
+    }
+    for (uint32_t host = 0; is_good && host < c->hosts; host++) {
+        uint32_t from = c->list[host].ends[1] - c->hosts;
+        if (from == last) {
+            continue; /* hosts of one switch stand together as a rule */
+        }
+        last = from;
+        measure(c, from, distance);
+        for (uint32_t i = 0; is_good && i < c->switches; i++) {
+            is_good = distance[i] != UINT32_MAX ||
+                      refuse(r, line_of(c, c->hosts + i),
+                             "the network is in parts: no way leads from host %u to switch %u", host, i);
+        }
+        for (uint32_t other = 0; is_good && other < c->hosts; other++) {
+            uint32_t links = distance[c->list[other].ends[1] - c->hosts] + 2;
+            is_good =
+                links <= SIM_PATH_MAX || refuse(r, c->list[other].line, "%u links from host %u to host %u; %u at most",
+                                                links, host, other, SIM_PATH_MAX);
+        }
+    }
+    free(distance);
+    return is_good;
+}
+
+bool sim_cables_read(struct sim_cables *c, const char *path, char *error)
+{
+    size_t len = 0;
+    char *text = sim_file_read(path, &len, error);
+    struct reader r = {.c = c, .path = path, .error = error, .at = text};
+
+    *c = (struct sim_cables){0};
+    if (text == NULL) {
+        return false;
+    }
+    bool is_good = read_head(&r) && read_switches(&r) && read_cables(&r) && check_cables(&r) && check_ways(&r);
+    free(r.number);
+    free(text);
+    return is_good;
+}
+
+void sim_cables_free(struct sim_cables *c)
+{
+    free(c->list);
+    *c = (struct sim_cables){0};
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tables.c: results of jobs as CSV: a line per job, and a line per iteration; and the few figures of a run that a sweep shows; see results.h.
+ * Read next: report.c. */
+#include <inttypes.h>
+
+#include "sim/results/ideal.h"
+
+#define NS 1e3 /* picoseconds */
+
+static void job_line(FILE *out, const struct sim_run *run, uint32_t number, const struct sim_ideal *ideal)
+{
+    const struct sim_job *job = &run->jobs.jobs[number];
+    const struct sim_job_config *c = &job->config;
+    struct sim_job_counters counters = sim_jobs_counters(&run->jobs, number);
+    struct sim_job_times t = sim_results_job(run, number);
+
+    (void)fprintf(out, "%u,%s,%s,%u,%u,%u,%" PRIu64 ",%u,%u,%.3f,", number, c->scheme,
+                  c->model != NULL ? c->model->name : "", c->workers, c->ranks, job->count - c->workers, c->bytes,
+                  c->payload, c->buckets, (double)c->compute_ps / NS);
+    (void)fprintf(out, "%.3f,%.3f,%u,%u,%" PRIu64 ",%.3f,%.3f,", (double)c->start_ps / NS, (double)job->end_ps / NS,
+                  c->iterations, job->iterations, t.count, t.iteration_ps / NS, t.summing_ps / NS);
+    (void)fprintf(out, "%" PRIu64 ",%u,%u,%.3f",
+                  counters.workers.contributions_resent + counters.flows.resent_order + counters.flows.resent_timeout,
+                  job->session.slots, t.slots_most, t.slots_mean);
+    if (ideal != NULL) {
+        (void)fprintf(out, ",%.3f,%.3f", ideal->jobs[number].iteration_ps / NS, ideal->jobs[number].summing_ps / NS);
+    }
+    (void)fputc('\n', out);
+}
+
+void sim_results_jobs(FILE *out, const struct sim_run *run, const struct sim_ideal *ideal)
+{
+    (void)fputs(
+        "job,scheme,model,workers,ranks_per_host,switches,bytes,payload_bytes,buckets,compute_ns,start_ns,end_ns,"
+        "iterations,ended,measured,iteration_ns,summing_ns,resent,slots,slots_most,slots_mean",
+        out);
+    (void)fprintf(out, "%s\n", ideal != NULL ? ",ideal_iteration_ns,ideal_summing_ns" : "");
+    for (uint32_t i = 0; i < run->jobs.count; i++) {
+        job_line(out, run, i, ideal);
+    }
+}
+
+void sim_results_iterations(FILE *out, const struct sim_run *run)
+{
+    (void)fputs("job,iteration,begun_ns,computed_ns,ended_ns\n", out);
+    for (uint32_t i = 0; i < run->jobs.count; i++) {
+        const struct sim_job *job = &run->jobs.jobs[i];
+        for (uint32_t j = 0; j < job->iterations; j++) {
+            (void)fprintf(out, "%u,%u,%.3f,%.3f,%.3f\n", i, j + 1, (double)job->log[j].begun_ps / NS,
+                          (double)job->log[j].computed_ps / NS, (double)job->log[j].ended_ps / NS);
+        }
+    }
+}
+
+static void figure(FILE *out, const char *name, double value)
+{
+    (void)fprintf(out, "%s,%.9g\n", name, value);
+}
+
+static void flow_figures(FILE *out, const struct sim_run *run, const struct sim_results *r,
+                         const struct sim_ideal *ideal)
+{
+    if (run->scenario->traffic_count == 0) {
+        return;
+    }
+    figure(out, "goodput of flows per host / Gbps", r->goodput_bps / 1e9);
+    if (r->all.count == 0) {
+        return;
+    }
+    figure(out, "flows: mean time / us", r->all.mean_ps / 1e6);
+    figure(out, "flows: p99 time / us", (double)r->all.p99_ps / 1e6);
+    figure(out, "flows: mean slowdown", r->all.slowdown_mean);
+    figure(out, "flows: p99 slowdown", r->all.slowdown_p99);
+    if (ideal != NULL && ideal->flows.all.count != 0) {
+        figure(out, "flows without jobs: mean slowdown", ideal->flows.all.slowdown_mean);
+        figure(out, "flows without jobs: p99 slowdown", ideal->flows.all.slowdown_p99);
+    }
+}
+
+/* The mean of all jobs that have an iteration that counts. */
+static void job_figures(FILE *out, const char *names[2], const struct sim_job_times *times, uint32_t count)
+{
+    double iteration_ps = 0;
+    double summing_ps = 0;
+    uint32_t counted = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        iteration_ps += times[i].iteration_ps;
+        summing_ps += times[i].summing_ps;
+        counted += times[i].count != 0;
+    }
+    if (counted != 0) {
+        figure(out, names[0], iteration_ps / counted / 1e9);
+        figure(out, names[1], summing_ps / counted / 1e9);
+    }
+}
+
+void sim_results_figures(FILE *out, const struct sim_run *run, const struct sim_results *r,
+                         const struct sim_ideal *ideal)
+{
+    static const char *names[] = {"jobs: iteration / ms", "jobs: summing / ms"};
+    static const char *ideal_names[] = {"jobs without flows: iteration / ms", "jobs without flows: summing / ms"};
+    struct sim_job_times times[SIM_JOBS_MAX];
+
+    (void)fputs("figure,value\n", out);
+    flow_figures(out, run, r, ideal);
+    for (uint32_t i = 0; i < run->jobs.count; i++) {
+        times[i] = sim_results_job(run, i);
+    }
+    job_figures(out, names, times, run->jobs.count);
+    if (ideal != NULL) {
+        job_figures(out, ideal_names, ideal->jobs, ideal->job_count);
+    }
+    figure(out, "longest wait at a port / us", (double)r->waited_ps / 1e6);
+    figure(out, "packets dropped, of a million", (double)run->network.dropped * 1e6 / (double)(run->network.sent + 1));
+    figure(out, "packets marked, of a thousand hops", (double)r->marked * 1e3 / (double)(run->network.hops + 1));
+    if (run->scenario->topology.buffers.is_lossless) {
+        figure(out, "deadlock", run->deadlock.count != 0);
+    }
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* draft.h: a scenario while it is read: what scenario.c (keys, tables), values.c (single values), fit.c and queues.c (what
+ * fits together) share.
+ * Read next: scenario.c. */
+#ifndef TRIB_SIM_SCENARIO_DRAFT_H
+#define TRIB_SIM_SCENARIO_DRAFT_H
+
+#include "sim/scenario/scenario.h"
+#include "sim/scenario/toml.h"
+
+#define SIM_AMOUNT_PACKETS (UINT64_C(1) << 62) /* an amount of packets, until their size is known */
+
+/* Lists of tables. */
+enum sim_list { SIM_LIST_TRAFFIC, SIM_LIST_JOBS, SIM_LIST_FAILURES, SIM_LIST_LINKS, SIM_LIST_RESTARTS, SIM_LISTS };
+
+#define SIM_LIST_MAX 64U
+
+/* A text whose meaning depends on the rest. */
+struct draft_text {
+    const char *text;
+    struct sim_toml_place place;
+};
+
+/* What is being read. */
+struct draft {
+    struct sim_scenario *scenario;
+    const struct sim_toml *toml;
+    const char *path;
+    char *error;
+    const char *files[SIM_SOURCES_MAX]; /* of traces, by source */
+    struct sim_toml_place file_places[SIM_SOURCES_MAX];
+    struct draft_text topology_file;
+    struct draft_text adders;
+    struct draft_text hosts[SIM_JOBS_MAX];     /* of jobs */
+    struct draft_text links[SIM_FAILURES_MAX]; /* of failures */
+    struct draft_text odd_links[SIM_ODD_LINKS_MAX];
+    struct draft_text restarts[SIM_RESTARTS_MAX];
+    uint32_t tables[SIM_LISTS][SIM_LIST_MAX]; /* of the lists' items */
+};
+
+/* Says what is wrong, with its place, in the draft's error; false. */
+__attribute__((format(printf, 3, 4))) bool sim__refuse(struct draft *d, struct sim_toml_place place, const char *format,
+                                                       ...);
+
+static inline struct sim_toml_place sim__place_of_item(const struct draft *d, uint32_t list, uint32_t number)
+{
+    return d->toml->tables[d->tables[list][number]].place;
+}
+
+/* Of queues.c: what [queues] says, when packets' sizes are known; and whether a switch's memory is enough, when all is. */
+bool sim__settle_queues(struct draft *d);
+bool sim__fit_queues(struct draft *d);
+/* Of fit.c: settles what depends on other values, and reads the files that are named. */
+bool sim__fit(struct draft *d);
+
+/* Readers: one value into one field; false: it was refused. */
+bool sim__read_seed(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_count(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_index(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_name(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_duration(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_rate(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_bytes(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_packet(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_amount(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_alpha(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_share(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_topology(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_traffic(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_policy(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_sizes(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_file(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_scheme(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_topology_file(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_model(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_hosts(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_adders(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_ratio(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_link(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_restart(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_odd_link(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_scale(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_flag(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_part(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_placement(struct draft *d, const struct sim_toml_value *value, void *field);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* toml.c: see toml.h. The text is copied once; strings are unescaped in place, and ended in place. Read next: scenario.c. */
+#include "sim/scenario/toml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/assert.h"
+#include "io/explain.h"
+
+struct reader {
+    struct sim_toml *toml;
+    char *at;
+    const char *line_begin;
+    uint32_t line;
+    char *error;
+    char *ended; /* where a text was ended in place: this character stands there */
+    char under;
+};
+
+static struct sim_toml_place place_of(const struct reader *r, const char *at)
+{
+    return (struct sim_toml_place){.line = r->line, .column = (uint32_t)(at - r->line_begin) + 1};
+}
+
+/* The next character, also where a text was ended in place. */
+static char peek(const struct reader *r)
+{
+    return r->at == r->ended ? r->under : *r->at;
+}
+
+static bool fail(struct reader *r, const char *at, const char *what)
+{
+    r->toml->place = place_of(r, at);
+    trib_explain(r->error, "%s", what);
+    return false;
+}
+
+static void end_text(struct reader *r, char *at)
+{
+    r->under = at == r->ended ? r->under : *at;
+    r->ended = at;
+    *at = '\0';
+}
+
+static void skip_blanks(struct reader *r)
+{
+    while (peek(r) == ' ' || peek(r) == '\t') {
+        r->at++;
+    }
+}
+
+static bool is_bare(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+/* To the end of the line: blanks and a comment are all that may stand there. */
+static bool end_line(struct reader *r)
+{
+    skip_blanks(r);
+    if (peek(r) == '#') {
+        while (peek(r) != '\0' && peek(r) != '\n') {
+            r->at++;
+        }
+    }
+    if (peek(r) == '\r') {
+        r->at++;
+    }
+    if (peek(r) == '\0') {
+        return true;
+    }
+    if (peek(r) != '\n') {
+        return fail(r, r->at, "the line should end here");
+    }
+    r->at++;
+    r->line++;
+    r->line_begin = r->at;
+    return true;
+}
+
+/* ---- growing ---- */
+
+static struct sim_toml_table *add_table(struct sim_toml *toml)
+{
+    if ((toml->table_count & (toml->table_count + 1)) == 0) {
+        toml->tables = realloc(toml->tables, 2 * (toml->table_count + 1U) * sizeof *toml->tables);
+        TRIB_ASSERT(toml->tables != NULL);
+    }
+    return &toml->tables[toml->table_count++];
+}
+
+static struct sim_toml_value *add_value(struct sim_toml *toml)
+{
+    if ((toml->value_count & (toml->value_count + 1)) == 0) {
+        toml->values = realloc(toml->values, 2 * (toml->value_count + 1U) * sizeof *toml->values);
+        TRIB_ASSERT(toml->values != NULL);
+    }
+    return &toml->values[toml->value_count++];
+}
+
+/* ---- values ---- */
+
+static bool unescape(struct reader *r, char **to)
+{
+    static const char names[] = "btnfr\"\\";
+    static const char meant[] = "\b\t\n\f\r\"\\";
+    const char *found = *++r->at != '\0' ? strchr(names, *r->at) : NULL;
+
+    if (found == NULL) {
+        return fail(r, r->at - 1, "an escape that is not read here; there are \\\" \\\\ \\t \\n \\r \\b \\f");
+    }
+    *(*to)++ = meant[found - names];
+    r->at++;
+    return true;
+}
+
+static bool read_string(struct reader *r, struct sim_toml_value *value)
+{
+    char quote = *r->at;
+    char *begin = ++r->at;
+    char *to = begin;
+
+    if (begin[0] == quote && begin[1] == quote) {
+        return fail(r, begin - 1, "strings of several lines are not read here");
+    }
+    while (*r->at != quote) {
+        if (*r->at == '\0' || *r->at == '\n') {
+            return fail(r, begin - 1, "a string that does not end on its line");
+        }
+        if (*r->at == '\\' && quote == '"') {
+            if (!unescape(r, &to)) {
+                return false;
+            }
+            continue;
+        }
+        *to++ = *r->at++;
+    }
+    r->at++;
+    *to = '\0';
+    value->kind = SIM_TOML_STRING;
+    value->text = begin;
+    return true;
+}
+
+/* Digits, with single underscores between them; returns what is behind them. */
+static const char *skip_digits(const char *p)
+{
+    while ((*p >= '0' && *p <= '9') || (*p == '_' && p[-1] != '_' && p[1] >= '0' && p[1] <= '9')) {
+        p++;
+    }
+    return p;
+}
+
+static enum sim_toml_kind kind_of(const char *word)
+{
+    const char *p = word + (*word == '+' || *word == '-');
+    const char *q = *p >= '0' && *p <= '9' ? skip_digits(p) : p;
+    enum sim_toml_kind kind = SIM_TOML_INTEGER;
+
+    if (strcmp(word, "true") == 0 || strcmp(word, "false") == 0) {
+        return SIM_TOML_BOOLEAN;
+    }
+    if (q == p || (*p == '0' && q - p > 1)) {
+        return SIM_TOML_NONE;
+    }
+    if (*q == '.' && q[1] >= '0' && q[1] <= '9') {
+        kind = SIM_TOML_FLOAT;
+        q = skip_digits(q + 1);
+    }
+    if (*q == 'e' || *q == 'E') {
+        kind = SIM_TOML_FLOAT;
+        q += 1 + (q[1] == '+' || q[1] == '-');
+        if (*q < '0' || *q > '9') {
+            return SIM_TOML_NONE;
+        }
+        q = skip_digits(q);
+    }
+    return *q == '\0' ? kind : SIM_TOML_NONE;
+}
+
+static bool read_word(struct reader *r, struct sim_toml_value *value)
+{
+    char *begin = r->at;
+    char *to = begin;
+
+    while (is_bare(peek(r)) || peek(r) == '+' || peek(r) == '.') {
+        r->at++;
+    }
+    if (r->at == begin) {
+        bool is_table = *begin == '{' || *begin == '[';
+        return fail(r, begin, is_table ? "arrays and inline tables are not read here" : "a value should stand here");
+    }
+    end_text(r, r->at);
+    value->kind = kind_of(begin);
+    value->text = begin;
+    if (value->kind == SIM_TOML_NONE) {
+        return fail(r, begin, "neither number nor true nor false; a text, such as one with a unit, stands in quotes");
+    }
+    for (const char *from = begin; *from != '\0'; from++) {
+        if (*from != '_') {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+    return true;
+}
+
+/* ---- lines ---- */
+
+static bool read_name(struct reader *r, const char **name)
+{
+    char *begin = r->at;
+
+    while (is_bare(peek(r))) {
+        r->at++;
+    }
+    if (r->at == begin) {
+        return fail(r, begin, "a name should stand here: letters, digits, _ and -");
+    }
+    if (peek(r) == '.') {
+        return fail(r, r->at, "dotted names are not read here");
+    }
+    *name = begin;
+    end_text(r, r->at);
+    return true;
+}
+
+static bool expect(struct reader *r, char c, const char *what)
+{
+    if (peek(r) != c) {
+        return fail(r, r->at, what);
+    }
+    r->at++;
+    return true;
+}
+
+static bool read_table(struct reader *r)
+{
+    struct sim_toml_table table = {.place = place_of(r, r->at)};
+    const char *begin = r->at++;
+
+    table.is_array = peek(r) == '[';
+    r->at += table.is_array;
+    skip_blanks(r);
+    if (!read_name(r, &table.name)) {
+        return false;
+    }
+    skip_blanks(r);
+    if (!expect(r, ']', "] should stand here") || (table.is_array && !expect(r, ']', "]] should stand here"))) {
+        return false;
+    }
+    for (uint32_t i = 0; i < r->toml->table_count; i++) {
+        const struct sim_toml_table *other = &r->toml->tables[i];
+        if (strcmp(other->name, table.name) == 0 && !(other->is_array && table.is_array)) {
+            return fail(r, begin, "this table is there already");
+        }
+    }
+    *add_table(r->toml) = table;
+    return end_line(r);
+}
+
+static bool read_value(struct reader *r)
+{
+    struct sim_toml_value value = {.table = r->toml->table_count - 1, .key_place = place_of(r, r->at)};
+    const char *begin = r->at;
+
+    if (!read_name(r, &value.key)) {
+        return false;
+    }
+    skip_blanks(r);
+    if (!expect(r, '=', "= should stand here")) {
+        return false;
+    }
+    skip_blanks(r);
+    value.place = place_of(r, r->at);
+    if (peek(r) == '"' || peek(r) == '\'' ? !read_string(r, &value) : !read_word(r, &value)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < r->toml->value_count; i++) {
+        const struct sim_toml_value *other = &r->toml->values[i];
+        if (other->table == value.table && strcmp(other->key, value.key) == 0) {
+            return fail(r, begin, "this key is there already");
+        }
+    }
+    *add_value(r->toml) = value;
+    return end_line(r);
+}
+
+bool sim_toml_read(struct sim_toml *toml, const char *text, size_t len, char *error)
+{
+    struct reader r = {.toml = toml, .line = 1, .error = error};
+
+    *toml = (struct sim_toml){.text = malloc(len + 1)};
+    TRIB_ASSERT(toml->text != NULL);
+    memcpy(toml->text, text, len);
+    toml->text[len] = '\0';
+    r.at = toml->text;
+    r.line_begin = r.at;
+    if (strlen(toml->text) != len) {
+        r.at += strlen(toml->text);
+        return fail(&r, r.at, "a byte that is zero");
+    }
+    *add_table(toml) = (struct sim_toml_table){.name = "", .place = {1, 1}};
+    while (peek(&r) != '\0') {
+        skip_blanks(&r);
+        bool is_empty = peek(&r) == '#' || peek(&r) == '\n' || peek(&r) == '\r' || peek(&r) == '\0';
+        if (is_empty ? !end_line(&r) : peek(&r) == '[' ? !read_table(&r) : !read_value(&r)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void sim_toml_free(struct sim_toml *toml)
+{
+    free(toml->tables);
+    free(toml->values);
+    free(toml->text);
+    *toml = (struct sim_toml){0};
+}

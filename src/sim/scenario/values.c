@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* values.c: reads single values of scenarios; see draft.h. Read next: scenario.c (which key is read by what). */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "io/explain.h"
+#include "io/nearest.h"
+#include "io/units.h"
+#include "sim/scenario/draft.h"
+
+#define NS_PS UINT64_C(1000)
+#define DURATION_MAX_NS (UINT64_C(100) * 3600 * 1000000000)
+#define RATE_MIN UINT64_C(1000000)
+#define RATE_MAX UINT64_C(3200000000000)
+#define PACKET_MAX 65535U
+
+bool sim__refuse(struct draft *d, struct sim_toml_place place, const char *format, ...)
+{
+    char text[TRIB_ERROR_TEXT_MAX / 2];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    trib_explain(d->error, "%s:%" PRIu32 ":%" PRIu32 ": %s", d->path, place.line, place.column, text);
+    return false;
+}
+
+/* ---- readers: one value into one field ---- */
+
+static bool expect_text(struct draft *d, const struct sim_toml_value *value, const char *example)
+{
+    return value->kind == SIM_TOML_STRING ||
+           sim__refuse(d, value->place, "%s wants a text, such as \"%s\"", value->key, example);
+}
+
+static bool read_whole(struct draft *d, const struct sim_toml_value *value, uint64_t min, uint64_t max,
+                       uint64_t *number)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+
+    if (value->kind != SIM_TOML_INTEGER) {
+        return sim__refuse(d, value->place, "%s wants a whole number, without quotes", value->key);
+    }
+    if (trib_parse_number(value->text, min, max, number, cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s: %s", value->key, cause);
+    }
+    return true;
+}
+
+bool sim__read_seed(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    return read_whole(d, value, 0, UINT64_MAX, field);
+}
+
+static bool read_from(struct draft *d, const struct sim_toml_value *value, uint64_t min, void *field)
+{
+    uint64_t number = 0;
+
+    if (!read_whole(d, value, min, SIM_NODES_MAX, &number)) {
+        return false;
+    }
+    *(uint32_t *)field = (uint32_t)number;
+    return true;
+}
+
+bool sim__read_count(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    return read_from(d, value, 1, field);
+}
+
+bool sim__read_index(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    return read_from(d, value, 0, field);
+}
+
+bool sim__read_name(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    if (!expect_text(d, value, "my scenario")) {
+        return false;
+    }
+    if (strlen(value->text) >= SIM_NAME_MAX) {
+        return sim__refuse(d, value->place, "%s is longer than %u bytes", value->key, SIM_NAME_MAX - 1);
+    }
+    memcpy(field, value->text, strlen(value->text) + 1);
+    return true;
+}
+
+bool sim__read_duration(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t ns = 0;
+
+    if (!expect_text(d, value, "20ms")) {
+        return false;
+    }
+    if (trib_parse_duration(value->text, &ns, cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s: %s", value->key, cause);
+    }
+    if (ns > DURATION_MAX_NS) {
+        return sim__refuse(d, value->place, "%s: longer than 100h", value->key);
+    }
+    *(uint64_t *)field = ns * NS_PS;
+    return true;
+}
+
+bool sim__read_rate(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t rate = 0;
+
+    if (!expect_text(d, value, "10Gbps")) {
+        return false;
+    }
+    if (trib_parse_rate(value->text, &rate, cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s: %s", value->key, cause);
+    }
+    if (rate < RATE_MIN || rate > RATE_MAX) {
+        return sim__refuse(d, value->place, "%s is %s; it can be from 1Mbps to 3200Gbps", value->key, value->text);
+    }
+    *(uint64_t *)field = rate;
+    return true;
+}
+
+bool sim__read_bytes(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+
+    if (!expect_text(d, value, "1MB")) {
+        return false;
+    }
+    if (trib_parse_size(value->text, field, cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s: %s", value->key, cause);
+    }
+    if (*(uint64_t *)field == 0 || *(uint64_t *)field >= SIM_AMOUNT_PACKETS / 1000) {
+        return sim__refuse(d, value->place, "%s can not be %s", value->key, value->text);
+    }
+    return true;
+}
+
+bool sim__read_packet(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    uint64_t bytes = 0;
+
+    if (!sim__read_bytes(d, value, &bytes)) {
+        return false;
+    }
+    if (bytes > PACKET_MAX) {
+        return sim__refuse(d, value->place, "%s is more than %u bytes", value->key, PACKET_MAX);
+    }
+    *(uint32_t *)field = (uint32_t)bytes;
+    return true;
+}
+
+/* Bytes, packets of the full size ("85pkt"), or none. */
+bool sim__read_amount(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    const char *unit = strstr(value->text, "pkt");
+    char digits[TRIB_UNITS_TEXT_MAX] = "";
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t count = 0;
+
+    if (!expect_text(d, value, "85pkt")) {
+        return false;
+    }
+    if (strcmp(value->text, "none") == 0) {
+        *(uint64_t *)field = SIM_NEVER;
+        return true;
+    }
+    if (unit == NULL || unit[3] != '\0' || (size_t)(unit - value->text) >= sizeof digits) {
+        return sim__read_bytes(d, value, field);
+    }
+    memcpy(digits, value->text, (size_t)(unit - value->text));
+    if (trib_parse_number(digits, 1, 1000000, &count, cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s: %s", value->key, cause);
+    }
+    *(uint64_t *)field = count | SIM_AMOUNT_PACKETS;
+    return true;
+}
+
+bool sim__read_part(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    double share = 0;
+
+    if (!expect_text(d, value, "60%")) {
+        return false;
+    }
+    if (trib_parse_percent(value->text, &share, cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s: %s", value->key, cause);
+    }
+    *(double *)field = share;
+    return true;
+}
+
+bool sim__read_share(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    if (!sim__read_part(d, value, field)) {
+        return false;
+    }
+    return *(double *)field > 0 || sim__refuse(d, value->place, "%s can not be 0", value->key);
+}
+
+/* Two whole numbers: 3:1. */
+bool sim__read_ratio(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    const char *colon = strchr(value->text, ':');
+    char down[TRIB_UNITS_TEXT_MAX] = "";
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t numbers[2] = {0, 0};
+
+    if (!expect_text(d, value, "3:1")) {
+        return false;
+    }
+    if (colon != NULL && (size_t)(colon - value->text) < sizeof down) {
+        memcpy(down, value->text, (size_t)(colon - value->text));
+    }
+    if (colon == NULL || trib_parse_number(down, 1, 1000, &numbers[0], cause) != TRIB_OK ||
+        trib_parse_number(colon + 1, 1, 1000, &numbers[1], cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s is two numbers from 1 to 1000, such as \"3:1\", not \"%s\"", value->key,
+                           value->text);
+    }
+    *(struct sim_ratio *)field = (struct sim_ratio){(uint32_t)numbers[0], (uint32_t)numbers[1]};
+    return true;
+}
+
+/* The index of a word in a list that ends where name() gives NULL. */
+static bool read_word(struct draft *d, const struct sim_toml_value *value, const char *(*name)(uint32_t),
+                      uint32_t *index)
+{
+    struct trib_nearest nearest = {.word = value->text, .len = strlen(value->text)};
+    char list[TRIB_ERROR_TEXT_MAX / 2] = "";
+    size_t len = 0;
+
+    for (uint32_t i = 0; name(i) != NULL; i++) {
+        if (value->kind == SIM_TOML_STRING && strcmp(name(i), value->text) == 0) {
+            *index = i;
+            return true;
+        }
+        trib_nearest_offer(&nearest, name(i));
+        len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : ", ", name(i));
+        TRIB_ASSERT(len < sizeof list);
+    }
+    if (nearest.best != NULL) {
+        return sim__refuse(d, value->place, "unknown %s \"%s\"; did you mean %s?", value->key, value->text,
+                           nearest.best);
+    }
+    return sim__refuse(d, value->place, "unknown %s \"%s\"; there are %s", value->key, value->text, list);
+}
+
+static const char *topology_name(uint32_t index)
+{
+    return index + 1 < SIM_TOPOLOGY_COUNT ? sim_topology_name((enum sim_topology_kind)(index + 1)) : NULL;
+}
+
+bool sim__read_topology(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    uint32_t index = 0;
+    bool is_good = read_word(d, value, topology_name, &index);
+
+    *(enum sim_topology_kind *)field = (enum sim_topology_kind)(index + 1);
+    return is_good;
+}
+
+static const char *traffic_name(uint32_t index)
+{
+    return index + 1 < SIM_TRAFFIC_COUNT ? sim_traffic_name((enum sim_traffic_kind)(index + 1)) : NULL;
+}
+
+bool sim__read_traffic(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    uint32_t index = 0;
+    bool is_good = read_word(d, value, traffic_name, &index);
+
+    *(enum sim_traffic_kind *)field = (enum sim_traffic_kind)(index + 1);
+    return is_good;
+}
+
+bool sim__read_policy(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    uint32_t index = 0;
+    bool is_good = read_word(d, value, trib_congestion_name, &index);
+
+    *(enum trib_congestion_policy *)field = (enum trib_congestion_policy)index;
+    return is_good;
+}
+
+static const char *sizes_name(uint32_t index)
+{
+    const struct sim_sizes *sizes = sim_sizes_at(index);
+
+    return sizes != NULL ? sim_sizes_name(sizes) : NULL;
+}
+
+/* One size, "endless", or the name of a distribution. */
+bool sim__read_sizes(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    struct sim_traffic *t = field;
+    uint32_t index = 0;
+
+    if (value->kind == SIM_TOML_STRING && strcmp(value->text, "endless") == 0) {
+        t->bytes = SIM_NEVER;
+        return true;
+    }
+    if (value->kind != SIM_TOML_STRING || (value->text[0] >= '0' && value->text[0] <= '9')) {
+        return sim__read_bytes(d, value, &t->bytes);
+    }
+    if (!read_word(d, value, sizes_name, &index)) {
+        return false;
+    }
+    t->sizes = sim_sizes_at(index);
+    return true;
+}
+
+bool sim__read_file(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    uint32_t source = d->scenario->traffic_count - 1;
+
+    (void)field;
+    d->files[source] = value->text;
+    d->file_places[source] = value->place;
+    return expect_text(d, value, "flow.txt");
+}
+
+bool sim__read_topology_file(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    d->topology_file = (struct draft_text){value->text, value->place};
+    return expect_text(d, value, "topology.txt");
+}
+
+static const char *model_name(uint32_t index)
+{
+    const struct sim_model *model = sim_model_at(index);
+
+    return model != NULL ? model->name : NULL;
+}
+
+bool sim__read_model(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    struct sim_job_config *job = field;
+    uint32_t index = 0;
+
+    if (!read_word(d, value, model_name, &index)) {
+        return false;
+    }
+    job->model = sim_model_at(index);
+    return true;
+}
+
+bool sim__read_hosts(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    d->hosts[d->scenario->job_count - 1] = (struct draft_text){value->text, value->place};
+    return expect_text(d, value, "0 4 8-11");
+}
+
+bool sim__read_adders(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    d->adders = (struct draft_text){value->text, value->place};
+    return expect_text(d, value, "spine 50% leaf");
+}
+
+bool sim__read_link(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    d->links[d->scenario->failure_count - 1] = (struct draft_text){value->text, value->place};
+    return expect_text(d, value, "leaf0-spine1");
+}
+
+bool sim__read_restart(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    d->restarts[d->scenario->restart_count - 1] = (struct draft_text){value->text, value->place};
+    return expect_text(d, value, "spine0");
+}
+
+bool sim__read_odd_link(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    d->odd_links[d->scenario->topology.odd_count - 1] = (struct draft_text){value->text, value->place};
+    return expect_text(d, value, "leaf0-spine1");
+}
+
+/* "1/20" is 20. */
+bool sim__read_scale(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t number = 0;
+
+    if (!expect_text(d, value, "1/20")) {
+        return false;
+    }
+    if (strncmp(value->text, "1/", 2) != 0 || trib_parse_number(value->text + 2, 1, 10000, &number, cause) != TRIB_OK) {
+        return sim__refuse(d, value->place, "%s is written like \"1/20\", from 1/1 to 1/10000, not \"%s\"", value->key,
+                           value->text);
+    }
+    *(uint32_t *)field = (uint32_t)number;
+    return true;
+}
+
+bool sim__read_flag(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    if (value->kind != SIM_TOML_BOOLEAN) {
+        return sim__refuse(d, value->place, "%s wants true or false, without quotes", value->key);
+    }
+    *(bool *)field = strcmp(value->text, "true") == 0;
+    return true;
+}
+
+static const char *scheme_name(uint32_t index)
+{
+    uint32_t at = 0;
+
+    for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {
+        if (trib_scheme_at(i)->refusal == NULL && at++ == index) {
+            return trib_scheme_at(i)->name;
+        }
+    }
+    return NULL;
+}
+
+bool sim__read_scheme(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    const struct trib_scheme *scheme = value->kind == SIM_TOML_STRING ? trib_scheme_find(value->text) : NULL;
+    uint32_t index = 0;
+
+    if (scheme == NULL) {
+        return read_word(d, value, scheme_name, &index);
+    }
+    if (scheme->refusal != NULL) {
+        return sim__refuse(d, value->place, "%s: %s", value->text, scheme->refusal);
+    }
+    if (strlen(value->text) >= SIM_SCHEME_MAX) {
+        return sim__refuse(d, value->place, "%s is too long", value->key);
+    }
+    memcpy(field, value->text, strlen(value->text) + 1);
+    return true;
+}
+
+static const char *placement_name(uint32_t index)
+{
+    return index + 1 < SIM_PLACEMENT_COUNT ? sim_placement_name((enum sim_placement)(index + 1)) : NULL;
+}
+
+bool sim__read_placement(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    uint32_t index = 0;
+    bool is_good = read_word(d, value, placement_name, &index);
+
+    *(enum sim_placement *)field = (enum sim_placement)(index + 1);
+    return is_good;
+}
