@@ -93,8 +93,13 @@ struct trib_config {
     bool
         progress_thread; /* [true]; without it only calls make progress; always on where no switch is, or with fallback */
     bool trains;         /* many packets per system call [true]; false exists for comparison */
-    uint32_t spin_us;    /* longest busy wait before sleeping, microseconds; it yields the CPU [20] */
-    uint32_t dscp;       /* 0 to 63 [0] */
+    /* Longest busy wait before sleeping, microseconds; it yields the CPU. Where all ranks are on one host ten times as
+     * long [20] */
+    uint32_t spin_us;
+    uint32_t dscp; /* 0 to 63 [0] */
+    /* Schemes whose windows follow congestion (panama): what waits behind so many bytes that the kernel holds of its
+     * socket says that the way is congested, as a switch with RED would mark it; 0: never [127500: 85 packets of 1500
+     * bytes, the paper's] */
     uint64_t join_timeout_ns;   /* to reach the switch and all ranks [30 s] */
     uint64_t switch_timeout_ns; /* how long a switch that went away is waited for [10 s] */
     /* A switch that is gone for longer than that: the ranks go on without it, as if a rendezvous were named: their

@@ -23,6 +23,9 @@
 /* Asked for each socket; the kernel grants what it likes. */
 #define SOCKET_BUFFER (8U << 20)
 /* To find ports side by side for a root with several sockets. */
+/* Where all ranks are on one host what is waited for is somebody's next call, and each busy look yields the core to
+ * whoever is to make it: so many times as long as where a link is waited for. */
+#define LOCAL_SPIN 10
 #define ROOT_TRIES 16
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -256,7 +259,8 @@ static struct trib_endpoint *create(const struct trib_address *address, const st
     endpoint->payload = config->payload;
     endpoint->dscp = config->dscp;
     endpoint->spin_us = config->spin_us;
-    endpoint->spin.limit_ns = endpoint->spin.length_ns = config->spin_us * TRIB_MICROSECOND_NS;
+    endpoint->spin.limit_ns = endpoint->spin.length_ns =
+        config->spin_us * TRIB_MICROSECOND_NS * (address == NULL ? LOCAL_SPIN : 1);
     endpoint->trains = config->trains;
     endpoint->progress_thread = config->progress_thread;
     endpoint->faults = config->faults;
