@@ -37,6 +37,7 @@ def _rank(pipe, rank, ranks, store, environment, timeout, options):
     """A rank's life: joins, then runs what comes through the pipe until that closes."""
     os.environ.update(environment)
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
     import torch
     import torch.distributed as dist
     torch.set_num_threads(1)
