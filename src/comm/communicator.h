@@ -189,6 +189,11 @@ struct trib_request *trib_comm_begin_waiting(struct trib_comm *comm);
 
 /* ---- local.c ---- */
 
+static inline bool trib_comm_has_ended(const struct trib_comm *comm)
+{
+    return comm->state == TRIB_COMM_FAILED || comm->state == TRIB_COMM_CLOSED;
+}
+
 /* All ranks are on this host, and no packet is sent. */
 static inline bool trib_comm_is_local(const struct trib_comm *comm)
 {

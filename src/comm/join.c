@@ -542,7 +542,7 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
 void trib_comm_session_ready(struct trib_comm *comm, short revents, uint64_t now_ns)
 {
     struct trib_message message;
-    if (comm->state == TRIB_COMM_FAILED || comm->state == TRIB_COMM_CLOSED) {
+    if (trib_comm_has_ended(comm)) {
         return;
     }
     trib_session_client_ready(&comm->session, revents);
@@ -604,10 +604,10 @@ static void look_first(struct trib_comm *comm, uint64_t now_ns)
 
 void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns)
 {
-    if (now_ns >= comm->state_deadline_ns) {
+    if (!trib_comm_has_ended(comm) && now_ns >= comm->state_deadline_ns) {
         look_first(comm, now_ns);
     }
-    if (comm->state == TRIB_COMM_FAILED || comm->state == TRIB_COMM_CLOSED) {
+    if (trib_comm_has_ended(comm)) {
         return;
     }
     bool is_outside = comm->state == TRIB_COMM_CONNECTING || comm->state == TRIB_COMM_JOINING;
@@ -624,10 +624,9 @@ void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns)
 
 uint64_t trib_comm_session_deadline(const struct trib_comm *comm)
 {
-    uint64_t deadline = comm->state_deadline_ns;
-    if (comm->state == TRIB_COMM_FAILED || comm->state == TRIB_COMM_CLOSED) {
+    if (trib_comm_has_ended(comm)) {
         return TRIB_NEVER;
     }
-    return trib_time_earlier(deadline,
+    return trib_time_earlier(comm->state_deadline_ns,
                              comm->state == TRIB_COMM_PROBING ? trib_comm_paths_deadline(comm) : comm->retry_ns);
 }
