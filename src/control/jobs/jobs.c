@@ -609,9 +609,7 @@ static uint32_t count_late(const struct trib_jobs *jobs)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < TRIB_ENDINGS_MAX; i++) {
-        for (uint32_t rank = 0; jobs->endings[i].at_ns != 0 && rank < TRIB_RANKS_MAX; rank++) {
-            count += trib_rank_set_has(&jobs->endings[i].waits, rank);
-        }
+        count += jobs->endings[i].at_ns != 0 ? trib_rank_set_count(&jobs->endings[i].waits) : 0;
     }
     return count;
 }
