@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a scheme or a number format costs a model in accuracy: the digits of examples/digits, trained with each and the same seeds.
+
+  bench/accuracy.py                          float32, bfloat16 and int32 on the wire
+  bench/accuracy.py SCHEME[,WIRE] ...        others, against the first
+  bench/accuracy.py --seeds 10 --ranks 8 --json
+
+Every run's ranks must end with the same weights. Differences are paired: per seed, in images of the test set. Not a benchmark of time.
+Needs a build (BUILD_DIR, else build/). Reads: examples/digits/train.h.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.environ.get("BUILD_DIR", os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build"))
+TRIBUTARY, DIGITS = (os.path.join(BUILD, "bin", name) for name in ("tributary", "digits"))
+DEFAULT = ["switchml,float32", "switchml,bfloat16", "switchml,int32"]
+TEST_IMAGES = 297
+LIMIT_S = 300
+
+
+def train(setting, seed, options):
+    """Accuracy, and the hash of the weights, of one training."""
+    scheme, _, wire = setting.partition(",")
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("TRIB_")}
+    environment.update(TRIB_SCHEME=scheme, TRIB_WIRE=wire or "float32")
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report")
+        command = [TRIBUTARY, "run", "-n", str(options.ranks), "--", DIGITS, "--seed", str(seed), "--epochs", str(options.epochs), "--report", report]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{setting}, seed {seed}: exit status {done.returncode}: {(done.stderr or done.stdout).strip()}")
+        kinds = {}
+        for rank in range(options.ranks):
+            with open(f"{report}.{rank}", encoding="utf-8") as file:
+                for line in map(json.loads, file):
+                    kinds.setdefault(line["kind"], []).append(line)
+    hashes = {line["hash"] for line in kinds["end"]}
+    if len(kinds["end"]) != options.ranks or len(hashes) != 1:
+        sys.exit(f"{setting}, seed {seed}: ranks ended with different weights")
+    return kinds["epoch"][-1]["accuracy"], hashes.pop()
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="bench/accuracy.py", description="Accuracy of the digits by scheme and number format.")
+    parser.add_argument("settings", metavar="SCHEME[,WIRE]", nargs="*", default=DEFAULT, help="the first is what the others are compared with")
+    parser.add_argument("--seeds", type=int, default=5, help="trainings of each [5]")
+    parser.add_argument("--ranks", type=int, default=4, help="[4]")
+    parser.add_argument("--epochs", type=int, default=20, help="[20]")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    options = parser.parse_args()
+    if min(options.seeds, options.ranks, options.epochs) < 1:
+        parser.error("--seeds, --ranks and --epochs are 1 at least")
+    return options
+
+
+def summary(setting, results, reference):
+    accuracies = [accuracy for accuracy, _ in results]
+    images = [round((accuracy - other) * TEST_IMAGES) for accuracy, (other, _) in zip(accuracies, reference)]
+    return {"setting": setting, "mean": statistics.mean(accuracies), "least": min(accuracies), "most": max(accuracies),
+            "images_by_seed": images, "images_mean": statistics.mean(images), "equal_weights": sum(a == b for (_, a), (_, b) in zip(results, reference))}
+
+
+def main():
+    options = arguments()
+    results = [[] for _ in options.settings]
+    for seed in range(1, options.seeds + 1):
+        for setting, some in zip(options.settings, results):
+            some.append(train(setting, seed, options))
+            print(f"seed {seed} {setting}: {some[-1][0]:.4f}", file=sys.stderr, flush=True)
+    rows = [summary(setting, some, results[0]) for setting, some in zip(options.settings, results)]
+    if options.json:
+        print(json.dumps({"seeds": options.seeds, "ranks": options.ranks, "epochs": options.epochs, "rows": rows}))
+        return
+    print(f"accuracy on {TEST_IMAGES} test images, {options.ranks} ranks, {options.epochs} epochs, {options.seeds} seeds; images: against {options.settings[0]}")
+    for row in rows:
+        by_seed = " ".join(f"{images:+d}" for images in row["images_by_seed"])
+        print(f"{row['setting']:<24} mean {row['mean']:.4f} ({row['least']:.4f} to {row['most']:.4f})  images {row['images_mean']:+.1f}  by seed {by_seed}")
+
+
+if __name__ == "__main__":
+    main()
