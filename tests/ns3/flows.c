@@ -5,8 +5,9 @@
  *   flows LEAVES SPINES HOSTS COUNT SEED   COUNT flows of 1 KB to 1 MB, as many in each doubling, at 60 % load
  *   flows LEAVES SPINES HOSTS 0 SEED US    a permutation without end, for so many microseconds
  *
- * First line: leaves spines hosts packet marks room rate delay flows. Then per flow: from to spine spine-back bytes start_ps fct_ps ideal_ps,
- * in the order of their starts. Last line: hops marked dropped cpu_s bytes. Read next: compare.py. */
+ * First line: leaves spines hosts packet marks buffer rate delay flows. Then per flow: from to spine spine-back bytes
+ * start_ps fct_ps ideal_ps, in the order of their starts. Last line: hops marked dropped cpu_s bytes. Read next:
+ * compare.py. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 #define RATE UINT64_C(10000000000)
 #define DELAY_PS UINT64_C(1000000)
 #define MARKS 65U
-#define ROOM 10000U
+#define BUFFER 10000U
 #define LOAD 0.6
 #define LEAST 1000.0
 #define MOST 1000000.0
@@ -45,7 +46,7 @@ static void set_network(struct sim_scenario *s, uint32_t leaves, uint32_t spines
         .edge = wire,
         .fabric = wire,
         .mark_bytes = (uint64_t)MARKS * s->flows.packet,
-        .buffer_bytes = (uint64_t)ROOM * s->flows.packet,
+        .buffer_bytes = (uint64_t)BUFFER * s->flows.packet,
         .smallest = s->flows.ack,
         .largest = s->flows.packet,
     };
@@ -113,7 +114,7 @@ static void print_flows(struct both *b, double cpu_s)
     uint64_t marked = 0;
 
     printf("%u %u %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", t->leaves, t->spines, t->hosts,
-           b->scenario.flows.packet, MARKS, ROOM, RATE, DELAY_PS, count);
+           b->scenario.flows.packet, MARKS, BUFFER, RATE, DELAY_PS, count);
     qsort(run->ends, run->end_count, sizeof *run->ends, by_start);
     for (uint64_t i = 0; i < run->end_count; i++) {
         print_flow(b, &run->ends[i].plan, &run->ends[i]);

@@ -31,7 +31,7 @@ constexpr uint32_t PPP = 2; /* bytes that the device adds */
 constexpr uint16_t FIRST_PORT = 1024;
 
 struct Network {
-    uint32_t leaves, spines, hosts, packet, marks, room;
+    uint32_t leaves, spines, hosts, packet, marks, buffer;
     uint64_t rate_bps, delay_ps;
 };
 
@@ -221,7 +221,7 @@ void defaults()
     Config::SetDefault("ns3::RedQueueDisc::UseEcn", BooleanValue(true));
     Config::SetDefault("ns3::RedQueueDisc::UseHardDrop", BooleanValue(false));
     Config::SetDefault("ns3::RedQueueDisc::QW", DoubleValue(1));
-    Config::SetDefault("ns3::RedQueueDisc::MaxSize", QueueSizeValue(QueueSize(BYTES, network.room * network.packet)));
+    Config::SetDefault("ns3::RedQueueDisc::MaxSize", QueueSizeValue(QueueSize(BYTES, network.buffer * network.packet)));
 }
 
 struct Wires {
@@ -287,7 +287,7 @@ bool read_list()
     uint64_t count = 0;
 
     if (scanf("%u %u %u %u %u %u %" SCNu64 " %" SCNu64 " %" SCNu64, &network.leaves, &network.spines, &network.hosts,
-              &network.packet, &network.marks, &network.room, &network.rate_bps, &network.delay_ps, &count) != 9) {
+              &network.packet, &network.marks, &network.buffer, &network.rate_bps, &network.delay_ps, &count) != 9) {
         return false;
     }
     for (uint64_t i = 0; i < count; i++) {
