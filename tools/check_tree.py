@@ -25,7 +25,18 @@ LAYERS = {
     "comm": {"core", "schemes", "io", "host", "control", "comm", "switchd/plane.h"},
     "switchd": {"core", "schemes", "io", "control", "switchd"},
     "sim": {"core", "schemes", "io", "sim"},
-    "cli": {"core", "schemes", "io", "control", "comm", "switchd", "sim", "cli"},
+    "reproduce": {"core", "schemes", "io", "sim", "reproduce"},
+    "cli": {"core", "schemes", "io", "control", "comm", "switchd", "sim", "reproduce", "cli"},
+}
+# What a folder inside one of these may include of its own layer, by folders and files.
+INNER = {
+    "sim": {
+        "network": {"network", "file.h"},
+        "traffic": {"network", "traffic", "file.h"},
+        "jobs": {"network", "jobs"},
+        "results": {"network", "traffic", "jobs", "run.h", "results"},
+        "scenario": {"network", "traffic", "jobs", "run.h", "results", "scenario", "file.h"},
+    },
 }
 PURE = ("core", "schemes")
 PURE_HEADERS = {"assert.h", "cpuid.h", "float.h", "immintrin.h", "limits.h", "stdalign.h", "stdarg.h", "stdbool.h", "stddef.h",
@@ -132,6 +143,9 @@ def check_layers(path, text):
         kind, name = match.groups()
         if kind == '"' and name.split("/")[0] not in allowed and name not in allowed:
             problem(path, line_of(text, match.start()), f"{layer} may not include \"{name}\"")
+        inner = INNER.get(layer, {}).get(path.split("/")[2])
+        if kind == '"' and inner is not None and name.split("/")[0] == layer and name.split("/")[1] not in inner:
+            problem(path, line_of(text, match.start()), f"{layer}/{path.split('/')[2]} may not include \"{name}\"")
         if kind == "<" and layer in PURE and not name.startswith("tributary/") and name not in PURE_HEADERS:
             problem(path, line_of(text, match.start()), f"{layer} may not include <{name}>")
 

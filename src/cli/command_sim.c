@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command_sim.c: `tributary sim`: runs a scenario in the simulator, with progress, and writes its results; also when it is interrupted.
+/* command_sim.c: `tributary sim`: runs a scenario in the simulator, with progress, and writes its results; also when it
+ * is interrupted.
  * Read next: sim/run.h, sim/scenario/scenario.h, sim_bench.h. */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/sim_bench.h"
+#include "cli/sim_progress.h"
 #include "cli/sim_sweep.h"
 #include "io/clock.h"
 #include "io/units.h"
@@ -23,7 +23,7 @@
 #define HOPS_EACH UINT64_C(200000) /* between two looks at the clock: some ten milliseconds */
 #define STALL_PS UINT64_C(5000000000000)
 #define PATH_MAX_LEN 4096
-#define LEVERS_MAX 5U
+#define LEVERS_MAX 6U
 
 struct sim_options {
     const char *out;
@@ -46,7 +46,8 @@ struct sim_options {
 };
 
 static const struct option_row rows[] = {
-    {"out", 'o', "DIR", "write results.json, flows.csv, links.csv, and of jobs jobs.csv and iterations.csv there",
+    {"out", 'o', "DIR",
+     "write results.json, flows.csv, links.csv, figures.csv, and of jobs jobs.csv and iterations.csv there",
      option_text, offsetof(struct sim_options, out)},
     {"html", 0, "FILE", "results as a page with plots, which needs nothing else", option_text,
      offsetof(struct sim_options, html)},
@@ -79,86 +80,15 @@ static const struct option_command command = {
              "sim bench [ROW] [options]",
     .summary = "Simulates a data centre, packet by packet: the network and the traffic that a file describes\n"
                "(docs/SIMULATOR.md). The same seed gives the same run. An interrupt ends it with the results so far.\n"
-               "Exit status: 0 it has run to its end, 1 an error, or given up as nothing arrives any more, 2 a mistake "
-               "in what\n"
-               "was asked, 3 a deadlock of ports that PFC has stopped, 130 interrupted; 1, 3 and 130 with results, if "
-               "it began.",
+               "Exit status: 0 it has run to its end, 1 an error, 2 a mistake in what was asked, 3 a deadlock of ports "
+               "that PFC\n"
+               "has stopped, 4 given up as nothing arrives any more, 130 interrupted; 3, 4 and 130 with results.",
     .rows = rows,
     .examples = "  tributary sim examples/sim/websearch.toml --out results\n"
                 "  tributary sim sweep examples/sim/grid/loads.toml --out sweep\n"
                 "  tributary sim --keys\n"
                 "  tributary sim bench",
 };
-
-static volatile sig_atomic_t was_interrupted;
-
-static void on_interrupt(int signal)
-{
-    (void)signal;
-    was_interrupted = 1;
-}
-
-/* Once more, and the process ends at once. */
-static void catch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-}
-
-/* ---- progress ---- */
-
-struct progress {
-    const char *what; /* is simulated: "", or a part of it with a colon */
-    uint64_t begin_ns;
-    uint64_t next_ns;
-    bool is_terminal;
-    bool is_shown;
-};
-
-/* Of all iterations, those that have ended: when the last one has, the run is over. */
-static double share_of_jobs(const struct sim_run *run)
-{
-    double ended = 0;
-    double all = 0;
-
-    for (uint32_t i = 0; i < run->jobs.count; i++) {
-        ended += run->jobs.jobs[i].iterations;
-        all += run->jobs.jobs[i].config.iterations;
-    }
-    return all > 0 ? ended / all : 0;
-}
-
-static void show_progress(struct progress *p, const struct sim_run *run)
-{
-    uint64_t now_ns = trib_clock_ns();
-    char left[TRIB_UNITS_TEXT_MAX];
-
-    if (now_ns < p->next_ns) {
-        return;
-    }
-    p->next_ns = now_ns + (p->is_terminal ? TRIB_SECOND_NS / 4 : 10 * TRIB_SECOND_NS);
-    p->is_shown = true;
-    double elapsed = (double)(now_ns - p->begin_ns);
-    double share = fmax((double)sim_run_now(run) / (double)run->scenario->duration_ps, share_of_jobs(run));
-    trib_format_duration(share > 0 ? (uint64_t)(elapsed / share * (1 - share)) : 0, left);
-    fprintf(stderr, "%s%ssimulated %.3f of %.3f ms, %.1f M packet-hops, %.1f M/s, %" PRIu64 " flows ended",
-            p->is_terminal ? "\r" : "", p->what, (double)sim_run_now(run) / 1e9,
-            (double)run->scenario->duration_ps / 1e9, (double)run->network.hops / 1e6,
-            (double)run->network.hops / elapsed * 1e3, run->end_count);
-    if (run->jobs.count != 0) {
-        fprintf(stderr, ", %" PRIu64 " of %u jobs done", run->jobs.done_jobs, run->jobs.count);
-    }
-    fprintf(stderr, ", %s left%s", left, p->is_terminal ? "\033[K" : "\n");
-}
-
-static void end_progress(const struct progress *p)
-{
-    if (p->is_terminal && p->is_shown) {
-        fprintf(stderr, "\r\033[K");
-    }
-}
 
 /* ---- results ---- */
 
@@ -203,11 +133,11 @@ static bool write_tables(const struct everything *e, const char *folder)
     if ((file = open_in(folder, "jobs.csv")) == NULL) {
         return false;
     }
-    sim_results_jobs(file, &e->run, e->story.ideal);
+    sim_results_jobs(file, &e->run, &e->story);
     if (!close_written(file, "jobs.csv") || (file = open_in(folder, "iterations.csv")) == NULL) {
         return false;
     }
-    sim_results_iterations(file, &e->run);
+    sim_results_iterations(file, &e->run, &e->story);
     return close_written(file, "iterations.csv");
 }
 
@@ -222,15 +152,15 @@ static bool write_results(const struct everything *e, const char *folder)
     if (!close_written(file, "results.json") || (file = open_in(folder, "flows.csv")) == NULL) {
         return false;
     }
-    sim_results_flows(file, &e->run);
+    sim_results_flows(file, &e->run, &e->story);
     if (!close_written(file, "flows.csv") || (file = open_in(folder, "links.csv")) == NULL) {
         return false;
     }
-    sim_results_links(file, &e->run);
+    sim_results_links(file, &e->run, &e->results, &e->story);
     if (!close_written(file, "links.csv") || (file = open_in(folder, "figures.csv")) == NULL) {
         return false;
     }
-    sim_results_figures(file, &e->run, &e->results, e->story.ideal);
+    sim_results_figures(file, &e->run, &e->results, &e->story);
     return close_written(file, "figures.csv") && write_tables(e, folder);
 }
 
@@ -248,29 +178,24 @@ static bool write_page(const struct everything *e, const char *path)
 
 static void simulate(struct everything *e, bool is_quiet)
 {
-    struct progress progress = {.what = "", .begin_ns = trib_clock_ns(), .is_terminal = isatty(STDERR_FILENO) == 1};
+    struct sim_progress progress = sim_progress_begin("", is_quiet);
     double begin = trib_cpu_s();
 
-    progress.next_ns = progress.begin_ns + TRIB_SECOND_NS;
-    while (sim_run_advance(&e->run, HOPS_EACH) && !was_interrupted && !e->story.was_stalled) {
+    while (sim_run_advance(&e->run, HOPS_EACH) && !interrupt_came() && !e->story.was_stalled) {
         e->story.was_stalled = sim_run_stalled(&e->run, STALL_PS) != 0;
-        if (!is_quiet) {
-            show_progress(&progress, &e->run);
-        }
+        sim_progress_show(&progress, &e->run);
     }
-    end_progress(&progress);
+    sim_progress_end(&progress);
     e->story.cpu_s = trib_cpu_s() - begin;
-    e->story.was_interrupted = was_interrupted && !e->run.is_over;
+    e->story.was_interrupted = interrupt_came() && !e->run.is_over;
 }
 
-static struct progress ideal_progress;
+static struct sim_progress ideal_progress;
 
 static bool go_on(const struct sim_run *alone)
 {
-    if (ideal_progress.what != NULL) {
-        show_progress(&ideal_progress, alone);
-    }
-    return !was_interrupted && sim_run_stalled(alone, STALL_PS) == 0;
+    sim_progress_show(&ideal_progress, alone);
+    return !interrupt_came() && sim_run_stalled(alone, STALL_PS) == 0;
 }
 
 /* Each kind of traffic alone. False: something is wrong; an interrupt is not. */
@@ -281,15 +206,12 @@ static bool simulate_ideal(struct everything *e, bool is_quiet)
     if (!e->scenario.is_ideal || e->story.was_interrupted || e->story.was_stalled) {
         return true;
     }
-    ideal_progress = (struct progress){.what = is_quiet ? NULL : "alone: ",
-                                       .begin_ns = trib_clock_ns(),
-                                       .next_ns = trib_clock_ns() + TRIB_SECOND_NS,
-                                       .is_terminal = isatty(STDERR_FILENO) == 1};
+    ideal_progress = sim_progress_begin("alone: ", is_quiet);
     bool is_good = sim_ideal_make(&e->ideal, &e->run, go_on, HOPS_EACH, error);
-    end_progress(&ideal_progress);
+    sim_progress_end(&ideal_progress);
     e->story.ideal = is_good ? &e->ideal : NULL;
-    e->story.was_interrupted = was_interrupted;
-    return is_good || was_interrupted || complain("%s", error) == 0;
+    e->story.was_interrupted = interrupt_came();
+    return is_good || interrupt_came() || complain("%s", error) == 0;
 }
 
 static int tell(struct everything *e, const struct sim_options *options)
@@ -323,8 +245,10 @@ static int tell(struct everything *e, const struct sim_options *options)
         return SIM_EXIT_DEADLOCK;
     }
     if (e->story.was_stalled) {
-        return complain("given up: nothing has arrived for 5 s of simulated time, and %" PRIu64 " flows have not ended",
-                        sim_run_stalled(&e->run, STALL_PS));
+        complain("given up: nothing has arrived for 5 s of simulated time, and %" PRIu64
+                 " flows and jobs have not ended",
+                 sim_run_stalled(&e->run, STALL_PS));
+        return SIM_EXIT_STALLED;
     }
     if (e->story.was_interrupted) {
         complain("interrupted: these are the results until then");
@@ -349,10 +273,10 @@ static int run_scenario(const char *path, const struct sim_overrides *overrides,
         complain("%s", error);
         status = EXIT_USAGE;
     } else {
-        e->scenario.seed = options->seed != UINT64_MAX ? options->seed : e->scenario.seed;
-        catch_interrupts();
-        if (!sim_run_init(&e->run, &e->scenario, error)) {
-            complain("%s: %s", path, error);
+        interrupt_catch();
+        if (!sim_scenario_run(&e->run, &e->scenario, error)) {
+            complain("%s", error);
+            status = e->run.unfit != SIM_FITS ? EXIT_USAGE : 1;
         } else if (options->check) {
             status = 0;
         } else {
@@ -402,13 +326,16 @@ static void print_models(void)
 /* What options say instead of the scenario. */
 static uint32_t list_levers(const struct sim_options *o, struct sim_override levers[LEVERS_MAX])
 {
-    const struct sim_override all[LEVERS_MAX] = {{"scale", o->scale},
+    static char seed[TRIB_UNITS_TEXT_MAX];
+    const struct sim_override all[LEVERS_MAX] = {{"seed", o->seed != UINT64_MAX ? seed : NULL},
+                                                 {"scale", o->scale},
                                                  {"warmup", o->warmup},
                                                  {"window", o->window},
                                                  {"mtu", o->mtu},
                                                  {"ideal", o->ideal ? "true" : NULL}};
     uint32_t count = 0;
 
+    (void)snprintf(seed, sizeof seed, "%" PRIu64, o->seed);
     for (uint32_t i = 0; i < LEVERS_MAX; i++) {
         if (all[i].text != NULL) {
             levers[count++] = all[i];

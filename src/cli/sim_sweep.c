@@ -19,16 +19,24 @@
 #include "cli/options.h"
 #include "cli/sim_grid.h"
 #include "io/units.h"
-#include "sim/traffic/trace.h"
+#include "sim/file.h"
 
 #define CELLS_MAX UINT64_C(100000)
+#define CORES_MAX 4096U
 
 static volatile sig_atomic_t was_interrupted;
+static volatile pid_t running[CORES_MAX]; /* cells' processes; 0: none */
 
+/* Who has sent it to this process alone means the cells as well. */
 static void on_interrupt(int signal)
 {
     (void)signal;
     was_interrupted = 1;
+    for (uint32_t i = 0; i < CORES_MAX; i++) {
+        if (running[i] != 0) {
+            (void)kill(running[i], SIGTERM);
+        }
+    }
 }
 
 /* ---- the grid ---- */
@@ -71,30 +79,31 @@ static bool take_vary(struct sim_grid *g, const char *path, uint32_t table)
 {
     const struct sim_toml_value *key = find(g, table, "key");
     const struct sim_toml_value *values = find(g, table, "values");
-    uint32_t line = g->toml.tables[table].place.line;
+    struct sim_place place = g->toml.tables[table].place;
     struct sim_vary *v = &g->vary[g->vary_count];
 
     if (strcmp(g->toml.tables[table].name, "vary") != 0 || key == NULL || values == NULL ||
         g->vary_count == SIM_VARY_MAX) {
-        complain("%s:%u: here should stand [[vary]] with key = \"traffic.load\" and values = \"20%%, 40%%\"", path,
-                 line);
+        complain("%s:%u:%u: here should stand [[vary]] with key = \"traffic.load\" and values = \"20%%, 40%%\"", path,
+                 place.line, place.column);
         return false;
     }
     for (uint32_t i = 0; i < g->vary_count; i++) {
         if (strcmp(g->vary[i].key, key->text) == 0) {
-            complain("%s:%u: %s varies already", path, key->place.line, key->text);
+            complain("%s:%u:%u: %s varies already", path, key->place.line, key->place.column, key->text);
             return false;
         }
     }
     g->vary_count++;
     v->key = key->text;
     if (!split(v, values->text)) {
-        complain("%s:%u: no value, an empty one, or more than %u", path, values->place.line, SIM_VALUES_MAX);
+        complain("%s:%u:%u: no value, an empty one, or more than %u", path, values->place.line, values->place.column,
+                 SIM_VALUES_MAX);
         return false;
     }
     g->cells *= v->count;
     if (g->cells > CELLS_MAX) {
-        complain("%s:%u: more than %" PRIu64 " runs", path, line, CELLS_MAX);
+        complain("%s:%u:%u: more than %" PRIu64 " runs", path, values->place.line, values->place.column, CELLS_MAX);
         return false;
     }
     return true;
@@ -106,7 +115,7 @@ static bool take_grid(struct sim_grid *g, const char *path)
     const char *slash = strrchr(path, '/');
 
     if (scenario == NULL) {
-        complain("%s:1: scenario = \"FILE\" is missing", path);
+        complain("%s:1:1: scenario = \"FILE\" is missing", path);
         return false;
     }
     int folder = slash != NULL && scenario->text[0] != '/' ? (int)(slash + 1 - path) : 0;
@@ -241,66 +250,98 @@ static int run_cell(const struct sim_grid *g, const char *folder, uint64_t cell)
     (void)snprintf(path, sizeof path, "%s/%04" PRIu64, folder, cell);
     sim_grid_choose(g, cell, list);
     int status = sim_run_cell(g->scenario, &(struct sim_overrides){list, g->vary_count}, part);
-    bool is_whole = status == 0 || status == SIM_EXIT_DEADLOCK;
+    bool is_whole = status == 0 || status == SIM_EXIT_DEADLOCK || status == SIM_EXIT_STALLED;
     if (is_whole && rename(part, path) != 0) {
         return complain("%s: %s", path, strerror(errno));
     }
-    if (status == SIM_EXIT_DEADLOCK) {
-        complain("that was run %04" PRIu64 "; a deadlock is a result", cell);
+    if (is_whole && status != 0) {
+        complain("that was run %04" PRIu64 "; it is done: %s is a result", cell,
+                 status == SIM_EXIT_DEADLOCK ? "a deadlock" : "a run that does not end");
     } else if (status != 0 && status != SIM_EXIT_INTERRUPTED) {
         complain("that was run %04" PRIu64 ", which is not done; what it has is in %s", cell, part);
     }
     return is_whole ? 0 : status;
 }
 
-/* One that has ended; returns 1 if it failed. */
-static int reap(uint32_t *running, uint64_t *done, uint64_t all)
+/* What a sweep has done. */
+struct tally {
+    uint32_t running;
+    uint64_t all;
+    uint64_t done;
+    int failed;
+};
+
+/* Waits for one that ends. */
+static void reap(struct tally *t)
 {
     int status = 0;
+    pid_t pid = wait(&status);
 
-    if (wait(&status) > 0) {
-        --*running;
-        *done += status == 0;
-        fprintf(stderr, "%" PRIu64 " of %" PRIu64 " runs are done\n", *done, all);
+    for (uint32_t i = 0; pid > 0 && i < CORES_MAX; i++) {
+        if (running[i] == pid) {
+            running[i] = 0;
+            t->running--;
+            t->done += status == 0;
+            t->failed |= status != 0;
+            fprintf(stderr, "%" PRIu64 " of %" PRIu64 " runs are done\n", t->done, t->all);
+        }
     }
-    return status != 0;
+}
+
+static void start(const struct sim_grid *g, const char *folder, uint64_t cell, struct tally *t)
+{
+    uint32_t place = 0;
+
+    while (running[place] != 0) {
+        place++;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        (void)signal(SIGINT, SIG_DFL);
+        (void)signal(SIGTERM, SIG_DFL);
+        _exit(run_cell(g, folder, cell));
+    }
+    if (child < 0) {
+        t->failed = 1;
+        return;
+    }
+    running[place] = child;
+    t->running++;
+    if (was_interrupted) { /* between the two */
+        (void)kill(child, SIGTERM);
+    }
 }
 
 static int run_cells(const struct sim_grid *g, const struct sim_sweep *sweep, uint64_t shard, uint64_t shards)
 {
-    uint32_t cores = sweep->cores != 0 ? sweep->cores : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t running = 0;
-    uint64_t all = 0;
-    uint64_t done = 0;
-    int failed = 0;
+    uint64_t cores = sweep->cores != 0 ? sweep->cores : (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    struct tally t = {0};
 
+    cores = cores < CORES_MAX ? cores : CORES_MAX;
     for (uint64_t cell = shard; cell < g->cells; cell += shards) {
-        all++;
-        done += is_done(sweep->out, cell);
+        t.all++;
+        t.done += is_done(sweep->out, cell);
     }
     for (uint64_t cell = shard; cell < g->cells && !was_interrupted; cell += shards) {
         if (is_done(sweep->out, cell)) {
             continue;
         }
-        while (running >= cores) {
-            failed |= reap(&running, &done, all);
+        while (t.running >= cores) {
+            reap(&t);
         }
-        pid_t child = fork();
-        if (child == 0) {
-            _exit(run_cell(g, sweep->out, cell));
+        if (!was_interrupted) {
+            start(g, sweep->out, cell, &t);
         }
-        running += child > 0;
-        failed |= child < 0;
     }
-    while (running > 0) {
-        failed |= reap(&running, &done, all);
+    while (t.running > 0) {
+        reap(&t);
     }
-    printf("%" PRIu64 " of %" PRIu64 " runs are done, in %s\n", done, all, sweep->out);
+    printf("%" PRIu64 " of %" PRIu64 " runs are done, in %s\n", t.done, t.all, sweep->out);
     if (was_interrupted) {
         complain("interrupted: the same command goes on");
         return SIM_EXIT_INTERRUPTED;
     }
-    return failed;
+    return t.failed;
 }
 
 /* Whoever ends the last cell makes the page. */

@@ -21,6 +21,7 @@ struct sim_sweep {
 int sim_sweep(const struct sim_sweep *sweep);
 
 #define SIM_EXIT_DEADLOCK 3 /* a run that has ended with ports that are stopped for ever: that is a result */
+#define SIM_EXIT_STALLED 4  /* one that was given up, as nothing has arrived for long: so is that */
 #define SIM_EXIT_INTERRUPTED 130
 
 /* Of command_sim.c: runs a scenario, and writes its results into the folder. Returns the exit status. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim_sweep_page.c: what came out of a sweep: figures.csv, a line per cell with its keys and figures, and sweep.html, which plots every figure over the first
- * key that varies. The second key's values are the lines of a plot; each combination of the others has plots of its own. Seeds are not a key for that: their
- * mean is shown. Like a run's page it needs nothing else.
+/* sim_sweep_page.c: what came out of a sweep: figures.csv, a line per cell with its keys and figures, and sweep.html,
+ * which plots every figure over the first key that varies. The second key's values are the lines of a plot; each
+ * combination of the others has plots of its own. Seeds are not a key for that: their mean is shown. Like a run's page
+ * it needs nothing else.
  * Read next: sim/results/plot.h, sim_grid.h. */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,8 +16,9 @@
 #include "cli/options.h"
 #include "cli/sim_grid.h"
 #include "io/units.h"
+#include "sim/file.h"
 #include "sim/results/plot.h"
-#include "sim/traffic/trace.h"
+#include "sim/results/results.h"
 
 #define FIGURES_MAX 24U
 #define NAME_LEN 64U
@@ -50,17 +52,16 @@ static uint32_t find_figure(struct table *t, const char *name, size_t len)
     return t->count++;
 }
 
-/* The name may have commas: the last one of a line is before the number. */
+/* Lines of figures are a name in quotes, a comma and a number; others say where they are from, and the columns. */
 static void read_cell(struct table *t, uint64_t cell, char *text)
 {
     char *rest = NULL;
 
-    (void)strtok_r(text, "\n", &rest); /* the head */
-    for (char *line = strtok_r(NULL, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
-        const char *comma = strrchr(line, ',');
-        uint32_t figure = comma != NULL ? find_figure(t, line, (size_t)(comma - line)) : FIGURES_MAX;
-        if (figure != FIGURES_MAX) {
-            t->values[cell * FIGURES_MAX + figure] = strtod(comma + 1, NULL);
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        const char *end = line[0] == '"' ? strchr(line + 1, '"') : NULL;
+        uint32_t figure = end != NULL ? find_figure(t, line + 1, (size_t)(end - line - 1)) : FIGURES_MAX;
+        if (figure != FIGURES_MAX && end[1] == ',') {
+            t->values[cell * FIGURES_MAX + figure] = strtod(end + 2, NULL);
         }
     }
 }
@@ -286,7 +287,17 @@ static void plot_all(FILE *out, const struct table *t)
 static void write_csv(FILE *out, const struct table *t)
 {
     struct sim_override list[SIM_VARY_MAX];
+    char *text = NULL;
+    size_t len = 0;
+    FILE *grid = open_memstream(&text, &len);
 
+    (void)fprintf(out, "## tributary %s, all runs of a sweep\n", TRIB_VERSION);
+    if (grid != NULL) {
+        sim_toml_write(grid, &t->grid->toml);
+        (void)fclose(grid);
+        sim_results_comment(out, text);
+        free(text);
+    }
     (void)fputs("cell", out);
     for (uint32_t i = 0; i < t->grid->vary_count; i++) {
         (void)fprintf(out, ",%s", t->grid->vary[i].key);

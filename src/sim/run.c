@@ -9,6 +9,7 @@
 
 #include "core/lane.h"
 #include "io/explain.h"
+#include "io/nearest.h"
 #include "sim/network/gates.h"
 
 #define TIMER_WARM SIM_SOURCES_MAX
@@ -247,6 +248,13 @@ static void list_free(const struct sim_run *run, struct free_hosts *f)
     }
 }
 
+static bool refuse(struct sim_run *run, enum sim_unfit unfit, uint32_t number)
+{
+    run->unfit = unfit;
+    run->unfit_number = number;
+    return false;
+}
+
 static bool add_jobs(struct sim_run *run, char *error)
 {
     const struct sim_scenario *s = run->scenario;
@@ -268,12 +276,70 @@ static bool add_jobs(struct sim_run *run, char *error)
         for (uint32_t copy = 0; is_good && copy < copies; copy++) {
             config.start_ps += copy != 0 ? (uint64_t)(sim_draw_exponential(&starts) * (double)config.every_ps) : 0;
             place_job(&config, &f, &prng, hosts);
-            is_good = sim_jobs_add(&run->jobs, &config, hosts, s->seed, error);
+            is_good = sim_jobs_add(&run->jobs, &config, hosts, s->seed, error) || refuse(run, SIM_UNFIT_JOB, i);
         }
     }
     free(hosts);
     free(f.list);
-    return is_good && (run->jobs.count == 0 || sim_jobs_open(&run->jobs, error));
+    return is_good && (run->jobs.count == 0 || sim_jobs_open(&run->jobs, error) || refuse(run, SIM_UNFIT_MEMORY, 0));
+}
+
+/* ---- restarts ---- */
+
+static bool has_node(const struct sim_run *run, uint32_t place)
+{
+    const struct sim_jobs *j = &run->jobs;
+
+    for (uint32_t i = 0; i < j->endpoint_count; i++) {
+        if (!j->endpoints[i].is_worker && j->endpoints[i].place == place) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A restart of a switch in which no job adds would do nothing. */
+static bool check_restart(const struct sim_run *run, uint32_t node, char *error)
+{
+    const struct sim_topology *t = &run->scenario->topology;
+    char names[2][SIM_NODE_NAME_MAX]; /* of this one, and of the nearest */
+    char name[SIM_NODE_NAME_MAX];
+    struct trib_nearest nearest = {.word = names[0]};
+    bool is_any = false;
+
+    if (has_node(run, node)) {
+        return true;
+    }
+    sim_topology_node_name(t, node, names[0]);
+    nearest.len = strlen(names[0]);
+    for (uint32_t i = run->network.hosts; i < run->network.nodes; i++) {
+        if (!has_node(run, i)) {
+            continue;
+        }
+        sim_topology_node_name(t, i, name);
+        trib_nearest_offer(&nearest, name);
+        if (!is_any || nearest.best == name) {
+            memcpy(names[1], name, sizeof name);
+            nearest.best = nearest.best == name ? names[1] : NULL;
+        }
+        is_any = true;
+    }
+    if (is_any) {
+        trib_explain(error, "switch: no job has a node at %s; the nearest that has one is %s", names[0], names[1]);
+    } else {
+        trib_explain(error, "switch: no job has a node at %s, or at any switch", names[0]);
+    }
+    return false;
+}
+
+static bool check_restarts(struct sim_run *run, char *error)
+{
+    for (uint32_t i = 0; i < run->scenario->restart_count; i++) {
+        if (!check_restart(run, run->scenario->restarts[i].node, error)) {
+            return refuse(run, SIM_UNFIT_RESTART, i);
+        }
+    }
+    return true;
 }
 
 /* Draws the switches that add: of n by a share so many, rounded, each as likely as another. */
@@ -336,12 +402,12 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char
     sim_jobs_init(&run->jobs, &run->network, TIMER_JOBS);
     run->jobs.timer = TIMER_SLOTS;
     run->jobs.is_multicast = scenario->is_multicast;
-    if (!draw_adders(run) || !place_accelerators(run) || !add_jobs(run, error)) {
+    if (!draw_adders(run) || !place_accelerators(run) || !add_jobs(run, error) || !check_restarts(run, error)) {
         return false;
     }
     if (run->network.gates != NULL && sim_gates_unfit(&run->network, scenario->topology.largest) != SIM_NONE) {
         trib_explain(error, "with the bypass of switches that add, shared is less than their headrooms take");
-        return false;
+        return refuse(run, SIM_UNFIT_BYPASS, 0);
     }
     sim_jobs_count_slots(&run->jobs);
     sim_flows_init(&run->flows, &run->network, &scenario->flows, TIMER_JOBS + sim_jobs_timers(&run->jobs));
@@ -394,6 +460,26 @@ static bool advance(struct sim_run *run, uint64_t hops)
     return is_left;
 }
 
+/* Does a worker compute the first iteration that not all have ended? */
+static bool is_computing(const struct sim_job *job)
+{
+    uint32_t iteration = job->iterations + 1;
+
+    return iteration <= job->config.iterations &&
+           (job->prepared < iteration || job->computed[iteration % 2] != job->config.workers);
+}
+
+/* Time passes in which nothing has to arrive. */
+static bool is_waiting(const struct sim_run *run)
+{
+    for (uint32_t i = 0; i < run->jobs.count; i++) {
+        if (is_computing(&run->jobs.jobs[i]) || run->jobs.jobs[i].away != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool sim_run_advance(struct sim_run *run, uint64_t hops)
 {
     if (!run->is_over) {
@@ -401,7 +487,7 @@ bool sim_run_advance(struct sim_run *run, uint64_t hops)
     }
     uint64_t arrived = run->flows.bytes + run->jobs.aggregated;
     bool is_idle = run->flows.started == run->flows.over && run->jobs.done_jobs == run->jobs.count;
-    if (arrived != run->quiet_bytes || is_idle) {
+    if (arrived != run->quiet_bytes || is_idle || is_waiting(run)) {
         run->quiet_bytes = arrived;
         run->quiet_ps = sim_run_now(run);
     }

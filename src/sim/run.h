@@ -39,10 +39,9 @@ struct sim_scenario {
     uint64_t seed;
     uint64_t duration_ps; /* of simulated time at most */
     uint64_t warmup_ps;   /* flows and iterations that begin earlier, and bytes that come earlier, are in no result */
-    uint64_t
-        window_ps; /* nor are those that begin so long after that; 0: all do. Then it is over when all that are have ended */
-    uint32_t mtu;   /* bytes of packets where flows and jobs say nothing else */
-    uint32_t scale; /* jobs sum, compute and follow each other so many times less; 0 is taken as 1 */
+    uint64_t window_ps;   /* nor are those that begin so long after that: it ends when the others have; 0: none */
+    uint32_t mtu;         /* bytes of packets where flows and jobs say nothing else */
+    uint32_t scale;       /* jobs sum, compute and follow each other so many times less; 0 is taken as 1 */
     struct sim_topology topology;
     struct sim_flows_config flows;
     struct sim_traffic traffic[SIM_SOURCES_MAX];
@@ -57,12 +56,19 @@ struct sim_scenario {
     uint32_t adder_count; /* 0: all switches add */
     struct sim_adders adders[SIM_ADDERS_MAX];
     struct sim_accelerators accelerators;
-    bool is_multicast; /* switches that do not add copy results where ways part */
-    bool is_ideal;     /* flows and jobs are to run alone as well: see ideal.h */
+    bool is_multicast;         /* switches that do not add copy results where ways part */
+    bool is_ideal;             /* flows and jobs are to run alone as well: see ideal.h */
+    struct sim_places *places; /* where a file says what of it (scenario.h); NULL: it has been in none */
+    char *text; /* as a file that is the same scenario, name and seed as well; NULL: it has been in none */
 };
+
+/* What of a scenario can not be, although all values fit: it takes the network, and seeds, to know. */
+enum sim_unfit { SIM_FITS = 0, SIM_UNFIT_JOB, SIM_UNFIT_RESTART, SIM_UNFIT_MEMORY, SIM_UNFIT_BYPASS };
 
 struct sim_run {
     const struct sim_scenario *scenario;
+    enum sim_unfit unfit;  /* what sim_run_init has refused, */
+    uint32_t unfit_number; /* and which of them */
     struct sim_network network;
     struct sim_flows flows;
     struct sim_jobs jobs;
@@ -78,7 +84,7 @@ struct sim_run {
     uint64_t begun;      /* flows that began after the warm-up */
     uint64_t warm_bytes; /* of payload that came before its end */
     uint64_t end_bytes;  /* and before the window's */
-    uint64_t quiet_ps;   /* since then no payload has come */
+    uint64_t quiet_ps;   /* since then no payload has come that should have */
     uint64_t quiet_bytes;
     uint64_t until_ps; /* the next sim_run_advance ends then at the latest */
     bool is_warm;

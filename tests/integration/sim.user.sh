@@ -14,10 +14,15 @@ done
 if command -v python3 >/dev/null; then
     check "results.json is JSON" python3 -m json.tool "$TMP/results/results.json" /dev/null
 fi
+check_in "each table says where it is from" '^## tributary [0-9.]+, seed 1, trace [0-9a-f]{16}$' "$TMP"/results/{flows,links,figures}.csv
 check_in "the columns of flows" '^src,dst,sport,dport,size,start_ns,fct_ns,ideal_fct_ns$' "$TMP/results/flows.csv"
 "$T" sim "$HERE/examples/sim/jobs.toml" --quiet --json >"$TMP/jobs.json"
 check_in "a job's sums" '"scheme":"switchml".*"iterations_ended":3,.*"numbers_compared":196608,"numbers_wrong":0' "$TMP/jobs.json"
 check_in "a link" '^0,0,[0-9]+,[0-9]+,' "$TMP/results/links.csv"
+
+sed -n '/^```toml/,/^```$/p' "$HERE/docs/SIMULATOR.md" | grep -v '^```' >"$TMP/documented.toml"
+check "the documentation has an example" [ -s "$TMP/documented.toml" ]
+check "which can be run" "$T" sim "$TMP/documented.toml" --check
 
 say "levers, and each kind of traffic alone"
 expect 0 'at a scale of 1/100: ' "$T" sim "$HERE/examples/sim/accelerators.toml" --scale 1/100 --ideal --mtu 9000B --warmup 1ms \
@@ -26,7 +31,8 @@ check_in "levers are said" '"warmup_ns":1000000.000,"window_ns":15000000.000,"mt
 check_in "and in the summary" 'began after 1.000 ms and before 16.000 ms' "$TMP/out"
 check_in "jobs" '^0,switchml,resnet50,12,4,3,1022281,8192,10,' "$TMP/levers/jobs.csv"
 check_in "with what they are alone" ',ideal_iteration_ns,ideal_summing_ns$' "$TMP/levers/jobs.csv"
-check "iterations" [ "$(wc -l <"$TMP/levers/iterations.csv")" -ge 4 ]
+check "iterations" [ "$(grep -c '^[0-9]' "$TMP/levers/iterations.csv")" -ge 3 ]
+check_in "levers in tables" '^# scale = "1/100"$' "$TMP"/levers/{flows,links,jobs,iterations,figures}.csv
 check_in "a cable of its own" '"odd_links":.."link":"leaf0-spine1","rate_bps":5000000000' "$TMP/levers/results.json"
 check_in "alone" '"ideal":."flows_ended":[0-9]+,.*"iterations_measured":[0-9]+,' "$TMP/levers/results.json"
 check_in "the page says them" '1/100, of sizes' "$TMP/levers.html"
@@ -61,13 +67,13 @@ mkdir "$TMP/data"
 cp "$HERE/examples/sim/data/topology.txt" "$TMP/data/"
 (cat "$HERE/examples/sim/from_file.toml"; printf '[[link]]\nlink = "host0-switch0"\ndelay = "1ms"\n') >"$TMP/linked.toml"
 expect 0 'trace' "$T" sim "$TMP/linked.toml" --out "$TMP/linked"
-check "flows of host 0 take a millisecond and more" awk -F, '$1 == 0 || $2 == 0 { n++; bad += $8 < 1000000 }
+check "flows of host 0 take a millisecond and more" awk -F, '/^[^0-9]/ { next } $1 == 0 || $2 == 0 { n++; bad += $8 < 1000000 }
     $1 != 0 && $2 != 0 { m++; bad += $8 >= 1000000 && $5 < 100000 } END { exit !(n > 0 && m > 0 && bad == 0) }' "$TMP/linked/flows.csv"
 
 say "who never ends is given up"
 sed '/^\[\[restart/,$d' "$TMP/restart.toml" | sed 's/^duration.*/duration = "1000s"/' >"$TMP/stalled.toml"
 printf '[[failure]]\nlink = "host3-leaf0"\nat = "1ms"\n' >>"$TMP/stalled.toml"
-expect 1 'given up: nothing has arrived for 5 s of simulated time' "$T" sim "$TMP/stalled.toml" --out "$TMP/stalled"
+expect 4 'given up: nothing has arrived for 5 s of simulated time' "$T" sim "$TMP/stalled.toml" --out "$TMP/stalled"
 check_in "with the results until then" '"stalled":true,.*"check":"ok"' "$TMP/stalled/results.json"
 
 cat >"$TMP/quiet.toml" <<'END'
@@ -89,9 +95,17 @@ at = "50us"
 link = "host1-switch0"
 at = "999s"
 END
-expect 1 'given up: nothing has arrived for 5 s of simulated time' "$T" sim "$TMP/quiet.toml" # with few packets
+expect 4 'given up: nothing has arrived for 5 s of simulated time' "$T" sim "$TMP/quiet.toml" # with few packets
 check_in "soon after" '^quiet.toml: .* [5-7](\.[0-9]+)? s simulated' "$TMP/out"
 check_in "what has happened is counted, not what was to happen" 'cables cut 1;' "$TMP/out"
+printf 'scenario = "quiet.toml"\n[[vary]]\nkey = "duration"\nvalues = "10ms, 1000s"\n' >"$TMP/quiets.toml"
+expect 0 '^2 of 2 runs are done' "$T" sim sweep "$TMP/quiets.toml" --out "$TMP/quiets" --cores 1
+check_in "that is a result" 'that was run 0001; it is done: a run that does not end is a result' "$TMP/out"
+check_in "a figure" '"given up"$' "$TMP/quiets/figures.csv"
+check_in "of a run to its end" '^0000,10ms,.*,0$' "$TMP/quiets/figures.csv"
+check_in "and of one without" '^0001,1000s,.*,1$' "$TMP/quiets/figures.csv"
+expect 0 '^2 of 2 runs are done' "$T" sim sweep "$TMP/quiets.toml" --out "$TMP/quiets"
+check "it is not run again" [ "$(wc -l <"$TMP/out")" = 1 ]
 
 say "a page"
 expect 0 'trace' "$T" sim "$HERE/examples/sim/failure.toml" --quiet --html "$TMP/page.html"
@@ -131,6 +145,20 @@ check "a trace" [ -n "$first" ]
 check "again" [ "$(trace_of)" = "$first" ]
 check "without progress" [ "$(trace_of --quiet)" = "$first" ]
 check "another seed is another run" [ "$(trace_of --seed 2)" != "$first" ]
+"$T" sim "$TMP/x.toml" --seed 2 --out "$TMP/second" >/dev/null
+sed -n 's/^# //p' "$TMP/second/links.csv" >"$TMP/again.toml"
+expect 0 "trace $(sed -n '1s/.*trace //p' "$TMP/second/links.csv")\$" "$T" sim "$TMP/again.toml" # what a table says of its scenario
+check_in "with its seed and name" '^x\.toml: .*, seed 2$' "$TMP/out"
+if command -v python3 >/dev/null; then
+    sed 's/3ms/250ms/' "$TMP/x.toml" >"$TMP/second.toml"
+    python3 "$HERE/tests/integration/on_terminal.py" "$TMP/shown.json" "$T" sim "$TMP/second.toml" --json >"$TMP/shown"
+    check "one line on a terminal, which is gone in the end" grep -qPz \
+        '^(\rsimulated [0-9.]+ of 250\.000 ms, [0-9.]+ M packet-hops, [0-9.]+ M/s, [0-9]+ flows ended, [^\r]+ left\x1b\[K)+\r\x1b\[K\0?$' \
+        "$TMP/shown"
+    "$T" sim "$TMP/second.toml" --json --quiet >"$TMP/hidden.json"
+    check "what is shown changes nothing" [ "$(grep -o '"trace_hash":"[0-9a-f]*"' "$TMP/shown.json")" = \
+        "$(grep -o '"trace_hash":"[0-9a-f]*"' "$TMP/hidden.json")" ]
+fi
 
 say "mistakes"
 (cat "$TMP/x.toml"; echo 'ecn = 1') >"$TMP/y.toml"
@@ -148,8 +176,11 @@ expect 1 'results: ' "$T" sim "$TMP/x.toml" --out "$TMP/x.toml/results"
 sed '/^\[\[restart/,$d' "$TMP/restart.toml" >"$TMP/small.toml"
 printf '[switches]\nmemory = "1KB"\n' >>"$TMP/small.toml"
 "$T" sim "$TMP/small.toml" >"$TMP/small.out" 2>&1
-check "memory for too few fragments" [ $? -eq 1 ]
-expect 1 "$(tail -n 1 "$TMP/small.out")" "$T" sim "$TMP/small.toml" --check
+check "memory for too few fragments" [ $? -eq 2 ]
+check_in "where it says so" 'small.toml:15:10: switches. memory of 1000 bytes, shared by 1 jobs, has no room' "$TMP/small.out"
+expect 2 "$(tail -n 1 "$TMP/small.out")" "$T" sim "$TMP/small.toml" --check
+sed 's/"leaf0"/"spine1"/' "$TMP/restart.toml" >"$TMP/nowhere.toml"
+expect_line 2 'nowhere\.toml:15:10: switch: no job has a node at spine1; the nearest that has one is spine0$' "$T" sim "$TMP/nowhere.toml"
 
 say "a sweep"
 cat >"$TMP/grid.toml" <<'END'
@@ -167,6 +198,7 @@ expect 0 '^3 of 3 runs are done' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/swe
 check_in "which is which" '^0003,70%,1$' "$TMP/sweep/cells.csv"
 check "a cell is the run that it is alone" grep -qF "$first" "$TMP/sweep/0003/results.json"
 check_in "a line for each" '^0003,70%,1,[0-9.]+,' "$TMP/sweep/figures.csv"
+check_in "and what was swept" '^# key = "traffic.load"$' "$TMP/sweep/figures.csv"
 check_in "a page" '>flows: p99 slowdown<' "$TMP/sweep/sweep.html"
 check_in "over the load, of all seeds" 'mean of 3 seeds' "$TMP/sweep/sweep.html"
 check_in "with its unit" '>traffic.load \(%\)<' "$TMP/sweep/sweep.html"
@@ -175,7 +207,8 @@ if command -v python3 >/dev/null; then
     check "its tags close, its numbers are finite" python3 "$HERE/tests/integration/page_check.py" "$TMP/sweep/sweep.html"
     check "a point is the mean of its seeds" python3 - "$TMP/sweep" <<'END'
 import csv, re, statistics, sys
-rows = list(csv.DictReader(open(sys.argv[1] + "/figures.csv", encoding="utf-8")))
+lines = open(sys.argv[1] + "/figures.csv", encoding="utf-8")
+rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
 name = "flows: mean slowdown"
 wanted = [f"{statistics.mean(float(row[name]) for row in rows if row['traffic.load'] == load):.6g}" for load in ("20%", "70%")]
 plots = open(sys.argv[1] + "/sweep.html", encoding="utf-8").read().split("<svg")
@@ -195,7 +228,7 @@ check_in "lines" '<p>Lines: job.placement' "$TMP/schemes/sweep.html"
 sed -i 's/20%/30%/' "$TMP/grid.toml"
 expect 2 'sweep holds the results of another grid' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep"
 sed 's/^key = "seed"/key = "traffic.load"/' "$TMP/grid.toml" >"$TMP/twice.toml"
-expect 2 'twice\.toml:6: traffic.load varies already' "$T" sim sweep "$TMP/twice.toml" --out "$TMP/sweep3"
+expect 2 'twice\.toml:6:7: traffic.load varies already' "$T" sim sweep "$TMP/twice.toml" --out "$TMP/sweep3"
 sed -i 's/30%/300%/' "$TMP/grid.toml"
 expect 2 'x\.toml:11:8: load: "300%" is more than 100%' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep2"
 expect 2 'no part; write 0/4' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep" --shard 2/2
@@ -234,7 +267,7 @@ check_in "a port that was stopped" '^0,0,10,.*,1,[0-9.]+,[0-9]+$' "$TMP/ring/lin
 check_in "on the page" 'deadlock: each waits for the next' "$TMP/ring.html"
 printf 'scenario = "ring.toml"\n[[vary]]\nkey = "queues.shared"\nvalues = "300KB, 100MB"\n' >"$TMP/rings.toml"
 expect 0 '^2 of 2 runs are done' "$T" sim sweep "$TMP/rings.toml" --out "$TMP/rings" --cores 1
-check_in "the cell is named" 'that was run 0000; a deadlock is a result' "$TMP/out"
+check_in "the cell is named" 'that was run 0000; it is done: a deadlock is a result' "$TMP/out"
 check_in "a figure" '^cell,.*,"deadlock"' "$TMP/rings/figures.csv"
 check_in "of a cell with a deadlock" '^0000,300KB,[0-9.]+,[0-9.]+,0,0,1,' "$TMP/rings/figures.csv"
 check_in "and of one without" '^0001,100MB,[0-9.]+,[0-9.]+,0,[0-9.]+,0,' "$TMP/rings/figures.csv"
@@ -250,13 +283,27 @@ sed 's/3ms/100s/' "$TMP/x.toml" >"$TMP/long.toml"
 "$T" sim "$TMP/long.toml" --json --out "$TMP/part" >"$TMP/part.json" 2>"$TMP/part.err" &
 pid=$!
 CHILDREN+=("$pid")
-wait_for 20 test -d "$TMP/part"
-sleep 1
+wait_for 20 grep -q 'left$' "$TMP/part.err"
+check_in "progress in a file" '^simulated [0-9.]+ of 100000.000 ms, [0-9.]+ M packet-hops, [0-9.]+ M/s, [0-9]+ flows ended, .+ left$' "$TMP/part.err"
 kill -INT "$pid"
 wait "$pid"
 check "the exit status says so" [ $? -eq 130 ]
 check_in "what was reached" '"interrupted":true,.*"check":"ok"' "$TMP/part.json"
 check_in "and written" '^src,dst' "$TMP/part/flows.csv"
+check_in "and said there" '^## .*, interrupted$' "$TMP/part/flows.csv"
+printf 'scenario = "long.toml"\n[[vary]]\nkey = "seed"\nvalues = "1, 2, 3"\n[[vary]]\nkey = "duration"\nvalues = "1ms, 100s"\n' >"$TMP/longs.toml"
+"$T" sim sweep "$TMP/longs.toml" --out "$TMP/longs" --cores 2 >"$TMP/longs.out" 2>&1 &
+pid=$!
+CHILDREN+=("$pid")
+wait_for 20 test -d "$TMP/longs/0003.part"
+kill -TERM "$pid"
+ended 20 "$pid"
+check "a sweep is interrupted, its runs as well" [ "$STATUS" = 130 ]
+check_in "those that are done stay" '^2 of 6 runs are done' "$TMP/longs.out"
+check "others have parts" [ -s "$TMP/longs/0001.part/flows.csv" ]
+sed -i 's/100s/2ms/' "$TMP/longs.toml" "$TMP/longs/cells.csv" # so that it ends in time
+expect 0 '^6 of 6 runs are done' "$T" sim sweep "$TMP/longs.toml" --out "$TMP/longs" --cores 2
+check "and no part is left" [ "$(find "$TMP/longs" -name '*.part' | wc -l)" = 0 ]
 
 say "the benchmark"
 expect 0 '^websearch-1024 +[0-9.]+ +10 ' "$T" sim bench --quick

@@ -11,11 +11,8 @@
 #include <cmocka.h>
 
 #include "io/units.h"
-#include "sim/results/results.h"
+#include "unit/sim_by_hand.h"
 
-#define GBPS UINT64_C(1000000000)
-#define US_PS UINT64_C(1000000)
-#define MS_PS UINT64_C(1000000000)
 #define WORLDS 60U
 
 static struct sim_scenario scenario;
@@ -24,23 +21,8 @@ static struct sim_run run;
 /* 4 leaves and 4 spines, 4 hosts to a leaf; every host sends `bytes` to another. */
 static void set_up(uint64_t seed, uint64_t bytes)
 {
-    memset(&scenario, 0, sizeof scenario);
+    scenario = small_scenario(SIM_LEAF_SPINE, 4);
     scenario.seed = seed;
-    scenario.duration_ps = 10000 * MS_PS;
-    scenario.topology = (struct sim_topology){.kind = SIM_LEAF_SPINE,
-                                              .hosts = 4,
-                                              .leaves = 4,
-                                              .spines = 4,
-                                              .k = 4,
-                                              .routers = 3,
-                                              .globals = 1,
-                                              .edge = {10 * GBPS, US_PS},
-                                              .fabric = {10 * GBPS, US_PS},
-                                              .buffer_bytes = 200 * 1500,
-                                              .mark_bytes = 20 * 1500,
-                                              .smallest = 41,
-                                              .largest = 1500};
-    scenario.flows = (struct sim_flows_config){1500, 40, 64, 256, TRIB_CONGESTION_DCTCP};
     scenario.traffic_count = 1;
     scenario.traffic[0] = (struct sim_traffic){.kind = SIM_PERMUTATION, .bytes = bytes};
 }

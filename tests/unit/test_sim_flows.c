@@ -12,35 +12,15 @@
 #include <cmocka.h>
 
 #include "sim/results/results.h"
-
-#define GBPS UINT64_C(1000000000)
-#define US_PS UINT64_C(1000000)
-#define MS_PS UINT64_C(1000000000)
+#include "unit/sim_by_hand.h"
 
 static struct sim_scenario star(uint32_t hosts)
 {
-    return (struct sim_scenario){
-        .seed = 1,
-        .duration_ps = 20 * MS_PS,
-        .topology = {.kind = SIM_STAR,
-                     .hosts = hosts,
-                     .edge = {10 * GBPS, US_PS},
-                     .fabric = {10 * GBPS, US_PS},
-                     .buffer_bytes = 200 * 1500,
-                     .mark_bytes = 20 * 1500,
-                     .smallest = 41,
-                     .largest = 1500},
-        .flows = {1500, 40, 64, 256, TRIB_CONGESTION_DCTCP},
-        .traffic_count = 1,
-    };
-}
+    struct sim_scenario s = small_scenario(SIM_STAR, hosts);
 
-static void finish(struct sim_run *run)
-{
-    while (sim_run_advance(run, 10000)) {
-        assert_null(sim_run_check(run));
-    }
-    assert_null(sim_run_check(run));
+    s.duration_ps = 20 * MS_PS;
+    s.traffic_count = 1;
+    return s;
 }
 
 /* A flow alone takes exactly what is said to be ideal, as long as its window never holds it up. */
@@ -54,7 +34,7 @@ static void flow__alone_takes_the_ideal_time(void **state)
         struct sim_scenario s = star(3);
         s.traffic[0] = (struct sim_traffic){.kind = SIM_INCAST, .fan_in = 1, .to = 1, .repeat = 1, .bytes = sizes[i]};
         assert_true(sim_run_init(&run, &s, NULL));
-        finish(&run);
+        finish_run(&run);
         assert_int_equal(run.end_count, 1);
         uint64_t took = run.ends[0].end_ps - run.ends[0].start_ps;
         uint64_t whole = sizes[i] / 1460;
@@ -83,7 +63,7 @@ static void flows__share_a_link(void **state)
     s.warmup_ps = 10 * MS_PS;
     s.traffic[0] = (struct sim_traffic){.kind = SIM_INCAST, .fan_in = SENDERS, .repeat = 1, .bytes = SIM_NEVER};
     assert_true(sim_run_init(&run, &s, NULL));
-    finish(&run);
+    finish_run(&run);
     uint64_t bytes = run.network.links[SENDERS + 1].bytes;
     for (uint32_t host = 1; host <= SENDERS; host++) {
         double share = (double)run.network.links[host].bytes / (double)bytes;
@@ -142,7 +122,7 @@ static void flows__survive_losses(void **state)
     s.traffic[0] =
         (struct sim_traffic){.kind = SIM_INCAST, .fan_in = 60, .repeat = 3, .bytes = 100000, .period_ps = 50 * MS_PS};
     assert_true(sim_run_init(&run, &s, NULL));
-    finish(&run);
+    finish_run(&run);
     struct trib_flow_counters counters = sim_flows_counters(&run.flows);
     assert_true(run.network.dropped > 100 && counters.timeouts > 0 && counters.resent_order > 0);
     assert_int_equal(run.end_count, 180);
@@ -205,7 +185,7 @@ static void poisson__offers_its_load(void **state)
     s.duration_ps = 50 * MS_PS;
     s.warmup_ps = 5 * MS_PS;
     assert_true(sim_run_init(&run, &s, NULL));
-    finish(&run);
+    finish_run(&run);
     assert_true(sim_results_make(&results, &run));
     print_message("goodput %.3f Gbps of 3 offered\n", results.goodput_bps / 1e9);
     assert_true(fabs(results.goodput_bps / 3e9 - 1) < 0.03);

@@ -16,12 +16,8 @@
 
 #include "core/prng.h"
 #include "sim/network/gates.h"
-#include "sim/run.h"
 #include "sim/scenario/scenario.h"
-
-#define GBPS UINT64_C(1000000000)
-#define US_PS UINT64_C(1000000)
-#define MS_PS UINT64_C(1000000000)
+#include "unit/sim_by_hand.h"
 
 /* ---- packets by hand ---- */
 
@@ -31,72 +27,38 @@ struct stream {
 
 /* Streams, each put into its host's port when its timer is due. */
 struct world {
-    struct sim_network n;
+    struct hand_world w;
     struct stream streams[128];
-    uint64_t last_ps;
-    uint64_t arrived;
-    uint64_t dropped;
 };
-
-static void on_arrived(void *user, uint32_t packet)
-{
-    struct world *w = user;
-
-    w->arrived++;
-    w->last_ps = sim_network_now(&w->n);
-    sim_packet_free(&w->n, packet);
-}
-
-static void on_dropped(void *user, uint32_t packet)
-{
-    struct world *w = user;
-
-    (void)packet;
-    w->dropped++;
-}
 
 static void on_timer(void *user, uint32_t timer)
 {
-    struct world *w = user;
-    const struct stream *s = &w->streams[timer];
+    struct world *world = user;
+    const struct stream *stream = &world->streams[timer];
 
-    for (uint32_t i = 0; i < s->count; i++) {
-        uint32_t packet = sim_packet_take(&w->n);
-        w->n.packets[packet] = (struct sim_packet){.to = (uint16_t)s->to, .size = 1500};
-        sim_network_send(&w->n, s->from, packet);
+    for (uint32_t i = 0; i < stream->count; i++) {
+        hand_send(&world->w, stream->from, stream->to, 1500, 0);
     }
 }
 
-static void open_star(struct world *w, uint32_t hosts, const struct sim_buffers_config *buffers)
+static void open_star(struct world *world, uint32_t hosts, const struct sim_buffers_config *buffers)
 {
-    struct sim_topology t = {
-        .kind = SIM_STAR,
-        .hosts = hosts,
-        .edge = {10 * GBPS, US_PS},
-        .fabric = {10 * GBPS, US_PS},
-        .buffer_bytes = SIM_NEVER,
-        .mark_bytes = SIM_NEVER,
-        .smallest = 64,
-        .largest = 1500,
-        .buffers = *buffers,
-    };
+    struct sim_topology t = small_network(SIM_STAR, hosts);
 
-    memset(w, 0, sizeof *w);
-    assert_true(sim_topology_build(&t, &w->n));
-    w->n.receiver = (struct sim_receiver){.arrived = on_arrived, .timer = on_timer, .dropped = on_dropped, .user = w};
+    t.buffer_bytes = t.mark_bytes = SIM_NEVER;
+    t.buffers = *buffers;
+    hand_open(&world->w, &t, on_timer);
 }
 
-static void run_world(struct world *w)
+static void run_world(struct world *world)
 {
-    assert_false(sim_network_run(&w->n, SIM_NEVER - 1, SIM_NEVER));
-    assert_int_equal(sim_network_count(&w->n), 0);
-    assert_int_equal(w->n.sent, w->n.arrived + w->n.dropped);
-    assert_int_equal(w->arrived, w->n.arrived);
-    assert_int_equal(w->dropped, w->n.dropped);
-    for (uint32_t i = 0; i < w->n.nodes; i++) {
-        assert_int_equal(w->n.gates->pools[i].used, 0);
+    struct sim_network *n = &world->w.n;
+
+    hand_run(&world->w);
+    for (uint32_t i = 0; i < n->nodes; i++) {
+        assert_int_equal(n->gates->pools[i].used, 0);
     }
-    assert_int_equal(w->n.gates->stopped, 0);
+    assert_int_equal(n->gates->stopped, 0);
 }
 
 /* With a threshold of a byte the first of nine packets stops the host: it comes at 2.2 us, the frame of 51.2 ns is
@@ -105,21 +67,22 @@ static void run_world(struct world *w)
 static void stop__is_there_when_it_must_be(void **state)
 {
     static const struct sim_buffers_config buffers = {.is_lossless = true, .xoff_bytes = 1};
-    static struct world w;
+    static struct world world;
+    struct hand_world *w = &world.w;
 
     (void)state;
-    open_star(&w, 2, &buffers);
-    w.streams[0] = (struct stream){0, 1, 9};
-    sim_timer_set(&w.n.events, 0, 0);
-    run_world(&w);
-    assert_int_equal(w.arrived, 9);
-    assert_int_equal(w.last_ps, 2 * 6851200 + 3 * 1200000 + US_PS + 1200000 + US_PS);
-    assert_int_equal(w.n.gates->frames, 6);
-    assert_int_equal(w.n.gates->list[0].stops, 3);
-    assert_int_equal(sim_gate_stopped_ps(&w.n, 0), 3 * (6851200 - 3251200));
-    assert_int_equal(w.n.gates->ingress[0].over_most, 3000);
-    assert_int_equal(w.n.gates->list[1].stops, 0);
-    sim_network_deinit(&w.n);
+    open_star(&world, 2, &buffers);
+    world.streams[0] = (struct stream){0, 1, 9};
+    sim_timer_set(&w->n.events, 0, 0);
+    run_world(&world);
+    assert_int_equal(w->arrived, 9);
+    assert_int_equal(w->last_ps, 2 * 6851200 + 3 * 1200000 + US_PS + 1200000 + US_PS);
+    assert_int_equal(w->n.gates->frames, 6);
+    assert_int_equal(w->n.gates->list[0].stops, 3);
+    assert_int_equal(sim_gate_stopped_ps(&w->n, 0), 3 * (6851200 - 3251200));
+    assert_int_equal(w->n.gates->ingress[0].over_most, 3000);
+    assert_int_equal(w->n.gates->list[1].stops, 0);
+    sim_network_deinit(&w->n);
 }
 
 /* 64 hosts send to one, and each gets packets all the time, so that the frame must wait; they begin at random times.
@@ -132,25 +95,26 @@ static uint32_t incast(uint64_t seed, uint64_t headroom, uint64_t *lost)
                                          .below_bytes = 3000,
                                          .alpha_of = 1,
                                          .alpha_by = 8};
-    static struct world w;
+    static struct world world;
+    struct hand_world *w = &world.w;
     struct trib_prng prng = {.state = seed};
     uint32_t most = 0;
 
-    open_star(&w, 129, &buffers);
+    open_star(&world, 129, &buffers);
     for (uint32_t i = 0; i < 64; i++) {
-        w.streams[i] = (struct stream){i, 128, 100};
-        w.streams[64 + i] = (struct stream){64 + i, i, 400};
-        sim_timer_set(&w.n.events, i, trib_prng_below(&prng, 20 * US_PS));
-        sim_timer_set(&w.n.events, 64 + i, trib_prng_below(&prng, US_PS));
+        world.streams[i] = (struct stream){i, 128, 100};
+        world.streams[64 + i] = (struct stream){64 + i, i, 400};
+        sim_timer_set(&w->n.events, i, trib_prng_below(&prng, 20 * US_PS));
+        sim_timer_set(&w->n.events, 64 + i, trib_prng_below(&prng, US_PS));
     }
-    run_world(&w);
-    assert_null(sim_gates_check(&w.n));
-    for (uint32_t i = 0; i < w.n.link_count; i++) {
-        most = w.n.gates->ingress[i].over_most > most ? w.n.gates->ingress[i].over_most : most;
-        assert_true(w.n.gates->ingress[i].over_most <= w.n.gates->ingress[i].headroom);
+    run_world(&world);
+    assert_null(sim_gates_check(&w->n));
+    for (uint32_t i = 0; i < w->n.link_count; i++) {
+        most = w->n.gates->ingress[i].over_most > most ? w->n.gates->ingress[i].over_most : most;
+        assert_true(w->n.gates->ingress[i].over_most <= w->n.gates->ingress[i].headroom);
     }
-    *lost += w.dropped;
-    sim_network_deinit(&w.n);
+    *lost += w->dropped;
+    sim_network_deinit(&w->n);
     return most;
 }
 
@@ -181,6 +145,7 @@ static void read_scenario(const char *text)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
 
+    sim_scenario_free(&scenario);
     if (!sim_scenario_parse(&scenario, text, "x", NULL, error)) {
         fail_msg("%s", error);
     }
@@ -194,10 +159,7 @@ static void run_to_its_end(struct sim_run *run, uint64_t seed)
     if (!sim_run_init(run, &scenario, error)) {
         fail_msg("%s", error);
     }
-    while (sim_run_advance(run, 100000)) {
-        assert_null(sim_run_check(run));
-    }
-    assert_null(sim_run_check(run));
+    finish_run(run);
 }
 
 #define TREE "[topology]\nkind = \"fat-tree\"\nk = 4\nrate = \"10Gbps\"\ndelay = \"1us\"\n"
@@ -341,7 +303,6 @@ static void cut__ends_what_was_stopped(void **state)
         assert_int_equal(run.network.dropped, run.network.cut_off);
         lost += run.network.cut_off;
         sim_run_deinit(&run);
-        sim_scenario_free(&scenario);
     }
     assert_true(lost > 100);
 }
@@ -371,7 +332,6 @@ static void cut__finds_its_headroom_in_use(void **state)
         assert_int_equal(run.network.dropped, run.network.cut_off);
         stops += run.network.gates->list[5].stops;
         sim_run_deinit(&run);
-        sim_scenario_free(&scenario);
     }
     assert_true(stops > 36); /* some were stopped before the cut, and again */
 }
@@ -379,16 +339,19 @@ static void cut__finds_its_headroom_in_use(void **state)
 /* ---- deadlocks ---- */
 
 /* Five switches in a circle, two hosts each; the shortest way to the switch after next is over the next. */
-static void make_ring(struct sim_scenario *s, struct sim_cable *list)
+static void make_ring(struct sim_scenario *s)
 {
     struct sim_wire wire = {10 * GBPS, US_PS};
+    struct sim_cable *list = calloc(15, sizeof *list);
 
+    assert_non_null(list);
     for (uint32_t i = 0; i < 10; i++) {
         list[i] = (struct sim_cable){.ends = {i, 10 + i / 2}, .wire = wire};
     }
     for (uint32_t i = 0; i < 5; i++) {
         list[10 + i] = (struct sim_cable){.ends = {10 + i, 10 + (i + 1) % 5}, .wire = wire};
     }
+    sim_scenario_free(s);
     sim_scenario_init(s);
     s->duration_ps = 100 * MS_PS;
     s->flows.policy = TRIB_CONGESTION_FIXED;
@@ -424,12 +387,11 @@ static void run_ring(struct sim_run *run, uint64_t bytes)
  * lost. Where less is sent than the switches hold, or the circle is cut open, there is none. */
 static void circle__is_found(void **state)
 {
-    struct sim_cable list[15];
     static struct sim_run run;
 
     (void)state;
     for (uint32_t i = 0; i < 2; i++) {
-        make_ring(&scenario, list);
+        make_ring(&scenario);
         scenario.topology.buffers.xoff_bytes = i * 30000;
         run_ring(&run, UINT64_C(20000000));
         assert_int_equal(run.deadlock.count, 5);
@@ -451,12 +413,11 @@ static void circle__is_found(void **state)
 /* The circle is cut open, later than a deadlock would be told: it moves again. Mended, it may close for good. */
 static void circle__that_is_cut_open_is_not_one(void **state)
 {
-    struct sim_cable list[15];
     static struct sim_run run;
 
     (void)state;
     for (uint32_t i = 0; i < 2; i++) {
-        make_ring(&scenario, list);
+        make_ring(&scenario);
         scenario.failure_count = 1;
         scenario.failures[0] = (struct sim_failure){.link = 20, .at_ps = 4 * MS_PS, .until_ps = SIM_NEVER};
         scenario.failures[0].at_ps += i * scenario.duration_ps; /* never, here */
@@ -470,12 +431,11 @@ static void circle__that_is_cut_open_is_not_one(void **state)
 
 static void circle__that_moves_is_not_one(void **state)
 {
-    struct sim_cable list[15];
     static struct sim_run run;
 
     (void)state;
     for (uint32_t i = 0; i < 2; i++) {
-        make_ring(&scenario, list);
+        make_ring(&scenario);
         scenario.topology.cables.count -= i; /* a row */
         run_ring(&run, i == 0 ? 10000 : 2000000);
         assert_int_equal(run.deadlock.count, 0);

@@ -12,39 +12,23 @@
 #include <cmocka.h>
 #include <tributary/comm.h>
 
-#include "sim/run.h"
-
-#define GBPS UINT64_C(1000000000)
-#define US_PS UINT64_C(1000000)
-#define MS_PS UINT64_C(1000000000)
+#include "unit/sim_by_hand.h"
 
 static struct sim_run run;
 static struct sim_scenario s;
 
 static void begin(enum sim_topology_kind kind)
 {
-    s = (struct sim_scenario){
-        .seed = 1,
-        .duration_ps = 20000 * MS_PS,
-        .topology = {.kind = kind,
-                     .hosts = kind == SIM_STAR ? 16 : 4,
-                     .leaves = 4,
-                     .spines = 2,
-                     .k = 4,
-                     .pods = 2,
-                     .edges = 2,
-                     .ratio = {2, 1},
-                     .core_ratio = {1, 1},
-                     .routers = 2,
-                     .globals = 1,
-                     .edge = {10 * GBPS, US_PS},
-                     .fabric = {10 * GBPS, US_PS},
-                     .buffer_bytes = 400 * 1500,
-                     .mark_bytes = 65 * 1500,
-                     .smallest = 41,
-                     .largest = 1500},
-        .flows = {1500, 40, 64, 256, TRIB_CONGESTION_DCTCP},
-    };
+    s = small_scenario(kind, kind == SIM_STAR ? 16 : 4);
+    s.duration_ps = 20000 * MS_PS;
+    s.topology.spines = 2;
+    s.topology.pods = 2;
+    s.topology.edges = 2;
+    s.topology.ratio = (struct sim_ratio){2, 1};
+    s.topology.core_ratio = (struct sim_ratio){1, 1};
+    s.topology.routers = 2;
+    s.topology.buffer_bytes = 400 * 1500;
+    s.topology.mark_bytes = 65 * 1500;
 }
 
 static void add(const char *scheme, uint32_t workers, uint64_t bytes, enum sim_placement placement)
@@ -68,10 +52,7 @@ static void finish(void)
     if (!sim_run_init(&run, &s, error)) {
         fail_msg("%s", error);
     }
-    while (sim_run_advance(&run, 20000)) {
-        assert_null(sim_run_check(&run));
-    }
-    assert_null(sim_run_check(&run));
+    finish_run(&run);
     for (uint32_t i = 0; i < s.job_count; i++) {
         const struct sim_job *job = &run.jobs.jobs[i];
         uint64_t fragments = job->fragments < 4096 ? job->fragments : 4096;
@@ -238,9 +219,7 @@ static void jobs__are_placed_and_arrive(void **state)
     for (uint32_t rank = 0; rank < 4; rank++) {
         assert_int_equal(run.jobs.endpoints[run.jobs.jobs[4].first + rank].place, hosts[rank]);
     }
-    while (sim_run_advance(&run, 20000)) {
-    }
-    assert_null(sim_run_check(&run));
+    finish_run(&run);
     assert_int_equal(run.jobs.done_jobs, 5);
     sim_run_deinit(&run);
 }

@@ -11,102 +11,46 @@
 
 #include <cmocka.h>
 
-#include "sim/network/topology.h"
 #include "sim/traffic/sizes.h"
+#include "unit/sim_by_hand.h"
 
-#define GBPS UINT64_C(1000000000)
-#define US_PS UINT64_C(1000000)
-
-/* What came, and what a test wants to be done when a timer ends. */
-struct world {
-    struct sim_network n;
-    uint64_t arrived;
-    uint64_t last_ps;
-    uint64_t marked;
-    uint64_t dropped;
-    double sum_ps; /* of times from being sent, which stands in the packet's owner and sequence */
+/* A world whose timer sends packets at random times to host 0. */
+struct source {
+    struct hand_world w;
     struct trib_prng prng;
     double due_ps;
     double gap_ps;
     uint64_t to_send;
 };
 
-static void on_arrived(void *user, uint32_t packet)
-{
-    struct world *w = user;
-    const struct sim_packet *p = &w->n.packets[packet];
-
-    w->arrived++;
-    w->last_ps = sim_network_now(&w->n);
-    w->marked += (p->flags & SIM_ECN_MARKED) != 0;
-    w->sum_ps += (double)(w->last_ps - ((uint64_t)p->owner << 32 | p->sequence));
-    sim_packet_free(&w->n, packet);
-}
-
-static void on_dropped(void *user, uint32_t packet)
-{
-    struct world *w = user;
-
-    (void)packet;
-    w->dropped++;
-}
-
-static void send_one(struct world *w, uint32_t from, uint32_t to, uint16_t size, uint32_t hash)
-{
-    uint32_t packet = sim_packet_take(&w->n);
-    uint64_t now_ps = sim_network_now(&w->n);
-
-    w->n.packets[packet] = (struct sim_packet){
-        .to = (uint16_t)to,
-        .size = size,
-        .hash = hash,
-        .flags = SIM_ECN_CAPABLE,
-        .owner = (uint32_t)(now_ps >> 32),
-        .sequence = (uint32_t)now_ps,
-    };
-    sim_network_send(&w->n, from, packet);
-}
-
 static void on_timer(void *user, uint32_t timer)
 {
-    struct world *w = user;
+    struct source *s = user;
 
-    if (w->to_send-- == 0) {
+    if (s->to_send-- == 0) {
         return;
     }
-    send_one(w, (uint32_t)trib_prng_below(&w->prng, w->n.hosts - 1) + 1, 0, 1500, 0);
-    w->due_ps += sim_draw_exponential(&w->prng) * w->gap_ps;
-    sim_timer_set(&w->n.events, timer, (uint64_t)w->due_ps);
+    hand_send(&s->w, (uint32_t)trib_prng_below(&s->prng, s->w.n.hosts - 1) + 1, 0, 1500, 0);
+    s->due_ps += sim_draw_exponential(&s->prng) * s->gap_ps;
+    sim_timer_set(&s->w.n.events, timer, (uint64_t)s->due_ps);
 }
 
-static void open_world(struct world *w, const struct sim_topology *t)
+/* Ports without limits. */
+static struct sim_topology plain_network(enum sim_topology_kind kind, uint32_t hosts)
 {
-    memset(w, 0, sizeof *w);
-    assert_true(sim_topology_build(t, &w->n));
-    w->n.receiver = (struct sim_receiver){.arrived = on_arrived, .timer = on_timer, .dropped = on_dropped, .user = w};
-}
+    struct sim_topology t = small_network(kind, hosts);
 
-static void run_world(struct world *w)
-{
-    assert_false(sim_network_run(&w->n, SIM_NEVER - 1, SIM_NEVER));
-    assert_int_equal(sim_network_count(&w->n), 0);
-    assert_int_equal(w->n.sent, w->n.arrived + w->n.dropped);
-    assert_int_equal(w->arrived, w->n.arrived);
-    assert_int_equal(w->dropped, w->n.dropped);
+    t.buffer_bytes = t.mark_bytes = SIM_NEVER;
+    return t;
 }
 
 static struct sim_topology fat_tree(uint32_t k)
 {
-    return (struct sim_topology){
-        .kind = SIM_FAT_TREE,
-        .k = k,
-        .edge = {10 * GBPS, US_PS},
-        .fabric = {40 * GBPS, 2 * US_PS},
-        .buffer_bytes = SIM_NEVER,
-        .mark_bytes = SIM_NEVER,
-        .smallest = 64,
-        .largest = 1500,
-    };
+    struct sim_topology t = plain_network(SIM_FAT_TREE, 0);
+
+    t.k = k;
+    t.fabric = (struct sim_wire){40 * GBPS, 2 * US_PS};
+    return t;
 }
 
 /* Every link in turn: delay, and the whole packet at its rate. */
@@ -117,13 +61,13 @@ static void packet__takes_the_sum_of_its_links(void **state)
         uint64_t edge, fabric; /* links */
     } cases[] = {{1, 2, 0}, {2, 2, 2}, {4, 2, 4}, {15, 2, 4}};
     struct sim_topology t = fat_tree(4);
-    struct world w;
+    struct hand_world w;
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        open_world(&w, &t);
-        send_one(&w, 0, cases[i].to, 1000, 4711);
-        run_world(&w);
+        hand_open(&w, &t, NULL);
+        hand_send(&w, 0, cases[i].to, 1000, 4711);
+        hand_run(&w);
         uint64_t expected = cases[i].edge * (1000 * 800 + US_PS) + cases[i].fabric * (1000 * 200 + 2 * US_PS);
         assert_int_equal(w.last_ps, expected);
         sim_network_deinit(&w.n);
@@ -133,46 +77,61 @@ static void packet__takes_the_sum_of_its_links(void **state)
 /* N packets back to back: the first takes all links, each other one more packet's time. */
 static void link__carries_its_rate(void **state)
 {
-    struct sim_topology t = {.kind = SIM_STAR,
-                             .hosts = 2,
-                             .edge = {100 * GBPS, US_PS},
-                             .fabric = {100 * GBPS, US_PS},
-                             .buffer_bytes = SIM_NEVER,
-                             .mark_bytes = SIM_NEVER,
-                             .smallest = 64,
-                             .largest = 1500};
-    struct world w;
+    struct sim_topology t = plain_network(SIM_STAR, 2);
+    struct hand_world w;
 
     (void)state;
-    open_world(&w, &t);
+    t.edge.rate_bps = 100 * GBPS;
+    hand_open(&w, &t, NULL);
     for (uint32_t i = 0; i < 10000; i++) {
-        send_one(&w, 0, 1, 1500, 0);
+        hand_send(&w, 0, 1, 1500, 0);
     }
-    run_world(&w);
+    hand_run(&w);
     assert_int_equal(w.last_ps, 2 * (1500 * 80 + US_PS) + 9999 * 1500 * 80);
     assert_int_equal(w.n.links[0].bytes, 15000000);
     sim_network_deinit(&w.n);
 }
 
-/* Two senders into one port: a limit of four packets keeps four, and marks those that find more than one packet waiting. */
-static void port__drops_and_marks_by_what_waits(void **state)
+/* A link counts what has come over it, not what waits for it: 1.2 us for each packet, and 1 us more. */
+static void link__counts_what_has_come(void **state)
 {
-    struct sim_topology t = {.kind = SIM_STAR,
-                             .hosts = 9,
-                             .edge = {10 * GBPS, US_PS},
-                             .fabric = {10 * GBPS, US_PS},
-                             .buffer_bytes = 4 * 1500,
-                             .mark_bytes = 1500,
-                             .smallest = 64,
-                             .largest = 1500};
-    struct world w;
+    struct sim_topology t = plain_network(SIM_STAR, 2);
+    static const struct sim_buffers_config buffers[2] = {{0}, {.shared_bytes = 1000000, .alpha_of = 8, .alpha_by = 1}};
+    struct hand_world w;
 
     (void)state;
-    open_world(&w, &t);
-    for (uint32_t host = 1; host < 9; host++) {
-        send_one(&w, host, 0, 1500, 0); /* all arrive at once */
+    for (uint32_t i = 0; i < 2; i++) { /* the other way through the network: gates.h */
+        t.buffers = buffers[i];
+        hand_open(&w, &t, NULL);
+        for (uint32_t packet = 0; packet < 100; packet++) {
+            hand_send(&w, 0, 1, 1500, 0);
+        }
+        assert_int_equal(w.n.links[0].packets, 0);
+        assert_false(sim_network_run(&w.n, 10 * 1200000 + US_PS, SIM_NEVER));
+        assert_int_equal(w.n.links[0].packets, 10);
+        assert_int_equal(w.n.links[0].bytes, 10 * 1500);
+        hand_run(&w);
+        assert_int_equal(w.n.links[0].bytes, 100 * 1500);
+        assert_int_equal(w.n.links[0].packets + w.n.links[3].packets, w.n.hops);
+        sim_network_deinit(&w.n);
     }
-    run_world(&w);
+}
+
+/* Two senders into one port: a limit of four packets keeps four, and marks those that find more than one packet
+ * waiting. */
+static void port__drops_and_marks_by_what_waits(void **state)
+{
+    struct sim_topology t = small_network(SIM_STAR, 9);
+    struct hand_world w;
+
+    (void)state;
+    t.buffer_bytes = 4 * 1500;
+    t.mark_bytes = 1500;
+    hand_open(&w, &t, NULL);
+    for (uint32_t host = 1; host < 9; host++) {
+        hand_send(&w, host, 0, 1500, 0); /* all arrive at once */
+    }
+    hand_run(&w);
     assert_int_equal(w.arrived, 4);
     assert_int_equal(w.dropped, 4);
     assert_int_equal(w.marked, 2); /* waiting: 0, 1, 2, 3 packets */
@@ -186,30 +145,24 @@ static void port__drops_and_marks_by_what_waits(void **state)
 static void port__waits_as_m_d_1(void **state)
 {
     static const double loads[] = {0.3, 0.6, 0.8, 0.9};
-    struct sim_topology t = {.kind = SIM_STAR,
-                             .hosts = 401,
-                             .edge = {10 * GBPS, US_PS},
-                             .fabric = {10 * GBPS, US_PS},
-                             .buffer_bytes = SIM_NEVER,
-                             .mark_bytes = SIM_NEVER,
-                             .smallest = 64,
-                             .largest = 1500};
+    struct sim_topology t = plain_network(SIM_STAR, 401);
     const double service_ps = 1500 * 800;
 
     (void)state;
     for (size_t i = 0; i < sizeof loads / sizeof loads[0]; i++) {
-        struct world w;
+        static struct source s;
         double expected = loads[i] / (2 * (1 - loads[i])) * service_ps;
-        open_world(&w, &t);
-        w.prng.state = 42 + i;
-        w.gap_ps = service_ps / loads[i];
-        w.to_send = 400000;
-        sim_timer_set(&w.n.events, 0, 1);
-        run_world(&w);
-        double wait = w.sum_ps / (double)w.arrived - 2 * (service_ps + (double)US_PS);
+        hand_open(&s.w, &t, on_timer);
+        s.prng.state = 42 + i;
+        s.due_ps = 0;
+        s.gap_ps = service_ps / loads[i];
+        s.to_send = 400000;
+        sim_timer_set(&s.w.n.events, 0, 1);
+        hand_run(&s.w);
+        double wait = s.w.sum_ps / (double)s.w.arrived - 2 * (service_ps + (double)US_PS);
         print_message("load %.1f: mean wait %.3f us, M/D/1 %.3f us\n", loads[i], wait / 1e6, expected / 1e6);
         assert_true(fabs(wait / expected - 1) < 0.05);
-        sim_network_deinit(&w.n);
+        sim_network_deinit(&s.w.n);
     }
 }
 
@@ -313,6 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packet__takes_the_sum_of_its_links),
         cmocka_unit_test(link__carries_its_rate),
+        cmocka_unit_test(link__counts_what_has_come),
         cmocka_unit_test(port__drops_and_marks_by_what_waits),
         cmocka_unit_test(port__waits_as_m_d_1),
         cmocka_unit_test(routes__are_shortest),

@@ -13,12 +13,9 @@
 #include <cmocka.h>
 
 #include "io/units.h"
-#include "sim/results/results.h"
 #include "sim/scenario/scenario.h"
+#include "unit/sim_by_hand.h"
 
-#define GBPS UINT64_C(1000000000)
-#define US_PS UINT64_C(1000000)
-#define MS_PS UINT64_C(1000000000)
 #define WORLDS 100U
 
 static struct sim_scenario scenario;
@@ -26,25 +23,12 @@ static struct sim_run run;
 
 static void set_up(enum sim_topology_kind kind)
 {
-    memset(&scenario, 0, sizeof scenario);
-    scenario.seed = 1;
-    scenario.duration_ps = 10000 * MS_PS;
-    scenario.topology = (struct sim_topology){.kind = kind,
-                                              .hosts = 6,
-                                              .k = 4,
-                                              .leaves = 4,
-                                              .spines = 2,
-                                              .pods = 3,
-                                              .edges = 4,
-                                              .ratio = {3, 1},
-                                              .core_ratio = {2, 1},
-                                              .edge = {10 * GBPS, US_PS},
-                                              .fabric = {10 * GBPS, US_PS},
-                                              .buffer_bytes = 200 * 1500,
-                                              .mark_bytes = 20 * 1500,
-                                              .smallest = 41,
-                                              .largest = 1500};
-    scenario.flows = (struct sim_flows_config){1500, 40, 64, 256, TRIB_CONGESTION_DCTCP};
+    scenario = small_scenario(kind, 6);
+    scenario.topology.spines = 2;
+    scenario.topology.pods = 3;
+    scenario.topology.edges = 4;
+    scenario.topology.ratio = (struct sim_ratio){3, 1};
+    scenario.topology.core_ratio = (struct sim_ratio){2, 1};
 }
 
 static void finish(void)
@@ -54,10 +38,7 @@ static void finish(void)
     if (!sim_run_init(&run, &scenario, error)) {
         fail_msg("%s", error);
     }
-    while (sim_run_advance(&run, 5000)) {
-        assert_null(sim_run_check(&run));
-    }
-    assert_null(sim_run_check(&run));
+    finish_run(&run);
 }
 
 /* Each edge switch has a third of its hosts' links up, each aggregation switch half of its links down. */
@@ -308,9 +289,7 @@ static void file__is_the_network_that_it_says(void **state)
                              sim_network_path(&run.network, 71 - pair % 72, &mirrored, ways[1]));
         }
     }
-    while (sim_run_advance(&run, 5000)) {
-        assert_null(sim_run_check(&run));
-    }
+    finish_run(&run);
     assert_int_equal(run.jobs.done_jobs, 1);
     assert_int_equal(run.jobs.jobs[0].wrong, 0);
     assert_true(run.network.cut_off > 0);
@@ -324,31 +303,37 @@ static void files__are_refused_with_their_line(void **state)
     static const struct {
         const char *text, *error;
     } cases[] = {
-        {"", "1: the numbers of nodes, switches and cables should stand here"},
-        {"4 x 3\n", "1: the number of switches: \"x\" is not a whole number"},
-        {"4 3 3\n", "1: 1 hosts and 3 switches; there can be from 2 to 32768 hosts, and 1 switch and more"},
-        {"4 1 3\n9\n", "2: the number of a switch: 9 is not from 0 to 3"},
-        {"4 2 3\n3 3\n", "2: switch 3 stands here twice"},
-        {"4 1 3\n3\n0 3 10Gbps 1us\n", "3: 1 cables, but the first line says 3"},
-        {"4 1 3\n3\n0 3 10 1us\n", "3: \"10\" has no unit; a rate is written like 10Gbps or 100Mbps"},
-        {"4 1 3\n3\n0 3 10Gbps\n", "3: a cable wants two nodes, its rate and its delay: 0 4 100Gbps 1000ns"},
-        {"4 1 3\n3\n0 0 10Gbps 1us\n", "3: a cable from a node to itself"},
-        {"4 1 3\n3\n0 3 10Gbps 1us 0.01\n", "3: an error rate of 0.01: packets are lost by [faults] of the scenario"},
-        {"4 1 3 7\n3\n0 3 10Gbps 1us\n1 3 10Gbps 1us\n2 3 10Gbps 1us\n", "1: \"7\": nothing more should stand here"},
-        {"4 1 3\n3 2\n0 3 10Gbps 1us\n1 3 10Gbps 1us\n2 3 10Gbps 1us\n", "2: \"2\": nothing more should stand here"},
-        {"4 1 3\n3\n0 3 10Gbps 1us 0 1\n1 3 10Gbps 1us\n2 3 10Gbps 1us\n", "3: \"1\": nothing more should stand here"},
+        {"", "1:1: the numbers of nodes, switches and cables should stand here"},
+        {"4 x 3\n", "1:3: the number of switches: \"x\" is not a whole number"},
+        {"4 3 3\n", "1:1: 1 hosts and 3 switches; there can be from 2 to 32768 hosts, and 1 switch and more"},
+        {"4 1 3\n9\n", "2:1: the number of a switch: 9 is not from 0 to 3"},
+        {"4 2 3\n3 3\n", "2:3: switch 3 stands here twice"},
+        {"4 1 3\n3\n0 3 10Gbps 1us\n", "3:1: 1 cables, but the first line says 3"},
+        {"4 1 3\n3\n0 3 10 1us\n", "3:5: \"10\" has no unit; a rate is written like 10Gbps or 100Mbps"},
+        {"4 1 3\n3\n0 3 0Gbps 1us\n", "3:5: rate is 0Gbps; it can be from 1Mbps to 3200Gbps"},
+        {"4 1 3\n3\n0 3 10Gbps 2s\n", "3:12: delay is 2s; it can be 1s at most"},
+        {"4 1 3\n3\n0 9 10Gbps 1us\n", "3:3: a cable's node: 9 is not from 0 to 3"},
+        {"4 1 3\n3\n0 3 10Gbps\n", "3:11: a cable wants two nodes, its rate and its delay: 0 4 100Gbps 1000ns"},
+        {"4 1 3\n3\n0 0 10Gbps 1us\n", "3:3: a cable from a node to itself"},
+        {"4 1 3\n3\n0 3 10Gbps 1us 0.01\n",
+         "3:16: an error rate of 0.01: packets are lost by [faults] of the scenario"},
+        {"4 1 3 7\n3\n0 3 10Gbps 1us\n1 3 10Gbps 1us\n2 3 10Gbps 1us\n", "1:7: \"7\": nothing more should stand here"},
+        {"4 1 3\n3 2\n0 3 10Gbps 1us\n1 3 10Gbps 1us\n2 3 10Gbps 1us\n", "2:3: \"2\": nothing more should stand here"},
+        {"4 1 3\n3\n0 3 10Gbps 1us 0 1\n1 3 10Gbps 1us\n2 3 10Gbps 1us\n",
+         "3:18: \"1\": nothing more should stand here"},
         {"4 1 3\n3\n0 3 10Gbps 1us .\n1 3 10Gbps 1us\n2 3 10Gbps 1us\n",
-         "3: an error rate of .: packets are lost by [faults] of the scenario"},
+         "3:16: an error rate of .: packets are lost by [faults] of the scenario"},
         {"4 1 3\n3\n0 3 10Gbps 1us\n1 3 10Gbps 1us\n2 3 10Gbps 1us 0.0\n\n1 2 10Gbps 1us\n",
-         "7: more than the 3 cables that the first line says"},
-        {"4 1 3\n3\n0 3 10Gbps 1us\n1 3 10Gbps 1us\n3 1 10Gbps 1us\n", "5: a second cable between the nodes of line 4"},
-        {"4 1 2\n3\n0 3 10Gbps 1us\n1 3 10Gbps 1us\n", "1: host 2 has no cable"},
+         "7:1: more than the 3 cables that the first line says"},
+        {"4 1 3\n3\n0 3 10Gbps 1us\n1 3 10Gbps 1us\n3 1 10Gbps 1us\n",
+         "5:1: a second cable between the nodes of line 4"},
+        {"4 1 2\n3\n0 3 10Gbps 1us\n1 3 10Gbps 1us\n", "1:1: host 2 has no cable"},
         {"4 1 3\n3\n0 3 10Gbps 1us\n1 3 10Gbps 1us\n2 1 10Gbps 1us\n",
-         "5: a cable from host to host; between them are switches"},
-        {"4 2 3\n2 3\n0 2 10Gbps 1us\n1 3 10Gbps 1us\n0 3 10Gbps 1us\n", "5: host 0 has a second cable"},
+         "5:1: a cable from host to host; between them are switches"},
+        {"4 2 3\n2 3\n0 2 10Gbps 1us\n1 3 10Gbps 1us\n0 3 10Gbps 1us\n", "5:1: host 0 has a second cable"},
         {"5 2 3\n3 4\n0 3 10Gbps 1us\n1 4 10Gbps 1us\n2 4 10Gbps 1us\n",
-         "4: the network is in parts: no way leads from host 0 to switch 1"},
-        {"3 1 2\n2\n0 1 10Gbps 1us\n1 2 10Gbps 1us\n", "3: a cable from host to host; between them are switches"},
+         "4:1: the network is in parts: no way leads from host 0 to switch 1"},
+        {"3 1 2\n2\n0 1 10Gbps 1us\n1 2 10Gbps 1us\n", "3:1: a cable from host to host; between them are switches"},
     };
     char error[TRIB_ERROR_TEXT_MAX] = "";
     struct sim_cables cables;
@@ -385,7 +370,7 @@ static void files__are_not_too_long(void **state)
         assert_int_equal(sim_cables_read(&cables, path, error), switches == 15);
         sim_cables_free(&cables);
     }
-    assert_string_equal(error + sizeof path, "4: 17 links from host 0 to host 1; 16 at most");
+    assert_string_equal(error + sizeof path, "4:1: 17 links from host 0 to host 1; 16 at most");
 }
 
 static int make_file(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cables.c: see cables.h. First the lines, then what they must be together. Read next: topology.c. */
 #include "sim/network/cables.h"
+#include "sim/file.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -11,7 +12,6 @@
 #include "io/explain.h"
 #include "io/units.h"
 #include "sim/network/network.h"
-#include "sim/traffic/trace.h"
 
 #define WORDS_MAX 5U
 #define WIRES_MAX 80U /* different ones: each is three kinds of ports, and three more when it is cut */
@@ -27,13 +27,16 @@ struct reader {
     char *error;
     char *at; /* in the text */
     uint32_t line;
+    uint32_t column;   /* of the last word that was looked for, there or not */
+    const char *begin; /* of the line */
     uint32_t nodes;
     uint32_t *number; /* by node of the file: its number here; before that 1 if it is a switch */
     struct sim_wire wires[WIRES_MAX];
     uint32_t wire_count;
 };
 
-__attribute__((format(printf, 3, 4))) static bool refuse(const struct reader *r, uint32_t line, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static bool refuse(const struct reader *r, struct sim_place place,
+                                                         const char *format, ...)
 {
     char text[TRIB_ERROR_TEXT_MAX / 2];
     va_list arguments;
@@ -41,8 +44,19 @@ __attribute__((format(printf, 3, 4))) static bool refuse(const struct reader *r,
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    trib_explain(r->error, "%s:%" PRIu32 ": %s", r->path, line, text);
+    trib_explain(r->error, "%s:%" PRIu32 ":%" PRIu32 ": %s", r->path, place.line, place.column, text);
     return false;
+}
+
+/* Of the last word that was looked for. */
+static struct sim_place here(const struct reader *r)
+{
+    return (struct sim_place){r->line, r->column};
+}
+
+static struct sim_place line_at(uint32_t line)
+{
+    return (struct sim_place){line, 1};
 }
 
 /* ---- lines ---- */
@@ -59,13 +73,16 @@ static char *next_line(struct reader *r)
     r->at += len + (line[len] == '\n');
     line[len] = '\0';
     r->line++;
+    r->column = 1;
+    r->begin = line;
     return line;
 }
 
-static char *next_word(char **line)
+static char *next_word(struct reader *r, char **line)
 {
     *line += strspn(*line, " \t\r");
     char *word = *line;
+    r->column = (uint32_t)(word - r->begin) + 1;
     size_t len = strcspn(word, " \t\r");
     *line += len;
     if (**line != '\0') {
@@ -75,24 +92,24 @@ static char *next_word(char **line)
 }
 
 /* What would be passed over in silence is most likely a mistake in the numbers before it. */
-static bool is_all(const struct reader *r, char **line)
+static bool is_all(struct reader *r, char **line)
 {
-    const char *word = next_word(line);
+    const char *word = next_word(r, line);
 
-    return word == NULL || refuse(r, r->line, "\"%s\": nothing more should stand here", word);
+    return word == NULL || refuse(r, here(r), "\"%s\": nothing more should stand here", word);
 }
 
-static bool read_number(const struct reader *r, char **line, uint64_t max, const char *what, uint32_t *number)
+static bool read_number(struct reader *r, char **line, uint64_t max, const char *what, uint32_t *number)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     uint64_t value = 0;
-    const char *word = next_word(line);
+    const char *word = next_word(r, line);
 
     if (word == NULL) {
-        return refuse(r, r->line, "%s should stand here", what);
+        return refuse(r, here(r), "%s should stand here", what);
     }
     if (trib_parse_number(word, 0, max, &value, cause) != TRIB_OK) {
-        return refuse(r, r->line, "%s: %s", what, cause);
+        return refuse(r, here(r), "%s: %s", what, cause);
     }
     *number = (uint32_t)value;
     return true;
@@ -104,7 +121,7 @@ static bool read_head(struct reader *r)
     struct sim_cables *c = r->c;
 
     if (line == NULL) {
-        (void)refuse(r, 1, "the numbers of nodes, switches and cables should stand here");
+        (void)refuse(r, line_at(1), "the numbers of nodes, switches and cables should stand here");
         return false;
     }
     if (!read_number(r, &line, SIM_NODES_MAX, "the number of nodes", &r->nodes) ||
@@ -114,14 +131,14 @@ static bool read_head(struct reader *r)
     }
     c->hosts = r->nodes - c->switches;
     if (c->hosts < 2 || c->hosts > HOSTS_MAX || c->switches == 0) {
-        (void)refuse(r, 1, "%u hosts and %u switches; there can be from 2 to %u hosts, and 1 switch and more", c->hosts,
-                     c->switches, HOSTS_MAX);
+        (void)refuse(r, line_at(1), "%u hosts and %u switches; there can be from 2 to %u hosts, and 1 switch and more",
+                     c->hosts, c->switches, HOSTS_MAX);
         return false;
     }
     r->number = calloc((size_t)r->nodes + 1, sizeof *r->number);
     c->list = calloc(c->count + 1, sizeof *c->list);
     if (r->number == NULL || c->list == NULL) {
-        (void)refuse(r, 1, "out of memory");
+        (void)refuse(r, line_at(1), "out of memory");
         return false;
     }
     return true;
@@ -136,13 +153,13 @@ static bool read_switches(struct reader *r)
     for (uint32_t i = 0; i < r->c->switches; i++) {
         uint32_t node = 0;
         if (line == NULL) {
-            return refuse(r, 2, "the numbers of the switches should stand here");
+            return refuse(r, line_at(2), "the numbers of the switches should stand here");
         }
         if (!read_number(r, &line, r->nodes - 1, "the number of a switch", &node)) {
             return false;
         }
         if (r->number[node] != 0) {
-            return refuse(r, 2, "switch %u stands here twice", node);
+            return refuse(r, here(r), "switch %u stands here twice", node);
         }
         r->number[node] = 1;
     }
@@ -163,7 +180,7 @@ static bool note_wire(struct reader *r, const struct sim_wire *wire)
         }
     }
     if (r->wire_count == WIRES_MAX) {
-        return refuse(r, r->line, "more than %u different pairs of rate and delay", WIRES_MAX);
+        return refuse(r, here(r), "more than %u different pairs of rate and delay", WIRES_MAX);
     }
     r->wires[r->wire_count++] = *wire;
     return true;
@@ -177,29 +194,44 @@ static bool is_zero(const char *word)
     return end != word && *end == '\0' && !(value < 0) && !(value > 0);
 }
 
-static bool read_wire(struct reader *r, char **line, struct sim_wire *wire)
+static bool read_rate(struct reader *r, const char *word, uint64_t *rate_bps)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
-    const char *words[3];
+
+    if (word == NULL) {
+        return refuse(r, here(r), "a cable wants two nodes, its rate and its delay: 0 4 100Gbps 1000ns");
+    }
+    if (trib_parse_rate(word, rate_bps, cause) != TRIB_OK) {
+        return refuse(r, here(r), "%s", cause);
+    }
+    return (*rate_bps >= RATE_MIN && *rate_bps <= RATE_MAX) ||
+           refuse(r, here(r), "rate is %s; it can be from 1Mbps to 3200Gbps", word);
+}
+
+static bool read_delay(struct reader *r, const char *word, uint64_t *delay_ps)
+{
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
     uint64_t ns = 0;
 
-    for (uint32_t i = 0; i < 3; i++) {
-        words[i] = next_word(line);
+    if (word == NULL) {
+        return refuse(r, here(r), "a cable wants two nodes, its rate and its delay: 0 4 100Gbps 1000ns");
     }
-    if (words[0] == NULL || words[1] == NULL) {
-        return refuse(r, r->line, "a cable wants two nodes, its rate and its delay: 0 4 100Gbps 1000ns");
+    if (trib_parse_duration(word, &ns, cause) != TRIB_OK) {
+        return refuse(r, here(r), "%s", cause);
     }
-    if (trib_parse_rate(words[0], &wire->rate_bps, cause) != TRIB_OK ||
-        trib_parse_duration(words[1], &ns, cause) != TRIB_OK) {
-        return refuse(r, r->line, "%s", cause);
+    *delay_ps = ns * NS_PS;
+    return ns <= DELAY_MAX_NS || refuse(r, here(r), "delay is %s; it can be 1s at most", word);
+}
+
+static bool read_wire(struct reader *r, char **line, struct sim_wire *wire)
+{
+    if (!read_rate(r, next_word(r, line), &wire->rate_bps) || !read_delay(r, next_word(r, line), &wire->delay_ps)) {
+        return false;
     }
-    if (wire->rate_bps < RATE_MIN || wire->rate_bps > RATE_MAX || ns > DELAY_MAX_NS) {
-        return refuse(r, r->line, "rates are from 1Mbps to 3200Gbps, delays 1s at most");
+    const char *errors = next_word(r, line);
+    if (errors != NULL && !is_zero(errors)) {
+        return refuse(r, here(r), "an error rate of %s: packets are lost by [faults] of the scenario", errors);
     }
-    if (words[2] != NULL && !is_zero(words[2])) {
-        return refuse(r, r->line, "an error rate of %s: packets are lost by [faults] of the scenario", words[2]);
-    }
-    wire->delay_ps = ns * NS_PS;
     return note_wire(r, wire);
 }
 
@@ -211,7 +243,7 @@ static bool read_cables(struct reader *r)
         char *line = next_line(r);
         struct sim_cable cable = {.line = r->line};
         if (line == NULL) {
-            return refuse(r, r->line, "%u cables, but the first line says %u", i, c->count);
+            return refuse(r, line_at(r->line), "%u cables, but the first line says %u", i, c->count);
         }
         for (uint32_t end = 0; end < 2; end++) {
             if (!read_number(r, &line, r->nodes - 1, "a cable's node", &cable.ends[end])) {
@@ -220,7 +252,7 @@ static bool read_cables(struct reader *r)
             cable.ends[end] = r->number[cable.ends[end]];
         }
         if (cable.ends[0] == cable.ends[1]) {
-            return refuse(r, r->line, "a cable from a node to itself");
+            return refuse(r, here(r), "a cable from a node to itself");
         }
         if (!read_wire(r, &line, &cable.wire) || !is_all(r, &line)) {
             return false;
@@ -233,8 +265,8 @@ static bool read_cables(struct reader *r)
         c->list[i] = cable;
     }
     for (char *line = next_line(r); line != NULL; line = next_line(r)) {
-        if (next_word(&line) != NULL) {
-            return refuse(r, r->line, "more than the %u cables that the first line says", c->count);
+        if (next_word(r, &line) != NULL) {
+            return refuse(r, here(r), "more than the %u cables that the first line says", c->count);
         }
     }
     return true;
@@ -264,21 +296,23 @@ static bool check_cables(struct reader *r)
     qsort(c->list, c->count, sizeof *c->list, by_ends);
     for (uint32_t i = 1; i < c->count; i++) {
         if (memcmp(c->list[i].ends, c->list[i - 1].ends, sizeof c->list[i].ends) == 0) {
-            return refuse(r, c->list[i].line, "a second cable between the nodes of line %u", c->list[i - 1].line);
+            return refuse(r, line_at(c->list[i].line), "a second cable between the nodes of line %u",
+                          c->list[i - 1].line);
         }
     }
     for (uint32_t host = 0; host < c->hosts; host++) {
         if (host >= c->count || c->list[host].ends[0] != host) {
             bool is_second = host < c->count && c->list[host].ends[0] < host;
-            return is_second ? refuse(r, c->list[host].line, "host %u has a second cable", c->list[host].ends[0])
-                             : refuse(r, 1, "host %u has no cable", host);
+            return is_second
+                       ? refuse(r, line_at(c->list[host].line), "host %u has a second cable", c->list[host].ends[0])
+                       : refuse(r, line_at(1), "host %u has no cable", host);
         }
         if (c->list[host].ends[1] < c->hosts) {
-            return refuse(r, c->list[host].line, "a cable from host to host; between them are switches");
+            return refuse(r, line_at(c->list[host].line), "a cable from host to host; between them are switches");
         }
     }
     if (c->count > c->hosts && c->list[c->hosts].ends[0] < c->hosts) {
-        return refuse(r, c->list[c->hosts].line, "host %u has a second cable", c->list[c->hosts].ends[0]);
+        return refuse(r, line_at(c->list[c->hosts].line), "host %u has a second cable", c->list[c->hosts].ends[0]);
     }
     return true;
 }
@@ -325,7 +359,7 @@ static bool check_ways(struct reader *r)
     uint32_t last = UINT32_MAX;
 
     if (distance == NULL) {
-        (void)refuse(r, 1, "out of memory");
+        (void)refuse(r, line_at(1), "out of memory");
         return false;
     }
     for (uint32_t host = 0; is_good && host < c->hosts; host++) {
@@ -337,14 +371,14 @@ static bool check_ways(struct reader *r)
         measure(c, from, distance);
         for (uint32_t i = 0; is_good && i < c->switches; i++) {
             is_good = distance[i] != UINT32_MAX ||
-                      refuse(r, line_of(c, c->hosts + i),
+                      refuse(r, line_at(line_of(c, c->hosts + i)),
                              "the network is in parts: no way leads from host %u to switch %u", host, i);
         }
         for (uint32_t other = 0; is_good && other < c->hosts; other++) {
             uint32_t links = distance[c->list[other].ends[1] - c->hosts] + 2;
-            is_good =
-                links <= SIM_PATH_MAX || refuse(r, c->list[other].line, "%u links from host %u to host %u; %u at most",
-                                                links, host, other, SIM_PATH_MAX);
+            is_good = links <= SIM_PATH_MAX ||
+                      refuse(r, line_at(c->list[other].line), "%u links from host %u to host %u; %u at most", links,
+                             host, other, SIM_PATH_MAX);
         }
     }
     free(distance);

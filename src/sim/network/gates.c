@@ -289,8 +289,6 @@ static inline void enqueue(struct sim_network *n, uint32_t number, uint32_t pack
     uint32_t is_marked = wait_ps > port->mark_ps && (p->flags & SIM_ECN_CAPABLE) != 0;
     p->flags |= (uint8_t)(is_marked * SIM_ECN_MARKED);
     link->marked += is_marked;
-    link->bytes += p->size;
-    link->packets++;
     p->next = SIM_NONE;
     p->next_due_ps = came(now_ps, by);
     if (link->head == SIM_NONE) {
@@ -365,10 +363,16 @@ static inline void arrive(struct sim_network *n, uint32_t number)
     }
     if (p->kind == SIM_PAUSE_KIND) {
         end_frame(n, number, packet, is_lost);
-    } else if (is_lost) {
+        return;
+    }
+    if (is_lost) {
         n->cut_off += !sim_link_is_cut(n, number); /* mended meanwhile */
         sim_network_drop(n, number, packet);
-    } else if (node == p->to) {
+        return;
+    }
+    link->bytes += p->size;
+    link->packets++;
+    if (node == p->to) {
         n->arrived++;
         n->gates->arriving = number;
         n->receiver.arrived(n->receiver.user, packet);

@@ -183,8 +183,6 @@ static inline void enqueue(struct sim_network *n, uint32_t number, uint32_t pack
     link->marked += is_marked;
     link->most_ps = wait_ps > link->most_ps ? wait_ps : link->most_ps;
     link->busy_ps = busy_ps;
-    link->bytes += p->size;
-    link->packets++;
     p->next = SIM_NONE;
     if (link->head == SIM_NONE) {
         link->head = packet;
@@ -259,6 +257,8 @@ static inline void arrive(struct sim_network *n, uint32_t number)
         sim_network_drop(n, number, packet);
         return;
     }
+    link->bytes += p->size;
+    link->packets++;
     if (n->receiver.hop != NULL) {
         n->receiver.hop(n->receiver.user, number, packet);
     }

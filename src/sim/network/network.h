@@ -68,7 +68,7 @@ struct sim_details {
 
 struct sim_link {
     uint64_t busy_ps; /* all that was given to the port has left then */
-    uint64_t bytes;   /* that were given to it, without drops */
+    uint64_t bytes;   /* that came over it: no frames of PAUSE */
     uint64_t packets;
     uint64_t most_ps; /* the most that a packet had to wait */
     uint64_t marked;

@@ -39,7 +39,7 @@ bool sim_ideal_make(struct sim_ideal *ideal, const struct sim_run *run, bool (*g
     for (uint32_t part = 0; is_good && part < 2; part++) {
         *scenario = *run->scenario;
         if (part == 0) {
-            scenario->job_count = 0;
+            scenario->job_count = scenario->restart_count = 0;
             scenario->duration_ps = scenario->window_ps != 0 ? scenario->duration_ps : sim_run_now(run);
         } else {
             scenario->traffic_count = 0;

@@ -154,19 +154,17 @@ static const char *const link_titles[] = {"Use of links, by who sends into them"
                                           "Longest wait at a port, by whose port it is",
                                           "Time that ports were stopped, by whose they are"};
 
-static double value_of_link(const struct sim_run *run, uint32_t number, enum link_value what)
+static double value_of_link(const struct sim_run *run, const struct sim_results *r, uint32_t link, enum link_value what)
 {
-    const struct sim_network *n = &run->network;
-    const struct sim_link *link = &n->links[number];
     double now_ps = (double)sim_run_now(run);
 
     if (what == LINK_WAIT_US) {
-        return (double)link->most_ps / 1e6;
+        return (double)run->network.links[link].most_ps / 1e6;
     }
     if (what == LINK_STOPPED) {
-        return now_ps > 0 ? (double)sim_gate_stopped_ps(n, number) / now_ps : 0;
+        return now_ps > 0 ? (double)sim_gate_stopped_ps(&run->network, link) / now_ps : 0;
     }
-    return now_ps > 0 ? (double)sim_port_time(&n->ports[link->port], link->bytes) / now_ps : 0;
+    return sim_results_use(run, r, link);
 }
 
 static uint32_t tier_of(const struct sim_tier *tiers, uint32_t count, uint32_t node)
@@ -180,7 +178,7 @@ static uint32_t tier_of(const struct sim_tier *tiers, uint32_t count, uint32_t n
 }
 
 /* A line for each tier of nodes that send into the links. */
-static void plot_links(FILE *out, const struct sim_run *run, enum link_value what)
+static void plot_links(FILE *out, const struct sim_run *run, const struct sim_results *r, enum link_value what)
 {
     static struct shares shares[SIM_TIERS_MAX];
     struct sim_tier tiers[SIM_TIERS_MAX];
@@ -200,7 +198,7 @@ static void plot_links(FILE *out, const struct sim_run *run, enum link_value wha
         uint32_t found = 0;
         for (uint32_t i = 0; i < n->link_count; i++) {
             if (tier_of(tiers, count, n->from[i]) == tier && n->from[i] != n->links[i].to) {
-                values[found++] = value_of_link(run, i, what);
+                values[found++] = value_of_link(run, r, i, what);
             }
         }
         make_shares(&shares[tier], values, found);
@@ -293,10 +291,15 @@ void sim_results_html(FILE *out, const struct sim_run *run, const struct sim_res
     page_flows(out, run, r, story->ideal);
     page_jobs(out, run, story->ideal);
     (void)fputs("<h2>Links</h2>\n", out);
-    plot_links(out, run, LINK_USE);
-    plot_links(out, run, LINK_WAIT_US);
+    plot_links(out, run, r, LINK_USE);
+    plot_links(out, run, r, LINK_WAIT_US);
     if (run->scenario->topology.buffers.is_lossless) {
-        plot_links(out, run, LINK_STOPPED);
+        plot_links(out, run, r, LINK_STOPPED);
+    }
+    if (run->scenario->text != NULL) {
+        (void)fputs("<h2>Scenario</h2>\n<pre>\n", out);
+        sim_html_text(out, run->scenario->text);
+        (void)fputs("</pre>\n", out);
     }
     sim_html_end(out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c: how results are written: JSON, CSV, and a summary for people; see results.h. */
+/* report.c: how results are written: JSON, and a summary for people; see results.h. Read next: tables.c. */
 #include <inttypes.h>
 
 #include "io/units.h"
@@ -304,6 +304,11 @@ void sim_results_json(FILE *out, const struct sim_run *run, const struct sim_res
 
     (void)fprintf(out, "{\"version\":\"%s\",", story->version);
     json_scenario(out, run);
+    if (run->scenario->text != NULL) {
+        (void)fprintf(out, "\"scenario_toml\":");
+        quote(out, run->scenario->text);
+        (void)fputc(',', out);
+    }
     (void)fprintf(out, "\"interrupted\":%s,\"stalled\":%s,", story->was_interrupted ? "true" : "false",
                   story->was_stalled ? "true" : "false");
     (void)fprintf(out, "\"simulated_ns\":%.3f,\"measured_ns\":%.3f,\"cpu_s\":%.3f,", (double)r->simulated_ps / NS,
@@ -325,38 +330,6 @@ void sim_results_json(FILE *out, const struct sim_run *run, const struct sim_res
     (void)fprintf(out, "\"check\":");
     quote(out, fault != NULL ? fault : "ok");
     (void)fprintf(out, "}\n");
-}
-
-/* ---- CSV ---- */
-
-void sim_results_flows(FILE *out, const struct sim_run *run)
-{
-    (void)fprintf(out, "src,dst,sport,dport,size,start_ns,fct_ns,ideal_fct_ns\n");
-    for (uint64_t i = 0; i < run->end_count; i++) {
-        const struct sim_flow_end *end = &run->ends[i];
-        (void)fprintf(out, "%u,%u,%u,%u,%" PRIu64 ",%.3f,%.3f,%.3f\n", end->plan.from, end->plan.to,
-                      end->plan.hash >> 16, end->plan.hash & 0xffffU, end->plan.bytes, (double)end->start_ps / NS,
-                      (double)(end->end_ps - end->start_ps) / NS, (double)end->ideal_ps / NS);
-    }
-}
-
-void sim_results_links(FILE *out, const struct sim_run *run)
-{
-    const struct sim_network *n = &run->network;
-    double now_ps = (double)sim_run_now(run);
-
-    (void)fprintf(out,
-                  "link,from,to,packets,bytes,use,marked,dropped,longest_wait_ns,stops,stopped_ns,headroom_most\n");
-    for (uint32_t i = 0; i < n->link_count; i++) {
-        const struct sim_link *link = &n->links[i];
-        double busy_ps = (double)sim_port_time(&n->ports[link->port], link->bytes);
-        (void)fprintf(out, "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%.6f,%" PRIu64 ",%" PRIu64 ",%.3f", i, n->from[i],
-                      link->to, link->packets, link->bytes, now_ps > 0 ? busy_ps / now_ps : 0, link->marked,
-                      link->dropped, (double)link->most_ps / NS);
-        (void)fprintf(out, ",%u,%.3f,%u\n", n->gates != NULL ? n->gates->list[i].stops : 0,
-                      n->gates != NULL ? (double)sim_gate_stopped_ps(n, i) / NS : 0,
-                      n->gates != NULL ? n->gates->ingress[i].over_most : 0);
-    }
 }
 
 /* ---- for people ---- */

@@ -72,15 +72,23 @@ void sim_results_summary(FILE *out, const struct sim_run *run, const struct sim_
 /* A page of its own, with plots. */
 void sim_results_html(FILE *out, const struct sim_run *run, const struct sim_results *results,
                       const struct sim_story *story);
-/* One line per flow that has ended, in the order of their ends; columns as in HPCC's fct.txt, with a head. */
-void sim_results_flows(FILE *out, const struct sim_run *run);
-void sim_results_links(FILE *out, const struct sim_run *run);
-/* A line per job, and a line per iteration that has ended. ideal: or NULL. */
-void sim_results_jobs(FILE *out, const struct sim_run *run, const struct sim_ideal *ideal);
-void sim_results_iterations(FILE *out, const struct sim_run *run);
-/* What a sweep shows over its keys: a name with its unit and a number in each line. */
+
+/* Tables as CSV. Each begins with what says where it is from, in lines that begin with #: version, seed, trace, and the
+ * scenario, as a file that is the same run again; then the names of its columns. */
+/* A line per flow that has ended, in the order of their ends; columns as in HPCC's fct.txt. */
+void sim_results_flows(FILE *out, const struct sim_run *run, const struct sim_story *story);
+void sim_results_links(FILE *out, const struct sim_run *run, const struct sim_results *results,
+                       const struct sim_story *story);
+/* A line per job, and a line per iteration that has ended. */
+void sim_results_jobs(FILE *out, const struct sim_run *run, const struct sim_story *story);
+void sim_results_iterations(FILE *out, const struct sim_run *run, const struct sim_story *story);
+/* What a sweep shows over its keys: a name with its unit, in quotes, and a number in each line. */
 void sim_results_figures(FILE *out, const struct sim_run *run, const struct sim_results *results,
-                         const struct sim_ideal *ideal);
+                         const struct sim_story *story);
+/* The text, each line of it behind "# ". */
+void sim_results_comment(FILE *out, const char *text);
+/* The share of the link's rate that what has come over it took, of all the simulated time. */
+double sim_results_use(const struct sim_run *run, const struct sim_results *results, uint32_t link);
 
 /* Parts of report_queues.c: of [queues] and of what buffers and PFC did; the circle of a deadlock, in one line. */
 void sim__json_queues(FILE *out, const struct sim_topology *topology);

@@ -1,11 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tables.c: results of jobs as CSV: a line per job, and a line per iteration; and the few figures of a run that a sweep shows; see results.h.
- * Read next: report.c. */
+/* tables.c: results as CSV: flows, links, jobs and their iterations, and the few figures of a run that a sweep shows;
+ * see results.h. Read next: report.c. */
 #include <inttypes.h>
 
+#include <string.h>
+
+#include "sim/network/gates.h"
 #include "sim/results/ideal.h"
 
 #define NS 1e3 /* picoseconds */
+
+/* ---- what a file that travels alone must say ---- */
+
+void sim_results_comment(FILE *out, const char *text)
+{
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        (void)fprintf(out, "# %.*s\n", (int)len, text);
+        text += len + (text[len] == '\n');
+    }
+}
+
+/* Which program, which run, the scenario, and then the names of the columns. */
+static void head(FILE *out, const struct sim_run *run, const struct sim_story *story, const char *columns)
+{
+    (void)fprintf(out, "## tributary %s, seed %" PRIu64 ", trace %016" PRIx64 "%s%s\n", story->version,
+                  run->scenario->seed, run->network.hash, story->was_interrupted ? ", interrupted" : "",
+                  story->was_stalled ? ", given up" : "");
+    if (run->scenario->text != NULL) {
+        sim_results_comment(out, run->scenario->text);
+    }
+    (void)fputs(columns, out);
+}
+
+/* ---- flows and links ---- */
+
+void sim_results_flows(FILE *out, const struct sim_run *run, const struct sim_story *story)
+{
+    head(out, run, story, "src,dst,sport,dport,size,start_ns,fct_ns,ideal_fct_ns\n");
+    for (uint64_t i = 0; i < run->end_count; i++) {
+        const struct sim_flow_end *end = &run->ends[i];
+        (void)fprintf(out, "%u,%u,%u,%u,%" PRIu64 ",%.3f,%.3f,%.3f\n", end->plan.from, end->plan.to,
+                      end->plan.hash >> 16, end->plan.hash & 0xffffU, end->plan.bytes, (double)end->start_ps / NS,
+                      (double)(end->end_ps - end->start_ps) / NS, (double)end->ideal_ps / NS);
+    }
+}
+
+double sim_results_use(const struct sim_run *run, const struct sim_results *results, uint32_t number)
+{
+    const struct sim_link *link = &run->network.links[number];
+    double busy_ps = (double)sim_port_time(&run->network.ports[link->port], link->bytes);
+
+    return results->simulated_ps != 0 ? busy_ps / (double)results->simulated_ps : 0;
+}
+
+void sim_results_links(FILE *out, const struct sim_run *run, const struct sim_results *results,
+                       const struct sim_story *story)
+{
+    const struct sim_network *n = &run->network;
+
+    head(out, run, story,
+         "link,from,to,packets,bytes,use,marked,dropped,longest_wait_ns,stops,stopped_ns,headroom_most\n");
+    for (uint32_t i = 0; i < n->link_count; i++) {
+        const struct sim_link *link = &n->links[i];
+        (void)fprintf(out, "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%.6f,%" PRIu64 ",%" PRIu64 ",%.3f", i, n->from[i],
+                      link->to, link->packets, link->bytes, sim_results_use(run, results, i), link->marked,
+                      link->dropped, (double)link->most_ps / NS);
+        (void)fprintf(out, ",%u,%.3f,%u\n", n->gates != NULL ? n->gates->list[i].stops : 0,
+                      n->gates != NULL ? (double)sim_gate_stopped_ps(n, i) / NS : 0,
+                      n->gates != NULL ? n->gates->ingress[i].over_most : 0);
+    }
+}
+
+/* ---- jobs ---- */
 
 static void job_line(FILE *out, const struct sim_run *run, uint32_t number, const struct sim_ideal *ideal)
 {
@@ -28,21 +95,20 @@ static void job_line(FILE *out, const struct sim_run *run, uint32_t number, cons
     (void)fputc('\n', out);
 }
 
-void sim_results_jobs(FILE *out, const struct sim_run *run, const struct sim_ideal *ideal)
+void sim_results_jobs(FILE *out, const struct sim_run *run, const struct sim_story *story)
 {
-    (void)fputs(
-        "job,scheme,model,workers,ranks_per_host,switches,bytes,payload_bytes,buckets,compute_ns,start_ns,end_ns,"
-        "iterations,ended,measured,iteration_ns,summing_ns,resent,slots,slots_most,slots_mean",
-        out);
-    (void)fprintf(out, "%s\n", ideal != NULL ? ",ideal_iteration_ns,ideal_summing_ns" : "");
+    head(out, run, story,
+         "job,scheme,model,workers,ranks_per_host,switches,bytes,payload_bytes,buckets,compute_ns,start_ns,end_ns,"
+         "iterations,ended,measured,iteration_ns,summing_ns,resent,slots,slots_most,slots_mean");
+    (void)fprintf(out, "%s\n", story->ideal != NULL ? ",ideal_iteration_ns,ideal_summing_ns" : "");
     for (uint32_t i = 0; i < run->jobs.count; i++) {
-        job_line(out, run, i, ideal);
+        job_line(out, run, i, story->ideal);
     }
 }
 
-void sim_results_iterations(FILE *out, const struct sim_run *run)
+void sim_results_iterations(FILE *out, const struct sim_run *run, const struct sim_story *story)
 {
-    (void)fputs("job,iteration,begun_ns,computed_ns,ended_ns\n", out);
+    head(out, run, story, "job,iteration,begun_ns,computed_ns,ended_ns\n");
     for (uint32_t i = 0; i < run->jobs.count; i++) {
         const struct sim_job *job = &run->jobs.jobs[i];
         for (uint32_t j = 0; j < job->iterations; j++) {
@@ -52,9 +118,11 @@ void sim_results_iterations(FILE *out, const struct sim_run *run)
     }
 }
 
+/* ---- figures ---- */
+
 static void figure(FILE *out, const char *name, double value)
 {
-    (void)fprintf(out, "%s,%.9g\n", name, value);
+    (void)fprintf(out, "\"%s\",%.9g\n", name, value);
 }
 
 static void flow_figures(FILE *out, const struct sim_run *run, const struct sim_results *r,
@@ -96,13 +164,14 @@ static void job_figures(FILE *out, const char *names[2], const struct sim_job_ti
 }
 
 void sim_results_figures(FILE *out, const struct sim_run *run, const struct sim_results *r,
-                         const struct sim_ideal *ideal)
+                         const struct sim_story *story)
 {
     static const char *names[] = {"jobs: iteration / ms", "jobs: summing / ms"};
     static const char *ideal_names[] = {"jobs without flows: iteration / ms", "jobs without flows: summing / ms"};
+    const struct sim_ideal *ideal = story->ideal;
     struct sim_job_times times[SIM_JOBS_MAX];
 
-    (void)fputs("figure,value\n", out);
+    head(out, run, story, "figure,value\n");
     flow_figures(out, run, r, ideal);
     for (uint32_t i = 0; i < run->jobs.count; i++) {
         times[i] = sim_results_job(run, i);
@@ -116,5 +185,8 @@ void sim_results_figures(FILE *out, const struct sim_run *run, const struct sim_
     figure(out, "packets marked, of a thousand hops", (double)r->marked * 1e3 / (double)(run->network.hops + 1));
     if (run->scenario->topology.buffers.is_lossless) {
         figure(out, "deadlock", run->deadlock.count != 0);
+    }
+    if (story->was_stalled || run->scenario->failure_count != 0 || sim_faults_are_any(&run->scenario->faults)) {
+        figure(out, "given up", story->was_stalled);
     }
 }

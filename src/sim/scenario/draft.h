@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* draft.h: a scenario while it is read: what scenario.c (keys, tables), values.c (single values), fit.c and queues.c (what
- * fits together) share.
+/* draft.h: a scenario while it is read: what scenario.c (keys, tables), values.c (single values), fit.c, fit_jobs.c and
+ * queues.c (what fits together) share.
  * Read next: scenario.c. */
 #ifndef TRIB_SIM_SCENARIO_DRAFT_H
 #define TRIB_SIM_SCENARIO_DRAFT_H
@@ -18,7 +18,7 @@ enum sim_list { SIM_LIST_TRAFFIC, SIM_LIST_JOBS, SIM_LIST_FAILURES, SIM_LIST_LIN
 /* A text whose meaning depends on the rest. */
 struct draft_text {
     const char *text;
-    struct sim_toml_place place;
+    struct sim_place place;
 };
 
 /* What is being read. */
@@ -27,8 +27,7 @@ struct draft {
     const struct sim_toml *toml;
     const char *path;
     char *error;
-    const char *files[SIM_SOURCES_MAX]; /* of traces, by source */
-    struct sim_toml_place file_places[SIM_SOURCES_MAX];
+    struct draft_text files[SIM_SOURCES_MAX]; /* of traces, by source */
     struct draft_text topology_file;
     struct draft_text adders;
     struct draft_text hosts[SIM_JOBS_MAX];     /* of jobs */
@@ -39,15 +38,31 @@ struct draft {
 };
 
 /* Says what is wrong, with its place, in the draft's error; false. */
-__attribute__((format(printf, 3, 4))) bool sim__refuse(struct draft *d, struct sim_toml_place place, const char *format,
+__attribute__((format(printf, 3, 4))) bool sim__refuse(struct draft *d, struct sim_place place, const char *format,
                                                        ...);
 
-static inline struct sim_toml_place sim__place_of_item(const struct draft *d, uint32_t list, uint32_t number)
+/* The number of the one table of this name; SIM_NONE: there is none. */
+uint32_t sim__table(const struct draft *d, const char *name);
+/* What this key of a table, by its number, is said to be; NULL: it does not stand there. */
+const struct sim_toml_value *sim__find(const struct draft *d, uint32_t table, const char *key);
+/* Where this key's value stands, or else its table, or else the file begins. */
+struct sim_place sim__place(const struct draft *d, uint32_t table, const char *key);
+
+/* The table of an item of a list. */
+static inline uint32_t sim__item_table(const struct draft *d, enum sim_list list, uint32_t number)
 {
-    return d->toml->tables[d->tables[list][number]].place;
+    return d->tables[list][number];
 }
 
-/* Of queues.c: what [queues] says, when packets' sizes are known; and whether a switch's memory is enough, when all is. */
+/* Refuses more than this. */
+bool sim__at_most(struct draft *d, uint32_t table, const char *key, uint32_t value, uint32_t most);
+/* Goes to the next of words between blanks and commas; returns its length, 0 behind the last. */
+size_t sim__next_word(const char **text);
+
+/* Of fit_jobs.c: the jobs, when the network is known. */
+bool sim__fit_jobs(struct draft *d);
+/* Of queues.c: what [queues] says, when packets' sizes are known; and whether a switch's memory is enough, when all
+ * is. */
 bool sim__settle_queues(struct draft *d);
 bool sim__fit_queues(struct draft *d);
 /* Of fit.c: settles what depends on other values, and reads the files that are named. */

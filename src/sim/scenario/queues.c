@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queues.c: what [queues] says, together: buffers of ports or of switches, PFC, and whether the memory is enough for it; see draft.h and
- * buffers.h. Read next: fit.c. */
+/* queues.c: what [queues] says, together: buffers of ports or of switches, PFC, and whether the memory is enough for
+ * it; see draft.h and buffers.h. Read next: fit.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,13 +36,7 @@ bool sim__read_alpha(struct draft *d, const struct sim_toml_value *value, void *
 /* The value of this key of [queues]; NULL: it does not stand there. */
 static const struct sim_toml_value *find(const struct draft *d, const char *key)
 {
-    for (uint32_t i = 0; i < d->toml->value_count; i++) {
-        const struct sim_toml_value *value = &d->toml->values[i];
-        if (strcmp(d->toml->tables[value->table].name, "queues") == 0 && strcmp(value->key, key) == 0) {
-            return value;
-        }
-    }
-    return NULL;
+    return sim__find(d, sim__table(d, "queues"), key);
 }
 
 static void settle(uint64_t *amount, uint32_t packet)
@@ -162,7 +156,7 @@ bool sim__fit_queues(struct draft *d)
     }
     bool is_good = sim_topology_build(&d->scenario->topology, &n)
                        ? fit_memory(d, &n)
-                       : sim__refuse(d, (struct sim_toml_place){1, 1}, "out of memory");
+                       : sim__refuse(d, (struct sim_place){1, 1}, "out of memory");
     sim_network_deinit(&n);
     return is_good;
 }

@@ -11,8 +11,8 @@
 #include "io/explain.h"
 #include "io/nearest.h"
 #include "io/units.h"
+#include "sim/file.h"
 #include "sim/scenario/draft.h"
-#include "sim/traffic/trace.h"
 
 struct key {
     const char *table;
@@ -319,14 +319,31 @@ static const char *kind_name(const struct draft *d, uint32_t table)
                                 : sim_topology_name((enum sim_topology_kind)kind);
 }
 
-static bool has_key(const struct draft *d, uint32_t table, const char *name)
+uint32_t sim__table(const struct draft *d, const char *name)
 {
-    for (uint32_t i = 0; i < d->toml->value_count; i++) {
-        if (d->toml->values[i].table == table && strcmp(d->toml->values[i].key, name) == 0) {
-            return true;
+    for (uint32_t i = 0; i < d->toml->table_count; i++) {
+        if (strcmp(d->toml->tables[i].name, name) == 0) {
+            return i;
         }
     }
-    return false;
+    return SIM_NONE;
+}
+
+const struct sim_toml_value *sim__find(const struct draft *d, uint32_t table, const char *key)
+{
+    for (uint32_t i = 0; i < d->toml->value_count; i++) {
+        if (d->toml->values[i].table == table && strcmp(d->toml->values[i].key, key) == 0) {
+            return &d->toml->values[i];
+        }
+    }
+    return NULL;
+}
+
+struct sim_place sim__place(const struct draft *d, uint32_t table, const char *key)
+{
+    const struct sim_toml_value *value = sim__find(d, table, key);
+
+    return value != NULL ? value->place : table != SIM_NONE ? d->toml->tables[table].place : (struct sim_place){1, 1};
 }
 
 /* All that must stand there does, and nothing that means nothing. */
@@ -337,7 +354,7 @@ static bool check_keys(struct draft *d, uint32_t table)
 
     for (size_t i = 0; i < KEYS; i++) {
         const struct key *key = &keys[i];
-        if (strcmp(key->table, name) == 0 && (key->needed & bit) != 0 && !has_key(d, table, key->name)) {
+        if (strcmp(key->table, name) == 0 && (key->needed & bit) != 0 && sim__find(d, table, key->name) == NULL) {
             return sim__refuse(d, d->toml->tables[table].place, "%s is missing%s%s: %s", key->name,
                                name[0] != '\0' ? " in table " : "", name, key->help);
         }
@@ -437,12 +454,11 @@ static bool add_value(struct draft *d, struct sim_toml *toml, const struct sim_o
     struct sim_toml_value *values = NULL;
 
     if (key == NULL) {
-        return sim__refuse(d, (struct sim_toml_place){1, 1}, "%s does not stand in it, and cannot be varied",
-                           override->key);
+        return sim__refuse(d, (struct sim_place){1, 1}, "%s does not stand in it, and cannot be varied", override->key);
     }
     values = realloc(toml->values, (toml->value_count + 1) * sizeof *values);
     if (values == NULL) {
-        return sim__refuse(d, (struct sim_toml_place){1, 1}, "out of memory");
+        return sim__refuse(d, (struct sim_place){1, 1}, "out of memory");
     }
     toml->values = values;
     toml->values[toml->value_count++] = (struct sim_toml_value){
@@ -474,6 +490,76 @@ static bool override(struct draft *d, struct sim_toml *toml, const struct sim_ov
     return true;
 }
 
+/* Where a file says what sim_run_init may refuse. */
+struct sim_places {
+    struct sim_place jobs[SIM_JOBS_MAX];
+    struct sim_place restarts[SIM_RESTARTS_MAX];
+    struct sim_place memory;
+    struct sim_place bypass;
+    char path[]; /* of the file */
+};
+
+static bool keep_places(struct draft *d)
+{
+    struct sim_scenario *s = d->scenario;
+    uint32_t switches = sim__table(d, "switches");
+    size_t len = strlen(d->path) + 1;
+    struct sim_places *p = malloc(sizeof *p + len);
+
+    if (p == NULL) {
+        return sim__refuse(d, (struct sim_place){1, 1}, "out of memory");
+    }
+    for (uint32_t i = 0; i < s->job_count; i++) {
+        p->jobs[i] = sim__place(d, sim__item_table(d, SIM_LIST_JOBS, i), "scheme");
+    }
+    for (uint32_t i = 0; i < s->restart_count; i++) {
+        p->restarts[i] = d->restarts[i].place;
+    }
+    p->memory = sim__place(d, switches, "memory");
+    p->bypass = sim__place(d, switches, "bypass");
+    memcpy(p->path, d->path, len);
+    s->places = p;
+    return true;
+}
+
+bool sim_scenario_run(struct sim_run *run, const struct sim_scenario *scenario, char *error)
+{
+    const struct sim_places *p = scenario->places;
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+
+    if (sim_run_init(run, scenario, cause)) {
+        return true;
+    }
+    struct sim_place place = run->unfit == SIM_UNFIT_JOB       ? p->jobs[run->unfit_number]
+                             : run->unfit == SIM_UNFIT_RESTART ? p->restarts[run->unfit_number]
+                             : run->unfit == SIM_UNFIT_MEMORY  ? p->memory
+                             : run->unfit == SIM_UNFIT_BYPASS  ? p->bypass
+                                                               : (struct sim_place){1, 1};
+    trib_explain(error, "%s:%" PRIu32 ":%" PRIu32 ": %s", p->path, place.line, place.column, cause);
+    return false;
+}
+
+/* What was read, and what stands there instead, as a file that is the same scenario whatever it is called. */
+static bool keep_text(struct draft *d, struct sim_toml *toml)
+{
+    struct sim_scenario *s = d->scenario;
+    char seed[TRIB_UNITS_TEXT_MAX];
+    const struct sim_override said[2] = {{"name", s->name}, {"seed", seed}};
+    size_t len = 0;
+    bool is_good = true;
+
+    (void)snprintf(seed, sizeof seed, "%" PRIu64, s->seed);
+    for (uint32_t i = 0; is_good && i < 2; i++) {
+        is_good = sim__find(d, 0, said[i].key) != NULL || add_value(d, toml, &said[i]);
+    }
+    FILE *out = is_good ? open_memstream(&s->text, &len) : NULL;
+    if (out == NULL) {
+        return is_good && sim__refuse(d, (struct sim_place){1, 1}, "out of memory");
+    }
+    sim_toml_write(out, toml);
+    return fclose(out) == 0 || sim__refuse(d, (struct sim_place){1, 1}, "out of memory");
+}
+
 bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const char *path,
                         const struct sim_overrides *overrides, char *error)
 {
@@ -490,7 +576,7 @@ bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const c
     for (uint32_t i = 0; is_good && i < toml.table_count; i++) {
         is_good = read_table(&d, i);
     }
-    is_good = is_good && sim__fit(&d);
+    is_good = is_good && sim__fit(&d) && keep_places(&d) && keep_text(&d, &toml);
     sim_toml_free(&toml);
     return is_good;
 }
@@ -521,6 +607,10 @@ void sim_scenario_free(struct sim_scenario *scenario)
         free(scenario->traffic[i].trace);
         scenario->traffic[i].trace = NULL;
     }
+    free(scenario->places);
+    scenario->places = NULL;
+    free(scenario->text);
+    scenario->text = NULL;
     sim_cables_free(&scenario->topology.cables);
     for (uint32_t i = 0; i < scenario->job_count; i++) {
         free(scenario->jobs[i].hosts);

@@ -29,6 +29,8 @@ bool sim_scenario_read(struct sim_scenario *scenario, const char *path, const st
 bool sim_scenario_parse(struct sim_scenario *scenario, const char *text, const char *path,
                         const struct sim_overrides *overrides, char *error);
 void sim_scenario_free(struct sim_scenario *scenario);
+/* As sim_run_init, of a scenario that was read: what only the whole network shows is refused with its place as well. */
+bool sim_scenario_run(struct sim_run *run, const struct sim_scenario *scenario, char *error);
 /* Prints every key that may stand in a file, a line each. */
 void sim_scenario_keys(void (*print)(const char *table, const char *key, const char *help));
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* toml.c: see toml.h. The text is copied once; strings are unescaped in place, and ended in place. Read next: scenario.c. */
+/* toml.c: see toml.h. The text is copied once; strings are unescaped in place, and ended in place. Read next:
+ * scenario.c. */
 #include "sim/scenario/toml.h"
 
 #include <stdlib.h>
@@ -18,9 +19,9 @@ struct reader {
     char under;
 };
 
-static struct sim_toml_place place_of(const struct reader *r, const char *at)
+static struct sim_place place_of(const struct reader *r, const char *at)
 {
-    return (struct sim_toml_place){.line = r->line, .column = (uint32_t)(at - r->line_begin) + 1};
+    return (struct sim_place){.line = r->line, .column = (uint32_t)(at - r->line_begin) + 1};
 }
 
 /* The next character, also where a text was ended in place. */
@@ -310,6 +311,48 @@ bool sim_toml_read(struct sim_toml *toml, const char *text, size_t len, char *er
         }
     }
     return true;
+}
+
+/* ---- writing ---- */
+
+static void write_string(FILE *out, const char *text)
+{
+    static const char escaped[] = "\"\\\t\n\r\b\f";
+    static const char letters[] = "\"\\tnrbf";
+
+    (void)fputc('"', out);
+    for (; *text != '\0'; text++) {
+        const char *escape = strchr(escaped, *text);
+        if (escape != NULL) {
+            (void)fprintf(out, "\\%c", letters[escape - escaped]);
+        } else {
+            (void)fputc(*text, out);
+        }
+    }
+    (void)fputc('"', out);
+}
+
+void sim_toml_write(FILE *out, const struct sim_toml *toml)
+{
+    for (uint32_t table = 0; table < toml->table_count; table++) {
+        const struct sim_toml_table *t = &toml->tables[table];
+        if (table != 0) {
+            (void)fprintf(out, t->is_array ? "[[%s]]\n" : "[%s]\n", t->name);
+        }
+        for (uint32_t i = 0; i < toml->value_count; i++) {
+            const struct sim_toml_value *value = &toml->values[i];
+            if (value->table != table) {
+                continue;
+            }
+            (void)fprintf(out, "%s = ", value->key);
+            if (value->kind == SIM_TOML_STRING) {
+                write_string(out, value->text);
+            } else {
+                (void)fputs(value->text, out);
+            }
+            (void)fputc('\n', out);
+        }
+    }
 }
 
 void sim_toml_free(struct sim_toml *toml)

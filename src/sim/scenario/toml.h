@@ -12,19 +12,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#include "sim/file.h"
 
 enum sim_toml_kind { SIM_TOML_NONE = 0, SIM_TOML_STRING, SIM_TOML_INTEGER, SIM_TOML_FLOAT, SIM_TOML_BOOLEAN };
-
-/* Where something stands, counted from 1. */
-struct sim_toml_place {
-    uint32_t line;
-    uint32_t column;
-};
 
 struct sim_toml_table {
     const char *name; /* "": what stands before the first table */
     bool is_array;    /* [[name]] */
-    struct sim_toml_place place;
+    struct sim_place place;
 };
 
 struct sim_toml_value {
@@ -32,8 +29,8 @@ struct sim_toml_value {
     const char *text; /* of a string: what it says; else as written, without underscores */
     uint32_t table;   /* in tables */
     enum sim_toml_kind kind;
-    struct sim_toml_place key_place;
-    struct sim_toml_place place;
+    struct sim_place key_place;
+    struct sim_place place;
 };
 
 struct sim_toml {
@@ -41,13 +38,15 @@ struct sim_toml {
     struct sim_toml_value *values;
     uint32_t table_count;
     uint32_t value_count;
-    char *text;                  /* keys and texts lie in it */
-    struct sim_toml_place place; /* of an error */
+    char *text;             /* keys and texts lie in it */
+    struct sim_place place; /* of an error */
 };
 
 /* Reads len bytes of text, copied. False: what is wrong stands in error (TRIB_ERROR_TEXT_MAX bytes), where in
  * toml->place. */
 bool sim_toml_read(struct sim_toml *toml, const char *text, size_t len, char *error);
+/* The same as a file again, without comments: tables in their order, and in each its keys in theirs. */
+void sim_toml_write(FILE *out, const struct sim_toml *toml);
 void sim_toml_free(struct sim_toml *toml);
 
 #endif

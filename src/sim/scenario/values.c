@@ -16,7 +16,7 @@
 #define RATE_MAX UINT64_C(3200000000000)
 #define PACKET_MAX 65535U
 
-bool sim__refuse(struct draft *d, struct sim_toml_place place, const char *format, ...)
+bool sim__refuse(struct draft *d, struct sim_place place, const char *format, ...)
 {
     char text[TRIB_ERROR_TEXT_MAX / 2];
     va_list arguments;
@@ -314,21 +314,53 @@ bool sim__read_sizes(struct draft *d, const struct sim_toml_value *value, void *
     return true;
 }
 
+/* A text whose meaning depends on the rest: fit.c reads it. */
+static bool keep(struct draft *d, const struct sim_toml_value *value, struct draft_text *text, const char *example)
+{
+    *text = (struct draft_text){value->text, value->place};
+    return expect_text(d, value, example);
+}
+
 bool sim__read_file(struct draft *d, const struct sim_toml_value *value, void *field)
 {
-    uint32_t source = d->scenario->traffic_count - 1;
-
     (void)field;
-    d->files[source] = value->text;
-    d->file_places[source] = value->place;
-    return expect_text(d, value, "flow.txt");
+    return keep(d, value, &d->files[d->scenario->traffic_count - 1], "flow.txt");
 }
 
 bool sim__read_topology_file(struct draft *d, const struct sim_toml_value *value, void *field)
 {
     (void)field;
-    d->topology_file = (struct draft_text){value->text, value->place};
-    return expect_text(d, value, "topology.txt");
+    return keep(d, value, &d->topology_file, "topology.txt");
+}
+
+bool sim__read_hosts(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    return keep(d, value, &d->hosts[d->scenario->job_count - 1], "0 4 8-11");
+}
+
+bool sim__read_adders(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    return keep(d, value, &d->adders, "spine 50% leaf");
+}
+
+bool sim__read_link(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    return keep(d, value, &d->links[d->scenario->failure_count - 1], "leaf0-spine1");
+}
+
+bool sim__read_restart(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    return keep(d, value, &d->restarts[d->scenario->restart_count - 1], "spine0");
+}
+
+bool sim__read_odd_link(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    (void)field;
+    return keep(d, value, &d->odd_links[d->scenario->topology.odd_count - 1], "leaf0-spine1");
 }
 
 static const char *model_name(uint32_t index)
@@ -348,41 +380,6 @@ bool sim__read_model(struct draft *d, const struct sim_toml_value *value, void *
     }
     job->model = sim_model_at(index);
     return true;
-}
-
-bool sim__read_hosts(struct draft *d, const struct sim_toml_value *value, void *field)
-{
-    (void)field;
-    d->hosts[d->scenario->job_count - 1] = (struct draft_text){value->text, value->place};
-    return expect_text(d, value, "0 4 8-11");
-}
-
-bool sim__read_adders(struct draft *d, const struct sim_toml_value *value, void *field)
-{
-    (void)field;
-    d->adders = (struct draft_text){value->text, value->place};
-    return expect_text(d, value, "spine 50% leaf");
-}
-
-bool sim__read_link(struct draft *d, const struct sim_toml_value *value, void *field)
-{
-    (void)field;
-    d->links[d->scenario->failure_count - 1] = (struct draft_text){value->text, value->place};
-    return expect_text(d, value, "leaf0-spine1");
-}
-
-bool sim__read_restart(struct draft *d, const struct sim_toml_value *value, void *field)
-{
-    (void)field;
-    d->restarts[d->scenario->restart_count - 1] = (struct draft_text){value->text, value->place};
-    return expect_text(d, value, "spine0");
-}
-
-bool sim__read_odd_link(struct draft *d, const struct sim_toml_value *value, void *field)
-{
-    (void)field;
-    d->odd_links[d->scenario->topology.odd_count - 1] = (struct draft_text){value->text, value->place};
-    return expect_text(d, value, "leaf0-spine1");
 }
 
 /* "1/20" is 20. */

@@ -239,7 +239,9 @@ void sim_flows_timer(struct sim_flows *f, uint32_t timer)
     set_timer(f, number);
 }
 
-uint64_t sim_flows_ideal(const struct sim_flows *f, const struct sim_flow_plan *plan)
+/* How long a flow takes on an empty network: the first packet over each link, and the rest at the rate of the
+ * slowest. */
+static uint64_t ideal_of(const struct sim_flows *f, const struct sim_flow_plan *plan)
 {
     uint64_t payload = f->config.packet - f->config.header;
     uint64_t fragments = (plan->bytes + payload - 1) / payload;
@@ -294,7 +296,7 @@ static void end_flow(struct sim_flows *f, const struct sim_flow *flow)
     };
 
     if (f->ended != NULL) {
-        end.ideal_ps = sim_flows_ideal(f, &end.plan);
+        end.ideal_ps = ideal_of(f, &end.plan);
         f->ended(f->user, &end);
     }
 }

@@ -115,7 +115,5 @@ void sim_flows_dropped(struct sim_flows *f, uint32_t packet);
 void sim_flows_timer(struct sim_flows *f, uint32_t timer);
 /* Counters of everything so far. */
 struct trib_flow_counters sim_flows_counters(const struct sim_flows *f);
-/* How long a flow takes on an empty network: the first packet over each link, and the rest at the rate of the slowest. */
-uint64_t sim_flows_ideal(const struct sim_flows *f, const struct sim_flow_plan *plan);
 
 #endif

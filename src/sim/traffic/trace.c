@@ -10,45 +10,10 @@
 
 #include "io/explain.h"
 #include "io/units.h"
+#include "sim/file.h"
 
-#define FILE_MAX (UINT64_C(1) << 30)
 #define DECIMALS 12 /* of a start: picoseconds */
 #define FIELDS 6
-
-char *sim_file_read(const char *path, size_t *len, char *error)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = NULL;
-    size_t room = 0;
-
-    *len = 0;
-    if (file == NULL) {
-        trib_explain(error, "%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    do {
-        if (room - *len < 2) {
-            room = room == 0 ? 65536 : 2 * room;
-            char *larger = room <= FILE_MAX ? realloc(text, room) : NULL;
-            if (larger == NULL) {
-                trib_explain(error, "%s: larger than memory allows", path);
-                free(text);
-                (void)fclose(file);
-                return NULL;
-            }
-            text = larger;
-        }
-        *len += fread(text + *len, 1, room - 1 - *len, file);
-    } while (!feof(file) && !ferror(file));
-    text[*len] = '\0';
-    if (ferror(file)) {
-        trib_explain(error, "%s: %s", path, strerror(errno));
-        free(text);
-        text = NULL;
-    }
-    (void)fclose(file);
-    return text;
-}
 
 /* A decimal number x 10^decimals; returns what is behind it, NULL: there is none, or it does not fit. */
 static const char *read_number(const char *p, int decimals, uint64_t *value)
@@ -83,22 +48,6 @@ static const char *read_number(const char *p, int decimals, uint64_t *value)
     return p;
 }
 
-static const char *read_flow(const char *p, struct sim_trace_flow *flow, uint64_t fields[FIELDS])
-{
-    for (int i = 0; i < FIELDS && p != NULL; i++) {
-        p = read_number(p, i == FIELDS - 1 ? DECIMALS : 0, &fields[i]);
-    }
-    if (p != NULL) {
-        *flow = (struct sim_trace_flow){
-            .from = (uint32_t)fields[0],
-            .to = (uint32_t)fields[1],
-            .bytes = fields[4],
-            .start_ps = fields[5],
-        };
-    }
-    return p;
-}
-
 static const char *skip_line_end(const char *p)
 {
     while (*p == ' ' || *p == '\t' || *p == '\r') {
@@ -107,49 +56,76 @@ static const char *skip_line_end(const char *p)
     return *p == '\n' ? p + 1 : *p == '\0' ? p : NULL;
 }
 
+/* A line of six numbers, and where they stand. */
+struct line {
+    const char *begin;
+    const char *at[FIELDS + 1]; /* behind the number before */
+    uint64_t fields[FIELDS];
+    uint32_t number;
+    uint32_t bad; /* the field that is wrong */
+};
+
 /* What is wrong with the flow, into text; NULL: nothing. */
-static const char *fault_of(const struct sim_traffic *t, const uint64_t fields[FIELDS], uint32_t hosts, char *text)
+static const char *fault_of(const struct sim_traffic *t, struct line *l, uint32_t hosts, char *text)
 {
-    for (int i = 0; i < 2; i++) {
-        if (fields[i] >= hosts) {
-            (void)snprintf(text, TRIB_UNITS_TEXT_MAX * 4, "host %" PRIu64 " of %" PRIu32 " (the first is 0)", fields[i],
-                           hosts);
+    for (l->bad = 0; l->bad < 2; l->bad++) {
+        if (l->fields[l->bad] >= hosts) {
+            (void)snprintf(text, TRIB_UNITS_TEXT_MAX * 4, "there is no host %" PRIu64 "; there are hosts 0 to %" PRIu32,
+                           l->fields[l->bad], hosts - 1);
             return text;
         }
     }
-    if (fields[0] == fields[1]) {
+    l->bad = 1;
+    if (l->fields[0] == l->fields[1]) {
         return "a host that sends to itself";
     }
-    if (fields[4] == 0) {
+    l->bad = 4;
+    if (l->fields[4] == 0) {
         return "a flow of no bytes";
     }
-    if (t->trace_count != 0 && fields[5] < t->trace[t->trace_count - 1].start_ps) {
+    l->bad = 5;
+    if (t->trace_count != 0 && l->fields[5] < t->trace[t->trace_count - 1].start_ps) {
         return "starts earlier than the flow before it";
     }
     return NULL;
 }
 
-static bool read_flows(const char *p, uint64_t count, uint32_t hosts, struct sim_traffic *t, const char *path,
+/* Reads the line; what is wrong with it, NULL: nothing. */
+static const char *read_flow(const struct sim_traffic *t, struct line *l, uint32_t hosts, char *text)
+{
+    l->at[0] = l->begin;
+    for (l->bad = 0; l->bad < FIELDS; l->bad++) {
+        l->at[l->bad + 1] = read_number(l->at[l->bad], l->bad == FIELDS - 1 ? DECIMALS : 0, &l->fields[l->bad]);
+        if (l->at[l->bad + 1] == NULL) {
+            break;
+        }
+    }
+    if (l->bad < FIELDS || skip_line_end(l->at[FIELDS]) == NULL) {
+        return *l->begin == '\0' ? "fewer flows than the first line says"
+                                 : "six numbers should stand here: source, destination, group, port, bytes, start";
+    }
+    return fault_of(t, l, hosts, text);
+}
+
+static bool read_flows(struct line *l, uint64_t count, uint32_t hosts, struct sim_traffic *t, const char *path,
                        char *error)
 {
-    uint32_t line = 2;
     char text[TRIB_UNITS_TEXT_MAX * 4];
 
-    while (t->trace_count < count) {
-        uint64_t fields[FIELDS];
-        const char *next = read_flow(p, &t->trace[t->trace_count], fields);
-        next = next == NULL ? NULL : skip_line_end(next);
-        const char *fault = next == NULL
-                                ? "six numbers should stand here: source, destination, group, port, bytes, start"
-                                : fault_of(t, fields, hosts, text);
+    for (; t->trace_count < count; l->number++) {
+        const char *fault = read_flow(t, l, hosts, text);
         if (fault != NULL) {
-            trib_explain(error, "%s:%" PRIu32 ": %s", path, line,
-                         *p == '\0' ? "fewer flows than the first line says" : fault);
+            const char *at = l->at[l->bad] + strspn(l->at[l->bad], " \t");
+            trib_explain(error, "%s:%" PRIu32 ":%u: %s", path, l->number, (unsigned)(at - l->begin) + 1, fault);
             return false;
         }
-        t->trace_count++;
-        p = next;
-        line++;
+        t->trace[t->trace_count++] = (struct sim_trace_flow){
+            .from = (uint32_t)l->fields[0],
+            .to = (uint32_t)l->fields[1],
+            .bytes = l->fields[4],
+            .start_ps = l->fields[5],
+        };
+        l->begin = skip_line_end(l->at[FIELDS]);
     }
     return true;
 }
@@ -165,14 +141,14 @@ bool sim_trace_read(const char *path, uint32_t hosts, struct sim_traffic *traffi
         return false;
     }
     const char *p = read_number(text, 0, &count);
-    p = p == NULL ? NULL : skip_line_end(p);
-    if (p == NULL || count == 0 || count > len) {
-        trib_explain(error, "%s:1: the number of flows should stand here", path);
+    struct line line = {.begin = p == NULL ? NULL : skip_line_end(p), .number = 2};
+    if (line.begin == NULL || count == 0 || count > len) {
+        trib_explain(error, "%s:1:1: the number of flows should stand here", path);
     } else {
         traffic->trace_count = 0;
         traffic->trace = malloc(count * sizeof *traffic->trace);
         TRIB_ASSERT(traffic->trace != NULL);
-        is_good = read_flows(p, count, hosts, traffic, path, error);
+        is_good = read_flows(&line, count, hosts, traffic, path, error);
     }
     free(text);
     return is_good;

@@ -10,7 +10,5 @@
 
 /* Fills in trace and trace_count, to be freed. False: error says what is wrong in "FILE:LINE: cause". */
 bool sim_trace_read(const char *path, uint32_t hosts, struct sim_traffic *traffic, char *error);
-/* The whole file, ended by a zero, to be freed; NULL: error says why not. */
-char *sim_file_read(const char *path, size_t *len, char *error);
 
 #endif

@@ -154,8 +154,3 @@ void sim_source_timer(struct sim_source *s)
         break;
     }
 }
-
-bool sim_source_is_over(const struct sim_source *s)
-{
-    return sim_timer_due(&s->flows->network->events, s->timer) == SIM_NEVER;
-}

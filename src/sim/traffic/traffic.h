@@ -58,7 +58,5 @@ const char *sim_traffic_name(enum sim_traffic_kind kind);
 void sim_source_init(struct sim_source *s, const struct sim_traffic *traffic, struct sim_flows *flows, uint64_t seed,
                      uint32_t number);
 void sim_source_timer(struct sim_source *s);
-/* No flow will begin any more. */
-bool sim_source_is_over(const struct sim_source *s);
 
 #endif

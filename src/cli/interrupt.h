@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* interrupt.h: long work that Ctrl-C, or SIGTERM, ends at its next step, with what it has so far.
+ * Read next: command_sim.c, command_reproduce.c (who look between two steps). */
+#ifndef TRIB_CLI_INTERRUPT_H
+#define TRIB_CLI_INTERRUPT_H
+
+#include <stdbool.h>
+
+/* From now on the first of these signals is kept; one more ends the process at once. */
+void interrupt_catch(void);
+bool interrupt_came(void);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file.c: see file.h. */
+#include "sim/file.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/explain.h"
+
+#define FILE_MAX (UINT64_C(1) << 30)
+
+char *sim_file_read(const char *path, size_t *len, char *error)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    size_t room = 0;
+
+    *len = 0;
+    if (file == NULL) {
+        trib_explain(error, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    do {
+        if (room - *len < 2) {
+            room = room == 0 ? 65536 : 2 * room;
+            char *larger = room <= FILE_MAX ? realloc(text, room) : NULL;
+            if (larger == NULL) {
+                trib_explain(error, "%s: larger than memory allows", path);
+                free(text);
+                (void)fclose(file);
+                return NULL;
+            }
+            text = larger;
+        }
+        *len += fread(text + *len, 1, room - 1 - *len, file);
+    } while (!feof(file) && !ferror(file));
+    text[*len] = '\0';
+    if (ferror(file)) {
+        trib_explain(error, "%s: %s", path, strerror(errno));
+        free(text);
+        text = NULL;
+    }
+    (void)fclose(file);
+    return text;
+}

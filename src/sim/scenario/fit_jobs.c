@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fit_jobs.c: do the jobs of a scenario fit its network, and what is said of each job together? See draft.h. Read next:
+ * fit.c. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/units.h"
+#include "sim/scenario/draft.h"
+
+#define JOB_WINDOW_MAX 2000U
+
+/* ---- hosts ---- */
+
+/* "8-11", or one host; adds it to the list of what stands before it. */
+static bool add_hosts(struct draft *d, uint32_t number, const char *word, size_t len, uint32_t *count)
+{
+    struct sim_job_config *job = &d->scenario->jobs[number];
+    struct sim_place place = d->hosts[number].place;
+    uint32_t hosts = sim_topology_size(&d->scenario->topology).hosts;
+    char text[TRIB_UNITS_TEXT_MAX] = "";
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    uint64_t ends[2] = {0, 0};
+
+    if (len < sizeof text) {
+        memcpy(text, word, len);
+    }
+    char *dash = strchr(text, '-');
+    if (dash != NULL) {
+        *dash = '\0';
+    }
+    if (trib_parse_number(text, 0, hosts - 1, &ends[0], cause) != TRIB_OK ||
+        trib_parse_number(dash != NULL ? dash + 1 : text, ends[0], hosts - 1, &ends[1], cause) != TRIB_OK) {
+        return sim__refuse(d, place, "hosts: %s", cause);
+    }
+    for (uint64_t host = ends[0]; host <= ends[1]; host++) {
+        if (*count == job->workers) {
+            return sim__refuse(d, place, "hosts names more than the job's %u workers", job->workers);
+        }
+        job->hosts[(*count)++] = (uint32_t)host;
+    }
+    return true;
+}
+
+/* Is a host named twice, in this job or by one before it? */
+static bool are_distinct(struct draft *d, uint32_t number)
+{
+    const struct sim_scenario *s = d->scenario;
+
+    for (uint32_t rank = 0; rank < s->jobs[number].workers; rank++) {
+        for (uint32_t i = 0; i <= number; i++) {
+            uint32_t end = i == number ? rank : s->jobs[i].workers;
+            for (uint32_t other = 0; s->jobs[i].hosts != NULL && other < end; other++) {
+                if (s->jobs[i].hosts[other] == s->jobs[number].hosts[rank]) {
+                    return sim__refuse(d, d->hosts[number].place, "hosts: host %u is another worker's",
+                                       s->jobs[number].hosts[rank]);
+                }
+            }
+        }
+    }
+    return true;
+}
+
+static bool finish_hosts(struct draft *d, uint32_t number)
+{
+    struct sim_job_config *job = &d->scenario->jobs[number];
+    const char *at = d->hosts[number].text;
+    uint32_t count = 0;
+
+    if (at == NULL) {
+        return true;
+    }
+    job->hosts = calloc(job->workers, sizeof *job->hosts);
+    if (job->hosts == NULL) {
+        return sim__refuse(d, d->hosts[number].place, "out of memory");
+    }
+    for (size_t len; (len = sim__next_word(&at)) != 0; at += len) {
+        if (!add_hosts(d, number, at, len, &count)) {
+            return false;
+        }
+    }
+    if (count != job->workers) {
+        return sim__refuse(d, d->hosts[number].place, "hosts names %u, but the job has %u workers", count,
+                           job->workers);
+    }
+    return are_distinct(d, number);
+}
+
+/* What a job sums and computes, where a model says it. */
+static bool finish_model(struct draft *d, struct sim_job_config *job, uint32_t table)
+{
+    const struct sim_model *model = job->model;
+
+    if (model == NULL && job->bytes == 0) {
+        return sim__refuse(d, sim__place(d, table, "size"),
+                           "size is missing in table job: bytes of gradients, or the name of a model");
+    }
+    if (model != NULL && model->compute_ms == 0 && job->compute_ps == SIM_NEVER) {
+        return sim__refuse(d, sim__place(d, table, "model"),
+                           "compute is missing: for %s no time is published that is known here", model->name);
+    }
+    if (job->compute_ps == SIM_NEVER) {
+        job->compute_ps = model != NULL ? (uint64_t)(model->compute_ms * 1e9) : 0;
+    }
+    job->bytes = job->bytes != 0 ? job->bytes : sim_model_bytes(model);
+    return true;
+}
+
+/* Keys that mean nothing beside others, or without them. */
+static bool fit_job_keys(struct draft *d, uint32_t number)
+{
+    uint32_t table = sim__item_table(d, SIM_LIST_JOBS, number);
+    const struct sim_toml_value *placement = sim__find(d, table, "placement");
+    const struct sim_toml_value *backward = sim__find(d, table, "backward");
+
+    if (placement != NULL && d->hosts[number].text != NULL) {
+        return sim__refuse(d, placement->key_place, "placement means nothing with hosts, which names them all");
+    }
+    return backward == NULL || sim__find(d, table, "buckets") != NULL ||
+           sim__refuse(d, backward->key_place, "backward means nothing without buckets: gradients come at the end");
+}
+
+static bool finish_copies(struct draft *d, const struct sim_job_config *job, uint32_t table)
+{
+    if (job->copies > 1 && job->hosts != NULL) {
+        return sim__refuse(d, sim__place(d, table, "copies"), "copies can not all be on the hosts that hosts names");
+    }
+    if (!sim__at_most(d, table, "ranks", job->ranks, SIM_HOST_RANKS_MAX)) {
+        return false;
+    }
+    if (job->stragglers > job->workers * job->ranks) {
+        return sim__refuse(d, sim__place(d, table, "stragglers"), "%u stragglers of %u %s", job->stragglers,
+                           job->workers * job->ranks, job->ranks == 1 ? "workers" : "ranks");
+    }
+    uint64_t bytes = sim_job_scaled(job->bytes, d->scenario->scale);
+    uint64_t fragments = (bytes + job->payload - 1) / job->payload;
+    if (job->buckets > SIM_BUCKETS_MAX || job->buckets > fragments) {
+        return sim__refuse(d, sim__place(d, table, "buckets"),
+                           "%u buckets of %" PRIu64 " fragments; there can be as many, and %u at most", job->buckets,
+                           fragments, SIM_BUCKETS_MAX);
+    }
+    return true;
+}
+
+/* The most that fits into a packet of so many bytes. */
+static uint32_t payload_of(uint32_t mtu)
+{
+    uint32_t room = mtu > SIM_JOB_HEADERS ? (mtu - SIM_JOB_HEADERS) / TRIB_PAYLOAD_ALIGN * TRIB_PAYLOAD_ALIGN : 0;
+
+    return room < TRIB_PAYLOAD_MAX ? room : TRIB_PAYLOAD_MAX;
+}
+
+static bool finish_job(struct draft *d, uint32_t number)
+{
+    struct sim_scenario *s = d->scenario;
+    struct sim_job_config *job = &s->jobs[number];
+    uint32_t table = sim__item_table(d, SIM_LIST_JOBS, number);
+
+    if (job->workers < 2 || job->workers > TRIB_SESSION_RANKS_MAX) {
+        return sim__refuse(d, sim__place(d, table, "workers"), "a job has from 2 to %d workers",
+                           TRIB_SESSION_RANKS_MAX);
+    }
+    job->payload = job->payload != 0 ? job->payload : payload_of(s->mtu);
+    if (job->payload == 0 || job->payload % TRIB_PAYLOAD_ALIGN != 0 || job->payload > TRIB_PAYLOAD_MAX) {
+        return sim__refuse(d, sim__place(d, table, "payload"), "payload is %u; it is a multiple of %d, and %d at most",
+                           job->payload, TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
+    }
+    if (!sim__at_most(d, table, "window", job->window, JOB_WINDOW_MAX) || !fit_job_keys(d, number) ||
+        !finish_model(d, job, table) || !finish_hosts(d, number) || !finish_copies(d, job, table)) {
+        return false;
+    }
+    uint32_t largest = job->payload + SIM_JOB_HEADERS;
+    s->topology.largest = largest > s->topology.largest ? largest : s->topology.largest;
+    return s->topology.buffer_bytes >= largest ||
+           sim__refuse(d, sim__place(d, table, "payload"), "a buffer of %" PRIu64 " bytes never takes a packet of %u",
+                       s->topology.buffer_bytes, largest);
+}
+
+bool sim__fit_jobs(struct draft *d)
+{
+    const struct sim_scenario *s = d->scenario;
+    uint32_t hosts = sim_topology_size(&s->topology).hosts;
+    uint64_t workers = 0;
+    uint64_t jobs = 0;
+
+    for (uint32_t i = 0; i < s->job_count; i++) {
+        uint32_t table = sim__item_table(d, SIM_LIST_JOBS, i);
+        workers += (uint64_t)s->jobs[i].workers * s->jobs[i].copies;
+        jobs += s->jobs[i].copies;
+        if (workers > hosts) {
+            return sim__refuse(d, sim__place(d, table, "workers"),
+                               "%" PRIu64 " workers, with those of the jobs before, but there are %u hosts", workers,
+                               hosts);
+        }
+        if (jobs > SIM_JOBS_MAX) {
+            return sim__refuse(d, sim__place(d, table, "copies"), "more than %u jobs, with their copies", SIM_JOBS_MAX);
+        }
+        if (!finish_job(d, i)) {
+            return false;
+        }
+    }
+    return true;
+}
