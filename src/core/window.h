@@ -97,6 +97,15 @@ static inline uint64_t trib_window_sequence(const struct trib_window *w, uint32_
     return turn * w->train + dense % w->train;
 }
 
+/* The next sequence of the same root. */
+static inline uint64_t trib_window_next(const struct trib_window *w, uint64_t sequence)
+{
+    if (w->roots <= 1 || (sequence + 1) % w->train != 0) {
+        return sequence + 1;
+    }
+    return trib_window_sequence(w, trib_window_root(w, sequence), trib_window_dense(w, sequence) + 1);
+}
+
 /* How many sequences below mark belong to root, which is the dense index of the first that does not. */
 static inline uint64_t trib_window_dense_below(const struct trib_window *w, uint32_t root, uint64_t mark)
 {
@@ -125,6 +134,21 @@ static inline uint32_t trib_window_slot(const struct trib_window *w, uint64_t se
 static inline int trib_window_admits(const struct trib_window *w, uint64_t mark, uint64_t sequence)
 {
     return trib_window_dense(w, sequence) < trib_window_dense_below(w, trib_window_root(w, sequence), mark) + w->slots;
+}
+
+/* Fragments beyond the mark that a rank may have sent where a cap holds it to so many in flight: twice as many, as
+ * marks are a round trip old. */
+static inline uint32_t trib_window_reach(const struct trib_window *w, uint32_t cap)
+{
+    return 2 * cap < w->slots ? 2 * cap : w->slots;
+}
+
+/* The cap where nothing else is said: half of the slots. */
+static inline uint32_t trib_window_cap(const struct trib_window *w, uint32_t cap)
+{
+    uint32_t half = w->slots > 1 ? w->slots / 2 : 1;
+    uint32_t most = half < UINT16_MAX ? half : UINT16_MAX;
+    return cap != 0 && cap < most ? cap : most;
 }
 
 /* Where streams end: behind it every root still has a sequence that is never sent, which a PROBE for M can name. */

@@ -156,6 +156,36 @@ static void span__is_that_of_any_P_of_one_root(void **state)
     }
 }
 
+/* And that of what roots may have drifted apart to, from any mark on. */
+static void span__is_that_of_the_window_of_all_roots(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WINDOWS; i++) {
+        const struct trib_window *w = &windows[i].window;
+        for (uint64_t mark = 0; mark < 2000; mark++) {
+            for (uint32_t root = 0; root < w->roots; root++) {
+                uint64_t dense = trib_window_dense_below(w, root, mark) + w->slots - 1;
+                assert_in_range(trib_window_sequence(w, root, dense), mark,
+                                mark + trib_window_span(&windows[i].session) - 1);
+            }
+        }
+    }
+}
+
+static void next__is_the_next_of_its_root(void **state)
+{
+    struct trib_prng prng = {.state = 3};
+
+    (void)state;
+    for (int trial = 0; trial < 200000; trial++) {
+        const struct trib_window *w = &windows[trib_prng_below(&prng, WINDOWS)].window;
+        uint64_t sequence = trib_prng_next(&prng) >> (16 + trib_prng_below(&prng, 48));
+        uint32_t root = trib_window_root(w, sequence);
+        uint64_t dense = trib_window_dense(w, sequence);
+        assert_int_equal(trib_window_next(w, sequence), trib_window_sequence(w, root, dense + 1));
+    }
+}
+
 static void sequence__is_the_inverse_of_root_and_dense(void **state)
 {
     struct trib_prng prng = {.state = 1};
@@ -237,6 +267,8 @@ int main(void)
         cmocka_unit_test(trains__are_dealt_by_weight),
         cmocka_unit_test(trains__worked_example),
         cmocka_unit_test(span__is_that_of_any_P_of_one_root),
+        cmocka_unit_test(span__is_that_of_the_window_of_all_roots),
+        cmocka_unit_test(next__is_the_next_of_its_root),
         cmocka_unit_test(sequence__is_the_inverse_of_root_and_dense),
         cmocka_unit_test(dense_below__holds_up_to_the_last_sequence),
         cmocka_unit_test(end__leaves_every_root_a_sequence_to_name),
