@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* congestion.c: the window that follows the network; see congestion.h. What differs between AIMD and DCTCP is one line: by how much a mark
- * cuts. Losses cut by half in both (RFC 8257, section 3.5). Read next: flow.c. */
+/* congestion.c: the window that follows the network; see congestion.h. What differs between AIMD and DCTCP is one line:
+ * by how much a mark cuts. Losses cut by half in both (RFC 8257, section 3.5). PANAMA's counts results instead of
+ * sequences. Read next: flow.c. */
 #include "core/congestion.h"
 
 #include <stddef.h>
@@ -37,6 +38,12 @@ void trib_congestion_limit(struct trib_congestion_window *c, uint32_t most)
     }
 }
 
+/* Less half of alpha's share. */
+static uint32_t reduced(uint32_t window, uint32_t alpha)
+{
+    return window - (uint32_t)((uint64_t)window * alpha / (2 * TRIB_CONGESTION_ONE));
+}
+
 static void cut(struct trib_congestion_window *c, uint32_t window, uint64_t next)
 {
     c->window = window < TRIB_CONGESTION_ONE ? TRIB_CONGESTION_ONE : window;
@@ -57,16 +64,21 @@ static void grow(struct trib_congestion_window *c, uint32_t acked)
     c->window = (uint32_t)(window < most ? window : most);
 }
 
-/* Once in a window of data: how much of it was marked? */
-static void end_round(struct trib_congestion_window *c, uint64_t next)
+/* The smoothed share of marked ones, after so many of which so many were. */
+static uint32_t smoothed(uint32_t alpha, uint32_t marked, uint32_t all)
 {
     uint32_t share = 0;
 
-    if (c->acked != 0) {
-        uint32_t marked = c->marked < c->acked ? c->marked : c->acked;
-        share = (uint32_t)((uint64_t)marked * TRIB_CONGESTION_ONE / c->acked);
+    if (all != 0) {
+        share = (uint32_t)((uint64_t)(marked < all ? marked : all) * TRIB_CONGESTION_ONE / all);
     }
-    c->alpha = c->alpha - (c->alpha >> GAIN_SHIFT) + (share >> GAIN_SHIFT);
+    return alpha - (alpha >> GAIN_SHIFT) + (share >> GAIN_SHIFT);
+}
+
+/* Once in a window of data: how much of it was marked? */
+static void end_round(struct trib_congestion_window *c, uint64_t next)
+{
+    c->alpha = smoothed(c->alpha, c->marked, c->acked);
     c->acked = c->marked = 0;
     c->round_end = next;
 }
@@ -83,7 +95,7 @@ bool trib_congestion_acked(struct trib_congestion_window *c, const struct trib_c
     }
     if (news->marked != 0 && news->lowest > c->recover) { /* at it, the marks are still those of that window */
         uint32_t alpha = c->policy == TRIB_CONGESTION_DCTCP ? c->alpha : TRIB_CONGESTION_ONE;
-        cut(c, c->window - (uint32_t)((uint64_t)c->window * alpha / (2 * TRIB_CONGESTION_ONE)), news->next);
+        cut(c, reduced(c->window, alpha), news->next);
         return true;
     }
     if (news->marked == 0 && news->is_full) {
@@ -109,4 +121,87 @@ void trib_congestion_timed_out(struct trib_congestion_window *c, uint64_t next)
     uint32_t half = c->window / 2;
     cut(c, TRIB_CONGESTION_ONE, next);
     c->threshold = half > c->threshold ? half : c->threshold;
+}
+
+/* ---- PANAMA's ---- */
+
+static uint32_t at_least(uint32_t window, uint32_t fragments)
+{
+    return window < fragments * TRIB_CONGESTION_ONE ? fragments * TRIB_CONGESTION_ONE : window;
+}
+
+static void begin_epoch(struct trib_congestion_tree *c)
+{
+    c->epoch = trib_congestion_tree_fragments(c);
+    c->results = c->marked = 0;
+}
+
+void trib_congestion_tree_init(struct trib_congestion_tree *c, uint32_t most)
+{
+    *c = (struct trib_congestion_tree){
+        .window = (most < TRIB_TREE_FIRST ? most : TRIB_TREE_FIRST) * TRIB_CONGESTION_ONE,
+        .threshold = TRIB_TREE_THRESHOLD * TRIB_CONGESTION_ONE,
+        .alpha = TRIB_CONGESTION_ONE,
+        .most = most,
+    };
+    begin_epoch(c);
+}
+
+static void fall(struct trib_congestion_tree *c, uint32_t window, uint32_t in_flight)
+{
+    c->window = at_least(window, 1);
+    c->threshold = at_least(window, 2);
+    c->recover = in_flight;
+}
+
+static void rise(struct trib_congestion_tree *c)
+{
+    uint64_t most = (uint64_t)c->most * TRIB_CONGESTION_ONE;
+    uint64_t window = c->window;
+
+    window += c->window < c->threshold ? TRIB_CONGESTION_ONE
+                                       : (uint64_t)TRIB_CONGESTION_ONE * TRIB_CONGESTION_ONE / c->window;
+    c->window = (uint32_t)(window < most ? window : most);
+}
+
+void trib_congestion_tree_result(struct trib_congestion_tree *c, const struct trib_congestion_sign *sign)
+{
+    uint32_t epoch = c->epoch < sign->allowed ? c->epoch : sign->allowed;
+
+    c->results++;
+    c->marked += sign->is_marked;
+    c->recover -= c->recover != 0;
+    if (sign->is_marked && c->recover == 0) {
+        fall(c, reduced(c->window, c->alpha), sign->in_flight);
+    } else if (!sign->is_marked && sign->is_full) {
+        rise(c);
+    }
+    if (c->results >= epoch) {
+        c->alpha = smoothed(c->alpha, c->marked, c->results);
+        begin_epoch(c);
+    }
+}
+
+void trib_congestion_tree_lost(struct trib_congestion_tree *c, uint32_t in_flight)
+{
+    if (c->recover == 0) {
+        fall(c, c->window / 2, in_flight);
+    }
+}
+
+void trib_congestion_tree_cap(struct trib_congestion_tree *c, uint32_t fragments)
+{
+    if (trib_congestion_tree_fragments(c) >= fragments) {
+        c->window = fragments * TRIB_CONGESTION_ONE;
+    }
+    c->epoch = fragments < c->epoch ? fragments : c->epoch;
+}
+
+void trib_congestion_tree_rested(struct trib_congestion_tree *c)
+{
+    uint32_t first = (c->most < TRIB_TREE_FIRST ? c->most : TRIB_TREE_FIRST) * TRIB_CONGESTION_ONE;
+
+    c->window = c->window < first ? c->window : first;
+    c->recover = 0;
+    begin_epoch(c);
 }

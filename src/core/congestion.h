@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* congestion.h: how many fragments are kept in flight towards one root, or one peer. Told facts ("sent", "result", "acknowledged, so many of
- * them marked", "lost", "timed out"), asked one question. Two parts:
+/* congestion.h: how many fragments are kept in flight towards one root, or one peer. Told facts ("sent", "result",
+ * "acknowledged, so many of them marked", "lost", "timed out"), asked one question. Three parts:
  *   trib_congestion          SwitchML's: a fixed window (NSDI'21, section 3.4: the pool is the window, it clocks itself)
  *   trib_congestion_window   a window that follows the network: AIMD (RFC 5681; RFC 3168 for marks) or DCTCP (Alizadeh et al.,
  *                            SIGCOMM'10; RFC 8257, gain 1/16), for flows between peers
+ *   trib_congestion_tree     PANAMA's (seed 001, figure 5): one for each tree, whose results are its acknowledgements
  * Sequences are those of a flow. Fixed point, no floats: it is part of nodes, whose states are compared as bytes.
  * Read next: flow.h (who tells it). */
 #ifndef TRIB_CORE_CONGESTION_H
@@ -79,6 +80,55 @@ bool trib_congestion_lost(struct trib_congestion_window *c, uint64_t sequence, u
 void trib_congestion_timed_out(struct trib_congestion_window *c, uint64_t next);
 
 static inline uint32_t trib_congestion_fragments(const struct trib_congestion_window *c)
+{
+    return c->window / TRIB_CONGESTION_ONE;
+}
+
+#define TRIB_TREE_FIRST 2U      /* fragments: the window to begin with */
+#define TRIB_TREE_THRESHOLD 64U /* fragments: of slow start, to begin with */
+
+/* PANAMA's rule, which is DCTCP's with results in the place of acknowledgements: results without marks let the window
+ * grow, by one fragment each below the threshold, by one for a whole window above it; marks cut it by half of their
+ * smoothed share (alpha, an epoch being as many results as the window held when it began), and the threshold is where
+ * it came to lie. Repaired, where the paper's text freezes, bursts, reacts late or not at all:
+ *   - an epoch ends when it has *at least* so many results: the paper's == never holds again once the window has a fraction, or the cap has
+ *     fallen below what was counted. A window that falls shortens the epoch as well, or the rest of it would take many round trips;
+ *   - the first mark cuts, and none of those that were in flight with it (RFC 8257): at the end of epochs, as the text has it, the marks of one
+ *     round trip cut twice, and a flow of DCTCP beside it gets four times as much (docs/DECISIONS.md);
+ *   - the window is at least one fragment, the threshold at least two;
+ *   - it grows only if it was what held fragments back: else it would be large, and wrong, when what holds them back goes away;
+ *   - a loss halves it, as in TCP: marks may be few or none, and their share then tells nothing of drops. */
+struct trib_congestion_tree {
+    uint32_t window;    /* fragments x TRIB_CONGESTION_ONE */
+    uint32_t threshold; /* of slow start, likewise */
+    uint32_t alpha;     /* smoothed share of marked ones, x TRIB_CONGESTION_ONE */
+    uint32_t epoch;     /* results that end it */
+    uint32_t results;   /* in it */
+    uint32_t marked;    /* of them */
+    uint32_t most;      /* fragments */
+    uint32_t recover;   /* results until marks and losses are news again */
+};
+
+/* What a result says. */
+struct trib_congestion_sign {
+    uint32_t in_flight; /* with this one */
+    uint32_t allowed;   /* fragments: the least of this window and of what else holds fragments back */
+    bool is_marked;
+    bool is_full; /* this window is what holds fragments back, when any could last be sent */
+};
+
+/* most: fragments that the window never exceeds, 1 to 65535. */
+void trib_congestion_tree_init(struct trib_congestion_tree *c, uint32_t most);
+void trib_congestion_tree_result(struct trib_congestion_tree *c, const struct trib_congestion_sign *sign);
+/* A fragment, or its result, was lost on the way; so many are in flight with it. */
+void trib_congestion_tree_lost(struct trib_congestion_tree *c, uint32_t in_flight);
+/* The switches of the tree have room for so many, at least 1. The window falls to it at once, and grows again as it
+ * does. */
+void trib_congestion_tree_cap(struct trib_congestion_tree *c, uint32_t fragments);
+/* Nothing was sent for long: what the network bears now is not known. */
+void trib_congestion_tree_rested(struct trib_congestion_tree *c);
+
+static inline uint32_t trib_congestion_tree_fragments(const struct trib_congestion_tree *c)
 {
     return c->window / TRIB_CONGESTION_ONE;
 }
