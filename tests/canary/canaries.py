@@ -104,8 +104,8 @@ CANARIES = [
 
     Canary(
         "result-for-another", "I1", "a worker takes the result of any fragment that had the same slot",
-        edits=((WORKER_RECEIVE, "    if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {\n        return packet",
-                "    if (f->state != FLIGHT_SENT) {\n        return packet"),),
+        edits=((WORKER_RECEIVE, "    if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {\n        return worker_was_sent",
+                "    if (f->state != FLIGHT_SENT) {\n        return worker_was_sent"),),
         world=("oracle", "buffer"), search=("oracle", "buffer"), first="slots"),
 
     # ---- I2: complete means that the bitmap contains the required set ----
@@ -348,7 +348,7 @@ CANARIES = [
         world=("buffer", "oracle", "crash"), search=("buffer", "oracle", "crash"), first="restart"),
     Canary(
         "late-result-delivered", "I11", "a worker delivers every result of a fragment that it knows, the second one as well",
-        edits=((WORKER_RECEIVE, "    if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {\n        return packet",
+        edits=((WORKER_RECEIVE, "    if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {\n        return worker_was_sent",
                 "    if (f->state == FLIGHT_FREE || f->sequence != packet->sequence) {\n        return packet"),),
         world=("buffer", "oracle", "assert", "crash"), search=("buffer", "oracle", "assert", "crash")),
     Canary(

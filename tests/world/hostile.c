@@ -100,7 +100,7 @@ static void nuisance_up(const struct world_comm *comm, struct trib_packet *packe
         return;
     case 1: /* far beyond the window, where there is room for that */
         packet->kind = TRIB_CONTRIBUTION;
-        packet->sequence += (uint64_t)(s->slots + s->train) * s->roots + world_below(world, 100000);
+        packet->sequence += trib_window_span(s) + world_below(world, 100000); /* weights make it long */
         if (packet->sequence > TRIB_SEQUENCE_MAX) {
             packet->sequence = TRIB_SEQUENCE_MAX;
             spoil(world, packet);

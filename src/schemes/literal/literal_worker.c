@@ -59,19 +59,18 @@ static bool next_resend(struct worker *w, uint64_t now_ns, struct trib_packet *p
  * switchml goes by M, the mark of all. */
 static bool next_new(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
 {
-    if (w->next == w->end) {
+    uint32_t root = trib__worker_next_root(w, 0);
+
+    if (root == TRIB_ROOTS_MAX) {
         return false;
     }
-    const struct worker_operation *o = trib__worker_sending(w);
-    uint32_t index = worker_flight_index(w, w->next);
-    const struct worker_root *root = &w->roots[trib_window_root(&w->window, w->next)];
-    if (!trib_window_admits(&w->window, w->mark, w->next) || !trib_congestion_admits(&root->congestion) ||
-        !trib__worker_exponent_agreed(w, o)) {
+    const struct worker_operation *o = trib__worker_sending(w, root);
+    if (!trib_window_admits(&w->window, w->mark, w->next[root]) ||
+        !trib_congestion_admits(&w->roots[root].congestion) || !trib__worker_exponent_agreed(w, o, w->next[root])) {
         return false;
     }
-    TRIB_ASSERT(worker_flight(w, index)->state != FLIGHT_SENT);
-    trib__worker_launch(w, index, o, packet);
-    start_timer(w, index, now_ns);
+    TRIB_ASSERT(worker_flight(w, worker_flight_index(w, w->next[root]))->state != FLIGHT_SENT);
+    start_timer(w, trib__worker_launch(w, root, o, packet), now_ns);
     return true;
 }
 

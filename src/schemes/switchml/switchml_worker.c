@@ -72,10 +72,14 @@ void trib__worker_init(void *node, const struct trib_worker_config *config)
     for (uint32_t rank = 0; rank < config->session.ranks; rank++) {
         w->keys += trib_lane_key(config->session.salt, rank);
     }
-    w->end = w->next = w->mark = config->session.first;
+    w->end = w->mark = config->session.first;
     w->held_sequence = UINT64_MAX;
     for (uint32_t root = 0; root < TRIB_ROOTS_MAX; root++) {
+        uint64_t dense = root < w->window.roots ? trib_window_dense_below(&w->window, root, w->end) : 0;
+        w->next[root] = root < w->window.roots ? trib_window_sequence(&w->window, root, dense) : 0;
         w->roots[root].congestion.window = config->window;
+        w->roots[root].reach = config->session.slots;
+        w->roots[root].asked = UINT64_MAX;
         w->roots[root].oldest = w->roots[root].newest = NO_FLIGHT;
         w->roots[root].communicator_mark = w->roots[root].told = config->session.first;
     }

@@ -86,9 +86,12 @@ struct worker_root {
     struct trib_congestion congestion;
     uint64_t communicator_mark; /* M as this root knows it */
     uint64_t told;              /* own mark in the last packet to it */
+    uint64_t sending;           /* an operation, not behind the one that the root's next sequence belongs to */
+    uint64_t asked;             /* M there when the root was last asked for it, since the window was closed */
+    uint32_t reach;             /* fragments beyond M that may be sent */
     uint32_t oldest, newest;    /* list of sent flights by last transmission */
     uint8_t probe;              /* hand out a probe of the first unsent sequence */
-    uint8_t unused[7];
+    uint8_t unused[3];
 };
 
 struct worker {
@@ -98,13 +101,11 @@ struct worker {
     uint64_t keys;                               /* sum over all ranks */
     uint64_t number;                             /* operations submitted */
     uint64_t end;                                /* behind the last submitted sequence */
-    uint64_t next;                               /* next new sequence */
     uint64_t mark;                               /* own mark: lowest unfinished */
     uint64_t exponents;                          /* room for so many */
     uint32_t flights;                            /* how many */
     uint32_t boot;                               /* registered with; 0: suspended */
     uint64_t oldest_operation, newest_operation; /* ring positions, free-running */
-    uint64_t sending;                            /* the operation that `next` belongs to */
     uint32_t queue_head, queue_count;            /* flights with something pending */
     uint32_t events_head, events_count;
     uint64_t held_sequence, held_bitmap; /* the last HELD answer */
@@ -112,6 +113,7 @@ struct worker {
     /* offsets of the arrays behind this struct; before the roots, of which most workers have few */
     size_t table_at, operations_at, flights_at, queue_at, events_at, exponents_at, wire_at, aside_at, times_at,
         scratch_at;
+    uint64_t next[TRIB_ROOTS_MAX]; /* of each root: the lowest sequence that was not sent; it may lie behind `end` */
     struct worker_root roots[TRIB_ROOTS_MAX];
 };
 
@@ -177,8 +179,20 @@ static inline uint32_t worker_flight_index(const struct worker *w, uint64_t sequ
     return trib_window_root(&w->window, sequence) * w->window.slots + trib_window_slot(&w->window, sequence);
 }
 
-/* The agreed exponent of the block whose exponent travelled with this sequence. Sequences that can still be asked about lie
- * within a window of a root, and lookahead, of each other. */
+/* Was it sent, by this rank? Not of what is so old that another sequence has its flight. */
+static inline bool worker_was_sent(const struct worker *w, uint64_t sequence)
+{
+    return sequence < w->next[trib_window_root(&w->window, sequence)];
+}
+
+/* The flight of the own mark; NULL: it was not sent. */
+static inline const struct flight *worker_at_mark(const struct worker *w)
+{
+    return worker_was_sent(w, w->mark) ? worker_flight(w, worker_flight_index(w, w->mark)) : NULL;
+}
+
+/* The agreed exponent of the block whose exponent travelled with this sequence. Sequences that can still be asked about
+ * lie within a window of a root, and lookahead, of each other. */
 static inline int16_t *worker_exponent(const struct worker *w, uint64_t sequence)
 {
     return (int16_t *)worker_at(w, w->exponents_at) + sequence % w->exponents;
@@ -236,11 +250,12 @@ void trib__worker_event(struct worker *w, const struct trib_event *event);
 /* switchml_worker_send.c */
 void trib__worker_form(const struct worker *w, const struct worker_operation *o, uint64_t sequence,
                        struct worker_form *form);
-const struct worker_operation *trib__worker_sending(struct worker *w);
+uint32_t trib__worker_next_root(const struct worker *w, uint32_t held);
+const struct worker_operation *trib__worker_sending(struct worker *w, uint32_t root);
 const void *trib__worker_retained(const struct worker *w, uint32_t index);
-bool trib__worker_exponent_agreed(const struct worker *w, const struct worker_operation *o);
-void trib__worker_launch(struct worker *w, uint32_t index, const struct worker_operation *o,
-                         struct trib_packet *packet);
+bool trib__worker_exponent_agreed(const struct worker *w, const struct worker_operation *o, uint64_t sequence);
+uint32_t trib__worker_launch(struct worker *w, uint32_t root, const struct worker_operation *o,
+                             struct trib_packet *packet);
 void trib__worker_contribution(struct worker *w, uint32_t index, const struct worker_operation *o,
                                struct trib_packet *packet);
 bool trib__worker_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
@@ -267,7 +282,6 @@ void trib__worker_queue(struct worker *w, uint32_t index, uint8_t pending);
 void trib__worker_probe_lost(struct worker *w, uint32_t index);
 void trib__worker_probe_all(struct worker *w, uint64_t now_ns);
 void trib__worker_blocked(struct worker *w, uint32_t root);
-uint64_t trib__worker_first_unsent(const struct worker *w, uint32_t root);
 uint64_t trib__worker_next_timeout(const void *node);
 void trib__worker_on_timeout(void *node, uint64_t now_ns);
 void trib__worker_report_stall(struct worker *w, uint64_t now_ns);

@@ -181,7 +181,7 @@ static void release_operations(struct worker *w)
 void trib__worker_finish(struct worker *w, uint32_t index, struct worker_operation *o)
 {
     worker_flight(w, index)->state = FLIGHT_FINISHED;
-    while (w->mark < w->next) {
+    while (w->mark < w->end) {
         const struct flight *f = worker_flight(w, worker_flight_index(w, w->mark));
         if (f->sequence != w->mark || f->state != FLIGHT_FINISHED) {
             break;
@@ -203,7 +203,7 @@ enum trib_drop trib__worker_check_result(const struct worker *w, uint32_t index,
     const struct flight *f = worker_flight(w, index);
 
     if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {
-        return packet->sequence < w->next ? TRIB_DROP_DUPLICATE : TRIB_DROP_UNASKED;
+        return worker_was_sent(w, packet->sequence) ? TRIB_DROP_DUPLICATE : TRIB_DROP_UNASKED;
     }
     const struct worker_operation *o = worker_operation_at(w, f->operation);
     trib__worker_form(w, o, packet->sequence, form);
@@ -267,7 +267,7 @@ static void asked_for(struct worker *w, uint64_t sequence, uint64_t now_ns)
     struct flight_times *times = worker_times(w, index);
     uint32_t root = trib_window_root(&w->window, sequence);
 
-    if (sequence >= w->next || f->sequence != sequence || f->state == FLIGHT_FREE) {
+    if (!worker_was_sent(w, sequence) || f->sequence != sequence || f->state == FLIGHT_FREE) {
         return;
     }
     /* At most one resend or offer per half RTO, however many ASKs come (I4). */
@@ -387,9 +387,8 @@ void trib__worker_soon(const void *node, struct trib_place from, const struct tr
 {
     const struct worker *w = node;
     uint32_t index = worker_flight_index(w, packet->sequence);
-    uint32_t next = worker_flight_index(w, w->next);
+    uint32_t next = worker_flight_index(w, w->next[from.index < w->window.roots ? from.index : 0]);
 
-    (void)from;
     fetch(worker_flight(w, index));
     fetch(worker_times(w, index));
     fetch(worker_flight(w, next));

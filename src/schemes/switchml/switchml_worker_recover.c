@@ -183,23 +183,24 @@ void trib__worker_probe_all(struct worker *w, uint64_t now_ns)
     }
 }
 
-/* The first sequence of the root that was not sent; it may lie behind the last submitted one. */
-uint64_t trib__worker_first_unsent(const struct worker *w, uint32_t root)
-{
-    return trib_window_sequence(&w->window, root, trib_window_dense_below(&w->window, root, w->next));
-}
-
 /* Nothing is outstanding there, so no result will bring its M, and it may lack this rank's mark. */
 static bool is_quiet(const struct worker *w, uint32_t root)
 {
     return w->roots[root].oldest == NO_FLIGHT && w->roots[root].communicator_mark < w->mark;
 }
 
-/* The root's window holds new payload back: if it has not heard the own mark, tell it at once. */
+/* The root's window holds new payload back: if it has not heard that more of its own is finished, tell it at once.
+ * Where other roots move the mark, it need not hear of what is theirs, and of its own once for each M that comes
+ * back. */
 void trib__worker_blocked(struct worker *w, uint32_t root)
 {
-    if (is_quiet(w, root) && w->roots[root].told < w->mark) {
-        w->roots[root].probe = 1;
+    struct worker_root *r = &w->roots[root];
+    bool is_news =
+        trib_window_dense_below(&w->window, root, r->told) < trib_window_dense_below(&w->window, root, w->mark);
+
+    if (is_quiet(w, root) && is_news && r->asked != r->communicator_mark) {
+        r->asked = r->communicator_mark;
+        r->probe = 1;
     }
 }
 
@@ -247,9 +248,10 @@ void trib__worker_report_stall(struct worker *w, uint64_t now_ns)
 {
     struct worker_aside *aside = worker_aside(w);
     const struct flight_times *times = worker_times(w, worker_flight_index(w, w->mark));
+    const struct flight *f = worker_at_mark(w);
     uint64_t since = times->sent_ns > aside->stall_reported_ns ? times->sent_ns : aside->stall_reported_ns;
 
-    if (w->mark == w->next || now_ns - since < w->config.stall_ns) {
+    if (f == NULL || now_ns - since < w->config.stall_ns) {
         return;
     }
     aside->stall_reported_ns = now_ns;
@@ -295,11 +297,10 @@ static uint64_t probe_overdue(struct worker *w, uint32_t root, uint64_t now_ns)
  * root's. */
 static uint32_t longest_awaited(const struct worker *w, uint32_t root)
 {
-    uint32_t index = worker_flight_index(w, w->mark);
-    const struct flight *f = worker_flight(w, index);
-    bool waits = w->mark < w->next && trib_window_root(&w->window, w->mark) == root && f->state == FLIGHT_SENT;
+    const struct flight *f = worker_at_mark(w);
+    bool waits = f != NULL && trib_window_root(&w->window, w->mark) == root && f->state == FLIGHT_SENT;
 
-    return waits ? index : w->roots[root].oldest;
+    return waits ? worker_flight_index(w, w->mark) : w->roots[root].oldest;
 }
 
 void trib__worker_on_timeout(void *node, uint64_t now_ns)

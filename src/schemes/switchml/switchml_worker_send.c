@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_worker_send.c: what a worker hands out, in this order: what it was asked for (offers, resends), probes, then new
- * payload within the window. When to probe is decided in switchml_worker_recover.c.
+/* switchml_worker_send.c: what a worker hands out, in this order: what it was asked for (offers, resends), probes, then
+ * new payload within the window: to each root in order, and to one that has room whatever others wait for. When to
+ * probe is decided in switchml_worker_recover.c.
  * Read next: switchml_switch.c, where it arrives. */
 #include "core/assert.h"
 #include "core/lane.h"
@@ -161,7 +162,7 @@ static void build_kept(const struct worker *w, uint32_t index, struct trib_packe
 static void build_probe(const struct worker *w, uint64_t sequence, struct trib_packet *packet)
 {
     uint32_t root = trib_window_root(&w->window, sequence);
-    uint64_t behind = trib_window_dense_below(&w->window, root, w->next) - trib_window_dense(&w->window, sequence) - 1;
+    uint64_t behind = trib_window_dense(&w->window, w->next[root]) - trib_window_dense(&w->window, sequence) - 1;
 
     begin(w, TRIB_PROBE, sequence, packet);
     packet->bitmap = behind >= 64 ? UINT64_MAX : (UINT64_C(1) << behind) - 1;
@@ -219,77 +220,112 @@ static bool next_answer(struct worker *w, uint64_t now_ns, struct trib_packet *p
 }
 
 /* A block can only be quantised when its exponent has come back. */
-bool trib__worker_exponent_agreed(const struct worker *w, const struct worker_operation *o)
+bool trib__worker_exponent_agreed(const struct worker *w, const struct worker_operation *o, uint64_t sequence)
 {
-    uint64_t index = w->next - o->first;
-
-    if (o->layout.lookahead == 0 || index < o->layout.lookahead) {
+    if (o->layout.lookahead == 0 || sequence - o->first < o->layout.lookahead) {
         return true;
     }
-    uint64_t before = w->next - o->layout.lookahead;
+    uint64_t before = sequence - o->layout.lookahead;
     const struct flight *f = worker_flight(w, worker_flight_index(w, before));
     return before < w->mark || (f->sequence == before && f->state == FLIGHT_FINISHED);
 }
 
-/* The operation that `next` belongs to. */
-const struct worker_operation *trib__worker_sending(struct worker *w)
+/* Of the roots that are not in `held`, the one whose next sequence is the lowest; TRIB_ROOTS_MAX: nothing is left to be
+ * sent to them. */
+uint32_t trib__worker_next_root(const struct worker *w, uint32_t held)
 {
-    if (w->sending < w->oldest_operation) {
-        w->sending = w->oldest_operation;
+    uint32_t found = TRIB_ROOTS_MAX;
+    uint64_t lowest = w->end;
+
+    for (uint32_t root = 0; root < w->window.roots; root++) {
+        if (w->next[root] < lowest && (held >> root & 1) == 0) {
+            found = root;
+            lowest = w->next[root];
+        }
     }
-    const struct worker_operation *o = worker_operation_at(w, w->sending);
-    if (w->next - o->first == o->layout.sequences) {
-        w->sending++;
-        o = worker_operation_at(w, w->sending);
+    return found;
+}
+
+/* The operation that the root's next sequence, which was submitted, belongs to. */
+const struct worker_operation *trib__worker_sending(struct worker *w, uint32_t root)
+{
+    struct worker_root *r = &w->roots[root];
+
+    if (r->sending < w->oldest_operation) {
+        r->sending = w->oldest_operation;
     }
-    TRIB_ASSERT(w->next - o->first < o->layout.sequences);
+    const struct worker_operation *o = worker_operation_at(w, r->sending);
+    while (w->next[root] - o->first >= o->layout.sequences) {
+        r->sending++; /* some have none for this root */
+        o = worker_operation_at(w, r->sending);
+    }
+    TRIB_ASSERT(r->sending < w->newest_operation && w->next[root] >= o->first);
     return o;
 }
 
-/* Takes the flight for the next sequence, of the operation `sending`, and builds its contribution. */
-void trib__worker_launch(struct worker *w, uint32_t index, const struct worker_operation *o, struct trib_packet *packet)
+/* Takes the flight for the root's next sequence, of the operation `sending`, and builds its contribution. Returns which
+ * flight. */
+uint32_t trib__worker_launch(struct worker *w, uint32_t root, const struct worker_operation *o,
+                             struct trib_packet *packet)
 {
+    uint64_t sequence = w->next[root];
+    uint32_t index = worker_flight_index(w, sequence);
     struct flight *f = worker_flight(w, index);
 
     *f = (struct flight){
-        .sequence = w->next,
+        .sequence = sequence,
         .state = FLIGHT_SENT,
-        .operation = (uint32_t)(w->sending % w->config.operations),
+        .operation = (uint32_t)(w->roots[root].sending % w->config.operations),
         .pending = f->pending, /* it may still stand in the queue, and must not twice */
         .newer = NO_FLIGHT,
         .older = NO_FLIGHT,
     };
     *worker_times(w, index) = (struct flight_times){0};
-    trib_congestion_sent(&w->roots[trib_window_root(&w->window, w->next)].congestion);
-    w->next++;
+    trib_congestion_sent(&w->roots[root].congestion);
+    w->next[root] = trib_window_next(&w->window, sequence);
     worker_aside(w)->counters.contributions++;
     trib__worker_contribution(w, index, o, packet);
+    return index;
 }
 
-static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
+/* May the root's next sequence be sent? */
+static bool is_open(struct worker *w, uint32_t root, const struct worker_operation *o)
 {
-    if (w->next == w->end) {
-        return false;
-    }
-    const struct worker_operation *o = trib__worker_sending(w);
-    uint32_t root = trib_window_root(&w->window, w->next);
-    if (!trib_window_admits(&w->window, w->roots[root].communicator_mark, w->next)) {
+    struct worker_root *r = &w->roots[root];
+    uint64_t below = trib_window_dense_below(&w->window, root, r->communicator_mark);
+
+    if (trib_window_dense(&w->window, w->next[root]) >= below + r->reach) {
         trib__worker_blocked(w, root);
         return false;
     }
-    if (!trib_congestion_admits(&w->roots[root].congestion) || !trib__worker_exponent_agreed(w, o)) {
+    if (!trib_congestion_admits(&r->congestion)) {
         return false;
     }
-    uint32_t index = worker_flight_index(w, w->next);
-    const struct flight *f = worker_flight(w, index);
-    TRIB_ASSERT(f->state != FLIGHT_SENT && (f->state == FLIGHT_FREE || f->sequence < w->roots[root].communicator_mark));
-    trib__worker_launch(w, index, o, packet);
-    trib__worker_sent(w, index, now_ns);
-    return true;
+    return trib__worker_exponent_agreed(w, o, w->next[root]);
 }
 
-/* A probe that tells the own mark and asks for M alone: of a sequence that was not sent. The flag keeps the switch from asking for
- * that: by the time the ASK came it might be on its way. */
+/* The lowest sequence first, so that roots take turns in trains as long as all have room. */
+static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
+{
+    uint32_t held = 0;
+    uint32_t root;
+
+    while ((root = trib__worker_next_root(w, held)) != TRIB_ROOTS_MAX) {
+        const struct worker_operation *o = trib__worker_sending(w, root);
+        if (is_open(w, root, o)) {
+            const struct flight *f = worker_flight(w, worker_flight_index(w, w->next[root]));
+            TRIB_ASSERT(f->state != FLIGHT_SENT &&
+                        (f->state == FLIGHT_FREE || f->sequence < w->roots[root].communicator_mark));
+            trib__worker_sent(w, trib__worker_launch(w, root, o, packet), now_ns);
+            return true;
+        }
+        held |= UINT32_C(1) << root;
+    }
+    return false;
+}
+
+/* A probe that tells the own mark and asks for M alone: of a sequence that was not sent. The flag keeps the switch from
+ * asking for that: by the time the ASK came it might be on its way. */
 static bool next_mark_probe(struct worker *w, uint64_t now_ns, struct trib_packet *packet)
 {
     for (uint32_t root = 0; root < w->window.roots; root++) {
@@ -298,7 +334,7 @@ static bool next_mark_probe(struct worker *w, uint64_t now_ns, struct trib_packe
             worker_aside(w)->roots[root].quiet_ns = now_ns;
             worker_aside(w)->counters.probes++;
             worker_aside(w)->counters.probes_blocked++;
-            begin(w, TRIB_PROBE, trib__worker_first_unsent(w, root), packet);
+            begin(w, TRIB_PROBE, w->next[root], packet);
             packet->flags = TRIB_FLAG_UNWANTED;
             return true;
         }

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trees_harness.h: real workers under several roots, each a real switch node: packets in flight stand in one queue, in
+ * rounds of a round trip, and a test may stop a root, mark what passes it, or lose packets of a kind. For
+ * test_switchml_roots.c and test_panama.c. tree_harness.h is the other way round: one root, and switches below it. */
+#ifndef TRIB_TESTS_TREES_HARNESS_H
+#define TRIB_TESTS_TREES_HARNESS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/operation.h"
+#include "core/window.h"
+#include "schemes/schemes.h"
+
+#define TREES_RANKS 4
+#define TREES_ROOTS 4
+#define TREES_PAYLOAD 64
+#define TREES_ELEMENTS (TREES_PAYLOAD / 4) /* of a block of float32 */
+#define TREES_BOOT 0xb007
+#define TREES_ROUND_NS UINT64_C(20000) /* one way */
+#define TREES_MS UINT64_C(1000000)
+
+struct trees_parcel {
+    struct trib_packet packet;
+    uint32_t root, rank;
+    bool is_up;
+    uint8_t payload[TREES_PAYLOAD];
+};
+
+struct trees {
+    const struct trib_scheme *scheme;
+    struct trib_session_config session;
+    void *workers[TREES_RANKS], *roots[TREES_ROOTS];
+    float *send[TREES_RANKS], *recv[TREES_RANKS];
+    uint64_t elements;
+    uint32_t done[TREES_RANKS];
+    bool is_stopped[TREES_ROOTS], is_marked[TREES_ROOTS];
+    /* Lose packets of this kind, up or down as they go, of this root: so many. */
+    uint32_t lose, lose_root;
+    enum trib_kind lose_kind;
+    uint64_t now_ns;
+    struct trees_parcel *parcels;
+    size_t count, room;
+    uint64_t sent[TREES_ROOTS][TRIB_KIND_COUNT]; /* packets up, by root and kind */
+    uint64_t highest[TREES_ROOTS];               /* sequence that came up */
+    uint32_t most_held[TREES_ROOTS];
+    struct trib_event stall;
+    bool is_ordered; /* new contributions of each root came in the order of their sequences */
+};
+
+static inline void *trees_memory(size_t size)
+{
+    size_t rounded = (size + 63) & ~(size_t)63;
+    void *memory = aligned_alloc(64, rounded);
+
+    assert_non_null(memory);
+    memset(memory, 0xa5, rounded);
+    return memory;
+}
+
+/* Registered, and nothing submitted. */
+static inline void trees_start(struct trees *t, const struct trib_scheme *scheme,
+                               const struct trib_session_config *session, uint32_t window)
+{
+    memset(t, 0, sizeof *t);
+    t->scheme = scheme;
+    t->session = *session;
+    t->session.payload = TREES_PAYLOAD;
+    t->session.communicator = 7;
+    t->session.salt = 99;
+    t->session.wire = session->wire == TRIB_TYPE_NONE ? TRIB_FLOAT32 : session->wire;
+    t->session.lookahead = session->lookahead == 0 ? window * session->roots : session->lookahead;
+    t->now_ns = 100 * TREES_MS;
+    t->is_ordered = true;
+    for (uint32_t root = 0; root < session->roots; root++) {
+        struct trib_switch_config config = {.session = t->session,
+                                            .kernels = trib_value_kernels(),
+                                            .children = session->ranks,
+                                            .root = root,
+                                            .boot = TREES_BOOT};
+        config.session.salt = 0;
+        t->roots[root] = trees_memory(scheme->switch_node->size(&config));
+        scheme->switch_node->init(t->roots[root], &config);
+        for (uint32_t rank = 0; rank < session->ranks; rank++) {
+            scheme->switch_node->join(t->roots[root], rank, session->first);
+        }
+    }
+    for (uint32_t rank = 0; rank < session->ranks; rank++) {
+        struct trib_worker_config config = {.session = t->session,
+                                            .kernels = trib_value_kernels(),
+                                            .rank = rank,
+                                            .window = window,
+                                            .operations = 8,
+                                            .stall_ns = 100 * TREES_MS};
+        t->workers[rank] = trees_memory(scheme->worker->size(&config));
+        scheme->worker->init(t->workers[rank], &config);
+        scheme->worker->registered(t->workers[rank], TREES_BOOT, session->first, t->now_ns);
+    }
+}
+
+static inline void trees_free_tensors(struct trees *t)
+{
+    for (uint32_t rank = 0; rank < t->session.ranks; rank++) {
+        free(t->send[rank]);
+        free(t->recv[rank]);
+        t->send[rank] = t->recv[rank] = NULL;
+    }
+}
+
+static inline void trees_stop(struct trees *t)
+{
+    for (uint32_t rank = 0; rank < t->session.ranks; rank++) {
+        free(t->workers[rank]);
+    }
+    for (uint32_t root = 0; root < t->session.roots; root++) {
+        free(t->roots[root]);
+    }
+    trees_free_tensors(t);
+    free(t->parcels);
+}
+
+/* An allreduce of so many blocks in `operations` equal parts, at every rank. */
+static inline void trees_submit(struct trees *t, uint64_t blocks, uint32_t operations)
+{
+    uint64_t part = blocks / operations * TREES_ELEMENTS;
+
+    t->elements = blocks * TREES_ELEMENTS;
+    trees_free_tensors(t);
+    for (uint32_t rank = 0; rank < t->session.ranks; rank++) {
+        t->send[rank] = malloc(t->elements * sizeof(float));
+        t->recv[rank] = calloc(t->elements, sizeof(float));
+        assert_non_null(t->send[rank]);
+        assert_non_null(t->recv[rank]);
+        for (uint64_t i = 0; i < t->elements; i++) {
+            t->send[rank][i] = (float)(i % 1000 + rank);
+        }
+        for (uint32_t i = 0; i < operations; i++) {
+            struct trib_operation operation = {
+                .send = t->send[rank] + i * part,
+                .recv = t->recv[rank] + i * part,
+                .count = part,
+                .token = i,
+                .collective = TRIB_ALLREDUCE,
+                .type = TRIB_FLOAT32,
+                .reduction = TRIB_SUM,
+            };
+            assert_true(t->scheme->worker->submit(t->workers[rank], &operation, t->now_ns));
+        }
+    }
+}
+
+static inline void trees_check(const struct trees *t)
+{
+    uint32_t ranks = t->session.ranks;
+
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        for (uint64_t i = 0; i < t->elements; i++) {
+            float sum = (float)(ranks * (i % 1000) + ranks * (ranks - 1) / 2);
+            assert_true(t->recv[rank][i] == sum);
+        }
+    }
+}
+
+static inline void trees_post(struct trees *t, const struct trib_packet *packet, uint32_t root, uint32_t rank,
+                              bool is_up)
+{
+    if (t->lose != 0 && packet->kind == t->lose_kind && root == t->lose_root) {
+        t->lose--;
+        return;
+    }
+    if (t->count == t->room) {
+        t->room = 2 * t->room + 64;
+        t->parcels = realloc(t->parcels, t->room * sizeof *t->parcels);
+        assert_non_null(t->parcels);
+    }
+    struct trees_parcel *parcel = &t->parcels[t->count++];
+    *parcel = (struct trees_parcel){.packet = *packet, .root = root, .rank = rank, .is_up = is_up};
+    if (packet->payload_len != 0) {
+        memcpy(parcel->payload, packet->payload, packet->payload_len);
+    }
+}
+
+static inline void trees_drain_worker(struct trees *t, uint32_t rank)
+{
+    struct trib_packet packet;
+    struct trib_place to;
+    struct trib_event event;
+
+    while (t->scheme->worker->next_packet(t->workers[rank], t->now_ns, &packet, &to)) {
+        assert_int_equal(to.kind, TRIB_PLACE_ROOT);
+        t->sent[to.index][packet.kind]++;
+        if (rank == 0 && packet.kind == TRIB_CONTRIBUTION && (packet.flags & TRIB_FLAG_RESEND) == 0) {
+            t->is_ordered = t->is_ordered && packet.sequence >= t->highest[to.index];
+            t->highest[to.index] = packet.sequence;
+        }
+        trees_post(t, &packet, to.index, rank, true);
+    }
+    while (t->scheme->worker->next_event(t->workers[rank], &event)) {
+        assert_true(event.kind == TRIB_EVENT_DONE || event.kind == TRIB_EVENT_STALL);
+        t->done[rank] += event.kind == TRIB_EVENT_DONE;
+        t->stall = event.kind == TRIB_EVENT_STALL ? event : t->stall;
+    }
+}
+
+static inline void trees_drain_root(struct trees *t, uint32_t root)
+{
+    struct trib_packet packet;
+    struct trib_place to;
+
+    while (t->scheme->switch_node->next_packet(t->roots[root], t->now_ns, &packet, &to)) {
+        assert_int_equal(to.kind, TRIB_PLACE_CHILDREN);
+        for (uint32_t rank = 0; rank < t->session.ranks; rank++) {
+            if (to.children >> rank & 1) {
+                trees_post(t, &packet, root, rank, false);
+            }
+        }
+    }
+    uint32_t held = t->scheme->switch_node->slots_held(t->roots[root]);
+    t->most_held[root] = held > t->most_held[root] ? held : t->most_held[root];
+}
+
+/* All that is in flight arrives, but for what is at a root that is stopped; then what that brings leaves. False:
+ * nothing moved. */
+static inline bool trees_round(struct trees *t)
+{
+    struct trees_parcel *arriving = t->parcels;
+    size_t count = t->count;
+    bool moved = false;
+
+    t->parcels = NULL;
+    t->count = t->room = 0;
+    t->now_ns += TREES_ROUND_NS;
+    for (size_t i = 0; i < count; i++) {
+        struct trees_parcel *p = &arriving[i];
+        p->packet.payload = p->packet.payload_len != 0 ? p->payload : NULL;
+        if (t->is_stopped[p->root]) {
+            trees_post(t, &p->packet, p->root, p->rank, p->is_up);
+            continue;
+        }
+        moved = true;
+        p->packet.flags |= t->is_marked[p->root] && p->is_up ? TRIB_FLAG_ECN : 0;
+        struct trib_place from = {.kind = p->is_up ? TRIB_PLACE_CHILDREN : TRIB_PLACE_ROOT};
+        from.index = p->is_up ? 0 : p->root;
+        from.children = p->is_up ? UINT64_C(1) << p->rank : 0;
+        if (p->is_up) {
+            (void)t->scheme->switch_node->receive(t->roots[p->root], from, &p->packet, t->now_ns);
+        } else {
+            (void)t->scheme->worker->receive(t->workers[p->rank], from, &p->packet, t->now_ns);
+        }
+    }
+    free(arriving);
+    for (uint32_t root = 0; root < t->session.roots; root++) {
+        trees_drain_root(t, root);
+    }
+    for (uint32_t rank = 0; rank < t->session.ranks; rank++) {
+        if (t->scheme->worker->next_timeout(t->workers[rank]) <= t->now_ns) {
+            t->scheme->worker->on_timeout(t->workers[rank], t->now_ns);
+        }
+        trees_drain_worker(t, rank);
+    }
+    return moved || t->count > count;
+}
+
+/* Until every rank has ended so many operations; by then at the latest, or for so many rounds where none do. */
+static inline void trees_run(struct trees *t, uint32_t operations, uint32_t rounds)
+{
+    for (uint32_t rank = 0; rank < t->session.ranks; rank++) {
+        trees_drain_worker(t, rank);
+    }
+    for (uint32_t round = 0; round < rounds; round++) {
+        bool is_over = operations != 0;
+        (void)trees_round(t);
+        for (uint32_t rank = 0; rank < t->session.ranks; rank++) {
+            is_over = is_over && t->done[rank] >= operations;
+        }
+        if (is_over) {
+            return;
+        }
+    }
+    assert_int_equal(operations, 0); /* they were to end */
+}
+
+#endif
