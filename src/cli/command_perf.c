@@ -111,7 +111,8 @@ static const struct option_row rows[] = {
     {"shared", 0, NULL, "send from memory that the ranks of a host share", option_on, AT(shared)},
     {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
     {"switch-pid", 0, "PID", "process whose CPU time is the switch's [the started one]", option_count, AT(switch_pid)},
-    {"scheme", 0, "NAME", "aggregation scheme: switchml, ring, hybrid:M [switchml]", option_text, AT(scheme)},
+    {"scheme", 0, "NAME", "aggregation scheme: switchml, panama, ring, hybrid:M [TRIB_SCHEME, else switchml]",
+     option_text, AT(scheme)},
     {"wire", 0, "FORMAT", "of float32 tensors: float32, bfloat16, int32 [float32]", option_wire, AT(comm.wire)},
     {"payload", 0, "SIZE", "payload of a packet: 1408 for MTU 1500, 8192 for 9000 [1408, over IPv6 1344]",
      option_size32, AT(comm.payload)},
@@ -347,7 +348,6 @@ int command_perf(int argc, char **argv)
         .type = TRIB_FLOAT32,
         .reduction = TRIB_SUM,
         .collective = TRIB_ALLREDUCE,
-        .scheme = "switchml",
     };
     char error[TRIB_ERROR_TEXT_MAX] = "";
     int rest = 0;
@@ -356,6 +356,7 @@ int command_perf(int argc, char **argv)
         complain("%s", error);
         return EXIT_USAGE;
     }
+    options.scheme = options.comm.scheme;
     enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
     if (outcome != OPTIONS_OK) {
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
@@ -367,7 +368,9 @@ int command_perf(int argc, char **argv)
     if (!check_options(&options)) {
         return EXIT_USAGE;
     }
-    snprintf(options.comm.scheme, sizeof options.comm.scheme, "%s", options.scheme);
+    if (options.scheme != options.comm.scheme) {
+        snprintf(options.comm.scheme, sizeof options.comm.scheme, "%s", options.scheme);
+    }
     choose_place(&options);
     return options.workers > 0 ? run_here(&options) : run_rank(&options);
 }

@@ -242,7 +242,7 @@ static const struct trib_variable variables[] = {
     {"TRIB_JOB", "train-17", "ranks with the same job name meet [default]", read_job},
     {"TRIB_RANK", "0", "rank of this process; over the launcher's [0]", read_rank},
     {"TRIB_RANKS", "4", "number of ranks, 1 to 1024; over the launcher's [1]", read_ranks},
-    {"TRIB_SCHEME", "switchml", "aggregation scheme: switchml, ring, hybrid:M [switchml]", read_scheme},
+    {"TRIB_SCHEME", "switchml", "aggregation scheme: switchml, panama, ring, hybrid:M [switchml]", read_scheme},
     {"TRIB_WIRE", "float32", "how float32 tensors travel: float32, bfloat16 or int32 [float32]", read_wire},
     {"TRIB_PAYLOAD", "1408", "bytes of one packet's payload, a multiple of 64, 64 to 8192 [1408, over IPv6 1344]",
      read_payload},

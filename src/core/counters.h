@@ -8,28 +8,31 @@
 
 #include "core/packet.h"
 
-/* name, help. A worker counts what it does, a switch what it does, the last three only one with a parent; the rest stays 0. */
-#define TRIB_COUNTER_MAP(X)                                                                   \
-    X(contributions, "contributions sent (worker) or added (switch)")                         \
-    X(contributions_resent, "contributions sent again because they were asked for")           \
-    X(contributions_again, "contributions to what the rank had finished, with a header only") \
-    X(results, "results taken (worker) or completed (switch)")                                \
-    X(results_repeated, "results sent again to one child that probed")                        \
-    X(probes, "probes sent (worker) or taken (switch)")                                       \
-    X(probes_fast, "of the probes sent: because later results came first")                    \
-    X(probes_blocked, "of the probes sent: because the window held everything back")          \
-    X(asks, "asks taken (worker) or sent (switch)")                                           \
-    X(asks_gap, "of the asks sent: because of a gap in a child's stream")                     \
-    X(asks_finished, "of the asks sent: to a child that has already finished it")             \
-    X(held, "held answers taken (worker) or sent (switch)")                                   \
-    X(offers, "offers sent (worker) or taken (switch)")                                       \
-    X(boots, "boot hints taken (worker) or sent (switch)")                                    \
-    X(registrations, "registrations with a boot id")                                          \
-    X(mismatches, "contributions of another operation than the slot's")                       \
-    X(raw_blocks, "blocks that travelled as float32 because of infinity or NaN")              \
-    X(stalls, "stall reports")                                                                \
-    X(partials, "sums of a subtree sent to the parent")                                       \
-    X(probes_up, "probes sent to the parent")                                                 \
+/* name, help. A worker counts what it does, a switch what it does, the last three only one with a parent; the rest
+ * stays 0. */
+#define TRIB_COUNTER_MAP(X)                                                                            \
+    X(contributions, "contributions sent (worker) or added (switch)")                                  \
+    X(contributions_resent, "contributions sent again because they were asked for")                    \
+    X(contributions_again, "contributions to what the rank had finished, with a header only")          \
+    X(results, "results taken (worker) or completed (switch)")                                         \
+    X(results_repeated, "results sent again to one child that probed")                                 \
+    X(probes, "probes sent (worker) or taken (switch)")                                                \
+    X(probes_fast, "of the probes sent: because later results came first")                             \
+    X(probes_blocked, "of the probes sent: because the window held everything back")                   \
+    X(asks, "asks taken (worker) or sent (switch)")                                                    \
+    X(asks_gap, "of the asks sent: because of a gap in a child's stream")                              \
+    X(asks_finished, "of the asks sent: to a child that has already finished it")                      \
+    X(held, "held answers taken (worker) or sent (switch)")                                            \
+    X(offers, "offers sent (worker) or taken (switch)")                                                \
+    X(boots, "boot hints taken (worker) or sent (switch)")                                             \
+    X(registrations, "registrations with a boot id")                                                   \
+    X(mismatches, "contributions of another operation than the slot's")                                \
+    X(fins, "of the results: of what all contributors said was the last of its operation at the root") \
+    X(results_marked, "of the results taken: marked by congestion, where a window follows that")       \
+    X(raw_blocks, "blocks that travelled as float32 because of infinity or NaN")                       \
+    X(stalls, "stall reports")                                                                         \
+    X(partials, "sums of a subtree sent to the parent")                                                \
+    X(probes_up, "probes sent to the parent")                                                          \
     X(offers_up, "offers sent to the parent")
 
 struct trib_counters {

@@ -7,11 +7,14 @@
  *   2. receive() for everything that has arrived, then next_packet() until false, then next_event() until false.
  *   3. Wake at next_timeout(), call on_timeout(), then drain as in 2. After a control verb drain as well.
  *   4. After a while without packets: what idle() names may be given back, and be zeros from then on.
- * A node is plain data with indexes, no pointers but those to the caller's tensors and to the constant kernel table: a copy of its bytes is
- * a snapshot. The first state_size(node) bytes are its state; counters, times and RTT estimates lie behind.
- * Time is an argument, nanoseconds of any steady clock. One thread at a time per node.
- * Packets given to receive() are borrowed for the call. Payloads handed out by next_packet() stay valid until the next verb other
- * than next_packet(). A driver that cannot send a packet drops it: recovery is the node's business.
+ * A node is plain data with indexes, no pointers but those to the caller's tensors and to the constant kernel table: a
+ * copy of its bytes is a snapshot. The first state_size(node) bytes are its state; counters, times and RTT estimates
+ * lie behind. Time is an argument, nanoseconds of any steady clock. One thread at a time per node. What the network
+ * marked on the way comes with TRIB_FLAG_ECN in the packet's flags: the driver sets it before receive(), where the
+ * datagram says so, and where what this packet makes it send will wait in a queue of its own that is longer than it
+ * should be. Packets given to receive() are borrowed for the call. Payloads handed out by next_packet() stay valid
+ * until the next verb other than next_packet(). A driver that cannot send a packet drops it: recovery is the node's
+ * business.
  * Read next: schemes/schemes.h (the table), schemes/switchml/switchml.h (the first scheme). */
 #ifndef TRIB_CORE_NODE_H
 #define TRIB_CORE_NODE_H
@@ -98,7 +101,8 @@ struct trib_session_config {
     enum trib_type wire; /* of float32 tensors: TRIB_FLOAT32, TRIB_BFLOAT16 or TRIB_INT32 */
     uint32_t
         lookahead; /* wire int32: how many sequences ahead exponents are agreed; at least 1, the same on all ranks */
-    uint32_t unused_too;
+    uint32_t
+        cap; /* schemes with caps: fragments that a rank may have in flight at a root before it hears of another; 0: P / 2 */
     uint8_t weight[TRIB_ROOTS_MAX]; /* shares of the roots in the trains, 0 is taken as 1; all equal: they take turns */
 };
 
@@ -248,6 +252,15 @@ struct trib_switch_verbs {
      * is for nodes that have heard nothing for longer than anybody repeats himself. */
     uint32_t (*idle)(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES]);
     const struct trib_counters *(*counters)(const void *node);
+    /* These three where windows have caps, else NULL; core/share.h divides a driver's memory by them. From now on
+     * packets down say that each rank may have so many fragments in flight at this root; what is not 1 to P / 2 is
+     * taken as the nearest. */
+    void (*set_cap)(void *node, uint32_t fragments, uint64_t now_ns);
+    /* Fragments that may lie here at once, whatever comes: twice the cap, and more as long as ranks may still go by an
+     * older one. What would be beyond is dropped. */
+    uint32_t (*room)(const void *node);
+    /* Does it take part when memory is divided? From its first contribution until it has held nothing for a second. */
+    bool (*is_active)(const void *node, uint64_t now_ns);
 };
 
 #endif

@@ -33,8 +33,8 @@ enum trib_kind {
 };
 
 enum trib_flag {
-    TRIB_FLAG_FIN = 1 << 0,       /* reserved for PANAMA */
-    TRIB_FLAG_ECN = 1 << 1,       /* congestion was experienced; OR over contributors */
+    TRIB_FLAG_FIN = 1 << 0, /* PANAMA: the sender has nothing behind this fragment at its root; AND over contributors */
+    TRIB_FLAG_ECN = 1 << 1, /* congestion was experienced; OR over contributors */
     TRIB_FLAG_OVERFLOW = 1 << 2,  /* reserved for ATP */
     TRIB_FLAG_COLLISION = 1 << 3, /* reserved for ATP */
     TRIB_FLAG_RESEND = 1 << 4,    /* sent because it was asked for; PROBE, HELD: docs/PROTOCOL.md */
@@ -83,7 +83,7 @@ struct trib_packet {
     uint16_t payload_len;
     uint16_t contributors;
     uint16_t last_rank;
-    uint16_t window_cap;
+    uint16_t window_cap; /* PANAMA: fragments that a rank may have in flight at this root; 0: not said */
     int16_t exponent;
     uint8_t kind;
     uint8_t attempt;

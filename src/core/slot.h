@@ -29,10 +29,11 @@ struct trib_slot {
     uint64_t lane;
     uint32_t digest;
     uint16_t payload_len;
-    uint16_t flags; /* TRIB_FLAG_ECN of any contribution */
+    uint16_t flags; /* TRIB_FLAG_ECN of any contribution, TRIB_FLAG_FIN of all */
     uint16_t last;  /* rank that completed it, for round trips; TRIB_LAST_NONE where that would tell of none */
     int16_t exponent;
     uint16_t parts; /* ranks whose payload is in it */
+    uint16_t cap;   /* the least window cap that was said; 0: none was */
     uint8_t attempt;
     uint8_t type;
     uint8_t reduction;
@@ -40,7 +41,7 @@ struct trib_slot {
     uint8_t has_result; /* the row holds the result of the whole tree */
     uint8_t due;        /* the node's: what it has still to hand out of this slot */
     uint8_t queued;     /* the node's: the queues that the slot stands in; outlives what the slot holds */
-    uint8_t unused[3];
+    uint8_t unused;
 };
 
 _Static_assert(sizeof(struct trib_slot) == 64, "one cache line, no holes: states are compared as bytes");
@@ -127,15 +128,23 @@ static inline enum trib_drop trib_slot_check(const struct trib_slot *slot, const
     return trib_slot_differs(slot, packet) ? TRIB_DROP_SHAPE : TRIB_DROP_NONE;
 }
 
+/* The least of two window caps; 0 says nothing. */
+static inline uint16_t trib_least_cap(uint16_t a, uint16_t b)
+{
+    return b == 0 || (a != 0 && a < b) ? a : b;
+}
+
 /* Notes a contribution that passed the check: everything but the payload, which is that of `parts` ranks. */
 static inline void trib_slot_note(struct trib_slot *slot, const struct trib_packet *packet, uint32_t child,
                                   uint16_t parts)
 {
     uint64_t bit = UINT64_C(1) << child;
+    uint16_t fin = slot->present == 0 ? TRIB_FLAG_FIN : slot->flags & TRIB_FLAG_FIN;
 
     slot->present |= bit;
     slot->lane += packet->lane;
-    slot->flags |= packet->flags & TRIB_FLAG_ECN;
+    slot->flags = (uint16_t)(((slot->flags | packet->flags) & TRIB_FLAG_ECN) | (fin & packet->flags));
+    slot->cap = trib_least_cap(slot->cap, packet->window_cap);
     slot->last = packet->last_rank;
     if (packet->exponent > slot->exponent) {
         slot->exponent = packet->exponent;
@@ -179,7 +188,8 @@ static inline enum trib_drop trib_slot_check_result(const struct trib_slot *slot
 static inline void trib_slot_take_result(struct trib_slot *slot, const struct trib_packet *packet, uint64_t required)
 {
     uint64_t unwanted = slot->unwanted;
-    uint16_t kept = packet->kind == TRIB_RESULT ? TRIB_FLAG_ECN | TRIB_FLAG_RESEND : TRIB_FLAG_ECN;
+    uint16_t all = TRIB_FLAG_ECN | TRIB_FLAG_FIN;
+    uint16_t kept = packet->kind == TRIB_RESULT ? all | TRIB_FLAG_RESEND : all;
 
     trib_slot_open(slot, packet, 0);
     slot->present = required;
@@ -187,6 +197,7 @@ static inline void trib_slot_take_result(struct trib_slot *slot, const struct tr
     slot->unwanted = unwanted;
     slot->lane = packet->lane;
     slot->flags = packet->flags & kept;
+    slot->cap = packet->window_cap;
     /* An old result tells of no round trip. */
     if (packet->kind == TRIB_RESULT && (packet->flags & TRIB_FLAG_RESEND) == 0) {
         slot->last = packet->last_rank;

@@ -13,10 +13,19 @@ struct trib_scheme {
     /* Why it cannot run a communicator with these settings, or NULL: for the error that a job gets. NULL: it can run
      * all. */
     const char *(*unfit)(const struct trib_session_config *session);
+    bool
+        follows_congestion; /* its windows do: drivers have sockets say when their queues are long (trib_udp_set_backlog) */
     bool has_groups; /* its ranks stand in groups, of as many ranks as the name says behind a colon: "hybrid:4" */
     const struct trib_worker_verbs *worker;
     const struct trib_switch_verbs *switch_node; /* NULL: its ranks need no switch */
 };
+
+/* Its switches tell ranks how much they may have in flight, so nothing has to be promised to a job for as long as it
+ * lives. */
+static inline bool trib_scheme_has_caps(const struct trib_scheme *scheme)
+{
+    return scheme != NULL && scheme->switch_node != NULL && scheme->switch_node->set_cap != NULL;
+}
 
 /* NULL when there is none of that name. */
 const struct trib_scheme *trib_scheme_find(const char *name);

@@ -267,7 +267,7 @@ def open_communicator(store, rank, size, timeout, options, parent, ranks, name):
         own_job = f"{own_job[:50]}/{zlib.crc32(name.encode()):08x}"
     decision = exchange(store, rank, size, {
         "host": host_identity(config),
-        "local": bool(config.level0) and config.scheme == b"switchml",
+        "local": bool(config.level0) and config.scheme in (b"switchml", b"panama"),
         "switch": config.switch_address.decode(),
         "rendezvous": config.rendezvous.decode(),
         "job": own_job,

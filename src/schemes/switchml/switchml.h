@@ -13,7 +13,8 @@
  *   switchml_switch_answer.c   a switch: probes, gaps, answers
  *   switchml_switch_parent.c   a switch that is a child of a switch
  *   switchml_worker_receive.c  what comes back: results, asks, held
- *   switchml_worker_recover.c  lost packets: who probes when */
+ *   switchml_worker_recover.c  lost packets: who probes when
+ *   switchml_worker_pace.c, switchml_switch_pace.c  windows that follow the network, and caps: schemes/panama */
 #ifndef TRIB_SWITCHML_H
 #define TRIB_SWITCHML_H
 

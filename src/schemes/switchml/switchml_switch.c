@@ -30,14 +30,14 @@ static size_t lay_out(struct switch_node *n, const struct trib_switch_config *co
     return at;
 }
 
-static size_t switch_size(const struct trib_switch_config *config)
+size_t trib__switch_size(const struct trib_switch_config *config)
 {
     struct switch_node scratch;
 
     return lay_out(&scratch, config);
 }
 
-static void switch_init(void *node, const struct trib_switch_config *config)
+void trib__switch_init(void *node, const struct trib_switch_config *config)
 {
     struct switch_node *n = node;
     const struct trib_session_config *s = &config->session;
@@ -50,12 +50,13 @@ static void switch_init(void *node, const struct trib_switch_config *config)
     TRIB_ASSERT(s->train >= 1 && s->slots >= 1 && config->boot != 0);
     TRIB_ASSERT(s->payload <= TRIB_PAYLOAD_MAX && s->payload % TRIB_PAYLOAD_ALIGN == 0 && s->payload > 0);
     if (!config->is_zeroed) {
-        memset(n, 0, switch_size(config));
+        memset(n, 0, trib__switch_size(config));
     }
     (void)lay_out(n, config);
     n->config = *config;
     trib_window_init(&n->window, s, switch_at(n, n->table_at));
     n->required = trib_all_children(config->children);
+    n->room = s->slots;
     n->down.mine = 1 << 0;
     n->up.mine = 1 << 1;
     n->headers.mine = 1 << 2;
@@ -63,7 +64,7 @@ static void switch_init(void *node, const struct trib_switch_config *config)
     n->mark_dense = trib_window_dense_below(&n->window, config->root, s->first);
 }
 
-static size_t switch_state_size(const void *node)
+size_t trib__switch_state_size(const void *node)
 {
     return ((const struct switch_node *)node)->aside_at;
 }
@@ -85,6 +86,7 @@ static void free_below(struct switch_node *n, uint64_t mark)
     }
     n->communicator_mark = mark;
     n->mark_dense = below;
+    trib__switch_set_room(n);
 }
 
 void trib__switch_raise_mark(struct switch_node *n, uint64_t mark)
@@ -123,7 +125,7 @@ static void take_mark(struct switch_node *n, uint32_t child, uint64_t mark)
     }
 }
 
-static void switch_join(void *node, uint32_t child, uint64_t mark)
+void trib__switch_join(void *node, uint32_t child, uint64_t mark)
 {
     struct switch_node *n = node;
     uint64_t bit = UINT64_C(1) << child;
@@ -141,7 +143,7 @@ static void switch_join(void *node, uint32_t child, uint64_t mark)
 }
 
 /* The parent is told the minimum of the marks heard here, so M is never above it; whoever says so is wrong. */
-static void switch_learn_mark(void *node, uint64_t mark)
+void trib__switch_learn_mark(void *node, uint64_t mark)
 {
     struct switch_node *n = node;
 
@@ -162,6 +164,7 @@ static void result_due(struct switch_node *n, uint32_t index)
         switch_due(n, index, DUE_HEADER);
     }
     switch_aside(n)->counters.results++;
+    switch_aside(n)->counters.fins += (slot->flags & TRIB_FLAG_FIN) != 0;
 }
 
 /* ---- contributions ---- */
@@ -253,6 +256,12 @@ static bool count_parts(const struct switch_node *n, const struct trib_slot *slo
            slot->parts + packet->contributors <= n->config.session.ranks;
 }
 
+static void note_activity(struct switch_node *n, uint64_t dense, uint64_t now_ns)
+{
+    n->opened = dense < n->opened ? n->opened : dense + 1;
+    switch_aside(n)->active_ns = now_ns;
+}
+
 static enum trib_drop contribution(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
                                    uint64_t now_ns)
 {
@@ -280,6 +289,7 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
         return drop == TRIB_DROP_DIGEST ? mismatch(n, slot, child) : drop;
     }
     n->held += opened;
+    note_activity(n, trib_window_dense(&n->window, packet->sequence), now_ns);
     if (packet->payload_len != 0) {
         add_payload(n, index, child, packet);
     }
@@ -382,7 +392,7 @@ static enum trib_drop take(struct switch_node *n, uint32_t child, const struct t
     if (packet->kind == TRIB_PROBE) {
         return trib__switch_probe(n, child, packet, now_ns);
     }
-    if (!trib_window_admits(&n->window, n->communicator_mark, packet->sequence)) {
+    if (!switch_admits(n, packet->sequence)) {
         return TRIB_DROP_WINDOW;
     }
     if (packet->kind == TRIB_CONTRIBUTION) {
@@ -391,8 +401,8 @@ static enum trib_drop take(struct switch_node *n, uint32_t child, const struct t
     return packet->kind == TRIB_OFFER ? offer(n, packet) : TRIB_DROP_KIND;
 }
 
-static enum trib_drop switch_receive(void *node, struct trib_place from, const struct trib_packet *packet,
-                                     uint64_t now_ns)
+enum trib_drop trib__switch_receive(void *node, struct trib_place from, const struct trib_packet *packet,
+                                    uint64_t now_ns)
 {
     struct switch_node *n = node;
     enum trib_drop drop = TRIB_DROP_SOURCE;
@@ -407,7 +417,7 @@ static enum trib_drop switch_receive(void *node, struct trib_place from, const s
 }
 
 /* The packet's slot and row, the slot that is freed when M moves, and where it is noted that something is due. */
-static void switch_soon(const void *node, struct trib_place from, const struct trib_packet *packet)
+void trib__switch_soon(const void *node, struct trib_place from, const struct trib_packet *packet)
 {
     const struct switch_node *n = node;
     uint32_t index = trib_window_slot(&n->window, packet->sequence);
@@ -473,8 +483,9 @@ static bool next_result(struct switch_node *n, struct trib_packet *packet, struc
     return true;
 }
 
-/* Results and sums first, each as trains of their own; a PROBE to the parent comes behind the sums that it says were sent. */
-static bool switch_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
+/* Results and sums first, each as trains of their own; a PROBE to the parent comes behind the sums that it says were
+ * sent. */
+bool trib__switch_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
 {
     struct switch_node *n = node;
 
@@ -482,7 +493,7 @@ static bool switch_next_packet(void *node, uint64_t now_ns, struct trib_packet *
     return next_result(n, packet, to) || trib__switch_next_up(n, packet, to) || trib__switch_next_answer(n, packet, to);
 }
 
-static bool switch_next_event(void *node, struct trib_event *event)
+bool trib__switch_next_event(void *node, struct trib_event *event)
 {
     struct switch_node *n = node;
 
@@ -495,29 +506,29 @@ static bool switch_next_event(void *node, struct trib_event *event)
 }
 
 /* A switch waits for nobody: whoever misses something probes, and only the workers have clocks. */
-static uint64_t switch_next_timeout(const void *node)
+uint64_t trib__switch_next_timeout(const void *node)
 {
     (void)node;
     return TRIB_NEVER;
 }
 
-static void switch_on_timeout(void *node, uint64_t now_ns)
+void trib__switch_on_timeout(void *node, uint64_t now_ns)
 {
     (void)node;
     (void)now_ns;
 }
 
-static uint64_t switch_communicator_mark(const void *node)
+uint64_t trib__switch_communicator_mark(const void *node)
 {
     return ((const struct switch_node *)node)->communicator_mark;
 }
 
-static uint32_t switch_slots_held(const void *node)
+uint32_t trib__switch_slots_held(const void *node)
 {
     return ((const struct switch_node *)node)->held;
 }
 
-static uint64_t switch_missing(const void *node, uint64_t *sequence)
+uint64_t trib__switch_missing(const void *node, uint64_t *sequence)
 {
     const struct switch_node *n = node;
 
@@ -531,13 +542,12 @@ static uint64_t switch_missing(const void *node, uint64_t *sequence)
     return 0;
 }
 
-static uint64_t switch_missing_on(const void *node, uint64_t sequence)
+uint64_t trib__switch_missing_on(const void *node, uint64_t sequence)
 {
     const struct switch_node *n = node;
 
     if (sequence < n->communicator_mark || sequence > TRIB_SEQUENCE_MAX ||
-        trib_window_root(&n->window, sequence) != n->config.root ||
-        !trib_window_admits(&n->window, n->communicator_mark, sequence)) {
+        trib_window_root(&n->window, sequence) != n->config.root || !switch_admits(n, sequence)) {
         return 0;
     }
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
@@ -545,7 +555,7 @@ static uint64_t switch_missing_on(const void *node, uint64_t sequence)
 }
 
 /* A slot that is empty and in no queue is all zeros; rows and queues are written before they are read. */
-static uint32_t switch_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES])
+uint32_t trib__switch_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES])
 {
     const struct switch_node *n = node;
 
@@ -557,27 +567,27 @@ static uint32_t switch_idle(const void *node, struct trib_range ranges[TRIB_IDLE
     return 2;
 }
 
-static const struct trib_counters *switch_counters(const void *node)
+const struct trib_counters *trib__switch_counters(const void *node)
 {
     return &switch_aside(node)->counters;
 }
 
 const struct trib_switch_verbs trib_switchml_switch_verbs = {
-    .size = switch_size,
-    .init = switch_init,
-    .state_size = switch_state_size,
-    .receive = switch_receive,
-    .soon = switch_soon,
-    .next_packet = switch_next_packet,
-    .next_event = switch_next_event,
-    .next_timeout = switch_next_timeout,
-    .on_timeout = switch_on_timeout,
-    .join = switch_join,
-    .learn_mark = switch_learn_mark,
-    .communicator_mark = switch_communicator_mark,
-    .slots_held = switch_slots_held,
-    .missing = switch_missing,
-    .missing_on = switch_missing_on,
-    .idle = switch_idle,
-    .counters = switch_counters,
+    .size = trib__switch_size,
+    .init = trib__switch_init,
+    .state_size = trib__switch_state_size,
+    .receive = trib__switch_receive,
+    .soon = trib__switch_soon,
+    .next_packet = trib__switch_next_packet,
+    .next_event = trib__switch_next_event,
+    .next_timeout = trib__switch_next_timeout,
+    .on_timeout = trib__switch_on_timeout,
+    .join = trib__switch_join,
+    .learn_mark = trib__switch_learn_mark,
+    .communicator_mark = trib__switch_communicator_mark,
+    .slots_held = trib__switch_slots_held,
+    .missing = trib__switch_missing,
+    .missing_on = trib__switch_missing_on,
+    .idle = trib__switch_idle,
+    .counters = trib__switch_counters,
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* switchml_switch.h: what the three files of the switch node share: its memory. Private to them.
  *
- * One node is one communicator on one shard. Its slots are its own, claimed when it opens and gone when it closes, so nothing of
- * another communicator can be in them. A node with a parent is an inner one of a tree: the same, but that a complete sum goes up,
- * and that result and M come from above. */
+ * One node is one communicator on one shard. Its slots are its own, claimed when it opens and gone when it closes, so
+ * nothing of another communicator can be in them. A node with a parent is an inner one of a tree: the same, but that a
+ * complete sum goes up, and that result and M come from above. A node that is paced (schemes/panama) takes fragments
+ * only as far beyond M as it has room. */
 #ifndef TRIB_SWITCHML_SWITCH_H
 #define TRIB_SWITCHML_SWITCH_H
 
@@ -74,6 +75,7 @@ struct switch_node {
     uint64_t owed;         /* children that wait for M to move (they got HELD for it) */
     size_t table_at, row_size, slots_at, rows_at, answers_at, aside_at, repeats_at;
     uint32_t held;             /* slots that are not empty */
+    uint32_t room;             /* fragments beyond M that are taken; P, but for a node that is paced */
     struct slot_queue down;    /* results to send */
     struct slot_queue headers; /* and those to send without payload: some at a time, so that trains are of one size */
     struct slot_queue up;      /* partial sums and offers to send */
@@ -81,6 +83,15 @@ struct switch_node {
     uint32_t ahead;            /* results since the first of these */
     uint32_t headers_left;     /* that come next */
     uint32_t answers_head, answers_count, answers_room;
+    /* Of a node that is paced; switchml_switch_pace.c. */
+    uint32_t is_paced;
+    uint32_t first_cap;  /* that ranks begin with */
+    uint32_t cap;        /* that is told; 0: none yet */
+    uint32_t cap_before; /* the largest that some rank may still go by; 0: all have heard of `cap` */
+    uint32_t unused;
+    uint64_t opened;    /* dense indexes below it were opened */
+    uint64_t cap_latch; /* when M has passed this dense index all have heard */
+    uint64_t cap_reach; /* ranks that went by an older cap sent no further */
     /* What every packet needs stands before these. */
     uint64_t marks[TRIB_CHILDREN_MAX];
     uint64_t expected[TRIB_CHILDREN_MAX]; /* next dense index of each child's stream */
@@ -93,6 +104,7 @@ struct switch_aside {
     uint64_t boot_ns[TRIB_CHILDREN_MAX]; /* when a child last got a BOOT hint */
     uint64_t told;                       /* own mark in the last packet to the parent */
     uint64_t told_ns;                    /* when a PROBE last went there */
+    uint64_t active_ns;                  /* when a contribution was last added */
 };
 
 static inline void *switch_at(const struct switch_node *n, size_t offset)
@@ -126,6 +138,12 @@ static inline struct slot_repeats *switch_repeats(const struct switch_node *n, u
 static inline bool switch_is_handed_up(const struct switch_node *n, const struct trib_slot *slot)
 {
     return trib_slot_is_complete(slot, n->required) && !slot->has_result && (slot->due & DUE_PARTIAL) == 0;
+}
+
+/* May the sequence, one of this root's, be here now? */
+static inline bool switch_admits(const struct switch_node *n, uint64_t sequence)
+{
+    return trib_window_dense(&n->window, sequence) < n->mark_dense + n->room;
 }
 
 /* Something of a slot is to be handed out, by one queue. */
@@ -170,6 +188,24 @@ static inline uint8_t switch_take_due(struct switch_node *n, struct slot_queue *
 }
 
 /* switchml_switch.c */
+size_t trib__switch_size(const struct trib_switch_config *config);
+void trib__switch_init(void *node, const struct trib_switch_config *config);
+size_t trib__switch_state_size(const void *node);
+void trib__switch_join(void *node, uint32_t child, uint64_t mark);
+void trib__switch_learn_mark(void *node, uint64_t mark);
+enum trib_drop trib__switch_receive(void *node, struct trib_place from, const struct trib_packet *packet,
+                                    uint64_t now_ns);
+void trib__switch_soon(const void *node, struct trib_place from, const struct trib_packet *packet);
+bool trib__switch_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to);
+bool trib__switch_next_event(void *node, struct trib_event *event);
+uint64_t trib__switch_next_timeout(const void *node);
+void trib__switch_on_timeout(void *node, uint64_t now_ns);
+uint64_t trib__switch_communicator_mark(const void *node);
+uint32_t trib__switch_slots_held(const void *node);
+uint64_t trib__switch_missing(const void *node, uint64_t *sequence);
+uint64_t trib__switch_missing_on(const void *node, uint64_t sequence);
+uint32_t trib__switch_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES]);
+const struct trib_counters *trib__switch_counters(const void *node);
 enum trib_drop trib__switch_take_result(struct switch_node *n, const struct trib_packet *packet);
 void trib__switch_raise_mark(struct switch_node *n, uint64_t mark);
 
@@ -187,6 +223,14 @@ struct slot_repeats *trib__switch_repeats(struct switch_node *n, uint64_t sequen
 uint64_t trib__switch_finished(const struct switch_node *n, uint64_t sequence);
 void trib__switch_ask_finished(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r);
 bool trib__switch_once(struct slot_repeats *r, enum slot_once what);
+
+/* switchml_switch_pace.c */
+void trib__switch_pace(struct switch_node *n);
+void trib__switch_set_room(struct switch_node *n);
+uint16_t trib__switch_cap(const struct switch_node *n, uint16_t said);
+void trib__switch_set_cap(void *node, uint32_t fragments, uint64_t now_ns);
+uint32_t trib__switch_room(const void *node);
+bool trib__switch_is_active(const void *node, uint64_t now_ns);
 
 /* switchml_switch_parent.c */
 enum trib_drop trib__switch_from_parent(struct switch_node *n, const struct trib_packet *packet, uint64_t now_ns);

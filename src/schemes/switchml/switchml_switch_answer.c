@@ -37,6 +37,7 @@ void trib__switch_build_result(const struct switch_node *n, uint32_t index, bool
     packet->lane = slot->lane;
     packet->contributors = slot->parts;
     packet->last_rank = slot->last;
+    packet->window_cap = trib__switch_cap(n, slot->cap);
     if (payload && slot->loaded != 0) {
         packet->payload_len = slot->payload_len;
         packet->payload = switch_row(n, index, trib_slot_row(slot, n->required));
@@ -299,9 +300,10 @@ static enum trib_drop hold_prober(struct switch_node *n, uint32_t child, const s
 static enum trib_drop wait_for_mark(struct switch_node *n, uint32_t child, uint64_t sequence, uint64_t now_ns)
 {
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
-    bool is_within = trib_window_admits(&n->window, n->communicator_mark, sequence);
+    bool is_within = switch_admits(n, sequence);
 
-    if (!is_within || n->config.has_parent || (n->config.branches >> child & 1)) {
+    /* Another switch's cap may hold a rank to less than the room here. */
+    if (!is_within || n->config.has_parent || (n->config.branches >> child & 1) || n->is_paced) {
         n->owed |= UINT64_C(1) << child;
         n->owed_sequence[child] = sequence;
     }
@@ -341,7 +343,7 @@ enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const s
 
     switch_aside(n)->counters.probes++;
     /* UNWANTED: it asks for M alone, and has sent nothing. */
-    if (packet->flags & TRIB_FLAG_UNWANTED || !trib_window_admits(&n->window, n->communicator_mark, sequence)) {
+    if (packet->flags & TRIB_FLAG_UNWANTED || !switch_admits(n, sequence)) {
         return wait_for_mark(n, child, sequence, now_ns);
     }
     struct slot_repeats *r = trib__switch_repeats(n, sequence, now_ns);

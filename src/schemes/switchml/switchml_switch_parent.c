@@ -36,7 +36,7 @@ static void build_sum(struct switch_node *n, enum trib_kind kind, uint32_t index
     packet->attempt = slot->attempt;
     packet->digest = slot->digest;
     packet->reduction = slot->reduction;
-    packet->flags = slot->flags & TRIB_FLAG_ECN;
+    packet->flags = slot->flags & (TRIB_FLAG_ECN | TRIB_FLAG_FIN);
     packet->exponent = slot->exponent;
     packet->lane = slot->lane;
     packet->contributors = slot->parts;
@@ -64,6 +64,7 @@ static void build_partial(struct switch_node *n, uint32_t index, struct trib_pac
         counters->partials++;
         packet->last_rank = slot->last;
     }
+    packet->window_cap = trib__switch_cap(n, slot->cap);
 }
 
 bool trib__switch_next_up(struct switch_node *n, struct trib_packet *packet, struct trib_place *to)
@@ -178,7 +179,7 @@ static void asked_for(struct switch_node *n, uint64_t sequence, uint64_t now_ns)
     uint32_t index = trib_window_slot(&n->window, sequence);
     const struct trib_slot *slot = switch_slot(n, index);
 
-    if (sequence < n->communicator_mark || !trib_window_admits(&n->window, n->communicator_mark, sequence)) {
+    if (sequence < n->communicator_mark || !switch_admits(n, sequence)) {
         return;
     }
     struct slot_repeats *r = trib__switch_repeats(n, sequence, now_ns);
@@ -249,7 +250,7 @@ enum trib_drop trib__switch_from_parent(struct switch_node *n, const struct trib
     if (packet->sequence < n->communicator_mark) {
         return TRIB_DROP_STALE; /* everybody has its result (I3) */
     }
-    if (!trib_window_admits(&n->window, n->communicator_mark, packet->sequence)) {
+    if (!switch_admits(n, packet->sequence)) {
         return TRIB_DROP_WINDOW;
     }
     return packet->kind == TRIB_RESULT ? trib__switch_take_result(n, packet) : take_ask(n, packet, now_ns);

@@ -77,7 +77,7 @@ void trib__worker_init(void *node, const struct trib_worker_config *config)
     for (uint32_t root = 0; root < TRIB_ROOTS_MAX; root++) {
         uint64_t dense = root < w->window.roots ? trib_window_dense_below(&w->window, root, w->end) : 0;
         w->next[root] = root < w->window.roots ? trib_window_sequence(&w->window, root, dense) : 0;
-        w->roots[root].congestion.window = config->window;
+        w->roots[root].congestion.window = w->roots[root].limit = config->window;
         w->roots[root].reach = config->session.slots;
         w->roots[root].asked = UINT64_MAX;
         w->roots[root].oldest = w->roots[root].newest = NO_FLIGHT;
@@ -120,13 +120,16 @@ static void learn(struct worker *w, uint64_t mark, uint64_t now_ns)
     }
 }
 
-static void worker_registered(void *node, uint32_t boot, uint64_t mark, uint64_t now_ns)
+void trib__worker_registered(void *node, uint32_t boot, uint64_t mark, uint64_t now_ns)
 {
     struct worker *w = node;
 
     TRIB_ASSERT(boot != 0);
     worker_aside(w)->counters.registrations++;
     w->boot = boot;
+    if (w->is_paced) {
+        trib__worker_pace(w);
+    }
     learn(w, mark, now_ns);
     /* What was in flight was lost with the old boot, or will be found here. */
     trib__worker_probe_all(w, now_ns);
@@ -204,7 +207,8 @@ void trib__worker_limit(void *node, uint32_t root, uint32_t fragments)
     uint32_t most = w->config.window;
 
     TRIB_ASSERT(root < w->window.roots);
-    w->roots[root].congestion.window = fragments == 0 ? 1 : fragments < most ? fragments : most;
+    w->roots[root].limit = fragments == 0 ? 1 : fragments < most ? fragments : most;
+    trib__worker_set_window(w, root);
 }
 
 uint32_t trib__worker_in_flight(const void *node, uint32_t root)
@@ -257,7 +261,7 @@ const struct trib_worker_verbs trib_switchml_worker_verbs = {
     .next_timeout = trib__worker_next_timeout,
     .on_timeout = trib__worker_on_timeout,
     .submit = trib__worker_submit,
-    .registered = worker_registered,
+    .registered = trib__worker_registered,
     .suspend = trib__worker_suspend,
     .learn_mark = trib__worker_session_mark,
     .mark = trib__worker_mark,

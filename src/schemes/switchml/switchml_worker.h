@@ -58,6 +58,7 @@ struct flight {
     uint8_t strikes;
     uint8_t encoded : 1; /* the wire buffer holds the contribution */
     uint8_t is_lost : 1; /* the result was sent, it seems, and did not come: a probe says so */
+    uint8_t is_old : 1;  /* sent to an earlier boot: what was lost went with that */
     uint8_t copy;        /* enum flight_copy */
     uint8_t is_own;      /* it is the contribution: this rank got no payload */
 };
@@ -84,14 +85,19 @@ struct worker_operation {
  * root admits is decided by the M that this root has told, or that the session says of all. */
 struct worker_root {
     struct trib_congestion congestion;
-    uint64_t communicator_mark; /* M as this root knows it */
-    uint64_t told;              /* own mark in the last packet to it */
-    uint64_t sending;           /* an operation, not behind the one that the root's next sequence belongs to */
-    uint64_t asked;             /* M there when the root was last asked for it, since the window was closed */
-    uint32_t reach;             /* fragments beyond M that may be sent */
-    uint32_t oldest, newest;    /* list of sent flights by last transmission */
-    uint8_t probe;              /* hand out a probe of the first unsent sequence */
-    uint8_t unused[3];
+    struct trib_congestion_tree tree; /* of a worker that is paced */
+    uint64_t communicator_mark;       /* M as this root knows it */
+    uint64_t told;                    /* own mark in the last packet to it */
+    uint64_t sending;                 /* an operation, not behind the one that the root's next sequence belongs to */
+    uint64_t cap_from;                /* the cap is that of this sequence's result */
+    uint64_t asked;                   /* M there when the root was last asked for it, since the window was closed */
+    uint32_t limit;                   /* the driver's */
+    uint32_t cap;                     /* the switches' */
+    uint32_t reach;                   /* fragments beyond M that may be sent */
+    uint32_t oldest, newest;          /* list of sent flights by last transmission */
+    uint8_t probe;                    /* hand out a probe of the first unsent sequence */
+    uint8_t is_full;                  /* of a worker that is paced: the tree's window held the next sequence back */
+    uint8_t unused[2];
 };
 
 struct worker {
@@ -110,6 +116,7 @@ struct worker {
     uint32_t events_head, events_count;
     uint64_t held_sequence, held_bitmap; /* the last HELD answer */
     uint64_t failed;                     /* 1: FAILED was reported */
+    uint64_t is_paced; /* 1: windows follow the network and the switches' memory, as PANAMA's; 0: they are fixed */
     /* offsets of the arrays behind this struct; before the roots, of which most workers have few */
     size_t table_at, operations_at, flights_at, queue_at, events_at, exponents_at, wire_at, aside_at, times_at,
         scratch_at;
@@ -233,6 +240,7 @@ size_t trib__worker_size(const struct trib_worker_config *config);
 void trib__worker_init(void *node, const struct trib_worker_config *config);
 size_t trib__worker_state_size(const void *node);
 bool trib__worker_submit(void *node, const struct trib_operation *operation, uint64_t now_ns);
+void trib__worker_registered(void *node, uint32_t boot, uint64_t mark, uint64_t now_ns);
 void trib__worker_suspend(void *node);
 void trib__worker_session_mark(void *node, uint64_t mark, uint64_t now_ns);
 uint64_t trib__worker_mark(const void *node);
@@ -272,6 +280,13 @@ void trib__worker_strike(struct worker *w, uint32_t index);
 void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_packet *packet,
                          const struct worker_form *form);
 void trib__worker_finish(struct worker *w, uint32_t index, struct worker_operation *o);
+
+/* switchml_worker_pace.c */
+void trib__worker_pace(struct worker *w);
+void trib__worker_paced(struct worker *w, uint32_t index, const struct trib_packet *result);
+void trib__worker_lost(struct worker *w, uint32_t index);
+void trib__worker_rested(struct worker *w, uint32_t root, uint64_t now_ns);
+void trib__worker_set_window(struct worker *w, uint32_t root);
 
 /* switchml_worker_recover.c */
 void trib__worker_sent(struct worker *w, uint32_t index, uint64_t now_ns); /* payload or probe left */

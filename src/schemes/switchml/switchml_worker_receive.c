@@ -137,7 +137,7 @@ static void retain(const struct worker *w, struct flight *f, const struct worker
 {
     f->digest = packet->digest;
     f->reduction = packet->reduction;
-    f->flags = packet->flags & TRIB_FLAG_ECN;
+    f->flags = packet->flags & (TRIB_FLAG_ECN | TRIB_FLAG_FIN);
     f->exponent = packet->exponent;
     f->type = (uint8_t)form->wire;
     f->payload_len = form->parts != 0 ? form->len : 0;
@@ -253,6 +253,9 @@ static enum trib_drop take_result(struct worker *w, const struct trib_packet *pa
     trib__worker_accept(w, index, packet, &form);
     if (packet->flags & TRIB_FLAG_RESEND) {
         trib__worker_probe_more(w, index);
+    }
+    if (w->is_paced) {
+        trib__worker_paced(w, index, packet);
     }
     trib__worker_answered(w, index, packet->last_rank == w->config.rank, now_ns);
     trib__worker_finish(w, index, worker_operation_at(w, worker_flight(w, index)->operation));

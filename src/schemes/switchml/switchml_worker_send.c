@@ -114,6 +114,9 @@ void trib__worker_contribution(struct worker *w, uint32_t index, const struct wo
     if (!form.wants && (form.parts != 0 || !trib_operation_has_shares(&o->operation))) {
         packet->flags |= TRIB_FLAG_UNWANTED;
     }
+    if (w->is_paced && trib_window_next(&w->window, f->sequence) >= o->first + o->layout.sequences) {
+        packet->flags |= TRIB_FLAG_FIN;
+    }
     if (form.piece.elements != 0 && form.contributes) {
         attach_payload(w, index, o, &form, packet);
     }
@@ -195,6 +198,7 @@ static bool answer(struct worker *w, uint32_t index, uint64_t now_ns, struct tri
         trib__worker_contribution(w, index, worker_operation_at(w, f->operation), packet);
         packet->flags |= TRIB_FLAG_RESEND;
         f->is_lost = 0;
+        trib__worker_lost(w, index);
     } else {
         counters->probes++;
         build_probe(w, f->sequence, packet);
@@ -295,12 +299,15 @@ static bool is_open(struct worker *w, uint32_t root, const struct worker_operati
     uint64_t below = trib_window_dense_below(&w->window, root, r->communicator_mark);
 
     if (trib_window_dense(&w->window, w->next[root]) >= below + r->reach) {
+        r->is_full = 0;
         trib__worker_blocked(w, root);
         return false;
     }
     if (!trib_congestion_admits(&r->congestion)) {
+        r->is_full = w->is_paced && trib_congestion_tree_fragments(&r->tree) == r->congestion.window;
         return false;
     }
+    r->is_full = 0;
     return trib__worker_exponent_agreed(w, o, w->next[root]);
 }
 
@@ -312,6 +319,7 @@ static bool next_contribution(struct worker *w, uint64_t now_ns, struct trib_pac
 
     while ((root = trib__worker_next_root(w, held)) != TRIB_ROOTS_MAX) {
         const struct worker_operation *o = trib__worker_sending(w, root);
+        trib__worker_rested(w, root, now_ns);
         if (is_open(w, root, o)) {
             const struct flight *f = worker_flight(w, worker_flight_index(w, w->next[root]));
             TRIB_ASSERT(f->state != FLIGHT_SENT &&

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* panama.h: the scheme of PANAMA (Gebara et al., MLSys'21): SwitchML's window of slots, with a congestion window for
+ * each tree. A tree is a root of the table of roots: fragments are dealt over them in turn, or by weights, and each
+ * tree sends as its own window allows.
+ *
+ * What is the paper's: the tree's window follows the marks of results (core/congestion.h), a result is the
+ * acknowledgement, the switches say how many fragments they have room for. What is not: slots are owned by the exact
+ * sequence, and what is lost is asked for, as in switchml (docs/ARCHITECTURE.md, "The window"), so packets may overtake
+ * each other and a FIN may be lost; where the paper's rules freeze or grow without end they are repaired.
+ *
+ * It is switchml's code, paced: switchml/switchml_worker_pace.c and switchml/switchml_switch_pace.c. What is repaired,
+ * and why: core/congestion.h, docs/DECISIONS.md.
+ * Read next: panama_worker.c, panama_switch.c. */
+#ifndef TRIB_PANAMA_H
+#define TRIB_PANAMA_H
+
+#include "schemes/schemes.h"
+
+extern const struct trib_scheme trib_panama;
+extern const struct trib_worker_verbs trib_panama_worker_verbs;
+extern const struct trib_switch_verbs trib_panama_switch_verbs;
+
+#endif

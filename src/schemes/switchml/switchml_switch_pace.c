@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* switchml_switch_pace.c: how far ranks may send beyond the mark: where a node is paced (schemes/panama), as far as its
+ * driver has memory. What is told is a cap on fragments in flight; a rank sends no further than twice that beyond M, as
+ * marks are a round trip old.
+ *
+ * Ranks go by the cap of the last result that they took, so a cap that falls holds only once all have heard of it. A
+ * result that was sent before may still be taken, but only one of a sequence that was opened before (`latch`), since
+ * those behind it carry the new cap and a rank does not take an older sequence's cap for news. So when M has passed the
+ * latch, all have heard. By then they may have sent so far as the old cap let them, seen from an M not above this one
+ * (`reach`); that runs out as M rises. What comes from beyond the room is dropped, whoever sends it: the memory does
+ * not run over whatever ranks do. After a restart the room is that of the first cap; what ranks had in flight beyond it
+ * waits for M, as everything beyond a window does.
+ * Read next: core/share.h. */
+#include "schemes/switchml/switchml_switch.h"
+
+#define IDLE_NS UINT64_C(1000000000)
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The largest cap that some rank may go by. */
+static uint32_t cap_in_force(const struct switch_node *n)
+{
+    return larger(larger(n->first_cap, n->cap), n->cap_before);
+}
+
+/* M has risen, or a cap was set. */
+void trib__switch_set_room(struct switch_node *n)
+{
+    if (!n->is_paced) {
+        return;
+    }
+    if (n->cap_before != 0 && n->mark_dense > n->cap_latch) {
+        uint64_t reach = n->mark_dense + trib_window_reach(&n->window, n->cap_before);
+        n->cap_reach = reach > n->cap_reach ? reach : n->cap_reach;
+        n->cap_before = 0;
+    }
+    uint32_t room = trib_window_reach(&n->window, cap_in_force(n));
+    uint64_t reach = n->cap_reach > n->mark_dense ? n->cap_reach - n->mark_dense : 0;
+    n->room = reach > room ? (uint32_t)reach : room;
+}
+
+void trib__switch_pace(struct switch_node *n)
+{
+    n->is_paced = 1;
+    n->first_cap = trib_window_cap(&n->window, n->config.session.cap);
+    trib__switch_set_room(n);
+}
+
+bool trib__switch_is_active(const void *node, uint64_t now_ns)
+{
+    const struct switch_node *n = node;
+    uint64_t last = switch_aside(n)->active_ns;
+
+    return n->held != 0 || (last != 0 && now_ns - last < IDLE_NS);
+}
+
+void trib__switch_set_cap(void *node, uint32_t fragments, uint64_t now_ns)
+{
+    struct switch_node *n = node;
+    uint32_t cap = fragments == 0 ? 1 : trib_window_cap(&n->window, fragments);
+
+    if (!trib__switch_is_active(n, now_ns)) {
+        /* Ranks that have sent nothing for so long begin anew with the first cap. */
+        n->cap_before = 0;
+        n->cap_reach = 0;
+    } else if (cap < n->cap) {
+        n->cap_before = larger(n->cap_before, n->cap);
+        n->cap_latch = n->opened > n->mark_dense ? n->opened : n->mark_dense;
+    }
+    n->cap = cap;
+    trib__switch_set_room(n);
+}
+
+uint32_t trib__switch_room(const void *node)
+{
+    return ((const struct switch_node *)node)->room;
+}
+
+/* The cap that a packet tells, of a slot whose contributors or parent said `said`. */
+uint16_t trib__switch_cap(const struct switch_node *n, uint16_t said)
+{
+    return n->is_paced ? trib_least_cap((uint16_t)n->cap, said) : 0;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* switchml_worker_pace.c: how many fragments are in flight at a root. Of SwitchML as many as the driver grants. A
+ * worker that is paced (schemes/panama) has a window for each root that follows the results: their marks, and the cap
+ * that the switches of the tree tell.
+ * Read next: core/congestion.h, schemes/panama/panama.h. */
+#include "schemes/switchml/switchml_worker.h"
+
+#define REST_NS UINT64_C(500000000) /* less than what switches wait before they give a cap away */
+
+static uint32_t lesser(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+void trib__worker_set_window(struct worker *w, uint32_t root)
+{
+    struct worker_root *r = &w->roots[root];
+
+    r->congestion.window = r->limit;
+    if (w->is_paced) {
+        r->congestion.window = lesser(r->limit, lesser(r->cap, trib_congestion_tree_fragments(&r->tree)));
+        r->reach = trib_window_reach(&w->window, r->cap);
+    }
+}
+
+/* Nothing is known of the network, nor of the memory of switches, from the start and after a restart of theirs. */
+void trib__worker_pace(struct worker *w)
+{
+    w->is_paced = 1;
+    for (uint32_t root = 0; root < TRIB_ROOTS_MAX; root++) {
+        struct worker_root *r = &w->roots[root];
+        trib_congestion_tree_init(&r->tree, trib_window_cap(&w->window, 0));
+        r->cap = trib_window_cap(&w->window, w->config.session.cap);
+        r->cap_from = 0;
+        trib__worker_set_window(w, root);
+    }
+}
+
+/* Something is to be sent to the root. Where nothing was for long, what the switches said before may have been given to
+ * others since. */
+void trib__worker_rested(struct worker *w, uint32_t root, uint64_t now_ns)
+{
+    struct worker_root *r = &w->roots[root];
+
+    if (w->is_paced && r->congestion.in_flight == 0 && now_ns - worker_aside(w)->roots[root].active_ns > REST_NS) {
+        trib_congestion_tree_rested(&r->tree);
+        r->cap = trib_window_cap(&w->window, w->config.session.cap);
+        trib__worker_set_window(w, root);
+    }
+}
+
+/* The own part, or the result, was lost on the way: not in a restart of the switch, which is nobody's congestion. */
+void trib__worker_lost(struct worker *w, uint32_t index)
+{
+    const struct flight *f = worker_flight(w, index);
+    uint32_t root = trib_window_root(&w->window, f->sequence);
+
+    if (w->is_paced && !f->is_old) {
+        trib_congestion_tree_lost(&w->roots[root].tree, w->roots[root].congestion.in_flight);
+        trib__worker_set_window(w, root);
+    }
+}
+
+/* A result is taken; it still counts as in flight. Its cap is news unless a later fragment's has overtaken it. Repeated
+ * results are as good as others in that: a switch says what is true when it sends. */
+void trib__worker_paced(struct worker *w, uint32_t index, const struct trib_packet *result)
+{
+    const struct flight *f = worker_flight(w, index);
+    uint32_t root = trib_window_root(&w->window, f->sequence);
+    struct worker_root *r = &w->roots[root];
+    bool is_repeated = (result->flags & TRIB_FLAG_RESEND) != 0;
+    /* The mark of a repeated result, or of one of an earlier boot, is an old one. */
+    struct trib_congestion_sign sign = {
+        .in_flight = r->congestion.in_flight,
+        .allowed = r->congestion.window,
+        .is_full = r->is_full,
+        .is_marked = !is_repeated && !f->is_old && (result->flags & TRIB_FLAG_ECN) != 0,
+    };
+
+    worker_aside(w)->counters.results_marked += sign.is_marked;
+    worker_aside(w)->counters.fins += (result->flags & TRIB_FLAG_FIN) != 0;
+    if (is_repeated && f->is_lost) {
+        trib__worker_lost(w, index);
+    }
+    trib_congestion_tree_result(&r->tree, &sign);
+    if (result->window_cap != 0 && result->sequence >= r->cap_from) {
+        r->cap = trib_window_cap(&w->window, result->window_cap);
+        r->cap_from = result->sequence;
+    }
+    trib_congestion_tree_cap(&r->tree, r->cap);
+    trib__worker_set_window(w, root);
+}
