@@ -113,6 +113,9 @@ foreach(kind world model)
         trib_test(${kind} "${kind};core;schemes" 900 ${kind} ${${kind}_arguments})
     endif()
 endforeach()
+if(TARGET model)
+    trib_test(model_panama "model;core;schemes" 300 model --scheme panama --scenario pair)
+endif()
 
 # Seeded defects (tests/canary/run.py): that each still applies to the sources. `make test-all` runs them.
 find_program(PYTHON3 python3)

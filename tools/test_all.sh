@@ -19,7 +19,8 @@ run_model() {
 
 # Every state of every small world.
 run_model_all() {
-    step build-release preset release && step model-all build/bin/model --jobs "$jobs"
+    step build-release preset release && step model-all build/bin/model --jobs "$jobs" &&
+        step model-panama build/bin/model --scheme panama --quick --jobs "$jobs"
 }
 
 # Seeded defects: the worlds and the search must notice each.

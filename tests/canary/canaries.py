@@ -35,6 +35,7 @@ WINDOW = "src/core/window.h"
 SWITCH = "src/schemes/switchml/switchml_switch.c"
 ANSWER = "src/schemes/switchml/switchml_switch_answer.c"
 PARENT = "src/schemes/switchml/switchml_switch_parent.c"
+SWITCH_H = "src/schemes/switchml/switchml_switch.h"
 WORKER = "src/schemes/switchml/switchml_worker.c"
 WORKER_SEND = "src/schemes/switchml/switchml_worker_send.c"
 WORKER_RECEIVE = "src/schemes/switchml/switchml_worker_receive.c"
@@ -226,6 +227,12 @@ CANARIES = [
         edits=((PARENT, "        .mark = n->lowest < most ? n->lowest : most,",
                 "        .mark = n->communicator_mark < most ? n->communicator_mark : most,"),),
         world=("hang", "leak", "mark"), search=("hang", "leak", "mark"), first="tree"),
+
+    Canary(
+        "room-forgotten", "I6", "a switch whose windows have caps takes what comes, whatever memory it has",
+        edits=((SWITCH_H, "return trib_window_dense(&n->window, sequence) < n->mark_dense + n->room;",
+                "return trib_window_dense(&n->window, sequence) < n->mark_dense + n->window.slots;"),),
+        world=("leak",), search=Never("it sets no caps"), test="unit/test_panama", scheme="panama"),
 
     # ---- I7: membership comes from the control plane ----
     Canary(

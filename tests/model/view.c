@@ -93,6 +93,19 @@ static void clear_offers(struct worker *w)
     w->queue_count = kept;
 }
 
+/* Nothing is marked here, so the share of marks does not matter; and a window that is never above 1 is always that. */
+static void clear_pace(struct worker_root *root)
+{
+    struct trib_congestion_tree *tree = &root->tree;
+
+    tree->alpha = TRIB_CONGESTION_ONE;
+    tree->epoch = tree->results = tree->marked = 0;
+    if (tree->most == 1) {
+        tree->threshold = tree->recover = 0;
+        root->is_full = 0;
+    }
+}
+
 static void clear_worker(void *node)
 {
     struct worker *w = node;
@@ -111,6 +124,9 @@ static void clear_worker(void *node)
         if (i >= w->newest_operation - w->oldest_operation) {
             memset(worker_operation_at(w, w->oldest_operation + i), 0, sizeof(struct worker_operation));
         }
+    }
+    for (uint32_t root = 0; root < w->window.roots && w->is_paced; root++) {
+        clear_pace(&w->roots[root]);
     }
     w->held_sequence = w->held_bitmap = 0; /* for stall reports, which are off */
 }
@@ -159,6 +175,7 @@ static void clear_switch(void *node)
     struct ring answers = {switch_at(n, n->answers_at), sizeof(struct answer), n->answers_room, &n->answers_head,
                            n->answers_count};
 
+    n->opened = 0; /* for caps that fall, and none is set */
     clear_ring(&answers);
     clear_queue(n, &n->down);
     clear_queue(n, &n->headers);
@@ -261,6 +278,7 @@ const struct view *view_find(const char *scheme)
 {
     static const struct view views[] = {
         {"switchml", clear_worker, clear_switch, worker_limits, switch_limits},
+        {"panama", clear_worker, clear_switch, worker_limits, switch_limits},
         {"ring", clear_ring_worker, NULL, ring_worker_limits, NULL},
         {"hybrid", clear_ring_worker, NULL, ring_worker_limits, NULL},
     };

@@ -152,6 +152,7 @@ static void count(const struct world_comm *comm)
     report->ranks[s->ranks]++;
     report->lethal += comm->set.hostility == WORLD_LETHAL;
     report->weighted += comm->dealt.window.turns != 0;
+    report->paced += world_has_caps(comm->world);
     report->skewed += skewed;
     report->early += comm->set.early_rank != WORLD_NONE && comm->ranks[comm->set.early_rank].is_closing;
     report->skewed_done += skewed && comm->done_all == s->ranks * comm->set.op_count;
@@ -254,6 +255,11 @@ uint64_t comm_transfer_ns(const struct world_comm *comm)
 {
     const struct world_settings *set = &comm->world->set;
     uint64_t rounds = comm->fragments / comm->set.window + 1;
+
+    if (world_has_caps(comm->world)) { /* at worst with the first cap, and one fragment in flight at first */
+        uint64_t cap = caps_first(comm);
+        rounds = comm->fragments / (cap < comm->set.window ? cap : comm->set.window) + 1 + comm->set.window;
+    }
     uint64_t hops = world_has_peers(comm->world) ? 2 * comm->set.session.ranks : comm->depth;
 
     return rounds * 6 * hops * (set->delay_ns + set->jitter_ns + set->turn_ns);

@@ -25,6 +25,7 @@ static const enum trib_drop decode_drops[] = {TRIB_DROP_SHORT, TRIB_DROP_VERSION
 static const char *const never_worker[] = {"results_repeated", "asks_gap",  "asks_finished", "mismatches",
                                            "partials",         "probes_up", "offers_up"};
 static const char *const never_peer[] = {"contributions_again",
+                                         "fins",
                                          "results_repeated",
                                          "probes_fast",
                                          "probes_blocked",
@@ -34,6 +35,7 @@ static const char *const never_peer[] = {"contributions_again",
                                          "offers",
                                          "boots",
                                          "raw_blocks",
+                                         "results_marked",
                                          "partials",
                                          "probes_up",
                                          "offers_up"};
@@ -42,12 +44,17 @@ static const char *const never_root[] = {"contributions_resent",
                                          "probes_fast",
                                          "probes_blocked",
                                          "raw_blocks",
+                                         "results_marked",
                                          "stalls",
                                          "partials",
                                          "probes_up",
                                          "offers_up"};
-static const char *const never_inner[] = {"contributions_again", "probes_fast", "probes_blocked", "raw_blocks",
-                                          "stalls"};
+static const char *const never_inner[] = {"contributions_again", "probes_fast",    "probes_blocked",
+                                          "raw_blocks",          "results_marked", "stalls"};
+
+/* Only where windows have caps. */
+static const char *const of_caps[] = {"fins",           "results_marked", "communicators with caps on windows",
+                                      "caps that rose", "caps that fell", "shards whose memory was full"};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -71,13 +78,22 @@ static unsigned print_count(const char *where, const char *name, uint64_t count,
     return missing;
 }
 
-static unsigned print_counters(const char *where, const struct trib_counters *c, const char *const *never, size_t count)
+static bool has_caps(const struct trib_scheme *scheme)
+{
+    return scheme == NULL || (scheme->switch_node != NULL && scheme->switch_node->set_cap != NULL);
+}
+
+/* scheme: as report_print(). */
+static unsigned print_counters(const char *where, const struct trib_counters *c, const char *const *never, size_t count,
+                               const struct trib_scheme *scheme)
 {
     unsigned missing = 0;
 
-#define X(name, help) missing += print_count(where, #name, c->name, !is_in(#name, never, count));
+#define IS_NEEDED(name) (!is_in(name, never, count) && (has_caps(scheme) || !is_in(name, of_caps, COUNT(of_caps))))
+#define X(name, help) missing += print_count(where, #name, c->name, IS_NEEDED(#name));
     TRIB_COUNTER_MAP(X)
 #undef X
+#undef IS_NEEDED
     return missing;
 }
 
@@ -136,7 +152,7 @@ static bool is_of_trees(const char *text)
 
 static unsigned print_peers(const struct world_report *r)
 {
-    unsigned missing = print_counters("peer", &r->peer, never_peer, COUNT(never_peer));
+    unsigned missing = print_counters("peer", &r->peer, never_peer, COUNT(never_peer), NULL);
 
     missing += print_drops("peer", r->peer.dropped, peer_drops, COUNT(peer_drops));
 #define X(name, help) missing += print_count("flow", #name, r->flows.name, true);
@@ -156,18 +172,19 @@ unsigned report_print(const struct world_report *r, uint32_t depth_max, const st
     if (scheme != NULL && scheme->switch_node == NULL) {
         return missing;
     }
-    missing += print_counters("worker", &r->worker, never_worker, COUNT(never_worker));
+    missing += print_counters("worker", &r->worker, never_worker, COUNT(never_worker), scheme);
     missing += print_drops("worker", r->worker.dropped, worker_drops, COUNT(worker_drops));
-    missing += print_counters("root", &r->root, never_root, COUNT(never_root));
+    missing += print_counters("root", &r->root, never_root, COUNT(never_root), scheme);
     missing += print_drops("root", r->root.dropped, switch_drops, COUNT(switch_drops));
     if (depth_max > 1) {
-        missing += print_counters("inner", &r->inner, never_inner, COUNT(never_inner));
+        missing += print_counters("inner", &r->inner, never_inner, COUNT(never_inner), scheme);
         missing += print_drops("inner", r->inner.dropped, switch_drops, COUNT(switch_drops));
     }
     missing += print_drops("decode", r->decode, decode_drops, COUNT(decode_drops));
-#define X(name, text)                                               \
-    missing += print_count("world", text, r->name,                  \
-                           (depth_max > 1 || !is_of_trees(text)) && \
+#define X(name, text)                                                                         \
+    missing += print_count("world", text, r->name,                                            \
+                           (depth_max > 1 || !is_of_trees(text)) &&                           \
+                               (has_caps(scheme) || !is_in(text, of_caps, COUNT(of_caps))) && \
                                (scheme == NULL || (&r->name != &r->rings && &r->name != &r->hybrids)));
     WORLD_REPORT_MAP(X)
 #undef X

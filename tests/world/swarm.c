@@ -116,8 +116,11 @@ void world_draw(struct world *world)
     draw_switches(world, &prng);
     draw_times(&world->set, &prng);
     draw_faults(&world->set, &prng);
-    if (world_has_peers(world)) {
+    if (world_has_peers(world) || world_has_caps(world)) {
         world->set.congest = swarm_rate(&prng, 0.5, 0.3);
+    }
+    if (world_has_caps(world)) {
+        world->set.spare = swarm_one_in(&prng, 3) ? 0 : (uint32_t)swarm_logarithmic(&prng, 9);
     }
     if (swarm_one_in(&prng, 10)) {
         draw_clean(&world->set);

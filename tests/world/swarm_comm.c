@@ -34,6 +34,14 @@ static void draw_weights(struct trib_session_config *session)
     }
 }
 
+/* The cap to begin with: mostly next to nothing, so that others are told. */
+static void draw_cap(struct trib_session_config *session)
+{
+    struct trib_prng prng = {.state = session->salt - session->communicator};
+
+    session->cap = swarm_one_in(&prng, 4) ? 0 : (uint32_t)swarm_logarithmic(&prng, 6);
+}
+
 static void draw_session(struct comm_settings *set, uint32_t ranks, struct trib_prng *prng)
 {
     static const uint32_t payloads[] = {64, 64, 64, 128, 192, 256, 512, 1024, 1344};
@@ -128,6 +136,9 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
         draw_groups(world, ranks != 0, &set->session, &prng);
     }
     draw_weights(&set->session);
+    if (world_has_caps(world)) {
+        draw_cap(&set->session);
+    }
     draw_work(set, &prng);
     set->groups = world->depth_max == 0 ? TRIB_CHILDREN_MAX : set->groups;
     if (!world->set.is_clean) {

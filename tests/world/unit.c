@@ -368,7 +368,7 @@ static void feed(struct world *world, struct world_unit *unit)
         if (node == NULL) {
             world->report->strays++;
         } else if (drop == TRIB_DROP_NONE) {
-            if (packet.kind == TRIB_FLOW && world_chance(world, world->set.congest)) {
+            if ((packet.kind == TRIB_FLOW || world_has_caps(world)) && world_chance(world, world->set.congest)) {
                 packet.flags |= TRIB_FLAG_ECN;
             }
             if (unit->is_worker && world->scheme->worker->soon != NULL) {
@@ -704,6 +704,9 @@ static void run_switch(struct world *world, uint32_t number)
         }
     }
     drain_switch(world, number);
+    if (world_has_caps(world) && world->failed == WORLD_CHECK_NONE && world->units[number].is_open) {
+        caps_divide(world, number);
+    }
     for (uint32_t i = 0; world->units[number].is_open && i < world->units[number].node_count; i++) {
         wake_at(world, number, verbs->next_timeout(world->units[number].nodes[i].memory));
     }

@@ -7,9 +7,10 @@
  * What is real: the nodes, packets and their encoding. What is modelled: links (link.c) and the control plane with its
  * relays, as ordered reliable messages (session.c, control.c), with the rules of docs/PROTOCOL.md.
  *
- * Files, in reading order: swarm.c and swarm_comm.c (what a seed means), shape.c (who is whose child), engine.c (the clock), comm.c (a
- * communicator's life), unit.c (how nodes are driven), link.c (faults on packets), fault.c (faults of machines and processes), session.c and
- * control.c, work.c (operations), oracle.c (what results must be), hostile.c (forged packets), check_*.c, report.c, main.c. */
+ * Files, in reading order: swarm.c and swarm_comm.c (what a seed means), shape.c (who is whose child), engine.c (the
+ * clock), comm.c (a communicator's life), unit.c (how nodes are driven), caps.c (memory of switches), link.c (faults on
+ * packets), fault.c (faults of machines and processes), session.c and control.c, work.c (operations), oracle.c (what
+ * results must be), hostile.c (forged packets), check_*.c, report.c, main.c. */
 #ifndef TRIB_TESTS_WORLD_H
 #define TRIB_TESTS_WORLD_H
 
@@ -142,7 +143,8 @@ struct world_settings {
     uint64_t pause_ns;  /* length of a short pause */
     uint64_t heal_ns;   /* faults end */
     double loss, burst, duplicate, reorder, corrupt, truncate, partial, spike, replay;
-    double congest;     /* of flows: marked by congestion */
+    double congest;     /* where something follows congestion: marked by it */
+    uint32_t spare;     /* fragments that a shard has room for besides the first caps of all */
     double pause;       /* per run of a worker */
     double stall;       /* per run of a shard */
     uint32_t inbox;     /* packets that wait at a unit at most */
@@ -262,6 +264,7 @@ struct inbox_entry {
 struct world_node {
     void *memory;
     size_t size;
+    uint32_t cap; /* as last set; 0: never */
 };
 
 /* When a fragment, or a question about it, came again to a unit. */
@@ -490,6 +493,10 @@ struct world_comm {
     X(deaths, "ranks whose death was known in time")       \
     X(successors, "communicators made anew")               \
     X(wrapped, "generations wrapped")                      \
+    X(paced, "communicators with caps on windows")         \
+    X(caps_rose, "caps that rose")                         \
+    X(caps_fell, "caps that fell")                         \
+    X(full_shards, "shards whose memory was full")         \
     X(intruders, "communicators in another's place")       \
     X(lost_incarnations, "trees made anew")                \
     X(moved, "trees that became a star")                   \
@@ -596,6 +603,12 @@ static inline bool world_has_groups(const struct world *world)
     return world_has_peers(world) && world->scheme->unfit != NULL;
 }
 
+/* Its windows have caps, by the memory of switches. */
+static inline bool world_has_caps(const struct world *world)
+{
+    return world->scheme->switch_node != NULL && world->scheme->switch_node->set_cap != NULL;
+}
+
 /* swarm.c, swarm_comm.c */
 void world_draw(struct world *world);
 void world_describe(const struct world *world, FILE *out);
@@ -660,6 +673,10 @@ struct world_unit *unit_of_rank(const struct world_comm *comm, uint32_t rank);
 struct world_unit *unit_of_switch(const struct world_comm *comm, uint32_t at, uint32_t root);
 void *worker_node(const struct world_comm *comm, uint32_t rank); /* NULL when it is closed */
 uint32_t unit_number(const struct world *world, const struct world_unit *unit);
+
+/* caps.c */
+uint32_t caps_first(const struct world_comm *comm); /* the cap that a rank begins with */
+void caps_divide(struct world *world, uint32_t unit);
 
 /* link.c */
 uint32_t world_parcel(struct world *world, const struct trib_packet *packet);
