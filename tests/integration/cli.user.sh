@@ -80,6 +80,8 @@ expect_line 2 '--payload: 9000 is not a multiple of 64 from 64 to 8192' "$T" per
 expect_line 2 '-c takes 0 or 1' "$T" perf --workers 1 -c 2
 expect_line 2 '--scheme: there is no "foo"' "$T" perf --workers 2 --scheme foo
 expect_line 2 '--scheme switchml-literal: it shows a published rule that gives wrong sums' "$T" perf --workers 2 --scheme switchml-literal
+expect_line 2 '--scheme panama-literal: it shows a published rule that hangs' "$T" perf --workers 2 --scheme panama-literal
+expect 0 'scheme panama, ' env TRIB_SCHEME=panama "$T" perf --workers 2 -b 8 -e 8 -n 1
 expect_line 2 '--workers: 1025 is not from 1 to 1024' "$T" perf --workers 1025
 expect_line 2 '--workers: 0 is not from 1 to 1024' "$T" perf --workers 0
 expect_line 2 '--window: "4G" is more than 4 GiB - 1' "$T" perf --window 4G

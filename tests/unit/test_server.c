@@ -125,6 +125,9 @@ static void join__bad_values_name_the_cause(void **state)
     strcpy(message.join.settings.scheme, "switchml-literal");
     expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "scheme switchml-literal: it shows a published rule");
     message = join_message(0, 4);
+    strcpy(message.join.settings.scheme, "panama-literal");
+    expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "scheme panama-literal: it shows a published rule");
+    message = join_message(0, 4);
     message.join.settings.wire = 2;
     expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "wire 2");
     message = join_message(0, 4);

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* panama_literal_switch.c: an accelerator with one job and one tree as a switch node: children are its ports. In a
+ * tree of accelerators its sums go to the parent; results go down by multicast, which no accelerator looks into.
+ * Marks are taken for one purpose only: to say M to those who ask the node for it.
+ * Read next: accelerator.c (the rule). */
+#include <string.h>
+
+#include "core/assert.h"
+#include "core/counters.h"
+#include "core/window.h"
+#include "schemes/panama_literal/accelerator.h"
+#include "schemes/panama_literal/panama_literal.h"
+
+struct literal_switch {
+    struct trib_switch_config config;
+    struct trib_window window;
+    uint64_t all, joined, communicator_mark;
+    uint64_t marks[TRIB_CHILDREN_MAX];
+    uint32_t down_head, down_count, down_room; /* results on their way down */
+    uint32_t unused;
+    size_t table_at, accelerator_at, down_at, payloads_at, counters_at;
+};
+
+static void *at(const struct literal_switch *n, size_t offset)
+{
+    return (char *)(uintptr_t)n + offset;
+}
+
+static void *accelerator_of(const struct literal_switch *n)
+{
+    return at(n, n->accelerator_at);
+}
+
+static struct trib_counters *counters_of(const struct literal_switch *n)
+{
+    return at(n, n->counters_at);
+}
+
+static struct trib_accelerator_config accelerator_config(const struct trib_switch_config *config, uint32_t readings)
+{
+    return (struct trib_accelerator_config){
+        .kernels = config->kernels,
+        .ports = config->children,
+        .jobs = 1,
+        .trees = config->root + 1, /* of which this node sees the last */
+        .room = config->session.slots,
+        .payload = config->session.payload,
+        .readings = readings,
+    };
+}
+
+/* ---- memory ---- */
+
+static size_t lay_out(struct literal_switch *n, const struct trib_switch_config *config)
+{
+    struct trib_accelerator_config accelerator = accelerator_config(config, 0);
+    size_t end = (sizeof *n + 63) & ~(size_t)63;
+
+    n->down_room = config->has_parent ? config->session.slots : 0;
+    n->table_at = trib_node_place(&end, trib_window_table_size(&config->session));
+    n->down_at = trib_node_place(&end, n->down_room * sizeof(struct trib_packet));
+    n->payloads_at = trib_node_place(&end, (size_t)n->down_room * config->session.payload);
+    n->accelerator_at = trib_node_place(&end, trib_accelerator_size(&accelerator));
+    n->counters_at = trib_node_place(&end, sizeof(struct trib_counters));
+    return end;
+}
+
+static size_t literal_size(const struct trib_switch_config *config)
+{
+    struct literal_switch scratch;
+
+    return lay_out(&scratch, config);
+}
+
+static void init(struct literal_switch *n, const struct trib_switch_config *config, uint32_t readings)
+{
+    struct trib_accelerator_config accelerator = accelerator_config(config, readings);
+
+    TRIB_ASSERT(config->children >= 1 && config->children <= TRIB_CHILDREN_MAX);
+    TRIB_ASSERT(config->session.slots >= 1 && config->session.payload <= TRIB_PAYLOAD_MAX);
+    if (!config->is_zeroed) {
+        memset(n, 0, literal_size(config));
+    }
+    (void)lay_out(n, config);
+    n->config = *config;
+    trib_window_init(&n->window, &config->session, at(n, n->table_at));
+    n->all = trib_all_children(config->children);
+    n->communicator_mark = config->session.first;
+    trib_accelerator_init(accelerator_of(n), &accelerator);
+    trib_accelerator_set_job(accelerator_of(n), 0, config->session.communicator, n->all);
+}
+
+static void literal_init(void *node, const struct trib_switch_config *config)
+{
+    init(node, config, TRIB_PANAMA_QUEUES);
+}
+
+static void miss_init(void *node, const struct trib_switch_config *config)
+{
+    init(node, config, TRIB_PANAMA_QUEUES | TRIB_PANAMA_DISCARD | TRIB_PANAMA_MISS);
+}
+
+static size_t literal_state_size(const void *node)
+{
+    const struct literal_switch *n = node;
+
+    return n->accelerator_at + trib_accelerator_state_size(accelerator_of(n));
+}
+
+/* ---- receive ---- */
+
+static void take_mark(struct literal_switch *n, uint32_t child, uint64_t mark)
+{
+    uint64_t lowest = UINT64_MAX;
+
+    if (mark > n->marks[child] && mark <= TRIB_SEQUENCE_MAX) {
+        n->marks[child] = mark;
+    }
+    for (uint32_t i = 0; i < n->config.children; i++) {
+        lowest = n->marks[i] < lowest ? n->marks[i] : lowest;
+    }
+    if (n->joined == n->all && lowest > n->communicator_mark) {
+        n->communicator_mark = lowest;
+    }
+}
+
+static enum trib_drop take_contribution(struct literal_switch *n, uint32_t child, const struct trib_packet *packet)
+{
+    if (packet->kind != TRIB_CONTRIBUTION) {
+        return TRIB_DROP_KIND;
+    }
+    if (child >= n->config.children) {
+        return TRIB_DROP_SOURCE;
+    }
+    enum trib_drop drop = trib_accelerator_receive(accelerator_of(n), child, packet);
+    if (drop == TRIB_DROP_NONE) {
+        take_mark(n, child, packet->mark <= packet->sequence ? packet->mark : 0);
+        counters_of(n)->contributions++;
+    }
+    return drop;
+}
+
+static enum trib_drop take_result(struct literal_switch *n, const struct trib_packet *packet)
+{
+    if (packet->kind != TRIB_RESULT) {
+        return TRIB_DROP_KIND;
+    }
+    if (n->down_count == n->down_room) {
+        return TRIB_DROP_FULL;
+    }
+    if (packet->payload_len > n->config.session.payload) {
+        return TRIB_DROP_SHAPE;
+    }
+    uint32_t place = (n->down_head + n->down_count++) % n->down_room;
+    struct trib_packet *kept = (struct trib_packet *)at(n, n->down_at) + place;
+    trib_panama_keep(kept, packet);
+    if (packet->payload_len != 0) {
+        memcpy((char *)at(n, n->payloads_at) + (size_t)place * n->config.session.payload, packet->payload,
+               packet->payload_len);
+    }
+    return TRIB_DROP_NONE;
+}
+
+static enum trib_drop take(struct literal_switch *n, struct trib_place from, const struct trib_packet *packet)
+{
+    const struct trib_session_config *s = &n->config.session;
+
+    if (packet->communicator != s->communicator || packet->tree != n->config.root ||
+        trib_window_root(&n->window, packet->sequence) != n->config.root) {
+        return TRIB_DROP_SOURCE;
+    }
+    if (packet->generation != s->generation) {
+        return TRIB_DROP_GENERATION;
+    }
+    if (from.kind == TRIB_PLACE_PARENT && n->config.has_parent) {
+        return take_result(n, packet);
+    }
+    if (from.kind != TRIB_PLACE_CHILDREN || from.children == 0) {
+        return TRIB_DROP_SOURCE;
+    }
+    return take_contribution(n, (uint32_t)__builtin_ctzll(from.children), packet);
+}
+
+static enum trib_drop literal_receive(void *node, struct trib_place from, const struct trib_packet *packet,
+                                      uint64_t now_ns)
+{
+    struct literal_switch *n = node;
+    enum trib_drop drop = take(n, from, packet);
+
+    (void)now_ns;
+    counters_of(n)->dropped[drop] += drop != TRIB_DROP_NONE;
+    return drop;
+}
+
+/* ---- what leaves ---- */
+
+static bool next_down(struct literal_switch *n, struct trib_packet *packet)
+{
+    if (n->down_count == 0) {
+        return false;
+    }
+    *packet = ((const struct trib_packet *)at(n, n->down_at))[n->down_head];
+    if (packet->payload_len != 0) {
+        packet->payload = (char *)at(n, n->payloads_at) + (size_t)n->down_head * n->config.session.payload;
+    }
+    n->down_head = (n->down_head + 1) % n->down_room;
+    n->down_count--;
+    return true;
+}
+
+static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
+{
+    struct literal_switch *n = node;
+
+    (void)now_ns;
+    if (next_down(n, packet)) {
+        *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = n->all};
+        return true;
+    }
+    if (!trib_accelerator_next(accelerator_of(n), packet)) {
+        return false;
+    }
+    packet->mark = n->communicator_mark < packet->sequence ? n->communicator_mark : packet->sequence;
+    packet->boot = n->config.boot;
+    if (n->config.has_parent) {
+        packet->kind = TRIB_CONTRIBUTION;
+        *to = (struct trib_place){.kind = TRIB_PLACE_PARENT};
+        counters_of(n)->partials += !trib_panama_is_miss(packet);
+    } else {
+        packet->kind = TRIB_RESULT;
+        *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = n->all};
+        counters_of(n)->results += !trib_panama_is_miss(packet);
+    }
+    return true;
+}
+
+static bool literal_next_event(void *node, struct trib_event *event)
+{
+    (void)node;
+    (void)event;
+    return false;
+}
+
+static uint64_t literal_next_timeout(const void *node)
+{
+    (void)node;
+    return TRIB_NEVER;
+}
+
+static void literal_on_timeout(void *node, uint64_t now_ns)
+{
+    (void)node;
+    (void)now_ns;
+}
+
+/* ---- what the control plane asks ---- */
+
+static void literal_join(void *node, uint32_t child, uint64_t mark)
+{
+    struct literal_switch *n = node;
+
+    TRIB_ASSERT(child < n->config.children);
+    counters_of(n)->registrations += (n->joined >> child & 1) == 0;
+    n->joined |= UINT64_C(1) << child;
+    take_mark(n, child, mark);
+}
+
+static void literal_learn_mark(void *node, uint64_t mark)
+{
+    (void)node;
+    (void)mark;
+}
+
+static uint64_t literal_communicator_mark(const void *node)
+{
+    return ((const struct literal_switch *)node)->communicator_mark;
+}
+
+/* Packets that wait in the FIFO that is longest. */
+static uint32_t literal_slots_held(const void *node)
+{
+    const struct literal_switch *n = node;
+    uint32_t most = 0;
+
+    for (uint32_t port = 0; port < n->config.children; port++) {
+        uint32_t waiting = trib_accelerator_waiting(accelerator_of(n), port);
+        most = waiting > most ? waiting : most;
+    }
+    return most;
+}
+
+/* Ports without a packet of this sequence; UINT64_MAX for any. */
+static uint64_t without(const struct literal_switch *n, uint64_t sequence)
+{
+    uint64_t ports = 0;
+
+    for (uint32_t port = 0; port < n->config.children; port++) {
+        bool is_there = false;
+        for (uint32_t place = 0; place < trib_accelerator_waiting(accelerator_of(n), port); place++) {
+            const struct trib_packet *packet = trib_accelerator_at(accelerator_of(n), port, place);
+            is_there |= sequence == UINT64_MAX || packet->sequence == sequence;
+        }
+        ports |= (uint64_t)!is_there << port;
+    }
+    return ports;
+}
+
+static uint64_t literal_missing_on(const void *node, uint64_t sequence)
+{
+    const struct literal_switch *n = node;
+    uint64_t ports = without(n, sequence);
+
+    return ports == n->all ? 0 : ports;
+}
+
+static uint64_t literal_missing(const void *node, uint64_t *sequence)
+{
+    const struct literal_switch *n = node;
+    uint64_t empty = without(n, UINT64_MAX);
+
+    *sequence = 0;
+    if (empty == n->all) {
+        return 0;
+    }
+    uint32_t port = (uint32_t)__builtin_ctzll(~empty);
+    *sequence = trib_accelerator_at(accelerator_of(n), port, 0)->sequence;
+    return empty;
+}
+
+static const struct trib_counters *literal_counters(const void *node)
+{
+    return counters_of(node);
+}
+
+/* The rule never knows that a packet is of no more use. */
+static uint32_t literal_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES])
+{
+    (void)node;
+    (void)ranges;
+    return 0;
+}
+
+#define VERBS                                                                                                     \
+    .size = literal_size, .state_size = literal_state_size, .receive = literal_receive,                           \
+    .next_packet = literal_next_packet, .next_event = literal_next_event, .next_timeout = literal_next_timeout,   \
+    .on_timeout = literal_on_timeout, .join = literal_join, .learn_mark = literal_learn_mark,                     \
+    .communicator_mark = literal_communicator_mark, .slots_held = literal_slots_held, .missing = literal_missing, \
+    .missing_on = literal_missing_on, .idle = literal_idle, .counters = literal_counters
+
+const struct trib_switch_verbs trib_panama_literal_switch_verbs = {.init = literal_init, VERBS};
+const struct trib_switch_verbs trib_panama_miss_switch_verbs = {.init = miss_init, VERBS};
