@@ -185,6 +185,13 @@ static void print_one(const struct jobs_view *view, const json_t *job)
            number(job, "communicator"), number(job, "generation"), text(settings, "scheme"),
            number(settings, "payload"), text(settings, "wire"), number(job, "window"), number(job, "mark"),
            json_is_true(json_object_get(job, "multicast")) ? "multicast" : "unicast");
+    if (number(job, "cap") > 0 || number(job, "flagged_packets") > 0) {
+        printf("congestion: %" PRIu64 " packets came from a congested way", number(job, "flagged_packets"));
+        if (number(job, "cap") > 0) {
+            printf(", %" PRIu64 " fragments of each rank may be in flight at a shard", number(job, "cap"));
+        }
+        printf("\n");
+    }
     printf("recoveries:");
     for (size_t k = 0; k < sizeof recoveries / sizeof recoveries[0]; k++) {
         printf("%s %" PRIu64 " %s", k > 0 ? "," : "", counter(job, recoveries[k].name), recoveries[k].text);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "comm/communicator.h"
+#include "core/share.h"
 #include "io/clock.h"
 #include "io/log.h"
 #include "io/memory.h"
@@ -40,6 +41,7 @@ void trib_comm_shrink_window(struct trib_comm *comm, const struct trib_grant *gr
 enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_grant *grant)
 {
     uint64_t stall = comm->config.timeout_ns / 2 < STALL_NS ? comm->config.timeout_ns / 2 : STALL_NS;
+    const struct trib_scheme *scheme = trib_scheme_find(comm->config.scheme);
     struct trib_worker_config config = {
         .session =
             {
@@ -56,6 +58,7 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
                 /* An exponent is known when its sequence is done, which is when the window admits the one a window
                  * later. */
                 .lookahead = grant->window * grant->roots,
+                .cap = trib_scheme_has_caps(scheme) ? trib_share_first(grant->slots) : 0,
             },
         .kernels = trib_value_kernels(),
         .rank = comm->level0 != NULL ? comm->level0->place.host : comm->config.rank,

@@ -43,7 +43,9 @@ struct trib_opening {
 struct trib_plane_report {
     struct trib_counters counters; /* all shards together */
     uint64_t memory_held;          /* bytes that are really there, of those that the slots may take */
+    uint64_t flagged;              /* packets that said that their way was congested */
     uint32_t slots_held;
+    uint32_t cap;           /* fragments of a rank at a root, the least of all shards; 0: the scheme has no caps */
     uint32_t missing_count; /* ranks missing on `sequence`; 0: no open slot lacks anybody */
     uint64_t sequence;      /* the oldest that lacks somebody */
     uint16_t missing[TRIB_RANKS_MAX];

@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "core/lane.h"
+#include "core/share.h"
 #include "io/memory.h"
 
 /* The config of one node of the tree; its children that are nodes of this switch are switches like any other. */
-static struct trib_switch_config node_config(const struct trib_opening *opening, uint32_t root, uint32_t number)
+static struct trib_switch_config node_config(const struct trib_switch_verbs *verbs, const struct trib_opening *opening,
+                                             uint32_t root, uint32_t number)
 {
     uint32_t inner = number == 0 ? 0 : number - 1;
     bool is_edge = trib_tree_nodes(opening->count) == 1 || number > 0;
@@ -25,6 +27,7 @@ static struct trib_switch_config node_config(const struct trib_opening *opening,
         .is_zeroed = true,
     };
     config.session.salt = 0;
+    config.session.cap = verbs->set_cap != NULL ? trib_share_first(config.session.slots) : 0;
     for (uint32_t child = 0; child < config.children; child++) {
         bool is_switch = !is_edge || opening->branches[inner * TRIB_CHILDREN_MAX + child].is_switch;
         config.branches |= (uint64_t)is_switch << child;
@@ -42,7 +45,7 @@ size_t trib_member_size(const struct trib_switch_verbs *verbs, const struct trib
 {
     size_t size = 0;
     for (uint32_t i = 0; i < trib_tree_nodes(opening->count); i++) {
-        const struct trib_switch_config config = node_config(opening, 0, i);
+        const struct trib_switch_config config = node_config(verbs, opening, 0, i);
         size += padded_size(verbs, &config);
     }
     return size;
@@ -57,7 +60,7 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
     uint32_t branch = 0;
     for (uint32_t i = 0; i < member->nodes; i++) {
         struct trib_member_node *node = &member->node[i];
-        const struct trib_switch_config config = node_config(opening, root, i);
+        const struct trib_switch_config config = node_config(member->verbs, opening, root, i);
         node->member = member;
         node->number = i;
         node->children = config.children;
@@ -99,6 +102,8 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     member->communicator = opening->session.communicator;
     member->generation = opening->session.generation;
     member->payload = opening->session.payload;
+    member->slots = opening->session.slots;
+    member->first_cap = verbs->set_cap != NULL ? trib_share_first(member->slots) : 0;
     member->boot = opening->boot;
     member->nodes = nodes;
     member->has_parent = opening->parent != NULL;

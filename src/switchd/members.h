@@ -30,12 +30,17 @@ struct trib_member {
     const struct trib_tree *tree; /* its shape; outlives the member */
     uint64_t timeout_ns;          /* the earliest of its nodes, as of its last drain */
     uint64_t idle_ns; /* when to give back the memory of its nodes, if they are idle then; NEVER: it was looked at */
+    uint64_t flagged; /* packets that said that their way was congested */
     uint32_t communicator;
     uint32_t boot;
-    uint32_t payload; /* bytes of its largest payload */
+    uint32_t payload;   /* bytes of its largest payload */
+    uint32_t slots;     /* P */
+    uint32_t first_cap; /* of a scheme whose switches set caps; else 0 */
+    uint32_t cap;       /* as last set; 0: never */
     uint32_t nodes;
     uint32_t sources; /* addresses that it takes packets from */
     uint16_t generation;
+    bool was_active;    /* when caps were set */
     bool is_touched;    /* a verb was called on a node since the last drain */
     bool can_multicast; /* one node has all children, and they are ranks */
     bool is_multicast;  /* what goes to all children goes to `group` */

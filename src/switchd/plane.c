@@ -147,6 +147,7 @@ static void close_communicator(void *owner, uint32_t communicator)
         struct trib_member *member = enter_member(plane, i, communicator);
         if (member != NULL) {
             trib_members_remove(&plane->shard[i].members, member);
+            trib_shard_divide(&plane->shard[i]);
             leave_member(plane, i);
             trib_member_destroy(member);
         }
@@ -159,15 +160,16 @@ static void close_communicator(void *owner, uint32_t communicator)
     }
 }
 
-static bool open_member(struct trib_shard *shard, const struct trib_switch_verbs *verbs,
-                        const struct trib_opening *opening, const struct trib_tree *tree, uint32_t root)
+static bool open_member(struct trib_shard *shard, const struct trib_scheme *row, const struct trib_opening *opening,
+                        const struct trib_tree *tree, uint32_t root)
 {
-    struct trib_member *member = trib_member_create(verbs, opening, tree, root);
+    struct trib_member *member = trib_member_create(row->switch_node, opening, tree, root);
     if (member == NULL) {
         return false;
     }
     trib_shard_enter(shard);
     bool added = trib_members_add(&shard->members, member);
+    trib_shard_divide(shard);
     trib_shard_leave(shard);
     if (!added) {
         trib_member_destroy(member);
@@ -202,14 +204,14 @@ static bool has_room(const struct trib_plane *plane, const struct trib_opening *
 }
 
 /* Root i of a communicator is shard i; it may have fewer roots than this switch has shards. False: out of memory. */
-static bool open_members(struct trib_plane *plane, const struct trib_switch_verbs *verbs,
-                         const struct trib_opening *opening, const struct trib_tree *tree)
+static bool open_members(struct trib_plane *plane, const struct trib_scheme *row, const struct trib_opening *opening,
+                         const struct trib_tree *tree)
 {
     if (opening->is_one) {
-        return open_member(&plane->shard[opening->shard], verbs, opening, tree, opening->root);
+        return open_member(&plane->shard[opening->shard], row, opening, tree, opening->root);
     }
     for (uint32_t i = 0; i < opening->session.roots; i++) {
-        if (!open_member(&plane->shard[i], verbs, opening, tree, i)) {
+        if (!open_member(&plane->shard[i], row, opening, tree, i)) {
             return false;
         }
     }
@@ -234,7 +236,7 @@ static enum trib_status open_communicator(void *owner, const struct trib_opening
         tree->next = plane->trees;
         plane->trees = tree;
     }
-    if (!open_members(plane, row->switch_node, opening, tree)) {
+    if (!open_members(plane, row, opening, tree)) {
         close_communicator(plane, session->communicator);
         return TRIB_ERR_MEMORY;
     }
@@ -375,6 +377,8 @@ static bool report(void *owner, uint32_t communicator, struct trib_plane_report 
         }
         found = true;
         trib_member_count(member, &report->counters);
+        report->cap = report->cap == 0 || member->cap < report->cap ? member->cap : report->cap;
+        report->flagged += member->flagged;
         report->slots_held += trib_member_slots_held(member);
         report->memory_held += trib_member_memory_held(member);
         uint64_t sequence = trib_member_oldest(member);

@@ -14,6 +14,7 @@
 
 #include "io/clock.h"
 #include "io/explain.h"
+#include "switchd/caps.h"
 
 /* Rounds of handing over between the nodes of one communicator before others have their turn. */
 #define ROUNDS 16
@@ -27,7 +28,7 @@ enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_udp
 {
     memset(shard, 0, sizeof *shard);
     atomic_init(&shard->stop, false);
-    shard->wake_ns = TRIB_NEVER;
+    shard->wake_ns = shard->caps_ns = TRIB_NEVER;
     (void)pthread_mutex_init(&shard->gate, NULL);
     (void)pthread_mutex_init(&shard->lock, NULL);
     shard->kick_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -35,7 +36,9 @@ enum trib_status trib_shard_open(struct trib_shard *shard, const struct trib_udp
         trib_explain(error, "cannot make an eventfd: %s", strerror(errno));
         return TRIB_ERR_SYSTEM;
     }
-    return trib_udp_open(config, &shard->udp, error);
+    enum trib_status status = trib_udp_open(config, &shard->udp, error);
+    shard->room = status == TRIB_OK ? trib_udp_receive_room(shard->udp) : 0;
+    return status;
 }
 
 static void kick(const struct trib_shard *shard)
@@ -164,6 +167,7 @@ static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
         } else if (packet.kind == TRIB_PATH) {
             take_path(shard, source, &packet);
         } else {
+            source->node->member->flagged += (packet.flags & TRIB_FLAG_ECN) != 0;
             give(source->node, source->place, &packet, now_ns);
         }
     }
@@ -200,6 +204,25 @@ static void wake_due(struct trib_shard *shard, uint64_t now_ns)
                 member->is_touched = true;
             }
         }
+    }
+}
+
+void trib_shard_divide(struct trib_shard *shard)
+{
+    shard->caps_ns = 0;
+    shard->has_caps = false;
+    for (uint32_t i = 0; i < shard->members.count; i++) {
+        shard->has_caps = shard->has_caps || shard->members.list[i]->verbs->set_cap != NULL;
+    }
+}
+
+/* Before results leave, so that they tell the new caps. */
+static void divide_if_due(struct trib_shard *shard, uint64_t now_ns)
+{
+    if (shard->has_caps && (now_ns >= shard->caps_ns || trib_caps_have_changed(&shard->members, now_ns))) {
+        shard->caps_ns = trib_caps_divide(&shard->members, shard->room, now_ns);
+    } else if (!shard->has_caps) {
+        shard->caps_ns = TRIB_NEVER;
     }
 }
 
@@ -407,9 +430,11 @@ bool trib_shard_work(struct trib_shard *shard, uint64_t *wake_ns)
     uint64_t now_ns = trib_clock_ns();
     bool more = take_batch(shard, now_ns);
     wake_due(shard, now_ns);
+    divide_if_due(shard, now_ns);
     more = drain(shard, now_ns) || more;
     uint64_t held_ns = trib_udp_deadline(shard->udp);
     *wake_ns = held_ns < shard->wake_ns ? held_ns : shard->wake_ns;
+    *wake_ns = shard->caps_ns < *wake_ns ? shard->caps_ns : *wake_ns;
     uint32_t count = shard->mismatch_count;
     memcpy(mismatch, shard->mismatch, count * sizeof *mismatch);
     shard->mismatch_count = 0;

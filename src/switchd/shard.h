@@ -48,6 +48,9 @@ struct trib_shard {
     struct trib_mismatch mismatch[TRIB_SHARD_MISMATCHES];
     uint32_t mismatch_count;
     struct trib_spin spin;
+    uint32_t room;    /* bytes that its socket surely holds */
+    bool has_caps;    /* some communicator */
+    uint64_t caps_ns; /* when to divide it anew; TRIB_NEVER: nobody has caps, or all are silent */
     uint64_t wake_ns; /* the earliest timeout */
     struct trib_shard_listener listener;
     /* between threads */
@@ -80,6 +83,8 @@ void trib_shard_close(struct trib_shard *shard);
 
 void trib_shard_enter(struct trib_shard *shard);
 void trib_shard_leave(struct trib_shard *shard);
+/* Under the lock: a communicator has come or is gone; the others may have more in flight then, or less. */
+void trib_shard_divide(struct trib_shard *shard);
 /* Under the lock: sends a TRIB_PATH packet of full size for this member. `to` must stand until trib_shard_leave. */
 void trib_shard_probe_path(struct trib_shard *shard, const struct trib_member *member, const struct trib_address *to);
 

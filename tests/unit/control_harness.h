@@ -186,6 +186,8 @@ static inline bool recorder_report(void *plane, uint32_t communicator, struct tr
     report->counters.contributions = 4711;
     report->counters.dropped[TRIB_DROP_CRC] = 3;
     report->slots_held = 5;
+    report->cap = 6;
+    report->flagged = 7;
     report->memory_held = 65536;
     report->missing_count = 1;
     report->missing[0] = 2;

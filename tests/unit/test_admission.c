@@ -31,6 +31,33 @@ static void join__window_is_cut_to_the_socket_buffer(void **state)
     close_all(fds, 2);
 }
 
+/* A window that follows what switches tell cannot follow nothing; others send a packet each all the same. */
+static void join__a_cap_of_nothing_is_refused(void **state)
+{
+    struct control *c = *state;
+    c->config.receive_room = 2 * 1472 - 1;
+    control_start(c);
+    int fds[2];
+    struct trib_grant grant = run_job(c, 2, fds);
+    assert_int_equal(grant.window, 1);
+    close_all(fds, 2);
+    wait_until(c, &c->recorder.closes, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct trib_message message = join_message(i, 2);
+        strcpy(message.join.job, "none");
+        strcpy(message.join.settings.scheme, "panama");
+        fds[i] = join_with(c, &message);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        expect_fail(
+            fds[i], TRIB_ERR_REFUSED,
+            "job none would get a cap of 0 fragments: packets of 1472 bytes from 2 children, beside those of other "
+            "jobs, "
+            "share the 2943 bytes that a socket of this switch, or of one between, can hold: raise net.core.rmem_max");
+    }
+    close_all(fds, 2);
+}
+
 static void join__windows_of_all_jobs_fit_the_socket_buffer(void **state)
 {
     struct control *c = *state;
@@ -127,11 +154,9 @@ static void join__slots_have_a_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(join__window_is_cut_to_the_socket_buffer),
-        TEST(join__windows_of_all_jobs_fit_the_socket_buffer),
-        TEST(join__windows_of_the_same_processes_count_once),
-        TEST(join__windows_of_those_yet_to_return_do_not_count),
-        TEST(join__slots_have_a_bound),
+        TEST(join__window_is_cut_to_the_socket_buffer),          TEST(join__a_cap_of_nothing_is_refused),
+        TEST(join__windows_of_all_jobs_fit_the_socket_buffer),   TEST(join__windows_of_the_same_processes_count_once),
+        TEST(join__windows_of_those_yet_to_return_do_not_count), TEST(join__slots_have_a_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

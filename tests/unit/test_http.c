@@ -134,6 +134,8 @@ static void jobs__one_running(void **state)
     assert_int_equal(number_in(job, "slots"), grant.slots);
     assert_int_equal(number_in(job, "slot_bytes"), grant.slots * 2 * 3 * SLOT_COST);
     assert_int_equal(number_in(job, "slots_held"), 5);
+    assert_int_equal(number_in(job, "cap"), 6);
+    assert_int_equal(number_in(job, "flagged_packets"), 7);
     assert_int_equal(number_in(job, "memory_held"), 65536);
     assert_int_equal(number_in(json_object_get(job, "counters"), "contributions"), 4711);
     assert_int_equal(number_in(json_object_get(json_object_get(job, "counters"), "dropped"), "CRC"), 3);
@@ -199,6 +201,8 @@ static void metrics__jobs_and_reasons(void **state)
     expect_in(text, "\ntributary_joins_refused_total{reason=\"invalid argument\"} 1\n");
     expect_in(text, "\ntributary_job_ranks{job=\"digits\"} 2\n");
     expect_in(text, "\ntributary_received_bytes_total 123456\n");
+    expect_in(text, "\ntributary_job_cap{job=\"digits\"} 6\n");
+    expect_in(text, "\ntributary_job_flagged_packets_total{job=\"digits\"} 7\n");
     free(text);
     close_all(fds, 2);
 }

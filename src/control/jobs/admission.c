@@ -110,8 +110,15 @@ static uint64_t add_job(const struct trib_job *job, struct senders *senders)
     return bytes + (job->children - direct) * each; /* relays, which speak for others, and ranks that have left */
 }
 
-/* Bytes that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from what is lent to `asker` (NULL: no such): a
- * process keeps what all its communicators have in flight within the largest window that it was granted for one (comm/communicator.c). */
+/* Its switches divide what their sockets hold among such jobs while they run. */
+static bool has_caps(const struct trib_job *job)
+{
+    return trib_scheme_has_caps(trib_scheme_find(job->settings.scheme));
+}
+
+/* Bytes that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from what is lent to
+ * `asker` (NULL: no such): a process keeps what all its communicators have in flight within the largest window that it
+ * was granted for one (comm/communicator.c). */
 static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_job *but, const char *asker)
 {
     struct senders senders;
@@ -124,7 +131,7 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
     }
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         TRIB_ASSERT(but || !trib_roots_are_ranks(jobs->config)); /* the room of a root is that of a job's root */
-        if (job != but && job->is_open && !job->has_peers &&
+        if (job != but && job->is_open && !job->has_peers && !has_caps(job) &&
             (!trib_roots_are_ranks(jobs->config) || trib_roots_meet(job, but))) {
             bytes += add_job(job, has_list ? &senders
                                            : NULL); /* without memory each for itself: too much, never too little */
@@ -186,6 +193,21 @@ static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_j
         }
     }
     return window;
+}
+
+bool trib_admission_has_room(const struct trib_jobs *jobs, const struct trib_job *job, char *error)
+{
+    if (!trib_scheme_find(job->settings.scheme)->follows_congestion || largest_window(jobs, job) > 0) {
+        return true;
+    }
+    trib_explain(error,
+                 "job %s would get a cap of 0 fragments: packets of %u bytes from %u children, beside those of other "
+                 "jobs, share "
+                 "the %u bytes that a socket of this switch, or of one between, can hold: raise net.core.rmem_max "
+                 "(sysctl), run the "
+                 "switch as root, or wait for other jobs to end",
+                 job->name, TRIB_HEADER_SIZE + job->settings.payload, job->children, trib_admission_socket(jobs, job));
+    return false;
 }
 
 bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job)

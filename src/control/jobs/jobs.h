@@ -318,8 +318,11 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 
 /* admission.c: the arithmetic. */
 
-/* Chooses window, train and slots of a new communicator, so that what the children of all jobs have on their way fits receive_room, and
- * the room that relays have. True: the window was cut by that. */
+/* False, with the numbers in error: not one packet of each child has room. Of schemes that follow congestion; others
+ * send one all the same. */
+bool trib_admission_has_room(const struct trib_jobs *jobs, const struct trib_job *job, char *error);
+/* Chooses window, train and slots of a new communicator, so that what the children of all jobs have on their way fits
+ * receive_room, and the room that relays have. True: the window was cut by that. */
 bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);
 /* Checks the quotas: sets job->slot_bytes, or ERR_REFUSED with the numbers in error. */
 TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,

@@ -239,11 +239,12 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     if (status == TRIB_OK) {
         if (!job->is_return) {
             draw_grant(jobs, job);
+            status = trib_admission_has_room(jobs, job, error) ? TRIB_OK : TRIB_ERR_REFUSED;
         } else if (trib_roots_are_ranks_of(jobs, job)) {
             trib_admission_shrink(jobs, job);
         }
         job->grant.boot = next_boot(jobs, job);
-        status = trib_job_open(jobs, job, NULL, error);
+        status = status == TRIB_OK ? trib_job_open(jobs, job, NULL, error) : status;
         trib_borrow_spare(jobs, job);
     }
     if (status != TRIB_OK) {

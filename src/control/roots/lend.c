@@ -10,6 +10,7 @@
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
+#include "schemes/schemes.h"
 
 /* Longer than a control plane waits for the other lenders of a job, or for its ranks. */
 #define OPEN_WAIT_NS (60 * TRIB_SECOND_NS)
@@ -226,7 +227,8 @@ bool trib_lend_receive(struct trib_jobs *jobs, struct trib_session *session, con
     if (is_first) {
         lending->ranks = message->root_open.ranks;
         lending->key = message->root_open.key;
-        lending->flight_bytes = trib_admission_flight(&message->root_open.session);
+        bool has_caps = trib_scheme_has_caps(trib_scheme_find(message->root_open.scheme));
+        lending->flight_bytes = has_caps ? 0 : trib_admission_flight(&message->root_open.session);
         lending->deadline_ns = TRIB_NEVER;
     }
     if (answer.kind != TRIB_MESSAGE_NONE) {

@@ -142,6 +142,8 @@ static json_t *show_job(const struct trib_report *report, const struct trib_job 
     set(object, "slot_bytes", json_u64(job->is_open ? job->slot_bytes : 0));
     set(object, "memory_held", json_u64(facts.plane.memory_held));
     set(object, "slots_held", json_u64(facts.plane.slots_held));
+    set(object, "cap", facts.plane.cap > 0 ? json_u64(facts.plane.cap) : json_null());
+    set(object, "flagged_packets", json_u64(facts.plane.flagged));
     set(object, "mark", json_u64(facts.communicator_mark));
     set(object, "missing", show_ranks(facts.plane.missing, facts.plane.missing_count));
     set(object, "missing_sequence", facts.plane.missing_count ? json_u64(facts.plane.sequence) : json_null());

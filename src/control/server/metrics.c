@@ -133,6 +133,16 @@ static void put_gauges(FILE *out, const struct row *rows, size_t count)
         (void)fprintf(out, "tributary_job_slots{job=\"%s\"} %llu\n", rows[i].job->name,
                       (unsigned long long)rows[i].job->grant.slots * rows[i].job->grant.roots);
     }
+    head(out, "job_cap", "gauge",
+         "fragments that a rank may have in flight at a root, as the switch tells; 0: the scheme has no caps");
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(out, "tributary_job_cap{job=\"%s\"} %u\n", rows[i].job->name, rows[i].report.plane.cap);
+    }
+    head(out, "job_flagged_packets_total", "counter", "packets of a job that came saying that their way was congested");
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(out, "tributary_job_flagged_packets_total{job=\"%s\"} %llu\n", rows[i].job->name,
+                      (unsigned long long)rows[i].report.plane.flagged);
+    }
     head(out, "job_slots_held", "gauge", "slots that hold a fragment now");
     for (size_t i = 0; i < count; i++) {
         (void)fprintf(out, "tributary_job_slots_held{job=\"%s\"} %u\n", rows[i].job->name,
