@@ -67,7 +67,7 @@ static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner,
                         const struct trib_arrival *arrival, uint64_t now_ns)
 {
     struct trib_packet packet;
-    enum trib_drop drop = trib_packet_decode(arrival->data, arrival->len, &packet);
+    enum trib_drop drop = trib_udp_decode(arrival, &packet);
     if (drop != TRIB_DROP_NONE) {
         count_dropped(endpoint, drop);
         return;

@@ -44,17 +44,18 @@ uint32_t trib_socket_receive_room(int fd)
     return (uint32_t)granted / ROOM_DIVISOR;
 }
 
-/* Marks: DSCP and ECT(0). A packet larger than the path is an error, never cut up: a fragment's loss would lose the
- * packet. */
+/* Marks: DSCP and ECT(0), and those of what comes are told. A packet larger than the path is an error, never cut up: a
+ * fragment's loss would lose the packet. */
 static bool set_marks(int fd, int family, uint32_t dscp)
 {
     int tos = (int)(dscp << 2 | 2U);
     if (family == AF_INET6) {
-        return set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, tos) &&
+        return set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, tos) && set_int(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) &&
                set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
                set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
     }
-    return set_int(fd, IPPROTO_IP, IP_TOS, tos) && set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
+    return set_int(fd, IPPROTO_IP, IP_TOS, tos) && set_int(fd, IPPROTO_IP, IP_RECVTOS, 1) &&
+           set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
 }
 
 static struct in_addr v4_of(const struct trib_address *address)

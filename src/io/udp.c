@@ -27,6 +27,11 @@
 /* Senders of the packets that the injector holds: each is held for 16 later packets at most, and each buffer has one
  * at least. */
 #define SENDERS 32
+/* The two bits of ECN in an IP header's traffic class, and both set: congestion was experienced. */
+#define ECN_BITS 3
+#define ECN_EXPERIENCED 3
+/* Of the injector's tag, beside the number of the sender: the packet is marked. */
+#define TAG_MARKED (UINT64_C(1) << 32)
 
 struct trib_udp {
     /* the buffer read last */
@@ -37,6 +42,8 @@ struct trib_udp {
     size_t at; /* of the next packet */
     uint64_t now_ns;
     uint32_t sender_index;
+    bool
+        is_marked; /* a whole buffer is, or none of it: UDP_GRO joins only packets whose IP headers are alike in this */
     struct trib_address sender[SENDERS];
     /* fixed */
     int fd;
@@ -142,6 +149,7 @@ void trib_udp_stats_add(struct trib_udp_stats *sum, const struct trib_udp_stats 
     sum->receive_calls += part->receive_calls;
     sum->send_waits += part->send_waits;
     sum->send_dropped += part->send_dropped;
+    sum->marked_received += part->marked_received;
     sum->bytes_handed += part->bytes_handed;
     sum->packets_handed += part->packets_handed;
     sum->injected_loss += part->injected_loss;
@@ -150,17 +158,25 @@ void trib_udp_stats_add(struct trib_udp_stats *sum, const struct trib_udp_stats 
     sum->injected_corrupt += part->injected_corrupt;
 }
 
-/* The size of the packets in a buffer of len bytes: what UDP_GRO says, the whole when it says nothing. */
-static size_t segment_of(struct msghdr *message, size_t len)
+/* What the kernel says of a buffer of len bytes: the size of its packets, by UDP_GRO, the whole when it says nothing;
+ * and whether the network has marked them, by the traffic class. */
+static void read_ancillary(struct trib_udp *udp, struct msghdr *message, size_t len)
 {
+    udp->segment = len;
+    udp->is_marked = false;
     for (struct cmsghdr *item = CMSG_FIRSTHDR(message); item != NULL; item = CMSG_NXTHDR(message, item)) {
-        if (item->cmsg_level == IPPROTO_UDP && item->cmsg_type == UDP_GRO) {
-            int size;
-            memcpy(&size, CMSG_DATA(item), sizeof size);
-            return size > 0 ? (size_t)size : len;
+        int value = 0;
+        if (item->cmsg_level == IPPROTO_IP && item->cmsg_type == IP_TOS) {
+            udp->is_marked = (*CMSG_DATA(item) & ECN_BITS) == ECN_EXPERIENCED;
+        } else if (item->cmsg_len >= CMSG_LEN(sizeof value)) {
+            memcpy(&value, CMSG_DATA(item), sizeof value);
+        }
+        if (item->cmsg_level == IPPROTO_UDP && item->cmsg_type == UDP_GRO && value > 0) {
+            udp->segment = (size_t)value;
+        } else if (item->cmsg_level == IPPROTO_IPV6 && item->cmsg_type == IPV6_TCLASS) {
+            udp->is_marked = (value & ECN_BITS) == ECN_EXPERIENCED;
         }
     }
-    return len;
 }
 
 /* One recvmsg; -1 with errno. */
@@ -168,7 +184,7 @@ static ssize_t read_buffer(struct trib_udp *udp, struct trib_address *from)
 {
     union {
         struct cmsghdr header;
-        uint8_t bytes[CMSG_SPACE(sizeof(int))];
+        uint8_t bytes[2 * CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec piece = {udp->buffer, BUFFER_SIZE};
     struct msghdr message = {
@@ -183,7 +199,7 @@ static ssize_t read_buffer(struct trib_udp *udp, struct trib_address *from)
     ssize_t len = recvmsg(udp->fd, &message, MSG_DONTWAIT);
     if (len >= 0) {
         from->len = message.msg_namelen;
-        udp->segment = segment_of(&message, (size_t)len);
+        read_ancillary(udp, &message, (size_t)len);
     }
     return len;
 }
@@ -204,6 +220,7 @@ static bool read_pipe(struct trib_udp *udp)
         return false;
     }
     udp->has_piped = true;
+    udp->is_marked = false;
     udp->bytes = trib_pipe_read(udp->in, &udp->buffer_len, &udp->segment);
     udp->sender_index = (udp->sender_index + 1) % SENDERS;
     udp->sender[udp->sender_index] = udp->in->from;
@@ -246,6 +263,8 @@ static bool next_segment(struct trib_udp *udp, struct trib_arrival *arrival)
     arrival->data = udp->bytes + udp->at;
     arrival->len = left < udp->segment ? left : udp->segment;
     arrival->from = &udp->sender[udp->sender_index];
+    arrival->is_marked = udp->is_marked;
+    udp->stats.marked_received += udp->is_marked;
     udp->at += arrival->len;
     if (!udp->has_piped) {
         udp->stats.packets_received++;
@@ -270,16 +289,31 @@ static bool next_injected(struct trib_udp *udp, struct trib_arrival *arrival)
         if (!next_segment(udp, arrival)) {
             return false;
         }
-        trib_inject_put(udp->inject, arrival->data, arrival->len, udp->sender_index, udp->now_ns);
+        trib_inject_put(udp->inject, arrival->data, arrival->len, udp->sender_index | (udp->is_marked ? TAG_MARKED : 0),
+                        udp->now_ns);
         count_injected(udp);
     }
-    *arrival = (struct trib_arrival){out.data, out.len, &udp->sender[out.tag]};
+    *arrival = (struct trib_arrival){
+        .data = out.data,
+        .len = out.len,
+        .from = &udp->sender[out.tag & ~TAG_MARKED],
+        .is_marked = (out.tag & TAG_MARKED) != 0,
+    };
     return true;
 }
 
 bool trib_udp_next(struct trib_udp *udp, struct trib_arrival *arrival)
 {
     return udp->inject == NULL ? next_segment(udp, arrival) : next_injected(udp, arrival);
+}
+
+enum trib_drop trib_udp_decode(const struct trib_arrival *arrival, struct trib_packet *packet)
+{
+    enum trib_drop drop = trib_packet_decode(arrival->data, arrival->len, packet);
+    if (drop == TRIB_DROP_NONE && arrival->is_marked) {
+        packet->flags |= TRIB_FLAG_ECN;
+    }
+    return drop;
 }
 
 uint64_t trib_udp_deadline(const struct trib_udp *udp)

@@ -52,8 +52,9 @@ struct trib_udp_config {
 /* Free-running. bytes are UDP payload bytes. */
 struct trib_udp_stats {
     uint64_t bytes_sent, bytes_received, packets_sent, packets_received, send_calls, receive_calls;
-    uint64_t send_waits;   /* times that the kernel had no room and was waited for, 2 ms at most */
-    uint64_t send_dropped; /* packets that the kernel would not take: dropped, as the node contract says */
+    uint64_t send_waits;      /* times that the kernel had no room and was waited for, 2 ms at most */
+    uint64_t send_dropped;    /* packets that the kernel would not take: dropped, as the node contract says */
+    uint64_t marked_received; /* packets that came marked by the network: congestion experienced */
     uint64_t bytes_handed, packets_handed; /* to a neighbour, without the kernel; neither sent nor, there, received */
     uint64_t injected_loss, injected_duplicate, injected_reorder, injected_corrupt;
 };
@@ -63,6 +64,7 @@ struct trib_arrival {
     const uint8_t *data;
     size_t len;
     const struct trib_address *from;
+    bool is_marked; /* the network has said on the way that it is congested (CE, RFC 3168) */
 };
 
 /* error: TRIB_ERROR_TEXT_MAX bytes for the cause, may be NULL. Returns ERR_SYSTEM, ERR_MEMORY. */
@@ -86,8 +88,10 @@ bool trib_udp_source(const struct trib_address *peer, struct trib_address *local
 bool trib_udp_receive(struct trib_udp *udp, uint64_t now_ns);
 /* The next packet of that buffer, after fault injection; false at its end. */
 bool trib_udp_next(struct trib_udp *udp, struct trib_arrival *arrival);
-/* When trib_udp_receive is to be called although nothing came to the descriptor: the injector holds packets, or a neighbour has handed over
- * some (0: now). UINT64_MAX: never. */
+/* Decodes it; a mark of the network becomes TRIB_FLAG_ECN of the packet, which nodes know. */
+enum trib_drop trib_udp_decode(const struct trib_arrival *arrival, struct trib_packet *packet);
+/* When trib_udp_receive is to be called although nothing came to the descriptor: the injector holds packets, or a
+ * neighbour has handed over some (0: now). UINT64_MAX: never. */
 uint64_t trib_udp_deadline(const struct trib_udp *udp);
 
 /* Adds a packet to the train for these destinations (the same train goes to each of them, encoded once; connected:
@@ -98,7 +102,6 @@ uint64_t trib_udp_deadline(const struct trib_udp *udp);
 void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to,
                    uint32_t count);
 void trib_udp_flush(struct trib_udp *udp);
-
 /* Makes two sockets of this process neighbours, until one of them is closed: what one sends to the address at which it
  * knows the other is handed over without the kernel. The addresses are those that receivers see as the sender. The same
  * thread drives both at a time, and neither is connected. A socket has one neighbour at most. False: out of memory, and

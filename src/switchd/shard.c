@@ -152,7 +152,7 @@ static void take_buffer(struct trib_shard *shard, uint64_t now_ns)
     struct trib_arrival arrival;
     struct trib_packet packet;
     while (trib_udp_next(shard->udp, &arrival)) {
-        enum trib_drop drop = trib_packet_decode(arrival.data, arrival.len, &packet);
+        enum trib_drop drop = trib_udp_decode(&arrival, &packet);
         if (drop != TRIB_DROP_NONE) {
             shard->dropped[drop]++;
             continue;

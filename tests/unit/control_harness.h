@@ -212,6 +212,7 @@ static inline void recorder_traffic(void *plane, struct trib_udp_stats *sum)
     (void)plane;
     memset(sum, 0, sizeof *sum);
     sum->bytes_received = 123456;
+    sum->marked_received = 78;
     sum->packets_sent = 77;
 }
 

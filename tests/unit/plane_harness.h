@@ -42,6 +42,7 @@ struct rank {
     uint32_t plane; /* that it is a child of */
     uint64_t done;
     uint64_t multicast_received;
+    uint64_t flagged; /* results that said that the network is congested */
     float *send, *recv;
 };
 
@@ -345,8 +346,9 @@ static inline uint64_t take_all(struct rank *rank, struct trib_udp *udp, uint32_
     while (udp != NULL && trib_udp_receive(udp, now_ns)) {
         while (trib_udp_next(udp, &arrival)) {
             const struct trib_place from = {.kind = TRIB_PLACE_ROOT, .index = root};
-            assert_int_equal(trib_packet_decode(arrival.data, arrival.len, &packet), TRIB_DROP_NONE);
+            assert_int_equal(trib_udp_decode(&arrival, &packet), TRIB_DROP_NONE);
             taken += packet.kind == TRIB_RESULT;
+            rank->flagged += packet.kind == TRIB_RESULT && (packet.flags & TRIB_FLAG_ECN) != 0;
             (void)worker()->receive(rank->node, from, &packet, now_ns);
         }
     }

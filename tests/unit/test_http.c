@@ -165,6 +165,7 @@ static void switch__numbers(void **state)
     assert_int_equal(number_in(root, "memory_used_bytes"), 0);
     assert_int_equal(json_array_size(json_object_get(root, "lends")), 0);
     assert_int_equal(number_in(json_object_get(root, "traffic"), "received_bytes"), 123456);
+    assert_int_equal(number_in(json_object_get(root, "traffic"), "marked_received_packets"), 78);
     json_decref(root);
     /* Another control plane asks for roots. */
     struct trib_message lend = {.kind = TRIB_MESSAGE_LEND, .lend = {.port = 7470}};
@@ -203,6 +204,7 @@ static void metrics__jobs_and_reasons(void **state)
     expect_in(text, "\ntributary_received_bytes_total 123456\n");
     expect_in(text, "\ntributary_job_cap{job=\"digits\"} 6\n");
     expect_in(text, "\ntributary_job_flagged_packets_total{job=\"digits\"} 7\n");
+    expect_in(text, "\ntributary_marked_received_packets_total 78\n");
     free(text);
     close_all(fds, 2);
 }

@@ -33,6 +33,33 @@ static void open__allreduce_over_two_shards(void **state)
     close_world(&world);
 }
 
+/* The network marks what one rank sends: every rank hears of it with the results. */
+static void mark__of_one_rank_reaches_all(void **state)
+{
+    (void)state;
+    const int experienced = 3;
+    struct world world;
+    open_flat(&world, 3, &none);
+    register_all(&world);
+    check_allreduce(&world, 100000);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(world.rank[i].flagged, 0);
+    }
+    for (uint32_t i = 0; i < SHARDS; i++) {
+        int fd = trib_udp_fd(world.rank[1].udp[i]);
+        assert_int_equal(setsockopt(fd, IPPROTO_IP, IP_TOS, &experienced, sizeof experienced), 0);
+    }
+    check_allreduce(&world, 100000);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(world.rank[i].flagged >= 100000 * sizeof(float) / PAYLOAD);
+    }
+    struct trib_udp_stats traffic;
+    world.side[0].verbs.traffic(world.side[0].plane, &traffic);
+    assert_true(report_of(&world.side[0]).flagged >= 100000 * sizeof(float) / PAYLOAD);
+    assert_in_range(traffic.marked_received, 100000 * sizeof(float) / PAYLOAD, traffic.packets_received / 2);
+    close_world(&world);
+}
+
 static void idle__memory_is_given_back(void **state)
 {
     (void)state;
@@ -373,6 +400,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(open__allreduce_over_two_shards),
+        cmocka_unit_test(mark__of_one_rank_reaches_all),
         cmocka_unit_test(idle__memory_is_given_back),
         cmocka_unit_test(open__with_every_fault),
         cmocka_unit_test(multicast__results_come_by_the_group),

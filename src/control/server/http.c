@@ -176,6 +176,7 @@ static json_t *show_traffic(const struct trib_report *report)
     set(object, "send_calls", json_u64(sum.send_calls));
     set(object, "receive_calls", json_u64(sum.receive_calls));
     set(object, "send_dropped_packets", json_u64(sum.send_dropped));
+    set(object, "marked_received_packets", json_u64(sum.marked_received));
     set(object, "dropped", show_dropped(dropped));
     return object;
 }

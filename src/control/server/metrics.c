@@ -105,6 +105,8 @@ static void put_traffic(FILE *out, const struct trib_report *report)
     number(out, "send_calls_total", "counter", "system calls that sent packets", sum.send_calls);
     number(out, "receive_calls_total", "counter", "system calls that received packets", sum.receive_calls);
     number(out, "send_dropped_packets_total", "counter", "packets that the kernel would not take", sum.send_dropped);
+    number(out, "marked_received_packets_total", "counter", "packets received that the network had marked as congested",
+           sum.marked_received);
     head(out, "foreign_dropped_packets_total", "counter", "packets dropped that belong to no job");
     for (int drop = TRIB_DROP_NONE + 1; drop < TRIB_DROP_COUNT; drop++) {
         (void)fprintf(out, "tributary_foreign_dropped_packets_total{reason=\"%s\"} %llu\n",

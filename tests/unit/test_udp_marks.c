@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_udp_marks.c: what IP headers say of congestion, over real sockets on loopback: what we send (DSCP, ECN), what we
+ * hear (CE becomes TRIB_FLAG_ECN), and the flag that a socket sets by itself when its own queue is long. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <netinet/udp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "io/clock.h"
+#include "io/udp.h"
+
+#define PACKETS 40
+#define LEN 1344
+#define TOS_ECT 2
+#define TOS_CE 3
+#define DSCP 56
+
+static const uint8_t payload[LEN];
+
+static struct trib_udp *open_at(const char *local, const struct trib_faults *faults, bool trains)
+{
+    struct trib_udp_config config = {.payload = LEN, .buffer = 4 << 20, .dscp = DSCP, .trains = trains};
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct trib_udp *udp = NULL;
+    if (faults != NULL) {
+        config.faults = *faults;
+    }
+    assert_int_equal(trib_address_parse(local, 0, &config.local, NULL), TRIB_OK);
+    if (trib_udp_open(&config, &udp, error) != TRIB_OK) {
+        fail_msg("%s", error);
+    }
+    return udp;
+}
+
+static bool has_ipv6(void)
+{
+    struct trib_address six;
+    assert_int_equal(trib_address_parse("[::1]:0", 0, &six, NULL), TRIB_OK);
+    int probe = socket(AF_INET6, SOCK_DGRAM, 0);
+    bool have = probe >= 0 && bind(probe, (const struct sockaddr *)&six.storage, six.len) == 0;
+    if (probe >= 0) {
+        (void)close(probe);
+    }
+    return have;
+}
+
+/* As a router on the way would: the whole traffic class of what this socket sends from now on. */
+static void set_class(const struct trib_udp *udp, int value)
+{
+    struct trib_address local;
+    trib_udp_local(udp, &local);
+    bool is_six = local.storage.ss_family == AF_INET6;
+    assert_int_equal(setsockopt(trib_udp_fd(udp), is_six ? IPPROTO_IPV6 : IPPROTO_IP, is_six ? IPV6_TCLASS : IP_TOS,
+                                &value, sizeof value),
+                     0);
+}
+
+static void send_numbers(struct trib_udp *udp, const struct trib_address *to, uint32_t count, uint64_t first)
+{
+    for (uint32_t i = 0; i < PACKETS; i++) {
+        const struct trib_packet packet = {.sequence = first + i,
+                                           .mark = first + i,
+                                           .communicator = 7,
+                                           .kind = TRIB_CONTRIBUTION,
+                                           .type = TRIB_FLOAT32,
+                                           .reduction = TRIB_SUM,
+                                           .payload_len = LEN,
+                                           .payload = payload};
+        trib_udp_send(udp, &packet, to, count);
+    }
+    trib_udp_flush(udp);
+}
+
+struct heard {
+    uint32_t packets;
+    uint32_t flagged; /* with TRIB_FLAG_ECN */
+    uint32_t wrong;   /* the flag is there and the sequence is not in a marked hundred, or the other way round */
+};
+
+/* Takes in all that comes until nothing has for 200 ms. Of test sequences those with an odd hundred were sent
+ * marked. */
+static struct heard hear(struct trib_udp *udp)
+{
+    struct heard heard = {0};
+    struct pollfd readable = {.fd = trib_udp_fd(udp), .events = POLLIN};
+    struct trib_arrival arrival;
+    while (poll(&readable, 1, 200) == 1 || trib_udp_deadline(udp) <= trib_clock_ns()) {
+        while (trib_udp_receive(udp, trib_clock_ns())) {
+            while (trib_udp_next(udp, &arrival)) {
+                struct trib_packet packet;
+                assert_int_equal(trib_udp_decode(&arrival, &packet), TRIB_DROP_NONE);
+                bool is_flagged = (packet.flags & TRIB_FLAG_ECN) != 0;
+                heard.packets++;
+                heard.flagged += is_flagged;
+                heard.wrong += is_flagged != (packet.sequence / 100 % 2 == 1);
+            }
+        }
+    }
+    return heard;
+}
+
+static void check_marks(const char *local, bool trains)
+{
+    struct trib_udp *sender = open_at(local, NULL, trains);
+    struct trib_udp *receiver = open_at(local, NULL, trains);
+    struct trib_address to;
+    trib_udp_local(receiver, &to);
+    for (uint64_t hundred = 0; hundred < 4; hundred++) {
+        set_class(sender, hundred % 2 == 1 ? TOS_CE : TOS_ECT);
+        send_numbers(sender, &to, 1, 100 * hundred);
+    }
+    struct heard heard = hear(receiver);
+    assert_int_equal(heard.packets, 4 * PACKETS);
+    assert_int_equal(heard.flagged, 2 * PACKETS);
+    assert_int_equal(heard.wrong, 0);
+    assert_int_equal(trib_udp_stats(receiver)->marked_received, 2 * PACKETS);
+    trib_udp_close(sender);
+    trib_udp_close(receiver);
+}
+
+static void receive__marks_become_flags(void **state)
+{
+    (void)state;
+    check_marks("127.0.0.1:0", true);
+    check_marks("127.0.0.1:0", false);
+}
+
+static void receive__marks_become_flags_over_ipv6(void **state)
+{
+    (void)state;
+    if (!has_ipv6()) {
+        skip();
+    }
+    check_marks("[::1]:0", true);
+    check_marks("[::1]:0", false);
+}
+
+/* A packet that is held back keeps its own mark, whatever comes in between. */
+static void receive__held_packets_keep_their_marks(void **state)
+{
+    (void)state;
+    const struct trib_faults faults = {.duplicate = 0.3, .reorder = 0.5, .seed = 3};
+    struct trib_udp *sender = open_at("127.0.0.1:0", NULL, true);
+    struct trib_udp *receiver = open_at("127.0.0.1:0", &faults, true);
+    struct trib_address to;
+    trib_udp_local(receiver, &to);
+    for (uint64_t hundred = 0; hundred < 4; hundred++) {
+        set_class(sender, hundred % 2 == 1 ? TOS_CE : TOS_ECT);
+        send_numbers(sender, &to, 1, 100 * hundred);
+    }
+    struct heard heard = hear(receiver);
+    const struct trib_udp_stats *stats = trib_udp_stats(receiver);
+    assert_int_equal(heard.packets, 4 * PACKETS + stats->injected_duplicate);
+    assert_in_range(stats->injected_reorder, PACKETS, 4 * PACKETS);
+    assert_int_equal(heard.wrong, 0);
+    trib_udp_close(sender);
+    trib_udp_close(receiver);
+}
+
+/* The traffic class of one datagram at fd. */
+static int class_of_next(int fd, int family)
+{
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+    union {
+        struct cmsghdr header;
+        uint8_t bytes[256];
+    } control;
+    uint8_t data[2048];
+    struct iovec piece = {data, sizeof data};
+    struct msghdr message = {
+        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    assert_int_equal(poll(&readable, 1, 2000), 1);
+    assert_true(recvmsg(fd, &message, 0) > 0);
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c != NULL; c = CMSG_NXTHDR(&message, c)) {
+        int value = 0;
+        if (family == AF_INET && c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
+            return *CMSG_DATA(c);
+        }
+        if (family == AF_INET6 && c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
+            memcpy(&value, CMSG_DATA(c), sizeof value);
+            return value;
+        }
+    }
+    return -1;
+}
+
+/* What we send has our DSCP and says that we understand marks, ECT(0): of a train every packet. */
+static void check_class(const char *local, int family)
+{
+    struct trib_udp *sender = open_at(local, NULL, true);
+    struct trib_udp *receiver = open_at(local, NULL, false); /* the kernel cuts trains up for it */
+    struct trib_address to;
+    trib_udp_local(receiver, &to);
+    send_numbers(sender, &to, 1, 0);
+    assert_int_equal(trib_udp_stats(sender)->send_calls, 1);
+    for (uint32_t i = 0; i < PACKETS; i++) {
+        assert_int_equal(class_of_next(trib_udp_fd(receiver), family), DSCP << 2 | TOS_ECT);
+    }
+    trib_udp_close(sender);
+    trib_udp_close(receiver);
+}
+
+static void send__dscp_and_ect(void **state)
+{
+    (void)state;
+    check_class("127.0.0.1:0", AF_INET);
+    if (has_ipv6()) {
+        check_class("[::1]:0", AF_INET6);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(receive__marks_become_flags),
+        cmocka_unit_test(receive__marks_become_flags_over_ipv6),
+        cmocka_unit_test(receive__held_packets_keep_their_marks),
+        cmocka_unit_test(send__dscp_and_ect),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
