@@ -50,6 +50,7 @@ enum perf_column {
     PERF_RESENT,
     PERF_PROBES,
     PERF_REPEATED,
+    PERF_MARKED, /* results that said that the way is congested */
     PERF_DROPPED,
     PERF_MULTICAST, /* results that came by multicast */
     PERF_CALLS,     /* system calls that moved packets */

@@ -221,6 +221,7 @@ static void note_stats(int64_t *columns, const struct trib_comm_stats *stats, in
     columns[PERF_RESENT] += sign * (int64_t)stats->contributions_resent;
     columns[PERF_PROBES] += sign * (int64_t)stats->probes_sent;
     columns[PERF_REPEATED] += sign * (int64_t)stats->results_repeated;
+    columns[PERF_MARKED] += sign * (int64_t)stats->results_marked;
     columns[PERF_DROPPED] += sign * (int64_t)stats->dropped;
     columns[PERF_MULTICAST] += sign * (int64_t)stats->multicast_received;
     columns[PERF_LOST] += sign * (int64_t)stats->injected_loss;

@@ -9,21 +9,14 @@
 #include "core/value.h"
 
 static const char *const columns[PERF_COLUMNS] = {
-    "cpu_ns",
-    "bytes_sent",
-    "bytes_received",
-    "packets_sent",
-    "packets_received",
-    "nic_bytes_out",
-    "nic_bytes_in",
-    "wrong",
-    "resent",
-    "probes",
-    "results_repeated",
-    "dropped",
-    "results_multicast",
-    "system_calls",
-    "injected_loss",
+    "cpu_ns",           "bytes_sent",
+    "bytes_received",   "packets_sent",
+    "packets_received", "nic_bytes_out",
+    "nic_bytes_in",     "wrong",
+    "resent",           "probes",
+    "results_repeated", "results_marked",
+    "dropped",          "results_multicast",
+    "system_calls",     "injected_loss",
 };
 
 static int64_t total(const struct perf_row *row, enum perf_column column)
@@ -174,6 +167,10 @@ void perf_print_end(const struct perf_options *options, struct trib_comm *comm, 
         if (stats.moved != 0) {
             printf("# the switch was gone for good: went on without it, over %u %s\n", stats.roots,
                    stats.roots == 1 ? "root" : "roots");
+        }
+        if (stats.results_marked != 0) {
+            printf("# rank 0: %llu of %llu results said that the way is congested\n",
+                   (unsigned long long)stats.results_marked, (unsigned long long)stats.fragments);
         }
         printf("# %lld wrong elements%s\n", (long long)wrong, options->check ? "" : " (nothing was checked: -c 0)");
     }

@@ -276,6 +276,7 @@ static void add_counters(const struct trib_counters *counters, struct trib_comm_
     stats->held_received = counters->held;
     stats->offers_sent = counters->offers;
     stats->results_repeated = counters->results_repeated;
+    stats->results_marked = counters->results_marked;
     for (unsigned i = 0; i < TRIB_DROP_COUNT; i++) {
         stats->dropped += counters->dropped[i];
     }
