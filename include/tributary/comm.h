@@ -100,6 +100,7 @@ struct trib_config {
     /* Schemes whose windows follow congestion (panama): what waits behind so many bytes that the kernel holds of its
      * socket says that the way is congested, as a switch with RED would mark it; 0: never [127500: 85 packets of 1500
      * bytes, the paper's] */
+    uint32_t backlog;
     uint64_t join_timeout_ns;   /* to reach the switch and all ranks [30 s] */
     uint64_t switch_timeout_ns; /* how long a switch that went away is waited for [10 s] */
     /* A switch that is gone for longer than that: the ranks go on without it, as if a rendezvous were named: their

@@ -57,9 +57,9 @@ static bool suits(struct trib_endpoint *endpoint, const struct trib_address *add
     same_place = same_place && endpoint->where.no_box == (config->rendezvous[0] != '\0');
     same_place = same_place && strcmp(endpoint->nics_named, config->nics) == 0;
     return same_place && endpoint->payload == config->payload && endpoint->dscp == config->dscp &&
-           endpoint->spin_us == config->spin_us && endpoint->trains == config->trains &&
-           endpoint->progress_thread == config->progress_thread && same_faults(&endpoint->faults, &config->faults) &&
-           !has_job(endpoint, config->job);
+           endpoint->backlog == config->backlog && endpoint->spin_us == config->spin_us &&
+           endpoint->trains == config->trains && endpoint->progress_thread == config->progress_thread &&
+           same_faults(&endpoint->faults, &config->faults) && !has_job(endpoint, config->job);
 }
 
 static enum trib_status open_channel(struct trib_endpoint *endpoint, const struct trib_address *local, uint64_t seed,
@@ -78,6 +78,7 @@ static enum trib_status open_channel(struct trib_endpoint *endpoint, const struc
     enum trib_status status = trib_udp_open(&config, &channel->udp, error);
     if (status == TRIB_OK) {
         channel->shard = endpoint->shard_count++;
+        trib_udp_set_backlog(channel->udp, endpoint->flags_backlog ? endpoint->backlog : 0);
     }
     return status;
 }
@@ -99,6 +100,14 @@ static enum trib_status open_sockets(struct trib_endpoint *endpoint, const struc
         status = open_channel(endpoint, &local, (uint64_t)own->rank * TRIB_ROOTS_MAX + i, error);
     }
     return status;
+}
+
+void trib_endpoint_flag_backlog(struct trib_endpoint *endpoint)
+{
+    endpoint->flags_backlog = true;
+    for (uint32_t i = 0; i < endpoint->shard_count; i++) {
+        trib_udp_set_backlog(endpoint->shards[i].udp, endpoint->backlog);
+    }
 }
 
 /* Roots of a switch that is gone are dealt to the ranks: one of them may be as many as there were. */
@@ -258,6 +267,7 @@ static struct trib_endpoint *create(const struct trib_address *address, const st
     memcpy(endpoint->nics_named, config->nics, sizeof endpoint->nics_named);
     endpoint->payload = config->payload;
     endpoint->dscp = config->dscp;
+    endpoint->backlog = config->backlog;
     endpoint->spin_us = config->spin_us;
     endpoint->spin.limit_ns = endpoint->spin.length_ns =
         config->spin_us * TRIB_MICROSECOND_NS * (address == NULL ? LOCAL_SPIN : 1);

@@ -19,8 +19,8 @@
  *   descriptor.
  * - Two eventfds, one per poller, because the other poller would eat a shared one's wake-up. Written only when a poller sleeps and
  *   has to know.
- * Communicators whose faults, dscp, trains, payload, spin or progress settings differ get endpoints of their own, and so do two ranks
- * of one job in one process: the switch tells ranks apart by address.
+ * Communicators whose faults, dscp, backlog, trains, payload, spin or progress settings differ get endpoints of their
+ * own, and so do two ranks of one job in one process: the switch tells ranks apart by address.
  *
  * Lock order: the registry's lock, then the endpoint's. "Locked" below: the caller holds the endpoint's lock.
  * Read next: drive.c (the loop), communicator.h (what is driven). */
@@ -109,7 +109,8 @@ struct trib_endpoint {
     char nics_named[TRIB_NICS_MAX + 1];
     struct trib_address_list
         nics; /* which those are: shard or root t is reached by card t mod n; none: as the routes lead */
-    uint32_t payload, dscp, spin_us;
+    uint32_t payload, dscp, spin_us, backlog;
+    bool flags_backlog;    /* a communicator's windows follow congestion: sockets look at their backlog */
     struct trib_spin spin; /* the leader's */
     bool trains, progress_thread;
     bool has_hosts; /* some communicator has had ranks of this host meet in its memory */
@@ -160,8 +161,10 @@ TRIB_MUST_USE enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoin
 void trib_endpoint_find_window(struct trib_endpoint *endpoint);
 /* Fills *where. */
 void trib_where_init(struct trib_where *where, const struct trib_address *address, bool no_box);
-/* Connects the sockets to the switch's shards, which are at `places`, and closes those beyond `count`. Locked. Returns ERR_SYSTEM,
- * ERR_REFUSED. */
+/* From now on what its sockets send says when their queues are long. Locked. */
+void trib_endpoint_flag_backlog(struct trib_endpoint *endpoint);
+/* Connects the sockets to the switch's shards, which are at `places`, and closes those beyond `count`. Locked. Returns
+ * ERR_SYSTEM, ERR_REFUSED. */
 TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_address *places,
                                                      uint32_t count, char *error);
 /* Where the packets to a shard of the switch leave from; port 0. */

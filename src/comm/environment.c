@@ -148,6 +148,18 @@ static enum trib_status read_spin(const char *text, struct trib_config *config, 
     return read_u32(text, SPIN_US_MAX, &config->spin_us, error);
 }
 
+static enum trib_status read_backlog(const char *text, struct trib_config *config, char *error)
+{
+    uint64_t bytes = 0;
+    enum trib_status status = trib_parse_size(text, &bytes, error);
+    if (status == TRIB_OK && bytes > WINDOW_MAX) {
+        trib_explain(error, "%s is more than 1GiB", text);
+        return TRIB_ERR_INVALID;
+    }
+    config->backlog = status == TRIB_OK ? (uint32_t)bytes : config->backlog;
+    return status;
+}
+
 static enum trib_status read_dscp(const char *text, struct trib_config *config, char *error)
 {
     return read_u32(text, DSCP_MAX, &config->dscp, error);
@@ -256,6 +268,8 @@ static const struct trib_variable variables[] = {
     {"TRIB_SPIN_US", "50", "longest busy wait before sleeping, microseconds; on one host ten times that [20]",
      read_spin},
     {"TRIB_DSCP", "0", "DSCP of data packets, 0 to 63 [0]", read_dscp},
+    {"TRIB_BACKLOG", "64KiB", "panama: waiting behind so many bytes of its socket is congestion; 0: never [127500]",
+     read_backlog},
     {"TRIB_JOIN_TIMEOUT", "30s", "how long the switch and all ranks are waited for at the start [30s]",
      read_join_timeout},
     {"TRIB_SWITCH_TIMEOUT", "10s", "how long a switch that went away is waited for [10s]", read_switch_timeout},

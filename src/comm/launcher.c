@@ -14,6 +14,7 @@
 #include "io/explain.h"
 #include "io/log.h"
 #include "io/nearest.h"
+#include "io/udp.h"
 #include "io/units.h"
 #include "schemes/schemes.h"
 
@@ -37,6 +38,7 @@ void trib_config_init(struct trib_config *config)
         .progress_thread = true,
         .spin_us = 20,
         .trains = true,
+        .backlog = TRIB_BACKLOG_DEFAULT,
         .join_timeout_ns = 30 * TRIB_SECOND_NS,
         .switch_timeout_ns = 10 * TRIB_SECOND_NS,
         .timeout_ns = 30 * 60 * TRIB_SECOND_NS,

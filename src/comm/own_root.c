@@ -43,6 +43,7 @@ enum trib_status trib_own_root_open(struct trib_endpoint *endpoint, const struct
         .threads = shards,
         .buffer = ROOT_BUFFER,
         .dscp = config->dscp,
+        .backlog = config->backlog,
         .trains = config->trains,
         .faults =
             {

@@ -4,8 +4,10 @@
 #include "io/socket.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/udp.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "io/explain.h"
@@ -42,6 +44,12 @@ uint32_t trib_socket_receive_room(int fd)
         return 0;
     }
     return (uint32_t)granted / ROOM_DIVISOR;
+}
+
+uint32_t trib_socket_backlog(int fd)
+{
+    int bytes = 0;
+    return ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? (uint32_t)bytes : 0;
 }
 
 /* Marks: DSCP and ECT(0), and those of what comes are told. A packet larger than the path is an error, never cut up: a

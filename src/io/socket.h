@@ -11,6 +11,9 @@ TRIB_MUST_USE enum trib_status trib_socket_open(const struct trib_udp_config *co
                                                 struct trib_address *local, char *error);
 /* Lets the kernel hand over whole trains; false where it cannot. */
 bool trib_socket_set_trains(int fd);
+/* Bytes of the kernel's memory that what was sent still takes, in the queues of devices; 0 also where it cannot be
+ * told. */
+uint32_t trib_socket_backlog(int fd);
 /* Bytes of payload that surely fit into the receive buffer. */
 uint32_t trib_socket_receive_room(int fd);
 

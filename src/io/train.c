@@ -31,7 +31,13 @@ void trib_train_add(struct trib_train *train, const struct trib_packet *packet, 
         train->to_count = count;
         train->segment = len;
     }
-    trib_packet_encode(packet, header);
+    if (train->is_flagged) {
+        struct trib_packet flagged = *packet;
+        flagged.flags |= TRIB_FLAG_ECN;
+        trib_packet_encode(&flagged, header);
+    } else {
+        trib_packet_encode(packet, header);
+    }
     train->piece[train->pieces++] = (struct iovec){header, TRIB_HEADER_SIZE};
     if (packet->payload_len > 0) {
         /* sendmsg only reads, but its iovec is not const. */

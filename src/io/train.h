@@ -17,6 +17,7 @@ struct trib_train {
     uint32_t pieces;
     size_t segment;
     size_t bytes;
+    bool is_flagged; /* its packets get TRIB_FLAG_ECN; whoever adds the first says so */
     struct iovec piece[2 * TRIB_TRAIN_PACKETS_MAX];
     uint8_t header[TRIB_TRAIN_PACKETS_MAX][TRIB_HEADER_SIZE];
 };

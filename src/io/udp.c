@@ -49,6 +49,7 @@ struct trib_udp {
     int fd;
     bool receives_trains;
     bool sends_trains; /* cleared when the kernel refuses them */
+    uint32_t backlog;  /* per destination, from which on trains are flagged; 0: never */
     struct trib_address local;
     struct trib_address source; /* len > 0: packets from elsewhere are not read */
     struct trib_inject *inject; /* NULL: no faults */
@@ -149,6 +150,7 @@ void trib_udp_stats_add(struct trib_udp_stats *sum, const struct trib_udp_stats 
     sum->receive_calls += part->receive_calls;
     sum->send_waits += part->send_waits;
     sum->send_dropped += part->send_dropped;
+    sum->flagged_sent += part->flagged_sent;
     sum->marked_received += part->marked_received;
     sum->bytes_handed += part->bytes_handed;
     sum->packets_handed += part->packets_handed;
@@ -407,6 +409,24 @@ static uint32_t find_train(struct trib_udp *udp, const struct trib_address *to, 
     return oldest;
 }
 
+void trib_udp_set_backlog(struct trib_udp *udp, uint32_t bytes)
+{
+    udp->backlog = bytes;
+    for (uint32_t i = 0; bytes == 0 && i < TRAINS; i++) {
+        udp->train[i].is_flagged = false;
+    }
+}
+
+/* The switch sends the same to all children, behind different ports as a rule, but all by one socket: what that holds
+ * is divided by their number. What a neighbour gets waits nowhere. */
+static bool is_backlogged(const struct trib_udp *udp, const struct trib_address *to, uint32_t count)
+{
+    if (udp->out != NULL && to != NULL && count == 1 && trib_address_equal(to, &udp->out->to)) {
+        return false;
+    }
+    return trib_socket_backlog(udp->fd) / count > udp->backlog;
+}
+
 void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to,
                    uint32_t count)
 {
@@ -416,7 +436,11 @@ void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const
     if (!trib_train_fits(train, len, to, count)) {
         send_train(udp, index);
     }
+    if (train->packets == 0 && udp->backlog > 0) {
+        train->is_flagged = is_backlogged(udp, to, count);
+    }
     trib_train_add(train, packet, to, count);
+    udp->stats.flagged_sent += train->is_flagged ? count : 0;
     udp->loaded |= UINT32_C(1) << index;
 }
 

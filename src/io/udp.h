@@ -24,6 +24,9 @@
 
 #define TRIB_TRAIN_PACKETS_MAX 64  /* UDP_MAX_SEGMENTS of every kernel that has UDP_SEGMENT */
 #define TRIB_TRAIN_BYTES_MAX 65507 /* of UDP payload */
+/* From which on a queue is long (trib_udp_set_backlog): PANAMA's 85 packets of 1500 bytes, which is DCTCP's at 10
+ * Gbit/s. */
+#define TRIB_BACKLOG_DEFAULT (85U * 1500)
 
 struct trib_udp;
 
@@ -54,6 +57,7 @@ struct trib_udp_stats {
     uint64_t bytes_sent, bytes_received, packets_sent, packets_received, send_calls, receive_calls;
     uint64_t send_waits;      /* times that the kernel had no room and was waited for, 2 ms at most */
     uint64_t send_dropped;    /* packets that the kernel would not take: dropped, as the node contract says */
+    uint64_t flagged_sent;    /* packets sent with TRIB_FLAG_ECN because of the backlog here (trib_udp_set_backlog) */
     uint64_t marked_received; /* packets that came marked by the network: congestion experienced */
     uint64_t bytes_handed, packets_handed; /* to a neighbour, without the kernel; neither sent nor, there, received */
     uint64_t injected_loss, injected_duplicate, injected_reorder, injected_corrupt;
@@ -102,6 +106,12 @@ uint64_t trib_udp_deadline(const struct trib_udp *udp);
 void trib_udp_send(struct trib_udp *udp, const struct trib_packet *packet, const struct trib_address *to,
                    uint32_t count);
 void trib_udp_flush(struct trib_udp *udp);
+/* Where the network does not mark, its first queue is our own: from now on trains begin with a look at what the kernel
+ * still holds of this socket, in its queues and the device's, and get TRIB_FLAG_ECN if that is more than so many bytes
+ * for each destination of the train. The kernel counts memory, which is 1.0 to 1.6 times the bytes on the wire. 0: no
+ * look, no flag, as in the beginning. */
+void trib_udp_set_backlog(struct trib_udp *udp, uint32_t bytes);
+
 /* Makes two sockets of this process neighbours, until one of them is closed: what one sends to the address at which it
  * knows the other is handed over without the kernel. The addresses are those that receivers see as the sender. The same
  * thread drives both at a time, and neither is connected. A socket has one neighbour at most. False: out of memory, and

@@ -40,6 +40,7 @@ static enum trib_status open_shard(const struct trib_switchd_config *config, str
         trib_address_set_port(&udp.local, (uint16_t)port);
     }
     enum trib_status status = trib_shard_open(&plane->shard[index], &udp, error);
+    plane->shard[index].backlog = config->backlog;
     plane->shard[index].spin.limit_ns = plane->shard[index].spin.length_ns = (uint64_t)config->spin_us * 1000;
     plane->shards = index + 1; /* what is half open is closed as well */
     return status;
@@ -169,6 +170,9 @@ static bool open_member(struct trib_shard *shard, const struct trib_scheme *row,
     }
     trib_shard_enter(shard);
     bool added = trib_members_add(&shard->members, member);
+    if (added && row->follows_congestion) {
+        trib_udp_set_backlog(shard->udp, shard->backlog);
+    }
     trib_shard_divide(shard);
     trib_shard_leave(shard);
     if (!added) {

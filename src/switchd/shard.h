@@ -51,6 +51,7 @@ struct trib_shard {
     uint32_t room;    /* bytes that its socket surely holds */
     bool has_caps;    /* some communicator */
     uint64_t caps_ns; /* when to divide it anew; TRIB_NEVER: nobody has caps, or all are silent */
+    uint32_t backlog; /* for communicators whose windows follow congestion (trib_udp_set_backlog) */
     uint64_t wake_ns; /* the earliest timeout */
     struct trib_shard_listener listener;
     /* between threads */

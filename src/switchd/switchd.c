@@ -36,6 +36,7 @@ void trib_switchd_init(struct trib_switchd_config *config)
         config->listen.len = 0;
     }
     config->spin_us = 20;
+    config->backlog = TRIB_BACKLOG_DEFAULT;
     config->buffer = 32U << 20;
     config->group = 0xefff4a46U;
     config->memory_quota = UINT64_C(4) << 30;

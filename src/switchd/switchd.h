@@ -20,10 +20,12 @@ struct trib_switchd_config {
     struct trib_address_list
         lenders;     /* [none] sessions of other switches, whose shards its jobs use as well; not with a parent */
     uint32_t weight; /* [1] of a root on a shard here, beside those at other switches: 1 to 255 */
-    struct trib_address http;  /* [127.0.0.1:0] len 0: none; port 0: listen's port + 1000 */
-    uint32_t threads;          /* [0: as many as addresses] shards, at least that, at most TRIB_ROOTS_MAX */
-    uint32_t buffer;           /* [32 MiB] socket buffers wanted, bytes, each direction of each shard */
-    uint32_t dscp;             /* [0] */
+    struct trib_address http; /* [127.0.0.1:0] len 0: none; port 0: listen's port + 1000 */
+    uint32_t threads;         /* [0: as many as addresses] shards, at least that, at most TRIB_ROOTS_MAX */
+    uint32_t buffer;          /* [32 MiB] socket buffers wanted, bytes, each direction of each shard */
+    uint32_t dscp;            /* [0] */
+    uint32_t
+        backlog; /* [127500] bytes that wait behind a shard's socket, per child, from which on panama's packets say so; 0: never */
     uint32_t group;            /* [239.255.74.70] first multicast group for results, host order; 0: unicast only */
     uint32_t spin_us;          /* [20] longest busy wait of a shard before it sleeps; it yields the CPU */
     uint64_t memory_quota;     /* [4 GiB] bytes of slot memory, all jobs */

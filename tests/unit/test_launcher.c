@@ -96,6 +96,7 @@ static void config__defaults_are_those_of_the_header(void **state)
     assert_true(config.multicast && config.progress_thread && config.trains);
     assert_int_equal(config.spin_us, 20);
     assert_int_equal(config.dscp, 0);
+    assert_int_equal(config.backlog, 127500);
     assert_true(config.join_timeout_ns == 30000000000 && config.switch_timeout_ns == 10000000000);
     assert_true(config.timeout_ns == 1800000000000 && config.linger_ns == 1000000000);
     assert_true(config.faults.loss == 0 && config.faults.duplicate == 0 && config.faults.reorder == 0 &&
@@ -116,7 +117,7 @@ static void config__every_variable_takes_its_example(void **state)
             read++;
         }
     }
-    assert_int_equal(read, 24);
+    assert_int_equal(read, 25);
 }
 
 static void config__variables_reach_their_fields(void **state)
@@ -137,6 +138,7 @@ static void config__variables_reach_their_fields(void **state)
     set("TRIB_TRAINS", "no");
     set("TRIB_SPIN_US", "50");
     set("TRIB_DSCP", "56");
+    set("TRIB_BACKLOG", "64KiB");
     set("TRIB_JOIN_TIMEOUT", "1s");
     set("TRIB_SWITCH_TIMEOUT", "2s");
     set("TRIB_FALLBACK", "1");
@@ -154,6 +156,7 @@ static void config__variables_reach_their_fields(void **state)
     assert_false(config.level0 || config.multicast || config.progress_thread || config.trains);
     assert_int_equal(config.spin_us, 50);
     assert_int_equal(config.dscp, 56);
+    assert_int_equal(config.backlog, 65536);
     assert_true(config.join_timeout_ns == 1000000000 && config.switch_timeout_ns == 2000000000 && config.fallback);
     assert_true(config.timeout_ns == 180000000000 && config.linger_ns == 250000000);
     assert_true(config.faults.loss == 0.01 && config.faults.duplicate == 0.02 && config.faults.reorder == 0.03);
@@ -210,6 +213,7 @@ static void config__errors_name_variable_and_value(void **state)
          "scheme switchml-literal: it shows a published rule that gives wrong sums (`tributary demo --literal`); jobs "
          "use switchml"},
         {"TRIB_JOB", "", "TRIB_JOB: \"\" is not 1 to 64 bytes long"},
+        {"TRIB_BACKLOG", "2GiB", "TRIB_BACKLOG: 2GiB is more than 1GiB"},
         {"TRIB_DSCP", "64", "TRIB_DSCP: 64 is not from 0 to 63"},
         {"TRIB_TRAINS", "maybe", "TRIB_TRAINS: \"maybe\" is neither on nor off; write 1 or 0"},
         {"TRIB_FAULTS", "loss=1", "TRIB_FAULTS: \"1\" has no unit; a percentage is written like 1% or 0.1%"},

@@ -121,6 +121,7 @@ static void check_marks(const char *local, bool trains)
     assert_int_equal(heard.flagged, 2 * PACKETS);
     assert_int_equal(heard.wrong, 0);
     assert_int_equal(trib_udp_stats(receiver)->marked_received, 2 * PACKETS);
+    assert_int_equal(trib_udp_stats(sender)->flagged_sent, 0);
     trib_udp_close(sender);
     trib_udp_close(receiver);
 }
@@ -216,6 +217,112 @@ static void send__dscp_and_ect(void **state)
     }
 }
 
+/* A queue that we can see without a slow device: what a corked socket holds back counts as well. */
+static void cork(const struct trib_udp *udp, const struct trib_address *to, size_t bytes)
+{
+    static const uint8_t filler[60000];
+    assert_true(bytes <= sizeof filler);
+    assert_int_equal(sendto(trib_udp_fd(udp), filler, bytes, MSG_MORE, (const struct sockaddr *)&to->storage, to->len),
+                     (ssize_t)bytes);
+}
+
+static void uncork(const struct trib_udp *udp)
+{
+    int off = 0;
+    assert_int_equal(setsockopt(trib_udp_fd(udp), IPPROTO_UDP, UDP_CORK, &off, sizeof off), 0);
+}
+
+/* One packet while the socket holds `held` bytes back; what the receiver hears of it. */
+static struct heard send_behind(struct trib_udp *sender, struct trib_udp *receiver, size_t held, uint32_t count)
+{
+    struct trib_arrival arrival;
+    struct heard heard = {0};
+    struct trib_address to[4];
+    for (uint32_t i = 0; i < count; i++) {
+        trib_udp_local(receiver, &to[i]);
+    }
+    const struct trib_packet packet = {.sequence = 1, .mark = 1, .communicator = 7, .kind = TRIB_PROBE};
+    if (held > 0) {
+        cork(sender, to, held);
+    }
+    trib_udp_send(sender, &packet, to, count);
+    if (held > 0) {
+        uncork(sender);
+    }
+    trib_udp_send(sender, &packet, to, count); /* of the same train: it has looked already */
+    trib_udp_flush(sender);
+    struct pollfd readable = {.fd = trib_udp_fd(receiver), .events = POLLIN};
+    while (heard.packets < 2 * count && poll(&readable, 1, 500) == 1) {
+        while (trib_udp_receive(receiver, 0)) {
+            while (trib_udp_next(receiver, &arrival)) {
+                struct trib_packet heard_packet;
+                if (trib_udp_decode(&arrival, &heard_packet) == TRIB_DROP_NONE) {
+                    heard.packets++;
+                    heard.flagged += (heard_packet.flags & TRIB_FLAG_ECN) != 0;
+                }
+            }
+        }
+    }
+    return heard;
+}
+
+static void send__flags_what_joins_a_long_queue(void **state)
+{
+    (void)state;
+    struct trib_udp *sender = open_at("127.0.0.1:0", NULL, true);
+    struct trib_udp *receiver = open_at("127.0.0.1:0", NULL, true);
+    /* Nobody has asked for it. */
+    assert_int_equal(send_behind(sender, receiver, 50000, 1).flagged, 0);
+    trib_udp_set_backlog(sender, 40000);
+    assert_int_equal(send_behind(sender, receiver, 0, 1).flagged, 0);
+    assert_int_equal(send_behind(sender, receiver, 10000, 1).flagged, 0);
+    struct heard heard = send_behind(sender, receiver, 50000, 1);
+    assert_int_equal(heard.packets, 2);
+    assert_int_equal(heard.flagged, 2);
+    assert_int_equal(trib_udp_stats(sender)->flagged_sent, 2);
+    assert_int_equal(trib_udp_stats(receiver)->marked_received, 0); /* the network has said nothing */
+    /* The next train looks again. */
+    assert_int_equal(send_behind(sender, receiver, 0, 1).flagged, 0);
+    /* Of a train to two each has half of the queue. */
+    assert_int_equal(send_behind(sender, receiver, 50000, 2).flagged, 0);
+    trib_udp_set_backlog(sender, 20000);
+    assert_int_equal(send_behind(sender, receiver, 50000, 2).flagged, 4);
+    assert_int_equal(trib_udp_stats(sender)->flagged_sent, 6);
+    trib_udp_set_backlog(sender, 0);
+    assert_int_equal(send_behind(sender, receiver, 50000, 1).flagged, 0);
+    trib_udp_close(sender);
+    trib_udp_close(receiver);
+}
+
+/* What a neighbour is handed waits in no queue. */
+static void send__flags_nothing_for_a_neighbour(void **state)
+{
+    (void)state;
+    struct trib_udp *a = open_at("127.0.0.1:0", NULL, true);
+    struct trib_udp *b = open_at("127.0.0.1:0", NULL, true);
+    struct trib_address at_a, at_b;
+    trib_udp_local(a, &at_a);
+    trib_udp_local(b, &at_b);
+    trib_udp_set_backlog(a, 1);
+    assert_int_equal(send_behind(a, b, 50000, 1).flagged, 2);
+    assert_true(trib_udp_join(a, &at_a, b, &at_b));
+    cork(a, &at_b, 50000);
+    send_numbers(a, &at_b, 1, 0);
+    struct trib_arrival arrival;
+    uint32_t packets = 0;
+    while (trib_udp_deadline(b) == 0 && trib_udp_receive(b, 0)) {
+        while (trib_udp_next(b, &arrival)) {
+            struct trib_packet packet;
+            assert_int_equal(trib_udp_decode(&arrival, &packet), TRIB_DROP_NONE);
+            assert_int_equal(packet.flags, 0);
+            packets++;
+        }
+    }
+    assert_int_equal(packets, PACKETS);
+    trib_udp_close(a);
+    trib_udp_close(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +330,8 @@ int main(void)
         cmocka_unit_test(receive__marks_become_flags_over_ipv6),
         cmocka_unit_test(receive__held_packets_keep_their_marks),
         cmocka_unit_test(send__dscp_and_ect),
+        cmocka_unit_test(send__flags_what_joins_a_long_queue),
+        cmocka_unit_test(send__flags_nothing_for_a_neighbour),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,7 @@ class Options:
     multicast: bool | None = None
     spin_us: int | None = None
     dscp: int | None = None
+    backlog: int | None = None
     join_timeout: float | datetime.timedelta | None = None
     switch_timeout: float | datetime.timedelta | None = None
     fallback: bool | None = None

@@ -177,6 +177,7 @@ static json_t *show_traffic(const struct trib_report *report)
     set(object, "receive_calls", json_u64(sum.receive_calls));
     set(object, "send_dropped_packets", json_u64(sum.send_dropped));
     set(object, "marked_received_packets", json_u64(sum.marked_received));
+    set(object, "flagged_sent_packets", json_u64(sum.flagged_sent));
     set(object, "dropped", show_dropped(dropped));
     return object;
 }

@@ -107,6 +107,8 @@ static void put_traffic(FILE *out, const struct trib_report *report)
     number(out, "send_dropped_packets_total", "counter", "packets that the kernel would not take", sum.send_dropped);
     number(out, "marked_received_packets_total", "counter", "packets received that the network had marked as congested",
            sum.marked_received);
+    number(out, "flagged_sent_packets_total", "counter", "packets sent that say that the queue here is long",
+           sum.flagged_sent);
     head(out, "foreign_dropped_packets_total", "counter", "packets dropped that belong to no job");
     for (int drop = TRIB_DROP_NONE + 1; drop < TRIB_DROP_COUNT; drop++) {
         (void)fprintf(out, "tributary_foreign_dropped_packets_total{reason=\"%s\"} %llu\n",
