@@ -120,6 +120,11 @@ def ring(mtu, payload):
                     (Contestant("our ring", payload=payload, no_box=True, scheme="ring"), GLOO), rate="1gbit")
 
 
+def panama(network, mtu, payload, size, rate=""):
+    return Scenario(f"panama-{network.__name__.lower()}", network, 4, mtu, size, 5, 1, 5,
+                    (Contestant("panama", payload=payload, scheme="panama"), Contestant("switchml", payload=payload)), rate=rate)
+
+
 def no_box(mtu, payload):
     return Scenario(f"nobox-{mtu}", Star, 4, mtu, 64 * MIB, 5, 1, 3, (Contestant("ours", payload=payload, no_box=True), GLOO),
                     rate="1gbit")
@@ -145,6 +150,8 @@ SCENARIOS = {scenario.name: scenario for scenario in (
              (Contestant("1408", each=4, multicast=False), Contestant("8192", payload=8192, each=4, multicast=False)), rate="1gbit"),
     ring(1500, 1408),
     ring(9000, 8192),
+    panama(Loop, 9000, 8192, 100 * MIB),
+    panama(Star, 1500, 1408, 64 * MIB, rate="1gbit"),
     Scenario("nobox-64k", Loop, 4, 9000, 64 << 10, 1000, 100, 7,
              (Contestant("ours", payload=8192, no_box=True), Contestant("ours 1408", no_box=True), MPI)),
     Scenario("many", Loop, 4, 9000, MIB, 5, 0, 3, (Contestant("ours", "many"),)),
@@ -198,6 +205,9 @@ ROWS = [
     Row("ring-gloo-1500", "same, frames of 1500", "ring-1500", "goodput", "our ring", "gloo ring", ">=", 0.95),
     Row("nobox-64k", "no box, loopback, 4 ranks that are hosts of their own, 64 KiB, p50 against Open MPI over TCP", "nobox-64k",
         "median_us", "ours", "openmpi tcp", "<=", 1.0),
+    Row("panama-loop", "scheme panama, loopback, 4 workers, 100 MiB: throughput, of switchml's", "panama-loop", "goodput", "panama", "switchml",
+        ">=", 0.9),
+    Row("panama-star", "same, 1 Gbit/s star, 64 MiB", "panama-star", "goodput", "panama", "switchml", ">=", 0.97),
     Row("host-100m", "one host, shared memory, 4 ranks, 100 MiB: throughput against Open MPI's", "host-100m", "goodput", "ours",
         "openmpi shm", ">=", 2.4),
     Row("host-100m-shared", "same, sent from memory that ranks share", "host-100m", "goodput", "shared buffers", "openmpi shm",
