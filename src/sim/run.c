@@ -270,6 +270,7 @@ static bool add_jobs(struct sim_run *run, char *error)
     for (uint32_t i = 0; is_good && i < s->job_count; i++) {
         struct sim_job_config config = s->jobs[i];
         config.bytes = sim_job_scaled(config.bytes, s->scale);
+        config.threshold = sim_job_scaled(config.threshold, s->scale);
         config.compute_ps = sim_job_scaled(config.compute_ps, s->scale);
         config.every_ps = sim_job_scaled(config.every_ps, s->scale);
         uint32_t copies = config.copies != 0 ? config.copies : 1;
@@ -292,6 +293,17 @@ static bool has_node(const struct sim_run *run, uint32_t place)
 
     for (uint32_t i = 0; i < j->endpoint_count; i++) {
         if (!j->endpoints[i].is_worker && j->endpoints[i].place == place) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Keys that only schemes with switches follow say that a grid varies the scheme: restarts may be for the others. */
+static bool is_varied(const struct sim_scenario *s)
+{
+    for (uint32_t i = 0; i < s->job_count; i++) {
+        if (s->jobs[i].trees > 1 || s->jobs[i].threshold != 0) {
             return true;
         }
     }
@@ -323,6 +335,9 @@ static bool check_restart(const struct sim_run *run, uint32_t node, char *error)
             nearest.best = nearest.best == name ? names[1] : NULL;
         }
         is_any = true;
+    }
+    if (!is_any && is_varied(run->scenario)) {
+        return true;
     }
     if (is_any) {
         trib_explain(error, "switch: no job has a node at %s; the nearest that has one is %s", names[0], names[1]);

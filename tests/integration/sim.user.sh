@@ -177,7 +177,7 @@ sed '/^\[\[restart/,$d' "$TMP/restart.toml" >"$TMP/small.toml"
 printf '[switches]\nmemory = "1KB"\n' >>"$TMP/small.toml"
 "$T" sim "$TMP/small.toml" >"$TMP/small.out" 2>&1
 check "memory for too few fragments" [ $? -eq 2 ]
-check_in "where it says so" 'small.toml:15:10: switches. memory of 1000 bytes, shared by 1 jobs, has no room' "$TMP/small.out"
+check_in "where it says so" 'small.toml:15:10: switches. memory of 1000 bytes, shared by 1 tree, has no room' "$TMP/small.out"
 expect 2 "$(tail -n 1 "$TMP/small.out")" "$T" sim "$TMP/small.toml" --check
 sed 's/"leaf0"/"spine1"/' "$TMP/restart.toml" >"$TMP/nowhere.toml"
 expect_line 2 'nowhere\.toml:15:10: switch: no job has a node at spine1; the nearest that has one is spine0$' "$T" sim "$TMP/nowhere.toml"

@@ -470,12 +470,13 @@ static void memory__bounds_windows(void **state)
         print_message("slots held: %u at most, %.1f in the mean, of 40\n", t.slots_most, t.slots_mean);
         assert_true(t.slots_most > 0 && t.slots_most <= 40 && t.slots_mean > 0 && t.slots_mean <= t.slots_most);
     }
+    assert_true(sim_jobs_memory(&run.jobs) > 0 && sim_jobs_memory(&run.jobs) <= 2 * 40 * 1408);
     close_run();
     char text[1024];
     (void)snprintf(text, sizeof text, STAR "[switches]\nmemory = \"%uB\"\n%s", 2 * 2 * 1408 - 1, jobs);
     assert_true(sim_scenario_parse(&s, text, "x", NULL, error));
     assert_false(sim_run_init(&run, &s, error));
-    assert_string_equal(error, "switches' memory of 5631 bytes, shared by 2 jobs, has no room for two fragments of "
+    assert_string_equal(error, "switches' memory of 5631 bytes, shared by 2 trees, has no room for two fragments of "
                                "1408");
     close_run();
 }

@@ -341,6 +341,7 @@ static void jobs__are_refused_in_one_line(void **state)
          "x:13:1: placement means nothing with hosts, which names them all"},
         {JOB "size = \"1MB\"\nbackward = \"50%\"\n",
          "x:12:1: backward means nothing without buckets: gradients come at the end"},
+        {JOB "size = \"1MB\"\ntrees = 17\n", "x:12:9: trees: 17 is not from 1 to 16"},
         {JOB "size = \"1MB\"\n[switches]\nbypass = \"1us\"\nmemory = \"1MB\"\n",
          "x:14:1: memory means nothing without a job whose switches add"},
         {"ideal = true\n" JOB "size = \"1MB\"\n",
@@ -378,7 +379,7 @@ static void setups__are_refused_in_one_line(void **state)
          "\"switchml\"\nworkers = 65\niterations = 1\nsize = \"1MB\"\n",
          "x:8:10: more than 64 workers or switches below one switch of its tree"},
         {LEAVES "[switches]\nmemory = \"1KB\"\n" JOB,
-         "x:10:10: switches' memory of 1000 bytes, shared by 1 jobs, has no room for two fragments of 1408"},
+         "x:10:10: switches' memory of 1000 bytes, shared by 1 tree, has no room for two fragments of 1408"},
         {LEAVES "[queues]\npfc = true\nshared = \"60KB\"\n" JOB "[switches]\nbypass = \"2us\"\n",
          "x:18:10: with the bypass of switches that add, shared is less than their headrooms take"},
     };
@@ -594,6 +595,34 @@ static void text__is_the_same_scenario(void **state)
     sim_scenario_free(&s);
 }
 
+/* A grid over schemes has keys that mean nothing to some of them, and what is written of such a run is read again. */
+static void schemes__can_be_varied(void **state)
+{
+    static const char text[] =
+        "duration = \"1ms\"\n" STAR "[switches]\nmemory = \"1MB\"\n[[job]]\nscheme = \"switchml\"\nworkers = 3\n"
+        "size = \"1MB\"\niterations = 1\ntrees = 2\nthreshold = \"10KB\"\n"
+        "[[restart]]\nswitch = \"switch0\"\nat = \"1us\"\n";
+    static struct sim_run run;
+    static const char *const schemes[] = {"ring", "switchml", "panama"};
+    static struct sim_scenario s;
+    static struct sim_scenario again;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct sim_override one = {"job.scheme", schemes[i]};
+        assert_true(sim_scenario_parse(&s, text, "x", &(struct sim_overrides){&one, 1}, error));
+        assert_true(sim_scenario_parse(&again, s.text, "x", NULL, error));
+        assert_string_equal(again.jobs[0].scheme, schemes[i]);
+        assert_int_equal(again.jobs[0].trees, 2);
+        assert_int_equal(again.jobs[0].threshold, 10000);
+        assert_true(sim_scenario_run(&run, &again, error));
+        sim_run_deinit(&run);
+        sim_scenario_free(&s);
+        sim_scenario_free(&again);
+    }
+}
+
 static bool read_trace(const char *text, struct sim_traffic *t, char *error)
 {
     char folder[] = "/tmp/trib-sim-XXXXXX";
@@ -674,6 +703,7 @@ int main(void)
         cmocka_unit_test(setups__are_refused_in_one_line),
         cmocka_unit_test(overrides__replace_what_stands_there),
         cmocka_unit_test(text__is_the_same_scenario),
+        cmocka_unit_test(schemes__can_be_varied),
         cmocka_unit_test(trace__is_read_or_refused),
     };
 

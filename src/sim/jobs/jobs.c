@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs.c: see jobs.h: drives the nodes of jobs. An endpoint has two timers: its node's, and of a worker the end of computing.
+/* jobs.c: see jobs.h: drives the nodes of jobs. An endpoint has two timers: its node's, and of a worker the end of
+ * computing.
  * Read next: open.c, schemes/schemes.h. */
 #include "sim/jobs/jobs.h"
 
@@ -43,6 +44,10 @@ void sim_jobs_deinit(struct sim_jobs *j)
         free(j->jobs[i].log);
     }
     free(j->slots);
+    free(j->loads);
+    free(j->memories);
+    free(j->lodgers);
+    free(j->shares);
     *j = (struct sim_jobs){0};
 }
 
@@ -199,13 +204,18 @@ static void send_down(struct sim_jobs *j, uint32_t endpoint, uint32_t message, u
 static void send_packet(struct sim_jobs *j, uint32_t endpoint, const struct trib_packet *packet,
                         const struct trib_place *to)
 {
-    const struct sim_endpoint e = j->endpoints[endpoint];
+    struct sim_endpoint e = j->endpoints[endpoint];
     uint32_t message = keep_message(j, packet);
 
     TRIB_ASSERT(packet->communicator == j->jobs[e.job].session.communicator);
     j->messages[message].references++;
     switch (to->kind) {
     case TRIB_PLACE_ROOT:
+        if (to->index != 0) {
+            e = j->endpoints[endpoint + to->index * j->jobs[e.job].config.workers]; /* the worker's in that tree */
+        }
+        give(j, message, e.parent, (uint16_t)e.child, e.up, 0);
+        break;
     case TRIB_PLACE_PARENT:
         give(j, message, e.parent, (uint16_t)e.child, e.up, 0);
         break;
@@ -313,15 +323,17 @@ static void tell_marks(struct sim_jobs *j, const struct sim_job *job, uint64_t n
         uint64_t mark = job->scheme->worker->mark(j->endpoints[job->first + rank].node);
         lowest = mark < lowest ? mark : lowest;
     }
-    for (uint32_t i = job->first; i < job->first + job->count; i++) {
-        struct sim_endpoint *e = &j->endpoints[i];
-        if (e->is_worker) {
-            job->scheme->worker->learn_mark(e->node, lowest, now_ns);
-        } else {
-            for (uint32_t child = 0; child < e->children; child++) {
-                job->scheme->switch_node->join(e->node, child, lowest);
-            }
-            job->scheme->switch_node->learn_mark(e->node, lowest);
+    for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
+        job->scheme->worker->learn_mark(j->endpoints[i].node, lowest, now_ns);
+    }
+    for (uint32_t i = sim_job_switches(job); i < job->first + job->count; i++) {
+        const struct sim_endpoint *e = &j->endpoints[i];
+        for (uint32_t child = 0; child < e->children; child++) {
+            job->scheme->switch_node->join(e->node, child, lowest);
+        }
+        job->scheme->switch_node->learn_mark(e->node, lowest);
+        if (j->memories != NULL) {
+            sim__shares_count(j, i);
         }
     }
 }
@@ -490,6 +502,9 @@ static void drain(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
         hand_out(j, endpoint, now_ns); /* of operations that were submitted meanwhile */
     }
     set_timer(j, endpoint);
+    if (j->memories != NULL && !j->endpoints[endpoint].is_worker) {
+        sim__shares_count(j, endpoint);
+    }
 }
 
 void sim__jobs_drain(struct sim_jobs *j, uint32_t endpoint)
@@ -503,7 +518,7 @@ static struct trib_place place_of(const struct sim_jobs *j, const struct sim_end
         return (struct trib_place){.kind = TRIB_PLACE_PEER, .index = value};
     }
     if (e->is_worker) {
-        return (struct trib_place){.kind = TRIB_PLACE_ROOT};
+        return (struct trib_place){.kind = TRIB_PLACE_ROOT, .index = e->tree};
     }
     if (value == PARENT) {
         return (struct trib_place){.kind = TRIB_PLACE_PARENT};
@@ -551,8 +566,8 @@ static void pass_on(struct sim_jobs *j, uint32_t packet)
         pass_many(j, packet);
         return;
     }
-    uint32_t link =
-        p->value == PARENT ? sim__jobs_next_down(j->network, p->to, e) : sim__jobs_next_up(j->network, p->to, e->job);
+    uint32_t link = p->value == PARENT ? sim__jobs_next_down(j->network, p->to, e)
+                                       : sim__jobs_next_up(j->network, p->to, &j->jobs[e->job].ways[e->tree]);
 
     p->to = j->network->links[link].to;
     sim_gates_pass(j->network);
@@ -577,13 +592,18 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
         sim_packet_free(j->network, packet);
         return;
     }
-    const struct trib_scheme *scheme = j->jobs[e->job].scheme;
+    struct sim_job *job = &j->jobs[e->job];
+    const struct trib_scheme *scheme = job->scheme;
     uint64_t now_ns = sim_network_now(j->network) / NS_PS;
     struct trib_place from = place_of(j, e, p.value);
     struct trib_packet received;
 
-    read_message(&j->jobs[e->job], &j->messages[p.sequence], &received);
+    read_message(job, &j->messages[p.sequence], &received);
     received.flags |= (p.flags & SIM_ECN_MARKED) != 0 ? TRIB_FLAG_ECN : 0;
+    if ((received.flags & TRIB_FLAG_ECN) != 0) {
+        job->marked += (p.flags & SIM_ECN_MARKED) != 0;
+        job->told += e->is_worker && received.kind == TRIB_RESULT;
+    }
     j->on_links--;
     sim_packet_free(j->network, packet);
     if (e->is_worker) {
@@ -593,7 +613,7 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
                          received.kind == TRIB_CONTRIBUTION;
     }
     release_message(j, p.sequence);
-    drain(j, p.owner, now_ns);
+    drain(j, e->is_worker ? job->first + e->rank : p.owner, now_ns);
 }
 
 void sim_jobs_soon(const struct sim_jobs *j, uint32_t packet)
@@ -683,16 +703,15 @@ struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job
     const struct sim_job *it = &j->jobs[job];
     struct sim_job_counters sum = {.switches = it->before};
 
-    for (uint32_t i = it->first; i < it->first + it->count; i++) {
+    for (uint32_t i = it->first; i < it->first + it->config.workers; i++) {
         const struct sim_endpoint *e = &j->endpoints[i];
-        if (!e->is_worker) {
-            trib_counters_add(&sum.switches, it->scheme->switch_node->counters(e->node));
-            continue;
-        }
         trib_counters_add(&sum.workers, it->scheme->worker->counters(e->node));
         if (it->scheme->worker->flows != NULL) {
             it->scheme->worker->flows(e->node, &sum.flows);
         }
+    }
+    for (uint32_t i = sim_job_switches(it); i < it->first + it->count; i++) {
+        trib_counters_add(&sum.switches, it->scheme->switch_node->counters(j->endpoints[i].node));
     }
     return sum;
 }
@@ -711,5 +730,5 @@ const char *sim_jobs_check(const struct sim_jobs *j)
             return "a node has failed";
         }
     }
-    return NULL;
+    return sim_jobs_memory(j) <= j->memory_bytes ? NULL : "a switch held more sums than it has memory for";
 }

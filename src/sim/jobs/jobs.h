@@ -11,12 +11,16 @@
  * the backward pass has made it, while that goes on; the next iteration begins when all are in. Several ranks of one
  * host are summed in its memory first, as real ones are (level 0): its worker here stands for all of them.
  *
- * Switches of a scheme that has them: the lowest switch that is above all workers is the root, and every switch between it and them is a
- * node of the tree, or those that add, where not all do. Packets from node to node travel over the links between them; switches that do not add
- * pass them on. Schemes without switches send from host to host.
+ * Switches of a scheme that has them: a switch above all workers, as low as can be, is the root, and every switch
+ * between it and them is a node of the tree, or those that add, where not all do. Packets from node to node travel
+ * over the links between them; switches that do not add pass them on. Schemes without switches send from host to
+ * host. A job may have several trees, each under another root; which roots, of all that would do, is chosen by the
+ * load that all jobs before have put on the links (tree.c). A worker has an endpoint in each of its trees, with one
+ * node: that of the first tree has its timers and its iterations, and the others are only places to send to and to
+ * come from.
  *
  * Sessions (registration, marks of idle ranks) are told at once, without packets: they are not what is simulated.
- * Read next: core/node.h, open.c, tree.c, jobs.c. */
+ * Read next: core/node.h, open.c, tree.c, shares.c, jobs.c. */
 #ifndef TRIB_SIM_JOBS_H
 #define TRIB_SIM_JOBS_H
 
@@ -59,6 +63,9 @@ struct sim_job_config {
     uint32_t buckets;    /* of gradients, equal ones; 0 is taken as 1: all are there when computing has ended */
     uint32_t unused;
     double backward; /* the share of computing in which they come, evenly: the first after a bucket's share of it */
+    uint32_t trees;  /* at most: as many as there are switches to be their roots; 0 is taken as 1 */
+    uint32_t unused_too;
+    uint64_t threshold; /* a job of fewer bytes is summed on a ring, whatever its scheme */
 };
 
 #define SIM_BUCKETS_MAX 1024U
@@ -82,12 +89,18 @@ struct sim_endpoint {
     uint32_t iteration; /* of a worker: it is in; begins with 1 */
     uint32_t left;      /* operations of it that are not done */
     uint32_t unsent;    /* operations of it that are not submitted */
-    bool is_worker;
-    bool is_branch; /* a switch with a parent */
-    uint16_t ready; /* buckets of the iteration that may be summed */
+    uint8_t tree;       /* of the job's */
+    bool is_worker : 1;
+    bool is_branch : 1; /* a switch with a parent */
+    uint16_t ready;     /* buckets of the iteration that may be summed */
 };
 
 _Static_assert(sizeof(struct sim_endpoint) == 64, "one cache line");
+
+/* The way up in a job's tree: which of their links up all switches of hosts take, and which those above them. */
+struct sim_way {
+    uint16_t up[2];
+};
 
 /* When an iteration was what. 0: not yet. */
 struct sim_iteration {
@@ -103,8 +116,13 @@ struct sim_job {
     uint32_t boot;               /* of its tree */
     struct trib_counters before; /* of switches' nodes that restarts have ended */
     struct trib_session_config session;
-    uint32_t first; /* of its endpoints: workers by rank, then switches */
+    uint32_t
+        first; /* of its endpoints: workers by rank, in the first tree, then in the next; then switches, tree by tree */
     uint32_t count;
+    struct sim_way ways[TRIB_ROOTS_MAX]; /* by tree */
+    uint16_t roots[TRIB_ROOTS_MAX];      /* network nodes, by tree; of a scheme whose switches add */
+    uint32_t trees;                      /* that it has: one where nothing adds */
+    uint32_t unused_too;
     uint64_t fragments;  /* of an iteration */
     uint32_t operations; /* of an iteration */
     uint32_t parts;      /* operations of a bucket */
@@ -120,6 +138,8 @@ struct sim_job {
     uint64_t compared; /* numbers that were compared with what they must be */
     uint64_t wrong;
     uint64_t failed;   /* events of failure */
+    uint64_t marked;   /* packets that came to its nodes with a mark (ECN) that a link had given them */
+    uint64_t told;     /* results that came to its workers with a mark: of a link, or of any contribution to the sum */
     double summing_ps; /* of all iterations: what of summing computing does not hide, from computed_ps to ended_ps */
     uint64_t end_ps;   /* of the last iteration that has ended */
 };
@@ -146,7 +166,8 @@ struct sim_jobs {
     const uint8_t *adds; /* by network node: may it be a node of trees? NULL: every switch may */
     struct sim_endpoint *endpoints;
     uint32_t endpoint_count;
-    uint32_t endpoint_room;       /* as many as there can be: memory is claimed at first use */
+    uint32_t endpoint_room; /* as many as there can be: memory is claimed at first use */
+    uint64_t *loads;        /* by link: what all trees so far send over it in an iteration, in ns of the link's time */
     struct sim_message *messages; /* as many as are under way */
     uint32_t message_high;
     uint32_t message_free;
@@ -160,7 +181,21 @@ struct sim_jobs {
     uint32_t timer;        /* that counts slots */
     bool is_multicast;     /* switches that do not add copy what is for several children where their ways part */
     uint8_t unused[7];
-    struct sim_slots *slots; /* by endpoint, of switches */
+    struct sim_slots *slots;     /* by endpoint, of switches */
+    struct sim_memory *memories; /* by switch; NULL: it has no bound */
+    uint32_t *lodgers;           /* endpoints of switches, switch by switch */
+    struct trib_share *shares;   /* room for those of one, while its memory is divided */
+};
+
+/* What is in a switch's memory for sums. */
+struct sim_memory {
+    uint64_t held_bytes;
+    uint64_t most_bytes;
+    uint64_t next_ps; /* not before then it is divided again */
+    uint32_t first;   /* of its nodes, in the list of all */
+    uint32_t count;
+    uint32_t capped;    /* those of schemes with caps */
+    uint32_t fragments; /* that there is room for of these */
 };
 
 /* Slots of a job that a switch held, looked at every SIM_SLOTS_PS. */
@@ -169,7 +204,9 @@ struct sim_slots {
     uint64_t looks;
     uint64_t sum;
     uint32_t most;
-    uint32_t unused;
+    uint32_t held;     /* now, where memory has a bound */
+    uint32_t cap;      /* that its ranks are told; 0: none */
+    uint32_t cap_most; /* so far */
 };
 
 /* Counts of a job's nodes. */
@@ -182,7 +219,7 @@ struct sim_job_counters {
 const char *sim_placement_name(enum sim_placement placement);
 void sim_jobs_init(struct sim_jobs *j, struct sim_network *network, uint32_t first_timer);
 void sim_jobs_deinit(struct sim_jobs *j);
-/* Timers of `hosts` workers, and of as many switches as the network has, for each job: so many follow first_timer. */
+/* Two of each endpoint: so many follow first_timer. */
 uint32_t sim_jobs_timers(const struct sim_jobs *j);
 /* A size or time at a scale of 1/scale. */
 static inline uint64_t sim_job_scaled(uint64_t amount, uint32_t scale)
@@ -211,10 +248,23 @@ void sim_jobs_return(struct sim_jobs *j, uint32_t place);
 /* Counts slots, and sets the timer of that anew. */
 void sim_jobs_count_slots(struct sim_jobs *j);
 struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job);
+/* The most that the memory of any switch held, in bytes of payload on the links; 0 where it has no bound. */
+uint64_t sim_jobs_memory(const struct sim_jobs *j);
+/* The first of its switches, which follow its workers' endpoints in all trees. */
+static inline uint32_t sim_job_switches(const struct sim_job *job)
+{
+    return job->first + job->config.workers * job->trees;
+}
+/* How many: one that is in several trees counts in each. */
+static inline uint32_t sim_job_nodes(const struct sim_job *job)
+{
+    return job->count - job->config.workers * job->trees;
+}
 /* NULL, or what is wrong: a sum, a lane, a failure. */
 const char *sim_jobs_check(const struct sim_jobs *j);
 
-/* Of jobs.c, for open.c: hands out what an endpoint has to send; deals an iteration's fragments to operations; a worker begins its next iteration. */
+/* Of jobs.c, for open.c: hands out what an endpoint has to send; deals an iteration's fragments to operations; a worker
+ * begins its next iteration. */
 void sim__jobs_drain(struct sim_jobs *j, uint32_t endpoint);
 void sim__jobs_deal(struct sim_job *job);
 void sim__jobs_begin(struct sim_jobs *j, uint32_t endpoint);
@@ -223,10 +273,17 @@ static inline uint64_t sim__jobs_elements(const struct sim_job *job)
     return job->largest * SIM_JOB_ELEMENTS;
 }
 
-/* Of tree.c: places the switches of a job's tree, behind its workers; false: error says why it cannot be. */
-bool sim__jobs_tree(struct sim_jobs *j, struct sim_job *job, char *error);
-/* The next link on the way through the job's tree from this place to the parent, or down to the endpoint. */
-uint32_t sim__jobs_next_up(const struct sim_network *n, uint32_t place, uint32_t job);
+/* Of shares.c: settles windows and first caps, before nodes are made; a switch's node is new, or anew; it may hold
+ * more, or less, than before. */
+bool sim__shares_open(struct sim_jobs *j, char *error);
+void sim__shares_opened(struct sim_jobs *j, uint32_t endpoint);
+void sim__shares_count(struct sim_jobs *j, uint32_t endpoint);
+
+/* Of tree.c: chooses the job's trees and places their switches, behind its workers; false: error says why it cannot
+ * be. */
+bool sim__jobs_trees(struct sim_jobs *j, struct sim_job *job, char *error);
+/* The next link on the way through the tree from this place to the parent, or down to the endpoint. */
+uint32_t sim__jobs_next_up(const struct sim_network *n, uint32_t place, const struct sim_way *way);
 uint32_t sim__jobs_next_down(const struct sim_network *n, uint32_t place, const struct sim_endpoint *to);
 uint32_t sim__jobs_endpoint(struct sim_jobs *j, const struct sim_endpoint *endpoint);
 

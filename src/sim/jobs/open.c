@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open.c: the nodes of jobs, from their configuration to their first iteration: see jobs.h. Read next: tree.c, jobs.c (who drives them). */
+/* open.c: the nodes of jobs, from their configuration to their first iteration: see jobs.h. Read next: tree.c, jobs.c
+ * (who drives them). */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/lane.h"
@@ -21,7 +23,7 @@ static struct trib_session_config make_session(const struct sim_jobs *j, const s
         .salt = trib_mix64(seed + j->count),
         .communicator = j->count + 1,
         .ranks = config->workers,
-        .roots = 1,
+        .roots = 1, /* until its trees are chosen */
         .train = 1,
         .slots = 2 * config->window,
         .payload = SIM_JOB_PAYLOAD,
@@ -32,6 +34,7 @@ static struct trib_session_config make_session(const struct sim_jobs *j, const s
     };
 }
 
+/* With one node for its endpoints in all trees. */
 static bool open_worker(struct sim_jobs *j, const struct sim_job *job, struct sim_endpoint *e)
 {
     struct trib_worker_config config = {
@@ -47,6 +50,9 @@ static bool open_worker(struct sim_jobs *j, const struct sim_job *job, struct si
     e->node = sim_arena_take(&j->arena, job->scheme->worker->size(&config));
     if (e->node != NULL) {
         job->scheme->worker->init(e->node, &config);
+    }
+    for (uint32_t tree = 1; tree < job->trees; tree++) {
+        e[tree * job->config.workers].node = e->node;
     }
     return e->node != NULL;
 }
@@ -68,13 +74,15 @@ static uint64_t mark_below(const struct sim_jobs *j, const struct sim_job *job, 
 }
 
 /* The node of a switch, new or anew, with its children's marks and the whole job's. */
-static bool open_switch(struct sim_jobs *j, const struct sim_job *job, struct sim_endpoint *e, uint64_t mark)
+static bool open_switch(struct sim_jobs *j, const struct sim_job *job, uint32_t endpoint, uint64_t mark)
 {
+    struct sim_endpoint *e = &j->endpoints[endpoint];
     struct trib_switch_config config = {
         .session = job->session,
         .kernels = trib_value_kernels(),
         .branches = e->branches,
         .children = e->children,
+        .root = e->tree,
         .boot = job->boot,
         .answers = trib_switch_answers(e->children), /* drained after every packet */
         .has_parent = e->is_branch,
@@ -94,14 +102,21 @@ static bool open_switch(struct sim_jobs *j, const struct sim_job *job, struct si
         job->scheme->switch_node->join(e->node, j->endpoints[child].child, mark_below(j, job, child));
     }
     job->scheme->switch_node->learn_mark(e->node, mark);
+    if (j->memories != NULL) {
+        sim__shares_opened(j, endpoint);
+    }
     return true;
 }
 
 static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
 {
-    for (uint32_t i = job->first; i < job->first + job->count; i++) {
-        struct sim_endpoint *e = &j->endpoints[i];
-        if (e->is_worker ? !open_worker(j, job, e) : !open_switch(j, job, e, 0)) {
+    for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
+        if (!open_worker(j, job, &j->endpoints[i])) {
+            return false;
+        }
+    }
+    for (uint32_t i = sim_job_switches(job); i < job->first + job->count; i++) {
+        if (!open_switch(j, job, i, 0)) {
             return false;
         }
     }
@@ -125,10 +140,11 @@ static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
     return true;
 }
 
-/* For as many messages and endpoints as there can be: each host is one job's, each switch may be all jobs'. */
+/* For as many messages and endpoints as there can be: each host is one job's, each switch may be in all trees of all
+ * jobs. */
 static bool make_room(struct sim_jobs *j)
 {
-    j->endpoint_room = j->network->hosts + SIM_JOBS_MAX * (j->network->nodes - j->network->hosts);
+    j->endpoint_room = TRIB_ROOTS_MAX * (j->network->hosts + SIM_JOBS_MAX * (j->network->nodes - j->network->hosts));
     j->endpoints = sim_memory_map(j->endpoint_room * sizeof *j->endpoints);
     j->messages = sim_memory_map(SIM_MESSAGES_MAX * sizeof *j->messages);
     return j->endpoints != NULL && j->messages != NULL;
@@ -141,15 +157,21 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const
 
     *job = (struct sim_job){
         .config = *config,
-        .scheme = trib_scheme_find(config->scheme),
-        .session = make_session(j, config, seed),
         .first = j->endpoint_count,
         .fragments = (config->bytes + config->payload - 1) / config->payload,
     };
+    if (config->bytes < config->threshold) {
+        (void)snprintf(job->config.scheme, sizeof job->config.scheme, "ring");
+    }
+    job->scheme = trib_scheme_find(job->config.scheme);
+    job->session = make_session(j, &job->config, seed);
     TRIB_ASSERT(j->count < SIM_JOBS_MAX && job->scheme != NULL);
     job->boot = BOOT;
     job->config.ranks = config->ranks != 0 ? config->ranks : 1;
     job->config.buckets = config->buckets != 0 ? config->buckets : 1;
+    job->config.trees = config->trees != 0 ? config->trees : 1;
+    TRIB_ASSERT(job->config.trees <= TRIB_ROOTS_MAX);
+    job->trees = 1;
     if (j->messages == NULL && !make_room(j)) {
         trib_explain(error, "out of memory");
         return false;
@@ -176,52 +198,20 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const
                                         .is_worker = true,
                                     });
     }
-    if (job->scheme->switch_node != NULL && !sim__jobs_tree(j, job, error)) {
+    if (job->scheme->switch_node != NULL && !sim__jobs_trees(j, job, error)) {
         return false;
     }
+    job->session.roots = job->trees;
     job->count = j->endpoint_count - job->first;
     j->count++;
     return true;
 }
 
-/* A job's window is bounded by the smallest share that it has of a switch's memory: all jobs there have equal ones, of twice as many slots as fragments
- * are under way. */
-static bool share_memory(struct sim_jobs *j, uint32_t *jobs, char *error)
-{
-    if (j->memory_bytes == SIM_NEVER) {
-        return true;
-    }
-    for (uint32_t i = 0; i < j->endpoint_count; i++) {
-        jobs[j->endpoints[i].place] += !j->endpoints[i].is_worker;
-    }
-    for (uint32_t i = 0; i < j->endpoint_count; i++) {
-        struct sim_job *job = &j->jobs[j->endpoints[i].job];
-        uint32_t sharing = jobs[j->endpoints[i].place];
-        if (j->endpoints[i].is_worker) {
-            continue;
-        }
-        uint64_t most = j->memory_bytes / sharing / job->config.payload / 2;
-        if (most == 0) {
-            trib_explain(
-                error, "switches' memory of %" PRIu64 " bytes, shared by %u jobs, has no room for two fragments of %u",
-                j->memory_bytes, sharing, job->config.payload);
-            return false;
-        }
-        job->config.window = most < job->config.window ? (uint32_t)most : job->config.window;
-    }
-    return true;
-}
-
 bool sim_jobs_open(struct sim_jobs *j, char *error)
 {
-    uint32_t *jobs = calloc(j->network->nodes, sizeof *jobs);
-    bool is_good = jobs != NULL;
-
-    trib_explain(error, "out of memory");
-    is_good = is_good && share_memory(j, jobs, error);
-    free(jobs);
     j->slots = calloc(j->endpoint_count + 1, sizeof *j->slots);
-    is_good = is_good && j->slots != NULL;
+    trib_explain(error, "out of memory");
+    bool is_good = j->slots != NULL && sim__shares_open(j, error);
     for (uint32_t i = 0; is_good && i < j->count; i++) {
         j->jobs[i].session.slots = 2 * j->jobs[i].config.window;
         is_good = open_nodes(j, &j->jobs[i]);
@@ -233,7 +223,7 @@ bool sim_jobs_open(struct sim_jobs *j, char *error)
 
 static bool is_at(const struct sim_jobs *j, const struct sim_job *job, uint32_t place)
 {
-    for (uint32_t i = job->first + job->config.workers; i < job->first + job->count; i++) {
+    for (uint32_t i = sim_job_switches(job); i < job->first + job->count; i++) {
         if (j->endpoints[i].place == place) {
             return true;
         }
@@ -266,9 +256,9 @@ static void open_again(struct sim_jobs *j, struct sim_job *job)
         uint64_t mark = mark_below(j, job, job->first + rank);
         lowest = mark < lowest ? mark : lowest;
     }
-    for (uint32_t i = job->first + job->config.workers; i < job->first + job->count; i++) {
+    for (uint32_t i = sim_job_switches(job); i < job->first + job->count; i++) {
         trib_counters_add(&job->before, job->scheme->switch_node->counters(j->endpoints[i].node));
-        TRIB_ASSERT(open_switch(j, job, &j->endpoints[i], lowest));
+        TRIB_ASSERT(open_switch(j, job, i, lowest));
     }
     for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
         job->scheme->worker->registered(j->endpoints[i].node, job->boot, lowest, now_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree.c: where the switches of a job's tree are: see jobs.h. Read next: jobs.c (who drives them). */
+/* tree.c: which trees a job has, and where their switches are: see jobs.h. Read next: jobs.c (who drives them). */
 #include <stdlib.h>
 
 #include "io/explain.h"
@@ -12,14 +12,19 @@ uint32_t sim__jobs_endpoint(struct sim_jobs *j, const struct sim_endpoint *endpo
     return j->endpoint_count++;
 }
 
-/* The link up: all take the same of their ways up, so that those of one pod, and then all, meet. */
-uint32_t sim__jobs_next_up(const struct sim_network *n, uint32_t place, uint32_t job)
+/* The link up: of each tier of switches all take the same of their ways up, so that those of one pod, and then all,
+ * meet. */
+uint32_t sim__jobs_next_up(const struct sim_network *n, uint32_t place, const struct sim_way *way)
 {
     const struct sim_route *route = &n->routes[place];
 
-    return place < n->hosts  ? sim_network_host_link(place)
-           : route->ups == 0 ? SIM_NONE /* the top, or no tree */
-                             : route->up + job % route->ups;
+    if (place < n->hosts) {
+        return sim_network_host_link(place);
+    }
+    if (route->ups == 0) { /* the top, or no tree */
+        return SIM_NONE;
+    }
+    return route->up + way->up[n->links[route->down].to >= n->hosts];
 }
 
 uint32_t sim__jobs_next_down(const struct sim_network *n, uint32_t place, const struct sim_endpoint *to)
@@ -31,10 +36,10 @@ uint32_t sim__jobs_next_down(const struct sim_network *n, uint32_t place, const 
     return route->magic == 0 ? n->hosts + host : sim_route_down(route, host);
 }
 
-/* The switch above this one in the tree; SIM_NONE: there is none. */
-static uint32_t above(const struct sim_network *n, uint32_t place, uint32_t job)
+/* The switch above this one on the way; SIM_NONE: there is none. */
+static uint32_t above(const struct sim_network *n, uint32_t place, const struct sim_way *way)
 {
-    uint32_t link = sim__jobs_next_up(n, place, job);
+    uint32_t link = sim__jobs_next_up(n, place, way);
 
     return link == SIM_NONE ? SIM_NONE : n->links[link].to;
 }
@@ -44,32 +49,162 @@ static bool may_add(const struct sim_jobs *j, uint32_t place)
     return j->adds == NULL || j->adds[place] != 0;
 }
 
-/* How many levels of switches there must be so that all workers meet, at one that adds; 0: they never do. */
-static uint32_t count_levels(const struct sim_jobs *j, const struct sim_job *job, uint32_t choice)
+/* ---- which trees ---- */
+
+/* A tree that there could be. */
+struct candidate {
+    struct sim_way way;
+    uint32_t levels; /* of switches that there must be so that all workers meet, at one that adds; 0: they never do */
+    uint32_t root;   /* network node */
+    uint64_t most;   /* the largest load of its links, with its own */
+    uint64_t sum;    /* of all of them */
+};
+
+/* The trees of a job while they are chosen. */
+struct choice {
+    struct sim_jobs *jobs;
+    const struct sim_job *job;
+    uint64_t bytes; /* that a tree sends over a link */
+    uint32_t *seen; /* by node: the last walk that came there */
+    uint32_t walks;
+    uint32_t count;  /* of ways up, from a host to the top */
+    uint32_t ups[2]; /* of a switch, by tier */
+};
+
+/* Follows all workers' ways up at once, until they are one. */
+static void find_root(const struct choice *c, struct candidate *it)
 {
+    const struct sim_network *n = c->jobs->network;
+
+    it->levels = 0;
     for (uint32_t levels = 1;; levels++) {
-        uint32_t first = SIM_NONE;
         bool is_one = true;
-        for (uint32_t rank = 0; rank < job->config.workers; rank++) {
-            uint32_t place = j->endpoints[job->first + rank].place;
+        for (uint32_t rank = 0; rank < c->job->config.workers; rank++) {
+            uint32_t place = c->jobs->endpoints[c->job->first + rank].place;
             for (uint32_t i = 0; i < levels && place != SIM_NONE; i++) {
-                place = above(j->network, place, choice);
+                place = above(n, place, &it->way);
             }
             if (place == SIM_NONE) {
-                return 0;
+                return;
             }
-            first = rank == 0 ? place : first;
-            is_one = is_one && place == first;
+            it->root = rank == 0 ? place : it->root;
+            is_one = is_one && place == it->root;
         }
-        if (is_one && may_add(j, first)) {
-            return levels;
+        if (is_one && may_add(c->jobs, it->root)) {
+            it->levels = levels;
+            return;
         }
     }
 }
 
-static uint32_t find_switch(const struct sim_jobs *j, const struct sim_job *job, uint32_t place)
+/* Every stream of the tree adds to, or no more adds to, the load of each link that it takes: a worker's goes up to
+ * the first switch that adds, that switch's goes on. Hosts' own links are the same for all trees. */
+static void load(struct choice *c, struct candidate *it, bool is_less)
 {
-    for (uint32_t i = job->first + job->config.workers; i < j->endpoint_count; i++) {
+    const struct sim_network *n = c->jobs->network;
+
+    it->most = it->sum = 0;
+    c->walks++;
+    for (uint32_t rank = 0; rank < c->job->config.workers; rank++) {
+        uint32_t place = above(n, c->jobs->endpoints[c->job->first + rank].place, &it->way);
+        for (uint32_t level = 1; level < it->levels; level++) {
+            if (may_add(c->jobs, place) && c->seen[place] == c->walks) {
+                break; /* the rest of its way is there */
+            }
+            c->seen[place] = c->walks;
+            uint32_t link = sim__jobs_next_up(n, place, &it->way);
+            uint64_t time_ns = sim_port_time(&n->ports[n->links[link].port], c->bytes) / 1000;
+            uint64_t *at = &c->jobs->loads[link];
+            *at = is_less ? *at - time_ns : *at + time_ns;
+            it->most = *at > it->most ? *at : it->most;
+            it->sum += *at;
+            place = n->links[link].to;
+        }
+    }
+}
+
+/* As low as can be; then where the links that it takes have least to do. */
+static bool is_better(const struct candidate *it, const struct candidate *than)
+{
+    if (it->levels != than->levels) {
+        return than->levels == 0 || it->levels < than->levels;
+    }
+    return it->most != than->most ? it->most < than->most : it->sum < than->sum;
+}
+
+/* The best one whose root no tree of the job has yet. Of equal ones jobs do not all begin with the same. */
+static struct candidate choose_tree(struct choice *c)
+{
+    struct candidate best = {.levels = 0};
+
+    for (uint32_t i = 0; i < c->count; i++) {
+        uint32_t number = (c->jobs->count + i) % c->count;
+        uint32_t first = number % c->ups[0];
+        struct candidate it = {
+            .way = {{(uint16_t)first, (uint16_t)((number / c->ups[0] + first) % c->ups[1])}},
+        };
+        bool is_new = true;
+        find_root(c, &it);
+        for (uint32_t tree = 0; tree < c->job->trees; tree++) {
+            is_new = is_new && c->job->roots[tree] != it.root;
+        }
+        if (it.levels == 0 || !is_new) {
+            continue;
+        }
+        load(c, &it, false);
+        best = is_better(&it, &best) ? it : best;
+        load(c, &(struct candidate){.way = it.way, .levels = it.levels}, true);
+    }
+    return best;
+}
+
+static void count_ups(struct choice *c)
+{
+    const struct sim_network *n = c->jobs->network;
+    uint32_t place = c->jobs->endpoints[c->job->first].place;
+
+    c->count = 1;
+    for (uint32_t tier = 0; tier < 2; tier++) {
+        place = place != SIM_NONE ? above(n, place, &(struct sim_way){{0, 0}}) : SIM_NONE;
+        c->ups[tier] = place != SIM_NONE && n->routes[place].ups != 0 ? n->routes[place].ups : 1;
+        c->count *= c->ups[tier];
+    }
+}
+
+/* As many as the job wants, or as there are. */
+static bool choose(struct sim_jobs *j, struct sim_job *job)
+{
+    struct choice c = {.jobs = j, .job = job, .seen = calloc(j->network->nodes, sizeof *c.seen)};
+
+    if (j->loads == NULL) {
+        j->loads = calloc(j->network->link_count, sizeof *j->loads);
+    }
+    job->trees = 0;
+    if (c.seen == NULL || j->loads == NULL) {
+        free(c.seen);
+        return false;
+    }
+    c.bytes = job->config.bytes / job->config.trees;
+    count_ups(&c);
+    while (job->trees < job->config.trees) {
+        struct candidate best = choose_tree(&c);
+        if (best.levels == 0) {
+            break;
+        }
+        load(&c, &best, false);
+        job->roots[job->trees] = (uint16_t)best.root;
+        job->ways[job->trees++] = best.way;
+    }
+    free(c.seen);
+    return true;
+}
+
+/* ---- their switches ---- */
+
+/* Of the tree whose switches begin there. */
+static uint32_t find_switch(const struct sim_jobs *j, uint32_t first, uint32_t place)
+{
+    for (uint32_t i = first; i < j->endpoint_count; i++) {
         if (j->endpoints[i].place == place) {
             return i;
         }
@@ -88,7 +223,7 @@ static bool adopt(struct sim_jobs *j, uint32_t child, uint32_t parent, char *err
     }
     c->parent = parent;
     c->child = p->children++;
-    c->up = sim__jobs_next_up(j->network, c->place, c->job);
+    c->up = sim__jobs_next_up(j->network, c->place, &j->jobs[c->job].ways[c->tree]);
     c->down = sim__jobs_next_down(j->network, p->place, c);
     c->sibling = SIM_NONE;
     c->is_branch = !c->is_worker;
@@ -102,33 +237,26 @@ static bool adopt(struct sim_jobs *j, uint32_t child, uint32_t parent, char *err
     return true;
 }
 
-bool sim__jobs_tree(struct sim_jobs *j, struct sim_job *job, char *error)
+/* All workers' ways to the root; by rank: so children are in the order of their lowest ranks. */
+static bool place_tree(struct sim_jobs *j, const struct sim_job *job, uint32_t tree, char *error)
 {
-    uint32_t number = (uint32_t)(job - j->jobs);
-    uint32_t levels = count_levels(j, job, number);
+    uint32_t first = j->endpoint_count;
 
-    if (levels == 0) {
-        trib_explain(
-            error,
-            "no switch%s is above all of the job's workers: a scheme with switches needs a tree, or all on one switch",
-            j->adds == NULL ? "" : " that adds");
-        return false;
-    }
-    /* By rank: so children are in the order of their lowest ranks. */
     for (uint32_t rank = 0; rank < job->config.workers; rank++) {
-        uint32_t child = job->first + rank;
-        uint32_t place = j->endpoints[child].place;
-        for (uint32_t level = 0; level < levels; level++) {
-            place = above(j->network, place, number);
-            if (!may_add(j, place)) {
-                continue;
+        uint32_t child = job->first + tree * job->config.workers + rank;
+        bool is_there = false; /* the rest of the way */
+        while (!is_there) {
+            uint32_t place = above(j->network, j->endpoints[child].place, &job->ways[tree]);
+            while (!may_add(j, place)) {
+                place = above(j->network, place, &job->ways[tree]);
             }
-            uint32_t parent = find_switch(j, job, place);
-            bool is_new = parent == SIM_NONE;
-            if (is_new) {
+            uint32_t parent = find_switch(j, first, place);
+            is_there = parent != SIM_NONE;
+            if (!is_there) {
                 parent = sim__jobs_endpoint(j, &(struct sim_endpoint){
-                                                   .job = (uint16_t)number,
+                                                   .job = (uint16_t)(job - j->jobs),
                                                    .place = (uint16_t)place,
+                                                   .tree = (uint8_t)tree,
                                                    .parent = SIM_NONE,
                                                    .first_child = SIM_NONE,
                                                    .last_child = SIM_NONE,
@@ -138,10 +266,34 @@ bool sim__jobs_tree(struct sim_jobs *j, struct sim_job *job, char *error)
             if (!adopt(j, child, parent, error)) {
                 return false;
             }
-            if (!is_new) {
-                break; /* the rest of the way is there */
-            }
+            is_there = is_there || place == job->roots[tree];
             child = parent;
+        }
+    }
+    return true;
+}
+
+bool sim__jobs_trees(struct sim_jobs *j, struct sim_job *job, char *error)
+{
+    trib_explain(error, "out of memory");
+    if (!choose(j, job)) {
+        return false;
+    }
+    if (job->trees == 0) {
+        trib_explain(
+            error,
+            "no switch%s is above all of the job's workers: a scheme with switches needs a tree, or all on one switch",
+            j->adds == NULL ? "" : " that adds");
+        return false;
+    }
+    for (uint32_t i = job->config.workers; i < job->trees * job->config.workers; i++) {
+        struct sim_endpoint e = j->endpoints[job->first + i % job->config.workers];
+        e.tree = (uint8_t)(i / job->config.workers);
+        (void)sim__jobs_endpoint(j, &e);
+    }
+    for (uint32_t tree = 0; tree < job->trees; tree++) {
+        if (!place_tree(j, job, tree, error)) {
+            return false;
         }
     }
     return true;

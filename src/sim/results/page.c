@@ -133,7 +133,7 @@ static void page_jobs(FILE *out, const struct sim_run *run, const struct sim_ide
         (void)fputs("<tr><td>", out);
         sim_html_text(out, c->scheme);
         (void)fprintf(out, "</td><td>%s</td><td>%u</td><td>%u</td><td>%.3f</td><td>%.3f</td>",
-                      c->model != NULL ? c->model->name : "-", c->workers, job->count - c->workers,
+                      c->model != NULL ? c->model->name : "-", c->workers, sim_job_nodes(job),
                       (double)c->start_ps / 1e9, (double)job->end_ps / 1e9);
         struct sim_job_times t = sim_results_job(run, i);
         (void)fprintf(out, "<td>%u of %u</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>", job->iterations, c->iterations,

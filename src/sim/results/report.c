@@ -149,7 +149,7 @@ static void json_accelerators(FILE *out, const struct sim_run *run)
                   adds, (double)s->topology.add_ps / NS, (double)s->accelerators.bypass_ps / NS,
                   s->is_multicast ? "true" : "false");
     print_amount(out, "memory_bytes", run->jobs.memory_bytes);
-    (void)fputc('}', out);
+    (void)fprintf(out, ",\"memory_most_bytes\":%" PRIu64 "}", sim_jobs_memory(&run->jobs));
 }
 
 static void json_scenario(FILE *out, const struct sim_run *run)
@@ -185,6 +185,28 @@ static void json_job_times(FILE *out, const struct sim_job_times *t)
     (void)fprintf(out, "\"summing_mean_ns\":%.3f", t->summing_ps / NS);
 }
 
+/* Each with the switches that add in it, its root first. */
+static void json_trees(FILE *out, const struct sim_run *run, const struct sim_job *job)
+{
+    const struct sim_topology *t = &run->scenario->topology;
+    char name[SIM_NODE_NAME_MAX];
+
+    (void)fprintf(out, "\"trees\":[");
+    for (uint32_t tree = 0; job->scheme->switch_node != NULL && tree < job->trees; tree++) {
+        sim_topology_node_name(t, job->roots[tree], name);
+        (void)fprintf(out, "%s[\"%s\"", tree == 0 ? "" : ",", name);
+        for (uint32_t i = sim_job_switches(job); i < job->first + job->count; i++) {
+            const struct sim_endpoint *e = &run->jobs.endpoints[i];
+            if (e->tree == tree && e->is_branch) {
+                sim_topology_node_name(t, e->place, name);
+                (void)fprintf(out, ",\"%s\"", name);
+            }
+        }
+        (void)fputc(']', out);
+    }
+    (void)fprintf(out, "],");
+}
+
 static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
 {
     const struct sim_job *job = &run->jobs.jobs[number];
@@ -194,7 +216,10 @@ static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
     (void)fprintf(out, "{\"scheme\":");
     quote(out, c->scheme);
     (void)fprintf(out, ",\"workers\":%u,\"switches\":%u,\"bytes\":%" PRIu64 ",\"payload_bytes\":%u,\"window\":%u,",
-                  c->workers, job->count - c->workers, c->bytes, c->payload, c->window);
+                  c->workers, sim_job_nodes(job), c->bytes, c->payload, c->window);
+    json_trees(out, run, job);
+    (void)fprintf(out, "\"threshold_bytes\":%" PRIu64 ",\"is_below_threshold\":%s,", c->threshold,
+                  c->bytes < c->threshold ? "true" : "false");
     if (c->model != NULL) {
         (void)fprintf(out, "\"model\":\"%s\",\"model_compute\":", c->model->name);
         bool is_models = c->compute_ps == sim_job_scaled((uint64_t)(c->model->compute_ms * 1e9), run->scenario->scale);
@@ -211,6 +236,10 @@ static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
     (void)fprintf(out, ",\"ranks_per_host\":%u,\"buckets\":%u,\"backward\":%g,", c->ranks, c->buckets, c->backward);
     (void)fprintf(out, "\"slots\":%u,\"slots_most\":%u,\"slots_mean\":%.3f,", job->session.slots, t.slots_most,
                   t.slots_mean);
+    if (t.cap_most != 0) {
+        (void)fprintf(out, "\"cap_first\":%u,\"cap_most\":%u,", job->session.cap, t.cap_most);
+    }
+    (void)fprintf(out, "\"packets_marked\":%" PRIu64 ",\"results_marked\":%" PRIu64 ",", job->marked, job->told);
     (void)fprintf(out, "\"numbers_compared\":%" PRIu64 ",\"numbers_wrong\":%" PRIu64 ",", job->compared, job->wrong);
     (void)fprintf(out, "\"worker\":{");
 #define X(name, help) (void)fprintf(out, "\"" #name "\":%" PRIu64 ",", counters.workers.name);
@@ -420,7 +449,7 @@ static void summary_jobs(FILE *out, const struct sim_run *run, const struct sim_
         uint64_t resent = c.workers.contributions_resent + c.flows.resent_order + c.flows.resent_timeout;
         trib_format_count(job->compared, numbers);
         (void)fprintf(out, "  %-16s %9u %9u %5u of %3u %12.3f %11.3f", job->config.scheme, job->config.workers,
-                      job->count - job->config.workers, job->iterations, job->config.iterations, t.iteration_ps / 1e9,
+                      sim_job_nodes(job), job->iterations, job->config.iterations, t.iteration_ps / 1e9,
                       t.summing_ps / 1e9);
         if (ideal != NULL) {
             (void)fprintf(out, " %11.3f", ideal->jobs[i].iteration_ps / 1e9);

@@ -103,6 +103,7 @@ struct sim_job_times sim_results_job(const struct sim_run *run, uint32_t number)
         looks += slots->looks;
         t.slots_mean += (double)slots->sum;
         t.slots_most = slots->most > t.slots_most ? slots->most : t.slots_most;
+        t.cap_most = slots->cap_most > t.cap_most ? slots->cap_most : t.cap_most;
     }
     t.slots_mean /= looks != 0 ? (double)looks : 1;
     return t;

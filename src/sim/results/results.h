@@ -34,7 +34,7 @@ struct sim_job_times {
     double iteration_most_ps;
     double slots_mean;   /* of one switch */
     uint32_t slots_most; /* of any switch */
-    uint32_t unused;
+    uint32_t cap_most;   /* that any of its switches told its ranks; 0: none */
 };
 
 struct sim_results {

@@ -74,6 +74,17 @@ void sim_results_links(FILE *out, const struct sim_run *run, const struct sim_re
 
 /* ---- jobs ---- */
 
+/* "core0 core5"; nothing where nothing adds. */
+static void print_roots(FILE *out, const struct sim_run *run, const struct sim_job *job)
+{
+    char name[SIM_NODE_NAME_MAX];
+
+    for (uint32_t tree = 0; job->scheme->switch_node != NULL && tree < job->trees; tree++) {
+        sim_topology_node_name(&run->scenario->topology, job->roots[tree], name);
+        (void)fprintf(out, "%s%s", tree == 0 ? "" : " ", name);
+    }
+}
+
 static void job_line(FILE *out, const struct sim_run *run, uint32_t number, const struct sim_ideal *ideal)
 {
     const struct sim_job *job = &run->jobs.jobs[number];
@@ -82,13 +93,16 @@ static void job_line(FILE *out, const struct sim_run *run, uint32_t number, cons
     struct sim_job_times t = sim_results_job(run, number);
 
     (void)fprintf(out, "%u,%s,%s,%u,%u,%u,%" PRIu64 ",%u,%u,%.3f,", number, c->scheme,
-                  c->model != NULL ? c->model->name : "", c->workers, c->ranks, job->count - c->workers, c->bytes,
+                  c->model != NULL ? c->model->name : "", c->workers, c->ranks, sim_job_nodes(job), c->bytes,
                   c->payload, c->buckets, (double)c->compute_ps / NS);
     (void)fprintf(out, "%.3f,%.3f,%u,%u,%" PRIu64 ",%.3f,%.3f,", (double)c->start_ps / NS, (double)job->end_ps / NS,
                   c->iterations, job->iterations, t.count, t.iteration_ps / NS, t.summing_ps / NS);
     (void)fprintf(out, "%" PRIu64 ",%u,%u,%.3f",
                   counters.workers.contributions_resent + counters.flows.resent_order + counters.flows.resent_timeout,
                   job->session.slots, t.slots_most, t.slots_mean);
+    (void)fprintf(out, ",%u,", job->scheme->switch_node != NULL ? job->trees : 0);
+    print_roots(out, run, job);
+    (void)fprintf(out, ",%" PRIu64, job->told);
     if (ideal != NULL) {
         (void)fprintf(out, ",%.3f,%.3f", ideal->jobs[number].iteration_ps / NS, ideal->jobs[number].summing_ps / NS);
     }
@@ -99,7 +113,8 @@ void sim_results_jobs(FILE *out, const struct sim_run *run, const struct sim_sto
 {
     head(out, run, story,
          "job,scheme,model,workers,ranks_per_host,switches,bytes,payload_bytes,buckets,compute_ns,start_ns,end_ns,"
-         "iterations,ended,measured,iteration_ns,summing_ns,resent,slots,slots_most,slots_mean");
+         "iterations,ended,measured,iteration_ns,summing_ns,resent,slots,slots_most,slots_mean,trees,roots,results_"
+         "marked");
     (void)fprintf(out, "%s\n", story->ideal != NULL ? ",ideal_iteration_ns,ideal_summing_ns" : "");
     for (uint32_t i = 0; i < run->jobs.count; i++) {
         job_line(out, run, i, story->ideal);

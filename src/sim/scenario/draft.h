@@ -76,6 +76,7 @@ bool sim__read_name(struct draft *d, const struct sim_toml_value *value, void *f
 bool sim__read_duration(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_rate(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_bytes(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_threshold(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_packet(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_amount(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_alpha(struct draft *d, const struct sim_toml_value *value, void *field);
@@ -97,6 +98,7 @@ bool sim__read_odd_link(struct draft *d, const struct sim_toml_value *value, voi
 bool sim__read_scale(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_flag(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_part(struct draft *d, const struct sim_toml_value *value, void *field);
+bool sim__read_trees(struct draft *d, const struct sim_toml_value *value, void *field);
 bool sim__read_placement(struct draft *d, const struct sim_toml_value *value, void *field);
 
 #endif

@@ -195,7 +195,9 @@ static bool fit_switches(struct draft *d)
     const struct sim_scenario *s = d->scenario;
 
     for (uint32_t i = 0; i < s->job_count; i++) {
-        if (trib_scheme_find(s->jobs[i].scheme)->switch_node != NULL) {
+        uint32_t table = sim__item_table(d, SIM_LIST_JOBS, i);
+        bool is_of_any = sim__find(d, table, "trees") != NULL || sim__find(d, table, "threshold") != NULL;
+        if (is_of_any || trib_scheme_find(s->jobs[i].scheme)->switch_node != NULL) {
             return true;
         }
     }

@@ -76,6 +76,17 @@ bool sim__read_index(struct draft *d, const struct sim_toml_value *value, void *
     return read_from(d, value, 0, field);
 }
 
+bool sim__read_trees(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    uint64_t number = 0;
+
+    if (!read_whole(d, value, 1, TRIB_ROOTS_MAX, &number)) {
+        return false;
+    }
+    *(uint32_t *)field = (uint32_t)number;
+    return true;
+}
+
 bool sim__read_name(struct draft *d, const struct sim_toml_value *value, void *field)
 {
     if (!expect_text(d, value, "my scenario")) {
@@ -138,6 +149,16 @@ bool sim__read_bytes(struct draft *d, const struct sim_toml_value *value, void *
         return sim__refuse(d, value->place, "%s can not be %s", value->key, value->text);
     }
     return true;
+}
+
+/* Bytes, of which there may be none. */
+bool sim__read_threshold(struct draft *d, const struct sim_toml_value *value, void *field)
+{
+    if (value->kind == SIM_TOML_STRING && strcmp(value->text, "0B") == 0) {
+        *(uint64_t *)field = 0;
+        return true;
+    }
+    return sim__read_bytes(d, value, field);
 }
 
 bool sim__read_packet(struct draft *d, const struct sim_toml_value *value, void *field)
