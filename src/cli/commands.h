@@ -13,6 +13,7 @@ int command_jobs(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 int command_demo(int argc, char **argv);
 int command_sim(int argc, char **argv);
+int command_reproduce(int argc, char **argv);
 int command_info(int argc, char **argv);
 
 #endif

@@ -21,6 +21,7 @@ static const struct {
     {"doctor", "check this machine and the way to the switch", command_doctor},
     {"demo", "a wrong sum and how it is caught, step by step", command_demo},
     {"sim", "simulate a data centre, packet by packet", command_sim},
+    {"reproduce", "figures and tables of papers, beside what comes out here", command_reproduce},
     {"info", "version, CPU kernels, limits, environment variables", command_info},
 };
 
@@ -33,7 +34,7 @@ static int help(FILE *out)
         "usage: tributary <command> [options]\n\nTributary %s: in-network aggregation for distributed training.\n\n",
         trib_version());
     for (size_t i = 0; i < COMMANDS; i++) {
-        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
+        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].help);
     }
     fprintf(out, "\n`tributary <command> --help` tells more.\n");
     return out == stdout ? 0 : EXIT_USAGE;

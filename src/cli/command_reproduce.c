@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command_reproduce.c: `tributary reproduce`: figures and tables of papers, computed or simulated, beside what the
+ * papers say of them.
+ * Read next: reproduce/reproduce.h, reproduce/write.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "io/clock.h"
+#include "io/nearest.h"
+#include "reproduce/write.h"
+
+#define EXIT_INTERRUPTED 130
+#define PATH_MAX_LEN 4096
+#define EXPERIMENTS_MAX 64U
+
+struct reproduce_options {
+    const char *out;
+    bool all;
+    bool list;
+    bool quick;
+    bool json;
+    bool markdown;
+    bool quiet;
+};
+
+static const struct option_row rows[] = {
+    {"all", 0, NULL, "every experiment", option_on, offsetof(struct reproduce_options, all)},
+    {"list", 0, NULL, "the experiments that there are", option_on, offsetof(struct reproduce_options, list)},
+    {"quick", 0, NULL, "simulations that take seconds instead of minutes: shorter, and fewer of them", option_on,
+     offsetof(struct reproduce_options, quick)},
+    {"out", 'o', "DIR", "write NAME.csv, all points, and NAME.html, a page with plots that needs nothing else, there",
+     option_text, offsetof(struct reproduce_options, out)},
+    {"json", 0, NULL, "a list of JSON objects instead of text", option_on, offsetof(struct reproduce_options, json)},
+    {"markdown", 0, NULL, "one table of all claims instead: docs/REPRODUCTION.md is that of --all --quick", option_on,
+     offsetof(struct reproduce_options, markdown)},
+    {"quiet", 'q', NULL, "no progress", option_on, offsetof(struct reproduce_options, quiet)},
+    {NULL, 0, NULL, NULL, NULL, 0},
+};
+
+static const struct option_command command = {
+    .usage = "tributary reproduce NAME... [options]\n       tributary reproduce --all [options]",
+    .summary =
+        "Computes figures and tables of papers, by their formulas or in the simulator, and says of each number that a\n"
+        "paper prints what comes out here, whether it is the same, and if not, why; and what the paper left open.\n"
+        "Exit status: 0 all has been computed, whatever came out, 1 an error, 2 a mistake in what was asked,\n"
+        "130 interrupted; then with the experiments that had ended.",
+    .rows = rows,
+    .examples = "  tributary reproduce --list\n"
+                "  tributary reproduce panama-fig1\n"
+                "  tributary reproduce --all --quick --out reproduction\n",
+};
+
+/* ---- progress ---- */
+
+struct progress {
+    const char *name; /* of the experiment */
+    uint64_t next_ns;
+    bool is_quiet;
+    bool is_terminal;
+    bool is_shown;
+};
+
+static struct progress progress;
+
+static bool go_on(void *user, const char *what, double share)
+{
+    struct progress *p = user;
+    uint64_t now_ns = trib_clock_ns();
+
+    if (!p->is_quiet && now_ns >= p->next_ns) {
+        p->next_ns = now_ns + (p->is_terminal ? TRIB_SECOND_NS / 4 : 10 * TRIB_SECOND_NS);
+        p->is_shown = true;
+        fprintf(stderr, "%s%s: %s, %.0f %%%s", p->is_terminal ? "\r" : "", p->name, what, share * 100,
+                p->is_terminal ? "\033[K" : "\n");
+    }
+    return !interrupt_came();
+}
+
+static void end_progress(const struct progress *p)
+{
+    if (p->is_terminal && p->is_shown) {
+        fprintf(stderr, "\r\033[K");
+    }
+}
+
+/* ---- what to run ---- */
+
+static const struct reproduce_experiment *find(const char *name)
+{
+    struct trib_nearest nearest = {.word = name, .len = strlen(name)};
+
+    for (uint32_t i = 0; reproduce_experiment_at(i) != NULL; i++) {
+        if (strcmp(reproduce_experiment_at(i)->name, name) == 0) {
+            return reproduce_experiment_at(i);
+        }
+        trib_nearest_offer(&nearest, reproduce_experiment_at(i)->name);
+    }
+    if (nearest.best != NULL) {
+        complain("there is no experiment \"%s\"; did you mean %s?", name, nearest.best);
+    } else {
+        complain("there is no experiment \"%s\"; `tributary reproduce --list` has all", name);
+    }
+    return NULL;
+}
+
+static void print_list(void)
+{
+    for (uint32_t i = 0; reproduce_experiment_at(i) != NULL; i++) {
+        const struct reproduce_experiment *e = reproduce_experiment_at(i);
+        printf("%-16s %s%s\n", e->name, e->title, e->is_simulated ? " (simulated)" : "");
+    }
+}
+
+/* False: a word is not known, or there is none, and that has been said. */
+static bool choose(int argc, char **argv, const struct reproduce_options *options,
+                   const struct reproduce_experiment *chosen[EXPERIMENTS_MAX], uint32_t *count)
+{
+    *count = 0;
+    for (uint32_t i = 0; options->all && reproduce_experiment_at(i) != NULL; i++) {
+        chosen[(*count)++] = reproduce_experiment_at(i);
+    }
+    if (options->all && argc != 0) {
+        complain("either --all or names");
+        return false;
+    }
+    if (!options->all && argc == 0) {
+        complain("which experiment? `tributary reproduce --list` has all");
+        return false;
+    }
+    for (int i = 0; i < argc; i++) {
+        if (*count == EXPERIMENTS_MAX) {
+            complain("more than %u experiments at a time", EXPERIMENTS_MAX);
+            return false;
+        }
+        chosen[*count] = find(argv[i]);
+        if (chosen[(*count)++] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- files ---- */
+
+static bool write_file(const struct reproduce_run *run, const char *folder, const char *end,
+                       void (*write)(FILE *out, const struct reproduce_run *run))
+{
+    char path[PATH_MAX_LEN];
+    int len = snprintf(path, sizeof path, "%s/%s.%s", folder, run->experiment->name, end);
+    FILE *file = len > 0 && (size_t)len < sizeof path ? fopen(path, "w") : NULL;
+
+    if (file == NULL) {
+        return complain("%s/%s.%s: %s", folder, run->experiment->name, end, strerror(errno)) == 0;
+    }
+    write(file, run);
+    bool is_good = ferror(file) == 0;
+    is_good = fclose(file) == 0 && is_good;
+    return is_good || complain("%s could not be written: %s", path, strerror(errno)) == 0;
+}
+
+/* ---- running ---- */
+
+/* False: interrupted, or an error, which has been said. */
+static bool run_one(struct reproduce_run *run, const struct reproduce_options *options)
+{
+    progress = (struct progress){.name = run->experiment->name,
+                                 .next_ns = trib_clock_ns() + TRIB_SECOND_NS,
+                                 .is_quiet = options->quiet,
+                                 .is_terminal = isatty(STDERR_FILENO) == 1};
+    run->is_quick = options->quick;
+    run->go_on = go_on;
+    run->user = &progress;
+    bool is_good = run->experiment->run(run);
+    end_progress(&progress);
+    if (is_good && run->is_out_of_memory) {
+        return complain("out of memory") == 0;
+    }
+    if (!is_good) {
+        if (!interrupt_came()) {
+            complain("%s: %s", run->experiment->name, run->error);
+        }
+        return false;
+    }
+    return options->out == NULL || (write_file(run, options->out, "csv", reproduce_write_csv) &&
+                                    write_file(run, options->out, "html", reproduce_write_html));
+}
+
+static void tell(const struct reproduce_run *runs, uint32_t count, const struct reproduce_options *options)
+{
+    if (options->markdown) {
+        reproduce_write_markdown(stdout, runs, count);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (options->json) {
+            printf("%s", i == 0 ? "[" : ",\n");
+            reproduce_write_json(stdout, &runs[i]);
+        } else {
+            printf("%s", i == 0 ? "" : "\n");
+            reproduce_write_text(stdout, &runs[i]);
+        }
+    }
+    if (options->json) {
+        printf("%s]\n", count == 0 ? "[" : "");
+    }
+}
+
+static int run_all(const struct reproduce_experiment **chosen, uint32_t count, const struct reproduce_options *options)
+{
+    struct reproduce_run *runs = calloc(count + 1U, sizeof *runs);
+    uint32_t ended = 0;
+
+    if (runs == NULL) {
+        return complain("out of memory");
+    }
+    if (options->out != NULL && mkdir(options->out, 0777) != 0 && errno != EEXIST) {
+        free(runs);
+        return complain("%s: %s", options->out, strerror(errno));
+    }
+    interrupt_catch();
+    for (bool is_good = true; is_good && ended < count;) {
+        reproduce_init(&runs[ended], chosen[ended]);
+        is_good = run_one(&runs[ended], options);
+        ended += is_good;
+        if (!is_good) {
+            reproduce_deinit(&runs[ended]);
+        }
+    }
+    tell(runs, ended, options);
+    for (uint32_t i = 0; i < ended; i++) {
+        reproduce_deinit(&runs[i]);
+    }
+    free(runs);
+    if (interrupt_came() && ended < count) {
+        complain("interrupted: these are the experiments that had ended");
+        return EXIT_INTERRUPTED;
+    }
+    return ended == count ? 0 : 1;
+}
+
+int command_reproduce(int argc, char **argv)
+{
+    struct reproduce_options options = {.out = NULL};
+    const struct reproduce_experiment *chosen[EXPERIMENTS_MAX];
+    char **names = argv + 1;
+    int name_count = 0;
+    uint32_t count = 0;
+
+    while (argc > 1 + name_count &&
+           argv[1 + name_count][0] != '-') { /* names may stand before the options, or behind */
+        name_count++;
+    }
+    int rest = 0;
+    enum option_outcome outcome = options_read(&command, argc - name_count, argv + name_count, &options, &rest);
+    if (outcome != OPTIONS_OK) {
+        return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
+    }
+    if (options.list) {
+        print_list();
+        return 0;
+    }
+    if (options.json && options.markdown) {
+        complain("either --json or --markdown");
+        return EXIT_USAGE;
+    }
+    if (name_count == 0) {
+        names = argv + rest;
+        name_count = argc - rest;
+    } else if (rest < argc - name_count) {
+        complain("unexpected argument \"%s\"", argv[name_count + rest]);
+        return EXIT_USAGE;
+    }
+    return choose(name_count, names, &options, chosen, &count) ? run_all(chosen, count, &options) : EXIT_USAGE;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* claims.c: every number of a paper that is looked at here, in the order of the papers. What comes out is in
+ * experiments; here is what was printed, in our words, and why ours differs. Read next: reproduce.h. */
+#include <stddef.h>
+
+#include "reproduce/reproduce.h"
+
+#define TABLE1_REASON                                                                                               \
+    "Equation (3) has the bus and the adders alone; the prototype's parser, buffers and ports take seven or eight " \
+    "cycles of 5 ns more"
+#define TABLE1_OTHER                                                                                             \
+    "Equation (3) says nothing of packets that are not added; without its adders it has the bus alone, and the " \
+    "prototype takes five or six cycles of 5 ns more"
+
+static const struct reproduce_claim claims[] = {
+    {"panama-fig1", "largest-share", "Fig. 1a", "of all GPUs and models the largest share of communication is",
+     REPRODUCE_PRINTED, 0.70, 0.01, "", NULL},
+    {"panama-fig1", "p100-least", "Fig. 1b", "a P100 with 10 Gbps gains least by", REPRODUCE_PRINTED, 1.15, 0.01,
+     "times",
+     "InceptionV3 with 23.8 million parameters; its auxiliary head, with which it has 27.2 million, would give 1.16"},
+    {"panama-fig1", "p100-most", "Fig. 1b", "and gains most by", REPRODUCE_PRINTED, 1.53, 0.01, "times", NULL},
+    {"panama-fig1", "least-of-share", "Fig. 1b", "the smallest gain, of an A100, is that of the smallest share, 0.11:",
+     REPRODUCE_PRINTED, 1.06, 0.01, "times", NULL},
+    {"panama-fig1", "most-of-share", "Fig. 1b",
+     "the largest gain, of a P100, is that of the largest share, 0.70:", REPRODUCE_PRINTED, 1.53, 0.01, "times", NULL},
+    {"panama-fig1", "bound", "section 2", "against a ring the time of communication falls at most by",
+     REPRODUCE_AT_MOST, 2, 0, "times", "a ring of 1,000 workers"},
+
+    {"panama-sum", "total", "section 2", "1,000 workers, a model of 1 GB and 1,000 iterations make", REPRODUCE_PRINTED,
+     2, 1, "PB", NULL},
+
+    {"panama-eq", "prototype-rate", "section 6", "64 bits at 200 MHz carry a port of", REPRODUCE_AT_LEAST, 10, 0,
+     "Gbps", NULL},
+    {"panama-eq", "adder-trees", "section 6", "for that the prototype has as many trees of adders as",
+     REPRODUCE_PRINTED, 2, 1, "", NULL},
+    {"panama-eq", "prototype-adders", "Table 2", "the prototype has, for four ports, as many adders as",
+     REPRODUCE_PRINTED, 6, 1, "", NULL},
+    {"panama-eq", "adders-per-parser", "appendix A", "with 512 bits there are more adders than parsers, about",
+     REPRODUCE_PRINTED, 16, 1, "times", "128 ports; 16 (N - 1) / N"},
+
+    {"panama-table1", "512", "Table 1", "a packet of 512 bytes is added within", REPRODUCE_PRINTED, 370, 1, "ns",
+     TABLE1_REASON},
+    {"panama-table1", "1024", "Table 1", "a packet of 1,024 bytes is added within", REPRODUCE_PRINTED, 695, 1, "ns",
+     TABLE1_REASON},
+    {"panama-table1", "1500", "Table 1", "a packet of 1,500 bytes is added within", REPRODUCE_PRINTED, 987.5, 0.1, "ns",
+     TABLE1_REASON ". 1,500 bytes are 187.5 words: half a cycle, which is not measured but computed"},
+    {"panama-table1", "512-other", "Table 1", "another packet of 512 bytes passes within", REPRODUCE_PRINTED, 340, 1,
+     "ns", TABLE1_OTHER},
+    {"panama-table1", "1024-other", "Table 1", "another packet of 1,024 bytes passes within", REPRODUCE_PRINTED, 665, 1,
+     "ns", TABLE1_OTHER},
+    {"panama-table1", "1500-other", "Table 1", "another packet of 1,500 bytes passes within", REPRODUCE_PRINTED, 957.5,
+     0.1, "ns", TABLE1_OTHER},
+    {"panama-table1", "adding", "Table 1", "so adding takes, at each size,", REPRODUCE_PRINTED, 30, 1, "ns",
+     "by equation (3), two levels of adders of 10 ns"},
+
+    {"panama-table2", "luts", "Table 2", "the prototype's LUTs are", REPRODUCE_PRINTED, 4461, 1, "", NULL},
+    {"panama-table2", "flip-flops", "Table 2", "its flip-flops are", REPRODUCE_PRINTED, 2339, 1, "", NULL},
+    {"panama-table2", "luts-share", "Table 2", "its LUTs are of a VU19P's", REPRODUCE_PRINTED, 1.03, 0.01, "%",
+     "1.03 % is the share of a Virtex-7 690T, which has 433,200 and is the FPGA of the board; a VU19P has 4,085,760"},
+    {"panama-table2", "flip-flops-share", "Table 2", "its flip-flops are of a VU19P's", REPRODUCE_PRINTED, 0.26, 0.01,
+     "%", "0.26 % is the share of a Virtex-7 690T, which has 866,400; a VU19P has 8,171,520"},
+
+    {"panama-fig9", "to-single-trees", "Fig. 9",
+     "beside flows four trees take, of the best single tree's time, at most", REPRODUCE_AT_MOST, 1, 0, "times", NULL},
+    {"panama-fig9", "to-ring", "Fig. 9", "four trees take, of a ring's time, at most", REPRODUCE_AT_MOST, 1, 0, "times",
+     NULL},
+    {"panama-fig9", "single-tree-to-ring", "Fig. 9", "at some load a single tree takes, of a ring's time, more than",
+     REPRODUCE_AT_LEAST, 1, 0, "times", NULL},
+
+    {"panama-fig10", "fair", "Fig. 10a", "a job and a flow share a link equally: the smaller has at least",
+     REPRODUCE_AT_LEAST, 45, 0, "%",
+     "45 % is taken for equal. With Fig. 5's epochs as printed it was a quarter: one burst of marks lies in two "
+     "epochs, which cut twice; "
+     "here the window is cut as DCTCP's is, once for each window"},
+    {"panama-fig10", "starved", "Fig. 10b", "without the job's congestion control the flow is starved: it has at most",
+     REPRODUCE_AT_MOST, 5, 0, "%", "the paper prints no number; a twentieth is taken for starved"},
+
+    {"panama-fig11", "bus-for-100", "appendix A", "100 Gbps at 200 MHz need a bus of", REPRODUCE_PRINTED, 512, 1,
+     "bits", NULL},
+    {"panama-fig11", "asic-rate", "Fig. 11", "512 bits at 1 GHz carry", REPRODUCE_PRINTED, 512, 1, "Gbps", NULL},
+
+    {"panama-fig12", "luts", "Fig. 12", "128 ports of 100 Gbps take of a VU19P's LUTs less than", REPRODUCE_AT_MOST, 35,
+     0, "%", "about half of the bound: twice the adders would come near it. Of a Virtex-7 690T they would be 175 %"},
+    {"panama-fig12", "flip-flops", "Fig. 12", "and of a VU19P's flip-flops less than", REPRODUCE_AT_MOST, 5, 0, "%",
+     NULL},
+    {"panama-fig12", "ports", "section 6", "at 100 Gbps an FPGA could have more ports than", REPRODUCE_AT_LEAST, 100, 0,
+     "", "as many as it has logic for; pins and timing are not looked at"},
+
+    {"panama-fig13", "area", "Fig. 13", "the adders of 128 ports of 400 Gbps take", REPRODUCE_PRINTED, 5.94, 0.01,
+     "mm2", "5.949, cut and not rounded; by the square of 180/7 it would be 2.88"},
+
+    {"panama-fig14", "fpga-most", "Fig. 14", "from 100 Gbps on an FPGA's latency is at most", REPRODUCE_AT_MOST, 133, 0,
+     "ns", "182.2 at 128 ports, 172.2 at 64, by equation (3); it gives 132.2 for 4 ports alone"},
+    {"panama-fig14", "asic-most", "Fig. 14", "from 100 Gbps on an ASIC's latency is at most", REPRODUCE_AT_MOST, 133, 0,
+     "ns", "100 Gbps at 128 ports; at 64 ports 128.8, and 64.4 at 400 Gbps and 128 ports"},
+};
+
+const struct reproduce_claim *reproduce_claim_at(uint32_t index)
+{
+    return index < sizeof claims / sizeof claims[0] ? &claims[index] : NULL;
+}

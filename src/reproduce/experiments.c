@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* experiments.c: every experiment, in the order of the papers, and what these left open. Read next: reproduce.h,
+ * panama.h. */
+#include <stddef.h>
+
+#include "reproduce/panama.h"
+
+#define LIST(...)         \
+    (const char *const[]) \
+    {                     \
+        __VA_ARGS__, NULL \
+    }
+
+static const struct reproduce_experiment experiments[] = {
+    {"panama-fig1", "PANAMA", "Share of communication, and what adding in the network can gain", false,
+     LIST("Which five models: those of TensorFlow's benchmarks of 2017, the suite that the paper names.",
+          "Times to compute are not printed. P100: images per second of that suite on one GPU, with its batches of 64, "
+          "and 512 for AlexNet. "
+          "Of V100 and A100 nothing is known to us: what is said of them is checked only as far as shares and gains "
+          "belong together.",
+          "A gradient is a float32 for each parameter, sent once and its sum received once, one after the other: 2 x "
+          "bytes / rate.",
+          "Communication is not hidden behind computing; adding in the network halves it: gain = 1 / (1 - share / 2)."),
+     panama_fig1},
+    {"panama-sum", "PANAMA", "Bytes of a training job", false,
+     LIST("Sent and received bytes both count: 2 x workers x model x iterations."), panama_sum},
+    {"panama-eq", "PANAMA", "The accelerator's rate, adders and latency: equations (1) to (3)", false,
+     LIST("Prototype: 64 bits, 200 MHz, 4 ports, adders of 10 ns."), panama_eq},
+    {"panama-table1", "PANAMA", "Latency of the prototype", false,
+     LIST("By equation (3), which is the paper's own; nothing is measured here.",
+          "Packets that are not added: equation (3) without its adders."),
+     panama_table1},
+    {"panama-table2", "PANAMA", "Logic of the prototype", false,
+     LIST("VU19P: 4,085,760 LUTs and 8,171,520 flip-flops (AMD's selection guide).",
+          "Costs of a parser, a buffer, an adder and the control are Table 2's own."),
+     panama_table2},
+    {"panama-fig9", "PANAMA", "One job on four trees, on each alone, and on a ring, beside long flows", true,
+     LIST("Fig. 3 is lost: a fat tree of k = 4, 16 hosts, four cores, which are the roots of the four trees; 10 Gbps, "
+          "1 us.",
+          "Workers: one of the two hosts of each edge switch. The others send, one after the other from left to right, "
+          "a long flow each to the "
+          "host across, by ECMP.",
+          "The model's size is not printed: 102.2 MB (ResNet-50), --quick 8 MB. Times are means of eight draws of the "
+          "flows' ways: in one draw a tree "
+          "that no flow crosses is faster than four, of which each has a fixed quarter.",
+          "PANAMA-AggN: the same job, and only core N may add. Ring: 2 (N - 1) steps, in each of which a worker sends "
+          "an N-th to the next one, as a flow of "
+          "its own with DCTCP.",
+          "Beside the paper's: SwitchML*, four trees with fixed windows of 128 fragments each, and (not with --quick) "
+          "our scheme `ring`.",
+          "Lossless: ports have as much memory as they need, instead of PAUSE."),
+     panama_fig9},
+    {"panama-fig10", "PANAMA", "A job and a flow on one link", true,
+     LIST("Topology, round trips and models are not printed: two leaves below a spine, one bottleneck of 10 Gbps, "
+          "equal round trips of 40 us, marks "
+          "from 85 packets on; a job of two workers on one tree.",
+          "Without congestion control: a fixed window of 128 fragments (scheme switchml).",
+          "Shares are taken from 0.4 s on, 0.15 s after the job began."),
+     panama_fig10},
+    {"panama-fig11", "PANAMA", "Rate of a port", false, LIST("A bus has a power of two of bits."), panama_fig11},
+    {"panama-fig12", "PANAMA", "Logic against ports", false,
+     LIST("The paper's formula: a parser and a buffer per port, adders by equation (2), one control, with Table 2's "
+          "costs; 512 bits for 100 Gbps."),
+     panama_fig12},
+    {"panama-fig13", "PANAMA", "Area against ports", false,
+     LIST("0.93686 mm2 for an adder at 180 nm, as printed; to 7 nm by the table that the paper cites (Stillmaker and "
+          "Baas), where 180 nm is 320 times "
+          "as large.",
+          "Adders alone; 512 bits."),
+     panama_fig13},
+    {"panama-fig14", "PANAMA", "Cut-through latency", false,
+     LIST("By equation (3): FPGA at 200 MHz with adders of 10 ns, ASIC at 1 GHz with adders of 6 ns, the narrowest bus "
+          "of a power of two that has the "
+          "rate.",
+          "Fig. 14a, b: 64 ports, 64 to 1,500 bytes. Fig. 14c, d: 1,500 bytes, 4 to 128 ports. Which rates were drawn "
+          "is not printed: 100 and 400 Gbps."),
+     panama_fig14},
+};
+
+const struct reproduce_experiment *reproduce_experiment_at(uint32_t index)
+{
+    return index < sizeof experiments / sizeof experiments[0] ? &experiments[index] : NULL;
+}

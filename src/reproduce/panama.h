@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* panama.h: PANAMA (Gebara, Costa, Ghobadi: In-network aggregation for shared machine learning clusters, MLSys'21):
+ * its formulas, and the experiments that compute its figures. Read next: panama_shares.c, panama_accelerator.c,
+ * panama_trees.c, panama_fair.c. */
+#ifndef TRIB_REPRODUCE_PANAMA_H
+#define TRIB_REPRODUCE_PANAMA_H
+
+#include "reproduce/reproduce.h"
+
+/* ---- section 2: what there is to gain ---- */
+
+/* Bytes that workers send and get in so many iterations of a model, each its gradients and the sum. */
+double panama_traffic_bytes(double workers, double model_bytes, double iterations);
+/* The share of an iteration that gradients take on a link, both ways one after the other, beside computing. */
+double panama_share(double model_bytes, double link_bps, double compute_s);
+/* How much sooner iterations end where half of that time goes. */
+double panama_speedup(double share);
+/* What a worker of a ring sends for each byte that it sends to a switch that adds. */
+double panama_ring_ratio(double workers);
+
+/* ---- appendix A: the accelerator; bits, Hz, seconds ---- */
+
+double panama_rate(double bus_bits, double clock_hz); /* (1) */
+double panama_adders(double bus_bits, double ports);  /* (2) */
+double panama_luts(double bus_bits, double ports);    /* by Table 2's costs */
+double panama_flip_flops(double bus_bits, double ports);
+/* (3): from the first bits in to the last out. */
+double panama_latency(double packet_bytes, double bus_bits, double clock_hz, double adder_s, double ports);
+/* The narrowest bus of a power of two that carries the rate at the clock. */
+double panama_bus_for(double rate_bps, double clock_hz);
+
+bool panama_fig1(struct reproduce_run *run);
+bool panama_sum(struct reproduce_run *run);
+bool panama_eq(struct reproduce_run *run);
+bool panama_table1(struct reproduce_run *run);
+bool panama_table2(struct reproduce_run *run);
+bool panama_fig9(struct reproduce_run *run);
+bool panama_fig10(struct reproduce_run *run);
+bool panama_fig11(struct reproduce_run *run);
+bool panama_fig12(struct reproduce_run *run);
+bool panama_fig13(struct reproduce_run *run);
+bool panama_fig14(struct reproduce_run *run);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reproduce.h: what papers say, beside what comes out here. An experiment computes one figure or table of a paper,
+ * by its formulas or in the simulator, and draws it; a claim is one number of the paper, with what the experiment
+ * got for it.
+ *
+ * A printed number stands for all that are printed so, rounded or cut: 5.94 for 5.935 to just below 5.95. Ours is
+ * one of these, or it differs, and then the claim says why. No constant is chosen so that a number comes out. What a
+ * paper left open is an assumption of its experiment, which is said with the result.
+ *
+ * Use: reproduce_init, the experiment's run, then any of the writers; reproduce_deinit.
+ * Read next: claims.c (all claims), experiments.c (all experiments), write.h. */
+#ifndef TRIB_REPRODUCE_H
+#define TRIB_REPRODUCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tributary/comm.h>
+
+#include "sim/results/plot.h"
+
+#define REPRODUCE_PANELS_MAX 8U
+#define REPRODUCE_VALUES_MAX 32U
+#define REPRODUCE_NAME_MAX 48U
+
+/* What a claim says of its number. */
+enum reproduce_relation { REPRODUCE_PRINTED = 0, REPRODUCE_AT_MOST, REPRODUCE_AT_LEAST };
+
+struct reproduce_claim {
+    const char *experiment;
+    const char *name; /* of its own within the experiment */
+    const char *where;
+    const char *statement; /* in our words, up to its number */
+    enum reproduce_relation relation;
+    double paper;
+    double step; /* PRINTED: one in its last digit */
+    const char *unit;
+    const char *reason; /* why ours differs, or what to know where it does not; NULL: nothing */
+};
+
+struct reproduce_run;
+
+struct reproduce_experiment {
+    const char *name;  /* "panama-fig1" */
+    const char *paper; /* "PANAMA" */
+    const char *title;
+    bool is_simulated;              /* else computed from formulas, at once */
+    const char *const *assumptions; /* ended by NULL: what the paper left open, and how it is read here */
+    /* False: interrupted, or run->error says what is wrong. */
+    bool (*run)(struct reproduce_run *run);
+};
+
+struct reproduce_series {
+    char name[REPRODUCE_NAME_MAX];
+    double *x;
+    double *y;
+    uint32_t count;
+    uint32_t room;
+};
+
+/* One plot. Texts live as long as the program. */
+struct reproduce_panel {
+    const char *title;
+    const char *x_label;
+    const char *y_label;
+    const char *const *ticks; /* names for x = 0, 1 ...; NULL: x is a number */
+    uint32_t tick_count;
+    bool is_log; /* the x axis */
+    struct reproduce_series series[SIM_PLOT_LINES_MAX];
+    uint32_t count;
+};
+
+struct reproduce_value {
+    const char *name; /* of the claim */
+    double ours;
+};
+
+struct reproduce_run {
+    const struct reproduce_experiment *experiment;
+    bool is_quick; /* smaller simulations */
+    /* Is asked while it goes on; share is how much of it is done. NULL, or false: it is to end. */
+    bool (*go_on)(void *user, const char *what, double share);
+    void *user;
+    char error[TRIB_ERROR_TEXT_MAX]; /* "": none */
+    struct reproduce_panel panels[REPRODUCE_PANELS_MAX];
+    uint32_t panel_count;
+    struct reproduce_value values[REPRODUCE_VALUES_MAX];
+    uint32_t value_count;
+    bool is_out_of_memory;
+};
+
+/* The index-th; NULL behind the last. */
+const struct reproduce_claim *reproduce_claim_at(uint32_t index);
+const struct reproduce_experiment *reproduce_experiment_at(uint32_t index);
+
+/* The numbers that a claim allows: from least on, to below most or, where it is a bound, to most. */
+double reproduce_claim_least(const struct reproduce_claim *claim);
+double reproduce_claim_most(const struct reproduce_claim *claim);
+bool reproduce_claim_holds(const struct reproduce_claim *claim, double ours);
+/* Of a run that has ended; false: it has no value for it. */
+bool reproduce_claim_value(const struct reproduce_run *run, const struct reproduce_claim *claim, double *ours);
+
+void reproduce_init(struct reproduce_run *run, const struct reproduce_experiment *experiment);
+void reproduce_deinit(struct reproduce_run *run);
+
+/* For experiments: what they got. Each claim of an experiment gets one value. */
+void reproduce_got(struct reproduce_run *run, const char *claim, double ours);
+/* The panel that is drawn from now on; texts live as long as the program. */
+struct reproduce_panel *reproduce_panel(struct reproduce_run *run, const char *title, const char *x_label,
+                                        const char *y_label);
+/* A point of the current panel's line of this name, which begins with its first point. */
+void reproduce_point(struct reproduce_run *run, const char *series, double x, double y);
+/* Is it to go on? To be asked a few times a second. */
+bool reproduce_goes_on(struct reproduce_run *run, const char *what, double share);
+
+#endif

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# reproduce.user.sh: `tributary reproduce`: experiments that are computed from formulas, their files, and mistakes.
+. "$(dirname "$0")/common.sh"
+T=$TRIBUTARY
+HERE=${SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+
+say "what there is"
+expect 0 '^panama-table2 +Logic of the prototype$' "$T" reproduce --list
+expect 0 '^usage: tributary reproduce NAME' "$T" reproduce --help
+expect 0 'tributary reproduce --all --quick --out' "$T" help reproduce
+
+say "numbers, verdicts, and what the paper left open"
+expect 0 '^    ours: 4461: reproduced$' "$T" reproduce panama-table2
+check_in "why another differs" '^    1.03 % is the share of a Virtex-7 690T' "$TMP/out"
+check_in "assumptions" '^    - VU19P: 4,085,760 LUTs' "$TMP/out"
+expect 0 '^panama-sum: ' "$T" reproduce panama-table2 panama-sum --quick
+check_in "in the order of their names" '^panama-table2: ' "$TMP/out"
+expect 0 '^\[\{"experiment":"panama-fig13"' "$T" reproduce --json panama-fig13
+if command -v python3 >/dev/null; then
+    check "JSON" python3 - "$TMP/out" <<'END'
+import json, sys
+(one,) = json.load(open(sys.argv[1], encoding="utf-8"))
+(claim,) = one["claims"]
+sys.exit(0 if claim["verdict"] == "reproduced" and abs(claim["ours"] - 5.94909) < 1e-4 and len(one["panels"][0]["series"]) == 2 else str(one))
+END
+fi
+
+say "files"
+computed=$("$T" reproduce --list | grep -v '(simulated)$' | cut -d' ' -f1)
+# shellcheck disable=SC2086 # one word for each
+expect 0 '^panama-fig14: ' "$T" reproduce $computed --out "$TMP/files"
+for name in $computed; do
+    check_in "$name: points" '^"[^"]+","[^"]+",' "$TMP/files/$name.csv"
+    check_in "$name: a plot" '<polyline' "$TMP/files/$name.html"
+    check "$name: it needs nothing else" [ "$(grep -c -i -E 'https?:|<script|src=|href=|@import|url\(' "$TMP/files/$name.html")" = 0 ]
+    if command -v python3 >/dev/null; then
+        check "$name: its tags close, its numbers are finite" python3 "$HERE/tests/integration/page_check.py" "$TMP/files/$name.html"
+    fi
+done
+
+say "an interrupt"
+"$T" reproduce panama-sum panama-fig9 >"$TMP/interrupted" 2>&1 &
+pid=$!
+check "it tells of its progress" wait_for 20 grep -q '^panama-fig9: ' "$TMP/interrupted"
+kill -INT "$pid"
+wait "$pid"
+check "its status" [ $? -eq 130 ]
+check_in "what had ended" '^panama-sum: ' "$TMP/interrupted"
+check_in "a word" 'interrupted: these are the experiments that had ended' "$TMP/interrupted"
+
+say "mistakes"
+expect 2 'there is no experiment "panama-fig15"; did you mean panama-fig1' "$T" reproduce panama-fig15
+expect 2 'there is no experiment "x"; `tributary reproduce --list` has all' "$T" reproduce x
+expect 2 'which experiment' "$T" reproduce
+expect 2 'either --all or names' "$T" reproduce --all panama-sum
+expect 2 'either --json or --markdown' "$T" reproduce --all --json --markdown
+expect 2 'did you mean --quick' "$T" reproduce --all --qick
+expect 2 'unexpected argument "y"' "$T" reproduce panama-sum --quick y
+expect 1 'Not a directory|File exists' "$T" reproduce panama-sum --out "$TMP/out/x"
+finish

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# reproduce_all.sh: every experiment of `tributary reproduce`, in its short form: docs/REPRODUCTION.md is what comes out.
+. "$(dirname "$0")/common.sh"
+HERE=${SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+
+"$TRIBUTARY" reproduce --all --quick --quiet --markdown >"$TMP/REPRODUCTION.md"
+check "it runs" [ $? -eq 0 ]
+check "docs/REPRODUCTION.md is what is generated: tributary reproduce --all --quick --markdown" \
+    diff -u "$HERE/docs/REPRODUCTION.md" "$TMP/REPRODUCTION.md"
+finish

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_reproduce.c: claims of papers: what is computed from formulas, number by number, against values worked out by
+ * hand; the rule of what is reproduced; that claims and experiments belong together; and what is written of them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "reproduce/messages.h"
+#include "reproduce/panama.h"
+#include "reproduce/texts.h"
+#include "reproduce/write.h"
+
+static const struct reproduce_experiment *find(const char *name)
+{
+    for (uint32_t i = 0; reproduce_experiment_at(i) != NULL; i++) {
+        if (strcmp(reproduce_experiment_at(i)->name, name) == 0) {
+            return reproduce_experiment_at(i);
+        }
+    }
+    fail_msg("no experiment %s", name);
+    return NULL;
+}
+
+static const struct reproduce_claim *find_claim(const char *experiment, const char *name)
+{
+    for (uint32_t i = 0; reproduce_claim_at(i) != NULL; i++) {
+        const struct reproduce_claim *claim = reproduce_claim_at(i);
+        if (strcmp(claim->experiment, experiment) == 0 && strcmp(claim->name, name) == 0) {
+            return claim;
+        }
+    }
+    fail_msg("no claim %s of %s", name, experiment);
+    return NULL;
+}
+
+/* cmocka's own is of float. */
+static void assert_near(double value, double expected, double within)
+{
+    if (fabs(value - expected) > within) {
+        fail_msg("%.9g is not %.9g", value, expected);
+    }
+}
+
+/* ---- formulas ---- */
+
+static void formulas__are_the_papers(void **state)
+{
+    (void)state;
+    assert_true(panama_traffic_bytes(1000, 1e9, 1000) == 2e15);
+    assert_near(panama_share(250e6, 10e9, 0.6), 0.4, 1e-12); /* 0.4 s of 1 s */
+    assert_near(panama_speedup(0.4), 1.25, 1e-12);
+    assert_near(panama_ring_ratio(4), 1.5, 1e-12);
+    assert_true(panama_rate(64, 200e6) == 12.8e9);
+    assert_true(panama_rate(512, 200e6) == 102.4e9);
+    assert_true(panama_rate(512, 1e9) == 512e9);
+    assert_true(panama_adders(64, 4) == 6);
+    assert_true(panama_adders(512, 64) == 1008);
+    assert_true(panama_adders(512, 128) == 2032);
+    assert_true(panama_luts(64, 4) == 4461);
+    assert_true(panama_flip_flops(64, 4) == 2339);
+    assert_true(panama_luts(512, 128) == 756673);
+    assert_true(panama_flip_flops(512, 128) == 177475);
+    assert_near(panama_latency(512, 64, 200e6, 10e-9, 4) * 1e9, 335, 1e-9);
+    assert_near(panama_latency(1500, 512, 200e6, 10e-9, 64) * 1e9, 172.1875, 1e-9);
+    assert_true(panama_bus_for(100e9, 200e6) == 512);
+    assert_true(panama_bus_for(10e9, 200e6) == 64);
+    assert_true(panama_bus_for(100e9, 1e9) == 128);
+}
+
+/* ---- every number ---- */
+
+static const struct {
+    const char *experiment;
+    const char *claim;
+    double ours;
+    bool is_reproduced;
+} numbers[] = {
+    {"panama-fig1", "largest-share", 0.6952476, true},
+    {"panama-fig1", "p100-least", 1.144733, false},
+    {"panama-fig1", "p100-most", 1.532858, true},
+    {"panama-fig1", "least-of-share", 1.058201, true},
+    {"panama-fig1", "most-of-share", 1.538462, true},
+    {"panama-fig1", "bound", 1.998, true},
+    {"panama-sum", "total", 2, true},
+    {"panama-eq", "prototype-rate", 12.8, true},
+    {"panama-eq", "adder-trees", 2, true},
+    {"panama-eq", "prototype-adders", 6, true},
+    {"panama-eq", "adders-per-parser", 15.875, true},
+    {"panama-table1", "512", 335, false},
+    {"panama-table1", "1024", 655, false},
+    {"panama-table1", "1500", 952.5, false},
+    {"panama-table1", "512-other", 315, false},
+    {"panama-table1", "1024-other", 635, false},
+    {"panama-table1", "1500-other", 932.5, false},
+    {"panama-table1", "adding", 20, false},
+    {"panama-table2", "luts", 4461, true},
+    {"panama-table2", "flip-flops", 2339, true},
+    {"panama-table2", "luts-share", 0.1091841, false},
+    {"panama-table2", "flip-flops-share", 0.0286238, false},
+    {"panama-fig11", "bus-for-100", 512, true},
+    {"panama-fig11", "asic-rate", 512, true},
+    {"panama-fig12", "luts", 18.519761, true},
+    {"panama-fig12", "flip-flops", 2.1718726, true},
+    {"panama-fig12", "ports", 687, true},
+    {"panama-fig13", "area", 5.949061, true},
+    {"panama-fig14", "fpga-most", 182.1875, false},
+    {"panama-fig14", "asic-most", 134.75, false},
+};
+
+#define NUMBERS (sizeof numbers / sizeof numbers[0])
+
+static void numbers__are_those_of_every_claim_that_is_computed(void **state)
+{
+    struct reproduce_run run;
+    uint32_t claims = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < NUMBERS; i++) {
+        double ours = 0;
+        reproduce_init(&run, find(numbers[i].experiment));
+        assert_true(run.experiment->run(&run));
+        const struct reproduce_claim *claim = find_claim(numbers[i].experiment, numbers[i].claim);
+        assert_true(reproduce_claim_value(&run, claim, &ours));
+        if (fabs(ours - numbers[i].ours) > 2e-6 * fabs(numbers[i].ours)) {
+            fail_msg("%s %s is %.6f, not %.6f", claim->experiment, claim->name, ours, numbers[i].ours);
+        }
+        if (reproduce_claim_holds(claim, ours) != numbers[i].is_reproduced) {
+            fail_msg("%s %s: the verdict is another", claim->experiment, claim->name);
+        }
+        reproduce_deinit(&run);
+    }
+    for (uint32_t i = 0; reproduce_claim_at(i) != NULL; i++) {
+        claims += !find(reproduce_claim_at(i)->experiment)->is_simulated;
+    }
+    assert_int_equal(claims, NUMBERS);
+}
+
+/* What reasons say in numbers. */
+static void reasons__are_computed_as_well(void **state)
+{
+    (void)state;
+    assert_near(panama_speedup(panama_share(27.16e6 * 4, 10e9, 64 / 142.0)), 1.16, 0.005);
+    assert_near(4461 / 433200.0 * 100, 1.03, 0.005);
+    assert_near(2339 / 866400.0 * 100, 0.26996, 0.00001); /* cut: 0.26 */
+    assert_near(panama_luts(512, 128) / 433200 * 100, 175, 0.5);
+    assert_near(2032 * 0.93686 * 49 / (180 * 180), 2.88, 0.005);
+    assert_near(panama_latency(1500, 512, 200e6, 10e-9, 64) * 1e9, 172.2, 0.05);
+    assert_near(panama_latency(1500, 512, 200e6, 10e-9, 4) * 1e9, 132.2, 0.05);
+    assert_near(panama_latency(1500, 128, 1e9, 6e-9, 64) * 1e9, 128.75, 1e-9);
+    assert_near(panama_latency(1500, 512, 1e9, 6e-9, 128) * 1e9, 64.4, 0.05);
+    /* Table 1: cycles of 5 ns that equation (3) has not. */
+    assert_near((370 - 335) / 5.0, 7, 1e-12);
+    assert_near((695 - 655) / 5.0, 8, 1e-12);
+    assert_near((987.5 - 952.5) / 5.0, 7, 1e-12);
+    assert_near((340 - 315) / 5.0, 5, 1e-12);
+    assert_near((665 - 635) / 5.0, 6, 1e-12);
+}
+
+/* ---- the rule ---- */
+
+static void printed_numbers__are_rounded_or_cut(void **state)
+{
+    struct reproduce_claim claim = {.relation = REPRODUCE_PRINTED, .paper = 5.94, .step = 0.01, .unit = "mm2"};
+    char text[REPRODUCE_TEXT_MAX];
+
+    (void)state;
+    assert_true(reproduce_claim_holds(&claim, 5.9351));
+    assert_true(reproduce_claim_holds(&claim, 5.9499));
+    assert_false(reproduce_claim_holds(&claim, 5.9349));
+    assert_false(reproduce_claim_holds(&claim, 5.9501));
+    assert_string_equal(reproduce_text_paper(&claim, text), "5.94 mm2");
+    assert_string_equal(reproduce_text_ours(&claim, 5.94909, text), "5.9491 mm2");
+    assert_string_equal(reproduce_text_verdict(&claim, 6), "differs");
+
+    claim = (struct reproduce_claim){.relation = REPRODUCE_AT_MOST, .paper = 35, .unit = "%"};
+    assert_true(reproduce_claim_holds(&claim, 35));
+    assert_true(reproduce_claim_holds(&claim, -1));
+    assert_false(reproduce_claim_holds(&claim, 35.01));
+    assert_string_equal(reproduce_text_paper(&claim, text), "35 %");
+    assert_string_equal(reproduce_text_ours(&claim, 18.5197, text), "18.5 %");
+    claim.relation = REPRODUCE_AT_LEAST;
+    assert_true(reproduce_claim_holds(&claim, 35));
+    assert_false(reproduce_claim_holds(&claim, 34.99));
+    assert_string_equal(reproduce_text_verdict(&claim, 36), "reproduced");
+}
+
+/* ---- tables ---- */
+
+static void claims__belong_to_experiments(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; reproduce_claim_at(i) != NULL; i++) {
+        const struct reproduce_claim *claim = reproduce_claim_at(i);
+        assert_non_null(find(claim->experiment));
+        assert_ptr_equal(find_claim(claim->experiment, claim->name), claim); /* no two of one name */
+        assert_true((claim->relation == REPRODUCE_PRINTED) == (claim->step > 0));
+    }
+    for (uint32_t i = 0; reproduce_experiment_at(i) != NULL; i++) {
+        const struct reproduce_experiment *e = reproduce_experiment_at(i);
+        assert_ptr_equal(find(e->name), e);
+        assert_true(strlen(e->name) < 32); /* io/nearest.h */
+        assert_non_null(e->assumptions[0]);
+    }
+}
+
+static void experiments__get_a_value_for_each_claim_and_no_other(void **state)
+{
+    struct reproduce_run run;
+    double ours = 0;
+
+    (void)state;
+    for (uint32_t i = 0; reproduce_experiment_at(i) != NULL; i++) {
+        uint32_t count = 0;
+        if (reproduce_experiment_at(i)->is_simulated) {
+            continue;
+        }
+        reproduce_init(&run, reproduce_experiment_at(i));
+        assert_true(run.experiment->run(&run));
+        assert_false(run.is_out_of_memory);
+        for (uint32_t c = 0; reproduce_claim_at(c) != NULL; c++) {
+            const struct reproduce_claim *claim = reproduce_claim_at(c);
+            if (strcmp(claim->experiment, run.experiment->name) != 0) {
+                assert_false(reproduce_claim_value(&run, claim, &ours));
+                continue;
+            }
+            assert_true(reproduce_claim_value(&run, claim, &ours));
+            assert_true(reproduce_claim_holds(claim, ours) || claim->reason != NULL);
+            count++;
+        }
+        assert_int_equal(count, run.value_count);
+        assert_true(count > 0 && run.panel_count > 0);
+        reproduce_deinit(&run);
+    }
+}
+
+/* ---- simulations ---- */
+
+#define MS_PS UINT64_C(1000000000)
+#define STAR                                                                                                     \
+    "duration = \"10s\"\n[topology]\nkind = \"star\"\nhosts = 6\nrate = \"10Gbps\"\ndelay = \"1us\"\n[queues]\n" \
+    "buffer = \"none\"\n[[traffic]]\nkind = \"incast\"\nfan_in = 1\nto = 4\nsize = \"1MB\"\n"
+
+static struct reproduce_cell cell = {.what = "", .count = 1};
+
+/* 2 (N - 1) messages one after the other, each as long as a lone flow; other flows' ends are still counted. */
+static void messages__go_round_a_ring(void **state)
+{
+    static const uint32_t hosts[] = {0, 3, 1, 2};
+    struct reproduce_run run;
+    struct ring_messages ring;
+    uint64_t took_ps = 0;
+
+    (void)state;
+    reproduce_init(&run, find("panama-sum"));
+    for (uint32_t workers = 2; workers <= 4; workers++) {
+        assert_true(reproduce_open(&run, &cell, "%s", STAR));
+        ring_messages_init(&ring, &cell, hosts, workers, 1);
+        assert_true(ring_messages_sum(&run, &ring, UINT64_C(600000) * workers, &took_ps));
+        double message_ps = (600000 + 411 * 40) * 800.0 + 2e6; /* 411 packets at 10 Gbps, two links of 1 us */
+        double least = 2.0 * (workers - 1) * message_ps;
+        assert_true((double)took_ps >= least && (double)took_ps < 1.35 * least); /* acknowledgements wait behind data */
+        assert_int_equal(cell.sim.end_count, 1);                                 /* that of the incast */
+        assert_true(ring_messages_sum(&run, &ring, 7, &took_ps));                /* again, and a few bytes */
+        assert_true(took_ps > 0);
+        reproduce_close(&cell);
+    }
+    reproduce_deinit(&run);
+}
+
+static void cells__stop_at_a_time(void **state)
+{
+    struct reproduce_run run;
+
+    (void)state;
+    reproduce_init(&run, find("panama-sum"));
+    assert_true(reproduce_open(&run, &cell, "%s", STAR));
+    reproduce_flow(&cell, 0, 1, 1);
+    uint64_t bytes = 0;
+    for (uint64_t ms = 1; ms <= 5; ms++) {
+        assert_true(reproduce_advance(&run, &cell, ms * MS_PS));
+        assert_true(sim_run_now(&cell.sim) <= ms * MS_PS);
+        assert_true(sim_run_now(&cell.sim) > ms * MS_PS - MS_PS / 100);
+        if (ms > 2) { /* at the line's rate, once the window is open */
+            assert_near((double)(cell.sim.flows.bytes - bytes), 1460 / 1.2e-3, 1460 * 10);
+        }
+        bytes = cell.sim.flows.bytes;
+    }
+    reproduce_close(&cell);
+    assert_false(reproduce_open(&run, &cell, "%s", "duration = 1\n"));
+    assert_non_null(strstr(run.error, "panama-sum:1:12"));
+    reproduce_close(&cell);
+    reproduce_deinit(&run);
+}
+
+static bool stop_at_once(void *user, const char *what, double share)
+{
+    (void)what;
+    (void)share;
+    ++*(uint32_t *)user;
+    return false;
+}
+
+static void simulations__can_be_interrupted(void **state)
+{
+    struct reproduce_run run;
+
+    (void)state;
+    for (uint32_t i = 0; reproduce_experiment_at(i) != NULL; i++) {
+        uint32_t asked = 0;
+        if (!reproduce_experiment_at(i)->is_simulated) {
+            continue;
+        }
+        reproduce_init(&run, reproduce_experiment_at(i));
+        run.go_on = stop_at_once;
+        run.user = &asked;
+        assert_false(run.experiment->run(&run));
+        assert_string_equal(run.error, "");
+        assert_int_equal(asked, 1);
+        reproduce_deinit(&run);
+    }
+}
+
+/* ---- what is written ---- */
+
+static char *written(void (*write)(FILE *out, const struct reproduce_run *run), const struct reproduce_run *run)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *file = open_memstream(&text, &len);
+
+    assert_non_null(file);
+    write(file, run);
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static void check_written(void (*write)(FILE *out, const struct reproduce_run *run), const struct reproduce_run *run,
+                          const char *part)
+{
+    char *text = written(write, run);
+
+    if (strstr(text, part) == NULL) {
+        fail_msg("\"%s\" is not in:\n%s", part, text);
+    }
+    free(text);
+}
+
+static void write_all(FILE *out, const struct reproduce_run *run)
+{
+    reproduce_write_markdown(out, run, 1);
+}
+
+static void writers__say_numbers_and_verdicts(void **state)
+{
+    struct reproduce_run run;
+
+    (void)state;
+    reproduce_init(&run, find("panama-table2"));
+    assert_true(run.experiment->run(&run));
+    check_written(reproduce_write_text, &run, "the prototype's LUTs are 4461\n    ours: 4461: reproduced\n");
+    check_written(reproduce_write_text, &run, "ours: 0.1092 %: differs\n    1.03 % is the share of");
+    check_written(reproduce_write_json, &run, "\"claim\":\"luts\",\"where\":\"Table 2\"");
+    check_written(reproduce_write_json, &run, "\"paper\":4461,\"least\":4460.5,\"most\":4462,\"ours\":4461}");
+    check_written(reproduce_write_json, &run, "{\"name\":\"LUTs\",\"points\":[[\"parsers\",752],");
+    check_written(reproduce_write_csv, &run,
+                  "panel,series,x,y\n\"Logic of the prototype, 4 ports\",\"LUTs\",\"parsers\",752\n");
+    check_written(reproduce_write_html, &run, "<td>4461</td><td>4461</td><td>reproduced</td>");
+    check_written(reproduce_write_html, &run, "<svg ");
+    check_written(write_all, &run, "2 claims reproduced, 2 differ.");
+    check_written(write_all, &run, "| its LUTs are of a VU19P's | 1.03 % | 0.1092 % | **differs** |");
+    reproduce_deinit(&run);
+
+    reproduce_init(&run, find("panama-fig14"));
+    assert_true(run.experiment->run(&run));
+    check_written(reproduce_write_json, &run, "\"least\":null,\"most\":133,");
+    check_written(reproduce_write_csv, &run, "\"FPGA, 100 Gbps\",1500,172.1875\n");
+    reproduce_deinit(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formulas__are_the_papers),
+        cmocka_unit_test(numbers__are_those_of_every_claim_that_is_computed),
+        cmocka_unit_test(reasons__are_computed_as_well),
+        cmocka_unit_test(printed_numbers__are_rounded_or_cut),
+        cmocka_unit_test(claims__belong_to_experiments),
+        cmocka_unit_test(experiments__get_a_value_for_each_claim_and_no_other),
+        cmocka_unit_test(messages__go_round_a_ring),
+        cmocka_unit_test(cells__stop_at_a_time),
+        cmocka_unit_test(simulations__can_be_interrupted),
+        cmocka_unit_test(writers__say_numbers_and_verdicts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
