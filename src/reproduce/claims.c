@@ -29,6 +29,21 @@ static const struct reproduce_claim claims[] = {
     {"panama-sum", "total", "section 2", "1,000 workers, a model of 1 GB and 1,000 iterations make", REPRODUCE_PRINTED,
      2, 1, "PB", NULL},
 
+    {"panama-fig2", "least", "section 2", "transfers begin with a few KB, with at most", REPRODUCE_AT_MOST, 10, 0, "KB",
+     NULL},
+    {"panama-fig2", "most", "section 2", "and reach hundreds of GB, at least", REPRODUCE_AT_LEAST, 100, 0, "GB",
+     "ImageNet, with what it is validated with"},
+    {"panama-fig2", "most-of-introduction", "section 1", "in the introduction they reach tens of GB, at most",
+     REPRODUCE_AT_MOST, 100, 0, "GB",
+     "sections 1 and 2 say two things of one cluster; data sets are larger than section 1 says"},
+    {"panama-fig2", "aggregation", "section 3", "gradients that are summed in the network are of more than",
+     REPRODUCE_AT_LEAST, 40, 0, "MB",
+     "GoogLeNet, one of section 7's six models, without its auxiliary heads, with which it has 13.0 million parameters "
+     "and 52 MB; all others are larger than 90 MB"},
+    {"panama-fig2", "small-sums", "section 2",
+     "what reinforcement learning and k-means sum is left to other ways: it is of less than", REPRODUCE_AT_MOST, 40, 0,
+     "MB", NULL},
+
     {"panama-eq", "prototype-rate", "section 6", "64 bits at 200 MHz carry a port of", REPRODUCE_AT_LEAST, 10, 0,
      "Gbps", NULL},
     {"panama-eq", "adder-trees", "section 6", "for that the prototype has as many trees of adders as",

@@ -24,6 +24,17 @@ static const struct reproduce_experiment experiments[] = {
      panama_fig1},
     {"panama-sum", "PANAMA", "Bytes of a training job", false,
      LIST("Sent and received bytes both count: 2 x workers x model x iterations."), panama_sum},
+    {"panama-fig2", "PANAMA", "What is sent at a time in a shared cluster", false,
+     LIST("The figure is lost, and the text has no number but its ends: transfers of published models and data stand "
+          "for its bars. A few KB are read as at most 10, hundreds of GB as at least 100, tens of GB as at most 100.",
+          "Gradients: a float32 for each parameter; the six models of section 7, BERT base, and Megatron-LM's of 8.3 "
+          "billion parameters.",
+          "Data sets: CIFAR-10, and ImageNet of 2012, which the paper trains with.",
+          "Pipelines: what leaves ResNet50's first stage and VGG16's convolutions for a batch of 64. Parts of one "
+          "layer: a sum of Megatron-LM's largest model, batch 8, 1,024 words, width 3,072, float16.",
+          "Reinforcement learning: DQN (Nature 2015) and PPO's networks of two layers of 64 units (2017). k-means: "
+          "HiBench's 10 centres of 20 dimensions, float64."),
+     panama_fig2},
     {"panama-eq", "PANAMA", "The accelerator's rate, adders and latency: equations (1) to (3)", false,
      LIST("Prototype: 64 bits, 200 MHz, 4 ports, adders of 10 ns."), panama_eq},
     {"panama-table1", "PANAMA", "Latency of the prototype", false,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* panama.h: PANAMA (Gebara, Costa, Ghobadi: In-network aggregation for shared machine learning clusters, MLSys'21):
- * its formulas, and the experiments that compute its figures. Read next: panama_shares.c, panama_accelerator.c,
- * panama_trees.c, panama_fair.c. */
+ * its formulas, and the experiments that compute its figures. Read next: panama_shares.c, panama_sizes.c,
+ * panama_accelerator.c, panama_trees.c, panama_fair.c. */
 #ifndef TRIB_REPRODUCE_PANAMA_H
 #define TRIB_REPRODUCE_PANAMA_H
 
@@ -18,6 +18,10 @@ double panama_speedup(double share);
 /* What a worker of a ring sends for each byte that it sends to a switch that adds. */
 double panama_ring_ratio(double workers);
 
+/* Parameters of a layer with biases: of units, and of a convolution with square kernels. */
+double panama_dense_parameters(double inputs, double outputs);
+double panama_convolution_parameters(double inputs, double outputs, double side);
+
 /* ---- appendix A: the accelerator; bits, Hz, seconds ---- */
 
 double panama_rate(double bus_bits, double clock_hz); /* (1) */
@@ -30,6 +34,7 @@ double panama_latency(double packet_bytes, double bus_bits, double clock_hz, dou
 double panama_bus_for(double rate_bps, double clock_hz);
 
 bool panama_fig1(struct reproduce_run *run);
+bool panama_fig2(struct reproduce_run *run);
 bool panama_sum(struct reproduce_run *run);
 bool panama_eq(struct reproduce_run *run);
 bool panama_table1(struct reproduce_run *run);

@@ -57,6 +57,8 @@ static void formulas__are_the_papers(void **state)
     assert_near(panama_share(250e6, 10e9, 0.6), 0.4, 1e-12); /* 0.4 s of 1 s */
     assert_near(panama_speedup(0.4), 1.25, 1e-12);
     assert_near(panama_ring_ratio(4), 1.5, 1e-12);
+    assert_true(panama_dense_parameters(3, 2) == 8);              /* 3 x 2 weights, 2 biases */
+    assert_true(panama_convolution_parameters(4, 32, 8) == 8224); /* 32 kernels of 8 x 8 x 4, and a bias each */
     assert_true(panama_rate(64, 200e6) == 12.8e9);
     assert_true(panama_rate(512, 200e6) == 102.4e9);
     assert_true(panama_rate(512, 1e9) == 512e9);
@@ -89,6 +91,11 @@ static const struct {
     {"panama-fig1", "most-of-share", 1.538462, true},
     {"panama-fig1", "bound", 1.998, true},
     {"panama-sum", "total", 2, true},
+    {"panama-fig2", "least", 1.6, true},
+    {"panama-fig2", "most", 154.64240128, true},
+    {"panama-fig2", "most-of-introduction", 154.64240128, false},
+    {"panama-fig2", "aggregation", 26.499616, false},
+    {"panama-fig2", "small-sums", 6.773448, true},
     {"panama-eq", "prototype-rate", 12.8, true},
     {"panama-eq", "adder-trees", 2, true},
     {"panama-eq", "prototype-adders", 6, true},
@@ -155,6 +162,8 @@ static void reasons__are_computed_as_well(void **state)
     assert_near(panama_latency(1500, 512, 200e6, 10e-9, 4) * 1e9, 132.2, 0.05);
     assert_near(panama_latency(1500, 128, 1e9, 6e-9, 64) * 1e9, 128.75, 1e-9);
     assert_near(panama_latency(1500, 512, 1e9, 6e-9, 128) * 1e9, 64.4, 0.05);
+    assert_near(13004888 * 4 / 1e6, 52, 0.05); /* GoogLeNet with its heads; the next larger model: */
+    assert_true(23834568 * 4 / 1e6 > 90);
     /* Table 1: cycles of 5 ns that equation (3) has not. */
     assert_near((370 - 335) / 5.0, 7, 1e-12);
     assert_near((695 - 655) / 5.0, 8, 1e-12);
