@@ -132,6 +132,7 @@ struct trib_comm {
     char left[160];
     /* the last stall report, for texts */
     uint64_t stall_sequence;
+    bool stall_is_mark;   /* it is M that waits there, not this rank */
     char stall_text[320]; /* who is missing, says the control plane; "": it has not said */
     uint64_t stall_ns;    /* on one host: when to say that somebody is missing */
     uint64_t stalled_ns;  /* and since when */

@@ -194,13 +194,19 @@ static bool is_text(const char *text, size_t size)
 /* Why the scheme, which is one, cannot run this; NULL: it can. */
 static const char *unfit(const struct trib_scheme *scheme, const struct trib_config *config)
 {
-    const struct trib_session_config session = {.ranks = config->ranks, .group = trib_scheme_group(config->scheme)};
+    struct trib_session_config session = {
+        .ranks = config->ranks, .payload = config->payload, .wire = (enum trib_type)config->wire};
+    trib_scheme_settle(config->scheme, &session);
     if (scheme->refusal != NULL) {
         return scheme->refusal;
     }
     if (scheme->switch_node == NULL && config->switch_address[0] != '\0') {
         return "its ranks send to each other, and to no switch: name a rendezvous instead (TRIB_RENDEZVOUS, an address "
                "of rank 0)";
+    }
+    if (trib_scheme_names_quorum(config->scheme) && config->rendezvous[0] != '\0') {
+        return "who is done may leave before a late rank has its results, and without a switch they would leave with "
+               "it: name a switch (TRIB_SWITCH)";
     }
     return scheme->unfit != NULL ? scheme->unfit(&session) : NULL;
 }

@@ -12,8 +12,8 @@
 
 bool trib_comm_is_welcome_of_peers(const struct trib_comm *comm, const struct trib_message *message)
 {
-    const struct trib_session_config session = {.ranks = comm->config.ranks,
-                                                .group = trib_scheme_group(comm->config.scheme)};
+    struct trib_session_config session = {.ranks = comm->config.ranks};
+    trib_scheme_settle(comm->config.scheme, &session);
     uint16_t peers[TRIB_PEERS_MAX];
     uint32_t count = comm->has_peers ? comm->verbs->peers(&session, comm->config.rank, peers) : 0;
     bool is_right = message->welcome.peer_count == count;

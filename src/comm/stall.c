@@ -43,6 +43,7 @@ void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *eve
         comm->stall_text[0] = '\0';
     }
     comm->stall_sequence = event->sequence;
+    comm->stall_is_mark = comm->verbs->mark(comm->node) > event->sequence;
     if (comm->stalls_open >= SILENT && comm->where.no_box) {
         name_silent(comm);
         log_stall(comm, event->sequence, since, comm->stall_text);
@@ -57,12 +58,18 @@ void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *eve
     }
 }
 
+/* What was waited for: the fragment, or that all others have it. */
+static bool has_come(const struct trib_comm *comm)
+{
+    uint64_t mark = comm->stall_is_mark ? comm->verbs->communicator_mark(comm->node) : comm->verbs->mark(comm->node);
+    return mark > comm->stall_sequence;
+}
+
 void trib_comm_take_missing(struct trib_comm *comm, const struct trib_message *message)
 {
     char who[320] = "no rank is missing, but there is no result";
     comm->stalls_open = 0;
-    if (comm->node == NULL || message->stall.sequence != comm->stall_sequence ||
-        comm->verbs->mark(comm->node) > comm->stall_sequence) {
+    if (comm->node == NULL || message->stall.sequence != comm->stall_sequence || has_come(comm)) {
         return; /* it has come meanwhile */
     }
     if (message->stall.missing.count != 0) {

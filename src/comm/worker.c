@@ -53,7 +53,6 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
                 .slots = grant->slots,
                 .payload = comm->config.payload,
                 .generation = grant->generation,
-                .group = trib_scheme_group(comm->config.scheme),
                 .wire = (enum trib_type)comm->config.wire,
                 /* An exponent is known when its sequence is done, which is when the window admits the one a window
                  * later. */
@@ -68,6 +67,7 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
         .is_zeroed = 1,
     };
     memcpy(config.session.weight, grant->weight, sizeof grant->weight);
+    trib_scheme_settle(comm->config.scheme, &config.session);
     comm->node_size = comm->verbs->size(&config);
     comm->node = trib_memory_map(comm->node_size);
     if (comm->node == NULL) {

@@ -104,9 +104,11 @@ struct trib_session_config {
     uint32_t
         cap; /* schemes with caps: fragments that a rank may have in flight at a root before it hears of another; 0: P / 2 */
     uint8_t weight[TRIB_ROOTS_MAX]; /* shares of the roots in the trains, 0 is taken as 1; all equal: they take turns */
+    uint8_t quorum, quorum_of;      /* so many of so many ranks make a sum (quorum.h); 0, 0: all of them do */
+    uint8_t unused[6];
 };
 
-_Static_assert(sizeof(struct trib_session_config) == 72,
+_Static_assert(sizeof(struct trib_session_config) == 80,
                "no holes: it is part of nodes, whose states are compared as bytes");
 
 /* The odd factor of a fragment's lanes. digest: of its operation. */

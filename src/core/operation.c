@@ -5,6 +5,7 @@
 
 #include "core/assert.h"
 #include "core/lane.h"
+#include "core/quorum.h"
 
 /* ---- who ---- */
 
@@ -62,6 +63,20 @@ uint32_t trib_operation_parts(const struct trib_operation *operation, uint32_t r
         break;
     }
     return 0;
+}
+
+static bool is_float(enum trib_type type)
+{
+    return type == TRIB_FLOAT32 || type == TRIB_FLOAT64 || type == TRIB_FLOAT16 || type == TRIB_BFLOAT16;
+}
+
+/* Whole numbers are counted with, and an exponent (wire int32) is agreed by all. */
+bool trib_operation_may_lack(const struct trib_session_config *session, const struct trib_operation *operation)
+{
+    bool is_sum = operation->reduction == TRIB_SUM || operation->reduction == TRIB_AVERAGE;
+
+    return trib_session_has_quorum(session) && operation->collective == TRIB_ALLREDUCE && operation->count != 0 &&
+           is_sum && is_float(operation->type) && session->wire != TRIB_INT32;
 }
 
 /* ---- blocks ---- */
@@ -163,7 +178,7 @@ struct trib_shares *trib_shares_init(void *memory, const struct trib_session_con
     struct trib_shares *shares = memory;
 
     *shares = (struct trib_shares){.ranks = session->ranks};
-    shares->block_elements = session->payload / (uint32_t)wire_size(session, operation);
+    shares->block_elements = trib_session_data(session) / (uint32_t)wire_size(session, operation);
     shares->count = (uint64_t *)(shares + 1);
     shares->offset = shares->count + shares->ranks;
     shares->step = (struct trib_step *)(shares->offset + shares->ranks);
@@ -185,11 +200,15 @@ struct trib_shares *trib_shares_init(void *memory, const struct trib_session_con
 static uint32_t digest(const struct trib_layout *layout, const struct trib_session_config *session,
                        const struct trib_operation *operation, uint64_t number)
 {
-    uint64_t h = trib_mix64((uint64_t)session->payload << 48 | (uint64_t)session->wire << 40 | session->lookahead);
+    uint64_t data = trib_session_data(session);
+    uint64_t h = trib_mix64(data << 48 | (uint64_t)session->wire << 40 | session->lookahead);
     h = trib_mix64(h ^ number);
     h = trib_mix64(h ^ operation->count);
     h = trib_mix64(h ^ ((uint64_t)operation->collective << 48 | (uint64_t)operation->type << 40 |
                         (uint64_t)operation->reduction << 32 | operation->root));
+    if (trib_session_has_quorum(session)) {
+        h = trib_mix64(h ^ ((uint64_t)session->quorum << 8 | session->quorum_of));
+    }
     if (layout->chunk != 0) {
         h = trib_mix64(h ^ ((uint64_t)layout->chunk << 32 | session->ranks));
     }
@@ -240,7 +259,7 @@ void trib_layout_init(struct trib_layout *layout, const struct trib_session_conf
     *layout = (struct trib_layout){.wire = wire_type(session, operation)};
     layout->element_size = (uint16_t)trib_type_size(operation->type);
     layout->wire_size = (uint16_t)wire_size(session, operation);
-    layout->block_elements = empty ? 0 : session->payload / layout->wire_size;
+    layout->block_elements = empty ? 0 : trib_session_data(session) / layout->wire_size;
     layout->blocks = empty ? 0 : blocks_of(operation->count, layout->block_elements);
     if (trib_operation_has_shares(operation) && !empty) {
         lay_out_shares(layout, session, operation);

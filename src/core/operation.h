@@ -71,6 +71,9 @@ static inline bool trib_operation_reduces(const struct trib_operation *operation
            operation->collective == TRIB_REDUCE_SCATTER;
 }
 
+/* May its sums lack ranks, where the session says so? What is counted, compared or copied is needed of all. */
+bool trib_operation_may_lack(const struct trib_session_config *session, const struct trib_operation *operation);
+
 /* Whose payload a block is made of, and who has use for the result. */
 bool trib_operation_contributes(const struct trib_operation *operation, uint32_t owner, uint32_t rank);
 bool trib_operation_wants(const struct trib_operation *operation, uint32_t owner, uint32_t rank);

@@ -38,7 +38,7 @@ enum trib_flag {
     TRIB_FLAG_OVERFLOW = 1 << 2,  /* reserved for ATP */
     TRIB_FLAG_COLLISION = 1 << 3, /* reserved for ATP */
     TRIB_FLAG_RESEND = 1 << 4,    /* sent because it was asked for; PROBE, HELD: docs/PROTOCOL.md */
-    TRIB_FLAG_QUORUM = 1 << 5,    /* reserved for PANAMA */
+    TRIB_FLAG_QUORUM = 1 << 5,    /* PANAMA, up: the sum may lack ranks; down, OFFER: it does (core/quorum.h) */
     TRIB_FLAG_UNWANTED = 1 << 6 /* up: this rank has no use for the result's payload; on a PROBE: it asks for M alone */
 };
 #define TRIB_FLAGS_KNOWN 0x7fU
@@ -118,6 +118,7 @@ _Static_assert(offsetof(struct trib_packet, communicator) == 64, "what differs i
     X(DIGEST, "another operation")                                  \
     X(LANE, "the lane says that the set of contributors is wrong")  \
     X(UNASKED, "nothing is waiting for it")                         \
+    X(LATE, "its sum was complete without it")                      \
     X(FULL, "no room to queue an answer")
 
 enum trib_drop {

@@ -29,7 +29,7 @@ struct trib_slot {
     uint64_t lane;
     uint32_t digest;
     uint16_t payload_len;
-    uint16_t flags; /* TRIB_FLAG_ECN of any contribution, TRIB_FLAG_FIN of all */
+    uint16_t flags; /* TRIB_FLAG_ECN of any contribution, TRIB_FLAG_FIN and TRIB_FLAG_QUORUM of all */
     uint16_t last;  /* rank that completed it, for round trips; TRIB_LAST_NONE where that would tell of none */
     int16_t exponent;
     uint16_t parts; /* ranks whose payload is in it */
@@ -41,7 +41,8 @@ struct trib_slot {
     uint8_t has_result; /* the row holds the result of the whole tree */
     uint8_t due;        /* the node's: what it has still to hand out of this slot */
     uint8_t queued;     /* the node's: the queues that the slot stands in; outlives what the slot holds */
-    uint8_t unused;
+    uint8_t
+        is_latched; /* complete without all: `loaded` says who is in, and `present` is all, as nobody is waited for */
 };
 
 _Static_assert(sizeof(struct trib_slot) == 64, "one cache line, no holes: states are compared as bytes");
@@ -103,11 +104,14 @@ static inline void trib_slot_open(struct trib_slot *slot, const struct trib_pack
     };
 }
 
-/* Is the packet of another reduction, or its payload of another shape than what is in the slot? Digests that agree
- * leave this to senders that are wrong. */
+/* Is the packet of another reduction, or its payload of another shape than what is in the slot, or is it not said of
+ * both that ranks may lack? Digests that agree leave this to senders that are wrong. */
 static inline bool trib_slot_differs(const struct trib_slot *slot, const struct trib_packet *packet)
 {
-    return slot->reduction != packet->reduction ||
+    bool is_other = packet->kind == TRIB_CONTRIBUTION && slot->present != 0 &&
+                    ((slot->flags ^ packet->flags) & TRIB_FLAG_QUORUM) != 0;
+
+    return is_other || slot->reduction != packet->reduction ||
            (slot->loaded != 0 && packet->payload_len != 0 &&
             (slot->type != packet->type || slot->payload_len != packet->payload_len));
 }
@@ -139,11 +143,12 @@ static inline void trib_slot_note(struct trib_slot *slot, const struct trib_pack
                                   uint16_t parts)
 {
     uint64_t bit = UINT64_C(1) << child;
-    uint16_t fin = slot->present == 0 ? TRIB_FLAG_FIN : slot->flags & TRIB_FLAG_FIN;
+    uint16_t of_all = TRIB_FLAG_FIN | TRIB_FLAG_QUORUM;
 
+    of_all = slot->present == 0 ? of_all : slot->flags & of_all;
     slot->present |= bit;
     slot->lane += packet->lane;
-    slot->flags = (uint16_t)(((slot->flags | packet->flags) & TRIB_FLAG_ECN) | (fin & packet->flags));
+    slot->flags = (uint16_t)(((slot->flags | packet->flags) & TRIB_FLAG_ECN) | (of_all & packet->flags));
     slot->cap = trib_least_cap(slot->cap, packet->window_cap);
     slot->last = packet->last_rank;
     if (packet->exponent > slot->exponent) {
@@ -161,11 +166,14 @@ static inline void trib_slot_note(struct trib_slot *slot, const struct trib_pack
 }
 
 /* May this finished result, from an OFFER or from the parent, take the slot? It has no result yet. A header alone will
- * do where nobody wants the payload. */
+ * do where nobody wants the payload. One that lacks ranks may hold fewer than have come: after a restart those that had
+ * not finished it may all give their parts again, in vain. */
 static inline enum trib_drop trib_slot_check_result(const struct trib_slot *slot, const struct trib_packet *packet,
                                                     bool header_will_do)
 {
-    if (packet->contributors < slot->parts || (packet->payload_len != 0 && packet->contributors == 0)) {
+    bool lacks = (packet->flags & TRIB_FLAG_QUORUM) == 0 && packet->contributors < slot->parts;
+
+    if (lacks || (packet->payload_len != 0 && packet->contributors == 0)) {
         return TRIB_DROP_SHAPE;
     }
     if (packet->payload_len == 0 && packet->contributors != 0 && !header_will_do) {
@@ -188,7 +196,7 @@ static inline enum trib_drop trib_slot_check_result(const struct trib_slot *slot
 static inline void trib_slot_take_result(struct trib_slot *slot, const struct trib_packet *packet, uint64_t required)
 {
     uint64_t unwanted = slot->unwanted;
-    uint16_t all = TRIB_FLAG_ECN | TRIB_FLAG_FIN;
+    uint16_t all = TRIB_FLAG_ECN | TRIB_FLAG_FIN | TRIB_FLAG_QUORUM;
     uint16_t kept = packet->kind == TRIB_RESULT ? all | TRIB_FLAG_RESEND : all;
 
     trib_slot_open(slot, packet, 0);
@@ -206,6 +214,7 @@ static inline void trib_slot_take_result(struct trib_slot *slot, const struct tr
     slot->payload_len = packet->payload_len;
     slot->parts = packet->contributors;
     slot->has_result = 1;
+    slot->is_latched = (packet->flags & TRIB_FLAG_QUORUM) != 0;
 }
 
 /* A step of the eager tree: merge the row `from` into the row `into`. */
@@ -240,6 +249,25 @@ static inline bool trib_slot_climb(const struct trib_slot *slot, uint64_t requir
         }
     }
     return false;
+}
+
+/* At the latch, before `present` is made all: of level 1 to 5, is the merge of the subtree at child `at` (a multiple of
+ * 2^(level + 1)) with its right neighbour still to be done? What was whole was merged when it became so. Lower levels
+ * come first. So the bits are those of a tree whose leaves are the children that are in. */
+static inline bool trib_slot_is_apart(const struct trib_slot *slot, uint64_t required, uint32_t level, uint32_t at,
+                                      struct trib_merge *merge)
+{
+    uint32_t span = 1U << level;
+    uint64_t left = ((UINT64_C(1) << span) - 1) << at;
+    uint64_t right = left << span;
+    uint64_t both = (left | right) & required;
+
+    if ((slot->present & both) == both || (slot->loaded & left) == 0 || (slot->loaded & right) == 0) {
+        return false;
+    }
+    merge->into = trib_slot_row(slot, left);
+    merge->from = trib_slot_row(slot, right);
+    return true;
 }
 
 #endif

@@ -27,20 +27,69 @@ static size_t matched(const struct trib_scheme *scheme, const char *name)
     return scheme->name[at] == '\0' ? at : 0;
 }
 
-uint16_t trib_scheme_group(const char *name)
+/* Reads a number of 1 to TRIB_SESSION_RANKS_MAX without leading zeros; 0: there is none. */
+static uint16_t read_number(const char **at)
 {
-    uint32_t group = 0;
+    uint32_t number = 0;
 
+    if (**at == '0') {
+        return 0;
+    }
+    for (; **at >= '0' && **at <= '9' && number <= TRIB_SESSION_RANKS_MAX; (*at)++) {
+        number = 10 * number + (uint32_t)(**at - '0');
+    }
+    return number <= TRIB_SESSION_RANKS_MAX ? (uint16_t)number : 0;
+}
+
+/* Reads what stands behind the colon, "4" or "7/8". False: it is neither, or a part that is not at least a half and
+ * less than all. */
+static bool read_behind(const char *text, uint16_t *number, uint16_t *of)
+{
+    *number = read_number(&text);
+    *of = 0;
+    if (*number != 0 && *text == '/') {
+        text++;
+        *of = read_number(&text);
+        return *text == '\0' && *of <= UINT8_MAX && *number < *of && 2 * *number >= *of;
+    }
+    return *number != 0 && *text == '\0';
+}
+
+static bool has_colon(const struct trib_scheme *scheme, const char *text)
+{
+    uint16_t number;
+    uint16_t of;
+
+    return read_behind(text, &number, &of) && (of == 0 ? scheme->has_groups : scheme->has_quorum);
+}
+
+void trib_scheme_settle(const char *name, struct trib_session_config *session)
+{
+    uint16_t number;
+    uint16_t of;
+
+    session->group = 0;
+    session->quorum = session->quorum_of = 0;
     while (*name != '\0' && *name != ':') {
         name++;
     }
-    if (*name == '\0' || name[1] == '0') {
-        return 0;
+    if (*name == '\0' || !read_behind(name + 1, &number, &of)) {
+        return;
     }
-    while (*++name >= '0' && *name <= '9' && group <= TRIB_SESSION_RANKS_MAX) {
-        group = 10 * group + (uint32_t)(*name - '0');
+    if (of == 0) {
+        session->group = number;
+    } else {
+        session->quorum = (uint8_t)number;
+        session->quorum_of = (uint8_t)of;
     }
-    return *name == '\0' && group <= TRIB_SESSION_RANKS_MAX ? (uint16_t)group : 0;
+}
+
+bool trib_scheme_names_quorum(const char *name)
+{
+    struct trib_session_config session;
+
+    trib_scheme_settle(name, &session);
+    return session.quorum_of != 0;
 }
 
 const struct trib_scheme *trib_scheme_find(const char *name)
@@ -49,7 +98,7 @@ const struct trib_scheme *trib_scheme_find(const char *name)
 
     for (unsigned i = 0; (scheme = trib_scheme_at(i)) != NULL; i++) {
         size_t at = matched(scheme, name);
-        if (at != 0 && (name[at] == '\0' || (name[at] == ':' && scheme->has_groups && trib_scheme_group(name) != 0))) {
+        if (at != 0 && (name[at] == '\0' || (name[at] == ':' && has_colon(scheme, name + at + 1)))) {
             return scheme;
         }
     }

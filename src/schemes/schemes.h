@@ -16,6 +16,7 @@ struct trib_scheme {
     bool
         follows_congestion; /* its windows do: drivers have sockets say when their queues are long (trib_udp_set_backlog) */
     bool has_groups; /* its ranks stand in groups, of as many ranks as the name says behind a colon: "hybrid:4" */
+    bool has_quorum; /* its sums may lack ranks, where the name says so behind a colon: "panama:7/8" */
     const struct trib_worker_verbs *worker;
     const struct trib_switch_verbs *switch_node; /* NULL: its ranks need no switch */
 };
@@ -29,8 +30,11 @@ static inline bool trib_scheme_has_caps(const struct trib_scheme *scheme)
 
 /* NULL when there is none of that name. */
 const struct trib_scheme *trib_scheme_find(const char *name);
-/* How many ranks are a group, as the name that a job gave says: the 4 of "hybrid:4"; 0: it does not say. */
-uint16_t trib_scheme_group(const char *name);
+/* What the name that a job gave says behind its colon goes into the session: how many ranks are a group, the 4 of
+ * "hybrid:4", or which part of the ranks makes a sum, the 7/8 of "panama:7/8"; 0 where it says nothing. */
+void trib_scheme_settle(const char *name, struct trib_session_config *session);
+/* Does it say that sums may lack ranks? */
+bool trib_scheme_names_quorum(const char *name);
 /* The row at index, NULL behind the last. */
 const struct trib_scheme *trib_scheme_at(unsigned index);
 

@@ -10,6 +10,7 @@
 #include "core/lane.h"
 #include "core/share.h"
 #include "io/memory.h"
+#include "schemes/schemes.h"
 
 /* The config of one node of the tree; its children that are nodes of this switch are switches like any other. */
 static struct trib_switch_config node_config(const struct trib_switch_verbs *verbs, const struct trib_opening *opening,
@@ -27,6 +28,7 @@ static struct trib_switch_config node_config(const struct trib_switch_verbs *ver
         .is_zeroed = true,
     };
     config.session.salt = 0;
+    trib_scheme_settle(opening->scheme, &config.session);
     config.session.cap = verbs->set_cap != NULL ? trib_share_first(config.session.slots) : 0;
     for (uint32_t child = 0; child < config.children; child++) {
         bool is_switch = !is_edge || opening->branches[inner * TRIB_CHILDREN_MAX + child].is_switch;

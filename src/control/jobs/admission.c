@@ -246,10 +246,10 @@ void trib_admission_session(const struct trib_job *job, struct trib_session_conf
         .slots = job->grant.slots,
         .payload = job->settings.payload,
         .generation = job->grant.generation,
-        .group = trib_scheme_group(job->settings.scheme),
         .wire = (enum trib_type)job->settings.wire,
     };
     memcpy(session->weight, job->grant.weight, sizeof session->weight);
+    trib_scheme_settle(job->settings.scheme, session);
 }
 
 uint64_t trib_admission_flight(const struct trib_session_config *session)

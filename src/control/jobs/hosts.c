@@ -23,7 +23,7 @@ static bool has_come_before(const struct trib_job *job, uint32_t rank)
 }
 
 /* Shares of a host's ranks are to lie side by side, and so are the sums of what the ranks of one host give. Workers
- * that talk to each other are known to each other as ranks. */
+ * that talk to each other are known to each other as ranks; and where sums may lack some, it is ranks. */
 static bool may_be_hosts(const struct trib_job *job)
 {
     const struct trib_scheme *scheme = trib_scheme_find(job->settings.scheme);
@@ -33,7 +33,7 @@ static bool may_be_hosts(const struct trib_job *job)
             return false;
         }
     }
-    return scheme && scheme->switch_node;
+    return scheme && scheme->switch_node && !trib_scheme_names_quorum(job->settings.scheme);
 }
 
 void trib_job_choose_hosts(struct trib_job *job)

@@ -73,8 +73,9 @@ static void explain_scheme(const char *name, char *error)
 static const char *unfit(const struct trib_settings *settings)
 {
     const struct trib_scheme *scheme = trib_scheme_find(settings->scheme);
-    const struct trib_session_config session = {
-        .ranks = settings->ranks, .payload = settings->payload, .group = trib_scheme_group(settings->scheme)};
+    struct trib_session_config session = {
+        .ranks = settings->ranks, .payload = settings->payload, .wire = (enum trib_type)settings->wire};
+    trib_scheme_settle(settings->scheme, &session);
     return scheme->unfit ? scheme->unfit(&session) : NULL;
 }
 
@@ -553,6 +554,13 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     if (status == TRIB_OK && message->join.via != 0 && trib_roots_are_ranks(jobs->config)) {
         trib_explain(error,
                      "a switch has this as its parent, but it is none: here ranks meet that do without a switch");
+        status = TRIB_ERR_REFUSED;
+    } else if (status == TRIB_OK && trib_roots_are_ranks(jobs->config) &&
+               trib_scheme_names_quorum(message->join.settings.scheme)) {
+        trib_explain(error,
+                     "scheme %s: who is done may leave before a late rank has its results, and without a switch they "
+                     "would leave with it: name a switch",
+                     message->join.settings.scheme);
         status = TRIB_ERR_REFUSED;
     } else if (status == TRIB_OK && message->join.via != 0 && trib_join_has_peers(message->join.settings.scheme)) {
         trib_join_explain_peers(message->join.settings.scheme, error);

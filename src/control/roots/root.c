@@ -59,14 +59,17 @@ static bool is_sane(const struct trib_root *root, const struct trib_message *mes
 {
     const struct trib_session_config *session = &message->root_open.session;
     const struct trib_scheme *scheme = trib_scheme_find(message->root_open.scheme);
-    return scheme && scheme->switch_node && session->communicator != 0 && message->root_open.boot != 0 &&
-           session->ranks >= 1 && session->ranks <= message->root_open.ranks &&
-           message->root_open.ranks <= TRIB_RANKS_MAX && session->roots >= 1 && session->roots <= TRIB_ROOTS_MAX &&
-           session->train >= 1 && session->train <= TRIB_TRAIN_PACKETS_MAX && session->slots >= 1 &&
-           session->slots <= TRIB_SLOTS_MAX && session->payload >= TRIB_PAYLOAD_ALIGN &&
-           session->payload <= TRIB_PAYLOAD_MAX && session->payload % TRIB_PAYLOAD_ALIGN == 0 &&
-           session->generation != 0 && trib_join_is_wire((uint8_t)session->wire) &&
-           message->root_open.index < session->roots && message->root_open.shard < root->shards;
+    struct trib_session_config settled = *session;
+    trib_scheme_settle(message->root_open.scheme, &settled);
+    return scheme && scheme->switch_node && (!scheme->unfit || !scheme->unfit(&settled)) &&
+           session->communicator != 0 && message->root_open.boot != 0 && session->ranks >= 1 &&
+           session->ranks <= message->root_open.ranks && message->root_open.ranks <= TRIB_RANKS_MAX &&
+           session->roots >= 1 && session->roots <= TRIB_ROOTS_MAX && session->train >= 1 &&
+           session->train <= TRIB_TRAIN_PACKETS_MAX && session->slots >= 1 && session->slots <= TRIB_SLOTS_MAX &&
+           session->payload >= TRIB_PAYLOAD_ALIGN && session->payload <= TRIB_PAYLOAD_MAX &&
+           session->payload % TRIB_PAYLOAD_ALIGN == 0 && session->generation != 0 &&
+           trib_join_is_wire((uint8_t)session->wire) && message->root_open.index < session->roots &&
+           message->root_open.shard < root->shards;
 }
 
 /* Another root of the communicator that this process is a root of already: before anybody has registered. */

@@ -24,6 +24,7 @@ static size_t lay_out(struct switch_node *n, const struct trib_switch_config *co
     n->down.at = trib_node_place(&at, s->slots * sizeof(uint32_t));
     n->headers.at = trib_node_place(&at, s->slots * sizeof(uint32_t));
     n->up.at = trib_node_place(&at, config->has_parent ? s->slots * sizeof(uint32_t) : 0);
+    n->lists_at = trib_node_place(&at, trib_session_has_quorum(s) ? (size_t)s->slots * TRIB_QUORUM_LIST : 0);
     n->answers_at = trib_node_place(&at, n->answers_room * sizeof(struct answer));
     n->aside_at = trib_node_place(&at, sizeof(struct switch_aside));
     n->repeats_at = trib_node_place(&at, s->slots * sizeof(struct slot_repeats));
@@ -49,6 +50,8 @@ void trib__switch_init(void *node, const struct trib_switch_config *config)
     TRIB_ASSERT(config->has_parent || config->branches != 0 || config->children == s->ranks);
     TRIB_ASSERT(s->train >= 1 && s->slots >= 1 && config->boot != 0);
     TRIB_ASSERT(s->payload <= TRIB_PAYLOAD_MAX && s->payload % TRIB_PAYLOAD_ALIGN == 0 && s->payload > 0);
+    TRIB_ASSERT(!trib_session_has_quorum(s) ||
+                (s->ranks <= TRIB_QUORUM_RANKS_MAX && s->payload > TRIB_QUORUM_LIST && s->quorum < s->quorum_of));
     if (!config->is_zeroed) {
         memset(n, 0, trib__switch_size(config));
     }
@@ -140,6 +143,9 @@ void trib__switch_join(void *node, uint32_t child, uint64_t mark)
     n->expected[child] = trib_window_dense_below(&n->window, n->config.root, n->marks[child]);
     switch_aside(n)->counters.registrations++;
     update_lowest(n);
+    if (n->joined == n->required) {
+        trib__switch_set_quorum(n);
+    }
 }
 
 /* The parent is told the minimum of the marks heard here, so M is never above it; whoever says so is wrong. */
@@ -164,6 +170,7 @@ static void result_due(struct switch_node *n, uint32_t index)
         switch_due(n, index, DUE_HEADER);
     }
     switch_aside(n)->counters.results++;
+    switch_aside(n)->counters.results_lacking += (slot->flags & TRIB_FLAG_QUORUM) != 0;
     switch_aside(n)->counters.fins += (slot->flags & TRIB_FLAG_FIN) != 0;
 }
 
@@ -195,7 +202,7 @@ static void merge_rows(struct switch_node *n, uint32_t index, uint32_t child)
     }
 }
 
-/* All children are in. */
+/* All children are in, or all that will be. */
 static void complete(struct switch_node *n, uint32_t index)
 {
     struct trib_slot *slot = switch_slot(n, index);
@@ -203,6 +210,9 @@ static void complete(struct switch_node *n, uint32_t index)
     if (slot->loaded != 0) {
         trib_row_finish(n->config.kernels, (enum trib_type)slot->type,
                         switch_row(n, index, trib_slot_row(slot, n->required)), slot->payload_len);
+    }
+    if (slot->flags & TRIB_FLAG_QUORUM) {
+        trib__switch_attach_list(n, index);
     }
     if (n->config.has_parent) {
         switch_due(n, index, DUE_PARTIAL);
@@ -262,8 +272,33 @@ static void note_activity(struct switch_node *n, uint64_t dense, uint64_t now_ns
     switch_aside(n)->active_ns = now_ns;
 }
 
+/* Adds a contribution that passed all checks, of `parts` ranks. */
+static void add(struct switch_node *n, uint32_t index, uint32_t child, const struct trib_packet *packet,
+                const uint8_t *list, uint16_t parts)
+{
+    struct trib_slot *slot = switch_slot(n, index);
+
+    if (packet->payload_len != 0) {
+        add_payload(n, index, child, packet);
+    }
+    trib_slot_note(slot, packet, child, parts);
+    if (slot->flags & TRIB_FLAG_QUORUM) {
+        trib__switch_list(n, index, packet, list);
+    }
+    merge_rows(n, index, child);
+    switch_aside(n)->counters.contributions++;
+}
+
+static void open_slot(struct switch_node *n, uint32_t index, uint32_t child, const struct trib_packet *packet)
+{
+    trib_slot_open(switch_slot(n, index), packet, child);
+    if (packet->flags & TRIB_FLAG_QUORUM) {
+        memset(switch_list(n, index), 0, TRIB_QUORUM_LIST);
+    }
+}
+
 static enum trib_drop contribution(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
-                                   uint64_t now_ns)
+                                   const uint8_t *list, uint64_t now_ns)
 {
     uint32_t index = trib_window_slot(&n->window, packet->sequence);
     struct trib_slot *slot = switch_slot(n, index);
@@ -274,11 +309,18 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
         return TRIB_DROP_SHAPE;
     }
     if (opened) {
-        trib_slot_open(slot, packet, child);
+        open_slot(n, index, child, packet);
     }
     /* The window and the mark leave no other sequence for this slot: an owned slot is never displaced. */
     TRIB_ASSERT(slot->sequence == packet->sequence);
+    if (slot->is_latched && trib__switch_is_late(n, index, child, packet)) {
+        return slot->digest != packet->digest ? mismatch(n, slot, child) : trib__switch_late(n, child, packet, now_ns);
+    }
     enum trib_drop drop = trib_slot_check(slot, packet, child);
+    if (drop == TRIB_DROP_NONE && (packet->flags & TRIB_FLAG_QUORUM) != 0 &&
+        trib__switch_overlaps(n, index, packet, list)) {
+        drop = TRIB_DROP_SHAPE;
+    }
     if (drop == TRIB_DROP_NONE && (!can_add(n, slot, packet) || !count_parts(n, slot, child, packet, &parts))) {
         drop = TRIB_DROP_SHAPE;
     }
@@ -290,13 +332,11 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
     }
     n->held += opened;
     note_activity(n, trib_window_dense(&n->window, packet->sequence), now_ns);
-    if (packet->payload_len != 0) {
-        add_payload(n, index, child, packet);
-    }
-    trib_slot_note(slot, packet, child, parts);
-    merge_rows(n, index, child);
-    switch_aside(n)->counters.contributions++;
+    add(n, index, child, packet, list, parts);
     trib__switch_find_gap(n, child, trib_window_dense(&n->window, packet->sequence));
+    if ((slot->flags & TRIB_FLAG_QUORUM) != 0 && trib__switch_is_enough(n, slot)) {
+        trib__switch_latch(n, index);
+    }
     if (trib_slot_is_complete(slot, n->required)) {
         complete(n, index);
     } else {
@@ -305,8 +345,23 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
     return TRIB_DROP_NONE;
 }
 
-/* A finished result, from a child's OFFER or from the parent, replaces what was summed up; it goes down to all. */
-enum trib_drop trib__switch_take_result(struct switch_node *n, const struct trib_packet *packet)
+/* The same, of one whose sum may lack ranks. */
+static enum trib_drop contribution_of_quorum(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
+                                             uint64_t now_ns)
+{
+    bool is_branch = (n->config.branches >> child & 1) != 0;
+    struct trib_packet bare = *packet;
+    const uint8_t *list = is_branch ? trib_quorum_split(packet, &bare) : NULL;
+
+    if ((is_branch && list == NULL) || !trib__switch_is_listable(n, &bare, list)) {
+        return TRIB_DROP_SHAPE;
+    }
+    return contribution(n, child, &bare, list, now_ns);
+}
+
+/* A finished result, from a child's OFFER or from the parent, replaces what was summed up; it goes down to all. One
+ * that lacks ranks comes with its list, which is kept behind the payload. */
+static enum trib_drop replace(struct switch_node *n, const struct trib_packet *packet, const uint8_t *list)
 {
     uint32_t index = trib_window_slot(&n->window, packet->sequence);
     struct trib_slot *slot = switch_slot(n, index);
@@ -328,10 +383,24 @@ enum trib_drop trib__switch_take_result(struct switch_node *n, const struct trib
     n->held += trib_slot_is_empty(slot);
     trib_slot_take_result(slot, packet, n->required);
     if (packet->payload_len != 0) {
-        memcpy(switch_row(n, index, 0), packet->payload, packet->payload_len);
+        memcpy(switch_row(n, index, 0), packet->payload, packet->payload_len + (list != NULL ? TRIB_QUORUM_LIST : 0));
+    }
+    if (list != NULL) {
+        memcpy(switch_list(n, index), list, TRIB_QUORUM_LIST);
     }
     result_due(n, index);
     return TRIB_DROP_NONE;
+}
+
+enum trib_drop trib__switch_take_result(struct switch_node *n, const struct trib_packet *packet)
+{
+    struct trib_packet bare;
+
+    if ((packet->flags & TRIB_FLAG_QUORUM) == 0) {
+        return replace(n, packet, NULL);
+    }
+    const uint8_t *list = trib_quorum_split(packet, &bare);
+    return list != NULL && trib__switch_is_listable(n, &bare, list) ? replace(n, &bare, list) : TRIB_DROP_SHAPE;
 }
 
 /* What a finished rank below kept is news above as well: the ranks that have finished it will never let this slot's sum
@@ -396,7 +465,8 @@ static enum trib_drop take(struct switch_node *n, uint32_t child, const struct t
         return TRIB_DROP_WINDOW;
     }
     if (packet->kind == TRIB_CONTRIBUTION) {
-        return contribution(n, child, packet, now_ns);
+        return packet->flags & TRIB_FLAG_QUORUM ? contribution_of_quorum(n, child, packet, now_ns)
+                                                : contribution(n, child, packet, NULL, now_ns);
     }
     return packet->kind == TRIB_OFFER ? offer(n, packet) : TRIB_DROP_KIND;
 }
@@ -551,6 +621,9 @@ uint64_t trib__switch_missing_on(const void *node, uint64_t sequence)
         return 0;
     }
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
+    if (trib_slot_holds(slot, sequence) && slot->is_latched) {
+        return trib__switch_behind(n, sequence);
+    }
     return n->required & ~(trib_slot_holds(slot, sequence) ? slot->present : 0);
 }
 

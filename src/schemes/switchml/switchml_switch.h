@@ -4,12 +4,13 @@
  * One node is one communicator on one shard. Its slots are its own, claimed when it opens and gone when it closes, so
  * nothing of another communicator can be in them. A node with a parent is an inner one of a tree: the same, but that a
  * complete sum goes up, and that result and M come from above. A node that is paced (schemes/panama) takes fragments
- * only as far beyond M as it has room. */
+ * only as far beyond M as it has room; where its session has a quorum, sums may lack ranks. */
 #ifndef TRIB_SWITCHML_SWITCH_H
 #define TRIB_SWITCHML_SWITCH_H
 
 #include "core/assert.h"
 #include "core/node.h"
+#include "core/quorum.h"
 #include "core/slot.h"
 #include "core/window.h"
 
@@ -73,7 +74,7 @@ struct switch_node {
     uint64_t mark_dense;   /* sequences of this root below M */
     uint64_t lowest;       /* the minimum over the marks once all have joined: an inner node's own mark */
     uint64_t owed;         /* children that wait for M to move (they got HELD for it) */
-    size_t table_at, row_size, slots_at, rows_at, answers_at, aside_at, repeats_at;
+    size_t table_at, row_size, slots_at, rows_at, lists_at, answers_at, aside_at, repeats_at;
     uint32_t held;             /* slots that are not empty */
     uint32_t room;             /* fragments beyond M that are taken; P, but for a node that is paced */
     struct slot_queue down;    /* results to send */
@@ -92,6 +93,10 @@ struct switch_node {
     uint64_t opened;    /* dense indexes below it were opened */
     uint64_t cap_latch; /* when M has passed this dense index all have heard */
     uint64_t cap_reach; /* ranks that went by an older cap sent no further */
+    /* Of one whose session has a quorum; switchml_switch_quorum.c. */
+    uint64_t full_below; /* dense indexes below it are summed with all ranks */
+    uint32_t spare;      /* of the ranks that are children here, so many may lack */
+    uint32_t unused_too;
     /* What every packet needs stands before these. */
     uint64_t marks[TRIB_CHILDREN_MAX];
     uint64_t expected[TRIB_CHILDREN_MAX]; /* next dense index of each child's stream */
@@ -121,6 +126,18 @@ static inline void *switch_row(const struct switch_node *n, uint32_t index, uint
 {
     size_t rows = trib_slot_rows(n->config.children);
     return (char *)switch_at(n, n->rows_at) + (index * rows + row) * n->row_size;
+}
+
+/* Which ranks are in: of a slot whose sum may lack some. */
+static inline uint8_t *switch_list(const struct switch_node *n, uint32_t index)
+{
+    return (uint8_t *)switch_at(n, n->lists_at) + (size_t)index * TRIB_QUORUM_LIST;
+}
+
+/* As it travels: with the list behind it, where it has one. The slot is complete. */
+static inline uint16_t switch_payload_len(const struct trib_slot *slot)
+{
+    return (uint16_t)(slot->payload_len + (slot->flags & TRIB_FLAG_QUORUM ? TRIB_QUORUM_LIST : 0));
 }
 
 static inline struct switch_aside *switch_aside(const struct switch_node *n)
@@ -219,6 +236,8 @@ void trib__switch_boot_hint(struct switch_node *n, uint32_t child, uint64_t now_
 bool trib__switch_next_answer(struct switch_node *n, struct trib_packet *packet, struct trib_place *to);
 void trib__switch_build_result(const struct switch_node *n, uint32_t index, bool payload, struct trib_packet *packet);
 enum trib_drop trib__switch_queue_answer(struct switch_node *n, const struct answer *answer);
+enum trib_drop trib__switch_say_held(struct switch_node *n, uint32_t child, uint64_t sequence, uint16_t flags,
+                                     struct slot_repeats *r);
 struct slot_repeats *trib__switch_repeats(struct switch_node *n, uint64_t sequence, uint64_t now_ns);
 uint64_t trib__switch_finished(const struct switch_node *n, uint64_t sequence);
 void trib__switch_ask_finished(struct switch_node *n, uint64_t sequence, uint64_t finished, struct slot_repeats *r);
@@ -231,6 +250,21 @@ uint16_t trib__switch_cap(const struct switch_node *n, uint16_t said);
 void trib__switch_set_cap(void *node, uint32_t fragments, uint64_t now_ns);
 uint32_t trib__switch_room(const void *node);
 bool trib__switch_is_active(const void *node, uint64_t now_ns);
+
+/* switchml_switch_quorum.c */
+void trib__switch_set_quorum(struct switch_node *n);
+bool trib__switch_is_listable(const struct switch_node *n, const struct trib_packet *packet, const uint8_t *list);
+void trib__switch_list(struct switch_node *n, uint32_t index, const struct trib_packet *packet, const uint8_t *list);
+bool trib__switch_is_enough(const struct switch_node *n, const struct trib_slot *slot);
+void trib__switch_latch(struct switch_node *n, uint32_t index);
+void trib__switch_attach_list(struct switch_node *n, uint32_t index);
+uint64_t trib__switch_behind(const struct switch_node *n, uint64_t sequence);
+bool trib__switch_overlaps(const struct switch_node *n, uint32_t index, const struct trib_packet *packet,
+                           const uint8_t *list);
+bool trib__switch_is_late(const struct switch_node *n, uint32_t index, uint32_t child,
+                          const struct trib_packet *packet);
+enum trib_drop trib__switch_late(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
+                                 uint64_t now_ns);
 
 /* switchml_switch_parent.c */
 enum trib_drop trib__switch_from_parent(struct switch_node *n, const struct trib_packet *packet, uint64_t now_ns);

@@ -39,7 +39,7 @@ void trib__switch_build_result(const struct switch_node *n, uint32_t index, bool
     packet->last_rank = slot->last;
     packet->window_cap = trib__switch_cap(n, slot->cap);
     if (payload && slot->loaded != 0) {
-        packet->payload_len = slot->payload_len;
+        packet->payload_len = switch_payload_len(slot);
         packet->payload = switch_row(n, index, trib_slot_row(slot, n->required));
     }
 }
@@ -311,6 +311,19 @@ static enum trib_drop wait_for_mark(struct switch_node *n, uint32_t child, uint6
     return queue_answer(n, TRIB_HELD, child, sequence, trib_slot_holds(slot, sequence) ? slot->present : 0);
 }
 
+/* HELD with flags. RESEND: the result was sent, to all. ECN: the child's part came over a congested way, and late. */
+enum trib_drop trib__switch_say_held(struct switch_node *n, uint32_t child, uint64_t sequence, uint16_t flags,
+                                     struct slot_repeats *r)
+{
+    struct answer held = {.sequence = sequence,
+                          .bitmap = switch_slot(n, trib_window_slot(&n->window, sequence))->present,
+                          .child = (uint16_t)child,
+                          .flags = flags,
+                          .kind = TRIB_HELD};
+
+    return first_time(&r->held, child) ? trib__switch_queue_answer(n, &held) : TRIB_DROP_REPEAT;
+}
+
 /* The sum is there, and was sent before this answer. A child that asks because it was quiet for long has most likely
  * only not read it yet: it gets a header behind the result, HELD with RESEND, and asks again if that comes first. So no
  * payload is sent twice that was not lost. */
@@ -321,18 +334,13 @@ static enum trib_drop repeat(struct switch_node *n, uint32_t child, const struct
     bool has_payload = slot->loaded != 0 && !(slot->unwanted >> child & 1);
     bool is_lost = (probe->flags & TRIB_FLAG_RESEND) != 0;
 
-    if (!first_time(is_lost || !has_payload ? &r->results : &r->held, child)) {
+    if (!is_lost && has_payload) {
+        return trib__switch_say_held(n, child, probe->sequence, TRIB_FLAG_RESEND, r);
+    }
+    if (!first_time(&r->results, child)) {
         return TRIB_DROP_REPEAT;
     }
-    if (is_lost || !has_payload) {
-        return queue_answer(n, TRIB_RESULT, child, probe->sequence, 0);
-    }
-    struct answer sent = {.sequence = probe->sequence,
-                          .bitmap = slot->present,
-                          .child = (uint16_t)child,
-                          .flags = TRIB_FLAG_RESEND,
-                          .kind = TRIB_HELD};
-    return trib__switch_queue_answer(n, &sent);
+    return queue_answer(n, TRIB_RESULT, child, probe->sequence, 0);
 }
 
 enum trib_drop trib__switch_probe(struct switch_node *n, uint32_t child, const struct trib_packet *packet,

@@ -36,13 +36,13 @@ static void build_sum(struct switch_node *n, enum trib_kind kind, uint32_t index
     packet->attempt = slot->attempt;
     packet->digest = slot->digest;
     packet->reduction = slot->reduction;
-    packet->flags = slot->flags & (TRIB_FLAG_ECN | TRIB_FLAG_FIN);
+    packet->flags = slot->flags & (TRIB_FLAG_ECN | TRIB_FLAG_FIN | TRIB_FLAG_QUORUM);
     packet->exponent = slot->exponent;
     packet->lane = slot->lane;
     packet->contributors = slot->parts;
     if (slot->loaded != 0) {
         packet->type = slot->type;
-        packet->payload_len = slot->payload_len;
+        packet->payload_len = switch_payload_len(slot);
         packet->payload = switch_row(n, index, trib_slot_row(slot, n->required));
     }
 }

@@ -52,6 +52,7 @@ static void check_config(const struct trib_worker_config *config)
     TRIB_ASSERT(s->roots >= 1 && s->roots <= TRIB_ROOTS_MAX && s->train >= 1);
     TRIB_ASSERT(s->payload >= TRIB_PAYLOAD_ALIGN && s->payload <= TRIB_PAYLOAD_MAX &&
                 s->payload % TRIB_PAYLOAD_ALIGN == 0);
+    TRIB_ASSERT(!trib_session_has_quorum(s) || (s->ranks <= TRIB_QUORUM_RANKS_MAX && s->payload > TRIB_QUORUM_LIST));
     TRIB_ASSERT(config->window >= 1 && config->window <= s->slots);
     TRIB_ASSERT(config->operations >= 1 && s->lookahead >= 1);
 }
@@ -72,6 +73,7 @@ void trib__worker_init(void *node, const struct trib_worker_config *config)
     for (uint32_t rank = 0; rank < config->session.ranks; rank++) {
         w->keys += trib_lane_key(config->session.salt, rank);
     }
+    w->least = config->session.ranks - trib_quorum_spare(&config->session, config->session.ranks);
     w->end = w->mark = config->session.first;
     w->held_sequence = UINT64_MAX;
     for (uint32_t root = 0; root < TRIB_ROOTS_MAX; root++) {

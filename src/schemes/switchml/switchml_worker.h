@@ -15,6 +15,7 @@
 #include "core/loss.h"
 #include "core/node.h"
 #include "core/operation.h"
+#include "core/quorum.h"
 #include "core/window.h"
 
 #define TRIB_SWITCHML_FAST_DISTANCE 16 /* later transmissions answered before a fragment is probed early */
@@ -116,6 +117,7 @@ struct worker {
     uint32_t events_head, events_count;
     uint64_t held_sequence, held_bitmap; /* the last HELD answer */
     uint64_t failed;                     /* 1: FAILED was reported */
+    uint64_t least;                      /* ranks that a sum must have where it may lack some */
     uint64_t is_paced; /* 1: windows follow the network and the switches' memory, as PANAMA's; 0: they are fixed */
     /* offsets of the arrays behind this struct; before the roots, of which most workers have few */
     size_t table_at, operations_at, flights_at, queue_at, events_at, exponents_at, wire_at, aside_at, times_at,
@@ -132,6 +134,7 @@ struct worker_root_times {
     uint64_t overdue_ns;         /* when overdue fragments were last probed */
     uint64_t order;              /* transmissions so far */
     uint64_t answered;           /* largest order that a result answered */
+    uint64_t risen_ns;           /* when M last rose */
     uint64_t quiet_ns;           /* since when nothing is outstanding at the root, or its last probe */
     uint32_t tail_backoff;
     uint32_t quiet_backoff;
@@ -186,7 +189,7 @@ static inline uint32_t worker_flight_index(const struct worker *w, uint64_t sequ
     return trib_window_root(&w->window, sequence) * w->window.slots + trib_window_slot(&w->window, sequence);
 }
 
-/* Was it sent, by this rank? Not of what is so old that another sequence has its flight. */
+/* Was it sent, by this rank, or need not be any more? Not of what is so old that another sequence has its flight. */
 static inline bool worker_was_sent(const struct worker *w, uint64_t sequence)
 {
     return sequence < w->next[trib_window_root(&w->window, sequence)];
@@ -233,6 +236,7 @@ struct worker_form {
     bool converted;
     bool contributes; /* this rank does */
     bool wants;       /* this rank has use for the result */
+    bool may_lack;    /* the sum may lack ranks */
 };
 
 /* switchml_worker.c */
@@ -276,14 +280,26 @@ void trib__worker_learn_mark(struct worker *w, uint32_t root, uint64_t mark, uin
 
 enum trib_drop trib__worker_check_result(const struct worker *w, uint32_t index, const struct trib_packet *packet,
                                          struct worker_form *form);
+enum trib_drop trib__worker_check_sum(const struct worker *w, const struct worker_operation *o,
+                                      const struct trib_packet *packet, struct worker_form *form);
 void trib__worker_strike(struct worker *w, uint32_t index);
 void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_packet *packet,
                          const struct worker_form *form);
 void trib__worker_finish(struct worker *w, uint32_t index, struct worker_operation *o);
 
+/* switchml_worker_quorum.c */
+bool trib__worker_has_quorum(const struct worker *w, const struct trib_packet *packet, const struct worker_form *form);
+void trib__worker_count_lacking(struct worker *w, const struct trib_packet *packet);
+uint64_t trib__worker_listed_keys(const struct worker *w, const uint8_t *list);
+void trib__worker_unlisted(struct worker *w, uint32_t index, const struct trib_packet *result, uint64_t now_ns);
+void trib__worker_late_mark(struct worker *w, uint32_t root);
+enum trib_drop trib__worker_take_unsent(struct worker *w, const struct trib_packet *packet, uint64_t now_ns);
+void trib__worker_skip_taken(struct worker *w, uint32_t root);
+
 /* switchml_worker_pace.c */
 void trib__worker_pace(struct worker *w);
 void trib__worker_paced(struct worker *w, uint32_t index, const struct trib_packet *result);
+void trib__worker_told_cap(struct worker *w, const struct trib_packet *result);
 void trib__worker_lost(struct worker *w, uint32_t index);
 void trib__worker_rested(struct worker *w, uint32_t root, uint64_t now_ns);
 void trib__worker_set_window(struct worker *w, uint32_t root);
@@ -291,6 +307,7 @@ void trib__worker_set_window(struct worker *w, uint32_t root);
 /* switchml_worker_recover.c */
 void trib__worker_sent(struct worker *w, uint32_t index, uint64_t now_ns); /* payload or probe left */
 void trib__worker_answered(struct worker *w, uint32_t index, bool was_last, uint64_t now_ns); /* its result came */
+void trib__worker_let_go(struct worker *w, uint32_t index, uint64_t now_ns); /* it waits for nothing more */
 void trib__worker_heard(struct worker *w, uint32_t root, uint64_t now_ns);
 void trib__worker_probe_more(struct worker *w, uint32_t index);
 void trib__worker_queue(struct worker *w, uint32_t index, uint8_t pending);

@@ -61,8 +61,22 @@ void trib__worker_lost(struct worker *w, uint32_t index)
     }
 }
 
-/* A result is taken; it still counts as in flight. Its cap is news unless a later fragment's has overtaken it. Repeated
- * results are as good as others in that: a switch says what is true when it sends. */
+/* The cap of a result is news unless a later fragment's has overtaken it. Repeated results are as good as others in
+ * that: a switch says what is true when it sends. */
+void trib__worker_told_cap(struct worker *w, const struct trib_packet *result)
+{
+    uint32_t root = trib_window_root(&w->window, result->sequence);
+    struct worker_root *r = &w->roots[root];
+
+    if (result->window_cap != 0 && result->sequence >= r->cap_from) {
+        r->cap = trib_window_cap(&w->window, result->window_cap);
+        r->cap_from = result->sequence;
+    }
+    trib_congestion_tree_cap(&r->tree, r->cap);
+    trib__worker_set_window(w, root);
+}
+
+/* A result is taken; it still counts as in flight. */
 void trib__worker_paced(struct worker *w, uint32_t index, const struct trib_packet *result)
 {
     const struct flight *f = worker_flight(w, index);
@@ -83,10 +97,5 @@ void trib__worker_paced(struct worker *w, uint32_t index, const struct trib_pack
         trib__worker_lost(w, index);
     }
     trib_congestion_tree_result(&r->tree, &sign);
-    if (result->window_cap != 0 && result->sequence >= r->cap_from) {
-        r->cap = trib_window_cap(&w->window, result->window_cap);
-        r->cap_from = result->sequence;
-    }
-    trib_congestion_tree_cap(&r->tree, r->cap);
-    trib__worker_set_window(w, root);
+    trib__worker_told_cap(w, result);
 }

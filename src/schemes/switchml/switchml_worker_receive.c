@@ -12,7 +12,7 @@ void trib__worker_learn_mark(struct worker *w, uint32_t root, uint64_t mark, uin
     TRIB_ASSERT(mark <= w->mark);
     if (mark > w->roots[root].communicator_mark) {
         w->roots[root].communicator_mark = mark;
-        worker_aside(w)->roots[root].quiet_ns = now_ns;
+        worker_aside(w)->roots[root].risen_ns = worker_aside(w)->roots[root].quiet_ns = now_ns;
         worker_aside(w)->roots[root].quiet_backoff = 0;
     }
 }
@@ -25,10 +25,15 @@ static bool is_exponent(int16_t exponent)
 
 /* Does the result have the shape that this rank's own part says it must have? As for contributors: a silent absence
  * would be a wrong sum with a right lane. */
-static bool has_shape(const struct worker_operation *o, const struct trib_packet *packet,
+static bool has_shape(const struct worker *w, const struct worker_operation *o, const struct trib_packet *packet,
                       const struct worker_form *form)
 {
-    if (packet->contributors != form->parts || packet->reduction != o->operation.reduction) {
+    bool lacks = (packet->flags & TRIB_FLAG_QUORUM) != 0;
+
+    if (lacks ? !trib__worker_has_quorum(w, packet, form) : packet->contributors != form->parts) {
+        return false;
+    }
+    if (packet->reduction != o->operation.reduction) {
         return false;
     }
     if (o->layout.lookahead != 0 && !is_exponent(packet->exponent)) {
@@ -37,13 +42,16 @@ static bool has_shape(const struct worker_operation *o, const struct trib_packet
     if (packet->payload_len == 0) {
         return form->parts == 0 || !form->wants;
     }
-    return packet->payload_len == form->len && packet->type == form->wire;
+    return packet->payload_len == form->len + (lacks ? TRIB_QUORUM_LIST : 0) && packet->type == form->wire;
 }
 
 static bool lane_holds(const struct worker *w, const struct trib_packet *packet)
 {
+    const uint8_t *list = trib_quorum_list(packet);
+    uint64_t keys = list != NULL ? trib__worker_listed_keys(w, list) : w->keys;
+
     return packet->lane ==
-           w->keys * trib_session_odd(&w->config.session, packet->sequence, packet->attempt, packet->digest);
+           keys * trib_session_odd(&w->config.session, packet->sequence, packet->attempt, packet->digest);
 }
 
 /* A result of the own operation that came whole but wrong: ask again at once, and give up at the third (I8). From then
@@ -63,9 +71,13 @@ void trib__worker_strike(struct worker *w, uint32_t index)
     trib__worker_event(w, &event);
 }
 
-static uint32_t divisor(const struct worker *w, const struct worker_operation *o)
+/* An average is one of the parts that are in. */
+static uint32_t divisor(const struct worker *w, const struct worker_operation *o, const struct trib_packet *packet)
 {
-    return o->operation.reduction == TRIB_AVERAGE ? w->config.session.ranks : 1;
+    if (o->operation.reduction != TRIB_AVERAGE) {
+        return 1;
+    }
+    return packet->flags & TRIB_FLAG_QUORUM ? packet->contributors : w->config.session.ranks;
 }
 
 /* The sum of the others and the own part, which the switch has not seen: the same form, one addition, rounded once.
@@ -108,7 +120,7 @@ static void deliver(const struct worker *w, const struct worker_operation *o, co
     if (o->operation.collective == TRIB_REDUCE_SCATTER) {
         payload = add_own(w, o, packet, form);
     }
-    struct trib_conversion c = {form->wire, o->operation.type, form->shift, divisor(w, o)};
+    struct trib_conversion c = {form->wire, o->operation.type, form->shift, divisor(w, o, packet)};
     trib_tensor_decode(w->config.kernels, &c, at, payload, form->piece.elements);
 }
 
@@ -123,11 +135,12 @@ static void deliver_own(const struct worker_operation *o, const struct worker_fo
     }
 }
 
-/* Is the result's wire form what the caller gets? */
-static bool is_as_delivered(const struct worker *w, const struct worker_operation *o, const struct worker_form *form)
+/* Is the result's wire form what the caller gets? Not where a list is behind it. */
+static bool is_as_delivered(const struct worker *w, const struct worker_operation *o, const struct trib_packet *packet,
+                            const struct worker_form *form)
 {
-    return form->wants && !form->converted && divisor(w, o) == 1 && o->operation.recv != NULL &&
-           o->operation.collective != TRIB_REDUCE_SCATTER;
+    return form->wants && !form->converted && divisor(w, o, packet) == 1 && o->operation.recv != NULL &&
+           o->operation.collective != TRIB_REDUCE_SCATTER && (packet->flags & TRIB_FLAG_QUORUM) == 0;
 }
 
 /* Keeps what this rank can give after a restart of the switch: the result in wire form. With a header only it has that
@@ -137,16 +150,16 @@ static void retain(const struct worker *w, struct flight *f, const struct worker
 {
     f->digest = packet->digest;
     f->reduction = packet->reduction;
-    f->flags = packet->flags & (TRIB_FLAG_ECN | TRIB_FLAG_FIN);
+    f->flags = packet->flags & (TRIB_FLAG_ECN | TRIB_FLAG_FIN | TRIB_FLAG_QUORUM);
     f->exponent = packet->exponent;
     f->type = (uint8_t)form->wire;
     f->payload_len = form->parts != 0 ? form->len : 0;
-    f->parts = form->parts;
+    f->parts = packet->contributors;
     f->copy = COPY_IN_WIRE;
     if (packet->payload_len == 0) {
         f->is_own = form->parts > 1;
         f->copy = form->converted || form->parts == 0 ? COPY_IN_WIRE : COPY_IN_SEND;
-    } else if (is_as_delivered(w, o, form)) {
+    } else if (is_as_delivered(w, o, packet, form)) {
         f->copy = COPY_IN_RECV;
     } else {
         memcpy(worker_wire(w, worker_flight_index(w, f->sequence)), packet->payload, packet->payload_len);
@@ -196,7 +209,21 @@ void trib__worker_finish(struct worker *w, uint32_t index, struct worker_operati
     }
 }
 
-/* Is this the result that the flight waits for, whole and right? */
+/* Is the result that of the operation, whole and right? */
+enum trib_drop trib__worker_check_sum(const struct worker *w, const struct worker_operation *o,
+                                      const struct trib_packet *packet, struct worker_form *form)
+{
+    trib__worker_form(w, o, packet->sequence, form);
+    if (packet->digest != o->layout.digest) {
+        return TRIB_DROP_DIGEST;
+    }
+    if (!has_shape(w, o, packet, form)) {
+        return TRIB_DROP_SHAPE;
+    }
+    return lane_holds(w, packet) ? TRIB_DROP_NONE : TRIB_DROP_LANE;
+}
+
+/* Is this the result that the flight waits for? */
 enum trib_drop trib__worker_check_result(const struct worker *w, uint32_t index, const struct trib_packet *packet,
                                          struct worker_form *form)
 {
@@ -205,15 +232,7 @@ enum trib_drop trib__worker_check_result(const struct worker *w, uint32_t index,
     if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {
         return worker_was_sent(w, packet->sequence) ? TRIB_DROP_DUPLICATE : TRIB_DROP_UNASKED;
     }
-    const struct worker_operation *o = worker_operation_at(w, f->operation);
-    trib__worker_form(w, o, packet->sequence, form);
-    if (packet->digest != o->layout.digest) {
-        return TRIB_DROP_DIGEST;
-    }
-    if (!has_shape(o, packet, form)) {
-        return TRIB_DROP_SHAPE;
-    }
-    return lane_holds(w, packet) ? TRIB_DROP_NONE : TRIB_DROP_LANE;
+    return trib__worker_check_sum(w, worker_operation_at(w, f->operation), packet, form);
 }
 
 /* Delivers a result that was checked. */
@@ -236,6 +255,21 @@ void trib__worker_accept(struct worker *w, uint32_t index, const struct trib_pac
         worker_aside(w)->counters.raw_blocks += packet->exponent == TRIB_EXPONENT_RAW;
     }
     worker_aside(w)->counters.results++;
+    if (packet->flags & TRIB_FLAG_QUORUM) {
+        trib__worker_count_lacking(w, packet);
+    }
+}
+
+/* What the result says of the way there and back. */
+static void answered(struct worker *w, uint32_t index, const struct trib_packet *packet, uint64_t now_ns)
+{
+    if (packet->flags & TRIB_FLAG_RESEND) {
+        trib__worker_probe_more(w, index);
+    }
+    if (w->is_paced) {
+        trib__worker_paced(w, index, packet);
+    }
+    trib__worker_answered(w, index, packet->last_rank == w->config.rank, now_ns);
 }
 
 static enum trib_drop take_result(struct worker *w, const struct trib_packet *packet, uint64_t now_ns)
@@ -247,17 +281,19 @@ static enum trib_drop take_result(struct worker *w, const struct trib_packet *pa
     if (drop == TRIB_DROP_LANE || drop == TRIB_DROP_SHAPE) {
         trib__worker_strike(w, index);
     }
+    if (drop == TRIB_DROP_UNASKED && (packet->flags & TRIB_FLAG_QUORUM) != 0) {
+        return trib__worker_take_unsent(w, packet, now_ns);
+    }
     if (drop != TRIB_DROP_NONE) {
         return drop;
     }
     trib__worker_accept(w, index, packet, &form);
-    if (packet->flags & TRIB_FLAG_RESEND) {
-        trib__worker_probe_more(w, index);
+    const uint8_t *list = trib_quorum_list(packet);
+    if (list != NULL && !trib_quorum_has(list, w->config.rank)) {
+        trib__worker_unlisted(w, index, packet, now_ns);
+    } else {
+        answered(w, index, packet, now_ns);
     }
-    if (w->is_paced) {
-        trib__worker_paced(w, index, packet);
-    }
-    trib__worker_answered(w, index, packet->last_rank == w->config.rank, now_ns);
     trib__worker_finish(w, index, worker_operation_at(w, worker_flight(w, index)->operation));
     return TRIB_DROP_NONE;
 }
@@ -270,7 +306,7 @@ static void asked_for(struct worker *w, uint64_t sequence, uint64_t now_ns)
     struct flight_times *times = worker_times(w, index);
     uint32_t root = trib_window_root(&w->window, sequence);
 
-    if (!worker_was_sent(w, sequence) || f->sequence != sequence || f->state == FLIGHT_FREE) {
+    if (f->sequence != sequence || f->state == FLIGHT_FREE) {
         return;
     }
     /* At most one resend or offer per half RTO, however many ASKs come (I4). */
@@ -305,6 +341,9 @@ static enum trib_drop take_held(struct worker *w, const struct trib_packet *pack
     bool is_awaited = f->state == FLIGHT_SENT && f->sequence == packet->sequence;
 
     worker_aside(w)->counters.held++;
+    if ((packet->flags & TRIB_FLAG_ECN) != 0 && w->is_paced) {
+        trib__worker_late_mark(w, trib_window_root(&w->window, packet->sequence));
+    }
     if (is_awaited && (packet->flags & TRIB_FLAG_RESEND) != 0 && !f->is_lost) {
         worker_aside(w)->roots[trib_window_root(&w->window, packet->sequence)].tail_backoff = 0;
         worker_times(w, index)->backoff = 0;

@@ -143,10 +143,21 @@ void trib__worker_probe_more(struct worker *w, uint32_t index)
     }
 }
 
+void trib__worker_let_go(struct worker *w, uint32_t index, uint64_t now_ns)
+{
+    struct flight *f = worker_flight(w, index);
+    uint32_t root = trib_window_root(&w->window, f->sequence);
+
+    worker_aside(w)->roots[root].tail_backoff = 0;
+    trib_congestion_result(&w->roots[root].congestion);
+    unlink_flight(w, index);
+    worker_aside(w)->roots[root].quiet_ns = now_ns;
+}
+
 void trib__worker_answered(struct worker *w, uint32_t index, bool was_last, uint64_t now_ns)
 {
     struct worker_aside *aside = worker_aside(w);
-    struct flight *f = worker_flight(w, index);
+    const struct flight *f = worker_flight(w, index);
     const struct flight_times *times = worker_times(w, index);
     uint32_t root = trib_window_root(&w->window, f->sequence);
 
@@ -154,10 +165,7 @@ void trib__worker_answered(struct worker *w, uint32_t index, bool was_last, uint
     if (was_last && !times->repeated) {
         trib_loss_sampled(&aside->roots[root].trip, now_ns - times->sent_ns);
     }
-    aside->roots[root].tail_backoff = 0;
-    trib_congestion_result(&w->roots[root].congestion);
-    unlink_flight(w, index);
-    aside->roots[root].quiet_ns = now_ns;
+    trib__worker_let_go(w, index, now_ns);
     /* Only a contribution that was sent once says something of those before it: the answer to a probe waits for nobody,
      * so it overtakes results that are merely on their way, and taking it as a sign makes probes breed probes. */
     if (!times->repeated && times->order > aside->roots[root].answered) {
@@ -179,7 +187,7 @@ void trib__worker_probe_all(struct worker *w, uint64_t now_ns)
         }
     }
     for (uint32_t root = 0; root < w->window.roots; root++) {
-        worker_aside(w)->roots[root].quiet_ns = now_ns;
+        worker_aside(w)->roots[root].risen_ns = worker_aside(w)->roots[root].quiet_ns = now_ns;
         worker_aside(w)->roots[root].quiet_backoff = 0;
     }
 }
@@ -245,23 +253,44 @@ uint64_t trib__worker_next_timeout(const void *node)
     return earliest;
 }
 
+/* Where sums may lack ranks, what is waited for may be one that has all results to come, and takes none: nothing is
+ * outstanding here, and M stands. Of which sequence, and since when? False: nothing is the matter. */
+static bool is_held_back(const struct worker *w, uint64_t *sequence, uint64_t *since_ns)
+{
+    if (!trib_session_has_quorum(&w->config.session) || w->oldest_operation == w->newest_operation) {
+        return false;
+    }
+    *sequence = trib__worker_lowest_mark(w);
+    *since_ns = 0;
+    for (uint32_t root = 0; root < w->window.roots; root++) {
+        if (w->roots[root].communicator_mark == *sequence && worker_aside(w)->roots[root].risen_ns > *since_ns) {
+            *since_ns = worker_aside(w)->roots[root].risen_ns;
+        }
+    }
+    return *sequence < w->mark;
+}
+
 void trib__worker_report_stall(struct worker *w, uint64_t now_ns)
 {
     struct worker_aside *aside = worker_aside(w);
-    const struct flight_times *times = worker_times(w, worker_flight_index(w, w->mark));
     const struct flight *f = worker_at_mark(w);
-    uint64_t since = times->sent_ns > aside->stall_reported_ns ? times->sent_ns : aside->stall_reported_ns;
+    uint64_t sequence = w->mark;
+    uint64_t sent_ns = worker_times(w, worker_flight_index(w, w->mark))->sent_ns;
 
-    if (f == NULL || now_ns - since < w->config.stall_ns) {
+    if (f == NULL && !is_held_back(w, &sequence, &sent_ns)) {
+        return;
+    }
+    uint64_t since = sent_ns > aside->stall_reported_ns ? sent_ns : aside->stall_reported_ns;
+    if (now_ns - since < w->config.stall_ns) {
         return;
     }
     aside->stall_reported_ns = now_ns;
     aside->counters.stalls++;
     struct trib_event event = {
         .kind = TRIB_EVENT_STALL,
-        .sequence = w->mark,
-        .since_ns = times->sent_ns,
-        .bitmap = w->held_sequence == w->mark ? w->held_bitmap : 0,
+        .sequence = sequence,
+        .since_ns = sent_ns,
+        .bitmap = w->held_sequence == sequence ? w->held_bitmap : 0,
     };
     trib__worker_event(w, &event);
 }
@@ -332,6 +361,7 @@ void trib__worker_on_timeout(void *node, uint64_t now_ns)
             aside->roots[root].quiet_backoff++;
             aside->roots[root].quiet_ns = now_ns;
             w->roots[root].probe = 1;
+            trib__worker_report_stall(w, now_ns);
         }
     }
 }

@@ -20,6 +20,7 @@ void trib__worker_form(const struct worker *w, const struct worker_operation *o,
     form->wants = trib_operation_wants(&o->operation, form->piece.owner, w->config.rank);
     if (form->piece.elements != 0) {
         form->parts = (uint16_t)trib_operation_parts(&o->operation, s->ranks);
+        form->may_lack = trib_operation_may_lack(s, &o->operation);
     }
     if (form->piece.elements != 0 && layout->lookahead != 0) {
         int16_t exponent = *worker_exponent(w, o->first + form->block);
@@ -117,6 +118,9 @@ void trib__worker_contribution(struct worker *w, uint32_t index, const struct wo
     if (w->is_paced && trib_window_next(&w->window, f->sequence) >= o->first + o->layout.sequences) {
         packet->flags |= TRIB_FLAG_FIN;
     }
+    if (form.may_lack) {
+        packet->flags |= TRIB_FLAG_QUORUM;
+    }
     if (form.piece.elements != 0 && form.contributes) {
         attach_payload(w, index, o, &form, packet);
     }
@@ -153,6 +157,11 @@ static void build_kept(const struct worker *w, uint32_t index, struct trib_packe
     packet->lane = w->keys * lane_odd(w, f->sequence, f->digest);
     packet->payload_len = f->payload_len;
     packet->payload = f->payload_len != 0 ? trib__worker_retained(w, index) : NULL;
+    if (f->flags & TRIB_FLAG_QUORUM) {
+        const uint8_t *list = worker_wire(w, index) + f->payload_len;
+        packet->lane = trib__worker_listed_keys(w, list) * lane_odd(w, f->sequence, f->digest);
+        packet->payload_len += TRIB_QUORUM_LIST;
+    }
     if (f->is_own) {
         packet->flags = TRIB_FLAG_UNWANTED | TRIB_FLAG_RESEND;
         packet->mark = w->mark < f->sequence ? w->mark : f->sequence; /* never above what is contributed to */
@@ -287,6 +296,7 @@ uint32_t trib__worker_launch(struct worker *w, uint32_t root, const struct worke
     *worker_times(w, index) = (struct flight_times){0};
     trib_congestion_sent(&w->roots[root].congestion);
     w->next[root] = trib_window_next(&w->window, sequence);
+    trib__worker_skip_taken(w, root);
     worker_aside(w)->counters.contributions++;
     trib__worker_contribution(w, index, o, packet);
     return index;

@@ -17,9 +17,7 @@
 static struct trib_session_config make_session(const struct sim_jobs *j, const struct sim_job_config *config,
                                                uint64_t seed)
 {
-    uint16_t group = trib_scheme_group(config->scheme);
-
-    return (struct trib_session_config){
+    struct trib_session_config session = {
         .salt = trib_mix64(seed + j->count),
         .communicator = j->count + 1,
         .ranks = config->workers,
@@ -28,10 +26,13 @@ static struct trib_session_config make_session(const struct sim_jobs *j, const s
         .slots = 2 * config->window,
         .payload = SIM_JOB_PAYLOAD,
         .generation = 1,
-        .group = group != 0 ? group : (uint16_t)config->workers,
         .wire = TRIB_FLOAT32,
         .lookahead = 1,
     };
+
+    trib_scheme_settle(config->scheme, &session);
+    session.group = session.group != 0 ? session.group : (uint16_t)config->workers;
+    return session;
 }
 
 /* With one node for its endpoints in all trees. */

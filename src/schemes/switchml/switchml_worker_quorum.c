@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* switchml_worker_quorum.c: results that lack ranks (core/quorum.h), seen from a worker: are they what they say, and
+ * what if this rank is one of the lacking? If its part was sent, nothing is special: the result is taken, and the part
+ * is lost. If it was not, it need not be any more: the result is taken all the same, the fragment is finished, and the
+ * root's next sequence moves past it. That is how a late rank catches up: as far as the others may be ahead, which is a
+ * window.
+ * Read next: switchml_worker_receive.c. */
+#include "core/assert.h"
+#include "core/lane.h"
+#include "schemes/switchml/switchml_worker.h"
+
+/* Does the result list as many ranks as it must have, and say so? */
+bool trib__worker_has_quorum(const struct worker *w, const struct trib_packet *packet, const struct worker_form *form)
+{
+    const uint8_t *list = trib_quorum_list(packet);
+
+    return form->may_lack && list != NULL && packet->contributors >= w->least &&
+           trib_quorum_lists(list, packet->contributors, w->config.session.ranks);
+}
+
+/* The sum of the keys of those that are listed; few are not. */
+uint64_t trib__worker_listed_keys(const struct worker *w, const uint8_t *list)
+{
+    uint64_t keys = w->keys;
+
+    for (uint32_t rank = 0; rank < w->config.session.ranks; rank++) {
+        keys -= trib_quorum_has(list, rank) ? 0 : trib_lane_key(w->config.session.salt, rank);
+    }
+    return keys;
+}
+
+/* A result of a sum that lacks ranks was taken. */
+void trib__worker_count_lacking(struct worker *w, const struct trib_packet *packet)
+{
+    struct trib_counters *counters = &worker_aside(w)->counters;
+
+    counters->results_lacking++;
+    counters->late += !trib_quorum_has(trib_quorum_list(packet), w->config.rank);
+}
+
+/* The root's next sequence is one that needs to be sent. */
+void trib__worker_skip_taken(struct worker *w, uint32_t root)
+{
+    const struct flight *f;
+
+    while ((f = worker_flight(w, worker_flight_index(w, w->next[root])))->state == FLIGHT_FINISHED &&
+           f->sequence == w->next[root]) {
+        w->next[root] = trib_window_next(&w->window, w->next[root]);
+    }
+}
+
+/* An operation that was submitted, whose fragment is not finished; its position in the ring. */
+static uint64_t find_operation(const struct worker *w, uint64_t sequence)
+{
+    uint64_t at = w->oldest_operation;
+
+    while (sequence - worker_operation_at(w, at)->first >= worker_operation_at(w, at)->layout.sequences) {
+        at++;
+    }
+    TRIB_ASSERT(at < w->newest_operation);
+    return at;
+}
+
+static bool has_news(const struct worker *w, uint32_t root, uint64_t by)
+{
+    uint64_t told = trib_window_dense_below(&w->window, root, w->roots[root].told);
+
+    return trib_window_dense_below(&w->window, root, w->mark) > told + by;
+}
+
+/* Nothing may go to a root that would tell it the mark, which others wait for. */
+static void tell_mark(struct worker *w, uint32_t root)
+{
+    if (w->mark < w->end) {
+        w->roots[root].probe |= has_news(w, root, w->roots[root].reach / 4);
+        return;
+    }
+    for (root = 0; root < w->window.roots; root++) {
+        w->roots[root].probe |= has_news(w, root, 0);
+    }
+}
+
+/* The result of a part that was sent, and is not in it: of the way there and back it says nothing but that it was
+ * marked. What was sent may still be on its way; that is not in flight any more, as nothing will ever answer it. */
+void trib__worker_unlisted(struct worker *w, uint32_t index, const struct trib_packet *result, uint64_t now_ns)
+{
+    uint32_t root = trib_window_root(&w->window, result->sequence);
+    struct worker_root *r = &w->roots[root];
+    struct trib_congestion_sign sign = {
+        .in_flight = r->congestion.in_flight,
+        .allowed = r->congestion.window,
+        .is_marked = (result->flags & (TRIB_FLAG_ECN | TRIB_FLAG_RESEND)) == TRIB_FLAG_ECN,
+    };
+
+    trib_congestion_tree_result(&r->tree, &sign);
+    trib__worker_told_cap(w, result);
+    trib__worker_let_go(w, index, now_ns);
+}
+
+/* A part came late, the switch says, and its way was congested: no result will tell that. */
+void trib__worker_late_mark(struct worker *w, uint32_t root)
+{
+    struct worker_root *r = &w->roots[root];
+    struct trib_congestion_sign sign = {
+        .in_flight = r->congestion.in_flight, .allowed = r->congestion.window, .is_marked = true};
+
+    worker_aside(w)->counters.results_marked++;
+    trib_congestion_tree_result(&r->tree, &sign);
+    trib__worker_set_window(w, root);
+}
+
+/* A sequence that this rank has not sent. What had its flight before is below the M that this packet tells, since the
+ * switch has admitted it. */
+enum trib_drop trib__worker_take_unsent(struct worker *w, const struct trib_packet *packet, uint64_t now_ns)
+{
+    uint32_t root = trib_window_root(&w->window, packet->sequence);
+    uint32_t index = worker_flight_index(w, packet->sequence);
+    struct flight *f = worker_flight(w, index);
+    struct worker_form form;
+
+    if (packet->sequence >= w->end || packet->sequence < w->mark) {
+        return TRIB_DROP_UNASKED;
+    }
+    if (f->sequence == packet->sequence && f->state == FLIGHT_FINISHED) {
+        return TRIB_DROP_DUPLICATE;
+    }
+    uint64_t at = find_operation(w, packet->sequence);
+    struct worker_operation *o = worker_operation_at(w, at);
+    enum trib_drop drop = trib__worker_check_sum(w, o, packet, &form);
+    if (drop != TRIB_DROP_NONE) {
+        return drop;
+    }
+    if (trib_quorum_has(trib_quorum_list(packet), w->config.rank)) {
+        return TRIB_DROP_LANE; /* it holds what was never given */
+    }
+    uint64_t known = w->roots[root].communicator_mark;
+    if (!trib_window_admits(&w->window, packet->mark > known ? packet->mark : known, packet->sequence)) {
+        return TRIB_DROP_WINDOW; /* no switch that takes parts for it says so */
+    }
+    trib__worker_learn_mark(w, root, packet->mark, now_ns);
+    TRIB_ASSERT(f->state != FLIGHT_SENT && (f->state == FLIGHT_FREE || f->sequence < w->roots[root].communicator_mark));
+    *f = (struct flight){
+        .sequence = packet->sequence,
+        .operation = (uint32_t)(at % w->config.operations),
+        .pending = f->pending != 0 ? PENDING_PROBE : 0, /* it stands in the queue, and must not twice; it has no use */
+        .newer = NO_FLIGHT,
+        .older = NO_FLIGHT,
+    };
+    *worker_times(w, index) = (struct flight_times){0};
+    trib__worker_accept(w, index, packet, &form);
+    trib__worker_told_cap(w, packet);
+    trib__worker_finish(w, index, o);
+    trib__worker_skip_taken(w, root);
+    tell_mark(w, root);
+    return TRIB_DROP_NONE;
+}
