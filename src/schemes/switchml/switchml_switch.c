@@ -645,22 +645,4 @@ const struct trib_counters *trib__switch_counters(const void *node)
     return &switch_aside(node)->counters;
 }
 
-const struct trib_switch_verbs trib_switchml_switch_verbs = {
-    .size = trib__switch_size,
-    .init = trib__switch_init,
-    .state_size = trib__switch_state_size,
-    .receive = trib__switch_receive,
-    .soon = trib__switch_soon,
-    .next_packet = trib__switch_next_packet,
-    .next_event = trib__switch_next_event,
-    .next_timeout = trib__switch_next_timeout,
-    .on_timeout = trib__switch_on_timeout,
-    .join = trib__switch_join,
-    .learn_mark = trib__switch_learn_mark,
-    .communicator_mark = trib__switch_communicator_mark,
-    .slots_held = trib__switch_slots_held,
-    .missing = trib__switch_missing,
-    .missing_on = trib__switch_missing_on,
-    .idle = trib__switch_idle,
-    .counters = trib__switch_counters,
-};
+const struct trib_switch_verbs trib_switchml_switch_verbs = {TRIB_SWITCHML_SWITCH_VERBS(trib__switch_init)};

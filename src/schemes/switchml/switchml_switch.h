@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_switch.h: what the three files of the switch node share: its memory. Private to them.
+/* switchml_switch.h: what the files of the switch node share: its memory. Private to them, and to
+ * schemes/panama, whose node is this one, paced.
  *
  * One node is one communicator on one shard. Its slots are its own, claimed when it opens and gone when it closes, so
  * nothing of another communicator can be in them. A node with a parent is an inner one of a tree: the same, but that a
@@ -272,5 +273,14 @@ bool trib__switch_next_up(struct switch_node *n, struct trib_packet *packet, str
 void trib__switch_probe_up(struct switch_node *n, uint64_t sequence, struct slot_repeats *r, uint64_t now_ns);
 void trib__switch_probe_mark(struct switch_node *n, uint64_t sequence, uint64_t now_ns);
 bool trib__switch_build_probe(struct switch_node *n, const struct answer *answer, struct trib_packet *packet);
+
+/* The verbs of a scheme that has this node, which begins by `how`. */
+#define TRIB_SWITCHML_SWITCH_VERBS(how)                                                                               \
+    .size = trib__switch_size, .init = (how), .state_size = trib__switch_state_size, .receive = trib__switch_receive, \
+    .soon = trib__switch_soon, .next_packet = trib__switch_next_packet, .next_event = trib__switch_next_event,        \
+    .next_timeout = trib__switch_next_timeout, .on_timeout = trib__switch_on_timeout, .join = trib__switch_join,      \
+    .learn_mark = trib__switch_learn_mark, .communicator_mark = trib__switch_communicator_mark,                       \
+    .slots_held = trib__switch_slots_held, .missing = trib__switch_missing, .missing_on = trib__switch_missing_on,    \
+    .idle = trib__switch_idle, .counters = trib__switch_counters
 
 #endif

@@ -252,26 +252,4 @@ bool trib__worker_next_event(void *node, struct trib_event *event)
     return true;
 }
 
-const struct trib_worker_verbs trib_switchml_worker_verbs = {
-    .size = trib__worker_size,
-    .init = trib__worker_init,
-    .state_size = trib__worker_state_size,
-    .receive = trib__worker_receive,
-    .soon = trib__worker_soon,
-    .next_packet = trib__worker_next_packet,
-    .next_event = trib__worker_next_event,
-    .next_timeout = trib__worker_next_timeout,
-    .on_timeout = trib__worker_on_timeout,
-    .submit = trib__worker_submit,
-    .registered = trib__worker_registered,
-    .suspend = trib__worker_suspend,
-    .learn_mark = trib__worker_session_mark,
-    .mark = trib__worker_mark,
-    .communicator_mark = trib__worker_communicator_mark,
-    .end = trib__worker_end,
-    .describe = trib__worker_describe,
-    .idle = trib__worker_idle,
-    .limit = trib__worker_limit,
-    .in_flight = trib__worker_in_flight,
-    .counters = trib__worker_counters,
-};
+const struct trib_worker_verbs trib_switchml_worker_verbs = {TRIB_SWITCHML_WORKER_VERBS(trib__worker_init)};
