@@ -136,10 +136,15 @@ static void begin_epoch(struct trib_congestion_tree *c)
     c->results = c->marked = 0;
 }
 
+static uint32_t first_window(uint32_t most)
+{
+    return (most < TRIB_TREE_FIRST ? most : TRIB_TREE_FIRST) * TRIB_CONGESTION_ONE;
+}
+
 void trib_congestion_tree_init(struct trib_congestion_tree *c, uint32_t most)
 {
     *c = (struct trib_congestion_tree){
-        .window = (most < TRIB_TREE_FIRST ? most : TRIB_TREE_FIRST) * TRIB_CONGESTION_ONE,
+        .window = first_window(most),
         .threshold = TRIB_TREE_THRESHOLD * TRIB_CONGESTION_ONE,
         .alpha = TRIB_CONGESTION_ONE,
         .most = most,
@@ -199,7 +204,7 @@ void trib_congestion_tree_cap(struct trib_congestion_tree *c, uint32_t fragments
 
 void trib_congestion_tree_rested(struct trib_congestion_tree *c)
 {
-    uint32_t first = (c->most < TRIB_TREE_FIRST ? c->most : TRIB_TREE_FIRST) * TRIB_CONGESTION_ONE;
+    uint32_t first = first_window(c->most);
 
     c->window = c->window < first ? c->window : first;
     c->recover = 0;

@@ -4,7 +4,8 @@
  *   trib_congestion          SwitchML's: a fixed window (NSDI'21, section 3.4: the pool is the window, it clocks itself)
  *   trib_congestion_window   a window that follows the network: AIMD (RFC 5681; RFC 3168 for marks) or DCTCP (Alizadeh et al.,
  *                            SIGCOMM'10; RFC 8257, gain 1/16), for flows between peers
- *   trib_congestion_tree     PANAMA's (seed 001, figure 5): one for each tree, whose results are its acknowledgements
+ *   trib_congestion_tree     PANAMA's (Gebara et al., MLSys'21, figure 5): one for each tree, whose results are its
+ *                            acknowledgements
  * Sequences are those of a flow. Fixed point, no floats: it is part of nodes, whose states are compared as bytes.
  * Read next: flow.h (who tells it). */
 #ifndef TRIB_CORE_CONGESTION_H

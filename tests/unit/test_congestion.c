@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_congestion.c: the congestion window of a tree (PANAMA, seed 001, figure 5), with the paper's numbers, and where
- * its text freezes. The windows of flows are tested with them: test_flow.c. */
+/* test_congestion.c: the congestion window of a tree (PANAMA: Gebara et al., MLSys'21, figure 5), with the paper's
+ * numbers, and where its text freezes. The windows of flows are tested with them: test_flow.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

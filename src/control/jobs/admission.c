@@ -197,15 +197,13 @@ static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_j
 
 bool trib_admission_has_room(const struct trib_jobs *jobs, const struct trib_job *job, char *error)
 {
-    if (!trib_scheme_find(job->settings.scheme)->follows_congestion || largest_window(jobs, job) > 0) {
+    if (!has_caps(job) || largest_window(jobs, job) > 0) {
         return true;
     }
     trib_explain(error,
                  "job %s would get a cap of 0 fragments: packets of %u bytes from %u children, beside those of other "
-                 "jobs, share "
-                 "the %u bytes that a socket of this switch, or of one between, can hold: raise net.core.rmem_max "
-                 "(sysctl), run the "
-                 "switch as root, or wait for other jobs to end",
+                 "jobs, share the %u bytes that a socket of this switch, or of one between, can hold: raise "
+                 "net.core.rmem_max (sysctl), run the switch as root, or wait for other jobs to end",
                  job->name, TRIB_HEADER_SIZE + job->settings.payload, job->children, trib_admission_socket(jobs, job));
     return false;
 }

@@ -318,8 +318,8 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 
 /* admission.c: the arithmetic. */
 
-/* False, with the numbers in error: not one packet of each child has room. Of schemes that follow congestion; others
- * send one all the same. */
+/* False, with the numbers in error: not one packet of each child has room. Of schemes with caps; others send one all
+ * the same. */
 bool trib_admission_has_room(const struct trib_jobs *jobs, const struct trib_job *job, char *error);
 /* Chooses window, train and slots of a new communicator, so that what the children of all jobs have on their way fits
  * receive_room, and the room that relays have. True: the window was cut by that. */
