@@ -71,6 +71,7 @@ struct trib_comm {
     uint16_t peers[TRIB_PEERS_MAX];            /* which rank each peer is */
     bool has_peers;                            /* the scheme's ranks send to each other, and to no root */
     uint32_t window;
+    bool follows_congestion; /* its node's windows do */
     const struct trib_worker_verbs *verbs;
     void *node; /* NULL before the first WELCOME, and on one host */
     size_t node_size;

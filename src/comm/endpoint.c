@@ -22,11 +22,10 @@
 
 /* Asked for each socket; the kernel grants what it likes. */
 #define SOCKET_BUFFER (8U << 20)
-/* To find ports side by side for a root with several sockets. */
 /* Where all ranks are on one host what is waited for is somebody's next call, and each busy look yields the core to
  * whoever is to make it: so many times as long as where a link is waited for. */
 #define LOCAL_SPIN 10
-#define ROOT_TRIES 16
+#define ROOT_TRIES 16 /* to find ports side by side for a root with several sockets */
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct trib_endpoint *registry;
@@ -102,11 +101,14 @@ static enum trib_status open_sockets(struct trib_endpoint *endpoint, const struc
     return status;
 }
 
-void trib_endpoint_flag_backlog(struct trib_endpoint *endpoint)
+void trib_endpoint_find_backlog(struct trib_endpoint *endpoint)
 {
-    endpoint->flags_backlog = true;
+    endpoint->flags_backlog = false;
+    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        endpoint->flags_backlog = endpoint->flags_backlog || comm->follows_congestion;
+    }
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        trib_udp_set_backlog(endpoint->shards[i].udp, endpoint->backlog);
+        trib_udp_set_backlog(endpoint->shards[i].udp, endpoint->flags_backlog ? endpoint->backlog : 0);
     }
 }
 
@@ -428,6 +430,7 @@ static bool remove_comm(struct trib_endpoint *endpoint, struct trib_comm *comm)
         *at = comm->next_named;
     }
     trib_endpoint_find_window(endpoint);
+    trib_endpoint_find_backlog(endpoint);
     trib_endpoint_changed(endpoint);
     return endpoint->comms == NULL;
 }

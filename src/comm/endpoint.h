@@ -110,7 +110,7 @@ struct trib_endpoint {
     struct trib_address_list
         nics; /* which those are: shard or root t is reached by card t mod n; none: as the routes lead */
     uint32_t payload, dscp, spin_us, backlog;
-    bool flags_backlog;    /* a communicator's windows follow congestion: sockets look at their backlog */
+    bool flags_backlog;    /* some communicator's windows follow congestion: sockets look at their backlog */
     struct trib_spin spin; /* the leader's */
     bool trains, progress_thread;
     bool has_hosts; /* some communicator has had ranks of this host meet in its memory */
@@ -161,8 +161,9 @@ TRIB_MUST_USE enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoin
 void trib_endpoint_find_window(struct trib_endpoint *endpoint);
 /* Fills *where. */
 void trib_where_init(struct trib_where *where, const struct trib_address *address, bool no_box);
-/* From now on what its sockets send says when their queues are long. Locked. */
-void trib_endpoint_flag_backlog(struct trib_endpoint *endpoint);
+/* A communicator whose windows follow congestion has come or is gone: while there is one, what the sockets send says
+ * when their queues are long. Locked. */
+void trib_endpoint_find_backlog(struct trib_endpoint *endpoint);
 /* Connects the sockets to the switch's shards, which are at `places`, and closes those beyond `count`. Locked. Returns
  * ERR_SYSTEM, ERR_REFUSED. */
 TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_address *places,

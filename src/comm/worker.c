@@ -74,9 +74,8 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
         return TRIB_ERR_MEMORY;
     }
     comm->verbs->init(comm->node, &config);
-    if (scheme->follows_congestion) {
-        trib_endpoint_flag_backlog(comm->endpoint);
-    }
+    comm->follows_congestion = scheme->follows_congestion;
+    trib_endpoint_find_backlog(comm->endpoint);
     comm->window = config.window;
     if (comm->endpoint->window < comm->window) {
         comm->endpoint->window = comm->window;

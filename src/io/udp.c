@@ -417,6 +417,11 @@ void trib_udp_set_backlog(struct trib_udp *udp, uint32_t bytes)
     }
 }
 
+uint32_t trib_udp_backlog(const struct trib_udp *udp)
+{
+    return udp->backlog;
+}
+
 /* The switch sends the same to all children, behind different ports as a rule, but all by one socket: what that holds
  * is divided by their number. What a neighbour gets waits nowhere. */
 static bool is_backlogged(const struct trib_udp *udp, const struct trib_address *to, uint32_t count)

@@ -111,6 +111,7 @@ void trib_udp_flush(struct trib_udp *udp);
  * for each destination of the train. The kernel counts memory, which is 1.0 to 1.6 times the bytes on the wire. 0: no
  * look, no flag, as in the beginning. */
 void trib_udp_set_backlog(struct trib_udp *udp, uint32_t bytes);
+uint32_t trib_udp_backlog(const struct trib_udp *udp); /* as it was set */
 
 /* Makes two sockets of this process neighbours, until one of them is closed: what one sends to the address at which it
  * knows the other is handed over without the kernel. The addresses are those that receivers see as the sender. The same

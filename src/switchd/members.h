@@ -40,10 +40,11 @@ struct trib_member {
     uint32_t nodes;
     uint32_t sources; /* addresses that it takes packets from */
     uint16_t generation;
-    bool was_active;    /* when caps were set */
-    bool is_touched;    /* a verb was called on a node since the last drain */
-    bool can_multicast; /* one node has all children, and they are ranks */
-    bool is_multicast;  /* what goes to all children goes to `group` */
+    bool follows_congestion; /* its ranks' windows do: packets say when the queue here is long */
+    bool was_active;         /* when caps were set */
+    bool is_touched;         /* a verb was called on a node since the last drain */
+    bool can_multicast;      /* one node has all children, and they are ranks */
+    bool is_multicast;       /* what goes to all children goes to `group` */
     bool has_parent;
     bool has_answer; /* the parent has sent a path probe back */
     struct trib_address parent;

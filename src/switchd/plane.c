@@ -148,7 +148,7 @@ static void close_communicator(void *owner, uint32_t communicator)
         struct trib_member *member = enter_member(plane, i, communicator);
         if (member != NULL) {
             trib_members_remove(&plane->shard[i].members, member);
-            trib_shard_divide(&plane->shard[i]);
+            trib_shard_settle(&plane->shard[i]);
             leave_member(plane, i);
             trib_member_destroy(member);
         }
@@ -168,12 +168,10 @@ static bool open_member(struct trib_shard *shard, const struct trib_scheme *row,
     if (member == NULL) {
         return false;
     }
+    member->follows_congestion = row->follows_congestion;
     trib_shard_enter(shard);
     bool added = trib_members_add(&shard->members, member);
-    if (added && row->follows_congestion) {
-        trib_udp_set_backlog(shard->udp, shard->backlog);
-    }
-    trib_shard_divide(shard);
+    trib_shard_settle(shard);
     trib_shard_leave(shard);
     if (!added) {
         trib_member_destroy(member);

@@ -207,13 +207,16 @@ static void wake_due(struct trib_shard *shard, uint64_t now_ns)
     }
 }
 
-void trib_shard_divide(struct trib_shard *shard)
+void trib_shard_settle(struct trib_shard *shard)
 {
+    bool follows_congestion = false;
     shard->caps_ns = 0;
     shard->has_caps = false;
     for (uint32_t i = 0; i < shard->members.count; i++) {
         shard->has_caps = shard->has_caps || shard->members.list[i]->verbs->set_cap != NULL;
+        follows_congestion = follows_congestion || shard->members.list[i]->follows_congestion;
     }
+    trib_udp_set_backlog(shard->udp, follows_congestion ? shard->backlog : 0);
 }
 
 /* Before results leave, so that they tell the new caps. */

@@ -84,8 +84,9 @@ void trib_shard_close(struct trib_shard *shard);
 
 void trib_shard_enter(struct trib_shard *shard);
 void trib_shard_leave(struct trib_shard *shard);
-/* Under the lock: a communicator has come or is gone; the others may have more in flight then, or less. */
-void trib_shard_divide(struct trib_shard *shard);
+/* Under the lock: a communicator has come or is gone. The others may have more in flight then, or less; and packets say
+ * how long the queue is while somebody's windows follow that. */
+void trib_shard_settle(struct trib_shard *shard);
 /* Under the lock: sends a TRIB_PATH packet of full size for this member. `to` must stand until trib_shard_leave. */
 void trib_shard_probe_path(struct trib_shard *shard, const struct trib_member *member, const struct trib_address *to);
 

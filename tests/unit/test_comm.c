@@ -522,6 +522,66 @@ static void comm__two_share_an_endpoint(void **state)
     expect_good(ranks, RANKS);
 }
 
+#define BACKLOG 5000
+
+static void use_backlog(struct trib_config *config)
+{
+    config->backlog = BACKLOG;
+}
+
+static struct trib_comm *add_comm(struct rank *rank, const char *scheme, const char *job)
+{
+    struct trib_config config = rank->config;
+    struct trib_comm *comm = NULL;
+    (void)snprintf(config.scheme, sizeof config.scheme, "%s", scheme);
+    (void)snprintf(config.job, sizeof config.job, "%.50s-%s", rank->config.job, job);
+    CHECK(rank, trib_comm_create(&config, &comm, rank->error) == TRIB_OK);
+    return comm;
+}
+
+/* All sockets of the endpoint flag queues that are so long. */
+static bool flags_from(struct trib_endpoint *endpoint, uint32_t bytes)
+{
+    trib_endpoint_lock(endpoint);
+    bool is_so = endpoint->shard_count > 0;
+    for (uint32_t i = 0; i < endpoint->shard_count; i++) {
+        is_so = is_so && trib_udp_backlog(endpoint->shards[i].udp) == bytes;
+    }
+    trib_endpoint_unlock(endpoint);
+    return is_so;
+}
+
+/* A rank's own communicator, of switchml, keeps its endpoint; those of panama come to any of them, and go. */
+static void backlog_body(struct rank *rank)
+{
+    struct trib_endpoint *own = rank->comm->endpoint;
+    CHECK(rank, flags_from(own, 0));
+    (void)pthread_barrier_wait(rank->together);
+    struct trib_comm *first = add_comm(rank, "panama", "b");
+    (void)pthread_barrier_wait(rank->together);
+    struct trib_comm *second = add_comm(rank, "panama", "c");
+    (void)pthread_barrier_wait(rank->together);
+    CHECK(rank, flags_from(own, BACKLOG));
+    (void)pthread_barrier_wait(rank->together);
+    CHECK(rank, first == NULL || trib_comm_close(first) == TRIB_OK);
+    (void)pthread_barrier_wait(rank->together);
+    CHECK(rank, flags_from(own, BACKLOG));
+    (void)pthread_barrier_wait(rank->together);
+    CHECK(rank, second == NULL || trib_comm_close(second) == TRIB_OK);
+    (void)pthread_barrier_wait(rank->together);
+    CHECK(rank, flags_from(own, 0));
+    (void)pthread_barrier_wait(rank->together);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void backlog__is_flagged_while_somebody_follows_congestion(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    run_ranks(ranks, RANKS, use_backlog, backlog_body);
+    expect_good(ranks, RANKS);
+}
+
 struct asker {
     struct rank *rank;
     atomic_bool stop;
@@ -672,6 +732,7 @@ int main(void)
         cmocka_unit_test(progress__needs_no_call),
         cmocka_unit_test(timeout__can_be_set_later),
         cmocka_unit_test(comm__two_share_an_endpoint),
+        cmocka_unit_test(backlog__is_flagged_while_somebody_follows_congestion),
         cmocka_unit_test(drive__lets_other_threads_in),
         cmocka_unit_test(stats__count_what_went_by),
     };

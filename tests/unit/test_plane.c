@@ -368,6 +368,39 @@ static void one_root__is_one_of_those_that_there_are(void **state)
     close_alone(&alone);
 }
 
+static void open_more(struct alone *alone, const char *scheme, uint32_t communicator)
+{
+    alone->opening.scheme = scheme;
+    alone->opening.session.communicator = communicator;
+    alone->opening.session.cap = 0;
+    assert_int_equal(alone->verbs.open(alone->plane, &alone->opening), TRIB_OK);
+}
+
+/* A look at the socket's queue for each train is paid for by those who have asked for it, as long as they are there;
+ * and nobody else's packets say that a queue is long. */
+static void open__flags_queues_while_somebody_follows_congestion(void **state)
+{
+    (void)state;
+    struct alone alone;
+    open_alone(&alone);
+    struct trib_shard *shard = &alone.plane->shard[0];
+    shard->backlog = 5000;
+    open_more(&alone, "switchml", 10);
+    assert_int_equal(trib_udp_backlog(shard->udp), 0);
+    open_more(&alone, "panama", 11);
+    assert_int_equal(trib_udp_backlog(shard->udp), 5000);
+    assert_int_equal(trib_udp_backlog(alone.plane->shard[1].udp), 0); /* nobody is there */
+    open_more(&alone, "panama", 12);
+    open_more(&alone, "switchml", 13);
+    alone.verbs.close(alone.plane, 11);
+    assert_int_equal(trib_udp_backlog(shard->udp), 5000);
+    alone.verbs.close(alone.plane, 12);
+    assert_int_equal(trib_udp_backlog(shard->udp), 0);
+    open_more(&alone, "panama", 14);
+    assert_int_equal(trib_udp_backlog(shard->udp), 5000);
+    close_alone(&alone);
+}
+
 /* A flood of strangers' packets keeps a shard busy; the control plane still gets in, hundreds of times a second. */
 static void enter__is_fair_under_a_flood(void **state)
 {
@@ -411,6 +444,7 @@ int main(void)
         cmocka_unit_test(open__refuses_what_it_cannot_do),
         cmocka_unit_test(one_root__works_without_a_thread),
         cmocka_unit_test(one_root__is_one_of_those_that_there_are),
+        cmocka_unit_test(open__flags_queues_while_somebody_follows_congestion),
         cmocka_unit_test(enter__is_fair_under_a_flood),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
