@@ -265,4 +265,10 @@ struct trib_switch_verbs {
     bool (*is_active)(const void *node, uint64_t now_ns);
 };
 
+/* Their nodes tell ranks how much they may have in flight. NULL: of a scheme without switches. */
+static inline bool trib_switch_has_caps(const struct trib_switch_verbs *verbs)
+{
+    return verbs != NULL && verbs->set_cap != NULL;
+}
+
 #endif

@@ -25,7 +25,7 @@ struct trib_scheme {
  * lives. */
 static inline bool trib_scheme_has_caps(const struct trib_scheme *scheme)
 {
-    return scheme != NULL && scheme->switch_node != NULL && scheme->switch_node->set_cap != NULL;
+    return scheme != NULL && trib_switch_has_caps(scheme->switch_node);
 }
 
 /* NULL when there is none of that name. */

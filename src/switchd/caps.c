@@ -2,8 +2,6 @@
 /* caps.c: see caps.h. */
 #include "switchd/caps.h"
 
-#include <stdlib.h>
-
 #include "core/share.h"
 #include "io/clock.h"
 
@@ -12,11 +10,6 @@
 #define ROOM_NS TRIB_MILLISECOND_NS
 /* How late it may be seen that a communicator has fallen silent. */
 #define SILENCE_NS (100 * TRIB_MILLISECOND_NS)
-
-static bool has_cap(const struct trib_member *member)
-{
-    return member->verbs->set_cap != NULL;
-}
 
 static bool is_active(const struct trib_member *member, uint64_t now_ns)
 {
@@ -32,7 +25,7 @@ bool trib_caps_have_changed(const struct trib_members *members, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < members->count; i++) {
         const struct trib_member *member = members->list[i];
-        if (member->is_touched && has_cap(member) && !member->was_active && is_active(member, now_ns)) {
+        if (member->is_touched && trib_member_has_caps(member) && !member->was_active && is_active(member, now_ns)) {
             return true;
         }
     }
@@ -54,8 +47,8 @@ static uint32_t memory_of(const struct trib_members *members, uint32_t room)
     for (uint32_t i = 0; i < members->count; i++) {
         const struct trib_member *member = members->list[i];
         uint64_t bytes = bytes_of(member);
-        granted += has_cap(member) ? 0 : bytes * (member->slots / 2);
-        each = has_cap(member) && bytes > each ? bytes : each;
+        granted += trib_member_has_caps(member) ? 0 : bytes * (member->slots / 2);
+        each = trib_member_has_caps(member) && bytes > each ? bytes : each;
     }
     uint64_t left = granted < room ? room - granted : 0;
     left = left > room / LEAST_SHARE ? left : room / LEAST_SHARE;
@@ -94,23 +87,20 @@ static void set_cap(struct trib_member *member, uint32_t cap, uint64_t now_ns)
     member->is_touched = true;
 }
 
-uint64_t trib_caps_divide(const struct trib_members *members, uint32_t room, uint64_t now_ns)
+uint64_t trib_caps_divide(struct trib_members *members, uint32_t room, uint64_t now_ns)
 {
-    struct trib_share *shares = calloc(members->count + 1, sizeof *shares);
+    struct trib_share *shares = members->shares;
     uint64_t again_ns = TRIB_NEVER;
     uint32_t count = 0;
-    if (shares == NULL) {
-        return now_ns + SILENCE_NS; /* the caps that were told hold */
-    }
     for (uint32_t i = 0; i < members->count; i++) {
-        if (has_cap(members->list[i])) {
+        if (trib_member_has_caps(members->list[i])) {
             shares[count++] = share_of(members->list[i], now_ns);
         }
     }
     trib_share_divide(memory_of(members, room), shares, count);
     count = 0;
     for (uint32_t i = 0; i < members->count; i++) {
-        if (!has_cap(members->list[i])) {
+        if (!trib_member_has_caps(members->list[i])) {
             continue;
         }
         const struct trib_share *share = &shares[count++];
@@ -118,6 +108,5 @@ uint64_t trib_caps_divide(const struct trib_members *members, uint32_t room, uin
         uint64_t next_ns = share->room > 2 * share->cap ? now_ns + ROOM_NS : now_ns + SILENCE_NS;
         again_ns = share->is_active && next_ns < again_ns ? next_ns : again_ns;
     }
-    free(shares);
     return again_ns;
 }

@@ -12,7 +12,7 @@
 
 /* Sets the caps of all members. room: bytes. Returns when to do so again although no communicator has come, gone or
  * begun to send; TRIB_NEVER. */
-uint64_t trib_caps_divide(const struct trib_members *members, uint32_t room, uint64_t now_ns);
+uint64_t trib_caps_divide(struct trib_members *members, uint32_t room, uint64_t now_ns);
 /* Some communicator has begun to send since then. */
 bool trib_caps_have_changed(const struct trib_members *members, uint64_t now_ns);
 

@@ -29,7 +29,7 @@ static struct trib_switch_config node_config(const struct trib_switch_verbs *ver
     };
     config.session.salt = 0;
     trib_scheme_settle(opening->scheme, &config.session);
-    config.session.cap = verbs->set_cap != NULL ? trib_share_first(config.session.slots) : 0;
+    config.session.cap = trib_switch_has_caps(verbs) ? trib_share_first(config.session.slots) : 0;
     for (uint32_t child = 0; child < config.children; child++) {
         bool is_switch = !is_edge || opening->branches[inner * TRIB_CHILDREN_MAX + child].is_switch;
         config.branches |= (uint64_t)is_switch << child;
@@ -105,7 +105,7 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
     member->generation = opening->session.generation;
     member->payload = opening->session.payload;
     member->slots = opening->session.slots;
-    member->first_cap = verbs->set_cap != NULL ? trib_share_first(member->slots) : 0;
+    member->first_cap = trib_switch_has_caps(verbs) ? trib_share_first(member->slots) : 0;
     member->boot = opening->boot;
     member->nodes = nodes;
     member->has_parent = opening->parent != NULL;
@@ -298,6 +298,11 @@ static bool grow_list(struct trib_members *members)
         return false;
     }
     members->list = list;
+    struct trib_share *shares = realloc(members->shares, size * sizeof *shares);
+    if (shares == NULL) {
+        return false;
+    }
+    members->shares = shares;
     members->list_size = size;
     return true;
 }
@@ -365,6 +370,7 @@ void trib_members_deinit(struct trib_members *members)
         trib_member_destroy(members->list[i]);
     }
     free(members->list);
+    free(members->shares);
     free(members->table);
     memset(members, 0, sizeof *members);
 }

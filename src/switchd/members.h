@@ -6,6 +6,7 @@
 #ifndef TRIB_SWITCHD_MEMBERS_H
 #define TRIB_SWITCHD_MEMBERS_H
 
+#include "core/share.h"
 #include "switchd/tree.h"
 
 struct trib_member;
@@ -63,6 +64,7 @@ struct trib_member_source {
 
 struct trib_members {
     struct trib_member **list;
+    struct trib_share *shares; /* as many, for caps.c to divide among them */
     uint32_t count;
     uint32_t list_size;
     struct trib_member_source *table;
@@ -77,6 +79,11 @@ size_t trib_member_size(const struct trib_switch_verbs *verbs, const struct trib
 struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, const struct trib_opening *opening,
                                        const struct trib_tree *tree, uint32_t root);
 void trib_member_destroy(struct trib_member *member); /* NULL is allowed */
+
+static inline bool trib_member_has_caps(const struct trib_member *member)
+{
+    return trib_switch_has_caps(member->verbs);
+}
 
 static inline struct trib_place trib_member_child(uint32_t child)
 {

@@ -213,7 +213,7 @@ void trib_shard_settle(struct trib_shard *shard)
     shard->caps_ns = 0;
     shard->has_caps = false;
     for (uint32_t i = 0; i < shard->members.count; i++) {
-        shard->has_caps = shard->has_caps || shard->members.list[i]->verbs->set_cap != NULL;
+        shard->has_caps = shard->has_caps || trib_member_has_caps(shard->members.list[i]);
         follows_congestion = follows_congestion || shard->members.list[i]->follows_congestion;
     }
     trib_udp_set_backlog(shard->udp, follows_congestion ? shard->backlog : 0);

@@ -80,7 +80,7 @@ static unsigned print_count(const char *where, const char *name, uint64_t count,
 
 static bool has_caps(const struct trib_scheme *scheme)
 {
-    return scheme == NULL || (scheme->switch_node != NULL && scheme->switch_node->set_cap != NULL);
+    return scheme == NULL || trib_scheme_has_caps(scheme);
 }
 
 /* scheme: as report_print(). */

@@ -606,7 +606,7 @@ static inline bool world_has_groups(const struct world *world)
 /* Its windows have caps, by the memory of switches. */
 static inline bool world_has_caps(const struct world *world)
 {
-    return world->scheme->switch_node != NULL && world->scheme->switch_node->set_cap != NULL;
+    return trib_scheme_has_caps(world->scheme);
 }
 
 /* swarm.c, swarm_comm.c */

@@ -17,7 +17,7 @@
 
 static bool has_caps(const struct sim_job *job)
 {
-    return job->scheme->switch_node->set_cap != NULL;
+    return trib_scheme_has_caps(job->scheme);
 }
 
 static struct sim_memory *memory_of(const struct sim_jobs *j, const struct sim_endpoint *e)
