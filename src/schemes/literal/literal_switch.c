@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* literal_switch.c: the published switch (NSDI'21, algorithm 3), line by line in count_in(). It believes every packet
- * of its communicator: it looks at no boot, mark or window, and not at which fragment a version holds. Marks are taken
- * for one purpose only: to say M to those who ask the node for it.
+ * of its communicator: it looks at no boot, mark or window, and not at which fragment a version holds.
  * Read next: schemes/switchml/switchml_switch.c, which does it right. */
 #include <string.h>
 
 #include "core/assert.h"
 #include "core/window.h"
 #include "schemes/literal/literal.h"
+#include "schemes/published.h"
 
 /* One version of a slot: seen, count and pool of the paper, and what of our header belongs to the sum. */
 struct version {
@@ -35,9 +35,7 @@ _Static_assert(sizeof(struct version) == 64, "no holes: states are compared as b
 struct literal_switch {
     struct trib_switch_config config;
     struct trib_window window;
-    uint64_t all, joined;
-    uint64_t communicator_mark;
-    uint64_t marks[TRIB_CHILDREN_MAX];
+    struct trib_published_marks marks;
     uint32_t queue_head, queue_count; /* versions with a result due */
     size_t table_at, row_size, versions_at, rows_at, queue_at, counters_at;
 };
@@ -98,8 +96,7 @@ static void literal_init(void *node, const struct trib_switch_config *config)
     (void)lay_out(n, config);
     n->config = *config;
     trib_window_init(&n->window, s, at(n, n->table_at));
-    n->all = trib_all_children(config->children);
-    n->communicator_mark = s->first;
+    trib_published_init(&n->marks, config);
 }
 
 static size_t literal_state_size(const void *node)
@@ -157,7 +154,7 @@ static bool count_in(struct literal_switch *n, uint32_t index, uint32_t child, c
         add(n, index, packet);
         v->touched = packet->sequence;
         counters_of(n)->contributions++;
-        *receivers = n->all;
+        *receivers = n->marks.all;
         if (v->count == 0 && v->parts != 0) {
             trib_row_finish(n->config.kernels, (enum trib_type)v->type, row_at(n, index), v->payload_len);
         }
@@ -185,21 +182,6 @@ static bool can_add(const struct literal_switch *n, const struct version *v, con
     return begins || (v->type == packet->type && v->payload_len == packet->payload_len && packet->type != TRIB_BYTES);
 }
 
-static void take_mark(struct literal_switch *n, uint32_t child, uint64_t mark)
-{
-    uint64_t lowest = UINT64_MAX;
-
-    if (mark > n->marks[child] && mark <= TRIB_SEQUENCE_MAX) {
-        n->marks[child] = mark;
-    }
-    for (uint32_t i = 0; i < n->config.children; i++) {
-        lowest = n->marks[i] < lowest ? n->marks[i] : lowest;
-    }
-    if (n->joined == n->all && lowest > n->communicator_mark) {
-        n->communicator_mark = lowest;
-    }
-}
-
 static enum trib_drop take(struct literal_switch *n, uint32_t child, const struct trib_packet *packet)
 {
     const struct trib_session_config *s = &n->config.session;
@@ -219,7 +201,7 @@ static enum trib_drop take(struct literal_switch *n, uint32_t child, const struc
     uint64_t dense = trib_window_dense(&n->window, packet->sequence);
     uint32_t index = (uint32_t)(dense % s->slots * 2 + dense / s->slots % 2);
     struct version *v = version_at(n, index);
-    take_mark(n, child, packet->mark <= packet->sequence ? packet->mark : 0);
+    trib_published_take_mark(&n->marks, child, packet->mark <= packet->sequence ? packet->mark : 0);
     /* The paper's results leave at once; ours when the driver drains, and must not change before. */
     if (v->due != 0 && (v->sequence != packet->sequence || !(v->seen >> child & 1))) {
         return TRIB_DROP_FULL;
@@ -228,11 +210,11 @@ static enum trib_drop take(struct literal_switch *n, uint32_t child, const struc
         return TRIB_DROP_SHAPE;
     }
     if (!count_in(n, index, child, packet, &receivers)) {
-        return receivers == n->all ? TRIB_DROP_NONE : TRIB_DROP_DUPLICATE;
+        return receivers == n->marks.all ? TRIB_DROP_NONE : TRIB_DROP_DUPLICATE;
     }
     if (v->due == 0) {
         queue[(n->queue_head + n->queue_count++) % (2 * s->slots)] = index;
-        v->resend = receivers != n->all;
+        v->resend = receivers != n->marks.all;
     }
     v->due |= receivers;
     v->sequence = packet->sequence;
@@ -275,8 +257,8 @@ static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet 
         .kind = TRIB_RESULT,
         .flags = (uint16_t)(v->flags | (v->resend ? TRIB_FLAG_RESEND : 0)),
         .sequence = v->sequence,
-        .mark = n->communicator_mark < v->sequence ? n->communicator_mark : v->sequence,
-        .bitmap = n->all,
+        .mark = n->marks.communicator_mark < v->sequence ? n->marks.communicator_mark : v->sequence,
+        .bitmap = n->marks.all,
         .lane = v->lane,
         .communicator = n->config.session.communicator,
         .digest = v->digest,
@@ -297,46 +279,18 @@ static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet 
     return true;
 }
 
-static bool literal_next_event(void *node, struct trib_event *event)
-{
-    (void)node;
-    (void)event;
-    return false;
-}
-
-static uint64_t literal_next_timeout(const void *node)
-{
-    (void)node;
-    return TRIB_NEVER;
-}
-
-static void literal_on_timeout(void *node, uint64_t now_ns)
-{
-    (void)node;
-    (void)now_ns;
-}
-
 /* ---- what the control plane asks ---- */
 
 static void literal_join(void *node, uint32_t child, uint64_t mark)
 {
     struct literal_switch *n = node;
 
-    TRIB_ASSERT(child < n->config.children);
-    counters_of(n)->registrations += !(n->joined >> child & 1);
-    n->joined |= UINT64_C(1) << child;
-    take_mark(n, child, mark);
-}
-
-static void literal_learn_mark(void *node, uint64_t mark)
-{
-    (void)node;
-    (void)mark;
+    trib_published_join(&n->marks, counters_of(n), child, mark);
 }
 
 static uint64_t literal_communicator_mark(const void *node)
 {
-    return ((const struct literal_switch *)node)->communicator_mark;
+    return ((const struct literal_switch *)node)->marks.communicator_mark;
 }
 
 /* Versions that wait for somebody. */
@@ -363,7 +317,7 @@ static uint64_t literal_missing(const void *node, uint64_t *sequence)
         }
     }
     *sequence = oldest != NULL ? oldest->touched : 0;
-    return oldest != NULL ? n->all & ~oldest->seen : 0;
+    return oldest != NULL ? n->marks.all & ~oldest->seen : 0;
 }
 
 static uint64_t literal_missing_on(const void *node, uint64_t sequence)
@@ -373,7 +327,7 @@ static uint64_t literal_missing_on(const void *node, uint64_t sequence)
     for (uint32_t index = 0; index < 2 * n->config.session.slots; index++) {
         const struct version *v = version_at(n, index);
         if (v->count != 0 && v->touched == sequence) {
-            return n->all & ~v->seen;
+            return n->marks.all & ~v->seen;
         }
     }
     return 0;
@@ -384,29 +338,21 @@ static const struct trib_counters *literal_counters(const void *node)
     return counters_of(node);
 }
 
-/* The rule knows no mark, and so never when a version is of no more use. */
-static uint32_t literal_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES])
-{
-    (void)node;
-    (void)ranges;
-    return 0;
-}
-
 const struct trib_switch_verbs trib_literal_switch_verbs = {
     .size = literal_size,
     .init = literal_init,
     .state_size = literal_state_size,
     .receive = literal_receive,
     .next_packet = literal_next_packet,
-    .next_event = literal_next_event,
-    .next_timeout = literal_next_timeout,
-    .on_timeout = literal_on_timeout,
+    .next_event = trib_published_next_event,
+    .next_timeout = trib_published_next_timeout,
+    .on_timeout = trib_published_on_timeout,
     .join = literal_join,
-    .learn_mark = literal_learn_mark,
+    .learn_mark = trib_published_learn_mark,
     .communicator_mark = literal_communicator_mark,
     .slots_held = literal_slots_held,
     .missing = literal_missing,
     .missing_on = literal_missing_on,
-    .idle = literal_idle,
+    .idle = trib_published_idle,
     .counters = literal_counters,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* panama_literal_switch.c: an accelerator with one job and one tree as a switch node: children are its ports. In a
  * tree of accelerators its sums go to the parent; results go down by multicast, which no accelerator looks into.
- * Marks are taken for one purpose only: to say M to those who ask the node for it.
  * Read next: accelerator.c (the rule). */
 #include <string.h>
 
@@ -10,12 +9,12 @@
 #include "core/window.h"
 #include "schemes/panama_literal/accelerator.h"
 #include "schemes/panama_literal/panama_literal.h"
+#include "schemes/published.h"
 
 struct literal_switch {
     struct trib_switch_config config;
     struct trib_window window;
-    uint64_t all, joined, communicator_mark;
-    uint64_t marks[TRIB_CHILDREN_MAX];
+    struct trib_published_marks marks;
     uint32_t down_head, down_count, down_room; /* results on their way down */
     uint32_t unused;
     size_t table_at, accelerator_at, down_at, payloads_at, counters_at;
@@ -84,10 +83,9 @@ static void init(struct literal_switch *n, const struct trib_switch_config *conf
     (void)lay_out(n, config);
     n->config = *config;
     trib_window_init(&n->window, &config->session, at(n, n->table_at));
-    n->all = trib_all_children(config->children);
-    n->communicator_mark = config->session.first;
+    trib_published_init(&n->marks, config);
     trib_accelerator_init(accelerator_of(n), &accelerator);
-    trib_accelerator_set_job(accelerator_of(n), 0, config->session.communicator, n->all);
+    trib_accelerator_set_job(accelerator_of(n), 0, config->session.communicator, n->marks.all);
 }
 
 static void literal_init(void *node, const struct trib_switch_config *config)
@@ -109,21 +107,6 @@ static size_t literal_state_size(const void *node)
 
 /* ---- receive ---- */
 
-static void take_mark(struct literal_switch *n, uint32_t child, uint64_t mark)
-{
-    uint64_t lowest = UINT64_MAX;
-
-    if (mark > n->marks[child] && mark <= TRIB_SEQUENCE_MAX) {
-        n->marks[child] = mark;
-    }
-    for (uint32_t i = 0; i < n->config.children; i++) {
-        lowest = n->marks[i] < lowest ? n->marks[i] : lowest;
-    }
-    if (n->joined == n->all && lowest > n->communicator_mark) {
-        n->communicator_mark = lowest;
-    }
-}
-
 static enum trib_drop take_contribution(struct literal_switch *n, uint32_t child, const struct trib_packet *packet)
 {
     if (packet->kind != TRIB_CONTRIBUTION) {
@@ -134,7 +117,7 @@ static enum trib_drop take_contribution(struct literal_switch *n, uint32_t child
     }
     enum trib_drop drop = trib_accelerator_receive(accelerator_of(n), child, packet);
     if (drop == TRIB_DROP_NONE) {
-        take_mark(n, child, packet->mark <= packet->sequence ? packet->mark : 0);
+        trib_published_take_mark(&n->marks, child, packet->mark <= packet->sequence ? packet->mark : 0);
         counters_of(n)->contributions++;
     }
     return drop;
@@ -214,13 +197,13 @@ static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet 
 
     (void)now_ns;
     if (next_down(n, packet)) {
-        *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = n->all};
+        *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = n->marks.all};
         return true;
     }
     if (!trib_accelerator_next(accelerator_of(n), packet)) {
         return false;
     }
-    packet->mark = n->communicator_mark < packet->sequence ? n->communicator_mark : packet->sequence;
+    packet->mark = n->marks.communicator_mark < packet->sequence ? n->marks.communicator_mark : packet->sequence;
     packet->boot = n->config.boot;
     if (n->config.has_parent) {
         packet->kind = TRIB_CONTRIBUTION;
@@ -228,29 +211,10 @@ static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet 
         counters_of(n)->partials += !trib_panama_is_miss(packet);
     } else {
         packet->kind = TRIB_RESULT;
-        *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = n->all};
+        *to = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = n->marks.all};
         counters_of(n)->results += !trib_panama_is_miss(packet);
     }
     return true;
-}
-
-static bool literal_next_event(void *node, struct trib_event *event)
-{
-    (void)node;
-    (void)event;
-    return false;
-}
-
-static uint64_t literal_next_timeout(const void *node)
-{
-    (void)node;
-    return TRIB_NEVER;
-}
-
-static void literal_on_timeout(void *node, uint64_t now_ns)
-{
-    (void)node;
-    (void)now_ns;
 }
 
 /* ---- what the control plane asks ---- */
@@ -259,21 +223,12 @@ static void literal_join(void *node, uint32_t child, uint64_t mark)
 {
     struct literal_switch *n = node;
 
-    TRIB_ASSERT(child < n->config.children);
-    counters_of(n)->registrations += (n->joined >> child & 1) == 0;
-    n->joined |= UINT64_C(1) << child;
-    take_mark(n, child, mark);
-}
-
-static void literal_learn_mark(void *node, uint64_t mark)
-{
-    (void)node;
-    (void)mark;
+    trib_published_join(&n->marks, counters_of(n), child, mark);
 }
 
 static uint64_t literal_communicator_mark(const void *node)
 {
-    return ((const struct literal_switch *)node)->communicator_mark;
+    return ((const struct literal_switch *)node)->marks.communicator_mark;
 }
 
 /* Packets that wait in the FIFO that is longest. */
@@ -310,7 +265,7 @@ static uint64_t literal_missing_on(const void *node, uint64_t sequence)
     const struct literal_switch *n = node;
     uint64_t ports = without(n, sequence);
 
-    return ports == n->all ? 0 : ports;
+    return ports == n->marks.all ? 0 : ports;
 }
 
 static uint64_t literal_missing(const void *node, uint64_t *sequence)
@@ -319,7 +274,7 @@ static uint64_t literal_missing(const void *node, uint64_t *sequence)
     uint64_t empty = without(n, UINT64_MAX);
 
     *sequence = 0;
-    if (empty == n->all) {
+    if (empty == n->marks.all) {
         return 0;
     }
     uint32_t port = (uint32_t)__builtin_ctzll(~empty);
@@ -332,20 +287,13 @@ static const struct trib_counters *literal_counters(const void *node)
     return counters_of(node);
 }
 
-/* The rule never knows that a packet is of no more use. */
-static uint32_t literal_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES])
-{
-    (void)node;
-    (void)ranges;
-    return 0;
-}
-
-#define VERBS                                                                                                     \
-    .size = literal_size, .state_size = literal_state_size, .receive = literal_receive,                           \
-    .next_packet = literal_next_packet, .next_event = literal_next_event, .next_timeout = literal_next_timeout,   \
-    .on_timeout = literal_on_timeout, .join = literal_join, .learn_mark = literal_learn_mark,                     \
-    .communicator_mark = literal_communicator_mark, .slots_held = literal_slots_held, .missing = literal_missing, \
-    .missing_on = literal_missing_on, .idle = literal_idle, .counters = literal_counters
+#define VERBS                                                                                                   \
+    .size = literal_size, .state_size = literal_state_size, .receive = literal_receive,                         \
+    .next_packet = literal_next_packet, .next_event = trib_published_next_event,                                \
+    .next_timeout = trib_published_next_timeout, .on_timeout = trib_published_on_timeout, .join = literal_join, \
+    .learn_mark = trib_published_learn_mark, .communicator_mark = literal_communicator_mark,                    \
+    .slots_held = literal_slots_held, .missing = literal_missing, .missing_on = literal_missing_on,             \
+    .idle = trib_published_idle, .counters = literal_counters
 
 const struct trib_switch_verbs trib_panama_literal_switch_verbs = {.init = literal_init, VERBS};
 const struct trib_switch_verbs trib_panama_miss_switch_verbs = {.init = miss_init, VERBS};
