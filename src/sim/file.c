@@ -3,10 +3,13 @@
 #include "sim/file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <tributary/comm.h>
 
 #include "io/explain.h"
 
@@ -45,4 +48,23 @@ char *sim_file_read(const char *path, size_t *len, char *error)
     }
     (void)fclose(file);
     return text;
+}
+
+bool sim_file_refuse_list(char *error, const char *path, struct sim_place place, const char *format, va_list arguments)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    trib_explain(error, "%s:%" PRIu32 ":%" PRIu32 ": %s", path, place.line, place.column, text);
+    return false;
+}
+
+bool sim_file_refuse(char *error, const char *path, struct sim_place place, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)sim_file_refuse_list(error, path, place, format, arguments);
+    va_end(arguments);
+    return false;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file.h: a whole file as text, for those who read scenarios, traces and networks. Read next: scenario/toml.h. */
+/* file.h: a whole file as text, and what is wrong with a place in it, for those who read scenarios, traces and networks.
+ * Read next: scenario/toml.h. */
 #ifndef TRIB_SIM_FILE_H
 #define TRIB_SIM_FILE_H
 
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,5 +17,10 @@ struct sim_place {
 
 /* The whole file, ended by a zero, to be freed; NULL: error says why not. */
 char *sim_file_read(const char *path, size_t *len, char *error);
+/* "PATH:LINE:COLUMN: " and the text, in error. Returns false. */
+__attribute__((format(printf, 4, 5))) bool sim_file_refuse(char *error, const char *path, struct sim_place place,
+                                                           const char *format, ...);
+bool sim_file_refuse_list(char *error, const char *path, struct sim_place place, const char *format,
+                          va_list arguments);
 
 #endif

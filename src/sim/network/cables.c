@@ -3,13 +3,11 @@
 #include "sim/network/cables.h"
 #include "sim/file.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/explain.h"
 #include "io/units.h"
 #include "sim/network/network.h"
 
@@ -38,13 +36,11 @@ struct reader {
 __attribute__((format(printf, 3, 4))) static bool refuse(const struct reader *r, struct sim_place place,
                                                          const char *format, ...)
 {
-    char text[TRIB_ERROR_TEXT_MAX / 2];
     va_list arguments;
 
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
+    (void)sim_file_refuse_list(r->error, r->path, place, format, arguments);
     va_end(arguments);
-    trib_explain(r->error, "%s:%" PRIu32 ":%" PRIu32 ": %s", r->path, place.line, place.column, text);
     return false;
 }
 

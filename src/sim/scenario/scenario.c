@@ -540,8 +540,7 @@ bool sim_scenario_run(struct sim_run *run, const struct sim_scenario *scenario, 
                              : run->unfit == SIM_UNFIT_MEMORY  ? p->memory
                              : run->unfit == SIM_UNFIT_BYPASS  ? p->bypass
                                                                : (struct sim_place){1, 1};
-    trib_explain(error, "%s:%" PRIu32 ":%" PRIu32 ": %s", p->path, place.line, place.column, cause);
-    return false;
+    return sim_file_refuse(error, p->path, place, "%s", cause);
 }
 
 /* What was read, and what stands there instead, as a file that is the same scenario whatever it is called. */

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* values.c: reads single values of scenarios; see draft.h. Read next: scenario.c (which key is read by what). */
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "io/explain.h"
 #include "io/nearest.h"
 #include "io/units.h"
 #include "sim/scenario/draft.h"
@@ -18,13 +16,11 @@
 
 bool sim__refuse(struct draft *d, struct sim_place place, const char *format, ...)
 {
-    char text[TRIB_ERROR_TEXT_MAX / 2];
     va_list arguments;
 
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
+    (void)sim_file_refuse_list(d->error, d->path, place, format, arguments);
     va_end(arguments);
-    trib_explain(d->error, "%s:%" PRIu32 ":%" PRIu32 ": %s", d->path, place.line, place.column, text);
     return false;
 }
 
