@@ -122,6 +122,25 @@ net_star() {
     done
 }
 
+# net_second WORKERS: a second network for a star, 10.98 beside 10.99: eth1 of every worker, own2 of the switch, whose ports are x0, x1, ...
+net_second() {
+    local i
+    ip_in s0 link add br1 type bridge mcast_snooping 0
+    ip_in s0 link add own2 type veth peer name own3
+    ip_in s0 link set own3 master br1 up
+    ip_in s0 addr add 10.98.1.1/16 dev own2
+    ip_in s0 link set own2 up
+    ip_in s0 link set br1 up
+    for ((i = 0; i < $1; i++)); do
+        ip_in s0 link add "x$i" index $((2000 + i)) type veth peer name eth1 netns "w$i"
+        ip_in s0 link set "x$i" master br1 up
+        ip_in "w$i" addr add "10.98.0.$((i + 1))/16" dev eth1
+        ip_in "w$i" link set eth1 up
+        quick_arp "w$i" eth1
+    done
+    quick_arp s0 own2
+}
+
 # net_tree WORKERS SWITCHES...: each level a number of switches, dealt evenly to those of the level above, and the workers to
 # the lowest: `net_tree 8 1 2` is s0 over s1 and s2, four workers below each.
 net_tree() {

@@ -8,21 +8,7 @@ HOSTS=3
 RATE=100mbit
 
 net_star $HOSTS
-# The second network: 10.98, beside 10.99.
-ip_in s0 link add br1 type bridge mcast_snooping 0
-ip_in s0 link add own2 type veth peer name own3
-ip_in s0 link set own3 master br1 up
-ip_in s0 addr add 10.98.1.1/16 dev own2
-ip_in s0 link set own2 up
-ip_in s0 link set br1 up
-for ((i = 0; i < HOSTS; i++)); do
-    ip_in s0 link add "x$i" index $((2000 + i)) type veth peer name eth1 netns "w$i"
-    ip_in s0 link set "x$i" master br1 up
-    ip_in "w$i" addr add "10.98.0.$((i + 1))/16" dev eth1
-    ip_in "w$i" link set eth1 up
-    quick_arp "w$i" eth1
-done
-quick_arp s0 own2
+net_second $HOSTS
 A=10.99.1.1
 B=10.98.1.1
 
