@@ -16,6 +16,7 @@
 
 #include "core/node.h"
 #include "core/slot.h"
+#include "node_memory.h"
 #include "schemes/switchml/switchml.h"
 
 #define RANKS 9 /* of the communicator: five of them are here */
@@ -57,8 +58,7 @@ static inline struct trib_switch_config config_of(uint32_t slots, uint32_t roots
 static inline void open_config(struct fixture *f, const struct trib_switch_config *config)
 {
     f->verbs = trib_switchml.switch_node;
-    f->node = aligned_alloc(64, (f->verbs->size(config) + 63) & ~(size_t)63);
-    assert_non_null(f->node);
+    f->node = node_memory(f->verbs->size(config));
     f->verbs->init(f->node, config);
     f->now_ns = 1000 * MS;
 }

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "core/lane.h"
+#include "node_memory.h"
 #include "schemes/panama_literal/accelerator.h"
 #include "schemes/panama_literal/panama_literal.h"
 

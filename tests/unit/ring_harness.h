@@ -17,6 +17,7 @@
 
 #include "core/flow.h"
 #include "core/lane.h"
+#include "node_memory.h"
 #include "schemes/ring/ring.h"
 
 #define RING_RANKS 12
@@ -75,8 +76,7 @@ static inline struct ring_of *open_groups(uint32_t ranks, uint32_t group)
     ring->ranks = ranks;
     for (uint32_t rank = 0; rank < ranks; rank++) {
         struct trib_worker_config config = config_of(ranks, group, rank);
-        ring->node[rank] = aligned_alloc(64, (verbs->size(&config) + 63) & ~(size_t)63);
-        memset(ring->node[rank], 0xa5, verbs->size(&config));
+        ring->node[rank] = node_memory(verbs->size(&config));
         verbs->init(ring->node[rank], &config);
         verbs->registered(ring->node[rank], 9, 0, 0);
     }

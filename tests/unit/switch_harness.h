@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "core/node.h"
+#include "node_memory.h"
 #include "schemes/switchml/switchml.h"
 
 #define RANKS 3
@@ -52,8 +53,7 @@ static inline struct trib_switch_config config_of(uint32_t ranks, uint32_t slots
 static inline void open_config(struct fixture *f, const struct trib_switch_config *config)
 {
     f->verbs = trib_switchml.switch_node;
-    f->node = aligned_alloc(64, (f->verbs->size(config) + 63) & ~(size_t)63);
-    assert_non_null(f->node);
+    f->node = node_memory(f->verbs->size(config));
     f->verbs->init(f->node, config);
     f->now_ns = 1000 * MS;
 }

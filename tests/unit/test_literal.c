@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "core/prng.h"
+#include "node_memory.h"
 #include "schemes/literal/literal.h"
 
 #define WORKERS_MAX 3
@@ -44,13 +45,6 @@ struct bench {
 static const struct trib_worker_verbs *const W = &trib_literal_worker_verbs;
 static const struct trib_switch_verbs *const S = &trib_literal_switch_verbs;
 
-static void *memory(size_t size)
-{
-    void *bytes = aligned_alloc(64, (size + 63) & ~(size_t)63);
-    assert_non_null(bytes);
-    return bytes;
-}
-
 static int32_t value_of(uint32_t rank, uint32_t fragment)
 {
     return (int32_t)((rank + 1) * 1000 + fragment);
@@ -71,7 +65,7 @@ static void start_worker(struct bench *b, struct trib_worker_config *config, uin
         b->tensor[rank][i] = value_of(rank, i / PER_PACKET);
     }
     config->rank = rank;
-    b->worker[rank] = memory(W->size(config));
+    b->worker[rank] = node_memory(W->size(config));
     W->init(b->worker[rank], config);
     W->registered(b->worker[rank], 1, 0, b->now_ns);
     S->join(b->switch_node, rank, 0);
@@ -91,7 +85,7 @@ static void start(struct bench *b, uint32_t workers, uint32_t fragments, uint32_
     b->now_ns = 5 * RTO;
     b->switch_config = (struct trib_switch_config){
         .session = session, .kernels = trib_value_kernels(), .children = workers, .boot = 1};
-    b->switch_node = memory(S->size(&b->switch_config));
+    b->switch_node = node_memory(S->size(&b->switch_config));
     S->init(b->switch_node, &b->switch_config);
     struct trib_worker_config config = {
         .session = session, .kernels = trib_value_kernels(), .window = slots, .operations = 1, .stall_ns = UINT64_MAX};

@@ -39,7 +39,7 @@ static void start(struct bench *b, uint32_t slots, uint32_t first_cap, bool has_
         .has_parent = has_parent,
     };
     b->now_ns = 1000 * TREES_MS;
-    b->node = trees_memory(S->size(&b->config));
+    b->node = node_memory(S->size(&b->config));
     S->init(b->node, &b->config);
     S->join(b->node, 0, 0);
     S->join(b->node, 1, 0);

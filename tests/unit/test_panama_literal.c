@@ -272,8 +272,7 @@ static struct node open_node(bool has_miss, uint32_t ranks, uint32_t children, b
                                         .has_parent = has_parent};
     struct node node = {.verbs = has_miss ? &trib_panama_miss_switch_verbs : &trib_panama_literal_switch_verbs};
 
-    node.memory = aligned_alloc(64, (node.verbs->size(&config) + 63) & ~(size_t)63);
-    assert_non_null(node.memory);
+    node.memory = node_memory(node.verbs->size(&config));
     node.verbs->init(node.memory, &config);
     return node;
 }
@@ -419,7 +418,7 @@ static void workers__say_what_they_do(void **state)
                                         .stall_ns = 5 * RTO};
     const struct trib_worker_verbs *verbs = &trib_panama_literal_worker_verbs;
     struct trib_operation operation = {.count = 3 * PER_PACKET, .collective = TRIB_ALLREDUCE, .type = TRIB_INT32};
-    void *worker = aligned_alloc(64, (verbs->size(&config) + 63) & ~(size_t)63);
+    void *worker = node_memory(verbs->size(&config));
     struct trib_event event;
     struct trib_packet packet;
     struct trib_place to;

@@ -16,6 +16,7 @@
 
 #include "core/node.h"
 #include "core/prng.h"
+#include "node_memory.h"
 #include "schemes/switchml/switchml.h"
 
 #define CHILDREN 4 /* two rows, and a merge of them */
@@ -132,7 +133,7 @@ static int set_up(void **state)
     };
     struct bench *b = calloc(1, sizeof *b);
 
-    b->node = aligned_alloc(64, (trib_switchml.switch_node->size(&config) + 63) & ~(size_t)63);
+    b->node = node_memory(trib_switchml.switch_node->size(&config));
     trib_switchml.switch_node->init(b->node, &config);
     for (uint32_t child = 0; child < CHILDREN; child++) {
         trib_switchml.switch_node->join(b->node, child, 0);

@@ -297,11 +297,10 @@ static void M__is_ignored_by_a_node_without_parent(void **state)
         .boot = BOOT,
     };
     const struct trib_switch_verbs *verbs = trib_switchml.switch_node;
-    void *node = aligned_alloc(64, (verbs->size(&config) + 63) & ~(size_t)63);
+    void *node = node_memory(verbs->size(&config));
     struct trib_packet packet = {.kind = TRIB_HELD, .boot = BOOT};
 
     (void)state;
-    assert_non_null(node);
     verbs->init(node, &config);
     verbs->join(node, 0, 3);
     verbs->learn_mark(node, 5);

@@ -168,8 +168,7 @@ static void probe__of_a_switch_for_M_alone_is_told_again_when_M_moves(void **sta
     (void)state;
     config.children = RANKS;
     config.branches = 4;
-    f.node = aligned_alloc(64, (f.verbs->size(&config) + 63) & ~(size_t)63);
-    assert_non_null(f.node);
+    f.node = node_memory(f.verbs->size(&config));
     f.verbs->init(f.node, &config);
     join_all(&f, RANKS);
     packet.flags = TRIB_FLAG_UNWANTED;

@@ -22,6 +22,7 @@
 
 #include "core/operation.h"
 #include "core/prng.h"
+#include "node_memory.h"
 #include "schemes/switchml/switchml.h"
 
 #define TREE_SWITCHES 32
@@ -92,16 +93,6 @@ struct tree {
 
 /* ---- making one ---- */
 
-static inline void *tree_memory(size_t size)
-{
-    size_t rounded = (size + 63) & ~(size_t)63;
-    void *memory = aligned_alloc(64, rounded);
-
-    assert_non_null(memory);
-    memset(memory, 0xa5, rounded);
-    return memory;
-}
-
 static inline uint32_t tree_lowest_rank(const struct tree *t, uint32_t number)
 {
     if (number >= TREE_SWITCHES) {
@@ -164,7 +155,7 @@ static inline void tree_boot_switch(struct tree *t, uint32_t i)
     s->config.has_parent = t->shape.above[i] >= 0;
     s->config.boot = t->boot;
     if (s->memory == NULL) {
-        s->memory = tree_memory(trib_switchml.switch_node->size(&s->config));
+        s->memory = node_memory(trib_switchml.switch_node->size(&s->config));
     }
     trib_switchml.switch_node->init(s->memory, &s->config);
 }
@@ -253,7 +244,7 @@ static inline struct tree *tree_open(const struct tree_shape *shape, enum trib_t
             .operations = 4,
             .stall_ns = 1000 * TREE_MS,
         };
-        t->workers[rank].memory = tree_memory(trib_switchml.worker->size(&config));
+        t->workers[rank].memory = node_memory(trib_switchml.worker->size(&config));
         trib_switchml.worker->init(t->workers[rank].memory, &config);
     }
     tree_boot(t);

@@ -17,6 +17,7 @@
 
 #include "core/operation.h"
 #include "core/window.h"
+#include "node_memory.h"
 #include "schemes/schemes.h"
 
 #define TREES_RANKS 4
@@ -55,16 +56,6 @@ struct trees {
     bool is_ordered; /* new contributions of each root came in the order of their sequences */
 };
 
-static inline void *trees_memory(size_t size)
-{
-    size_t rounded = (size + 63) & ~(size_t)63;
-    void *memory = aligned_alloc(64, rounded);
-
-    assert_non_null(memory);
-    memset(memory, 0xa5, rounded);
-    return memory;
-}
-
 /* Registered, and nothing submitted. */
 static inline void trees_start(struct trees *t, const struct trib_scheme *scheme,
                                const struct trib_session_config *session, uint32_t window)
@@ -86,7 +77,7 @@ static inline void trees_start(struct trees *t, const struct trib_scheme *scheme
                                             .root = root,
                                             .boot = TREES_BOOT};
         config.session.salt = 0;
-        t->roots[root] = trees_memory(scheme->switch_node->size(&config));
+        t->roots[root] = node_memory(scheme->switch_node->size(&config));
         scheme->switch_node->init(t->roots[root], &config);
         for (uint32_t rank = 0; rank < session->ranks; rank++) {
             scheme->switch_node->join(t->roots[root], rank, session->first);
@@ -99,7 +90,7 @@ static inline void trees_start(struct trees *t, const struct trib_scheme *scheme
                                             .window = window,
                                             .operations = 8,
                                             .stall_ns = 100 * TREES_MS};
-        t->workers[rank] = trees_memory(scheme->worker->size(&config));
+        t->workers[rank] = node_memory(scheme->worker->size(&config));
         scheme->worker->init(t->workers[rank], &config);
         scheme->worker->registered(t->workers[rank], TREES_BOOT, session->first, t->now_ns);
     }

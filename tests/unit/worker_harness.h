@@ -16,6 +16,7 @@
 
 #include "core/loss.h"
 #include "core/operation.h"
+#include "node_memory.h"
 #include "schemes/switchml/switchml.h"
 
 #define RANKS 2
@@ -61,8 +62,7 @@ static inline int set_up(void **state)
 
     f->verbs = trib_switchml.worker;
     f->session = config.session;
-    f->node = aligned_alloc(64, (f->verbs->size(&config) + 63) & ~(size_t)63);
-    assert_non_null(f->node);
+    f->node = node_memory(f->verbs->size(&config));
     f->verbs->init(f->node, &config);
     f->now_ns = 5000 * MS;
     f->verbs->registered(f->node, BOOT, 0, f->now_ns);
