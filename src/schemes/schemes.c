@@ -2,14 +2,15 @@
 /* schemes.c: the table. */
 #include "schemes/schemes.h"
 
+#include "schemes/forward/forward.h"
 #include "schemes/literal/literal.h"
 #include "schemes/panama/panama.h"
 #include "schemes/panama_literal/panama_literal.h"
 #include "schemes/ring/ring.h"
 #include "schemes/switchml/switchml.h"
 
-static const struct trib_scheme *const table[] = {&trib_switchml,       &trib_literal, &trib_panama,
-                                                  &trib_panama_literal, &trib_ring,    &trib_hybrid};
+static const struct trib_scheme *const table[] = {&trib_switchml, &trib_literal, &trib_panama, &trib_panama_literal,
+                                                  &trib_ring,     &trib_hybrid,  &trib_forward};
 
 const struct trib_scheme *trib_scheme_at(unsigned index)
 {
