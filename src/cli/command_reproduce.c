@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/measure.h"
 #include "cli/options.h"
 #include "io/clock.h"
 #include "io/nearest.h"
@@ -38,19 +39,21 @@ static const struct option_row rows[] = {
     {"out", 'o', "DIR", "write NAME.csv, all points, and NAME.html, a page with plots that needs nothing else, there",
      option_text, offsetof(struct reproduce_options, out)},
     {"json", 0, NULL, "a list of JSON objects instead of text", option_on, offsetof(struct reproduce_options, json)},
-    {"markdown", 0, NULL, "one table of all claims instead: docs/REPRODUCTION.md is that of --all --quick", option_on,
-     offsetof(struct reproduce_options, markdown)},
+    {"markdown", 0, NULL,
+     "one table of all claims instead: docs/REPRODUCTION.md is that of --all --quick, without what is measured",
+     option_on, offsetof(struct reproduce_options, markdown)},
     {"quiet", 'q', NULL, "no progress", option_on, offsetof(struct reproduce_options, quiet)},
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
 static const struct option_command command = {
     .usage = "tributary reproduce NAME... [options]\n       tributary reproduce --all [options]",
-    .summary =
-        "Computes figures and tables of papers, by their formulas or in the simulator, and says of each number that a\n"
-        "paper prints what comes out here, whether it is the same, and if not, why; and what the paper left open.\n"
-        "Exit status: 0 all has been computed, whatever came out, 1 an error, 2 a mistake in what was asked,\n"
-        "130 interrupted; then with the experiments that had ended.",
+    .summary = "Computes figures and tables of papers, by their formulas or in the simulator, or measures them on this "
+               "machine,\n"
+               "and says of each number that a paper prints what comes out here, whether it is the same, and if not, "
+               "why; and what the paper left open.\n"
+               "Exit status: 0 all has been computed, whatever came out, 1 an error, 2 a mistake in what was asked,\n"
+               "130 interrupted; then with the experiments that had ended.",
     .rows = rows,
     .examples = "  tributary reproduce --list\n"
                 "  tributary reproduce panama-fig1\n"
@@ -114,7 +117,10 @@ static void print_list(void)
 {
     for (uint32_t i = 0; reproduce_experiment_at(i) != NULL; i++) {
         const struct reproduce_experiment *e = reproduce_experiment_at(i);
-        printf("%-16s %s%s\n", e->name, e->title, e->is_simulated ? " (simulated)" : "");
+        printf("%-16s %s%s\n", e->name, e->title,
+               e->is_simulated            ? " (simulated)"
+               : reproduce_is_measured(e) ? " (measured)"
+                                          : "");
     }
 }
 
@@ -177,7 +183,7 @@ static bool run_one(struct reproduce_run *run, const struct reproduce_options *o
     run->is_quick = options->quick;
     run->go_on = go_on;
     run->user = &progress;
-    bool is_good = run->experiment->run(run);
+    bool is_good = reproduce_is_measured(run->experiment) ? measure_experiment(run) : run->experiment->run(run);
     end_progress(&progress);
     if (is_good && run->is_out_of_memory) {
         return complain("out of memory") == 0;
@@ -212,6 +218,12 @@ static void tell(const struct reproduce_run *runs, uint32_t count, const struct 
     }
 }
 
+/* The document is the same whoever makes it: what is measured is none of its numbers. */
+static bool is_left_out(const struct reproduce_experiment *experiment, const struct reproduce_options *options)
+{
+    return options->all && options->markdown && reproduce_is_measured(experiment);
+}
+
 static int run_all(const struct reproduce_experiment **chosen, uint32_t count, const struct reproduce_options *options)
 {
     struct reproduce_run *runs = calloc(count + 1U, sizeof *runs);
@@ -227,7 +239,7 @@ static int run_all(const struct reproduce_experiment **chosen, uint32_t count, c
     interrupt_catch();
     for (bool is_good = true; is_good && ended < count;) {
         reproduce_init(&runs[ended], chosen[ended]);
-        is_good = run_one(&runs[ended], options);
+        is_good = is_left_out(chosen[ended], options) || run_one(&runs[ended], options);
         ended += is_good;
         if (!is_good) {
             reproduce_deinit(&runs[ended]);

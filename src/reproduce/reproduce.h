@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reproduce.h: what papers say, beside what comes out here. An experiment computes one figure or table of a paper,
- * by its formulas or in the simulator, and draws it; a claim is one number of the paper, with what the experiment
+ * by its formulas or in the simulator, or measures it, and draws it; a claim is one number of the paper, with what the experiment
  * got for it.
  *
  * A printed number stands for all that are printed so, rounded or cut: 5.94 for 5.935 to just below 5.95. Ours is
@@ -46,7 +46,8 @@ struct reproduce_experiment {
     const char *title;
     bool is_simulated;              /* else computed from formulas, at once */
     const char *const *assumptions; /* ended by NULL: what the paper left open, and how it is read here */
-    /* False: interrupted, or run->error says what is wrong. */
+    /* False: interrupted, or run->error says what is wrong. NULL: it is measured, on the machine that this is, and who
+     * has processes and sockets runs it (cli/measure.h). */
     bool (*run)(struct reproduce_run *run);
 };
 
@@ -99,6 +100,12 @@ double reproduce_claim_most(const struct reproduce_claim *claim);
 bool reproduce_claim_holds(const struct reproduce_claim *claim, double ours);
 /* Of a run that has ended; false: it has no value for it. */
 bool reproduce_claim_value(const struct reproduce_run *run, const struct reproduce_claim *claim, double *ours);
+
+/* What it gives differs from run to run, so docs/REPRODUCTION.md says only how to run it. */
+static inline bool reproduce_is_measured(const struct reproduce_experiment *experiment)
+{
+    return experiment->run == NULL;
+}
 
 void reproduce_init(struct reproduce_run *run, const struct reproduce_experiment *experiment);
 void reproduce_deinit(struct reproduce_run *run);

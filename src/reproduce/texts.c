@@ -46,6 +46,13 @@ const char *reproduce_text_ours(const struct reproduce_claim *claim, double ours
     return add_unit(claim, text, len);
 }
 
+const char *reproduce_text_rule(const struct reproduce_claim *claim)
+{
+    return claim->relation == REPRODUCE_AT_MOST    ? "at most that"
+           : claim->relation == REPRODUCE_AT_LEAST ? "at least that"
+                                                   : "the same, rounded or cut";
+}
+
 const char *reproduce_text_verdict(const struct reproduce_claim *claim, double ours)
 {
     return reproduce_claim_holds(claim, ours) ? "reproduced" : "differs";

@@ -12,6 +12,8 @@
 const char *reproduce_text_paper(const struct reproduce_claim *claim, char *text);
 /* With a digit or two more than the paper has, so that it can be seen how near it is. */
 const char *reproduce_text_ours(const struct reproduce_claim *claim, double ours, char *text);
+/* From when on it is reproduced, beside the number: "the same", "at least that". */
+const char *reproduce_text_rule(const struct reproduce_claim *claim);
 const char *reproduce_text_verdict(const struct reproduce_claim *claim, double ours);
 
 #endif

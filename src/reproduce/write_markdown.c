@@ -44,6 +44,51 @@ static bool is_first_of_paper(const struct reproduce_run *runs, uint32_t number)
     return number == 0 || strcmp(runs[number - 1].experiment->paper, runs[number].experiment->paper) != 0;
 }
 
+/* Of an experiment that was not run here: what is claimed, and from when on it is reproduced. */
+static void write_rules(FILE *out, const struct reproduce_experiment *e)
+{
+    char paper[REPRODUCE_TEXT_MAX];
+
+    (void)fprintf(
+        out,
+        "\n`%s`, %s: `tributary reproduce %s`.\n\n"
+        "| claim | where | the paper says | | reproduced if ours is | what to know |\n|---|---|---|---|---|---|\n",
+        e->name, e->title, e->name);
+    for (uint32_t i = 0; reproduce_claim_at(i) != NULL; i++) {
+        const struct reproduce_claim *claim = reproduce_claim_at(i);
+        if (strcmp(claim->experiment, e->name) == 0) {
+            (void)fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", claim->name, claim->where, claim->statement,
+                          reproduce_text_paper(claim, paper), reproduce_text_rule(claim),
+                          claim->reason != NULL ? claim->reason : "");
+        }
+    }
+}
+
+static bool is_left_out(const struct reproduce_run *run)
+{
+    return reproduce_is_measured(run->experiment) && run->value_count == 0;
+}
+
+static void write_left_out(FILE *out, const struct reproduce_run *runs, uint32_t count)
+{
+    bool is_first = true;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_left_out(&runs[i])) {
+            continue;
+        }
+        if (is_first) {
+            (void)fputs(
+                "\n## Measured\n\n"
+                "With processes, sockets and clocks: what comes out differs from run to run and from machine to "
+                "machine, so it is not in the table. docs/PERF.md has what came out, with its date.\n",
+                out);
+        }
+        is_first = false;
+        write_rules(out, runs[i].experiment);
+    }
+}
+
 void reproduce_write_markdown(FILE *out, const struct reproduce_run *runs, uint32_t count)
 {
     uint32_t reproduced = 0;
@@ -71,10 +116,14 @@ void reproduce_write_markdown(FILE *out, const struct reproduce_run *runs, uint3
         }
         write_claims(out, &runs[i]);
     }
+    write_left_out(out, runs, count);
     (void)fputs("\n## What papers left open, and how it is read here\n", out);
     for (uint32_t i = 0; i < count; i++) {
         const struct reproduce_experiment *e = runs[i].experiment;
-        (void)fprintf(out, "\n`%s`, %s%s:\n\n", e->name, e->title, e->is_simulated ? ", simulated" : "");
+        (void)fprintf(out, "\n`%s`, %s%s:\n\n", e->name, e->title,
+                      e->is_simulated            ? ", simulated"
+                      : reproduce_is_measured(e) ? ", measured"
+                                                 : "");
         for (uint32_t a = 0; e->assumptions[a] != NULL; a++) {
             (void)fprintf(out, "- %s\n", e->assumptions[a]);
         }

@@ -27,7 +27,7 @@ END
 fi
 
 say "files"
-computed=$("$T" reproduce --list | grep -v '(simulated)$' | cut -d' ' -f1)
+computed=$("$T" reproduce --list | grep -v -E '\((simulated|measured)\)$' | cut -d' ' -f1)
 # shellcheck disable=SC2086 # one word for each
 expect 0 '^panama-fig14: ' "$T" reproduce $computed --out "$TMP/files"
 for name in $computed; do
@@ -38,6 +38,18 @@ for name in $computed; do
         check "$name: its tags close, its numbers are finite" python3 "$HERE/tests/integration/page_check.py" "$TMP/files/$name.html"
     fi
 done
+
+say "what is measured: every way and size, each element looked at; no number of it is a bound here"
+expect 0 '^panama-fig7: ' "$T" reproduce panama-fig7 --quick --quiet --out "$TMP/measured"
+check "points" [ "$(grep -c -E '^"[^"]+","(passed on|one input added|four inputs added)",(476|988|1500),[0-9.]+$' "$TMP/measured/panama-fig7.csv")" = 18 ]
+expect 0 '^# 0 wrong elements' "$T" perf --scheme forward --workers 1 -b 1M -e 2M -n 3 --loss 1% --duplicate 1% --seed 7
+expect 1 'scheme forward: its switch adds nothing, so a communicator has one rank' "$T" perf --scheme forward --workers 2 -b 8 -e 8
+"$T" reproduce panama-fig7 >"$TMP/measured.out" 2>&1 &
+pid=$!
+check "it tells of its progress" wait_for 20 grep -q '^panama-fig7: ' "$TMP/measured.out"
+kill -INT "$pid"
+wait "$pid"
+check "its status after an interrupt" [ $? -eq 130 ]
 
 say "an interrupt"
 "$T" reproduce panama-sum panama-fig9 >"$TMP/interrupted" 2>&1 &

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* measure.h: experiments of papers that are measured, with processes, sockets and clocks, instead of computed or
+ * simulated: what comes out is another number each time. Each looks at every element of the results that it times.
+ * Read next: reproduce/reproduce.h, measure_paths.c. */
+#ifndef TRIB_CLI_MEASURE_H
+#define TRIB_CLI_MEASURE_H
+
+#include "reproduce/reproduce.h"
+
+/* Runs an experiment that reproduce_is_measured. False: interrupted, or run->error says what is wrong. */
+bool measure_experiment(struct reproduce_run *run);
+
+/* measure_paths.c: PANAMA's Fig. 7. */
+bool measure_panama_fig7(struct reproduce_run *run);
+
+#endif
