@@ -33,7 +33,7 @@ INNER = {
     "sim": {
         "network": {"network", "file.h"},
         "traffic": {"network", "traffic", "file.h"},
-        "jobs": {"network", "jobs"},
+        "jobs": {"network", "traffic", "jobs"},
         "results": {"network", "traffic", "jobs", "run.h", "results"},
         "scenario": {"network", "traffic", "jobs", "run.h", "results", "scenario", "file.h"},
     },

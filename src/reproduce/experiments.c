@@ -70,8 +70,8 @@ static const struct reproduce_experiment experiments[] = {
           "flows' ways: in one draw a tree "
           "that no flow crosses is faster than four, of which each has a fixed quarter.",
           "PANAMA-AggN: the same job, and only core N may add. Ring: 2 (N - 1) steps, in each of which a worker sends "
-          "an N-th to the next one, as a flow of "
-          "its own with DCTCP.",
+          "an N-th to the next one, over a "
+          "connection with DCTCP that stays.",
           "Beside the paper's: SwitchML*, four trees with fixed windows of 128 fragments each, and (not with --quick) "
           "our scheme `ring`.",
           "Lossless: ports have as much memory as they need, instead of PAUSE."),

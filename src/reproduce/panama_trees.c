@@ -7,15 +7,12 @@
 #include <stdlib.h>
 
 #include "core/prng.h"
-#include "reproduce/messages.h"
 #include "reproduce/panama.h"
 #include "reproduce/simulate.h"
 #include "sim/results/results.h"
 
 #define WORKERS 8U
 #define SENDERS_MAX 8U
-#define ITERATIONS 2U
-#define COMPUTE_PS UINT64_C(5000000000)
 
 struct way {
     const char *name;
@@ -32,7 +29,7 @@ static const struct way ways[] = {
     {"PANAMA-Agg2", "panama", ONE_TREE(1)},
     {"PANAMA-Agg3", "panama", ONE_TREE(2)},
     {"PANAMA-Agg4", "panama", ONE_TREE(3)},
-    {"ring", NULL, ""}, /* of messages */
+    {"ring", "ring-steps", ""},
     {"SwitchML*, 4 trees", "switchml", "trees = 4\n"},
     {"scheme ring", "ring", ""}, /* not with --quick */
 };
@@ -45,8 +42,6 @@ static const struct way ways[] = {
 
 /* Hosts that do not work, in the order in which they begin to send: one pod after the other, each to the pod across. */
 static const uint32_t senders[SENDERS_MAX] = {1, 5, 9, 13, 3, 7, 11, 15};
-
-static const uint32_t workers[WORKERS] = {0, 2, 4, 6, 8, 10, 12, 14};
 
 struct grid {
     uint32_t ways;
@@ -61,38 +56,13 @@ struct grid {
 static bool open_cell(struct reproduce_run *run, struct reproduce_cell *cell, const struct grid *g,
                       const struct way *way, uint64_t seed)
 {
-    /* A scenario of nothing is refused: one byte. */
-    char job[256] = "[[traffic]]\nkind = \"incast\"\nfan_in = 1\nto = 0\nsize = \"1B\"\n";
-
-    if (way->scheme != NULL) {
-        (void)snprintf(job, sizeof job,
-                       "[[job]]\nscheme = \"%s\"\nworkers = 8\nhosts = \"0 2 4 6 8 10 12 14\"\n"
-                       "size = \"%uKB\"\ncompute = \"5ms\"\niterations = %u\n",
-                       way->scheme, g->kilobytes, ITERATIONS);
-    }
     return reproduce_open(run, cell,
                           "seed = %u\nduration = \"1000s\"\n"
                           "[topology]\nkind = \"fat-tree\"\nk = 4\nrate = \"10Gbps\"\ndelay = \"1us\"\n"
-                          "[queues]\nbuffer = \"none\"\necn = \"85pkt\"\n%s%s",
-                          (unsigned)seed, job, way->more);
-}
-
-/* As jobs do: computes, then sums. */
-static bool sum_by_messages(struct reproduce_run *run, struct reproduce_cell *cell, const struct grid *g, uint64_t seed,
-                            double *latency_ms)
-{
-    struct ring_messages ring;
-    uint64_t took_ps = 0;
-
-    ring_messages_init(&ring, cell, workers, WORKERS, seed);
-    for (uint32_t i = 0; i < ITERATIONS; i++) {
-        if (!reproduce_advance(run, cell, sim_run_now(&cell->sim) + COMPUTE_PS) ||
-            !ring_messages_sum(run, &ring, g->kilobytes * UINT64_C(1000), &took_ps)) {
-            return false;
-        }
-        *latency_ms += (double)took_ps / 1e9 / ITERATIONS;
-    }
-    return true;
+                          "[queues]\nbuffer = \"none\"\necn = \"85pkt\"\n"
+                          "[[job]]\nscheme = \"%s\"\nworkers = %u\nhosts = \"0 2 4 6 8 10 12 14\"\n"
+                          "size = \"%uKB\"\ncompute = \"5ms\"\niterations = 2\n%s",
+                          (unsigned)seed, way->scheme, WORKERS, g->kilobytes, way->more);
 }
 
 /* One run. False: interrupted, or run->error. */
@@ -112,9 +82,7 @@ static bool simulate(struct reproduce_run *run, struct grid *g, const struct way
     for (uint32_t i = 0; is_good && i < count; i++) {
         reproduce_flow(cell, senders[i], (senders[i] + 8) % 16, (uint32_t)trib_mix64(seed * 100 + i));
     }
-    if (is_good && way->scheme == NULL) {
-        is_good = sum_by_messages(run, cell, g, seed, latency_ms);
-    } else if (is_good) {
+    if (is_good) {
         is_good = reproduce_advance(run, cell, SIM_NEVER);
         *latency_ms = sim_results_job(&cell->sim, 0).summing_ps / 1e9;
     }

@@ -10,6 +10,7 @@
 #include "core/lane.h"
 #include "io/explain.h"
 #include "io/nearest.h"
+#include "sim/jobs/steps.h"
 #include "sim/network/gates.h"
 
 #define TIMER_WARM SIM_SOURCES_MAX
@@ -188,6 +189,11 @@ static void on_ended(void *user, const struct sim_flow_end *end)
 {
     struct sim_run *run = user;
 
+    if (end->plan.source == SIM_FLOW_OF_JOB) {
+        sim_steps_ended(&run->jobs, end);
+        run->network.stop |= is_done(run);
+        return;
+    }
     if (!sim_run_counts(run->scenario, end->start_ps)) {
         return;
     }
@@ -267,7 +273,8 @@ static bool add_jobs(struct sim_run *run, char *error)
     if (is_good) {
         list_free(run, &f);
     }
-    for (uint32_t i = 0; is_good && i < s->job_count; i++) {
+    uint32_t jobs = s->jobs_most != 0 && s->jobs_most < s->job_count ? s->jobs_most : s->job_count;
+    for (uint32_t i = 0; is_good && i < jobs; i++) {
         struct sim_job_config config = s->jobs[i];
         config.bytes = sim_job_scaled(config.bytes, s->scale);
         config.threshold = sim_job_scaled(config.threshold, s->scale);
@@ -416,6 +423,7 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char
     };
     sim_jobs_init(&run->jobs, &run->network, TIMER_JOBS);
     run->jobs.timer = TIMER_SLOTS;
+    run->jobs.flows = &run->flows;
     run->jobs.is_multicast = scenario->is_multicast;
     if (!draw_adders(run) || !place_accelerators(run) || !add_jobs(run, error) || !check_restarts(run, error)) {
         return false;
@@ -500,7 +508,7 @@ bool sim_run_advance(struct sim_run *run, uint64_t hops)
     if (!run->is_over) {
         run->is_over = !advance(run, hops) || run->deadlock.count != 0 || is_done(run);
     }
-    uint64_t arrived = run->flows.bytes + run->jobs.aggregated;
+    uint64_t arrived = run->flows.bytes + run->flows.job_bytes + run->jobs.aggregated;
     bool is_idle = run->flows.started == run->flows.over && run->jobs.done_jobs == run->jobs.count;
     if (arrived != run->quiet_bytes || is_idle || is_waiting(run)) {
         run->quiet_bytes = arrived;

@@ -41,6 +41,7 @@ struct sim_scenario {
     uint64_t warmup_ps;   /* flows and iterations that begin earlier, and bytes that come earlier, are in no result */
     uint64_t window_ps;   /* nor are those that begin so long after that: it ends when the others have; 0: none */
     uint32_t mtu;         /* bytes of packets where flows and jobs say nothing else */
+    uint32_t jobs_most;   /* of the list of jobs the first so many are there; 0: all */
     uint32_t scale;       /* jobs sum, compute and follow each other so many times less; 0 is taken as 1 */
     struct sim_topology topology;
     struct sim_flows_config flows;

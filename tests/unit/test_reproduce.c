@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "reproduce/messages.h"
 #include "reproduce/panama.h"
+#include "reproduce/simulate.h"
 #include "reproduce/texts.h"
 #include "reproduce/write.h"
 
@@ -259,31 +259,6 @@ static void experiments__get_a_value_for_each_claim_and_no_other(void **state)
 
 static struct reproduce_cell cell = {.what = "", .count = 1};
 
-/* 2 (N - 1) messages one after the other, each as long as a lone flow; other flows' ends are still counted. */
-static void messages__go_round_a_ring(void **state)
-{
-    static const uint32_t hosts[] = {0, 3, 1, 2};
-    struct reproduce_run run;
-    struct ring_messages ring;
-    uint64_t took_ps = 0;
-
-    (void)state;
-    reproduce_init(&run, find("panama-sum"));
-    for (uint32_t workers = 2; workers <= 4; workers++) {
-        assert_true(reproduce_open(&run, &cell, "%s", STAR));
-        ring_messages_init(&ring, &cell, hosts, workers, 1);
-        assert_true(ring_messages_sum(&run, &ring, UINT64_C(600000) * workers, &took_ps));
-        double message_ps = (600000 + 411 * 40) * 800.0 + 2e6; /* 411 packets at 10 Gbps, two links of 1 us */
-        double least = 2.0 * (workers - 1) * message_ps;
-        assert_true((double)took_ps >= least && (double)took_ps < 1.35 * least); /* acknowledgements wait behind data */
-        assert_int_equal(cell.sim.end_count, 1);                                 /* that of the incast */
-        assert_true(ring_messages_sum(&run, &ring, 7, &took_ps));                /* again, and a few bytes */
-        assert_true(took_ps > 0);
-        reproduce_close(&cell);
-    }
-    reproduce_deinit(&run);
-}
-
 static void cells__stop_at_a_time(void **state)
 {
     struct reproduce_run run;
@@ -412,7 +387,6 @@ int main(void)
         cmocka_unit_test(printed_numbers__are_rounded_or_cut),
         cmocka_unit_test(claims__belong_to_experiments),
         cmocka_unit_test(experiments__get_a_value_for_each_claim_and_no_other),
-        cmocka_unit_test(messages__go_round_a_ring),
         cmocka_unit_test(cells__stop_at_a_time),
         cmocka_unit_test(simulations__can_be_interrupted),
         cmocka_unit_test(writers__say_numbers_and_verdicts),

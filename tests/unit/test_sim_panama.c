@@ -117,7 +117,7 @@ static void threshold__keeps_small_jobs_on_a_ring(void **state)
               "delay = \"1us\"\n[[job]]\nscheme = \"panama\"\nworkers = 4\nsize = \"39MB\"\niterations = 2\n"
               "threshold = \"40MB\"\n[[job]]\nscheme = \"panama\"\nworkers = 4\nsize = \"40MB\"\niterations = 2\n"
               "threshold = \"40MB\"\n");
-    assert_string_equal(run.jobs.jobs[0].config.scheme, "ring");
+    assert_string_equal(run.jobs.jobs[0].config.scheme, "ring-steps");
     assert_string_equal(run.jobs.jobs[1].config.scheme, "panama");
     while (sim_run_advance(&run, 20000)) {
     }

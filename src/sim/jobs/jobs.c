@@ -9,6 +9,7 @@
 
 #include "core/lane.h"
 #include "io/explain.h"
+#include "sim/jobs/steps.h"
 #include "sim/network/gates.h"
 
 #define NS_PS UINT64_C(1000)
@@ -274,7 +275,7 @@ static void prepare(struct sim_job *job, uint32_t iteration)
 
     job->prepared = iteration;
     job->computed[turn] = job->ended[turn] = 0;
-    for (uint64_t i = 0; i < sim__jobs_elements(job); i++) {
+    for (uint64_t i = 0; job->steps == NULL && i < sim__jobs_elements(job); i++) {
         job->send[turn][i] = number_of(iteration, i) * (int32_t)job->config.ranks;
         job->recv[turn][i] = POISON;
     }
@@ -420,29 +421,40 @@ static void take_bucket(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
     } else if (++job->computed[e->iteration % 2] == job->config.workers) {
         job->log[e->iteration - 1].computed_ps = sim_network_now(j->network);
     }
+    if (job->steps != NULL) {
+        sim__steps_ready(j, endpoint);
+        return;
+    }
     submit(j, e, now_ns);
     drain(j, endpoint, now_ns);
+}
+
+void sim__jobs_ended(struct sim_jobs *j, uint32_t endpoint)
+{
+    const struct sim_endpoint *e = &j->endpoints[endpoint];
+    struct sim_job *job = &j->jobs[e->job];
+
+    if (++job->ended[e->iteration % 2] == job->config.workers) {
+        struct sim_iteration *log = &job->log[job->iterations++];
+        job->end_ps = log->ended_ps = sim_network_now(j->network);
+        job->summing_ps += (double)(log->ended_ps - log->computed_ps);
+        j->done_jobs += job->iterations == job->config.iterations;
+        if (job->steps == NULL) {
+            compare(job, e->iteration);
+            tell_marks(j, job, job->end_ps / NS_PS);
+        }
+    }
+    sim__jobs_begin(j, endpoint);
 }
 
 static void end_operation(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
 {
     struct sim_endpoint *e = &j->endpoints[endpoint];
-    struct sim_job *job = &j->jobs[e->job];
-    uint32_t turn = e->iteration % 2;
 
     submit(j, e, now_ns);
-    if (--e->left != 0) {
-        return;
+    if (--e->left == 0) {
+        sim__jobs_ended(j, endpoint);
     }
-    if (++job->ended[turn] == job->config.workers) {
-        struct sim_iteration *log = &job->log[job->iterations++];
-        job->end_ps = log->ended_ps = sim_network_now(j->network);
-        job->summing_ps += (double)(log->ended_ps - log->computed_ps);
-        j->done_jobs += job->iterations == job->config.iterations;
-        compare(job, e->iteration);
-        tell_marks(j, job, now_ns);
-    }
-    sim__jobs_begin(j, endpoint);
 }
 
 /* ---- driving ---- */
@@ -703,7 +715,7 @@ struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job
     const struct sim_job *it = &j->jobs[job];
     struct sim_job_counters sum = {.switches = it->before};
 
-    for (uint32_t i = it->first; i < it->first + it->config.workers; i++) {
+    for (uint32_t i = it->first; it->scheme != NULL && i < it->first + it->config.workers; i++) {
         const struct sim_endpoint *e = &j->endpoints[i];
         trib_counters_add(&sum.workers, it->scheme->worker->counters(e->node));
         if (it->scheme->worker->flows != NULL) {

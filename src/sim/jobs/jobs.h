@@ -109,12 +109,15 @@ struct sim_iteration {
     uint64_t ended_ps;    /* the last worker has all sums */
 };
 
+struct sim_steps;
+
 struct sim_job {
     struct sim_job_config config;
-    const struct trib_scheme *scheme;
-    uint32_t away;               /* restarts that its ranks are not back from: switches have no nodes of it */
-    uint32_t boot;               /* of its tree */
-    struct trib_counters before; /* of switches' nodes that restarts have ended */
+    const struct trib_scheme *scheme; /* NULL: a ring in steps, without nodes */
+    struct sim_steps *steps;          /* of that (steps.h); else NULL */
+    uint32_t away;                    /* restarts that its ranks are not back from: switches have no nodes of it */
+    uint32_t boot;                    /* of its tree */
+    struct trib_counters before;      /* of switches' nodes that restarts have ended */
     struct trib_session_config session;
     uint32_t
         first; /* of its endpoints: workers by rank, in the first tree, then in the next; then switches, tree by tree */
@@ -158,8 +161,11 @@ struct sim_message {
 
 _Static_assert(sizeof(struct sim_message) == 128, "two cache lines");
 
+struct sim_flows;
+
 struct sim_jobs {
     struct sim_network *network;
+    struct sim_flows *flows; /* of rings in steps */
     struct sim_job jobs[SIM_JOBS_MAX];
     uint32_t count;
     uint32_t first_timer;
@@ -167,6 +173,7 @@ struct sim_jobs {
     struct sim_endpoint *endpoints;
     uint32_t endpoint_count;
     uint32_t endpoint_room; /* as many as there can be: memory is claimed at first use */
+    uint32_t *at_host;      /* worker's endpoint, where it is on a ring in steps */
     uint64_t *loads;        /* by link: what all trees so far send over it in an iteration, in ns of the link's time */
     struct sim_message *messages; /* as many as are under way */
     uint32_t message_high;
@@ -260,6 +267,11 @@ static inline uint32_t sim_job_nodes(const struct sim_job *job)
 {
     return job->count - job->config.workers * job->trees;
 }
+/* Are there switches that add for it? */
+static inline bool sim_job_adds(const struct sim_job *job)
+{
+    return job->scheme != NULL && job->scheme->switch_node != NULL;
+}
 /* NULL, or what is wrong: a sum, a lane, a failure. */
 const char *sim_jobs_check(const struct sim_jobs *j);
 
@@ -268,6 +280,8 @@ const char *sim_jobs_check(const struct sim_jobs *j);
 void sim__jobs_drain(struct sim_jobs *j, uint32_t endpoint);
 void sim__jobs_deal(struct sim_job *job);
 void sim__jobs_begin(struct sim_jobs *j, uint32_t endpoint);
+/* Of jobs.c, for steps.c: this worker has all sums of its iteration. */
+void sim__jobs_ended(struct sim_jobs *j, uint32_t endpoint);
 static inline uint64_t sim__jobs_elements(const struct sim_job *job)
 {
     return job->largest * SIM_JOB_ELEMENTS;

@@ -4,10 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/lane.h"
 #include "io/explain.h"
-#include "sim/jobs/jobs.h"
+#include "sim/jobs/steps.h"
 
 #define NS_PS UINT64_C(1000)
 #define BOOT 1U       /* the first */
@@ -109,6 +110,7 @@ static bool open_switch(struct sim_jobs *j, const struct sim_job *job, uint32_t 
     return true;
 }
 
+/* The nodes of a scheme, and the numbers that they sum. */
 static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
 {
     for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
@@ -128,15 +130,21 @@ static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
             return false;
         }
     }
+    for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
+        job->scheme->worker->registered(j->endpoints[i].node, job->boot, 0, 0);
+    }
+    return true;
+}
+
+static bool open_job(struct sim_jobs *j, struct sim_job *job)
+{
     job->log = calloc(job->config.iterations, sizeof *job->log);
-    if (job->log == NULL) {
+    if (job->log == NULL || !(job->scheme != NULL ? open_nodes(j, job) : sim__steps_open(j, job))) {
         return false;
     }
     job->log[0].begun_ps = job->config.start_ps;
     for (uint32_t rank = 0; rank < job->config.workers; rank++) {
-        uint32_t endpoint = job->first + rank;
-        job->scheme->worker->registered(j->endpoints[endpoint].node, job->boot, 0, 0);
-        sim__jobs_begin(j, endpoint);
+        sim__jobs_begin(j, job->first + rank);
     }
     return true;
 }
@@ -162,11 +170,11 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const
         .fragments = (config->bytes + config->payload - 1) / config->payload,
     };
     if (config->bytes < config->threshold) {
-        (void)snprintf(job->config.scheme, sizeof job->config.scheme, "ring");
+        (void)snprintf(job->config.scheme, sizeof job->config.scheme, SIM_STEPS_NAME);
     }
     job->scheme = trib_scheme_find(job->config.scheme);
     job->session = make_session(j, &job->config, seed);
-    TRIB_ASSERT(j->count < SIM_JOBS_MAX && job->scheme != NULL);
+    TRIB_ASSERT(j->count < SIM_JOBS_MAX && (job->scheme != NULL || strcmp(job->config.scheme, SIM_STEPS_NAME) == 0));
     job->boot = BOOT;
     job->config.ranks = config->ranks != 0 ? config->ranks : 1;
     job->config.buckets = config->buckets != 0 ? config->buckets : 1;
@@ -177,7 +185,7 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const
         trib_explain(error, "out of memory");
         return false;
     }
-    const char *unfit = job->scheme->unfit != NULL ? job->scheme->unfit(&job->session) : NULL;
+    const char *unfit = job->scheme != NULL && job->scheme->unfit != NULL ? job->scheme->unfit(&job->session) : NULL;
     if (unfit != NULL) {
         trib_explain(error, "%s", unfit);
         return false;
@@ -199,7 +207,7 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const
                                         .is_worker = true,
                                     });
     }
-    if (job->scheme->switch_node != NULL && !sim__jobs_trees(j, job, error)) {
+    if (sim_job_adds(job) && !sim__jobs_trees(j, job, error)) {
         return false;
     }
     job->session.roots = job->trees;
@@ -215,7 +223,7 @@ bool sim_jobs_open(struct sim_jobs *j, char *error)
     bool is_good = j->slots != NULL && sim__shares_open(j, error);
     for (uint32_t i = 0; is_good && i < j->count; i++) {
         j->jobs[i].session.slots = 2 * j->jobs[i].config.window;
-        is_good = open_nodes(j, &j->jobs[i]);
+        is_good = open_job(j, &j->jobs[i]);
     }
     return is_good;
 }

@@ -7,14 +7,15 @@
 #include "sim/network/gates.h"
 
 struct kinds {
-    uint16_t nic;  /* hosts neither mark nor drop what they send themselves */
+    uint16_t nic;  /* hosts drop nothing of what they send themselves, and mark where they are told to */
     uint16_t last; /* switch to host */
     uint16_t fabric;
 };
 
 static struct kinds make_kinds(const struct sim_topology *t, struct sim_network *n)
 {
-    struct sim_port_config nic = {t->edge.rate_bps, t->edge.delay_ps, SIM_NEVER, SIM_NEVER};
+    struct sim_port_config nic = {t->edge.rate_bps, t->edge.delay_ps, t->hosts_mark ? t->mark_bytes : SIM_NEVER,
+                                  SIM_NEVER};
     struct sim_port_config last = {t->edge.rate_bps, t->edge.delay_ps, t->mark_bytes, t->buffer_bytes};
     struct sim_port_config fabric = {t->fabric.rate_bps, t->fabric.delay_ps, t->mark_bytes, t->buffer_bytes};
 
@@ -159,10 +160,11 @@ static void build_dragonfly(const struct sim_topology *t, struct sim_network *n,
     }
 }
 
-/* A port of this wire: of a host, which neither marks nor drops, or of a switch. */
+/* A port of this wire: of a host, which drops nothing, or of a switch. */
 static uint16_t port_of(const struct sim_topology *t, struct sim_network *n, const struct sim_wire *wire, bool is_host)
 {
-    struct sim_port_config config = {wire->rate_bps, wire->delay_ps, is_host ? SIM_NEVER : t->mark_bytes,
+    struct sim_port_config config = {wire->rate_bps, wire->delay_ps,
+                                     is_host && !t->hosts_mark ? SIM_NEVER : t->mark_bytes,
                                      is_host ? SIM_NEVER : t->buffer_bytes};
 
     return sim_network_port(n, &config);

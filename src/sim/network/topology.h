@@ -66,6 +66,7 @@ struct sim_topology {
     uint32_t odd_count;
     uint64_t add_ps;            /* what switches take to add; then each has a link to itself, behind all others */
     uint64_t buffer_bytes;      /* of a switch's port; SIM_NEVER: no packet is ever dropped */
+    bool hosts_mark;            /* as switches do what waits in their own queues */
     uint64_t mark_bytes;        /* a switch marks packets that find more waiting; SIM_NEVER: none */
     uint32_t smallest, largest; /* bytes of packets */
     struct sim_buffers_config buffers;

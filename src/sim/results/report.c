@@ -192,7 +192,7 @@ static void json_trees(FILE *out, const struct sim_run *run, const struct sim_jo
     char name[SIM_NODE_NAME_MAX];
 
     (void)fprintf(out, "\"trees\":[");
-    for (uint32_t tree = 0; job->scheme->switch_node != NULL && tree < job->trees; tree++) {
+    for (uint32_t tree = 0; sim_job_adds(job) && tree < job->trees; tree++) {
         sim_topology_node_name(t, job->roots[tree], name);
         (void)fprintf(out, "%s[\"%s\"", tree == 0 ? "" : ",", name);
         for (uint32_t i = sim_job_switches(job); i < job->first + job->count; i++) {

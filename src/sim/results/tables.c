@@ -79,7 +79,7 @@ static void print_roots(FILE *out, const struct sim_run *run, const struct sim_j
 {
     char name[SIM_NODE_NAME_MAX];
 
-    for (uint32_t tree = 0; job->scheme->switch_node != NULL && tree < job->trees; tree++) {
+    for (uint32_t tree = 0; sim_job_adds(job) && tree < job->trees; tree++) {
         sim_topology_node_name(&run->scenario->topology, job->roots[tree], name);
         (void)fprintf(out, "%s%s", tree == 0 ? "" : " ", name);
     }
@@ -100,7 +100,7 @@ static void job_line(FILE *out, const struct sim_run *run, uint32_t number, cons
     (void)fprintf(out, "%" PRIu64 ",%u,%u,%.3f",
                   counters.workers.contributions_resent + counters.flows.resent_order + counters.flows.resent_timeout,
                   job->session.slots, t.slots_most, t.slots_mean);
-    (void)fprintf(out, ",%u,", job->scheme->switch_node != NULL ? job->trees : 0);
+    (void)fprintf(out, ",%u,", sim_job_adds(job) ? job->trees : 0);
     print_roots(out, run, job);
     (void)fprintf(out, ",%" PRIu64, job->told);
     if (ideal != NULL) {

@@ -197,7 +197,8 @@ static bool fit_switches(struct draft *d)
     for (uint32_t i = 0; i < s->job_count; i++) {
         uint32_t table = sim__item_table(d, SIM_LIST_JOBS, i);
         bool is_of_any = sim__find(d, table, "trees") != NULL || sim__find(d, table, "threshold") != NULL;
-        if (is_of_any || trib_scheme_find(s->jobs[i].scheme)->switch_node != NULL) {
+        const struct trib_scheme *scheme = trib_scheme_find(s->jobs[i].scheme); /* NULL: in steps */
+        if (is_of_any || (scheme != NULL && scheme->switch_node != NULL)) {
             return true;
         }
     }

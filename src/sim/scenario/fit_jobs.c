@@ -183,6 +183,10 @@ bool sim__fit_jobs(struct draft *d)
     uint64_t workers = 0;
     uint64_t jobs = 0;
 
+    if (s->jobs_most > s->job_count) {
+        return sim__refuse(d, sim__place(d, 0, "jobs"), "jobs is %u, but there are %u tables [[job]]", s->jobs_most,
+                           s->job_count);
+    }
     for (uint32_t i = 0; i < s->job_count; i++) {
         uint32_t table = sim__item_table(d, SIM_LIST_JOBS, i);
         workers += (uint64_t)s->jobs[i].workers * s->jobs[i].copies;

@@ -48,6 +48,7 @@ static const struct key keys[] = {
     {"", "window", "nor those that begin so long after it; it is over when the others have ended [duration]",
      sim__read_duration, AT(window_ps), ANY, 0},
     {"", "mtu", "bytes of packets, where flows and jobs say nothing else [1500B]", sim__read_packet, AT(mtu), ANY, 0},
+    {"", "jobs", "of the tables [[job]], in their order, only so many [all]", sim__read_count, AT(jobs_most), ANY, 0},
     {"", "scale", "1/20: jobs sum, compute and follow each other so many times less [1/1]", sim__read_scale, AT(scale),
      ANY, 0},
     {"", "ideal", "true: flows alone and jobs alone as well, for comparison [false]", sim__read_flag, AT(is_ideal), ANY,
@@ -88,6 +89,8 @@ static const struct key keys[] = {
      sim__read_amount, AT(topology.buffer_bytes), ANY, 0},
     {"queues", "ecn", "mark packets that find more waiting than this, or none [65pkt]", sim__read_amount,
      AT(topology.mark_bytes), ANY, 0},
+    {"queues", "host_ecn", "true: what waits in hosts' own queues is marked likewise [false]", sim__read_flag,
+     AT(topology.hosts_mark), ANY, 0},
     {"queues", "shared", "instead of buffer: bytes of a switch, which all its ports share", sim__read_bytes,
      AT(topology.buffers.shared_bytes), ANY, 0},
     {"queues", "alpha", "what a port may have of what is free of shared: \"1/8\", \"2\" [1; with pfc 1/8]",
@@ -113,13 +116,18 @@ static const struct key keys[] = {
      0},
     {"traffic", "load", "poisson: payload, as a share of the rate of all hosts' links", sim__read_share, OF(load),
      BIT(SIM_POISSON), BIT(SIM_POISSON)},
+    {"traffic", "least", "poisson: flows of fewer bytes are left out [0B]", sim__read_bytes, OF(least),
+     BIT(SIM_POISSON), 0},
+    {"traffic", "below", "poisson: and flows of so many, or more [none]", sim__read_bytes, OF(below), BIT(SIM_POISSON),
+     0},
     {"traffic", "fan_in", "incast: hosts that send", sim__read_count, OF(fan_in), BIT(SIM_INCAST), BIT(SIM_INCAST)},
     {"traffic", "to", "incast: the host that they send to [0]", sim__read_index, OF(to), BIT(SIM_INCAST), 0},
     {"traffic", "repeat", "incast: how often [1]", sim__read_count, OF(repeat), BIT(SIM_INCAST), 0},
     {"traffic", "period", "incast: from one to the next", sim__read_duration, OF(period_ps), BIT(SIM_INCAST), 0},
     {"traffic", "file", "trace: flows as in HPCC's flow.txt; beside the scenario", sim__read_file, 0, BIT(SIM_TRACE),
      BIT(SIM_TRACE)},
-    {"job", "scheme", "switchml, panama, ring or hybrid:M", sim__read_scheme, JOB(scheme), ANY, ANY},
+    {"job", "scheme", "switchml, panama, ring, hybrid:M or ring-steps, which sends messages in 2 (N - 1) steps",
+     sim__read_scheme, JOB(scheme), ANY, ANY},
     {"job", "workers", "each on a host of its own", sim__read_count, JOB(workers), ANY, ANY},
     {"job", "ranks", "of each worker's host, which are summed in its memory first [1]", sim__read_count, JOB(ranks),
      ANY, 0},
@@ -146,7 +154,7 @@ static const struct key keys[] = {
     {"job", "window", "fragments that a worker has under way in each tree [128]", sim__read_count, JOB(window), ANY, 0},
     {"job", "trees", "each under a switch of its own, as many as there are such; fragments take turns [1]",
      sim__read_trees, JOB(trees), ANY, 0},
-    {"job", "threshold", "a job of fewer bytes of gradients is summed on a ring instead [0B]", sim__read_threshold,
+    {"job", "threshold", "a job of fewer bytes of gradients is summed by ring-steps instead [0B]", sim__read_threshold,
      JOB(threshold), ANY, 0},
     {"job", "payload", "bytes of a fragment on the links [what fits mtu: 1408B of 1500B]", sim__read_packet,
      JOB(payload), ANY, 0},
@@ -469,9 +477,9 @@ static bool add_value(struct draft *d, struct sim_toml *toml, const struct sim_o
     toml->values[toml->value_count++] = (struct sim_toml_value){
         .key = key->name,
         .text = override->text,
-        .kind = key->read == sim__read_seed   ? SIM_TOML_INTEGER
-                : key->read == sim__read_flag ? SIM_TOML_BOOLEAN
-                                              : SIM_TOML_STRING,
+        .kind = key->read == sim__read_seed || key->read == sim__read_count ? SIM_TOML_INTEGER
+                : key->read == sim__read_flag                               ? SIM_TOML_BOOLEAN
+                                                                            : SIM_TOML_STRING,
         .key_place = {1, 1},
         .place = {1, 1},
     };

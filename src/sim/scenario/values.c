@@ -6,6 +6,7 @@
 
 #include "io/nearest.h"
 #include "io/units.h"
+#include "sim/jobs/steps.h"
 #include "sim/scenario/draft.h"
 
 #define NS_PS UINT64_C(1000)
@@ -434,18 +435,19 @@ static const char *scheme_name(uint32_t index)
             return trib_scheme_at(i)->name;
         }
     }
-    return NULL;
+    return at == index ? SIM_STEPS_NAME : NULL;
 }
 
 bool sim__read_scheme(struct draft *d, const struct sim_toml_value *value, void *field)
 {
     const struct trib_scheme *scheme = value->kind == SIM_TOML_STRING ? trib_scheme_find(value->text) : NULL;
+    bool is_steps = value->kind == SIM_TOML_STRING && strcmp(value->text, SIM_STEPS_NAME) == 0;
     uint32_t index = 0;
 
-    if (scheme == NULL) {
+    if (scheme == NULL && !is_steps) {
         return read_word(d, value, scheme_name, &index);
     }
-    if (scheme->refusal != NULL) {
+    if (!is_steps && scheme->refusal != NULL) {
         return sim__refuse(d, value->place, "%s: %s", value->text, scheme->refusal);
     }
     if (strlen(value->text) >= SIM_SCHEME_MAX) {

@@ -93,7 +93,7 @@ static uint32_t place_of(struct sim_flows *f)
 
 static void take_memory(struct sim_flows *f, struct sim_flow *flow)
 {
-    while (flow->size + 1U < SIM_FLOW_CLASSES && UINT64_C(1) << flow->size < flow->fragments &&
+    while (flow->size + 1U < SIM_FLOW_CLASSES && (flow->is_kept || UINT64_C(1) << flow->size < flow->fragments) &&
            UINT32_C(1) << flow->size < f->config.window) {
         flow->size++;
     }
@@ -118,7 +118,7 @@ static void release(struct sim_flows *f, uint32_t number)
     struct sim_flow *flow = &f->flows[number];
     struct trib_flow_sender *sender = sender_of(flow);
 
-    if (flow->in_network != 0 || sender->lowest < flow->fragments) {
+    if (flow->in_network != 0 || sender->lowest < flow->fragments || flow->is_kept) {
         return;
     }
     trib_flow_counters_add(&f->counters, &trib_flow_sender_aside(sender)->counters);
@@ -149,7 +149,7 @@ struct trib_flow_counters sim_flows_counters(const struct sim_flows *f)
 
 static uint16_t size_of(const struct sim_flows *f, const struct sim_flow *flow, uint64_t sequence)
 {
-    return sequence + 1 == flow->fragments ? flow->last : (uint16_t)f->config.packet;
+    return (sequence + 1) % flow->message == 0 ? flow->last : (uint16_t)f->config.packet;
 }
 
 static void send_fragment(struct sim_flows *f, uint32_t number, const struct trib_packet *fragment)
@@ -202,7 +202,7 @@ static void set_timer(struct sim_flows *f, uint32_t number)
     }
 }
 
-uint32_t sim_flows_start(struct sim_flows *f, const struct sim_flow_plan *plan)
+static uint32_t begin(struct sim_flows *f, const struct sim_flow_plan *plan, bool is_kept)
 {
     uint32_t number = place_of(f);
     struct sim_flow *flow = &f->flows[number];
@@ -219,13 +219,36 @@ uint32_t sim_flows_start(struct sim_flows *f, const struct sim_flow_plan *plan)
         .from = (uint16_t)plan->from,
         .to = (uint16_t)plan->to,
         .source = (uint8_t)plan->source,
+        .is_kept = is_kept,
         .last = (uint16_t)((bytes - 1) % payload + 1 + f->config.header),
     };
+    flow->message = flow->fragments;
     take_memory(f, flow);
     f->started++;
     pump(f, number, flow->start_ps / NS_PS);
     set_timer(f, number);
     return number;
+}
+
+uint32_t sim_flows_start(struct sim_flows *f, const struct sim_flow_plan *plan)
+{
+    return begin(f, plan, false);
+}
+
+uint32_t sim_flows_connect(struct sim_flows *f, const struct sim_flow_plan *plan)
+{
+    return begin(f, plan, true);
+}
+
+void sim_flows_message(struct sim_flows *f, uint32_t number)
+{
+    struct sim_flow *flow = &f->flows[number];
+
+    TRIB_ASSERT(flow->is_kept && flow->taken == flow->fragments && flow->fragments <= UINT32_MAX - flow->message);
+    flow->fragments += flow->message;
+    flow->start_ps = sim_network_now(f->network);
+    pump(f, number, flow->start_ps / NS_PS);
+    set_timer(f, number);
 }
 
 void sim_flows_timer(struct sim_flows *f, uint32_t timer)
@@ -313,7 +336,7 @@ static void take_fragment(struct sim_flows *f, uint32_t number, const struct sim
 
     if (trib_flow_receiver_receive(receiver, &packet, &f->counters) == TRIB_DROP_NONE) {
         trib_flow_take(receiver, p->sequence, &f->counters);
-        f->bytes += p->size - f->config.header;
+        *(flow->source == SIM_FLOW_OF_JOB ? &f->job_bytes : &f->bytes) += p->size - f->config.header;
         if (++flow->taken == flow->fragments) {
             end_flow(f, flow);
         }

@@ -25,6 +25,8 @@ struct sim_flows_config {
     enum trib_congestion_policy policy;
 };
 
+#define SIM_FLOW_OF_JOB 255U /* source of what jobs send */
+
 /* One flow, as it stands in tables. */
 struct sim_flow_plan {
     uint64_t bytes; /* of payload; SIM_NEVER: without end */
@@ -44,11 +46,15 @@ struct sim_flow {
     uint32_t next;  /* fragment */
     uint32_t in_network;
     uint32_t hash;
-    uint32_t free; /* the next free place */
+    union {
+        uint32_t free;    /* the next free place */
+        uint32_t message; /* fragments of each message; the last of them may be shorter */
+    };
     uint16_t from;
     uint16_t to;
-    uint16_t last; /* bytes of the last packet */
-    uint8_t size;  /* of the memory: 2^class is the window */
+    uint16_t last;    /* bytes of the last packet */
+    uint8_t size : 4; /* of the memory: 2^class is the window */
+    bool is_kept : 1; /* it is not over with its last byte: more messages may follow */
     uint8_t source;
 };
 
@@ -72,7 +78,7 @@ static inline uint32_t sim_flow_back(uint32_t hash)
     return hash * UINT32_C(0x85ebca6b) + 1;
 }
 
-/* A flow's last byte has come. */
+/* A flow's, or message's, last byte has come. */
 struct sim_flow_end {
     struct sim_flow_plan plan;
     uint64_t start_ps;
@@ -96,7 +102,8 @@ struct sim_flows {
     struct trib_flow_counters counters; /* of the receivers, and of the senders of flows that are over */
     uint64_t started;
     uint64_t over;
-    uint64_t bytes; /* of payload that has come */
+    uint64_t bytes;     /* of payload that has come, of traffic */
+    uint64_t job_bytes; /* and of jobs */
 };
 
 /* Timers from first_timer on are the flows'. */
@@ -105,6 +112,10 @@ void sim_flows_init(struct sim_flows *f, struct sim_network *network, const stru
 void sim_flows_deinit(struct sim_flows *f);
 /* Begins a flow now. Returns its number, which is another's when it is over. */
 uint32_t sim_flows_start(struct sim_flows *f, const struct sim_flow_plan *plan);
+/* The same for a connection over which messages of plan->bytes go, one after the other: this is the first. */
+uint32_t sim_flows_connect(struct sim_flows *f, const struct sim_flow_plan *plan);
+/* The next one, when the last has come: windows are what they were then. */
+void sim_flows_message(struct sim_flows *f, uint32_t number);
 void sim_flows_arrived(struct sim_flows *f, uint32_t packet);
 /* The packet will arrive soon, and sooner: fetch what that needs. */
 void sim_flows_soon(const struct sim_flows *f, uint32_t packet);

@@ -120,7 +120,11 @@ static void poisson(struct sim_source *s)
     uint32_t to = (uint32_t)trib_prng_below(&s->prng, hosts - 1);
     uint64_t bytes = t->sizes != NULL ? sim_sizes_draw(t->sizes, &s->prng) : t->bytes;
 
-    start(s, from, to + (to >= from), bytes);
+    if (bytes >= t->least && (t->below == 0 || bytes < t->below)) {
+        start(s, from, to + (to >= from), bytes);
+    } else {
+        (void)trib_prng_next(&s->prng); /* its way: so that the others are the same flows */
+    }
     s->done++;
     draw_next(s);
 }

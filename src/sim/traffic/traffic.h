@@ -37,6 +37,8 @@ struct sim_traffic {
     uint64_t rate_bps;             /* poisson: a host's */
     uint64_t start_ps;
     uint64_t stop_ps;             /* poisson: no flow begins later */
+    uint64_t least;               /* poisson: flows of fewer bytes are drawn, and left out */
+    uint64_t below;               /* poisson: and flows of so many, or more; 0: none are */
     uint64_t period_ps;           /* incast */
     struct sim_trace_flow *trace; /* in the order of their starts; the source's, freed with it */
     uint64_t trace_count;
