@@ -26,7 +26,7 @@ import time
 from canaries import CANARIES, Canary, Never
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-COPIED = ("cmake/flags.cmake", "include", "src", "tests/world", "tests/model", "tests/unit", "tests/property")
+COPIED = ("cmake/flags.cmake", "cmake/sources.cmake", "include", "src", "tests/world", "tests/model", "tests/unit", "tests/property")
 WORLD_FIRST_SEEDS = 2000  # at once: from so many on, worlds notice paths that were never taken
 SEARCH_SHARES = 6         # no scenario gets more than this part of the time
 SEARCH_STATES = "4000000"  # nor more memory than this needs

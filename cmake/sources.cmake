@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# What libtributary is made of, by folder: for the product (CMakeLists.txt) and for the copy of it that canaries are put into
+# (tests/canary/CMakeLists.txt), so that a new file is in both. No flags, and not the daemon, the simulator or the program.
+
+# What contains no call of the system: core and schemes.
+function(trib_pure_sources out)
+    file(GLOB sources CONFIGURE_DEPENDS src/core/*.c src/schemes/*.c src/schemes/*/*.c)
+    set(${out} "${sources}" PARENT_SCOPE)
+endfunction()
+
+# All of the library. Of the switch everything but what makes a daemon of it; HTTP is the daemon's as well (http.cmake).
+function(trib_library_sources out)
+    trib_pure_sources(pure)
+    file(GLOB sources CONFIGURE_DEPENDS src/io/*.c src/host/*.c src/control/*/*.c src/comm/*.c src/switchd/*.c)
+    list(FILTER sources EXCLUDE REGEX "/(control/server/(http|http_none)|switchd/switchd)\\.c$")
+    set(${out} ${pure} ${sources} PARENT_SCOPE)
+endfunction()
