@@ -31,7 +31,6 @@ class Canary:
 LANE_H = "src/core/lane.h"
 OPERATION = "src/core/operation.c"
 SLOT = "src/core/slot.h"
-WINDOW = "src/core/window.h"
 SWITCH = "src/schemes/switchml/switchml_switch.c"
 ANSWER = "src/schemes/switchml/switchml_switch_answer.c"
 PARENT = "src/schemes/switchml/switchml_switch_parent.c"
@@ -81,8 +80,8 @@ CANARIES = [
         world=LANE, search=LANE, first="slots"),
     Canary(
         "window-too-wide", "I1", "a rank may send one fragment more than there are slots",
-        edits=((WINDOW, "    return trib_window_dense(w, sequence) < trib_window_dense_below",
-                "    return trib_window_dense(w, sequence) <= trib_window_dense_below"),),
+        edits=((WORKER_SEND, "    if (trib_window_dense(&w->window, w->next[root]) >= below + r->reach) {",
+                "    if (trib_window_dense(&w->window, w->next[root]) > below + r->reach) {"),),
         world=("assert",), search=("assert",)),
     Canary(
         "generation-believed", "I1", "a switch adds what another generation sent",
