@@ -489,7 +489,7 @@ static bool is_computing(const struct sim_job *job)
     uint32_t iteration = job->iterations + 1;
 
     return iteration <= job->config.iterations &&
-           (job->prepared < iteration || job->computed[iteration % 2] != job->config.workers);
+           (job->prepared < iteration || sim_job_turn(job, iteration)->computed != job->config.workers);
 }
 
 /* Time passes in which nothing has to arrive. */

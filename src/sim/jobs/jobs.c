@@ -14,9 +14,7 @@
 
 #define NS_PS UINT64_C(1000)
 #define PARENT UINT16_MAX /* `value` of a packet that comes from the parent */
-#define FRAGMENTS 4096U   /* of one operation at most: an iteration is as many as it takes */
-#define POISON INT32_MIN
-#define FETCH_NODE 512U /* bytes at a node's beginning that every packet needs */
+#define FETCH_NODE 512U   /* bytes at a node's beginning that every packet needs */
 
 const char *sim_placement_name(enum sim_placement placement)
 {
@@ -41,6 +39,7 @@ void sim_jobs_deinit(struct sim_jobs *j)
     sim_arena_free(&j->arena);
     sim_memory_unmap(j->endpoints, j->endpoint_room * sizeof *j->endpoints);
     sim_memory_unmap(j->messages, SIM_MESSAGES_MAX * sizeof *j->messages);
+    sim_memory_unmap(j->lists, SIM_MESSAGES_MAX * sizeof *j->lists);
     for (uint32_t i = 0; i < j->count; i++) {
         free(j->jobs[i].log);
     }
@@ -95,21 +94,43 @@ static uint32_t keep_message(struct sim_jobs *j, const struct trib_packet *packe
     struct sim_message *m = &j->messages[message];
 
     memcpy(m->packet, packet, sizeof m->packet);
-    m->has_payload = packet->payload_len != 0;
+    m->pieces = (uint8_t)(packet->payload_len / SIM_JOB_PAYLOAD);
     m->references = 0;
-    TRIB_ASSERT(packet->payload_len <= sizeof m->payload);
-    if (packet->payload_len != 0) {
-        memcpy(m->payload, packet->payload, packet->payload_len);
+    TRIB_ASSERT(packet->payload_len == m->pieces * SIM_JOB_PAYLOAD && m->pieces <= (j->lists != NULL ? 2 : 1));
+    if (m->pieces != 0) {
+        memcpy(m->payload, packet->payload, SIM_JOB_PAYLOAD);
+    }
+    if (m->pieces == 2) {
+        memcpy(j->lists[message], (const uint8_t *)packet->payload + SIM_JOB_PAYLOAD, TRIB_QUORUM_LIST);
     }
     return message;
 }
 
+/* What a message with a list is put together in. */
+struct room {
+    uint8_t payload[SIM_JOB_PAYLOAD + TRIB_QUORUM_LIST];
+};
+
 /* As an endpoint of this job receives it. */
-static inline void read_message(const struct sim_job *job, const struct sim_message *m, struct trib_packet *packet)
+static inline void read_message(const struct sim_jobs *j, const struct sim_job *job, uint32_t message,
+                                struct trib_packet *packet, struct room *room)
 {
+    const struct sim_message *m = &j->messages[message];
+
     memcpy(packet, m->packet, sizeof m->packet);
     packet->communicator = job->session.communicator;
-    packet->payload = m->has_payload ? m->payload : NULL;
+    packet->payload = m->pieces != 0 ? m->payload : NULL;
+    if (m->pieces == 2) {
+        memcpy(room->payload, m->payload, SIM_JOB_PAYLOAD);
+        memcpy(room->payload + SIM_JOB_PAYLOAD, j->lists[message], TRIB_QUORUM_LIST);
+        packet->payload = room->payload;
+    }
+}
+
+/* On the links: a list is as long there as it is here, the rest is what it stands for. */
+static uint16_t size_of(const struct sim_job *job, const struct sim_message *m)
+{
+    return (uint16_t)(SIM_JOB_HEADERS + (m->pieces != 0 ? job->data : 0) + (m->pieces == 2 ? TRIB_QUORUM_LIST : 0));
 }
 
 /* ---- sending ---- */
@@ -120,7 +141,6 @@ static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t fro
     const struct sim_endpoint *e = &j->endpoints[to];
     const struct sim_job *job = &j->jobs[e->job];
     uint32_t packet = sim_packet_take(j->network);
-    bool has_payload = j->messages[message].has_payload;
 
     j->messages[message].references++;
     j->network->packets[packet] = (struct sim_packet){
@@ -128,7 +148,7 @@ static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t fro
         .sequence = message,
         .hash = (uint32_t)trib_mix64((uint64_t)e->job << 32 | (uint64_t)e->rank << 16 | from),
         .to = job->scheme->switch_node != NULL ? j->network->links[link].to : (uint16_t)e->place,
-        .size = (uint16_t)(SIM_JOB_HEADERS + (has_payload ? job->config.payload : 0)),
+        .size = size_of(job, &j->messages[message]),
         .value = from,
         .kind = SIM_JOB_KIND,
         .flags = (uint8_t)(SIM_ECN_CAPABLE | mark),
@@ -143,7 +163,6 @@ static void give_many(struct sim_jobs *j, uint32_t message, uint32_t endpoint, u
 {
     const struct sim_endpoint *e = &j->endpoints[endpoint];
     const struct sim_job *job = &j->jobs[e->job];
-    bool has_payload = j->messages[message].has_payload;
     uint32_t packet = sim_packet_take(j->network);
 
     j->messages[message].references++;
@@ -152,7 +171,7 @@ static void give_many(struct sim_jobs *j, uint32_t message, uint32_t endpoint, u
         .owner = endpoint,
         .sequence = message,
         .to = j->network->links[link].to,
-        .size = (uint16_t)(SIM_JOB_HEADERS + (has_payload ? job->config.payload : 0)),
+        .size = size_of(job, &j->messages[message]),
         .value = PARENT,
         .kind = SIM_JOB_KIND,
         .flags = (uint8_t)(SIM_ECN_CAPABLE | SIM_MANY | mark),
@@ -234,18 +253,18 @@ static void send_packet(struct sim_jobs *j, uint32_t endpoint, const struct trib
 
 /* ---- iterations ---- */
 
-static uint64_t bucket_end(const struct sim_job *job, uint32_t bucket)
+uint64_t sim__jobs_bucket_end(const struct sim_job *job, uint32_t bucket)
 {
     return job->fragments * (bucket + 1) / job->config.buckets;
 }
 
-/* Of a bucket's operations all have FRAGMENTS but the last. */
 static uint64_t fragments_of(const struct sim_job *job, uint32_t operation)
 {
     uint32_t bucket = operation / job->parts;
-    uint64_t before = (bucket != 0 ? bucket_end(job, bucket - 1) : 0) + (uint64_t)(operation % job->parts) * FRAGMENTS;
+    uint64_t before =
+        (bucket != 0 ? sim__jobs_bucket_end(job, bucket - 1) : 0) + (uint64_t)(operation % job->parts) * SIM_FRAGMENTS;
 
-    return operation % job->parts + 1 != job->parts ? FRAGMENTS : bucket_end(job, bucket) - before;
+    return operation % job->parts + 1 != job->parts ? SIM_FRAGMENTS : sim__jobs_bucket_end(job, bucket) - before;
 }
 
 /* Buckets differ by one fragment, which then is in the last operation. */
@@ -253,46 +272,19 @@ void sim__jobs_deal(struct sim_job *job)
 {
     uint64_t least = job->fragments / job->config.buckets;
 
-    job->parts = least <= FRAGMENTS ? 1 : (uint32_t)((least + FRAGMENTS - 1) / FRAGMENTS);
+    job->parts = least <= SIM_FRAGMENTS ? 1 : (uint32_t)((least + SIM_FRAGMENTS - 1) / SIM_FRAGMENTS);
     job->operations = job->config.buckets * job->parts;
-    job->largest = job->parts > 1 ? FRAGMENTS : 0;
+    job->largest = job->parts > 1 ? SIM_FRAGMENTS : 0;
     for (uint32_t bucket = 0; bucket < job->config.buckets; bucket++) {
         uint32_t last = (uint32_t)fragments_of(job, (bucket + 1) * job->parts - 1);
         job->largest = last > job->largest ? last : job->largest;
     }
 }
 
-static int32_t number_of(uint32_t iteration, uint64_t element)
-{
-    return (int32_t)(trib_mix64((uint64_t)iteration << 32 | element) & 0xffff);
-}
-
-/* The numbers of an iteration; its buffers were those of the last but one, which all have ended when anybody begins
- * this one. */
-static void prepare(struct sim_job *job, uint32_t iteration)
-{
-    uint32_t turn = iteration % 2;
-
-    job->prepared = iteration;
-    job->computed[turn] = job->ended[turn] = 0;
-    for (uint64_t i = 0; job->steps == NULL && i < sim__jobs_elements(job); i++) {
-        job->send[turn][i] = number_of(iteration, i) * (int32_t)job->config.ranks;
-        job->recv[turn][i] = POISON;
-    }
-}
-
-static void compare(struct sim_job *job, uint32_t iteration)
-{
-    for (uint64_t i = 0; i < sim__jobs_elements(job); i++) {
-        int32_t expected = number_of(iteration, i) * (int32_t)(job->config.workers * job->config.ranks);
-        job->wrong += job->recv[iteration % 2][i] != expected;
-        job->compared++;
-    }
-}
-
 static void submit(struct sim_jobs *j, struct sim_endpoint *e, uint64_t now_ns)
 {
     struct sim_job *job = &j->jobs[e->job];
+    const struct sim_turn *turn = sim_job_turn(job, e->iteration);
 
     while (e->unsent != 0) {
         uint32_t number = job->operations - e->unsent;
@@ -300,12 +292,12 @@ static void submit(struct sim_jobs *j, struct sim_endpoint *e, uint64_t now_ns)
             return;
         }
         struct trib_operation operation = {
-            .send = job->send[e->iteration % 2],
-            .recv = job->recv[e->iteration % 2],
+            .send = turn->send,
+            .recv = turn->recv,
             .count = fragments_of(job, number) * SIM_JOB_ELEMENTS,
             .token = e->iteration,
             .collective = TRIB_ALLREDUCE,
-            .type = TRIB_INT32,
+            .type = trib_session_has_quorum(&job->session) ? TRIB_FLOAT32 : TRIB_INT32,
             .reduction = TRIB_SUM,
         };
         if (!job->scheme->worker->submit(e->node, &operation, now_ns)) {
@@ -411,14 +403,14 @@ static void take_bucket(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
     struct sim_job *job = &j->jobs[e->job];
 
     if (e->iteration > job->prepared) {
-        prepare(job, e->iteration);
+        sim__numbers_prepare(job, e->iteration);
     }
     if (e->ready++ == 0) {
         e->left = e->unsent = job->operations;
     }
     if (e->ready != job->config.buckets) {
         wait_for_bucket(j, endpoint);
-    } else if (++job->computed[e->iteration % 2] == job->config.workers) {
+    } else if (++sim_job_turn(job, e->iteration)->computed == job->config.workers) {
         job->log[e->iteration - 1].computed_ps = sim_network_now(j->network);
     }
     if (job->steps != NULL) {
@@ -434,13 +426,13 @@ void sim__jobs_ended(struct sim_jobs *j, uint32_t endpoint)
     const struct sim_endpoint *e = &j->endpoints[endpoint];
     struct sim_job *job = &j->jobs[e->job];
 
-    if (++job->ended[e->iteration % 2] == job->config.workers) {
+    if (++sim_job_turn(job, e->iteration)->ended == job->config.workers) {
         struct sim_iteration *log = &job->log[job->iterations++];
         job->end_ps = log->ended_ps = sim_network_now(j->network);
         job->summing_ps += (double)(log->ended_ps - log->computed_ps);
         j->done_jobs += job->iterations == job->config.iterations;
         if (job->steps == NULL) {
-            compare(job, e->iteration);
+            sim__numbers_compare(job, e->iteration);
             tell_marks(j, job, job->end_ps / NS_PS);
         }
     }
@@ -609,8 +601,9 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
     uint64_t now_ns = sim_network_now(j->network) / NS_PS;
     struct trib_place from = place_of(j, e, p.value);
     struct trib_packet received;
+    struct room room;
 
-    read_message(job, &j->messages[p.sequence], &received);
+    read_message(j, job, p.sequence, &received, &room);
     received.flags |= (p.flags & SIM_ECN_MARKED) != 0 ? TRIB_FLAG_ECN : 0;
     if ((received.flags & TRIB_FLAG_ECN) != 0) {
         job->marked += (p.flags & SIM_ECN_MARKED) != 0;
@@ -619,7 +612,10 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
     j->on_links--;
     sim_packet_free(j->network, packet);
     if (e->is_worker) {
-        (void)scheme->worker->receive(e->node, from, &received, now_ns);
+        bool is_taken = scheme->worker->receive(e->node, from, &received, now_ns) == TRIB_DROP_NONE;
+        if (is_taken && received.kind == TRIB_RESULT && job->said != NULL) {
+            sim__numbers_taken(job, &received);
+        }
     } else {
         j->aggregated += scheme->switch_node->receive(e->node, from, &received, now_ns) == TRIB_DROP_NONE &&
                          received.kind == TRIB_CONTRIBUTION;
@@ -649,7 +645,8 @@ void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet)
         return; /* the owner has sent it, and nobody here gets it */
     }
     struct trib_packet message;
-    read_message(&j->jobs[e->job], &j->messages[p->sequence], &message);
+    struct room room;
+    read_message(j, &j->jobs[e->job], p->sequence, &message, &room);
     if (e->is_worker && scheme->worker->soon != NULL) {
         scheme->worker->soon(e->node, place_of(j, e, p->value), &message);
     } else if (!e->is_worker && scheme->switch_node->soon != NULL) {

@@ -5,7 +5,8 @@
  *
  * A fragment carries SIM_JOB_PAYLOAD bytes of real numbers, which stand for the payload that it has on the links:
  * all that nodes do is done, to fewer elements. So every sum is checked twice: by the lane, in every worker, and as
- * numbers, at the end of every iteration.
+ * numbers, at the end of every iteration. Sums that may lack ranks (core/quorum.h) are checked one by one as well, by
+ * every worker that takes one: numbers.c.
  *
  * An iteration computes, and then sums. Where gradients come in buckets, each is summed from the moment on when
  * the backward pass has made it, while that goes on; the next iteration begins when all are in. Several ranks of one
@@ -20,11 +21,12 @@
  * come from.
  *
  * Sessions (registration, marks of idle ranks) are told at once, without packets: they are not what is simulated.
- * Read next: core/node.h, open.c, tree.c, shares.c, jobs.c. */
+ * Read next: core/node.h, open.c, tree.c, shares.c, jobs.c, numbers.c. */
 #ifndef TRIB_SIM_JOBS_H
 #define TRIB_SIM_JOBS_H
 
 #include "core/flow.h"
+#include "core/quorum.h"
 #include "schemes/schemes.h"
 #include "sim/jobs/models.h"
 #include "sim/network/memory.h"
@@ -38,16 +40,17 @@
 #define SIM_SCHEME_MAX 32U
 #define SIM_JOB_HEADERS (28U + TRIB_HEADER_SIZE) /* of a packet: IPv4, UDP, and the scheme's own */
 #define SIM_ADDED (1U << 4)                      /* flag of a packet: it has been through the switch's own link */
+#define SIM_FRAGMENTS 4096U                      /* of one operation at most: an iteration is as many as it takes */
 #define SIM_MANY (1U << 5)                       /* it is for several children of its owner, by its details' bitmap */
 
 enum sim_placement { SIM_PLACEMENT_NONE = 0, SIM_CLOSE, SIM_RANDOM, SIM_PLACEMENT_COUNT };
 
 struct sim_job_config {
-    char scheme[SIM_SCHEME_MAX]; /* a row of the table of schemes, with its group: "hybrid:4" */
+    char scheme[SIM_SCHEME_MAX]; /* a row of the table of schemes, with its group or quorum: "hybrid:4", "panama:7/8" */
     uint32_t workers;            /* each on a host that no other job has */
     uint32_t iterations;
     uint32_t window;     /* fragments that a worker has under way */
-    uint32_t payload;    /* bytes of a fragment on the links */
+    uint32_t payload;    /* bytes of a fragment on the links, with room for a list of ranks where sums may lack some */
     uint64_t bytes;      /* of gradients */
     uint64_t compute_ps; /* of an iteration, before they are summed */
     uint64_t start_ps;
@@ -111,6 +114,20 @@ struct sim_iteration {
 
 struct sim_steps;
 
+/* An iteration that is under way. */
+struct sim_turn {
+    int32_t *send; /* all workers have the same numbers: int32, or float32 where sums may lack ranks */
+    int32_t *recv;
+    uint32_t computed; /* workers that have ended computing, and summing */
+    uint32_t ended;
+};
+
+/* What the first worker that took a sequence's sum saw in it, for those that take it later. */
+struct sim_said {
+    uint64_t behind; /* the sequence, and one more */
+    uint64_t list;   /* a hash of it; 0: of all ranks */
+};
+
 struct sim_job {
     struct sim_job_config config;
     const struct trib_scheme *scheme; /* NULL: a ring in steps, without nodes */
@@ -132,12 +149,16 @@ struct sim_job {
     uint32_t largest;    /* fragments of one operation at most */
     uint32_t unused;
     struct sim_iteration *log; /* by iteration, from 0 on */
-    int32_t *send[2];          /* by iteration, in turn: all workers have the same numbers */
-    int32_t *recv[2];
-    uint32_t prepared;    /* the last iteration that numbers were made for */
-    uint32_t iterations;  /* that all workers have ended */
-    uint32_t computed[2]; /* workers that have ended computing, and summing, by iteration in turn */
-    uint32_t ended[2];
+    struct sim_turn *turns;    /* by iteration, in turn: as many as workers may be apart */
+    struct sim_said *said;     /* by sequence, in turn; of sums that may lack ranks */
+    uint32_t turn_count;
+    uint32_t said_count;
+    uint32_t data;       /* bytes of a fragment on the links that are gradients */
+    uint32_t prepared;   /* the last iteration that numbers were made for */
+    uint32_t iterations; /* that all workers have ended */
+    uint32_t unused_here;
+    uint64_t sums;     /* that may lack ranks, and that somebody has taken */
+    uint64_t lacking;  /* of these: that do */
     uint64_t compared; /* numbers that were compared with what they must be */
     uint64_t wrong;
     uint64_t failed;   /* events of failure */
@@ -151,7 +172,7 @@ struct sim_job {
  * job's, as bytes. */
 struct sim_message {
     uint8_t packet[offsetof(struct trib_packet, reduction) + 1];
-    bool has_payload;
+    uint8_t pieces; /* of a payload, 64 bytes each: the second is the list of a sum that lacks ranks, in `lists` */
     uint16_t references;
     union {
         uint8_t payload[SIM_JOB_PAYLOAD];
@@ -175,7 +196,8 @@ struct sim_jobs {
     uint32_t endpoint_room; /* as many as there can be: memory is claimed at first use */
     uint32_t *at_host;      /* worker's endpoint, where it is on a ring in steps */
     uint64_t *loads;        /* by link: what all trees so far send over it in an iteration, in ns of the link's time */
-    struct sim_message *messages; /* as many as are under way */
+    struct sim_message *messages;       /* as many as are under way */
+    uint8_t (*lists)[TRIB_QUORUM_LIST]; /* by message; NULL: no job has a quorum */
     uint32_t message_high;
     uint32_t message_free;
     struct sim_arena arena;
@@ -272,6 +294,15 @@ static inline bool sim_job_adds(const struct sim_job *job)
 {
     return job->scheme != NULL && job->scheme->switch_node != NULL;
 }
+static inline struct sim_turn *sim_job_turn(const struct sim_job *job, uint32_t iteration)
+{
+    return &job->turns[iteration % job->turn_count];
+}
+/* Of a fragment's bytes on the links, those that are gradients. */
+static inline uint32_t sim_job_data(const struct sim_job_config *config)
+{
+    return config->payload - (trib_scheme_names_quorum(config->scheme) ? TRIB_QUORUM_LIST : 0);
+}
 /* NULL, or what is wrong: a sum, a lane, a failure. */
 const char *sim_jobs_check(const struct sim_jobs *j);
 
@@ -286,6 +317,15 @@ static inline uint64_t sim__jobs_elements(const struct sim_job *job)
 {
     return job->largest * SIM_JOB_ELEMENTS;
 }
+/* Of a bucket's operations all have SIM_FRAGMENTS but the last. */
+uint64_t sim__jobs_bucket_end(const struct sim_job *job, uint32_t bucket);
+
+/* Of numbers.c: room for an iteration's numbers and for what sums say, when the session is settled; an iteration's
+ * numbers; are its sums right, and is this one that a worker has taken? */
+bool sim__numbers_open(struct sim_jobs *j, struct sim_job *job);
+void sim__numbers_prepare(struct sim_job *job, uint32_t iteration);
+void sim__numbers_compare(struct sim_job *job, uint32_t iteration);
+void sim__numbers_taken(struct sim_job *job, const struct trib_packet *packet);
 
 /* Of shares.c: settles windows and first caps, before nodes are made; a switch's node is new, or anew; it may hold
  * more, or less, than before. */

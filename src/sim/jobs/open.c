@@ -25,13 +25,13 @@ static struct trib_session_config make_session(const struct sim_jobs *j, const s
         .roots = 1, /* until its trees are chosen */
         .train = 1,
         .slots = 2 * config->window,
-        .payload = SIM_JOB_PAYLOAD,
         .generation = 1,
         .wire = TRIB_FLOAT32,
         .lookahead = 1,
     };
 
     trib_scheme_settle(config->scheme, &session);
+    session.payload = SIM_JOB_PAYLOAD + (trib_session_has_quorum(&session) ? TRIB_QUORUM_LIST : 0);
     session.group = session.group != 0 ? session.group : (uint16_t)config->workers;
     return session;
 }
@@ -89,7 +89,7 @@ static bool open_switch(struct sim_jobs *j, const struct sim_job *job, uint32_t 
         .answers = trib_switch_answers(e->children), /* drained after every packet */
         .has_parent = e->is_branch,
         .is_zeroed = e->node == NULL,
-        .is_narrow = true, /* all numbers are int32 */
+        .is_narrow = true, /* all numbers have 32 bits */
     };
 
     config.session.salt = 0;
@@ -123,13 +123,6 @@ static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
             return false;
         }
     }
-    for (uint32_t i = 0; i < 2; i++) {
-        job->send[i] = sim_arena_take(&j->arena, sim__jobs_elements(job) * sizeof(int32_t));
-        job->recv[i] = sim_arena_take(&j->arena, sim__jobs_elements(job) * sizeof(int32_t));
-        if (job->send[i] == NULL || job->recv[i] == NULL) {
-            return false;
-        }
-    }
     for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
         job->scheme->worker->registered(j->endpoints[i].node, job->boot, 0, 0);
     }
@@ -139,7 +132,8 @@ static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
 static bool open_job(struct sim_jobs *j, struct sim_job *job)
 {
     job->log = calloc(job->config.iterations, sizeof *job->log);
-    if (job->log == NULL || !(job->scheme != NULL ? open_nodes(j, job) : sim__steps_open(j, job))) {
+    if (job->log == NULL || !sim__numbers_open(j, job) ||
+        !(job->scheme != NULL ? open_nodes(j, job) : sim__steps_open(j, job))) {
         return false;
     }
     job->log[0].begun_ps = job->config.start_ps;
@@ -151,12 +145,18 @@ static bool open_job(struct sim_jobs *j, struct sim_job *job)
 
 /* For as many messages and endpoints as there can be: each host is one job's, each switch may be in all trees of all
  * jobs. */
-static bool make_room(struct sim_jobs *j)
+static bool make_room(struct sim_jobs *j, bool has_quorum)
 {
+    if (has_quorum && j->lists == NULL) {
+        j->lists = sim_memory_map(SIM_MESSAGES_MAX * sizeof *j->lists);
+    }
+    if (j->messages != NULL) {
+        return !has_quorum || j->lists != NULL;
+    }
     j->endpoint_room = TRIB_ROOTS_MAX * (j->network->hosts + SIM_JOBS_MAX * (j->network->nodes - j->network->hosts));
     j->endpoints = sim_memory_map(j->endpoint_room * sizeof *j->endpoints);
     j->messages = sim_memory_map(SIM_MESSAGES_MAX * sizeof *j->messages);
-    return j->endpoints != NULL && j->messages != NULL;
+    return j->endpoints != NULL && j->messages != NULL && (!has_quorum || j->lists != NULL);
 }
 
 bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const uint32_t *hosts, uint64_t seed,
@@ -167,7 +167,6 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const
     *job = (struct sim_job){
         .config = *config,
         .first = j->endpoint_count,
-        .fragments = (config->bytes + config->payload - 1) / config->payload,
     };
     if (config->bytes < config->threshold) {
         (void)snprintf(job->config.scheme, sizeof job->config.scheme, SIM_STEPS_NAME);
@@ -175,13 +174,15 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const
     job->scheme = trib_scheme_find(job->config.scheme);
     job->session = make_session(j, &job->config, seed);
     TRIB_ASSERT(j->count < SIM_JOBS_MAX && (job->scheme != NULL || strcmp(job->config.scheme, SIM_STEPS_NAME) == 0));
+    job->data = sim_job_data(&job->config);
+    job->fragments = (config->bytes + job->data - 1) / job->data;
     job->boot = BOOT;
     job->config.ranks = config->ranks != 0 ? config->ranks : 1;
     job->config.buckets = config->buckets != 0 ? config->buckets : 1;
     job->config.trees = config->trees != 0 ? config->trees : 1;
     TRIB_ASSERT(job->config.trees <= TRIB_ROOTS_MAX);
     job->trees = 1;
-    if (j->messages == NULL && !make_room(j)) {
+    if (!make_room(j, trib_session_has_quorum(&job->session))) {
         trib_explain(error, "out of memory");
         return false;
     }

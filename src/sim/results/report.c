@@ -240,6 +240,10 @@ static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
         (void)fprintf(out, "\"cap_first\":%u,\"cap_most\":%u,", job->session.cap, t.cap_most);
     }
     (void)fprintf(out, "\"packets_marked\":%" PRIu64 ",\"results_marked\":%" PRIu64 ",", job->marked, job->told);
+    if (job->said != NULL) {
+        (void)fprintf(out, "\"sums\":%" PRIu64 ",\"sums_lacking\":%" PRIu64 ",\"parts_late\":%" PRIu64 ",", job->sums,
+                      job->lacking, t.late);
+    }
     (void)fprintf(out, "\"numbers_compared\":%" PRIu64 ",\"numbers_wrong\":%" PRIu64 ",", job->compared, job->wrong);
     (void)fprintf(out, "\"worker\":{");
 #define X(name, help) (void)fprintf(out, "\"" #name "\":%" PRIu64 ",", counters.workers.name);
@@ -455,6 +459,11 @@ static void summary_jobs(FILE *out, const struct sim_run *run, const struct sim_
             (void)fprintf(out, " %11.3f", ideal->jobs[i].iteration_ps / 1e9);
         }
         (void)fprintf(out, " %9" PRIu64 " %9s\n", resent, numbers);
+        if (job->said != NULL) {
+            (void)fprintf(out,
+                          "    sums %" PRIu64 ", of which lack ranks %" PRIu64 " (%.1f %%); late parts %" PRIu64 "\n",
+                          job->sums, job->lacking, 100 * t.lacking, t.late);
+        }
     }
 }
 

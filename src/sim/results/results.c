@@ -106,6 +106,8 @@ struct sim_job_times sim_results_job(const struct sim_run *run, uint32_t number)
         t.cap_most = slots->cap_most > t.cap_most ? slots->cap_most : t.cap_most;
     }
     t.slots_mean /= looks != 0 ? (double)looks : 1;
+    t.lacking = job->sums != 0 ? (double)job->lacking / (double)job->sums : 0;
+    t.late = sim_jobs_counters(&run->jobs, number).workers.late;
     return t;
 }
 

@@ -35,6 +35,8 @@ struct sim_job_times {
     double slots_mean;   /* of one switch */
     uint32_t slots_most; /* of any switch */
     uint32_t cap_most;   /* that any of its switches told its ranks; 0: none */
+    double lacking;      /* of all sums: the share that lacked ranks, as a quorum may */
+    uint64_t late;       /* parts of ranks that are not in the sums that these took */
 };
 
 struct sim_results {

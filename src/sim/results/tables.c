@@ -102,7 +102,7 @@ static void job_line(FILE *out, const struct sim_run *run, uint32_t number, cons
                   job->session.slots, t.slots_most, t.slots_mean);
     (void)fprintf(out, ",%u,", sim_job_adds(job) ? job->trees : 0);
     print_roots(out, run, job);
-    (void)fprintf(out, ",%" PRIu64, job->told);
+    (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, job->told, job->lacking, t.late);
     if (ideal != NULL) {
         (void)fprintf(out, ",%.3f,%.3f", ideal->jobs[number].iteration_ps / NS, ideal->jobs[number].summing_ps / NS);
     }
@@ -114,7 +114,7 @@ void sim_results_jobs(FILE *out, const struct sim_run *run, const struct sim_sto
     head(out, run, story,
          "job,scheme,model,workers,ranks_per_host,switches,bytes,payload_bytes,buckets,compute_ns,start_ns,end_ns,"
          "iterations,ended,measured,iteration_ns,summing_ns,resent,slots,slots_most,slots_mean,trees,roots,results_"
-         "marked");
+         "marked,sums_lacking,parts_late");
     (void)fprintf(out, "%s\n", story->ideal != NULL ? ",ideal_iteration_ns,ideal_summing_ns" : "");
     for (uint32_t i = 0; i < run->jobs.count; i++) {
         job_line(out, run, i, story->ideal);
@@ -178,6 +178,21 @@ static void job_figures(FILE *out, const char *names[2], const struct sim_job_ti
     }
 }
 
+/* Of the jobs that have a quorum. */
+static void quorum_figure(FILE *out, const struct sim_run *run)
+{
+    uint64_t sums = 0;
+    uint64_t lacking = 0;
+
+    for (uint32_t i = 0; i < run->jobs.count; i++) {
+        sums += run->jobs.jobs[i].sums;
+        lacking += run->jobs.jobs[i].lacking;
+    }
+    if (sums != 0) {
+        figure(out, "jobs: sums that lack ranks / %", 100 * (double)lacking / (double)sums);
+    }
+}
+
 void sim_results_figures(FILE *out, const struct sim_run *run, const struct sim_results *r,
                          const struct sim_story *story)
 {
@@ -192,6 +207,7 @@ void sim_results_figures(FILE *out, const struct sim_run *run, const struct sim_
         times[i] = sim_results_job(run, i);
     }
     job_figures(out, names, times, run->jobs.count);
+    quorum_figure(out, run);
     if (ideal != NULL) {
         job_figures(out, ideal_names, ideal->jobs, ideal->job_count);
     }

@@ -133,13 +133,30 @@ static bool finish_copies(struct draft *d, const struct sim_job_config *job, uin
                            job->workers * job->ranks, job->ranks == 1 ? "workers" : "ranks");
     }
     uint64_t bytes = sim_job_scaled(job->bytes, d->scenario->scale);
-    uint64_t fragments = (bytes + job->payload - 1) / job->payload;
+    uint64_t fragments = (bytes + sim_job_data(job) - 1) / sim_job_data(job);
     if (job->buckets > SIM_BUCKETS_MAX || job->buckets > fragments) {
         return sim__refuse(d, sim__place(d, table, "buckets"),
                            "%u buckets of %" PRIu64 " fragments; there can be as many, and %u at most", job->buckets,
                            fragments, SIM_BUCKETS_MAX);
     }
     return true;
+}
+
+/* Sums that may lack ranks. */
+static bool fit_quorum(struct draft *d, const struct sim_job_config *job, uint32_t table)
+{
+    if (!trib_scheme_names_quorum(job->scheme)) {
+        return true;
+    }
+    if (job->ranks > 1) {
+        return sim__refuse(d, sim__place(d, table, "ranks"),
+                           "ranks means nothing with scheme %s: a sum of a host's ranks would hold all of them or none",
+                           job->scheme);
+    }
+    return job->payload > TRIB_QUORUM_LIST ||
+           sim__refuse(d, sim__place(d, table, "payload"),
+                       "payload is %u, of which the list of ranks of scheme %s takes %u", job->payload, job->scheme,
+                       TRIB_QUORUM_LIST);
 }
 
 /* The most that fits into a packet of so many bytes. */
@@ -165,8 +182,9 @@ static bool finish_job(struct draft *d, uint32_t number)
         return sim__refuse(d, sim__place(d, table, "payload"), "payload is %u; it is a multiple of %d, and %d at most",
                            job->payload, TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
     }
-    if (!sim__at_most(d, table, "window", job->window, JOB_WINDOW_MAX) || !fit_job_keys(d, number) ||
-        !finish_model(d, job, table) || !finish_hosts(d, number) || !finish_copies(d, job, table)) {
+    if (!fit_quorum(d, job, table) || !sim__at_most(d, table, "window", job->window, JOB_WINDOW_MAX) ||
+        !fit_job_keys(d, number) || !finish_model(d, job, table) || !finish_hosts(d, number) ||
+        !finish_copies(d, job, table)) {
         return false;
     }
     uint32_t largest = job->payload + SIM_JOB_HEADERS;

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* numbers.c: the numbers that jobs sum, and what the sums must be: see jobs.h. All workers of a job send the same
+ * numbers from one buffer, and receive into one. Of a ring in steps there are no numbers.
+ *
+ * Where sums may lack ranks, numbers are float32 and small enough that the sum of any ranks is exact. Every sum that any
+ * worker takes is compared as it comes: it is the number as often as ranks are listed (who they are says the lane, which
+ * the worker has checked), and every worker that takes it sees the same list. Workers may be several iterations apart
+ * there, as far as the window reaches: so many turns there are.
+ * Read next: jobs.c. */
+#include <string.h>
+
+#include "core/lane.h"
+#include "sim/jobs/jobs.h"
+
+#define POISON INT32_MIN
+#define QUORUM_MASK 0x3fffU /* and 1 more, times 512 ranks: 2^23, where float32 is exact */
+
+static bool has_quorum(const struct sim_job *job)
+{
+    return trib_session_has_quorum(&job->session);
+}
+
+/* Of one rank. */
+static int32_t number_of(const struct sim_job *job, uint32_t iteration, uint64_t element)
+{
+    uint64_t drawn = trib_mix64((uint64_t)iteration << 32 | element);
+
+    return has_quorum(job) ? 1 + (int32_t)(drawn & QUORUM_MASK) : (int32_t)(drawn & 0xffff);
+}
+
+/* Sums are of this many times the number of an element, as the tensor has it. */
+static int32_t times(const struct sim_job *job, int32_t number, uint32_t ranks)
+{
+    int32_t sum = number * (int32_t)ranks;
+    float real = (float)sum;
+
+    if (has_quorum(job)) {
+        memcpy(&sum, &real, sizeof sum);
+    }
+    return sum;
+}
+
+/* How many ranks a number of a sum that may lack ranks is made of. */
+static uint32_t ranks_in(int32_t bits, int32_t number)
+{
+    float real;
+
+    memcpy(&real, &bits, sizeof real);
+    bool is_whole = real > 0 && real < 0x1p24F && real == (float)(int32_t)real;
+    return is_whole && (int32_t)real % number == 0 ? (uint32_t)((int32_t)real / number) : 0;
+}
+
+bool sim__numbers_open(struct sim_jobs *j, struct sim_job *job)
+{
+    uint64_t window = (uint64_t)job->session.roots * (job->session.slots + 1); /* a sequence is below M and so many */
+
+    job->turn_count = 2 + (has_quorum(job) ? (uint32_t)(window / job->fragments) : 0);
+    job->turns = sim_arena_take(&j->arena, job->turn_count * sizeof *job->turns);
+    for (uint32_t i = 0; job->turns != NULL && job->scheme != NULL && i < job->turn_count; i++) {
+        struct sim_turn *turn = &job->turns[i];
+        turn->send = sim_arena_take(&j->arena, sim__jobs_elements(job) * sizeof(int32_t));
+        turn->recv = sim_arena_take(&j->arena, sim__jobs_elements(job) * sizeof(int32_t));
+        if (turn->send == NULL || turn->recv == NULL) {
+            return false;
+        }
+    }
+    if (has_quorum(job)) {
+        job->said_count = (uint32_t)window;
+        job->said = sim_arena_take(&j->arena, window * sizeof *job->said);
+    }
+    return job->turns != NULL && (job->said != NULL || !has_quorum(job));
+}
+
+/* The turn was that of an iteration which all have ended when anybody begins this one. */
+void sim__numbers_prepare(struct sim_job *job, uint32_t iteration)
+{
+    struct sim_turn *turn = sim_job_turn(job, iteration);
+
+    TRIB_ASSERT(iteration - job->iterations <= job->turn_count);
+    job->prepared = iteration;
+    turn->computed = turn->ended = 0;
+    for (uint64_t i = 0; job->scheme != NULL && i < sim__jobs_elements(job); i++) {
+        turn->send[i] = times(job, number_of(job, iteration, i), job->config.ranks);
+        turn->recv[i] = POISON;
+    }
+}
+
+void sim__numbers_compare(struct sim_job *job, uint32_t iteration)
+{
+    const struct sim_turn *turn = sim_job_turn(job, iteration);
+    uint32_t ranks = job->config.workers * job->config.ranks;
+    uint32_t least = ranks - trib_quorum_spare(&job->session, ranks);
+
+    for (uint64_t i = 0; i < sim__jobs_elements(job); i++) {
+        int32_t number = number_of(job, iteration, i);
+        if (has_quorum(job)) {
+            uint32_t in = ranks_in(turn->recv[i], number);
+            job->wrong += in < least || in > ranks;
+        } else {
+            job->wrong += turn->recv[i] != times(job, number, ranks);
+        }
+        job->compared++;
+    }
+}
+
+/* Where the sequence's fragment lies in the buffer. */
+static uint64_t first_element(const struct sim_job *job, uint64_t sequence)
+{
+    uint64_t at = sequence % job->fragments;
+    uint32_t bucket = (uint32_t)(at * job->config.buckets / job->fragments);
+
+    while (sim__jobs_bucket_end(job, bucket) <= at) {
+        bucket++;
+    }
+    at -= bucket != 0 ? sim__jobs_bucket_end(job, bucket - 1) : 0;
+    uint64_t part = at / SIM_FRAGMENTS < job->parts ? at / SIM_FRAGMENTS : job->parts - 1;
+    return (at - part * SIM_FRAGMENTS) * SIM_JOB_ELEMENTS;
+}
+
+static uint64_t hash_of(const uint8_t *list)
+{
+    uint64_t hash = 1;
+
+    for (uint32_t i = 0; i < TRIB_QUORUM_LIST; i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, list + i, sizeof word);
+        hash = trib_mix64(hash ^ word);
+    }
+    return hash;
+}
+
+void sim__numbers_taken(struct sim_job *job, const struct trib_packet *packet)
+{
+    const uint8_t *list = trib_quorum_list(packet);
+    struct sim_said *said = &job->said[packet->sequence % job->said_count];
+    struct sim_said says = {packet->sequence + 1, list != NULL ? hash_of(list) : 0};
+    uint32_t iteration = (uint32_t)(packet->sequence / job->fragments) + 1;
+    uint64_t first = first_element(job, packet->sequence);
+    const uint8_t *payload = packet->payload;
+
+    if (said->behind != says.behind) {
+        *said = says;
+        job->sums++;
+        job->lacking += list != NULL;
+    }
+    job->wrong += said->list != says.list;
+    for (uint32_t i = 0; i < SIM_JOB_ELEMENTS; i++) {
+        int32_t number;
+        memcpy(&number, payload + i * sizeof number, sizeof number);
+        job->wrong += number != times(job, number_of(job, iteration, first + i), packet->contributors);
+        job->compared++;
+    }
+}
