@@ -10,6 +10,7 @@ struct trib_scheme {
     const char *name;
     const char *guarantee; /* one sentence for `tributary info` */
     const char *refusal;   /* why no job may run it, for the error that a job gets; NULL: any job may */
+    bool can_be_simulated; /* although it is refused: to show what the rule does, right or wrong */
     /* Why it cannot run a communicator with these settings, or NULL: for the error that a job gets. NULL: it can run
      * all. */
     const char *(*unfit)(const struct trib_session_config *session);

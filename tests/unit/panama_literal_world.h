@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "core/lane.h"
+#include "core/quorum.h"
 #include "node_memory.h"
 #include "schemes/panama_literal/accelerator.h"
 #include "schemes/panama_literal/panama_literal.h"
@@ -48,6 +49,7 @@ struct link {
 struct shape {
     bool has_miss;
     uint32_t ranks, trees, slots, operations, fragments;
+    uint8_t quorum, quorum_of; /* 0: sums have all ranks */
 };
 
 struct world {
@@ -82,12 +84,13 @@ static inline int32_t value_of(uint32_t rank, uint32_t operation, uint32_t fragm
     return (int32_t)((rank + 1) * 10000 + operation * 1000 + fragment);
 }
 
-static inline int32_t right_value(const struct world *world, uint32_t operation, uint32_t fragment)
+/* Of these ranks. */
+static inline int32_t right_value(const struct world *world, uint32_t operation, uint32_t fragment, uint64_t ranks)
 {
     int32_t sum = 0;
 
     for (uint32_t rank = 0; rank < world->shape.ranks; rank++) {
-        sum += value_of(rank, operation, fragment);
+        sum += (ranks >> rank & 1) != 0 ? value_of(rank, operation, fragment) : 0;
     }
     return sum;
 }
@@ -169,9 +172,11 @@ static inline struct trib_session_config session_of(const struct shape *shape)
                                         .roots = shape->trees,
                                         .train = 1,
                                         .slots = shape->slots,
-                                        .payload = PAYLOAD,
+                                        .payload = PAYLOAD + (shape->quorum_of != 0 ? TRIB_QUORUM_LIST : 0),
                                         .wire = TRIB_FLOAT32,
                                         .lookahead = 1,
+                                        .quorum = shape->quorum,
+                                        .quorum_of = shape->quorum_of,
                                         .salt = 42};
 }
 
@@ -245,10 +250,11 @@ static inline void check_delivered(struct world *world, uint32_t rank, const str
 {
     uint32_t operation = (uint32_t)(packet->sequence / world->shape.fragments);
     uint32_t fragment = (uint32_t)(packet->sequence % world->shape.fragments);
+    uint64_t ranks = world->shape.quorum_of != 0 ? trib_panama_ranks(packet) : UINT64_MAX;
 
     for (uint32_t i = 0; i < PER_PACKET; i++) {
         world->delivered +=
-            world_recv[rank][operation][fragment * PER_PACKET + i] != right_value(world, operation, fragment);
+            world_recv[rank][operation][fragment * PER_PACKET + i] != right_value(world, operation, fragment, ranks);
     }
 }
 

@@ -18,26 +18,30 @@ struct device {
     uint32_t sums, misses;
 };
 
-static void open_device(struct device *device, uint32_t jobs, uint32_t trees, uint32_t room, uint32_t readings)
+/* With what is the same for all filled in. */
+static void open_lacking(struct device *device, const struct trib_accelerator_config *special)
 {
-    struct trib_accelerator_config config = {.kernels = trib_value_kernels(),
-                                             .ports = PORTS,
-                                             .jobs = jobs,
-                                             .trees = trees,
-                                             .room = room,
-                                             .payload = PAYLOAD,
-                                             .readings = readings};
+    struct trib_accelerator_config config = *special;
+
+    config.kernels = trib_value_kernels();
+    config.ports = PORTS;
+    config.payload = PAYLOAD;
     size_t size = (trib_accelerator_size(&config) + 63) & ~(size_t)63;
 
     *device = (struct device){.memory = aligned_alloc(64, size)};
     assert_non_null(device->memory);
     memset(device->memory, 0, size);
     trib_accelerator_init(device->memory, &config);
-    for (uint32_t job = 0; job < jobs; job++) {
+    for (uint32_t job = 0; job < config.jobs; job++) {
         trib_accelerator_set_job(device->memory, job, job, (1U << PORTS) - 1);
     }
 }
 
+static void open_device(struct device *device, uint32_t jobs, uint32_t trees, uint32_t room, uint32_t readings)
+{
+    open_lacking(device,
+                 &(struct trib_accelerator_config){.jobs = jobs, .trees = trees, .room = room, .readings = readings});
+}
 static void close_device(struct device *device)
 {
     free(device->memory);
@@ -518,6 +522,82 @@ static void accelerator__ends_whatever_comes(void **state)
     }
 }
 
+/* ---- partial aggregation ---- */
+
+static const struct trib_accelerator_config one_spare = {
+    .jobs = 1, .trees = 1, .room = 8, .readings = TRIB_PANAMA_QUEUES, .spare = 1, .may_lack = 1};
+
+static void partial__waits_for_no_more_than_its_share(void **state)
+{
+    struct device device;
+    (void)state;
+
+    open_lacking(&device, &one_spare);
+    comes(&device, 0, 0, 0, 0, 0);
+    comes(&device, 3, 0, 0, 0, TRIB_FLAG_ECN);
+    assert_int_equal(device.sums, 0);
+    comes(&device, 1, 0, 0, 0, 0);
+    assert_int_equal(device.sums, 1);
+    assert_int_equal(payload_value(&device.last), 0 + 1 + 3);
+    assert_int_equal(device.last.packet.contributors, 3);
+    assert_int_equal(device.last.packet.lane, 0x01000101);
+    comes(&device, 2, 0, 0, 0, TRIB_FLAG_ECN); /* in vain, and its mark too */
+    assert_int_equal(trib_accelerator_waiting(device.memory, 2), 0);
+    come_but(&device, 0, 1);
+    assert_int_equal(device.sums, 2);
+    assert_int_equal(device.last.packet.flags, 0);
+    assert_int_equal(payload_value(&device.last), 300 + 1 + 2 + 3);
+    const struct trib_accelerator_counters *counters = trib_accelerator_counters(device.memory);
+    assert_int_equal(counters->late, 1);
+    assert_int_equal(counters->lead, 1);
+    assert_int_equal(counters->lacking, 2);
+    assert_int_equal(counters->absent[2], 1);
+    assert_int_equal(counters->absent[0], 1);
+    close_device(&device);
+}
+
+/* A port has memory for 8, and others are 1,000 ahead. */
+static void partial__is_ahead_without_limit(void **state)
+{
+    struct device device;
+    (void)state;
+
+    open_lacking(&device, &one_spare);
+    for (uint64_t vid = 0; vid < 1000; vid++) {
+        come_but(&device, 3, vid);
+        assert_int_equal(device.sums, vid + 1);
+    }
+    comes(&device, 3, 0, 0, 0, 0);
+    assert_int_equal(trib_accelerator_counters(device.memory)->lead, 1000);
+    assert_int_equal(trib_accelerator_counters(device.memory)->absent[3], 1000);
+    assert_int_equal(trib_accelerator_counters(device.memory)->full, 0);
+    close_device(&device);
+}
+
+/* What is late by more than its operation is taken for a part of the next: VIDs begin anew, and nothing else says which
+ * operation a packet is of. */
+static void partial__sums_late_packets_into_the_next_operation(void **state)
+{
+    struct device device;
+    (void)state;
+
+    open_lacking(&device, &one_spare);
+    for (uint64_t vid = 0; vid < 2; vid++) {
+        for (uint32_t port = 0; port < 3; port++) {
+            comes(&device, port, 0, 0, vid, vid == 1 ? TRIB_FLAG_FIN : 0);
+        }
+    }
+    assert_int_equal(trib_accelerator_expected(device.memory, 0, 0), 0);
+    comes(&device, 3, 0, 0, 0, 0); /* of the first operation */
+    comes(&device, 0, 0, 0, 0, 0);
+    comes(&device, 1, 0, 0, 0, 0);
+    assert_int_equal(device.sums, 3);
+    assert_int_equal(payload_value(&device.last), 0 + 1 + 3);
+    comes(&device, 2, 0, 0, 0, 0);
+    assert_int_equal(trib_accelerator_counters(device.memory)->late, 1); /* the one that belonged there */
+    close_device(&device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -539,6 +619,9 @@ int main(void)
         cmocka_unit_test(window__is_frozen_by_a_cap),
         cmocka_unit_test(window__never_forgets_a_mark),
         cmocka_unit_test(accelerator__ends_whatever_comes),
+        cmocka_unit_test(partial__waits_for_no_more_than_its_share),
+        cmocka_unit_test(partial__is_ahead_without_limit),
+        cmocka_unit_test(partial__sums_late_packets_into_the_next_operation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

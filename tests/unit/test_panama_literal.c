@@ -134,8 +134,8 @@ static void wrong_sum__of_a_late_rank(void **state)
     times_out(world, 0);
     (void)arrives(world, 0, 0); /* behind the first */
     (void)arrives(world, 1, 0);
-    assert_int_equal(gets_result(world, 0, TRIB_DROP_NONE), right_value(world, 0, 0));
-    assert_int_equal(gets_result(world, 1, TRIB_DROP_NONE), right_value(world, 0, 0));
+    assert_int_equal(gets_result(world, 0, TRIB_DROP_NONE), right_value(world, 0, 0, 3));
+    assert_int_equal(gets_result(world, 1, TRIB_DROP_NONE), right_value(world, 0, 0, 3));
     (void)arrives(world, 1, 0); /* operation 1 */
     assert_int_equal(gets_result(world, 1, TRIB_DROP_LANE), value_of(0, 0, 0) + value_of(1, 1, 0));
     assert_int_equal(gets_result(world, 0, TRIB_DROP_LANE), value_of(0, 0, 0) + value_of(1, 1, 0));
@@ -500,6 +500,70 @@ static void literal__no_job_may_run_it(void **state)
     assert_non_null(trib_panama_literal.refusal);
 }
 
+/* ---- partial aggregation: 2 of 3 ranks make a sum ---- */
+
+/* All that moves without rank 2's way up. */
+static void settle_without_2(struct world *world, uint32_t operations)
+{
+    for (bool has_moved = true; has_moved && world->done[0] < operations;) {
+        has_moved = false;
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            while (rank != 2 && world->up[rank][0].count != 0) {
+                (void)arrives(world, rank, 0);
+                has_moved = true;
+            }
+        }
+        for (uint32_t rank = 3; rank-- > 0;) {
+            while (world->down[rank][0].count != 0) {
+                assert_int_equal(returns(world, rank, 0), TRIB_DROP_NONE);
+                has_moved = true;
+            }
+        }
+    }
+}
+
+/* Rank 2's packets wait on their way, and results acknowledge them all the same: it sends more, as the others do. */
+static void partial__ends_without_a_slow_way(void **state)
+{
+    struct world *world = aligned_alloc(64, sizeof *world);
+    struct shape shape = {
+        .ranks = 3, .trees = 1, .slots = 4, .operations = 2, .fragments = 8, .quorum = 2, .quorum_of = 3};
+    (void)state;
+
+    assert_non_null(world);
+    open_world(world, &shape);
+    settle_without_2(world, 2);
+    assert_true(is_over(world));
+    assert_int_equal(world->delivered + world->wrong, 0);
+    assert_int_equal(world->up[2][0].count, 16); /* four times as many as there are slots */
+    assert_int_equal(worker_verbs(world)->counters(world->worker[2])->late, 16);
+    assert_int_equal(worker_verbs(world)->counters(world->worker[1])->late, 0);
+    assert_int_equal(worker_verbs(world)->counters(world->worker[1])->results_lacking, 16);
+    assert_int_equal(trib_panama_literal_accelerator(world->accelerator[0])->absent[2], 16);
+    free(world);
+}
+
+/* One of them comes when the next operation has begun, whose VIDs are the same: the lane says what is in the sum. */
+static void partial__sums_two_operations_into_one(void **state)
+{
+    struct world *world = aligned_alloc(64, sizeof *world);
+    struct shape shape = {
+        .ranks = 3, .trees = 1, .slots = 4, .operations = 2, .fragments = 8, .quorum = 2, .quorum_of = 3};
+    (void)state;
+
+    assert_non_null(world);
+    open_world(world, &shape);
+    settle_without_2(world, 1);
+    assert_int_equal(world->down[0][0].count, 0);
+    (void)arrives(world, 2, 0); /* VID 0 of operation 0 */
+    assert_int_equal(world->down[0][0].count, 0);
+    (void)arrives(world, 0, 0); /* VID 0 of operation 1 */
+    assert_int_equal(world->down[0][0].count, 1);
+    assert_int_equal(gets_result(world, 0, TRIB_DROP_LANE), value_of(0, 1, 0) + value_of(2, 0, 0));
+    assert_int_equal(world->delivered, 0);
+    free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +581,8 @@ int main(void)
         cmocka_unit_test(workers__say_what_they_do),
         cmocka_unit_test(nodes__have_no_holes),
         cmocka_unit_test(literal__no_job_may_run_it),
+        cmocka_unit_test(partial__ends_without_a_slow_way),
+        cmocka_unit_test(partial__sums_two_operations_into_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

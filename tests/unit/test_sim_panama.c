@@ -268,13 +268,67 @@ static void cap__of_zero_is_refused(void **state)
                         "a cap would be zero");
 }
 
+/* The published rule may be simulated, as no job may run it; what goes wrong is its result, and no fault of ours. Without
+ * a late rank nothing does. */
+static void literal__shows_what_the_published_rule_does(void **state)
+{
+    static const struct {
+        const char *scheme;
+        const char *link; /* of the last worker */
+        uint64_t wrong;   /* at least so many sums that workers refuse */
+    } cases[] = {
+        {"panama-literal", "10Gbps", 0}, {"panama-literal:15/16", "10Gbps", 0}, {"panama-literal:3/4", "4Gbps", 1}};
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        open_text("duration = \"200ms\"\n[topology]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\ndelay = \"1us\"\n"
+                  "[[link]]\nlink = \"host3-switch0\"\nrate = \"%s\"\n[queues]\nbuffer = \"none\"\n"
+                  "[[job]]\nscheme = \"%s\"\nworkers = 4\nsize = \"400KB\"\niterations = 4\ncompute = \"10us\"\n",
+                  cases[i].link, cases[i].scheme);
+        while (sim_run_advance(&run, 20000)) {
+        }
+        assert_null(sim_run_check(&run));
+        struct sim_job_counters counters = sim_jobs_counters(&run.jobs, 0);
+        print_message("%s: %u iterations, %lu wrong\n", cases[i].scheme, run.jobs.jobs[0].iterations,
+                      (unsigned long)counters.workers.dropped[TRIB_DROP_LANE]);
+        assert_true(counters.workers.dropped[TRIB_DROP_LANE] >= cases[i].wrong);
+        assert_true(cases[i].wrong != 0 || run.jobs.jobs[0].iterations == 4);
+        assert_int_equal(run.jobs.jobs[0].wrong, 0);
+        close_run();
+    }
+}
+
+/* A rank that computes longer gets results before it has asked for any, and its own part comes too late for all. */
+static void literal__leaves_a_rank_that_computes_longer(void **state)
+{
+    (void)state;
+    open_text("duration = \"100ms\"\n[topology]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\ndelay = \"1us\"\n"
+              "[queues]\nbuffer = \"none\"\n[[job]]\nscheme = \"panama-literal:3/4\"\nworkers = 4\nsize = \"400KB\"\n"
+              "iterations = 1\ncompute = \"1ms\"\nstragglers = 1\nslower = \"100%%\"\n");
+    while (sim_run_advance(&run, 20000)) {
+    }
+    assert_null(sim_run_check(&run));
+    assert_int_equal(run.jobs.done_jobs, 0);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        const struct trib_worker_verbs *worker = run.jobs.jobs[0].scheme->worker;
+        const void *node = run.jobs.endpoints[run.jobs.jobs[0].first + rank].node;
+        assert_int_equal(worker->counters(node)->results, rank < 3 ? 298 : 0); /* 400,000 / 1344 */
+    }
+    close_run();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows__share_with_each_other), cmocka_unit_test(threshold__keeps_small_jobs_on_a_ring),
-        cmocka_unit_test(pause__loses_nothing),           cmocka_unit_test(window__shares_with_a_flow),
-        cmocka_unit_test(caps__are_shares_of_the_memory), cmocka_unit_test(memory__is_never_over),
+        cmocka_unit_test(windows__share_with_each_other),
+        cmocka_unit_test(threshold__keeps_small_jobs_on_a_ring),
+        cmocka_unit_test(pause__loses_nothing),
+        cmocka_unit_test(window__shares_with_a_flow),
+        cmocka_unit_test(caps__are_shares_of_the_memory),
+        cmocka_unit_test(memory__is_never_over),
         cmocka_unit_test(cap__of_zero_is_refused),
+        cmocka_unit_test(literal__shows_what_the_published_rule_does),
+        cmocka_unit_test(literal__leaves_a_rank_that_computes_longer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

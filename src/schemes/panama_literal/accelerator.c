@@ -191,10 +191,11 @@ enum trib_drop trib_accelerator_receive(void *memory, uint32_t port, const struc
 /* The heads of one tree of one job. */
 struct heads {
     uint64_t ports;  /* the job's */
+    uint64_t there;  /* of them: they have a head */
     uint64_t equal;  /* ports whose head has the Expected VID */
     uint64_t behind; /* ports whose head is older */
     uint64_t next;   /* the lowest VID ahead; UINT64_MAX: there is none */
-    uint32_t first;  /* the lowest of the ports */
+    uint32_t first;  /* the lowest of those that are equal, else of the ports */
     uint32_t place[TRIB_CHILDREN_MAX];
 };
 
@@ -213,7 +214,7 @@ static uint32_t head_place(const struct accelerator *a, uint32_t port, uint32_t 
     return NOWHERE;
 }
 
-/* False: some port of the job has no packet at the head. */
+/* False: there is no such job. */
 static bool find_heads(const struct accelerator *a, uint32_t job, uint32_t tree, struct heads *heads)
 {
     const struct job *j = job_at(a, job);
@@ -223,18 +224,19 @@ static bool find_heads(const struct accelerator *a, uint32_t job, uint32_t tree,
     if (j->ports == 0) {
         return false;
     }
-    heads->first = (uint32_t)__builtin_ctzll(j->ports);
     for (uint64_t left = j->ports; left != 0; left &= left - 1) {
         uint32_t port = (uint32_t)__builtin_ctzll(left);
         heads->place[port] = head_place(a, port, j->communicator, tree);
         if (heads->place[port] == NOWHERE) {
-            return false;
+            continue;
         }
+        heads->there |= UINT64_C(1) << port;
         uint64_t vid = packet_in(a, port, heads->place[port])->bitmap;
         heads->equal |= (uint64_t)(vid == expected) << port;
         heads->behind |= (uint64_t)(vid < expected) << port;
         heads->next = vid > expected && vid < heads->next ? vid : heads->next;
     }
+    heads->first = (uint32_t)__builtin_ctzll(heads->equal != 0 ? heads->equal : j->ports);
     return true;
 }
 
@@ -274,9 +276,9 @@ static void *add_up(struct accelerator *a, const struct heads *heads)
     const struct trib_packet *first = packet_in(a, heads->first, heads->place[heads->first]);
     const struct trib_value_kernels *k = a->config.kernels;
     enum trib_type type = (enum trib_type)first->type;
-    uint64_t loaded = heads->ports;
+    uint64_t loaded = heads->equal;
 
-    for (uint64_t left = heads->ports; left != 0; left &= left - 1) {
+    for (uint64_t left = heads->equal; left != 0; left &= left - 1) {
         uint32_t port = (uint32_t)__builtin_ctzll(left);
         trib_row_load(k, type, row_of(a, port), payload_in(a, port, heads->place[port]), first->payload_len);
     }
@@ -298,12 +300,13 @@ static void *add_up(struct accelerator *a, const struct heads *heads)
     return row_of(a, 0);
 }
 
-/* Can the heads' payloads be added? The paper's packets have one shape; ours must not be added past a row's end. */
+/* Can the payloads of the heads that are equal be added? The paper's packets have one shape; ours must not be added past
+ * a row's end. */
 static bool fit(const struct accelerator *a, const struct heads *heads)
 {
     const struct trib_packet *first = packet_in(a, heads->first, heads->place[heads->first]);
 
-    for (uint64_t left = heads->ports; left != 0; left &= left - 1) {
+    for (uint64_t left = heads->equal; left != 0; left &= left - 1) {
         uint32_t port = (uint32_t)__builtin_ctzll(left);
         const struct trib_packet *packet = packet_in(a, port, heads->place[port]);
         if (trib_panama_is_miss(packet) || packet->payload_len != first->payload_len || packet->type != first->type) {
@@ -326,14 +329,22 @@ static void give_miss(struct accelerator *a, const struct heads *heads, uint64_t
     counters_of(a)->misses++;
 }
 
+static void count_absent(struct accelerator *a, uint64_t ports)
+{
+    counters_of(a)->lacking += ports != 0;
+    for (uint64_t left = ports; left != 0; left &= left - 1) {
+        counters_of(a)->absent[__builtin_ctzll(left)]++;
+    }
+}
+
 /* The sum, with the first head's name on it. True: all of the packets said FIN. */
 static bool give_sum(struct accelerator *a, const struct heads *heads, struct trib_packet *packet)
 {
     void *payload = payload_in(a, heads->first, heads->place[heads->first]);
     uint16_t ecn = 0, all = UINT16_MAX, contributors = 0, cap = own_cap(a);
-    uint64_t lane = 0;
+    uint64_t lane = 0, ranks = 0;
 
-    for (uint64_t left = heads->ports; left != 0; left &= left - 1) {
+    for (uint64_t left = heads->equal; left != 0; left &= left - 1) {
         uint32_t port = (uint32_t)__builtin_ctzll(left);
         const struct trib_packet *head = packet_in(a, port, heads->place[port]);
         ecn |= head->flags & TRIB_FLAG_ECN;
@@ -341,12 +352,17 @@ static bool give_sum(struct accelerator *a, const struct heads *heads, struct tr
         contributors = (uint16_t)(contributors + head->contributors);
         cap = head->window_cap != 0 && head->window_cap < cap ? head->window_cap : cap;
         lane += head->lane;
+        ranks |= trib_panama_ranks(head);
     }
     *packet = *packet_in(a, heads->first, heads->place[heads->first]);
     packet->flags = (uint16_t)(ecn | (all & TRIB_FLAG_FIN));
     packet->contributors = contributors;
     packet->window_cap = cap;
     packet->lane = lane;
+    if (a->config.may_lack != 0) {
+        trib_panama_set_ranks(packet, ranks);
+        count_absent(a, heads->ports & ~heads->equal);
+    }
     if (packet->payload_len != 0) {
         memcpy(payload, add_up(a, heads), packet->payload_len);
         packet->payload = payload;
@@ -357,6 +373,27 @@ static bool give_sum(struct accelerator *a, const struct heads *heads, struct tr
 
 enum moved { STILL = 0, MOVED, OUT };
 
+/* Partial aggregation: the sums of these heads have left. */
+static void drop_late(struct accelerator *a, const struct heads *heads, uint64_t expected)
+{
+    struct trib_accelerator_counters *counters = counters_of(a);
+
+    for (uint64_t left = heads->behind; left != 0; left &= left - 1) {
+        uint32_t port = (uint32_t)__builtin_ctzll(left);
+        uint64_t ahead = expected - packet_in(a, port, heads->place[port])->bitmap;
+        counters->lead = ahead > counters->lead ? ahead : counters->lead;
+    }
+    counters->late += pop(a, heads, heads->behind);
+}
+
+/* Are as many there as a sum needs, and equal? */
+static bool is_enough(const struct accelerator *a, const struct heads *heads)
+{
+    int lacking = __builtin_popcountll(heads->ports & ~heads->equal);
+
+    return heads->equal != 0 && (uint32_t)lacking <= a->config.spare && fit(a, heads);
+}
+
 /* Section 5, "control logic", once. */
 static enum moved step(struct accelerator *a, uint32_t job, uint32_t tree, struct trib_packet *packet)
 {
@@ -366,11 +403,18 @@ static enum moved step(struct accelerator *a, uint32_t job, uint32_t tree, struc
     if (!find_heads(a, job, tree, &heads)) {
         return STILL;
     }
+    if (heads.behind != 0 && a->config.spare != 0) {
+        drop_late(a, &heads, *expected);
+        return MOVED;
+    }
+    if (heads.there != heads.ports && !is_enough(a, &heads)) {
+        return STILL;
+    }
     if (heads.behind != 0 && (a->config.readings & TRIB_PANAMA_DISCARD) != 0) {
         counters_of(a)->stale += pop(a, &heads, heads.behind);
         return MOVED;
     }
-    if (heads.equal == heads.ports && fit(a, &heads)) {
+    if (is_enough(a, &heads)) {
         *expected = give_sum(a, &heads, packet) ? 0 : *expected + 1;
         (void)pop(a, &heads, heads.equal);
         return OUT;

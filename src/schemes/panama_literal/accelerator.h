@@ -31,6 +31,10 @@ struct trib_accelerator_config {
     uint32_t room;     /* packets that each port has memory for */
     uint32_t payload;  /* bytes */
     uint32_t readings; /* enum trib_panama_reading, or-ed */
+    /* Ports of a job that a sum may lack: "proceeding with the aggregation as soon as 88% of the packets have been
+     * received" (section 7). What comes later is dropped. 0: none. */
+    uint32_t spare;
+    uint32_t may_lack; /* 1: packets say which ranks are in them (trib_panama_ranks) */
 };
 
 struct trib_accelerator_counters {
@@ -39,6 +43,11 @@ struct trib_accelerator_counters {
     uint64_t stale;   /* packets behind the Expected VID that were dropped (TRIB_PANAMA_DISCARD) */
     uint64_t misses;
     uint64_t full; /* packets that found no memory: what PAUSE must keep from happening */
+    /* Where sums may lack ports: */
+    uint64_t lacking;                   /* sums that did */
+    uint64_t late;                      /* packets that came after the sum of their VID */
+    uint64_t lead;                      /* the most VIDs that sums were ahead of such a packet */
+    uint64_t absent[TRIB_CHILDREN_MAX]; /* sums that lacked the port */
 };
 
 /* A packet's copy in a node, without its payload: holes are 0, since states are compared as bytes. */

@@ -7,6 +7,9 @@
  * compared with the Expected VID of the tree:
  *   - all are equal: the sum leaves, and the Expected VID is one more, or 0 if the packets said FIN;
  *   - not all: those that are equal are dropped, and the Expected VID is one more.
+ * PANAMA-0.88 and -0.94 are panama-literal:7/8 and :15/16: a sum leaves as soon as so many ports have the Expected VID
+ * at the head, and what comes for it later is dropped. Nothing holds the others back: they may be ahead of a late port
+ * without limit, which scheme `panama` has bounded by its window (core/quorum.h).
  * A worker counts results; when their number equals its window, the window grows or shrinks. A result that is late
  * is asked for by sending the contribution again. Nothing tells the VID 0 of one operation from that of the next;
  * nothing takes an old packet from a head. docs/DECISIONS.md, "PANAMA as published is refused", has what breaks,
@@ -20,6 +23,8 @@
 #define TRIB_PANAMA_LITERAL_H
 
 #include "schemes/schemes.h"
+
+struct trib_accelerator_counters; /* accelerator.h */
 
 #define TRIB_PANAMA_RTO_NS \
     UINT64_C(10000000) /* "the timeout value does not need to be set aggressively"; never doubled */
@@ -54,6 +59,22 @@ extern const struct trib_switch_verbs trib_panama_literal_switch_verbs;
  * result. */
 extern const struct trib_worker_verbs trib_panama_miss_worker_verbs;
 extern const struct trib_switch_verbs trib_panama_miss_switch_verbs;
+
+/* Ours: which ranks are in a contribution or sum, where sums may lack some: at most 64, in fields that nobody reads
+ * here. */
+static inline uint64_t trib_panama_ranks(const struct trib_packet *packet)
+{
+    return (uint64_t)packet->boot << 32 | packet->digest;
+}
+
+static inline void trib_panama_set_ranks(struct trib_packet *packet, uint64_t ranks)
+{
+    packet->boot = (uint32_t)(ranks >> 32);
+    packet->digest = (uint32_t)ranks;
+}
+
+/* What the accelerator of a switch node has counted. */
+const struct trib_accelerator_counters *trib_panama_literal_accelerator(const void *switch_node);
 
 /* Is this packet a MISS: "a contribution of this VID was lost, there is no sum"? On its way up in a tree it stands
  * in a contribution's place. */

@@ -6,6 +6,7 @@
 
 #include "core/assert.h"
 #include "core/counters.h"
+#include "core/quorum.h"
 #include "core/window.h"
 #include "schemes/panama_literal/accelerator.h"
 #include "schemes/panama_literal/panama_literal.h"
@@ -45,6 +46,8 @@ static struct trib_accelerator_config accelerator_config(const struct trib_switc
         .room = config->session.slots,
         .payload = config->session.payload,
         .readings = readings,
+        .spare = trib_quorum_spare(&config->session, config->children),
+        .may_lack = trib_session_has_quorum(&config->session),
     };
 }
 
@@ -204,7 +207,7 @@ static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet 
         return false;
     }
     packet->mark = n->marks.communicator_mark < packet->sequence ? n->marks.communicator_mark : packet->sequence;
-    packet->boot = n->config.boot;
+    packet->boot = trib_session_has_quorum(&n->config.session) ? packet->boot : n->config.boot;
     if (n->config.has_parent) {
         packet->kind = TRIB_CONTRIBUTION;
         *to = (struct trib_place){.kind = TRIB_PLACE_PARENT};
@@ -215,6 +218,11 @@ static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet 
         counters_of(n)->results += !trib_panama_is_miss(packet);
     }
     return true;
+}
+
+const struct trib_accelerator_counters *trib_panama_literal_accelerator(const void *switch_node)
+{
+    return trib_accelerator_counters(accelerator_of(switch_node));
 }
 
 /* ---- what the control plane asks ---- */

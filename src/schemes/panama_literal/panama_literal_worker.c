@@ -8,6 +8,7 @@
 
 #include "core/assert.h"
 #include "core/operation.h"
+#include "core/quorum.h"
 #include "core/window.h"
 #include "schemes/panama_literal/panama_literal.h"
 
@@ -54,6 +55,8 @@ struct worker {
     uint64_t known;          /* M, as the session says */
     uint32_t boot;
     uint32_t has_miss;
+    uint32_t may_lack; /* sums may lack ranks */
+    uint32_t unused;
     uint32_t events_head, events_count;
     size_t table_at, operations_at, flights_at, again_at, events_at, wire_at, aside_at;
     struct tree trees[TRIB_ROOTS_MAX];
@@ -142,6 +145,9 @@ static void literal_init(void *node, const struct trib_worker_config *config)
     }
     (void)lay_out(w, config);
     w->config = *config;
+    w->may_lack = trib_session_has_quorum(s);
+    w->config.session.payload = trib_session_data(s); /* packets as published have no list of ranks in it */
+    w->config.session.quorum = w->config.session.quorum_of = 0;
     trib_window_init(&w->window, s, at(w, w->table_at));
     w->key = trib_lane_key(s->salt, config->rank);
     for (uint32_t rank = 0; rank < s->ranks; rank++) {
@@ -242,6 +248,9 @@ static void build(const struct worker *w, uint32_t root, const struct flight *f,
         .payload_len = (uint16_t)(piece.elements * o->layout.wire_size),
         .contributors = piece.elements != 0,
     };
+    if (w->may_lack != 0) {
+        trib_panama_set_ranks(packet, UINT64_C(1) << w->config.rank);
+    }
     if (piece.elements == 0) {
         return;
     }
@@ -359,21 +368,35 @@ static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet 
 
 /* ---- what comes ---- */
 
-static bool lane_holds(const struct worker *w, const struct operation *o, const struct flight *f,
-                       const struct trib_packet *packet)
+static uint64_t all_ranks(const struct worker *w)
 {
-    return packet->lane == w->keys * trib_session_odd(&w->config.session, f->sequence, 0, o->layout.digest);
+    return w->config.session.ranks <= TRIB_CHILDREN_MAX ? trib_all_children(w->config.session.ranks) : 0;
 }
 
-/* Ours, not the paper's: is this the sum of what all ranks have sent of the fragment that this rank sent with the
- * VID? */
+/* Are these ranks in the sum, and no others? 0: all are to be. */
+static bool lane_holds(const struct worker *w, const struct operation *o, const struct flight *f,
+                       const struct trib_packet *packet, uint64_t ranks)
+{
+    const struct trib_session_config *s = &w->config.session;
+    uint64_t keys = w->keys;
+
+    for (uint64_t left = ranks != 0 ? all_ranks(w) & ~ranks : 0; left != 0; left &= left - 1) {
+        keys -= trib_lane_key(s->salt, (uint32_t)__builtin_ctzll(left));
+    }
+    return packet->lane == keys * trib_session_odd(s, f->sequence, 0, o->layout.digest);
+}
+
+/* Ours, not the paper's: is this the sum of what all ranks, or those that it names, have sent of the fragment that this
+ * rank sent with the VID? */
 static enum trib_drop check(const struct worker *w, const struct flight *f, const struct trib_packet *packet)
 {
     const struct operation *o = operation_at(w, w->oldest);
     struct trib_piece piece = piece_of(o, f->sequence);
-    uint32_t parts = piece.elements != 0 ? w->config.session.ranks : 0;
+    uint64_t ranks = w->may_lack != 0 ? trib_panama_ranks(packet) : 0;
+    uint32_t present = w->may_lack != 0 ? (uint32_t)__builtin_popcountll(ranks) : w->config.session.ranks;
+    uint32_t parts = piece.elements != 0 ? present : 0;
 
-    if (!lane_holds(w, o, f, packet)) {
+    if (present == 0 || (w->may_lack != 0 && (ranks & ~all_ranks(w)) != 0) || !lane_holds(w, o, f, packet, ranks)) {
         return TRIB_DROP_LANE;
     }
     return packet->contributors == parts && packet->type == o->layout.wire &&
@@ -390,7 +413,7 @@ static void deliver(const struct worker *w, const struct flight *f, const struct
     struct trib_conversion c = {
         .wire = o->layout.wire,
         .tensor = o->operation.type,
-        .divisor = o->operation.reduction == TRIB_AVERAGE ? w->config.session.ranks : 1,
+        .divisor = o->operation.reduction == TRIB_AVERAGE ? packet->contributors : 1,
     };
 
     if (piece.elements != 0 && o->operation.recv != NULL) {
@@ -423,6 +446,17 @@ static void finish(struct worker *w)
     begin_operation(w);
 }
 
+static void count_result(struct worker *w, const struct trib_packet *packet)
+{
+    struct trib_counters *counters = &aside_of(w)->counters;
+
+    counters->results++;
+    if (w->may_lack != 0) {
+        counters->results_lacking += trib_panama_ranks(packet) != all_ranks(w);
+        counters->late += (trib_panama_ranks(packet) >> w->config.rank & 1) == 0;
+    }
+}
+
 static enum trib_drop take_result(struct worker *w, uint32_t root, const struct trib_packet *packet, uint64_t now_ns)
 {
     struct tree *tree = &w->trees[root];
@@ -448,7 +482,7 @@ static enum trib_drop take_result(struct worker *w, uint32_t root, const struct 
     }
     trib_panama_window_result(&tree->window, (packet->flags & TRIB_FLAG_ECN) != 0, packet->window_cap);
     deliver(w, f, packet);
-    aside_of(w)->counters.results++;
+    count_result(w, packet);
     aside_of(w)->waits_ns = now_ns;
     free_flight(w, tree, f);
     start_timer(w, root, now_ns);

@@ -95,6 +95,7 @@ struct sim_endpoint {
     uint8_t tree;       /* of the job's */
     bool is_worker : 1;
     bool is_branch : 1; /* a switch with a parent */
+    bool is_held : 1;   /* a worker whose next iteration begins when a turn is free */
     uint16_t ready;     /* buckets of the iteration that may be summed */
 };
 

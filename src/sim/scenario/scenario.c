@@ -126,7 +126,9 @@ static const struct key keys[] = {
     {"traffic", "period", "incast: from one to the next", sim__read_duration, OF(period_ps), BIT(SIM_INCAST), 0},
     {"traffic", "file", "trace: flows as in HPCC's flow.txt; beside the scenario", sim__read_file, 0, BIT(SIM_TRACE),
      BIT(SIM_TRACE)},
-    {"job", "scheme", "switchml, panama, panama:7/8, ring, hybrid:M or ring-steps, which sends messages in 2 (N - 1) steps",
+    {"job", "scheme",
+     "switchml, panama, panama:7/8, ring, hybrid:M, ring-steps, which sends messages in 2 (N - 1) steps, or "
+     "panama-literal, the published rules",
      sim__read_scheme, JOB(scheme), ANY, ANY},
     {"job", "workers", "each on a host of its own", sim__read_count, JOB(workers), ANY, ANY},
     {"job", "ranks", "of each worker's host, which are summed in its memory first [1]", sim__read_count, JOB(ranks),

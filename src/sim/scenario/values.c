@@ -431,7 +431,7 @@ static const char *scheme_name(uint32_t index)
     uint32_t at = 0;
 
     for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {
-        if (trib_scheme_at(i)->refusal == NULL && at++ == index) {
+        if ((trib_scheme_at(i)->refusal == NULL || trib_scheme_at(i)->can_be_simulated) && at++ == index) {
             return trib_scheme_at(i)->name;
         }
     }
@@ -447,7 +447,7 @@ bool sim__read_scheme(struct draft *d, const struct sim_toml_value *value, void 
     if (scheme == NULL && !is_steps) {
         return read_word(d, value, scheme_name, &index);
     }
-    if (!is_steps && scheme->refusal != NULL) {
+    if (!is_steps && scheme->refusal != NULL && !scheme->can_be_simulated) {
         return sim__refuse(d, value->place, "%s: %s", value->text, scheme->refusal);
     }
     if (strlen(value->text) >= SIM_SCHEME_MAX) {
