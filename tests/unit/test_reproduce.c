@@ -284,6 +284,36 @@ static void cells__stop_at_a_time(void **state)
     reproduce_deinit(&run);
 }
 
+/* The published partial aggregation: sums are ahead of a rank with half of a link by half of the operation, however long
+ * that is, and none has that rank's gradients. */
+static void partial_sums__are_ahead_without_bound(void **state)
+{
+    struct reproduce_run run;
+
+    (void)state;
+    reproduce_init(&run, find("panama-partial"));
+    run.is_quick = true;
+    assert_true(run.experiment->run(&run));
+    assert_int_equal(run.panels[0].count, 3);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct reproduce_series *lead = &run.panels[0].series[i < 1 ? 0 : 1];
+        assert_int_equal(lead->count, 4);
+        for (uint32_t p = 0; p < 3; p++) { /* the longest has longer than flows need to begin in earnest */
+            assert_near(lead->y[p], lead->x[p] / 2, 2);
+        }
+        assert_true(lead->y[3] > 1.5 * lead->y[2] && lead->y[3] > 1024);
+        assert_near(run.panels[1].series[i].y[15], 100, 1e-9);
+    }
+    for (uint32_t c = 0; reproduce_claim_at(c) != NULL; c++) {
+        double ours = 0;
+        if (strcmp(reproduce_claim_at(c)->experiment, "panama-partial") == 0) {
+            assert_true(reproduce_claim_value(&run, reproduce_claim_at(c), &ours));
+            assert_true(reproduce_claim_holds(reproduce_claim_at(c), ours));
+        }
+    }
+    reproduce_deinit(&run);
+}
+
 static bool stop_at_once(void *user, const char *what, double share)
 {
     (void)what;
@@ -388,6 +418,7 @@ int main(void)
         cmocka_unit_test(claims__belong_to_experiments),
         cmocka_unit_test(experiments__get_a_value_for_each_claim_and_no_other),
         cmocka_unit_test(cells__stop_at_a_time),
+        cmocka_unit_test(partial_sums__are_ahead_without_bound),
         cmocka_unit_test(simulations__can_be_interrupted),
         cmocka_unit_test(writers__say_numbers_and_verdicts),
     };
