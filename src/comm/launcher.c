@@ -195,7 +195,10 @@ static bool is_text(const char *text, size_t size)
 static const char *unfit(const struct trib_scheme *scheme, const struct trib_config *config)
 {
     struct trib_session_config session = {
-        .ranks = config->ranks, .payload = config->payload, .wire = (enum trib_type)config->wire};
+        .ranks = config->ranks,
+        .payload = config->payload != 0 ? config->payload : TRIB_PAYLOAD_MAX, /* it is chosen yet, and not too small */
+        .wire = (enum trib_type)config->wire,
+    };
     trib_scheme_settle(config->scheme, &session);
     if (scheme->refusal != NULL) {
         return scheme->refusal;

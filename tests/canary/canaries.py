@@ -68,8 +68,7 @@ MIXED_FRAGMENTS = (
     bool opened""", """    uint32_t index = trib_window_slot(&n->window, packet->sequence) / 2;
     struct trib_slot *slot = switch_slot(n, index);
     bool opened"""),
-    (SWITCH, "    TRIB_ASSERT(slot->sequence == packet->sequence);\n    enum trib_drop drop",
-     "    slot->sequence = packet->sequence;\n    enum trib_drop drop"),
+    (SWITCH, "    TRIB_ASSERT(slot->sequence == packet->sequence);\n", "    slot->sequence = packet->sequence;\n"),
 )
 
 CANARIES = [
@@ -106,7 +105,7 @@ CANARIES = [
         "result-for-another", "I1", "a worker takes the result of any fragment that had the same slot",
         edits=((WORKER_RECEIVE, "    if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {\n        return worker_was_sent",
                 "    if (f->state != FLIGHT_SENT) {\n        return worker_was_sent"),),
-        world=("oracle", "buffer"), search=("oracle", "buffer"), first="slots"),
+        world=("oracle", "buffer"), search=("oracle", "buffer"), first="roots"),
 
     # ---- I2: complete means that the bitmap contains the required set ----
     Canary(
@@ -117,10 +116,12 @@ CANARIES = [
         "counter-beside-bitmap", "I2", "completeness is a counter's business, which counts duplicates as well (a known bug)",
         edits=((SLOT, """    if (slot->present >> child & 1) {
         return TRIB_DROP_DUPLICATE;""", """    if (slot->present >> child & 1) {
-        ((struct trib_slot *)(uintptr_t)slot)->unused[0]++;
+        ((struct trib_slot *)(uintptr_t)slot)->copies++;
         return TRIB_DROP_DUPLICATE;"""),
                (SLOT, "return (slot->present & required) == required;",
-                "return __builtin_popcountll(slot->present & required) + slot->unused[0] >= __builtin_popcountll(required);")),
+                "return __builtin_popcountll(slot->present & required) + (int)slot->copies >= __builtin_popcountll(required);"),
+               (SLOT, "    uint64_t lane;\n    uint32_t digest;", "    uint64_t lane;\n    uint64_t copies;\n    uint32_t digest;"),
+               (SLOT, "sizeof(struct trib_slot) == 64", "sizeof(struct trib_slot) == 72")),
         world=LANE, search=LANE),
     Canary(
         "partial-as-result", "I2", "a switch below the root hands its own sum down as the result of all",

@@ -302,6 +302,39 @@ static void config__rendezvous(void **state)
     assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
 }
 
+/* Sums that may lack ranks: what they cannot be of, before anybody is asked. */
+static void config__quorum(void **state)
+{
+    static const struct {
+        const char *name, *value, *text;
+    } cases[] = {
+        {"TRIB_SCHEME", "panama:9/8", "scheme: \"panama:9/8\" is not known; `tributary info` lists the schemes"},
+        {"TRIB_WIRE", "int32", "scheme panama:7/8: wire int32 needs exponents that all ranks have agreed on"},
+        {"TRIB_PAYLOAD", "64", "scheme panama:7/8: the list of ranks takes 64 bytes of each payload"},
+        {"TRIB_RANKS", "513", "scheme panama:7/8: a result that lacks ranks lists up to 512 of them"},
+        {"TRIB_RENDEZVOUS", "10.0.0.2", "scheme panama:7/8: who is done may leave before a late rank has its results"},
+    };
+    struct trib_config config;
+
+    set("TRIB_SWITCH", "10.0.0.2");
+    set("TRIB_SCHEME", "panama:7/8");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK); /* with the payload that is chosen */
+    set("TRIB_RANKS", "512");
+    assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        (void)clear(state);
+        set("TRIB_SCHEME", "panama:7/8");
+        if (strcmp(cases[i].name, "TRIB_RENDEZVOUS") != 0) {
+            set("TRIB_SWITCH", "10.0.0.2");
+        }
+        set(cases[i].name, cases[i].value);
+        assert_int_equal(trib_config_from_environment(&config, error), TRIB_ERR_INVALID);
+        if (strstr(error, cases[i].text) != error) {
+            fail_msg("%s, not %s", error, cases[i].text);
+        }
+    }
+}
+
 /* Under torchrun over several hosts nothing has to be named. */
 static void config__torchrun_says_where_rank_0_is(void **state)
 {
@@ -342,6 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(config__warns_once_of_unknown_variables, clear),
         cmocka_unit_test_setup(config__rendezvous, clear),
+        cmocka_unit_test_setup(config__quorum, clear),
         cmocka_unit_test_setup(config__torchrun_says_where_rank_0_is, clear),
         cmocka_unit_test_setup(config__defaults_are_those_of_the_header, clear),
         cmocka_unit_test_setup(config__every_variable_takes_its_example, clear),

@@ -81,7 +81,9 @@ static void tell_mark(struct worker *w, uint32_t root)
 }
 
 /* The result of a part that was sent, and is not in it: of the way there and back it says nothing but that it was
- * marked. What was sent may still be on its way; that is not in flight any more, as nothing will ever answer it. */
+ * marked. One that was asked for lets the window grow as ever: else who has much to catch up with would do so with the
+ * window that it happens to have. What was sent may still be on its way; that is not in flight any more, as nothing
+ * will ever answer it. */
 void trib__worker_unlisted(struct worker *w, uint32_t index, const struct trib_packet *result, uint64_t now_ns)
 {
     uint32_t root = trib_window_root(&w->window, result->sequence);
@@ -89,6 +91,7 @@ void trib__worker_unlisted(struct worker *w, uint32_t index, const struct trib_p
     struct trib_congestion_sign sign = {
         .in_flight = r->congestion.in_flight,
         .allowed = r->congestion.window,
+        .is_full = r->is_full && (result->flags & TRIB_FLAG_RESEND) != 0,
         .is_marked = (result->flags & (TRIB_FLAG_ECN | TRIB_FLAG_RESEND)) == TRIB_FLAG_ECN,
     };
 
