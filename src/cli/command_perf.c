@@ -111,8 +111,9 @@ static const struct option_row rows[] = {
     {"shared", 0, NULL, "send from memory that the ranks of a host share", option_on, AT(shared)},
     {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
     {"switch-pid", 0, "PID", "process whose CPU time is the switch's [the started one]", option_count, AT(switch_pid)},
-    {"scheme", 0, "NAME", "aggregation scheme: switchml, panama, ring, hybrid:M [TRIB_SCHEME, else switchml]",
-     option_text, AT(scheme)},
+    {"scheme", 0, "NAME",
+     "aggregation scheme: switchml, panama, panama:7/8, ring, hybrid:M [TRIB_SCHEME, else switchml]", option_text,
+     AT(scheme)},
     {"wire", 0, "FORMAT", "of float32 tensors: float32, bfloat16, int32 [float32]", option_wire, AT(comm.wire)},
     {"payload", 0, "SIZE", "payload of a packet: 1408 for MTU 1500, 8192 for 9000 [1408, over IPv6 1344]",
      option_size32, AT(comm.payload)},
@@ -200,15 +201,35 @@ static bool check_options(const struct perf_options *options)
     return scheme != NULL && scheme->refusal == NULL;
 }
 
+/* Every rank must have seen the same ranks in the same fragments. */
+static void add_row(struct perf_totals *totals, const struct perf_row *row, bool speaks)
+{
+    for (uint32_t rank = 0; rank < row->ranks; rank++) {
+        const int64_t *columns = row->columns[rank];
+        totals->wrong += columns[PERF_WRONG];
+        totals->late[rank] += columns[PERF_LATE];
+        if (columns[PERF_SETS] != row->columns[0][PERF_SETS]) {
+            totals->wrong++;
+            if (speaks) {
+                complain("rank %u has seen other ranks in its results than rank 0", rank);
+            }
+        }
+    }
+    totals->results += row->columns[0][PERF_RESULTS];
+    totals->lacking += row->columns[0][PERF_LACKING];
+}
+
 /* All sizes on this rank. */
 static int measure_all(const struct perf_options *options, struct trib_comm *comm)
 {
     bool speaks = trib_comm_rank(comm) == 0;
     struct perf_row *row = malloc(sizeof *row);
+    struct perf_totals *totals = calloc(1, sizeof *totals);
     enum trib_status status = TRIB_OK;
-    int64_t wrong = 0;
 
-    if (row == NULL) {
+    if (row == NULL || totals == NULL) {
+        free(row);
+        free(totals);
         return complain("out of memory");
     }
     if (speaks) {
@@ -217,8 +238,8 @@ static int measure_all(const struct perf_options *options, struct trib_comm *com
     for (uint64_t bytes = options->min_bytes; bytes <= options->max_bytes && status == TRIB_OK;
          bytes *= options->step_factor) {
         status = perf_measure(options, comm, bytes, row);
-        for (uint32_t rank = 0; rank < row->ranks; rank++) {
-            wrong += row->columns[rank][PERF_WRONG];
+        if (status == TRIB_OK) {
+            add_row(totals, row, speaks);
         }
         if (status == TRIB_OK && speaks) {
             perf_print_row(options, row);
@@ -228,12 +249,14 @@ static int measure_all(const struct perf_options *options, struct trib_comm *com
         }
     }
     free(row);
+    int64_t wrong = totals->wrong;
+    if (status == TRIB_OK && speaks) {
+        perf_print_end(options, comm, totals);
+    }
+    free(totals);
     if (status != TRIB_OK) {
         const char *cause = trib_comm_error(comm); /* none: perf_measure has said it */
         return cause[0] != '\0' ? complain("rank %u: %s", trib_comm_rank(comm), cause) : 1;
-    }
-    if (speaks) {
-        perf_print_end(options, comm, wrong);
     }
     return wrong != 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perf.h: what the files of `tributary perf` share. One measurement = one size: every rank times every call; the
  * slowest rank counts; every element of a result is checked, before and after the timed calls.
- * Read next: command_perf.c (options, processes), perf_measure.c, perf_values.c, perf_print.c. */
+ * Read next: command_perf.c (options, processes), perf_measure.c, perf_values.c, perf_quorum.c,
+ * perf_print.c. */
 #ifndef TRIB_CLI_PERF_H
 #define TRIB_CLI_PERF_H
 
@@ -50,7 +51,11 @@ enum perf_column {
     PERF_RESENT,
     PERF_PROBES,
     PERF_REPEATED,
-    PERF_MARKED, /* results that said that the way is congested */
+    PERF_MARKED,  /* results that said that the way is congested */
+    PERF_RESULTS, /* fragments finished */
+    PERF_LACKING, /* results whose sums lacked ranks, as a quorum may */
+    PERF_LATE,    /* of these: that lacked this rank */
+    PERF_SETS,    /* a hash of which ranks are in which fragment of all checked results, the same on every rank */
     PERF_DROPPED,
     PERF_MULTICAST, /* results that came by multicast */
     PERF_CALLS,     /* system calls that moved packets */
@@ -74,6 +79,24 @@ struct perf_span {
     uint64_t first, count;
 };
 
+/* What results that may lack ranks say of who is in them (perf_quorum.c). */
+struct perf_sets {
+    uint32_t fragment; /* elements of one */
+    uint32_t unused;
+    uint64_t hash;
+    uint64_t lacking; /* fragments that lack ranks */
+    uint64_t late;    /* of these: that lack this rank */
+    uint64_t unknown; /* fragments that are too short to name all ranks */
+};
+
+/* Of all rows. */
+struct perf_totals {
+    int64_t wrong;
+    int64_t results; /* that one rank had */
+    int64_t lacking; /* of these */
+    int64_t late[TRIB_RANKS_MAX];
+};
+
 /* perf_values.c: period of the pattern, in elements. */
 #define PERF_PERIOD 16
 /* The rank's share of a tensor of so many elements; all of it, where the collective has no shares. */
@@ -83,6 +106,17 @@ void perf_fill(const struct perf_options *options, void *part, struct perf_span 
 /* Elements of a part that are not what the collective must give. owner: whose share it is, if it is one's. */
 int64_t perf_wrong(const struct perf_options *options, const void *part, struct perf_span span, uint32_t owner,
                    uint32_t round);
+/* A rank's number, and how one is in memory: as an element, and what it is after travelling. */
+double perf_value(const struct perf_options *options, uint64_t i, uint32_t rank, uint32_t round);
+void perf_store(enum trib_type type, void *element, double v);
+double perf_stored(enum trib_type type, double v);
+
+/* perf_quorum.c: allreduces whose sums may lack ranks: then numbers name the ranks that are in. */
+bool perf_may_lack(const struct perf_options *options);
+void perf_quorum_fill(const struct perf_options *options, void *tensor, uint64_t count, uint32_t rank, uint32_t round);
+/* sets: adds what the result says. */
+int64_t perf_quorum_wrong(const struct perf_options *options, const void *tensor, uint64_t count, uint32_t round,
+                          struct perf_sets *sets);
 
 /* perf_measure.c: measures one size on this rank; row is whole on every rank. */
 enum trib_status perf_measure(const struct perf_options *options, struct trib_comm *comm, uint64_t bytes,
@@ -91,6 +125,6 @@ enum trib_status perf_measure(const struct perf_options *options, struct trib_co
 /* perf_print.c: rank 0 only. */
 void perf_print_begin(const struct perf_options *options, const struct trib_comm *comm);
 void perf_print_row(const struct perf_options *options, const struct perf_row *row);
-void perf_print_end(const struct perf_options *options, struct trib_comm *comm, int64_t wrong);
+void perf_print_end(const struct perf_options *options, struct trib_comm *comm, const struct perf_totals *totals);
 
 #endif

@@ -11,8 +11,10 @@
 
 #include "cli/options.h"
 #include "cli/perf.h"
+#include "core/quorum.h"
 #include "io/clock.h"
 #include "io/udp.h"
+#include "schemes/schemes.h"
 
 struct buffers {
     void *send;
@@ -20,6 +22,7 @@ struct buffers {
     uint64_t *counts; /* elements of each rank's share */
     int64_t *shared;  /* columns of all ranks, then times of all calls and ranks */
     size_t shared_count;
+    struct perf_sets sets; /* of all checked results so far */
 };
 
 static int64_t switch_cpu_ns(uint32_t pid)
@@ -160,13 +163,17 @@ static void prepare(const struct perf_options *options, const struct buffers *b,
     fill(options, v, options->comm.rank, round);
 }
 
-static int64_t wrong_elements(const struct perf_options *options, const struct view *v, uint64_t count, uint32_t round)
+static int64_t wrong_elements(const struct perf_options *options, const struct view *v, uint64_t count, uint32_t round,
+                              struct perf_sets *sets)
 {
     size_t size = trib_type_size(options->type);
     int64_t wrong = 0;
 
     if (options->collective == TRIB_REDUCE && options->comm.rank != ROOT) {
         return 0;
+    }
+    if (perf_may_lack(options)) {
+        return perf_quorum_wrong(options, v->recv, count, round, sets);
     }
     if (options->collective != TRIB_ALLGATHER) {
         return perf_wrong(options, v->recv, v->received, ROOT, round);
@@ -178,16 +185,40 @@ static int64_t wrong_elements(const struct perf_options *options, const struct v
     return wrong;
 }
 
+/* Is what the numbers say of who is in them what the results' lists have said? */
+static bool is_as_listed(const struct perf_sets *sets, const struct trib_comm_stats *before,
+                         const struct trib_comm_stats *after)
+{
+    uint64_t lacking = after->results_lacking - before->results_lacking;
+    uint64_t late = after->late - before->late;
+
+    return lacking >= sets->lacking && lacking <= sets->lacking + sets->unknown && late >= sets->late &&
+           late <= sets->late + sets->unknown;
+}
+
 /* Input, one call, every element looked at. */
-static enum trib_status checked_call(const struct perf_options *options, struct trib_comm *comm,
-                                     const struct buffers *b, uint64_t count, uint32_t round, int64_t *wrong)
+static enum trib_status checked_call(const struct perf_options *options, struct trib_comm *comm, struct buffers *b,
+                                     uint64_t count, uint32_t round, int64_t *wrong)
 {
     struct view v = view_of(options, b, count, trib_comm_rank(comm));
+    struct perf_sets sets = {.fragment = b->sets.fragment, .hash = b->sets.hash};
+    struct trib_comm_stats before;
+    struct trib_comm_stats after;
 
     prepare(options, b, &v, count, round);
+    trib_comm_stats(comm, &before);
     enum trib_status status = call(options, comm, &v);
     if (status == TRIB_OK && options->check) {
-        *wrong += wrong_elements(options, &v, count, round);
+        *wrong += wrong_elements(options, &v, count, round, &sets);
+        trib_comm_stats(comm, &after);
+        if (!is_as_listed(&sets, &before, &after)) {
+            complain("rank %u: the numbers lack ranks in %llu fragments (this one in %llu), the lists in %llu (%llu)",
+                     trib_comm_rank(comm), (unsigned long long)sets.lacking, (unsigned long long)sets.late,
+                     (unsigned long long)(after.results_lacking - before.results_lacking),
+                     (unsigned long long)(after.late - before.late));
+            (*wrong)++;
+        }
+        b->sets.hash = sets.hash;
     }
     return status;
 }
@@ -222,6 +253,9 @@ static void note_stats(int64_t *columns, const struct trib_comm_stats *stats, in
     columns[PERF_PROBES] += sign * (int64_t)stats->probes_sent;
     columns[PERF_REPEATED] += sign * (int64_t)stats->results_repeated;
     columns[PERF_MARKED] += sign * (int64_t)stats->results_marked;
+    columns[PERF_RESULTS] += sign * (int64_t)stats->fragments;
+    columns[PERF_LACKING] += sign * (int64_t)stats->results_lacking;
+    columns[PERF_LATE] += sign * (int64_t)stats->late;
     columns[PERF_DROPPED] += sign * (int64_t)stats->dropped;
     columns[PERF_MULTICAST] += sign * (int64_t)stats->multicast_received;
     columns[PERF_LOST] += sign * (int64_t)stats->injected_loss;
@@ -259,7 +293,7 @@ static void summarise(struct perf_row *row, const int64_t *times, uint32_t itera
     row->p99_us = slowest[(iterations * 99 - 1) / 100];
 }
 
-static enum trib_status warm_up(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b,
+static enum trib_status warm_up(const struct perf_options *options, struct trib_comm *comm, struct buffers *b,
                                 uint64_t count, int64_t *wrong)
 {
     struct view v = view_of(options, b, count, trib_comm_rank(comm));
@@ -303,7 +337,7 @@ static enum trib_status run_timed(const struct perf_options *options, struct tri
     return status;
 }
 
-static enum trib_status measure(const struct perf_options *options, struct trib_comm *comm, const struct buffers *b,
+static enum trib_status measure(const struct perf_options *options, struct trib_comm *comm, struct buffers *b,
                                 struct perf_row *row)
 {
     int64_t wrong = 0;
@@ -317,14 +351,28 @@ static enum trib_status measure(const struct perf_options *options, struct trib_
     }
     if (options->check) {
         struct view v = view_of(options, b, row->count, trib_comm_rank(comm));
-        wrong += wrong_elements(options, &v, row->count, 2);
+        wrong += wrong_elements(options, &v, row->count, 2, &b->sets);
     }
     status = checked_call(options, comm, b, row->count, 3, &wrong);
     b->shared[(size_t)trib_comm_rank(comm) * PERF_COLUMNS + PERF_WRONG] = wrong;
+    b->shared[(size_t)trib_comm_rank(comm) * PERF_COLUMNS + PERF_SETS] = (int64_t)(b->sets.hash >> 1);
     if (status != TRIB_OK) {
         return status;
     }
     return trib_allreduce(comm, b->shared, b->shared, b->shared_count, TRIB_INT64, TRIB_SUM);
+}
+
+/* Elements of a fragment whose sum may lack ranks. */
+static uint32_t fragment_of(const struct perf_options *options, struct trib_comm *comm)
+{
+    bool is_narrow = options->type == TRIB_FLOAT32 && options->comm.wire == TRIB_WIRE_BFLOAT16;
+    struct trib_session_config session = {0};
+    struct trib_comm_stats stats;
+
+    trib_comm_stats(comm, &stats);
+    session.payload = stats.payload;
+    trib_scheme_settle(options->comm.scheme, &session);
+    return trib_session_data(&session) / (uint32_t)trib_type_size(is_narrow ? TRIB_BFLOAT16 : options->type);
 }
 
 static void *take(const struct perf_options *options, size_t bytes)
@@ -365,6 +413,7 @@ enum trib_status perf_measure(const struct perf_options *options, struct trib_co
     for (uint32_t rank = 0; b.counts != NULL && rank < ranks; rank++) {
         b.counts[rank] = perf_share(options, row->count, ranks, rank).count;
     }
+    b.sets.fragment = fragment_of(options, comm);
     if (slowest == NULL || b.counts == NULL || b.send == NULL || b.recv == NULL || b.shared == NULL) {
         complain("rank %u: no memory for tensors of %llu bytes", trib_comm_rank(comm), (unsigned long long)bytes);
     } else {

@@ -9,14 +9,10 @@
 #include "core/value.h"
 
 static const char *const columns[PERF_COLUMNS] = {
-    "cpu_ns",           "bytes_sent",
-    "bytes_received",   "packets_sent",
-    "packets_received", "nic_bytes_out",
-    "nic_bytes_in",     "wrong",
-    "resent",           "probes",
-    "results_repeated", "results_marked",
-    "dropped",          "results_multicast",
-    "system_calls",     "injected_loss",
+    "cpu_ns",       "bytes_sent",      "bytes_received", "packets_sent", "packets_received", "nic_bytes_out",
+    "nic_bytes_in", "wrong",           "resent",         "probes",       "results_repeated", "results_marked",
+    "results",      "results_lacking", "late",           "sets_hash",    "dropped",          "results_multicast",
+    "system_calls", "injected_loss",
 };
 
 static int64_t total(const struct perf_row *row, enum perf_column column)
@@ -156,13 +152,29 @@ void perf_print_row(const struct perf_options *options, const struct perf_row *r
     fflush(stdout);
 }
 
-void perf_print_end(const struct perf_options *options, struct trib_comm *comm, int64_t wrong)
+/* What a quorum left out, and of whom. */
+static void print_lacking(const struct perf_totals *totals, uint32_t ranks)
 {
+    printf("# of %lld results %lld lacked ranks", (long long)totals->results, (long long)totals->lacking);
+    for (uint32_t rank = 0, said = 0; rank < ranks; rank++) {
+        if (totals->late[rank] != 0) {
+            printf("%s rank %u %lld", said++ == 0 ? "; parts that came late:" : ",", rank,
+                   (long long)totals->late[rank]);
+        }
+    }
+    printf("\n");
+}
+
+void perf_print_end(const struct perf_options *options, struct trib_comm *comm, const struct perf_totals *totals)
+{
+    int64_t wrong = totals->wrong;
     struct trib_comm_stats stats;
 
     trib_comm_stats(comm, &stats);
     if (options->json) {
-        printf("],\"moved\":%llu,\"wrong\":%lld}\n", (unsigned long long)stats.moved, (long long)wrong);
+        printf("],\"moved\":%llu,\"results\":%lld,\"results_lacking\":%lld,\"wrong\":%lld}\n",
+               (unsigned long long)stats.moved, (long long)totals->results, (long long)totals->lacking,
+               (long long)wrong);
     } else {
         if (stats.moved != 0) {
             printf("# the switch was gone for good: went on without it, over %u %s\n", stats.roots,
@@ -171,6 +183,9 @@ void perf_print_end(const struct perf_options *options, struct trib_comm *comm, 
         if (stats.results_marked != 0) {
             printf("# rank 0: %llu of %llu results said that the way is congested\n",
                    (unsigned long long)stats.results_marked, (unsigned long long)stats.fragments);
+        }
+        if (perf_may_lack(options)) {
+            print_lacking(totals, trib_comm_ranks(comm));
         }
         printf("# %lld wrong elements%s\n", (long long)wrong, options->check ? "" : " (nothing was checked: -c 0)");
     }

@@ -9,7 +9,7 @@
 
 /* 0 to 15. For orders also below zero, where the type has that. For products 1 to 7 from two of the ranks and 1 or -1
  * from the others: every product is exact in every type. */
-static double value(const struct perf_options *options, uint64_t i, uint32_t rank, uint32_t round)
+double perf_value(const struct perf_options *options, uint64_t i, uint32_t rank, uint32_t round)
 {
     int v = (int)((i * 7 + rank * 5U + round * 3U + 1) % PERF_PERIOD);
     bool is_order = options->reduction == TRIB_MINIMUM || options->reduction == TRIB_MAXIMUM;
@@ -20,7 +20,7 @@ static double value(const struct perf_options *options, uint64_t i, uint32_t ran
     return is_order && options->type != TRIB_UINT8 ? v - PERF_PERIOD / 2 : v;
 }
 
-static void store(enum trib_type type, void *element, double v)
+void perf_store(enum trib_type type, void *element, double v)
 {
     const struct trib_value_kernels *scalar = trib_value_kernels_named("scalar");
     float f = (float)v;
@@ -59,7 +59,7 @@ static void store(enum trib_type type, void *element, double v)
 }
 
 /* v as it is after travelling in 8 or 16 bits: wrapped, or rounded. */
-static double stored(enum trib_type type, double v)
+double perf_stored(enum trib_type type, double v)
 {
     const struct trib_value_kernels *scalar = trib_value_kernels_named("scalar");
     uint16_t half;
@@ -103,21 +103,21 @@ static double expected(const struct perf_options *options, uint64_t i, uint32_t 
 {
     enum trib_type wire = options->type;
     uint32_t ranks = options->comm.ranks;
-    double result = value(options, i, 0, round);
+    double result = perf_value(options, i, 0, round);
 
     if (options->collective == TRIB_BROADCAST) {
         return result;
     }
     if (options->collective == TRIB_ALLGATHER) {
-        return value(options, i, owner, round);
+        return perf_value(options, i, owner, round);
     }
     for (uint32_t rank = 1; rank < ranks; rank++) {
-        result = reduced(options->reduction, result, value(options, i, rank, round));
+        result = reduced(options->reduction, result, perf_value(options, i, rank, round));
     }
     if (wire == TRIB_FLOAT32 && options->comm.wire == TRIB_WIRE_BFLOAT16) {
         wire = TRIB_BFLOAT16;
     }
-    result = stored(wire, result);
+    result = perf_stored(wire, result);
     return options->reduction == TRIB_AVERAGE ? result / ranks : result;
 }
 
@@ -156,8 +156,12 @@ void perf_fill(const struct perf_options *options, void *part, struct perf_span 
     size_t size = trib_type_size(options->type);
     uint8_t period[PERF_PERIOD * 8];
 
+    if (perf_may_lack(options)) {
+        perf_quorum_fill(options, part, span.count, rank, round);
+        return;
+    }
     for (uint64_t i = 0; i < PERF_PERIOD; i++) {
-        store(options->type, period + i * size, value(options, span.first + i, rank, round));
+        perf_store(options->type, period + i * size, perf_value(options, span.first + i, rank, round));
     }
     if (span.count > 0) {
         repeat(part, period, PERF_PERIOD * size, span.count * size);
@@ -174,7 +178,7 @@ int64_t perf_wrong(const struct perf_options *options, const void *part, struct 
     int64_t wrong = 0;
 
     for (uint64_t i = 0; i < PERF_PERIOD; i++) {
-        store(options->type, period + i * size, expected(options, span.first + i, owner, round));
+        perf_store(options->type, period + i * size, expected(options, span.first + i, owner, round));
     }
     for (uint64_t i = 0; i < count; i += PERF_PERIOD) {
         uint64_t here = count - i < PERF_PERIOD ? count - i : PERF_PERIOD;

@@ -277,6 +277,8 @@ static void add_counters(const struct trib_counters *counters, struct trib_comm_
     stats->offers_sent = counters->offers;
     stats->results_repeated = counters->results_repeated;
     stats->results_marked = counters->results_marked;
+    stats->results_lacking = counters->results_lacking;
+    stats->late = counters->late;
     for (unsigned i = 0; i < TRIB_DROP_COUNT; i++) {
         stats->dropped += counters->dropped[i];
     }

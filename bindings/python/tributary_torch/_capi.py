@@ -56,7 +56,7 @@ class Stats(ctypes.Structure):
     _fields_ = [(name, c_uint64) for name in (
         "bytes_sent", "bytes_received", "packets_sent", "packets_received", "send_dropped", "send_calls", "receive_calls",
         "fragments", "operations", "contributions_resent", "probes_sent", "asks_received", "held_received", "offers_sent",
-        "results_repeated", "contributions_again", "results_marked", "reregistrations", "moved", "multicast_received", "dropped",
+        "results_repeated", "contributions_again", "results_marked", "results_lacking", "late", "reregistrations", "moved", "multicast_received", "dropped",
         "dropped_corrupt", "dropped_duplicate", "lane_failures", "injected_loss", "injected_duplicate", "injected_reorder", "injected_corrupt")]
     _fields_ += [("payload", c_uint32), ("multicast", c_bool), ("level0", c_bool), ("hosts", c_uint32), ("no_box", c_bool),
                  ("roots", c_uint32)]
