@@ -735,7 +735,7 @@ const char *sim_jobs_check(const struct sim_jobs *j)
 {
     for (uint32_t i = 0; i < j->count; i++) {
         struct sim_job_counters counters = sim_jobs_counters(j, i);
-        if (j->jobs[i].scheme->refusal != NULL) {
+        if (j->jobs[i].scheme != NULL && j->jobs[i].scheme->refusal != NULL) {
             continue; /* a published rule: what goes wrong is what it shows */
         }
         if (j->jobs[i].wrong != 0) {
