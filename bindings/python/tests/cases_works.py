@@ -88,17 +88,19 @@ def callback_waits_for_later_works():
     assert said == ([[0, ranks, 2 * ranks], ranks, 2 * ranks] if dist.get_rank() == 0 else [])
 
 
-def callback_waits_for_ever():
-    """For a future of a later operation, and so for its own thread: all that is pending gets an error that says so. Text and seconds."""
+def callback_waits_for_ever(late):
+    """For a future of a later operation, and so for its own thread: all that is pending gets an error that says so. Text and seconds.
+    late: seconds after which the callbacks begin, while the other ranks wait for rank 0 already."""
     futures, begin = [], time.monotonic()
 
     def prepare(works):
-        futures.append(works[0].get_future().then(lambda _: futures[2].wait()))
-        futures.append(works[1].get_future().then(lambda _: futures[3].wait()))
-        futures.extend(work.get_future().then(lambda done: done.value()) for work in works[2:])
+        works[0].get_future().then(lambda _: time.sleep(late))
+        futures.append(works[1].get_future().then(lambda _: futures[2].wait()))
+        futures.append(works[2].get_future().then(lambda _: futures[3].wait()))
+        futures.extend(work.get_future().then(lambda done: done.value()) for work in works[3:])
         return [future.wait for future in futures]
     said = []
-    for wait in [*_when_rank_0_is_ready([torch.ones(8) for _ in range(4)], prepare), lambda: dist.all_reduce(torch.ones(8))]:
+    for wait in [*_when_rank_0_is_ready([torch.ones(8) for _ in range(5)], prepare), lambda: dist.all_reduce(torch.ones(8))]:
         try:
             wait()
             said.append("")

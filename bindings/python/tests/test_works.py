@@ -15,9 +15,11 @@ def test_power_sgd(fresh):
     fresh(ranks=2).run("cases_works.power_sgd")
 
 
-def test_callback_that_waits_for_ever(fresh):
-    """The group ends at its timeout, with a word of the cause: for each future, for what comes then, and on the other ranks."""
-    (said, took), (others, others_took) = fresh(ranks=2, timeout=3).run("cases_works.callback_waits_for_ever")
+@pytest.mark.parametrize("late", [0, 1])
+def test_callback_that_waits_for_ever(fresh, late):
+    """The group ends at its timeout, with a word of the cause: for each future, for what comes then, and on the other ranks. So it is as
+    well where another rank's timeout comes first."""
+    (said, took), (others, others_took) = fresh(ranks=2, timeout=3).run("cases_works.callback_waits_for_ever", late * PATIENCE)
     assert len(said) == 5 and all("a callback of a future has not come back for" in text for text in said), said
     assert "rank 0 is gone" in others[0] or "rank 0 is missing" in others[0], others
     assert max(took, others_took) < 15 * PATIENCE

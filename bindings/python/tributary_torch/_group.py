@@ -152,7 +152,8 @@ class ProcessGroupTributary(dist.ProcessGroup):
             self.lib.trib_comm_set_timeout(self.communicator.handle, _bootstrap.nanoseconds(library))
 
     def abort(self, cause=None):
-        """Ends what is under way, here and, naming this rank, on the other ranks. cause: what errors here say from then on."""
+        """Ends what is under way, here and, naming this rank, on the other ranks. cause: what errors here say from then on, also where
+        another rank was the first to end the job: it had waited for this one, and knows no more than that."""
         self._cause = self._cause or cause
         self.communicator.abort()
 
@@ -170,9 +171,10 @@ class ProcessGroupTributary(dist.ProcessGroup):
 
     def failure(self, status, title):
         """The exception for an operation that ended so."""
-        text = self._cause if status == _capi.ERR_ABORTED else None
+        is_mistake = status in (_capi.STATUS["ERR_INVALID"], _capi.STATUS["ERR_UNSUPPORTED"])
+        text = None if is_mistake else self._cause
         text = text or self.communicator.error() or _capi.status_text(status)
-        if status not in (_capi.STATUS["ERR_INVALID"], _capi.STATUS["ERR_UNSUPPORTED"]):
+        if not is_mistake:
             self.communicator.failed = True
         return self.error_type(f"{title}: {text} [rank {self._rank} of group {self.label()}]")
 
