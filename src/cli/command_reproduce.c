@@ -13,6 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/measure.h"
 #include "cli/options.h"
+#include "cli/sim_sweep.h"
 #include "io/clock.h"
 #include "io/nearest.h"
 #include "reproduce/write.h"
@@ -23,6 +24,8 @@
 
 struct reproduce_options {
     const char *out;
+    const char *sweep;
+    uint32_t cores;
     bool all;
     bool list;
     bool quick;
@@ -38,6 +41,11 @@ static const struct option_row rows[] = {
      offsetof(struct reproduce_options, quick)},
     {"out", 'o', "DIR", "write NAME.csv, all points, and NAME.html, a page with plots that needs nothing else, there",
      option_text, offsetof(struct reproduce_options, out)},
+    {"sweep", 0, "DIR",
+     "at the paper's size, in runs of `tributary sim sweep` there: the same command goes on where it was interrupted",
+     option_text, offsetof(struct reproduce_options, sweep)},
+    {"cores", 0, "N", "of a sweep, runs at a time [all that there are]", option_count,
+     offsetof(struct reproduce_options, cores)},
     {"json", 0, NULL, "a list of JSON objects instead of text", option_on, offsetof(struct reproduce_options, json)},
     {"markdown", 0, NULL,
      "one table of all claims instead: docs/REPRODUCTION.md is that of --all --quick, without what is measured",
@@ -55,9 +63,11 @@ static const struct option_command command = {
                "Exit status: 0 all has been computed, whatever came out, 1 an error, 2 a mistake in what was asked,\n"
                "130 interrupted; then with the experiments that had ended.",
     .rows = rows,
-    .examples = "  tributary reproduce --list\n"
-                "  tributary reproduce panama-fig1\n"
-                "  tributary reproduce --all --quick --out reproduction\n",
+    .examples =
+        "  tributary reproduce --list\n"
+        "  tributary reproduce panama-fig1\n"
+        "  tributary reproduce --all --quick --out reproduction\n"
+        "  tributary reproduce panama-fig8 --sweep fig8 # hours; each of fig8/*/grid.toml is one of `sim sweep`\n",
 };
 
 /* ---- progress ---- */
@@ -71,6 +81,12 @@ struct progress {
 };
 
 static struct progress progress;
+static bool was_sweep_interrupted; /* which has taken the signal for itself */
+
+static bool is_interrupted(void)
+{
+    return interrupt_came() || was_sweep_interrupted;
+}
 
 static bool go_on(void *user, const char *what, double share)
 {
@@ -173,6 +189,27 @@ static bool write_file(const struct reproduce_run *run, const char *folder, cons
 
 /* ---- running ---- */
 
+/* Simulates what is not there yet. False: interrupted, or an error, which has been said. */
+static bool sweep_all(struct reproduce_run *run, const struct reproduce_options *options)
+{
+    static char grid[REPRODUCE_PATH_MAX];
+    static char out[REPRODUCE_PATH_MAX];
+    const struct reproduce_sweep *s = run->experiment->sweep;
+
+    if (!s->write(run, options->sweep)) {
+        return complain("%s: %s", run->experiment->name, run->error) == 0;
+    }
+    for (uint32_t i = 0; s->part(i, options->sweep, grid, out); i++) {
+        fprintf(stderr, "%s, %s: %s\n", run->experiment->name, s->size, out);
+        int status = sim_sweep(&(struct sim_sweep){.grid = grid, .out = out, .cores = options->cores, .is_part = true});
+        was_sweep_interrupted = status == SIM_EXIT_INTERRUPTED;
+        if (status != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* False: interrupted, or an error, which has been said. */
 static bool run_one(struct reproduce_run *run, const struct reproduce_options *options)
 {
@@ -183,13 +220,18 @@ static bool run_one(struct reproduce_run *run, const struct reproduce_options *o
     run->is_quick = options->quick;
     run->go_on = go_on;
     run->user = &progress;
-    bool is_good = reproduce_is_measured(run->experiment) ? measure_experiment(run) : run->experiment->run(run);
+    if (options->sweep != NULL && !sweep_all(run, options)) {
+        return false;
+    }
+    bool is_good = options->sweep != NULL                   ? run->experiment->sweep->read(run, options->sweep)
+                   : reproduce_is_measured(run->experiment) ? measure_experiment(run)
+                                                            : run->experiment->run(run);
     end_progress(&progress);
     if (is_good && run->is_out_of_memory) {
         return complain("out of memory") == 0;
     }
     if (!is_good) {
-        if (!interrupt_came()) {
+        if (!is_interrupted()) {
             complain("%s: %s", run->experiment->name, run->error);
         }
         return false;
@@ -250,7 +292,7 @@ static int run_all(const struct reproduce_experiment **chosen, uint32_t count, c
         reproduce_deinit(&runs[i]);
     }
     free(runs);
-    if (interrupt_came() && ended < count) {
+    if (is_interrupted() && ended < count) {
         complain("interrupted: these are the experiments that had ended");
         return EXIT_INTERRUPTED;
     }
@@ -289,5 +331,12 @@ int command_reproduce(int argc, char **argv)
         complain("unexpected argument \"%s\"", argv[name_count + rest]);
         return EXIT_USAGE;
     }
-    return choose(name_count, names, &options, chosen, &count) ? run_all(chosen, count, &options) : EXIT_USAGE;
+    if (!choose(name_count, names, &options, chosen, &count)) {
+        return EXIT_USAGE;
+    }
+    if (options.sweep != NULL && (count != 1 || chosen[0]->sweep == NULL || options.quick)) {
+        complain("--sweep goes with one experiment that has one, panama-fig8, and not with --quick");
+        return EXIT_USAGE;
+    }
+    return run_all(chosen, count, &options);
 }

@@ -336,7 +336,9 @@ static int run_cells(const struct sim_grid *g, const struct sim_sweep *sweep, ui
     while (t.running > 0) {
         reap(&t);
     }
-    printf("%" PRIu64 " of %" PRIu64 " runs are done, in %s\n", t.done, t.all, sweep->out);
+    if (!sweep->is_part) {
+        printf("%" PRIu64 " of %" PRIu64 " runs are done, in %s\n", t.done, t.all, sweep->out);
+    }
     if (was_interrupted) {
         complain("interrupted: the same command goes on");
         return SIM_EXIT_INTERRUPTED;

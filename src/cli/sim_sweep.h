@@ -15,6 +15,7 @@ struct sim_sweep {
     const char *out;   /* folder */
     const char *shard; /* "0/4"; NULL: all */
     uint32_t cores;    /* 0: all that there are */
+    bool is_part;      /* of something larger, which says itself what is done */
 };
 
 /* Returns the exit status. */

@@ -21,9 +21,9 @@ static const struct reproduce_experiment experiments[] = {
           "A gradient is a float32 for each parameter, sent once and its sum received once, one after the other: 2 x "
           "bytes / rate.",
           "Communication is not hidden behind computing; adding in the network halves it: gain = 1 / (1 - share / 2)."),
-     panama_fig1},
+     panama_fig1, NULL},
     {"panama-sum", "PANAMA", "Bytes of a training job", false,
-     LIST("Sent and received bytes both count: 2 x workers x model x iterations."), panama_sum},
+     LIST("Sent and received bytes both count: 2 x workers x model x iterations."), panama_sum, NULL},
     {"panama-fig2", "PANAMA", "What is sent at a time in a shared cluster", false,
      LIST("The figure is lost, and the text has no number but its ends: transfers of published models and data stand "
           "for its bars. A few KB are read as at most 10, hundreds of GB as at least 100, tens of GB as at most 100.",
@@ -34,17 +34,17 @@ static const struct reproduce_experiment experiments[] = {
           "layer: a sum of Megatron-LM's largest model, batch 8, 1,024 words, width 3,072, float16.",
           "Reinforcement learning: DQN (Nature 2015) and PPO's networks of two layers of 64 units (2017). k-means: "
           "HiBench's 10 centres of 20 dimensions, float64."),
-     panama_fig2},
+     panama_fig2, NULL},
     {"panama-eq", "PANAMA", "The accelerator's rate, adders and latency: equations (1) to (3)", false,
-     LIST("Prototype: 64 bits, 200 MHz, 4 ports, adders of 10 ns."), panama_eq},
+     LIST("Prototype: 64 bits, 200 MHz, 4 ports, adders of 10 ns."), panama_eq, NULL},
     {"panama-table1", "PANAMA", "Latency of the prototype", false,
      LIST("By equation (3), which is the paper's own; nothing is measured here.",
           "Packets that are not added: equation (3) without its adders."),
-     panama_table1},
+     panama_table1, NULL},
     {"panama-table2", "PANAMA", "Logic of the prototype", false,
      LIST("VU19P: 4,085,760 LUTs and 8,171,520 flip-flops (AMD's selection guide).",
           "Costs of a parser, a buffer, an adder and the control are Table 2's own."),
-     panama_table2},
+     panama_table2, NULL},
     {"panama-fig7", "PANAMA", "What a switch carries that passes packets on, or adds them", false,
      LIST(
          "The figure is lost; of sizes the text says nothing: packets of about 512, 1,024 and 1,500 bytes, as in Table "
@@ -59,7 +59,30 @@ static const struct reproduce_experiment experiments[] = {
          "CPU time at most 1 / 0.886. Each number is of the packet size that is worst, and the median of rounds of "
          "what one way has beside the other in the same round.",
          "Every element is looked at before the timed calls and after the last; one that is wrong is an error."),
-     NULL},
+     NULL, NULL},
+    {"panama-fig8", "PANAMA", "Training jobs beside flows in a shared cluster", true,
+     LIST(
+         "A fat tree of 10 Gbps and 1 us: k = 16 (--sweep), 8, or 6 with --quick; jobs of 16 to 96, 4 to 24, 4 to 16 "
+         "workers. No server has two jobs; the lowest that are free are close.",
+         "Load: what flows offer, 20 %, and of each server with a worker the share of time in which a ring's bytes "
+         "take its link on an empty network. Jobs stay; a load has as many as come nearest to it, the same for all "
+         "schemes, drawn once.",
+         "The weights of the six models are not printed: by their bytes, as with equal ones all servers together make "
+         "72 % at most. Times to compute: P100, batch 32 (AlexNet 512), not hidden. GoogLeNet is below 40 MB, and on "
+         "a ring with every scheme.",
+         "Flows: 10 % WebSearch, 10 % DataMining, in packets as pFabric has them; all of WebSearch are short.",
+         "Packets of 9,000 bytes, instead of 1,500, and jobs at 1/4: the levers of docs/SIMULATOR.md. Marks from 85 "
+         "packets of 1,500 bytes on, also in servers' own queues, which nothing else would bound. Ports have as much "
+         "memory as they need, instead of PAUSE.",
+         "Ring: 2 (N - 1) steps over DCTCP connections that stay. PANAMA, SwitchML*: four trees where there are as "
+         "many; SwitchML* has fixed windows of 128 fragments of 1,408 bytes, or as many bytes, in each.",
+         "PANAMA-0.88, PANAMA-0.94: quorums of 7/8 and 15/16 of the children of each switch, not of all workers; with "
+         "--sweep "
+         "only, as an edge switch of fewer than eight servers would wait for all.",
+         "Ideal: short flows, long flows, and PANAMA's jobs, each with the network for itself.",
+         "Flows and iterations count that begin in 2 s (--quick 0.3 s) after a warm-up, until all have ended. Times of "
+         "iterations are means of jobs, at full scale."),
+     panama_fig8, &panama_fig8_sweep},
     {"panama-fig9", "PANAMA", "One job on four trees, on each alone, and on a ring, beside long flows", true,
      LIST("Fig. 3 is lost: a fat tree of k = 4, 16 hosts, four cores, which are the roots of the four trees; 10 Gbps, "
           "1 us.",
@@ -75,14 +98,14 @@ static const struct reproduce_experiment experiments[] = {
           "Beside the paper's: SwitchML*, four trees with fixed windows of 128 fragments each, and (not with --quick) "
           "our scheme `ring`.",
           "Lossless: ports have as much memory as they need, instead of PAUSE."),
-     panama_fig9},
+     panama_fig9, NULL},
     {"panama-fig10", "PANAMA", "A job and a flow on one link", true,
      LIST("Topology, round trips and models are not printed: two leaves below a spine, one bottleneck of 10 Gbps, "
           "equal round trips of 40 us, marks "
           "from 85 packets on; a job of two workers on one tree.",
           "Without congestion control: a fixed window of 128 fragments (scheme switchml).",
           "Shares are taken from 0.4 s on, 0.15 s after the job began."),
-     panama_fig10},
+     panama_fig10, NULL},
     {"panama-partial", "PANAMA", "Sums that do not wait for the slowest, by the published rule", true,
      LIST("PANAMA-0.94 and -0.88 are 15/16 and 7/8 of an accelerator's ports, rounded up; of the last ones nothing is "
           "said: what comes for a sum that has left is dropped.",
@@ -91,25 +114,25 @@ static const struct reproduce_experiment experiments[] = {
           "One operation of 4,096 fragments: over several, late packets of one are summed into the next, since VIDs "
           "begin anew (docs/DECISIONS.md).",
           "A tenth more time is taken for none."),
-     panama_partial},
-    {"panama-fig11", "PANAMA", "Rate of a port", false, LIST("A bus has a power of two of bits."), panama_fig11},
+     panama_partial, NULL},
+    {"panama-fig11", "PANAMA", "Rate of a port", false, LIST("A bus has a power of two of bits."), panama_fig11, NULL},
     {"panama-fig12", "PANAMA", "Logic against ports", false,
      LIST("The paper's formula: a parser and a buffer per port, adders by equation (2), one control, with Table 2's "
           "costs; 512 bits for 100 Gbps."),
-     panama_fig12},
+     panama_fig12, NULL},
     {"panama-fig13", "PANAMA", "Area against ports", false,
      LIST("0.93686 mm2 for an adder at 180 nm, as printed; to 7 nm by the table that the paper cites (Stillmaker and "
           "Baas), where 180 nm is 320 times "
           "as large.",
           "Adders alone; 512 bits."),
-     panama_fig13},
+     panama_fig13, NULL},
     {"panama-fig14", "PANAMA", "Cut-through latency", false,
      LIST("By equation (3): FPGA at 200 MHz with adders of 10 ns, ASIC at 1 GHz with adders of 6 ns, the narrowest bus "
           "of a power of two that has the "
           "rate.",
           "Fig. 14a, b: 64 ports, 64 to 1,500 bytes. Fig. 14c, d: 1,500 bytes, 4 to 128 ports. Which rates were drawn "
           "is not printed: 100 and 400 Gbps."),
-     panama_fig14},
+     panama_fig14, NULL},
 };
 
 const struct reproduce_experiment *reproduce_experiment_at(uint32_t index)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* panama.h: PANAMA (Gebara, Costa, Ghobadi: In-network aggregation for shared machine learning clusters, MLSys'21):
  * its formulas, and the experiments that compute its figures. Read next: panama_shares.c, panama_sizes.c,
- * panama_accelerator.c, panama_trees.c, panama_fair.c, panama_partial.c. */
+ * panama_accelerator.c, panama_cluster.h, panama_trees.c, panama_fair.c, panama_partial.c. */
 #ifndef TRIB_REPRODUCE_PANAMA_H
 #define TRIB_REPRODUCE_PANAMA_H
 
@@ -39,6 +39,8 @@ bool panama_sum(struct reproduce_run *run);
 bool panama_eq(struct reproduce_run *run);
 bool panama_table1(struct reproduce_run *run);
 bool panama_table2(struct reproduce_run *run);
+bool panama_fig8(struct reproduce_run *run);
+extern const struct reproduce_sweep panama_fig8_sweep;
 bool panama_fig9(struct reproduce_run *run);
 bool panama_fig10(struct reproduce_run *run);
 bool panama_partial(struct reproduce_run *run);

@@ -22,6 +22,7 @@
 #define REPRODUCE_PANELS_MAX 8U
 #define REPRODUCE_VALUES_MAX 32U
 #define REPRODUCE_NAME_MAX 48U
+#define REPRODUCE_PATH_MAX 4096U
 
 /* What a claim says of its number. */
 enum reproduce_relation { REPRODUCE_PRINTED = 0, REPRODUCE_AT_MOST, REPRODUCE_AT_LEAST };
@@ -40,6 +41,18 @@ struct reproduce_claim {
 
 struct reproduce_run;
 
+/* Of an experiment whose full size takes hours: `tributary sim sweep` runs it, so that it can be interrupted, and be
+ * dealt to machines. */
+struct reproduce_sweep {
+    const char *size; /* in words */
+    /* Writes grids and scenarios into the folder; those that are there must be the same. False: run->error. */
+    bool (*write)(struct reproduce_run *run, const char *folder);
+    /* The index-th grid, and the folder of its results; false: behind the last. */
+    bool (*part)(uint32_t index, const char *folder, char grid[REPRODUCE_PATH_MAX], char out[REPRODUCE_PATH_MAX]);
+    /* As the experiment's run, from results. */
+    bool (*read)(struct reproduce_run *run, const char *folder);
+};
+
 struct reproduce_experiment {
     const char *name;  /* "panama-fig1" */
     const char *paper; /* "PANAMA" */
@@ -49,6 +62,7 @@ struct reproduce_experiment {
     /* False: interrupted, or run->error says what is wrong. NULL: it is measured, on the machine that this is, and who
      * has processes and sockets runs it (cli/measure.h). */
     bool (*run)(struct reproduce_run *run);
+    const struct reproduce_sweep *sweep; /* NULL: run is all that there is */
 };
 
 struct reproduce_series {

@@ -61,7 +61,21 @@ check "its status" [ $? -eq 130 ]
 check_in "what had ended" '^panama-sum: ' "$TMP/interrupted"
 check_in "a word" 'interrupted: these are the experiments that had ended' "$TMP/interrupted"
 
+say "a sweep, which another command could go on with"
+"$T" reproduce panama-fig8 --sweep "$TMP/fig8" --cores 1 >"$TMP/swept" 2>&1 &
+pid=$!
+check "it begins with its first part" wait_for 20 test -e "$TMP/fig8/ideal-short/cells/0000.part"
+kill -INT "$pid"
+wait "$pid"
+check "its status" [ $? -eq 130 ]
+check_in "a word" 'interrupted: the same command goes on' "$TMP/swept"
+check "all parts have a grid" test -e "$TMP/fig8/panama/grid.toml" -a -e "$TMP/fig8/ring/scenario.toml"
+echo "# changed" >>"$TMP/fig8/panama/grid.toml"
+expect 1 'panama/grid.toml is of another version or experiment' "$T" reproduce panama-fig8 --sweep "$TMP/fig8"
+
 say "mistakes"
+expect 2 'sweep goes with one experiment' "$T" reproduce panama-fig8 --sweep x --quick
+expect 2 'sweep goes with one experiment' "$T" reproduce panama-fig9 --sweep x
 expect 2 'there is no experiment "panama-fig15"; did you mean panama-fig1' "$T" reproduce panama-fig15
 expect 2 'there is no experiment "x"; `tributary reproduce --list` has all' "$T" reproduce x
 expect 2 'which experiment' "$T" reproduce

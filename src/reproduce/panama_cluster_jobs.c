@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* panama_cluster_jobs.c: what is simulated for Fig. 8: jobs, and scenarios. Read next: panama_cluster.h. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/assert.h"
+#include "core/lane.h"
+#include "core/prng.h"
+#include "reproduce/panama_cluster.h"
+
+#define RATE_BPS 10e9
+#define SEED 1U
+
+/* The six of the paper. */
+static const char *const models[] = {"alexnet", "googlenet", "inception3", "resnet50", "resnet152", "vgg16"};
+#define MODELS (sizeof models / sizeof models[0])
+
+#define PANAMA_WITH(quorum) "scheme = \"panama" quorum "\"\nwindow = 512\n"
+#define PANAMA PANAMA_WITH("")
+
+/* What is compared. SwitchML's window: 128 fragments of 1,408 bytes in each tree, as in Fig. 9 and 10, or as many
+ * bytes. Quorums are of a switch's own children, each: of fewer than eight servers 7/8 are all. */
+static const struct cluster_way ways[] = {
+    {"short flows alone", "ideal-short", CLUSTER_IDEAL, NULL, "below = \"40MB\"\n", 0, 0},
+    {"long flows alone", "ideal-long", CLUSTER_IDEAL, NULL, "least = \"40MB\"\n", 0, 0},
+    {"jobs alone", "ideal-jobs", CLUSTER_IDEAL, PANAMA, NULL, 0, 0},
+    {"no jobs", "flows", CLUSTER_BASIS, NULL, "", 0, 0},
+    {"ring", "ring", CLUSTER_CURVE, "scheme = \"ring-steps\"\n", "", 0, 0},
+    {"SwitchML*", "switchml", CLUSTER_CURVE, "scheme = \"switchml\"\nwindow = %u\n", "", 0, 0},
+    {"PANAMA", "panama", CLUSTER_CURVE, PANAMA, "", 0, 0},
+    {"PANAMA-0.88", "panama-7-8", CLUSTER_CURVE, PANAMA_WITH(":7/8"), "", 8, 0},
+    {"PANAMA-0.94", "panama-15-16", CLUSTER_CURVE, PANAMA_WITH(":15/16"), "", 8, 0},
+};
+
+const struct cluster_way *cluster_way_at(uint32_t index)
+{
+    return index < sizeof ways / sizeof ways[0] ? &ways[index] : NULL;
+}
+
+/* ---- jobs ---- */
+
+static double ring_ms(const struct cluster_job *job)
+{
+    return 2.0 * (job->workers - 1) / job->workers * (double)sim_model_bytes(job->model) * 8e3 / RATE_BPS;
+}
+
+double cluster_job_load(const struct cluster_job *job)
+{
+    return ring_ms(job) / (ring_ms(job) + job->model->compute_ms);
+}
+
+static const struct sim_model *find_model(const char *name)
+{
+    uint32_t i = 0;
+
+    while (sim_model_at(i) != NULL && strcmp(sim_model_at(i)->name, name) != 0) {
+        i++;
+    }
+    return sim_model_at(i);
+}
+
+/* Each as often as it has bytes. */
+static const struct sim_model *draw_model(struct trib_prng *prng)
+{
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < MODELS; i++) {
+        all += find_model(models[i])->parameters;
+    }
+    uint64_t draw = trib_prng_below(prng, all);
+    size_t i = 0;
+    while (draw >= find_model(models[i])->parameters) {
+        draw -= find_model(models[i++])->parameters;
+    }
+    return find_model(models[i]);
+}
+
+/* As many servers as are left, at most; 0: those are too few. */
+static uint32_t draw_workers(const struct cluster *c, struct trib_prng *prng, uint32_t left)
+{
+    uint32_t drawn = c->least_workers + (uint32_t)trib_prng_below(prng, c->most_workers - c->least_workers + 1);
+
+    drawn = drawn < left ? drawn : left;
+    return drawn < c->least_workers ? 0 : drawn;
+}
+
+void cluster_draw(const struct cluster *c, struct cluster_jobs *jobs)
+{
+    struct trib_prng prng = {.state = trib_mix64(SEED)};
+    uint32_t hosts = c->k * c->k * c->k / 4;
+    uint32_t left = hosts;
+    double load = CLUSTER_BASE;
+
+    *jobs = (struct cluster_jobs){.count = 0};
+    while (jobs->count < SIM_JOBS_MAX && load < c->aims[c->load_count - 1]) {
+        struct cluster_job job = {.workers = draw_workers(c, &prng, left), .model = draw_model(&prng)};
+        uint64_t iteration_us = job.workers != 0 ? (uint64_t)((ring_ms(&job) + job.model->compute_ms) * 1e3) : 1;
+        job.start_us = 1 + (uint32_t)trib_prng_below(&prng, iteration_us);
+        if (job.workers == 0) {
+            break;
+        }
+        double more = load + cluster_job_load(&job) * job.workers / hosts;
+        for (uint32_t i = 0; i < c->load_count; i++) { /* the nearest that whole jobs make */
+            if (fabs(more - c->aims[i]) < fabs(jobs->loads[i] - c->aims[i])) {
+                jobs->loads[i] = more;
+                jobs->first[i] = jobs->count + 1;
+            }
+        }
+        jobs->list[jobs->count++] = job;
+        left -= job.workers;
+        load = more;
+    }
+    jobs->count = jobs->first[c->load_count - 1];
+}
+
+/* ---- scenarios ---- */
+
+static void add(char *text, uint32_t *len, const char *more)
+{
+    size_t size = strlen(more);
+
+    TRIB_ASSERT(*len + size < CLUSTER_TEXT_MAX);
+    memcpy(text + *len, more, size + 1);
+    *len += (uint32_t)size;
+}
+
+static void add_job(const struct cluster *c, const struct cluster_job *job, const struct cluster_way *way, char *text,
+                    uint32_t *len)
+{
+    char line[512];
+    uint32_t window = 128U * 1408U / (c->mtu > 8284U ? 8192U : c->mtu - 92U);
+
+    (void)snprintf(line, sizeof line,
+                   "[[job]]\nworkers = %u\nmodel = \"%s\"\niterations = 1000\nstart = \"%uus\"\ntrees = 4\n"
+                   "threshold = \"40MB\"\n",
+                   job->workers, job->model->name, job->start_us / c->scale);
+    add(text, len, line);
+    const char *at = strstr(way->job, "%u");
+    (void)snprintf(line, sizeof line, "%.*s", at != NULL ? (int)(at - way->job) : (int)strlen(way->job), way->job);
+    add(text, len, line);
+    if (at != NULL) {
+        (void)snprintf(line, sizeof line, "%u%s", window, at + 2);
+        add(text, len, line);
+    }
+}
+
+uint32_t cluster_scenario(const struct cluster *c, const struct cluster_jobs *jobs, const struct cluster_way *way,
+                          char text[CLUSTER_TEXT_MAX])
+{
+    static const char *const sizes[] = {"websearch-packets", "datamining-packets"};
+    char line[1024];
+    uint32_t len = 0;
+
+    (void)snprintf(line, sizeof line,
+                   "seed = %u\nduration = \"1000s\"\nwarmup = \"%ums\"\nwindow = \"%ums\"\nmtu = \"%uB\"\n"
+                   "scale = \"1/%u\"\n[topology]\nkind = \"fat-tree\"\nk = %u\nrate = \"10Gbps\"\ndelay = \"1us\"\n"
+                   "[queues]\nbuffer = \"none\"\necn = \"127500B\"\nhost_ecn = true\n%s",
+                   SEED, c->warmup_ms, c->window_ms, c->mtu, c->scale, c->k,
+                   way->job != NULL ? "[switches]\nmemory = \"64MB\"\n" : "");
+    add(text, &len, line);
+    for (uint32_t i = 0; way->flows != NULL && i < 2; i++) {
+        (void)snprintf(line, sizeof line, "[[traffic]]\nkind = \"poisson\"\nsize = \"%s\"\nload = \"%.0f%%\"\n%s",
+                       sizes[i], CLUSTER_BASE / 2 * 100, way->flows);
+        add(text, &len, line);
+    }
+    for (uint32_t i = 0; way->job != NULL && i < jobs->count; i++) {
+        add_job(c, &jobs->list[i], way, text, &len);
+    }
+    return len;
+}

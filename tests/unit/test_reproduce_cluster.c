@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_reproduce_cluster.c: what is simulated for PANAMA's Fig. 8, and what is read from its runs. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "reproduce/panama.h"
+#include "reproduce/panama_cluster.h"
+#include "sim/results/results.h"
+
+static struct sim_scenario s;
+static struct sim_run run;
+static struct cluster_jobs jobs;
+static char text[CLUSTER_TEXT_MAX];
+static char error[TRIB_ERROR_TEXT_MAX];
+
+/* Loads are those that are asked for, as near as whole jobs come; each has the jobs of those below it. */
+static void jobs__make_the_loads(void **state)
+{
+    static const struct cluster clusters[] = {{16, 16, 96, 9000, 4, 250, 2000, 3, {0.4, 0.6, 0.8}},
+                                              {8, 4, 24, 9000, 4, 250, 2000, 3, {0.4, 0.6, 0.8}},
+                                              {6, 4, 16, 1500, 1, 100, 300, 2, {0.5, 0.8}}};
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct cluster *c = &clusters[i];
+        uint32_t hosts = c->k * c->k * c->k / 4;
+        uint32_t workers = 0;
+        double load = CLUSTER_BASE;
+        uint32_t at = 0;
+        cluster_draw(c, &jobs);
+        assert_int_equal(jobs.count, jobs.first[c->load_count - 1]);
+        for (uint32_t j = 0; j < jobs.count; j++) {
+            assert_in_range(jobs.list[j].workers, c->least_workers, c->most_workers);
+            workers += jobs.list[j].workers;
+            load += cluster_job_load(&jobs.list[j]) * jobs.list[j].workers / hosts;
+            if (jobs.first[at] == j + 1) {
+                print_message("k = %u: %u jobs make a load of %.3f\n", c->k, j + 1, load);
+                assert_true(fabs(load - jobs.loads[at]) < 1e-9);
+                assert_true(fabs(load - c->aims[at]) <
+                            0.7 * c->most_workers / hosts); /* half a job, and few are left */
+                at++;
+            }
+        }
+        assert_int_equal(at, c->load_count);
+        assert_true(workers <= hosts);
+    }
+}
+
+/* A link that is sent into half of the time. */
+static void load__is_the_share_of_a_ring(void **state)
+{
+    const struct sim_model model = {.name = "x", .parameters = 156250000, .compute_ms = 750};
+    const struct cluster_job job = {.model = &model, .workers = 4}; /* 625 MB, one and a half times, at 10 Gbps */
+
+    (void)state;
+    assert_true(fabs(cluster_job_load(&job) - 0.5) < 1e-12);
+}
+
+static void scenarios__can_be_run(void **state)
+{
+    static const struct cluster c = {8, 4, 24, 9000, 4, 250, 2000, 3, {0.4, 0.6, 0.8}};
+
+    (void)state;
+    cluster_draw(&c, &jobs);
+    for (uint32_t way = 0; cluster_way_at(way) != NULL; way++) {
+        uint32_t len = cluster_scenario(&c, &jobs, cluster_way_at(way), text);
+        assert_int_equal(len, strlen(text));
+        for (uint32_t load = 0; load < c.load_count; load++) {
+            char count[16];
+            struct sim_override override = {.key = "jobs", .text = count};
+            bool has_jobs = cluster_way_at(way)->job != NULL;
+            (void)snprintf(count, sizeof count, "%u", jobs.first[load]);
+            if (!sim_scenario_parse(&s, text, "x", has_jobs ? &(struct sim_overrides){&override, 1} : NULL, error) ||
+                !sim_run_init(&run, &s, error)) {
+                fail_msg("%s: %s", cluster_way_at(way)->name, error);
+            }
+            assert_int_equal(run.jobs.count, has_jobs ? jobs.first[load] : 0);
+            for (uint32_t i = 0; i < run.jobs.count; i++) { /* a small model is on a ring, whatever the others are on */
+                bool is_small = strcmp(run.jobs.jobs[i].config.model->name, "googlenet") == 0;
+                bool is_ring = run.jobs.jobs[i].scheme == NULL;
+                assert_true(is_small ? is_ring : is_ring == (strcmp(cluster_way_at(way)->folder, "ring") == 0));
+            }
+            sim_run_deinit(&run);
+            sim_scenario_free(&s);
+        }
+    }
+}
+
+static void write_table(const char *folder, const char *name,
+                        void (*write)(FILE *, const struct sim_run *, const struct sim_story *))
+{
+    char path[256];
+    struct sim_story story = {.version = "test"};
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    write(file, &run, &story);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* From memory and from files. */
+static void results__are_read_likewise(void **state)
+{
+    static const char scenario[] =
+        "duration = \"10s\"\nscale = \"1/100\"\n[topology]\nkind = \"star\"\nhosts = 8\nrate = \"10Gbps\"\ndelay = "
+        "\"1us\"\n[[traffic]]\nkind = \"poisson\"\nsize = \"datamining-packets\"\nload = \"60%\"\nstop = \"300ms\"\n"
+        "[[job]]\nscheme = \"panama\"\nworkers = 4\nmodel = \"resnet50\"\niterations = 3\n"
+        "[[job]]\nscheme = \"ring-steps\"\nworkers = 4\nmodel = \"vgg16\"\niterations = 200\n";
+    char folder[] = "/tmp/test_reproduce_cluster.XXXXXX";
+    char path[256];
+    struct cluster_sight seen = {0};
+    struct cluster_sight read = {0};
+
+    (void)state;
+    assert_true(sim_scenario_parse(&s, scenario, "x", NULL, error) && sim_run_init(&run, &s, error));
+    while (sim_run_advance(&run, 100000)) {
+    }
+    assert_non_null(mkdtemp(folder));
+    assert_false(cluster_look_at(folder, 100, &read, error));
+    assert_non_null(strstr(error, "has no results"));
+    write_table(folder, "flows.csv", sim_results_flows);
+    write_table(folder, "jobs.csv", sim_results_jobs);
+    assert_true(cluster_look(&run, 100, &seen));
+    assert_true(cluster_look_at(folder, 100, &read, error));
+    print_message("%u short flows, p99 %.3f ms, mean %.3f; %u long ones, %.3f Gbps; %.1f ms\n", (unsigned)seen.flows,
+                  seen.p99_ms, seen.mean_ms, (unsigned)seen.long_flows, seen.long_gbps, seen.iteration_ms);
+    assert_true(seen.flows > 100 && seen.long_flows > 2 && seen.jobs == 2);
+    assert_int_equal(seen.flows + seen.long_flows, run.end_count);
+    assert_true(seen.flows == read.flows && seen.long_flows == read.long_flows && seen.jobs == read.jobs);
+    assert_true(fabs(seen.p99_ms / read.p99_ms - 1) < 1e-6 && fabs(seen.mean_ms / read.mean_ms - 1) < 1e-6);
+    assert_true(fabs(seen.long_gbps / read.long_gbps - 1) < 1e-6);
+    assert_true(fabs(seen.iteration_ms / read.iteration_ms - 1) < 1e-6);
+    double mean = (sim_results_job(&run, 0).iteration_ps + sim_results_job(&run, 1).iteration_ps) / 2 / 1e9 * 100;
+    assert_true(fabs(seen.iteration_ms / mean - 1) < 1e-9);
+    (void)snprintf(path, sizeof path, "%s/flows.csv", folder);
+    (void)unlink(path);
+    (void)snprintf(path, sizeof path, "%s/jobs.csv", folder);
+    (void)unlink(path);
+    (void)rmdir(folder);
+    sim_run_deinit(&run);
+    sim_scenario_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs__make_the_loads),
+        cmocka_unit_test(load__is_the_share_of_a_ring),
+        cmocka_unit_test(scenarios__can_be_run),
+        cmocka_unit_test(results__are_read_likewise),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
