@@ -243,6 +243,132 @@ static void switch__is_active_until_a_second_after_its_last_slot(void **state)
     free(b.node);
 }
 
+static bool is_silent(struct bench *b)
+{
+    struct trib_packet packet;
+    struct trib_place to;
+
+    return !S->next_packet(b->node, b->now_ns, &packet, &to);
+}
+
+static void expect_sum(const struct trib_packet *result)
+{
+    static const int32_t twice[4] = {2, 4, 6, 8};
+
+    assert_int_equal(result->contributors, 2);
+    assert_int_equal(result->payload_len, sizeof twice);
+    assert_memory_equal(result->payload, twice, sizeof twice);
+}
+
+/* A sequence that comes twice, before its sum or behind it, or that is below M, adds nothing and brings nothing. */
+static void switch__adds_each_part_once(void **state)
+{
+    struct bench b;
+    struct trib_packet p = part(0, 0, 0);
+    (void)state;
+
+    start(&b, 64, 4, false);
+    assert_int_equal(give(&b, 0, &p), TRIB_DROP_NONE);
+    assert_int_equal(give(&b, 0, &p), TRIB_DROP_DUPLICATE);
+    assert_int_equal(S->slots_held(b.node), 1);
+    assert_true(is_silent(&b));
+    assert_int_equal(give(&b, 1, &p), TRIB_DROP_NONE);
+    struct trib_packet result = taken(&b, TRIB_RESULT);
+    expect_sum(&result);
+    assert_int_equal(give(&b, 1, &p), TRIB_DROP_DUPLICATE);
+    assert_true(is_silent(&b));
+    result = sum_of(&b, 1, 1, 0, 0); /* both have the result of 0 */
+    expect_sum(&result);
+    assert_int_equal(give(&b, 0, &p), TRIB_DROP_STALE);
+    assert_int_equal(S->slots_held(b.node), 1);
+    assert_true(is_silent(&b));
+    p = part(2, 1, 0);
+    p.generation++;
+    assert_int_equal(give(&b, 0, &p), TRIB_DROP_GENERATION);
+    assert_int_equal(S->counters(b.node)->results, 2);
+    assert_int_equal(S->slots_held(b.node), 1);
+    free(b.node);
+}
+
+/* Within the room a later sequence overtakes an earlier one, and what is missing is asked for at once. */
+static void switch__asks_for_what_is_missing(void **state)
+{
+    struct bench b;
+    struct trib_packet packet;
+    struct trib_place to;
+    uint32_t results = 0;
+    uint32_t asks = 0;
+    (void)state;
+
+    start(&b, 64, 4, false);
+    for (uint64_t sequence = 0; sequence < 4; sequence++) {
+        packet = part(sequence, 0, 0);
+        assert_int_equal(give(&b, 1, &packet), TRIB_DROP_NONE);
+    }
+    packet = part(0, 0, 0);
+    assert_int_equal(give(&b, 0, &packet), TRIB_DROP_NONE);
+    packet = part(3, 0, 0);
+    assert_int_equal(give(&b, 0, &packet), TRIB_DROP_NONE);
+    while (S->next_packet(b.node, b.now_ns, &packet, &to)) {
+        if (packet.kind == TRIB_ASK) {
+            assert_int_equal(packet.sequence, 1);
+            assert_int_equal(packet.bitmap, 1); /* and the one behind it */
+            assert_int_equal(to.children, 1);
+            asks++;
+        } else {
+            assert_int_equal(packet.kind, TRIB_RESULT);
+            assert_int_equal(packet.sequence, results == 0 ? 0 : 3);
+            expect_sum(&packet);
+            results++;
+        }
+    }
+    assert_int_equal(results, 2);
+    assert_int_equal(asks, 1);
+    for (uint64_t sequence = 2; sequence > 0; sequence--) {
+        packet = part(sequence, 0, TRIB_FLAG_RESEND);
+        assert_int_equal(give(&b, 0, &packet), TRIB_DROP_NONE);
+        packet = taken(&b, TRIB_RESULT);
+        assert_int_equal(packet.sequence, sequence);
+        expect_sum(&packet);
+    }
+    assert_true(is_silent(&b));
+    free(b.node);
+}
+
+/* After a restart nothing opens a slot before all have joined, nor what was sent to the switch as it was before; and its
+ * room is that of the first cap, whatever the cap was. */
+static void switch__begins_anew_after_a_restart(void **state)
+{
+    struct bench b;
+    struct trib_packet p = part(5, 5, 0);
+    (void)state;
+
+    start(&b, 64, 4, false);
+    S->join(b.node, 0, 5);
+    S->join(b.node, 1, 5);
+    S->set_cap(b.node, 20, b.now_ns);
+    (void)give(&b, 0, &p);
+    b.config.boot++;
+    S->init(b.node, &b.config);
+    assert_int_equal(S->room(b.node), 8);
+    assert_int_equal(S->slots_held(b.node), 0);
+    assert_false(S->is_active(b.node, b.now_ns));
+    assert_int_equal(give(&b, 1, &p), TRIB_DROP_BOOT);
+    assert_int_equal(taken(&b, TRIB_BOOT).boot, TREES_BOOT + 1);
+    p.boot = TREES_BOOT + 1;
+    assert_int_equal(give(&b, 1, &p), TRIB_DROP_UNREGISTERED);
+    S->join(b.node, 0, 5);
+    assert_int_equal(give(&b, 1, &p), TRIB_DROP_UNREGISTERED);
+    S->join(b.node, 1, 5);
+    for (uint64_t sequence = 5; sequence < 25; sequence++) {
+        p = part(sequence, 5, 0);
+        p.boot = TREES_BOOT + 1;
+        assert_int_equal(give(&b, 1, &p), sequence < 13 ? TRIB_DROP_NONE : TRIB_DROP_WINDOW);
+    }
+    assert_int_equal(S->slots_held(b.node), 8);
+    free(b.node);
+}
+
 /* ---- with workers ---- */
 
 static void worker__starts_with_two_and_doubles(void **state)
@@ -391,6 +517,71 @@ static void worker__says_FIN_with_the_last_of_each_root(void **state)
     trees_stop(&t);
 }
 
+/* Of the packets with which a root's part ends, so many are lost: contributions of both ranks or of one, or results.
+ * Nothing waits for them for ever, and what comes next is not taken for old. */
+static void worker__ends_whatever_of_the_end_is_lost(void **state)
+{
+    static const struct {
+        enum trib_kind kind;
+        uint32_t lose;
+    } cases[] = {{TRIB_CONTRIBUTION, 1}, {TRIB_CONTRIBUTION, 2}, {TRIB_RESULT, 1}, {TRIB_RESULT, 2}};
+    struct trib_session_config two = one;
+    (void)state;
+
+    two.roots = 2;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct trees t;
+        trees_start(&t, &trib_panama, &two, 256);
+        t.lose = cases[i].lose;
+        t.lose_kind = cases[i].kind;
+        trees_submit(&t, 2, 1); /* a fragment at each root: it carries the FIN */
+        trees_run(&t, 1, 10000);
+        assert_int_equal(t.lose, 0);
+        trees_check(&t);
+        assert_int_equal(W->counters(t.workers[0])->fins, 2);
+        assert_int_equal(W->counters(t.workers[1])->fins, 2);
+        trees_submit(&t, 200, 1);
+        trees_run(&t, 2, 10000);
+        trees_check(&t);
+        trees_run(&t, 0, 20000); /* M is asked for */
+        assert_int_equal(S->slots_held(t.roots[0]) + S->slots_held(t.roots[1]), 0);
+        trees_stop(&t);
+    }
+}
+
+/* What ranks had in flight by the cap of before waits until M, or a new cap, has made room for it. */
+static void worker__goes_on_after_a_restart(void **state)
+{
+    struct trib_session_config small = one;
+    struct trees t;
+    (void)state;
+
+    small.cap = 3;
+    small.roots = 2;
+    trees_start(&t, &trib_panama, &small, 256);
+    S->set_cap(t.roots[0], 64, t.now_ns);
+    S->set_cap(t.roots[1], 64, t.now_ns);
+    trees_submit(&t, 6000, 1);
+    trees_run(&t, 0, 40);
+    assert_true(most_in_flight(&t, 0, 4) > 50);
+    for (int restart = 0; restart < 3; restart++) {
+        trees_restart(&t);
+        for (uint32_t round = 0; round < 300; round++) {
+            (void)trees_round(&t);
+            for (uint32_t root = 0; root < 2; root++) {
+                assert_true(S->slots_held(t.roots[root]) <= 6);
+                assert_int_equal(S->room(t.roots[root]), 6);
+            }
+        }
+        assert_int_equal(t.done[0], 0);
+    }
+    S->set_cap(t.roots[0], 64, t.now_ns);
+    S->set_cap(t.roots[1], 64, t.now_ns);
+    trees_run(&t, 1, 10000);
+    trees_check(&t);
+    trees_stop(&t);
+}
+
 /* ---- the memory of a switch ---- */
 
 static uint32_t divide(struct trees *jobs, uint32_t count, uint32_t memory, struct trib_share *shares)
@@ -450,6 +641,41 @@ static void memory__never_runs_over_while_a_job_joins(void **state)
     trees_stop(&jobs[1]);
 }
 
+/* Child 0's packets of job A come before those of job B, child 1's the other way round, and there is no more memory:
+ * what stops accelerators with one queue for each port (test_panama_accelerator.c). */
+static void memory__serves_two_jobs_in_opposite_order(void **state)
+{
+    struct bench jobs[2];
+    (void)state;
+
+    start(&jobs[0], 64, 4, false);
+    start(&jobs[1], 64, 4, false);
+    for (uint64_t from = 0; from < 80; from += 8) {
+        for (uint32_t turn = 0; turn < 2; turn++) {
+            for (uint32_t child = 0; child < 2; child++) {
+                struct bench *b = &jobs[turn ^ child];
+                for (uint64_t sequence = from; sequence < from + 8; sequence++) {
+                    struct trib_packet p = part(sequence, from, 0);
+                    assert_int_equal(give(b, child, &p), TRIB_DROP_NONE);
+                    assert_true(S->slots_held(jobs[0].node) + S->slots_held(jobs[1].node) <= 16);
+                }
+            }
+            assert_true(turn == 1 || (is_silent(&jobs[0]) && is_silent(&jobs[1])));
+        }
+        for (uint32_t job = 0; job < 2; job++) {
+            for (uint64_t sequence = from; sequence < from + 8; sequence++) {
+                struct trib_packet result = taken(&jobs[job], TRIB_RESULT);
+                assert_int_equal(result.sequence, sequence);
+                expect_sum(&result);
+            }
+            S->join(jobs[job].node, 0, from + 8);
+            S->join(jobs[job].node, 1, from + 8);
+        }
+    }
+    free(jobs[0].node);
+    free(jobs[1].node);
+}
+
 /* ---- sums ---- */
 
 /* Values whose sum depends on the order of additions: the same bits whatever windows, marks, caps and losses did. */
@@ -504,6 +730,9 @@ int main(void)
         cmocka_unit_test(switch__tells_the_least_cap),
         cmocka_unit_test(switch__takes_no_more_than_its_room),
         cmocka_unit_test(switch__keeps_room_until_all_have_heard),
+        cmocka_unit_test(switch__adds_each_part_once),
+        cmocka_unit_test(switch__asks_for_what_is_missing),
+        cmocka_unit_test(switch__begins_anew_after_a_restart),
         cmocka_unit_test(switch__is_active_until_a_second_after_its_last_slot),
         cmocka_unit_test(worker__starts_with_two_and_doubles),
         cmocka_unit_test(worker__a_marked_tree_gives_way_and_others_do_not),
@@ -511,6 +740,9 @@ int main(void)
         cmocka_unit_test(worker__goes_by_the_cap_of_the_latest_result),
         cmocka_unit_test(worker__begins_anew_after_a_rest),
         cmocka_unit_test(worker__says_FIN_with_the_last_of_each_root),
+        cmocka_unit_test(worker__ends_whatever_of_the_end_is_lost),
+        cmocka_unit_test(worker__goes_on_after_a_restart),
+        cmocka_unit_test(memory__serves_two_jobs_in_opposite_order),
         cmocka_unit_test(memory__never_runs_over_while_a_job_joins),
         cmocka_unit_test(sums__have_the_same_bits_in_every_run),
     };

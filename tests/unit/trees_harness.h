@@ -46,6 +46,7 @@ struct trees {
     /* Lose packets of this kind, up or down as they go, of this root: so many. */
     uint32_t lose, lose_root;
     enum trib_kind lose_kind;
+    uint32_t boot; /* of the roots */
     uint64_t now_ns;
     struct trees_parcel *parcels;
     size_t count, room;
@@ -55,6 +56,20 @@ struct trees {
     struct trib_event stall;
     bool is_ordered; /* new contributions of each root came in the order of their sequences */
 };
+
+static inline void trees_open_root(struct trees *t, uint32_t root)
+{
+    struct trib_switch_config config = {.session = t->session,
+                                        .kernels = trib_value_kernels(),
+                                        .children = t->session.ranks,
+                                        .root = root,
+                                        .boot = t->boot};
+
+    config.session.salt = 0;
+    free(t->roots[root]);
+    t->roots[root] = node_memory(t->scheme->switch_node->size(&config));
+    t->scheme->switch_node->init(t->roots[root], &config);
+}
 
 /* Registered, and nothing submitted. */
 static inline void trees_start(struct trees *t, const struct trib_scheme *scheme,
@@ -69,16 +84,10 @@ static inline void trees_start(struct trees *t, const struct trib_scheme *scheme
     t->session.wire = session->wire == TRIB_TYPE_NONE ? TRIB_FLOAT32 : session->wire;
     t->session.lookahead = session->lookahead == 0 ? window * session->roots : session->lookahead;
     t->now_ns = 100 * TREES_MS;
+    t->boot = TREES_BOOT;
     t->is_ordered = true;
     for (uint32_t root = 0; root < session->roots; root++) {
-        struct trib_switch_config config = {.session = t->session,
-                                            .kernels = trib_value_kernels(),
-                                            .children = session->ranks,
-                                            .root = root,
-                                            .boot = TREES_BOOT};
-        config.session.salt = 0;
-        t->roots[root] = node_memory(scheme->switch_node->size(&config));
-        scheme->switch_node->init(t->roots[root], &config);
+        trees_open_root(t, root);
         for (uint32_t rank = 0; rank < session->ranks; rank++) {
             scheme->switch_node->join(t->roots[root], rank, session->first);
         }
@@ -93,6 +102,30 @@ static inline void trees_start(struct trees *t, const struct trib_scheme *scheme
         t->workers[rank] = node_memory(scheme->worker->size(&config));
         scheme->worker->init(t->workers[rank], &config);
         scheme->worker->registered(t->workers[rank], TREES_BOOT, session->first, t->now_ns);
+    }
+}
+
+/* The roots lose all that they held, and every rank registers again, with its mark. What is on its way is of the old
+ * boot. */
+static inline void trees_restart(struct trees *t)
+{
+    const struct trib_worker_verbs *verbs = t->scheme->worker;
+    uint64_t lowest = UINT64_MAX;
+
+    t->boot++;
+    for (uint32_t rank = 0; rank < t->session.ranks; rank++) {
+        uint64_t mark = verbs->mark(t->workers[rank]);
+        verbs->suspend(t->workers[rank]);
+        lowest = mark < lowest ? mark : lowest;
+    }
+    for (uint32_t root = 0; root < t->session.roots; root++) {
+        trees_open_root(t, root);
+        for (uint32_t rank = 0; rank < t->session.ranks; rank++) {
+            t->scheme->switch_node->join(t->roots[root], rank, verbs->mark(t->workers[rank]));
+        }
+    }
+    for (uint32_t rank = 0; rank < t->session.ranks; rank++) {
+        verbs->registered(t->workers[rank], t->boot, lowest, t->now_ns);
     }
 }
 
