@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_nodes.c: bytes become a small world and a script of what happens in it, to the real nodes of switchml or ring:
- * operations submitted, packets delivered in any order, lost, doubled, delayed and forged, timers, restarts, deaths,
- * closes. The world, what can happen in it and what must hold at every step are those of tests/model, which searches
- * all short stories; this one tells long ones, and lies.
+/* fuzz_nodes.c: bytes become a small world and a script of what happens in it, to the real nodes of switchml, panama or
+ * ring: operations submitted, packets delivered in any order, lost, doubled, delayed and forged, timers, restarts,
+ * deaths, caps, closes. The world, what can happen in it and what must hold at every step are those of tests/model,
+ * which searches all short stories; this one tells long ones, and lies.
  *
  * After the script everything happens in its fair order, and must end: all operations done with the right sums, no slot
  * held. A forged packet with one thing wrong that every node can see (a NUISANCE) changes nothing of that. A LIE is a
@@ -155,6 +155,15 @@ static void make_ring(struct model_scenario *s, bool has_groups)
     s->budget[BUDGET_RESTART] = s->budget[BUDGET_LINGER] = 0;
 }
 
+/* Switches that divide their memory anew at any time. */
+static void make_capped(struct model_scenario *s)
+{
+    s->slots = 4;
+    s->cap = 1;
+    s->budget[BUDGET_CAP] = UINT8_MAX;
+    s->time = MODEL_TIME_STILL;
+}
+
 static void choose_world(struct script *script)
 {
     static const enum trib_type wires[4] = {TRIB_FLOAT32, TRIB_INT32, TRIB_FLOAT32, TRIB_FLOAT32};
@@ -189,6 +198,8 @@ static void choose_world(struct script *script)
     choose_budgets(script);
     if (jobs == 1 && form >> 5 == 7) {
         make_ring(s, s->roots == 2);
+    } else if (jobs == 1 && form >> 5 == 6) {
+        make_capped(s);
     }
     s->closes |= s->sharing == SHARING_HEIR; /* who inherits waits for that */
     s->window = s->window > s->slots ? s->slots : s->window;
@@ -430,7 +441,7 @@ static const uint8_t asked[16][2] = {
     [4] = {HAPPENS_LOSE, HAPPENS_LOSE},       [5] = {HAPPENS_LOSE, HAPPENS_LOSE},
     [6] = {HAPPENS_DOUBLE, HAPPENS_DOUBLE},   [7] = {HAPPENS_DOUBLE, HAPPENS_DOUBLE},
     [8] = {HAPPENS_TIMER, HAPPENS_TIMER},     [9] = {HAPPENS_EARLY, HAPPENS_EARLY},
-    [10] = {HAPPENS_TICK, HAPPENS_TICK},      [11] = {HAPPENS_RESTART, HAPPENS_LINGER},
+    [10] = {HAPPENS_TICK, HAPPENS_TICK},      [11] = {HAPPENS_RESTART, HAPPENS_CAP},
     [12] = {HAPPENS_END, HAPPENS_MARK_DOWN},  [13] = {HAPPENS_END, HAPPENS_ROUND},
 };
 

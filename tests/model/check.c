@@ -341,6 +341,17 @@ uint8_t check_switch_packet(struct model *model, uint32_t job, uint32_t at, cons
                                 trib_kind_name((enum trib_kind)packet->kind), (unsigned)packet->sequence);
 }
 
+uint8_t check_room(struct model *model, const void *node)
+{
+    const struct trib_switch_verbs *verbs = model->scheme->switch_node;
+
+    if (!trib_switch_has_caps(verbs) || verbs->slots_held(node) <= verbs->room(node)) {
+        return 0;
+    }
+    return model_violated(model, "room", "a switch holds %u fragments and has room for %u", verbs->slots_held(node),
+                          verbs->room(node));
+}
+
 /* ---- operations that differ ---- */
 
 uint8_t check_mismatch(struct model *model, uint32_t job, uint32_t at, const struct trib_event *event)
@@ -370,7 +381,8 @@ uint8_t check_mismatch(struct model *model, uint32_t job, uint32_t at, const str
 /* ---- drops ---- */
 
 /* Nothing is corrupted or forged here, so no check of contents may fail, no result comes unasked, and M is what it
- * says. Only where ranks run different operations a switch must keep them apart. */
+ * says. Only where ranks run different operations a switch must keep them apart; and what they sent by a cap of before a
+ * restart may be beyond the room of the first one. */
 static const char *const bad_at_worker[TRIB_DROP_COUNT] = {
     [TRIB_DROP_LANE] = "lane",     [TRIB_DROP_DIGEST] = "digest", [TRIB_DROP_SHAPE] = "shape",
     [TRIB_DROP_KIND] = "shape",    [TRIB_DROP_MARK] = "mark",     [TRIB_DROP_UNASKED] = "unasked",
@@ -388,7 +400,10 @@ uint8_t check_drop(struct model *model, uint32_t job, bool is_worker, const stru
     bool is_hint = packet->kind == TRIB_BOOT; /* an inner switch gets it as any child does, and has no use for it */
     bool differs = !is_worker && drop == TRIB_DROP_DIGEST && model->scenario->job[job].others != 0; /* check_mismatch */
 
-    return word == NULL || is_hint || differs
+    bool is_beyond = !is_worker && drop == TRIB_DROP_WINDOW && model->scenario->cap != 0 &&
+                     model->scenario->budget[BUDGET_RESTART] != 0;
+
+    return word == NULL || is_hint || differs || is_beyond
                ? 0
                : model_violated(model, word, "a %s drops %s of sequence %u: %s", is_worker ? "worker" : "switch",
                                 trib_kind_name((enum trib_kind)packet->kind), (unsigned)packet->sequence,

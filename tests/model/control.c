@@ -468,6 +468,21 @@ uint8_t control_begin(struct model *model, struct state *state)
     return violation;
 }
 
+/* The switch divides its memory anew: each job there may have so many fragments in flight. */
+static uint8_t set_caps(struct model *model, struct state *state, uint32_t at, uint32_t fragments)
+{
+    struct stimulus stimulus = {.kind = STIMULUS_CAP, .a = (uint16_t)fragments};
+    uint8_t violation = 0;
+
+    state->control.budget[BUDGET_CAP]--;
+    for (uint32_t job = 0; job < model->jobs && violation == 0; job++) {
+        if (at < model->scenario->job[job].switches && !state->control.is_dropped[job]) {
+            violation = tell_switch(model, state, job, at, &stimulus);
+        }
+    }
+    return violation;
+}
+
 /* ---- what can happen ---- */
 
 static void list_switches(const struct model *model, const struct state *state, uint32_t job, struct happenings *list)
@@ -532,6 +547,10 @@ static void list_faults(const struct model *model, const struct state *state, st
 
     for (uint32_t at = 0; at < switches && budget[BUDGET_RESTART] != 0; at++) {
         happenings_add(list, HAPPENS_RESTART, 0, at);
+    }
+    for (uint32_t at = 0; at < switches && budget[BUDGET_CAP] != 0; at++) {
+        happenings_add(list, HAPPENS_CAP, model->scenario->cap, at);
+        happenings_add(list, HAPPENS_CAP, model->scenario->slots / 2, at);
     }
     for (uint32_t rank = 0; rank < model->ranks; rank++) {
         const struct session *session = session_of(state, rank);
@@ -600,6 +619,8 @@ uint8_t control_apply(struct model *model, struct state *state, struct happening
         return mark_comes(model, state, happening.a, happening.b);
     case HAPPENS_RESTART:
         return restart(model, state, happening.b);
+    case HAPPENS_CAP:
+        return set_caps(model, state, happening.b, happening.a);
     case HAPPENS_DIE:
         state->control.budget[BUDGET_DEATH]--;
         leave(model, state, happening.a, SESSION_DEAD);

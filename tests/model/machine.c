@@ -96,6 +96,7 @@ void machine_session(const struct model *model, uint32_t job, struct trib_sessio
         .payload = MODEL_PAYLOAD,
         .generation = is_heir ? 2 : 1,
         .group = s->group,
+        .cap = s->cap,
         .wire = s->wire,
         .lookahead = 1,
         .weight = {s->weight[0], s->weight[1]},
@@ -521,6 +522,9 @@ static void run_switch(struct run *run, struct model *model, const struct machin
     case STIMULUS_JOIN:
         verbs->join(node_of(m), s->a, s->b);
         break;
+    case STIMULUS_CAP:
+        verbs->set_cap(node_of(m), s->a, head->now_ns);
+        break;
     case STIMULUS_INIT:
         init_switch(model, m, s);
         break;
@@ -530,6 +534,9 @@ static void run_switch(struct run *run, struct model *model, const struct machin
     head->is_undrained = s->kind == STIMULUS_PACKET && s->a != 0;
     if (!head->is_undrained) {
         drain_switch(run, model, m);
+    }
+    if (run->violation == 0 && head->is_begun) {
+        run->violation = check_room(model, node_of(m));
     }
 }
 
@@ -738,7 +745,6 @@ static uint32_t remember(struct model *model, const struct machine *m, uint8_t *
 uint32_t machine_initial(struct model *model, uint32_t node)
 {
     const struct machine *m = &model->machine[node];
-
     uint8_t violation;
 
     memcpy(m->memory, m->base, m->size);

@@ -12,6 +12,8 @@
  *   - Nothing takes time but a timer and a tick, which take more than every timeout and every limit of repeats (MODEL_LEAP_NS).
  *   - So without a tick every limit ("one answer in 0.5 ms", "half an RTO") holds, and behind one none does. A tick of a node is an
  *     event of its own (time TICKS), or never comes but with timers (time STILL), or always (time LEAPS).
+ *   - Where caps are set (scheme panama), who rests rests everywhere, since a switch gives a cap away only after its ranks have rested for
+ *     longer than they keep it: time is STILL there, and passes for all nodes at once.
  *   - A timer fires all that is due, and all is due. It may fire at any time: while packets are under way that costs the budget `early`.
  *   - Estimates of round trips have no meaning here; tests/world has clocks.
  * What lies behind the hashed state of a node (times, counters) is kept out of the state, but for the limits that hold
@@ -91,6 +93,7 @@ enum model_budget {
     BUDGET_RESTART, /* of a switch */
     BUDGET_DEATH,   /* of a rank */
     BUDGET_LINGER,  /* a closing rank goes before it is told that it may */
+    BUDGET_CAP,     /* a switch divides its memory anew */
     BUDGET_COUNT
 };
 
@@ -122,6 +125,7 @@ struct model_scenario {
     bool is_quick;      /* in `make test` */
     bool has_peers;     /* ranks send to each other (scheme ring): the one switch is no more than a control plane */
     uint8_t group;      /* and stand in groups of so many (scheme hybrid); 0: not */
+    uint8_t cap;        /* ranks begin with it (scheme panama), and switches tell it or half of the slots; 0: no caps */
 };
 
 const char *scenario_scheme(const struct model_scenario *scenario); /* NULL: any scheme of switches */
@@ -139,6 +143,7 @@ enum stimulus_kind {
     STIMULUS_REGISTERED, /* a: boot number, b: M */
     STIMULUS_LEARN,      /* b: M, by the session */
     STIMULUS_JOIN,       /* a: child, b: mark */
+    STIMULUS_CAP,        /* a: fragments */
     STIMULUS_INIT        /* a: boot number, b: job */
 };
 
@@ -212,7 +217,7 @@ struct control {
     uint8_t ready_mark[MODEL_JOBS];                  /* M as READY tells it */
     uint8_t is_dropped[MODEL_JOBS];                  /* the communicator is gone from the switches */
     uint8_t budget[BUDGET_COUNT];
-    uint8_t unused[6];
+    uint8_t unused[5];
 };
 
 struct state {
@@ -249,7 +254,8 @@ enum happening_kind {
     HAPPENS_EARLY,   /* a: rank */
     HAPPENS_RESTART, /* b: switch */
     HAPPENS_DIE,     /* a: rank */
-    HAPPENS_LINGER   /* a: rank */
+    HAPPENS_LINGER,  /* a: rank */
+    HAPPENS_CAP      /* a: fragments, b: switch */
 };
 
 struct happening {
@@ -374,6 +380,8 @@ uint8_t buffers_check_idle(struct model *model, uint32_t rank, const struct buff
 uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct trib_packet *packet);
 /* The lane of a sum. */
 uint8_t check_switch_packet(struct model *model, uint32_t job, uint32_t at, const struct trib_packet *packet);
+/* Where caps are set a switch holds no more than it has room for. */
+uint8_t check_room(struct model *model, const void *node);
 /* Drops that no fault explains. */
 uint8_t check_drop(struct model *model, uint32_t job, bool is_worker, const struct trib_packet *packet,
                    enum trib_drop drop);

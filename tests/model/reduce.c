@@ -31,6 +31,9 @@ static bool is_old_news(const struct model *model, const struct step *step, bool
     if (!is_worker) {
         return step->drop == TRIB_DROP_STALE;
     }
+    if (model->scenario->cap != 0) {
+        return packet.kind == TRIB_BOOT; /* all else says that the root does not rest */
+    }
     const struct facts *facts = machine_facts(model, step->local);
     bool is_news = (packet.flags & TRIB_FLAG_RESEND) != 0 && packet.sequence >= facts->mark; /* of what was sent */
     return step->drop == TRIB_DROP_DUPLICATE || packet.kind == TRIB_BOOT ||

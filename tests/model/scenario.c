@@ -28,6 +28,7 @@
 #define BARRIER        {.collective = TRIB_BARRIER}
 #define RING           .has_peers = true, .session_marks = true
 #define HYBRID(m)      RING, .group = (m)
+#define CAPS(n)        .cap = 1, .budget = {[BUDGET_CAP] = (n)}
 #define REDUCE(r)      {.collective = TRIB_REDUCE, .elements = 1, .root = (r)}
 #define GATHER(n)      {.collective = TRIB_ALLGATHER, .elements = (n)} /* of all shares */
 #define SCATTER(n)     {.collective = TRIB_REDUCE_SCATTER, .elements = (n)}
@@ -130,6 +131,10 @@ static const struct model_scenario scenarios[] = {
      .job = {{FORK(3), .leaf = {1, 1, 2}, OPS1, OTHERS(1U << 1), .other = {.collective = TRIB_ALLREDUCE, .elements = 2}}}, FAULTS(1, 0, 0, 1)},
     {PLAIN, .name = "differ-mixed", .about = "a rank and an inner switch with 2 ranks below the root, 2 operations, the last of which is a broadcast on the rank; 1 loss", .rounds = 2,
      .job = {{.ranks = 3, .switches = 2, .leaf = {0, 1, 1}, OPS2, OTHERS(1U), .other = CAST(0)}}, FAULTS(1, 0, 0, 0)},
+    {POOL(4, 2), INTEGERS, .name = "caps", .about = "2 ranks, 4 slots, an operation of 4 fragments; the switch tells another cap, 1 or 2, twice", .rounds = 1,
+     .job = {{STAR(2), FRAGMENTS(4)}}, CAPS(2)},
+    {POOL(4, 2), INTEGERS, .name = "caps-tree", .about = "2 inner switches with a rank each, 4 slots, an operation of 3 fragments; a switch tells another cap, 1 or 2, twice", .rounds = 2,
+     .job = {{FORK(2), .leaf = {1, 2}, FRAGMENTS(3)}}, CAPS(2), .is_quick = true},
     {POOL(2, 2), TICKS, INTEGERS, RING, .name = "ring-2", .about = "a ring of 2 ranks, 2 slots, an allreduce of 3 fragments; 1 loss, 1 copy", .rounds = 1,
      .job = {{STAR(2), FRAGMENTS(3)}}, FAULTS(1, 1, 0, 0), .is_quick = true},
     {POOL(1, 1), TICKS, INTEGERS, RING, .name = "ring-slot", .about = "a ring of 2 ranks, 1 slot, 2 operations in place; 1 loss, 1 copy, 1 early timer", .rounds = 1,
@@ -155,6 +160,9 @@ static const struct model_scenario scenarios[] = {
 
 const char *scenario_scheme(const struct model_scenario *scenario)
 {
+    if (scenario->cap != 0) {
+        return "panama";
+    }
     return !scenario->has_peers ? NULL : scenario->group == 0 ? "ring" : "hybrid";
 }
 

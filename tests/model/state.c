@@ -299,10 +299,11 @@ static uint8_t fire(struct model *model, struct state *state, uint32_t rank)
 static uint8_t fire_all(struct model *model, struct state *state)
 {
     struct stimulus tick = {.kind = STIMULUS_TICK};
+    bool is_for_all = model->scenario->cap != 0;
     uint8_t violation = 0;
 
     for (uint32_t node = 0; node < model->nodes && violation == 0; node++) {
-        if (machine_facts(model, state->node[node])->is_limited) {
+        if (is_for_all || machine_facts(model, state->node[node])->is_limited) {
             violation = state_tell(model, state, node, &tick);
         }
     }

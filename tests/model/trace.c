@@ -91,7 +91,7 @@ static const char *const names[] = {
     [HAPPENS_DELIVER] = "deliver", [HAPPENS_ROUND] = "round",     [HAPPENS_TIMER] = "timer",
     [HAPPENS_TICK] = "tick",       [HAPPENS_LOSE] = "lose",       [HAPPENS_DOUBLE] = "double",
     [HAPPENS_EARLY] = "early",     [HAPPENS_RESTART] = "restart", [HAPPENS_DIE] = "die",
-    [HAPPENS_LINGER] = "linger",   [HAPPENS_BATCH] = "batch",
+    [HAPPENS_LINGER] = "linger",   [HAPPENS_BATCH] = "batch",     [HAPPENS_CAP] = "cap",
 };
 
 static bool is_of_packet(struct happening happening)
@@ -124,6 +124,9 @@ static void print_meaning(const struct model *model, const struct state *state, 
         break;
     case HAPPENS_RESTART:
         printf("restart of switch %u", happening.b);
+        break;
+    case HAPPENS_CAP:
+        printf("cap of switch %u: %u fragments", happening.b, happening.a);
         break;
     case HAPPENS_BATCH:
         printf("deliver together ");

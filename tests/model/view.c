@@ -144,6 +144,10 @@ static size_t worker_limits(const void *node, uint64_t now_ns, uint64_t *words, 
         bool holds = times->resent_ns != 0 && now_ns - times->resent_ns < half;
         words[0] |= (uint64_t)(holds && f->state != FLIGHT_FREE && !is_below_mark(w, f)) << index;
     }
+    for (uint32_t root = 0; root < w->window.roots && w->config.session.cap != 0; root++) {
+        bool is_awake = now_ns - worker_aside(w)->roots[root].active_ns <= TRIB_SWITCHML_REST_NS;
+        words[0] |= (uint64_t)is_awake << (63 - root);
+    }
     *is_limited = words[0] != 0;
     return 1;
 }
@@ -175,7 +179,12 @@ static void clear_switch(void *node)
     struct ring answers = {switch_at(n, n->answers_at), sizeof(struct answer), n->answers_room, &n->answers_head,
                            n->answers_count};
 
-    n->opened = 0; /* for caps that fall, and none is set */
+    /* For caps that fall. */
+    if (n->config.session.cap == 0 || n->opened <= n->mark_dense) {
+        n->opened = 0;
+    }
+    n->cap_latch = n->cap_before != 0 ? n->cap_latch : 0;
+    n->cap_reach = n->cap_reach > n->mark_dense ? n->cap_reach : 0;
     clear_ring(&answers);
     clear_queue(n, &n->down);
     clear_queue(n, &n->headers);
@@ -203,6 +212,8 @@ static size_t switch_limits(const void *node, uint64_t now_ns, uint64_t *words, 
         uint64_t last = aside->boot_ns[child];
         words[0] |= (uint64_t)(last != 0 && now_ns - last <= TRIB_SWITCHML_REPEAT_NS) << child;
     }
+    bool is_awake = aside->active_ns != 0 && now_ns - aside->active_ns < TRIB_SWITCHML_IDLE_NS;
+    words[0] |= (uint64_t)(is_awake && n->config.session.cap != 0) << 62;
     if (n->config.has_parent) {
         bool holds = now_ns - aside->told_ns <= TRIB_SWITCHML_REPEAT_NS;
         words[0] |= (uint64_t)holds << 63;

@@ -123,8 +123,12 @@ static void switch__tells_the_least_cap(void **state)
     struct bench b;
     (void)state;
 
+    start(&b, 64, 0, false);
+    assert_int_equal(sum_of(&b, 0, 0, 0, 0).window_cap,
+                     0); /* none was set, and half of the slots is all that there is */
+    free(b.node);
     start(&b, 64, 4, false);
-    assert_int_equal(sum_of(&b, 0, 0, 0, 0).window_cap, 0); /* none was set */
+    assert_int_equal(sum_of(&b, 0, 0, 0, 0).window_cap, 4); /* none was set, and there is room for twice the first */
     S->set_cap(b.node, 20, b.now_ns);
     assert_int_equal(sum_of(&b, 1, 0, 0, 0).window_cap, 20);
     struct trib_packet p0 = part(2, 0, 0);

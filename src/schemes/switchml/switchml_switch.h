@@ -19,6 +19,7 @@
 #define TRIB_SWITCHML_AHEAD 8           /* results that overtake a header at most: more would look like its loss */
 #define TRIB_SWITCHML_ANSWERS 1024      /* answers queued at most, between two drains, where the driver says nothing */
 #define TRIB_SWITCHML_TO_PARENT 0xffffU /* as an answer's child */
+#define TRIB_SWITCHML_IDLE_NS UINT64_C(1000000000) /* without a contribution, and nothing held: caps are given away */
 
 /* A packet without payload of its own to one child, or a PROBE to the parent. */
 struct answer {
@@ -88,7 +89,7 @@ struct switch_node {
     /* Of a node that is paced; switchml_switch_pace.c. */
     uint32_t is_paced;
     uint32_t first_cap;  /* that ranks begin with */
-    uint32_t cap;        /* that is told; 0: none yet */
+    uint32_t cap;        /* that is told; 0: none */
     uint32_t cap_before; /* the largest that some rank may still go by; 0: all have heard of `cap` */
     uint32_t unused;
     uint64_t opened;    /* dense indexes below it were opened */

@@ -13,8 +13,6 @@
  * Read next: core/share.h. */
 #include "schemes/switchml/switchml_switch.h"
 
-#define IDLE_NS UINT64_C(1000000000)
-
 static uint32_t larger(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
@@ -46,6 +44,7 @@ void trib__switch_pace(struct switch_node *n)
 {
     n->is_paced = 1;
     n->first_cap = trib_window_cap(&n->window, n->config.session.cap);
+    n->cap = n->config.session.cap != 0 ? n->first_cap : 0; /* a switch below may be told another before this one is */
     trib__switch_set_room(n);
 }
 
@@ -54,7 +53,7 @@ bool trib__switch_is_active(const void *node, uint64_t now_ns)
     const struct switch_node *n = node;
     uint64_t last = switch_aside(n)->active_ns;
 
-    return n->held != 0 || (last != 0 && now_ns - last < IDLE_NS);
+    return n->held != 0 || (last != 0 && now_ns - last < TRIB_SWITCHML_IDLE_NS);
 }
 
 void trib__switch_set_cap(void *node, uint32_t fragments, uint64_t now_ns)

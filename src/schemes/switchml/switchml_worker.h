@@ -21,6 +21,8 @@
 
 #define TRIB_SWITCHML_FAST_DISTANCE 16 /* later transmissions answered before a fragment is probed early */
 #define TRIB_SWITCHML_STRIKES 3        /* wrong results of one fragment before the communicator fails */
+/* A root rests: less than what switches wait before they give a cap away (TRIB_SWITCHML_IDLE_NS). */
+#define TRIB_SWITCHML_REST_NS UINT64_C(500000000)
 
 enum flight_state {
     FLIGHT_FREE = 0,

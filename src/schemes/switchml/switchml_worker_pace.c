@@ -5,8 +5,6 @@
  * Read next: core/congestion.h, schemes/panama/panama.h. */
 #include "schemes/switchml/switchml_worker.h"
 
-#define REST_NS UINT64_C(500000000) /* less than what switches wait before they give a cap away */
-
 static uint32_t lesser(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
@@ -42,7 +40,8 @@ void trib__worker_rested(struct worker *w, uint32_t root, uint64_t now_ns)
 {
     struct worker_root *r = &w->roots[root];
 
-    if (w->is_paced && r->congestion.in_flight == 0 && now_ns - worker_aside(w)->roots[root].active_ns > REST_NS) {
+    if (w->is_paced && r->congestion.in_flight == 0 &&
+        now_ns - worker_aside(w)->roots[root].active_ns > TRIB_SWITCHML_REST_NS) {
         trib_congestion_tree_rested(&r->tree);
         r->cap = trib_window_cap(&w->window, w->config.session.cap);
         trib__worker_set_window(w, root);
