@@ -194,7 +194,8 @@ static void caps__are_shares_of_the_memory(void **state)
         assert_int_equal(run.jobs.done_jobs, 2);
         assert_int_equal(alone, (FRAGMENTS - 2 * 2 * trees) / 2 / trees); /* the other's first cap is 2, in each tree */
         assert_int_equal(shared, FRAGMENTS / 2 / 2 / trees);
-        assert_int_equal(after, FRAGMENTS / 2 / trees); /* it has left */
+        assert_int_equal(after, FRAGMENTS / 2 / trees);                /* it has left */
+        assert_int_equal(sim_jobs_rings(&run.jobs), FRAGMENTS * 1408); /* all of the memory is of some use */
         close_run();
     }
 }

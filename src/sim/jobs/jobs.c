@@ -748,5 +748,8 @@ const char *sim_jobs_check(const struct sim_jobs *j)
             return "a node has failed";
         }
     }
-    return sim_jobs_memory(j) <= j->memory_bytes ? NULL : "a switch held more sums than it has memory for";
+    if (sim_jobs_memory(j) > j->memory_bytes) {
+        return "a switch held more sums than it has memory for";
+    }
+    return sim_jobs_rings(j) <= j->memory_bytes ? NULL : "a switch's caps allow more sums than it has memory for";
 }

@@ -221,8 +221,9 @@ struct sim_jobs {
 struct sim_memory {
     uint64_t held_bytes;
     uint64_t most_bytes;
-    uint64_t next_ps; /* not before then it is divided again */
-    uint32_t first;   /* of its nodes, in the list of all */
+    uint64_t most_rings; /* bytes that nodes could hold at a time, whatever comes */
+    uint64_t next_ps;    /* not before then it is divided again */
+    uint32_t first;      /* of its nodes, in the list of all */
     uint32_t count;
     uint32_t capped;    /* those of schemes with caps */
     uint32_t fragments; /* that there is room for of these */
@@ -280,6 +281,8 @@ void sim_jobs_count_slots(struct sim_jobs *j);
 struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job);
 /* The most that the memory of any switch held, in bytes of payload on the links; 0 where it has no bound. */
 uint64_t sim_jobs_memory(const struct sim_jobs *j);
+/* The most that the rings of a switch were, which are twice the caps: what an accelerator sets aside. */
+uint64_t sim_jobs_rings(const struct sim_jobs *j);
 /* The first of its switches, which follow its workers' endpoints in all trees. */
 static inline uint32_t sim_job_switches(const struct sim_job *job)
 {

@@ -155,6 +155,21 @@ static bool shares(const struct sim_jobs *j, uint32_t endpoint)
     return has_caps(job) && job->iterations != job->config.iterations;
 }
 
+/* What jobs that are there may have in a switch at a time: of each twice the cap, and as long as ranks may still go by
+ * an older one what that allows. It grows in divide() alone. */
+static void count_rings(struct sim_jobs *j, struct sim_memory *m)
+{
+    uint64_t rings = 0;
+
+    for (uint32_t i = m->first; i < m->first + m->count; i++) {
+        const struct sim_endpoint *e = &j->endpoints[j->lodgers[i]];
+        const struct sim_job *job = &j->jobs[e->job];
+        uint64_t ring = has_caps(job) ? job->scheme->switch_node->room(e->node) : UINT64_C(2) * job->config.window;
+        rings += !has_caps(job) || shares(j, j->lodgers[i]) ? ring * job->config.payload : 0;
+    }
+    m->most_rings = rings > m->most_rings ? rings : m->most_rings;
+}
+
 static void divide(struct sim_jobs *j, struct sim_memory *m, uint64_t now_ns)
 {
     const uint32_t *lodgers = j->lodgers + m->first;
@@ -185,6 +200,7 @@ static void divide(struct sim_jobs *j, struct sim_memory *m, uint64_t now_ns)
         }
         slots->cap_most = cap > slots->cap_most ? cap : slots->cap_most;
     }
+    count_rings(j, m);
 }
 
 static struct sim_memory *count_held(struct sim_jobs *j, uint32_t endpoint)
@@ -220,6 +236,16 @@ void sim__shares_count(struct sim_jobs *j, uint32_t endpoint)
         m->next_ps = now_ps + SHARE_PS;
         divide(j, m, now_ps / NS_PS);
     }
+}
+
+uint64_t sim_jobs_rings(const struct sim_jobs *j)
+{
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; j->memories != NULL && i < j->network->nodes - j->network->hosts; i++) {
+        most = j->memories[i].most_rings > most ? j->memories[i].most_rings : most;
+    }
+    return most;
 }
 
 uint64_t sim_jobs_memory(const struct sim_jobs *j)
