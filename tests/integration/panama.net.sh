@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # panama.net.sh: scheme panama on links that are limited: two trees through two switches, one of which is slower, dealt in turn and by weights;
-# a link that is shared with a TCP flow of the kernel; values, loss, a restart; DSCP and ECN of both ends; what people see. Values are checked.
+# links that two jobs share; a link that is shared with a TCP flow of the kernel; values, loss, a restart; DSCP and ECN of both ends; what people see. Values are checked.
 . "$(dirname "$0")/network.sh"
 HOSTS=2
 SLOW=40mbit
@@ -78,6 +78,23 @@ check "in turn: 90 % of twice the slower one" test $((100 * turns)) -ge $((90 * 
 check "by weights: 90 % of both" test $((100 * weights)) -ge $((90 * (fast + slow)))
 net_switch_kill a
 net_switch_kill b
+
+say "links that two jobs share"
+rate $FAST $FAST
+serve a $A --http none
+perf one $A eth0 -b 4M -e 4M -n 10 -w 1 --payload 1344
+pids=("${RANK_PIDS[@]}")
+perf two $A eth0 -b 4M -e 4M -n 10 -w 1 --payload 1344
+RANK_PIDS+=("${pids[@]}")
+ranks_end 90 0
+check_right one "$TMP/one.0"
+check_right two "$TMP/two.0"
+one=$(speed "$TMP/one.0")
+two=$(speed "$TMP/two.0")
+more=$((one > two ? one : two)) # who is done first has shared all the time
+say "two jobs: $one and $two kB/s, one alone $fast"
+check "each of two jobs has 40 to 60 % of the links" test $((100 * more)) -ge $((40 * fast)) -a $((100 * more)) -le $((60 * fast))
+net_switch_kill a
 
 say "a link that is shared with a TCP flow of the kernel"
 # between FILE FROM TO: bytes in a millisecond of that time, which is kB/s.
