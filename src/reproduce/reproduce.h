@@ -23,6 +23,7 @@
 #define REPRODUCE_VALUES_MAX 32U
 #define REPRODUCE_NAME_MAX 48U
 #define REPRODUCE_PATH_MAX 4096U
+#define REPRODUCE_TRACE_LOOKS 128U /* of a run's trace: a second or two */
 
 /* What a claim says of its number. */
 enum reproduce_relation { REPRODUCE_PRINTED = 0, REPRODUCE_AT_MOST, REPRODUCE_AT_LEAST };
@@ -101,6 +102,8 @@ struct reproduce_run {
     uint32_t panel_count;
     struct reproduce_value values[REPRODUCE_VALUES_MAX];
     uint32_t value_count;
+    uint32_t looks; /* between parts of its simulations */
+    uint64_t trace; /* hash of all arrivals up to the REPRODUCE_TRACE_LOOKS-th: of the same sources always the same */
     bool is_out_of_memory;
 };
 

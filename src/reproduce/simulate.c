@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/prng.h"
 #include "io/explain.h"
 
 #define TEXT_MAX 8192U
@@ -48,6 +49,10 @@ bool reproduce_advance(struct reproduce_run *run, struct reproduce_cell *cell, u
             break;
         }
         goes_on = sim_run_advance(sim, HOPS_EACH) && !sim->network.stop;
+        if (run->looks < REPRODUCE_TRACE_LOOKS) {
+            run->looks++;
+            run->trace = trib_mix64(run->trace ^ sim->network.hash);
+        }
     }
     const char *fault = sim_run_check(sim);
     if (fault != NULL) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_reproduce.c: claims of papers: what is computed from formulas, number by number, against values worked out by
- * hand; the rule of what is reproduced; that claims and experiments belong together; and what is written of them. */
+ * hand; the rule of what is reproduced; that claims and experiments belong together; what is written of them; and that
+ * docs/REPRODUCTION.md is of these sources. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -408,6 +409,58 @@ static void writers__say_numbers_and_verdicts(void **state)
     reproduce_deinit(&run);
 }
 
+/* ---- docs/REPRODUCTION.md ---- */
+
+static char *page(void)
+{
+    FILE *file = fopen(TRIB_TEST_DIR "/../docs/REPRODUCTION.md", "r");
+    char *text = NULL;
+    size_t room = 0;
+
+    assert_non_null(file);
+    assert_true(getdelim(&text, &room, 0, file) > 0);
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static bool stop_behind_trace(void *user, const char *what, double share)
+{
+    const struct reproduce_run *run = user;
+
+    (void)what;
+    (void)share;
+    return run->looks < REPRODUCE_TRACE_LOOKS;
+}
+
+/* Claims that are computed, what is said of all experiments, and the traces of those that are simulated. What follows
+ * from the rest of the simulations is compared by tests/integration/reproduce_all.sh, which takes a minute. */
+static void page__is_of_these_sources(void **state)
+{
+    char *generated = page();
+
+    (void)state;
+    for (uint32_t i = 0; reproduce_experiment_at(i) != NULL; i++) {
+        struct reproduce_run run;
+        reproduce_init(&run, reproduce_experiment_at(i));
+        run.is_quick = true;
+        run.go_on = stop_behind_trace;
+        run.user = &run;
+        assert_true(reproduce_is_measured(run.experiment) || run.experiment->run(&run) ||
+                    run.looks == REPRODUCE_TRACE_LOOKS);
+        char *text = written(write_all, &run);
+        for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+            if (strchr("|`-", line[0]) != NULL && strstr(generated, line) == NULL) {
+                fail_msg("docs/REPRODUCTION.md is to be generated anew (tributary reproduce --all --quick --markdown): "
+                         "it lacks\n%s",
+                         line);
+            }
+        }
+        free(text);
+        reproduce_deinit(&run);
+    }
+    free(generated);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +474,7 @@ int main(void)
         cmocka_unit_test(partial_sums__are_ahead_without_bound),
         cmocka_unit_test(simulations__can_be_interrupted),
         cmocka_unit_test(writers__say_numbers_and_verdicts),
+        cmocka_unit_test(page__is_of_these_sources),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
