@@ -2,6 +2,7 @@
 """Training on the ranks of a world (conftest.py): the same model, seeds and data with this backend and with gloo."""
 import hashlib
 import pathlib
+import time
 
 import cases
 import torch
@@ -61,6 +62,18 @@ def ddp(steps=50):
     assert all(abs(a - b) < 1e-3 for a, b in zip(losses, their_losses, strict=True))
     assert losses[-1] < losses[0]
     return difference
+
+
+def quorum(steps, slow):
+    """Sums that lack ranks: one rank is slow from step to step. The parameters' hash, and what the group counted."""
+    model = DistributedDataParallel(model_of(), bucket_cap_mb=0.05)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    losses = []
+    for step in range(steps):
+        time.sleep(0.01 if dist.get_rank() == slow else 0)
+        losses += steps_of(model, optimizer, step, step + 1)
+    assert losses[-1] < losses[0]
+    return hash_of(model), dist.group.WORLD.stats()
 
 
 def ddp_options():
