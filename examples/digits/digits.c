@@ -38,6 +38,7 @@ static const char usage[] = "usage: digits [options]          under a launcher: 
                             "  --rate X         learning rate at the start; it falls linearly to a tenth [0.1]\n"
                             "  --momentum X     [0.9]\n"
                             "  --seed N         of the first weights and of the order of the images [1]\n"
+                            "  --late MS        the last rank waits so long before each exchange, 0 to 1000 [0]\n"
                             "  --data FILE      the digits [" DIGITS_DATA "]\n"
                             "  --report FILE    write JSON lines into FILE.RANK\n"
                             "  --weights FILE   rank 0 writes the final weights (little-endian float32) into FILE\n";
@@ -83,6 +84,10 @@ static bool option_take(struct options *options, int name, const char *text)
     case 'x':
         good = whole_number(text, 0, UINT64_MAX, &options->train.seed);
         break;
+    case 'l':
+        good = whole_number(text, 0, 1000, &number);
+        options->train.late_ms = (uint32_t)number;
+        break;
     case 'd':
         options->data = text;
         break;
@@ -99,17 +104,13 @@ static bool option_take(struct options *options, int name, const char *text)
 /* Returns the exit status, -1 to go on. */
 static int options_read(struct options *options, int argc, char **argv)
 {
-    static const struct option known[] = {{"single", no_argument, NULL, 's'},
-                                          {"epochs", required_argument, NULL, 'e'},
-                                          {"batch", required_argument, NULL, 'b'},
-                                          {"rate", required_argument, NULL, 'r'},
-                                          {"momentum", required_argument, NULL, 'm'},
-                                          {"seed", required_argument, NULL, 'x'},
-                                          {"data", required_argument, NULL, 'd'},
-                                          {"report", required_argument, NULL, 'o'},
-                                          {"weights", required_argument, NULL, 'w'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"single", no_argument, NULL, 's'},         {"epochs", required_argument, NULL, 'e'},
+        {"batch", required_argument, NULL, 'b'},    {"rate", required_argument, NULL, 'r'},
+        {"momentum", required_argument, NULL, 'm'}, {"seed", required_argument, NULL, 'x'},
+        {"late", required_argument, NULL, 'l'},     {"data", required_argument, NULL, 'd'},
+        {"report", required_argument, NULL, 'o'},   {"weights", required_argument, NULL, 'w'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
     int name;
     int at = 0;
     while ((name = getopt_long(argc, argv, "", known, &at)) != -1) {
@@ -137,11 +138,11 @@ static bool join(struct train *train)
 {
     struct trib_config config;
     char error[TRIB_ERROR_TEXT_MAX];
-    enum trib_status status = trib_config_from_environment(&config, error);
-    if (status == TRIB_OK) {
-        status = trib_comm_create(&config, &train->comm, error);
+    if (trib_config_from_environment(&config, error) != TRIB_OK) {
+        fprintf(stderr, "digits: %s\n", error);
+        return false;
     }
-    if (status != TRIB_OK) {
+    if (trib_comm_create(&config, &train->comm, error) != TRIB_OK) {
         fprintf(stderr, "digits: rank %u: %s\n", config.rank, error);
         return false;
     }
@@ -250,7 +251,7 @@ static bool run(struct train *train, const struct options *options)
 int main(int argc, char **argv)
 {
     static struct train train = {.ranks = 1};
-    struct options options = {.train = {20, 100, 0.1F, 0.9F, 1}, .data = DIGITS_DATA};
+    struct options options = {.train = {20, 100, 0.1F, 0.9F, 1, 0}, .data = DIGITS_DATA};
     int status = options_read(&options, argc, argv);
     if (status >= 0) {
         return status;

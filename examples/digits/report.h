@@ -22,6 +22,8 @@
     X(contributions_again)  \
     X(probes_sent)          \
     X(asks_received)        \
+    X(results_lacking)      \
+    X(late)                 \
     X(held_received)        \
     X(offers_sent)          \
     X(results_repeated)     \

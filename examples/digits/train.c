@@ -23,6 +23,9 @@ static bool exchange(struct train *train)
         return true;
     }
     float *gradient = train->net.gradient;
+    if (train->rank + 1 == train->ranks) {
+        clock_wait(train->options.late_ms);
+    }
     return comm_worked(train,
                        trib_allreduce(train->comm, gradient, gradient, NET_PARAMETERS + 1, TRIB_FLOAT32, TRIB_SUM),
                        "allreduce of the gradients");

@@ -20,6 +20,7 @@ struct train_options {
     float rate;     /* at the start; it falls linearly to a tenth */
     float momentum;
     uint64_t seed;
+    uint32_t late_ms; /* the last rank waits so long before each exchange: what a slow one costs, with a quorum */
 };
 
 struct train {
