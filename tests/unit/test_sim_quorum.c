@@ -64,6 +64,21 @@ static void late_rank__catches_up(void **state)
     close_run();
 }
 
+/* The same with losses: what a late rank has lost is not found by timers alone, a few fragments each. */
+static void late_rank__catches_up_with_losses(void **state)
+{
+    static const char job[] = "iterations = 40\nsize = \"1MB\"\nwindow = 1000\ncompute = \"4ms\"\njitter = \"50%\"\n"
+                              "[faults]\nloss = \"2%\"\n";
+    double all_ms = iteration_ms("panama", job);
+
+    (void)state;
+    close_run();
+    double most_ms = iteration_ms("panama:7/8", job);
+    print_message("%.3f ms with all of 8 ranks, %.3f with 7\n", all_ms, most_ms);
+    assert_true(most_ms < 1.2 * all_ms);
+    close_run();
+}
+
 /* A rank that is always late is lacked by what the others have summed before it comes, which is a window's worth: they
  * never get further ahead of it than that, and each iteration takes as long as it does. */
 static void lead__is_a_window(void **state)
@@ -208,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums__lack_who_is_late_and_take_less_time),
         cmocka_unit_test(late_rank__catches_up),
+        cmocka_unit_test(late_rank__catches_up_with_losses),
         cmocka_unit_test(lead__is_a_window),
         cmocka_unit_test(ranks__may_be_iterations_apart),
         cmocka_unit_test(trees__lack_a_part_of_each_switchs_own_ranks),

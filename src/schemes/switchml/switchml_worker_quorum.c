@@ -95,6 +95,9 @@ void trib__worker_unlisted(struct worker *w, uint32_t index, const struct trib_p
         .is_marked = (result->flags & (TRIB_FLAG_ECN | TRIB_FLAG_RESEND)) == TRIB_FLAG_ECN,
     };
 
+    if (result->flags & TRIB_FLAG_RESEND) {
+        trib__worker_probe_more(w, index);
+    }
     trib_congestion_tree_result(&r->tree, &sign);
     trib__worker_told_cap(w, result);
     trib__worker_let_go(w, index, now_ns);
