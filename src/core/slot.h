@@ -192,14 +192,16 @@ static inline enum trib_drop trib_slot_check_result(const struct trib_slot *slot
 }
 
 /* The result takes the slot, in place of what was summed up: everything but the payload, which goes to row 0, as if
- * child 0 alone had brought it. */
-static inline void trib_slot_take_result(struct trib_slot *slot, const struct trib_packet *packet, uint64_t required)
+ * child 0 alone had brought it. `from` is the child that it came from, where no part had come before. */
+static inline void trib_slot_take_result(struct trib_slot *slot, const struct trib_packet *packet, uint64_t required,
+                                         uint32_t from)
 {
+    uint32_t first = trib_slot_is_empty(slot) ? from : slot->first;
     uint64_t unwanted = slot->unwanted;
     uint16_t all = TRIB_FLAG_ECN | TRIB_FLAG_FIN | TRIB_FLAG_QUORUM;
     uint16_t kept = packet->kind == TRIB_RESULT ? all | TRIB_FLAG_RESEND : all;
 
-    trib_slot_open(slot, packet, 0);
+    trib_slot_open(slot, packet, first);
     slot->present = required;
     slot->loaded = packet->payload_len != 0;
     slot->unwanted = unwanted;

@@ -300,7 +300,8 @@ CANARIES = [
         world=OLD_BOOT, search=OLD_BOOT, test="unit/test_switchml_worker"),
     Canary(
         "mismatch-names-one-twice", "I8", "who ran another operation is named, and with whom he differs is not",
-        edits=((SWITCH, "            .other = slot->first,", "            .other = (uint16_t)child,"),),
+        edits=((SWITCH, "            .other = slot->first == child ? (uint16_t)(child == 0) : slot->first,",
+                "            .other = (uint16_t)child,"),),
         world=("error",), search=("error",), first="differ", test="unit/test_switchml_switch"),
 
     # ---- I9: all ranks get the same bits ----

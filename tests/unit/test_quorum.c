@@ -60,6 +60,8 @@ struct world {
     void *nodes[RANKS + 2];
     float *send[RANKS], *recv[RANKS];
     uint32_t submitted[RANKS], done[RANKS];
+    uint32_t holds[RANKS];   /* operations that a rank never submits */
+    uint64_t stalled[RANKS]; /* behind the sequence of its last stall report; 0: none */
     struct parcel *flight;
     uint32_t count;
     struct seen seen[SEQUENCES + 64];
@@ -330,7 +332,7 @@ static void drain_rank(struct world *w, uint32_t rank)
     if (w->lag_until[rank] > w->now_ns) {
         return;
     }
-    while (w->submitted[rank] < OPERATIONS) {
+    while (w->submitted[rank] < OPERATIONS - w->holds[rank]) {
         struct trib_operation operation = operation_of(w, rank, w->submitted[rank]);
         if (!W->submit(w->nodes[rank], &operation, w->now_ns)) {
             break;
@@ -343,6 +345,7 @@ static void drain_rank(struct world *w, uint32_t rank)
     while (W->next_event(w->nodes[rank], &event)) {
         assert_int_not_equal(event.kind, TRIB_EVENT_FAILED);
         w->done[rank] += event.kind == TRIB_EVENT_DONE;
+        w->stalled[rank] = event.kind == TRIB_EVENT_STALL ? event.sequence + 1 : w->stalled[rank];
     }
 }
 
@@ -553,6 +556,67 @@ static void late_rank__does_not_send_what_is_summed(void **state)
     end(&w);
 }
 
+/* Who is waited for, at the switch that the rank is a child of and above it. */
+static void assert_named(const struct world *w, uint32_t late, uint64_t sequence)
+{
+    uint32_t node = late < w->own ? late : LOW;
+
+    assert_int_equal(S->missing_on(w->nodes[TOP], sequence), UINT64_C(1) << child_number(w, node));
+    if (node == LOW) {
+        assert_int_equal(S->missing_on(w->nodes[LOW], sequence), UINT64_C(1) << child_number(w, late));
+    }
+}
+
+/* One rank does nothing any more, or not all: every other one says so, and on which sequence. Sums go on without it
+ * until a window is full; then nothing is outstanding anywhere, and it is M that waits. */
+static void rank_waits_for(uint32_t ranks, uint32_t own, uint32_t late, bool hangs)
+{
+    struct world w;
+    uint32_t reported = 0;
+
+    begin(&w, late, ranks, own);
+    w.holds[late] = hangs ? 0 : OPERATIONS - 1;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        drain_rank(&w, rank);
+    }
+    while (hangs && W->mark(w.nodes[late]) < BLOCKS + 5) {
+        assert_true(step(&w));
+    }
+    w.lag_until[late] = hangs ? w.now_ns + 100000 * MS : 0;
+    uint64_t end_ns = w.now_ns + 3000 * MS; /* three times the time that a stall report takes */
+    while (w.now_ns < end_ns && reported < ranks - 1) {
+        assert_true(step(&w));
+        reported = 0;
+        for (uint32_t rank = 0; rank < ranks; rank++) {
+            reported += rank != late && w.stalled[rank] != 0;
+        }
+    }
+    assert_int_equal(reported, ranks - 1);
+    uint64_t sequence = S->communicator_mark(w.nodes[TOP]); /* as far as it has told */
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        assert_true(rank == late || (w.stalled[rank] == sequence + 1 && W->mark(w.nodes[rank]) > sequence));
+    }
+    assert_named(&w, late, sequence);
+    end(&w);
+}
+
+static void rank_that_hangs__is_named(void **state)
+{
+    (void)state;
+    rank_waits_for(8, 8, 5, true);
+    rank_waits_for(8, 8, 0, true);
+    rank_waits_for(16, 8, 2, true);
+    rank_waits_for(16, 8, 12, true);
+}
+
+static void rank_that_never_submits__is_named(void **state)
+{
+    (void)state;
+    rank_waits_for(8, 8, 5, false);
+    rank_waits_for(16, 8, 2, false);
+    rank_waits_for(16, 8, 12, false);
+}
+
 static void worlds(uint64_t first, uint32_t ranks, uint32_t own, uint32_t restarts)
 {
     uint32_t lacking = 0;
@@ -595,6 +659,8 @@ int main(void)
         cmocka_unit_test(sums__lack_a_rank_that_lags_and_no_more_than_may),
         cmocka_unit_test(sums__of_the_first_window_have_all),
         cmocka_unit_test(late_rank__does_not_send_what_is_summed),
+        cmocka_unit_test(rank_that_hangs__is_named),
+        cmocka_unit_test(rank_that_never_submits__is_named),
         cmocka_unit_test(worlds__star),
         cmocka_unit_test(worlds__tree),
         cmocka_unit_test(worlds__with_restarts),

@@ -222,6 +222,7 @@ static void complete(struct switch_node *n, uint32_t index)
     }
 }
 
+/* The other side is who came first; where that is not known, as a result came from the parent, any other child. */
 static enum trib_drop mismatch(struct switch_node *n, const struct trib_slot *slot, uint32_t child)
 {
     switch_aside(n)->counters.mismatches++;
@@ -230,7 +231,7 @@ static enum trib_drop mismatch(struct switch_node *n, const struct trib_slot *sl
             .kind = TRIB_EVENT_MISMATCH,
             .sequence = slot->sequence,
             .child = (uint16_t)child,
-            .other = slot->first,
+            .other = slot->first == child ? (uint16_t)(child == 0) : slot->first,
         };
     }
     return TRIB_DROP_DIGEST;
@@ -361,7 +362,8 @@ static enum trib_drop contribution_of_quorum(struct switch_node *n, uint32_t chi
 
 /* A finished result, from a child's OFFER or from the parent, replaces what was summed up; it goes down to all. One
  * that lacks ranks comes with its list, which is kept behind the payload. */
-static enum trib_drop replace(struct switch_node *n, const struct trib_packet *packet, const uint8_t *list)
+static enum trib_drop replace(struct switch_node *n, uint32_t from, const struct trib_packet *packet,
+                              const uint8_t *list)
 {
     uint32_t index = trib_window_slot(&n->window, packet->sequence);
     struct trib_slot *slot = switch_slot(n, index);
@@ -381,7 +383,7 @@ static enum trib_drop replace(struct switch_node *n, const struct trib_packet *p
     }
     TRIB_ASSERT(trib_slot_is_empty(slot) || slot->sequence == packet->sequence); /* as for a contribution */
     n->held += trib_slot_is_empty(slot);
-    trib_slot_take_result(slot, packet, n->required);
+    trib_slot_take_result(slot, packet, n->required, from);
     if (packet->payload_len != 0) {
         memcpy(switch_row(n, index, 0), packet->payload, packet->payload_len + (list != NULL ? TRIB_QUORUM_LIST : 0));
     }
@@ -392,23 +394,27 @@ static enum trib_drop replace(struct switch_node *n, const struct trib_packet *p
     return TRIB_DROP_NONE;
 }
 
-enum trib_drop trib__switch_take_result(struct switch_node *n, const struct trib_packet *packet)
+/* from: a child that knows it; from the parent, any. */
+enum trib_drop trib__switch_take_result(struct switch_node *n, uint32_t from, const struct trib_packet *packet)
 {
     struct trib_packet bare;
 
     if ((packet->flags & TRIB_FLAG_QUORUM) == 0) {
-        return replace(n, packet, NULL);
+        return replace(n, from, packet, NULL);
     }
     const uint8_t *list = trib_quorum_split(packet, &bare);
-    return list != NULL && trib__switch_is_listable(n, &bare, list) ? replace(n, &bare, list) : TRIB_DROP_SHAPE;
+    return list != NULL && trib__switch_is_listable(n, &bare, list) ? replace(n, from, &bare, list) : TRIB_DROP_SHAPE;
 }
 
 /* What a finished rank below kept is news above as well: the ranks that have finished it will never let this slot's sum
- * be complete. */
-static enum trib_drop offer(struct switch_node *n, const struct trib_packet *packet)
+ * be complete. Where sums may lack ranks, somebody who was late may have given his part of another operation first. */
+static enum trib_drop offer(struct switch_node *n, uint32_t child, const struct trib_packet *packet)
 {
-    enum trib_drop drop = trib__switch_take_result(n, packet);
+    enum trib_drop drop = trib__switch_take_result(n, child, packet);
 
+    if (drop == TRIB_DROP_DIGEST) {
+        return mismatch(n, switch_slot(n, trib_window_slot(&n->window, packet->sequence)), child);
+    }
     if (drop == TRIB_DROP_NONE) {
         switch_aside(n)->counters.offers++;
         if (n->config.has_parent) {
@@ -468,7 +474,7 @@ static enum trib_drop take(struct switch_node *n, uint32_t child, const struct t
         return packet->flags & TRIB_FLAG_QUORUM ? contribution_of_quorum(n, child, packet, now_ns)
                                                 : contribution(n, child, packet, NULL, now_ns);
     }
-    return packet->kind == TRIB_OFFER ? offer(n, packet) : TRIB_DROP_KIND;
+    return packet->kind == TRIB_OFFER ? offer(n, child, packet) : TRIB_DROP_KIND;
 }
 
 enum trib_drop trib__switch_receive(void *node, struct trib_place from, const struct trib_packet *packet,
@@ -621,10 +627,11 @@ uint64_t trib__switch_missing_on(const void *node, uint64_t sequence)
         return 0;
     }
     const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, sequence));
-    if (trib_slot_holds(slot, sequence) && slot->is_latched) {
-        return trib__switch_behind(n, sequence);
+    bool is_here = trib_slot_holds(slot, sequence);
+    if (is_here && slot->has_result && trib_session_has_quorum(&n->config.session)) {
+        return trib__switch_behind(n, sequence); /* whole or not, at the top or below it: all others may be waiting */
     }
-    return n->required & ~(trib_slot_holds(slot, sequence) ? slot->present : 0);
+    return n->required & ~(is_here ? slot->present : 0);
 }
 
 /* A slot that is empty and in no queue is all zeros; rows and queues are written before they are read. */

@@ -225,7 +225,7 @@ uint64_t trib__switch_missing(const void *node, uint64_t *sequence);
 uint64_t trib__switch_missing_on(const void *node, uint64_t sequence);
 uint32_t trib__switch_idle(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES]);
 const struct trib_counters *trib__switch_counters(const void *node);
-enum trib_drop trib__switch_take_result(struct switch_node *n, const struct trib_packet *packet);
+enum trib_drop trib__switch_take_result(struct switch_node *n, uint32_t from, const struct trib_packet *packet);
 void trib__switch_raise_mark(struct switch_node *n, uint64_t mark);
 
 /* switchml_switch_answer.c */

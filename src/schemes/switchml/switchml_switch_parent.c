@@ -253,5 +253,5 @@ enum trib_drop trib__switch_from_parent(struct switch_node *n, const struct trib
     if (!switch_admits(n, packet->sequence)) {
         return TRIB_DROP_WINDOW;
     }
-    return packet->kind == TRIB_RESULT ? trib__switch_take_result(n, packet) : take_ask(n, packet, now_ns);
+    return packet->kind == TRIB_RESULT ? trib__switch_take_result(n, 0, packet) : take_ask(n, packet, now_ns);
 }

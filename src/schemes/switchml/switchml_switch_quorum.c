@@ -98,7 +98,7 @@ void trib__switch_attach_list(struct switch_node *n, uint32_t index)
     memcpy(row + slot->payload_len, ranks, TRIB_QUORUM_LIST);
 }
 
-/* Children that have not finished a sequence whose sum waits for nobody: M waits for them. */
+/* Children that have not finished a sequence whose result is here: M waits for them. */
 uint64_t trib__switch_behind(const struct switch_node *n, uint64_t sequence)
 {
     uint64_t behind = 0;
