@@ -243,6 +243,7 @@ void check_moved(struct world_comm *comm)
                 memcpy(op->expected + received.at, op->earlier + received.at, received.bytes);
             }
         }
+        check_settled(comm, op);
     }
 }
 

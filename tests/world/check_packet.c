@@ -103,11 +103,12 @@ void check_up(const struct world_comm *comm, const struct shape_node *shape, con
     if (!lanes_are_true(comm)) {
         return;
     }
-    if (packet->kind == TRIB_CONTRIBUTION && packet->lane != lane_of(comm, shape->keys, packet)) {
+    if (packet->kind == TRIB_CONTRIBUTION && packet->lane != lane_of(comm, quorum_keys(comm, shape, packet), packet)) {
         world_fail(comm->world, WORLD_CHECK_LANE, "a contribution of %" PRIu64 " for %u ranks has the wrong lane",
                    packet->sequence, shape->rank_count);
     }
-    if (packet->kind == TRIB_OFFER && packet->lane != lane_of(comm, comm->shapes[0].nodes[0].keys, packet)) {
+    if (packet->kind == TRIB_OFFER &&
+        packet->lane != lane_of(comm, quorum_keys(comm, &comm->shapes[0].nodes[0], packet), packet)) {
         world_fail(comm->world, WORLD_CHECK_LANE, "an offer of %" PRIu64 " has the wrong lane", packet->sequence);
     }
 }
@@ -121,7 +122,7 @@ void check_down(const struct world_comm *comm, const struct shape_node *shape, c
     if (packet->kind != TRIB_RESULT || !lanes_are_true(comm)) {
         return;
     }
-    if (packet->lane != lane_of(comm, comm->shapes[0].nodes[0].keys, packet)) {
+    if (packet->lane != lane_of(comm, quorum_keys(comm, &comm->shapes[0].nodes[0], packet), packet)) {
         world_fail(comm->world, WORLD_CHECK_LANE, "a result of %" PRIu64 " has the wrong lane", packet->sequence);
     }
     if (comm_has_promise(comm) && packet->bitmap != trib_all_children(shape->child_count)) {

@@ -13,7 +13,7 @@
 #define SAMPLES 2
 
 /* Asks the copy; the time is late enough that no limit of repeats holds. */
-static bool offers(const struct world_comm *comm, void *copy, uint64_t sequence, uint64_t now_ns)
+static bool offers(struct world_comm *comm, uint32_t rank, void *copy, uint64_t sequence, uint64_t now_ns)
 {
     const struct trib_worker_verbs *verbs = comm->world->scheme->worker;
     const struct trib_session_config *s = &comm->set.session;
@@ -35,6 +35,7 @@ static bool offers(const struct world_comm *comm, void *copy, uint64_t sequence,
         bool is_own = packet.kind == TRIB_CONTRIBUTION && packet.mark <= sequence && packet.payload_len != 0;
         bool is_result = packet.kind == TRIB_OFFER && (packet.payload_len != 0) == (packet.contributors != 0);
         if (packet.sequence == sequence && (is_own || is_result)) {
+            check_kept(comm, rank, &packet);
             return packet.boot == 1;
         }
     }
@@ -59,7 +60,7 @@ void check_retained(struct world_comm *comm, uint32_t rank)
             exit(2);
         }
         memcpy(copy, node->memory, node->size);
-        if (!offers(comm, copy, sequence, world->now_ns + unit->clock_ns + 10 * WORLD_S)) {
+        if (!offers(comm, rank, copy, sequence, world->now_ns + unit->clock_ns + 10 * WORLD_S)) {
             world_fail(world, WORLD_CHECK_RETAINED,
                        "rank %u cannot give %" PRIu64 ", M is %" PRIu64 ", its mark %" PRIu64, rank, sequence, group,
                        mark);

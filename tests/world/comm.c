@@ -153,6 +153,7 @@ static void count(const struct world_comm *comm)
     report->lethal += comm->set.hostility == WORLD_LETHAL;
     report->weighted += comm->dealt.window.turns != 0;
     report->paced += world_has_caps(comm->world);
+    report->quorums += comm_has_quorum(comm);
     report->skewed += skewed;
     report->early += comm->set.early_rank != WORLD_NONE && comm->ranks[comm->set.early_rank].is_closing;
     report->skewed_done += skewed && comm->done_all == s->ranks * comm->set.op_count;

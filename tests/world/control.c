@@ -327,7 +327,7 @@ static bool lacks(const struct world_comm *comm, uint32_t rank, uint32_t at, uin
 
 /* Does the part of `rank` lack where `waiting` waits? Its own relays know for those below them; beyond, what comes from
  * a switch lacks as a whole. */
-static bool is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence)
+bool control_is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence)
 {
     if (world_has_peers(comm->world)) {
         return true; /* a ring that lacks a rank is none */
@@ -348,7 +348,7 @@ static void take_stall(struct world_comm *comm, uint32_t waiting, const struct w
     for (uint32_t rank = 0; rank < comm->set.session.ranks; rank++) {
         const struct comm_rank *r = &comm->ranks[rank];
         bool is_left = r->has_closed && r->root_epoch == 0 && message->since_ns >= WORLD_LEFT_NS &&
-                       is_missing(comm, waiting, rank, message->mark);
+                       control_is_missing(comm, waiting, rank, message->mark);
         if ((r->has_closed && message->mark >= r->mark) || is_left) {
             comm->world->report->forsaken += is_left;
             control_fail(comm, COMM_PEER, rank);

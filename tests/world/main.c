@@ -30,11 +30,13 @@ static const char usage[] =
     "  --jobs N        in N processes [1]\n"
     "  --seed S        runs one seed; --trace prints its packets\n"
     "  --scheme NAME   the scheme under test [the first of the table; ring or hybrid in one seed of\n"
-    "                  eight, panama in one of seven]\n"
+    "                  eight, panama in one of seven]; sums of panama lack ranks as the seed says, of\n"
+    "                  panama:7/8 as its name does\n"
     "  --depth LEVELS  levels of switches at most: 1 to 3; 0: one node per shard, without inner nodes [3]\n";
 
 struct options {
     const struct trib_scheme *scheme;
+    const char *scheme_name;
     uint64_t first;
     uint64_t seeds;
     uint64_t depth;
@@ -94,6 +96,7 @@ static bool run_seed(const struct options *options, uint64_t seed, struct world_
     current = world;
     world->seed = seed;
     world->scheme = scheme_of(options, seed);
+    world->scheme_name = options->scheme_name;
     world->depth_max = (uint32_t)options->depth;
     world->trace = options->trace && options->one;
     world->report = &own;
@@ -284,7 +287,8 @@ static bool parse(int argc, char **argv, struct options *options)
         if (strcmp(argv[at], "--trace") == 0) {
             options->trace = true;
         } else if (strcmp(argv[at], "--scheme") == 0 && at + 1 < argc) {
-            options->scheme = trib_scheme_find(argv[++at]);
+            options->scheme_name = argv[++at];
+            options->scheme = trib_scheme_find(options->scheme_name);
             if (options->scheme == NULL) {
                 return false;
             }

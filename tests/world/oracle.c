@@ -202,7 +202,8 @@ struct reducing {
     const struct world_op *op;
     uint64_t from;
     uint32_t count;
-    uint32_t absent; /* rank that does not contribute, and adds its own part at the end; WORLD_NONE: none */
+    uint32_t absent;             /* rank that does not contribute, and adds its own part at the end; WORLD_NONE: none */
+    const struct rank_set *list; /* who does; NULL: all */
     float (*narrow)(float value); /* what a node does to its result; NULL: nothing */
     bool narrows_first;           /* and a rank to its tensor */
 };
@@ -237,10 +238,11 @@ static bool child_value(const struct reducing *r, uint32_t at, uint32_t node, ui
     const struct shape_child *c = &r->comm->shapes[at].nodes[node].children[child];
 
     if (c->kind == SHAPE_RANK) {
-        if (c->index != r->absent) {
+        bool is_in = c->index != r->absent && (r->list == NULL || rank_set_has(r->list, c->index));
+        if (is_in) {
             read_tensor(r, c->index, out);
         }
-        return c->index != r->absent;
+        return is_in;
     }
     return c->kind == SHAPE_SWITCH ? reduce_node(r, c->index, 0, out) : reduce_node(r, at, c->index, out);
 }
@@ -342,12 +344,18 @@ enum trib_type oracle_wire(const struct world_comm *comm)
     return world_has_peers(comm->world) && wire == TRIB_INT32 ? TRIB_FLOAT32 : wire;
 }
 
+/* A list of ranks takes 64 of them. */
+uint32_t oracle_data(const struct world_comm *comm)
+{
+    return comm->set.session.payload - (comm_has_quorum(comm) ? 64 : 0);
+}
+
 /* Elements of a fragment. */
-static uint32_t block_of(const struct world_comm *comm, const struct world_op *op)
+uint32_t oracle_block(const struct world_comm *comm, const struct world_op *op)
 {
     enum trib_type type = op->operation.type == TRIB_FLOAT32 ? oracle_wire(comm) : op->operation.type;
 
-    return comm->set.session.payload / (uint32_t)trib_type_size(type);
+    return oracle_data(comm) / (uint32_t)trib_type_size(type);
 }
 
 /* ---- one tensor ---- */
@@ -384,7 +392,7 @@ static void expect(struct reducing *r, struct world_op *op, uint64_t from, uint6
     for (r->from = from; r->from < to; r->from += r->count) {
         r->count = to - r->from < CHUNK ? (uint32_t)(to - r->from) : CHUNK;
         if (world_has_peers(r->comm->world)) {
-            uint32_t block = block_of(r->comm, op);
+            uint32_t block = oracle_block(r->comm, op);
             uint64_t left = block - r->from % block;
             r->count = r->count < left ? r->count : (uint32_t)left;
             reduce_rings(r, owner_of(r, r->from / block), total);
@@ -392,7 +400,7 @@ static void expect(struct reducing *r, struct world_op *op, uint64_t from, uint6
             reduce_all(r, total);
         }
         for (uint32_t i = 0; i < r->count; i++) {
-            put(op, r->from + i, total[i], r->comm->set.session.ranks);
+            put(op, r->from + i, total[i], r->list != NULL ? rank_set_count(r->list) : r->comm->set.session.ranks);
         }
     }
 }
@@ -468,6 +476,18 @@ static bool is_in_blocks(const struct world_comm *comm, const struct trib_operat
            (o->reduction == TRIB_SUM || o->reduction == TRIB_AVERAGE);
 }
 
+static void narrow(const struct world_comm *comm, const struct world_op *op, struct reducing *r)
+{
+    if (op->operation.type == TRIB_FLOAT32 && oracle_wire(comm) == TRIB_BFLOAT16) {
+        r->narrow = via_bf16;
+        r->narrows_first = true;
+    } else if (op->operation.type == TRIB_FLOAT16) {
+        r->narrow = via_f16;
+    } else if (op->operation.type == TRIB_BFLOAT16) {
+        r->narrow = via_bf16;
+    }
+}
+
 /* Elements [from, to): one rank's share, who adds its part itself, or all there are (absent is WORLD_NONE). */
 static void expect_share(const struct world_comm *comm, struct world_op *op, uint32_t absent, uint64_t from,
                          uint64_t to)
@@ -481,15 +501,19 @@ static void expect_share(const struct world_comm *comm, struct world_op *op, uin
         }
         return;
     }
-    if (op->operation.type == TRIB_FLOAT32 && oracle_wire(comm) == TRIB_BFLOAT16) {
-        r.narrow = via_bf16;
-        r.narrows_first = true;
-    } else if (op->operation.type == TRIB_FLOAT16) {
-        r.narrow = via_f16;
-    } else if (op->operation.type == TRIB_BFLOAT16) {
-        r.narrow = via_bf16;
-    }
+    narrow(comm, op, &r);
     expect(&r, op, from, to);
+}
+
+void oracle_expect_of(const struct world_comm *comm, struct world_op *op, uint64_t fragment,
+                      const struct rank_set *list)
+{
+    struct reducing r = {.comm = comm, .absent = WORLD_NONE, .list = list};
+    uint64_t from = fragment * oracle_block(comm, op);
+    uint64_t to = from + oracle_block(comm, op);
+
+    narrow(comm, op, &r);
+    expect(&r, op, from, to < op->elements ? to : op->elements);
 }
 
 void oracle_expect(const struct world_comm *comm, struct world_op *op)

@@ -36,6 +36,8 @@ static const char *const never_peer[] = {"contributions_again",
                                          "boots",
                                          "raw_blocks",
                                          "results_marked",
+                                         "results_lacking",
+                                         "late",
                                          "partials",
                                          "probes_up",
                                          "offers_up"};
@@ -55,6 +57,20 @@ static const char *const never_inner[] = {"contributions_again", "probes_fast", 
 /* Only where windows have caps. */
 static const char *const of_caps[] = {"fins",           "results_marked", "communicators with caps on windows",
                                       "caps that rose", "caps that fell", "shards whose memory was full"};
+
+/* Only where sums may lack ranks. */
+static const char *const of_quorum[] = {"results_lacking",
+                                        "late",
+                                        "communicators whose sums may lack ranks",
+                                        "sums that lacked ranks",
+                                        "sums that might have, and did not",
+                                        "late parts, before the result",
+                                        "late parts, after it",
+                                        "results taken, own part unsent",
+                                        "offers of sums that lack",
+                                        "stalls where M waited"};
+/* And only where many are. */
+static const char *const of_many_quorums[] = {"offers of what was never sent"};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -83,13 +99,22 @@ static bool has_caps(const struct trib_scheme *scheme)
     return scheme == NULL || trib_scheme_has_caps(scheme);
 }
 
-/* scheme: as report_print(). */
+/* scheme: as report_print(). Can its worlds show this at all? */
+static bool is_shown(const char *name, const struct trib_scheme *scheme)
+{
+    bool has_quorum = scheme == NULL || scheme->has_quorum;
+
+    return (has_caps(scheme) || !is_in(name, of_caps, COUNT(of_caps))) &&
+           (has_quorum || !is_in(name, of_quorum, COUNT(of_quorum))) &&
+           ((scheme != NULL && has_quorum) || !is_in(name, of_many_quorums, COUNT(of_many_quorums)));
+}
+
 static unsigned print_counters(const char *where, const struct trib_counters *c, const char *const *never, size_t count,
                                const struct trib_scheme *scheme)
 {
     unsigned missing = 0;
 
-#define IS_NEEDED(name) (!is_in(name, never, count) && (has_caps(scheme) || !is_in(name, of_caps, COUNT(of_caps))))
+#define IS_NEEDED(name) (!is_in(name, never, count) && is_shown(name, scheme))
 #define X(name, help) missing += print_count(where, #name, c->name, IS_NEEDED(#name));
     TRIB_COUNTER_MAP(X)
 #undef X
@@ -183,8 +208,7 @@ unsigned report_print(const struct world_report *r, uint32_t depth_max, const st
     missing += print_drops("decode", r->decode, decode_drops, COUNT(decode_drops));
 #define X(name, text)                                                                         \
     missing += print_count("world", text, r->name,                                            \
-                           (depth_max > 1 || !is_of_trees(text)) &&                           \
-                               (has_caps(scheme) || !is_in(text, of_caps, COUNT(of_caps))) && \
+                           (depth_max > 1 || !is_of_trees(text)) && is_shown(text, scheme) && \
                                (scheme == NULL || (&r->name != &r->rings && &r->name != &r->hybrids)));
     WORLD_REPORT_MAP(X)
 #undef X

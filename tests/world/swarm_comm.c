@@ -42,6 +42,29 @@ static void draw_cap(struct trib_session_config *session)
     session->cap = swarm_one_in(&prng, 4) ? 0 : (uint32_t)swarm_logarithmic(&prng, 6);
 }
 
+/* Half of the communicators wait for all ranks, where the seed may say. Lists take room, and exponents need all. */
+static void draw_quorum(const struct world *world, struct comm_settings *set)
+{
+    static const uint8_t parts[][2] = {{1, 2}, {1, 2}, {2, 3}, {3, 4}, {3, 4}, {7, 8}, {7, 8}, {15, 16}, {128, 255}};
+    struct trib_session_config *s = &set->session;
+    struct trib_prng prng = {.state = s->salt ^ s->communicator};
+    uint64_t part = trib_prng_below(&prng, 2 * sizeof parts / sizeof parts[0]);
+
+    if (world->scheme_name != NULL && trib_scheme_names_quorum(world->scheme_name)) {
+        trib_scheme_settle(world->scheme_name, s);
+    } else if (part < sizeof parts / sizeof parts[0]) {
+        s->quorum = parts[part][0];
+        s->quorum_of = parts[part][1];
+    } else {
+        return;
+    }
+    s->payload = s->payload == 64 ? 128 : s->payload;
+    s->wire = s->wire == TRIB_INT32 ? TRIB_FLOAT32 : s->wire;
+    set->lag_ns = swarm_one_in(&prng, 2) ? 0 : swarm_logarithmic(&prng, 27);
+    /* Switches ask the lowest first for what it kept. */
+    set->lagging_rank = swarm_one_in(&prng, 2) ? 0 : (uint32_t)trib_prng_below(&prng, s->ranks);
+}
+
 static void draw_session(struct comm_settings *set, uint32_t ranks, struct trib_prng *prng)
 {
     static const uint32_t payloads[] = {64, 64, 64, 128, 192, 256, 512, 1024, 1344};
@@ -139,6 +162,9 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
     if (world_has_caps(world)) {
         draw_cap(&set->session);
     }
+    if (world->scheme->has_quorum) {
+        draw_quorum(world, set);
+    }
     draw_work(set, &prng);
     set->groups = world->depth_max == 0 ? TRIB_CHILDREN_MAX : set->groups;
     if (!world->set.is_clean) {
@@ -168,19 +194,20 @@ void comm_describe(const struct world_comm *comm, FILE *out)
     fprintf(out,
             "  communicator %u (%08x.%u): ranks %u depth %u groups %u roots %u train %u slots %u window %u payload %u "
             "wire %s "
-            "lookahead %u first %" PRIu64 " group %u weights",
+            "lookahead %u first %" PRIu64 " group %u quorum %u/%u weights",
             comm->index, s->communicator, s->generation, s->ranks, comm->depth, set->groups, s->roots, s->train,
-            s->slots, set->window, s->payload, trib_type_name(s->wire), s->lookahead, s->first, s->group);
+            s->slots, set->window, s->payload, trib_type_name(s->wire), s->lookahead, s->first, s->group, s->quorum,
+            s->quorum_of);
     for (uint32_t root = 0; root < s->roots; root++) {
         fprintf(out, " %u", s->weight[root]);
     }
     fprintf(out, "\n");
     fprintf(out,
             "    operations %u of %u at once, %" PRIu64 " fragments; start %" PRIu64 " late %" PRIu64 " gap %" PRIu64
-            " ns; hostility %d (%u packets) skew %d of rank %u lane %g closes %d early %d\n",
-            set->op_count, set->operations, comm->fragments, set->start_ns, set->late_ns, set->gap_ns,
-            (int)set->hostility, set->hostile_packets, (int)set->skew, set->skewed_rank, set->lane, (int)set->closes,
-            (int)set->early_rank);
+            " lag %" PRIu64 " (rank %u) ns; hostility %d (%u packets) skew %d of rank %u lane %g closes %d early %d\n",
+            set->op_count, set->operations, comm->fragments, set->start_ns, set->late_ns, set->gap_ns, set->lag_ns,
+            set->lagging_rank, (int)set->hostility, set->hostile_packets, (int)set->skew, set->skewed_rank, set->lane,
+            (int)set->closes, (int)set->early_rank);
     fprintf(out, "    homes");
     for (uint32_t rank = 0; rank < s->ranks; rank++) {
         fprintf(out, " %u", comm->ranks[rank].home);

@@ -105,7 +105,7 @@ static void skew(const struct world_comm *comm, struct trib_worker_config *confi
         s->payload += TRIB_PAYLOAD_ALIGN;
         return;
     case WORLD_SKEW_WIRE:
-        s->wire = s->wire == TRIB_FLOAT32 ? TRIB_INT32 : TRIB_FLOAT32;
+        s->wire = s->wire != TRIB_FLOAT32 ? TRIB_FLOAT32 : comm_has_quorum(comm) ? TRIB_BFLOAT16 : TRIB_INT32;
         return;
     case WORLD_SKEW_LOOKAHEAD:
         s->lookahead++;
@@ -380,6 +380,7 @@ static void feed(struct world *world, struct world_unit *unit)
                                    : world->scheme->switch_node->receive(node, place, &packet, now);
             world_trace(world, drop == TRIB_DROP_NONE ? "take" : trib_drop_name(drop), unit->inbox[i].from,
                         unit_number(world, unit), &packet);
+            check_received(unit, &world->units[unit->inbox[i].from], &packet, drop);
         } else {
             world->report->decode[drop]++;
         }
@@ -429,6 +430,7 @@ static void take_worker_event(struct world_comm *comm, uint32_t rank, const stru
         return;
     case TRIB_EVENT_STALL:
         world->report->stall_events++;
+        check_stall(comm, rank, event);
         session_stall(comm, rank, event);
         return;
     case TRIB_EVENT_MISMATCH:
@@ -503,6 +505,7 @@ static void drain_worker(struct world_comm *comm, uint32_t rank)
                 continue;
             }
             comm->sent[0]++;
+            check_sent(comm, rank, &packet);
             if (packet.kind == TRIB_PROBE && to.index < comm->set.session.roots) {
                 check_silence(&world->units[number], to.index);
             }
@@ -639,6 +642,7 @@ static void give(struct world *world, uint32_t number, uint32_t index, const str
         give_parent(world, number, index, packet);
     } else if (to->kind == TRIB_PLACE_CHILDREN && to->children != 0) {
         check_down(unit->comm, shape, packet);
+        note_result(unit->comm, unit->at, index, packet);
         give_children(world, number, index, to->children, packet);
     } else {
         world_fail(world, WORLD_CHECK_MISUSE, "a switch sends to nobody");

@@ -104,7 +104,7 @@ static uint64_t fragments_of(const struct world_comm *comm, const struct world_o
     enum trib_type wire = oracle_wire(comm);
     bool converted = o->reduction != TRIB_REDUCTION_NONE && o->type == TRIB_FLOAT32;
     uint64_t wire_size = converted ? trib_type_size(wire) : trib_type_size(o->type);
-    uint64_t per_block = s->payload / wire_size;
+    uint64_t per_block = oracle_data(comm) / wire_size;
     uint64_t blocks = op->share != NULL ? 0 : (o->count + per_block - 1) / per_block;
 
     for (uint32_t rank = 0; op->share != NULL && rank < s->ranks; rank++) {
@@ -278,9 +278,11 @@ void work_create(struct world_comm *comm)
         op->misaligned = world_below(world, 3) == 0 ? (uint8_t)world_below(world, 8) : 0;
         op->ranks = world_zeroed(comm->set.session.ranks, sizeof *op->ranks);
         make_inputs(comm, op);
+        op->first = comm->fragments;
         comm->fragments += fragments_of(comm, op);
     }
     choose_first(comm);
+    comm->known = comm_has_quorum(comm) ? world_zeroed(comm->fragments, sizeof *comm->known) : NULL;
 }
 
 void work_destroy(struct world_comm *comm)
@@ -296,6 +298,7 @@ void work_destroy(struct world_comm *comm)
         free(comm->ops[i].share);
         free(comm->ops[i].before);
     }
+    free(comm->known);
     free(comm->ops);
 }
 
@@ -310,7 +313,8 @@ void work_schedule(struct world_comm *comm)
         struct trib_prng gaps = {.state = world->seed + comm->index}; /* the same on all ranks */
         for (uint32_t i = 0; i < comm->set.op_count; i++) {
             time += comm->set.gap_ns == 0 ? 0 : trib_prng_below(&gaps, comm->set.gap_ns);
-            world_schedule(world, time + world_below(world, comm->set.late_ns),
+            uint64_t lag = rank == comm->set.lagging_rank ? world_below(world, comm->set.lag_ns) : 0;
+            world_schedule(world, time + lag + world_below(world, comm->set.late_ns),
                            (struct world_event){.kind = WORLD_SUBMIT, .a = comm->index, .b = rank});
         }
     }

@@ -10,7 +10,7 @@
  * Files, in reading order: swarm.c and swarm_comm.c (what a seed means), shape.c (who is whose child), engine.c (the
  * clock), comm.c (a communicator's life), unit.c (how nodes are driven), caps.c (memory of switches), link.c (faults on
  * packets), fault.c (faults of machines and processes), session.c and control.c, work.c (operations), oracle.c (what
- * results must be), hostile.c (forged packets), check_*.c, report.c, main.c. */
+ * results must be), hostile.c (forged packets), check_*.c (check_quorum.c: sums that may lack ranks), report.c, main.c. */
 #ifndef TRIB_TESTS_WORLD_H
 #define TRIB_TESTS_WORLD_H
 
@@ -66,6 +66,7 @@
     X(ORACLE, "oracle")     /* a delivered element that is not the sum (I9) */                   \
     X(BUFFER, "buffer")     /* a caller's buffer touched where or when it must not be (I11) */   \
     X(BITMAP, "bitmap")     /* a result that does not name all children (I2) */                  \
+    X(LIST, "list")         /* a list of ranks that is not the one, or lacks too many (I2) */    \
     X(MARK, "mark")         /* a communicator mark above a rank's, or not at the end */          \
     X(RETAINED, "retained") /* a rank that cannot offer what somebody may need */                \
     X(LEAK, "leak")         /* slots held where nothing needs them (I6) */                       \
@@ -121,10 +122,11 @@ struct comm_settings {
     uint64_t start_ns;
     uint64_t late_ns; /* between ranks' submits, and between their CLOSEs */
     uint64_t gap_ns;  /* between operations */
+    uint64_t lag_ns;  /* of one rank more than of the others, where sums may lack ranks */
     uint32_t hostile_packets;
     enum world_hostility hostility;
     enum world_skew skew;
-    uint32_t skewed_rank;
+    uint32_t skewed_rank, lagging_rank;
     uint32_t
         early_rank; /* closes after some of the operations, so that the others must get an error; WORLD_NONE: nobody */
     uint32_t early_ops;
@@ -313,6 +315,7 @@ struct rank_op {
 
 struct world_op {
     struct trib_operation operation; /* without buffers */
+    uint64_t first;                  /* its first fragment, counted from that of the communicator */
     uint64_t elements;               /* of the tensor, which is all shares where there are some */
     uint64_t bytes;                  /* the same */
     uint64_t *share, *before;        /* elements of each rank's share, and before it; NULL: there are none */
@@ -425,6 +428,15 @@ enum comm_outcome {
     COMM_OUTCOME_COUNT
 };
 
+/* Of a communicator whose sums may lack ranks: what is known of one of its fragments. */
+struct world_fragment {
+    struct rank_set list;       /* who is in the result that some rank has taken: no rank may ever take another */
+    uint32_t count;             /* so many; 0: none has been taken */
+    uint32_t incarnation;       /* of the tree, */
+    uint64_t answered;          /* in which these nodes have a result, by number mod 64 */
+    struct rank_set sent, took; /* who has contributed, who has taken the result */
+};
+
 /* The session's window, outside a node. */
 struct world_dealt {
     struct trib_window window;
@@ -440,10 +452,11 @@ struct world_comm {
     struct comm_member members[WORLD_SWITCHES_MAX];
     struct comm_rank *ranks;
     struct world_op *ops;
-    struct world_comm *before; /* whose addresses it has; NULL: nobody's */
-    uint32_t depth;            /* the most switches between a rank and the root, both counted */
-    uint32_t edges;            /* between nodes, of one root */
-    uint64_t fragments;        /* sequences of all operations */
+    struct world_fragment *known; /* NULL: all ranks are in all sums */
+    struct world_comm *before;    /* whose addresses it has; NULL: nobody's */
+    uint32_t depth;               /* the most switches between a rank and the root, both counted */
+    uint32_t edges;               /* between nodes, of one root */
+    uint64_t fragments;           /* sequences of all operations */
     uint32_t done_all;
     /* the control plane at the root */
     enum control_state control;
@@ -538,6 +551,15 @@ struct world_comm {
     X(deep_3, "communicators on three levels")             \
     X(rings, "communicators without a switch: a ring")     \
     X(hybrids, "communicators without a switch: hybrid")   \
+    X(quorums, "communicators whose sums may lack ranks")  \
+    X(lacked, "sums that lacked ranks")                    \
+    X(lacked_whole, "sums that might have, and did not")   \
+    X(late_before, "late parts, before the result")        \
+    X(late_after, "late parts, after it")                  \
+    X(taken_unsent, "results taken, own part unsent")      \
+    X(offers_lacking, "offers of sums that lack")          \
+    X(offers_unsent, "offers of what was never sent")      \
+    X(stalls_of_mark, "stalls where M waited")             \
     X(grouped, "communicators with inner nodes within a switch")
 
 struct world_report {
@@ -562,6 +584,7 @@ struct world {
     struct world_settings set;
     struct trib_prng prng; /* of the engine */
     const struct trib_scheme *scheme;
+    const char *scheme_name; /* as asked for; NULL: the seed says what stands behind the colon */
     uint32_t depth_max;
     struct world_switch switches[WORLD_SWITCHES_MAX];
     uint32_t switch_count;
@@ -607,6 +630,11 @@ static inline bool world_has_groups(const struct world *world)
 static inline bool world_has_caps(const struct world *world)
 {
     return trib_scheme_has_caps(world->scheme);
+}
+
+static inline bool comm_has_quorum(const struct world_comm *comm)
+{
+    return comm->set.session.quorum_of != 0;
 }
 
 /* swarm.c, swarm_comm.c */
@@ -714,6 +742,7 @@ void control_restart(struct world_comm *comm, uint32_t at);
 void control_move(struct world_comm *comm); /* before the root restarts: what comes back is a star */
 void control_poll(struct world_comm *comm, uint32_t incarnation);
 void control_gather_timeout(struct world_comm *comm);
+bool control_is_missing(const struct world_comm *comm, uint32_t waiting, uint32_t rank, uint64_t sequence);
 void control_fail(struct world_comm *comm, enum comm_outcome outcome, uint32_t cause);
 
 /* work.c */
@@ -726,6 +755,10 @@ void work_end_rank(struct world_comm *comm, uint32_t rank);
 
 /* oracle.c */
 void oracle_expect(const struct world_comm *comm, struct world_op *op);
+uint32_t oracle_data(const struct world_comm *comm); /* bytes of a payload that are left for elements */
+uint32_t oracle_block(const struct world_comm *comm, const struct world_op *op); /* elements of a fragment */
+void oracle_expect_of(const struct world_comm *comm, struct world_op *op, uint64_t fragment,
+                      const struct rank_set *list);
 
 /* hostile.c */
 void hostile_schedule(struct world_comm *comm);
@@ -740,6 +773,15 @@ void check_down(const struct world_comm *comm, const struct shape_node *shape, c
 void check_mismatch(const struct world_comm *comm, const struct shape_node *shape, const struct trib_event *event);
 void check_peer(const struct world_comm *comm, uint32_t rank, const struct trib_packet *packet);
 uint64_t peer_keys(const struct world_comm *comm, uint32_t from, uint64_t label, uint32_t owner);
+/* check_quorum.c */
+uint64_t quorum_keys(const struct world_comm *comm, const struct shape_node *shape, const struct trib_packet *packet);
+void check_sent(struct world_comm *comm, uint32_t rank, const struct trib_packet *packet);
+void check_received(const struct world_unit *unit, const struct world_unit *from, const struct trib_packet *packet,
+                    enum trib_drop drop);
+void check_kept(struct world_comm *comm, uint32_t rank, const struct trib_packet *offer);
+void check_settled(const struct world_comm *comm, struct world_op *op);
+void check_stall(const struct world_comm *comm, uint32_t rank, const struct trib_event *event);
+void note_result(struct world_comm *comm, uint32_t at, uint32_t node, const struct trib_packet *packet);
 void check_repeats(struct world *world, uint32_t from, uint32_t to, const struct trib_packet *packet);
 void check_silence(struct world_unit *unit, uint32_t root);
 void check_done(struct world_comm *comm, uint32_t rank, struct world_op *op);
