@@ -54,7 +54,6 @@ static void wrong(const struct world_comm *comm, const struct trib_packet *packe
 static struct rank_set list_of(const struct world_comm *comm, const struct rank_set *may,
                                const struct trib_packet *packet)
 {
-    const uint8_t *bytes = (const uint8_t *)packet->payload + packet->payload_len - LIST;
     struct rank_set list = {{0}};
 
     if ((packet->flags & TRIB_FLAG_QUORUM) == 0) {
@@ -64,6 +63,7 @@ static struct rank_set list_of(const struct world_comm *comm, const struct rank_
         wrong(comm, packet, "has no list");
         return list;
     }
+    const uint8_t *bytes = (const uint8_t *)packet->payload + packet->payload_len - LIST;
     for (uint32_t rank = 0; rank < 8 * LIST; rank++) {
         bool is_in = (bytes[rank / 8] >> rank % 8 & 1) != 0;
         if (is_in && (rank >= WORLD_RANKS_MAX || !rank_set_has(may, rank))) {
