@@ -357,7 +357,7 @@ CANARIES = [
     Canary(
         "late-result-delivered", "I11", "a worker delivers every result of a fragment that it knows, the second one as well",
         edits=((WORKER_RECEIVE, "    if (f->state != FLIGHT_SENT || f->sequence != packet->sequence) {\n        return worker_was_sent",
-                "    if (f->state == FLIGHT_FREE || f->sequence != packet->sequence) {\n        return packet"),),
+                "    if (f->state == FLIGHT_FREE || f->sequence != packet->sequence) {\n        return worker_was_sent"),),
         world=("buffer", "oracle", "assert", "crash"), search=("buffer", "oracle", "assert", "crash")),
     Canary(
         "place-cleared", "I11", "a worker clears the place of a result when it sends its part",
