@@ -91,6 +91,78 @@ static uint32_t sum_word(const struct model *model, uint32_t rank, uint32_t op, 
     return part_word(model, job, all, op, element);
 }
 
+/* ---- which ranks ---- */
+
+/* May the operation's sums lack ranks? */
+static bool may_lack(const struct model *model, uint32_t rank, uint32_t op)
+{
+    struct trib_operation operation = scenario_operation(model, rank, op);
+
+    return model->scenario->quorum_of != 0 && operation.collective == TRIB_ALLREDUCE && operation.count != 0 &&
+           operation.type == TRIB_FLOAT32;
+}
+
+/* May these make a sum of the rank's operation? All of them run it, and no more of a job lack than may. */
+static bool may_be_sum(const struct model *model, uint32_t rank, uint32_t op, uint32_t parts)
+{
+    const struct model_scenario *s = model->scenario;
+    uint32_t job = model_job_of(model, rank);
+    uint32_t ranks = s->job[job].ranks;
+    uint32_t lack = ranks - (uint32_t)__builtin_popcount(parts);
+
+    for (uint32_t bits = parts; bits != 0; bits &= bits - 1) {
+        uint32_t other = model->first_rank[job] + trib_lowest(bits);
+        if (scenario_op(model, other, op) != scenario_op(model, rank, op)) {
+            return false;
+        }
+    }
+    return lack == 0 || (may_lack(model, rank, op) && lack * s->quorum_of <= ranks * (s->quorum_of - s->quorum));
+}
+
+/* Who is in the sum that a packet carries: `all`, where no list says otherwise. 0: the list is nonsense. */
+static uint32_t parts_of(const struct trib_packet *packet, uint32_t all)
+{
+    uint32_t beyond = 0;
+
+    if ((packet->flags & TRIB_FLAG_QUORUM) == 0) {
+        return all;
+    }
+    if (packet->payload_len <= MODEL_LIST) {
+        return 0;
+    }
+    const uint8_t *list = (const uint8_t *)packet->payload + packet->payload_len - MODEL_LIST;
+    for (uint32_t i = 1; i < MODEL_LIST; i++) {
+        beyond |= list[i];
+    }
+    bool is_right =
+        beyond == 0 && (list[0] & ~all) == 0 && packet->contributors == (uint32_t)__builtin_popcount(list[0]);
+    return is_right ? list[0] : 0;
+}
+
+/* Bytes of a sum's payload without its list. */
+static uint32_t data_of(const struct trib_packet *packet)
+{
+    bool has_list = (packet->flags & TRIB_FLAG_QUORUM) != 0 && packet->payload_len > MODEL_LIST;
+
+    return packet->payload_len - (has_list ? MODEL_LIST : 0U);
+}
+
+uint8_t check_lists(struct model *model, const struct state *state, uint32_t rank)
+{
+    const struct facts *own = machine_facts(model, state->node[rank]);
+
+    for (uint32_t other = 0; other < model->ranks; other++) {
+        const struct facts *facts = machine_facts(model, state->node[other]);
+        for (uint32_t i = 0; i < MODEL_SEQUENCES && model_job_of(model, other) == model_job_of(model, rank); i++) {
+            if (own->list[i] != 0 && facts->list[i] != 0 && own->list[i] != facts->list[i]) {
+                return model_violated(model, "list", "sequence %u holds the ranks 0x%x at rank %u, 0x%x at rank %u", i,
+                                      own->list[i], rank, facts->list[i], other);
+            }
+        }
+    }
+    return 0;
+}
+
 static bool gets(const struct model *model, uint32_t rank, uint32_t op, uint32_t element)
 {
     struct trib_operation operation = {.collective = scenario_op(model, rank, op)->collective};
@@ -151,6 +223,22 @@ uint8_t buffers_check_idle(struct model *model, uint32_t rank, const struct buff
     return 0;
 }
 
+/* The sum of those ranks that make the element what it is, where sums may lack ranks; else of all. Which ranks are in
+ * the packet that brought it is check_switch_packet's business. */
+static uint32_t part_that_is(const struct model *model, uint32_t rank, uint32_t op, uint32_t element, uint32_t is)
+{
+    uint32_t job = model_job_of(model, rank);
+    uint32_t all = (1U << model->scenario->job[job].ranks) - 1;
+
+    for (uint32_t parts = 1; parts < all; parts++) {
+        uint32_t word = part_word(model, job, parts, op, element);
+        if (word == is && may_be_sum(model, rank, op, parts)) {
+            return word;
+        }
+    }
+    return part_word(model, job, all, op, element);
+}
+
 static uint8_t check_element(struct model *model, uint32_t rank, uint32_t op, const struct buffers *buffers,
                              uint32_t element)
 {
@@ -159,6 +247,9 @@ static uint8_t check_element(struct model *model, uint32_t rank, uint32_t op, co
     uint32_t is = word_at(buffers->recv, element);
     uint32_t sum = sum_word(model, rank, op, element, false);
 
+    if (may_lack(model, rank, op)) {
+        sum = part_that_is(model, rank, op, element, is);
+    }
     if (word_at(buffers->send, element) != own) {
         return model_violated(model, "buffer", "rank %u: operation %u: the send buffer was written to", rank, op);
     }
@@ -171,7 +262,8 @@ static uint8_t check_element(struct model *model, uint32_t rank, uint32_t op, co
 
 uint8_t buffers_check(struct model *model, uint32_t rank, uint32_t op, const struct buffers *buffers, bool is_done)
 {
-    bool differs = scenario_differs(&model->scenario->job[model_job_of(model, rank)], op);
+    /* Who is late may run another operation, and will be told so: the others are done by then. */
+    bool differs = scenario_differs(&model->scenario->job[model_job_of(model, rank)], op) && !may_lack(model, rank, op);
     uint32_t count = elements(model, rank, op);
 
     if (is_done && differs) {
@@ -182,7 +274,10 @@ uint8_t buffers_check(struct model *model, uint32_t rank, uint32_t op, const str
         if (violation != 0) {
             return violation;
         }
-        if (is_done && gets(model, rank, op, i) && word_at(buffers->recv, i) != sum_word(model, rank, op, i, false)) {
+        uint32_t is = word_at(buffers->recv, i);
+        uint32_t sum =
+            may_lack(model, rank, op) ? part_that_is(model, rank, op, i, is) : sum_word(model, rank, op, i, false);
+        if (is_done && gets(model, rank, op, i) && is != sum) {
             return model_violated(model, "oracle", "rank %u: operation %u is DONE without element %u", rank, op, i);
         }
     }
@@ -279,6 +374,44 @@ static uint8_t check_peer_packet(struct model *model, uint32_t rank, const struc
     return 0;
 }
 
+/* A sum that may lack ranks: its list is one that may be, and lane and payload are of those that are listed. */
+static uint8_t check_sum(struct model *model, uint32_t job, const struct trib_packet *packet, uint32_t all)
+{
+    uint32_t parts = parts_of(packet, all);
+    uint32_t rank = model->first_rank[job] + (parts != 0 ? trib_lowest(parts) : 0);
+    struct trib_session_config session;
+    struct trib_piece piece;
+    uint64_t keys = 0;
+    uint64_t block = 0;
+    uint32_t op = 0;
+    uint32_t missing = ((1U << model->scenario->job[job].ranks) - 1) & ~all; /* of another branch */
+
+    if (parts == 0 || !check_operation(model, rank, packet->sequence, &op, &block) ||
+        !may_be_sum(model, rank, op, parts | missing)) {
+        return model_violated(model, "list", "%s of sequence %u is a sum of the ranks 0x%x",
+                              trib_kind_name((enum trib_kind)packet->kind), (unsigned)packet->sequence, parts);
+    }
+    machine_session(model, job, &session);
+    for (uint32_t bits = parts; bits != 0; bits &= bits - 1) {
+        keys += trib_lane_key(session.salt, trib_lowest(bits));
+    }
+    if (packet->lane != keys * trib_session_odd(&session, packet->sequence, 0, packet->digest)) {
+        return model_violated(model, "lane", "%s of sequence %u lists ranks 0x%x, its lane is of others",
+                              trib_kind_name((enum trib_kind)packet->kind), (unsigned)packet->sequence, parts);
+    }
+    struct trib_operation operation = scenario_operation(model, rank, op);
+    trib_layout_piece(&model->layout[rank][op], &operation, block, &piece);
+    for (uint32_t i = 0; i < data_of(packet) / 4U; i++) {
+        uint32_t right = part_word(model, job, parts, op, (uint32_t)piece.whole_at + i);
+        if (word_at(packet->payload, i) != right) {
+            return model_violated(model, "oracle", "%s of sequence %u, element %u: is 0x%08x, must be 0x%08x",
+                                  trib_kind_name((enum trib_kind)packet->kind), (unsigned)packet->sequence, i,
+                                  word_at(packet->payload, i), right);
+        }
+    }
+    return 0;
+}
+
 /* Payload that is the tensor's own bytes. What travels in another form is checked where it arrives. */
 uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct trib_packet *packet)
 {
@@ -300,6 +433,9 @@ uint8_t check_worker_packet(struct model *model, uint32_t rank, const struct tri
     if (packet->payload_len == 0 || model->layout[rank][op].lookahead != 0 ||
         model->layout[rank][op].wire == TRIB_BFLOAT16) {
         return 0;
+    }
+    if (is_offer && (packet->flags & TRIB_FLAG_QUORUM) != 0) {
+        return check_sum(model, model_job_of(model, rank), packet, (1U << model->ranks) - 1);
     }
     struct trib_operation operation = scenario_operation(model, rank, op);
     trib_layout_piece(&model->layout[rank][op], &operation, block, &piece);
@@ -330,6 +466,9 @@ uint8_t check_switch_packet(struct model *model, uint32_t job, uint32_t at, cons
 
     if (!is_partial && packet->kind != TRIB_RESULT && packet->kind != TRIB_OFFER) {
         return 0;
+    }
+    if (packet->flags & TRIB_FLAG_QUORUM) {
+        return check_sum(model, job, packet, (uint32_t)model->behind[job][is_partial ? at : 0]);
     }
     machine_session(model, job, &session);
     for (uint64_t bits = model->behind[job][is_partial ? at : 0]; bits != 0; bits &= bits - 1) {
@@ -398,12 +537,16 @@ uint8_t check_drop(struct model *model, uint32_t job, bool is_worker, const stru
 {
     const char *word = (is_worker ? bad_at_worker : bad_at_switch)[drop];
     bool is_hint = packet->kind == TRIB_BOOT; /* an inner switch gets it as any child does, and has no use for it */
-    bool differs = !is_worker && drop == TRIB_DROP_DIGEST && model->scenario->job[job].others != 0; /* check_mismatch */
+    /* check_mismatch; and who is late with another operation hears the result of the others'. */
+    bool may_differ = model->scenario->job[job].others != 0 && (!is_worker || model->scenario->quorum_of != 0);
+    bool differs = drop == TRIB_DROP_DIGEST && may_differ;
 
     bool is_beyond = !is_worker && drop == TRIB_DROP_WINDOW && model->scenario->cap != 0 &&
                      model->scenario->budget[BUDGET_RESTART] != 0;
+    /* What was latched without a rank that has not come as far. */
+    bool is_ahead = drop == TRIB_DROP_UNASKED && (packet->flags & TRIB_FLAG_QUORUM) != 0;
 
-    return word == NULL || is_hint || differs || is_beyond
+    return word == NULL || is_hint || differs || is_beyond || is_ahead
                ? 0
                : model_violated(model, word, "a %s drops %s of sequence %u: %s", is_worker ? "worker" : "switch",
                                 trib_kind_name((enum trib_kind)packet->kind), (unsigned)packet->sequence,

@@ -71,11 +71,6 @@ static void crashed(int number)
 
 /* ---- settings ---- */
 
-uint64_t machine_salt(uint32_t job)
-{
-    return UINT64_C(0x5eed0f1a9e5) + job;
-}
-
 static uint32_t boot_id(const struct model *model, uint32_t number)
 {
     return 0xb007 + (model->scenario->same_boot ? 0 : number);
@@ -93,13 +88,15 @@ void machine_session(const struct model *model, uint32_t job, struct trib_sessio
         .roots = s->roots,
         .train = s->train,
         .slots = s->slots,
-        .payload = MODEL_PAYLOAD,
+        .payload = MODEL_PAYLOAD + (s->quorum_of != 0 ? MODEL_LIST : 0),
         .generation = is_heir ? 2 : 1,
         .group = s->group,
         .cap = s->cap,
         .wire = s->wire,
         .lookahead = 1,
         .weight = {s->weight[0], s->weight[1]},
+        .quorum = s->quorum,
+        .quorum_of = s->quorum_of,
     };
 }
 
@@ -264,7 +261,7 @@ static void fill_packet(struct run *run, struct model *model, const struct trib_
         run->violation = model_violated(model, "storm", "one step hands out more than %d packets", MODEL_OUT);
         return;
     }
-    if (!trib_packet_can_encode(packet) || packet->payload_len > MODEL_PAYLOAD) {
+    if (!trib_packet_can_encode(packet) || packet->payload_len > MODEL_PAYLOAD + MODEL_LIST) {
         run->violation = model_violated(model, "encode", "%s of sequence %u cannot be encoded",
                                         trib_kind_name((enum trib_kind)packet->kind), (unsigned)packet->sequence);
         return;
@@ -610,6 +607,9 @@ static struct digest look(const struct model *model, const struct machine *m, st
     note_facts(model, m, facts);
     if (view != NULL && head_of(m)->is_begun) {
         (m->is_worker ? view->clear_worker : view->clear_switch)(node_of(m));
+        if (m->is_worker && model->scenario->quorum_of != 0) {
+            view->worker_lists(node_of(m), facts->list);
+        }
         count = (m->is_worker ? view->worker_limits : view->switch_limits)(node_of(m), head_of(m)->now_ns, words,
                                                                            &facts->is_limited);
     }

@@ -10,7 +10,7 @@
 
 #include "model.h"
 
-#define SCENARIOS_MAX 64
+#define SCENARIOS_MAX 96
 
 struct options {
     const char *scheme, *scenario, *replay, *forgiven;

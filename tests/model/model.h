@@ -50,9 +50,11 @@
 #define MODEL_DEPTH 3
 #define MODEL_JOBS 2
 #define MODEL_ROOTS 2
-#define MODEL_NODES 12 /* workers, then switch nodes */
-#define MODEL_OPS 4    /* of one job */
-#define MODEL_PAYLOAD 64
+#define MODEL_NODES 12      /* workers, then switch nodes */
+#define MODEL_OPS 4         /* of one job */
+#define MODEL_SEQUENCES 16  /* of one job where sums may lack ranks */
+#define MODEL_PAYLOAD 64    /* of elements */
+#define MODEL_LIST 64       /* behind it, where sums may lack ranks */
 #define MODEL_BAG 48        /* packets on their way at most; more is a storm */
 #define MODEL_MEMORY 65536  /* of a node with its buffers */
 #define MODEL_OUT 64        /* packets of one step at most */
@@ -126,6 +128,7 @@ struct model_scenario {
     bool has_peers;     /* ranks send to each other (scheme ring): the one switch is no more than a control plane */
     uint8_t group;      /* and stand in groups of so many (scheme hybrid); 0: not */
     uint8_t cap;        /* ranks begin with it (scheme panama), and switches tell it or half of the slots; 0: no caps */
+    uint8_t quorum, quorum_of; /* sums may lack ranks (scheme panama); 0, 0: not */
 };
 
 const char *scenario_scheme(const struct model_scenario *scenario); /* NULL: any scheme of switches */
@@ -156,7 +159,7 @@ struct stimulus {
     uint16_t len;
     uint16_t a; /* of a packet: 1, the node is not drained behind it */
     uint32_t b;
-    uint8_t wire[TRIB_HEADER_SIZE + MODEL_PAYLOAD];
+    uint8_t wire[TRIB_HEADER_SIZE + MODEL_PAYLOAD + MODEL_LIST];
 };
 
 #define FROM_PARENT 0xff
@@ -178,13 +181,14 @@ struct facts {
     uint8_t mark;  /* of a worker: own mark */
     uint8_t known; /* M */
     uint8_t submitted;
-    uint8_t done;      /* bitmap of operations */
-    uint8_t held;      /* of a switch: slots */
-    bool wants_timer;  /* of a worker */
-    bool is_limited;   /* some limit of repeats holds: a tick would change it */
-    bool lacks_lowest; /* of a switch: somebody's part of the sequence at M */
-    bool is_undrained; /* within a batch */
-    bool is_disputed;  /* of a switch: it has told that operations differ */
+    uint8_t done;                  /* bitmap of operations */
+    uint8_t held;                  /* of a switch: slots */
+    bool wants_timer;              /* of a worker */
+    bool is_limited;               /* some limit of repeats holds: a tick would change it */
+    bool lacks_lowest;             /* of a switch: somebody's part of the sequence at M */
+    bool is_undrained;             /* within a batch */
+    bool is_disputed;              /* of a switch: it has told that operations differ */
+    uint8_t list[MODEL_SEQUENCES]; /* of a worker where sums may lack ranks: who is in the results that it keeps */
 };
 
 /* ---- states ---- */
@@ -346,7 +350,10 @@ struct step machine_step(struct model *model, uint32_t local, uint32_t stimulus)
 bool machine_ignores(struct model *model, uint32_t local, uint32_t stimulus);
 const struct facts *machine_facts(const struct model *model, uint32_t local);
 /* A session's salt: lanes need it, and traces name contributions by it. */
-uint64_t machine_salt(uint32_t job);
+static inline uint64_t machine_salt(uint32_t job)
+{
+    return UINT64_C(0x5eed0f1a9e5) + job;
+}
 static inline uint32_t machine_communicator(uint32_t job)
 {
     return 0xc0 + job;
@@ -360,6 +367,8 @@ struct view {
     /* Writes the limits that hold at this time, as words; *is_limited: one does. Returns their count. */
     size_t (*worker_limits)(const void *node, uint64_t now_ns, uint64_t *words, bool *is_limited);
     size_t (*switch_limits)(const void *node, uint64_t now_ns, uint64_t *words, bool *is_limited);
+    /* For each sequence, a bitmap of the ranks in the result that the worker keeps of it; 0: it keeps none. */
+    void (*worker_lists)(const void *node, uint8_t list[MODEL_SEQUENCES]);
 };
 #define VIEW_WORDS 64
 const struct view *view_find(const char *scheme); /* NULL: the scheme has none, its states are taken as they are */
@@ -387,6 +396,8 @@ uint8_t check_drop(struct model *model, uint32_t job, bool is_worker, const stru
                    enum trib_drop drop);
 /* A switch has told that operations differ: they must, and it must name one rank of each side (I10). */
 uint8_t check_mismatch(struct model *model, uint32_t job, uint32_t at, const struct trib_event *event);
+/* Where sums may lack ranks: do two workers keep results of one sequence that hold other ranks? 0, or a violation. */
+uint8_t check_lists(struct model *model, const struct state *state, uint32_t rank);
 /* The operation that a rank's sequence belongs to; false: none. */
 bool check_operation(const struct model *model, uint32_t rank, uint64_t sequence, uint32_t *op, uint64_t *block);
 

@@ -29,6 +29,7 @@
 #define RING           .has_peers = true, .session_marks = true
 #define HYBRID(m)      RING, .group = (m)
 #define CAPS(n)        .cap = 1, .budget = {[BUDGET_CAP] = (n)}
+#define QUORUM(q, n)   TICKS, .type = TRIB_FLOAT32, .wire = TRIB_FLOAT32, .quorum = (q), .quorum_of = (n)
 #define REDUCE(r)      {.collective = TRIB_REDUCE, .elements = 1, .root = (r)}
 #define GATHER(n)      {.collective = TRIB_ALLGATHER, .elements = (n)} /* of all shares */
 #define SCATTER(n)     {.collective = TRIB_REDUCE_SCATTER, .elements = (n)}
@@ -155,12 +156,20 @@ static const struct model_scenario scenarios[] = {
      .job = {{STAR(4), .ops = 1, .op = {CAST(1)}}}, FAULTS(1, 1, 0, 0)},
     {POOL(1, 1), TICKS, INTEGERS, HYBRID(2), .name = "hybrid-reduce", .about = "2 groups of 2 ranks, 1 slot, a reduce; 1 loss, 1 copy", .rounds = 1,
      .job = {{STAR(4), .ops = 1, .op = {REDUCE(2)}}}, FAULTS(1, 1, 0, 0)},
+    {POOL(1, 1), QUORUM(1, 2), .name = "quorum", .about = "2 ranks of which 1 will do, 1 slot, an operation of 3 fragments; 1 loss, 1 copy", .rounds = 3,
+     .job = {{STAR(2), FRAGMENTS(3)}}, FAULTS(1, 1, 0, 0), .is_quick = true},
+    {POOL(2, 1), QUORUM(1, 2), .name = "quorum-slots", .about = "2 ranks of which 1 will do, 2 slots, one in flight, 2 operations of 2 fragments; 1 loss", .rounds = 3,
+     .job = {{STAR(2), .ops = 2, .op = {WHOLE(2), WHOLE(2)}}}, FAULTS(1, 0, 0, 0)},
+    {POOL(1, 1), QUORUM(2, 3), .name = "quorum-three", .about = "3 ranks of which 2 will do, 1 slot, 2 operations; 1 loss", .rounds = 3,
+     .job = {{STAR(3), OPS2}}, FAULTS(1, 0, 0, 0)},
+    {POOL(1, 1), QUORUM(1, 2), .name = "quorum-restart", .about = "2 ranks of which 1 will do, 1 slot, an operation of 3 fragments; the switch restarts, 1 loss", .rounds = 3,
+     .job = {{STAR(2), FRAGMENTS(3)}}, FAULTS(1, 0, 0, 1)},
 };
 /* clang-format on */
 
 const char *scenario_scheme(const struct model_scenario *scenario)
 {
-    if (scenario->cap != 0) {
+    if (scenario->cap != 0 || scenario->quorum_of != 0) {
         return "panama";
     }
     return !scenario->has_peers ? NULL : scenario->group == 0 ? "ring" : "hybrid";

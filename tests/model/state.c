@@ -104,6 +104,9 @@ uint8_t state_step(struct model *model, struct state *state, uint32_t node, uint
     if (violation == 0 && stimulus->kind != STIMULUS_INIT && (new->known < old->known || new->mark < old->mark)) {
         violation = model_violated(model, "mark", "a mark falls");
     }
+    if (violation == 0 && node < model->ranks && model->scenario->quorum_of != 0) {
+        violation = check_lists(model, state, node);
+    }
     if (violation == 0 && stimulus->kind == STIMULUS_PACKET && node >= model->ranks) {
         violation = check_outs(model, &step);
     }

@@ -65,7 +65,7 @@ static void clear_flight(struct worker *w, uint32_t index)
             .pending = f->pending,
         };
     } else if (f->state == FLIGHT_FINISHED && f->copy == COPY_IN_WIRE) {
-        used = f->payload_len;
+        used = f->payload_len + (f->flags & TRIB_FLAG_QUORUM ? TRIB_QUORUM_LIST : 0);
     } else if (f->state == FLIGHT_SENT && f->encoded) {
         used = w->config.session.payload;
     }
@@ -131,6 +131,20 @@ static void clear_worker(void *node)
     w->held_sequence = w->held_bitmap = 0; /* for stall reports, which are off */
 }
 
+static void worker_lists(const void *node, uint8_t list[MODEL_SEQUENCES])
+{
+    const struct worker *w = node;
+
+    for (uint32_t index = 0; index < w->flights; index++) {
+        const struct flight *f = worker_flight(w, index);
+        if (f->state != FLIGHT_FINISHED || is_below_mark(w, f) || f->sequence >= MODEL_SEQUENCES) {
+            continue;
+        }
+        list[f->sequence] = f->flags & TRIB_FLAG_QUORUM ? worker_wire(w, index)[f->payload_len]
+                                                        : (uint8_t)((1U << w->config.session.ranks) - 1);
+    }
+}
+
 static size_t worker_limits(const void *node, uint64_t now_ns, uint64_t *words, bool *is_limited)
 {
     const struct worker *w = node;
@@ -162,7 +176,20 @@ static void clear_rows(struct switch_node *n, uint32_t index)
     for (uint32_t row = 0; row < rows; row++) {
         bool used = (slot->loaded >> (2 * row) & 3) != 0;
         size_t size = used ? trib_row_size((enum trib_type)slot->type, slot->payload_len) : 0;
+        bool has_list = used && (slot->flags & TRIB_FLAG_QUORUM) != 0 && trib_slot_is_complete(slot, n->required);
+        size_t listed = has_list ? switch_payload_len(slot) : 0;
+        size = size > listed ? size : listed;
         memset((uint8_t *)switch_row(n, index, row) + size, 0, n->row_size - size);
+    }
+}
+
+/* Read only of a slot whose sum may lack ranks. */
+static void clear_list(struct switch_node *n, uint32_t index)
+{
+    const struct trib_slot *slot = switch_slot(n, index);
+
+    if (trib_slot_is_empty(slot) || (slot->flags & TRIB_FLAG_QUORUM) == 0) {
+        memset(switch_list(n, index), 0, TRIB_QUORUM_LIST);
     }
 }
 
@@ -193,6 +220,9 @@ static void clear_switch(void *node)
     }
     for (uint32_t index = 0; index < n->window.slots; index++) {
         clear_rows(n, index);
+        if (trib_session_has_quorum(&n->config.session)) {
+            clear_list(n, index);
+        }
     }
     for (uint32_t child = 0; child < n->config.children; child++) {
         if (!(n->owed >> child & 1)) {
@@ -288,10 +318,10 @@ static size_t ring_worker_limits(const void *node, uint64_t now_ns, uint64_t *wo
 const struct view *view_find(const char *scheme)
 {
     static const struct view views[] = {
-        {"switchml", clear_worker, clear_switch, worker_limits, switch_limits},
-        {"panama", clear_worker, clear_switch, worker_limits, switch_limits},
-        {"ring", clear_ring_worker, NULL, ring_worker_limits, NULL},
-        {"hybrid", clear_ring_worker, NULL, ring_worker_limits, NULL},
+        {"switchml", clear_worker, clear_switch, worker_limits, switch_limits, worker_lists},
+        {"panama", clear_worker, clear_switch, worker_limits, switch_limits, worker_lists},
+        {"ring", clear_ring_worker, NULL, ring_worker_limits, NULL, NULL},
+        {"hybrid", clear_ring_worker, NULL, ring_worker_limits, NULL, NULL},
     };
 
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
