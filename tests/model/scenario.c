@@ -164,6 +164,10 @@ static const struct model_scenario scenarios[] = {
      .job = {{STAR(3), OPS2}}, FAULTS(1, 0, 0, 0)},
     {POOL(1, 1), QUORUM(1, 2), .name = "quorum-restart", .about = "2 ranks of which 1 will do, 1 slot, an operation of 3 fragments; the switch restarts, 1 loss", .rounds = 3,
      .job = {{STAR(2), FRAGMENTS(3)}}, FAULTS(1, 0, 0, 1)},
+    {POOL(1, 1), QUORUM(1, 2), .name = "quorum-tree-restart", .about = "an inner switch with 2 ranks of which 1 will do below the root, 1 slot, 2 operations; one of the 2 switches restarts", .rounds = 3,
+     .job = {{.ranks = 2, .switches = 2, .leaf = {1, 1}, OPS2}}, FAULTS(0, 0, 0, 1)},
+    {POOL(1, 1), QUORUM(2, 3), .name = "quorum-differ", .about = "3 ranks of which 2 will do, 1 slot, an operation, then one that has another count on a rank; the switch restarts", .rounds = 2,
+     .job = {{STAR(3), OPS2, OTHERS(1U), .other = {.collective = TRIB_ALLREDUCE, .elements = 2}}}, FAULTS(0, 0, 0, 1)},
 };
 /* clang-format on */
 

@@ -684,6 +684,26 @@ static void result__of_what_was_not_sent_may_not_list_this_rank(void **state)
     close_worker(w);
 }
 
+/* The others are done, of another operation. No switch asks for this part any more; but only a switch can say so. */
+static void result__of_another_operation_is_answered_with_the_part(void **state)
+{
+    struct worker *w = open_worker();
+    struct trib_packet part = {0};
+    struct trib_packet other;
+
+    (void)state;
+    assert_int_equal(send_all(w, &part), 1);
+    other = part;
+    other.digest ^= 1;
+    assert_int_equal(give(w, &other, 0, 0xd, 0xd), TRIB_DROP_DIGEST);
+    assert_int_equal(send_all(w, &part), 1);
+    assert_int_equal(part.sequence, 0);
+    assert_true((part.flags & TRIB_FLAG_RESEND) != 0);
+    assert_int_equal(give(w, &other, 0, 0xd, 0xd), TRIB_DROP_DIGEST);
+    assert_int_equal(send_all(w, &part), 0); /* at most once in half a timeout */
+    close_worker(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -703,6 +723,7 @@ int main(void)
         cmocka_unit_test(result__is_believed_if_its_list_is_right),
         cmocka_unit_test(result__with_a_list_of_others_than_the_lane_is_not),
         cmocka_unit_test(result__of_what_was_not_sent_may_not_list_this_rank),
+        cmocka_unit_test(result__of_another_operation_is_answered_with_the_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -272,32 +272,6 @@ static void answered(struct worker *w, uint32_t index, const struct trib_packet 
     trib__worker_answered(w, index, packet->last_rank == w->config.rank, now_ns);
 }
 
-static enum trib_drop take_result(struct worker *w, const struct trib_packet *packet, uint64_t now_ns)
-{
-    uint32_t index = worker_flight_index(w, packet->sequence);
-    struct worker_form form;
-    enum trib_drop drop = trib__worker_check_result(w, index, packet, &form);
-
-    if (drop == TRIB_DROP_LANE || drop == TRIB_DROP_SHAPE) {
-        trib__worker_strike(w, index);
-    }
-    if (drop == TRIB_DROP_UNASKED && (packet->flags & TRIB_FLAG_QUORUM) != 0) {
-        return trib__worker_take_unsent(w, packet, now_ns);
-    }
-    if (drop != TRIB_DROP_NONE) {
-        return drop;
-    }
-    trib__worker_accept(w, index, packet, &form);
-    const uint8_t *list = trib_quorum_list(packet);
-    if (list != NULL && !trib_quorum_has(list, w->config.rank)) {
-        trib__worker_unlisted(w, index, packet, now_ns);
-    } else {
-        answered(w, index, packet, now_ns);
-    }
-    trib__worker_finish(w, index, worker_operation_at(w, worker_flight(w, index)->operation));
-    return TRIB_DROP_NONE;
-}
-
 /* One sequence that the switch lacks this rank's part of. */
 static void asked_for(struct worker *w, uint64_t sequence, uint64_t now_ns)
 {
@@ -316,6 +290,36 @@ static void asked_for(struct worker *w, uint64_t sequence, uint64_t now_ns)
     }
     times->resent_ns = now_ns;
     trib__worker_queue(w, index, f->state == FLIGHT_FINISHED ? PENDING_OFFER : PENDING_RESEND);
+}
+
+static enum trib_drop take_result(struct worker *w, const struct trib_packet *packet, uint64_t now_ns)
+{
+    uint32_t index = worker_flight_index(w, packet->sequence);
+    struct worker_form form;
+    enum trib_drop drop = trib__worker_check_result(w, index, packet, &form);
+
+    if (drop == TRIB_DROP_LANE || drop == TRIB_DROP_SHAPE) {
+        trib__worker_strike(w, index);
+    }
+    /* The others have done without this rank: the switch must see that it runs another operation. */
+    if (drop == TRIB_DROP_DIGEST && (packet->flags & TRIB_FLAG_QUORUM) != 0) {
+        asked_for(w, packet->sequence, now_ns);
+    }
+    if (drop == TRIB_DROP_UNASKED && (packet->flags & TRIB_FLAG_QUORUM) != 0) {
+        return trib__worker_take_unsent(w, packet, now_ns);
+    }
+    if (drop != TRIB_DROP_NONE) {
+        return drop;
+    }
+    trib__worker_accept(w, index, packet, &form);
+    const uint8_t *list = trib_quorum_list(packet);
+    if (list != NULL && !trib_quorum_has(list, w->config.rank)) {
+        trib__worker_unlisted(w, index, packet, now_ns);
+    } else {
+        answered(w, index, packet, now_ns);
+    }
+    trib__worker_finish(w, index, worker_operation_at(w, worker_flight(w, index)->operation));
+    return TRIB_DROP_NONE;
 }
 
 static enum trib_drop take_ask(struct worker *w, const struct trib_packet *packet, uint64_t now_ns)
