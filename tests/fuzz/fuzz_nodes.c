@@ -10,6 +10,9 @@
  * no wrong sum is delivered unless the lie was about the values themselves, no buffer is touched that is not lent, and
  * nothing crashes.
  *
+ * A quorum's lists of ranks are lied about as well: who is in it, how many, how long it is, and who gave a part. No such
+ * lie makes a wrong sum.
+ *
  * The first SETTINGS bytes are the world; then each step is a byte, kind and place, and a forged packet takes two more.
  * FUZZ_TRACE=1 in the environment prints the script. Read next: model/model.h. */
 #include <stdio.h>
@@ -164,6 +167,14 @@ static void make_capped(struct model_scenario *s)
     s->time = MODEL_TIME_STILL;
 }
 
+/* Sums that may lack ranks: of floats as they are. */
+static void make_quorum(struct model_scenario *s, uint32_t part)
+{
+    s->quorum = part != 0 ? 1 : 2;
+    s->quorum_of = part != 0 ? 2 : 3;
+    s->type = s->wire = TRIB_FLOAT32;
+}
+
 static void choose_world(struct script *script)
 {
     static const enum trib_type wires[4] = {TRIB_FLOAT32, TRIB_INT32, TRIB_FLOAT32, TRIB_FLOAT32};
@@ -200,6 +211,8 @@ static void choose_world(struct script *script)
         make_ring(s, s->roots == 2);
     } else if (jobs == 1 && form >> 5 == 6) {
         make_capped(s);
+    } else if (jobs == 1 && form >> 5 >= 4) {
+        make_quorum(s, form >> 5 & 1);
     }
     s->closes |= s->sharing == SHARING_HEIR; /* who inherits waits for that */
     s->window = s->window > s->slots ? s->slots : s->window;
@@ -256,9 +269,21 @@ static void lie_about_values(struct trib_packet *packet, uint8_t *payload, uint3
     }
 }
 
-static void lie(struct script *script, struct trib_packet *packet, struct stimulus *s, uint32_t how, uint32_t what)
+static void lie_about_list(struct trib_packet *packet, uint8_t *payload, uint32_t what)
 {
-    switch (how % 14) {
+    uint8_t *list = payload + packet->payload_len - MODEL_LIST;
+    uint32_t rank = what < 192 ? what % MODEL_RANKS : 8 * (what % MODEL_LIST) + what % 8;
+
+    if ((packet->flags & TRIB_FLAG_QUORUM) != 0 && packet->payload_len > MODEL_LIST) {
+        list[rank / 8] ^= (uint8_t)(1U << rank % 8);
+        packet->contributors = (uint16_t)(packet->contributors + (list[rank / 8] >> rank % 8 & 1 ? 1 : -1));
+    }
+}
+
+static void lie(struct script *script, struct trib_packet *packet, uint8_t *payload, struct stimulus *s, uint32_t how,
+                uint32_t what)
+{
+    switch (how % (script->scenario.quorum_of != 0 ? 17 : 14)) {
     case 0:
         packet->sequence += what < 128 ? what & 7 : UINT64_C(1) << (what & 31);
         return;
@@ -297,6 +322,17 @@ static void lie(struct script *script, struct trib_packet *packet, struct stimul
         return;
     case 12:
         packet->payload_len = (uint16_t)(what % (packet->payload_len + 1U));
+        return;
+    case 14:
+        packet->node = (uint16_t)(what < 240 ? what % (MODEL_RANKS + 1) : what << 8);
+        return;
+    case 15: /* somebody is in who is not, or the other way round, and the count agrees with that */
+        lie_about_list(packet, payload, what);
+        return;
+    case 16:
+        packet->payload_len = (uint16_t)(MODEL_LIST + what % (MODEL_PAYLOAD + 1));
+        packet->payload = payload;
+        packet->flags ^= what >> 7 != 0 ? TRIB_FLAG_QUORUM : 0;
         return;
     default: /* as from somebody else of the job at the same node */
         if (s->to >= MODEL_RANKS && s->from != FROM_PARENT) {
@@ -343,8 +379,8 @@ static void put(struct script *script, const struct stimulus *forged)
 /* What somebody who lies is forgiven: words of model_violated. `mark` too, since M is what its members say. */
 static void forgive(struct script *script, bool about_values)
 {
-    static const char most[] = "lane digest shape unasked window mark failed hang leak submit storm repeat";
-    static const char all[] = "lane digest shape unasked window mark failed hang leak submit storm repeat oracle";
+    static const char most[] = "lane list digest shape unasked window mark failed hang leak submit storm repeat";
+    static const char all[] = "lane list digest shape unasked window mark failed hang leak submit storm repeat oracle";
 
     if (script->model.forgiven != all) {
         script->model.forgiven = about_values ? all : most;
@@ -359,7 +395,7 @@ static void forge(struct script *script, uint32_t which)
     uint32_t what = next_byte(script);
     uint32_t known = script->remembered_count < REMEMBERED ? script->remembered_count : REMEMBERED;
     struct trib_packet packet;
-    uint8_t payload[MODEL_PAYLOAD];
+    uint8_t payload[MODEL_PAYLOAD + MODEL_LIST] = {0};
 
     if ((known == 0 && state->count == 0) || state->count > CROWD) {
         return;
@@ -380,7 +416,7 @@ static void forge(struct script *script, uint32_t which)
         lie_about_values(&packet, payload, how, what);
         forgive(script, true);
     } else {
-        lie(script, &packet, &s, how, what);
+        lie(script, &packet, payload, &s, how, what);
         forgive(script, false);
     }
     fit(&packet);
