@@ -34,11 +34,13 @@ SLOT = "src/core/slot.h"
 SWITCH = "src/schemes/switchml/switchml_switch.c"
 ANSWER = "src/schemes/switchml/switchml_switch_answer.c"
 PARENT = "src/schemes/switchml/switchml_switch_parent.c"
+SWITCH_QUORUM = "src/schemes/switchml/switchml_switch_quorum.c"
 SWITCH_H = "src/schemes/switchml/switchml_switch.h"
 WORKER = "src/schemes/switchml/switchml_worker.c"
 WORKER_SEND = "src/schemes/switchml/switchml_worker_send.c"
 WORKER_RECEIVE = "src/schemes/switchml/switchml_worker_receive.c"
 WORKER_RECOVER = "src/schemes/switchml/switchml_worker_recover.c"
+WORKER_QUORUM = "src/schemes/switchml/switchml_worker_quorum.c"
 SCALAR = "src/core/value_scalar.c"
 FLOW = "src/core/flow.c"
 ENGINE = "src/host/engine.c"
@@ -389,6 +391,46 @@ CANARIES = [
                 "    return TRIB_DROP_NONE;"),),
         world=("lane", "oracle"), search=Never("its ranks are right, so it has no wrong lane to check"),
         test="unit/test_hybrid"),
+
+    # ---- sums that may lack ranks (PANAMA's quorum): the exception of I2 ----
+    Canary(
+        "quorum-after-restart", "I2", "a switch latches again what an earlier boot of it may have latched with other ranks",
+        edits=((SWITCH_QUORUM, "n->full_below = trib_window_dense_below(&n->window, n->config.root, n->lowest) + n->window.slots;",
+                "n->full_below = 0;"),),
+        world=("list", "lane"), search=("list",), first="quorum-restart", test="unit/test_quorum", scheme="panama:1/2"),
+    Canary(
+        "quorum-late-added", "I2", "a part that comes late goes into a result that others have already",
+        edits=((SWITCH, """    if (slot->is_latched && trib__switch_is_late(n, index, child, packet)) {
+        return slot->digest != packet->digest ? mismatch(n, slot, child) : trib__switch_late(n, child, packet, now_ns);
+    }
+""", """    if (slot->is_latched && trib__switch_is_late(n, index, child, packet)) {
+        slot->present &= ~(UINT64_C(1) << child);
+    }
+"""),),
+        world=("list", "lane", "oracle"), search=("list", "lane", "oracle"), first="quorum", test="unit/test_quorum_rules",
+        scheme="panama:1/2"),
+    Canary(
+        "quorum-too-few", "I2", "a switch leaves one more rank out than may lack",
+        edits=((SWITCH_QUORUM, "(uint32_t)__builtin_popcountll(lack) <= n->spare &&", "(uint32_t)__builtin_popcountll(lack) <= n->spare + 1 &&"),),
+        world=("list", "shape"), search=("list", "shape"), first="quorum-three", scheme="panama:1/2"),
+    Canary(
+        "quorum-taken-and-sent", "I2", "a rank gives its part of what it has taken the result of already",
+        edits=((WORKER_QUORUM, "        w->next[root] = trib_window_next(&w->window, w->next[root]);\n", "        return;\n"),),
+        world=("assert", "list"), search=("assert",), first="quorum-slots", scheme="panama:1/2"),
+    Canary(
+        "quorum-rows-apart", "I9", "at the latch the rows of a sum are not brought together",
+        edits=((SWITCH_QUORUM, "    for (uint32_t level = 1; level < 6; level++) {", "    for (uint32_t level = 6; level < 6; level++) {"),),
+        world=ORACLE, search=ORACLE, first="quorum-three", test="unit/test_quorum_rules", scheme="panama:1/2"),
+    Canary(
+        "quorum-list-unchecked", "I12", "a worker does not look whether the lane is that of the ranks that are listed",
+        edits=((WORKER_RECEIVE, "    uint64_t keys = list != NULL ?", "    if (list != NULL) {\n        return true;\n    }\n    uint64_t keys = list != NULL ?"),),
+        world=("oracle", "list", "buffer"), search=Never("its switches are right, so it has no wrong list to check"),
+        test="unit/test_quorum_rules", scheme="panama:1/2"),
+    Canary(
+        "quorum-unsent-from-anywhere", "I3", "a rank takes a result that no switch can have had room for",
+        edits=((WORKER_QUORUM, "        return TRIB_DROP_WINDOW; /* no switch that takes parts for it says so */\n", ""),),
+        world=Never("no switch says so, and who lies has to guess the digest"),
+        search=Never("its switches are right, and admit what they sum"), test="unit/test_quorum_rules", scheme="panama:1/2"),
 
     # ---- I12: the lane ----
     Canary(
