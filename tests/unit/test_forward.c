@@ -98,6 +98,19 @@ static void what_is_not_plain__is_switchmls(void **state)
     assert_int_equal(expect(f, TRIB_RESULT, 4, 1).payload_len, 0);
 }
 
+/* A mark that leaps passes what waits to leave: no header could name M from there, and the rank has it. */
+static void mark__that_leaps_takes_along_what_waits(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t far = (uint64_t)INT32_MAX - 1;
+
+    assert_int_equal(send(f, 0, 0, 1), TRIB_DROP_NONE);
+    assert_int_equal(send(f, far, far, 2), TRIB_DROP_NONE);
+    expect_back(f, far, 2);
+    expect_nothing(f);
+    assert_int_equal(send(f, 3 * far, 3 * far, 3), TRIB_DROP_WINDOW); /* no answer could name M from there */
+}
+
 static void copies__never_fill_more_than_the_queue(void **state)
 {
     struct fixture *f = *state;
@@ -137,6 +150,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_sent__comes_back_in_its_order, set_up_forward, tear_down),
         cmocka_unit_test_setup_teardown(what_was_lost__is_asked_for, set_up_forward, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_plain__is_switchmls, set_up_forward, tear_down),
+        cmocka_unit_test_setup_teardown(mark__that_leaps_takes_along_what_waits, set_up_forward, tear_down),
         cmocka_unit_test_setup_teardown(copies__never_fill_more_than_the_queue, set_up_forward, tear_down),
         cmocka_unit_test(communicators__have_one_rank),
     };

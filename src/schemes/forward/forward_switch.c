@@ -71,7 +71,8 @@ static bool is_plain(const struct switch_node *n, struct trib_place from, const 
            !n->config.has_parent && packet->kind == TRIB_CONTRIBUTION && packet->communicator == s->communicator &&
            packet->generation == s->generation && packet->boot == n->config.boot &&
            (packet->flags & TRIB_FLAG_UNWANTED) == 0 && packet->payload_len <= s->payload &&
-           packet->mark <= packet->sequence && trib_window_root(&n->window, packet->sequence) == n->config.root;
+           packet->mark <= packet->sequence && packet->sequence <= n->communicator_mark + INT32_MAX &&
+           trib_window_root(&n->window, packet->sequence) == n->config.root;
 }
 
 static enum trib_drop forward_receive(void *node, struct trib_place from, const struct trib_packet *packet,
@@ -106,17 +107,28 @@ static void forward_soon(const void *node, struct trib_place from, const struct 
     trib__switch_soon(inner_of(node), from, packet);
 }
 
+/* The next that was taken; what M has passed since, its rank has. */
+static bool take_kept(struct forward *f, struct trib_packet *packet)
+{
+    while (f->count > 0) {
+        *packet = ((const struct trib_packet *)at(f, f->queue_at))[f->head];
+        f->head = (f->head + 1) % f->room;
+        f->count--;
+        if (packet->sequence >= inner_of(f)->communicator_mark) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool forward_next_packet(void *node, uint64_t now_ns, struct trib_packet *packet, struct trib_place *to)
 {
     struct forward *f = node;
     struct switch_node *n = inner_of(f);
 
-    if (f->count == 0) {
+    if (!take_kept(f, packet)) {
         return trib__switch_next_packet(n, now_ns, packet, to);
     }
-    *packet = ((const struct trib_packet *)at(f, f->queue_at))[f->head];
-    f->head = (f->head + 1) % f->room;
-    f->count--;
     packet->kind = TRIB_RESULT;
     packet->flags &= TRIB_FLAG_ECN | TRIB_FLAG_FIN;
     packet->bitmap = n->required;
