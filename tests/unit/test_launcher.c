@@ -319,6 +319,9 @@ static void config__quorum(void **state)
     set("TRIB_SWITCH", "10.0.0.2");
     set("TRIB_SCHEME", "panama:7/8");
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK); /* with the payload that is chosen */
+    config.fallback = true;
+    assert_int_equal(trib_config_check(&config, error), TRIB_ERR_INVALID);
+    assert_non_null(strstr(error, "it has no fallback (TRIB_FALLBACK)"));
     set("TRIB_RANKS", "512");
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -97,6 +97,9 @@ enum trib_status trib_join_check(const struct trib_message *message, char *error
         explain_scheme(settings->scheme, error);
     } else if (unfit(settings)) {
         trib_explain(error, "scheme %s: %s", settings->scheme, unfit(settings));
+    } else if (settings->fallback && trib_scheme_names_quorum(settings->scheme)) {
+        trib_explain(error, "scheme %s has no fallback: who is done may leave before a late rank has its results",
+                     settings->scheme);
     } else if (!trib_join_is_wire(settings->wire)) {
         trib_explain(error, "wire %u: want %d (float32), %d (bfloat16) or %d (int32)", settings->wire,
                      TRIB_WIRE_FLOAT32, TRIB_WIRE_BFLOAT16, TRIB_WIRE_INT32);
