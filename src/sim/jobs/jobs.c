@@ -100,7 +100,7 @@ static uint32_t keep_message(struct sim_jobs *j, const struct trib_packet *packe
     if (m->pieces != 0) {
         memcpy(m->payload, packet->payload, SIM_JOB_PAYLOAD);
     }
-    if (m->pieces == 2) {
+    if (m->pieces == 2 && j->lists != NULL) {
         memcpy(j->lists[message], (const uint8_t *)packet->payload + SIM_JOB_PAYLOAD, TRIB_QUORUM_LIST);
     }
     return message;
@@ -718,7 +718,10 @@ struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job
     const struct sim_job *it = &j->jobs[job];
     struct sim_job_counters sum = {.switches = it->before};
 
-    for (uint32_t i = it->first; it->scheme != NULL && i < it->first + it->config.workers; i++) {
+    if (it->scheme == NULL) {
+        return sum; /* its ranks send messages, and have no nodes */
+    }
+    for (uint32_t i = it->first; i < it->first + it->config.workers; i++) {
         const struct sim_endpoint *e = &j->endpoints[i];
         trib_counters_add(&sum.workers, it->scheme->worker->counters(e->node));
         if (it->scheme->worker->flows != NULL) {
