@@ -10,7 +10,4 @@
 /* Runs an experiment that reproduce_is_measured. False: interrupted, or run->error says what is wrong. */
 bool measure_experiment(struct reproduce_run *run);
 
-/* measure_paths.c: PANAMA's Fig. 7. */
-bool measure_panama_fig7(struct reproduce_run *run);
-
 #endif

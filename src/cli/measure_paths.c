@@ -306,7 +306,7 @@ static void report(struct reproduce_run *run, const struct table *t)
     reproduce_got(run, "all-inputs-cpu", most[2]);
 }
 
-bool measure_panama_fig7(struct reproduce_run *run)
+static bool measure_panama_fig7(struct reproduce_run *run)
 {
     struct spawn_switch own = {0};
     struct trib_switchd_config config;

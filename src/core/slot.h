@@ -4,7 +4,9 @@
  *
  * A slot is empty while nobody is present, complete when the bitmap holds the required set, and nothing else says so
  * (I2). At the top of a tree of switches the complete sum is the result. Below it the complete slot is a partial sum,
- * which goes up, until the result comes down (or a finished rank OFFERs it) and takes the slot.
+ * which goes up, until the result comes down (or a finished rank OFFERs it) and takes the slot. Where sums may lack ranks
+ * a slot is latched once by its node (schemes/switchml/switchml_switch_quorum.c): the bitmap is then made the required
+ * set, and `loaded` says who is in.
  *
  * The reproducible sum (I9). Children are the leaves of a fixed binary tree in the order of their numbers. A pair of
  * leaves shares a row; whoever of the pair comes second is added to it; a subtree that is whole is merged into its left
