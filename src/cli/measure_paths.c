@@ -335,7 +335,7 @@ static bool measure_panama_fig7(struct reproduce_run *run)
                 .calls = run->is_quick ? 1 : 8,
                 .own = &own,
             };
-            is_good = reproduce_goes_on(run, m.way->name, (double)done++ / (PAYLOADS * WAYS * t.rounds)) &&
+            is_good = reproduce_goes_on(run, m.way->name, (double)done++ / (double)(PAYLOADS * WAYS * t.rounds)) &&
                       measure(run, &m, &t.samples[i / WAYS][round][way]);
         }
     }

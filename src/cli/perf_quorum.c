@@ -114,6 +114,9 @@ static bool read_set(const struct perf_options *options, const uint8_t *at, stru
     int64_t seen[TRIB_RANKS_MAX];
     uint32_t known = 0;
 
+    if (fields == 0) {
+        return false; /* of no ranks */
+    }
     for (uint32_t field = 0; field < fields; field++) {
         seen[field] = -1;
     }
