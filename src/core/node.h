@@ -165,6 +165,16 @@ static inline uint64_t trib_all_children(uint32_t count)
     return UINT64_MAX >> (TRIB_CHILDREN_MAX - count);
 }
 
+/* How many of them are set. Core and schemes call nothing, and a CPU's own instruction is not in all that this is built
+ * for: pairs, then fours and eights of bits are added side by side. */
+static inline uint32_t trib_count_bits(uint64_t bits)
+{
+    bits -= bits >> 1 & UINT64_C(0x5555555555555555);
+    bits = (bits & UINT64_C(0x3333333333333333)) + (bits >> 2 & UINT64_C(0x3333333333333333));
+    bits = (bits + (bits >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /* For nodes that lay arrays out behind their struct: takes `bytes` at *at, which moves to the next cache line behind
  * them. Returns where they begin. */
 static inline size_t trib_node_place(size_t *at, size_t bytes)

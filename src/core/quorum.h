@@ -72,7 +72,7 @@ static inline uint32_t trib_quorum_count(const uint8_t *list)
     for (uint32_t i = 0; i < TRIB_QUORUM_LIST; i += sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, list + i, sizeof word);
-        count += (uint32_t)__builtin_popcountll(word);
+        count += trib_count_bits(word);
     }
     return count;
 }

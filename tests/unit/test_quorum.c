@@ -499,6 +499,22 @@ static void name__says_which_part_of_the_ranks_makes_a_sum(void **state)
     assert_non_null(trib_panama.unfit(&session));
 }
 
+static void bits__are_counted(void **state)
+{
+    struct trib_prng prng = {.state = 3};
+
+    (void)state;
+    for (uint32_t i = 0; i < 64; i++) {
+        assert_int_equal(trib_count_bits(UINT64_MAX >> i), 64 - i);
+        assert_int_equal(trib_count_bits(UINT64_C(1) << i), 1);
+    }
+    assert_int_equal(trib_count_bits(0), 0);
+    for (uint32_t i = 0; i < 1000; i++) {
+        uint64_t word = trib_prng_next(&prng);
+        assert_int_equal(trib_count_bits(word), __builtin_popcountll(word));
+    }
+}
+
 static void sums__lack_a_rank_that_lags_and_no_more_than_may(void **state)
 {
     struct world w;
@@ -656,6 +672,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(name__says_which_part_of_the_ranks_makes_a_sum),
+        cmocka_unit_test(bits__are_counted),
         cmocka_unit_test(sums__lack_a_rank_that_lags_and_no_more_than_may),
         cmocka_unit_test(sums__of_the_first_window_have_all),
         cmocka_unit_test(late_rank__does_not_send_what_is_summed),

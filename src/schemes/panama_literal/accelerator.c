@@ -389,9 +389,9 @@ static void drop_late(struct accelerator *a, const struct heads *heads, uint64_t
 /* Are as many there as a sum needs, and equal? */
 static bool is_enough(const struct accelerator *a, const struct heads *heads)
 {
-    int lacking = __builtin_popcountll(heads->ports & ~heads->equal);
+    uint32_t lacking = trib_count_bits(heads->ports & ~heads->equal);
 
-    return heads->equal != 0 && (uint32_t)lacking <= a->config.spare && fit(a, heads);
+    return heads->equal != 0 && lacking <= a->config.spare && fit(a, heads);
 }
 
 /* Section 5, "control logic", once. */

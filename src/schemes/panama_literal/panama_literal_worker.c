@@ -393,7 +393,7 @@ static enum trib_drop check(const struct worker *w, const struct flight *f, cons
     const struct operation *o = operation_at(w, w->oldest);
     struct trib_piece piece = piece_of(o, f->sequence);
     uint64_t ranks = w->may_lack != 0 ? trib_panama_ranks(packet) : 0;
-    uint32_t present = w->may_lack != 0 ? (uint32_t)__builtin_popcountll(ranks) : w->config.session.ranks;
+    uint32_t present = w->may_lack != 0 ? trib_count_bits(ranks) : w->config.session.ranks;
     uint32_t parts = piece.elements != 0 ? present : 0;
 
     if (present == 0 || (w->may_lack != 0 && (ranks & ~all_ranks(w)) != 0) || !lane_holds(w, o, f, packet, ranks)) {

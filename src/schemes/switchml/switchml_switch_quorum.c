@@ -17,7 +17,7 @@
 /* All children have joined. */
 void trib__switch_set_quorum(struct switch_node *n)
 {
-    uint32_t ranks = (uint32_t)__builtin_popcountll(n->required & ~n->config.branches);
+    uint32_t ranks = trib_count_bits(n->required & ~n->config.branches);
 
     n->spare = trib_quorum_spare(&n->config.session, ranks);
     n->full_below = trib_window_dense_below(&n->window, n->config.root, n->lowest) + n->window.slots;
@@ -63,8 +63,7 @@ bool trib__switch_is_enough(const struct switch_node *n, const struct trib_slot 
     uint64_t lack = n->required & ~slot->present;
 
     return lack != 0 && (lack & n->config.branches) == 0 && slot->loaded == slot->present &&
-           (uint32_t)__builtin_popcountll(lack) <= n->spare &&
-           trib_window_dense(&n->window, slot->sequence) >= n->full_below;
+           trib_count_bits(lack) <= n->spare && trib_window_dense(&n->window, slot->sequence) >= n->full_below;
 }
 
 void trib__switch_latch(struct switch_node *n, uint32_t index)
