@@ -13,6 +13,8 @@
 #include <tributary/comm.h>
 
 #include "core/prng.h"
+#include "schemes/panama_literal/panama_literal.h"
+#include "sim/results/results.h"
 #include "unit/sim_text.h"
 
 #define MS_PS UINT64_C(1000000000)
@@ -294,6 +296,7 @@ static void literal__shows_what_the_published_rule_does(void **state)
                       (unsigned long)counters.workers.dropped[TRIB_DROP_LANE]);
         assert_true(counters.workers.dropped[TRIB_DROP_LANE] >= cases[i].wrong);
         assert_true(cases[i].wrong != 0 || run.jobs.jobs[0].iterations == 4);
+        assert_true((run.jobs.jobs[0].lacking != 0) == (cases[i].wrong != 0)); /* of 4 ranks 15/16 are all */
         assert_int_equal(run.jobs.jobs[0].wrong, 0);
         close_run();
     }
@@ -315,6 +318,34 @@ static void literal__leaves_a_rank_that_computes_longer(void **state)
         const void *node = run.jobs.endpoints[run.jobs.jobs[0].first + rank].node;
         assert_int_equal(worker->counters(node)->results, rank < 3 ? 298 : 0); /* 400,000 / 1344 */
     }
+    assert_int_equal(run.jobs.jobs[0].sums, 298);
+    assert_int_equal(run.jobs.jobs[0].lacking, 298); /* they name their ranks in the header, and have no list */
+    assert_true(sim_results_job(&run, 0).lacking == 1);
+    close_run();
+}
+
+/* Workers that are given one sum of different ranks have not been given one sum. */
+static void literal__names_the_ranks_of_a_sum(void **state)
+{
+    static const uint64_t ranks[] = {7, 7, 11}; /* 0 1 2, and 0 1 3 */
+    static int32_t payload[16];
+    struct trib_packet packet = {.sequence = 0, .contributors = 3, .payload = (uint8_t *)payload};
+    uint64_t wrong[3];
+
+    (void)state;
+    open_text("duration = \"100ms\"\n[topology]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\ndelay = \"1us\"\n"
+              "[[job]]\nscheme = \"panama-literal:3/4\"\nworkers = 4\nsize = \"400KB\"\niterations = 1\n");
+    struct sim_job *job = &run.jobs.jobs[0];
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t before = job->wrong;
+        trib_panama_set_ranks(&packet, ranks[i]);
+        sim__numbers_taken(job, &packet);
+        wrong[i] = job->wrong - before; /* of zeros every number is */
+    }
+    assert_int_equal(job->sums, 1);
+    assert_int_equal(job->lacking, 1);
+    assert_int_equal(wrong[1], wrong[0]);
+    assert_int_equal(wrong[2], wrong[0] + 1);
     close_run();
 }
 
@@ -330,6 +361,7 @@ int main(void)
         cmocka_unit_test(cap__of_zero_is_refused),
         cmocka_unit_test(literal__shows_what_the_published_rule_does),
         cmocka_unit_test(literal__leaves_a_rank_that_computes_longer),
+        cmocka_unit_test(literal__names_the_ranks_of_a_sum),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

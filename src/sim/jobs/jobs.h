@@ -126,7 +126,7 @@ struct sim_turn {
 /* What the first worker that took a sequence's sum saw in it, for those that take it later. */
 struct sim_said {
     uint64_t behind; /* the sequence, and one more */
-    uint64_t list;   /* a hash of it; 0: of all ranks */
+    uint64_t ranks;  /* one number for those that it has, as the packet names them; 0: it names none, as it has all */
 };
 
 struct sim_job {

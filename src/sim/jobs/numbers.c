@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/lane.h"
+#include "schemes/panama_literal/panama_literal.h"
 #include "sim/jobs/jobs.h"
 
 #define POISON INT32_MIN
@@ -129,11 +130,22 @@ static uint64_t hash_of(const uint8_t *list)
     return hash;
 }
 
-void sim__numbers_taken(struct sim_job *job, const struct trib_packet *packet)
+/* One number for all ranks that the sum has; 0: it names none, as it has all. The published rules name them in fields of
+ * the header instead of a list. */
+static uint64_t ranks_of(const struct sim_job *job, const struct trib_packet *packet)
 {
     const uint8_t *list = trib_quorum_list(packet);
+
+    if (job->scheme == &trib_panama_literal) {
+        return trib_panama_ranks(packet);
+    }
+    return list != NULL ? hash_of(list) : 0;
+}
+
+void sim__numbers_taken(struct sim_job *job, const struct trib_packet *packet)
+{
     struct sim_said *said = &job->said[packet->sequence % job->said_count];
-    struct sim_said says = {packet->sequence + 1, list != NULL ? hash_of(list) : 0};
+    struct sim_said says = {packet->sequence + 1, ranks_of(job, packet)};
     uint32_t iteration = (uint32_t)(packet->sequence / job->fragments) + 1;
     uint64_t first = first_element(job, packet->sequence);
     const uint8_t *payload = packet->payload;
@@ -141,9 +153,9 @@ void sim__numbers_taken(struct sim_job *job, const struct trib_packet *packet)
     if (said->behind != says.behind) {
         *said = says;
         job->sums++;
-        job->lacking += list != NULL;
+        job->lacking += packet->contributors < job->config.workers * job->config.ranks;
     }
-    job->wrong += said->list != says.list;
+    job->wrong += said->ranks != says.ranks;
     for (uint32_t i = 0; i < SIM_JOB_ELEMENTS; i++) {
         int32_t number;
         memcpy(&number, payload + i * sizeof number, sizeof number);
