@@ -27,12 +27,15 @@ struct figure {
     struct cluster_sight sights[WAYS_MAX][CLUSTER_LOADS_MAX];
 };
 
+static bool is_compared(const struct cluster *cluster, const struct cluster_way *way)
+{
+    return way->children <= cluster->k / 2;
+}
+
 /* Flows without jobs are the same at all loads; 0: it is not compared in this cluster. */
 static uint32_t loads_of(const struct figure *f, const struct cluster_way *way)
 {
-    bool is_compared = way->children <= f->cluster->k / 2;
-
-    return !is_compared ? 0 : way->job != NULL ? f->cluster->load_count : 1;
+    return !is_compared(f->cluster, way) ? 0 : way->job != NULL ? f->cluster->load_count : 1;
 }
 
 static void repeat(struct figure *f, uint32_t way)
@@ -279,15 +282,21 @@ static bool write_sweep(struct reproduce_run *run, const char *folder)
     f = at_full_size();
     bool is_good = make_folder(run, folder);
     for (uint32_t way = 0; is_good && cluster_way_at(way) != NULL; way++) {
-        is_good = write_way(run, &f, cluster_way_at(way), folder);
+        is_good = loads_of(&f, cluster_way_at(way)) == 0 || write_way(run, &f, cluster_way_at(way), folder);
     }
     return is_good;
 }
 
 static bool sweep_part(uint32_t index, const char *folder, char grid[REPRODUCE_PATH_MAX], char out[REPRODUCE_PATH_MAX])
 {
-    const struct cluster_way *way = cluster_way_at(index);
+    const struct cluster_way *way = NULL;
+    uint32_t at = 0;
 
+    for (uint32_t compared = 0; (way = cluster_way_at(at)) != NULL; at++) {
+        if (is_compared(&sixteen, way) && compared++ == index) {
+            break;
+        }
+    }
     if (way != NULL) {
         (void)snprintf(grid, REPRODUCE_PATH_MAX, "%s/%s/grid.toml", folder, way->folder);
         (void)snprintf(out, REPRODUCE_PATH_MAX, "%s/%s/cells", folder, way->folder);
@@ -303,8 +312,10 @@ static bool read_sweep(struct reproduce_run *run, const char *folder)
     f = at_full_size();
     for (uint32_t way = 0; cluster_way_at(way) != NULL; way++) {
         for (uint32_t load = 0; load < loads_of(&f, cluster_way_at(way)); load++) {
+            struct cluster_files files = {.scale = f.cluster->scale,
+                                          .jobs = cluster_way_at(way)->job != NULL ? f.jobs.first[load] : 0};
             (void)snprintf(path, sizeof path, "%s/%s/cells/%04u", folder, cluster_way_at(way)->folder, load);
-            if (!cluster_look_at(path, f.cluster->scale, &f.sights[way][load], run->error)) {
+            if (!cluster_look_at(path, &files, &f.sights[way][load], run->error)) {
                 return false;
             }
         }

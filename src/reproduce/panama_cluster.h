@@ -85,7 +85,15 @@ struct cluster_sight {
 
 /* Adds what this run has to the sight. False: out of memory. */
 bool cluster_look(const struct sim_run *run, uint32_t scale, struct cluster_sight *sight);
-/* The same from the files of a run of a sweep. False: error says what is wrong. */
-bool cluster_look_at(const char *folder, uint32_t scale, struct cluster_sight *sight, char *error);
+
+/* What a run's files must be of. */
+struct cluster_files {
+    uint32_t scale;
+    uint32_t jobs; /* that it has; 0: it has no file of them */
+};
+
+/* The same from the files of a run of a sweep, each with all of its lines. False: error says what is missing, and the
+ * sight is as it was. */
+bool cluster_look_at(const char *folder, const struct cluster_files *files, struct cluster_sight *sight, char *error);
 
 #endif

@@ -20,7 +20,8 @@ static const char *const models[] = {"alexnet", "googlenet", "inception3", "resn
 #define PANAMA PANAMA_WITH("")
 
 /* What is compared. SwitchML's window: 128 fragments of 1,408 bytes in each tree, as in Fig. 9 and 10, or as many
- * bytes. Quorums are of a switch's own children, each: of fewer than eight servers 7/8 are all. */
+ * bytes. Quorums are of a switch's own children, each: of fewer than eight servers 7/8 are all, and of fewer than
+ * sixteen 15/16, so that no fat tree of fewer than 32 ports has a PANAMA-0.94 of its own. */
 static const struct cluster_way ways[] = {
     {"short flows alone", "ideal-short", CLUSTER_IDEAL, NULL, "below = \"40MB\"\n", 0, 0},
     {"long flows alone", "ideal-long", CLUSTER_IDEAL, NULL, "least = \"40MB\"\n", 0, 0},
@@ -30,7 +31,7 @@ static const struct cluster_way ways[] = {
     {"SwitchML*", "switchml", CLUSTER_CURVE, "scheme = \"switchml\"\nwindow = %u\n", "", 0, 0},
     {"PANAMA", "panama", CLUSTER_CURVE, PANAMA, "", 0, 0},
     {"PANAMA-0.88", "panama-7-8", CLUSTER_CURVE, PANAMA_WITH(":7/8"), "", 8, 0},
-    {"PANAMA-0.94", "panama-15-16", CLUSTER_CURVE, PANAMA_WITH(":15/16"), "", 8, 0},
+    {"PANAMA-0.94", "panama-15-16", CLUSTER_CURVE, PANAMA_WITH(":15/16"), "", 16, 0},
 };
 
 const struct cluster_way *cluster_way_at(uint32_t index)

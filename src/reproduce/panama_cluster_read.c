@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* panama_cluster_read.c: what Fig. 8 shows of one run, from its memory or from its files. Read next:
  * panama_cluster.h, sim/results/tables.c (the files). */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "io/explain.h"
 #include "reproduce/panama_cluster.h"
+#include "sim/file.h"
 #include "sim/results/results.h"
 
 #define PATH_LEN 4096
@@ -97,40 +99,62 @@ bool cluster_look(const struct sim_run *run, uint32_t scale, struct cluster_sigh
 
 /* ---- from files ---- */
 
+/* A table with a line for the names of its columns. */
+struct table {
+    FILE *file;
+    char path[PATH_LEN];
+    uint32_t number; /* of the line, from 1 on */
+    uint32_t fields; /* of every line */
+    char line[LINE_LEN];
+};
+
+/* NULL: it is the last. */
+static const char *next_field(const char *at)
+{
+    at = strchr(at, ',');
+    return at != NULL ? at + 1 : NULL;
+}
+
 /* The index-th field of a line; 0 where there is none. */
 static double field(const char *line, uint32_t index)
 {
-    while (index > 0 && line != NULL) {
-        line = strchr(line, ',');
-        line = line != NULL ? line + 1 : NULL;
-        index--;
+    for (; index > 0 && line != NULL; index--) {
+        line = next_field(line);
     }
     return line != NULL ? strtod(line, NULL) : 0;
 }
 
-/* Which field has this name; UINT32_MAX: none. */
-static uint32_t find_field(const char *head, const char *name)
+static uint32_t count_fields(const char *line)
+{
+    uint32_t count = 1;
+
+    for (; *line != '\0'; line++) {
+        count += *line == ',';
+    }
+    return count;
+}
+
+/* Which field has this name; false: none has. */
+static bool find_field(const struct table *t, const char *name, uint32_t *index, char *error)
 {
     size_t len = strlen(name);
 
-    for (uint32_t i = 0; head != NULL; i++) {
-        if (strncmp(head, name, len) == 0 && (head[len] == ',' || head[len] == '\n')) {
-            return i;
+    *index = 0;
+    for (const char *at = t->line; at != NULL; at = next_field(at)) {
+        if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\n')) {
+            return true;
         }
-        head = strchr(head, ',');
-        head = head != NULL ? head + 1 : NULL;
+        ++*index;
     }
-    return UINT32_MAX;
+    trib_explain(error, "%s has no column %s; is it of another version?", t->path, name);
+    return false;
 }
 
-struct table {
-    FILE *file;
-    char line[LINE_LEN];
-};
-
+/* Past comments. A line without its end is kept, for is_whole to find. */
 static bool next_line(struct table *t)
 {
     while (fgets(t->line, sizeof t->line, t->file) != NULL) {
+        t->number++;
         if (t->line[0] != '#') {
             return true;
         }
@@ -138,66 +162,145 @@ static bool next_line(struct table *t)
     return false;
 }
 
-/* At the names of its columns. False: there is no such file. */
-static bool open_table(struct table *t, const char *folder, const char *name)
+static bool is_whole(const struct table *t, char *error)
 {
-    char path[PATH_LEN];
+    size_t len = strlen(t->line);
 
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    t->file = fopen(path, "r");
-    if (t->file != NULL && !next_line(t)) {
-        t->line[0] = '\0';
+    if (len == 0 || t->line[len - 1] != '\n' || count_fields(t->line) != t->fields) {
+        trib_explain(error, "%s, line %u is cut off; remove its folder, and the same command runs it again", t->path,
+                     t->number);
+        return false;
     }
-    return t->file != NULL;
+    return true;
 }
 
-static bool look_at_flows(const char *folder, struct cluster_sight *sight)
+/* At the names of its columns. False: there is none, and error says why. */
+static bool open_table(struct table *t, const char *folder, const char *name, char *error)
+{
+    t->number = 0;
+    (void)snprintf(t->path, sizeof t->path, "%s/%s", folder, name);
+    t->file = fopen(t->path, "r");
+    if (t->file == NULL) {
+        trib_explain(error, "%s: %s", t->path, strerror(errno));
+        return false;
+    }
+    if (!next_line(t)) {
+        t->line[0] = '\0';
+    }
+    t->fields = count_fields(t->line);
+    if (!is_whole(t, error)) {
+        (void)fclose(t->file);
+        return false;
+    }
+    return true;
+}
+
+/* Had it as many lines as it must have? A file may end anywhere, also behind a line. */
+static bool close_table(struct table *t, uint64_t lines, uint64_t expected, char *error)
+{
+    bool is_read = ferror(t->file) == 0;
+
+    if (!is_read) {
+        trib_explain(error, "%s: %s", t->path, strerror(errno));
+    } else if (lines != expected) {
+        trib_explain(error,
+                     "%s has %" PRIu64 " lines of %" PRIu64 "; remove its folder, and the same command runs it "
+                     "again",
+                     t->path, lines, expected);
+    }
+    (void)fclose(t->file);
+    return is_read && lines == expected;
+}
+
+/* How many flows there are to be. */
+static bool count_flows(const char *folder, uint64_t *count, char *error)
+{
+    static const char begun[] = "\"flows_begun\":";
+    static const char ended[] = ",\"flows_ended\":";
+    char path[PATH_LEN];
+    size_t len = 0;
+
+    (void)snprintf(path, sizeof path, "%s/results.json", folder);
+    char *text = sim_file_read(path, &len, error);
+    if (text == NULL) {
+        return false;
+    }
+    const char *at = strstr(text, begun); /* those of the network alone, which are no flows of this run, have none */
+    at = at != NULL ? strchr(at, ',') : NULL;
+    bool is_there = at != NULL && strncmp(at, ended, sizeof ended - 1) == 0;
+    *count = is_there ? strtoull(at + sizeof ended - 1, NULL, 10) : 0;
+    if (!is_there) {
+        trib_explain(error, "%s does not say how many flows ended; is it cut off, or of another version?", path);
+    }
+    free(text);
+    return is_there;
+}
+
+static bool look_at_flows(const char *folder, struct cluster_sight *sight, char *error)
 {
     struct flow_list flows = {0};
     struct table t;
-    bool is_good = true;
+    uint32_t bytes = 0;
+    uint32_t time = 0;
+    uint64_t lines = 0;
+    uint64_t expected = 0;
 
-    if (!open_table(&t, folder, "flows.csv")) {
-        return true; /* there are none */
+    if (!count_flows(folder, &expected, error) || !open_table(&t, folder, "flows.csv", error)) {
+        return false;
     }
-    uint32_t bytes = find_field(t.line, "size");
-    uint32_t time = find_field(t.line, "fct_ns");
+    bool is_good = find_field(&t, "size", &bytes, error) && find_field(&t, "fct_ns", &time, error);
     while (is_good && next_line(&t)) {
-        is_good = take_flow(&flows, (uint64_t)field(t.line, bytes), field(t.line, time));
+        is_good = is_whole(&t, error);
+        if (is_good && !take_flow(&flows, (uint64_t)field(t.line, bytes), field(t.line, time))) {
+            trib_explain(error, "out of memory");
+            is_good = false;
+        }
+        lines++;
     }
-    sum_up(&flows, sight);
+    is_good = close_table(&t, lines, is_good ? expected : lines, error) && is_good;
+    if (is_good) {
+        sum_up(&flows, sight);
+    }
     free(flows.ms);
-    (void)fclose(t.file);
     return is_good;
 }
 
-static void look_at_jobs(const char *folder, uint32_t scale, struct cluster_sight *sight)
+static bool look_at_jobs(const char *folder, const struct cluster_files *files, struct cluster_sight *sight,
+                         char *error)
 {
     struct table t;
+    uint32_t measured = 0;
+    uint32_t iteration = 0;
+    uint64_t lines = 0;
 
-    if (!open_table(&t, folder, "jobs.csv")) {
-        return;
+    if (files->jobs == 0) {
+        return true; /* a run without jobs writes none */
     }
-    uint32_t measured = find_field(t.line, "measured");
-    uint32_t iteration = find_field(t.line, "iteration_ns");
-    while (next_line(&t)) {
-        if (field(t.line, measured) > 0) {
-            take_job(sight, field(t.line, iteration), scale);
-        }
-    }
-    (void)fclose(t.file);
-}
-
-bool cluster_look_at(const char *folder, uint32_t scale, struct cluster_sight *sight, char *error)
-{
-    if (!look_at_flows(folder, sight)) {
-        trib_explain(error, "out of memory");
+    if (!open_table(&t, folder, "jobs.csv", error)) {
         return false;
     }
-    look_at_jobs(folder, scale, sight);
-    if (sight->flows == 0 && sight->long_flows == 0 && sight->jobs == 0) {
+    bool is_good = find_field(&t, "measured", &measured, error) && find_field(&t, "iteration_ns", &iteration, error);
+    while (is_good && next_line(&t)) {
+        is_good = is_whole(&t, error);
+        if (is_good && field(t.line, measured) > 0) {
+            take_job(sight, field(t.line, iteration), files->scale);
+        }
+        lines++;
+    }
+    return close_table(&t, lines, is_good ? files->jobs : lines, error) && is_good;
+}
+
+bool cluster_look_at(const char *folder, const struct cluster_files *files, struct cluster_sight *sight, char *error)
+{
+    struct cluster_sight seen = *sight;
+
+    if (!look_at_flows(folder, &seen, error) || !look_at_jobs(folder, files, &seen, error)) {
+        return false;
+    }
+    if (seen.flows == 0 && seen.long_flows == 0 && seen.jobs == 0) {
         trib_explain(error, "%s has no results", folder);
         return false;
     }
+    *sight = seen;
     return true;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -108,6 +109,132 @@ static void write_table(const char *folder, const char *name,
     assert_int_equal(fclose(file), 0);
 }
 
+static void write_results(FILE *out, const struct sim_run *of, const struct sim_story *story)
+{
+    struct sim_results results;
+
+    assert_true(sim_results_make(&results, of));
+    sim_results_json(out, of, &results, story);
+}
+
+static void write_results_into(const char *folder)
+{
+    write_table(folder, "results.json", write_results);
+    write_table(folder, "flows.csv", sim_results_flows);
+    write_table(folder, "jobs.csv", sim_results_jobs);
+}
+
+static void remove_results(const char *folder)
+{
+    static const char *const names[] = {"results.json", "flows.csv", "jobs.csv"};
+    char path[256];
+
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(folder);
+}
+
+/* The last bytes away. */
+static void cut(const char *folder, const char *name, long bytes)
+{
+    char path[256];
+    struct stat status;
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(truncate(path, status.st_size - bytes), 0);
+}
+
+/* How long its last line is, or what is left of it. */
+static long last_line(const char *folder, const char *name)
+{
+    char path[256];
+    char line[4096];
+    long len = 0;
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        len = (long)strlen(line);
+    }
+    assert_int_equal(fclose(file), 0);
+    return len;
+}
+
+/* Half of a run is none: whatever of its files is missing, or ends too early, is said. */
+static void results__that_are_cut_off_are_an_error(void **state)
+{
+    static const char scenario[] =
+        "duration = \"1s\"\nscale = \"1/100\"\n[topology]\nkind = \"star\"\nhosts = 8\nrate = \"10Gbps\"\ndelay = "
+        "\"1us\"\n[[traffic]]\nkind = \"poisson\"\nsize = \"websearch-packets\"\nload = \"30%\"\nstop = \"20ms\"\n"
+        "[[job]]\nscheme = \"panama\"\nworkers = 4\nmodel = \"resnet50\"\niterations = 3\n"
+        "[[job]]\nscheme = \"ring-steps\"\nworkers = 4\nmodel = \"resnet50\"\niterations = 3\n";
+    static const char *const tables[] = {"flows.csv", "jobs.csv"};
+    const struct cluster_files files = {.scale = 100, .jobs = 2};
+    char folder[] = "/tmp/test_reproduce_cluster.XXXXXX";
+    struct cluster_sight read = {.flows = 7};
+    char path[256];
+
+    (void)state;
+    assert_true(sim_scenario_parse(&s, scenario, "x", NULL, error) && sim_run_init(&run, &s, error));
+    while (sim_run_advance(&run, 100000)) {
+    }
+    assert_non_null(mkdtemp(folder));
+    for (uint32_t i = 0; i < 2; i++) {
+        write_results_into(folder);
+        cut(folder, tables[i], 1);
+        assert_false(cluster_look_at(folder, &files, &read, error));
+        print_message("%s\n", error);
+        assert_non_null(strstr(error, "is cut off; remove its folder"));
+        cut(folder, tables[i], last_line(folder, tables[i]));
+        assert_false(cluster_look_at(folder, &files, &read, error));
+        print_message("%s\n", error);
+        assert_non_null(strstr(error, "lines of"));
+        cut(folder, tables[i], last_line(folder, tables[i]) / 2);
+        assert_false(cluster_look_at(folder, &files, &read, error));
+        assert_non_null(strstr(error, "is cut off"));
+        (void)snprintf(path, sizeof path, "%s/%s", folder, tables[i]);
+        assert_int_equal(truncate(path, 0), 0);
+        assert_false(cluster_look_at(folder, &files, &read, error));
+        assert_non_null(strstr(error, "is cut off"));
+        assert_int_equal(unlink(path), 0);
+        assert_false(cluster_look_at(folder, &files, &read, error));
+        print_message("%s\n", error);
+        assert_non_null(strstr(error, "No such file"));
+    }
+    write_results_into(folder);
+    assert_int_equal(read.flows, 7);
+    assert_true(cluster_look_at(folder, &files, &read, error));
+    (void)snprintf(path, sizeof path, "%s/results.json", folder);
+    assert_int_equal(truncate(path, 40), 0);
+    assert_false(cluster_look_at(folder, &files, &read, error));
+    print_message("%s\n", error);
+    assert_non_null(strstr(error, "how many flows ended"));
+    remove_results(folder);
+    sim_run_deinit(&run);
+    sim_scenario_free(&s);
+}
+
+/* A sweep runs what it compares: 15/16 of the eight servers of an edge switch would be all, as PANAMA has them. */
+static void sweep__has_what_is_compared(void **state)
+{
+    char grid[REPRODUCE_PATH_MAX];
+    char out[REPRODUCE_PATH_MAX];
+    uint32_t parts = 0;
+    bool has_seven = false;
+
+    (void)state;
+    for (; panama_fig8_sweep.part(parts, "x", grid, out); parts++) {
+        has_seven |= strcmp(grid, "x/panama-7-8/grid.toml") == 0;
+        assert_null(strstr(grid, "panama-15-16"));
+    }
+    assert_true(has_seven);
+    assert_int_equal(parts, 8);
+}
+
 /* From memory and from files. */
 static void results__are_read_likewise(void **state)
 {
@@ -117,7 +244,7 @@ static void results__are_read_likewise(void **state)
         "[[job]]\nscheme = \"panama\"\nworkers = 4\nmodel = \"resnet50\"\niterations = 3\n"
         "[[job]]\nscheme = \"ring-steps\"\nworkers = 4\nmodel = \"vgg16\"\niterations = 200\n";
     char folder[] = "/tmp/test_reproduce_cluster.XXXXXX";
-    char path[256];
+    const struct cluster_files files = {.scale = 100, .jobs = 2};
     struct cluster_sight seen = {0};
     struct cluster_sight read = {0};
 
@@ -126,12 +253,11 @@ static void results__are_read_likewise(void **state)
     while (sim_run_advance(&run, 100000)) {
     }
     assert_non_null(mkdtemp(folder));
-    assert_false(cluster_look_at(folder, 100, &read, error));
-    assert_non_null(strstr(error, "has no results"));
-    write_table(folder, "flows.csv", sim_results_flows);
-    write_table(folder, "jobs.csv", sim_results_jobs);
+    assert_false(cluster_look_at(folder, &files, &read, error));
+    assert_non_null(strstr(error, "results.json"));
+    write_results_into(folder);
     assert_true(cluster_look(&run, 100, &seen));
-    assert_true(cluster_look_at(folder, 100, &read, error));
+    assert_true(cluster_look_at(folder, &files, &read, error));
     print_message("%u short flows, p99 %.3f ms, mean %.3f; %u long ones, %.3f Gbps; %.1f ms\n", (unsigned)seen.flows,
                   seen.p99_ms, seen.mean_ms, (unsigned)seen.long_flows, seen.long_gbps, seen.iteration_ms);
     assert_true(seen.flows > 100 && seen.long_flows > 2 && seen.jobs == 2);
@@ -142,11 +268,7 @@ static void results__are_read_likewise(void **state)
     assert_true(fabs(seen.iteration_ms / read.iteration_ms - 1) < 1e-6);
     double mean = (sim_results_job(&run, 0).iteration_ps + sim_results_job(&run, 1).iteration_ps) / 2 / 1e9 * 100;
     assert_true(fabs(seen.iteration_ms / mean - 1) < 1e-9);
-    (void)snprintf(path, sizeof path, "%s/flows.csv", folder);
-    (void)unlink(path);
-    (void)snprintf(path, sizeof path, "%s/jobs.csv", folder);
-    (void)unlink(path);
-    (void)rmdir(folder);
+    remove_results(folder);
     sim_run_deinit(&run);
     sim_scenario_free(&s);
 }
@@ -158,6 +280,8 @@ int main(void)
         cmocka_unit_test(load__is_the_share_of_a_ring),
         cmocka_unit_test(scenarios__can_be_run),
         cmocka_unit_test(results__are_read_likewise),
+        cmocka_unit_test(results__that_are_cut_off_are_an_error),
+        cmocka_unit_test(sweep__has_what_is_compared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
