@@ -110,7 +110,8 @@ static const struct reproduce_experiment experiments[] = {
      LIST("PANAMA-0.94 and -0.88 are 15/16 and 7/8 of an accelerator's ports, rounded up; of the last ones nothing is "
           "said: what comes for a sum that has left is dropped.",
           "Our simulator, scheme `panama-literal`, which no job may run: sixteen workers under sixteen leaves and one "
-          "spine of 10 Gbps, window at most 128; four long flows with DCTCP share the last worker's way up.",
+          "spine of 10 Gbps, window at most 128; four long flows with DCTCP share the last worker's way up. Beside "
+          "ours: all sixteen at one switch, and the flows from the last worker's own host, whose queue marks.",
           "One operation of 4,096 fragments: over several, late packets of one are summed into the next, since VIDs "
           "begin anew (docs/DECISIONS.md).",
           "A tenth more time is taken for none."),

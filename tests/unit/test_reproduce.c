@@ -305,6 +305,13 @@ static void partial_sums__are_ahead_without_bound(void **state)
         assert_true(lead->y[3] > 1.5 * lead->y[2] && lead->y[3] > 1024);
         assert_near(run.panels[1].series[i].y[15], 100, 1e-9);
     }
+    const struct reproduce_series *with_ours =
+        &run.panels[1].series[2]; /* leaves it out too, behind the first window */
+    assert_int_equal(with_ours->count, 16);
+    for (uint32_t rank = 0; rank < 15; rank++) {
+        assert_true(with_ours->y[rank] < 1);
+    }
+    assert_true(with_ours->y[15] > 50 && with_ours->y[15] < 100);
     for (uint32_t c = 0; reproduce_claim_at(c) != NULL; c++) {
         double ours = 0;
         if (strcmp(reproduce_claim_at(c)->experiment, "panama-partial") == 0) {
