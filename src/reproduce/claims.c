@@ -93,14 +93,14 @@ static const struct reproduce_claim claims[] = {
 
     {"panama-fig8", "p99-to-ring", "Fig. 8a", "at 80 % load a ring's 99th percentile of short flows is, of PANAMA's,",
      REPRODUCE_PRINTED, 4.5, 0.1, "times",
-     "that percentile is a flow of some 20 MB, which takes 26 ms alone. A ring over DCTCP shares links with it, "
-     "and its bytes are twice PANAMA's: for 4.5 it would have to take far more than a share. What the paper's ring is "
-     "sent with is not said"},
+     "that percentile is a flow of some 20 MB, which takes 26 ms alone. A ring over DCTCP shares links with it, and "
+     "its bytes are twice PANAMA's: for 4.5 it would have to take far more than a share. What the paper's ring is sent "
+     "with is not said"},
     {"panama-fig8", "mean-to-ring", "section 1", "and its mean", REPRODUCE_PRINTED, 2, 1, "times",
      "as the percentile: flows share with a ring as with each other"},
     {"panama-fig8", "p99-to-no-control", "section 7",
      "without congestion control (SwitchML*) that percentile is, of PANAMA's,", REPRODUCE_PRINTED, 3.5, 0.1, "times",
-     "it hangs on SwitchML*'s window, which is not printed: with a quarter of ours 1.2"},
+     "it hangs on SwitchML*'s window, which is not printed (docs/PERF.md has a quarter of ours)"},
     {"panama-fig8", "p99-ideal", "Fig. 8a", "at every load the ideal's percentile is, of PANAMA's, at most",
      REPRODUCE_AT_MOST, 1, 0, "times", NULL},
     {"panama-fig8", "p99-panama-switchml", "Fig. 8a", "PANAMA's is, of SwitchML*'s, at most", REPRODUCE_AT_MOST, 1, 0,
@@ -108,38 +108,40 @@ static const struct reproduce_claim claims[] = {
     {"panama-fig8", "p99-switchml-ring", "Fig. 8a", "SwitchML*'s is, of a ring's, at most", REPRODUCE_AT_MOST, 1, 0,
      "times",
      "with 0.7 MB under way SwitchML* keeps queues above the threshold of marks, where flows have one packet a round "
-     "trip left, and a ring's connections give way. With a quarter of the window it is 0.92 at 80 %, which is the "
-     "paper's order"},
+     "trip left, and a ring's connections give way. With a quarter of the window it is the paper's order "
+     "(docs/PERF.md)"},
     {"panama-fig8", "long-to-ring", "Fig. 8b", "long flows' throughput beside PANAMA is, of that beside a ring,",
-     REPRODUCE_PRINTED, 1.33, 0.01, "times", "few flows are long: 13 with --quick, 1,098 at k = 16"},
+     REPRODUCE_PRINTED, 1.33, 0.01, "times", "with --quick few flows are long; docs/PERF.md has one load at k = 16"},
     {"panama-fig8", "training-to-ring", "Fig. 8c", "with a ring an iteration takes, of PANAMA's time,",
      REPRODUCE_PRINTED, 1.34, 0.01, "times",
-     "PANAMA's switches OR the marks of all workers, so that a mark on any of their links cuts the windows of all. "
-     "At k = 16 and 80 %, with 23 to 95 workers, 49 to 90 % of the results are marked, and a ring is faster (0.89; "
-     "docs/SIMULATOR.md)"},
+     "only with --quick: at k = 16, of which there is one load (80 %) of two curves so far, a ring is the faster one "
+     "(docs/PERF.md). PANAMA's switches OR the marks of all workers, so that a mark on any of their links cuts the "
+     "windows of all"},
     {"panama-fig8", "training-to-no-control", "Fig. 8c", "PANAMA's time is, of SwitchML*'s,", REPRODUCE_PRINTED, 1.05,
-     0.01, "times", "for the same reason; without flows both are at the line's rate"},
+     0.01, "times", "as PANAMA's switches OR marks (training-to-ring); without flows both are at the line's rate"},
     {"panama-fig8", "training-switchml-panama", "Fig. 8c", "at every load SwitchML*'s time is, of PANAMA's, at most",
      REPRODUCE_AT_MOST, 1, 0, "times", NULL},
     {"panama-fig8", "training-panama-ring", "Fig. 8c", "PANAMA's is, of a ring's, at most", REPRODUCE_AT_MOST, 1, 0,
-     "times", "with 4 to 16 workers; at k = 16, with 23 to 95, it is 1.13 at 80 % (training-to-ring)"},
+     "times",
+     "only with --quick, 4 to 16 workers: at k = 16, with 23 to 95, it does not hold at the one load (80 %) that was "
+     "simulated so far (docs/PERF.md)"},
 
     {"panama-fig9", "to-single-trees", "Fig. 9",
      "beside flows four trees take, of the best single tree's time, at most", REPRODUCE_AT_MOST, 1, 0, "times",
-     "0.800 at full size (docs/PERF.md)"},
+     "at full size too (docs/PERF.md)"},
     {"panama-fig9", "to-ring", "Fig. 9", "four trees take, of a ring's time, at most", REPRODUCE_AT_MOST, 1, 0, "times",
-     "without flows; 0.558 at full size"},
+     "without flows; at full size too (docs/PERF.md)"},
     {"panama-fig9", "single-tree-to-ring", "Fig. 9", "at some load a single tree takes, of a ring's time, more than",
-     REPRODUCE_AT_LEAST, 1, 0, "times", "1.276 at full size, with eight senders"},
+     REPRODUCE_AT_LEAST, 1, 0, "times", "with eight senders; at full size too (docs/PERF.md)"},
 
     {"panama-fig10", "fair", "Fig. 10a", "a job and a flow share a link equally: the smaller has at least",
      REPRODUCE_AT_LEAST, 45, 0, "%",
      "45 % is taken for equal. With Fig. 5's epochs as printed it was a quarter: one burst of marks lies in two "
-     "epochs, which cut twice; "
-     "here the window is cut as DCTCP's is, once for each window. 48.6 % at full size"},
+     "epochs, which cut twice; here the window is cut as DCTCP's is, once for each window. At full size too "
+     "(docs/PERF.md)"},
     {"panama-fig10", "starved", "Fig. 10b", "without the job's congestion control the flow is starved: it has at most",
      REPRODUCE_AT_MOST, 5, 0, "%",
-     "the paper prints no number; a twentieth is taken for starved. 0.775 % at full size"},
+     "the paper prints no number; a twentieth is taken for starved. At full size too (docs/PERF.md)"},
 
     {"panama-partial", "share-0.94", "section 7", "of the workers' packets PANAMA-0.94 waits for a share of",
      REPRODUCE_PRINTED, 0.94, 0.01, "", NULL},

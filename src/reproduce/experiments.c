@@ -15,9 +15,8 @@ static const struct reproduce_experiment experiments[] = {
     {"panama-fig1", "PANAMA", "Share of communication, and what adding in the network can gain", false,
      LIST("Which five models: those of TensorFlow's benchmarks of 2017, the suite that the paper names.",
           "Times to compute are not printed. P100: images per second of that suite on one GPU, with its batches of 64, "
-          "and 512 for AlexNet. "
-          "Of V100 and A100 nothing is known to us: what is said of them is checked only as far as shares and gains "
-          "belong together.",
+          "and 512 for AlexNet. Of V100 and A100 nothing is known to us: what is said of them is checked only as far "
+          "as shares and gains belong together.",
           "A gradient is a float32 for each parameter, sent once and its sum received once, one after the other: 2 x "
           "bytes / rate.",
           "Communication is not hidden behind computing; adding in the network halves it: gain = 1 / (1 - share / 2)."),
@@ -68,17 +67,17 @@ static const struct reproduce_experiment experiments[] = {
          "take its link on an empty network. Jobs stay; a load has as many as come nearest to it, the same for all "
          "schemes, drawn once.",
          "The weights of the six models are not printed: by their bytes, as with equal ones all servers together make "
-         "72 % at most. Times to compute: P100, batch 32 (AlexNet 512), not hidden. GoogLeNet is below 40 MB, and on "
-         "a ring with every scheme.",
+         "72 % at most. Times to compute: P100, batch 32 (AlexNet 512), not hidden. GoogLeNet is below 40 MB, and on a "
+         "ring with every scheme.",
          "Flows: 10 % WebSearch, 10 % DataMining, in packets as pFabric has them; all of WebSearch are short.",
          "Packets of 9,000 bytes, instead of 1,500, and jobs at 1/4: the levers of docs/SIMULATOR.md. Marks from 85 "
          "packets of 1,500 bytes on, also in servers' own queues, which nothing else would bound. Ports have as much "
          "memory as they need, instead of PAUSE.",
          "Ring: 2 (N - 1) steps over DCTCP connections that stay. PANAMA, SwitchML*: four trees where there are as "
          "many; SwitchML* has fixed windows of 128 fragments of 1,408 bytes, or as many bytes, in each.",
-         "PANAMA-0.88, PANAMA-0.94: quorums of 7/8 and 15/16 of the children of each switch, not of all workers; with "
-         "--sweep "
-         "only, as an edge switch of fewer than eight servers would wait for all.",
+         "PANAMA-0.88: a quorum of 7/8 of the servers of each switch, not of all workers; with --sweep only, as an "
+         "edge switch of fewer than eight would wait for all. PANAMA-0.94 is left out: 15/16 of fewer than sixteen are "
+         "all, and an edge switch has eight at k = 16.",
          "Ideal: short flows, long flows, and PANAMA's jobs, each with the network for itself.",
          "Flows and iterations count that begin in 2 s (--quick 0.3 s) after a warm-up, until all have ended. Times of "
          "iterations are means of jobs, at full scale."),
@@ -87,22 +86,19 @@ static const struct reproduce_experiment experiments[] = {
      LIST("Fig. 3 is lost: a fat tree of k = 4, 16 hosts, four cores, which are the roots of the four trees; 10 Gbps, "
           "1 us.",
           "Workers: one of the two hosts of each edge switch. The others send, one after the other from left to right, "
-          "a long flow each to the "
-          "host across, by ECMP.",
+          "a long flow each to the host across, by ECMP.",
           "The model's size is not printed: 102.2 MB (ResNet-50), --quick 8 MB. Times are means of eight draws of the "
-          "flows' ways: in one draw a tree "
-          "that no flow crosses is faster than four, of which each has a fixed quarter.",
+          "flows' ways: in one draw a tree that no flow crosses is faster than four, of which each has a fixed "
+          "quarter.",
           "PANAMA-AggN: the same job, and only core N may add. Ring: 2 (N - 1) steps, in each of which a worker sends "
-          "an N-th to the next one, over a "
-          "connection with DCTCP that stays.",
+          "an N-th to the next one, over a connection with DCTCP that stays.",
           "Beside the paper's: SwitchML*, four trees with fixed windows of 128 fragments each, and (not with --quick) "
           "our scheme `ring`.",
           "Lossless: ports have as much memory as they need, instead of PAUSE."),
      panama_fig9, NULL},
     {"panama-fig10", "PANAMA", "A job and a flow on one link", true,
      LIST("Topology, round trips and models are not printed: two leaves below a spine, one bottleneck of 10 Gbps, "
-          "equal round trips of 40 us, marks "
-          "from 85 packets on; a job of two workers on one tree.",
+          "equal round trips of 40 us, marks from 85 packets on; a job of two workers on one tree.",
           "Without congestion control: a fixed window of 128 fragments (scheme switchml).",
           "Shares are taken from 0.4 s on, 0.15 s after the job began."),
      panama_fig10, NULL},
@@ -123,14 +119,12 @@ static const struct reproduce_experiment experiments[] = {
      panama_fig12, NULL},
     {"panama-fig13", "PANAMA", "Area against ports", false,
      LIST("0.93686 mm2 for an adder at 180 nm, as printed; to 7 nm by the table that the paper cites (Stillmaker and "
-          "Baas), where 180 nm is 320 times "
-          "as large.",
+          "Baas), where 180 nm is 320 times as large.",
           "Adders alone; 512 bits."),
      panama_fig13, NULL},
     {"panama-fig14", "PANAMA", "Cut-through latency", false,
      LIST("By equation (3): FPGA at 200 MHz with adders of 10 ns, ASIC at 1 GHz with adders of 6 ns, the narrowest bus "
-          "of a power of two that has the "
-          "rate.",
+          "of a power of two that has the rate.",
           "Fig. 14a, b: 64 ports, 64 to 1,500 bytes. Fig. 14c, d: 1,500 bytes, 4 to 128 ports. Which rates were drawn "
           "is not printed: 100 and 400 Gbps."),
      panama_fig14, NULL},
