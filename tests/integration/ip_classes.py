@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ip_classes.py DEVICE PORT: listens on a device until it has seen a hundred UDP packets over IPv4 of this port in each direction, for 20 s at
-most, and says which traffic classes they have."""
+"""ip_classes.py DEVICE PORT: says that it listens, and does so on a device until it has seen a hundred UDP packets over IPv4 of this port in
+each direction, for 20 s at most; then says which traffic classes they have."""
 import select
 import socket
 import sys
@@ -14,6 +14,7 @@ def main(device, port):
     end = time.monotonic() + 20
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3)) as link:  # every protocol
         link.bind((device, 0))
+        print("listening", flush=True)
         while time.monotonic() < end and any(sum(classes.values()) < 100 for classes in seen.values()):
             if not select.select([link], [], [], 0.2)[0]:
                 continue

@@ -144,11 +144,11 @@ check_in "marks are heard" '^# rank 0: [0-9]+ of [0-9]+ results said that the wa
 say "values, loss, a restart, DSCP and ECN of both ends"
 serve a $A --http none --dscp 56
 in_node w0 python3 "$HERE/ip_classes.py" eth0 7470 >"$TMP/classes" 2>&1 &
-sleep 0.3
+wait_for 10 grep -qs '^listening' "$TMP/classes" || fail "nobody listens to packets"
 TRIB_DSCP=46 perf values $A eth0 -b 8 -e 256K -f 8 -n 3
 ranks_end 30 0
 check_right "values" "$TMP/values.0"
-wait_for 5 grep -qs '^[0-9]* packets' "$TMP/classes" || fail "nobody has looked at packets"
+wait_for 25 grep -qs '^[0-9]* packets' "$TMP/classes" || fail "nobody has looked at packets"
 check_in "the switch's packets" '^in: DSCP 56 ECT\(0\)$' "$TMP/classes"
 check_in "the rank's packets" '^out: DSCP 46 ECT\(0\)$' "$TMP/classes"
 perf lost $A eth0 -b 256K -e 256K -n 4 --loss 1% --duplicate 1% --reorder 1% --corrupt 0.1% --seed 5
