@@ -326,6 +326,7 @@ static bool measure_panama_fig7(struct reproduce_run *run)
         trib_explain(run->error, "no switch, no measurement");
         return false;
     }
+    const size_t all = PAYLOADS * WAYS * t.rounds;
     for (uint32_t round = 0; round < t.rounds && is_good; round++) {
         for (uint32_t i = 0; i < PAYLOADS * WAYS && is_good; i++) {
             uint32_t way = (i + round) % WAYS; /* no way is always the first */
@@ -335,7 +336,7 @@ static bool measure_panama_fig7(struct reproduce_run *run)
                 .calls = run->is_quick ? 1 : 8,
                 .own = &own,
             };
-            is_good = reproduce_goes_on(run, m.way->name, (double)done++ / (double)(PAYLOADS * WAYS * t.rounds)) &&
+            is_good = reproduce_goes_on(run, m.way->name, (double)done++ / (double)all) &&
                       measure(run, &m, &t.samples[i / WAYS][round][way]);
         }
     }
