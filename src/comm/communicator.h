@@ -70,8 +70,8 @@ struct trib_comm {
     uint32_t root_count;                       /* of `roots` */
     uint16_t peers[TRIB_PEERS_MAX];            /* which rank each peer is */
     bool has_peers;                            /* the scheme's ranks send to each other, and to no root */
+    bool follows_congestion;                   /* its node's windows do */
     uint32_t window;
-    bool follows_congestion; /* its node's windows do */
     const struct trib_worker_verbs *verbs;
     void *node; /* NULL before the first WELCOME, and on one host */
     size_t node_size;
@@ -123,6 +123,7 @@ struct trib_comm {
     bool is_multicast;           /* results come by multicast */
     bool is_over;                /* without a switch: `left` has closed, so no further operation can end */
     bool has_moved;              /* its switch is gone, and it goes on without */
+    bool stall_is_mark;          /* it is M that waits at stall_sequence, and not this rank */
     bool is_derived;             /* made by split or subset: rank 0 of the job is not rank 0 here */
     struct trib_comm *maker;     /* joining by split or subset of that one, which must not fail before; else NULL */
     struct trib_subset *subsets; /* made of this one so far: split.c */
@@ -133,7 +134,6 @@ struct trib_comm {
     char left[160];
     /* the last stall report, for texts */
     uint64_t stall_sequence;
-    bool stall_is_mark;   /* it is M that waits there, not this rank */
     char stall_text[320]; /* who is missing, says the control plane; "": it has not said */
     uint64_t stall_ns;    /* on one host: when to say that somebody is missing */
     uint64_t stalled_ns;  /* and since when */
