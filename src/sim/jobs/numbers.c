@@ -150,6 +150,7 @@ void sim__numbers_taken(struct sim_job *job, const struct trib_packet *packet)
     uint64_t first = first_element(job, packet->sequence);
     const uint8_t *payload = packet->payload;
 
+    TRIB_ASSERT(payload != NULL);
     if (said->behind != says.behind) {
         *said = says;
         job->sums++;
