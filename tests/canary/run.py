@@ -29,6 +29,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 COPIED = ("cmake/flags.cmake", "cmake/sources.cmake", "include", "src", "tests/world", "tests/model", "tests/unit", "tests/property")
 WORLD_FIRST_SEEDS = 2000  # at once: from so many on, worlds notice paths that were never taken
 SEARCH_SHARES = 6         # no scenario gets more than this part of the time
+FIRST_SHARES = 3          # but the one that the table names, which gets so many
 SEARCH_STATES = "4000000"  # nor more memory than this needs
 HEADERS_ARE_FOR = "src/schemes/switchml/switchml_switch.c"  # --check compiles this where a canary changes a header alone
 PATIENCE = 6              # by the clock, this many times the CPU time is waited for
@@ -209,17 +210,18 @@ def ask_worlds(tree, canary, seconds):
 
 def ask_search(tree, canary, seconds):
     """Scenario after scenario, the one that the table names and the quick ones first. What breadth-first finds, it finds early: none gets
-    all of the time. A copy of each packet is tried at every step, which is sooner than what most defects do: only where it is wanted."""
+    all of the time, though what takes too long to end is known at the end of the search alone. A copy of each packet is tried at every step,
+    which is sooner than what most defects do: only where it is wanted."""
     model, finding = tree.program("model"), Finding()
     listed = [line.split() for line in run([model, "--list"], seconds)[0].splitlines()]
     listed.sort(key=lambda words: (words[0] != canary.first, words[-1] != "(quick)"))
     if canary.first and listed[0][0] != canary.first:
         raise RuntimeError(f"{canary.name}: the search has no scenario {canary.first}")
     for words in listed:
-        share = min(seconds - finding.seconds, seconds / SEARCH_SHARES)
+        scenario = words[0]
+        share = min(seconds - finding.seconds, seconds / SEARCH_SHARES * (FIRST_SHARES if scenario == canary.first else 1))
         if share <= 0:
             break
-        scenario = words[0]
         command = [model, "--scenario", scenario, "--states", SEARCH_STATES, "--scheme", canary.scheme]
         output, status, spent = run(command + ([] if "repeat" in canary.search else ["--forgive", "repeat"]), share)
         finding.seconds += spent
