@@ -169,27 +169,37 @@ def word_in(output):
 
 
 def world_arguments(canary):
-    """The published rule knows no trees."""
-    return () if canary.scheme == "switchml" else ("--scheme", canary.scheme, "--depth", "0")
+    """The published rules know no trees."""
+    if canary.scheme == "switchml":
+        return ()
+    return ("--scheme", canary.scheme, *(("--depth", "0") if canary.scheme.endswith("-literal") else ()))
+
+
+def ask_world(tree, canary, finding, seconds, seed):
+    """Whether this one shows it by a wanted check."""
+    output, _, spent = run([tree.program("world"), "--seed", str(seed), *world_arguments(canary)], seconds - finding.seconds)
+    finding.seconds += spent
+    word = word_in(output)
+    if word in canary.world:
+        finding.is_caught(word, f"seed {seed}")
+        return True
+    finding.others += [word] if word else []
+    return False
 
 
 def ask_worlds_one_by_one(tree, canary, finding, seconds):
     """When the first check that found something was not the wanted one: other worlds will show that one."""
-    seed = 0
-    while finding.seconds < seconds:
+    seed = 1
+    while finding.seconds < seconds and not ask_world(tree, canary, finding, seconds, seed):
         seed += 1
-        output, _, spent = run([tree.program("world"), "--seed", str(seed), *world_arguments(canary)], seconds - finding.seconds)
-        finding.seconds += spent
-        word = word_in(output)
-        if word in canary.world:
-            return finding.is_caught(word, f"seed {seed}")
-        finding.others += [word] if word else []
     return finding
 
 
 def ask_worlds(tree, canary, seconds):
-    """Seed after seed; those of old bugs come first."""
+    """Seed after seed; the one that the table names and those of old bugs come first."""
     finding, first, seeds = Finding(), 1, WORLD_FIRST_SEEDS
+    if canary.seed and ask_world(tree, canary, finding, seconds, canary.seed):
+        return finding
     while finding.seconds < seconds:
         command = [tree.program("world"), "--first", str(first), "--seeds", str(seeds), *world_arguments(canary)]
         output, status, spent = run(command, seconds - finding.seconds)
