@@ -219,9 +219,12 @@ foreach(name ${scripts})
         set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE COST 90)
     endif()
 endforeach()
-if(TEST integration/reproduce_all) # computes all the time: its minute may last several on a machine that has other work
-    set_tests_properties(integration/reproduce_all PROPERTIES TIMEOUT 900)
-endif()
+# They compute, or move gigabytes, all the time: their minutes may last several times as long on a machine that has other work.
+foreach(name integration/reproduce_all integration/large)
+    if(TEST ${name})
+        set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+    endif()
+endforeach()
 trib_weigh(3 40 world model unit/test_sim_reference unit/test_relay_faults property/test_host_sum property/test_value_twin)
 trib_weigh(1 50 unit/test_move unit/test_leaving unit/test_comm unit/test_comm_failure unit/test_comm_join unit/test_host unit/test_comm_session
            unit/test_level0 unit/test_host_steps)
