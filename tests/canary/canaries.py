@@ -25,7 +25,7 @@ class Canary:
     search: object = ()  # the same for tests/model
     test: str = ""       # a unit test that must fail
     first: str = ""      # the scenario of the search that is asked first: the one that has what the defect needs
-    seed: int = 0        # the world that is asked first, where few of them have what the defect needs; 0: none
+    seed: int = 0        # the world, with trees, that is asked first, where few have what the defect needs; 0: none
     scheme: str = "switchml"
 
 
@@ -409,7 +409,7 @@ CANARIES = [
         slot->present &= ~(UINT64_C(1) << child);
     }
 """),),
-        world=("list", "lane", "oracle"), search=("list", "lane", "oracle"), first="quorum", test="unit/test_quorum_rules",
+        world=("list", "lane", "oracle"), search=("list", "lane", "oracle", "shape"), first="quorum", test="unit/test_quorum_rules",
         scheme="panama:1/2"),
     Canary(
         "quorum-too-few", "I2", "a switch leaves one more rank out than may lack",

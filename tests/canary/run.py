@@ -169,19 +169,17 @@ def word_in(output):
 
 
 def world_arguments(canary):
-    """The published rules know no trees."""
-    if canary.scheme == "switchml":
-        return ()
-    return ("--scheme", canary.scheme, *(("--depth", "0") if canary.scheme.endswith("-literal") else ()))
+    """The published rules know no trees, and what is no matter of trees is found sooner without."""
+    return () if canary.scheme == "switchml" else ("--scheme", canary.scheme, "--depth", "0")
 
 
-def ask_world(tree, canary, finding, seconds, seed):
-    """Whether this one shows it by a wanted check."""
-    output, _, spent = run([tree.program("world"), "--seed", str(seed), *world_arguments(canary)], seconds - finding.seconds)
+def ask_world(tree, canary, finding, seconds, *arguments):
+    """Whether one world shows it by a wanted check."""
+    output, _, spent = run([tree.program("world"), "--seed", *arguments], seconds - finding.seconds)
     finding.seconds += spent
     word = word_in(output)
     if word in canary.world:
-        finding.is_caught(word, f"seed {seed}")
+        finding.is_caught(word, f"seed {arguments[0]}")
         return True
     finding.others += [word] if word else []
     return False
@@ -190,7 +188,7 @@ def ask_world(tree, canary, finding, seconds, seed):
 def ask_worlds_one_by_one(tree, canary, finding, seconds):
     """When the first check that found something was not the wanted one: other worlds will show that one."""
     seed = 1
-    while finding.seconds < seconds and not ask_world(tree, canary, finding, seconds, seed):
+    while finding.seconds < seconds and not ask_world(tree, canary, finding, seconds, str(seed), *world_arguments(canary)):
         seed += 1
     return finding
 
@@ -198,7 +196,7 @@ def ask_worlds_one_by_one(tree, canary, finding, seconds):
 def ask_worlds(tree, canary, seconds):
     """Seed after seed; the one that the table names and those of old bugs come first."""
     finding, first, seeds = Finding(), 1, WORLD_FIRST_SEEDS
-    if canary.seed and ask_world(tree, canary, finding, seconds, canary.seed):
+    if canary.seed and ask_world(tree, canary, finding, seconds, str(canary.seed), "--scheme", canary.scheme):
         return finding
     while finding.seconds < seconds:
         command = [tree.program("world"), "--first", str(first), "--seeds", str(seeds), *world_arguments(canary)]
