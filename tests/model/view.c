@@ -140,8 +140,8 @@ static void worker_lists(const void *node, uint8_t list[MODEL_SEQUENCES])
         if (f->state != FLIGHT_FINISHED || is_below_mark(w, f) || f->sequence >= MODEL_SEQUENCES) {
             continue;
         }
-        list[f->sequence] = f->flags & TRIB_FLAG_QUORUM ? worker_wire(w, index)[f->payload_len]
-                                                        : (uint8_t)((1U << w->config.session.ranks) - 1);
+        uint8_t everyone = (uint8_t)((1U << w->config.session.ranks) - 1);
+        list[f->sequence] = f->flags & TRIB_FLAG_QUORUM ? worker_wire(w, index)[f->payload_len] : everyone;
     }
 }
 
