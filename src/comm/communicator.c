@@ -249,7 +249,7 @@ void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const
     comm->stats.bytes_received += TRIB_HEADER_SIZE + (uint64_t)packet->payload_len;
     if (packet->kind == TRIB_PATH) {
         if (!trib_comm_echo_path(comm, from.root, packet)) {
-            trib_comm_path_arrived(comm, from);
+            trib_comm_path_arrived(comm, from, packet);
         }
         return;
     }

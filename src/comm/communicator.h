@@ -303,7 +303,7 @@ const char *trib_comm_cause(const struct trib_comm *comm);
 /* WELCOME has come, and those of this host have met. */
 void trib_comm_begin_probing(struct trib_comm *comm, uint64_t now_ns);
 /* A PATH packet has come. */
-void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from);
+void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo);
 /* Tries again, or goes on to REGISTERING, or fails for want of a way. */
 void trib_comm_check_paths(struct trib_comm *comm, uint64_t now_ns);
 /* When to do so. */

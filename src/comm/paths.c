@@ -119,11 +119,22 @@ static void probe_paths(struct trib_comm *comm)
     trib_comm_flush(comm);
 }
 
-void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from)
+/* A root says besides which of its children this rank is; what goes to its group says that to nobody. */
+static void take_number(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
+{
+    bool is_root = !from.is_group && !comm->has_peers && comm->node != NULL;
+
+    if (is_root && comm->verbs->set_child != NULL && echo->node < TRIB_CHILDREN_MAX) {
+        comm->verbs->set_child(comm->node, from.root, echo->node);
+    }
+}
+
+void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
 {
     if (comm->state != TRIB_COMM_PROBING) {
         return;
     }
+    take_number(comm, from, echo);
     uint64_t *paths = from.is_group ? &comm->group_paths : &comm->paths;
     *paths |= UINT64_C(1) << from.root;
     comm->dirty = true;

@@ -159,6 +159,15 @@ static inline uint32_t trib_switch_answers(uint32_t children)
     return (65 + 2) * children + 4;
 }
 
+/* Was the way of this child congested, up or down, as its switch's result says? child: its number + 1; 0: not known, so
+ * that it may be any's. */
+static inline bool trib_result_is_marked(const struct trib_packet *result, uint32_t child)
+{
+    uint64_t own = child != 0 ? UINT64_C(1) << (child - 1) : UINT64_MAX;
+
+    return (result->flags & TRIB_FLAG_ECN) != 0 || (result->bitmap & own) != 0;
+}
+
 /* The bitmap of all of 1 to 64 ranks or children. */
 static inline uint64_t trib_all_children(uint32_t count)
 {
@@ -231,6 +240,9 @@ struct trib_worker_verbs {
     /* Fragments in flight to this root from now on, within the node's own window; 0 is taken as 1. What is in flight
      * stays there. */
     void (*limit)(void *node, uint32_t root, uint32_t fragments);
+    /* The root's switch has this rank as that child, by which its results name whose parts were marked. Until then, and
+     * where it is not known, the marks of all are its own. NULL: no window follows marks. */
+    void (*set_child)(void *node, uint32_t root, uint32_t child);
     uint32_t (*in_flight)(const void *node, uint32_t root);
     const struct trib_counters *(*counters)(const void *node);
     /* Adds those of its flows; NULL: the scheme has none. */
@@ -264,13 +276,15 @@ struct trib_switch_verbs {
      * is for nodes that have heard nothing for longer than anybody repeats himself. */
     uint32_t (*idle)(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES]);
     const struct trib_counters *(*counters)(const void *node);
-    /* These three where windows have caps, else NULL; core/share.h divides a driver's memory by them. From now on
+    /* These where windows have caps, else NULL; core/share.h divides a driver's memory by them. From now on
      * packets down say that each rank may have so many fragments in flight at this root; what is not 1 to P / 2 is
      * taken as the nearest. */
     void (*set_cap)(void *node, uint32_t fragments, uint64_t now_ns);
     /* Fragments that may lie here at once, whatever comes: twice the cap, and more as long as ranks may still go by an
      * older one. What would be beyond is dropped. */
     uint32_t (*room)(const void *node);
+    /* As a worker's: the node above has this one as that child. */
+    void (*set_child)(void *node, uint32_t child);
     /* Does it take part when memory is divided? From its first contribution until it has held nothing for a second. */
     bool (*is_active)(const void *node, uint64_t now_ns);
 };

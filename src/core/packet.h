@@ -19,7 +19,7 @@
 enum trib_kind {
     TRIB_KIND_NONE = 0,
     TRIB_CONTRIBUTION = 1, /* up: a rank's part of one fragment */
-    TRIB_RESULT = 2,       /* down: the sum of one fragment */
+    TRIB_RESULT = 2,       /* down: the sum of one fragment; bitmap: children whose part came with TRIB_FLAG_ECN */
     TRIB_PROBE = 3, /* up, no payload: "I have no result for this sequence"; bitmap: which of the 64 behind were sent */
     TRIB_ASK = 4,   /* down, no payload: "send your part of this sequence", and of those in bitmap */
     TRIB_HELD = 5,  /* down, no payload: "waiting for others"; bitmap says who is there */
@@ -34,7 +34,7 @@ enum trib_kind {
 
 enum trib_flag {
     TRIB_FLAG_FIN = 1 << 0, /* PANAMA: the sender has nothing behind this fragment at its root; AND over contributors */
-    TRIB_FLAG_ECN = 1 << 1, /* congestion was experienced; OR over contributors */
+    TRIB_FLAG_ECN = 1 << 1, /* congestion was experienced on this packet's way */
     TRIB_FLAG_OVERFLOW = 1 << 2,  /* reserved for ATP */
     TRIB_FLAG_COLLISION = 1 << 3, /* reserved for ATP */
     TRIB_FLAG_RESEND = 1 << 4,    /* sent because it was asked for; PROBE, HELD: docs/PROTOCOL.md */

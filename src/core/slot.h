@@ -31,7 +31,7 @@ struct trib_slot {
     uint64_t lane;
     uint32_t digest;
     uint16_t payload_len;
-    uint16_t flags; /* TRIB_FLAG_ECN of any contribution, TRIB_FLAG_FIN and TRIB_FLAG_QUORUM of all */
+    uint16_t flags; /* TRIB_FLAG_ECN: some part came marked; TRIB_FLAG_FIN, TRIB_FLAG_QUORUM: all have it */
     uint16_t last;  /* rank that completed it, for round trips; TRIB_LAST_NONE where that would tell of none */
     int16_t exponent;
     uint16_t parts; /* ranks whose payload is in it */
@@ -200,7 +200,7 @@ static inline void trib_slot_take_result(struct trib_slot *slot, const struct tr
 {
     uint32_t first = trib_slot_is_empty(slot) ? from : slot->first;
     uint64_t unwanted = slot->unwanted;
-    uint16_t all = TRIB_FLAG_ECN | TRIB_FLAG_FIN | TRIB_FLAG_QUORUM;
+    uint16_t all = TRIB_FLAG_FIN | TRIB_FLAG_QUORUM;
     uint16_t kept = packet->kind == TRIB_RESULT ? all | TRIB_FLAG_RESEND : all;
 
     trib_slot_open(slot, packet, first);

@@ -69,6 +69,9 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
         node->lent = TRIB_NEVER;
         node->node = (char *)member->memory + at;
         member->verbs->init(node->node, &config);
+        if (i > 0 && member->verbs->set_child != NULL) {
+            member->verbs->set_child(node->node, i - 1);
+        }
         member->can_multicast = member->nodes == 1 && config.branches == 0;
         at += padded_size(member->verbs, &config);
         if (i > 0 || member->nodes == 1) {

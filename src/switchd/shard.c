@@ -115,8 +115,12 @@ static void take_path(struct trib_shard *shard, const struct trib_member_source 
 {
     struct trib_member *member = source->node->member;
     if (source->place.kind == TRIB_PLACE_PARENT) {
-        member->has_answer |= probe->payload_len == member->payload && probe->boot == member->boot &&
-                              probe->generation == member->generation;
+        bool is_answer = probe->payload_len == member->payload && probe->boot == member->boot &&
+                         probe->generation == member->generation;
+        if (is_answer && member->verbs->set_child != NULL && probe->node < TRIB_CHILDREN_MAX) {
+            member->verbs->set_child(member->node[0].node, probe->node);
+        }
+        member->has_answer |= is_answer;
         return;
     }
     const struct trib_packet answer = {

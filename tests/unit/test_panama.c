@@ -94,28 +94,66 @@ static struct trib_packet sum_of(struct bench *b, uint64_t sequence, uint64_t ma
     return taken(b, b->config.has_parent ? TRIB_CONTRIBUTION : TRIB_RESULT);
 }
 
-static void switch__ors_ECN_and_ands_FIN(void **state)
+/* A result names whose parts were marked; a sum on its way up has a way of its own. */
+static void switch__names_who_was_marked_and_ands_FIN(void **state)
 {
     static const struct {
-        uint16_t a, b, sum;
+        uint16_t a, b, flags, named;
     } cases[] = {
-        {0, 0, 0},
-        {TRIB_FLAG_ECN, 0, TRIB_FLAG_ECN},
-        {0, TRIB_FLAG_ECN | TRIB_FLAG_FIN, TRIB_FLAG_ECN},
-        {TRIB_FLAG_FIN, 0, 0},
-        {TRIB_FLAG_FIN, TRIB_FLAG_FIN, TRIB_FLAG_FIN},
-        {TRIB_FLAG_FIN | TRIB_FLAG_ECN, TRIB_FLAG_FIN, TRIB_FLAG_FIN | TRIB_FLAG_ECN},
+        {0, 0, 0, 0},
+        {TRIB_FLAG_ECN, 0, 0, 1},
+        {0, TRIB_FLAG_ECN | TRIB_FLAG_FIN, 0, 2},
+        {TRIB_FLAG_ECN, TRIB_FLAG_ECN, 0, 3},
+        {TRIB_FLAG_FIN, 0, 0, 0},
+        {TRIB_FLAG_FIN, TRIB_FLAG_FIN, TRIB_FLAG_FIN, 0},
+        {TRIB_FLAG_FIN | TRIB_FLAG_ECN, TRIB_FLAG_FIN, TRIB_FLAG_FIN, 1},
     };
     (void)state;
 
     for (uint32_t level = 0; level < 2; level++) {
         struct bench b;
         start(&b, 64, 0, level == 1);
+        S->set_child(b.node, 0);
         for (uint64_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-            assert_int_equal(sum_of(&b, i, 0, cases[i].a, cases[i].b).flags, cases[i].sum);
+            struct trib_packet sum = sum_of(&b, i, 0, cases[i].a, cases[i].b);
+            assert_int_equal(sum.flags, cases[i].flags);
+            assert_int_equal(sum.bitmap, level == 0 ? cases[i].named : 0);
         }
         free(b.node);
     }
+}
+
+/* The parent's result of a sum that these two gave: which children the own result names. */
+static uint64_t named_below(struct bench *b, uint64_t sequence, uint16_t flags0, uint16_t flags, uint64_t bitmap)
+{
+    struct trib_packet result = sum_of(b, sequence, 0, flags0, 0);
+
+    result.kind = TRIB_RESULT;
+    result.flags = flags;
+    result.bitmap = bitmap;
+    assert_int_equal(give(b, UINT32_MAX, &result), TRIB_DROP_NONE);
+    struct trib_packet told = taken(b, TRIB_RESULT);
+    assert_int_equal(told.flags, 0); /* its own way down is yet to come */
+    return told.bitmap;
+}
+
+/* The way between a switch and its parent is one of all below it; that of another child of the parent is not. */
+static void inner_switch__hands_the_marks_of_its_own_way_to_all(void **state)
+{
+    struct bench b;
+    (void)state;
+
+    start(&b, 64, 0, true);
+    assert_int_equal(named_below(&b, 0, 0, 0, 0), 0);
+    assert_int_equal(named_below(&b, 1, 0, 0, 4), 3); /* its number is not known: it may be its own */
+    assert_int_equal(sum_of(&b, 7, 0, TRIB_FLAG_ECN, 0).flags, TRIB_FLAG_ECN);
+    S->set_child(b.node, 5);
+    assert_int_equal(named_below(&b, 2, 0, 0, UINT64_MAX & ~UINT64_C(0x20)), 0);
+    assert_int_equal(named_below(&b, 3, 0, 0, 0x20), 3);
+    assert_int_equal(named_below(&b, 4, 0, TRIB_FLAG_ECN, 0), 3);
+    assert_int_equal(named_below(&b, 5, TRIB_FLAG_ECN, 0, 0), 1);
+    assert_int_equal(named_below(&b, 6, 0, 0, 0), 0); /* the sequence before it is forgotten */
+    free(b.node);
 }
 
 static void switch__tells_the_least_cap(void **state)
@@ -730,7 +768,8 @@ static void sums__have_the_same_bits_in_every_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(switch__ors_ECN_and_ands_FIN),
+        cmocka_unit_test(switch__names_who_was_marked_and_ands_FIN),
+        cmocka_unit_test(inner_switch__hands_the_marks_of_its_own_way_to_all),
         cmocka_unit_test(switch__tells_the_least_cap),
         cmocka_unit_test(switch__takes_no_more_than_its_room),
         cmocka_unit_test(switch__keeps_room_until_all_have_heard),

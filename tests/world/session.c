@@ -194,11 +194,22 @@ static void lost(struct world_comm *comm, uint32_t rank)
     join(comm, rank, world_below(world, 10 * WORLD_MS));
 }
 
+/* What a rank's switch says of itself when its way is looked at. */
+static void learn_number(struct world_comm *comm, uint32_t rank)
+{
+    const struct trib_worker_verbs *verbs = comm->world->scheme->worker;
+
+    for (uint32_t root = 0; root < comm->set.session.roots && verbs->set_child != NULL; root++) {
+        verbs->set_child(worker_node(comm, rank), root, comm->ranks[rank].place.child);
+    }
+}
+
 static void take_ready(struct world_comm *comm, uint32_t rank, const struct world_message *message)
 {
     struct world *world = comm->world;
     struct comm_rank *r = &comm->ranks[rank];
 
+    learn_number(comm, rank);
     world->scheme->worker->registered(worker_node(comm, rank), message->boot, message->mark,
                                       world->now_ns + world->units[r->unit].clock_ns);
     r->state = RANK_RUNNING;

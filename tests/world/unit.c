@@ -190,6 +190,10 @@ void unit_open_switch(struct world_comm *comm, uint32_t at, uint32_t root)
         config.session.salt = 0;
         make_room(world, unit, i, world->scheme->switch_node->size(&config));
         world->scheme->switch_node->init(unit->nodes[i].memory, &config);
+        if (config.has_parent && world->scheme->switch_node->set_child != NULL) {
+            world->scheme->switch_node->set_child(unit->nodes[i].memory,
+                                                  node->parent != WORLD_NONE ? node->number : shape->up.child);
+        }
     }
     unit->is_open = true;
 }

@@ -65,7 +65,7 @@
     X(LANE, "lane")         /* a sum with a wrong set of contributions (I12) */                  \
     X(ORACLE, "oracle")     /* a delivered element that is not the sum (I9) */                   \
     X(BUFFER, "buffer")     /* a caller's buffer touched where or when it must not be (I11) */   \
-    X(BITMAP, "bitmap")     /* a result that does not name all children (I2) */                  \
+    X(BITMAP, "bitmap")     /* a result that names children which a switch does not have */      \
     X(LIST, "list")         /* a list of ranks that is not the one, or lacks too many (I2) */    \
     X(MARK, "mark")         /* a communicator mark above a rank's, or not at the end */          \
     X(RETAINED, "retained") /* a rank that cannot offer what somebody may need */                \

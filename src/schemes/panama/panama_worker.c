@@ -9,4 +9,5 @@ static void panama_init(void *node, const struct trib_worker_config *config)
     trib__worker_pace(node);
 }
 
-const struct trib_worker_verbs trib_panama_worker_verbs = {TRIB_SWITCHML_WORKER_VERBS(panama_init)};
+const struct trib_worker_verbs trib_panama_worker_verbs = {TRIB_SWITCHML_WORKER_VERBS(panama_init),
+                                                           .set_child = trib__worker_set_child};

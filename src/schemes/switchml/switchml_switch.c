@@ -25,6 +25,7 @@ static size_t lay_out(struct switch_node *n, const struct trib_switch_config *co
     n->headers.at = trib_node_place(&at, s->slots * sizeof(uint32_t));
     n->up.at = trib_node_place(&at, config->has_parent ? s->slots * sizeof(uint32_t) : 0);
     n->lists_at = trib_node_place(&at, trib_session_has_quorum(s) ? (size_t)s->slots * TRIB_QUORUM_LIST : 0);
+    n->marked_at = trib_node_place(&at, s->slots * sizeof(uint64_t));
     n->answers_at = trib_node_place(&at, n->answers_room * sizeof(struct answer));
     n->aside_at = trib_node_place(&at, sizeof(struct switch_aside));
     n->repeats_at = trib_node_place(&at, s->slots * sizeof(struct slot_repeats));
@@ -282,6 +283,9 @@ static void add(struct switch_node *n, uint32_t index, uint32_t child, const str
     if (packet->payload_len != 0) {
         add_payload(n, index, child, packet);
     }
+    if (packet->flags & TRIB_FLAG_ECN) {
+        trib__switch_mark(n, index, UINT64_C(1) << child);
+    }
     trib_slot_note(slot, packet, child, parts);
     if (slot->flags & TRIB_FLAG_QUORUM) {
         trib__switch_list(n, index, packet, list);
@@ -383,7 +387,12 @@ static enum trib_drop replace(struct switch_node *n, uint32_t from, const struct
     }
     TRIB_ASSERT(trib_slot_is_empty(slot) || slot->sequence == packet->sequence); /* as for a contribution */
     n->held += trib_slot_is_empty(slot);
+    bool is_of_all = packet->kind == TRIB_RESULT && trib_result_is_marked(packet, n->child);
+    uint64_t marked = is_of_all ? n->required : slot->flags & TRIB_FLAG_ECN ? *switch_marked(n, index) : 0;
     trib_slot_take_result(slot, packet, n->required, from);
+    if (marked != 0) {
+        trib__switch_mark(n, index, marked);
+    }
     if (packet->payload_len != 0) {
         memcpy(switch_row(n, index, 0), packet->payload, packet->payload_len + (list != NULL ? TRIB_QUORUM_LIST : 0));
     }

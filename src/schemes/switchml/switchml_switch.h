@@ -76,7 +76,7 @@ struct switch_node {
     uint64_t mark_dense;   /* sequences of this root below M */
     uint64_t lowest;       /* the minimum over the marks once all have joined: an inner node's own mark */
     uint64_t owed;         /* children that wait for M to move (they got HELD for it) */
-    size_t table_at, row_size, slots_at, rows_at, lists_at, answers_at, aside_at, repeats_at;
+    size_t table_at, row_size, slots_at, rows_at, lists_at, marked_at, answers_at, aside_at, repeats_at;
     uint32_t held;             /* slots that are not empty */
     uint32_t room;             /* fragments beyond M that are taken; P, but for a node that is paced */
     struct slot_queue down;    /* results to send */
@@ -91,10 +91,10 @@ struct switch_node {
     uint32_t first_cap;  /* that ranks begin with */
     uint32_t cap;        /* that is told; 0: none */
     uint32_t cap_before; /* the largest that some rank may still go by; 0: all have heard of `cap` */
-    uint32_t unused;
-    uint64_t opened;    /* dense indexes below it were opened */
-    uint64_t cap_latch; /* when M has passed this dense index all have heard */
-    uint64_t cap_reach; /* ranks that went by an older cap sent no further */
+    uint32_t child;      /* the parent's number for this node, + 1; 0: not known */
+    uint64_t opened;     /* dense indexes below it were opened */
+    uint64_t cap_latch;  /* when M has passed this dense index all have heard */
+    uint64_t cap_reach;  /* ranks that went by an older cap sent no further */
     /* Of one whose session has a quorum; switchml_switch_quorum.c. */
     uint64_t full_below; /* dense indexes below it are summed with all ranks */
     uint32_t spare;      /* of the ranks that are children here, so many may lack */
@@ -134,6 +134,12 @@ static inline void *switch_row(const struct switch_node *n, uint32_t index, uint
 static inline uint8_t *switch_list(const struct switch_node *n, uint32_t index)
 {
     return (uint8_t *)switch_at(n, n->lists_at) + (size_t)index * TRIB_QUORUM_LIST;
+}
+
+/* The children whose part came marked: of a slot that has TRIB_FLAG_ECN. */
+static inline uint64_t *switch_marked(const struct switch_node *n, uint32_t index)
+{
+    return (uint64_t *)switch_at(n, n->marked_at) + index;
 }
 
 /* As it travels: with the list behind it, where it has one. The slot is complete. */
@@ -249,6 +255,8 @@ bool trib__switch_once(struct slot_repeats *r, enum slot_once what);
 void trib__switch_pace(struct switch_node *n);
 void trib__switch_set_room(struct switch_node *n);
 uint16_t trib__switch_cap(const struct switch_node *n, uint16_t said);
+void trib__switch_mark(struct switch_node *n, uint32_t index, uint64_t children);
+void trib__switch_set_child(void *node, uint32_t child);
 void trib__switch_set_cap(void *node, uint32_t fragments, uint64_t now_ns);
 uint32_t trib__switch_room(const void *node);
 bool trib__switch_is_active(const void *node, uint64_t now_ns);

@@ -28,11 +28,11 @@ void trib__switch_build_result(const struct switch_node *n, uint32_t index, bool
 
     build(n, TRIB_RESULT, slot->sequence, packet);
     packet->attempt = slot->attempt;
-    packet->bitmap = n->required;
+    packet->bitmap = slot->flags & TRIB_FLAG_ECN ? *switch_marked(n, index) : 0;
     packet->digest = slot->digest;
     packet->type = slot->type;
     packet->reduction = slot->reduction;
-    packet->flags = slot->flags;
+    packet->flags = (uint16_t)(slot->flags & ~TRIB_FLAG_ECN);
     packet->exponent = slot->exponent;
     packet->lane = slot->lane;
     packet->contributors = slot->parts;

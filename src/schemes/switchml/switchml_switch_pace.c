@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_switch_pace.c: how far ranks may send beyond the mark: where a node is paced (schemes/panama), as far as its
+/* switchml_switch_pace.c: whose parts came over a congested way, and how far ranks may send beyond the mark: where a node is paced (schemes/panama), as far as its
  * driver has memory. What is told is a cap on fragments in flight; a rank sends no further than twice that beyond M, as
  * marks are a round trip old.
  *
@@ -10,8 +10,16 @@
  * (`reach`); that runs out as M rises. What comes from beyond the room is dropped, whoever sends it: the memory does
  * not run over whatever ranks do. After a restart the room is that of the first cap; what ranks had in flight beyond it
  * waits for M, as everything beyond a window does.
+ *
+ * A result names the children whose parts were marked, and each takes its own mark for its own: a window follows the way
+ * up and down of one rank, as a flow's does. The paper ORs the marks, so that each rank hears of every link, and with
+ * many ranks nearly every result is marked (docs/DECISIONS.md). The way between a switch and its parent is one of all
+ * below it. Who does not know its number at the switch above has the paper's rule: it hears of all, and hands up what it
+ * has heard.
  * Read next: core/share.h. */
 #include "schemes/switchml/switchml_switch.h"
+
+#include "core/assert.h"
 
 static uint32_t larger(uint32_t a, uint32_t b)
 {
@@ -82,4 +90,22 @@ uint32_t trib__switch_room(const void *node)
 uint16_t trib__switch_cap(const struct switch_node *n, uint16_t said)
 {
     return n->is_paced ? trib_least_cap((uint16_t)n->cap, said) : 0;
+}
+
+/* ---- marks of congestion ---- */
+
+/* The parts of these children came marked, or the result of all of them did. */
+void trib__switch_mark(struct switch_node *n, uint32_t index, uint64_t children)
+{
+    struct trib_slot *slot = switch_slot(n, index);
+    uint64_t before = slot->flags & TRIB_FLAG_ECN ? *switch_marked(n, index) : 0;
+
+    *switch_marked(n, index) = before | children;
+    slot->flags |= TRIB_FLAG_ECN;
+}
+
+void trib__switch_set_child(void *node, uint32_t child)
+{
+    TRIB_ASSERT(child < TRIB_CHILDREN_MAX);
+    ((struct switch_node *)node)->child = child + 1;
 }

@@ -101,7 +101,10 @@ struct worker_root {
     uint32_t oldest, newest;          /* list of sent flights by last transmission */
     uint8_t probe;                    /* hand out a probe of the first unsent sequence */
     uint8_t is_full;                  /* of a worker that is paced: the tree's window held the next sequence back */
-    uint8_t unused[2];
+    uint8_t child;                    /* the root's number for this rank, + 1; 0: not known */
+    uint8_t unused;
+    uint32_t ahead; /* results since this rank's part was the last of a sum, and no more than matter */
+    uint32_t unused_too;
 };
 
 struct worker {
@@ -302,6 +305,7 @@ void trib__worker_skip_taken(struct worker *w, uint32_t root);
 /* switchml_worker_pace.c */
 void trib__worker_pace(struct worker *w);
 void trib__worker_paced(struct worker *w, uint32_t index, const struct trib_packet *result);
+void trib__worker_set_child(void *node, uint32_t root, uint32_t child);
 void trib__worker_told_cap(struct worker *w, const struct trib_packet *result);
 void trib__worker_lost(struct worker *w, uint32_t index);
 void trib__worker_rested(struct worker *w, uint32_t root, uint64_t now_ns);

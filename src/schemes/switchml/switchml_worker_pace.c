@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* switchml_worker_pace.c: how many fragments are in flight at a root. Of SwitchML as many as the driver grants. A
- * worker that is paced (schemes/panama) has a window for each root that follows the results: their marks, and the cap
- * that the switches of the tree tell.
+ * worker that is paced (schemes/panama) has a window for each root that follows the results: the marks of its own way
+ * there and back, and the cap that the switches of the tree tell.
  * Read next: core/congestion.h, schemes/panama/panama.h. */
+#include "core/assert.h"
 #include "schemes/switchml/switchml_worker.h"
+
+#define AHEAD_ROUNDS 4 /* one of equal ranks is not the last in so many times N sums once in 55 times */
 
 static uint32_t lesser(uint32_t a, uint32_t b)
 {
@@ -75,6 +78,25 @@ void trib__worker_told_cap(struct worker *w, const struct trib_packet *result)
     trib__worker_set_window(w, root);
 }
 
+void trib__worker_set_child(void *node, uint32_t root, uint32_t child)
+{
+    struct worker *w = node;
+
+    TRIB_ASSERT(root < w->window.roots && child < TRIB_CHILDREN_MAX);
+    w->roots[root].child = (uint8_t)(child + 1);
+}
+
+/* Is this rank one of those that the others wait for? Of N equal ranks each is the last of a sum once in N of them. Who
+ * is never the last could send more, but only a window would come of it that is wrong when its own way is the narrow
+ * one. Where the marks of all are its own, they keep it small. */
+static bool is_waited_for(const struct worker *w, struct worker_root *r, const struct trib_packet *result)
+{
+    uint32_t most = AHEAD_ROUNDS * w->config.session.ranks;
+
+    r->ahead = result->last_rank == w->config.rank || r->child == 0 ? 0 : r->ahead + (r->ahead < most);
+    return r->ahead < most;
+}
+
 /* A result is taken; it still counts as in flight. */
 void trib__worker_paced(struct worker *w, uint32_t index, const struct trib_packet *result)
 {
@@ -86,8 +108,8 @@ void trib__worker_paced(struct worker *w, uint32_t index, const struct trib_pack
     struct trib_congestion_sign sign = {
         .in_flight = r->congestion.in_flight,
         .allowed = r->congestion.window,
-        .is_full = r->is_full,
-        .is_marked = !is_repeated && !f->is_old && (result->flags & TRIB_FLAG_ECN) != 0,
+        .is_full = is_waited_for(w, r, result) && r->is_full,
+        .is_marked = !is_repeated && !f->is_old && trib_result_is_marked(result, r->child),
     };
 
     worker_aside(w)->counters.results_marked += sign.is_marked;

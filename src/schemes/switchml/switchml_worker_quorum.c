@@ -92,7 +92,7 @@ void trib__worker_unlisted(struct worker *w, uint32_t index, const struct trib_p
         .in_flight = r->congestion.in_flight,
         .allowed = r->congestion.window,
         .is_full = r->is_full && (result->flags & TRIB_FLAG_RESEND) != 0,
-        .is_marked = (result->flags & (TRIB_FLAG_ECN | TRIB_FLAG_RESEND)) == TRIB_FLAG_ECN,
+        .is_marked = (result->flags & TRIB_FLAG_RESEND) == 0 && trib_result_is_marked(result, r->child),
     };
 
     if (result->flags & TRIB_FLAG_RESEND) {

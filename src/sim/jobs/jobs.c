@@ -584,6 +584,15 @@ static void pass_on(struct sim_jobs *j, uint32_t packet)
     sim_network_give(j->network, link, packet);
 }
 
+/* Does a result say to this worker that its way was congested? */
+static bool is_told(const struct sim_job *job, const struct sim_endpoint *e, const struct trib_packet *result)
+{
+    bool is_named = job->scheme->worker->set_child != NULL; /* whose parts were marked */
+
+    return is_named ? trib_result_is_marked(result, job->config.marks_of_all ? 0 : e->child + 1U)
+                    : (result->flags & TRIB_FLAG_ECN) != 0;
+}
+
 void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
 {
     const struct sim_packet p = j->network->packets[packet];
@@ -611,10 +620,8 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
 
     read_message(j, job, p.sequence, &received, &room);
     received.flags |= (p.flags & SIM_ECN_MARKED) != 0 ? TRIB_FLAG_ECN : 0;
-    if ((received.flags & TRIB_FLAG_ECN) != 0) {
-        job->marked += (p.flags & SIM_ECN_MARKED) != 0;
-        job->told += e->is_worker && received.kind == TRIB_RESULT;
-    }
+    job->marked += (p.flags & SIM_ECN_MARKED) != 0;
+    job->told += e->is_worker && received.kind == TRIB_RESULT && is_told(job, e, &received);
     j->on_links--;
     sim_packet_free(j->network, packet);
     if (e->is_worker) {

@@ -65,9 +65,10 @@ struct sim_job_config {
     uint32_t ranks;      /* of each worker's host; 0 is taken as 1 */
     uint32_t buckets;    /* of gradients, equal ones; 0 is taken as 1: all are there when computing has ended */
     uint32_t unused;
-    double backward; /* the share of computing in which they come, evenly: the first after a bucket's share of it */
-    uint32_t trees;  /* at most: as many as there are switches to be their roots; 0 is taken as 1 */
-    uint32_t unused_too;
+    double backward;   /* the share of computing in which they come, evenly: the first after a bucket's share of it */
+    uint32_t trees;    /* at most: as many as there are switches to be their roots; 0 is taken as 1 */
+    bool marks_of_all; /* schemes whose windows follow marks: those of all workers' ways, not of the own alone */
+    uint8_t unused_too[3];
     uint64_t threshold; /* a job of fewer bytes is summed on a ring, whatever its scheme */
 };
 
@@ -164,7 +165,7 @@ struct sim_job {
     uint64_t wrong;
     uint64_t failed;   /* events of failure */
     uint64_t marked;   /* packets that came to its nodes with a mark (ECN) that a link had given them */
-    uint64_t told;     /* results that came to its workers with a mark: of a link, or of any contribution to the sum */
+    uint64_t told;     /* results that told their workers of a mark on their way, up or down */
     double summing_ps; /* of all iterations: what of summing computing does not hide, from computed_ps to ended_ps */
     uint64_t end_ps;   /* of the last iteration that has ended */
 };

@@ -75,6 +75,24 @@ static uint64_t mark_below(const struct sim_jobs *j, const struct sim_job *job, 
     return lowest;
 }
 
+/* It, and the workers below it, learn their numbers at the switch above, so that each takes its own marks for its own. */
+static void tell_numbers(struct sim_jobs *j, const struct sim_job *job, const struct sim_endpoint *e)
+{
+    const struct trib_scheme *scheme = job->scheme;
+
+    if (scheme->worker->set_child == NULL || job->config.marks_of_all) {
+        return;
+    }
+    if (e->is_branch) {
+        scheme->switch_node->set_child(e->node, e->child);
+    }
+    for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
+        if (j->endpoints[child].is_worker) {
+            scheme->worker->set_child(j->endpoints[child].node, e->tree, j->endpoints[child].child);
+        }
+    }
+}
+
 /* The node of a switch, new or anew, with its children's marks and the whole job's. */
 static bool open_switch(struct sim_jobs *j, const struct sim_job *job, uint32_t endpoint, uint64_t mark)
 {
@@ -104,6 +122,7 @@ static bool open_switch(struct sim_jobs *j, const struct sim_job *job, uint32_t 
         job->scheme->switch_node->join(e->node, j->endpoints[child].child, mark_below(j, job, child));
     }
     job->scheme->switch_node->learn_mark(e->node, mark);
+    tell_numbers(j, job, e);
     if (j->memories != NULL) {
         sim__shares_opened(j, endpoint);
     }
