@@ -149,6 +149,9 @@ static void claim(struct reproduce_run *run, const struct figure *f)
     reproduce_got(run, "training-to-no-control", last(f, TRAINING, "panama", "switchml"));
     reproduce_got(run, "training-switchml-panama", most(f, TRAINING, "switchml", "panama"));
     reproduce_got(run, "training-panama-ring", most(f, TRAINING, "panama", "ring"));
+    reproduce_got(run, "own-training-to-ring", most(f, TRAINING, "panama-own", "ring"));
+    reproduce_got(run, "own-p99-to-ring", most(f, P99, "panama-own", "ring"));
+    reproduce_got(run, "own-mean-to-ring", most(f, MEAN, "panama-own", "ring"));
 }
 
 /* ---- in this process ---- */

@@ -8,6 +8,7 @@
 #include "core/lane.h"
 #include "core/prng.h"
 #include "reproduce/panama_cluster.h"
+#include "reproduce/simulate.h"
 
 #define RATE_BPS 10e9
 #define SEED 1U
@@ -16,7 +17,8 @@
 static const char *const models[] = {"alexnet", "googlenet", "inception3", "resnet50", "resnet152", "vgg16"};
 #define MODELS (sizeof models / sizeof models[0])
 
-#define PANAMA_WITH(quorum) "scheme = \"panama" quorum "\"\nwindow = 512\n"
+#define OWN_MARKS "scheme = \"panama\"\nwindow = 512\n"
+#define PANAMA_WITH(quorum) "scheme = \"panama" quorum "\"\nwindow = 512\n" REPRODUCE_MARKS_OF_ALL
 #define PANAMA PANAMA_WITH("")
 
 /* What is compared. SwitchML's window: 128 fragments of 1,408 bytes in each tree, as in Fig. 9 and 10, or as many
@@ -30,6 +32,7 @@ static const struct cluster_way ways[] = {
     {"ring", "ring", CLUSTER_CURVE, "scheme = \"ring-steps\"\n", "", 0, 0},
     {"SwitchML*", "switchml", CLUSTER_CURVE, "scheme = \"switchml\"\nwindow = %u\n", "", 0, 0},
     {"PANAMA", "panama", CLUSTER_CURVE, PANAMA, "", 0, 0},
+    {"PANAMA, own marks", "panama-own", CLUSTER_CURVE, OWN_MARKS, "", 0, 0},
     {"PANAMA-0.88", "panama-7-8", CLUSTER_CURVE, PANAMA_WITH(":7/8"), "", 8, 0},
     {"PANAMA-0.94", "panama-15-16", CLUSTER_CURVE, PANAMA_WITH(":15/16"), "", 16, 0},
 };

@@ -16,6 +16,7 @@
 struct fair {
     const char *name;
     const char *scheme;
+    const char *more; /* of the job's table */
     uint32_t end_ms;
     uint32_t settled_ms; /* from then on shares are taken */
     uint32_t bin_ms;
@@ -83,8 +84,8 @@ static bool simulate(struct reproduce_run *run, const struct fair *f, double *sh
                        "[[link]]\nlink = \"host2-leaf1\"\ndelay = \"15us\"\n"
                        "[queues]\nbuffer = \"none\"\necn = \"85pkt\"\n"
                        "[[job]]\nscheme = \"%s\"\nworkers = 2\nhosts = \"0 2\"\nsize = \"4GB\"\niterations = 1\n"
-                       "compute = \"%ums\"\n",
-                       f->scheme, BEGIN_MS);
+                       "compute = \"%ums\"\n%s",
+                       f->scheme, BEGIN_MS, f->more);
     if (is_good) {
         reproduce_flow(cell, 1, 3, 0);
         is_good = watch(run, cell, f, share);
@@ -96,13 +97,15 @@ static bool simulate(struct reproduce_run *run, const struct fair *f, double *sh
 
 bool panama_fig10(struct reproduce_run *run)
 {
-    struct fair with = {"with congestion control", "panama", 1000, 400, 10};
-    struct fair without = {"without congestion control", "switchml", 1000, 400, 10};
+    struct fair with = {"with congestion control", "panama", REPRODUCE_MARKS_OF_ALL, 1000, 400, 10};
+    struct fair without = {"without congestion control", "switchml", "", 1000, 400, 10};
+    struct fair own = {"with congestion control, own marks", "panama", "", 1000, 400, 10};
     double with_share = 0;
     double without_share = 0;
+    double own_share = 0;
 
     if (run->is_quick) {
-        with.end_ms = without.end_ms = 500;
+        with.end_ms = without.end_ms = own.end_ms = 500;
     }
     (void)reproduce_panel(run, "With congestion control (Fig. 10a)", "s", "Gbps");
     if (!simulate(run, &with, &with_share)) {
@@ -112,7 +115,12 @@ bool panama_fig10(struct reproduce_run *run)
     if (!simulate(run, &without, &without_share)) {
         return false;
     }
+    (void)reproduce_panel(run, "With congestion control by own marks (ours)", "s", "Gbps");
+    if (!simulate(run, &own, &own_share)) {
+        return false;
+    }
     reproduce_got(run, "fair", fmin(with_share, 1 - with_share) * 100);
+    reproduce_got(run, "own-fair", fmin(own_share, 1 - own_share) * 100);
     reproduce_got(run, "starved", without_share * 100);
     return true;
 }

@@ -8,6 +8,9 @@
 #include "reproduce/reproduce.h"
 #include "sim/scenario/scenario.h"
 
+/* Of a job's table: PANAMA's rule for marks, as the paper has it. Ours is another one (docs/DECISIONS.md). */
+#define REPRODUCE_MARKS_OF_ALL "marks_of_all = true\n"
+
 /* What is simulated, and which part of the experiment it is. */
 struct reproduce_cell {
     struct sim_scenario scenario;
