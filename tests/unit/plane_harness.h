@@ -43,6 +43,8 @@ struct rank {
     uint64_t done;
     uint64_t multicast_received;
     uint64_t flagged; /* results that said that the network is congested */
+    uint64_t named;   /* results that name somebody whose part was marked */
+    uint64_t names;   /* and whom */
     float *send, *recv;
 };
 
@@ -349,6 +351,8 @@ static inline uint64_t take_all(struct rank *rank, struct trib_udp *udp, uint32_
             assert_int_equal(trib_udp_decode(&arrival, &packet), TRIB_DROP_NONE);
             taken += packet.kind == TRIB_RESULT;
             rank->flagged += packet.kind == TRIB_RESULT && (packet.flags & TRIB_FLAG_ECN) != 0;
+            rank->named += packet.kind == TRIB_RESULT && packet.bitmap != 0;
+            rank->names |= packet.kind == TRIB_RESULT ? packet.bitmap : 0;
             (void)worker()->receive(rank->node, from, &packet, now_ns);
         }
     }

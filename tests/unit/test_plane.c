@@ -33,8 +33,8 @@ static void open__allreduce_over_two_shards(void **state)
     close_world(&world);
 }
 
-/* The network marks what one rank sends: every rank hears of it with the results. */
-static void mark__of_one_rank_reaches_all(void **state)
+/* The network marks what one rank sends: every result says so, and whose way it was. */
+static void mark__of_one_rank_is_told_as_its_own(void **state)
 {
     (void)state;
     const int experienced = 3;
@@ -44,6 +44,7 @@ static void mark__of_one_rank_reaches_all(void **state)
     check_allreduce(&world, 100000);
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(world.rank[i].flagged, 0);
+        assert_int_equal(world.rank[i].named, 0);
     }
     for (uint32_t i = 0; i < SHARDS; i++) {
         int fd = trib_udp_fd(world.rank[1].udp[i]);
@@ -51,7 +52,9 @@ static void mark__of_one_rank_reaches_all(void **state)
     }
     check_allreduce(&world, 100000);
     for (uint32_t i = 0; i < 3; i++) {
-        assert_true(world.rank[i].flagged >= 100000 * sizeof(float) / PAYLOAD);
+        assert_true(world.rank[i].named >= 100000 * sizeof(float) / PAYLOAD);
+        assert_int_equal(world.rank[i].names, 1 << 1);
+        assert_int_equal(world.rank[i].flagged, 0); /* the ways down were not congested */
     }
     struct trib_udp_stats traffic;
     world.side[0].verbs.traffic(world.side[0].plane, &traffic);
@@ -433,7 +436,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(open__allreduce_over_two_shards),
-        cmocka_unit_test(mark__of_one_rank_reaches_all),
+        cmocka_unit_test(mark__of_one_rank_is_told_as_its_own),
         cmocka_unit_test(idle__memory_is_given_back),
         cmocka_unit_test(open__with_every_fault),
         cmocka_unit_test(multicast__results_come_by_the_group),

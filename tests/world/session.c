@@ -199,7 +199,9 @@ static void learn_number(struct world_comm *comm, uint32_t rank)
 {
     const struct trib_worker_verbs *verbs = comm->world->scheme->worker;
 
-    for (uint32_t root = 0; root < comm->set.session.roots && verbs->set_child != NULL; root++) {
+    uint32_t roots = rank == comm->set.skewed_rank ? 1 : comm->set.session.roots; /* who has other settings has one */
+
+    for (uint32_t root = 0; root < roots && verbs->set_child != NULL; root++) {
         verbs->set_child(worker_node(comm, rank), root, comm->ranks[rank].place.child);
     }
 }
