@@ -97,7 +97,8 @@ static inline uint32_t trib_congestion_fragments(const struct trib_congestion_wi
  *   - the first mark cuts, and none of those that were in flight with it (RFC 8257): at the end of epochs, as the text has it, the marks of one
  *     round trip cut twice, and a flow of DCTCP beside it gets four times as much (docs/DECISIONS.md);
  *   - the window is at least one fragment, the threshold at least two;
- *   - it grows only if it was what held fragments back: else it would be large, and wrong, when what holds them back goes away;
+ *   - it grows only if it was what held fragments back, and others wait for its rank at times: else it would be large, and wrong, when what
+ *     holds them back, or who is slower, goes away;
  *   - a loss halves it, as in TCP: marks may be few or none, and their share then tells nothing of drops. */
 struct trib_congestion_tree {
     uint32_t window;    /* fragments x TRIB_CONGESTION_ONE */
@@ -114,8 +115,8 @@ struct trib_congestion_tree {
 struct trib_congestion_sign {
     uint32_t in_flight; /* with this one */
     uint32_t allowed;   /* fragments: the least of this window and of what else holds fragments back */
-    bool is_marked;
-    bool is_full; /* this window is what holds fragments back, when any could last be sent */
+    bool is_marked;     /* the way of this rank was, as far as it can tell (trib_result_is_marked) */
+    bool is_full; /* this window is what holds fragments back, when any could last be sent, and others wait for them */
 };
 
 /* most: fragments that the window never exceeds, 1 to 65535. */

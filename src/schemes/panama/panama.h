@@ -4,9 +4,11 @@
  * tree sends as its own window allows.
  *
  * What is the paper's: the tree's window follows the marks of results (core/congestion.h), a result is the
- * acknowledgement, the switches say how many fragments they have room for. What is not: slots are owned by the exact
- * sequence, and what is lost is asked for, as in switchml (docs/ARCHITECTURE.md, "The window"), so packets may overtake
- * each other and a FIN may be lost; where the paper's rules freeze or grow without end they are repaired.
+ * acknowledgement, the switches say how many fragments they have room for. What is not: a result says whose parts were
+ * marked, and each rank heeds the marks of its own way, where the paper ORs them for all (which is what who does not
+ * know its number at the switch still does); slots are owned by the exact sequence, and what is lost is asked for, as in
+ * switchml (docs/ARCHITECTURE.md, "The window"), so packets may overtake each other and a FIN may be lost; where the
+ * paper's rules freeze or grow without end they are repaired.
  *
  * It is switchml's code, paced: switchml/switchml_worker_pace.c and switchml/switchml_switch_pace.c. What is repaired,
  * and why: core/congestion.h, docs/DECISIONS.md.
