@@ -198,8 +198,8 @@ static void lost(struct world_comm *comm, uint32_t rank)
 static void learn_number(struct world_comm *comm, uint32_t rank)
 {
     const struct trib_worker_verbs *verbs = comm->world->scheme->worker;
-
-    uint32_t roots = rank == comm->set.skewed_rank ? 1 : comm->set.session.roots; /* who has other settings has one */
+    bool has_other_roots = comm->set.skew == WORLD_SKEW_ROOTS && rank == comm->set.skewed_rank; /* one at least */
+    uint32_t roots = has_other_roots ? 1 : comm->set.session.roots;
 
     for (uint32_t root = 0; root < roots && verbs->set_child != NULL; root++) {
         verbs->set_child(worker_node(comm, rank), root, comm->ranks[rank].place.child);
