@@ -74,7 +74,7 @@ static void take(struct reproduce_run *run, struct range ranges[KINDS], enum kin
 
     range->least = range->most == 0 ? bytes : fmin(range->least, bytes);
     range->most = fmax(range->most, bytes);
-    reproduce_point(run, kind_names[kind], bytes, kind + 1.0);
+    reproduce_point(run, kind_names[kind], bytes, (double)kind + 1);
 }
 
 bool panama_fig2(struct reproduce_run *run)

@@ -20,6 +20,7 @@ char *sim_file_read(const char *path, size_t *len, char *error);
 /* "PATH:LINE:COLUMN: " and the text, in error. Returns false. */
 __attribute__((format(printf, 4, 5))) bool sim_file_refuse(char *error, const char *path, struct sim_place place,
                                                            const char *format, ...);
-bool sim_file_refuse_list(char *error, const char *path, struct sim_place place, const char *format, va_list arguments);
+__attribute__((format(printf, 4, 0))) bool sim_file_refuse_list(char *error, const char *path, struct sim_place place,
+                                                                const char *format, va_list arguments);
 
 #endif
