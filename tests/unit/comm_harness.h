@@ -221,6 +221,10 @@ static inline bool hears_failure(const struct rank *rank)
 static inline void rank_config(struct trib_config *config, uint32_t rank, uint32_t ranks)
 {
     static atomic_uint jobs;
+    static atomic_int owner; /* ranks of a host find each other by the job's name, and so would those of another test */
+    if (owner == 0) {
+        owner = getpid();
+    }
     trib_config_init(config);
     if (no_box) {
         (void)snprintf(config->rendezvous, sizeof config->rendezvous, "127.0.0.1:%u", rendezvous_port);
@@ -232,7 +236,7 @@ static inline void rank_config(struct trib_config *config, uint32_t rank, uint32
     if (ranks_a_host > 0) {
         (void)snprintf(config->host_id, sizeof config->host_id, "host-%u", rank / ranks_a_host);
     }
-    (void)snprintf(config->job, sizeof config->job, "test-%u", rank == 0 ? ++jobs : jobs);
+    (void)snprintf(config->job, sizeof config->job, "test-%d-%u", owner, rank == 0 ? ++jobs : jobs);
     config->rank = rank;
     config->ranks = ranks;
     config->join_timeout_ns = 15 * TRIB_SECOND_NS * patience();
