@@ -433,42 +433,6 @@ static void worker__starts_with_two_and_doubles(void **state)
     trees_stop(&t);
 }
 
-/* The most that a rank has in flight at a root at once, from now on. */
-static uint32_t most_in_flight(struct trees *t, uint32_t root, uint32_t rounds)
-{
-    uint32_t most = 0;
-
-    for (uint32_t i = 0; i < rounds; i++) {
-        (void)trees_round(t);
-        uint32_t now = W->in_flight(t->workers[0], root);
-        most = now > most ? now : most;
-    }
-    return most;
-}
-
-static void worker__a_marked_tree_gives_way_and_others_do_not(void **state)
-{
-    struct trib_session_config two = one;
-    struct trees t;
-    (void)state;
-
-    two.roots = 2;
-    trees_start(&t, &trib_panama, &two, 256);
-    trees_submit(&t, 40000, 1);
-    trees_run(&t, 0, 40);
-    t.is_marked[1] = true;
-    uint32_t before = W->in_flight(t.workers[0], 0);
-    assert_true(before >= 64);
-    assert_true(most_in_flight(&t, 0, 4) >= before); /* until M holds it */
-    (void)most_in_flight(&t, 1, 200);
-    assert_true(most_in_flight(&t, 1, 40) <= 2); /* all of it marked: one or two */
-    assert_true(W->counters(t.workers[0])->results_marked > 100);
-    t.is_marked[1] = false;
-    trees_run(&t, 1, 100000);
-    trees_check(&t);
-    trees_stop(&t);
-}
-
 static void worker__a_loss_halves_its_window(void **state)
 {
     struct trees t;
@@ -477,11 +441,11 @@ static void worker__a_loss_halves_its_window(void **state)
     trees_start(&t, &trib_panama, &one, 256);
     trees_submit(&t, 20000, 1);
     trees_run(&t, 0, 40);
-    uint32_t before = most_in_flight(&t, 0, 4);
+    uint32_t before = trees_most_in_flight(&t, 0, 4);
     t.lose = 2; /* both ranks' copies of a result */
     t.lose_kind = TRIB_RESULT;
-    (void)most_in_flight(&t, 0, 60);
-    uint32_t after = most_in_flight(&t, 0, 4);
+    (void)trees_most_in_flight(&t, 0, 60);
+    uint32_t after = trees_most_in_flight(&t, 0, 4);
     assert_true(before >= 64 && after < before && after >= before / 2);
     trees_run(&t, 1, 10000);
     trees_check(&t);
@@ -497,16 +461,16 @@ static void worker__goes_by_the_cap_of_the_latest_result(void **state)
     trees_start(&t, &trib_panama, &one, 256);
     trees_submit(&t, 20000, 1);
     trees_run(&t, 0, 60);
-    assert_true(most_in_flight(&t, 0, 4) > 50);
+    assert_true(trees_most_in_flight(&t, 0, 4) > 50);
     S->set_cap(t.roots[0], 5, t.now_ns);
-    (void)most_in_flight(&t, 0, 20);
-    assert_int_equal(most_in_flight(&t, 0, 40), 5);
+    (void)trees_most_in_flight(&t, 0, 20);
+    assert_int_equal(trees_most_in_flight(&t, 0, 40), 5);
     t.most_held[0] = 0;
-    (void)most_in_flight(&t, 0, 40);
+    (void)trees_most_in_flight(&t, 0, 40);
     assert_true(t.most_held[0] <= 10);
     S->set_cap(t.roots[0], 40, t.now_ns);
-    (void)most_in_flight(&t, 0, 40);
-    assert_int_equal(most_in_flight(&t, 0, 40), 40);
+    (void)trees_most_in_flight(&t, 0, 40);
+    assert_int_equal(trees_most_in_flight(&t, 0, 40), 40);
     trees_run(&t, 1, 10000);
     trees_check(&t);
     trees_stop(&t);
@@ -605,7 +569,7 @@ static void worker__goes_on_after_a_restart(void **state)
     S->set_cap(t.roots[1], 64, t.now_ns);
     trees_submit(&t, 6000, 1);
     trees_run(&t, 0, 40);
-    assert_true(most_in_flight(&t, 0, 4) > 50);
+    assert_true(trees_most_in_flight(&t, 0, 4) > 50);
     for (int restart = 0; restart < 3; restart++) {
         trees_restart(&t);
         for (uint32_t round = 0; round < 300; round++) {
@@ -778,7 +742,6 @@ int main(void)
         cmocka_unit_test(switch__begins_anew_after_a_restart),
         cmocka_unit_test(switch__is_active_until_a_second_after_its_last_slot),
         cmocka_unit_test(worker__starts_with_two_and_doubles),
-        cmocka_unit_test(worker__a_marked_tree_gives_way_and_others_do_not),
         cmocka_unit_test(worker__a_loss_halves_its_window),
         cmocka_unit_test(worker__goes_by_the_cap_of_the_latest_result),
         cmocka_unit_test(worker__begins_anew_after_a_rest),

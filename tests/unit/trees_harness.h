@@ -43,6 +43,7 @@ struct trees {
     uint64_t elements;
     uint32_t done[TREES_RANKS];
     bool is_stopped[TREES_ROOTS], is_marked[TREES_ROOTS];
+    uint64_t spared; /* ranks whose way up is not marked even so */
     /* Lose packets of this kind, up or down as they go, of this root: so many. */
     uint32_t lose, lose_root;
     enum trib_kind lose_kind;
@@ -269,7 +270,8 @@ static inline bool trees_round(struct trees *t)
             continue;
         }
         moved = true;
-        p->packet.flags |= t->is_marked[p->root] && p->is_up ? TRIB_FLAG_ECN : 0;
+        bool is_marked = t->is_marked[p->root] && p->is_up && !(t->spared >> p->rank & 1);
+        p->packet.flags |= is_marked ? TRIB_FLAG_ECN : 0;
         struct trib_place from = {.kind = p->is_up ? TRIB_PLACE_CHILDREN : TRIB_PLACE_ROOT};
         from.index = p->is_up ? 0 : p->root;
         from.children = p->is_up ? UINT64_C(1) << p->rank : 0;
@@ -309,6 +311,19 @@ static inline void trees_run(struct trees *t, uint32_t operations, uint32_t roun
         }
     }
     assert_int_equal(operations, 0); /* they were to end */
+}
+
+/* The most that rank 0 has in flight at a root at once, from now on. */
+static inline uint32_t trees_most_in_flight(struct trees *t, uint32_t root, uint32_t rounds)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < rounds; i++) {
+        (void)trees_round(t);
+        uint32_t now = t->scheme->worker->in_flight(t->workers[0], root);
+        most = now > most ? now : most;
+    }
+    return most;
 }
 
 #endif
