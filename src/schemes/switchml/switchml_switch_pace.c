@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switchml_switch_pace.c: whose parts came over a congested way, and how far ranks may send beyond the mark: where a node is paced (schemes/panama), as far as its
- * driver has memory. What is told is a cap on fragments in flight; a rank sends no further than twice that beyond M, as
- * marks are a round trip old.
+/* switchml_switch_pace.c: whose parts came over a congested way, and how far ranks may send beyond the mark: where a
+ * node is paced (schemes/panama), as far as its driver has memory. What is told is a cap on fragments in flight; a rank
+ * sends no further than twice that beyond M, as marks are a round trip old.
  *
  * Ranks go by the cap of the last result that they took, so a cap that falls holds only once all have heard of it. A
  * result that was sent before may still be taken, but only one of a sequence that was opened before (`latch`), since
@@ -11,11 +11,11 @@
  * not run over whatever ranks do. After a restart the room is that of the first cap; what ranks had in flight beyond it
  * waits for M, as everything beyond a window does.
  *
- * A result names the children whose parts were marked, and each takes its own mark for its own: a window follows the way
- * up and down of one rank, as a flow's does. The paper ORs the marks, so that each rank hears of every link, and with
- * many ranks nearly every result is marked (docs/DECISIONS.md). The way between a switch and its parent is one of all
- * below it. Who does not know its number at the switch above has the paper's rule: it hears of all, and hands up what it
- * has heard.
+ * A result names the children whose parts were marked, and each takes its own mark for its own: a window follows the
+ * way up and down of one rank, as a flow's does. The paper ORs the marks, so that each rank hears of every link, and
+ * with many ranks nearly every result is marked (docs/DECISIONS.md). The way between a switch and its parent is one of
+ * all below it. Who does not know its number at the switch above has the paper's rule: it hears of all, and hands up
+ * what it has heard.
  * Read next: core/share.h. */
 #include "schemes/switchml/switchml_switch.h"
 
