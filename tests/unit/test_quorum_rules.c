@@ -551,17 +551,19 @@ static void missing__is_nobody_where_the_sum_was_handed_up(void **state)
 
 struct worker {
     void *node;
+    uint64_t named; /* what results say of the ways: whose parts came marked, and flags */
+    uint16_t flags;
     float send[8 * ELEMENTS], recv[8 * ELEMENTS];
 };
 
-/* Rank 1 of 4, with an average of 8 fragments. */
-static struct worker *open_worker(void)
+/* Rank 1 of 4, with an average of 8 fragments, so many of them in flight. */
+static struct worker *open_worker_of(uint32_t window)
 {
     struct worker *w = calloc(1, sizeof *w);
     struct trib_worker_config config = {.session = session_of(COUNT),
                                         .kernels = trib_value_kernels(),
                                         .rank = RANK,
-                                        .window = 1,
+                                        .window = window,
                                         .operations = 1,
                                         .stall_ns = 1000 * MS};
     struct trib_operation average = {.collective = TRIB_ALLREDUCE,
@@ -577,6 +579,11 @@ static struct worker *open_worker(void)
     W->registered(w->node, BOOT, 0, 1000 * MS);
     assert_true(W->submit(w->node, &average, 1000 * MS));
     return w;
+}
+
+static struct worker *open_worker(void)
+{
+    return open_worker_of(1);
 }
 
 static void close_worker(struct worker *w)
@@ -619,6 +626,8 @@ static enum trib_drop give(struct worker *w, const struct trib_packet *part, uin
         keys += trib_lane_key(session.salt, (uint32_t)__builtin_ctzll(bits));
     }
     result.mark = 0;
+    result.flags |= w->flags;
+    result.bitmap = w->named;
     result.digest = part->digest;
     result.reduction = part->reduction;
     result.lane = keys * trib_session_odd(&session, sequence, 0, part->digest);
@@ -704,6 +713,46 @@ static void result__of_another_operation_is_answered_with_the_part(void **state)
     close_worker(w);
 }
 
+/* Its part came too late, and the result lists the others: whether its way was congested, it says as any. The window
+ * shows in what may follow: of two fragments one is let go, and two may be in flight, or one after a cut. */
+static void result__without_this_rank_cuts_by_its_own_mark_only(void **state)
+{
+    enum { NOT_KNOWN = 64, OWN = 2 };
+    static const struct {
+        uint32_t number;
+        uint16_t flags;
+        uint64_t named;
+        bool is_cut;
+    } cases[] = {
+        {NOT_KNOWN, 0, 0, false},
+        {NOT_KNOWN, 0, 1, true},
+        {NOT_KNOWN, TRIB_FLAG_ECN, 0, true},
+        {OWN, 0, 0, false},
+        {OWN, 0, ~(UINT64_C(1) << OWN), false},
+        {OWN, 0, UINT64_C(1) << OWN, true},
+        {OWN, TRIB_FLAG_ECN, 0, true},
+        {OWN, TRIB_FLAG_RESEND, UINT64_C(1) << OWN, false},
+        {NOT_KNOWN, TRIB_FLAG_RESEND | TRIB_FLAG_ECN, UINT64_MAX, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct worker *w = open_worker_of(SLOTS);
+        struct trib_packet part = {0};
+        if (cases[i].number != NOT_KNOWN) {
+            W->set_child(w->node, 0, cases[i].number);
+        }
+        assert_int_equal(send_all(w, &part), 2);
+        w->flags = cases[i].flags;
+        w->named = cases[i].named;
+        assert_int_equal(give(w, &part, 0, 0xd, 0xd), TRIB_DROP_NONE);
+        assert_int_equal(W->counters(w->node)->late, 1);
+        assert_int_equal(W->in_flight(w->node, 0), 1);
+        assert_int_equal(send_all(w, &part), cases[i].is_cut ? 0 : 1);
+        close_worker(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -724,6 +773,7 @@ int main(void)
         cmocka_unit_test(result__with_a_list_of_others_than_the_lane_is_not),
         cmocka_unit_test(result__of_what_was_not_sent_may_not_list_this_rank),
         cmocka_unit_test(result__of_another_operation_is_answered_with_the_part),
+        cmocka_unit_test(result__without_this_rank_cuts_by_its_own_mark_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

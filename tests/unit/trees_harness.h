@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trees_harness.h: real workers under several roots, each a real switch node: packets in flight stand in one queue, in
  * rounds of a round trip, and a test may stop a root, mark what passes it, or lose packets of a kind. For
- * test_switchml_roots.c and test_panama.c. tree_harness.h is the other way round: one root, and switches below it. */
+ * test_switchml_roots.c, test_panama.c and test_panama_marks.c. tree_harness.h is the other way round: one root, and
+ * switches below it. */
 #ifndef TRIB_TESTS_TREES_HARNESS_H
 #define TRIB_TESTS_TREES_HARNESS_H
 
@@ -44,6 +45,7 @@ struct trees {
     uint32_t done[TREES_RANKS];
     bool is_stopped[TREES_ROOTS], is_marked[TREES_ROOTS];
     uint64_t spared; /* ranks whose way up is not marked even so */
+    uint32_t first;  /* the rank whose packets leave first, and so come first; the others' follow in turn */
     /* Lose packets of this kind, up or down as they go, of this root: so many. */
     uint32_t lose, lose_root;
     enum trib_kind lose_kind;
@@ -285,7 +287,8 @@ static inline bool trees_round(struct trees *t)
     for (uint32_t root = 0; root < t->session.roots; root++) {
         trees_drain_root(t, root);
     }
-    for (uint32_t rank = 0; rank < t->session.ranks; rank++) {
+    for (uint32_t i = 0; i < t->session.ranks; i++) {
+        uint32_t rank = (t->first + i) % t->session.ranks;
         if (t->scheme->worker->next_timeout(t->workers[rank]) <= t->now_ns) {
             t->scheme->worker->on_timeout(t->workers[rank], t->now_ns);
         }
@@ -297,8 +300,8 @@ static inline bool trees_round(struct trees *t)
 /* Until every rank has ended so many operations; by then at the latest, or for so many rounds where none do. */
 static inline void trees_run(struct trees *t, uint32_t operations, uint32_t rounds)
 {
-    for (uint32_t rank = 0; rank < t->session.ranks; rank++) {
-        trees_drain_worker(t, rank);
+    for (uint32_t i = 0; i < t->session.ranks; i++) {
+        trees_drain_worker(t, (t->first + i) % t->session.ranks);
     }
     for (uint32_t round = 0; round < rounds; round++) {
         bool is_over = operations != 0;

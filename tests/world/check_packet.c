@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_packet.c: what every sum that leaves a node must be: the lane of a result proves all ranks, each once, that of
- * a contribution all ranks below (I12); a result's bitmap names children that there are; no mark is above that of a rank which it
- * speaks for; and a mismatch names the two that differ.
+ * a contribution all ranks below (I12); a result's bitmap names children that there are; no mark is above that of a
+ * rank which it speaks for; and a mismatch names the two that differ.
  * Read next: check_buffers.c. */
 #include <inttypes.h>
 
