@@ -67,10 +67,11 @@ struct world {
 };
 
 static const struct trib_faults none;
+static const char *scheme_name = "switchml"; /* of all worlds that are opened from now on */
 
 static inline const struct trib_worker_verbs *worker(void)
 {
-    return trib_scheme_find("switchml")->worker;
+    return trib_scheme_find(scheme_name)->worker;
 }
 
 static inline void note_mismatch(void *owner, const struct trib_mismatch *mismatch)
@@ -234,7 +235,7 @@ static inline enum trib_status open_side(struct world *world, uint32_t plane)
     assert_true(branches != NULL && ranks != NULL && is_in != NULL);
     struct trib_opening opening = {.session = world->session,
                                    .ranks = world->session.ranks,
-                                   .scheme = "switchml",
+                                   .scheme = scheme_name,
                                    .boot = world->boot,
                                    .branches = branches};
     uint32_t used = 0;
