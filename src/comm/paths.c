@@ -123,8 +123,9 @@ static void probe_paths(struct trib_comm *comm)
 static void take_number(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
 {
     bool is_root = !from.is_group && !comm->has_peers && comm->node != NULL;
+    bool is_answer = echo->boot == comm->grant.boot && echo->generation == comm->grant.generation;
 
-    if (is_root && comm->verbs->set_child != NULL && echo->node < TRIB_CHILDREN_MAX) {
+    if (is_root && is_answer && comm->verbs->set_child != NULL && echo->node < TRIB_CHILDREN_MAX) {
         comm->verbs->set_child(comm->node, from.root, echo->node);
     }
 }
