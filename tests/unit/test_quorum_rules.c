@@ -747,6 +747,7 @@ static void result__without_this_rank_cuts_by_its_own_mark_only(void **state)
         w->named = cases[i].named;
         assert_int_equal(give(w, &part, 0, 0xd, 0xd), TRIB_DROP_NONE);
         assert_int_equal(W->counters(w->node)->late, 1);
+        assert_int_equal(W->counters(w->node)->results_marked, cases[i].is_cut);
         assert_int_equal(W->in_flight(w->node, 0), 1);
         assert_int_equal(send_all(w, &part), cases[i].is_cut ? 0 : 1);
         close_worker(w);

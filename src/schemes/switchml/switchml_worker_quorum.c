@@ -95,6 +95,7 @@ void trib__worker_unlisted(struct worker *w, uint32_t index, const struct trib_p
         .is_marked = (result->flags & TRIB_FLAG_RESEND) == 0 && trib_result_is_marked(result, r->child),
     };
 
+    worker_aside(w)->counters.results_marked += sign.is_marked;
     if (result->flags & TRIB_FLAG_RESEND) {
         trib__worker_probe_more(w, index);
     }
