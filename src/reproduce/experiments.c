@@ -74,7 +74,8 @@ static const struct reproduce_experiment experiments[] = {
          "packets of 1,500 bytes on, also in servers' own queues, which nothing else would bound. Ports have as much "
          "memory as they need, instead of PAUSE.",
          "Ring: 2 (N - 1) steps over DCTCP connections that stay. PANAMA, SwitchML*: four trees where there are as "
-         "many; SwitchML* has fixed windows of 128 fragments of 1,408 bytes, or as many bytes, in each.",
+         "many; SwitchML* has its fixed window at 10 Gbps (NSDI'21), 128 fragments of 1,408 bytes or as many bytes, a "
+         "quarter in each.",
          "PANAMA-0.88: a quorum of 7/8 of the servers of each switch, not of all workers; with --sweep only, as an "
          "edge switch of fewer than eight would wait for all. PANAMA-0.94 is left out: 15/16 of fewer than sixteen are "
          "all, and an edge switch has eight at k = 16.",
@@ -92,8 +93,8 @@ static const struct reproduce_experiment experiments[] = {
           "quarter.",
           "PANAMA-AggN: the same job, and only core N may add. Ring: 2 (N - 1) steps, in each of which a worker sends "
           "an N-th to the next one, over a connection with DCTCP that stays.",
-          "Beside the paper's: SwitchML*, four trees with fixed windows of 128 fragments each, and (not with --quick) "
-          "our scheme `ring`.",
+          "Beside the paper's: SwitchML*, four trees with fixed windows of 32 fragments each; not with --quick, our "
+          "scheme `ring`.",
           "Lossless: ports have as much memory as they need, instead of PAUSE."),
      panama_fig9, NULL},
     {"panama-fig10", "PANAMA", "A job and a flow on one link", true,

@@ -11,6 +11,8 @@
 #include "reproduce/simulate.h"
 
 #define RATE_BPS 10e9
+#define TREES 4U
+#define SWITCHML_POOL 128U
 #define SEED 1U
 
 /* The six of the paper. */
@@ -21,9 +23,9 @@ static const char *const models[] = {"alexnet", "googlenet", "inception3", "resn
 #define PANAMA_WITH(quorum) "scheme = \"panama" quorum "\"\nwindow = 512\n" REPRODUCE_MARKS_OF_ALL
 #define PANAMA PANAMA_WITH("")
 
-/* What is compared. SwitchML's window: 128 fragments of 1,408 bytes in each tree, as in Fig. 9 and 10, or as many
- * bytes. Quorums are of a switch's own children, each: of fewer than eight servers 7/8 are all, and of fewer than
- * sixteen 15/16, so that no fat tree of fewer than 32 ports has a PANAMA-0.94 of its own. */
+/* What is compared. SwitchML's window: what it has at 10 Gbit/s (NSDI'21), dealt over the trees as its fragments are,
+ * each of 1,408 bytes, or as many bytes. Quorums are of a switch's own children, each: of fewer than eight servers 7/8
+ * are all, and of fewer than sixteen 15/16, so that no fat tree of fewer than 32 ports has a PANAMA-0.94 of its own. */
 static const struct cluster_way ways[] = {
     {"short flows alone", "ideal-short", CLUSTER_IDEAL, NULL, "below = \"40MB\"\n", 0, 0},
     {"long flows alone", "ideal-long", CLUSTER_IDEAL, NULL, "least = \"40MB\"\n", 0, 0},
@@ -133,12 +135,12 @@ static void add_job(const struct cluster *c, const struct cluster_job *job, cons
                     uint32_t *len)
 {
     char line[512];
-    uint32_t window = 128U * 1408U / (c->mtu > 8284U ? 8192U : c->mtu - 92U);
+    uint32_t window = SWITCHML_POOL / TREES * 1408U / (c->mtu > 8284U ? 8192U : c->mtu - 92U);
 
     (void)snprintf(line, sizeof line,
-                   "[[job]]\nworkers = %u\nmodel = \"%s\"\niterations = 1000\nstart = \"%uus\"\ntrees = 4\n"
+                   "[[job]]\nworkers = %u\nmodel = \"%s\"\niterations = 1000\nstart = \"%uus\"\ntrees = %u\n"
                    "threshold = \"40MB\"\n",
-                   job->workers, job->model->name, job->start_us / c->scale);
+                   job->workers, job->model->name, job->start_us / c->scale, TREES);
     add(text, len, line);
     const char *at = strstr(way->job, "%u");
     (void)snprintf(line, sizeof line, "%.*s", at != NULL ? (int)(at - way->job) : (int)strlen(way->job), way->job);

@@ -30,7 +30,7 @@ static const struct way ways[] = {
     {"PANAMA-Agg3", "panama", ONE_TREE(2)},
     {"PANAMA-Agg4", "panama", ONE_TREE(3)},
     {"ring", "ring-steps", ""},
-    {"SwitchML*, 4 trees", "switchml", "trees = 4\n"},
+    {"SwitchML*, 4 trees", "switchml", "trees = 4\nwindow = 32\n"},
     {"own marks, 4 trees", "panama", "trees = 4\n"}, /* ours */
     {"scheme ring", "ring", ""},                     /* not with --quick */
 };
