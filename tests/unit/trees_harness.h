@@ -45,6 +45,7 @@ struct trees {
     uint32_t done[TREES_RANKS];
     bool is_stopped[TREES_ROOTS], is_marked[TREES_ROOTS];
     uint64_t spared; /* ranks whose way up is not marked even so */
+    uint64_t late;   /* ranks whose packets up stay on their way */
     uint32_t first;  /* the rank whose packets leave first, and so come first; the others' follow in turn */
     /* Lose packets of this kind, up or down as they go, of this root: so many. */
     uint32_t lose, lose_root;
@@ -236,6 +237,13 @@ static inline void trees_drain_worker(struct trees *t, uint32_t rank)
     }
 }
 
+static inline void trees_note_held(struct trees *t, uint32_t root)
+{
+    uint32_t held = t->scheme->switch_node->slots_held(t->roots[root]);
+
+    t->most_held[root] = held > t->most_held[root] ? held : t->most_held[root];
+}
+
 static inline void trees_drain_root(struct trees *t, uint32_t root)
 {
     struct trib_packet packet;
@@ -249,12 +257,11 @@ static inline void trees_drain_root(struct trees *t, uint32_t root)
             }
         }
     }
-    uint32_t held = t->scheme->switch_node->slots_held(t->roots[root]);
-    t->most_held[root] = held > t->most_held[root] ? held : t->most_held[root];
+    trees_note_held(t, root);
 }
 
-/* All that is in flight arrives, but for what is at a root that is stopped; then what that brings leaves. False:
- * nothing moved. */
+/* All that is in flight arrives, but for what is at a root that is stopped or of a rank that is late; then what that
+ * brings leaves. False: nothing moved. */
 static inline bool trees_round(struct trees *t)
 {
     struct trees_parcel *arriving = t->parcels;
@@ -267,7 +274,7 @@ static inline bool trees_round(struct trees *t)
     for (size_t i = 0; i < count; i++) {
         struct trees_parcel *p = &arriving[i];
         p->packet.payload = p->packet.payload_len != 0 ? p->payload : NULL;
-        if (t->is_stopped[p->root]) {
+        if (t->is_stopped[p->root] || (p->is_up && (t->late >> p->rank & 1))) {
             trees_post(t, &p->packet, p->root, p->rank, p->is_up);
             continue;
         }
@@ -279,6 +286,7 @@ static inline bool trees_round(struct trees *t)
         from.children = p->is_up ? UINT64_C(1) << p->rank : 0;
         if (p->is_up) {
             (void)t->scheme->switch_node->receive(t->roots[p->root], from, &p->packet, t->now_ns);
+            trees_note_held(t, p->root);
         } else {
             (void)t->scheme->worker->receive(t->workers[p->rank], from, &p->packet, t->now_ns);
         }
