@@ -29,16 +29,17 @@ run_canary() {
 }
 
 # AddressSanitizer and UndefinedBehaviorSanitizer: what `make test` runs, but of its scripts only those that reach code which no unit test does
-# in its own process: the program's arguments, the simulator's pages and sweeps, the daemon, its HTTP, processes that are killed. Not the tensors of gigabytes, which only take longer.
+# in its own process: the program's arguments, the simulator's pages and sweeps, the daemon, its HTTP, processes that are killed. Not the tensors
+# of gigabytes, and not all of the reproduction, of which unit tests have every experiment: both only take longer.
 processes='^integration/(cli|doctor|http|jobs|faults|tree_faults|switches|fallback|sim)\.user$'
 run_asan() {
-    step build-asan preset asan && TRIB_PATIENCE=2 tests asan build-asan -LE 'root|net|user' -E '^integration/large$' &&
+    step build-asan preset asan && TRIB_PATIENCE=2 tests asan build-asan -LE 'root|net|user' -E '^integration/(large|reproduce_all)$' &&
         TRIB_PATIENCE=2 tests asan-scripts build-asan -L user -R "$processes"
 }
 
 # All scripts, and as many worlds as without a sanitizer.
 run_asan_all() {
-    step build-asan preset asan && TRIB_PATIENCE=2 tests asan-all build-asan -LE 'root|net' -E '^(integration/large|world)$' &&
+    step build-asan preset asan && TRIB_PATIENCE=4 tests asan-all build-asan -LE 'root|net' -E '^(integration/large|world)$' &&
         step asan-worlds build-asan/bin/world --seeds 2000 --jobs "$jobs"
 }
 
