@@ -17,7 +17,16 @@ load_start() {
             "$LOAD" "$TMP/$job.$rank.steps" "$seconds" "$min" "$max" "$seed" "$slow"
         JOB_PIDS[$job]+="$PID "
     done
-    wait_for 20 net_runs "$job" || { fail "job $job does not run"; show "$TMP/$job".[0-9] "$TMP"/s*.log; }
+    wait_for 20 load_steps "$job" || { fail "job $job does not run"; show "$TMP/$job".[0-9] "$TMP"/s*.log; }
+}
+
+# Every rank has ended a step: the switch knows that a job runs before its ranks do.
+load_steps() {
+    local rank
+    net_runs "$1" || return 1
+    for ((rank = 0; rank < $(load_ranks "$1"); rank++)); do
+        [ -s "$TMP/$1.$rank.steps" ] || return 1
+    done
 }
 
 load_ranks() { wc -w <<<"${JOB_PIDS[$1]}"; }
