@@ -8,7 +8,6 @@
 #include "control/server/connections.h"
 
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "control/roots/lend.h"
+#include "control/session/silence.h"
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -34,16 +34,11 @@
 /* A root hears of each of its communicator's ranks at once, and again when they register: 2 x 1024 messages of 32
  * bytes. */
 #define OUT_MAX (8 * OUT_FIRST)
-/* A rank says some dozen messages a second at most, and they come at once after a silence of SILENCE_MS. One that says
+/* A rank says some dozen messages a second at most, and they come at once after a silence of SILENCE_NS. One that says
  * many more is broken: it would take everybody's time, and what waited in its socket would hide its end. */
 #define MESSAGE_GAP_NS (5 * TRIB_MILLISECOND_NS)
 #define MESSAGES_AT_ONCE 1024
-/* A host that died without a word is noticed after 15 + 3 x 5 s; as late if something was sent to it, which keeps
- * keepalive from asking. */
-#define KEEPALIVE_IDLE_S 15
-#define KEEPALIVE_GAP_S 5
-#define KEEPALIVE_COUNT 3
-#define SILENCE_MS 30000
+#define SILENCE_NS (30 * TRIB_SECOND_NS) /* of a host that died without a word */
 
 enum connection_state {
     CONNECTION_NONE = 0,
@@ -422,12 +417,7 @@ static void add(struct trib_connections *connections, int fd, const struct trib_
         (void)close(fd);
         return;
     }
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_GAP_S);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
-    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, SILENCE_MS);
+    trib_session_bound_silence(fd, SILENCE_NS);
     connection->session.peer = *peer;
     connection->session.local.len = sizeof connection->session.local.storage;
     if (getsockname(fd, (struct sockaddr *)(void *)&connection->session.local.storage,

@@ -3,7 +3,6 @@
 #include "control/session/session_client.h"
 
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "io/clock.h"
+#include "control/session/silence.h"
 
 #define READS_MAX 16 /* at a time */
 #define OUT_FIRST (2 * TRIB_MESSAGE_MAX)
@@ -58,25 +57,6 @@ static void lose_errno(struct trib_session_client *client, int error)
     }
 }
 
-static void set_option(int fd, int level, int option, int value)
-{
-    /* Each only shortens waiting; a kernel without it still works. */
-    (void)setsockopt(fd, level, option, &value, sizeof value);
-}
-
-static void set_options(int fd, uint64_t silence_ns)
-{
-    uint64_t silence_ms = silence_ns / TRIB_MILLISECOND_NS;
-    int bounded_ms = silence_ms > 3600000 ? 3600000 : (int)silence_ms;
-    int probe_s = bounded_ms / 4000;
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, probe_s < 1 ? 1 : probe_s);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, probe_s < 1 ? 1 : probe_s);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
-    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, bounded_ms < 1000 ? 1000 : bounded_ms);
-}
-
 void trib_session_client_init(struct trib_session_client *client)
 {
     client->out = NULL;
@@ -99,7 +79,7 @@ void trib_session_client_open(struct trib_session_client *client, const struct t
         lose_errno(client, errno);
         return;
     }
-    set_options(client->fd, silence_ns);
+    trib_session_bound_silence(client->fd, silence_ns);
     if (local && bind(client->fd, (const struct sockaddr *)&local->storage, local->len) != 0) {
         lose_errno(client, errno);
         return;

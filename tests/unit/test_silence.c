@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_silence.c: what the kernel is told of silence adds up to what was asked for. Mirrors
+ * src/control/session/silence.c; that a machine which is off is noticed by it: tests/integration/events.net.sh. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "control/session/silence.h"
+#include "io/clock.h"
+
+static int option(int fd, int name)
+{
+    int value = 0;
+    socklen_t len = sizeof value;
+    assert_int_equal(getsockopt(fd, IPPROTO_TCP, name, &value, &len), 0);
+    return value;
+}
+
+static void expect(uint64_t silence_ns, int silence_ms)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+    trib_session_bound_silence(fd, silence_ns);
+    int asked_s = option(fd, TCP_KEEPIDLE) + option(fd, TCP_KEEPCNT) * option(fd, TCP_KEEPINTVL);
+    assert_int_equal(option(fd, TCP_USER_TIMEOUT), silence_ms);
+    assert_true(1000 * asked_s <= silence_ms + 3000); /* whole seconds, and the timeout comes first */
+    assert_true(1000 * asked_s > silence_ms - 4000);
+    assert_true(option(fd, TCP_NODELAY));
+    (void)close(fd);
+}
+
+static void silence__is_what_was_asked_for(void **state)
+{
+    (void)state;
+    for (int s = 1; s <= 120; s++) {
+        expect((uint64_t)s * TRIB_SECOND_NS, 1000 * s);
+    }
+    expect(2500 * TRIB_MILLISECOND_NS, 2500);
+}
+
+static void silence__has_bounds(void **state)
+{
+    (void)state;
+    expect(0, 1000);
+    expect(UINT64_MAX, 3600000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(silence__is_what_was_asked_for),
+        cmocka_unit_test(silence__has_bounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
