@@ -276,17 +276,17 @@ struct trib_switch_verbs {
      * is for nodes that have heard nothing for longer than anybody repeats himself. */
     uint32_t (*idle)(const void *node, struct trib_range ranges[TRIB_IDLE_RANGES]);
     const struct trib_counters *(*counters)(const void *node);
-    /* These where windows have caps, else NULL; core/share.h divides a driver's memory by them. From now on
+    /* These three where windows have caps, else NULL; core/share.h divides a driver's memory by them. From now on
      * packets down say that each rank may have so many fragments in flight at this root; what is not 1 to P / 2 is
      * taken as the nearest. */
     void (*set_cap)(void *node, uint32_t fragments, uint64_t now_ns);
     /* Fragments that may lie here at once, whatever comes: twice the cap, and more as long as ranks may still go by an
      * older one. What would be beyond is dropped. */
     uint32_t (*room)(const void *node);
-    /* As a worker's: the node above has this one as that child. */
-    void (*set_child)(void *node, uint32_t child);
     /* Does it take part when memory is divided? From its first contribution until it has held nothing for a second. */
     bool (*is_active)(const void *node, uint64_t now_ns);
+    /* The node above has this one as that child: as a worker's. NULL: no window follows marks. */
+    void (*set_child)(void *node, uint32_t child);
 };
 
 /* Their nodes tell ranks how much they may have in flight. NULL: of a scheme without switches. */

@@ -300,6 +300,25 @@ static inline void register_all(struct world *world)
     }
 }
 
+#define INNER_RANKS 67U
+#define INNER_ABOVE 30U /* of them one at the root itself */
+
+/* Registered: inner nodes below a parent, as the others are 66 at a plane that is the child of another. Returns the
+ * root's. */
+static inline uint32_t open_inner_below(struct world *world)
+{
+    uint32_t plane_of[INNER_RANKS];
+    uint32_t root = add_plane(world, NO_PLANE, &none);
+    uint32_t below = add_plane(world, root, &none);
+    for (uint32_t i = 0; i < INNER_RANKS; i++) {
+        plane_of[i] = i == INNER_ABOVE ? root : below;
+    }
+    open_ranks(world, INNER_RANKS, plane_of);
+    open_world(world);
+    register_all(world);
+    return root;
+}
+
 /* The tree's incarnation ends in every switch, and the next begins: whatever slots held is forgotten. */
 static inline void boot_again(struct world *world)
 {

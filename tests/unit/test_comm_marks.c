@@ -56,24 +56,26 @@ static void mark_body(struct rank *rank)
     CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
 }
 
+static void expect_own_marks(uint32_t a_host)
+{
+    struct rank ranks[RANKS];
+    ranks_a_host = a_host;
+    run_ranks(ranks, RANKS, use_panama, mark_body);
+    expect_good(ranks, RANKS);
+    ranks_a_host = 0;
+}
+
 static void marks__are_taken_by_whose_way_it_is(void **state)
 {
     (void)state;
-    struct rank ranks[RANKS];
-    ranks_a_host = 0;
-    run_ranks(ranks, RANKS, use_panama, mark_body);
-    expect_good(ranks, RANKS);
+    expect_own_marks(0);
 }
 
 /* One of each two sends for both, so that the switch has other numbers for them than their ranks. */
 static void marks__of_hosts_are_taken_by_their_number(void **state)
 {
     (void)state;
-    struct rank ranks[RANKS];
-    ranks_a_host = 2;
-    run_ranks(ranks, RANKS, use_panama, mark_body);
-    expect_good(ranks, RANKS);
-    ranks_a_host = 0;
+    expect_own_marks(2);
 }
 
 int main(void)

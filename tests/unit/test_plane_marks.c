@@ -86,23 +86,15 @@ static void inner__marks_of_the_way_down_are_of_all_below(void **state)
 {
     (void)state;
     struct world world;
-    uint32_t plane_of[67];
     begin_panama(&world);
-    uint32_t root = add_plane(&world, NO_PLANE, &none);
-    uint32_t below = add_plane(&world, root, &none);
-    for (uint32_t i = 0; i < 67; i++) {
-        plane_of[i] = i == 30 ? root : below;
-    }
-    open_ranks(&world, 67, plane_of);
-    open_world(&world);
-    register_all(&world);
+    uint32_t root = open_inner_below(&world);
     mark_plane(&world.side[root], true);
     sum_anew(&world);
-    assert_true(world.rank[30].flagged >= fragments_of(COUNT));
+    assert_true(world.rank[INNER_ABOVE].flagged >= fragments_of(COUNT));
     for (uint32_t i = 0; i < world.ranks; i++) {
-        bool is_last = i > 64; /* behind the second inner node, which has two; 30 is at neither */
-        expect_named(&world.rank[i], i == 30 ? 0 : is_last ? 3 : UINT64_MAX);
-        assert_true(i == 30 || world.rank[i].flagged == 0);
+        bool is_last = i > 64; /* behind the second inner node, which has two; the one above is at neither */
+        expect_named(&world.rank[i], i == INNER_ABOVE ? 0 : is_last ? 3 : UINT64_MAX);
+        assert_true(i == INNER_ABOVE || world.rank[i].flagged == 0);
     }
     close_world(&world);
 }

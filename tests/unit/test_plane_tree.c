@@ -180,21 +180,12 @@ static void open__the_smallest_window(void **state)
     close_world(&world);
 }
 
-/* Inner nodes below a parent: 66 ranks at a plane that is the child of another. */
 static void inner__below_a_parent(void **state)
 {
     (void)state;
     struct world world;
-    uint32_t plane_of[67];
     begin_world(&world);
-    uint32_t root = add_plane(&world, NO_PLANE, &none);
-    uint32_t below = add_plane(&world, root, &none);
-    for (uint32_t i = 0; i < 67; i++) {
-        plane_of[i] = i == 30 ? root : below;
-    }
-    open_ranks(&world, 67, plane_of);
-    open_world(&world);
-    register_all(&world);
+    (void)open_inner_below(&world);
     check_allreduce(&world, 30000);
     settle_marks(&world);
     close_world(&world);

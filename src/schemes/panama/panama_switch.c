@@ -11,7 +11,6 @@ static void panama_init(void *node, const struct trib_switch_config *config)
 }
 
 const struct trib_switch_verbs trib_panama_switch_verbs = {
-    TRIB_SWITCHML_SWITCH_VERBS(panama_init), .set_cap = trib__switch_set_cap,
-    .set_child = trib__switch_set_child,     .room = trib__switch_room,
-    .is_active = trib__switch_is_active,
+    TRIB_SWITCHML_SWITCH_VERBS(panama_init), .set_cap = trib__switch_set_cap,     .room = trib__switch_room,
+    .is_active = trib__switch_is_active,     .set_child = trib__switch_set_child,
 };

@@ -86,15 +86,26 @@ void trib__worker_set_child(void *node, uint32_t root, uint32_t child)
     w->roots[root].child = (uint8_t)(child + 1);
 }
 
+static uint32_t most_ahead(const struct worker *w)
+{
+    return AHEAD_ROUNDS * w->config.session.ranks;
+}
+
+/* Whoever's part was last, another sum is done. Where the marks of all are its own, they keep a window small, and nobody
+ * counts. */
+static void count_ahead(const struct worker *w, struct worker_root *r, const struct trib_packet *result)
+{
+    bool is_counted = r->child != 0 && result->last_rank != w->config.rank;
+
+    r->ahead = is_counted ? lesser(r->ahead + 1, most_ahead(w)) : 0;
+}
+
 /* Is this rank one of those that the others wait for? Of N equal ranks each is the last of a sum once in N of them. Who
  * is never the last could send more, but only a window would come of it that is wrong when its own way is the narrow
- * one. Where the marks of all are its own, they keep it small. */
-static bool is_waited_for(const struct worker *w, struct worker_root *r, const struct trib_packet *result)
+ * one. */
+static bool is_waited_for(const struct worker *w, const struct worker_root *r)
 {
-    uint32_t most = AHEAD_ROUNDS * w->config.session.ranks;
-
-    r->ahead = result->last_rank == w->config.rank || r->child == 0 ? 0 : r->ahead + (r->ahead < most);
-    return r->ahead < most;
+    return r->ahead < most_ahead(w);
 }
 
 /* A result is taken; it still counts as in flight. */
@@ -104,11 +115,13 @@ void trib__worker_paced(struct worker *w, uint32_t index, const struct trib_pack
     uint32_t root = trib_window_root(&w->window, f->sequence);
     struct worker_root *r = &w->roots[root];
     bool is_repeated = (result->flags & TRIB_FLAG_RESEND) != 0;
+
+    count_ahead(w, r, result);
     /* The mark of a repeated result, or of one of an earlier boot, is an old one. */
     struct trib_congestion_sign sign = {
         .in_flight = r->congestion.in_flight,
         .allowed = r->congestion.window,
-        .is_full = is_waited_for(w, r, result) && r->is_full,
+        .is_full = r->is_full && is_waited_for(w, r),
         .is_marked = !is_repeated && !f->is_old && trib_result_is_marked(result, r->child),
     };
 
