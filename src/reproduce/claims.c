@@ -116,9 +116,8 @@ static const struct reproduce_claim claims[] = {
     {"panama-fig8", "training-to-ring", "Fig. 8c", "with a ring an iteration takes, of PANAMA's time,",
      REPRODUCE_PRINTED, 1.34, 0.01, "times",
      "with --quick; at k = 16 and 80 % it is 0.89 times, and a ring the faster one (docs/PERF.md). PANAMA's switches "
-     "OR "
-     "the marks of all workers, so that a mark on any of their links cuts the windows of all: where each heeds its own "
-     "alone it is 1.67 times"},
+     "OR the marks of all workers, so that a mark on any of their links cuts the windows of all: where each heeds its "
+     "own alone it is 1.67 times"},
     {"panama-fig8", "training-to-no-control", "Fig. 8c", "PANAMA's time is, of SwitchML*'s,", REPRODUCE_PRINTED, 1.05,
      0.01, "times", "as PANAMA's switches OR marks (training-to-ring); without flows both are at the line's rate"},
     {"panama-fig8", "training-switchml-panama", "Fig. 8c", "at every load SwitchML*'s time is, of PANAMA's, at most",

@@ -26,6 +26,7 @@ static const uint32_t lengths[] = {512, 1024, 2048, MOST_FRAGMENTS};
 struct partial {
     const char *name;
     const char *scheme;
+    const char *more;   /* of the job's table */
     uint32_t list;      /* bytes of a payload that are no gradients */
     bool is_one_switch; /* all workers at one switch, which counts them; else each below a leaf of its own */
     double lead;
@@ -93,12 +94,13 @@ static bool simulate(struct reproduce_run *run, struct partial *p, uint32_t frag
     }
     cell->what = p->name;
     cell->count = 1;
-    bool is_good = reproduce_open(run, cell,
-                                  "duration = \"10s\"\n%s"
-                                  "scheme = \"%s\"\nworkers = %u\n"
-                                  "size = \"%uB\"\npayload = \"%uB\"\nwindow = %u\niterations = 1\ncompute = \"2ms\"\n",
-                                  p->is_one_switch ? ONE_SWITCH : LEAVES, p->scheme, WORKERS, fragments * FRAGMENT,
-                                  FRAGMENT + p->list, WINDOW);
+    bool is_good =
+        reproduce_open(run, cell,
+                       "duration = \"10s\"\n%s"
+                       "scheme = \"%s\"\nworkers = %u\n"
+                       "size = \"%uB\"\npayload = \"%uB\"\nwindow = %u\niterations = 1\ncompute = \"2ms\"\n%s",
+                       p->is_one_switch ? ONE_SWITCH : LEAVES, p->scheme, WORKERS, fragments * FRAGMENT,
+                       FRAGMENT + p->list, WINDOW, p->more != NULL ? p->more : "");
     for (uint32_t i = 0; is_good && i < flows; i++) {
         reproduce_flow(cell, from, to + i % 2, i);
     }
@@ -138,7 +140,7 @@ bool panama_partial(struct reproduce_run *run)
     struct partial partials[] = {{.name = "PANAMA-0.94", .scheme = "panama-literal:15/16", .list = TRIB_QUORUM_LIST},
                                  {.name = "PANAMA-0.88", .scheme = "panama-literal:7/8", .list = TRIB_QUORUM_LIST}};
     struct partial alone = partials[0];
-    struct partial all = {.name = "PANAMA", .scheme = "panama"};
+    struct partial all = {.name = "PANAMA", .scheme = "panama", .more = REPRODUCE_MARKS_OF_ALL};
 
     (void)reproduce_panel(run, "How far sums are ahead of a late packet", "fragments of the operation", "fragments");
     for (uint32_t i = 0; i < LENGTHS; i++) {
