@@ -22,10 +22,7 @@ stops small 1 5
 load_end small
 load_start steady 600 4096 65536
 cuts steady w2 8 0.05 0.2 0.5 1
-for i in 1 2 3; do
-    load_start "other$i" 600 4096 65536
-    beside steady "other$i"
-done
+beside steady 3 other
 deaths 20 mortal
 load_ends_in_error dark 38 'rank 1 \(10\.99\.0\.6:[0-9]+\) is gone|the switch .* is gone'
 errors_after dark "$DARK_FROM" >"$TMP/dark"

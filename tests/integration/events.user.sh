@@ -12,8 +12,7 @@ net_switches_start
 load_start steady 60 4096 65536
 restarts steady s0 4 0 0.1
 cuts steady w2 1 0.2
-load_start other 60 4096 65536
-beside steady other
+beside steady 3 other
 load_end steady
 load_start small 60 1024 16384
 stops small 1 1.6

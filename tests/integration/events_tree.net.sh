@@ -14,8 +14,7 @@ load_end small
 load_start steady 600 4096 65536
 cuts steady w2 5 0.05 0.2 0.5
 cuts steady s1 5 0.05 0.2 0.5 1
-load_start other 600 4096 65536
-beside steady other
+beside steady 3 other
 deaths 12 mortal
 restarts steady s0 15 0 0.02 0.1 0.3 0.7
 restarts steady s2 15 0 0.02 0.1 0.3 0.7
