@@ -40,7 +40,9 @@ static const struct way ways[] = {
 #define FIRST_ALONE 1U
 #define LAST_ALONE 4U
 #define RING 5U
+#define OURS 7U /* from here on */
 #define OWN_MARKS 7U
+_Static_assert(OURS <= SIM_PLOT_LINES_MAX && WAYS - OURS + 2 <= SIM_PLOT_LINES_MAX, "a panel has so many lines");
 
 /* Hosts that do not work, in the order in which they begin to send: one pod after the other, each to the pod across. */
 static const uint32_t senders[SENDERS_MAX] = {1, 5, 9, 13, 3, 7, 11, 15};
@@ -111,6 +113,19 @@ static bool simulate_all(struct reproduce_run *run, struct grid *g)
     return true;
 }
 
+/* The paper's, or ours beside those of the paper's that they are to be held against. */
+static void draw(struct reproduce_run *run, const struct grid *g, bool is_ours)
+{
+    (void)reproduce_panel(run, is_ours ? "The same, ours" : "Aggregation latency of an iteration",
+                          "hosts that send long flows", "ms");
+    for (uint32_t w = 0; w < g->ways; w++) {
+        bool is_shown = is_ours ? w == ALL_TREES || w == RING || w >= OURS : w < OURS;
+        for (uint32_t count = 0; is_shown && count <= SENDERS_MAX; count += g->step) {
+            reproduce_point(run, ways[w].name, count, g->latency_ms[count][w]);
+        }
+    }
+}
+
 bool panama_fig9(struct reproduce_run *run)
 {
     static struct grid g;
@@ -124,14 +139,12 @@ bool panama_fig9(struct reproduce_run *run)
     if (!simulate_all(run, &g)) {
         return false;
     }
-    (void)reproduce_panel(run, "Aggregation latency of an iteration", "hosts that send long flows", "ms");
+    draw(run, &g, false);
+    draw(run, &g, true);
     for (uint32_t count = 0; count <= SENDERS_MAX; count += g.step) {
         const double *ms = g.latency_ms[count];
         double best = ms[FIRST_ALONE];
         double worst = ms[FIRST_ALONE];
-        for (uint32_t w = 0; w < g.ways; w++) {
-            reproduce_point(run, ways[w].name, count, ms[w]);
-        }
         for (uint32_t w = FIRST_ALONE; w <= LAST_ALONE; w++) {
             best = fmin(best, ms[w]);
             worst = fmax(worst, ms[w]);
