@@ -82,7 +82,7 @@ draw_harm() {
 begin() { # KIND VICTIM PID
     case $1 in
     restart | flap) net_switch_kill "$2" ;;
-    machine) net_switch_kill "$2" && ip_in "$2" link set own1 down ;;
+    machine) net_switch_kill "$2" && own_cut "$2" ;;
     pause) kill -STOP "${SWITCH_PIDS[$2]}" ;;
     stop) kill -STOP "$3" ;;
     cut) link_cut "$2" ;;
@@ -100,7 +100,7 @@ end() { # KIND VICTIM PID
         done
         net_switch_start "$2"
         ;;
-    machine) net_switch_start "$2" && ip_in "$2" link set own1 up ;;
+    machine) net_switch_start "$2" && own_mend "$2" ;;
     pause) kill -CONT "${SWITCH_PIDS[$2]}" ;;
     stop) kill -CONT "$3" ;;
     cut) link_mend "$2" ;;

@@ -20,7 +20,9 @@ LOAD_ON=("${STAR[@]}")
 load_start small 600 1024 16384
 stops small 1 5
 load_end small
+export TRIB_SWITCH_TIMEOUT=60s # what the kernel takes beyond the cuts is not its ranks' business
 load_start steady 600 4096 65536
+unset TRIB_SWITCH_TIMEOUT
 cuts steady w2 8 0.05 0.2 0.5 1
 beside steady 3 other
 deaths 20 mortal
@@ -39,11 +41,11 @@ net_switch_start s0
 load_start unplugged 60 4096 65536
 unset TRIB_SWITCH_TIMEOUT
 DARK_FROM=$(wall_ns)
-ip_in s0 link set own1 down
+own_cut s0
 load_ends_in_error unplugged 10 "the switch ${NET_ADDRESS[s0]}:7470 is gone: no answer for 1 s"
 errors_after unplugged "$DARK_FROM" >"$TMP/dark"
 say "the machine of the switch is off: errors after $(percentiles <"$TMP/dark"), deadline 1000 ms after TCP has found out"
 within "errors when the machine of the switch is off" 5000 "$TMP/dark"
-ip_in s0 link set own1 up
+own_mend s0
 net_switches_stop
 finish

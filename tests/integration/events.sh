@@ -165,10 +165,10 @@ machine_restarts() {
         from=$(wall_ns)
         net_switch_kill "$victim"
         sleep 0.02 # the ranks hear of it, and ask again
-        ip_in "$victim" link set own1 down
+        own_cut "$victim"
         sleep "${@:i % $# + 1:1}"
         net_switch_start "$victim"
-        ip_in "$victim" link set own1 up
+        own_mend "$victim"
         after "$job" "restart of the machine of $victim" "$from" "$(wall_ns)" || return
     done
     costs "$job" "restart of the machine of $victim" 350

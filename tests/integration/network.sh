@@ -192,7 +192,20 @@ far_end() {
 
 # The cable of a node: out, and in again.
 link_cut() { far_end "$1" down; }
-link_mend() { far_end "$1" up; }
+
+# The kernel does what it was told of a link later, after what it was told of all others: the link is back when it sends at both ends.
+sends() { ip_in "$1" link show "$2" | grep -q 'state UP'; }
+link_mend() {
+    far_end "$1" up
+    wait_for 20 sends "${NET_ABOVE[$1]}" "$1" && wait_for 20 sends "$1" eth0 || fail "the link of $1 does not come back"
+}
+
+# own_cut SWITCH, own_mend SWITCH: its machine is off for all others, and on again.
+own_cut() { ip_in "$1" link set own1 down; }
+own_mend() {
+    ip_in "$1" link set own1 up
+    wait_for 20 sends "$1" own1 && wait_for 20 sends "$1" own0 || fail "the link of the machine of $1 does not come back"
+}
 
 # sent NODE, received NODE: packets and bytes out of and into it, as the kernel counts: a train may be one packet. A switch that
 # has no link above it: of its own.
