@@ -19,7 +19,7 @@
 enum trib_kind {
     TRIB_KIND_NONE = 0,
     TRIB_CONTRIBUTION = 1, /* up: a rank's part of one fragment */
-    TRIB_RESULT = 2,       /* down: the sum of one fragment; bitmap: children whose part came with TRIB_FLAG_ECN */
+    TRIB_RESULT = 2,       /* down: the sum of one fragment; bitmap: children whose way was congested */
     TRIB_PROBE = 3, /* up, no payload: "I have no result for this sequence"; bitmap: which of the 64 behind were sent */
     TRIB_ASK = 4,   /* down, no payload: "send your part of this sequence", and of those in bitmap */
     TRIB_HELD = 5,  /* down, no payload: "waiting for others"; bitmap says who is there */

@@ -130,8 +130,8 @@ static bool forward_next_packet(void *node, uint64_t now_ns, struct trib_packet 
         return trib__switch_next_packet(n, now_ns, packet, to);
     }
     packet->kind = TRIB_RESULT;
-    packet->flags &= TRIB_FLAG_ECN | TRIB_FLAG_FIN;
-    packet->bitmap = n->required;
+    packet->bitmap = packet->flags & TRIB_FLAG_ECN ? n->required : 0;
+    packet->flags &= TRIB_FLAG_FIN;
     packet->mark = n->communicator_mark;
     packet->node = 0;
     if (packet->payload_len != 0) {

@@ -255,10 +255,10 @@ static bool literal_next_packet(void *node, uint64_t now_ns, struct trib_packet 
     n->queue_count--;
     *packet = (struct trib_packet){
         .kind = TRIB_RESULT,
-        .flags = (uint16_t)(v->flags | (v->resend ? TRIB_FLAG_RESEND : 0)),
+        .flags = (uint16_t)((v->flags & ~TRIB_FLAG_ECN) | (v->resend ? TRIB_FLAG_RESEND : 0)),
         .sequence = v->sequence,
         .mark = n->marks.communicator_mark < v->sequence ? n->marks.communicator_mark : v->sequence,
-        .bitmap = n->marks.all,
+        .bitmap = v->flags & TRIB_FLAG_ECN ? n->marks.all : 0, /* whoever's way it was */
         .lane = v->lane,
         .communicator = n->config.session.communicator,
         .digest = v->digest,
