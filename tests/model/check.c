@@ -348,7 +348,7 @@ static uint8_t check_peer_packet(struct model *model, uint32_t rank, const struc
     uint32_t op = 0;
     uint64_t block = 0;
 
-    machine_session(model, job, &session);
+    settings_session(model, job, &session);
     for (uint32_t bits = parts; bits != 0; bits &= bits - 1) {
         keys += trib_lane_key(session.salt, trib_lowest(bits));
     }
@@ -391,7 +391,7 @@ static uint8_t check_sum(struct model *model, uint32_t job, const struct trib_pa
         return model_violated(model, "list", "%s of sequence %u is a sum of the ranks 0x%x",
                               trib_kind_name((enum trib_kind)packet->kind), (unsigned)packet->sequence, parts);
     }
-    machine_session(model, job, &session);
+    settings_session(model, job, &session);
     for (uint32_t bits = parts; bits != 0; bits &= bits - 1) {
         keys += trib_lane_key(session.salt, trib_lowest(bits));
     }
@@ -470,7 +470,7 @@ uint8_t check_switch_packet(struct model *model, uint32_t job, uint32_t at, cons
     if (packet->flags & TRIB_FLAG_QUORUM) {
         return check_sum(model, job, packet, (uint32_t)model->behind[job][is_partial ? at : 0]);
     }
-    machine_session(model, job, &session);
+    settings_session(model, job, &session);
     for (uint64_t bits = model->behind[job][is_partial ? at : 0]; bits != 0; bits &= bits - 1) {
         keys += trib_lane_key(session.salt, trib_lowest(bits));
     }

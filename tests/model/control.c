@@ -200,9 +200,7 @@ static uint8_t join(struct model *model, struct state *state, uint32_t rank, uin
         }
         stimulus.b = session->heard[its_hop] < stimulus.b ? session->heard[its_hop] : stimulus.b;
     }
-    while (model->child[job][at][stimulus.a] != child) {
-        stimulus.a++;
-    }
+    stimulus.a = scenario_child(model, job, at, child);
     return tell_switch(model, state, job, at, &stimulus);
 }
 

@@ -69,76 +69,6 @@ static void crashed(int number)
     siglongjmp(escape, 1);
 }
 
-/* ---- settings ---- */
-
-static uint32_t boot_id(const struct model *model, uint32_t number)
-{
-    return 0xb007 + (model->scenario->same_boot ? 0 : number);
-}
-
-void machine_session(const struct model *model, uint32_t job, struct trib_session_config *session)
-{
-    const struct model_scenario *s = model->scenario;
-    bool is_heir = s->sharing == SHARING_HEIR && job == 1; /* the same communicator, made anew */
-
-    *session = (struct trib_session_config){
-        .salt = machine_salt(job),
-        .communicator = machine_communicator(is_heir ? 0 : job),
-        .ranks = s->job[job].ranks,
-        .roots = s->roots,
-        .train = s->train,
-        .slots = s->slots,
-        .payload = MODEL_PAYLOAD + (s->quorum_of != 0 ? MODEL_LIST : 0),
-        .generation = is_heir ? 2 : 1,
-        .group = s->group,
-        .cap = s->cap,
-        .wire = s->wire,
-        .lookahead = 1,
-        .weight = {s->weight[0], s->weight[1]},
-        .quorum = s->quorum,
-        .quorum_of = s->quorum_of,
-    };
-}
-
-/* Those that define all others; worlds mix them. */
-static const struct trib_value_kernels *kernels(void)
-{
-    return trib_value_kernels_named("scalar");
-}
-
-static struct trib_worker_config worker_config(const struct model *model, const struct machine *m)
-{
-    struct trib_worker_config config = {
-        .kernels = kernels(),
-        .rank = m->rank,
-        .window = model->scenario->window,
-        .operations = model->scenario->operations,
-        .stall_ns = UINT64_MAX,
-    };
-
-    machine_session(model, m->job, &config.session);
-    return config;
-}
-
-static struct trib_switch_config switch_config(const struct model *model, uint32_t job, uint32_t socket, uint32_t boot)
-{
-    uint32_t at = socket / model->scenario->roots;
-    struct trib_switch_config config = {
-        .kernels = kernels(),
-        .children = model->children[job][at],
-        .root = socket % model->scenario->roots,
-        .boot = boot_id(model, boot),
-        .has_parent = at != 0,
-    };
-
-    machine_session(model, job, &config.session);
-    config.session.salt = 0;
-    for (uint32_t i = 0; i < config.children && i < MODEL_RANKS; i++) {
-        config.branches |= (uint64_t)(model->child[job][at][i] >= MODEL_RANKS) << i;
-    }
-    return config;
-}
-
 /* ---- memory ---- */
 
 static struct head *head_of(const struct machine *m)
@@ -166,12 +96,12 @@ static size_t node_size(const struct model *model, const struct machine *m)
     size_t most = 0;
 
     if (m->is_worker) {
-        struct trib_worker_config config = worker_config(model, m);
+        struct trib_worker_config config = settings_worker(model, m);
         return model->scheme->worker->size(&config);
     }
     for (uint32_t job = 0; job < model->jobs; job++) {
         if (socket_of(model, m) / model->scenario->roots < model->scenario->job[job].switches) {
-            struct trib_switch_config config = switch_config(model, job, socket_of(model, m), 1);
+            struct trib_switch_config config = settings_switch(model, job, socket_of(model, m), 1);
             size_t size = model->scheme->switch_node->size(&config);
             most = size > most ? size : most;
         }
@@ -201,7 +131,7 @@ static void open_machine(struct model *model, uint32_t index)
     memset(m->memory, 0, m->size);
     head_of(m)->now_ns = MODEL_LEAP_NS;
     if (m->is_worker) {
-        struct trib_worker_config config = worker_config(model, m);
+        struct trib_worker_config config = settings_worker(model, m);
         model->scheme->worker->init(node_of(m), &config);
         head_of(m)->is_begun = 1;
         for (uint32_t pair = 0; pair < MODEL_PAIRS; pair++) {
@@ -280,16 +210,6 @@ static void fill_packet(struct run *run, struct model *model, const struct trib_
     }
 }
 
-static uint8_t child_number(const struct model *model, uint32_t job, uint32_t at, uint32_t child)
-{
-    uint8_t i = 0;
-
-    while (model->child[job][at][i] != child) {
-        i++;
-    }
-    return i;
-}
-
 static void send_up(struct run *run, struct model *model, const struct machine *m, const struct trib_packet *packet,
                     const struct trib_place *to)
 {
@@ -298,7 +218,7 @@ static void send_up(struct run *run, struct model *model, const struct machine *
     uint32_t first = peers ? model->first_rank[m->job] : MODEL_RANKS + at * model->scenario->roots;
     struct stimulus place = {.to = (uint8_t)(first + to->index), .job = (uint8_t)m->job};
 
-    place.from = peers ? (uint8_t)m->rank : child_number(model, m->job, at, m->rank);
+    place.from = peers ? (uint8_t)m->rank : scenario_child(model, m->job, at, m->rank);
     if (to->kind != (peers ? TRIB_PLACE_PEER : TRIB_PLACE_ROOT) ||
         to->index >= (peers ? model->scenario->job[m->job].ranks : model->scenario->roots)) {
         run->violation = model_violated(model, "place", "a worker sends to no root, and no rank");
@@ -318,7 +238,7 @@ static void send_from_switch(struct run *run, struct model *model, const struct 
 
     if (to->kind == TRIB_PLACE_PARENT && at != 0) {
         uint32_t parent = model->scenario->job[job].parent[at];
-        place.from = child_number(model, job, parent, MODEL_RANKS + at);
+        place.from = scenario_child(model, job, parent, MODEL_RANKS + at);
         place.to = (uint8_t)(MODEL_RANKS + parent * roots + root);
         fill_packet(run, model, packet, &place);
         return;
@@ -457,7 +377,7 @@ static void run_worker(struct run *run, struct model *model, const struct machin
         verbs->suspend(node_of(m));
         break;
     case STIMULUS_REGISTERED:
-        verbs->registered(node_of(m), boot_id(model, s->a), s->b, head->now_ns);
+        verbs->registered(node_of(m), settings_boot(model, s->a), s->b, head->now_ns);
         break;
     case STIMULUS_LEARN:
         verbs->learn_mark(node_of(m), s->b, head->now_ns);
@@ -485,7 +405,7 @@ static void check_buffers(struct run *run, struct model *model, const struct mac
 
 static void init_switch(struct model *model, const struct machine *m, const struct stimulus *s)
 {
-    struct trib_switch_config config = switch_config(model, s->b, socket_of(model, m), s->a);
+    struct trib_switch_config config = settings_switch(model, s->b, socket_of(model, m), s->a);
 
     head_of(m)->owner = s->b;
     head_of(m)->is_begun = 1;

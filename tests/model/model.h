@@ -31,9 +31,9 @@
  * has ended the job on all ranks. A path that returns to itself is a storm when no timer fires on it, else a hang. So
  * every state of a finished search is checked.
  *
- * Files, in reading order: scenario.c (the worlds), machine.c (a node and its memory), view.c, check.c (buffers,
- * oracle, packets), store.c (tables), control.c (sessions), state.c (what can happen), reduce.c, search.c, trace.c,
- * main.c. */
+ * Files, in reading order: scenario.c (the worlds), settings.c, machine.c (a node and its memory), view.c, check.c
+ * (buffers, oracle, packets), store.c (tables), control.c (sessions), state.c (what can happen), reduce.c, search.c,
+ * trace.c, main.c. */
 #ifndef TRIB_TESTS_MODEL_H
 #define TRIB_TESTS_MODEL_H
 
@@ -339,10 +339,18 @@ uint32_t model_job_of(const struct model *model, uint32_t rank);
 /* Switch nodes of one job; none where ranks send to each other. */
 uint32_t model_sockets(const struct model *model, uint32_t job);
 
+/* The number that a switch of the job has for a child, as `child` of struct model has it. */
+uint8_t scenario_child(const struct model *model, uint32_t job, uint32_t at, uint32_t child);
+
+/* settings.c */
+uint32_t settings_boot(const struct model *model, uint32_t number);
+void settings_session(const struct model *model, uint32_t job, struct trib_session_config *session);
+struct trib_worker_config settings_worker(const struct model *model, const struct machine *m);
+struct trib_switch_config settings_switch(const struct model *model, uint32_t job, uint32_t socket, uint32_t boot);
+
 /* machine.c */
 void machine_open(struct model *model);
 void machine_close(struct model *model);
-void machine_session(const struct model *model, uint32_t job, struct trib_session_config *session);
 uint32_t machine_initial(struct model *model, uint32_t node);
 /* Runs, or remembers, what the stimulus does to the node in this state. */
 struct step machine_step(struct model *model, uint32_t local, uint32_t stimulus);

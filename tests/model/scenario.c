@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scenario.c: the worlds that are searched, and what follows from their trees. Each is as small as what it shows
- * allows, so that its whole space is searched. Read next: machine.c. */
+ * allows, so that its whole space is searched. Read next: settings.c. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -219,6 +219,16 @@ uint32_t scenario_lowest(const struct model *model, uint32_t job, uint32_t child
     return child < MODEL_RANKS ? child : trib_lowest(model->behind[job][child - MODEL_RANKS]);
 }
 
+uint8_t scenario_child(const struct model *model, uint32_t job, uint32_t at, uint32_t child)
+{
+    uint8_t i = 0;
+
+    while (model->child[job][at][i] != child) {
+        i++;
+    }
+    return i;
+}
+
 static void add_child(struct model *model, uint32_t job, uint32_t at, uint32_t child)
 {
     uint8_t *list = model->child[job][at];
@@ -288,7 +298,7 @@ static void lay_out_operations(struct model *model, uint32_t job, uint32_t rank)
     struct trib_session_config session;
     uint64_t first = 0;
 
-    machine_session(model, job, &session);
+    settings_session(model, job, &session);
     if (model->scenario->has_peers && session.wire == TRIB_INT32) {
         session.wire = TRIB_FLOAT32; /* on a ring no exponents are agreed upon */
     }

@@ -14,7 +14,7 @@ static void lane_text(const struct model *model, uint32_t job, const struct trib
 {
     uint32_t ranks = model->scenario->job[job].ranks;
     struct trib_session_config session;
-    machine_session(model, job, &session);
+    settings_session(model, job, &session);
     uint64_t odd = trib_session_odd(&session, packet->sequence, packet->attempt, packet->digest);
     uint32_t ways = 1;
 
