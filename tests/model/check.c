@@ -2,7 +2,7 @@
 /* check.c: what must hold at every step of one node: what is in the callers' buffers and when (I11), what workers hand
  * out, whose parts are in a switch's sums (I12), which operations meet (I10), and which drops no fault explains. Values
  * are such that a contribution that lacks, comes twice, or is of another operation shows in the sum.
- * Read next: store.c. */
+ * Read next: marks.c. */
 #include <string.h>
 
 #include "core/lane.h"

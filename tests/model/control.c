@@ -5,10 +5,10 @@
  * arrived at the root READY comes down.
  *
  * Left out, because it tells nodes nothing: JOIN, WELCOME and path probes (a rank that has noticed and waits stands for
- * its JOIN). A switch's nodes are opened anew when it hears of the restart, which is early, but nothing gets in before
- * all have registered. When operations differ, ranks are not asked what they run before the job is ended: nodes hear
- * nothing of that either. Marks by the session are told as the largest so far: a later one overtakes nothing that
- * mattered.
+ * its JOIN), but for the child numbers that the probes bring: a node is told its own when it begins, later, or never.
+ * A switch's nodes are opened anew when it hears of the restart, which is early, but nothing gets in before all have
+ * registered. When operations differ, ranks are not asked what they run before the job is ended: nodes hear nothing of
+ * that either. Marks by the session are told as the largest so far: a later one overtakes nothing that mattered.
  * Read next: state.c. */
 #include <string.h>
 
@@ -51,11 +51,33 @@ static uint8_t tell_switch(struct model *model, struct state *state, uint32_t jo
     return violation;
 }
 
+/* who: a rank, or MODEL_RANKS + switch. */
+static bool is_told(const struct model *model, uint32_t job, uint32_t who)
+{
+    return model->scenario->has_numbers && job == 0 && (model->scenario->untold >> who & 1) == 0;
+}
+
+/* Its child number at the switch above. */
+static uint8_t tell_number(struct model *model, struct state *state, uint32_t who)
+{
+    struct stimulus number = {.kind = STIMULUS_NUMBER};
+
+    if (who < MODEL_RANKS) {
+        number.a = scenario_child(model, 0, model->path[0][who][0], who);
+        return state_tell(model, state, who, &number);
+    }
+    number.a = scenario_child(model, 0, model->scenario->job[0].parent[who - MODEL_RANKS], who);
+    return tell_switch(model, state, 0, who - MODEL_RANKS, &number);
+}
+
 static uint8_t open_switch(struct model *model, struct state *state, uint32_t job, uint32_t at)
 {
     struct stimulus init = {.kind = STIMULUS_INIT, .a = state->control.incarnation[job][at], .b = job};
+    uint8_t violation = tell_switch(model, state, job, at, &init);
 
-    return tell_switch(model, state, job, at, &init);
+    return violation == 0 && at != 0 && is_told(model, job, MODEL_RANKS + at)
+               ? tell_number(model, state, MODEL_RANKS + at)
+               : violation;
 }
 
 /* M as the control plane of the root knows it: of all shards. */
@@ -427,8 +449,9 @@ static uint8_t begin_job(struct model *model, struct state *state, uint32_t job)
         state->control.incarnation[job][at] = state->control.incarnation[0][0];
         violation = open_switch(model, state, job, at);
     }
-    for (uint32_t i = 0; i < j->ranks; i++) {
+    for (uint32_t i = 0; i < j->ranks && violation == 0; i++) {
         session_at(state, model->first_rank[job] + i)->phase = SESSION_OUT;
+        violation = is_told(model, job, i) ? tell_number(model, state, i) : 0;
     }
     for (uint32_t i = 0; i < j->ranks && violation == 0; i++) {
         for (uint32_t hop = 0; hop < model->depth[job][i] && violation == 0; hop++) {
@@ -538,6 +561,14 @@ static void list_last(const struct model *model, const struct state *state, uint
     }
 }
 
+static bool lacks_number(const struct model *model, const struct state *state, uint32_t who)
+{
+    uint32_t node =
+        who < MODEL_RANKS ? who : control_node(model, &state->control, 0, (who - MODEL_RANKS) * model->scenario->roots);
+
+    return (model->scenario->untold >> who & 1) != 0 && !machine_facts(model, state->node[node])->has_number;
+}
+
 static void list_faults(const struct model *model, const struct state *state, struct happenings *list)
 {
     const uint8_t *budget = state->control.budget;
@@ -545,6 +576,11 @@ static void list_faults(const struct model *model, const struct state *state, st
 
     for (uint32_t at = 0; at < switches && budget[BUDGET_RESTART] != 0; at++) {
         happenings_add(list, HAPPENS_RESTART, 0, at);
+    }
+    for (uint32_t who = 0; who < MODEL_RANKS + switches && budget[BUDGET_NUMBER] != 0; who++) {
+        if (lacks_number(model, state, who)) {
+            happenings_add(list, HAPPENS_NUMBER, who, 0);
+        }
     }
     for (uint32_t at = 0; at < switches && budget[BUDGET_CAP] != 0; at++) {
         happenings_add(list, HAPPENS_CAP, model->scenario->cap, at);
@@ -619,6 +655,9 @@ uint8_t control_apply(struct model *model, struct state *state, struct happening
         return restart(model, state, happening.b);
     case HAPPENS_CAP:
         return set_caps(model, state, happening.b, happening.a);
+    case HAPPENS_NUMBER:
+        state->control.budget[BUDGET_NUMBER]--;
+        return tell_number(model, state, happening.a);
     case HAPPENS_DIE:
         state->control.budget[BUDGET_DEATH]--;
         leave(model, state, happening.a, SESSION_DEAD);

@@ -24,7 +24,8 @@ struct head {
     uint16_t is_undrained;      /* within a batch */
     uint32_t is_disputed;       /* a switch node has told that operations differ */
     uint32_t pair[MODEL_PAIRS]; /* the operation that has these buffers, + 1; 0: none */
-    uint8_t unused[BLOCK - 20 - 4 * MODEL_PAIRS];
+    struct marks marks;
+    uint8_t unused[BLOCK - 20 - 4 * MODEL_PAIRS - sizeof(struct marks)];
 };
 
 _Static_assert(sizeof(struct head) == 2 * BLOCK, "two blocks");
@@ -284,12 +285,19 @@ static void drain_worker(struct run *run, struct model *model, const struct mach
     struct trib_packet packet;
     struct trib_place to;
     struct trib_event event;
+    uint32_t before[MODEL_ROOTS] = {0};
 
-    for (uint32_t i = 0; run->violation == 0 && verbs->next_packet(node_of(m), head_of(m)->now_ns, &packet, &to); i++) {
+    for (uint32_t root = 0; root < model->scenario->roots; root++) {
+        before[root] = verbs->in_flight(node_of(m), root);
+    }
+    while (run->violation == 0 && verbs->next_packet(node_of(m), head_of(m)->now_ns, &packet, &to)) {
         run->violation = check_worker_packet(model, (uint32_t)(m - model->machine), &packet);
         if (run->violation == 0) {
             send_up(run, model, m, &packet, &to);
         }
+    }
+    if (run->violation == 0) {
+        run->violation = marks_check_windows(model, node_of(m), before);
     }
     while (run->violation == 0 && verbs->next_event(node_of(m), &event)) {
         if (event.kind == TRIB_EVENT_DONE) {
@@ -312,9 +320,14 @@ static void drain_switch(struct run *run, struct model *model, const struct mach
         run->violation =
             check_switch_packet(model, head_of(m)->owner, socket_of(model, m) / model->scenario->roots, &packet);
         if (run->violation == 0) {
+            run->violation = marks_check_switch(model, &head_of(m)->marks, socket_of(model, m) / model->scenario->roots,
+                                                &packet, &to);
+        }
+        if (run->violation == 0) {
             send_from_switch(run, model, m, &packet, &to);
         }
     }
+    head_of(m)->marks.late = 0;
     while (run->violation == 0 && verbs->next_event(node_of(m), &event)) {
         if (event.kind == TRIB_EVENT_MISMATCH) {
             uint32_t job = head_of(m)->owner;
@@ -349,19 +362,43 @@ static void submit(struct run *run, struct model *model, const struct machine *m
     }
 }
 
-static void run_worker(struct run *run, struct model *model, const struct machine *m, const struct stimulus *s)
+static void worker_packet(struct run *run, struct model *model, const struct machine *m, const struct stimulus *s)
 {
     const struct trib_worker_verbs *verbs = model->scheme->worker;
     struct trib_place from = {.kind = model->scenario->has_peers ? TRIB_PLACE_PEER : TRIB_PLACE_ROOT, .index = s->from};
+    uint64_t heeded = verbs->counters(node_of(m))->results_marked;
     struct trib_packet packet;
+
+    if (trib_packet_decode(s->wire, s->len, &packet) != TRIB_DROP_NONE) {
+        return;
+    }
+    run->drop = verbs->receive(node_of(m), from, &packet, head_of(m)->now_ns);
+    run->violation = check_drop(model, m->job, true, &packet, run->drop);
+    if (run->violation == 0) {
+        heeded = verbs->counters(node_of(m))->results_marked - heeded;
+        run->violation = marks_check_worker(model, &head_of(m)->marks, &packet, run->drop, heeded);
+    }
+}
+
+static void told_number(struct model *model, const struct machine *m, uint32_t number)
+{
+    head_of(m)->marks.number = (uint8_t)(number + 1);
+    for (uint32_t root = 0; root < model->scenario->roots && m->is_worker; root++) {
+        model->scheme->worker->set_child(node_of(m), root, number);
+    }
+    if (!m->is_worker) {
+        model->scheme->switch_node->set_child(node_of(m), number);
+    }
+}
+
+static void run_worker(struct run *run, struct model *model, const struct machine *m, const struct stimulus *s)
+{
+    const struct trib_worker_verbs *verbs = model->scheme->worker;
     struct head *head = head_of(m);
 
     switch (s->kind) {
     case STIMULUS_PACKET:
-        if (trib_packet_decode(s->wire, s->len, &packet) == TRIB_DROP_NONE) {
-            run->drop = verbs->receive(node_of(m), from, &packet, head->now_ns);
-            run->violation = check_drop(model, m->job, true, &packet, run->drop);
-        }
+        worker_packet(run, model, m, s);
         break;
     case STIMULUS_TIMER:
         head->now_ns += MODEL_LEAP_NS;
@@ -381,6 +418,9 @@ static void run_worker(struct run *run, struct model *model, const struct machin
         break;
     case STIMULUS_LEARN:
         verbs->learn_mark(node_of(m), s->b, head->now_ns);
+        break;
+    case STIMULUS_NUMBER:
+        told_number(model, m, s->a);
         break;
     default:
         break;
@@ -410,25 +450,37 @@ static void init_switch(struct model *model, const struct machine *m, const stru
     head_of(m)->owner = s->b;
     head_of(m)->is_begun = 1;
     head_of(m)->is_disputed = 0;
+    head_of(m)->marks = (struct marks){0};
     model->scheme->switch_node->init(node_of(m), &config);
+}
+
+static void switch_packet(struct run *run, struct model *model, const struct machine *m, const struct stimulus *s)
+{
+    const struct trib_switch_verbs *verbs = model->scheme->switch_node;
+    struct trib_place from = {.kind = TRIB_PLACE_PARENT};
+    struct head *head = head_of(m);
+    struct trib_packet packet;
+
+    if (trib_packet_decode(s->wire, s->len, &packet) != TRIB_DROP_NONE) {
+        return;
+    }
+    if (s->from != FROM_PARENT) {
+        from = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << s->from};
+    }
+    run->drop = verbs->receive(node_of(m), from, &packet, head->now_ns);
+    run->violation = check_drop(model, head->owner, false, &packet, run->drop);
+    uint32_t children = model->children[head->owner][socket_of(model, m) / model->scenario->roots];
+    marks_take(&head->marks, &packet, s->from, run->drop, trib_all_children(children));
 }
 
 static void run_switch(struct run *run, struct model *model, const struct machine *m, const struct stimulus *s)
 {
     const struct trib_switch_verbs *verbs = model->scheme->switch_node;
-    struct trib_place from = {.kind = TRIB_PLACE_PARENT};
-    struct trib_packet packet;
     struct head *head = head_of(m);
 
-    if (s->from != FROM_PARENT) {
-        from = (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = UINT64_C(1) << s->from};
-    }
     switch (s->kind) {
     case STIMULUS_PACKET:
-        if (trib_packet_decode(s->wire, s->len, &packet) == TRIB_DROP_NONE) {
-            run->drop = verbs->receive(node_of(m), from, &packet, head->now_ns);
-            run->violation = check_drop(model, head->owner, false, &packet, run->drop);
-        }
+        switch_packet(run, model, m, s);
         break;
     case STIMULUS_TICK:
         head->now_ns += MODEL_LEAP_NS;
@@ -441,6 +493,9 @@ static void run_switch(struct run *run, struct model *model, const struct machin
         break;
     case STIMULUS_CAP:
         verbs->set_cap(node_of(m), s->a, head->now_ns);
+        break;
+    case STIMULUS_NUMBER:
+        told_number(model, m, s->a);
         break;
     case STIMULUS_INIT:
         init_switch(model, m, s);
@@ -494,7 +549,11 @@ static void note_facts(const struct model *model, const struct machine *m, struc
     const void *node = node_of(m);
 
     *facts = (struct facts){
-        .submitted = small(head->submitted), .done = small(head->done), .is_undrained = head->is_undrained != 0};
+        .submitted = small(head->submitted),
+        .done = small(head->done),
+        .is_undrained = head->is_undrained != 0,
+        .has_number = head->marks.number != 0,
+    };
     if (m->is_worker) {
         facts->mark = small(model->scheme->worker->mark(node));
         facts->known = small(model->scheme->worker->communicator_mark(node));
@@ -526,7 +585,8 @@ static struct digest look(const struct model *model, const struct machine *m, st
 
     note_facts(model, m, facts);
     if (view != NULL && head_of(m)->is_begun) {
-        (m->is_worker ? view->clear_worker : view->clear_switch)(node_of(m));
+        (m->is_worker ? view->clear_worker : view->clear_switch)(model->scenario, node_of(m));
+        marks_forget(&head_of(m)->marks, facts->known);
         if (m->is_worker && model->scenario->quorum_of != 0) {
             view->worker_lists(node_of(m), facts->list);
         }

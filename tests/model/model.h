@@ -32,8 +32,8 @@
  * every state of a finished search is checked.
  *
  * Files, in reading order: scenario.c (the worlds), settings.c, machine.c (a node and its memory), view.c, check.c
- * (buffers, oracle, packets), store.c (tables), control.c (sessions), state.c (what can happen), reduce.c, search.c,
- * trace.c, main.c. */
+ * (buffers, oracle, packets), marks.c (of congestion), store.c (tables), control.c (sessions), state.c (what can
+ * happen), reduce.c, search.c, trace.c, main.c. */
 #ifndef TRIB_TESTS_MODEL_H
 #define TRIB_TESTS_MODEL_H
 
@@ -52,7 +52,7 @@
 #define MODEL_ROOTS 2
 #define MODEL_NODES 12      /* workers, then switch nodes */
 #define MODEL_OPS 4         /* of one job */
-#define MODEL_SEQUENCES 16  /* of one job where sums may lack ranks */
+#define MODEL_SEQUENCES 16  /* of one job where sums may lack ranks, or packets be marked */
 #define MODEL_PAYLOAD 64    /* of elements */
 #define MODEL_LIST 64       /* behind it, where sums may lack ranks */
 #define MODEL_BAG 48        /* packets on their way at most; more is a storm */
@@ -96,6 +96,8 @@ enum model_budget {
     BUDGET_DEATH,   /* of a rank */
     BUDGET_LINGER,  /* a closing rank goes before it is told that it may */
     BUDGET_CAP,     /* a switch divides its memory anew */
+    BUDGET_MARKED,  /* packets that come over a congested way */
+    BUDGET_NUMBER,  /* who was not told its child number is */
     BUDGET_COUNT
 };
 
@@ -129,6 +131,8 @@ struct model_scenario {
     uint8_t group;      /* and stand in groups of so many (scheme hybrid); 0: not */
     uint8_t cap;        /* ranks begin with it (scheme panama), and switches tell it or half of the slots; 0: no caps */
     uint8_t quorum, quorum_of; /* sums may lack ranks (scheme panama); 0, 0: not */
+    bool has_numbers;          /* ranks and inner switches of job 0 are told their child numbers (scheme panama), */
+    uint8_t untold;            /* but for these: bit of a rank, or MODEL_RANKS + of a switch */
 };
 
 const char *scenario_scheme(const struct model_scenario *scenario); /* NULL: any scheme of switches */
@@ -147,6 +151,7 @@ enum stimulus_kind {
     STIMULUS_LEARN,      /* b: M, by the session */
     STIMULUS_JOIN,       /* a: child, b: mark */
     STIMULUS_CAP,        /* a: fragments */
+    STIMULUS_NUMBER,     /* a: the node's child number */
     STIMULUS_INIT        /* a: boot number, b: job */
 };
 
@@ -188,6 +193,7 @@ struct facts {
     bool lacks_lowest;             /* of a switch: somebody's part of the sequence at M */
     bool is_undrained;             /* within a batch */
     bool is_disputed;              /* of a switch: it has told that operations differ */
+    bool has_number;               /* it was told its child number */
     uint8_t list[MODEL_SEQUENCES]; /* of a worker where sums may lack ranks: who is in the results that it keeps */
 };
 
@@ -221,7 +227,7 @@ struct control {
     uint8_t ready_mark[MODEL_JOBS];                  /* M as READY tells it */
     uint8_t is_dropped[MODEL_JOBS];                  /* the communicator is gone from the switches */
     uint8_t budget[BUDGET_COUNT];
-    uint8_t unused[5];
+    uint8_t unused[3];
 };
 
 struct state {
@@ -259,7 +265,9 @@ enum happening_kind {
     HAPPENS_RESTART, /* b: switch */
     HAPPENS_DIE,     /* a: rank */
     HAPPENS_LINGER,  /* a: rank */
-    HAPPENS_CAP      /* a: fragments, b: switch */
+    HAPPENS_CAP,     /* a: fragments, b: switch */
+    HAPPENS_MARKED,  /* a: place in the bag */
+    HAPPENS_NUMBER   /* a: rank, or MODEL_RANKS + switch */
 };
 
 struct happening {
@@ -370,13 +378,16 @@ static inline uint32_t machine_communicator(uint32_t job)
 /* view.c */
 struct view {
     const char *scheme;
-    void (*clear_worker)(void *node);
-    void (*clear_switch)(void *node);
+    void (*clear_worker)(const struct model_scenario *scenario, void *node);
+    void (*clear_switch)(const struct model_scenario *scenario, void *node);
     /* Writes the limits that hold at this time, as words; *is_limited: one does. Returns their count. */
     size_t (*worker_limits)(const void *node, uint64_t now_ns, uint64_t *words, bool *is_limited);
     size_t (*switch_limits)(const void *node, uint64_t now_ns, uint64_t *words, bool *is_limited);
     /* For each sequence, a bitmap of the ranks in the result that the worker keeps of it; 0: it keeps none. */
     void (*worker_lists)(const void *node, uint8_t list[MODEL_SEQUENCES]);
+    /* Says what is wrong with windows that follow the network; before: fragments in flight at each root before the node
+     * was drained. NULL: nothing. */
+    const char *(*worker_windows)(const void *node, const uint32_t before[MODEL_ROOTS]);
 };
 #define VIEW_WORDS 64
 const struct view *view_find(const char *scheme); /* NULL: the scheme has none, its states are taken as they are */
@@ -408,6 +419,30 @@ uint8_t check_mismatch(struct model *model, uint32_t job, uint32_t at, const str
 uint8_t check_lists(struct model *model, const struct state *state, uint32_t rank);
 /* The operation that a rank's sequence belongs to; false: none. */
 bool check_operation(const struct model *model, uint32_t rank, uint64_t sequence, uint32_t *op, uint64_t *block);
+
+/* marks.c */
+
+/* What a node must make of marks of congestion, by what has come to it. Part of its state. */
+struct marks {
+    uint8_t number;                 /* its child number at the node above, + 1; 0: it was not told */
+    uint8_t late;                   /* of a switch: children whose part came late and marked, since it was drained */
+    uint8_t named[MODEL_SEQUENCES]; /* of a switch: the children that its result of a sequence must name */
+};
+/* The packet as it comes over a congested way. */
+uint32_t marks_set(struct model *model, uint32_t stimulus);
+/* A switch has taken the packet, or dropped it. child: or FROM_PARENT; all: children of the switch. */
+void marks_take(struct marks *marks, const struct trib_packet *packet, uint32_t child, enum trib_drop drop,
+                uint64_t all);
+/* Nothing is sent of what lies below M. */
+void marks_forget(struct marks *marks, uint64_t mark);
+/* What a switch hands out. */
+uint8_t marks_check_switch(struct model *model, const struct marks *marks, uint32_t at,
+                           const struct trib_packet *packet, const struct trib_place *to);
+/* heeded: how many marks the worker has taken for its own with this packet. */
+uint8_t marks_check_worker(struct model *model, const struct marks *marks, const struct trib_packet *packet,
+                           enum trib_drop drop, uint64_t heeded);
+/* before: as view.c's. */
+uint8_t marks_check_windows(struct model *model, const void *node, const uint32_t before[MODEL_ROOTS]);
 
 /* store.c: tables that only grow. */
 struct digest {

@@ -20,6 +20,12 @@ static bool changes_nothing(const struct step *step)
     return step->next == step->local && step->out_count == 0 && step->violation == 0;
 }
 
+/* A HELD that comes marked is news to who follows the network. */
+static bool may_be_marked(const struct model *model)
+{
+    return model->scenario->budget[BUDGET_MARKED] != 0;
+}
+
 /* Old news for good: below M, a result that is there, or a boot that is over. Anything else that changes nothing now
  * may change something later: what is registered, or its turn, may come. */
 static bool is_old_news(const struct model *model, const struct step *step, bool is_worker)
@@ -37,7 +43,7 @@ static bool is_old_news(const struct model *model, const struct step *step, bool
     const struct facts *facts = machine_facts(model, step->local);
     bool is_news = (packet.flags & TRIB_FLAG_RESEND) != 0 && packet.sequence >= facts->mark; /* of what was sent */
     return step->drop == TRIB_DROP_DUPLICATE || packet.kind == TRIB_BOOT ||
-           (packet.kind == TRIB_HELD && step->drop == TRIB_DROP_NONE && !is_news) ||
+           (packet.kind == TRIB_HELD && step->drop == TRIB_DROP_NONE && !is_news && !may_be_marked(model)) ||
            (packet.kind == TRIB_FLOW_ACK && step->drop == TRIB_DROP_NONE) ||
            (packet.kind == TRIB_ASK && packet.bitmap == 0 && packet.sequence < facts->known);
 }
@@ -168,7 +174,9 @@ static uint8_t try_all(struct proof *proof)
             for (; bits != 0; bits &= bits - 1) {
                 uint32_t stimulus = word * 64 + (uint32_t)__builtin_ctzll(bits);
                 model->proven++;
-                if (!machine_ignores(model, local, stimulus)) {
+                bool is_ignored = machine_ignores(model, local, stimulus) &&
+                                  (!may_be_marked(model) || machine_ignores(model, local, marks_set(model, stimulus)));
+                if (!is_ignored) {
                     const struct stimulus *s = store_stimulus_at(model->store, stimulus);
                     struct trib_packet packet;
                     (void)trib_packet_decode(s->wire, s->len, &packet);

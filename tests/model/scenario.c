@@ -30,6 +30,7 @@
 #define HYBRID(m)      RING, .group = (m)
 #define CAPS(n)        .cap = 1, .budget = {[BUDGET_CAP] = (n)}
 #define QUORUM(q, n)   TICKS, .type = TRIB_FLOAT32, .wire = TRIB_FLOAT32, .quorum = (q), .quorum_of = (n)
+#define MARKS(m, l, d, r) .has_numbers = true, .budget = {[BUDGET_MARKED] = (m), [BUDGET_LOSS] = (l), [BUDGET_DUPLICATE] = (d), [BUDGET_RESTART] = (r)}
 #define REDUCE(r)      {.collective = TRIB_REDUCE, .elements = 1, .root = (r)}
 #define GATHER(n)      {.collective = TRIB_ALLGATHER, .elements = (n)} /* of all shares */
 #define SCATTER(n)     {.collective = TRIB_REDUCE_SCATTER, .elements = (n)}
@@ -168,12 +169,33 @@ static const struct model_scenario scenarios[] = {
      .job = {{.ranks = 2, .switches = 2, .leaf = {1, 1}, OPS2}}, FAULTS(0, 0, 0, 1)},
     {POOL(1, 1), QUORUM(2, 3), .name = "quorum-differ", .about = "3 ranks of which 2 will do, 1 slot, an operation, then one that has another count on a rank; the switch restarts", .rounds = 2,
      .job = {{STAR(3), OPS2, OTHERS(1U), .other = {.collective = TRIB_ALLREDUCE, .elements = 2}}}, FAULTS(0, 0, 0, 1)},
+    {PLAIN, .name = "marks", .about = "2 ranks, 1 slot, 2 operations; 2 packets come marked, 1 loss, 1 copy", .rounds = 2,
+     .job = {{STAR(2), OPS2}}, MARKS(2, 1, 1, 0)},
+    {POOL(1, 1), INTEGERS, .name = "marks-three", .about = "3 ranks of which one does not know its child number, 1 slot, an operation; 2 packets come marked, 1 loss", .rounds = 2,
+     .job = {{STAR(3), OPS1}}, MARKS(2, 1, 0, 0), .untold = 1U << 1},
+    {POOL(6, 3), INTEGERS, .cap = 3, .name = "marks-windows", .about = "a rank, 6 slots, windows of 1 to 3, operations of 4 and 2 fragments; 3 packets come marked, 1 loss", .rounds = 2,
+     .job = {{STAR(1), .ops = 2, .op = {WHOLE(4), WHOLE(2)}}}, MARKS(3, 1, 0, 0), .is_quick = true},
+    {POOL(4, 2), INTEGERS, .cap = 2, .name = "marks-windows-two", .about = "2 ranks, 4 slots, windows of 1 or 2, an operation of 3 fragments; 1 packet comes marked", .rounds = 2,
+     .job = {{STAR(2), FRAGMENTS(3)}}, MARKS(1, 0, 0, 0)},
+    {POOL(4, 1), INTEGERS, .cap = 2, .name = "marks-ahead", .about = "2 ranks, 4 slots, one in flight, 3 operations of 4, 4 and 2 fragments; 1 packet comes marked", .rounds = 2,
+     .job = {{STAR(2), .ops = 3, .op = {WHOLE(4), WHOLE(4), WHOLE(2)}}}, MARKS(1, 0, 0, 0)},
+    {POOL(1, 1), INTEGERS, .name = "marks-tree", .about = "2 inner switches with 2 and 1 ranks, an operation; 2 packets come marked, 1 loss", .rounds = 3,
+     .job = {{FORK(3), .leaf = {1, 1, 2}, OPS1}}, MARKS(2, 1, 0, 0)},
+    {POOL(1, 1), INTEGERS, .name = "marks-untold", .about = "2 inner switches with a rank each, of which one is told its child number at any moment, or never, 2 operations; 2 packets come marked", .rounds = 3,
+     .job = {{FORK(2), .leaf = {1, 2}, OPS2}}, .has_numbers = true, .untold = 1U << (MODEL_RANKS + 1),
+     .budget = {[BUDGET_MARKED] = 2, [BUDGET_NUMBER] = 1}, .is_quick = true},
+    {POOL(1, 1), INTEGERS, .name = "marks-restart", .about = "2 ranks, 1 slot, 2 operations; 2 packets come marked, the switch restarts", .rounds = 2,
+     .job = {{STAR(2), OPS2}}, MARKS(2, 0, 0, 1)},
+    {POOL(1, 1), INTEGERS, .name = "marks-tree-restart", .about = "2 inner switches with a rank each, an operation; 2 packets come marked, one of the 3 switches restarts", .rounds = 3,
+     .job = {{FORK(2), .leaf = {1, 2}, OPS1}}, MARKS(2, 0, 0, 1)},
+    {POOL(1, 1), QUORUM(1, 2), .name = "marks-quorum", .about = "2 ranks of which 1 will do, 1 slot, an operation of 3 fragments; 2 packets come marked, 1 loss", .rounds = 3,
+     .job = {{STAR(2), FRAGMENTS(3)}}, MARKS(2, 1, 0, 0)},
 };
 /* clang-format on */
 
 const char *scenario_scheme(const struct model_scenario *scenario)
 {
-    if (scenario->cap != 0 || scenario->quorum_of != 0) {
+    if (scenario->cap != 0 || scenario->quorum_of != 0 || scenario->has_numbers) {
         return "panama";
     }
     return !scenario->has_peers ? NULL : scenario->group == 0 ? "ring" : "hybrid";

@@ -156,6 +156,34 @@ static void list_bag(const struct state *state, enum happening_kind kind, struct
     }
 }
 
+/* Who gets it now; MODEL_NONE: nobody is there any more. */
+static uint32_t receiver(const struct model *model, const struct state *state, const struct stimulus *s)
+{
+    if (s->to < MODEL_RANKS) {
+        return session_is_over(&state->control.session[s->to]) ? MODEL_NONE : s->to;
+    }
+    return state->control.is_dropped[s->job] ? MODEL_NONE
+                                             : control_node(model, &state->control, s->job, s->to - MODEL_RANKS);
+}
+
+/* Packets that make another step if they come marked: all others are as good as not marked. */
+static void list_marked(struct model *model, const struct state *state, struct happenings *list)
+{
+    for (uint32_t i = 0; i < state->count; i++) {
+        uint32_t node = receiver(model, state, store_stimulus_at(model->store, state->bag[i]));
+        if (node == MODEL_NONE || (i > 0 && state->bag[i] == state->bag[i - 1])) {
+            continue;
+        }
+        struct step plain = machine_step(model, state->node[node], state->bag[i]);
+        struct step marked = machine_step(model, state->node[node], marks_set(model, state->bag[i]));
+        const uint32_t *out = store_out(model->store, &plain);
+        if (marked.violation != 0 || marked.next != plain.next || marked.out_count != plain.out_count ||
+            memcmp(store_out(model->store, &marked), out, plain.out_count * sizeof *out) != 0) {
+            happenings_add(list, HAPPENS_MARKED, i, 0);
+        }
+    }
+}
+
 /* Ordered pairs of packets to one node. */
 static void list_batches(const struct model *model, const struct state *state, struct happenings *list)
 {
@@ -212,6 +240,9 @@ static void list_faults(struct model *model, const struct state *state, struct h
     if (budget[BUDGET_DUPLICATE] != 0) {
         list_bag(state, HAPPENS_DOUBLE, list);
     }
+    if (budget[BUDGET_MARKED] != 0) {
+        list_marked(model, state, list);
+    }
     control_list(model, state, CONTROL_FAULTS, list);
 }
 
@@ -251,45 +282,54 @@ static uint8_t mislead(struct model *model, struct state *state, const struct st
     return step.violation;
 }
 
-static uint8_t deliver(struct model *model, struct state *state, uint32_t place, bool keeps_copy)
+static void take_out(struct state *state, uint32_t place)
+{
+    state->count--;
+    memmove(&state->bag[place], &state->bag[place + 1], (state->count - place) * sizeof state->bag[0]);
+}
+
+static uint8_t arrive(struct model *model, struct state *state, uint32_t stimulus)
+{
+    struct stimulus s = *store_stimulus_at(model->store, stimulus);
+    uint8_t violation = s.to < MODEL_RANKS ? 0 : mislead(model, state, &s, stimulus);
+    uint32_t node = receiver(model, state, &s);
+
+    return violation != 0 || node == MODEL_NONE ? violation : state_step(model, state, node, stimulus);
+}
+
+static uint8_t deliver(struct model *model, struct state *state, uint32_t place)
 {
     uint32_t stimulus = state->bag[place];
-    struct stimulus s = *store_stimulus_at(model->store, stimulus);
 
-    if (!keeps_copy) {
-        state->count--;
-        memmove(&state->bag[place], &state->bag[place + 1], (state->count - place) * sizeof state->bag[0]);
-    }
-    if (s.to < MODEL_RANKS) {
-        return session_is_over(&state->control.session[s.to]) ? 0 : state_step(model, state, s.to, stimulus);
-    }
-    uint8_t violation = mislead(model, state, &s, stimulus);
-    if (violation != 0 || state->control.is_dropped[s.job]) {
-        return violation;
-    }
-    return state_step(model, state, control_node(model, &state->control, s.job, s.to - MODEL_RANKS), stimulus);
+    take_out(state, place);
+    return arrive(model, state, stimulus);
+}
+
+static uint8_t deliver_marked(struct model *model, struct state *state, uint32_t place)
+{
+    uint32_t stimulus = marks_set(model, state->bag[place]);
+
+    state->control.budget[BUDGET_MARKED]--;
+    take_out(state, place);
+    return arrive(model, state, stimulus);
 }
 
 /* The first is taken and waits in the node; the second brings the drain. */
 static uint8_t deliver_both(struct model *model, struct state *state, uint32_t first, uint32_t second)
 {
     struct stimulus s = *store_stimulus_at(model->store, state->bag[first]);
-    uint32_t node = s.to;
+    uint32_t node = receiver(model, state, &s);
 
-    if (s.to >= MODEL_RANKS ? state->control.is_dropped[s.job] : session_is_over(&state->control.session[s.to])) {
+    if (node == MODEL_NONE) {
         return 0;
-    }
-    if (s.to >= MODEL_RANKS) {
-        node = control_node(model, &state->control, s.job, s.to - MODEL_RANKS);
     }
     s.a = 1;
     uint8_t violation = state_tell(model, state, node, &s);
     if (violation != 0) {
         return violation;
     }
-    state->count--;
-    memmove(&state->bag[first], &state->bag[first + 1], (state->count - first) * sizeof state->bag[0]);
-    return deliver(model, state, second > first ? second - 1 : second, false);
+    take_out(state, first);
+    return deliver(model, state, second > first ? second - 1 : second);
 }
 
 static uint8_t fire(struct model *model, struct state *state, uint32_t rank)
@@ -321,8 +361,7 @@ static uint8_t fire_all(struct model *model, struct state *state)
 static uint8_t lose(struct state *state, uint32_t place)
 {
     state->control.budget[BUDGET_LOSS]--;
-    state->count--;
-    memmove(&state->bag[place], &state->bag[place + 1], (state->count - place) * sizeof state->bag[0]);
+    take_out(state, place);
     return 0;
 }
 
@@ -336,10 +375,12 @@ static uint8_t apply(struct model *model, struct state *state, struct happening 
         stimulus.a = machine_facts(model, state->node[happening.a])->submitted;
         return state_tell(model, state, happening.a, &stimulus);
     case HAPPENS_DELIVER:
-        return deliver(model, state, happening.a, false);
+        return deliver(model, state, happening.a);
     case HAPPENS_DOUBLE:
         state->control.budget[BUDGET_DUPLICATE]--;
-        return deliver(model, state, happening.a, true);
+        return arrive(model, state, state->bag[happening.a]);
+    case HAPPENS_MARKED:
+        return deliver_marked(model, state, happening.a);
     case HAPPENS_BATCH:
         return deliver_both(model, state, happening.a, happening.b);
     case HAPPENS_LOSE:

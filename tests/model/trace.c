@@ -76,8 +76,8 @@ static void print_packet(const struct model *model, const struct stimulus *s)
         printf(", bitmap %llx", (unsigned long long)packet.bitmap);
     }
     if (packet.flags != 0) {
-        printf(", flags%s%s", packet.flags & TRIB_FLAG_RESEND ? " RESEND" : "",
-               packet.flags & TRIB_FLAG_UNWANTED ? " UNWANTED" : "");
+        printf(", flags%s%s%s", packet.flags & TRIB_FLAG_RESEND ? " RESEND" : "",
+               packet.flags & TRIB_FLAG_UNWANTED ? " UNWANTED" : "", packet.flags & TRIB_FLAG_ECN ? " ECN" : "");
     }
 }
 
@@ -92,11 +92,13 @@ static const char *const names[] = {
     [HAPPENS_TICK] = "tick",       [HAPPENS_LOSE] = "lose",       [HAPPENS_DOUBLE] = "double",
     [HAPPENS_EARLY] = "early",     [HAPPENS_RESTART] = "restart", [HAPPENS_DIE] = "die",
     [HAPPENS_LINGER] = "linger",   [HAPPENS_BATCH] = "batch",     [HAPPENS_CAP] = "cap",
+    [HAPPENS_MARKED] = "marked",   [HAPPENS_NUMBER] = "number",
 };
 
 static bool is_of_packet(struct happening happening)
 {
-    return happening.kind == HAPPENS_DELIVER || happening.kind == HAPPENS_LOSE || happening.kind == HAPPENS_DOUBLE;
+    return happening.kind == HAPPENS_DELIVER || happening.kind == HAPPENS_LOSE || happening.kind == HAPPENS_DOUBLE ||
+           happening.kind == HAPPENS_MARKED;
 }
 
 void trace_token(const struct model *model, const struct state *state, struct happening happening, char *token,
@@ -127,6 +129,10 @@ static void print_meaning(const struct model *model, const struct state *state, 
         break;
     case HAPPENS_CAP:
         printf("cap of switch %u: %u fragments", happening.b, happening.a);
+        break;
+    case HAPPENS_NUMBER:
+        printf("%s %u is told its child number", happening.a < MODEL_RANKS ? "rank" : "switch",
+               happening.a < MODEL_RANKS ? happening.a : happening.a - MODEL_RANKS);
         break;
     case HAPPENS_BATCH:
         printf("deliver together ");

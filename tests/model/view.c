@@ -93,20 +93,29 @@ static void clear_offers(struct worker *w)
     w->queue_count = kept;
 }
 
-/* Nothing is marked here, so the share of marks does not matter; and a window that is never above 1 is always that. */
-static void clear_pace(struct worker_root *root)
+/* The share of marks says how far a window falls. That does not matter where nothing is marked, nor where a window is
+ * never above 2, as it then falls to less than 2, and one step brings it back. One that is never above 1 is always
+ * that. */
+static void clear_pace(const struct model_scenario *scenario, struct worker_root *root)
 {
     struct trib_congestion_tree *tree = &root->tree;
 
-    tree->alpha = TRIB_CONGESTION_ONE;
-    tree->epoch = tree->results = tree->marked = 0;
+    if (tree->most <= 2 || scenario->budget[BUDGET_MARKED] == 0) {
+        tree->alpha = TRIB_CONGESTION_ONE;
+        tree->epoch = tree->results = tree->marked = 0;
+    }
+    if (tree->most <= 2) {
+        tree->window = trib_congestion_tree_fragments(tree) * TRIB_CONGESTION_ONE;
+        tree->threshold = 2 * TRIB_CONGESTION_ONE;
+    }
     if (tree->most == 1) {
-        tree->threshold = tree->recover = 0;
+        tree->recover = 0;
         root->is_full = 0;
+        root->ahead = 0;
     }
 }
 
-static void clear_worker(void *node)
+static void clear_worker(const struct model_scenario *scenario, void *node)
 {
     struct worker *w = node;
     uint32_t event_room = (uint32_t)((w->exponents_at - w->events_at) / sizeof(struct trib_event));
@@ -126,7 +135,7 @@ static void clear_worker(void *node)
         }
     }
     for (uint32_t root = 0; root < w->window.roots && w->is_paced; root++) {
-        clear_pace(&w->roots[root]);
+        clear_pace(scenario, &w->roots[root]);
     }
     w->held_sequence = w->held_bitmap = 0; /* for stall reports, which are off */
 }
@@ -143,6 +152,38 @@ static void worker_lists(const void *node, uint8_t list[MODEL_SEQUENCES])
         uint8_t everyone = (uint8_t)((1U << w->config.session.ranks) - 1);
         list[f->sequence] = f->flags & TRIB_FLAG_QUORUM ? worker_wire(w, index)[f->payload_len] : everyone;
     }
+}
+
+static const char *wrong_window(const struct worker *w, const struct worker_root *r, uint32_t before)
+{
+    uint32_t most = trib_window_cap(&w->window, 0);
+
+    if (r->congestion.window < 1 || r->tree.window < TRIB_CONGESTION_ONE) {
+        return "below one fragment";
+    }
+    if (r->cap < 1 || r->cap > most || r->congestion.window > r->cap || r->tree.window > most * TRIB_CONGESTION_ONE) {
+        return "above the cap";
+    }
+    if (r->tree.threshold < 2 * TRIB_CONGESTION_ONE) {
+        return "its threshold is below two fragments";
+    }
+    if (r->tree.alpha > TRIB_CONGESTION_ONE || r->tree.marked > r->tree.results) {
+        return "more than all results were marked";
+    }
+    return r->congestion.in_flight > before && r->congestion.in_flight > r->congestion.window
+               ? "more was sent than it admits"
+               : NULL;
+}
+
+static const char *worker_windows(const void *node, const uint32_t before[MODEL_ROOTS])
+{
+    const struct worker *w = node;
+    const char *wrong = NULL;
+
+    for (uint32_t root = 0; root < w->window.roots && w->is_paced && wrong == NULL; root++) {
+        wrong = wrong_window(w, &w->roots[root], before[root]);
+    }
+    return wrong;
 }
 
 static size_t worker_limits(const void *node, uint64_t now_ns, uint64_t *words, bool *is_limited)
@@ -193,6 +234,17 @@ static void clear_list(struct switch_node *n, uint32_t index)
     }
 }
 
+/* Read only of a slot that some child's part came to marked. All ones otherwise, which names children that are not: a
+ * node that reads what an earlier fragment has left there shows it. */
+static void clear_marked(struct switch_node *n, uint32_t index)
+{
+    const struct trib_slot *slot = switch_slot(n, index);
+
+    if (trib_slot_is_empty(slot) || (slot->flags & TRIB_FLAG_ECN) == 0) {
+        *switch_marked(n, index) = UINT64_MAX;
+    }
+}
+
 static void clear_queue(struct switch_node *n, struct slot_queue *queue)
 {
     struct ring ring = {switch_at(n, queue->at), sizeof(uint32_t), n->window.slots, &queue->head, queue->count};
@@ -200,12 +252,13 @@ static void clear_queue(struct switch_node *n, struct slot_queue *queue)
     clear_ring(&ring);
 }
 
-static void clear_switch(void *node)
+static void clear_switch(const struct model_scenario *scenario, void *node)
 {
     struct switch_node *n = node;
     struct ring answers = {switch_at(n, n->answers_at), sizeof(struct answer), n->answers_room, &n->answers_head,
                            n->answers_count};
 
+    (void)scenario;
     /* For caps that fall. */
     if (n->config.session.cap == 0 || n->opened <= n->mark_dense) {
         n->opened = 0;
@@ -220,6 +273,7 @@ static void clear_switch(void *node)
     }
     for (uint32_t index = 0; index < n->window.slots; index++) {
         clear_rows(n, index);
+        clear_marked(n, index);
         if (trib_session_has_quorum(&n->config.session)) {
             clear_list(n, index);
         }
@@ -276,13 +330,14 @@ static void clear_congestion(struct trib_congestion_window *c)
 }
 
 /* What is not going to be sent again is not read again. */
-static void clear_ring_worker(void *node)
+static void clear_ring_worker(const struct model_scenario *scenario, void *node)
 {
     struct ring_worker *w = node;
     uint32_t event_room = (uint32_t)((w->flows_at - w->events_at) / sizeof(struct trib_event));
     struct ring events = {ring_at(w, w->events_at), sizeof(struct trib_event), event_room, &w->events_head,
                           w->events_count};
 
+    (void)scenario;
     clear_ring(&events);
     for (uint32_t way = 0; way < RING_WAYS; way++) {
         if (ring_has(w, way)) {
@@ -318,10 +373,10 @@ static size_t ring_worker_limits(const void *node, uint64_t now_ns, uint64_t *wo
 const struct view *view_find(const char *scheme)
 {
     static const struct view views[] = {
-        {"switchml", clear_worker, clear_switch, worker_limits, switch_limits, worker_lists},
-        {"panama", clear_worker, clear_switch, worker_limits, switch_limits, worker_lists},
-        {"ring", clear_ring_worker, NULL, ring_worker_limits, NULL, NULL},
-        {"hybrid", clear_ring_worker, NULL, ring_worker_limits, NULL, NULL},
+        {"switchml", clear_worker, clear_switch, worker_limits, switch_limits, worker_lists, worker_windows},
+        {"panama", clear_worker, clear_switch, worker_limits, switch_limits, worker_lists, worker_windows},
+        {"ring", clear_ring_worker, NULL, ring_worker_limits, NULL, NULL, NULL},
+        {"hybrid", clear_ring_worker, NULL, ring_worker_limits, NULL, NULL, NULL},
     };
 
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
