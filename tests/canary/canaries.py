@@ -36,12 +36,14 @@ SWITCH = "src/schemes/switchml/switchml_switch.c"
 ANSWER = "src/schemes/switchml/switchml_switch_answer.c"
 PARENT = "src/schemes/switchml/switchml_switch_parent.c"
 SWITCH_QUORUM = "src/schemes/switchml/switchml_switch_quorum.c"
+SWITCH_PACE = "src/schemes/switchml/switchml_switch_pace.c"
 SWITCH_H = "src/schemes/switchml/switchml_switch.h"
 WORKER = "src/schemes/switchml/switchml_worker.c"
 WORKER_SEND = "src/schemes/switchml/switchml_worker_send.c"
 WORKER_RECEIVE = "src/schemes/switchml/switchml_worker_receive.c"
 WORKER_RECOVER = "src/schemes/switchml/switchml_worker_recover.c"
 WORKER_QUORUM = "src/schemes/switchml/switchml_worker_quorum.c"
+WORKER_PACE = "src/schemes/switchml/switchml_worker_pace.c"
 SCALAR = "src/core/value_scalar.c"
 FLOW = "src/core/flow.c"
 ENGINE = "src/host/engine.c"
@@ -61,6 +63,8 @@ SUMS = Never("its worlds ask for sums only")
 NO_CLOCK = Never("it has no clock: that a loss is found later costs it nothing")
 PROBED_ALL_THE_SAME = Never("who lacks M asks for it by PROBE as well, so the marks come all the same, only later")
 OLD_BOOT = Never("an old result is right, an old M is not above the new one, and an old ASK costs a packet")
+
+MARKS_NOT_KEPT = Never("it does not keep whose parts came marked")
 
 NO_HOST = Never("its ranks are not on one host")
 
@@ -433,6 +437,30 @@ CANARIES = [
         edits=((WORKER_QUORUM, "        return TRIB_DROP_WINDOW; /* no switch that takes parts for it says so */\n", ""),),
         world=Never("no switch says so, and who lies has to guess the digest"),
         search=Never("its switches are right, and admit what they sum"), test="unit/test_quorum_rules", scheme="panama:1/2"),
+
+    # ---- marks of congestion: what a result says of each child's way ----
+    Canary(
+        "mark-of-the-one-before", "I1", "a mark that lies in a slot counts for the fragment that has it next",
+        edits=((SWITCH_PACE, "    uint64_t before = slot->flags & TRIB_FLAG_ECN ? *switch_marked(n, index) : 0;",
+                "    uint64_t before = *switch_marked(n, index);"),),
+        world=MARKS_NOT_KEPT, search=("bitmap",), first="marks", test="unit/test_panama", scheme="panama"),
+    Canary(
+        "mark-of-another-child", "I1", "a switch notes the mark of a part for the child behind its sender",
+        edits=((SWITCH, "        trib__switch_mark(n, index, UINT64_C(1) << child);",
+                "        trib__switch_mark(n, index, UINT64_C(1) << (child + 1) % n->config.children);"),),
+        world=MARKS_NOT_KEPT, search=("bitmap",), first="marks", test="unit/test_panama", scheme="panama"),
+    Canary(
+        "mark-not-named", "I2", "a result names nobody whose part came marked",
+        edits=((ANSWER, "    packet->bitmap = slot->flags & TRIB_FLAG_ECN ? *switch_marked(n, index) : 0;", "    packet->bitmap = 0;"),),
+        world=MARKS_NOT_KEPT, search=("bitmap",), first="marks", test="unit/test_panama", scheme="panama"),
+    Canary(
+        "mark-above-not-named", "I2", "what is on the way between a switch and its parent is of nobody below it",
+        edits=((SWITCH, "    bool is_of_all = packet->kind == TRIB_RESULT && trib_result_is_marked(packet, n->child);", "    bool is_of_all = false;"),),
+        world=MARKS_NOT_KEPT, search=("bitmap",), first="marks-tree", test="unit/test_panama", scheme="panama"),
+    Canary(
+        "mark-of-any-child", "I1", "a rank takes the marks of all for its own, though it knows its number",
+        edits=((WORKER_PACE, "!f->is_old && trib_result_is_marked(result, r->child),", "!f->is_old && trib_result_is_marked(result, 0),"),),
+        world=MARKS_NOT_KEPT, search=("pace",), first="marks", test="unit/test_panama_marks", scheme="panama"),
 
     # ---- I12: the lane ----
     Canary(

@@ -123,6 +123,18 @@ static void switch__names_who_was_marked_and_ands_FIN(void **state)
     }
 }
 
+static void switch__forgets_the_marks_of_the_fragment_before(void **state)
+{
+    struct bench b;
+    (void)state;
+
+    start(&b, 2, 0, false);
+    assert_int_equal(sum_of(&b, 0, 0, TRIB_FLAG_ECN, 0).bitmap, 1);
+    assert_int_equal(sum_of(&b, 1, 1, 0, 0).bitmap, 0);
+    assert_int_equal(sum_of(&b, 2, 1, 0, TRIB_FLAG_ECN).bitmap, 2); /* in the slot of the first */
+    free(b.node);
+}
+
 /* The parent's result of a sum that these two gave: which children the own result names. */
 static uint64_t named_below(struct bench *b, uint64_t sequence, uint16_t flags0, uint16_t flags, uint64_t bitmap)
 {
@@ -755,6 +767,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(switch__names_who_was_marked_and_ands_FIN),
+        cmocka_unit_test(switch__forgets_the_marks_of_the_fragment_before),
         cmocka_unit_test(inner_switch__hands_the_marks_of_its_own_way_to_all),
         cmocka_unit_test(switch__tells_the_least_cap),
         cmocka_unit_test(switch__takes_no_more_than_its_room),
