@@ -15,18 +15,19 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FILE_LINES, HEADER_LINES, FUNCTION_LINES, PARAMETERS = 800, 400, 70, 6
 
-# What a folder of src may include, besides <tributary/...> and the system's headers.
+# What a folder of src may include, besides <tributary/...> and the system's headers. Of schemes drivers know the table
+# alone: what one of them is, its row says.
 LAYERS = {
     "core": {"core"},
     "schemes": {"core", "schemes"},
     "io": {"core", "io"},
     "host": {"core", "io", "host"},
-    "control": {"core", "schemes", "io", "control"},
-    "comm": {"core", "schemes", "io", "host", "control", "comm", "switchd/plane.h"},
-    "switchd": {"core", "schemes", "io", "control", "switchd"},
-    "sim": {"core", "schemes", "io", "sim"},
+    "control": {"core", "schemes/schemes.h", "io", "control"},
+    "comm": {"core", "schemes/schemes.h", "io", "host", "control", "comm", "switchd/plane.h"},
+    "switchd": {"core", "schemes/schemes.h", "io", "control", "switchd"},
+    "sim": {"core", "schemes/schemes.h", "io", "sim"},
     "reproduce": {"core", "schemes", "io", "sim", "reproduce"},
-    "cli": {"core", "schemes", "io", "control", "comm", "switchd", "sim", "reproduce", "cli"},
+    "cli": {"core", "schemes/schemes.h", "io", "control", "comm", "switchd", "sim", "reproduce", "cli"},
 }
 # What a folder inside one of these may include of its own layer, by folders and files.
 INNER = {

@@ -18,6 +18,8 @@ struct trib_scheme {
     bool follows_congestion;
     bool has_groups; /* its ranks stand in groups, of as many ranks as the name says behind a colon: "hybrid:4" */
     bool has_quorum; /* its sums may lack ranks, where the name says so behind a colon: "panama:7/8" */
+    /* Where its sums may lack ranks: which this result has, bit r for rank r. NULL: its list says so (core/quorum.h). */
+    uint64_t (*listed)(const struct trib_packet *result);
     const struct trib_worker_verbs *worker;
     const struct trib_switch_verbs *switch_node; /* NULL: its ranks need no switch */
 };

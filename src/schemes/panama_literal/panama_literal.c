@@ -59,6 +59,7 @@ const struct trib_scheme trib_panama_literal = {
     .can_be_simulated = true,
     .has_quorum = true,
     .unfit = literal_unfit,
+    .listed = trib_panama_ranks,
     .worker = &trib_panama_literal_worker_verbs,
     .switch_node = &trib_panama_literal_switch_verbs,
 };

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "core/lane.h"
-#include "schemes/panama_literal/panama_literal.h"
 #include "sim/jobs/jobs.h"
 
 #define POISON INT32_MIN
@@ -130,14 +129,13 @@ static uint64_t hash_of(const uint8_t *list)
     return hash;
 }
 
-/* One number for all ranks that the sum has; 0: it names none, as it has all. The published rules name them in fields of
- * the header instead of a list. */
+/* One number for all ranks that the sum has; 0: it names none, as it has all. */
 static uint64_t ranks_of(const struct sim_job *job, const struct trib_packet *packet)
 {
     const uint8_t *list = trib_quorum_list(packet);
 
-    if (job->scheme == &trib_panama_literal) {
-        return trib_panama_ranks(packet);
+    if (job->scheme->listed != NULL) {
+        return job->scheme->listed(packet);
     }
     return list != NULL ? hash_of(list) : 0;
 }
