@@ -61,7 +61,12 @@ static void print_text(struct sockets sockets)
     printf("limits             %d ranks, %d shards, payload 64 to %d bytes\n", TRIB_RANKS_MAX, TRIB_ROOTS_MAX,
            TRIB_PAYLOAD_MAX);
     for (unsigned i = 0; trib_scheme_at(i) != NULL; i++) {
-        printf("scheme             %s: %s\n", trib_scheme_at(i)->name, trib_scheme_at(i)->guarantee);
+        const struct trib_scheme *scheme = trib_scheme_at(i);
+        printf("scheme             %s: %s\n", scheme->name, scheme->guarantee);
+        if (scheme->has_quorum || scheme->has_groups) {
+            printf("%19s%s:%s: %s\n", "", scheme->name, scheme->has_quorum ? "M/N" : "M",
+                   scheme->has_quorum ? TRIB_SCHEME_QUORUM_RULE : TRIB_SCHEME_GROUPS_RULE);
+        }
     }
     printf("\nenvironment variables:\n");
     for (unsigned i = 0; trib_variable_at(i) != NULL; i++) {

@@ -112,8 +112,9 @@ static const struct option_row rows[] = {
     {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
     {"switch-pid", 0, "PID", "process whose CPU time is the switch's [the started one]", option_count, AT(switch_pid)},
     {"scheme", 0, "NAME",
-     "aggregation scheme: switchml, panama, panama:7/8, ring, hybrid:M [TRIB_SCHEME, else switchml]", option_text,
-     AT(scheme)},
+     "aggregation scheme: switchml, panama, panama:7/8 (" TRIB_SCHEME_QUORUM_RULE
+     "), ring, hybrid:M [TRIB_SCHEME, else switchml]",
+     option_text, AT(scheme)},
     {"wire", 0, "FORMAT", "of float32 tensors: float32, bfloat16, int32 [float32]", option_wire, AT(comm.wire)},
     {"payload", 0, "SIZE", "payload of a packet: 1408 for MTU 1500, 8192 for 9000 [1408, over IPv6 1344]",
      option_size32, AT(comm.payload)},
@@ -193,7 +194,9 @@ static bool check_options(const struct perf_options *options)
         return false;
     }
     const struct trib_scheme *scheme = trib_scheme_find(options->scheme);
-    if (scheme == NULL) {
+    if (trib_scheme_explain(options->scheme) != NULL) {
+        complain("--scheme %s: %s", options->scheme, trib_scheme_explain(options->scheme));
+    } else if (scheme == NULL) {
         complain("--scheme: there is no \"%s\"; `tributary info` lists what there is", options->scheme);
     } else if (scheme->refusal != NULL) {
         complain("--scheme %s: %s", scheme->name, scheme->refusal);

@@ -223,6 +223,10 @@ static enum trib_status check_scheme(const struct trib_config *config, char *err
 {
     const struct trib_scheme *scheme =
         is_text(config->scheme, sizeof config->scheme) ? trib_scheme_find(config->scheme) : NULL;
+    if (scheme == NULL && is_text(config->scheme, sizeof config->scheme) && trib_scheme_explain(config->scheme)) {
+        trib_explain(error, "scheme %s: %s", config->scheme, trib_scheme_explain(config->scheme));
+        return TRIB_ERR_INVALID;
+    }
     if (scheme == NULL) {
         trib_explain(error, "scheme: \"%.*s\" is not known; `tributary info` lists the schemes",
                      (int)sizeof config->scheme, config->scheme);

@@ -2,6 +2,8 @@
 /* schemes.c: the table. */
 #include "schemes/schemes.h"
 
+#include <assert.h>
+
 #include "schemes/forward/forward.h"
 #include "schemes/literal/literal.h"
 #include "schemes/panama/panama.h"
@@ -104,4 +106,37 @@ const struct trib_scheme *trib_scheme_find(const char *name)
         }
     }
     return NULL;
+}
+
+static bool has_slash(const char *text)
+{
+    while (*text != '\0' && *text != '/') {
+        text++;
+    }
+    return *text == '/';
+}
+
+const char *trib_scheme_explain(const char *name)
+{
+    const struct trib_scheme *scheme;
+    const char *text = NULL;
+
+    static_assert(UINT8_MAX == 255 && TRIB_SESSION_RANKS_MAX == 1024, "as the rules say");
+    for (unsigned i = 0; (scheme = trib_scheme_at(i)) != NULL; i++) {
+        size_t at = matched(scheme, name);
+        if (at != 0 && name[at] == ':') {
+            text = name + at + 1;
+            break;
+        }
+    }
+    if (scheme == NULL || has_colon(scheme, text)) {
+        return NULL;
+    }
+    if (scheme->has_quorum) {
+        return TRIB_SCHEME_QUORUM_RULE;
+    }
+    if (has_slash(text)) {
+        return "it has no quorum; panama has";
+    }
+    return scheme->has_groups ? TRIB_SCHEME_GROUPS_RULE : "it has no groups; hybrid has";
 }

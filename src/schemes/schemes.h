@@ -31,8 +31,15 @@ static inline bool trib_scheme_has_caps(const struct trib_scheme *scheme)
     return scheme != NULL && trib_switch_has_caps(scheme->switch_node);
 }
 
+/* What may stand behind a colon, for whoever explains it. */
+#define TRIB_SCHEME_QUORUM_RULE "a quorum is M/N, at least 1/2 and less than 1, N at most 255"
+#define TRIB_SCHEME_GROUPS_RULE "a group is as many ranks as a number says, from 1 to 1024"
+
 /* NULL when there is none of that name. */
 const struct trib_scheme *trib_scheme_find(const char *name);
+/* Where that found none, although a scheme is called what stands before the colon: what is wrong with the rest, in one
+ * sentence that is the same wherever the name came from. NULL: there is no such scheme, or nothing is wrong. */
+const char *trib_scheme_explain(const char *name);
 /* What the name that a job gave says behind its colon goes into the session: how many ranks are a group, the 4 of
  * "hybrid:4", or which part of the ranks makes a sum, the 7/8 of "panama:7/8"; 0 where it says nothing. */
 void trib_scheme_settle(const char *name, struct trib_session_config *session);

@@ -109,7 +109,10 @@ TRIB_JOB=two TRIB_RANKS=2 TRIB_RANK=1 expect 1 'scheme.*panama:7/8' "$T" perf -b
 ended 5 "$FIRST"
 
 say "what cannot be"
-expect_line 2 'there is no "panama:9/8"; ' "$T" perf --workers 8 --scheme panama:9/8
+expect_line 2 '--scheme panama:9/8: a quorum is M/N, at least 1/2 and less than 1, N at most 255' "$T" perf --workers 8 --scheme panama:9/8
+expect_line 2 '--scheme switchml:7/8: it has no quorum; panama has' "$T" perf --workers 8 --scheme switchml:7/8
+expect 0 'panama:M/N: a quorum is M/N, at least 1/2 ' "$T" info
+expect 0 '[(]a quorum is M/N, at least 1/2 ' "$T" perf --help
 unset TRIB_SCHEME
 ONE=("$T" perf -b 8 -e 8 --scheme panama:7/8)
 expect_line 1 'scheme panama:7/8: wire int32 needs exponents' env TRIB_RANKS=8 "${ONE[@]}" --wire int32

@@ -292,6 +292,49 @@ static void find__a_name_says_how_many_ranks_a_group_is(void **state)
     }
 }
 
+/* Whoever the name came from hears the same, and of a scheme that there is not nothing. */
+static void explain__says_what_may_stand_behind_a_colon(void **state)
+{
+    static const char quorum[] = "a quorum is M/N, at least 1/2 and less than 1, N at most 255";
+    static const char groups[] = "a group is as many ranks as a number says, from 1 to 1024";
+    static const char no_quorum[] = "it has no quorum; panama has";
+    static const char no_groups[] = "it has no groups; hybrid has";
+    static const struct {
+        const char *name, *text;
+    } cases[] = {
+        {"panama:9/8", quorum},
+        {"panama:0/0", quorum},
+        {"panama:8/8", quorum},
+        {"panama:1/3", quorum},
+        {"panama:100/1000", quorum},
+        {"panama:7", quorum},
+        {"panama:", quorum},
+        {"panama-literal:7", quorum},
+        {"hybrid:0", groups},
+        {"hybrid:1025", groups},
+        {"hybrid:", groups},
+        {"hybrid:7/8", no_quorum},
+        {"switchml:7/8", no_quorum},
+        {"switchml:7/x", no_quorum},
+        {"switchml:2", no_groups},
+        {"ring:", no_groups},
+        {"panama:7/8", NULL},
+        {"hybrid:4", NULL},
+        {"switchml", NULL},
+        {"hybri:0", NULL},
+        {"panamas:9/8", NULL},
+        {":9/8", NULL},
+        {"", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *text = trib_scheme_explain(cases[i].name);
+        assert_string_equal(text != NULL ? text : "", cases[i].text != NULL ? cases[i].text : "");
+    }
+    assert_true(trib_scheme_find("panama")->has_quorum && trib_scheme_find("hybrid")->has_groups);
+}
+
 /* ---- 2 groups of 2: fragment 0 is rank 0's, who gets what group 1 has summed from rank 2, and its own group's part from rank 1
  * ---- */
 
@@ -553,6 +596,7 @@ int main(void)
         cmocka_unit_test(peers__are_those_of_both_rings),
         cmocka_unit_test(unfit__groups_are_refused_with_a_reason),
         cmocka_unit_test(find__a_name_says_how_many_ranks_a_group_is),
+        cmocka_unit_test(explain__says_what_may_stand_behind_a_colon),
         cmocka_unit_test(sum__does_not_depend_on_what_comes_first),
         cmocka_unit_test(parts__of_two_operations_are_told_apart_when_it_is_known),
         cmocka_unit_test(parts__must_be_those_of_the_ranks_on_the_way),

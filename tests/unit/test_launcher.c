@@ -308,7 +308,9 @@ static void config__quorum(void **state)
     static const struct {
         const char *name, *value, *text;
     } cases[] = {
-        {"TRIB_SCHEME", "panama:9/8", "scheme: \"panama:9/8\" is not known; `tributary info` lists the schemes"},
+        {"TRIB_SCHEME", "panama:9/8",
+         "scheme panama:9/8: a quorum is M/N, at least 1/2 and less than 1, N at most 255"},
+        {"TRIB_SCHEME", "switchml:7/8", "scheme switchml:7/8: it has no quorum; panama has"},
         {"TRIB_WIRE", "int32", "scheme panama:7/8: wire int32 needs exponents that all ranks have agreed on"},
         {"TRIB_PAYLOAD", "64", "scheme panama:7/8: the list of ranks takes 64 bytes of each payload"},
         {"TRIB_RANKS", "513", "scheme panama:7/8: a result that lacks ranks lists up to 512 of them"},

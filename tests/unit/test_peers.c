@@ -151,10 +151,12 @@ static void join__of_groups_that_do_not_fit_is_refused(void **state)
     } cases[] = {
         {"hybrid", "scheme hybrid: its ranks stand in groups, and nobody said of how many"},
         {"hybrid:3", "scheme hybrid:3: the number of ranks is not a multiple"},
-        {"ring:2", "unknown scheme ring:2: this switch has"},
+        {"ring:2", "scheme ring:2: it has no groups; hybrid has"},
+        {"switchml:7/8", "scheme switchml:7/8: it has no quorum; panama has"},
+        {"rings:2", "unknown scheme rings:2: this switch has"},
     };
     struct hosts *h = *state;
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct trib_message join = ring_join(0, 1);
         strcpy(join.join.settings.scheme, cases[i].scheme);
         assert_true(say(h, i, &join));

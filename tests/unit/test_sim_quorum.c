@@ -203,7 +203,10 @@ static void scenario__refuses_what_has_no_meaning(void **state)
          "payload is 64, of which the list of ranks of scheme panama:7/8 takes 64"},
         {"scheme = \"panama:7/8\"\niterations = 1\nsize = \"1MB\"\nranks = 4\n",
          "ranks means nothing with scheme panama:7/8: a sum of a host's ranks would hold all of them or none"},
-        {"scheme = \"panama:9/8\"\niterations = 1\nsize = \"1MB\"\n", "panama:9/8"},
+        {"scheme = \"panama:9/8\"\niterations = 1\nsize = \"1MB\"\n",
+         "x:12:10: panama:9/8: a quorum is M/N, at least 1/2 and less than 1, N at most 255"},
+        {"scheme = \"panama:7\"\niterations = 1\nsize = \"1MB\"\n", "panama:7: a quorum is M/N, at least 1/2"},
+        {"scheme = \"switchml:7/8\"\niterations = 1\nsize = \"1MB\"\n", "switchml:7/8: it has no quorum; panama has"},
     };
 
     (void)state;

@@ -26,7 +26,7 @@ def test_quorum(fresh, switch):
     assert not any(stats["level0"] for stats in counts)
 
 
-@pytest.mark.parametrize("options, cause", [({"scheme": "panama:9/8"}, "is not known"), ({"scheme": "panama:7/8"}, "name a switch"),
+@pytest.mark.parametrize("options, cause", [({"scheme": "panama:9/8"}, "a quorum is M/N"), ({"scheme": "panama:7/8"}, "name a switch"),
                                             ({"scheme": "panama:7/8", "wire": "int32", "switch": "127.0.0.1:9"}, "wire int32 needs exponents")])
 def test_no_quorum(fresh, options, cause):
     with pytest.raises(AssertionError, match=cause):

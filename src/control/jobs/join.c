@@ -61,6 +61,10 @@ static void explain_scheme(const char *name, char *error)
         trib_explain(error, "scheme %s: %s", name, scheme->refusal);
         return;
     }
+    if (is_name(name) && trib_scheme_explain(name) != NULL) {
+        trib_explain(error, "scheme %s: %s", name, trib_scheme_explain(name));
+        return;
+    }
     for (unsigned i = 0; (scheme = trib_scheme_at(i)) != NULL && len < sizeof known; i++) {
         if (is_scheme(scheme->name)) {
             len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", len ? ", " : "", scheme->name);

@@ -444,6 +444,9 @@ bool sim__read_scheme(struct draft *d, const struct sim_toml_value *value, void 
     bool is_steps = value->kind == SIM_TOML_STRING && strcmp(value->text, SIM_STEPS_NAME) == 0;
     uint32_t index = 0;
 
+    if (value->kind == SIM_TOML_STRING && trib_scheme_explain(value->text) != NULL) {
+        return sim__refuse(d, value->place, "%s: %s", value->text, trib_scheme_explain(value->text));
+    }
     if (scheme == NULL && !is_steps) {
         return read_word(d, value, scheme_name, &index);
     }
