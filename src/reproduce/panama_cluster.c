@@ -33,14 +33,24 @@ static bool is_compared(const struct cluster *cluster, const struct cluster_way 
 }
 
 /* Flows without jobs are the same at all loads; 0: it is not compared in this cluster. */
-static uint32_t loads_of(const struct figure *f, const struct cluster_way *way)
+static uint32_t loads_of(const struct cluster *cluster, const struct cluster_way *way)
 {
-    return !is_compared(f->cluster, way) ? 0 : way->job != NULL ? f->cluster->load_count : 1;
+    return !is_compared(cluster, way) ? 0 : way->job != NULL ? cluster->load_count : 1;
+}
+
+uint32_t cluster_runs(const struct cluster *cluster)
+{
+    uint32_t runs = 0;
+
+    for (uint32_t way = 0; cluster_way_at(way) != NULL; way++) {
+        runs += loads_of(cluster, cluster_way_at(way));
+    }
+    return runs;
 }
 
 static void repeat(struct figure *f, uint32_t way)
 {
-    for (uint32_t load = loads_of(f, cluster_way_at(way)); load < f->cluster->load_count; load++) {
+    for (uint32_t load = loads_of(f->cluster, cluster_way_at(way)); load < f->cluster->load_count; load++) {
         f->sights[way][load] = f->sights[way][0];
     }
 }
@@ -102,7 +112,7 @@ static void draw(struct reproduce_run *run, const struct figure *f)
             reproduce_point(run, "ideal", x, of(&ideal, which));
             for (uint32_t way = 0; cluster_way_at(way) != NULL; way++) {
                 struct cluster_sight sight = at(f, way, load);
-                if (cluster_way_at(way)->role == CLUSTER_CURVE && loads_of(f, cluster_way_at(way)) != 0) {
+                if (cluster_way_at(way)->role == CLUSTER_CURVE && loads_of(f->cluster, cluster_way_at(way)) != 0) {
                     reproduce_point(run, cluster_way_at(way)->name, x, of(&sight, which));
                 }
             }
@@ -171,7 +181,7 @@ static bool simulate(struct reproduce_run *run, struct figure *f, uint32_t way, 
         (void)cluster_scenario(f->cluster, jobs, cluster_way_at(way), text);
         cell->what = cluster_way_at(way)->name;
         cell->number = done;
-        cell->count = WAYS_MAX * f->cluster->load_count;
+        cell->count = cluster_runs(f->cluster);
         is_good = reproduce_open(run, cell, "%s", text) && reproduce_advance(run, cell, SIM_NEVER);
         if (is_good) {
             run->is_out_of_memory |= !cluster_look(&cell->sim, f->cluster->scale, &f->sights[way][load]);
@@ -192,7 +202,7 @@ bool panama_fig8(struct reproduce_run *run)
     f = (struct figure){.cluster = run->is_quick ? &quick : &eight};
     cluster_draw(f.cluster, &f.jobs);
     for (uint32_t way = 0; cluster_way_at(way) != NULL; way++) {
-        for (uint32_t load = 0; load < loads_of(&f, cluster_way_at(way)); load++) {
+        for (uint32_t load = 0; load < loads_of(f.cluster, cluster_way_at(way)); load++) {
             if (!simulate(run, &f, way, load, done++)) {
                 return false;
             }
@@ -285,7 +295,7 @@ static bool write_sweep(struct reproduce_run *run, const char *folder)
     f = at_full_size();
     bool is_good = make_folder(run, folder);
     for (uint32_t way = 0; is_good && cluster_way_at(way) != NULL; way++) {
-        is_good = loads_of(&f, cluster_way_at(way)) == 0 || write_way(run, &f, cluster_way_at(way), folder);
+        is_good = loads_of(f.cluster, cluster_way_at(way)) == 0 || write_way(run, &f, cluster_way_at(way), folder);
     }
     return is_good;
 }
@@ -314,7 +324,7 @@ static bool read_sweep(struct reproduce_run *run, const char *folder)
 
     f = at_full_size();
     for (uint32_t way = 0; cluster_way_at(way) != NULL; way++) {
-        for (uint32_t load = 0; load < loads_of(&f, cluster_way_at(way)); load++) {
+        for (uint32_t load = 0; load < loads_of(f.cluster, cluster_way_at(way)); load++) {
             struct cluster_files files = {.scale = f.cluster->scale,
                                           .jobs = cluster_way_at(way)->job != NULL ? f.jobs.first[load] : 0};
             (void)snprintf(path, sizeof path, "%s/%s/cells/%04u", folder, cluster_way_at(way)->folder, load);

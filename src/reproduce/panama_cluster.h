@@ -49,6 +49,9 @@ struct cluster {
     double aims[CLUSTER_LOADS_MAX]; /* loads of flows and jobs together */
 };
 
+/* How many runs the figure is of: each way at each load that it depends on. */
+uint32_t cluster_runs(const struct cluster *cluster);
+
 struct cluster_job {
     const struct sim_model *model;
     uint32_t workers;

@@ -56,6 +56,17 @@ static void jobs__make_the_loads(void **state)
     }
 }
 
+/* Of which progress is a share: the ways without jobs have one load, and the quorums need as many servers. */
+static void runs__are_those_that_are_simulated(void **state)
+{
+    static const struct cluster six = {6, 4, 16, 9000, 4, 100, 300, 2, {0.5, 0.8}};
+    static const struct cluster sixteen = {16, 16, 96, 9000, 4, 250, 2000, 3, {0.4, 0.6, 0.8}};
+
+    (void)state;
+    assert_int_equal(cluster_runs(&six), 3 + 5 * 2);
+    assert_int_equal(cluster_runs(&sixteen), 3 + 6 * 3);
+}
+
 /* A link that is sent into half of the time. */
 static void load__is_the_share_of_a_ring(void **state)
 {
@@ -276,11 +287,9 @@ static void results__are_read_likewise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs__make_the_loads),
-        cmocka_unit_test(load__is_the_share_of_a_ring),
-        cmocka_unit_test(scenarios__can_be_run),
-        cmocka_unit_test(results__are_read_likewise),
-        cmocka_unit_test(results__that_are_cut_off_are_an_error),
+        cmocka_unit_test(jobs__make_the_loads),         cmocka_unit_test(runs__are_those_that_are_simulated),
+        cmocka_unit_test(load__is_the_share_of_a_ring), cmocka_unit_test(scenarios__can_be_run),
+        cmocka_unit_test(results__are_read_likewise),   cmocka_unit_test(results__that_are_cut_off_are_an_error),
         cmocka_unit_test(sweep__has_what_is_compared),
     };
 
