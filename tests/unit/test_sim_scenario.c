@@ -344,6 +344,9 @@ static void jobs__are_refused_in_one_line(void **state)
         {JOB "size = \"1MB\"\ntrees = 17\n", "x:12:9: trees: 17 is not from 1 to 16"},
         {JOB "size = \"1MB\"\n[switches]\nbypass = \"1us\"\nmemory = \"1MB\"\n",
          "x:14:1: memory means nothing without a job whose switches add"},
+        {JOB "size = \"1MB\"\nmarks_of_all = true\n",
+         "x:12:1: marks_of_all means nothing to scheme ring: it is of results that name whose way was marked, as "
+         "panama's do"},
         {"ideal = true\n" JOB "size = \"1MB\"\n",
          "x:1:9: ideal: there are only jobs, which have the network for themselves"},
     };
@@ -567,6 +570,37 @@ static void overrides__replace_what_stands_there(void **state)
     sim_scenario_free(&s);
 }
 
+/* A key of some schemes may stand there for a sweep over all, whose files then do without it. */
+static void marks__are_of_schemes_whose_results_name_them(void **state)
+{
+    static const struct {
+        const char *scheme;
+        bool has_them;
+    } cases[] = {{"panama", true},    {"panama:7/8", true},  {"switchml", false},       {"ring", false},
+                 {"hybrid:2", false}, {"ring-steps", false}, {"panama-literal", false}, {"panama-literal:7/8", false}};
+    static struct sim_scenario s;
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+        const char *scheme = cases[i / 2].scheme;
+        const struct sim_override varied = {.key = "job.scheme", .text = scheme};
+        char text[1024];
+        char error[TRIB_ERROR_TEXT_MAX] = "";
+        (void)snprintf(text, sizeof text,
+                       "duration = \"1ms\"\n" STAR "[[job]]\nscheme = \"%s\"\nworkers = 4\niterations = 1\n"
+                       "size = \"1MB\"\nmarks_of_all = %s\n",
+                       scheme, i % 2 != 0 ? "true" : "false");
+        assert_int_equal(sim_scenario_parse(&s, text, "x", NULL, error), cases[i / 2].has_them);
+        sim_scenario_free(&s);
+        assert_true(sim_scenario_parse(&s, text, "x", &(struct sim_overrides){&varied, 1}, error));
+        assert_int_equal(strstr(s.text, "marks_of_all") != NULL, cases[i / 2].has_them);
+        (void)snprintf(text, sizeof text, "%s", s.text);
+        sim_scenario_free(&s);
+        assert_true(sim_scenario_parse(&s, text, "x", NULL, error));
+        sim_scenario_free(&s);
+    }
+}
+
 /* What is written is the same scenario, whatever it was called, and says what was drawn from. */
 static void text__is_the_same_scenario(void **state)
 {
@@ -702,6 +736,7 @@ int main(void)
         cmocka_unit_test(jobs__are_refused_in_one_line),
         cmocka_unit_test(setups__are_refused_in_one_line),
         cmocka_unit_test(overrides__replace_what_stands_there),
+        cmocka_unit_test(marks__are_of_schemes_whose_results_name_them),
         cmocka_unit_test(text__is_the_same_scenario),
         cmocka_unit_test(schemes__can_be_varied),
         cmocka_unit_test(trace__is_read_or_refused),

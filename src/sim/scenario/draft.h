@@ -27,6 +27,7 @@ struct draft {
     const struct sim_toml *toml;
     const char *path;
     char *error;
+    bool varies_scheme;                       /* of jobs: it is one of several that a sweep makes of a file */
     struct draft_text files[SIM_SOURCES_MAX]; /* of traces, by source */
     struct draft_text topology_file;
     struct draft_text adders;
@@ -61,6 +62,8 @@ size_t sim__next_word(const char **text);
 
 /* Of fit_jobs.c: the jobs, when the network is known. */
 bool sim__fit_jobs(struct draft *d);
+/* Does a result name whose way was marked, so that marks_of_all means something? */
+bool sim__names_marks(const struct sim_job_config *job);
 /* Of queues.c: what [queues] says, when packets' sizes are known; and whether a switch's memory is enough, when all
  * is. */
 bool sim__settle_queues(struct draft *d);

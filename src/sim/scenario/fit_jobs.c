@@ -106,13 +106,28 @@ static bool finish_model(struct draft *d, struct sim_job_config *job, uint32_t t
     return true;
 }
 
+bool sim__names_marks(const struct sim_job_config *job)
+{
+    const struct trib_scheme *scheme = trib_scheme_find(job->scheme); /* NULL: in steps */
+
+    return scheme != NULL && scheme->worker->set_child != NULL;
+}
+
 /* Keys that mean nothing beside others, or without them. */
 static bool fit_job_keys(struct draft *d, uint32_t number)
 {
     uint32_t table = sim__item_table(d, SIM_LIST_JOBS, number);
     const struct sim_toml_value *placement = sim__find(d, table, "placement");
     const struct sim_toml_value *backward = sim__find(d, table, "backward");
+    const struct sim_toml_value *marks = sim__find(d, table, "marks_of_all");
+    const struct sim_job_config *job = &d->scenario->jobs[number];
 
+    if (marks != NULL && !sim__names_marks(job) && !d->varies_scheme) {
+        return sim__refuse(d, marks->key_place,
+                           "marks_of_all means nothing to scheme %s: it is of results that name whose way was marked, "
+                           "as panama's do",
+                           job->scheme);
+    }
     if (placement != NULL && d->hosts[number].text != NULL) {
         return sim__refuse(d, placement->key_place, "placement means nothing with hosts, which names them all");
     }

@@ -499,6 +499,7 @@ static bool override(struct draft *d, struct sim_toml *toml, const struct sim_ov
             if (is_of_key(toml, &toml->values[j], overrides->list[i].key)) {
                 toml->values[j].text = overrides->list[i].text;
                 is_there = true;
+                d->varies_scheme |= strcmp(overrides->list[i].key, "job.scheme") == 0;
             }
         }
         if (!is_there && !add_value(d, toml, &overrides->list[i])) {
@@ -556,6 +557,20 @@ bool sim_scenario_run(struct sim_run *run, const struct sim_scenario *scenario, 
     return sim_file_refuse(error, p->path, place, "%s", cause);
 }
 
+/* Where a sweep has put a scheme to which it means nothing, the file of that scheme alone must not have it. */
+static void leave_out_marks(const struct draft *d, struct sim_toml *toml)
+{
+    for (uint32_t job = 0; job < d->scenario->job_count; job++) {
+        uint32_t table = sim__item_table(d, SIM_LIST_JOBS, job);
+        const struct sim_toml_value *marks = sim__find(d, table, "marks_of_all");
+        if (marks != NULL && !sim__names_marks(&d->scenario->jobs[job])) {
+            size_t at = (size_t)(marks - toml->values);
+            toml->value_count--;
+            memmove(&toml->values[at], &toml->values[at + 1], (toml->value_count - at) * sizeof *toml->values);
+        }
+    }
+}
+
 /* What was read, and what stands there instead, as a file that is the same scenario whatever it is called. */
 static bool keep_text(struct draft *d, struct sim_toml *toml)
 {
@@ -566,6 +581,7 @@ static bool keep_text(struct draft *d, struct sim_toml *toml)
     bool is_good = true;
 
     (void)snprintf(seed, sizeof seed, "%" PRIu64, s->seed);
+    leave_out_marks(d, toml);
     for (uint32_t i = 0; is_good && i < 2; i++) {
         is_good = sim__find(d, 0, said[i].key) != NULL || add_value(d, toml, &said[i]);
     }
