@@ -293,7 +293,10 @@ static int run_all(const struct reproduce_experiment **chosen, uint32_t count, c
     }
     free(runs);
     if (is_interrupted() && ended < count) {
-        complain("interrupted: these are the experiments that had ended");
+        if (!was_sweep_interrupted) { /* which has said it */
+            complain(ended != 0 ? "interrupted: these are the experiments that had ended"
+                                : "interrupted: no experiment had ended");
+        }
         return EXIT_INTERRUPTED;
     }
     return ended == count ? 0 : 1;

@@ -250,11 +250,10 @@ static int tell(struct everything *e, const struct sim_options *options)
                  sim_run_stalled(&e->run, STALL_PS));
         return SIM_EXIT_STALLED;
     }
-    if (e->story.was_interrupted) {
+    if (e->story.was_interrupted && !options->silent) { /* whose run it is says what becomes of it */
         complain("interrupted: these are the results until then");
-        return SIM_EXIT_INTERRUPTED;
     }
-    return 0;
+    return e->story.was_interrupted ? SIM_EXIT_INTERRUPTED : 0;
 }
 
 static int run_scenario(const char *path, const struct sim_overrides *overrides, const struct sim_options *options)

@@ -50,6 +50,7 @@ check "it tells of its progress" wait_for 20 grep -q '^panama-fig7: ' "$TMP/meas
 kill -INT "$pid"
 wait "$pid"
 check "its status after an interrupt" [ $? -eq 130 ]
+check_in "nothing had ended" '^tributary: interrupted: no experiment had ended$' "$TMP/measured.out"
 
 say "an interrupt"
 "$T" reproduce panama-sum panama-fig9 >"$TMP/interrupted" 2>&1 &
@@ -68,7 +69,8 @@ check "it begins with its first part" wait_for 20 test -e "$TMP/fig8/ideal-short
 kill -INT "$pid"
 wait "$pid"
 check "its status" [ $? -eq 130 ]
-check_in "a word" 'interrupted: the same command goes on' "$TMP/swept"
+check_in "a word" '^tributary: interrupted: the same command goes on$' "$TMP/swept"
+check "and no other, as no result is there" [ "$(grep -c interrupted "$TMP/swept")" = 1 ]
 check "all parts have a grid" test -e "$TMP/fig8/panama/grid.toml" -a -e "$TMP/fig8/ring/scenario.toml" -a -e "$TMP/fig8/panama-7-8/grid.toml"
 check "but what an edge switch of eight servers cannot leave out" [ ! -e "$TMP/fig8/panama-15-16" ]
 echo "# changed" >>"$TMP/fig8/panama/grid.toml"
