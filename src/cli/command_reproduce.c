@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -17,6 +16,7 @@
 #include "io/clock.h"
 #include "io/nearest.h"
 #include "reproduce/write.h"
+#include "sim/file.h"
 
 #define EXIT_INTERRUPTED 130
 #define PATH_MAX_LEN 4096
@@ -269,14 +269,15 @@ static bool is_left_out(const struct reproduce_experiment *experiment, const str
 static int run_all(const struct reproduce_experiment **chosen, uint32_t count, const struct reproduce_options *options)
 {
     struct reproduce_run *runs = calloc(count + 1U, sizeof *runs);
+    char error[TRIB_ERROR_TEXT_MAX] = "";
     uint32_t ended = 0;
 
     if (runs == NULL) {
         return complain("out of memory");
     }
-    if (options->out != NULL && mkdir(options->out, 0777) != 0 && errno != EEXIST) {
+    if (options->out != NULL && !sim_file_make_folder(options->out, error)) {
         free(runs);
-        return complain("%s: %s", options->out, strerror(errno));
+        return complain("%s", error);
     }
     interrupt_catch();
     for (bool is_good = true; is_good && ended < count;) {
@@ -339,6 +340,10 @@ int command_reproduce(int argc, char **argv)
     }
     if (options.sweep != NULL && (count != 1 || chosen[0]->sweep == NULL || options.quick)) {
         complain("--sweep goes with one experiment that has one, panama-fig8, and not with --quick");
+        return EXIT_USAGE;
+    }
+    if (options.sweep == NULL && options.cores != 0) {
+        complain("--cores goes with --sweep: without it one run is at a time");
         return EXIT_USAGE;
     }
     return run_all(chosen, count, &options);

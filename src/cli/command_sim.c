@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -17,6 +16,7 @@
 #include "cli/sim_sweep.h"
 #include "io/clock.h"
 #include "io/units.h"
+#include "sim/file.h"
 #include "sim/results/ideal.h"
 #include "sim/scenario/scenario.h"
 
@@ -266,8 +266,8 @@ static int run_scenario(const char *path, const struct sim_overrides *overrides,
         return complain("out of memory");
     }
     e->story.version = TRIB_VERSION;
-    if (options->out != NULL && mkdir(options->out, 0777) != 0 && errno != EEXIST) {
-        complain("%s: %s", options->out, strerror(errno));
+    if (options->out != NULL && !sim_file_make_folder(options->out, error)) {
+        complain("%s", error);
     } else if (!sim_scenario_read(&e->scenario, path, overrides, error)) {
         complain("%s", error);
         status = EXIT_USAGE;

@@ -382,6 +382,7 @@ int sim_sweep(const struct sim_sweep *sweep)
     uint64_t shard = 0;
     uint64_t shards = 1;
     int status = EXIT_USAGE;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
 
     if (sweep->grid == NULL || sweep->out == NULL) {
         complain("write `tributary sim sweep GRID --out DIR`");
@@ -391,8 +392,8 @@ int sim_sweep(const struct sim_sweep *sweep)
         complain("--shard: \"%s\" is no part; write 0/4 for the first of four", sweep->shard);
         return EXIT_USAGE;
     }
-    if (mkdir(sweep->out, 0777) != 0 && errno != EEXIST) {
-        return complain("%s: %s", sweep->out, strerror(errno));
+    if (!sim_file_make_folder(sweep->out, error)) {
+        return complain("%s", error);
     }
     struct sim_grid *g = calloc(1, sizeof *g);
     if (g == NULL) {

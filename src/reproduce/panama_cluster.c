@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "io/explain.h"
 #include "reproduce/panama.h"
@@ -244,16 +243,6 @@ static bool write_same(struct reproduce_run *run, const char *folder, const char
     return is_good;
 }
 
-static bool make_folder(struct reproduce_run *run, const char *path)
-{
-    bool is_there = mkdir(path, 0777) == 0 || errno == EEXIST;
-
-    if (!is_there) {
-        trib_explain(run->error, "%s: %s", path, strerror(errno));
-    }
-    return is_there;
-}
-
 static bool write_way(struct reproduce_run *run, const struct figure *f, const struct cluster_way *way,
                       const char *folder)
 {
@@ -276,7 +265,7 @@ static bool write_way(struct reproduce_run *run, const struct figure *f, const s
         return false;
     }
     (void)cluster_scenario(f->cluster, &f->jobs, way, text);
-    return make_folder(run, path) && write_same(run, path, "scenario.toml", text) &&
+    return sim_file_make_folder(path, run->error) && write_same(run, path, "scenario.toml", text) &&
            write_same(run, path, "grid.toml", grid);
 }
 
@@ -293,7 +282,7 @@ static bool write_sweep(struct reproduce_run *run, const char *folder)
     static struct figure f;
 
     f = at_full_size();
-    bool is_good = make_folder(run, folder);
+    bool is_good = sim_file_make_folder(folder, run->error);
     for (uint32_t way = 0; is_good && cluster_way_at(way) != NULL; way++) {
         is_good = loads_of(f.cluster, cluster_way_at(way)) == 0 || write_way(run, &f, cluster_way_at(way), folder);
     }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <tributary/comm.h>
 
@@ -48,6 +49,23 @@ char *sim_file_read(const char *path, size_t *len, char *error)
     }
     (void)fclose(file);
     return text;
+}
+
+bool sim_file_make_folder(const char *path, char *error)
+{
+    struct stat found;
+
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode))) {
+        return true;
+    }
+    if (path[0] == '\0') {
+        trib_explain(error, "the name of a folder is missing: \"\" is none");
+    } else if (errno == EEXIST) {
+        trib_explain(error, "%s is no folder: name one, or what is not there yet", path);
+    } else {
+        trib_explain(error, "%s: %s; name a folder that there is, or a new one in such", path, strerror(errno));
+    }
+    return false;
 }
 
 bool sim_file_refuse_list(char *error, const char *path, struct sim_place place, const char *format, va_list arguments)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file.h: a whole file as text, and what is wrong with a place in it, for those who read scenarios, traces and networks.
+/* file.h: a whole file as text, and what is wrong with a place in it, for those who read scenarios, traces and networks;
+ * and folders for what comes out.
  * Read next: scenario/toml.h. */
 #ifndef TRIB_SIM_FILE_H
 #define TRIB_SIM_FILE_H
@@ -17,6 +18,8 @@ struct sim_place {
 
 /* The whole file, ended by a zero, to be freed; NULL: error says why not. */
 char *sim_file_read(const char *path, size_t *len, char *error);
+/* Makes the folder where it is not there yet. False: error says why there is none, and what to name instead. */
+bool sim_file_make_folder(const char *path, char *error);
 /* "PATH:LINE:COLUMN: " and the text, in error. Returns false. */
 __attribute__((format(printf, 4, 5))) bool sim_file_refuse(char *error, const char *path, struct sim_place place,
                                                            const char *format, ...);

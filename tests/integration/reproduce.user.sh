@@ -77,6 +77,12 @@ echo "# changed" >>"$TMP/fig8/panama/grid.toml"
 expect 1 'panama/grid.toml is of another version or experiment' "$T" reproduce panama-fig8 --sweep "$TMP/fig8"
 
 say "mistakes"
+echo >"$TMP/a_file"
+expect_line 1 'a_file is no folder: name one, or what is not there yet' "$T" reproduce panama-fig8 --sweep "$TMP/a_file"
+expect_line 1 'a_file/x: Not a directory; name a folder' "$T" reproduce panama-fig8 --sweep "$TMP/a_file/x"
+expect_line 1 'the name of a folder is missing' "$T" reproduce panama-fig8 --sweep ""
+expect_line 1 '^tributary: .*a_file is no folder' "$T" reproduce panama-sum --out "$TMP/a_file"
+expect_line 2 '--cores goes with --sweep' "$T" reproduce panama-sum --cores 2
 expect 2 'sweep goes with one experiment' "$T" reproduce panama-fig8 --sweep x --quick
 expect 2 'sweep goes with one experiment' "$T" reproduce panama-fig9 --sweep x
 expect 2 'there is no experiment "panama-fig15"; did you mean panama-fig1' "$T" reproduce panama-fig15

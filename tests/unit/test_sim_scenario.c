@@ -546,6 +546,8 @@ static void overrides__replace_what_stands_there(void **state)
     static const char text[] = "seed = 1\nduration = \"1ms\"\n" STAR FLOWS FLOWS;
     static const struct sim_override list[] = {{"seed", "9"}, {"traffic.size", "3MB"}, {"topology.hosts", "6"}};
     static const struct sim_override added[] = {{"scale", "1/20"}, {"warmup", "100us"}, {"mtu", "9000B"}};
+    static const struct sim_override unknown[] = {
+        {"traffic.laod", "3%"}, {"load", "3%"}, {"traff.load", "3%"}, {".", ""}};
     static const struct sim_override bad[] = {{"traffic.load", "3%"}, {"seed", "x"}};
     static struct sim_scenario s;
     char error[TRIB_ERROR_TEXT_MAX] = "";
@@ -563,8 +565,14 @@ static void overrides__replace_what_stands_there(void **state)
     assert_int_equal(s.flows.packet, 9000);
     sim_scenario_free(&s);
     assert_false(sim_scenario_parse(&s, text, "x", &(struct sim_overrides){bad, 1}, error));
-    assert_string_equal(error, "x:1:1: traffic.load does not stand in it, and cannot be varied");
+    assert_string_equal(
+        error, "x:1:1: traffic.load does not stand in it, and cannot be varied; write it there, with any value");
     sim_scenario_free(&s);
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        assert_false(sim_scenario_parse(&s, text, "x", &(struct sim_overrides){unknown + i, 1}, error));
+        assert_non_null(strstr(error, "cannot be varied; `tributary sim --keys` lists what there is"));
+        sim_scenario_free(&s);
+    }
     assert_false(sim_scenario_parse(&s, text, "x", &(struct sim_overrides){bad + 1, 1}, error));
     assert_string_equal(error, "x:1:8: seed: \"x\" is not a whole number");
     sim_scenario_free(&s);

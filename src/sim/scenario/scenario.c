@@ -465,6 +465,20 @@ static bool is_of_key(const struct sim_toml *toml, const struct sim_toml_value *
     return strncmp(key, table, len) == 0 && key[len] == '.' && strcmp(key + len + 1, value->key) == 0;
 }
 
+/* Of a table, "traffic.load", and known? */
+static bool is_key_of_table(const char *name)
+{
+    const char *dot = strchr(name, '.');
+
+    for (size_t i = 0; dot != NULL && i < KEYS; i++) {
+        if (strncmp(keys[i].table, name, (size_t)(dot - name)) == 0 && keys[i].table[dot - name] == '\0' &&
+            strcmp(keys[i].name, dot + 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What stands before the first table may also be added: all of it has a meaning where nothing is said. */
 static bool add_value(struct draft *d, struct sim_toml *toml, const struct sim_override *override)
 {
@@ -472,7 +486,10 @@ static bool add_value(struct draft *d, struct sim_toml *toml, const struct sim_o
     struct sim_toml_value *values = NULL;
 
     if (key == NULL) {
-        return sim__refuse(d, (struct sim_place){1, 1}, "%s does not stand in it, and cannot be varied", override->key);
+        return sim__refuse(d, (struct sim_place){1, 1}, "%s does not stand in it, and cannot be varied; %s",
+                           override->key,
+                           is_key_of_table(override->key) ? "write it there, with any value"
+                                                          : "`tributary sim --keys` lists what there is");
     }
     values = realloc(toml->values, (toml->value_count + 1) * sizeof *values);
     if (values == NULL) {
