@@ -122,7 +122,9 @@ struct trib_comm_stats {
     uint64_t contributions_resent, probes_sent, asks_received, held_received, offers_sent, results_repeated;
     uint64_t
         contributions_again; /* given again with a header only, to what this rank had finished, when the switch asked for it */
-    uint64_t results_marked; /* results that said that the way is congested, where windows follow that (panama) */
+    /* Times that a result said that the way is congested, where windows follow that (panama); or, of a part that came too
+     * late for its sum, the answer to it. The result without that part may say so again. */
+    uint64_t results_marked;
     /* With a quorum (panama:7/8): fragments whose sums lacked ranks, and of these the ones that lacked this rank. */
     uint64_t results_lacking, late;
     uint64_t reregistrations;    /* times that this rank registered anew with a restarted switch */

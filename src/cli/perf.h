@@ -51,7 +51,7 @@ enum perf_column {
     PERF_RESENT,
     PERF_PROBES,
     PERF_REPEATED,
-    PERF_MARKED,  /* results that said that the way is congested */
+    PERF_MARKED,  /* times told that the way is congested */
     PERF_RESULTS, /* fragments finished */
     PERF_LACKING, /* results whose sums lacked ranks, as a quorum may */
     PERF_LATE,    /* of these: that lacked this rank */

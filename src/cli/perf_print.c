@@ -181,7 +181,7 @@ void perf_print_end(const struct perf_options *options, struct trib_comm *comm, 
                    stats.roots == 1 ? "root" : "roots");
         }
         if (stats.results_marked != 0) {
-            printf("# rank 0: %llu of %llu results said that the way is congested\n",
+            printf("# rank 0: told %llu times, over %llu results, that the way is congested\n",
                    (unsigned long long)stats.results_marked, (unsigned long long)stats.fragments);
         }
         if (perf_may_lack(options)) {

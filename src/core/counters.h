@@ -30,7 +30,7 @@
     X(fins, "of the results: of what all contributors said was the last of its operation at the root") \
     X(results_lacking, "of the results: of a sum that lacks ranks, as a quorum may")                   \
     X(late, "of those taken: own part was late and is not in (worker); parts that came late (switch)") \
-    X(results_marked, "of the results taken: marked by congestion, where a window follows that")       \
+    X(results_marked, "marks of congestion, of results and held answers taken, that a window follows") \
     X(raw_blocks, "blocks that travelled as float32 because of infinity or NaN")                       \
     X(stalls, "stall reports")                                                                         \
     X(partials, "sums of a subtree sent to the parent")                                                \

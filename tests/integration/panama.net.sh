@@ -140,7 +140,7 @@ shared switchml
 shared "$SCHEME"
 check "TCP keeps 35 % of the link beside $SCHEME" test $((100 * TCP)) -ge $((35 * LINK))
 check "and the job is not starved" test $((100 * INA)) -ge $((10 * LINK))
-check_in "marks are heard" '^# rank 0: [0-9]+ of [0-9]+ results said that the way is congested' "$TMP/shared-$SCHEME.0"
+check_in "marks are heard" '^# rank 0: told [0-9]+ times, over [0-9]+ results, that the way is congested' "$TMP/shared-$SCHEME.0"
 
 say "values, loss, a restart, DSCP and ECN of both ends"
 serve a $A --http none --dscp 56

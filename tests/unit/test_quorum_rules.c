@@ -754,6 +754,23 @@ static void result__without_this_rank_cuts_by_its_own_mark_only(void **state)
     }
 }
 
+/* The answer to a part that came late tells of its way as a result does: the window is cut, and it counts as one. */
+static void late_mark__cuts_the_window_and_is_counted(void **state)
+{
+    struct worker *w = open_worker_of(SLOTS);
+    struct trib_packet part = {0};
+    struct trib_packet held = packet_of(TRIB_HELD, 0);
+
+    (void)state;
+    assert_int_equal(send_all(w, &part), 2);
+    held.flags = TRIB_FLAG_ECN;
+    assert_int_equal(W->receive(w->node, (struct trib_place){.kind = TRIB_PLACE_ROOT}, &held, 1001 * MS), 0);
+    assert_int_equal(give(w, &part, 0, 0xd, 0xd), TRIB_DROP_NONE);
+    assert_int_equal(W->counters(w->node)->results_marked, 1);
+    assert_int_equal(send_all(w, &part), 0);
+    close_worker(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -775,6 +792,7 @@ int main(void)
         cmocka_unit_test(result__of_what_was_not_sent_may_not_list_this_rank),
         cmocka_unit_test(result__of_another_operation_is_answered_with_the_part),
         cmocka_unit_test(result__without_this_rank_cuts_by_its_own_mark_only),
+        cmocka_unit_test(late_mark__cuts_the_window_and_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
