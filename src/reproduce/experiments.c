@@ -74,8 +74,8 @@ static const struct reproduce_experiment experiments[] = {
          "packets of 1,500 bytes on, also in servers' own queues, which nothing else would bound. Ports have as much "
          "memory as they need, instead of PAUSE.",
          "Ring: 2 (N - 1) steps over DCTCP connections that stay. PANAMA, SwitchML*: four trees where there are as "
-         "many; SwitchML* has its fixed window at 10 Gbps (NSDI'21), 128 fragments of 1,408 bytes or as many bytes, a "
-         "quarter in each.",
+         "many. SwitchML*'s window is not printed: its slots at 10 Gbps, 128 (NSDI'21, of 128 bytes there), of "
+         "our 1,408 bytes, or 160 KB in larger packets, a quarter in each tree.",
          "PANAMA-0.88: a quorum of 7/8 of the servers of each switch, not of all workers; with --sweep only, as an "
          "edge switch of fewer than eight would wait for all. PANAMA-0.94 is left out: 15/16 of fewer than sixteen are "
          "all, and an edge switch has eight at k = 16.",
