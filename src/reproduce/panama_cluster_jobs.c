@@ -24,8 +24,9 @@ static const char *const models[] = {"alexnet", "googlenet", "inception3", "resn
 #define PANAMA PANAMA_WITH("")
 
 /* What is compared. SwitchML's window: as many slots as it has at 10 Gbit/s (NSDI'21, of 128 bytes each), of 1,408
- * bytes, or whole packets of 8,192 for these bytes, dealt over the trees as its fragments are. Quorums are of a switch's own children, each: of fewer than eight servers 7/8
- * are all, and of fewer than sixteen 15/16, so that no fat tree of fewer than 32 ports has a PANAMA-0.94 of its own. */
+ * bytes, or whole packets of 8,192 for these bytes, dealt over the trees as its fragments are. Quorums are of a
+ * switch's own children, each: of fewer than eight servers 7/8 are all, and of fewer than sixteen 15/16, so that no
+ * fat tree of fewer than 32 ports has a PANAMA-0.94 of its own. */
 static const struct cluster_way ways[] = {
     {"short flows alone", "ideal-short", CLUSTER_IDEAL, NULL, "below = \"40MB\"\n", 0, 0},
     {"long flows alone", "ideal-long", CLUSTER_IDEAL, NULL, "least = \"40MB\"\n", 0, 0},
