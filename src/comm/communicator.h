@@ -111,6 +111,7 @@ struct trib_comm {
         return_deadline_ns; /* and then for all ranks to be back, however often it goes away again; NEVER: none is away */
     uint64_t group_deadline_ns; /* PROBING: how long multicast is waited for */
     uint64_t probes_until_ns;   /* PROBING: how long unicast is */
+    uint32_t probes;            /* PROBING: sent so far */
     uint64_t boot_hint_ns;      /* last time that a BOOT hint was looked into */
     uint64_t paths;             /* bitmap of shards that echoed */
     uint64_t group_paths;       /* and of those heard by multicast */
@@ -301,7 +302,7 @@ const char *trib_comm_cause(const struct trib_comm *comm);
 /* ---- paths.c ---- */
 
 /* WELCOME has come, and those of this host have met. */
-void trib_comm_begin_probing(struct trib_comm *comm, uint64_t now_ns);
+void trib_comm_begin_probing(struct trib_comm *comm);
 /* A PATH packet has come. */
 void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo);
 /* Tries again, or goes on to REGISTERING, or fails for want of a way. */

@@ -393,7 +393,7 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
         atomic_store_explicit(&comm->joined, true, memory_order_release); /* who creates it does that: comm.c */
         trib_endpoint_wake(comm->endpoint);
     } else {
-        trib_comm_begin_probing(comm, now_ns);
+        trib_comm_begin_probing(comm);
     }
 }
 

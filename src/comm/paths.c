@@ -9,6 +9,7 @@
 
 #define PROBE_GAP_NS (20 * TRIB_MILLISECOND_NS)
 #define PROBE_LIMIT_NS (2 * TRIB_SECOND_NS)
+#define PROBES_LEAST 10U /* before it is said that none passes: time may go by while this process does not run */
 #define GROUP_LIMIT_NS (150 * TRIB_MILLISECOND_NS)
 #define GROUP_BUFFER (8U << 20)
 
@@ -72,7 +73,7 @@ static uint64_t probe_time(const struct trib_comm *comm, uint64_t now_ns)
     return late_ns > soon_ns ? late_ns : soon_ns;
 }
 
-void trib_comm_begin_probing(struct trib_comm *comm, uint64_t now_ns)
+void trib_comm_begin_probing(struct trib_comm *comm)
 {
     if (comm->state != TRIB_COMM_MEETING && comm->state != TRIB_COMM_JOINING) {
         return; /* the session was lost meanwhile: there will be another WELCOME */
@@ -86,11 +87,14 @@ void trib_comm_begin_probing(struct trib_comm *comm, uint64_t now_ns)
     comm->state = TRIB_COMM_PROBING;
     comm->paths = 0;
     comm->group_paths = 0;
-    comm->retry_ns = now_ns;
-    comm->probes_until_ns = probe_time(comm, now_ns);
+    comm->probes = 0;
     if (comm->grant.group != 0 && comm->config.multicast) {
         (void)open_groups(comm, &comm->grant);
     }
+    /* Not before: a kernel in which other networks come and go takes seconds to join a group. */
+    uint64_t now_ns = trib_clock_ns();
+    comm->retry_ns = now_ns;
+    comm->probes_until_ns = probe_time(comm, now_ns);
     comm->group_deadline_ns = comm->group_count > 0 ? now_ns + GROUP_LIMIT_NS : 0;
 }
 
@@ -117,6 +121,7 @@ static void probe_paths(struct trib_comm *comm)
         }
     }
     trib_comm_flush(comm);
+    comm->probes++;
 }
 
 /* A root says besides which of its children this rank is; what goes to its group says that to nobody. */
@@ -176,7 +181,7 @@ void trib_comm_check_paths(struct trib_comm *comm, uint64_t now_ns)
     uint64_t all = all_roots(comm);
     bool unicast = comm->paths == all;
     bool multicast = comm->group_count > 0 && comm->group_paths == all;
-    if (!unicast && now_ns >= comm->probes_until_ns) {
+    if (!unicast && now_ns >= comm->probes_until_ns && comm->probes >= PROBES_LEAST) {
         fail_for_path(comm);
         return;
     }

@@ -13,8 +13,8 @@ STAR=("${WORKERS[@]:0:4}")
 # and the rest goes on meanwhile.
 LOAD_ON=(w4 w5)
 load_start dark 600 4096 65536
-DARK_FROM=$(wall_ns)
 link_cut w5
+DARK_FROM=$(wall_ns)
 
 LOAD_ON=("${STAR[@]}")
 load_start small 600 1024 16384
@@ -40,8 +40,8 @@ does_not_return orphan s0 1000 1000 "the switch ${NET_ADDRESS[s0]}:7470 is gone:
 net_switch_start s0
 load_start unplugged 60 4096 65536
 unset TRIB_SWITCH_TIMEOUT
-DARK_FROM=$(wall_ns)
 own_cut s0
+DARK_FROM=$(wall_ns)
 load_ends_in_error unplugged 10 "the switch ${NET_ADDRESS[s0]}:7470 is gone: no answer for 1 s"
 errors_after unplugged "$DARK_FROM" >"$TMP/dark"
 say "the machine of the switch is off: errors after $(percentiles <"$TMP/dark"), deadline 1000 ms after TCP has found out"

@@ -20,7 +20,7 @@
 #define GROUPS_MAX 256
 #define PROBE_FIRST_NS (5 * TRIB_MILLISECOND_NS)
 #define PROBE_GAP_FIRST_NS (15 * TRIB_MILLISECOND_NS)
-#define PROBE_GAP_MAX_NS (200 * TRIB_MILLISECOND_NS)
+#define PROBE_GAP_MAX_NS (50 * TRIB_MILLISECOND_NS) /* who has joined late waits for three of them (comm/paths.c) */
 #define UDP_HEADER_SIZE 8
 
 static uint32_t draw_communicator(const struct trib_jobs *jobs)
