@@ -93,6 +93,7 @@ struct trib_comm {
     uint64_t idle_since_ns;
     uint64_t told_mark; /* by the session */
     uint32_t callers;   /* threads that wait for one of its requests */
+    uint32_t probes;    /* PROBING: sent so far */
     /* the session */
     struct trib_session_client session;
     int polled_fd; /* what the pollers know of the session */
@@ -111,7 +112,6 @@ struct trib_comm {
         return_deadline_ns; /* and then for all ranks to be back, however often it goes away again; NEVER: none is away */
     uint64_t group_deadline_ns; /* PROBING: how long multicast is waited for */
     uint64_t probes_until_ns;   /* PROBING: how long unicast is */
-    uint32_t probes;            /* PROBING: sent so far */
     uint64_t boot_hint_ns;      /* last time that a BOOT hint was looked into */
     uint64_t paths;             /* bitmap of shards that echoed */
     uint64_t group_paths;       /* and of those heard by multicast */
