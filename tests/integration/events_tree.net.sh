@@ -6,7 +6,7 @@
 
 net_tree 8 1 2
 net_rate 400mbit
-net_switches_start --join-timeout 2s
+net_switches_start
 
 load_start small 600 1024 16384
 stops small 5 5
@@ -23,6 +23,8 @@ restarts steady s2 15 0 0.02 0.1 0.3 0.7
 machine_restarts steady s0 3 0.2 0.5
 machine_restarts steady s1 3 0.2 0.5
 load_end steady
+net_switches_stop
+net_switches_start --join-timeout 2s # and so long ranks may take to return
 export TRIB_SWITCH_TIMEOUT=1s TRIB_JOIN_TIMEOUT=2s
 load_start orphan1 60 4096 65536
 does_not_return orphan1 s2 1000 2000 "switch ${NET_ADDRESS[s2]}:7470 is (gone|lost)"
