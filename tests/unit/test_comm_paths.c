@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_comm_paths.c: the kernel takes longer to join a multicast group than paths are probed for, as it does where other
- * networks come and go (one lock is for all of them): a job begins all the same, and as it would have. Mirrors
+ * networks come and go (one lock is for all of them): a job begins all the same, and as it would have. So it does where
+ * a rank does not run for as long when it has sent the first probe, and that one is lost. Mirrors
  * src/comm/paths.c; that nothing of full size passes is said: tests/integration/links.net.sh. */
 #include "comm_harness.h"
 
@@ -14,6 +15,12 @@
 static atomic_bool is_slow;
 static atomic_uint joins;
 static atomic_uint by_multicast; /* ranks that get results so */
+static atomic_uint losses;       /* trains that are still to be lost, after a while */
+
+static void stand_still(void)
+{
+    (void)nanosleep(&(struct timespec){SLOW_NS / TRIB_SECOND_NS, SLOW_NS % TRIB_SECOND_NS}, NULL);
+}
 
 /* The C library's, for the whole program. */
 int setsockopt(int fd, int level, int option, const void *value, socklen_t len)
@@ -21,10 +28,25 @@ int setsockopt(int fd, int level, int option, const void *value, socklen_t len)
     if (level == IPPROTO_IP && option == IP_ADD_MEMBERSHIP) {
         atomic_fetch_add(&joins, 1);
         if (atomic_load(&is_slow)) {
-            (void)nanosleep(&(struct timespec){SLOW_NS / TRIB_SECOND_NS, SLOW_NS % TRIB_SECOND_NS}, NULL);
+            stand_still();
         }
     }
     return (int)syscall(SYS_setsockopt, fd, level, option, value, len);
+}
+
+/* The C library's, for the whole program. */
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    uint32_t left = atomic_load(&losses);
+    if (left == 0 || !atomic_compare_exchange_strong(&losses, &left, left - 1)) {
+        return syscall(SYS_sendmsg, fd, message, flags);
+    }
+    ssize_t len = 0;
+    for (size_t i = 0; i < message->msg_iovlen; i++) {
+        len += (ssize_t)message->msg_iov[i].iov_len;
+    }
+    stand_still();
+    return len;
 }
 
 static void sum_body(struct rank *rank)
@@ -70,10 +92,19 @@ static void a_slow_kernel__changes_nothing(void **state)
     assert_int_equal(is_by_multicast(true), usual);
 }
 
+static void a_rank_that_stands_still__says_nothing_of_paths(void **state)
+{
+    (void)state;
+    atomic_store(&losses, RANKS);
+    (void)run_job(false);
+    assert_int_equal(atomic_load(&losses), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_kernel__changes_nothing),
+        cmocka_unit_test(a_rank_that_stands_still__says_nothing_of_paths),
     };
     keeper_open();
     switch_command('1');
