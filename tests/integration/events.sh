@@ -67,14 +67,19 @@ load_ends_in_error() {
 # goes_on JOB NS: every rank has ended a step since.
 goes_on() { tail -qn 1 "$TMP/$1".*.steps | awk -v since="$2" '$2 <= since { late = 1 } END { exit late || NR == 0 }'; }
 
-# cost JOB FROM_NS TO_NS: what it cost a job that something was away from FROM to TO, in microseconds, on the rank where it cost most:
-# from TO to the end of the next step, and the longest time without the end of a step, less the absence itself.
-cost() {
+# last_steps JOB: of each rank, behind a line "rank".
+last_steps() {
     local file
     for file in "$TMP/$1".*.steps; do
         echo "rank"
         tail -n 5000 "$file"
-    done | awk -v from="$2" -v to="$3" '
+    done
+}
+
+# cost JOB FROM_NS TO_NS: what it cost a job that something was away from FROM to TO, in microseconds, on the rank where it cost most:
+# from TO to the end of the next step, and the longest time without the end of a step, less the absence itself.
+cost() {
+    last_steps "$1" | awk -v from="$2" -v to="$3" '
         $1 == "rank" { last = 0; is_over = 0; next }
         $2 <= from { last = $2 }
         $2 > from && !is_over {
@@ -88,11 +93,7 @@ cost() {
 
 # longest_step JOB FROM_NS TO_NS: of the steps of all ranks that ended in that time or just after it, in microseconds.
 longest_step() {
-    local file
-    for file in "$TMP/$1".*.steps; do
-        echo "rank"
-        tail -n 5000 "$file"
-    done | awk -v from="$2" -v to="$3" '
+    last_steps "$1" | awk -v from="$2" -v to="$3" '
         $1 == "rank" { last = 0; next }
         last && $2 > from && last <= to && $2 - last > longest { longest = $2 - last }
         { last = $2 }
@@ -113,13 +114,6 @@ within() {
     check "$1: ${worst:-none} us, at most $2 ms" test "${worst:-999999999}" -le $(($2 * 1000 * PATIENCE))
 }
 
-# usually WHAT LIMIT_MS FILE: their median is within the limit, and none is above by more than a second: this machine may be busy.
-usually() {
-    sort -n "$3" | awk '{ v[NR] = $1 } END { if (NR > 0) print v[int((NR + 1) / 2)] }' >"$3.median"
-    within "$1, median" "$2" "$3.median"
-    within "$1, worst" $(($2 + 1000)) "$3"
-}
-
 # ---- switches ----
 
 # The moment from which the daemon of NODE serves, by its own log.
@@ -132,13 +126,16 @@ after() {
     echo "$(cost "$1" "$3" "$4") $((($4 - $3) / 1000))" >>"$TMP/costs.$1.$2"
 }
 
-# costs JOB WHAT BOUND_MS: prints them; going on must usually take no longer than the bound.
+# costs JOB WHAT BOUND_MS: prints them; usually, that is for the median, going on must take no longer than the bound, and never
+# longer than a second more: this machine may be busy.
 costs() {
     local file="$TMP/costs.$1.$2"
     say "$2, away for $(cut -d ' ' -f 3 "$file" | percentiles)"
     say "   first operation after that:    $(cut -d ' ' -f 1 "$file" | tee "$file.first" | percentiles)"
     say "   added to the absence itself:   $(cut -d ' ' -f 2 "$file" | percentiles)"
-    usually "$2: first operation" "$3" "$file.first"
+    sort -n "$file.first" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }' >"$file.median"
+    within "$2: median of the first operation" "$3" "$file.median"
+    within "$2: worst first operation" $(($3 + 1000)) "$file.first"
 }
 
 # restarts JOB SWITCH COUNT DOWN...: kill -9, nobody for DOWN seconds (in turn), a new daemon; as often as COUNT says.
@@ -186,7 +183,7 @@ does_not_return() {
     load_ends_in_error "$job" $((last / 1000 + 2)) "$5"
     errors_after "$job" "$from" >"$TMP/errors.$job"
     say "kill -9 of $victim for good: errors after $(percentiles <"$TMP/errors.$job"), deadlines $first and $last ms"
-    usually "errors when $victim is gone" $((last + 300)) "$TMP/errors.$job"
+    within "errors when $victim is gone" $((last + 300)) "$TMP/errors.$job"
     check "nobody gives up before the deadline" test "$(sort -n "$TMP/errors.$job" | head -n 1)" -ge $(((first - 50) * 1000))
 }
 
@@ -288,5 +285,5 @@ beside() {
         longest_step "$job" "$from" "$to" >>"$TMP/beside"
     done
     say "kill -9 of all ranks of another job: longest step of this one meanwhile $(percentiles <"$TMP/beside")"
-    usually "undisturbed" 250 "$TMP/beside"
+    within "undisturbed" 250 "$TMP/beside"
 }

@@ -9,9 +9,7 @@ net_star 4
 net_rate 400mbit
 net_switches_start
 
-export TRIB_SWITCH_TIMEOUT=60s # what the kernel takes beyond the cuts is not its ranks' business
 load_start steady 60 4096 65536
-unset TRIB_SWITCH_TIMEOUT
 restarts steady s0 4 0 0.1
 cuts steady w2 1 0.2
 beside steady 3 other

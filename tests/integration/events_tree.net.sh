@@ -11,9 +11,7 @@ net_switches_start
 load_start small 600 1024 16384
 stops small 5 5
 load_end small
-export TRIB_SWITCH_TIMEOUT=60s # what the kernel takes beyond the cuts is not its ranks' business
 load_start steady 600 4096 65536
-unset TRIB_SWITCH_TIMEOUT
 cuts steady w2 5 0.05 0.2 0.5
 cuts steady s1 5 0.05 0.2 0.5 1
 beside steady 3 other
