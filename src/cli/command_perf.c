@@ -194,8 +194,9 @@ static bool check_options(const struct perf_options *options)
         return false;
     }
     const struct trib_scheme *scheme = trib_scheme_find(options->scheme);
-    if (trib_scheme_explain(options->scheme) != NULL) {
-        complain("--scheme %s: %s", options->scheme, trib_scheme_explain(options->scheme));
+    const char *cause = trib_scheme_explain(options->scheme);
+    if (cause != NULL) {
+        complain("--scheme %s: %s", options->scheme, cause);
     } else if (scheme == NULL) {
         complain("--scheme: there is no \"%s\"; `tributary info` lists what there is", options->scheme);
     } else if (scheme->refusal != NULL) {

@@ -221,10 +221,11 @@ static const char *unfit(const struct trib_scheme *scheme, const struct trib_con
 
 static enum trib_status check_scheme(const struct trib_config *config, char *error)
 {
-    const struct trib_scheme *scheme =
-        is_text(config->scheme, sizeof config->scheme) ? trib_scheme_find(config->scheme) : NULL;
-    if (scheme == NULL && is_text(config->scheme, sizeof config->scheme) && trib_scheme_explain(config->scheme)) {
-        trib_explain(error, "scheme %s: %s", config->scheme, trib_scheme_explain(config->scheme));
+    bool is_name = is_text(config->scheme, sizeof config->scheme);
+    const struct trib_scheme *scheme = is_name ? trib_scheme_find(config->scheme) : NULL;
+    const char *cause = is_name ? trib_scheme_explain(config->scheme) : NULL;
+    if (cause != NULL) {
+        trib_explain(error, "scheme %s: %s", config->scheme, cause);
         return TRIB_ERR_INVALID;
     }
     if (scheme == NULL) {

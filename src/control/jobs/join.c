@@ -61,8 +61,9 @@ static void explain_scheme(const char *name, char *error)
         trib_explain(error, "scheme %s: %s", name, scheme->refusal);
         return;
     }
-    if (is_name(name) && trib_scheme_explain(name) != NULL) {
-        trib_explain(error, "scheme %s: %s", name, trib_scheme_explain(name));
+    const char *cause = is_name(name) ? trib_scheme_explain(name) : NULL;
+    if (cause != NULL) {
+        trib_explain(error, "scheme %s: %s", name, cause);
         return;
     }
     for (unsigned i = 0; (scheme = trib_scheme_at(i)) != NULL && len < sizeof known; i++) {

@@ -443,9 +443,10 @@ bool sim__read_scheme(struct draft *d, const struct sim_toml_value *value, void 
     const struct trib_scheme *scheme = value->kind == SIM_TOML_STRING ? trib_scheme_find(value->text) : NULL;
     bool is_steps = value->kind == SIM_TOML_STRING && strcmp(value->text, SIM_STEPS_NAME) == 0;
     uint32_t index = 0;
+    const char *cause = value->kind == SIM_TOML_STRING ? trib_scheme_explain(value->text) : NULL;
 
-    if (value->kind == SIM_TOML_STRING && trib_scheme_explain(value->text) != NULL) {
-        return sim__refuse(d, value->place, "%s: %s", value->text, trib_scheme_explain(value->text));
+    if (cause != NULL) {
+        return sim__refuse(d, value->place, "%s: %s", value->text, cause);
     }
     if (scheme == NULL && !is_steps) {
         return read_word(d, value, scheme_name, &index);
