@@ -27,6 +27,7 @@ uint32_t marks_set(struct model *model, uint32_t stimulus)
     return store_stimulus(model->store, &marked);
 }
 
+/* The rule of docs/PROTOCOL.md once more: what nodes are held against is not their own code. */
 static bool is_marked(const struct marks *marks, const struct trib_packet *result)
 {
     uint64_t own = marks->number != 0 ? UINT64_C(1) << (marks->number - 1) : UINT64_MAX;
