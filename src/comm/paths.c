@@ -9,7 +9,7 @@
 
 #define PROBE_GAP_NS (20 * TRIB_MILLISECOND_NS)
 #define PROBE_LIMIT_NS (2 * TRIB_SECOND_NS)
-#define PROBES_LEAST 10U /* before it is said that none passes: time may go by while this process does not run */
+#define PROBES_LEAST 50U /* before it is said that none passes: time may go by while this process does not run */
 #define GROUP_LIMIT_NS (150 * TRIB_MILLISECOND_NS)
 #define GROUP_BUFFER (8U << 20)
 

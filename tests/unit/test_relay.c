@@ -280,6 +280,22 @@ static void paths__a_dead_hop_between_switches_is_named(void **state)
     world_end(&world);
 }
 
+/* Its time is over when it runs again, but it has hardly tried. */
+static void paths__a_switch_that_stood_still_says_nothing_of_them(void **state)
+{
+    (void)state;
+    struct world world;
+    tree_make(&world, 1, 8);
+    world.node[3].recorder.parent_answers = false;
+    tree_run(&world);
+    world.now_ns += 3 * TRIB_SECOND_NS;
+    tick(&world, 100 * TRIB_MILLISECOND_NS);
+    world.node[3].recorder.parent_answers = true;
+    tick(&world, TRIB_SECOND_NS);
+    assert_true(all_run(&world, 1));
+    world_end(&world);
+}
+
 static void paths__of_a_late_answer_are_passed_on(void **state)
 {
     (void)state;
@@ -698,6 +714,7 @@ int main(void)
         cmocka_unit_test(join__late_ranks_are_named_through_levels),
         cmocka_unit_test(join__a_rank_that_is_there_already),
         cmocka_unit_test(paths__a_dead_hop_between_switches_is_named),
+        cmocka_unit_test(paths__a_switch_that_stood_still_says_nothing_of_them),
         cmocka_unit_test(paths__of_a_late_answer_are_passed_on),
         cmocka_unit_test(paths__of_a_rank_name_its_own_hop),
         cmocka_unit_test(multicast__is_each_switch_own_affair),

@@ -160,6 +160,7 @@ struct trib_job {
     bool has_path;                              /* full-size packets pass to the parent and back, on every root */
     bool is_disputed;                           /* the root has been told */
     uint64_t path_limit_ns;                     /* until when that is tried */
+    uint32_t path_tries;                        /* so often it has been */
     uint32_t closed;                            /* of its ranks have CLOSED, or left after CLOSE */
     struct trib_message end;                    /* FAIL, once it has come */
     struct trib_rank ranks[];                   /* settings.ranks of them */

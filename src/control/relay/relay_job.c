@@ -17,6 +17,7 @@
 #define PATH_GAP_FIRST_NS (2 * TRIB_MILLISECOND_NS)
 #define PATH_GAP_MAX_NS (200 * TRIB_MILLISECOND_NS)
 #define PATH_LIMIT_NS (2 * TRIB_SECOND_NS)
+#define PATH_TRIES_LEAST 12U /* before it is said that none passes: time may go by while this process does not run */
 
 static void send_up(const struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message)
 {
@@ -238,6 +239,7 @@ static void try_path(struct trib_job *job, uint64_t now_ns)
     job->probe_ns = now_ns;
     job->probe_gap_ns = PATH_GAP_FIRST_NS;
     job->path_limit_ns = now_ns + PATH_LIMIT_NS;
+    job->path_tries = 0;
 }
 
 /* All that come over this switch have their WELCOME: our nodes must be there before any of them can send. */
@@ -422,7 +424,8 @@ void trib_relay_job_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uin
     }
     look_at_path(jobs, job);
     bool waits = waits_for_multicast(job);
-    if ((job->has_path && !waits) || now_ns >= job->path_limit_ns) {
+    bool is_over = now_ns >= job->path_limit_ns && (job->has_path || job->path_tries >= PATH_TRIES_LEAST);
+    if ((job->has_path && !waits) || is_over) {
         if (job->has_path) {
             job->probe_ns = TRIB_NEVER;
         } else {
@@ -432,6 +435,7 @@ void trib_relay_job_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uin
     }
     if (!job->has_path) {
         plane->probe_parent(plane->plane, job->grant.communicator);
+        job->path_tries++;
     }
     if (waits) {
         plane->probe_multicast(plane->plane, job->grant.communicator, job->grant.group, job->grant.group_port);
