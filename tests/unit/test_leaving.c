@@ -133,8 +133,8 @@ static void close__of_rank_0_is_named_to_who_goes_on(void **state)
     run_processes(2, go_on_alone);
 }
 
-/* Ranks 1 and 2 go on for a while. How: _exit after close, or exit before it may return. */
-static int go_on_in_subset(uint32_t rank, const struct trib_config *config)
+/* Ranks 1 and 2 go on for a while, however long a sum takes: the first of them says when it is over. */
+static int leave_subset(uint32_t rank, const struct trib_config *config, uint64_t while_ns)
 {
     struct trib_comm *part = NULL;
     char error[TRIB_ERROR_TEXT_MAX];
@@ -147,28 +147,35 @@ static int go_on_in_subset(uint32_t rank, const struct trib_config *config)
     if (rank == 0) {
         return 0;
     }
-    for (uint32_t i = 0; i < 15 * patience(); i++) {
+    uint64_t end_ns = trib_clock_ns() + while_ns;
+    for (int32_t is_over = 0; !is_over;) {
         (void)usleep(100000);
-        if (!sum(part)) {
+        is_over = trib_clock_ns() >= end_ns;
+        if (!sum(part) || trib_broadcast(part, &is_over, 1, TRIB_INT32, 0) != TRIB_OK) {
             return 2;
         }
     }
     return leave(part) ? 0 : 3;
 }
 
+static int go_on_after_close(uint32_t rank, const struct trib_config *config)
+{
+    return leave_subset(rank, config, 1500 * TRIB_MILLISECOND_NS * patience());
+}
+
 static void close__of_rank_0_waits_for_those_who_go_on_without_it(void **state)
 {
     (void)state;
-    run_processes(3, go_on_in_subset);
+    run_processes(3, go_on_after_close);
 }
 
 /* An exit() is not the end of the control plane either: rank 0's timeout for close has passed, and yet the subset ends
- * well. */
+ * well, before the same time has passed once more. */
 static int go_on_after_exit(uint32_t rank, const struct trib_config *config)
 {
     struct trib_config patient = *config;
-    patient.timeout_ns = rank == 0 ? patience() * TRIB_SECOND_NS : config->timeout_ns;
-    int wrong = go_on_in_subset(rank, &patient);
+    patient.timeout_ns = rank == 0 ? 2 * TRIB_SECOND_NS * patience() : config->timeout_ns;
+    int wrong = leave_subset(rank, &patient, 2500 * TRIB_MILLISECOND_NS * patience());
     if (rank == 0) {
         exit(wrong);
     }
