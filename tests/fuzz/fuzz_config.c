@@ -3,7 +3,9 @@
  * configuration files, environment variables. The first byte chooses. What is taken must lie within what its reader
  * promises; what is not must come with a cause. Names are not resolved: that would ask the network. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +102,19 @@ static void units(const char *text)
     }
 }
 
+/* The C library's, for the whole program: "1.2.3.4.5" is a name, too, which it would ask the network for, for seconds. */
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **list)
+{
+    static int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    struct addrinfo numeric = *hints;
+
+    if (real == NULL) {
+        *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    }
+    numeric.ai_flags |= AI_NUMERICHOST;
+    return real(node, service, &numeric, list);
+}
+
 static void address(const char *text)
 {
     struct trib_address parsed;
@@ -177,8 +192,7 @@ static void environment(char *text)
         must(error[0] != '\0');
         return;
     }
-    must(config.payload >= TRIB_PAYLOAD_ALIGN && config.payload <= TRIB_PAYLOAD_MAX &&
-         config.payload % TRIB_PAYLOAD_ALIGN == 0);
+    must(config.payload <= TRIB_PAYLOAD_MAX && config.payload % TRIB_PAYLOAD_ALIGN == 0); /* 0: it is chosen later */
     must(config.dscp <= 63);
     check_faults(&config.faults);
 }
