@@ -99,8 +99,17 @@ static inline uint16_t keeper_find_port(uint32_t threads, pid_t *pid)
     return port;
 }
 
+static inline void keeper_end(pid_t *pid, int signal_number)
+{
+    if (*pid > 0) {
+        (void)kill(*pid, signal_number);
+        (void)waitpid(*pid, NULL, 0);
+    }
+    *pid = -1;
+}
+
 /* 'k': kill the switch; 't': end it as an operator does; a digit: start it with so many threads on the port of
- * before. */
+ * before, in place of one that a test which failed has left. */
 static inline void keeper(int in, int out)
 {
     char command = 0;
@@ -108,11 +117,8 @@ static inline void keeper(int in, int out)
     uint16_t port = 0;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     while (read(in, &command, 1) == 1) {
-        if ((command == 'k' || command == 't') && pid > 0) {
-            (void)kill(pid, command == 'k' ? SIGKILL : SIGTERM);
-            (void)waitpid(pid, NULL, 0);
-            pid = -1;
-        } else if (command >= '1' && command <= '9') {
+        keeper_end(&pid, command == 't' ? SIGTERM : SIGKILL);
+        if (command >= '1' && command <= '9') {
             uint32_t threads = (uint32_t)(command - '0');
             port = port == 0 ? keeper_find_port(threads, &pid) : keeper_start(port, threads, &pid);
         }
@@ -120,10 +126,7 @@ static inline void keeper(int in, int out)
             return;
         }
     }
-    if (pid > 0) {
-        (void)kill(pid, SIGKILL);
-        (void)waitpid(pid, NULL, 0);
-    }
+    keeper_end(&pid, SIGKILL);
 }
 
 static inline void switch_command(char command)
