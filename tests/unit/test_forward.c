@@ -99,6 +99,31 @@ static void what_is_not_plain__is_switchmls(void **state)
     assert_int_equal(expect(f, TRIB_RESULT, 4, 1).payload_len, 0);
 }
 
+/* What was passed on is in no slot, and is not missed for that when the node itself gets something behind it; what was
+ * lost between both is. */
+static void what_was_passed_on__is_not_asked_for(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet packet = packet_of(TRIB_CONTRIBUTION, 3, 0);
+
+    packet.flags = TRIB_FLAG_UNWANTED;
+    for (uint64_t i = 0; i < 3; i++) {
+        assert_int_equal(send(f, i, 0, (float)i), TRIB_DROP_NONE);
+        expect_back(f, i, (float)i);
+    }
+    assert_int_equal(up(f, 0, &packet), TRIB_DROP_NONE);
+    assert_int_equal(expect(f, TRIB_RESULT, 3, 1).payload_len, 0);
+    expect_nothing(f);
+    assert_int_equal(send(f, 4, 4, 4), TRIB_DROP_NONE);
+    expect_back(f, 4, 4);
+    packet = packet_of(TRIB_CONTRIBUTION, 6, 4);
+    packet.flags = TRIB_FLAG_UNWANTED;
+    assert_int_equal(up(f, 0, &packet), TRIB_DROP_NONE);
+    assert_int_equal(expect(f, TRIB_RESULT, 6, 1).payload_len, 0);
+    assert_int_equal(expect(f, TRIB_ASK, 5, 1).bitmap, 0);
+    expect_nothing(f);
+}
+
 /* A mark that leaps passes what waits to leave: no header could name M from there, and the rank has it. */
 static void mark__that_leaps_takes_along_what_waits(void **state)
 {
@@ -151,6 +176,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_sent__comes_back_in_its_order, set_up_forward, tear_down),
         cmocka_unit_test_setup_teardown(what_was_lost__is_asked_for, set_up_forward, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_plain__is_switchmls, set_up_forward, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_passed_on__is_not_asked_for, set_up_forward, tear_down),
         cmocka_unit_test_setup_teardown(mark__that_leaps_takes_along_what_waits, set_up_forward, tear_down),
         cmocka_unit_test_setup_teardown(copies__never_fill_more_than_the_queue, set_up_forward, tear_down),
         cmocka_unit_test(communicators__have_one_rank),

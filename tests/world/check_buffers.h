@@ -6,6 +6,8 @@
 
 #include "world.h"
 
+/* Do its switches look at no number? Then a NaN of 16 bits stays as it was. */
+bool world_passes_on(const struct world *world);
 /* Do all ranks' inputs come from one tensor: each its share, or one rank all of it? */
 bool buffers_are_one(const struct world_op *op);
 void buffers_make(struct world_op *op, uint32_t rank);

@@ -48,11 +48,13 @@ struct options {
 /* ---- one seed ---- */
 
 static struct world *current;
+static const char *scheme_asked; /* NULL: none by name */
 
 static void print_failure(uint64_t seed, enum world_check check, const char *text)
 {
-    fprintf(stderr, "seed %" PRIu64 " caught by %s: %s\nreplay: world --seed %" PRIu64 "\n", seed,
-            world_check_name(check), text, seed);
+    fprintf(stderr, "seed %" PRIu64 " caught by %s: %s\nreplay: world --seed %" PRIu64 "%s%s\n", seed,
+            world_check_name(check), text, seed, scheme_asked != NULL ? " --scheme " : "",
+            scheme_asked != NULL ? scheme_asked : "");
 }
 
 /* A failed assertion of a node is a check like any other. */
@@ -313,6 +315,7 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
+    scheme_asked = options.scheme_name;
     (void)signal(SIGSEGV, crashed);
     (void)signal(SIGFPE, crashed);
     (void)signal(SIGALRM, crashed);

@@ -151,6 +151,9 @@ void comm_draw(struct world *world, uint32_t ranks, struct comm_settings *set)
     memset(set, 0, sizeof *set);
     set->early_rank = WORLD_NONE;
     draw_session(set, ranks, &prng);
+    if (world->scheme->unfit != NULL && world->scheme->unfit(&set->session) != NULL) {
+        set->session.ranks = 1; /* of a scheme that takes no more */
+    }
     if (world->depth_max == 0 && set->session.ranks > TRIB_CHILDREN_MAX) {
         set->session.ranks = TRIB_CHILDREN_MAX; /* one node takes all */
     }

@@ -98,6 +98,7 @@ static enum trib_drop forward_receive(void *node, struct trib_place from, const 
     if (packet->payload_len != 0) {
         memcpy(switch_row(n, trib_window_slot(&n->window, packet->sequence), 0), packet->payload, packet->payload_len);
     }
+    switch_heard(n, 0, trib_window_dense(&n->window, packet->sequence)); /* its slot is empty, but nothing is lost */
     switch_aside(n)->counters.contributions++;
     return TRIB_DROP_NONE;
 }

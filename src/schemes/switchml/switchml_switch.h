@@ -171,6 +171,14 @@ static inline bool switch_admits(const struct switch_node *n, uint64_t sequence)
     return trib_window_dense(&n->window, sequence) < n->mark_dense + n->room;
 }
 
+/* What is before this of the child's stream is not looked for again. */
+static inline void switch_heard(struct switch_node *n, uint32_t child, uint64_t dense)
+{
+    if (dense >= n->expected[child]) {
+        n->expected[child] = dense + 1;
+    }
+}
+
 /* Something of a slot is to be handed out, by one queue. */
 static inline void switch_due(struct switch_node *n, uint32_t index, uint8_t due)
 {

@@ -403,9 +403,7 @@ void trib__switch_find_gap(struct switch_node *n, uint32_t child, uint64_t dense
         at++;
     }
     if (at >= dense) {
-        if (dense >= n->expected[child]) {
-            n->expected[child] = dense + 1;
-        }
+        switch_heard(n, child, dense);
         return;
     }
     uint64_t end = dense - at > 65 ? at + 65 : dense;
