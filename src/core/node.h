@@ -148,7 +148,8 @@ struct trib_switch_config {
     bool has_parent;   /* an inner node: its sum goes to its parent, the result and M come from there */
     bool is_zeroed;    /* the node's memory holds zeros already */
     bool is_narrow;    /* rows are as long as payloads: what has a wider sum, of types of 16 bits, is dropped */
-    uint8_t unused[5];
+    uint8_t unused;
+    uint32_t spare; /* where sums may lack ranks (quorum.h): what the ranks that are its children bring */
 };
 
 /* Room for the answers of a switch that is drained after every packet: a packet asks for 65 sequences at most, each of

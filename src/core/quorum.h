@@ -3,10 +3,12 @@
  * the list of those that are in. Pure: no state, no time; when a slot is complete without all is slot.h's and
  * schemes/switchml/switchml_switch_quorum.c's business.
  *
- * The rule is one for every node of a tree: of the ranks that are its own children a switch may leave out a part,
- * rounded down; of the switches below it none. So no more than that part of all ranks is ever left out. A sum that lacks
- * ranks carries behind its payload the list of the ranks that are in it, 64 bytes: bit r % 8 of byte r / 8 is rank r.
- * Who is not listed is not in the lane either, so a list that lies is a wrong lane (core/lane.h). */
+ * The part of all ranks that may be left out, rounded down, is dealt by rank number: every so many ranks one brings its
+ * switch a spare. A switch may leave out as many of the ranks that are its own children as these brought, whichever
+ * they are, but not all of its children; of the switches below it none. So no more than that part of all ranks is ever
+ * left out, and no switch has to ask another. A sum that lacks ranks carries behind its payload the list of the ranks
+ * that are in it, 64 bytes: bit r % 8 of byte r / 8 is rank r. Who is not listed is not in the lane either, so a list
+ * that lies is a wrong lane (core/lane.h). */
 #ifndef TRIB_CORE_QUORUM_H
 #define TRIB_CORE_QUORUM_H
 
@@ -29,12 +31,18 @@ static inline uint32_t trib_session_data(const struct trib_session_config *sessi
     return session->payload - (trib_session_has_quorum(session) ? TRIB_QUORUM_LIST : 0);
 }
 
-/* Of so many ranks, how many may be left out? */
+/* Of so many ranks, the first ones, how many may be left out? */
 static inline uint32_t trib_quorum_spare(const struct trib_session_config *session, uint32_t ranks)
 {
     return trib_session_has_quorum(session)
                ? ranks * (uint32_t)(session->quorum_of - session->quorum) / session->quorum_of
                : 0;
+}
+
+/* Does this rank bring its switch a spare? 1 or 0: the sum over a switch's own ranks is its trib_switch_config.spare. */
+static inline uint32_t trib_quorum_brings(const struct trib_session_config *session, uint32_t rank)
+{
+    return trib_quorum_spare(session, rank + 1) - trib_quorum_spare(session, rank);
 }
 
 static inline void trib_quorum_add(uint8_t *list, uint32_t rank)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/lane.h"
+#include "core/quorum.h"
 #include "core/share.h"
 #include "io/memory.h"
 #include "schemes/schemes.h"
@@ -31,8 +32,10 @@ static struct trib_switch_config node_config(const struct trib_switch_verbs *ver
     trib_scheme_settle(opening->scheme, &config.session);
     config.session.cap = trib_switch_has_caps(verbs) ? trib_share_first(config.session.slots) : 0;
     for (uint32_t child = 0; child < config.children; child++) {
-        bool is_switch = !is_edge || opening->branches[inner * TRIB_CHILDREN_MAX + child].is_switch;
+        const struct trib_branch *branch = &opening->branches[inner * TRIB_CHILDREN_MAX + child];
+        bool is_switch = !is_edge || branch->is_switch;
         config.branches |= (uint64_t)is_switch << child;
+        config.spare += is_switch ? 0 : trib_quorum_brings(&config.session, branch->ranks[0]);
     }
     return config;
 }

@@ -417,7 +417,8 @@ CANARIES = [
         scheme="panama:1/2"),
     Canary(
         "quorum-too-few", "I2", "a switch leaves one more rank out than may lack",
-        edits=((SWITCH_QUORUM, "trib_count_bits(lack) <= n->spare &&", "trib_count_bits(lack) <= n->spare + 1 &&"),),
+        edits=((SWITCH_QUORUM, "trib_count_bits(lack) <= n->config.spare &&",
+                "trib_count_bits(lack) <= n->config.spare + 1 &&"),),
         world=("list", "shape"), search=("list", "shape"), first="quorum-three", scheme="panama:1/2"),
     Canary(
         "quorum-taken-and-sent", "I2", "a rank gives its part of what it has taken the result of already",

@@ -75,6 +75,14 @@ ranks_start tree 16 -b 4K -e 256K -f 8 -n 5 "${FAULTS[@]}" --seed 7
 ranks_end 60 0
 check_right "tree" "$TMP/tree.0"
 lacks tree.0
+start_rank() { TRIB_SWITCH=$([ "$3" -lt 5 ] && echo "$ROOT" || echo "$CHILD") rank_start "$@"; }
+ranks_start few 8 -b 64K -e 64K -n 40 --json --seed 9
+ranks_end 60 0
+check_in "5 at the root, and 3 below, of which one may lack, as rank 7 is there" '"results_lacking":[1-9][0-9]*,"wrong":0}$' "$TMP/few.0"
+start_rank() { TRIB_SWITCH=$([ "$3" -lt 7 ] && echo "$ROOT" || echo "$CHILD") rank_start "$@"; }
+ranks_start alone 8 -b 64K -e 64K -n 40 --json --seed 9
+ranks_end 60 0
+check_in "7 at the root, and rank 7 below, which is never left out" '"results_lacking":0,"wrong":0}$' "$TMP/alone.0"
 start_rank() { rank_start "$@"; }
 switch_stop
 SWITCH_PID=$ROOT_PID TRIB_SWITCH=$ROOT

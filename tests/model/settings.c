@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* settings.c: what a scenario's nodes are told when they begin. Read next: machine.c. */
+#include "core/quorum.h"
 #include "model.h"
 
 uint32_t settings_boot(const struct model *model, uint32_t number)
@@ -65,7 +66,9 @@ struct trib_switch_config settings_switch(const struct model *model, uint32_t jo
     settings_session(model, job, &config.session);
     config.session.salt = 0;
     for (uint32_t i = 0; i < config.children && i < MODEL_RANKS; i++) {
-        config.branches |= (uint64_t)(model->child[job][at][i] >= MODEL_RANKS) << i;
+        uint32_t child = model->child[job][at][i];
+        config.branches |= (uint64_t)(child >= MODEL_RANKS) << i;
+        config.spare += child < MODEL_RANKS ? trib_quorum_brings(&config.session, child) : 0;
     }
     return config;
 }

@@ -77,6 +77,83 @@ static void destroy_trees(struct made *made, uint32_t count)
     }
 }
 
+/* ---- what a node hears of its ranks ---- */
+
+#define SEEN_MAX 8
+
+static struct {
+    struct trib_switch_config config[SEEN_MAX];
+    uint32_t count;
+} seen;
+
+static void see_init(void *node, const struct trib_switch_config *config)
+{
+    assert_true(seen.count < SEEN_MAX);
+    seen.config[seen.count++] = *config;
+    trib_scheme_find("panama")->switch_node->init(node, config);
+}
+
+/* Branches of one rank each, but for `below` ranks from `from` on, which are behind a switch. */
+static void open_quorum(const char *scheme, uint32_t ranks, uint32_t from, uint32_t below)
+{
+    struct trib_branch branches[200] = {0};
+    uint16_t numbers[200];
+    struct trib_switch_verbs verbs = *trib_scheme_find("panama")->switch_node;
+    struct trib_opening opening = {
+        .session = {.ranks = ranks, .roots = 1, .train = 1, .slots = 2, .payload = 128, .lookahead = 1},
+        .ranks = ranks,
+        .scheme = scheme,
+        .boot = 1,
+        .branches = branches,
+        .count = below != 0 ? ranks - below + 1 : ranks,
+    };
+
+    verbs.init = see_init;
+    seen.count = 0;
+    for (uint32_t i = 0; i < ranks; i++) {
+        bool is_below = i >= from && i < from + below;
+        uint32_t at = i < from || below == 0 ? i : is_below ? from : i - below + 1;
+        numbers[i] = (uint16_t)i;
+        branches[at].ranks = branches[at].count == 0 ? &numbers[i] : branches[at].ranks;
+        branches[at].count++;
+        branches[at].is_switch = is_below;
+        branches[at].address[0] = address_of(at);
+    }
+    assert_true(trib_tree_is_sound(&opening));
+    struct trib_tree *tree = trib_tree_create(&opening);
+    assert_non_null(tree);
+    struct trib_member *member = trib_member_create(&verbs, &opening, tree, 0);
+    assert_non_null(member);
+    trib_member_destroy(member);
+    trib_tree_destroy(tree);
+}
+
+static void node__hears_what_its_ranks_bring(void **state)
+{
+    (void)state;
+    open_quorum("panama:7/8", 24, 0, 0);
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.config[0].spare, 3);
+    open_quorum("panama:7/8", 24, 7, 6); /* 7 is below a switch, as its lowest, 15 and 23 are here */
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.config[0].spare, 2);
+    open_quorum("panama:15/16", 15, 0, 0);
+    assert_int_equal(seen.config[0].spare, 0);
+    open_quorum("panama", 24, 0, 0);
+    assert_int_equal(seen.config[0].spare, 0);
+    open_quorum("panama:7/8", 200, 0, 0); /* a top node, whose children are nodes, and 64, 64, 64 and 8 ranks */
+    assert_int_equal(seen.count, 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(seen.config[i].spare, i == 0 ? 0 : seen.config[i].children / 8);
+    }
+    open_quorum("panama:3/4", 200, 0, 5); /* the first inner node has a switch, and the ranks from 5 to 67 */
+    assert_int_equal(seen.count, 5);
+    assert_int_equal(seen.config[0].spare, 0);
+    assert_int_equal(seen.config[1].spare, 68 / 4 - 5 / 4);
+    assert_int_equal(seen.config[1].spare + seen.config[2].spare + seen.config[3].spare + seen.config[4].spare,
+                     200 / 4 - 5 / 4);
+}
+
 /* The same 8 addresses in 200 communicators: found by both together, and by neither alone. */
 static void find_source__by_communicator_and_address(void **state)
 {
@@ -180,10 +257,9 @@ static void find_source__in_a_tree_of_nodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(find_source__by_communicator_and_address),
-        cmocka_unit_test(find_source__in_an_empty_table),
-        cmocka_unit_test(find_source__in_a_tree_of_nodes),
-        cmocka_unit_test(remove__forgets_one_and_no_other),
+        cmocka_unit_test(find_source__by_communicator_and_address), cmocka_unit_test(find_source__in_an_empty_table),
+        cmocka_unit_test(find_source__in_a_tree_of_nodes),          cmocka_unit_test(remove__forgets_one_and_no_other),
+        cmocka_unit_test(node__hears_what_its_ranks_bring),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,6 +112,10 @@ static void open_switch(struct world *w, uint32_t node)
                                         .has_parent = node == LOW};
 
     config.session.salt = 0;
+    for (uint32_t child = 0; child < config.children; child++) {
+        uint32_t rank = child_node(w, node, child);
+        config.spare += rank < RANKS ? trib_quorum_brings(&w->session, rank) : 0;
+    }
     free(w->nodes[node]);
     w->nodes[node] = memory_of(S->size(&config));
     S->init(w->nodes[node], &config);
@@ -531,6 +535,27 @@ static void sums__lack_a_rank_that_lags_and_no_more_than_may(void **state)
     end(&w);
 }
 
+/* 3/4 of 8 ranks, of which 6 are at the top: one of them may lack, and one of the two others, of which 3/4 are both. */
+static void sums__lack_one_of_few_ranks_below(void **state)
+{
+    uint32_t lacking = 0;
+
+    (void)state;
+    for (uint32_t late = 6; late < 8; late++) {
+        struct world w;
+        begin(&w, 4, 8, 6);
+        w.lag_until[late] = w.now_ns + 50 * MS;
+        run(&w, 0, 0);
+        for (uint32_t i = 0; i < SEQUENCES; i++) {
+            bool has_both = trib_quorum_has(w.seen[i].list, 6) && trib_quorum_has(w.seen[i].list, 7);
+            assert_true(trib_quorum_has(w.seen[i].list, 6) || trib_quorum_has(w.seen[i].list, 7));
+            lacking += !has_both;
+        }
+        end(&w);
+    }
+    assert_true(lacking > 0);
+}
+
 /* The first window of a boot could hold what an earlier one has summed: there all are waited for. */
 static void sums__of_the_first_window_have_all(void **state)
 {
@@ -659,6 +684,8 @@ static void worlds__tree(void **state)
     (void)state;
     worlds(200, 16, 8, 0);
     worlds(300, 9, 4, 0);
+    worlds(600, 8, 6, 0);
+    worlds(650, 4, 2, 0);
 }
 
 static void worlds__with_restarts(void **state)
@@ -666,6 +693,7 @@ static void worlds__with_restarts(void **state)
     (void)state;
     worlds(400, 8, 8, 2);
     worlds(500, 16, 8, 2);
+    worlds(700, 8, 6, 2);
 }
 
 int main(void)
@@ -674,6 +702,7 @@ int main(void)
         cmocka_unit_test(name__says_which_part_of_the_ranks_makes_a_sum),
         cmocka_unit_test(bits__are_counted),
         cmocka_unit_test(sums__lack_a_rank_that_lags_and_no_more_than_may),
+        cmocka_unit_test(sums__lack_one_of_few_ranks_below),
         cmocka_unit_test(sums__of_the_first_window_have_all),
         cmocka_unit_test(late_rank__does_not_send_what_is_summed),
         cmocka_unit_test(rank_that_hangs__is_named),

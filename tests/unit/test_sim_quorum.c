@@ -132,8 +132,21 @@ static void ranks__may_be_iterations_apart(void **state)
     close_run();
 }
 
-/* 7/8 of a switch's own ranks: a switch with 4 of them lacks none, one with 8 may lack one. */
-static void trees__lack_a_part_of_each_switchs_own_ranks(void **state)
+/* Parts of these ranks that sums lack. */
+static uint64_t late_of(uint32_t from, uint32_t to)
+{
+    const struct sim_job *j = &run.jobs.jobs[0];
+    uint64_t late = 0;
+
+    for (uint32_t rank = from; rank < to; rank++) {
+        late += j->scheme->worker->counters(run.jobs.endpoints[j->first + rank].node)->late;
+    }
+    return late;
+}
+
+/* Of two switches with 4 ranks each, the one that has rank 7 may leave one out: this, or another of its own. Where each
+ * has 8 both may. Of 7 ranks nobody lacks. */
+static void trees__lack_as_many_of_a_switchs_ranks_as_these_brought(void **state)
 {
     static const char tree[] =
         "duration = \"60s\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts = 8\nrate = \"10Gbps\"\n"
@@ -143,11 +156,18 @@ static void trees__lack_a_part_of_each_switchs_own_ranks(void **state)
     (void)state;
     open_text("%sworkers = 8\nhosts = \"0-3 8-11\"\n", tree);
     finish();
-    assert_int_equal(run.jobs.jobs[0].lacking, 0);
+    assert_true(run.jobs.jobs[0].lacking > 0);
+    assert_int_equal(late_of(0, 4), 0);
+    assert_int_equal(late_of(4, 8), run.jobs.jobs[0].lacking);
+    assert_true(late_of(4, 7) > 0);
     close_run();
     open_text("%sworkers = 16\n", tree);
     finish();
-    assert_true(run.jobs.jobs[0].lacking > 0);
+    assert_true(late_of(0, 8) > 0 && late_of(8, 16) > 0);
+    close_run();
+    open_text("%sworkers = 7\nhosts = \"0-2 8-11\"\n", tree);
+    finish();
+    assert_int_equal(run.jobs.jobs[0].lacking, 0);
     close_run();
 }
 
@@ -229,7 +249,7 @@ int main(void)
         cmocka_unit_test(late_rank__catches_up_with_losses),
         cmocka_unit_test(lead__is_a_window),
         cmocka_unit_test(ranks__may_be_iterations_apart),
-        cmocka_unit_test(trees__lack_a_part_of_each_switchs_own_ranks),
+        cmocka_unit_test(trees__lack_as_many_of_a_switchs_ranks_as_these_brought),
         cmocka_unit_test(sums__are_right_with_losses_and_restarts),
         cmocka_unit_test(packets__carry_a_list_only_where_ranks_lack),
         cmocka_unit_test(scenario__refuses_what_has_no_meaning),

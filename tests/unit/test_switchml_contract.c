@@ -100,6 +100,7 @@ static void switch__refuses_wrong_settings(void **state)
     SWITCH_REFUSES(session.ranks = 3); /* fewer than children */
     SWITCH_REFUSES(session.ranks = 5); /* somebody is behind nobody */
     SWITCH_REFUSES(branches = 1 << 4); /* a branch that is no child */
+    SWITCH_REFUSES(spare = 5);         /* more than it has ranks */
     SWITCH_REFUSES(session.train = 0);
     SWITCH_REFUSES(session.slots = 0);
     SWITCH_REFUSES(boot = 0);
@@ -116,7 +117,11 @@ static void switch__takes_less_children_than_ranks_in_a_tree(void **state)
     config.children = 3;
     assert_false(is_taken_by_switch(&config));
     config.branches = 1;
+    config.spare = 2;
     assert_true(is_taken_by_switch(&config));
+    config.spare = 3; /* what is below a branch is not left out here */
+    assert_false(is_taken_by_switch(&config));
+    config.spare = 0;
     config.branches = 0;
     config.has_parent = true;
     assert_true(is_taken_by_switch(&config));

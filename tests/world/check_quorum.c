@@ -78,21 +78,41 @@ static struct rank_set list_of(const struct world_comm *comm, const struct rank_
     return list;
 }
 
-/* Ranks that may lack of those below a node. */
-static uint32_t spare_of(const struct world_comm *comm, uint32_t at, const struct shape_node *node)
+/* Of the first so many ranks, how many may lack? */
+static uint32_t spare_of_first(const struct world_comm *comm, uint32_t ranks)
 {
     const struct trib_session_config *s = &comm->set.session;
-    uint32_t direct = 0;
+
+    return comm_has_quorum(comm) ? ranks * (uint32_t)(s->quorum_of - s->quorum) / s->quorum_of : 0;
+}
+
+/* What the ranks that are children of a node bring it. */
+static uint32_t brought(const struct world_comm *comm, const struct shape_node *node)
+{
+    uint32_t spare = 0;
+
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        const struct shape_child *c = &node->children[i];
+        if (c->kind == SHAPE_RANK) {
+            spare += spare_of_first(comm, c->index + 1U) - spare_of_first(comm, c->index);
+        }
+    }
+    return spare;
+}
+
+/* Ranks that may lack of those below a node: of its own as many as they brought, but not all of its children. */
+static uint32_t spare_of(const struct world_comm *comm, uint32_t at, const struct shape_node *node)
+{
+    uint32_t own = brought(comm, node);
     uint32_t below = 0;
 
     for (uint32_t i = 0; i < node->child_count; i++) {
         const struct shape_child *c = &node->children[i];
-        direct += c->kind == SHAPE_RANK;
         below += c->kind == SHAPE_NODE     ? spare_of(comm, at, &comm->shapes[at].nodes[c->index])
                  : c->kind == SHAPE_SWITCH ? spare_of(comm, c->index, &comm->shapes[c->index].nodes[0])
                                            : 0;
     }
-    return below + direct * (uint32_t)(s->quorum_of - s->quorum) / s->quorum_of;
+    return below + (own < node->child_count ? own : node->child_count - 1);
 }
 
 static uint32_t switch_of(const struct world_comm *comm, const struct shape_node *node)
@@ -117,11 +137,8 @@ uint64_t quorum_keys(const struct world_comm *comm, const struct shape_node *sha
     for (uint32_t rank = rank_set_next(&list, 0); rank != WORLD_NONE; rank = rank_set_next(&list, rank + 1)) {
         keys += trib_lane_key(comm->set.session.salt, rank);
     }
-    uint32_t spare = packet->kind == TRIB_CONTRIBUTION
-                         ? spare_of(comm, switch_of(comm, shape), shape)
-                         : comm->set.session.ranks *
-                               (uint32_t)(comm->set.session.quorum_of - comm->set.session.quorum) /
-                               comm->set.session.quorum_of;
+    uint32_t spare = packet->kind == TRIB_CONTRIBUTION ? spare_of(comm, switch_of(comm, shape), shape)
+                                                       : spare_of_first(comm, comm->set.session.ranks);
     if (rank_set_count(&list) + spare < shape->rank_count) {
         wrong(comm, packet, "lacks more ranks than may lack");
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/lane.h"
+#include "core/quorum.h"
 #include "world.h"
 
 /* ---- sets of ranks ---- */
@@ -99,6 +100,7 @@ static void adopt(struct world_comm *comm, uint32_t at, uint32_t index, const st
         }
         if (child->kind == SHAPE_RANK) {
             comm->ranks[child->index].place = place;
+            node->spare += trib_quorum_brings(&comm->set.session, child->index);
         } else if (child->kind == SHAPE_SWITCH) {
             comm->shapes[child->index].up = place;
         } else if (child->kind == SHAPE_NODE) {

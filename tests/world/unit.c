@@ -182,6 +182,7 @@ void unit_open_switch(struct world_comm *comm, uint32_t at, uint32_t root)
             .kernels = comm->ranks[(at + root + i) % comm->set.session.ranks].kernels,
             .branches = node->branches,
             .children = node->child_count,
+            .spare = node->spare,
             .root = root,
             .boot = comm->members[at].boot,
             .has_parent = node->parent != WORLD_NONE || world->switches[at].parent != WORLD_NONE,

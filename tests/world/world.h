@@ -236,9 +236,9 @@ struct shape_child {
 struct shape_node {
     struct rank_set ranks;
     uint32_t rank_count;
-    uint32_t parent; /* node within the switch; WORLD_NONE: the switch's parent, or none */
-    uint32_t number; /* child number at that parent */
-    uint32_t child_count;
+    uint32_t parent;             /* node within the switch; WORLD_NONE: the switch's parent, or none */
+    uint32_t number;             /* child number at that parent */
+    uint32_t child_count, spare; /* spare: as a driver counts what its own ranks bring (core/quorum.h) */
     uint64_t branches;
     uint64_t keys; /* sum of the lane keys of its ranks */
     struct shape_child children[TRIB_CHILDREN_MAX];

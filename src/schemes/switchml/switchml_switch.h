@@ -97,8 +97,6 @@ struct switch_node {
     uint64_t cap_reach;  /* ranks that went by an older cap sent no further */
     /* Of one whose session has a quorum; switchml_switch_quorum.c. */
     uint64_t full_below; /* dense indexes below it are summed with all ranks */
-    uint32_t spare;      /* of the ranks that are children here, so many may lack */
-    uint32_t unused_too;
     /* What every packet needs stands before these. */
     uint64_t marks[TRIB_CHILDREN_MAX];
     uint64_t expected[TRIB_CHILDREN_MAX]; /* next dense index of each child's stream */

@@ -17,9 +17,6 @@
 /* All children have joined. */
 void trib__switch_set_quorum(struct switch_node *n)
 {
-    uint32_t ranks = trib_count_bits(n->required & ~n->config.branches);
-
-    n->spare = trib_quorum_spare(&n->config.session, ranks);
     n->full_below = trib_window_dense_below(&n->window, n->config.root, n->lowest) + n->window.slots;
 }
 
@@ -57,13 +54,14 @@ void trib__switch_list(struct switch_node *n, uint32_t index, const struct trib_
     }
 }
 
-/* Of a slot whose sum may lack ranks: some do lack; are the others enough? */
+/* Of a slot whose sum may lack ranks, and to which a part was added: some do lack; are the others enough? So a sum is
+ * never of nobody, however many spares this switch's ranks brought. */
 bool trib__switch_is_enough(const struct switch_node *n, const struct trib_slot *slot)
 {
     uint64_t lack = n->required & ~slot->present;
 
     return lack != 0 && (lack & n->config.branches) == 0 && slot->loaded == slot->present &&
-           trib_count_bits(lack) <= n->spare && trib_window_dense(&n->window, slot->sequence) >= n->full_below;
+           trib_count_bits(lack) <= n->config.spare && trib_window_dense(&n->window, slot->sequence) >= n->full_below;
 }
 
 void trib__switch_latch(struct switch_node *n, uint32_t index)

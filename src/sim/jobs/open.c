@@ -111,6 +111,10 @@ static bool open_switch(struct sim_jobs *j, const struct sim_job *job, uint32_t 
     };
 
     config.session.salt = 0;
+    for (uint32_t child = e->first_child; child != SIM_NONE; child = j->endpoints[child].sibling) {
+        const struct sim_endpoint *below = &j->endpoints[child];
+        config.spare += below->is_worker ? trib_quorum_brings(&config.session, below->rank) : 0;
+    }
     if (e->node == NULL) {
         e->node = sim_arena_take(&j->arena, job->scheme->switch_node->size(&config));
         if (e->node == NULL) {
