@@ -76,9 +76,9 @@ static const struct reproduce_experiment experiments[] = {
          "Ring: 2 (N - 1) steps over DCTCP connections that stay. PANAMA, SwitchML*: four trees where there are as "
          "many. SwitchML*'s window is not printed: its slots at 10 Gbps, 128 (NSDI'21, of 128 bytes there), of "
          "our 1,408 bytes, or 160 KB in larger packets, a quarter in each tree.",
-         "PANAMA-0.88: a quorum of 7/8 of the servers of each switch, not of all workers; with --sweep only, as an "
-         "edge switch of fewer than eight would wait for all. PANAMA-0.94 is left out: 15/16 of fewer than sixteen are "
-         "all, and an edge switch has eight at k = 16.",
+         "PANAMA-0.88 and -0.94: sums of 7/8 and 15/16 of the workers, rounded up. Who may lack is not said: here each "
+         "eighth or sixteenth worker's edge switch may leave out one of its own, of k / 2 at most; the others "
+         "wait for all of theirs.",
          "Ideal: short flows, long flows, and PANAMA's jobs, each with the network for itself.",
          "Flows and iterations count that begin in 2 s (--quick 0.3 s) after a warm-up, until all have ended. Times of "
          "iterations are means of jobs, at full scale."),

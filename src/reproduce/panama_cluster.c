@@ -26,15 +26,10 @@ struct figure {
     struct cluster_sight sights[WAYS_MAX][CLUSTER_LOADS_MAX];
 };
 
-static bool is_compared(const struct cluster *cluster, const struct cluster_way *way)
-{
-    return way->children <= cluster->k / 2;
-}
-
-/* Flows without jobs are the same at all loads; 0: it is not compared in this cluster. */
+/* Flows without jobs are the same at all loads. */
 static uint32_t loads_of(const struct cluster *cluster, const struct cluster_way *way)
 {
-    return !is_compared(cluster, way) ? 0 : way->job != NULL ? cluster->load_count : 1;
+    return way->job != NULL ? cluster->load_count : 1;
 }
 
 uint32_t cluster_runs(const struct cluster *cluster)
@@ -111,7 +106,7 @@ static void draw(struct reproduce_run *run, const struct figure *f)
             reproduce_point(run, "ideal", x, of(&ideal, which));
             for (uint32_t way = 0; cluster_way_at(way) != NULL; way++) {
                 struct cluster_sight sight = at(f, way, load);
-                if (cluster_way_at(way)->role == CLUSTER_CURVE && loads_of(f->cluster, cluster_way_at(way)) != 0) {
+                if (cluster_way_at(way)->role == CLUSTER_CURVE) {
                     reproduce_point(run, cluster_way_at(way)->name, x, of(&sight, which));
                 }
             }
@@ -158,6 +153,10 @@ static void claim(struct reproduce_run *run, const struct figure *f)
     reproduce_got(run, "training-to-no-control", last(f, TRAINING, "panama", "switchml"));
     reproduce_got(run, "training-switchml-panama", most(f, TRAINING, "switchml", "panama"));
     reproduce_got(run, "training-panama-ring", most(f, TRAINING, "panama", "ring"));
+    reproduce_got(run, "training-0.88-panama", most(f, TRAINING, "panama-7-8", "panama"));
+    reproduce_got(run, "training-0.94-panama", most(f, TRAINING, "panama-15-16", "panama"));
+    reproduce_got(run, "p99-panama-0.88", most(f, P99, "panama", "panama-7-8"));
+    reproduce_got(run, "p99-panama-0.94", most(f, P99, "panama", "panama-15-16"));
     reproduce_got(run, "own-training-to-ring", most(f, TRAINING, "panama-own", "ring"));
     reproduce_got(run, "own-p99-to-ring", most(f, P99, "panama-own", "ring"));
     reproduce_got(run, "own-mean-to-ring", most(f, MEAN, "panama-own", "ring"));
@@ -284,21 +283,15 @@ static bool write_sweep(struct reproduce_run *run, const char *folder)
     f = at_full_size();
     bool is_good = sim_file_make_folder(folder, run->error);
     for (uint32_t way = 0; is_good && cluster_way_at(way) != NULL; way++) {
-        is_good = loads_of(f.cluster, cluster_way_at(way)) == 0 || write_way(run, &f, cluster_way_at(way), folder);
+        is_good = write_way(run, &f, cluster_way_at(way), folder);
     }
     return is_good;
 }
 
 static bool sweep_part(uint32_t index, const char *folder, char grid[REPRODUCE_PATH_MAX], char out[REPRODUCE_PATH_MAX])
 {
-    const struct cluster_way *way = NULL;
-    uint32_t at = 0;
+    const struct cluster_way *way = cluster_way_at(index);
 
-    for (uint32_t compared = 0; (way = cluster_way_at(at)) != NULL; at++) {
-        if (is_compared(&sixteen, way) && compared++ == index) {
-            break;
-        }
-    }
     if (way != NULL) {
         (void)snprintf(grid, REPRODUCE_PATH_MAX, "%s/%s/grid.toml", folder, way->folder);
         (void)snprintf(out, REPRODUCE_PATH_MAX, "%s/%s/cells", folder, way->folder);

@@ -29,8 +29,6 @@ struct cluster_way {
     enum cluster_role role;
     const char *job;   /* of each job's table; NULL: there are no jobs */
     const char *flows; /* of each source's table; NULL: there are no flows */
-    uint32_t children; /* an edge switch has as many servers at least, or it would be as another */
-    uint32_t unused;
 };
 
 /* The index-th; NULL behind the last. */

@@ -24,20 +24,18 @@ static const char *const models[] = {"alexnet", "googlenet", "inception3", "resn
 #define PANAMA PANAMA_WITH("")
 
 /* What is compared. SwitchML's window: as many slots as it has at 10 Gbit/s (NSDI'21, of 128 bytes each), of 1,408
- * bytes, or whole packets of 8,192 for these bytes, dealt over the trees as its fragments are. Quorums are of a
- * switch's own children, each: of fewer than eight servers 7/8 are all, and of fewer than sixteen 15/16, so that no
- * fat tree of fewer than 32 ports has a PANAMA-0.94 of its own. */
+ * bytes, or whole packets of 8,192 for these bytes, dealt over the trees as its fragments are. */
 static const struct cluster_way ways[] = {
-    {"short flows alone", "ideal-short", CLUSTER_IDEAL, NULL, "below = \"40MB\"\n", 0, 0},
-    {"long flows alone", "ideal-long", CLUSTER_IDEAL, NULL, "least = \"40MB\"\n", 0, 0},
-    {"jobs alone", "ideal-jobs", CLUSTER_IDEAL, PANAMA, NULL, 0, 0},
-    {"no jobs", "flows", CLUSTER_BASIS, NULL, "", 0, 0},
-    {"ring", "ring", CLUSTER_CURVE, "scheme = \"ring-steps\"\n", "", 0, 0},
-    {"SwitchML*", "switchml", CLUSTER_CURVE, "scheme = \"switchml\"\nwindow = %u\n", "", 0, 0},
-    {"PANAMA", "panama", CLUSTER_CURVE, PANAMA, "", 0, 0},
-    {"PANAMA, own marks", "panama-own", CLUSTER_CURVE, OWN_MARKS, "", 0, 0},
-    {"PANAMA-0.88", "panama-7-8", CLUSTER_CURVE, PANAMA_WITH(":7/8"), "", 8, 0},
-    {"PANAMA-0.94", "panama-15-16", CLUSTER_CURVE, PANAMA_WITH(":15/16"), "", 16, 0},
+    {"short flows alone", "ideal-short", CLUSTER_IDEAL, NULL, "below = \"40MB\"\n"},
+    {"long flows alone", "ideal-long", CLUSTER_IDEAL, NULL, "least = \"40MB\"\n"},
+    {"jobs alone", "ideal-jobs", CLUSTER_IDEAL, PANAMA, NULL},
+    {"no jobs", "flows", CLUSTER_BASIS, NULL, ""},
+    {"ring", "ring", CLUSTER_CURVE, "scheme = \"ring-steps\"\n", ""},
+    {"SwitchML*", "switchml", CLUSTER_CURVE, "scheme = \"switchml\"\nwindow = %u\n", ""},
+    {"PANAMA", "panama", CLUSTER_CURVE, PANAMA, ""},
+    {"PANAMA, own marks", "panama-own", CLUSTER_CURVE, OWN_MARKS, ""},
+    {"PANAMA-0.88", "panama-7-8", CLUSTER_CURVE, PANAMA_WITH(":7/8"), ""},
+    {"PANAMA-0.94", "panama-15-16", CLUSTER_CURVE, PANAMA_WITH(":15/16"), ""},
 };
 
 const struct cluster_way *cluster_way_at(uint32_t index)

@@ -71,8 +71,7 @@ wait "$pid"
 check "its status" [ $? -eq 130 ]
 check_in "a word" '^tributary: interrupted: the same command goes on$' "$TMP/swept"
 check "and no other, as no result is there" [ "$(grep -c interrupted "$TMP/swept")" = 1 ]
-check "all parts have a grid" test -e "$TMP/fig8/panama/grid.toml" -a -e "$TMP/fig8/ring/scenario.toml" -a -e "$TMP/fig8/panama-7-8/grid.toml"
-check "but what an edge switch of eight servers cannot leave out" [ ! -e "$TMP/fig8/panama-15-16" ]
+check "all parts have a grid" test -e "$TMP/fig8/panama/grid.toml" -a -e "$TMP/fig8/ring/scenario.toml" -a -e "$TMP/fig8/panama-7-8/grid.toml" -a -e "$TMP/fig8/panama-15-16/grid.toml"
 echo "# changed" >>"$TMP/fig8/panama/grid.toml"
 expect 1 'panama/grid.toml is of another version or experiment' "$T" reproduce panama-fig8 --sweep "$TMP/fig8"
 
