@@ -54,6 +54,10 @@ static const struct option_row rows[] = {
      AT(http)},
     {"memory", 0, "SIZE", "slot memory for all jobs [4GiB]", option_size, AT(config.memory_quota)},
     {"job-quota", 0, "SIZE", "slot memory for one job [1GiB]", option_size, AT(config.job_quota)},
+    {"threshold", 0, "SIZE",
+     "jobs of fewer gradients an iteration, if they say how many (TRIB_GRADIENT_BYTES), are rings of their ranks, and "
+     "leave the switch to larger ones; the paper on PANAMA has 40MB [0: none]",
+     option_size, AT(config.threshold)},
     {"join-timeout", 0, "TIME", "how long a job's first rank waits for its last [30s]", option_duration,
      AT(config.join_timeout_ns)},
     {"group", 0, "IPV4", "first multicast group for results; \"none\" for unicast [239.255.74.70]", option_text,

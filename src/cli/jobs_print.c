@@ -178,12 +178,19 @@ static void print_one(const struct jobs_view *view, const json_t *job)
     size_t i;
     const json_t *rank;
     const json_t *settings = json_object_get(job, "settings");
+    const char *scheme = text(settings, "scheme");
+    const char *asked = text(settings, "scheme_asked");
+    char why[TEXT_MAX] = "";
 
     print_all(&(struct jobs_view){.now = view->now, .before = view->before, .seconds = view->seconds});
-    printf("\ncommunicator %08" PRIx64 " generation %" PRIu64 ", scheme %s, payload %" PRIu64
+    if (strcmp(asked, "-") != 0 && strcmp(scheme, asked) != 0) { /* an older switch does not say */
+        (void)snprintf(why, sizeof why, " (%.32s was asked for: %" PRIu64 " gradient bytes are below the threshold)",
+                       asked, number(settings, "gradient_bytes"));
+    }
+    printf("\ncommunicator %08" PRIx64 " generation %" PRIu64 ", scheme %s%s, payload %" PRIu64
            ", wire %s, window %" PRIu64 ", finished below fragment %" PRIu64 ", results by %s\n",
-           number(job, "communicator"), number(job, "generation"), text(settings, "scheme"),
-           number(settings, "payload"), text(settings, "wire"), number(job, "window"), number(job, "mark"),
+           number(job, "communicator"), number(job, "generation"), scheme, why, number(settings, "payload"),
+           text(settings, "wire"), number(job, "window"), number(job, "mark"),
            json_is_true(json_object_get(job, "multicast")) ? "multicast" : "unicast");
     if (number(job, "cap") > 0 || number(job, "flagged_packets") > 0) {
         printf("congestion: %" PRIu64 " packets came from a congested way", number(job, "flagged_packets"));

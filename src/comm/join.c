@@ -533,6 +533,7 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_ROOT_READY:
     case TRIB_MESSAGE_LEND:
     case TRIB_MESSAGE_LENT:
+    case TRIB_MESSAGE_RING:
     case TRIB_MESSAGE_KIND_COUNT:
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "%s does not speak like a switch", comm->where.name);
         return;

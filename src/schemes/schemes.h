@@ -31,6 +31,9 @@ static inline bool trib_scheme_has_caps(const struct trib_scheme *scheme)
     return scheme != NULL && trib_switch_has_caps(scheme->switch_node);
 }
 
+/* The one whose ranks send to each other, and which a switch may want of a job in place of its own. */
+#define TRIB_SCHEME_RING "ring"
+
 /* What may stand behind a colon, for whoever explains it. */
 #define TRIB_SCHEME_QUORUM_RULE "a quorum is M/N, at least 1/2 and less than 1, N at most 255"
 #define TRIB_SCHEME_GROUPS_RULE "a group is as many ranks as a number says, from 1 to 1024"

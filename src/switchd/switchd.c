@@ -107,6 +107,10 @@ static enum trib_status check_lenders(const struct trib_switchd_config *config, 
         trib_explain(error, "%" PRIu32 " other switches: at most %d", config->lenders.count, TRIB_LENDERS_MAX);
         return TRIB_ERR_INVALID;
     }
+    if (config->threshold > 0 && config->parent.len > 0) {
+        trib_explain(error, "a switch with a parent has no threshold: ranks behind it do not know each other");
+        return TRIB_ERR_INVALID;
+    }
     if (config->lenders.count > 0 && config->parent.len > 0) {
         trib_explain(error, "a switch with a parent uses no others: its parent may");
         return TRIB_ERR_INVALID;
@@ -165,6 +169,7 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
         .boot = boot,
         .memory_quota = config->memory_quota,
         .job_quota = config->job_quota,
+        .threshold = config->threshold,
         .receive_room = trib_plane_receive_room(plane),
         .group = config->listen.storage.ss_family == AF_INET ? config->group : 0,
         .join_timeout_ns = config->join_timeout_ns,

@@ -30,6 +30,7 @@ struct trib_switchd_config {
     uint32_t spin_us;          /* [20] longest busy wait of a shard before it sleeps; it yields the CPU */
     uint64_t memory_quota;     /* [4 GiB] bytes of slot memory, all jobs */
     uint64_t job_quota;        /* [1 GiB] bytes of slot memory, one job */
+    uint64_t threshold;        /* [0: none] jobs of fewer bytes of gradients are rings; not with a parent */
     uint64_t join_timeout_ns;  /* [30 s] how long a job's first rank waits for its last */
     bool trains;               /* [true] false: one packet a call, for comparison */
     struct trib_faults faults; /* [none] */

@@ -103,7 +103,7 @@ static void check_places(void)
     for (const struct trib_job *job = script.jobs.first; job != NULL; job = job->next) {
         count++;
         memory += job->is_open ? job->slot_bytes : 0;
-        must(!job->is_open || accounts_find(&script.accounts, job->grant.communicator) != NULL,
+        must(!job->is_open || job->has_peers || accounts_find(&script.accounts, job->grant.communicator) != NULL,
              "jobs: open here, closed below");
         for (uint32_t rank = 0; rank < job->settings.ranks; rank++) {
             const struct trib_session *session = job->ranks[rank].session;
@@ -144,13 +144,15 @@ static void set_up(const uint8_t *data, size_t size)
     script.bytes = data;
     script.left = size;
     script.now_ns = TRIB_SECOND_NS;
+    uint32_t wishes = next_byte();
     script.config = (struct trib_server_config){
         .shards = 2,
         .boot = BOOT,
         .memory_quota = 64U << 20,
         .job_quota = 48U << 20,
         .receive_room = 4U << 20,
-        .group = next_byte() % 2 != 0 ? 0xefc07401U : 0,
+        .threshold = (wishes & 2) != 0 ? 40000000 : 0,
+        .group = wishes % 2 != 0 ? 0xefc07401U : 0,
         .join_timeout_ns = 5 * TRIB_SECOND_NS,
         .plane = accounts_plane(&script.accounts),
     };

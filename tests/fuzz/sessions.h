@@ -24,6 +24,7 @@ struct peer {
     struct trib_session session;
     struct trib_grant grant; /* of its last WELCOME; kept for the next one that connects here */
     bool has_joined;         /* it has said JOIN */
+    bool is_ring;            /* and that it has been told to be one of a ring */
     bool hears_group;        /* it said so, in PATHS or by a READY of before */
     bool is_there;           /* connected */
     bool has_ended;          /* nothing more may be sent */
@@ -76,7 +77,8 @@ static inline void peer_send(void *owner, struct trib_session *session, const st
     size_t len = trib_message_encode(message, bytes);
     must(trib_message_decode(bytes, len, &again, &used) == TRIB_OK && used == len, "session: sent what is no message");
     peer->has_last = message->kind == TRIB_MESSAGE_FAIL || message->kind == TRIB_MESSAGE_CLOSED ||
-                     message->kind == TRIB_MESSAGE_AWAY;
+                     message->kind == TRIB_MESSAGE_AWAY || message->kind == TRIB_MESSAGE_RING;
+    must(message->kind != TRIB_MESSAGE_RING || !peer->is_ring, "session: told twice to be a ring");
     must(message->kind != TRIB_MESSAGE_READY || !message->ready.multicast ||
              (peer->hears_group && peer->grant.group != 0),
          "session: results by a group that the rank did not hear");
@@ -135,6 +137,7 @@ static inline void peer_say(struct peer *peer, const struct trib_message *messag
     }
     if (taken.kind == TRIB_MESSAGE_JOIN && !peer->has_joined) {
         peer->has_joined = true;
+        peer->is_ring = taken.join.is_ring;
         peer->hears_group = taken.join.was_ready && taken.join.multicast;
     } else if (taken.kind == TRIB_MESSAGE_PATHS) {
         peer->hears_group = taken.paths.multicast;
@@ -172,6 +175,8 @@ static inline void make_join(const struct peer *peer, struct trib_message *messa
     message->join.settings.window = (how >> 2 & 3) == 3 ? 1U << (how >> 4) : 0;
     message->join.settings.wire = TRIB_WIRE_FLOAT32;
     message->join.settings.fallback = (how & 12) == 8;
+    message->join.settings.gradient_bytes = (who & 4) != 0 ? 4000000 : 0;
+    message->join.is_ring = (who & 12) == 12;
     message->join.meet_port = message->join.settings.fallback ? (uint16_t)(7400 + who) : 0;
     if ((how >> 4 & 1) != 0) {
         message->join.known = peer->grant;
@@ -204,7 +209,7 @@ static inline void make_message(uint32_t choice, struct trib_message *message)
         TRIB_MESSAGE_PATHS, TRIB_MESSAGE_REGISTER,  TRIB_MESSAGE_MARK,  TRIB_MESSAGE_CLOSE,
         TRIB_MESSAGE_ABORT, TRIB_MESSAGE_OPERATION, TRIB_MESSAGE_STALL, TRIB_MESSAGE_GONE,
         TRIB_MESSAGE_FAIL,  TRIB_MESSAGE_DISPUTE,   TRIB_MESSAGE_PATHS, TRIB_MESSAGE_REGISTER,
-        TRIB_MESSAGE_MARK,  TRIB_MESSAGE_CLOSE,     TRIB_MESSAGE_READY, TRIB_MESSAGE_AWAY,
+        TRIB_MESSAGE_MARK,  TRIB_MESSAGE_CLOSE,     TRIB_MESSAGE_RING,  TRIB_MESSAGE_AWAY,
     };
 
     *message = (struct trib_message){.kind = (enum trib_message_kind)kinds[choice & 15]};

@@ -260,9 +260,9 @@ class Worker:
             self.udp.bind((self.tcp.getsockname()[0], 0))
             self.udp.setblocking(False)
         ports = [self.udp.getsockname()[1]] + [0] * 15
-        self.say(JOIN, struct.pack(">IHH", 0x54524942, 6, 1) + text(self.job) + struct.pack(">I16HBB", self.rank, *ports, 0, 0)
-                 + text("switchml") + struct.pack(">IIIBB", self.ranks, self.payload, 0, self.wire, 0) + self.known
-                 + struct.pack(">BQBHBIHQBI", self.was_ready, 0, 0, 0, 0, 0, 0, 0, 0, 0) + text(""))
+        self.say(JOIN, struct.pack(">IHH", 0x54524942, 7, 1) + text(self.job) + struct.pack(">I16HBB", self.rank, *ports, 0, 0)
+                 + text("switchml") + struct.pack(">IIIBBQ", self.ranks, self.payload, 0, self.wire, 0, 0) + self.known
+                 + struct.pack(">BBQBHBIHQBI", self.was_ready, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) + text(""))
         welcome = self.expect(WELCOME)
         self.known = welcome[:GRANT.size]
         (self.salt, _, self.communicator, self.boot, self.roots, self.train, self.slots, self.window,

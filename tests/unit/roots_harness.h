@@ -100,8 +100,8 @@ struct process {
     uint32_t arrived, read;
     bool is_stuck; /* takes nothing out of its inbox */
     bool has_ended;
-    unsigned welcomes, readies, fails, missings, describes, closeds, gones, asked; /* asked: ROOT_MISSING */
-    struct trib_message welcome, ready, fail, missing, gone;
+    unsigned welcomes, readies, fails, missings, describes, closeds, gones, rings, asked; /* asked: ROOT_MISSING */
+    struct trib_message welcome, ready, fail, missing, gone, ring;
     uint64_t mark; /* the last MARK */
 };
 
@@ -228,6 +228,10 @@ static inline void take(struct hosts *h, uint32_t rank, const struct trib_messag
     case TRIB_MESSAGE_GONE:
         p->gones++;
         p->gone = *message;
+        return;
+    case TRIB_MESSAGE_RING:
+        p->rings++;
+        p->ring = *message;
         return;
     default:
         p->asked += message->kind == TRIB_MESSAGE_ROOT_MISSING;

@@ -152,6 +152,15 @@ static void join__refused_here_when_it_can_be(void **state)
     settle(&world);
     assert_non_null(strstr(world.rank[1].text, "its ranks send to each other, and a switch that has a parent cannot"));
     assert_int_equal(world.rank[1].failure, TRIB_ERR_REFUSED);
+    strcpy(world.rank[1].join.join.settings.scheme, "panama"); /* told to be one by a switch at this place, before */
+    world.rank[1].join.join.settings.gradient_bytes = 4;
+    world.rank[1].join.join.is_ring = true;
+    world.rank[1].text[0] = '\0';
+    rank_connect(&world, &world.rank[1]);
+    settle(&world);
+    assert_non_null(strstr(world.rank[1].text, "scheme ring: its ranks send to each other, and a switch that has a"));
+    assert_int_equal(world.node[0].jobs.stats.refused[-TRIB_ERR_REFUSED], 0); /* the root was not asked */
+    world.rank[1].join.join.is_ring = false;
     strcpy(world.rank[1].join.join.settings.scheme, "switchml");
     world.rank[1].join.join.hops = TRIB_HOPS_MAX;
     rank_connect(&world, &world.rank[1]);

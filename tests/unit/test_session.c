@@ -40,11 +40,11 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000cf 01 54524942 0006 0001 0006 646967697473 00000003 4e204e21 "
+     "000000d8 01 54524942 0007 0001 0006 646967697473 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 02 04 0000 0a000003 04 0000 0a010003 01 0008 "
      "7377697463686d6c 00000004 "
-     "00000580 00010000 04 01 " ZERO_GRANT_HEX
-     "00 b1b2b3b4b5b6b7b8 01 1d2f 05 00400000 1d30 a1a2a3a4a5a6a7a8 02 00000004 000e 31302e302e302e333a3431323334",
+     "00000580 00010000 04 01 00000000 00400000 " ZERO_GRANT_HEX
+     "00 01 b1b2b3b4b5b6b7b8 01 1d2f 05 00400000 1d30 a1a2a3a4a5a6a7a8 02 00000004 000e 31302e302e302e333a3431323334",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
                .version = TRIB_SESSION_VERSION,
@@ -53,8 +53,14 @@ static const struct golden goldens[] = {
                .rank = 3,
                .data_port = {20000, 20001},
                .multicast = true,
-               .settings =
-                   {.scheme = "switchml", .ranks = 4, .payload = 1408, .window = 65536, .wire = 4, .fallback = true},
+               .settings = {.scheme = "switchml",
+                            .ranks = 4,
+                            .payload = 1408,
+                            .window = 65536,
+                            .wire = 4,
+                            .fallback = true,
+                            .gradient_bytes = 4194304},
+               .is_ring = true,
                .host = 0xb1b2b3b4b5b6b7b8,
                .level0 = true,
                .root_port = 7471,
@@ -66,9 +72,10 @@ static const struct golden goldens[] = {
                .room = 4194304,
                .origin = "10.0.0.3:41234"}}},
     {"join, a return",
-     "000000a6 01 54524942 0006 0001 0001 6a 00000000 ffff0000 "
+     "000000af 01 54524942 0007 0001 0001 6a 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 00 0000 00000001 00000040 00000000 "
-     "01 00 " GRANT_HEX " 01 0000000000000000 00 0000 00 00000000 0000 0000000000000000 00 00000000 0000",
+     "01 00 0000000000000000 " GRANT_HEX
+     " 01 00 0000000000000000 00 0000 00 00000000 0000 0000000000000000 00 00000000 0000",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
                .version = TRIB_SESSION_VERSION,
@@ -110,6 +117,7 @@ static const struct golden goldens[] = {
      "00000013 0d 0000000000000731 000004b0 0000 0002 4c31",
      {.kind = TRIB_MESSAGE_STALL, .stall = {1841, 1200, {0}, "L1"}}},
     {"gone", "00000007 0e 01 0003 62796e", {.kind = TRIB_MESSAGE_GONE, .note = {"byn", true}}},
+    {"ring", "00000005 19 0002 6869", {.kind = TRIB_MESSAGE_RING, .note = {.text = "hi"}}},
     {"away", "00000005 0f 0002 6869", {.kind = TRIB_MESSAGE_AWAY, .note = {.text = "hi"}}},
     {"missing",
      "00000015 10 0000000000000731 000004b0 0002 0002 03ff 0000",
@@ -153,7 +161,7 @@ static const struct golden goldens[] = {
      {.kind = TRIB_MESSAGE_ROOT_MISSING,
       .root_missing = {.communicator = 0x21222324, .sequence = 1841, .missing = {2, {2, 3}}}}},
     {"lend",
-     "00000010 17 54524942 0006 0001 1d2e 0003 6a6f62",
+     "00000010 17 54524942 0007 0001 1d2e 0003 6a6f62",
      {.kind = TRIB_MESSAGE_LEND, .lend = {TRIB_SESSION_MAGIC, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION, 7470, "job"}}},
     {"lent",
      "00000015 18 00200000 03 02 04 1d2e 0a000002 04 1d2f 00000000",
@@ -302,7 +310,7 @@ static void decode__bad_bytes(void **state)
         {"length above the limit, before the rest is there", "000007fd"},
         {"length 2^32 - 1", "ffffffff"},
         {"kind 0", "0000000900"},
-        {"kind behind the last, before the rest is there", "0000000919"},
+        {"kind behind the last, before the rest is there", "000000091a"},
         {"more roots than there can be", "0000003d02" GRANT_HEX "000000040000000211 00"},
         {"a place to meet of no family", "0000005602" GRANT_HEX "00000004000000010000 05 1d30 0a000001 0000"},
         {"more peers than it carries", "0000003d02" GRANT_HEX "000000040000000200 05"},

@@ -113,7 +113,7 @@ static uint64_t add_job(const struct trib_job *job, struct senders *senders)
 /* Its switches divide what their sockets hold among such jobs while they run. */
 static bool has_caps(const struct trib_job *job)
 {
-    return trib_scheme_has_caps(trib_scheme_find(job->settings.scheme));
+    return trib_scheme_has_caps(trib_scheme_find(trib_job_scheme(job)));
 }
 
 /* Bytes that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from what is lent to
@@ -247,7 +247,7 @@ void trib_admission_session(const struct trib_job *job, struct trib_session_conf
         .wire = (enum trib_type)job->settings.wire,
     };
     memcpy(session->weight, job->grant.weight, sizeof session->weight);
-    trib_scheme_settle(job->settings.scheme, session);
+    trib_scheme_settle(trib_job_scheme(job), session);
 }
 
 uint64_t trib_admission_flight(const struct trib_session_config *session)

@@ -26,14 +26,14 @@ static bool has_come_before(const struct trib_job *job, uint32_t rank)
  * that talk to each other are known to each other as ranks; and where sums may lack some, it is ranks. */
 static bool may_be_hosts(const struct trib_job *job)
 {
-    const struct trib_scheme *scheme = trib_scheme_find(job->settings.scheme);
+    const struct trib_scheme *scheme = trib_scheme_find(trib_job_scheme(job));
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
         if (!rank->wants_level0 || rank->host == 0 || (begins(job, i) && has_come_before(job, i))) {
             return false;
         }
     }
-    return scheme && scheme->switch_node && !trib_scheme_names_quorum(job->settings.scheme);
+    return scheme && scheme->switch_node && !trib_scheme_names_quorum(trib_job_scheme(job));
 }
 
 void trib_job_choose_hosts(struct trib_job *job)

@@ -65,7 +65,7 @@ void trib_text_clean(char *text)
     }
 }
 
-static void let_go(struct trib_jobs *jobs, struct trib_rank *rank)
+void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank)
 {
     if (rank->session) {
         rank->session->job = NULL;
@@ -81,7 +81,7 @@ static void send_closed(struct trib_jobs *jobs, struct trib_rank *rank)
         jobs->output.send(jobs->output.owner, rank->session, &message);
     }
     rank->has_left = true;
-    let_go(jobs, rank);
+    trib_rank_let_go(jobs, rank);
 }
 
 void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job)
@@ -120,7 +120,7 @@ void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_statu
             send_closed(jobs, rank);
         } else if (rank->session) {
             jobs->output.send(jobs->output.owner, rank->session, &message);
-            let_go(jobs, rank);
+            trib_rank_let_go(jobs, rank);
         }
     }
     trib_job_free(jobs, job);
@@ -165,7 +165,7 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
     trib_borrow_end(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         char name[sizeof job->ranks[i].name];
-        let_go(jobs, &job->ranks[i]);
+        trib_rank_let_go(jobs, &job->ranks[i]);
         memcpy(name, job->ranks[i].name, sizeof name);
         memset(&job->ranks[i], 0, sizeof job->ranks[i]);
         memcpy(job->ranks[i].name, name, sizeof name);
@@ -278,7 +278,7 @@ void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct 
                            uint64_t now_ns)
 {
     struct trib_rank *rank = &job->ranks[index];
-    let_go(jobs, rank);
+    trib_rank_let_go(jobs, rank);
     rank->session = session;
     rank->is_outside = true;
     session->job = job;
@@ -383,7 +383,7 @@ static void take_end(struct trib_jobs *jobs, struct trib_session *session, const
     struct trib_job *job = session->job;
     uint32_t index = session->rank;
     struct trib_rank *rank = &job->ranks[index];
-    let_go(jobs, rank);
+    trib_rank_let_go(jobs, rank);
     leave(jobs, job, index, cause);
 }
 
@@ -532,6 +532,7 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
     case TRIB_MESSAGE_ROOT_JOIN:
     case TRIB_MESSAGE_LEND:
     case TRIB_MESSAGE_LENT:
+    case TRIB_MESSAGE_RING:
     case TRIB_MESSAGE_KIND_COUNT:
         break;
     }

@@ -14,6 +14,7 @@
 
 #include "control/server.h"
 #include "control/session/ranks.h"
+#include "schemes/schemes.h"
 
 #define TRIB_JOBS_MAX 1024
 #define TRIB_ENDINGS_MAX 16
@@ -86,6 +87,7 @@ struct trib_rank {
     bool is_registered;
     bool is_root_ready; /* ROOT_READY has come */
     bool is_closing;    /* CLOSE has come */
+    bool is_ring;       /* it has come to be a rank of a ring, as it was told */
     bool has_left;      /* and CLOSED was sent, or it is known to be gone: it does not come back */
     bool is_outside;    /* it has come back to hear CLOSED: it has no WELCOME, and is told nothing else */
 };
@@ -130,6 +132,8 @@ struct trib_job {
     bool was_running; /* some rank has, or may have, seen a READY: so all had got their WELCOME */
     bool is_open;     /* the data plane knows it */
     bool has_peers;   /* its ranks send to each other: the data plane is not for it */
+    bool is_ring;     /* whatever scheme its ranks asked for: a switch has told them so (threshold.c) */
+    bool stays;       /* below the threshold, and no ring: it has been said why */
     bool multicast;   /* results go by multicast */
     bool is_over;     /* where no switch is: a rank has left, and nothing that it took part in is unfinished */
     char lost[256];   /* is_recalled: whom it has lost */
@@ -243,6 +247,12 @@ static inline bool trib_job_borrows(const struct trib_jobs *jobs, const struct t
     return jobs->config->lenders.count > 0 && !job->has_peers;
 }
 
+/* What it is summed by. */
+static inline const char *trib_job_scheme(const struct trib_job *job)
+{
+    return job->is_ring ? TRIB_SCHEME_RING : job->settings.scheme;
+}
+
 /* Who is asked about this job's slots. */
 static inline const struct trib_data_plane *trib_job_plane(const struct trib_jobs *jobs, const struct trib_job *job)
 {
@@ -271,8 +281,10 @@ enum trib_status trib_join_check(const struct trib_message *join, char *error);
 bool trib_join_names_places(const struct trib_session *session, const struct trib_message *join, char *error);
 /* Do the ranks of this scheme send to each other, and to no switch? */
 bool trib_join_has_peers(const char *scheme);
+/* And does this JOIN, of such a scheme, or of a rank that has been told to be one of a ring? */
+bool trib_join_is_of_peers(const struct trib_message *join);
 /* Why such a scheme cannot go over a relay. */
-void trib_join_explain_peers(const char *scheme, char *error);
+void trib_join_explain_peers(const struct trib_message *join, char *error);
 /* A wire type of float32 tensors. */
 bool trib_join_is_wire(uint8_t wire);
 /* Only one process at a time sends from a port: a relay that comes from where one with another id (via, its first port,
@@ -316,6 +328,12 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
 /* All ranks are there: admits the communicator and sends WELCOME, or fails it with the numbers. With lenders, asks
  * those first, and is called again when they have answered. */
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
+
+/* threshold.c: all ranks are there. False: those who are to be a ring, and have not come as ranks of it, were told to;
+ * the job may be gone. */
+TRIB_MUST_USE bool trib_job_settles_ring(struct trib_jobs *jobs, struct trib_job *job);
+/* Ends a session, after what was sent to it. */
+void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank);
 
 /* admission.c: the arithmetic. */
 

@@ -3,6 +3,7 @@
  * communicator and one that comes back after a restart of the switch (its ranks bring their grants along) take the same
  * path.
  * Read next: start.c (when all are there). */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,12 +37,17 @@ bool trib_join_has_peers(const char *name)
     return scheme && !scheme->switch_node && scheme->worker->peers;
 }
 
-void trib_join_explain_peers(const char *scheme, char *error)
+bool trib_join_is_of_peers(const struct trib_message *join)
+{
+    return join->join.is_ring || trib_join_has_peers(join->join.settings.scheme);
+}
+
+void trib_join_explain_peers(const struct trib_message *join, char *error)
 {
     trib_explain(error,
                  "scheme %s: its ranks send to each other, and a switch that has a parent cannot tell where they are: "
                  "name the switch at the root, or the rendezvous",
-                 scheme);
+                 join->join.is_ring ? TRIB_SCHEME_RING : join->join.settings.scheme);
 }
 
 /* Schemes that only show something are no jobs' business. Where ranks send to each other it is theirs whether they
@@ -111,6 +117,8 @@ enum trib_status trib_join_check(const struct trib_message *message, char *error
     } else if (message->join.hops > TRIB_HOPS_MAX || message->join.roots > TRIB_ROOTS_MAX) {
         trib_explain(error, "rank %u comes over more than %d switches: is one of them its own parent?",
                      message->join.rank, TRIB_HOPS_MAX);
+    } else if (message->join.is_ring && (settings->gradient_bytes == 0 || trib_join_has_peers(settings->scheme))) {
+        trib_explain(error, "rank %u comes as one of a ring, as no switch has told it to", message->join.rank);
     } else if (message->join.data_port[0] == 0) {
         trib_explain(error, "rank %u names no UDP port to send from", message->join.rank);
     } else {
@@ -218,6 +226,15 @@ static void refuse(struct trib_jobs *jobs, struct trib_session *session, enum tr
     jobs->output.end(jobs->output.owner, session);
 }
 
+static void explain_bytes(const struct trib_settings *a, uint32_t rank, const struct trib_settings *b, uint32_t other,
+                          char *error)
+{
+    trib_explain(error,
+                 "settings differ: gradient bytes are %" PRIu64 " on rank %u and %" PRIu64 " on rank %u: all ranks say "
+                 "the same number (TRIB_GRADIENT_BYTES), or none does",
+                 a->gradient_bytes, rank, b->gradient_bytes, other);
+}
+
 /* Names the first setting in which rank `other` differs from `rank`; false: none. */
 static bool explain_difference(const struct trib_settings *a, uint32_t rank, const struct trib_settings *b,
                                uint32_t other, char *error)
@@ -247,6 +264,10 @@ static bool explain_difference(const struct trib_settings *a, uint32_t rank, con
     if (a->fallback != b->fallback) {
         trib_explain(error, "settings differ: fallback is %s on rank %u and %s on rank %u", a->fallback ? "on" : "off",
                      rank, b->fallback ? "on" : "off", other);
+        return true;
+    }
+    if (a->gradient_bytes != b->gradient_bytes) {
+        explain_bytes(a, rank, b, other, error);
         return true;
     }
     return false;
@@ -423,6 +444,7 @@ void trib_job_place_rank(struct trib_job *job, struct trib_session *session, con
     rank->host = message->join.host;
     rank->wants_level0 = message->join.level0;
     rank->is_new = message->join.known.communicator == 0;
+    rank->is_ring = message->join.is_ring;
     rank->was_ready = !rank->is_new && message->join.was_ready;
     rank->known_boot = message->join.known.boot;
     rank->wants_multicast = message->join.multicast;
@@ -489,6 +511,8 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
     }
     trib_job_place_rank(job, session, message);
     job->was_running = job->was_running || rank->was_ready;
+    job->is_ring = job->is_ring || rank->is_ring;
+    job->has_peers = job->has_peers || rank->is_ring;
     session->job = job;
     session->rank = message->join.rank;
     trib_log(TRIB_LOG_INFO, "job %s rank %u of %u %s from %s", job->name, session->rank, job->settings.ranks,
@@ -570,8 +594,8 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
                      "would leave with it: name a switch",
                      message->join.settings.scheme);
         status = TRIB_ERR_REFUSED;
-    } else if (status == TRIB_OK && message->join.via != 0 && trib_join_has_peers(message->join.settings.scheme)) {
-        trib_join_explain_peers(message->join.settings.scheme, error);
+    } else if (status == TRIB_OK && message->join.via != 0 && trib_join_is_of_peers(message)) {
+        trib_join_explain_peers(message, error);
         status = TRIB_ERR_REFUSED;
     }
     if (status == TRIB_OK && !trib_join_names_places(session, message, error)) {

@@ -131,7 +131,7 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, const struc
     struct trib_opening *opening = &whole->opening;
     trib_admission_session(job, &opening->session);
     opening->ranks = job->settings.ranks;
-    opening->scheme = job->settings.scheme;
+    opening->scheme = trib_job_scheme(job);
     opening->boot = job->grant.boot;
     opening->parent = parent;
     opening->branches = whole->branches;

@@ -21,25 +21,30 @@ static const char *explain_unknown(const struct trib_address *address, const str
 
 /* Who runs on the host of this control plane may have come by a loopback address, which other hosts take for their own:
  * it is where those others have found this host. */
-static void mend_addresses(struct trib_job *job)
+static struct trib_address mended_address(const struct trib_rank *rank, const struct trib_session *outside)
+{
+    bool is_inside = trib_address_is_loopback(&rank->address) && rank->places.count == 0;
+    return is_inside && outside && outside->local.len > 0 ? outside->local : rank->address;
+}
+
+/* Of a rank that came from elsewhere; NULL: there is none. */
+static const struct trib_session *find_outside(const struct trib_job *job)
 {
     const struct trib_session *outside = NULL;
     for (uint32_t i = 0; i < job->settings.ranks && !outside; i++) {
         outside = trib_address_is_loopback(&job->ranks[i].address) ? NULL : job->ranks[i].session;
     }
-    for (uint32_t i = 0; i < job->settings.ranks && outside && outside->local.len > 0; i++) {
-        if (trib_address_is_loopback(&job->ranks[i].address) && job->ranks[i].places.count == 0) {
-            job->ranks[i].address = outside->local;
-        }
-    }
+    return outside;
 }
 
-enum trib_status trib_peers_address(struct trib_job *job, char *error)
+enum trib_status trib_peers_check(const struct trib_job *job, char *error)
 {
-    mend_addresses(job);
+    const struct trib_session *outside = find_outside(job);
+    struct trib_address first = mended_address(&job->ranks[0], outside);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         char name[96];
-        const char *unknown = explain_unknown(&job->ranks[i].address, &job->ranks[0].address);
+        struct trib_address address = mended_address(&job->ranks[i], outside);
+        const char *unknown = explain_unknown(&address, &first);
         if (unknown) {
             trib_explain(error, "%s comes %s: without a switch every rank must be known to all others",
                          trib_job_name_rank(job, i, name), unknown);
@@ -47,6 +52,16 @@ enum trib_status trib_peers_address(struct trib_job *job, char *error)
         }
     }
     return TRIB_OK;
+}
+
+enum trib_status trib_peers_address(struct trib_job *job, char *error)
+{
+    const struct trib_session *outside = find_outside(job);
+    enum trib_status status = trib_peers_check(job, error);
+    for (uint32_t i = 0; i < job->settings.ranks && status == TRIB_OK; i++) {
+        job->ranks[i].address = mended_address(&job->ranks[i], outside);
+    }
+    return status;
 }
 
 struct trib_address trib_peers_known_as(const struct trib_rank *rank)
@@ -65,7 +80,7 @@ struct trib_address trib_peers_place(const struct trib_rank *rank)
 
 void trib_peers_name(const struct trib_job *job, uint32_t index, struct trib_message *welcome)
 {
-    const struct trib_scheme *scheme = trib_scheme_find(job->settings.scheme);
+    const struct trib_scheme *scheme = trib_scheme_find(trib_job_scheme(job));
     struct trib_session_config session;
     uint16_t peers[TRIB_PEERS_MAX];
     trib_admission_session(job, &session);

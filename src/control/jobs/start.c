@@ -196,7 +196,7 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     trib_log(TRIB_LOG_INFO,
              "job %s admitted: communicator %08x generation %u, %u ranks, scheme %s, payload %u, window %u and "
              "slots %u per shard, %u shards, %s",
-             job->name, job->grant.communicator, job->grant.generation, job->settings.ranks, job->settings.scheme,
+             job->name, job->grant.communicator, job->grant.generation, job->settings.ranks, trib_job_scheme(job),
              job->settings.payload, job->grant.window, job->grant.slots, job->grant.roots, memory);
 }
 
@@ -222,6 +222,9 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     enum trib_status status = TRIB_OK;
+    if (!trib_job_settles_ring(jobs, job)) {
+        return;
+    }
     if (trib_job_borrows(jobs, job) && !trib_borrow_all(jobs, job, now_ns)) {
         return;
     }
@@ -266,9 +269,10 @@ void trib_job_explain_path(const struct trib_jobs *jobs, const struct trib_job *
 {
     uint32_t packet =
         trib_address_ip_size(&job->ranks[rank].address) + UDP_HEADER_SIZE + TRIB_HEADER_SIZE + job->settings.payload;
-    char way[96] = "a root of the job";
+    char way[128] = "a root of the job";
     if (job->has_peers) {
-        (void)snprintf(way, sizeof way, "a rank that it sends to or hears from");
+        (void)snprintf(way, sizeof way, "a rank that it sends to or hears from%s",
+                       job->is_ring ? ", as a job below the switch's --threshold does" : "");
     } else if (trib_job_borrows(jobs, job)) {
         (void)snprintf(way, sizeof way, "a shard of this switch, or of one that lends to it");
     } else if (!trib_roots_are_ranks(jobs->config)) {

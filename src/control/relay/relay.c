@@ -72,8 +72,8 @@ static enum trib_status check(const struct trib_jobs *jobs, const struct trib_me
                      message->join.rank, TRIB_HOPS_MAX);
         return TRIB_ERR_INVALID;
     }
-    if (status == TRIB_OK && trib_join_has_peers(message->join.settings.scheme)) {
-        trib_join_explain_peers(message->join.settings.scheme, error);
+    if (status == TRIB_OK && trib_join_is_of_peers(message)) {
+        trib_join_explain_peers(message, error);
         return TRIB_ERR_REFUSED;
     }
     if (status == TRIB_OK && message->join.known.communicator != 0 &&
@@ -332,6 +332,7 @@ static bool receive_started(struct trib_jobs *jobs, struct trib_link *link, cons
     case TRIB_MESSAGE_ROOT_MISSING:
     case TRIB_MESSAGE_LEND:
     case TRIB_MESSAGE_LENT:
+    case TRIB_MESSAGE_RING:
     case TRIB_MESSAGE_KIND_COUNT:
         break;
     }
@@ -506,6 +507,7 @@ void trib_relay_answer(struct trib_jobs *jobs, struct trib_link *link, const str
     case TRIB_MESSAGE_ROOT_MISSING:
     case TRIB_MESSAGE_LEND:
     case TRIB_MESSAGE_LENT:
+    case TRIB_MESSAGE_RING:
     case TRIB_MESSAGE_KIND_COUNT:
         break;
     }

@@ -55,10 +55,13 @@ static json_t *show_ranks(const uint16_t *ranks, uint32_t count)
     return array;
 }
 
-static json_t *show_settings(const struct trib_settings *settings)
+static json_t *show_settings(const struct trib_job *job)
 {
+    const struct trib_settings *settings = &job->settings;
     json_t *object = json_object();
-    set(object, "scheme", json_string(settings->scheme));
+    set(object, "scheme", json_string(trib_job_scheme(job)));
+    set(object, "scheme_asked", json_string(settings->scheme));
+    set(object, "gradient_bytes", json_u64(settings->gradient_bytes));
     set(object, "payload", json_u64(settings->payload));
     set(object, "window", json_u64(settings->window));
     set(object, "wire", json_string(trib_type_name((enum trib_type)settings->wire)));
@@ -134,7 +137,7 @@ static json_t *show_job(const struct trib_report *report, const struct trib_job 
     set(object, "communicator", json_u64(job->grant.communicator));
     set(object, "generation", json_u64(job->grant.generation));
     set(object, "age_seconds", json_real((double)(now_ns - job->started_ns) / 1e9));
-    set(object, "settings", show_settings(&job->settings));
+    set(object, "settings", show_settings(job));
     set(object, "multicast", json_boolean(job->multicast));
     set(object, "shards", json_u64(job->grant.roots));
     set(object, "window", json_u64(job->grant.window));
@@ -223,6 +226,7 @@ static json_t *show_switch(const struct trib_report *report)
     set(object, "sessions", json_u64(report->connections->count));
     set(object, "memory_quota_bytes", json_u64(report->config->memory_quota));
     set(object, "job_quota_bytes", json_u64(report->config->job_quota));
+    set(object, "threshold_bytes", json_u64(report->config->threshold));
     set(object, "memory_used_bytes", json_u64(report->jobs->memory_used));
     set(object, "receive_room_bytes", json_u64(report->config->receive_room));
     set(object, "lenders", show_lenders(report->config));

@@ -111,6 +111,7 @@ static void put_settings(struct writer *w, const struct trib_settings *settings)
     put_number(w, settings->window, 4);
     put_number(w, settings->wire, 1);
     put_number(w, settings->fallback, 1);
+    put_number(w, settings->gradient_bytes, 8);
 }
 
 static void get_settings(struct reader *r, struct trib_settings *settings)
@@ -121,6 +122,7 @@ static void get_settings(struct reader *r, struct trib_settings *settings)
     settings->window = get_u32(r);
     settings->wire = get_u8(r);
     settings->fallback = get_bool(r);
+    settings->gradient_bytes = get_u64(r);
 }
 
 static void get_weights(struct reader *r, uint8_t weight[TRIB_ROOTS_MAX])
@@ -267,6 +269,7 @@ static void put_join(struct writer *w, const struct trib_message *message)
     put_settings(w, &message->join.settings);
     put_grant(w, &message->join.known);
     put_number(w, message->join.was_ready, 1);
+    put_number(w, message->join.is_ring, 1);
     put_number(w, message->join.host, 8);
     put_number(w, message->join.level0, 1);
     put_number(w, message->join.root_port, 2);
@@ -458,6 +461,22 @@ static void get_root(struct reader *r, struct trib_message *message)
     }
 }
 
+static void put_note(struct writer *w, const struct trib_message *message)
+{
+    if (message->kind == TRIB_MESSAGE_GONE) {
+        put_number(w, message->note.is_lost, 1);
+    }
+    put_text(w, message->note.text, sizeof message->note.text);
+}
+
+static void get_note(struct reader *r, struct trib_message *message)
+{
+    if (message->kind == TRIB_MESSAGE_GONE) {
+        message->note.is_lost = get_bool(r);
+    }
+    get_text(r, message->note.text, sizeof message->note.text);
+}
+
 static void put_fields(struct writer *w, const struct trib_message *message)
 {
     switch (message->kind) {
@@ -501,11 +520,9 @@ static void put_fields(struct writer *w, const struct trib_message *message)
         put_text(w, message->stall.where, sizeof message->stall.where);
         break;
     case TRIB_MESSAGE_GONE:
-        put_number(w, message->note.is_lost, 1);
-        put_text(w, message->note.text, sizeof message->note.text);
-        break;
     case TRIB_MESSAGE_AWAY:
-        put_text(w, message->note.text, sizeof message->note.text);
+    case TRIB_MESSAGE_RING:
+        put_note(w, message);
         break;
     case TRIB_MESSAGE_DISPUTE:
         put_number(w, message->dispute.sequence, 8);
@@ -582,6 +599,7 @@ static enum trib_status get_join(struct reader *r, struct trib_message *message)
     get_settings(r, &message->join.settings);
     get_grant(r, &message->join.known);
     message->join.was_ready = get_bool(r);
+    message->join.is_ring = get_bool(r);
     message->join.host = get_u64(r);
     message->join.level0 = get_bool(r);
     message->join.root_port = get_u16(r);
@@ -637,11 +655,9 @@ static enum trib_status get_fields(struct reader *r, struct trib_message *messag
         get_text(r, message->stall.where, sizeof message->stall.where);
         return TRIB_OK;
     case TRIB_MESSAGE_GONE:
-        message->note.is_lost = get_bool(r);
-        get_text(r, message->note.text, sizeof message->note.text);
-        return TRIB_OK;
     case TRIB_MESSAGE_AWAY:
-        get_text(r, message->note.text, sizeof message->note.text);
+    case TRIB_MESSAGE_RING:
+        get_note(r, message);
         return TRIB_OK;
     case TRIB_MESSAGE_DISPUTE:
         message->dispute.sequence = get_u64(r);

@@ -8,7 +8,7 @@
  * bytes. The dialogue:
  *   rank                          control plane
  *   JOIN (settings, known) ->                      known.communicator != 0: a return after the switch restarted
- *                          <- WELCOME              admitted; when all ranks are there. Or FAIL
+ *                          <- WELCOME              admitted; when all ranks are there. Or FAIL; or RING: come again
  *   PATHS (what arrived)   ->                      after trying TRIB_PATH packets on every shard, and by multicast
  *   REGISTER (mark)        ->
  *                          <- READY (boot, M)      all have registered: slots are open
@@ -55,7 +55,7 @@
 #include "io/udp.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 6
+#define TRIB_SESSION_VERSION 7
 #define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
@@ -90,6 +90,7 @@ enum trib_message_kind {
     TRIB_MESSAGE_ROOT_MISSING = 22, /* control -> root: who lacks on a sequence? And the answer */
     TRIB_MESSAGE_LEND = 23,         /* control -> control of another switch: may a job have roots there? */
     TRIB_MESSAGE_LENT = 24,         /* and the answer: what there is */
+    TRIB_MESSAGE_RING = 25,         /* control -> rank: the job is to be summed by a ring; come again as one of it */
     TRIB_MESSAGE_KIND_COUNT
 };
 
@@ -101,6 +102,7 @@ struct trib_settings {
     uint32_t window; /* bytes, 0: the switch chooses */
     uint8_t wire;
     bool fallback; /* a switch that is gone for good: the ranks go on without one */
+    uint64_t gradient_bytes; /* that the job sums in an iteration, 0: it has not said */
 };
 
 /* What an admitted communicator is; a rank that comes back after a restart of the switch brings it along. */
@@ -188,6 +190,7 @@ struct trib_message {
             struct trib_settings settings;
             struct trib_grant known; /* communicator 0: none, a new join */
             bool was_ready;          /* with that grant it has seen a READY */
+            bool is_ring;            /* it has been told to be a rank of a ring (RING), whatever scheme it asked for */
             uint64_t host;           /* the same for all ranks of one host; 0: unknown */
             /* Bytes that one socket of this rank's root holds. From a relay: that this job may have on the way to one
              * shard of each relay so far. 0: there is neither. */
@@ -255,7 +258,7 @@ struct trib_message {
         struct {
             char text[TRIB_ERROR_TEXT_MAX];
             bool is_lost; /* GONE: not the rank has ended, but a switch between it and the relay that says so */
-        } note;           /* GONE, AWAY */
+        } note;           /* GONE, AWAY, RING */
         struct {
             uint64_t sequence;
             uint32_t rank[2];

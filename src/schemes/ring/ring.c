@@ -3,7 +3,7 @@
 #include "schemes/ring/ring.h"
 
 const struct trib_scheme trib_ring = {
-    .name = "ring",
+    .name = TRIB_SCHEME_RING,
     .guarantee = "every contribution exactly once or an error; sums with the same bits in every run; "
                  "no switch: 2(N-1)/N of the tensor per rank and direction",
     .worker = &trib_ring_worker_verbs,

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* threshold.c: jobs that are too small for the switch. The operator has said below how many bytes of gradients in an
+ * iteration (server.h), the job how many it has (settings), before any of its tensors is known: so it is decided once,
+ * for the whole communicator, when all its ranks are there and none has a grant yet. Each is told to come again as a
+ * rank of a ring (RING), since it needs another socket for that, and then the job is what a job that asked for a ring
+ * is (peers.h).
+ *
+ * It is said in one direction only: who has been told stays a ring, whatever the threshold of a switch that is started
+ * meanwhile, and makes the others of his job one. So nobody is told twice. Read next: start.c (who asks), comm/ring.c
+ * (who is told). */
+#include "control/jobs/peers.h"
+#include "io/explain.h"
+#include "io/log.h"
+#include "io/units.h"
+
+/* "4,000,000 bytes of gradients an iteration are below the switch's threshold of 40,000,000 (--threshold)" */
+static void explain_threshold(const struct trib_jobs *jobs, const struct trib_job *job, char *text)
+{
+    char bytes[TRIB_UNITS_TEXT_MAX];
+    char threshold[TRIB_UNITS_TEXT_MAX];
+    if (job->settings.gradient_bytes >= jobs->config->threshold) {
+        trib_explain(text, "other ranks of the job were told to be a ring, when the switch had another threshold");
+        return;
+    }
+    trib_format_count(job->settings.gradient_bytes, bytes);
+    trib_format_count(jobs->config->threshold, threshold);
+    trib_explain(text, "%s bytes of gradients an iteration are below the switch's threshold of %s (--threshold)", bytes,
+                 threshold);
+}
+
+/* Can its ranks send to each other? */
+static bool may_be_ring(const struct trib_job *job, char *error)
+{
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        char rank[96];
+        char relay[96];
+        if (job->ranks[i].via != 0) {
+            trib_explain(error, "%s comes over %s, and what is below that is not known to the others",
+                         trib_job_name_rank(job, i, rank), trib_job_name_relay(&job->ranks[i], relay));
+            return false;
+        }
+    }
+    return trib_peers_check(job, error) == TRIB_OK;
+}
+
+/* A job that was granted something runs as that was. */
+static bool is_to_be_ring(const struct trib_jobs *jobs, struct trib_job *job)
+{
+    char why[TRIB_ERROR_TEXT_MAX];
+    char cause[TRIB_ERROR_TEXT_MAX];
+    uint64_t bytes = job->settings.gradient_bytes;
+    if (job->is_ring || job->is_return || job->has_peers || bytes == 0 || bytes >= jobs->config->threshold) {
+        return job->is_ring;
+    }
+    if (may_be_ring(job, cause)) {
+        return true;
+    }
+    if (!job->stays) {
+        job->stays = true;
+        explain_threshold(jobs, job, why);
+        trib_log(TRIB_LOG_INFO, "job %s: %s, but it stays at the switch: %s", job->name, why, cause);
+    }
+    return false;
+}
+
+bool trib_job_settles_ring(struct trib_jobs *jobs, struct trib_job *job)
+{
+    uint32_t told = 0;
+    struct trib_message message = {.kind = TRIB_MESSAGE_RING};
+    if (!is_to_be_ring(jobs, job)) {
+        return true;
+    }
+    explain_threshold(jobs, job, message.note.text);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        struct trib_rank *rank = &job->ranks[i];
+        if (rank->session && !rank->is_ring) {
+            jobs->output.send(jobs->output.owner, rank->session, &message);
+            trib_rank_let_go(jobs, rank);
+            told++;
+        }
+    }
+    if (told == 0) {
+        return true;
+    }
+    trib_log(TRIB_LOG_INFO, "job %s: %s: %u of its ranks come again as a ring, which it is in place of scheme %s",
+             job->name, message.note.text, told, job->settings.scheme);
+    if (trib_job_is_empty(job)) {
+        trib_job_free(jobs, job);
+    }
+    return false;
+}
