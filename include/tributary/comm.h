@@ -59,7 +59,7 @@ struct trib_faults {
 };
 
 /* Everything has a default (given in brackets). All ranks of a communicator must agree on ranks, scheme, wire, payload,
- * window and fallback: a difference is reported on every rank, with both values. */
+ * window, gradient_bytes and fallback: a difference is reported on every rank, with both values. */
 struct trib_config {
     char switch_address
         [TRIB_NAME_MAX +
@@ -85,13 +85,18 @@ struct trib_config {
     enum trib_wire wire;         /* [TRIB_WIRE_FLOAT32] */
     uint32_t payload;            /* bytes in a packet, a multiple of 64, 64 to 8192 [0: 1408, over IPv6 1344] */
     uint32_t window;             /* bytes that a rank keeps in flight per switch shard [0: the switch chooses] */
+    /* Bytes of gradients that the job sums in one iteration: of all parameters that are trained, elements x bytes of
+     * one. An operator may let jobs of few run as a ring whose ranks send to each other, whatever scheme they ask for
+     * (`tributary switch --threshold`): trib_comm_scheme says what it is. What split and subset make of a communicator
+     * goes as that does [0: not said, no threshold applies] */
+    uint64_t gradient_bytes;
     /* Ranks of one host are summed in its memory, and one of them sends for all: if all ranks want it, and those of
      * each host follow each other. A group is then a group on all ranks. Where neither switch nor rendezvous is named
      * all are in that memory; false: that is an error [true] */
     bool level0;
     bool multicast; /* ask for results by multicast; used only if every rank receives it [true] */
     bool
-        progress_thread; /* [true]; without it only calls make progress; always on where no switch is, or with fallback */
+        progress_thread; /* [true]; without it only calls make progress; always on where no switch is, with fallback, or at a switch with gradient_bytes */
     bool trains;         /* many packets per system call [true]; false exists for comparison */
     /* Longest busy wait before sleeping, microseconds; it yields the CPU. Where all ranks are on one host ten times as
      * long [20] */
@@ -108,7 +113,7 @@ struct trib_config {
      * the others as without a switch [false] */
     bool fallback;
     uint64_t timeout_ns;       /* of one operation; it ends the job [30 min] */
-    uint64_t linger_ns;        /* longest wait in trib_comm_close, at a switch without fallback [1 s] */
+    uint64_t linger_ns;        /* longest wait in trib_comm_close, at a switch without fallback, but of a ring [1 s] */
     struct trib_faults faults; /* [none] */
 };
 
@@ -192,6 +197,11 @@ uint32_t trib_comm_ranks(const struct trib_comm *comm);
 /* The name under which the switch knows it: config.job, or what was made of it by split and subset. Valid until
  * close. */
 const char *trib_comm_job(const struct trib_comm *comm);
+/* The scheme that it is summed by: config.scheme, or "ring" where the switch wanted it so (config.gradient_bytes).
+ * Neither changes while it lives. Valid until close. */
+const char *trib_comm_scheme(const struct trib_comm *comm);
+/* Why that is not the one asked for, in words; "": it is. Valid until close. */
+const char *trib_comm_scheme_cause(const struct trib_comm *comm);
 /* Text of the failure that ended the communicator, "" while there is none. Valid until close. */
 const char *trib_comm_error(const struct trib_comm *comm);
 void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats);

@@ -42,7 +42,8 @@ static struct trib_comm *make(const struct trib_config *config)
  * they have finished: then it is they who bound the time, not what a switch would need to hear of the end. */
 static bool serves_others(const struct trib_comm *comm)
 {
-    return comm->config.rendezvous[0] != '\0' || comm->config.fallback;
+    return comm->config.rendezvous[0] != '\0' || comm->config.fallback ||
+           (comm->config.switch_address[0] != '\0' && comm->config.gradient_bytes != 0);
 }
 
 /* No request runs, and nobody comes any more; threads that wait for requests which have ended may not have left yet. */
@@ -194,14 +195,11 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     if (!made->config.progress_thread && serves_others(made)) {
         trib_log(TRIB_LOG_WARN,
                  "job %s rank %u: progress thread off is ignored: other ranks need this process between its calls too, "
-                 "where no switch is, or none may be left",
+                 "where no switch is, or none may be left, or one may make a ring of the job",
                  config->job, config->rank);
         made->config.progress_thread = true;
     }
-    if (made->verbs->peers != NULL && strchr(made->config.nics, ',') != NULL) {
-        trib_log(TRIB_LOG_WARN, "job %s rank %u: of the network cards %s scheme %s uses the first alone", config->job,
-                 config->rank, config->nics, config->scheme);
-    }
+    trib_comm_warn_of_cards(made);
     if (made->config.payload == 0) {
         made->config.payload =
             trib_address_payload(&address); /* the same on every rank: switches of one tree have one family */
@@ -259,6 +257,16 @@ uint32_t trib_comm_ranks(const struct trib_comm *comm)
 const char *trib_comm_job(const struct trib_comm *comm)
 {
     return comm->config.job;
+}
+
+const char *trib_comm_scheme(const struct trib_comm *comm)
+{
+    return comm->config.scheme;
+}
+
+const char *trib_comm_scheme_cause(const struct trib_comm *comm)
+{
+    return comm->ring_cause;
 }
 
 const char *trib_comm_error(const struct trib_comm *comm)

@@ -270,7 +270,7 @@ void trib_comm_receive(struct trib_comm *comm, struct trib_came_from from, const
 
 void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet)
 {
-    if (comm->where.no_box) {
+    if (trib_comm_is_wide(comm)) {
         uint32_t card = comm->has_peers ? 0 : root % comm->endpoint->wide_count;
         trib_udp_send(comm->endpoint->wide[card].udp, packet, &comm->roots[root], 1);
     } else {

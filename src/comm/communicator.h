@@ -71,6 +71,7 @@ struct trib_comm {
     uint16_t peers[TRIB_PEERS_MAX];            /* which rank each peer is */
     bool has_peers;                            /* the scheme's ranks send to each other, and to no root */
     bool follows_congestion;                   /* its node's windows do */
+    char asked[32];                            /* the scheme before the switch made a ring of it; "": it did not */
     uint32_t window;
     const struct trib_worker_verbs *verbs;
     void *node; /* NULL before the first WELCOME, and on one host */
@@ -133,6 +134,7 @@ struct trib_comm {
     char away
         [TRIB_ERROR_TEXT_MAX]; /* why the switch could not take the last JOIN further up; "": it could, or was not reached */
     char left[160];
+    char ring_cause[TRIB_ERROR_TEXT_MAX]; /* why it did, says the switch */
     /* the last stall report, for texts */
     uint64_t stall_sequence;
     char stall_text[320]; /* who is missing, says the control plane; "": it has not said */
@@ -149,6 +151,12 @@ struct trib_comm {
     struct trib_udp_stats root_base;   /* and of the root's */
     struct trib_config config;
 };
+
+/* Its packets go from the wide socket to the places that WELCOME names, not to shards of a switch. */
+static inline bool trib_comm_is_wide(const struct trib_comm *comm)
+{
+    return comm->where.no_box || comm->has_peers;
+}
 
 /* ---- comm.c ---- */
 
@@ -244,6 +252,14 @@ uint32_t trib_comm_root_at(const struct trib_comm *comm, const struct trib_place
 bool trib_comm_echo_path(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet);
 /* The rank before this one runs another operation: the control plane asks both. */
 void trib_comm_dispute(struct trib_comm *comm, const struct trib_event *event);
+
+/* Of the network cards that are named a ring uses one. */
+void trib_comm_warn_of_cards(const struct trib_comm *comm);
+
+/* ---- ring.c ---- */
+
+/* The switch wants the job to be a ring (RING). */
+void trib_comm_take_ring(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns);
 
 /* ---- stall.c ---- */
 

@@ -82,7 +82,7 @@ static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner,
         return;
     }
     /* From a switch that it has left, or from ranks that had left it before. */
-    if (comm->where.no_box != channel->is_wide || (channel->is_wide && !is_known_root(comm, arrival->from))) {
+    if (trib_comm_is_wide(comm) != channel->is_wide || (channel->is_wide && !is_known_root(comm, arrival->from))) {
         comm->dropped[TRIB_DROP_SOURCE]++;
         return;
     }
@@ -125,11 +125,11 @@ static bool receive_all(struct trib_endpoint *endpoint, uint64_t now_ns)
     return came;
 }
 
-/* Makes every socket be tried. */
+/* Makes every socket be tried, but for those of shards that nobody has asked for yet: where all are rings they stay. */
 static void heat(struct trib_endpoint *endpoint)
 {
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
-        endpoint->shards[i].hot = true;
+        endpoint->shards[i].hot |= endpoint->shards[i].is_wide || endpoint->connected[i].len > 0;
     }
     trib_own_root_heat(&endpoint->own_root);
     for (struct trib_comm *comm = endpoint->awake; comm != NULL; comm = comm->next_awake) {

@@ -89,7 +89,7 @@ static enum trib_status open_sockets(struct trib_endpoint *endpoint, const struc
     struct trib_address local = endpoint->where.address;
     enum trib_status status = TRIB_OK;
     if (endpoint->where.no_box) {
-        return trib_endpoint_widen(endpoint, &endpoint->where, own, error);
+        return trib_endpoint_be_root(endpoint, &endpoint->where, own, error);
     }
     memset(&local.storage, 0, sizeof local.storage); /* any address, any port */
     local.storage.ss_family = endpoint->where.address.storage.ss_family;
@@ -160,15 +160,31 @@ enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoint, const struc
             endpoint->wide_count++;
         }
     }
-    if (status == TRIB_OK) {
-        status = open_root(endpoint, own, &local, error);
-    }
     if (status != TRIB_OK) {
         close_wide(endpoint);
         return status;
     }
     trib_endpoint_changed(endpoint);
     return TRIB_OK;
+}
+
+enum trib_status trib_endpoint_be_root(struct trib_endpoint *endpoint, const struct trib_where *where,
+                                       const struct trib_config *own, char *error)
+{
+    bool was_wide = endpoint->wide != NULL;
+    struct trib_address local;
+    enum trib_status status = trib_endpoint_widen(endpoint, where, own, error);
+    if (status != TRIB_OK || trib_own_root_is_open(&endpoint->own_root)) {
+        return status;
+    }
+    trib_udp_local(endpoint->wide->udp, &local);
+    trib_address_set_port(&local, 0);
+    status = open_root(endpoint, own, &local, error);
+    if (status != TRIB_OK && !was_wide) {
+        close_wide(endpoint);
+    }
+    trib_endpoint_changed(endpoint);
+    return status;
 }
 
 static void close_fd(int fd)

@@ -90,7 +90,7 @@ struct trib_endpoint {
     struct trib_channel *wide;                      /* one, or one for each network card; NULL: there is none */
     uint32_t shard_count;                           /* all together */
     uint32_t wide_count;
-    struct trib_own_root own_root; /* with them: this process is a root as well */
+    struct trib_own_root own_root; /* not where they are for rings alone: this process is a root as well */
     uint32_t waiters;              /* threads inside trib_endpoint_wait */
     bool has_leader;
     bool stopping;
@@ -152,11 +152,14 @@ static inline void trib_endpoint_unlock(struct trib_endpoint *endpoint)
 void trib_endpoint_hold(struct trib_endpoint *endpoint);
 void trib_endpoint_drop(struct trib_endpoint *endpoint);
 
-/* The wide sockets and the root of this process, if they are not there: at the network cards that were named, else
- * bound to the address that leads to `where`. own: of whose faults they have. error as in comm.h. Locked, or of a new
- * endpoint. Returns ERR_UNREACHABLE, ERR_SYSTEM, ERR_MEMORY. */
+/* The wide sockets, if they are not there: at the network cards that were named, else bound to the address that leads
+ * to `where`. own: of whose faults they have. error as in comm.h. Locked, or of a new endpoint. Returns
+ * ERR_UNREACHABLE, ERR_SYSTEM, ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_endpoint_widen(struct trib_endpoint *endpoint, const struct trib_where *where,
                                                    const struct trib_config *own, char *error);
+/* And the root of this process, where they are. The same. */
+TRIB_MUST_USE enum trib_status trib_endpoint_be_root(struct trib_endpoint *endpoint, const struct trib_where *where,
+                                                     const struct trib_config *own, char *error);
 /* The largest window of a communicator has changed. Locked. */
 void trib_endpoint_find_window(struct trib_endpoint *endpoint);
 /* Fills *where. */

@@ -123,6 +123,11 @@ static enum trib_status read_window(const char *text, struct trib_config *config
     return TRIB_OK;
 }
 
+static enum trib_status read_gradient_bytes(const char *text, struct trib_config *config, char *error)
+{
+    return trib_parse_size(text, &config->gradient_bytes, error);
+}
+
 static enum trib_status read_level0(const char *text, struct trib_config *config, char *error)
 {
     return trib_parse_bool(text, &config->level0, error);
@@ -261,6 +266,9 @@ static const struct trib_variable variables[] = {
      read_payload},
     {"TRIB_WINDOW", "256KiB", "bytes that a rank keeps in flight per switch shard [0: the switch chooses]",
      read_window},
+    {"TRIB_GRADIENT_BYTES", "40MB",
+     "gradients that the job sums in an iteration; below the switch's --threshold it is a ring [0: not said]",
+     read_gradient_bytes},
     {"TRIB_LEVEL0", "0", "ranks of one host are summed in its memory before one of them sends; 0: each sends [1]",
      read_level0},
     {"TRIB_MULTICAST", "1", "take results by multicast where every rank receives it [1]", read_multicast},

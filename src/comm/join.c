@@ -8,7 +8,7 @@
  *   PROBING      all paths tried               REGISTERING
  *   REGISTERING  READY                         RUNNING
  *   RUNNING      CLOSED                        CLOSED
- *   JOINING      AWAY                          CONNECTING, with the deadline that it had there
+ *   JOINING      AWAY, RING                    CONNECTING, with the deadline that it had there
  *   any          session lost                  CONNECTING, until its deadline
  *   any          FAIL, deadline                FAILED; of a switch that is gone for good CONNECTING, elsewhere (move.c)
  * Read next: session_client.c (the connection), paths.c (PROBING), communicator.c (the rest of a communicator). */
@@ -40,7 +40,7 @@ static void name_ports(const struct trib_comm *comm, struct trib_message *messag
     for (uint32_t i = 0; i < comm->endpoint->shard_count; i++) {
         const struct trib_channel *channel = &comm->endpoint->shards[i];
         struct trib_address local;
-        if (channel->is_wide == comm->where.no_box) {
+        if (channel->is_wide == trib_comm_is_wide(comm)) {
             trib_udp_local(channel->udp, &local);
             message->join.data_port[count++] = trib_address_port(&local);
         }
@@ -62,19 +62,22 @@ static void send_join(struct trib_comm *comm)
     /* After a restart the switch goes on by multicast only if it did before; who saw no READY tries it as the first
      * time. */
     message.join.multicast = comm->was_running ? comm->is_multicast : config->multicast;
-    (void)snprintf(message.join.settings.scheme, sizeof message.join.settings.scheme, "%s", config->scheme);
+    (void)snprintf(message.join.settings.scheme, sizeof message.join.settings.scheme, "%s",
+                   comm->asked[0] != '\0' ? comm->asked : config->scheme);
     message.join.settings.ranks = config->ranks;
     message.join.settings.payload = config->payload;
     message.join.settings.window = config->window;
     message.join.settings.wire = (uint8_t)config->wire;
     message.join.settings.fallback = config->fallback;
+    message.join.settings.gradient_bytes = config->gradient_bytes;
+    message.join.is_ring = comm->asked[0] != '\0';
     message.join.meet_port = comm->where.no_box || config->rank != 0 ? 0 : trib_embedded_port(comm->embedded);
     message.join.host = trib_host_digest(config);
     message.join.level0 = config->level0;
     if (comm->has_moved) {
         trib_comm_keep_hosts(comm, &message);
     }
-    if (comm->where.no_box) {
+    if (comm->where.no_box && trib_own_root_is_open(&comm->endpoint->own_root)) {
         message.join.weight = (uint8_t)config->root_weight;
         message.join.root_port = trib_own_root_port(&comm->endpoint->own_root);
         message.join.room = trib_plane_receive_room(comm->endpoint->own_root.plane);
@@ -125,7 +128,8 @@ void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns)
  * which was bound when another communicator of the process moved, elsewhere perhaps. NULL: as the routes choose. */
 static const struct trib_address *local_of(const struct trib_comm *comm, struct trib_address *local)
 {
-    if (!comm->where.no_box || comm->endpoint->where.no_box) {
+    bool has_said = comm->endpoint->nics.count > 0 && !comm->where.no_box; /* in JOIN: any way leads to the switch */
+    if (!trib_comm_is_wide(comm) || comm->endpoint->where.no_box || has_said) {
         return NULL;
     }
     trib_udp_local(comm->endpoint->wide->udp, local);
@@ -506,6 +510,9 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_AWAY:
         take_away(comm, message, now_ns);
         return;
+    case TRIB_MESSAGE_RING:
+        trib_comm_take_ring(comm, message, now_ns);
+        return;
     case TRIB_MESSAGE_FAIL:
         take_fail(comm, message, now_ns);
         return;
@@ -533,7 +540,6 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_ROOT_READY:
     case TRIB_MESSAGE_LEND:
     case TRIB_MESSAGE_LENT:
-    case TRIB_MESSAGE_RING:
     case TRIB_MESSAGE_KIND_COUNT:
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "%s does not speak like a switch", comm->where.name);
         return;

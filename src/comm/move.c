@@ -58,7 +58,7 @@ uint64_t trib_comm_close_time(const struct trib_comm *comm, uint64_t now_ns)
     uint64_t limit_ns = config->linger_ns;
     if (comm->has_moved && comm->state != TRIB_COMM_RUNNING) { /* who lacks something comes within that time */
         limit_ns = limit_ns > config->switch_timeout_ns ? limit_ns : config->switch_timeout_ns;
-    } else if (comm->where.no_box || config->fallback) {
+    } else if (trib_comm_is_wide(comm) || config->fallback) {
         limit_ns = config->timeout_ns;
     }
     return trib_time_after(now_ns, limit_ns);
@@ -138,7 +138,8 @@ void trib_comm_move(struct trib_comm *comm, uint64_t now_ns)
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     struct trib_where where;
     trib_where_init(&where, &comm->meeting, true);
-    enum trib_status status = trib_endpoint_widen(comm->endpoint, &where, config, cause);
+    enum trib_status status = comm->has_peers ? trib_endpoint_widen(comm->endpoint, &where, config, cause)
+                                              : trib_endpoint_be_root(comm->endpoint, &where, config, cause);
     if (status == TRIB_ERR_UNREACHABLE && comm->state == TRIB_COMM_CONNECTING && now_ns < comm->return_deadline_ns) {
         comm->state_deadline_ns = comm->outage_deadline_ns = now_ns + NO_WAY_NS;
         return;

@@ -148,6 +148,15 @@ void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from, 
     comm->deadline_ns = 0; /* look at the time: the last echo ends PROBING */
 }
 
+/* A switch has made a ring of the job, whose ranks reach the switch, but not each other. */
+static void fail_for_ring(struct trib_comm *comm, const char *peer, const char *advice)
+{
+    send_paths(comm, false, false);
+    trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
+                   "UDP packets of %u bytes payload do not pass between here and the rank at %s (a ring: %.150s): %s",
+                   comm->config.payload, peer, comm->ring_cause, advice);
+}
+
 /* The first root that has not echoed, or the ports of the switch. */
 static void fail_for_path(struct trib_comm *comm)
 {
@@ -155,6 +164,10 @@ static void fail_for_path(struct trib_comm *comm)
     char root[64];
     uint32_t first = (uint32_t)__builtin_ctzll(~comm->paths);
     trib_address_format(&comm->roots[first], root);
+    if (!comm->where.no_box && comm->has_peers) {
+        fail_for_ring(comm, root, advice);
+        return;
+    }
     if (!comm->where.no_box && !trib_address_same_host(&comm->roots[first], &comm->where.address)) {
         send_paths(comm, false, false);
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "io/explain.h"
+#include "io/log.h"
 #include "schemes/schemes.h"
 
 bool trib_comm_is_welcome_of_peers(const struct trib_comm *comm, const struct trib_message *message)
@@ -86,16 +87,25 @@ enum trib_status trib_comm_take_places(struct trib_comm *comm, const struct trib
         if (comm->has_peers) {
             comm->peers[i] = (uint16_t)message->welcome.peer[i].rank;
         }
-        if (comm->where.no_box) {
+        if (trib_comm_is_wide(comm)) {
             trib_comm_answer_from(comm, &comm->roots[i]);
         }
     }
     comm->last_root = 0;
-    if (comm->where.no_box) {
+    if (trib_comm_is_wide(comm)) {
         return TRIB_OK;
     }
     enum trib_status status = trib_endpoint_connect(comm->endpoint, comm->roots, comm->root_count, error);
     return status == TRIB_OK ? check_ways(comm, message, error) : status;
+}
+
+void trib_comm_warn_of_cards(const struct trib_comm *comm)
+{
+    const struct trib_config *config = &comm->config;
+    if (comm->has_peers && strchr(config->nics, ',') != NULL) {
+        trib_log(TRIB_LOG_WARN, "job %s rank %u: of the network cards %s scheme %s uses the first alone", config->job,
+                 config->rank, config->nics, config->scheme);
+    }
 }
 
 const char *trib_comm_places(const struct trib_comm *comm)

@@ -74,6 +74,7 @@ static enum trib_status make(struct trib_comm *comm, uint32_t rank, uint32_t ran
     (void)snprintf(config.job, sizeof config.job, "%s", job);
     config.rank = rank;
     config.ranks = ranks;
+    config.gradient_bytes = 0; /* whether it is a ring is settled: it goes as comm does */
     return trib_comm_create_from(comm, &config, made, error);
 }
 

@@ -18,8 +18,8 @@
 static uint32_t choose_window(const struct trib_comm *comm, const struct trib_grant *grant)
 {
     uint32_t packet = TRIB_HEADER_SIZE + comm->config.payload;
-    uint32_t sockets = comm->where.no_box ? grant->roots : 1;
-    const struct trib_channel *channel = comm->where.no_box ? comm->endpoint->wide : &comm->endpoint->shards[0];
+    uint32_t sockets = trib_comm_is_wide(comm) ? grant->roots : 1;
+    const struct trib_channel *channel = trib_comm_is_wide(comm) ? comm->endpoint->wide : &comm->endpoint->shards[0];
     uint32_t room = trib_udp_receive_room(channel->udp) / packet / sockets;
     if (room >= grant->window) {
         return grant->window;

@@ -48,7 +48,7 @@ static inline void stop_switch(int signal_number)
     trib_switchd_stop();
 }
 
-static inline int switch_process(uint16_t port, uint32_t threads, int ready_fd)
+static inline int switch_process(uint16_t port, uint32_t threads, uint64_t threshold, int ready_fd)
 {
     struct trib_switchd_config config;
     char error[TRIB_ERROR_TEXT_MAX] = "";
@@ -61,6 +61,7 @@ static inline int switch_process(uint16_t port, uint32_t threads, int ready_fd)
     trib_address_set_port(&config.listen, port);
     config.http.len = 0;
     config.threads = threads;
+    config.threshold = threshold;
     config.join_timeout_ns = 20 * TRIB_SECOND_NS * patience();
     config.ready_fd = ready_fd;
     if (trib_switchd_run(&config, error) != TRIB_OK) {
@@ -71,7 +72,7 @@ static inline int switch_process(uint16_t port, uint32_t threads, int ready_fd)
 }
 
 /* Starts a switch and returns its port once it serves; 0: it does not. */
-static inline uint16_t keeper_start(uint16_t port, uint32_t threads, pid_t *pid)
+static inline uint16_t keeper_start(uint16_t port, uint32_t threads, uint64_t threshold, pid_t *pid)
 {
     int ready[2];
     char text[16] = "";
@@ -80,7 +81,7 @@ static inline uint16_t keeper_start(uint16_t port, uint32_t threads, pid_t *pid)
     }
     *pid = fork();
     if (*pid == 0) {
-        _exit(switch_process(port, threads, ready[1]));
+        _exit(switch_process(port, threads, threshold, ready[1]));
     }
     (void)close(ready[1]);
     ssize_t got = read(ready[0], text, sizeof text - 1);
@@ -90,11 +91,11 @@ static inline uint16_t keeper_start(uint16_t port, uint32_t threads, pid_t *pid)
 
 /* A first port below those that the kernel gives to sockets without one: else another test's socket could take it while
  * the switch is away. */
-static inline uint16_t keeper_find_port(uint32_t threads, pid_t *pid)
+static inline uint16_t keeper_find_port(uint32_t threads, uint64_t threshold, pid_t *pid)
 {
     uint16_t port = 0;
     for (unsigned i = 0; i < 20 && port == 0; i++) {
-        port = keeper_start((uint16_t)(10000 + ((unsigned)getpid() + i * 101) * 16 % 20000), threads, pid);
+        port = keeper_start((uint16_t)(10000 + ((unsigned)getpid() + i * 101) * 16 % 20000), threads, threshold, pid);
     }
     return port;
 }
@@ -108,8 +109,11 @@ static inline void keeper_end(pid_t *pid, int signal_number)
     *pid = -1;
 }
 
+/* Of a switch that an operator keeps for large jobs. */
+#define HARNESS_THRESHOLD UINT64_C(40000000)
+
 /* 'k': kill the switch; 't': end it as an operator does; a digit: start it with so many threads on the port of
- * before, in place of one that a test which failed has left. */
+ * before, in place of one that a test which failed has left; 'A' to 'I': with 1 to 9 threads and a threshold. */
 static inline void keeper(int in, int out)
 {
     char command = 0;
@@ -118,9 +122,12 @@ static inline void keeper(int in, int out)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     while (read(in, &command, 1) == 1) {
         keeper_end(&pid, command == 't' ? SIGTERM : SIGKILL);
-        if (command >= '1' && command <= '9') {
-            uint32_t threads = (uint32_t)(command - '0');
-            port = port == 0 ? keeper_find_port(threads, &pid) : keeper_start(port, threads, &pid);
+        bool has_threshold = command >= 'A' && command <= 'I';
+        if (has_threshold || (command >= '1' && command <= '9')) {
+            uint32_t threads = (uint32_t)(has_threshold ? command - 'A' + 1 : command - '0');
+            uint64_t threshold = has_threshold ? HARNESS_THRESHOLD : 0;
+            port =
+                port == 0 ? keeper_find_port(threads, threshold, &pid) : keeper_start(port, threads, threshold, &pid);
         }
         if (write(out, &port, sizeof port) != (ssize_t)sizeof port) {
             return;

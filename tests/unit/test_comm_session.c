@@ -249,6 +249,164 @@ static void cut__before_ready_tries_the_paths_again(void **state)
     end(&s, TRIB_ERR_UNREACHABLE, "unreachable: connection refused", 2500);
 }
 
+/* ---- RING ---- */
+
+#define RING_TEXT "4 bytes of gradients are few"
+
+static void say_ring(int fd)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_RING, .note = {.text = RING_TEXT}};
+    send_message(fd, &message);
+}
+
+/* Its settings are as it was asked to have them; of its sockets the one is named that others of a ring send to. */
+static void ring__comes_again_at_once(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message first;
+    struct trib_message join;
+    begin(&s);
+    s.config.gradient_bytes = 4;
+    (void)snprintf(s.config.scheme, sizeof s.config.scheme, "panama");
+    start_rank(&s);
+    int fd = take_join(&s, &first);
+    assert_false(first.join.is_ring);
+    assert_int_equal(first.join.room, 0);
+    say_ring(fd);
+    assert_int_equal(next_message(fd).kind, TRIB_MESSAGE_NONE);
+    close(fd);
+    fd = take_join(&s, &join);
+    assert_true(join.join.is_ring);
+    assert_string_equal(join.join.settings.scheme, "panama");
+    assert_int_equal(join.join.settings.gradient_bytes, 4);
+    assert_int_equal(join.join.known.communicator, 0);
+    assert_true(join.join.room > 0);
+    assert_int_equal(join.join.root_port, 0);
+    assert_true(join.join.data_port[0] != 0 && join.join.data_port[1] == 0);
+    for (uint32_t i = 0; i < TRIB_ROOTS_MAX; i++) {
+        assert_true(first.join.data_port[i] != join.join.data_port[0]);
+    }
+    say_ring(fd); /* it is one */
+    end(&s, TRIB_ERR_REFUSED, "said RING out of turn", 5000);
+    close(fd);
+}
+
+/* A WELCOME to a switch is none for it. */
+static void ring__is_not_welcome_at_shards(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    s.config.gradient_bytes = 4;
+    s.config.ranks = 2;
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    say_ring(fd);
+    close(fd);
+    fd = take_join(&s, &join);
+    welcome(&s, fd, 5);
+    end(&s, TRIB_ERR_REFUSED, "granted what may not be granted", 5000);
+    close(fd);
+}
+
+/* Who reaches the switch need not reach the others. */
+static void ring__whose_other_rank_does_not_answer(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    struct sockaddr_in at;
+    socklen_t len = sizeof at;
+    begin(&s);
+    s.config.gradient_bytes = 4;
+    s.config.ranks = 2;
+    s.config.join_timeout_ns = 20 * TRIB_SECOND_NS;
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    say_ring(fd);
+    close(fd);
+    fd = take_join(&s, &join);
+    assert_int_equal(getsockname(s.udp, (struct sockaddr *)&at, &len), 0);
+    struct trib_message message = {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.generation_ranks = 2, .behind = 1}};
+    message.welcome.grant = (struct trib_grant){.salt = 1,
+                                                .token = 2,
+                                                .communicator = 7,
+                                                .boot = 5,
+                                                .roots = 1,
+                                                .train = 4,
+                                                .slots = 32,
+                                                .window = 16,
+                                                .generation = 1,
+                                                .data_port = 9};
+    message.welcome.peer_count = 1;
+    message.welcome.peer[0] = (struct trib_peer){1, trib_address_v4(0x7f000001U, ntohs(at.sin_port))};
+    send_message(fd, &message);
+    assert_false(expect(fd, TRIB_MESSAGE_PATHS).paths.unicast);
+    end(&s, TRIB_ERR_UNREACHABLE, "(a ring: " RING_TEXT "): check the path MTU", 20000);
+    close(fd);
+}
+
+static void ring__of_bytes_that_were_not_said(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    assert_int_equal(join.join.settings.gradient_bytes, 0);
+    say_ring(fd);
+    end(&s, TRIB_ERR_REFUSED, "said RING out of turn", 5000);
+    close(fd);
+}
+
+/* After its WELCOME, while it runs, and when it comes back with what it was granted. */
+static void ring__of_one_that_has_a_grant(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct script s;
+        struct trib_message join;
+        begin(&s);
+        s.config.gradient_bytes = 4;
+        start_rank(&s);
+        int fd = i > 0 ? run(&s) : take_join(&s, &join);
+        if (i == 0) {
+            welcome(&s, fd, 5);
+        } else if (i == 2) {
+            close(fd);
+            fd = take_join(&s, &join);
+            assert_int_equal(join.join.known.communicator, 7);
+            assert_false(join.join.is_ring);
+        }
+        say_ring(fd);
+        end(&s, TRIB_ERR_REFUSED, "said RING out of turn", 5000);
+        close(fd);
+    }
+}
+
+/* A control plane that says it and lets nobody in: the time of the first JOIN is all that there is. */
+static void ring__then_nothing_ends_in_time(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    s.config.gradient_bytes = 4;
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    say_ring(fd);
+    close(fd);
+    for (fd = take_join(&s, &join); fd >= 0; fd = take_join(&s, &join)) {
+        assert_true(join.join.is_ring);
+        close(fd);
+    }
+    assert_in_range(s.joins, 4, 40); /* no storm */
+    end(&s, TRIB_ERR_UNREACHABLE, "unreachable", 2500);
+}
+
 static void stall(const char *where, const struct trib_rank_list *missing, const char *part)
 {
     struct script s;
@@ -519,6 +677,12 @@ int main(void)
         cmocka_unit_test(away__and_back),
         cmocka_unit_test(cut__again_and_again_ends_in_time),
         cmocka_unit_test(cut__before_ready_tries_the_paths_again),
+        cmocka_unit_test(ring__comes_again_at_once),
+        cmocka_unit_test(ring__is_not_welcome_at_shards),
+        cmocka_unit_test(ring__whose_other_rank_does_not_answer),
+        cmocka_unit_test(ring__of_bytes_that_were_not_said),
+        cmocka_unit_test(ring__of_one_that_has_a_grant),
+        cmocka_unit_test(ring__then_nothing_ends_in_time),
         cmocka_unit_test(stall__its_answer_goes_into_the_error),
         cmocka_unit_test(welcome__of_roots_at_any_ports),
         cmocka_unit_test(root_open__of_another_communicator_or_boot),

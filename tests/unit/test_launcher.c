@@ -117,7 +117,7 @@ static void config__every_variable_takes_its_example(void **state)
             read++;
         }
     }
-    assert_int_equal(read, 25);
+    assert_int_equal(read, 26);
 }
 
 static void config__variables_reach_their_fields(void **state)
@@ -132,6 +132,7 @@ static void config__variables_reach_their_fields(void **state)
     set("TRIB_WIRE", "int32");
     set("TRIB_PAYLOAD", "8192");
     set("TRIB_WINDOW", "64KiB");
+    set("TRIB_GRADIENT_BYTES", "40MB");
     set("TRIB_LEVEL0", "off");
     set("TRIB_MULTICAST", "0");
     set("TRIB_PROGRESS", "off");
@@ -153,6 +154,7 @@ static void config__variables_reach_their_fields(void **state)
     assert_int_equal(config.wire, TRIB_WIRE_INT32);
     assert_int_equal(config.payload, 8192);
     assert_int_equal(config.window, 65536);
+    assert_int_equal(config.gradient_bytes, 40000000);
     assert_false(config.level0 || config.multicast || config.progress_thread || config.trains);
     assert_int_equal(config.spin_us, 50);
     assert_int_equal(config.dscp, 56);
@@ -213,6 +215,8 @@ static void config__errors_name_variable_and_value(void **state)
          "scheme switchml-literal: it shows a published rule that gives wrong sums (`tributary demo --literal`); jobs "
          "use switchml"},
         {"TRIB_JOB", "", "TRIB_JOB: \"\" is not 1 to 64 bytes long"},
+        {"TRIB_GRADIENT_BYTES", "4000000",
+         "TRIB_GRADIENT_BYTES: \"4000000\" has no unit; a size is written like 64MB or 64KiB"},
         {"TRIB_BACKLOG", "2GiB", "TRIB_BACKLOG: 2GiB is more than 1GiB"},
         {"TRIB_DSCP", "64", "TRIB_DSCP: 64 is not from 0 to 63"},
         {"TRIB_TRAINS", "maybe", "TRIB_TRAINS: \"maybe\" is neither on nor off; write 1 or 0"},

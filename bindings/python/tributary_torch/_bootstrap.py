@@ -42,6 +42,7 @@ class Options:
     wire: str | None = None
     payload: int | None = None
     window: int | None = None
+    gradient_bytes: int | None = None
     level0: bool | None = None
     multicast: bool | None = None
     spin_us: int | None = None
@@ -100,6 +101,10 @@ class Communicator:
 
     def job(self):
         return self.lib.trib_comm_job(self.handle).decode() if self.handle else ""
+
+    def scheme(self):
+        """What it is summed by: as asked, or "ring" where the switch wanted it so."""
+        return self.lib.trib_comm_scheme(self.handle).decode() if self.handle else ""
 
     def stats(self):
         stats = _capi.Stats()

@@ -139,6 +139,10 @@ class ProcessGroupTributary(dist.ProcessGroup):
         """The name under which the ranks met."""
         return self.communicator.job()
 
+    def scheme(self):
+        """What sums: as asked, or "ring" where the switch wanted it so (Options.gradient_bytes)."""
+        return self.communicator.scheme()
+
     # ---- its end ----
 
     def set_timeout(self, timeout):

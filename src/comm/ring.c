@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ring.c: a switch that wants a job summed by a ring, since its gradients are below what the operator keeps switches
+ * for (config.gradient_bytes, control/jobs/threshold.c). It says so before anything was granted, so nothing is there
+ * yet that would have to change: this rank opens the socket that ranks of a ring have, beside those for the switch's
+ * shards, and comes again. The switch stays where its session goes; all else is as in a ring that was asked for.
+ * Read next: peers.c (where packets go then), join.c (the dialogue). */
+#include <stdio.h>
+#include <string.h>
+
+#include "comm/communicator.h"
+#include "io/log.h"
+#include "schemes/schemes.h"
+
+static void become_ring(struct trib_comm *comm, const char *cause)
+{
+    memcpy(comm->asked, comm->config.scheme, sizeof comm->asked);
+    (void)snprintf(comm->config.scheme, sizeof comm->config.scheme, "%s", TRIB_SCHEME_RING);
+    (void)snprintf(comm->ring_cause, sizeof comm->ring_cause, "%s", cause);
+    comm->verbs = trib_scheme_find(TRIB_SCHEME_RING)->worker;
+    comm->has_peers = true;
+}
+
+/* Told once, of bytes that it has said, and before it was granted anything: else it is out of turn. */
+void trib_comm_take_ring(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
+{
+    const struct trib_config *config = &comm->config;
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    bool may_be = comm->grant.communicator == 0 && config->gradient_bytes != 0;
+    if (!may_be || trib_comm_is_wide(comm)) {
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said RING out of turn", comm->where.title);
+        return;
+    }
+    enum trib_status status = trib_endpoint_widen(comm->endpoint, &comm->where, config, cause);
+    if (status != TRIB_OK) {
+        trib_comm_fail_all(comm, status, "rank %u: no socket for a ring: %.300s", config->rank, cause);
+        return;
+    }
+    become_ring(comm, message->note.text);
+    if (config->rank == 0) {
+        trib_log(TRIB_LOG_INFO, "job %s: %s: it is a ring, and not scheme %s", config->job, comm->ring_cause,
+                 comm->asked);
+    }
+    trib_comm_warn_of_cards(comm);
+    trib_session_client_close(&comm->session);
+    comm->away[0] = '\0';
+    trib_comm_reconnect(comm, now_ns);
+}
