@@ -47,18 +47,20 @@ static double busbw(const struct perf_options *options, const struct perf_row *r
 void perf_print_begin(const struct perf_options *options, const struct trib_comm *comm)
 {
     const struct trib_config *c = &options->comm;
+    const char *scheme = trib_comm_scheme(comm);
     struct trib_comm_stats stats;
 
     trib_comm_stats((struct trib_comm *)(uintptr_t)comm, &stats);
     if (options->json) {
         printf(
-            "{\"version\":\"%s\",\"collective\":\"%s\",\"ranks\":%u,\"scheme\":\"%s\",\"wire\":\"%s\",\"payload\":%u,"
+            "{\"version\":\"%s\",\"collective\":\"%s\",\"ranks\":%u,\"scheme\":\"%s\",\"scheme_asked\":\"%s\",\"wire\":"
+            "\"%s\",\"payload\":%u,"
             "\"type\":\"%s\",\"redop\":\"%s\",\"multicast\":%s,\"trains\":%s,\"switch\":\"%s\",\"level0\":%s,\"hosts\":"
             "%u,"
             "\"no_box\":%s,\"rendezvous\":\"%s\",\"roots\":%u,\"nics\":\"%s\","
             "\"iterations\":%u,"
             "\"warmups\":%u,\"in_place\":%s,\"kernels\":\"%s\",\"rows\":[",
-            trib_version(), trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire),
+            trib_version(), trib_collective_name(options->collective), c->ranks, scheme, c->scheme, wire_name(c->wire),
             stats.payload, trib_type_name(options->type), trib_reduction_name(options->reduction),
             stats.multicast ? "true" : "false", c->trains ? "true" : "false", c->switch_address,
             stats.level0 ? "true" : "false", stats.hosts, stats.no_box ? "true" : "false", c->rendezvous, stats.roots,
@@ -68,7 +70,7 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
     }
     if (stats.no_box) {
         printf("# %s, %u ranks, scheme %s, wire %s, payload %u, no box: %u %s, rendezvous %s, %s, median of %u calls\n",
-               trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire), stats.payload,
+               trib_collective_name(options->collective), c->ranks, scheme, wire_name(c->wire), stats.payload,
                stats.roots, stats.roots == 1 ? "root" : "roots", c->rendezvous,
                options->in_place ? "in place" : "out of place", options->iterations);
     } else if (stats.hosts == 1) {
@@ -77,9 +79,12 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
                options->iterations);
     } else {
         printf("# %s, %u ranks, scheme %s, wire %s, payload %u, results by %s, switch %s, %s, median of %u calls\n",
-               trib_collective_name(options->collective), c->ranks, c->scheme, wire_name(c->wire), stats.payload,
+               trib_collective_name(options->collective), c->ranks, scheme, wire_name(c->wire), stats.payload,
                stats.multicast ? "multicast" : "unicast", c->switch_address,
                options->in_place ? "in place" : "out of place", options->iterations);
+    }
+    if (trib_comm_scheme_cause(comm)[0] != '\0') {
+        printf("# scheme %s was asked for: %s\n", c->scheme, trib_comm_scheme_cause(comm));
     }
     if (c->nics[0] != '\0') {
         printf("# network cards of rank 0: %s\n", c->nics);
