@@ -26,6 +26,13 @@ def gloo():
     return dist.new_group(backend="gloo")
 
 
+def schemes():
+    """What sums the default group, and one that is made inside it."""
+    inner = dist.new_group(list(range(dist.get_world_size())))
+    dist.all_reduce(torch.ones(1), group=inner)
+    return dist.group.WORLD.scheme(), inner.scheme()
+
+
 def made(dtype, size, seed):
     """Values of this rank."""
     generator = torch.Generator().manual_seed(1000 * seed + dist.get_rank() + 1)

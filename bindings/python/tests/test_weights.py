@@ -61,6 +61,27 @@ def test_same_weights_when_the_switch_is_gone_for_good(fresh, switch, tmp_path):
     assert all(stats["moved"] == 1 for _, stats in results)
 
 
+def test_small_job_is_a_ring(fresh, tmp_path):
+    """Below the switch's threshold it is one, by option or by environment, and so is a group inside it; the switch may start anew."""
+    kept = Switch("--threshold", "40MB")
+    place = environment_of("switch", kept)
+    try:
+        world = fresh(options={"gradient_bytes": 4_000_000}, environment=place)
+        world.start("cases_training.ddp_hash", 200, tmp_path)
+        after_step(tmp_path, 50)
+        kept.restart()
+        results = world.results(60)
+        assert set(world.run("schemes")) == {("ring", "ring")}
+        small = fresh(environment={**place, "TRIB_GRADIENT_BYTES": "4MB"})
+        assert hash_of(small.run("cases_training.ddp_hash", 200)) == hash_of(results)
+        assert set(small.run("schemes")) == {("ring", "ring")}
+        for said in ({"TRIB_GRADIENT_BYTES": "40MB"}, {}):
+            assert set(fresh(environment={**place, **said}).run("schemes")) == {("switchml", "switchml")}
+    finally:
+        kept.close()
+    assert all(stats["reregistrations"] == 1 and stats["roots"] == 0 and not stats["no_box"] for _, stats in results)
+
+
 @pytest.mark.parametrize("backend", ["tributary", "gloo"])
 def test_example(tmp_path, backend):
     """Learns the digits, on 4 ranks, with one word of difference."""
