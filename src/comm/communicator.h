@@ -281,6 +281,8 @@ void trib_comm_move(struct trib_comm *comm, uint64_t now_ns);
 void trib_comm_give_up_return(struct trib_comm *comm, const char *cause);
 /* WELCOME has said where that would be. */
 void trib_comm_learn_meeting(struct trib_comm *comm, const struct trib_address *meeting);
+/* A ring whose switch is away, and everybody has all that this rank has finished: it may leave. */
+bool trib_comm_is_done_ring(const struct trib_comm *comm);
 /* Until when its closer waits for CLOSED. */
 uint64_t trib_comm_close_time(const struct trib_comm *comm, uint64_t now_ns);
 /* Of a JOIN after moving. */

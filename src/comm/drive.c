@@ -63,6 +63,16 @@ static bool is_known_root(struct trib_comm *comm, const struct trib_address *fro
     return false;
 }
 
+/* Else it is from a switch that it has left, from ranks that had left it before, or came to a socket that no root of
+ * this communicator sends to: of those that are opened for shards some have nobody to be connected to. */
+static bool is_of_way(struct trib_comm *comm, const struct trib_channel *channel, const struct trib_address *from)
+{
+    if (trib_comm_is_wide(comm) != channel->is_wide) {
+        return false;
+    }
+    return channel->is_wide ? is_known_root(comm, from) : channel->shard < comm->root_count;
+}
+
 static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner, const struct trib_channel *channel,
                         const struct trib_arrival *arrival, uint64_t now_ns)
 {
@@ -81,8 +91,7 @@ static void take_packet(struct trib_endpoint *endpoint, struct trib_comm *owner,
         count_dropped(endpoint, TRIB_DROP_SOURCE);
         return;
     }
-    /* From a switch that it has left, or from ranks that had left it before. */
-    if (trib_comm_is_wide(comm) != channel->is_wide || (channel->is_wide && !is_known_root(comm, arrival->from))) {
+    if (!is_of_way(comm, channel, arrival->from)) {
         comm->dropped[TRIB_DROP_SOURCE]++;
         return;
     }

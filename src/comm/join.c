@@ -265,6 +265,9 @@ static void lost(struct trib_comm *comm, uint64_t now_ns)
     }
     comm->away[0] = '\0';
     trib_comm_forget_root(comm);
+    if (comm->is_closing && trib_comm_is_done_ring(comm)) {
+        comm->close_deadline_ns = trib_time_earlier(trib_comm_close_time(comm, now_ns), comm->close_deadline_ns);
+    }
     if (comm->state == TRIB_COMM_CONNECTING && !comm->was_running && comm->retry_gap_ns < RETRY_LAST_NS &&
         2 * comm->retry_gap_ns >= RETRY_LAST_NS) {
         char limit[TRIB_UNITS_TEXT_MAX];

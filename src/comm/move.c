@@ -52,13 +52,20 @@ void trib_comm_learn_meeting(struct trib_comm *comm, const struct trib_address *
     comm->meeting = *meeting;
 }
 
+bool trib_comm_is_done_ring(const struct trib_comm *comm)
+{
+    bool has_switch = !comm->where.no_box && !comm->config.fallback;
+    return has_switch && comm->has_peers && comm->state != TRIB_COMM_RUNNING && comm->node != NULL &&
+           comm->verbs->communicator_mark(comm->node) >= comm->verbs->mark(comm->node);
+}
+
 uint64_t trib_comm_close_time(const struct trib_comm *comm, uint64_t now_ns)
 {
     const struct trib_config *config = &comm->config;
     uint64_t limit_ns = config->linger_ns;
     if (comm->has_moved && comm->state != TRIB_COMM_RUNNING) { /* who lacks something comes within that time */
         limit_ns = limit_ns > config->switch_timeout_ns ? limit_ns : config->switch_timeout_ns;
-    } else if (trib_comm_is_wide(comm) || config->fallback) {
+    } else if ((trib_comm_is_wide(comm) || config->fallback) && !trib_comm_is_done_ring(comm)) {
         limit_ns = config->timeout_ns;
     }
     return trib_time_after(now_ns, limit_ns);

@@ -310,6 +310,40 @@ static void parts__go_as_the_whole(void **state)
     expect_good(ranks, RANKS);
 }
 
+/* Sockets were opened for shards before a ring was there; those that no shard was found for are connected to nobody. What
+ * comes there in the name of a root is of none. */
+static void knock(struct rank *rank, struct trib_comm *large)
+{
+    struct trib_endpoint *endpoint = large->endpoint;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    struct trib_packet packet = {.kind = TRIB_PATH, .node = 1};
+    struct trib_address local;
+    uint8_t header[TRIB_HEADER_SIZE];
+    trib_endpoint_lock(endpoint);
+    uint32_t last = endpoint->shard_count - endpoint->wide_count - 1;
+    bool is_open = last >= large->root_count && endpoint->connected[last].len == 0;
+    uint64_t before = large->dropped[TRIB_DROP_SOURCE];
+    trib_udp_local(endpoint->shards[last].udp, &local);
+    packet.communicator = large->grant.communicator;
+    packet.generation = large->grant.generation;
+    packet.boot = large->grant.boot;
+    trib_endpoint_unlock(endpoint);
+    CHECK(rank, is_open);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    to.sin_port = htons(trib_address_port(&local));
+    trib_packet_encode(&packet, header);
+    CHECK(rank, sendto(fd, header, sizeof header, 0, (const struct sockaddr *)&to, sizeof to) == sizeof header);
+    uint64_t dropped = before;
+    for (uint32_t i = 0; i < 5000 * patience() && dropped == before && is_open; i++) {
+        (void)usleep(1000);
+        trib_endpoint_lock(endpoint);
+        dropped = large->dropped[TRIB_DROP_SOURCE];
+        trib_endpoint_unlock(endpoint);
+    }
+    CHECK(rank, dropped == before + 1);
+    (void)close(fd);
+}
+
 static bool large_is_first;
 
 /* Two jobs of each process, on its sockets at one switch: a ring and one at the switch. */
@@ -329,6 +363,9 @@ static void both_body(struct rank *rank)
         }
         CHECK(rank, strcmp(trib_comm_scheme(ring), "ring") == 0);
         check_at_switch(rank, large, "switchml");
+        if (!large_is_first) {
+            knock(rank, large);
+        }
         CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
         run_round(rank, other, 9);
         CHECK(rank, trib_comm_close(other) == TRIB_OK);
@@ -391,6 +428,48 @@ static void close__waits_for_the_others(void **state)
         run_ranks(ranks, RANKS, small_hasty, hasty_body);
         expect_good(ranks, RANKS);
     }
+}
+
+/* But not for a switch that is gone, when all have everything: nobody would come and ask. */
+static void small_and_patient(struct trib_config *config)
+{
+    small(config);
+    config->switch_timeout_ns = 60 * TRIB_SECOND_NS * patience();
+    config->linger_ns = 100 * TRIB_MILLISECOND_NS;
+}
+
+static bool knows_all(const struct rank *rank)
+{
+    const struct trib_comm *comm = rank->comm;
+    trib_endpoint_lock(comm->endpoint);
+    bool is_all = comm->verbs->communicator_mark(comm->node) >= comm->verbs->mark(comm->node);
+    trib_endpoint_unlock(comm->endpoint);
+    return is_all;
+}
+
+static void done_body(struct rank *rank)
+{
+    run_round(rank, rank->comm, 0);
+    for (uint32_t i = 0; i < 5000 * patience() && !knows_all(rank); i++) {
+        (void)usleep(1000); /* marks of idle ranks go by the session */
+    }
+    CHECK(rank, knows_all(rank));
+    (void)pthread_barrier_wait(rank->together);
+    if (rank->config.rank == 0) {
+        switch_command('k');
+    }
+    uint64_t start_ns = trib_clock_ns();
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+    CHECK(rank, trib_clock_ns() - start_ns < 20 * TRIB_SECOND_NS * patience());
+}
+
+static void close__without_a_switch_that_nobody_needs(void **state)
+{
+    struct rank ranks[RANKS];
+    (void)state;
+    run_ranks(ranks, RANKS, small_and_patient, done_body);
+    switch_command('B');
+    expect_good(ranks, RANKS);
 }
 
 static void small_with_fallback(struct trib_config *config)
@@ -499,6 +578,7 @@ int main(void)
         TEST(both__in_one_process),
         TEST(death__is_said_to_all),
         TEST(close__waits_for_the_others),
+        TEST(close__without_a_switch_that_nobody_needs),
         TEST(fallback__goes_on_without_the_switch),
         TEST(fallback__of_both_in_one_process),
     };
