@@ -184,7 +184,7 @@ static void print_one(const struct jobs_view *view, const json_t *job)
 
     print_all(&(struct jobs_view){.now = view->now, .before = view->before, .seconds = view->seconds});
     if (strcmp(asked, "-") != 0 && strcmp(scheme, asked) != 0) { /* an older switch does not say */
-        (void)snprintf(why, sizeof why, " (%.32s was asked for: %" PRIu64 " gradient bytes are below the threshold)",
+        (void)snprintf(why, sizeof why, " (%.32s was asked for: %" PRIu64 " gradient bytes were below a threshold)",
                        asked, number(settings, "gradient_bytes"));
     }
     printf("\ncommunicator %08" PRIx64 " generation %" PRIu64 ", scheme %s%s, payload %" PRIu64

@@ -76,6 +76,7 @@ static void dissolve(struct trib_comm *comm)
 static void inherit(struct trib_comm *made)
 {
     uint32_t listening = 0;
+    memcpy(made->ring_cause, made->maker->ring_cause, sizeof made->ring_cause);
     for (const struct trib_comm *comm = made->endpoint->comms; comm != NULL; comm = comm->next) {
         listening += comm->group_count > 0;
     }

@@ -148,13 +148,13 @@ void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from, 
     comm->deadline_ns = 0; /* look at the time: the last echo ends PROBING */
 }
 
-/* A switch has made a ring of the job, whose ranks reach the switch, but not each other. */
+/* A ring, mostly because a switch has made one of the job, whose ranks reach the switch, but not each other. */
 static void fail_for_ring(struct trib_comm *comm, const char *peer, const char *advice)
 {
     send_paths(comm, false, false);
     trib_comm_fail(comm, TRIB_ERR_UNREACHABLE,
-                   "UDP packets of %u bytes payload do not pass between here and the rank at %s (a ring: %.150s): %s",
-                   comm->config.payload, peer, comm->ring_cause, advice);
+                   "UDP packets of %u bytes payload do not pass between here and the rank at %s (a ring%s%.150s): %s",
+                   comm->config.payload, peer, comm->ring_cause[0] != '\0' ? ": " : "", comm->ring_cause, advice);
 }
 
 /* The first root that has not echoed, or the ports of the switch. */

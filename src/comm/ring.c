@@ -32,7 +32,7 @@ void trib_comm_take_ring(struct trib_comm *comm, const struct trib_message *mess
     }
     enum trib_status status = trib_endpoint_widen(comm->endpoint, &comm->where, config, cause);
     if (status != TRIB_OK) {
-        trib_comm_fail_all(comm, status, "rank %u: no socket for a ring: %.300s", config->rank, cause);
+        trib_comm_fail(comm, status, "no socket for a ring: %.300s", cause);
         return;
     }
     become_ring(comm, message->note.text);

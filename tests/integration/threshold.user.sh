@@ -126,7 +126,7 @@ if has_http; then
     start_switch --threshold 40MB
     ranks_start shown 2 --scheme panama -b 1M -e 1M -n 100000 -w 1
     wait_for 10 runs_job shown
-    expect 0 'scheme ring \(panama was asked for: 4000000 gradient bytes are below the threshold\)' "$T" jobs --http "127.0.0.1:$HTTP_PORT" shown
+    expect 0 'scheme ring \(panama was asked for: 4000000 gradient bytes were below a threshold\)' "$T" jobs --http "127.0.0.1:$HTTP_PORT" shown
     kill -KILL "${RANK_PIDS[@]}"
     wait "${RANK_PIDS[@]}" 2>/dev/null
 fi

@@ -254,6 +254,21 @@ static void stays__behind_a_relay(void **state)
     assert_true(s->h.jobs.first->stays); /* it is not said again when lenders have answered */
 }
 
+/* The others are a ring already when one is started anew behind a switch below: all hear why that cannot be. */
+static void told__and_then_behind_a_relay(void **state)
+{
+    struct switches *s = *state;
+    s->fake.has_relays = s->lender[0].fake.has_relays = s->lender[1].fake.has_relays = true;
+    come_all(s, SMALL);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        struct trib_message join = i == 2 ? relayed(join_with(i, SMALL)) : ring_join(i);
+        come(s, i, &join);
+    }
+    for (uint32_t i = 0; i < RANKS; i++) {
+        expect_failed(&s->h, i, TRIB_ERR_REFUSED, "and what is below that is not known to the others");
+    }
+}
+
 /* One that reaches the switch over IPv6 cannot be told of to one that does over IPv4. */
 static void stays__of_two_families(void **state)
 {
@@ -423,7 +438,7 @@ static void path__that_does_not_pass_names_the_threshold(void **state)
     run_links(s);
     expect_failed(&s->h, 0, TRIB_ERR_UNREACHABLE,
                   "do not pass between rank 1 (10.0.2.2:50001) and a rank that it sends to or hears from, as a job "
-                  "below the switch's --threshold does:");
+                  "below a switch's --threshold does:");
 }
 
 static void refused__of_who_cannot_have_been_told(void **state)
@@ -459,6 +474,7 @@ int main(void)
         TEST(below__of_one_host),
         TEST(settings__differ),
         TEST(stays__behind_a_relay),
+        TEST(told__and_then_behind_a_relay),
         TEST(stays__of_two_families),
         TEST(below__loopback_is_mended),
         TEST(told__one_comes_as_it_was),

@@ -272,7 +272,7 @@ void trib_job_explain_path(const struct trib_jobs *jobs, const struct trib_job *
     char way[128] = "a root of the job";
     if (job->has_peers) {
         (void)snprintf(way, sizeof way, "a rank that it sends to or hears from%s",
-                       job->is_ring ? ", as a job below the switch's --threshold does" : "");
+                       job->is_ring ? ", as a job below a switch's --threshold does" : "");
     } else if (trib_job_borrows(jobs, job)) {
         (void)snprintf(way, sizeof way, "a shard of this switch, or of one that lends to it");
     } else if (!trib_roots_are_ranks(jobs->config)) {

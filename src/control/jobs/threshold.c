@@ -28,8 +28,8 @@ static void explain_threshold(const struct trib_jobs *jobs, const struct trib_jo
                  threshold);
 }
 
-/* Can its ranks send to each other? */
-static bool may_be_ring(const struct trib_job *job, char *error)
+/* Can others know where its ranks are? */
+static bool is_known(const struct trib_job *job, char *error)
 {
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         char rank[96];
@@ -40,7 +40,7 @@ static bool may_be_ring(const struct trib_job *job, char *error)
             return false;
         }
     }
-    return trib_peers_check(job, error) == TRIB_OK;
+    return true;
 }
 
 /* A job that was granted something runs as that was. */
@@ -52,7 +52,7 @@ static bool is_to_be_ring(const struct trib_jobs *jobs, struct trib_job *job)
     if (job->is_ring || job->is_return || job->has_peers || bytes == 0 || bytes >= jobs->config->threshold) {
         return job->is_ring;
     }
-    if (may_be_ring(job, cause)) {
+    if (is_known(job, cause) && trib_peers_check(job, cause) == TRIB_OK) {
         return true;
     }
     if (!job->stays) {
@@ -66,9 +66,14 @@ static bool is_to_be_ring(const struct trib_jobs *jobs, struct trib_job *job)
 bool trib_job_settles_ring(struct trib_jobs *jobs, struct trib_job *job)
 {
     uint32_t told = 0;
+    char cause[TRIB_ERROR_TEXT_MAX];
     struct trib_message message = {.kind = TRIB_MESSAGE_RING};
     if (!is_to_be_ring(jobs, job)) {
         return true;
+    }
+    if (!is_known(job, cause)) { /* somebody has come another way since the others were told */
+        trib_job_fail(jobs, job, TRIB_ERR_REFUSED, cause);
+        return false;
     }
     explain_threshold(jobs, job, message.note.text);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
