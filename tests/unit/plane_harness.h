@@ -500,12 +500,32 @@ static inline struct trib_plane_report report_of(const struct side *side)
     return report;
 }
 
+/* What a shard's thread will send, when it runs. */
 static inline bool receive_packet(struct trib_udp *udp, struct trib_packet *packet)
 {
     struct pollfd readable = {.fd = trib_udp_fd(udp), .events = POLLIN};
     struct trib_arrival arrival;
-    return poll(&readable, 1, 300 * (int)patience()) == 1 && trib_udp_receive(udp, 0) && trib_udp_next(udp, &arrival) &&
-           trib_packet_decode(arrival.data, arrival.len, packet) == TRIB_DROP_NONE;
+    return poll(&readable, 1, 10000 * (int)patience()) == 1 && trib_udp_receive(udp, 0) &&
+           trib_udp_next(udp, &arrival) && trib_packet_decode(arrival.data, arrival.len, packet) == TRIB_DROP_NONE;
+}
+
+/* Nothing comes, for a while. What it is that nothing comes of is counted before this is asked. */
+static inline bool receives_nothing(struct trib_udp *udp)
+{
+    struct pollfd readable = {.fd = trib_udp_fd(udp), .events = POLLIN};
+    return poll(&readable, 1, 100) == 0;
+}
+
+/* So many drops of a kind, or more: of the communicator, or before one was found. */
+static inline bool wait_dropped(const struct side *side, enum trib_drop drop, uint64_t count)
+{
+    uint64_t end_ns = trib_clock_ns() + 10 * TRIB_SECOND_NS * patience();
+    uint64_t drops[TRIB_DROP_COUNT] = {0};
+    while (report_of(side).counters.dropped[drop] < count && drops[drop] < count && trib_clock_ns() < end_ns) {
+        (void)poll(NULL, 0, 1);
+        side->verbs.drops(side->plane, drops);
+    }
+    return trib_clock_ns() < end_ns;
 }
 
 #endif
