@@ -483,10 +483,13 @@ static void welcome_roots(int fd, const int *udp, uint32_t roots, uint16_t data_
 }
 
 /* Of which children the first sends from child_port, and which they find at `at` (len 0: it is not said). */
+/* At once: who refuses the first is not there any more for the others. */
 static void open_root_at(int fd, uint32_t communicator, uint32_t boot, const struct trib_message *join,
                          struct trib_address at, uint16_t child_port)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_OPEN, .root_open = {.boot = boot, .ranks = 2}};
+    uint8_t bytes[3 * TRIB_MESSAGE_MAX];
+    size_t len = 0;
     message.root_open.session = (struct trib_session_config){.communicator = communicator,
                                                              .ranks = 2,
                                                              .roots = 1,
@@ -497,13 +500,14 @@ static void open_root_at(int fd, uint32_t communicator, uint32_t boot, const str
                                                              .wire = TRIB_FLOAT32};
     strcpy(message.root_open.scheme, "switchml");
     message.root_open.at = at;
-    send_message(fd, &message);
+    len += trib_message_encode(&message, bytes + len);
     for (uint32_t i = 0; i < 2; i++) {
         message = (struct trib_message){.kind = TRIB_MESSAGE_ROOT_CHILD,
                                         .root_child = {.communicator = communicator, .rank = i, .branch = i}};
         message.root_child.from = trib_address_v4(0x7f000001U, (uint16_t)(i == 0 ? child_port : 4000 + i));
-        send_message(fd, &message);
+        len += trib_message_encode(&message, bytes + len);
     }
+    send_bytes(fd, bytes, len);
 }
 
 static void open_root(int fd, uint32_t communicator, uint32_t boot, const struct trib_message *join)
