@@ -355,6 +355,61 @@ bool trib_address_read(const char *text, struct trib_address *address)
     return true;
 }
 
+/* The bytes of the address itself, 4 or 16 of them; 0: it has none. */
+static uint32_t get_bytes(const struct trib_address *address, uint8_t *bytes)
+{
+    if (address->storage.ss_family == AF_INET) {
+        struct sockaddr_in v4 = get_v4(address);
+        memcpy(bytes, &v4.sin_addr, sizeof v4.sin_addr);
+        return sizeof v4.sin_addr;
+    }
+    if (address->storage.ss_family == AF_INET6) {
+        struct sockaddr_in6 v6 = get_v6(address);
+        memcpy(bytes, &v6.sin6_addr, sizeof v6.sin6_addr);
+        return sizeof v6.sin6_addr;
+    }
+    return 0;
+}
+
+bool trib_subnet_read(const char *text, struct trib_address *at, uint32_t *bits)
+{
+    char host[HOST_MAX + 1] = "";
+    char numbered[HOST_MAX + 8];
+    uint8_t bytes[16];
+    uint16_t wanted = 0;
+    struct trib_address read;
+    const char *slash = strchr(text, '/');
+    size_t len = slash != NULL ? (size_t)(slash - text) : strlen(text);
+    if (len > HOST_MAX || (slash != NULL && !parse_port(slash + 1, &wanted))) {
+        return false;
+    }
+    memcpy(host, text, len);
+    (void)snprintf(numbered, sizeof numbered, strchr(host, ':') != NULL ? "[%s]:0" : "%s:0", host);
+    if (!trib_address_read(numbered, &read)) {
+        return false;
+    }
+    uint32_t all = 8 * get_bytes(&read, bytes);
+    if (wanted > all) {
+        return false;
+    }
+    *at = read;
+    *bits = slash != NULL ? wanted : all;
+    return true;
+}
+
+bool trib_address_is_within(const struct trib_address *address, const struct trib_address *subnet, uint32_t bits)
+{
+    uint8_t a[16];
+    uint8_t b[16];
+    uint32_t whole = bits / 8;
+    uint32_t rest = bits % 8;
+    uint32_t size = get_bytes(address, a);
+    if (size == 0 || size != get_bytes(subnet, b) || bits > 8 * size || memcmp(a, b, whole) != 0) {
+        return false;
+    }
+    return rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0;
+}
+
 bool trib_address_is_known_everywhere(const struct trib_address *address)
 {
     struct sockaddr_in6 v6 = get_v6(address);

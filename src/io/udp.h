@@ -137,6 +137,10 @@ TRIB_MUST_USE enum trib_status trib_address_parse(const char *text, uint16_t def
                                                   char *error);
 /* As trib_address_format has written it: no name is looked up, and a port is there. False: it is none such. */
 bool trib_address_read(const char *text, struct trib_address *address);
+/* "10.0.1.0/24", "fd00::/64", or one address without a port, which has all its bits. False: it is none such. */
+bool trib_subnet_read(const char *text, struct trib_address *at, uint32_t *bits);
+/* Has it the first `bits` of the subnet's, and its family? */
+bool trib_address_is_within(const struct trib_address *address, const struct trib_address *subnet, uint32_t bits);
 /* What is sent to `address` leaves from `from`, of the same family; if that is 0.0.0.0 or ::, or of another family, as
  * the kernel chooses. */
 void trib_address_set_source(struct trib_address *address, const struct trib_address *from);

@@ -221,6 +221,56 @@ static void advice__only_where_there_is_some(void **state)
     assert_string_equal(trib_address_advice(EACCES), "");
 }
 
+static void subnet__is_an_address_and_its_bits(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t bits;
+    } good[] = {{"10.0.1.0/24", 24}, {"10.0.1.3", 32}, {"0.0.0.0/0", 0}, {"fd00:1::/64", 64}, {"fd00::7", 128}};
+    static const char *const bad[] = {"",     "10.0.1",         "10.0.1.0/33", "10.0.1.0/", "10.0.1.0/x", "10.0.1.3:80",
+                                      "leaf", "[fd00::7]:7470", "fd00::/129",  "[fd00::7]", "/24"};
+    struct trib_address at;
+    uint32_t bits = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_true(trib_subnet_read(good[i].text, &at, &bits));
+        assert_int_equal(bits, good[i].bits);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (trib_subnet_read(bad[i], &at, &bits)) {
+            fail_msg("\"%s\" is read as a subnet", bad[i]);
+        }
+    }
+}
+
+static void within__goes_by_the_bits(void **state)
+{
+    static const struct {
+        const char *host, *subnet;
+        bool is_within;
+    } table[] = {
+        {"10.0.1.3", "10.0.1.0/24", true},     {"10.0.2.3", "10.0.1.0/24", false}, {"10.0.1.3", "10.0.1.9/24", true},
+        {"10.0.1.127", "10.0.1.0/25", true},   {"10.0.1.3", "10.0.1.3", true},     {"10.0.1.128", "10.0.1.0/25", false},
+        {"10.0.1.4", "10.0.1.3", false},       {"10.0.1.3", "0.0.0.0/0", true},    {"fd00::1", "fd00::/64", true},
+        {"fd00:0:0:1::1", "fd00::/64", false}, {"fd00::1", "0.0.0.0/0", false},    {"10.0.1.3", "::/0", false},
+        {"fd00::ffff", "fd00::/113", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        struct trib_address host;
+        struct trib_address subnet;
+        uint32_t bits = 0;
+        uint32_t all = 0;
+        assert_true(trib_subnet_read(table[i].host, &host, &all));
+        assert_true(trib_subnet_read(table[i].subnet, &subnet, &bits));
+        trib_address_set_port(&host, 4711);
+        if (trib_address_is_within(&host, &subnet, bits) != table[i].is_within) {
+            fail_msg("%s and %s", table[i].host, table[i].subnet);
+        }
+    }
+    struct trib_address none = {.len = 0};
+    assert_false(trib_address_is_within(&none, &none, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +284,8 @@ int main(void)
         cmocka_unit_test(format__fits_64_bytes),
         cmocka_unit_test(facts__follow_from_the_address),
         cmocka_unit_test(mapped__is_known),
+        cmocka_unit_test(subnet__is_an_address_and_its_bits),
+        cmocka_unit_test(within__goes_by_the_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_choose.c: which switches a tree goes through, on networks made by hand, and on drawn ones beside a twin that
+ * sends each stream by itself. Mirrors src/control/roots/choose.c; whose trees they are is test_trees.c's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "control/roots/choose.h"
+#include "core/prng.h"
+
+#define GBPS UINT64_C(1000000000)
+#define SUBNETS 16
+#define LINKS 128
+#define PLACES 64
+#define ALL 0xffU
+
+struct net {
+    struct trib_topology topology;
+    struct trib_subnet subnet[SUBNETS];
+    struct trib_topology_link link[LINKS];
+    struct trib_choose choose;
+};
+
+/* Subnet i is 10.0.i.0/24. */
+static void begin(struct net *n, uint32_t switches, uint32_t subnets, uint32_t boxes)
+{
+    memset(n, 0, sizeof *n);
+    for (uint32_t i = 0; i < subnets; i++) {
+        n->subnet[i] = (struct trib_subnet){.at = trib_address_v4(0x0a000000U + (i << 8), 0), .bits = 24};
+    }
+    n->topology = (struct trib_topology){.switches = switches,
+                                         .subnet_count = subnets,
+                                         .places = switches + subnets + boxes,
+                                         .subnets = n->subnet,
+                                         .links = n->link};
+}
+
+static uint32_t subnet(const struct net *n, uint32_t i)
+{
+    return n->topology.switches + i;
+}
+
+static uint32_t box(const struct net *n, uint32_t i)
+{
+    return n->topology.switches + n->topology.subnet_count + i;
+}
+
+static void cable(struct net *n, uint32_t a, uint32_t b, uint64_t rate_bps)
+{
+    n->link[n->topology.link_count++] = (struct trib_topology_link){.end = {a, b}, .rate_bps = rate_bps};
+}
+
+static void ready(struct net *n)
+{
+    assert_int_equal(trib_choose_create(&n->choose, &n->topology), TRIB_OK);
+}
+
+static bool member(struct net *n, uint32_t in, uint32_t host)
+{
+    struct trib_address at = trib_address_v4(0x0a000000U + (in << 8) + host, 40000);
+    return trib_choose_add(&n->choose, &at, TRIB_STREAM);
+}
+
+static void members(struct net *n, uint32_t in, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        assert_true(member(n, in, 1 + i));
+    }
+}
+
+/* ---- by hand ---- */
+
+/* Hosts and three switches at one box: in turn, each where no tree is yet. */
+static void star__each_in_turn(void **state)
+{
+    struct net n;
+    (void)state;
+    begin(&n, 3, 1, 1);
+    cable(&n, subnet(&n, 0), box(&n, 0), 10 * GBPS);
+    for (uint32_t i = 0; i < 3; i++) {
+        cable(&n, i, box(&n, 0), 10 * GBPS);
+    }
+    ready(&n);
+    for (uint32_t tree = 0; tree < 6; tree++) {
+        trib_choose_begin(&n.choose);
+        members(&n, 0, 4);
+        uint32_t root = trib_choose_root(&n.choose, ALL, 1);
+        assert_int_equal(root, (1 + tree) % 3);
+        trib_choose_load(&n.choose, root);
+    }
+    trib_choose_begin(&n.choose);
+    members(&n, 0, 4);
+    assert_int_equal(trib_choose_root(&n.choose, 5, 1), 2); /* not switch 1 */
+    assert_int_equal(trib_choose_root(&n.choose, 0, 1), TRIB_NO_SWITCH);
+    trib_choose_destroy(&n.choose);
+}
+
+/* Two leaves, two spines, a switch at each spine. Trees of another job fill the way to spine 0. */
+static void two_tiers__go_round_the_hot_link(void **state)
+{
+    struct net n;
+    struct trib_strain cold;
+    struct trib_strain hot;
+    (void)state;
+    begin(&n, 2, 2, 4);
+    for (uint32_t leaf = 0; leaf < 2; leaf++) {
+        cable(&n, subnet(&n, leaf), box(&n, leaf), 25 * GBPS);
+        for (uint32_t spine = 0; spine < 2; spine++) {
+            cable(&n, box(&n, leaf), box(&n, 2 + spine), 100 * GBPS);
+        }
+    }
+    cable(&n, 0, box(&n, 2), 400 * GBPS);
+    cable(&n, 1, box(&n, 3), 400 * GBPS);
+    ready(&n);
+    trib_choose_begin(&n.choose);
+    members(&n, 1, 3);
+    trib_choose_load(&n.choose, 0);
+    trib_choose_begin(&n.choose);
+    members(&n, 1, 2);
+    assert_true(trib_choose_strain(&n.choose, 0, &hot));
+    assert_true(trib_choose_strain(&n.choose, 1, &cold));
+    assert_int_equal(hot.most, 5 * (uint64_t)TRIB_STREAM * 1000000 / 100000); /* leaf 1 to spine 0 */
+    assert_int_equal(hot.sum, hot.most + 5 * (uint64_t)TRIB_STREAM * 1000000 / 400000);
+    assert_int_equal(cold.most, 2 * (uint64_t)TRIB_STREAM * 1000000 / 100000);
+    assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 1);
+    trib_choose_begin(&n.choose);
+    members(&n, 0, 2); /* it does not take the hot link, but the last one is shared */
+    assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 1);
+    trib_choose_destroy(&n.choose);
+}
+
+/* A switch two boxes away: both ways are taken alike, and each carries half. */
+static void ways__of_equal_length_share(void **state)
+{
+    struct net n;
+    struct trib_strain strain;
+    (void)state;
+    begin(&n, 1, 1, 4);
+    cable(&n, subnet(&n, 0), box(&n, 0), 10 * GBPS);
+    cable(&n, box(&n, 0), box(&n, 1), 10 * GBPS);
+    cable(&n, box(&n, 0), box(&n, 2), 5 * GBPS);
+    cable(&n, box(&n, 1), box(&n, 3), 10 * GBPS);
+    cable(&n, box(&n, 2), box(&n, 3), 10 * GBPS);
+    cable(&n, box(&n, 3), 0, 100 * GBPS);
+    ready(&n);
+    trib_choose_begin(&n.choose);
+    members(&n, 0, 3);
+    assert_true(trib_choose_strain(&n.choose, 0, &strain));
+    assert_int_equal(strain.most, 3 * (TRIB_STREAM / 2) * UINT64_C(1000000) / 5000);
+    trib_choose_destroy(&n.choose);
+}
+
+static void rates__the_faster_link_is_as_good_as_a_free_one(void **state)
+{
+    static const uint32_t want[] = {1, 1, 1, 0, 1, 1};
+    struct net n;
+    (void)state;
+    begin(&n, 2, 1, 1);
+    cable(&n, subnet(&n, 0), box(&n, 0), 10 * GBPS);
+    cable(&n, 0, box(&n, 0), 10 * GBPS);
+    cable(&n, 1, box(&n, 0), 31 * GBPS);
+    ready(&n);
+    for (uint32_t tree = 0; tree < 6; tree++) {
+        trib_choose_begin(&n.choose);
+        members(&n, 0, 2);
+        assert_int_equal(trib_choose_root(&n.choose, ALL, 0), want[tree]);
+        trib_choose_load(&n.choose, want[tree]);
+    }
+    trib_choose_destroy(&n.choose);
+}
+
+/* Of subnets that contain a host the most specific is where it is. */
+static void subnets__the_longest_prefix(void **state)
+{
+    static const struct {
+        uint32_t host, place;
+    } hosts[] = {{0x0a000105, 3}, {0x0a000181, 4}, {0x0a000182, 5}, {0x0a010101, 2}, {0x0b000001, UINT32_MAX}};
+    struct net n;
+    (void)state;
+    begin(&n, 2, 4, 0);
+    n.subnet[0] = (struct trib_subnet){.at = trib_address_v4(0x0a000000, 0), .bits = 8};
+    n.subnet[1] = (struct trib_subnet){.at = trib_address_v4(0x0a000100, 0), .bits = 24};
+    n.subnet[2] = (struct trib_subnet){.at = trib_address_v4(0x0a000180, 0), .bits = 25};
+    n.subnet[3] = (struct trib_subnet){.at = trib_address_v4(0x0a000182, 0), .bits = 32};
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+        struct trib_address host = trib_address_v4(hosts[i].host, 5);
+        assert_int_equal(trib_topology_find(&n.topology, &host), hosts[i].place);
+    }
+}
+
+/* Networks side by side: a switch that some member cannot reach is none, and hosts and switches forward for nobody. */
+static void unreachable__is_no_root(void **state)
+{
+    struct net n;
+    struct trib_strain strain;
+    (void)state;
+    begin(&n, 3, 3, 2);
+    cable(&n, subnet(&n, 0), box(&n, 0), 10 * GBPS);
+    cable(&n, subnet(&n, 1), box(&n, 1), 10 * GBPS);
+    cable(&n, subnet(&n, 2), box(&n, 0), 10 * GBPS); /* at both, yet no way from one to the other */
+    cable(&n, subnet(&n, 2), box(&n, 1), 10 * GBPS);
+    cable(&n, 0, box(&n, 0), 10 * GBPS);
+    cable(&n, 1, box(&n, 1), 10 * GBPS);
+    cable(&n, 2, box(&n, 0), 10 * GBPS);
+    cable(&n, 2, box(&n, 1), 10 * GBPS);
+    ready(&n);
+    assert_true(trib_choose_reaches(&n.choose, subnet(&n, 0), 0));
+    assert_false(trib_choose_reaches(&n.choose, subnet(&n, 0), 1));
+    trib_choose_begin(&n.choose);
+    members(&n, 0, 1);
+    members(&n, 1, 1);
+    assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 2);
+    assert_int_equal(trib_choose_root(&n.choose, 3, 0), TRIB_NO_SWITCH);
+    assert_false(trib_choose_strain(&n.choose, 0, &strain));
+    trib_choose_load(&n.choose, 0); /* does nothing */
+    trib_choose_begin(&n.choose);
+    members(&n, 2, 1);
+    assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 2); /* over both its links */
+    assert_true(trib_choose_strain(&n.choose, 0, &strain));
+    assert_int_equal(strain.most, TRIB_STREAM * UINT64_C(1000000) / 10000);
+    trib_choose_destroy(&n.choose);
+}
+
+/* Whose place nobody knows takes the links of the switch, and no other. */
+static void strays__take_the_last_link(void **state)
+{
+    struct net n;
+    struct trib_strain strain;
+    (void)state;
+    begin(&n, 2, 1, 2);
+    cable(&n, subnet(&n, 0), box(&n, 0), 10 * GBPS);
+    cable(&n, box(&n, 0), box(&n, 1), 10 * GBPS);
+    cable(&n, 0, box(&n, 1), 10 * GBPS);
+    cable(&n, 1, box(&n, 0), 10 * GBPS);
+    cable(&n, 1, box(&n, 1), 10 * GBPS);
+    ready(&n);
+    trib_choose_begin(&n.choose);
+    assert_false(member(&n, 9, 1));
+    assert_false(member(&n, 9, 2));
+    assert_true(trib_choose_strain(&n.choose, 0, &strain));
+    assert_int_equal(strain.sum, 2 * TRIB_STREAM * UINT64_C(1000000) / 10000);
+    assert_true(trib_choose_strain(&n.choose, 1, &strain));
+    assert_int_equal(strain.most, TRIB_STREAM * UINT64_C(1000000) / 10000);
+    assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 1);
+    trib_choose_begin(&n.choose); /* and are forgotten */
+    members(&n, 0, 1);
+    assert_true(trib_choose_strain(&n.choose, 1, &strain));
+    assert_int_equal(strain.sum, TRIB_STREAM * UINT64_C(1000000) / 10000);
+    trib_choose_destroy(&n.choose);
+}
+
+/* ---- drawn, beside a twin ---- */
+
+struct twin {
+    const struct net *n;
+    uint32_t hops[PLACES][PLACES]; /* to a switch over boxes */
+    double load[LINKS];
+    double own[LINKS];
+};
+
+static bool may_pass(const struct net *n, uint32_t place)
+{
+    return place >= box(n, 0);
+}
+
+/* Over and over, until no way becomes shorter. */
+static void measure(struct twin *w)
+{
+    const struct trib_topology *t = &w->n->topology;
+    memset(w->hops, 0x3f, sizeof w->hops);
+    for (uint32_t root = 0; root < t->switches; root++) {
+        bool again = true;
+        w->hops[root][root] = 0;
+        while (again) {
+            again = false;
+            for (uint32_t i = 0; i < 2 * t->link_count; i++) {
+                uint32_t a = t->links[i / 2].end[i % 2];
+                uint32_t b = t->links[i / 2].end[1 - i % 2];
+                if ((b == root || may_pass(w->n, b)) && w->hops[root][b] + 1 < w->hops[root][a]) {
+                    w->hops[root][a] = w->hops[root][b] + 1;
+                    again = true;
+                }
+            }
+        }
+    }
+}
+
+static void send_on(struct twin *w, uint32_t root, uint32_t place, double amount)
+{
+    const struct trib_topology *t = &w->n->topology;
+    uint32_t ways[LINKS];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < t->link_count && place != root; i++) {
+        const uint32_t *end = t->links[i].end;
+        if (end[0] == place || end[1] == place) {
+            uint32_t next = end[0] == place ? end[1] : end[0];
+            if ((next == root || may_pass(w->n, next)) && w->hops[root][next] + 1 == w->hops[root][place]) {
+                ways[count++] = i;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t *end = t->links[ways[i]].end;
+        w->own[ways[i]] += may_pass(w->n, place) ? amount / count : 0;
+        send_on(w, root, end[0] == place ? end[1] : end[0], amount / count);
+    }
+}
+
+/* False: somebody cannot reach it. */
+static bool strain_of(struct twin *w, uint32_t root, const uint32_t *counts, double *most, double *sum)
+{
+    const struct trib_topology *t = &w->n->topology;
+    memset(w->own, 0, sizeof w->own);
+    *most = *sum = 0;
+    for (uint32_t i = 0; i < t->subnet_count; i++) {
+        for (uint32_t k = 0; k < counts[i]; k++) {
+            if (w->hops[root][subnet(w->n, i)] > PLACES) {
+                return false;
+            }
+            send_on(w, root, subnet(w->n, i), TRIB_STREAM);
+        }
+    }
+    for (uint32_t i = 0; i < t->link_count; i++) {
+        double time = w->own[i] > 0 ? (w->load[i] + w->own[i]) * 1e12 / (double)t->links[i].rate_bps : 0;
+        *most = time > *most ? time : *most;
+        *sum += time;
+    }
+    return true;
+}
+
+static void assert_near(double is, double want)
+{
+    if (is > want * 1.001 + 1000 || want > is * 1.001 + 1000) {
+        fail_msg("%f is not near %f", is, want);
+    }
+}
+
+static bool has_cable(const struct net *n, uint32_t a, uint32_t b)
+{
+    for (uint32_t i = 0; i < n->topology.link_count; i++) {
+        const uint32_t *end = n->link[i].end;
+        if ((end[0] == a && end[1] == b) || (end[0] == b && end[1] == a)) {
+            return true;
+        }
+    }
+    return a == b;
+}
+
+static void draw(struct net *n, struct trib_prng *prng)
+{
+    static const uint64_t rates[] = {10 * GBPS, 25 * GBPS, 100 * GBPS, 400 * GBPS};
+    begin(n, 2 + (uint32_t)trib_prng_below(prng, 7), 1 + (uint32_t)trib_prng_below(prng, 6),
+          1 + (uint32_t)trib_prng_below(prng, 8));
+    uint32_t boxes = n->topology.places - box(n, 0);
+    for (uint32_t place = 0; place < box(n, 0); place++) { /* each end at a box, some at more */
+        cable(n, place, box(n, (uint32_t)trib_prng_below(prng, boxes)), rates[trib_prng_below(prng, 4)]);
+    }
+    for (uint32_t more = (uint32_t)trib_prng_below(prng, 40); more > 0; more--) {
+        uint32_t a = (uint32_t)trib_prng_below(prng, n->topology.places);
+        uint32_t b = (uint32_t)trib_prng_below(prng, n->topology.places);
+        if (!has_cable(n, a, b)) {
+            cable(n, a, b, rates[trib_prng_below(prng, 4)]);
+        }
+    }
+}
+
+/* Trees of jobs one after the other; every one goes where the twin would have it, or as well. */
+static void check_trees(struct net *n, struct twin *w, struct trib_prng *prng, uint32_t *dealt)
+{
+    uint32_t counts[SUBNETS] = {0};
+    uint32_t among = ALL;
+    for (uint32_t i = 0; i < n->topology.subnet_count; i++) {
+        counts[i] = (uint32_t)trib_prng_below(prng, 4);
+    }
+    for (uint32_t tree = 0; tree < 3; tree++) {
+        double most, sum, best = -1, best_sum = 0;
+        trib_choose_begin(&n->choose);
+        for (uint32_t i = 0; i < n->topology.subnet_count; i++) {
+            members(n, i, counts[i]);
+        }
+        uint32_t root = trib_choose_root(&n->choose, among, (uint32_t)trib_prng_below(prng, 1000));
+        for (uint32_t i = 0; i < n->topology.switches; i++) {
+            struct trib_strain strain;
+            bool reaches = strain_of(w, i, counts, &most, &sum);
+            assert_int_equal(trib_choose_strain(&n->choose, i, &strain), reaches);
+            if (reaches) {
+                assert_near((double)strain.most, most);
+                assert_near((double)strain.sum, sum);
+            }
+            if (reaches && (among >> i & 1) != 0 && (best < 0 || most < best || (most <= best && sum < best_sum))) {
+                best = most;
+                best_sum = sum;
+            }
+        }
+        assert_int_equal(root == TRIB_NO_SWITCH, best < 0);
+        if (root == TRIB_NO_SWITCH) {
+            return;
+        }
+        assert_true((among >> root & 1) != 0); /* another one than all before */
+        assert_true(strain_of(w, root, counts, &most, &sum));
+        assert_near(most, best);
+        for (uint32_t i = 0; i < n->topology.link_count; i++) {
+            w->load[i] += w->own[i];
+        }
+        trib_choose_load(&n->choose, root);
+        among &= ~(1U << root);
+        ++*dealt;
+    }
+}
+
+static void drawn__as_the_twin(void **state)
+{
+    uint32_t dealt = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct trib_prng prng = {seed};
+        struct net n;
+        draw(&n, &prng);
+        ready(&n);
+        struct twin w = {.n = &n};
+        measure(&w);
+        for (uint32_t job = 0; job < 4; job++) {
+            check_trees(&n, &w, &prng, &dealt);
+        }
+        trib_choose_destroy(&n.choose);
+    }
+    assert_true(dealt > 500); /* that there were trees at all */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(star__each_in_turn),
+        cmocka_unit_test(two_tiers__go_round_the_hot_link),
+        cmocka_unit_test(ways__of_equal_length_share),
+        cmocka_unit_test(rates__the_faster_link_is_as_good_as_a_free_one),
+        cmocka_unit_test(subnets__the_longest_prefix),
+        cmocka_unit_test(unreachable__is_no_root),
+        cmocka_unit_test(strays__take_the_last_link),
+        cmocka_unit_test(drawn__as_the_twin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
