@@ -334,7 +334,8 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
     return known->communicator == 0 ||
            (grant->communicator == known->communicator && grant->salt == known->salt &&
             grant->generation == known->generation && grant->roots == known->roots && grant->train == known->train &&
-            grant->slots == known->slots && memcmp(grant->weight, known->weight, sizeof grant->weight) == 0);
+            grant->slots == known->slots && memcmp(grant->weight, known->weight, sizeof grant->weight) == 0 &&
+            memcmp(grant->switches, known->switches, sizeof grant->switches) == 0);
 }
 
 /* A rank that looks for a switch has found rank 0, or the other way about. */

@@ -8,6 +8,7 @@
  * its own but when to go (docs/DECISIONS.md). Nobody goes back: a switch that returns later finds none of these ranks.
  * Read next: join.c (the dialogue, there as here), own_root.h, embedded.h. */
 #include <stdio.h>
+#include <string.h>
 
 #include "comm/communicator.h"
 #include "core/lane.h"
@@ -118,6 +119,7 @@ static void keep_grant(struct trib_comm *comm)
     comm->is_multicast = false;
     comm->grant.group = 0; /* it was this rank's switch's own */
     comm->grant.group_port = 0;
+    memset(comm->grant.switches, 0, sizeof comm->grant.switches); /* where its roots were is over */
 }
 
 /* What is being made of this one would look for the switch. Where it meets nobody knows yet but the maker's rank 0. Of

@@ -99,7 +99,8 @@ static int take_join(struct script *s, struct trib_message *join)
     return fd;
 }
 
-static void welcome(const struct script *s, int fd, uint32_t boot)
+/* first: of grant.switches */
+static void welcome_over(const struct script *s, int fd, uint32_t boot, uint8_t first)
 {
     struct sockaddr_in at;
     socklen_t len = sizeof at;
@@ -114,8 +115,14 @@ static void welcome(const struct script *s, int fd, uint32_t boot)
                                                 .slots = 32,
                                                 .window = 16,
                                                 .generation = 1,
-                                                .data_port = ntohs(at.sin_port)};
+                                                .data_port = ntohs(at.sin_port),
+                                                .switches = {first}};
     send_message(fd, &message);
+}
+
+static void welcome(const struct script *s, int fd, uint32_t boot)
+{
+    welcome_over(s, fd, boot, 0);
 }
 
 static void echo_path(const struct script *s)
@@ -219,6 +226,26 @@ static void cut__again_and_again_ends_in_time(void **state)
     }
     assert_in_range(s.joins, 5, 40);
     end(&s, TRIB_ERR_SWITCH, "is gone", 2500); /* 400 ms to come back, 600 ms for the others */
+}
+
+/* What the roots are dealt over is the communicator's for life, and comes back with its ranks. */
+static void welcome__to_other_switches_than_before(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    welcome_over(&s, fd, 5, 3);
+    echo_path(&s);
+    (void)expect(fd, TRIB_MESSAGE_PATHS);
+    close(fd);
+    fd = take_join(&s, &join);
+    assert_int_equal(join.join.known.switches[0], 3);
+    welcome_over(&s, fd, 6, 2);
+    end(&s, TRIB_ERR_REFUSED, "granted what may not be granted", 5000);
+    close(fd);
 }
 
 static void cut__before_ready_tries_the_paths_again(void **state)
@@ -680,6 +707,7 @@ int main(void)
         cmocka_unit_test(away__of_a_running_rank_ends_in_time),
         cmocka_unit_test(away__and_back),
         cmocka_unit_test(cut__again_and_again_ends_in_time),
+        cmocka_unit_test(welcome__to_other_switches_than_before),
         cmocka_unit_test(cut__before_ready_tries_the_paths_again),
         cmocka_unit_test(ring__comes_again_at_once),
         cmocka_unit_test(ring__is_not_welcome_at_shards),

@@ -125,10 +125,10 @@ static void get_settings(struct reader *r, struct trib_settings *settings)
     settings->gradient_bytes = get_u64(r);
 }
 
-static void get_weights(struct reader *r, uint8_t weight[TRIB_ROOTS_MAX])
+static void get_bytes(struct reader *r, uint8_t *bytes, unsigned count)
 {
-    for (unsigned i = 0; i < TRIB_ROOTS_MAX; i++) {
-        weight[i] = get_u8(r);
+    for (unsigned i = 0; i < count; i++) {
+        bytes[i] = get_u8(r);
     }
 }
 
@@ -147,6 +147,7 @@ static void put_grant(struct writer *w, const struct trib_grant *grant)
     put_number(w, grant->group, 4);
     put_number(w, grant->group_port, 2);
     put_bytes(w, grant->weight, sizeof grant->weight);
+    put_bytes(w, grant->switches, sizeof grant->switches);
 }
 
 static void get_grant(struct reader *r, struct trib_grant *grant)
@@ -163,7 +164,8 @@ static void get_grant(struct reader *r, struct trib_grant *grant)
     grant->data_port = get_u16(r);
     grant->group = get_u32(r);
     grant->group_port = get_u16(r);
-    get_weights(r, grant->weight);
+    get_bytes(r, grant->weight, TRIB_ROOTS_MAX);
+    get_bytes(r, grant->switches, TRIB_SWITCHES_MAX);
 }
 
 static void put_ranks(struct writer *w, const struct trib_rank_list *list)
@@ -438,7 +440,7 @@ static void get_root(struct reader *r, struct trib_message *message)
         session->payload = get_u32(r);
         session->generation = get_u16(r);
         session->wire = (enum trib_type)get_u8(r);
-        get_weights(r, session->weight);
+        get_bytes(r, session->weight, TRIB_ROOTS_MAX);
     } else if (message->kind == TRIB_MESSAGE_ROOT_CHILD) {
         message->root_child.communicator = get_u32(r);
         message->root_child.rank = get_u32(r);

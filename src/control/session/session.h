@@ -55,11 +55,12 @@
 #include "io/udp.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 7
+#define TRIB_SESSION_VERSION 8
 #define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
 #define TRIB_NO_SEQUENCE UINT64_MAX /* of a DISPUTE and DESCRIBE: no packet has shown it, but the memory of a host */
+#define TRIB_SWITCHES_MAX 8         /* that a job can be dealt over: each has at least two roots then */
 #define TRIB_HOPS_MAX 16            /* relays between a rank and the root: more are a loop */
 
 enum trib_message_kind {
@@ -121,6 +122,9 @@ struct trib_grant {
     uint32_t group;                 /* IPv4 multicast group for results, host order; 0: none */
     uint16_t group_port;            /* its UDP port for shard 0; shard t has group_port + t */
     uint8_t weight[TRIB_ROOTS_MAX]; /* of the roots (core/window.h); 0 is taken as 1 */
+    /* The switches that they are dealt over in turn, in their order: 1 is the one that the ranks join, i + 2 its lender
+     * i, 0 follows the last. All 0: it, then all its lenders, if there are any. */
+    uint8_t switches[TRIB_SWITCHES_MAX];
 };
 
 /* Some ranks, ascending: the first TRIB_RANKS_LISTED of `count`. */
