@@ -14,6 +14,7 @@
 
 struct trib_server;
 struct trib_http_verbs;
+struct trib_topology;
 
 /* What sends to this switch as one child: a rank, a host whose ranks are summed there, or a switch with the ranks
  * behind it. */
@@ -110,6 +111,8 @@ struct trib_server_config {
     /* Other switches, whose shards the jobs of this one use as well (borrow.h): their control planes, of listen's
      * family; not with a parent. */
     struct trib_address_list lenders;
+    uint32_t trees;                       /* of this switch and its lenders, each job is dealt over so many; 0: all */
+    const struct trib_topology *topology; /* by which they are chosen, borrowed; NULL: each is one link away */
     uint8_t weight; /* of a root on a shard here, beside those at other switches; 0 is taken as 1 */
     uint32_t
         shards; /* 0: none, and no data plane: the ranks' processes are the roots (roots.h), and `plane` is filled in */

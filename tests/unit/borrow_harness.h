@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* borrow_harness.h: several switches used at once, without sockets: a control plane and those of its lenders, all of
- * them real, speak in encoded messages; the data planes only record. Used by test_borrow.c and test_lend.c. */
+ * them real, speak in encoded messages; the data planes only record. Used by test_borrow.c,
+ * test_lend.c and test_trees.c. */
 #ifndef TRIB_TESTS_BORROW_HARNESS_H
 #define TRIB_TESTS_BORROW_HARNESS_H
 
@@ -9,7 +10,9 @@
 #include "control/roots/borrow.h"
 #include "control/roots/lend.h"
 
+#ifndef LENDERS
 #define LENDERS 2
+#endif
 #define LINKS_MAX 16
 #define SLOT_BYTES 1000U /* of each root */
 

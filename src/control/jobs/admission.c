@@ -9,6 +9,7 @@
 #include "control/roots/borrow.h"
 #include "control/roots/lend.h"
 #include "control/roots/roots.h"
+#include "control/roots/trees.h"
 #include "core/assert.h"
 #include "core/lane.h"
 #include "io/explain.h"
@@ -33,7 +34,7 @@ static uint32_t train_of(const struct trib_jobs *jobs, const struct trib_job *jo
 {
     uint32_t train = train_packets(job->settings.payload);
     uint32_t links = trib_roots_are_ranks_of(jobs, job) ? job->grant.roots
-                     : trib_job_borrows(jobs, job)      ? jobs->config->lenders.count + 1
+                     : trib_job_borrows(jobs, job)      ? trib_trees_count(jobs, job)
                                                         : 1;
     uint32_t share = (train + links - 1) / links;
     uint32_t least = train < TRAIN_LEAST ? train : TRAIN_LEAST;
@@ -57,18 +58,21 @@ static uint64_t bytes_of(const struct trib_job *job)
     return (uint64_t)job->grant.window * (TRIB_HEADER_SIZE + job->settings.payload);
 }
 
-static bool is_same(const struct trib_rank *a, const struct trib_rank *b)
+bool trib_rank_is_same_process(const struct trib_rank *a, const struct trib_rank *b)
 {
-    struct trib_address other = b->address;
-    trib_address_set_port(&other, trib_address_port(&a->address)); /* the session's, which is nobody's but its own */
-    return a->data_port[0] == b->data_port[0] && trib_address_equal(&a->address, &other);
+    if (a->data_port[0] != b->data_port[0]) {
+        return false;
+    }
+    struct trib_address from = trib_rank_place(a, 0);
+    struct trib_address other = trib_rank_place(b, 0);
+    return trib_address_same_host(&from, &other);
 }
 
 static struct sender *find(const struct senders *senders, const struct trib_rank *rank)
 {
     uint32_t at = (uint32_t)trib_mix64(rank->data_port[0]);
     for (at &= senders->size - 1; senders->list[at].rank; at = (at + 1) & (senders->size - 1)) {
-        if (is_same(senders->list[at].rank, rank)) {
+        if (trib_rank_is_same_process(senders->list[at].rank, rank)) {
             break;
         }
     }
@@ -116,6 +120,18 @@ static bool has_caps(const struct trib_job *job)
     return trib_scheme_has_caps(trib_scheme_find(trib_job_scheme(job)));
 }
 
+/* Do packets of `job` come to a socket that is counted: of a root of `but`, or, NULL, of a shard here? */
+static bool counts(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_job *but)
+{
+    if (job == but || !job->is_open || job->has_peers || has_caps(job)) {
+        return false;
+    }
+    if (trib_roots_are_ranks(jobs->config)) {
+        return trib_roots_meet(job, but);
+    }
+    return jobs->config->lenders.count == 0 || (but ? trib_trees_meet(jobs, job, but) : trib_trees_have(jobs, job, 0));
+}
+
 /* Bytes that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from what is lent to
  * `asker` (NULL: no such): a process keeps what all its communicators have in flight within the largest window that it
  * was granted for one (comm/communicator.c). */
@@ -131,8 +147,7 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
     }
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         TRIB_ASSERT(but || !trib_roots_are_ranks(jobs->config)); /* the room of a root is that of a job's root */
-        if (job != but && job->is_open && !job->has_peers && !has_caps(job) &&
-            (!trib_roots_are_ranks(jobs->config) || trib_roots_meet(job, but))) {
+        if (counts(jobs, job, but)) {
             bytes += add_job(job, has_list ? &senders
                                            : NULL); /* without memory each for itself: too much, never too little */
         }
@@ -140,7 +155,8 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
     if (has_list) {
         free(senders.list);
     }
-    return bytes + trib_lend_flight(jobs, asker);
+    bool is_here = !but || jobs->config->lenders.count == 0 || trib_trees_have(jobs, but, 0);
+    return bytes + (is_here ? trib_lend_flight(jobs, asker) : 0);
 }
 
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job)
@@ -148,8 +164,9 @@ uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_j
     if (job && job->has_peers) {
         return trib_peers_room(job);
     }
-    if (job && trib_job_borrows(jobs, job)) { /* what its other jobs have on their way here, they have there */
-        return trib_least(jobs->config->receive_room, trib_borrow_room(job));
+    if (job && trib_job_borrows(jobs, job)) { /* what jobs of one of its switches have on their way there, all count */
+        uint32_t lent = trib_borrow_room(job);
+        return trib_trees_have(jobs, job, 0) ? trib_least(jobs->config->receive_room, lent) : lent;
     }
     return job && trib_roots_are_ranks(jobs->config) ? trib_roots_room(job) : jobs->config->receive_room;
 }

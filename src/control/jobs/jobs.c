@@ -100,9 +100,9 @@ void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
     while (*link != job) {
         link = &(*link)->next;
     }
+    trib_job_close_plane(jobs, job); /* which finds it */
     *link = job->next;
     jobs->count--;
-    trib_job_close_plane(jobs, job);
     trib_borrow_end(jobs, job);
     free(job);
 }
@@ -152,6 +152,18 @@ static uint64_t time_to_return(const struct trib_jobs *jobs, struct trib_job *jo
     return has_left && LEFT_NS < jobs->config->join_timeout_ns ? LEFT_NS : jobs->config->join_timeout_ns;
 }
 
+/* All but what it is called, and whose process it is, which may be another job's as well. */
+static void forget(struct trib_rank *rank)
+{
+    const struct trib_rank was = *rank;
+    memset(rank, 0, sizeof *rank);
+    memcpy(rank->name, was.name, sizeof rank->name);
+    if (was.via == 0) {
+        rank->address = trib_rank_place(&was, 0);
+        rank->data_port[0] = was.data_port[0];
+    }
+}
+
 void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns)
 {
     if (job->dispute.deadline_ns != 0) {
@@ -164,11 +176,8 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
     trib_job_close_plane(jobs, job);
     trib_borrow_end(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        char name[sizeof job->ranks[i].name];
         trib_rank_let_go(jobs, &job->ranks[i]);
-        memcpy(name, job->ranks[i].name, sizeof name);
-        memset(&job->ranks[i], 0, sizeof job->ranks[i]);
-        memcpy(job->ranks[i].name, name, sizeof name);
+        forget(&job->ranks[i]);
     }
     jobs->stats.recalled++;
     jobs->incarnation++;

@@ -20,7 +20,7 @@
 #define TRIB_ENDINGS_MAX 16
 /* Longer than the ranks of one launch come apart, shorter than it takes to mend settings and launch again. */
 #define TRIB_ENDING_NS (5 * TRIB_SECOND_NS)
-#define TRIB_LENDERS_MAX 7 /* each has at least two roots then */
+#define TRIB_LENDERS_MAX (TRIB_SWITCHES_MAX - 1)
 #define TRIB_BURIALS_MAX 4 /* in a row: more relays do not die within one start */
 
 struct trib_job;
@@ -154,6 +154,7 @@ struct trib_job {
     struct trib_dispute dispute;
     struct trib_root_place root[TRIB_ROOTS_MAX]; /* where no switch is, or several: grant.roots of them */
     struct trib_loan *loan[TRIB_LENDERS_MAX];    /* of each lender; NULL: it has not been asked */
+    bool has_trees;                              /* of several: grant.switches is chosen, and others follow it */
     uint64_t loans_ns;                           /* when to ask again those that did not answer */
     uint64_t unlent_ns;                          /* since when one does not; 0: none */
     struct trib_address meeting;                 /* where ranks meet if the switch is gone for good; len 0: nowhere */
@@ -188,6 +189,12 @@ struct trib_jobs_stats {
     uint64_t recalled;                     /* incarnations that ended with a switch below */
 };
 
+/* What is known of a lender beside the loans that it has given. */
+struct trib_lender {
+    uint64_t lost_ns; /* when it could not be reached; 0: it has answered since, or was not asked */
+    uint8_t weight;   /* as it said last; 0: it has said nothing */
+};
+
 struct trib_relay;
 
 struct trib_jobs {
@@ -200,7 +207,8 @@ struct trib_jobs {
     struct trib_data_plane peers;     /* of jobs whose ranks send to each other */
     struct trib_data_plane borrowing; /* of the others, with lenders */
     struct trib_lending *lendings;    /* roots here of jobs of other control planes */
-    uint64_t unlent_logged_ns;        /* of the last line about a lender that cannot be reached */
+    struct trib_lender lender[TRIB_LENDERS_MAX];
+    uint64_t unlent_logged_ns; /* of the last line about a lender that cannot be reached */
     struct trib_jobs_output output;
     struct trib_loan_output loans;
     struct trib_jobs_stats stats;
@@ -343,6 +351,8 @@ bool trib_admission_has_room(const struct trib_jobs *jobs, const struct trib_job
 /* Chooses window, train and slots of a new communicator, so that what the children of all jobs have on their way fits
  * receive_room, and the room that relays have. True: the window was cut by that. */
 bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job);
+/* Do both send from the same port of the same address to root 0, so that one process does? */
+bool trib_rank_is_same_process(const struct trib_rank *a, const struct trib_rank *b);
 /* Checks the quotas: sets job->slot_bytes, or ERR_REFUSED with the numbers in error. */
 TRIB_MUST_USE enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
                                                      const struct trib_opening *opening, char *error);

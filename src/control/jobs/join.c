@@ -10,6 +10,7 @@
 
 #include "control/roots/lend.h"
 #include "control/roots/roots.h"
+#include "control/roots/trees.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -132,7 +133,8 @@ static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
     return a->salt == b->salt && a->token == b->token && a->communicator == b->communicator && a->roots == b->roots &&
            a->train == b->train && a->slots == b->slots && a->window == b->window && a->generation == b->generation &&
            a->group == b->group && a->group_port == b->group_port &&
-           memcmp(a->weight, b->weight, sizeof a->weight) == 0;
+           memcmp(a->weight, b->weight, sizeof a->weight) == 0 &&
+           memcmp(a->switches, b->switches, sizeof a->switches) == 0;
 }
 
 /* It had sent CLOSE in the running incarnation, and its relay was lost: it needs nothing but CLOSED, and nobody needs
@@ -188,6 +190,10 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_me
                      message->join.rank, message->join.job,
                      trib_roots_are_ranks(jobs->config) ? "the control plane" : "the switch itself");
         return TRIB_ERR_PEER;
+    }
+    enum trib_status status = trib_trees_check(jobs, message, error);
+    if (status != TRIB_OK) {
+        return status;
     }
     if (known->roots > roots) {
         trib_explain(error, "job %s was dealt over %u shards, the switch came back with %u", message->join.job,
@@ -394,7 +400,9 @@ struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_messa
     job->is_return = join->join.known.communicator != 0;
     job->was_running = join->join.was_ready;
     job->settings = join->join.settings;
-    job->grant = join->join.known;
+    if (job->is_return) {
+        job->grant = join->join.known;
+    }
     job->started_ns = now_ns;
     job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
     job->probe_ns = TRIB_NEVER;

@@ -10,6 +10,7 @@
 #include "control/roots/borrow.h"
 #include "control/roots/lend.h"
 #include "control/roots/roots.h"
+#include "control/roots/trees.h"
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/draw.h"
@@ -218,6 +219,19 @@ static uint32_t next_boot(struct trib_jobs *jobs, const struct trib_job *job)
     return jobs->config->boot + jobs->incarnation;
 }
 
+/* Of several switches those that the job is dealt over are chosen, and lent. False: that is being waited for, or the
+ * job may be gone. */
+static bool has_switches(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    enum trib_status status = trib_trees_choose(jobs, job, now_ns, error);
+    if (status != TRIB_OK) {
+        trib_job_fail(jobs, job, status, error);
+        return false;
+    }
+    return trib_borrow_all(jobs, job, now_ns);
+}
+
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
@@ -225,7 +239,7 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     if (!trib_job_settles_ring(jobs, job)) {
         return;
     }
-    if (trib_job_borrows(jobs, job) && !trib_borrow_all(jobs, job, now_ns)) {
+    if (trib_job_borrows(jobs, job) && !has_switches(jobs, job, now_ns)) {
         return;
     }
     trib_job_choose_hosts(job);

@@ -7,6 +7,7 @@
 
 #include "control/jobs/start.h"
 #include "control/roots/roots.h"
+#include "control/roots/trees.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -18,8 +19,7 @@
 char *trib_loan_name(const struct trib_jobs *jobs, const struct trib_loan *loan, char *text)
 {
     char lender[64];
-    trib_address_format(&jobs->config->lenders.at[loan->lender], lender);
-    (void)snprintf(text, 96, "switch %s", lender);
+    (void)snprintf(text, 96, "switch %s", trib_trees_name(jobs, loan->lender + 1, lender));
     return text;
 }
 
@@ -48,7 +48,7 @@ static bool is_lent(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     bool all = true;
     for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
-        all = all && job->loan[i] && job->loan[i]->is_lent;
+        all = all && (!trib_trees_have(jobs, job, i + 1) || (job->loan[i] && job->loan[i]->is_lent));
     }
     return all;
 }
@@ -56,7 +56,9 @@ static bool is_lent(const struct trib_jobs *jobs, const struct trib_job *job)
 bool trib_borrow_all(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
-        if (!job->loan[i]) {
+        if (!trib_trees_have(jobs, job, i + 1)) {
+            end_loan(jobs, job, i); /* of a choice before */
+        } else if (!job->loan[i]) {
             struct trib_loan *loan = jobs->loans.open(jobs->loans.owner, &jobs->config->lenders.at[i]);
             if (!loan) {
                 trib_job_fail(jobs, job, TRIB_ERR_MEMORY, "the control plane is out of memory, or of connections");
@@ -116,11 +118,17 @@ void trib_loan_lost(struct trib_jobs *jobs, struct trib_loan *loan, const char *
     struct trib_job *job = loan->job;
     trib_explain(text, "%s, which this one has its jobs use as well (--with), %s: %.128s",
                  trib_loan_name(jobs, loan, name), loan->is_lent ? "is lost" : "cannot be reached", cause);
-    end_loan(jobs, job, loan->lender);
+    uint32_t lender = loan->lender;
+    end_loan(jobs, job, lender);
+    bool has_another = !is_foreign && trib_trees_avoid(jobs, job, lender, now_ns);
     if (job->state == TRIB_JOB_JOINING && !trib_job_is_complete(job)) {
         job->unlent_ns = 0; /* its last rank will have it asked again */
     } else if (is_foreign) {
         trib_job_fail(jobs, job, TRIB_ERR_UNREACHABLE, text);
+    } else if (has_another) {
+        job->unlent_ns = 0;
+        trib_log(TRIB_LOG_WARN, "job %s: %s; it does without", job->name, text);
+        trib_job_start(jobs, job, now_ns);
     } else if (job->state == TRIB_JOB_JOINING) {
         ask_again(jobs, job, text, now_ns);
     } else {
@@ -130,15 +138,23 @@ void trib_loan_lost(struct trib_jobs *jobs, struct trib_loan *loan, const char *
 
 /* ---- roots ---- */
 
+/* Of its k-th switch; NULL: that is this one. */
+static struct trib_loan *loan_of(const struct trib_job *job, uint32_t k)
+{
+    uint32_t which = trib_trees_at(job, k);
+    return which > 0 ? job->loan[which - 1] : NULL;
+}
+
 /* Of each switch as many shards as the one with the fewest has, so that each carries what its weight says. Root t is at
  * switch t mod n, as a rank's t-th packets leave by its card t mod n: with a card for each switch, each has a way of
  * its own. */
 enum trib_status trib_borrow_deal(const struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
-    uint32_t switches = jobs->config->lenders.count + 1;
-    uint32_t each = trib_least(TRIB_ROOTS_MAX / switches, jobs->config->shards);
-    for (uint32_t i = 0; i + 1 < switches; i++) {
-        each = trib_least(each, job->loan[i]->shards);
+    uint32_t switches = trib_trees_count(jobs, job);
+    uint32_t each = TRIB_ROOTS_MAX / switches;
+    for (uint32_t k = 0; k < switches; k++) {
+        const struct trib_loan *loan = loan_of(job, k);
+        each = trib_least(each, loan ? loan->shards : jobs->config->shards);
     }
     uint32_t roots = each * switches;
     if (job->is_return && job->grant.roots > roots) {
@@ -147,12 +163,17 @@ enum trib_status trib_borrow_deal(const struct trib_jobs *jobs, struct trib_job 
         return TRIB_ERR_REFUSED;
     }
     for (uint32_t t = 0; t < roots; t++) {
-        struct trib_loan *loan = t % switches > 0 ? job->loan[t % switches - 1] : NULL;
+        struct trib_loan *loan = loan_of(job, t % switches);
         job->root[t] = (struct trib_root_place){.loan = loan, .shard = (uint16_t)(t / switches)};
         if (!job->is_return) {
             uint8_t own = jobs->config->weight > 0 ? jobs->config->weight : 1;
             job->grant.weight[t] = loan ? loan->weight : own;
         }
+    }
+    if (!job->is_return && job->grant.switches[0] != 0) {
+        char list[256];
+        trib_log(TRIB_LOG_INFO, "job %s: trees through %s, of %u switches", job->name,
+                 trib_trees_list(jobs, job, list, sizeof list), jobs->config->lenders.count + 1);
     }
     job->grant.roots = job->is_return ? job->grant.roots : roots;
     job->unlent_ns = 0;
@@ -216,8 +237,10 @@ bool trib_borrow_is_ready(const struct trib_job *job)
 
 void trib_borrow_spare(struct trib_jobs *jobs, struct trib_job *job)
 {
-    for (uint32_t i = job->grant.roots > 0 ? job->grant.roots - 1 : 0; i < jobs->config->lenders.count; i++) {
-        end_loan(jobs, job, i);
+    for (uint32_t k = job->grant.roots; k < trib_trees_count(jobs, job); k++) {
+        if (trib_trees_at(job, k) > 0) {
+            end_loan(jobs, job, trib_trees_at(job, k) - 1);
+        }
     }
 }
 
@@ -228,7 +251,10 @@ void trib_borrow_explain(const struct trib_jobs *jobs, const struct trib_job *jo
     for (uint32_t i = 0; i < jobs->config->lenders.count && text[0] == '\0'; i++) {
         char name[64];
         const struct trib_loan *loan = job->loan[i];
-        trib_address_format(&jobs->config->lenders.at[i], name);
+        (void)trib_trees_name(jobs, i + 1, name);
+        if (!trib_trees_have(jobs, job, i + 1)) {
+            continue;
+        }
         if (has_roots ? loan && !loan->is_ready : !loan || !loan->is_lent) {
             (void)snprintf(text, size, "switch %s to %s", name, has_roots ? "open its roots of" : "lend its shards to");
         }
@@ -237,10 +263,22 @@ void trib_borrow_explain(const struct trib_jobs *jobs, const struct trib_job *jo
 
 /* ---- the verbs ---- */
 
+static bool has_root_here(const struct trib_jobs *jobs, uint32_t communicator)
+{
+    bool has = false;
+    const struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        has = has || !job->root[t].loan;
+    }
+    return has;
+}
+
 static void close_here(void *plane, uint32_t communicator)
 {
     const struct trib_jobs *jobs = plane;
-    jobs->config->plane.close(jobs->config->plane.plane, communicator); /* lenders hear it as the end of the loan */
+    if (has_root_here(jobs, communicator)) { /* lenders hear it as the end of the loan */
+        jobs->config->plane.close(jobs->config->plane.plane, communicator);
+    }
 }
 
 /* What is at lenders fits their quotas, or they say so. */
@@ -264,7 +302,9 @@ static size_t bytes_here(void *plane, const struct trib_opening *opening)
 static bool report_here(void *plane, uint32_t communicator, struct trib_plane_report *report)
 {
     const struct trib_jobs *jobs = plane;
-    return jobs->config->plane.report(jobs->config->plane.plane, communicator, report);
+    *report = (struct trib_plane_report){0};
+    return has_root_here(jobs, communicator) &&
+           jobs->config->plane.report(jobs->config->plane.plane, communicator, report);
 }
 
 struct trib_data_plane trib_borrow_verbs(struct trib_jobs *jobs)
@@ -290,7 +330,7 @@ void trib_loan_connected(struct trib_jobs *jobs, struct trib_loan *loan)
 }
 
 /* A lender at any address is where it was asked. */
-static bool take_lent(const struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message)
+static bool take_lent(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message)
 {
     const struct trib_address *asked = &jobs->config->lenders.at[loan->lender];
     if (loan->is_lent || message->lent.shards == 0 || message->lent.room == 0 || message->lent.weight == 0) {
@@ -309,6 +349,7 @@ static bool take_lent(const struct trib_jobs *jobs, struct trib_loan *loan, cons
     loan->room = message->lent.room;
     loan->weight = message->lent.weight;
     loan->is_lent = true;
+    jobs->lender[loan->lender] = (struct trib_lender){.weight = loan->weight};
     return true;
 }
 

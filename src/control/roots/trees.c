@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trees.c: see trees.h. Read next: choose.c (which link has how much to do), borrow.c (who asks, and deals). */
+#include "control/roots/trees.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/jobs/start.h"
+#include "control/roots/choose.h"
+#include "core/assert.h"
+#include "io/clock.h"
+#include "io/explain.h"
+#include "io/log.h"
+
+#define LOST_NS (10 * TRIB_SECOND_NS) /* a lender that could not be reached is asked last for so long */
+#define WEIGHT_BPS UINT64_C(1000000000)
+
+/* ---- which they are ---- */
+
+uint32_t trib_trees_count(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    uint32_t count = 0;
+    while (count < TRIB_SWITCHES_MAX && job->grant.switches[count] != 0) {
+        count++;
+    }
+    return count > 0 ? count : jobs->config->lenders.count + 1;
+}
+
+uint32_t trib_trees_at(const struct trib_job *job, uint32_t k)
+{
+    return job->grant.switches[0] != 0 ? job->grant.switches[k] - 1U : k;
+}
+
+bool trib_trees_have(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which)
+{
+    uint32_t count = trib_trees_count(jobs, job);
+    uint32_t k = 0;
+    while (k < count && trib_trees_at(job, k) != which) {
+        k++;
+    }
+    return k < count;
+}
+
+bool trib_trees_meet(const struct trib_jobs *jobs, const struct trib_job *a, const struct trib_job *b)
+{
+    bool meet = false;
+    for (uint32_t k = 0; k < trib_trees_count(jobs, a); k++) {
+        meet = meet || trib_trees_have(jobs, b, trib_trees_at(a, k));
+    }
+    return meet;
+}
+
+static bool are_same(const struct trib_jobs *jobs, const struct trib_job *a, const struct trib_job *b)
+{
+    uint32_t count = trib_trees_count(jobs, a);
+    bool same = count == trib_trees_count(jobs, b);
+    for (uint32_t k = 0; k < count && same; k++) {
+        same = trib_trees_at(a, k) == trib_trees_at(b, k);
+    }
+    return same;
+}
+
+char *trib_trees_name(const struct trib_jobs *jobs, uint32_t which, char *text)
+{
+    trib_address_format(which == 0 ? &jobs->config->listen : &jobs->config->lenders.at[which - 1], text);
+    return text;
+}
+
+char *trib_trees_list(const struct trib_jobs *jobs, const struct trib_job *job, char *text, size_t size)
+{
+    uint32_t count = trib_trees_count(jobs, job);
+    size_t len = 0;
+    text[0] = '\0';
+    for (uint32_t k = 0; k < count && len < size; k++) {
+        char name[64];
+        const char *between = k == 0 ? "" : k + 1 == count ? " and " : ", ";
+        int more =
+            snprintf(text + len, size - len, "%s%s", between, trib_trees_name(jobs, trib_trees_at(job, k), name));
+        len += more > 0 ? (size_t)more : 0;
+    }
+    return text;
+}
+
+enum trib_status trib_trees_check(const struct trib_jobs *jobs, const struct trib_message *message, char *error)
+{
+    const uint8_t *switches = message->join.known.switches;
+    uint32_t seen = 0;
+    uint32_t most = 0;
+    bool is_sane = true;
+    for (uint32_t k = 0; k < TRIB_SWITCHES_MAX; k++) {
+        bool is_behind = k > 0 && switches[k - 1] == 0;
+        is_sane = is_sane && switches[k] <= TRIB_SWITCHES_MAX && !(is_behind && switches[k] != 0) &&
+                  (switches[k] == 0 || (seen >> switches[k] & 1) == 0);
+        seen |= is_sane && switches[k] != 0 ? 1U << switches[k] : 0;
+        most = switches[k] > most ? switches[k] : most;
+    }
+    if (!is_sane) {
+        trib_explain(error, "rank %u of job %s brings a grant that no switch gives", message->join.rank,
+                     message->join.job);
+        return TRIB_ERR_INVALID;
+    }
+    if (most > jobs->config->lenders.count + 1) {
+        trib_explain(error,
+                     "job %s has roots at number %u of the switches that this one named with --with, and now names %u: "
+                     "start it with those that it had, or start the job anew",
+                     message->join.job, most - 1, jobs->config->lenders.count);
+        return TRIB_ERR_REFUSED;
+    }
+    return TRIB_OK;
+}
+
+/* ---- whom it follows ---- */
+
+/* Its switches will not change. */
+static bool is_settled(const struct trib_job *job)
+{
+    return !job->has_peers && (job->has_trees || job->is_return);
+}
+
+/* First ports of a job's processes: few of other jobs' ranks have one of these, so that few pairs have to be looked
+ * at. */
+struct ports {
+    uint8_t bits[(UINT16_MAX + 1) / 8];
+};
+
+/* A process whose sockets are of this switch: behind a relay they are the relay's, which keeps its jobs apart. */
+static bool is_direct(const struct trib_rank *rank)
+{
+    return rank->via == 0 && rank->address.len > 0;
+}
+
+static void list_ports(const struct trib_job *job, struct ports *ports)
+{
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        uint16_t port = job->ranks[i].data_port[0];
+        ports->bits[port / 8] |= (uint8_t)(is_direct(&job->ranks[i]) ? 1U << port % 8 : 0);
+    }
+}
+
+static bool has_process(const struct trib_job *job, const struct trib_rank *of)
+{
+    uint32_t i = 0;
+    while (i < job->settings.ranks && !(is_direct(&job->ranks[i]) && trib_rank_is_same_process(&job->ranks[i], of))) {
+        i++;
+    }
+    return i < job->settings.ranks;
+}
+
+/* Some process has a rank of both. */
+static bool share_process(const struct trib_job *job, const struct ports *ports, const struct trib_job *other)
+{
+    for (uint32_t i = 0; i < other->settings.ranks; i++) {
+        const struct trib_rank *rank = &other->ranks[i];
+        uint16_t port = rank->data_port[0];
+        if (is_direct(rank) && (ports->bits[port / 8] >> port % 8 & 1) != 0 && has_process(job, rank)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Some processes are bound to the switches of one job, and some to those of another; the first may be the job itself. */
+static enum trib_status refuse(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_job *bound,
+                               const struct trib_job *other, char *error)
+{
+    char one[96];
+    char two[96];
+    char first[300];
+    (void)trib_trees_list(jobs, bound, one, sizeof one);
+    (void)trib_trees_list(jobs, other, two, sizeof two);
+    if (bound == job) {
+        (void)snprintf(first, sizeof first, "goes through %s, and", one);
+    } else {
+        (void)snprintf(first, sizeof first, "has ranks in processes that job %s has bound to %s, and", bound->name,
+                       one);
+    }
+    trib_explain(error,
+                 "job %s %s has ranks in processes that job %s has bound to %s: a process has the same switches for "
+                 "all its communicators: end one job, or create the communicator of all ranks first and split the "
+                 "others off it, or start the switch without --trees",
+                 job->name, first, other->name, two);
+    return TRIB_ERR_REFUSED;
+}
+
+/* The job whose switches this one must have: itself, if it is settled. NULL: no such. */
+static enum trib_status find_bound(const struct trib_jobs *jobs, const struct trib_job *job,
+                                   const struct trib_job **bound, char *error)
+{
+    enum trib_status status = TRIB_OK;
+    struct ports *ports = calloc(1, sizeof *ports);
+    *bound = is_settled(job) ? job : NULL;
+    if (!ports) {
+        trib_explain(error, "the control plane is out of memory");
+        return TRIB_ERR_MEMORY;
+    }
+    list_ports(job, ports);
+    for (const struct trib_job *other = jobs->first; other && status == TRIB_OK; other = other->next) {
+        if (other == job || !is_settled(other) || !share_process(job, ports, other)) {
+            continue;
+        }
+        if (*bound && !are_same(jobs, *bound, other)) {
+            status = refuse(jobs, job, *bound, other, error);
+        }
+        *bound = *bound ? *bound : other;
+    }
+    free(ports);
+    return status;
+}
+
+/* ---- which links have least to do ---- */
+
+/* Where nobody has said more each switch is one link away, as fast as its weight says. */
+struct star {
+    struct trib_topology topology;
+    struct trib_topology_link link[TRIB_SWITCHES_MAX];
+};
+
+static void make_star(const struct trib_jobs *jobs, struct star *star)
+{
+    uint32_t switches = jobs->config->lenders.count + 1;
+    for (uint32_t i = 0; i < switches; i++) {
+        uint64_t weight = i == 0 ? jobs->config->weight : jobs->lender[i - 1].weight;
+        star->link[i] =
+            (struct trib_topology_link){.end = {i, switches}, .rate_bps = (weight > 0 ? weight : 1) * WEIGHT_BPS};
+    }
+    star->topology = (struct trib_topology){
+        .switches = switches, .places = switches + 1, .link_count = switches, .links = star->link};
+}
+
+/* Children of the job's roots, each once: the first rank of each, as opening.c has it. A job whose ranks are coming back
+ * has none yet: then its ranks, as far as they are known. */
+struct members {
+    const struct trib_job *job;
+    uint32_t next;
+    struct trib_rank_set seen;
+};
+
+static const struct trib_rank *next_member(struct members *m)
+{
+    while (m->next < m->job->settings.ranks) {
+        const struct trib_rank *rank = &m->job->ranks[m->next++];
+        if (m->job->children == 0 ? rank->address.len > 0
+                                  : rank->branch < TRIB_RANKS_MAX && !trib_rank_set_has(&m->seen, rank->branch)) {
+            if (m->job->children > 0) {
+                trib_rank_set_add(&m->seen, rank->branch);
+            }
+            return rank;
+        }
+    }
+    return NULL;
+}
+
+/* The members of the job's k-th tree, which carries `amount`; its first packets leave by a host's card k mod n. Returns
+ * how many are in no subnet, and the last of them. */
+static uint32_t begin_tree(struct trib_choose *choose, const struct trib_job *job, uint32_t k, uint64_t amount,
+                           struct trib_address *stray)
+{
+    struct members members = {.job = job};
+    const struct trib_rank *rank;
+    uint32_t strays = 0;
+    trib_choose_begin(choose);
+    while ((rank = next_member(&members)) != NULL) {
+        struct trib_address from = trib_rank_place(rank, k);
+        if (!trib_choose_add(choose, &from, amount)) {
+            *stray = from;
+            strays++;
+        }
+    }
+    return strays;
+}
+
+/* What its k-th tree has of a job's tensors. */
+static uint64_t amount_of(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t k)
+{
+    uint32_t count = trib_trees_count(jobs, job);
+    uint64_t own = job->grant.roots > 0 ? 0 : 1;
+    uint64_t all = job->grant.roots > 0 ? 0 : count;
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        uint64_t weight = job->grant.weight[t] > 0 ? job->grant.weight[t] : 1;
+        own += t % count == k ? weight : 0;
+        all += weight;
+    }
+    return TRIB_STREAM * own / all;
+}
+
+static void load_jobs(const struct trib_jobs *jobs, struct trib_choose *choose)
+{
+    struct trib_address stray;
+    for (const struct trib_job *job = jobs->first; job; job = job->next) {
+        for (uint32_t k = 0; is_settled(job) && k < trib_trees_count(jobs, job); k++) {
+            (void)begin_tree(choose, job, k, amount_of(jobs, job, k), &stray);
+            trib_choose_load(choose, trib_trees_at(job, k));
+        }
+    }
+}
+
+static uint32_t lost_lately(const struct trib_jobs *jobs, uint64_t now_ns)
+{
+    uint32_t lost = 0;
+    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
+        uint64_t at_ns = jobs->lender[i].lost_ns;
+        lost |= at_ns != 0 && now_ns - at_ns < LOST_NS ? 2U << i : 0;
+    }
+    return lost;
+}
+
+static void warn_of_strays(const struct trib_job *job, uint32_t strays, const struct trib_address *stray)
+{
+    char host[64];
+    trib_address_format(stray, host);
+    *strrchr(host, ':') = '\0';
+    trib_log(TRIB_LOG_WARN,
+             "job %s: the topology has no subnet for %s%s: of their ways only the links of the switches are known",
+             job->name, host, strays > 1 ? " and others" : "");
+}
+
+/* One tree after the other, each under another switch. As many as are wanted, or as all members can reach. */
+static void choose_trees(const struct trib_jobs *jobs, struct trib_job *job, struct trib_choose *choose,
+                         uint64_t now_ns)
+{
+    const struct trib_server_config *config = jobs->config;
+    TRIB_ASSERT(config->lenders.count <= TRIB_LENDERS_MAX);
+    uint32_t left = (2U << config->lenders.count) - 1;
+    uint32_t lost = lost_lately(jobs, now_ns);
+    uint32_t turn = (uint32_t)(jobs->stats.started % (config->lenders.count + 1));
+    uint8_t switches[TRIB_SWITCHES_MAX] = {0};
+    for (uint32_t k = 0; k < config->trees; k++) {
+        struct trib_address stray;
+        uint32_t strays = begin_tree(choose, job, k, TRIB_STREAM / config->trees, &stray);
+        uint32_t root = trib_choose_root(choose, left & ~lost, turn);
+        root = root != TRIB_NO_SWITCH ? root : trib_choose_root(choose, left, turn);
+        if (strays > 0 && config->topology && k == 0) {
+            warn_of_strays(job, strays, &stray);
+        }
+        if (root == TRIB_NO_SWITCH) {
+            break;
+        }
+        trib_choose_load(choose, root);
+        switches[k] = (uint8_t)(root + 1);
+        left &= ~(1U << root);
+    }
+    memcpy(job->grant.switches, switches, sizeof switches);
+}
+
+static enum trib_status choose(const struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns, char *error)
+{
+    struct star star;
+    struct trib_choose choice;
+    const struct trib_topology *topology = jobs->config->topology;
+    make_star(jobs, &star);
+    enum trib_status status = trib_choose_create(&choice, topology ? topology : &star.topology);
+    if (status != TRIB_OK) {
+        trib_explain(error, "the control plane is out of memory");
+        return status;
+    }
+    trib_job_choose_hosts(job); /* who its members are */
+    trib_job_group(job);
+    load_jobs(jobs, &choice); /* this one is not settled */
+    choose_trees(jobs, job, &choice, now_ns);
+    trib_choose_destroy(&choice);
+    if (job->grant.switches[0] == 0) {
+        trib_explain(error,
+                     "no switch can be reached by all ranks of job %s, says the topology (--topology) of this one, "
+                     "which has %u",
+                     job->name, jobs->config->lenders.count + 1);
+        return TRIB_ERR_REFUSED;
+    }
+    return TRIB_OK;
+}
+
+enum trib_status trib_trees_choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns, char *error)
+{
+    const struct trib_job *bound;
+    enum trib_status status = find_bound(jobs, job, &bound, error);
+    if (status != TRIB_OK || is_settled(job)) {
+        return status;
+    }
+    bool has_choice = jobs->config->trees > 0 && jobs->config->trees <= jobs->config->lenders.count;
+    if (bound) {
+        memcpy(job->grant.switches, bound->grant.switches, sizeof job->grant.switches);
+    } else if (has_choice) {
+        status = choose(jobs, job, now_ns, error);
+    }
+    job->has_trees = status == TRIB_OK;
+    return status;
+}
+
+bool trib_trees_avoid(struct trib_jobs *jobs, struct trib_job *job, uint32_t lender, uint64_t now_ns)
+{
+    char error[TRIB_ERROR_TEXT_MAX];
+    uint8_t before[TRIB_SWITCHES_MAX];
+    jobs->lender[lender].lost_ns = now_ns;
+    if (job->state != TRIB_JOB_JOINING || job->is_return || job->grant.switches[0] == 0 || !trib_job_is_complete(job)) {
+        return false;
+    }
+    memcpy(before, job->grant.switches, sizeof before);
+    memset(job->grant.switches, 0, sizeof job->grant.switches);
+    job->has_trees = false;
+    bool is_new = trib_trees_choose(jobs, job, now_ns, error) == TRIB_OK;
+    for (uint32_t i = 0; is_new && i < jobs->config->lenders.count; i++) { /* or they would be tried in turn */
+        is_new = (lost_lately(jobs, now_ns) >> (i + 1) & 1) == 0 || !trib_trees_have(jobs, job, i + 1);
+    }
+    if (!is_new) {
+        memcpy(job->grant.switches, before, sizeof before);
+        job->has_trees = true;
+    }
+    return is_new;
+}

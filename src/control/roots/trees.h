@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trees.h: of several switches used at once (borrow.h), those that a job's roots are dealt over: its trees, one under
+ * each. All of them, unless the operator wants fewer; then those whose links have least to do (choose.h). The choice
+ * stands in the grant (grant.switches), so that it lasts as long as the job, through every restart; what loads links is
+ * taken from the jobs that there are, each time. A process has one socket for each root, for all its communicators: so
+ * a job with a rank in a process that is in another job here follows that one. No sockets, no clock, as in jobs.h. Read
+ * next: trees.c, choose.h. */
+#ifndef TRIB_CONTROL_TREES_H
+#define TRIB_CONTROL_TREES_H
+
+#include "control/jobs/jobs.h"
+
+/* Of a job with lenders: how many there are, and which is the k-th: 0 for this switch, i + 1 for its lender i. */
+uint32_t trib_trees_count(const struct trib_jobs *jobs, const struct trib_job *job);
+uint32_t trib_trees_at(const struct trib_job *job, uint32_t k);
+bool trib_trees_have(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which);
+/* Some switch has a tree of both. */
+bool trib_trees_meet(const struct trib_jobs *jobs, const struct trib_job *a, const struct trib_job *b);
+/* "10.0.0.1:7470": the switch 0, or lender which - 1. text: 64 bytes. */
+char *trib_trees_name(const struct trib_jobs *jobs, uint32_t which, char *text);
+/* "10.0.0.1:7470 and 10.0.0.3:7470": all of the job's, as far as size bytes hold them. Returns text. */
+char *trib_trees_list(const struct trib_jobs *jobs, const struct trib_job *job, char *text, size_t size);
+/* All ranks are there: chooses for a new job, once; false if it cannot be, or if a returning one and another job would
+ * have one process send to different switches, with the cause in error. */
+TRIB_MUST_USE enum trib_status trib_trees_choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns,
+                                                 char *error);
+/* This lender could not be reached: later jobs do without it for a while, if others are there. True: so does this one,
+ * whose choice is another now. */
+bool trib_trees_avoid(struct trib_jobs *jobs, struct trib_job *job, uint32_t lender, uint64_t now_ns);
+/* Are the switches of the grant that comes with this JOIN those of this control plane? */
+TRIB_MUST_USE enum trib_status trib_trees_check(const struct trib_jobs *jobs, const struct trib_message *join,
+                                                char *error);
+
+#endif
