@@ -173,6 +173,21 @@ static void print_rank(const json_t *rank)
     printf("%6" PRIu64 "  %-10s  %-24s  %s\n", number(rank, "rank"), text(rank, "state"), text(rank, "address"), waits);
 }
 
+/* Of several those that it is dealt over. */
+static void print_switches(const json_t *switches)
+{
+    size_t i;
+    const json_t *name;
+
+    json_array_foreach(switches, i, name)
+    {
+        printf("%s%s", i == 0 ? "trees through switches " : ", ", json_string_value(name));
+    }
+    if (json_array_size(switches) > 0) {
+        printf("\n");
+    }
+}
+
 static void print_one(const struct jobs_view *view, const json_t *job)
 {
     size_t i;
@@ -192,6 +207,7 @@ static void print_one(const struct jobs_view *view, const json_t *job)
            number(job, "communicator"), number(job, "generation"), scheme, why, number(settings, "payload"),
            text(settings, "wire"), number(job, "window"), number(job, "mark"),
            json_is_true(json_object_get(job, "multicast")) ? "multicast" : "unicast");
+    print_switches(json_object_get(job, "switches"));
     if (number(job, "cap") > 0 || number(job, "flagged_packets") > 0) {
         printf("congestion: %" PRIu64 " packets came from a congested way", number(job, "flagged_packets"));
         if (number(job, "cap") > 0) {

@@ -136,6 +136,7 @@ static void jobs__one_running(void **state)
     assert_int_equal(number_in(job, "slots_held"), 5);
     assert_int_equal(number_in(job, "cap"), 6);
     assert_int_equal(number_in(job, "flagged_packets"), 7);
+    assert_int_equal(json_array_size(json_object_get(job, "switches")), 0); /* there is one */
     assert_int_equal(number_in(job, "memory_held"), 65536);
     assert_int_equal(number_in(json_object_get(job, "counters"), "contributions"), 4711);
     assert_int_equal(number_in(json_object_get(json_object_get(job, "counters"), "dropped"), "CRC"), 3);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "control/roots/lend.h"
+#include "control/roots/trees.h"
 #include "io/clock.h"
 #include "io/explain.h"
 
@@ -123,6 +124,18 @@ static json_t *show_counters(const struct trib_counters *counters)
     return object;
 }
 
+/* With lenders: those that the job is dealt over. */
+static json_t *show_switches(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    bool has_several = trib_job_borrows(jobs, job) && (job->has_trees || job->is_return);
+    json_t *list = json_array();
+    for (uint32_t k = 0; has_several && k < trib_trees_count(jobs, job); k++) {
+        char text[64];
+        (void)json_array_append_new(list, json_string(trib_trees_name(jobs, trib_trees_at(job, k), text)));
+    }
+    return list;
+}
+
 static json_t *show_job(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns)
 {
     struct trib_job_report facts;
@@ -140,6 +153,7 @@ static json_t *show_job(const struct trib_report *report, const struct trib_job 
     set(object, "settings", show_settings(job));
     set(object, "multicast", json_boolean(job->multicast));
     set(object, "shards", json_u64(job->grant.roots));
+    set(object, "switches", show_switches(report->jobs, job));
     set(object, "window", json_u64(job->grant.window));
     set(object, "slots", json_u64(job->grant.slots));
     set(object, "slot_bytes", json_u64(job->is_open ? job->slot_bytes : 0));
