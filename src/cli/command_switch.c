@@ -8,7 +8,9 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/topology_file.h"
 #include "control/jobs/jobs.h"
+#include "io/explain.h"
 #include "io/log.h"
 #include "switchd/switchd.h"
 
@@ -18,6 +20,8 @@ struct switch_options {
     const char *listen;
     const char *parent;
     const char *with;
+    const char *topology;
+    struct topology_file links; /* of that file */
     const char *http;
     const char *group;
     bool check;
@@ -34,6 +38,19 @@ static enum trib_status read_fd(const char *text, void *field, char *error)
     return status;
 }
 
+static enum trib_status read_trees(const char *text, void *field, char *error)
+{
+    uint32_t trees = 0;
+    enum trib_status status = option_count(text, &trees, error);
+
+    if (status == TRIB_OK && trees == 0) {
+        trib_explain(error, "\"%s\": a job has at least 1", text);
+        return TRIB_ERR_INVALID;
+    }
+    *(uint32_t *)field = trees;
+    return status;
+}
+
 #define AT(field) offsetof(struct switch_options, field)
 
 static const struct option_row rows[] = {
@@ -47,6 +64,13 @@ static const struct option_row rows[] = {
     {"with", 0, "ADDRESS,...",
      "other switches that its jobs use as well, each a part of every tensor; ranks name this one alone [none]",
      option_text, AT(with)},
+    {"trees", 0, "N",
+     "with --with: over how many of these switches, this one included, each job is dealt: those whose links have least "
+     "to do, for as long as it lives [all]",
+     read_trees, AT(config.trees)},
+    {"topology", 0, "FILE",
+     "with --trees: which hosts and switches are behind which links [each switch is one link away]", option_text,
+     AT(topology)},
     {"weight", 0, "N",
      "how much of a tensor comes here beside other switches, 1 to 255: twice as much as at weight N/2 [1]",
      option_count, AT(config.weight)},
@@ -81,7 +105,12 @@ static const struct option_command command = {
     .summary =
         "Runs a software switch: sums the contributions of all ranks of a job and returns the result. With --parent\n"
         "it is one of a tree of switches: ranks name the switch next to them, and only sums go up. With --with\n"
-        "several switches share each tensor, and the links to all of them are used.",
+        "several switches share each tensor, and the links to all of them are used; with --trees each job has some of\n"
+        "them, and a job does not depend on the others.\n"
+        "A topology (--topology) is TOML: a table [[link]] for each link, with `rate = \"100Gbps\"` and\n"
+        "`between = \"10.0.1.0/24 leaf1\"`: two of a subnet or address of hosts, a switch as --listen or --with has "
+        "it,\n"
+        "and any other name, which is a box that only forwards.",
     .rows = rows,
     .examples =
         "  tributary switch                             # all addresses, port 7470\n"
@@ -89,6 +118,7 @@ static const struct option_command command = {
         "  tributary switch --listen 10.0.0.1,10.0.1.1   # two network cards, a shard at each\n"
         "  tributary switch --parent 10.0.0.1            # its ranks' sums go on to the switch at 10.0.0.1:7470\n"
         "  tributary switch --with 10.0.0.2,10.0.0.3      # its jobs use the switches there as well\n"
+        "  tributary switch --with 10.0.0.2,10.0.0.3 --trees 2 --topology links.toml\n"
         "  tributary switch --config /etc/tributary/switch.conf --check-config",
 };
 
@@ -142,6 +172,35 @@ static bool resolve_lenders(const char *text, struct trib_switchd_config *config
     return true;
 }
 
+/* Which of them a job has. */
+static bool resolve_trees(struct switch_options *options)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    struct trib_switchd_config *config = &options->config;
+    const struct topology_names names = {.config = config, .listen = options->listen, .with = options->with};
+
+    if (config->trees > 0 && options->with == NULL) {
+        complain("--trees: of one switch there is nothing to choose: name others with --with");
+        return false;
+    }
+    if (config->trees > config->lenders.count + 1) {
+        complain("--trees: %u is out of range: 1 to %u, the switches of --with and this one", config->trees,
+                 config->lenders.count + 1);
+        return false;
+    }
+    if (options->topology != NULL && config->trees == 0) {
+        complain("--topology: without --trees each job goes through all switches, whatever the links: say through how "
+                 "many");
+        return false;
+    }
+    if (options->topology != NULL && !topology_file_read(&options->links, options->topology, &names, error)) {
+        complain("--topology: %s", error);
+        return false;
+    }
+    config->topology = options->topology != NULL ? &options->links.topology : NULL;
+    return true;
+}
+
 /* Addresses given as text become addresses. */
 static bool resolve(struct switch_options *options)
 {
@@ -156,7 +215,7 @@ static bool resolve(struct switch_options *options)
         complain("--parent: %s", error);
         return false;
     }
-    if (options->with != NULL && !resolve_lenders(options->with, config)) {
+    if ((options->with != NULL && !resolve_lenders(options->with, config)) || !resolve_trees(options)) {
         return false;
     }
     if (options->http != NULL) {
@@ -234,31 +293,39 @@ static enum option_outcome read_all(int argc, char **argv, struct switch_options
     return outcome == OPTIONS_OK && (!resolve(options) || !check_ranges(options)) ? OPTIONS_BAD : outcome;
 }
 
-int command_switch(int argc, char **argv)
+static int run(const struct switch_options *options)
 {
-    struct switch_options options = {0};
     char error[TRIB_ERROR_TEXT_MAX] = "";
     struct sigaction action = {.sa_handler = on_signal};
 
-    trib_switchd_init(&options.config);
-    enum option_outcome outcome = read_all(argc, argv, &options);
-    if (outcome != OPTIONS_OK) {
-        return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
-    }
-    if (options.check) {
-        printf("configuration is good\n");
-        return 0;
-    }
     trib_log_set_default(TRIB_LOG_INFO);
-    if (!trib_server_has_http() && options.http != NULL && options.config.http.len != 0) {
+    if (!trib_server_has_http() && options->http != NULL && options->config.http.len != 0) {
         return complain(
             "--http: this build has no HTTP: install libmicrohttpd-dev and libjansson-dev, and build again");
     }
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    if (trib_switchd_run(&options.config, error) != TRIB_OK) {
+    if (trib_switchd_run(&options->config, error) != TRIB_OK) {
         return complain("%s", error);
     }
     return 0;
+}
+
+int command_switch(int argc, char **argv)
+{
+    struct switch_options options = {0};
+    int result = 0;
+
+    trib_switchd_init(&options.config);
+    enum option_outcome outcome = read_all(argc, argv, &options);
+    if (outcome != OPTIONS_OK) {
+        result = outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
+    } else if (options.check) {
+        printf("configuration is good\n");
+    } else {
+        result = run(&options);
+    }
+    topology_file_free(&options.links);
+    return result;
 }

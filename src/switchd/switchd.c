@@ -58,9 +58,7 @@ void trib_switchd_stop(void)
     atomic_fetch_sub(&stoppers, 1);
 }
 
-/* A switch that is its own parent would pass each session on to itself, without end. Longer loops are the control
- * plane's to find. */
-static bool is_itself(const struct trib_switchd_config *config, const struct trib_address *other)
+bool trib_switchd_is_at(const struct trib_switchd_config *config, const struct trib_address *other)
 {
     if (trib_address_port(other) != trib_address_port(&config->listen)) {
         return false;
@@ -93,7 +91,7 @@ static enum trib_status check_other(const struct trib_switchd_config *config, co
         trib_explain(error, "%s %s and this switch, %s, must both be IPv4 or both IPv6", what, text, listen);
         return TRIB_ERR_INVALID;
     }
-    if (is_itself(config, other)) {
+    if (trib_switchd_is_at(config, other)) { /* it would pass on to itself without end; longer loops control finds */
         trib_explain(error, "%s %s is this switch itself", what, text);
         return TRIB_ERR_INVALID;
     }
@@ -113,6 +111,11 @@ static enum trib_status check_lenders(const struct trib_switchd_config *config, 
     }
     if (config->lenders.count > 0 && config->parent.len > 0) {
         trib_explain(error, "a switch with a parent uses no others: its parent may");
+        return TRIB_ERR_INVALID;
+    }
+    if (config->trees > config->lenders.count + 1) {
+        trib_explain(error, "%" PRIu32 " trees of each job: there are %" PRIu32 " switches, each with one at most",
+                     config->trees, config->lenders.count + 1);
         return TRIB_ERR_INVALID;
     }
     for (uint32_t i = 0; i < config->lenders.count && status == TRIB_OK; i++) {
@@ -164,6 +167,8 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
         .parent = config->parent,
         .also = config->also,
         .lenders = config->lenders,
+        .trees = config->trees,
+        .topology = config->topology,
         .weight = (uint8_t)config->weight,
         .shards = trib_switchd_shards(config),
         .boot = boot,
@@ -237,6 +242,10 @@ static void tell_ready(const struct trib_switchd_config *config, const struct tr
     for (uint32_t i = 0; i < config->lenders.count; i++) {
         trib_address_format(&config->lenders.at[i], text);
         trib_log(TRIB_LOG_INFO, "its jobs use the shards of switch %s as well", text);
+    }
+    if (config->trees > 0 && config->trees <= config->lenders.count) {
+        trib_log(TRIB_LOG_INFO, "each job goes through %" PRIu32 " of these %" PRIu32 " switches, by %s", config->trees,
+                 config->lenders.count + 1, config->topology != NULL ? "the topology" : "what they have to do");
     }
     if (config->group != 0 && local.storage.ss_family != AF_INET) {
         trib_log(TRIB_LOG_INFO, "results by unicast: multicast is for switches at IPv4 addresses");

@@ -8,6 +8,7 @@
 #ifndef TRIB_SWITCHD_SWITCHD_H
 #define TRIB_SWITCHD_SWITCHD_H
 
+#include "control/roots/topology.h"
 #include "core/node.h"
 #include "io/nics.h"
 #include "io/udp.h"
@@ -18,12 +19,14 @@ struct trib_switchd_config {
         also; /* [none] further addresses, of listen's family and port: shard t is at address t mod n of all */
     struct trib_address parent; /* [none] sessions of the switch that this one is a child of; len 0: none */
     struct trib_address_list
-        lenders;     /* [none] sessions of other switches, whose shards its jobs use as well; not with a parent */
-    uint32_t weight; /* [1] of a root on a shard here, beside those at other switches: 1 to 255 */
-    struct trib_address http; /* [127.0.0.1:0] len 0: none; port 0: listen's port + 1000 */
-    uint32_t threads;         /* [0: as many as addresses] shards, at least that, at most TRIB_ROOTS_MAX */
-    uint32_t buffer;          /* [32 MiB] socket buffers wanted, bytes, each direction of each shard */
-    uint32_t dscp;            /* [0] */
+        lenders;    /* [none] sessions of other switches, whose shards its jobs use as well; not with a parent */
+    uint32_t trees; /* [0: all] of this switch and its lenders, each job is dealt over so many */
+    const struct trib_topology *topology; /* [none: each one link away] by which they are chosen; borrowed */
+    uint32_t weight;                      /* [1] of a root on a shard here, beside those at other switches: 1 to 255 */
+    struct trib_address http;             /* [127.0.0.1:0] len 0: none; port 0: listen's port + 1000 */
+    uint32_t threads;                     /* [0: as many as addresses] shards, at least that, at most TRIB_ROOTS_MAX */
+    uint32_t buffer;                      /* [32 MiB] socket buffers wanted, bytes, each direction of each shard */
+    uint32_t dscp;                        /* [0] */
     uint32_t
         backlog; /* [127500] bytes that wait behind a shard's socket, per child, from which on panama's packets say so; 0: never */
     uint32_t group;            /* [239.255.74.70] first multicast group for results, host order; 0: unicast only */
@@ -44,6 +47,8 @@ static inline uint32_t trib_switchd_shards(const struct trib_switchd_config *con
     return config->threads > 0 ? config->threads : config->also.count + 1;
 }
 
+/* Is that an address of this switch? */
+bool trib_switchd_is_at(const struct trib_switchd_config *config, const struct trib_address *address);
 /* Serves until trib_switchd_stop. error: TRIB_ERROR_TEXT_MAX bytes for the cause, may be NULL.
  * Returns OK after a stop; ERR_INVALID, ERR_MEMORY, ERR_SYSTEM when it could not start. */
 TRIB_MUST_USE enum trib_status trib_switchd_run(const struct trib_switchd_config *config, char *error);
