@@ -329,8 +329,8 @@ static bool read_links(struct draft *d)
 
 static bool read_draft(struct draft *d)
 {
-    size_t most = (size_t)d->toml.table_count + 1;
-    if (most > TRIB_TOPOLOGY_LINKS_MAX) {
+    size_t most = d->toml.table_count; /* with that of the whole file, which is no link */
+    if (most - 1 > TRIB_TOPOLOGY_LINKS_MAX) {
         return REFUSE(d, whole_file, "more than %d links", TRIB_TOPOLOGY_LINKS_MAX);
     }
     d->file->links = calloc(most, sizeof *d->file->links);

@@ -158,10 +158,35 @@ static void refused__too_much(void **state)
     }
     assert_false(read_text(text, &file, error));
     assert_non_null(strstr(error, ": more than 1024 places"));
-    text[0] = '\0';
-    for (size_t i = 0, len = 0; i <= TRIB_TOPOLOGY_LINKS_MAX; i++) {
-        len += (size_t)snprintf(text + len, 64, "[[link]]\n");
+    free(text);
+}
+
+/* Boxes in all pairs, until there are so many links. */
+static char *text_of_links(uint32_t links)
+{
+    char *text = calloc(links, 80);
+    assert_non_null(text);
+    size_t len = (size_t)snprintf(text, 512, "%s", LINK("10.0.1.0/24 leaf", "1Gbps") ALL_SWITCHES);
+    uint32_t count = 4;
+    for (uint32_t a = 0; count < links; a++) {
+        for (uint32_t b = 0; b < a && count < links; b++, count++) {
+            len += (size_t)snprintf(text + len, 80, "[[link]]\nbetween = \"b%u b%u\"\nrate = \"1Gbps\"\n", a, b);
+        }
     }
+    return text;
+}
+
+static void most__links(void **state)
+{
+    struct topology_file file;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    (void)state;
+    char *text = text_of_links(TRIB_TOPOLOGY_LINKS_MAX);
+    assert_true(read_text(text, &file, error));
+    assert_int_equal(file.topology.link_count, TRIB_TOPOLOGY_LINKS_MAX);
+    topology_file_free(&file);
+    free(text);
+    text = text_of_links(TRIB_TOPOLOGY_LINKS_MAX + 1);
     assert_false(read_text(text, &file, error));
     assert_non_null(strstr(error, ": more than 4096 links"));
     free(text);
@@ -182,9 +207,13 @@ static void refused__no_such_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read__places_and_links),      cmocka_unit_test(read__a_switch_and_a_host_of_one_address),
-        cmocka_unit_test(read__networks_side_by_side), cmocka_unit_test(refused__with_the_place_and_the_cause),
-        cmocka_unit_test(refused__too_much),           cmocka_unit_test(refused__no_such_file),
+        cmocka_unit_test(read__places_and_links),
+        cmocka_unit_test(read__a_switch_and_a_host_of_one_address),
+        cmocka_unit_test(read__networks_side_by_side),
+        cmocka_unit_test(refused__with_the_place_and_the_cause),
+        cmocka_unit_test(refused__too_much),
+        cmocka_unit_test(refused__no_such_file),
+        cmocka_unit_test(most__links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
