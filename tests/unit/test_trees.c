@@ -1,81 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_trees.c: jobs that are dealt over some of several switches, as the control plane sees it: which they get, that
- * they keep them, and whom they follow. Mirrors src/control/roots/trees.c; which link has how much to do is
- * test_choose.c's. */
-#define LENDERS 3
-#include "borrow_harness.h"
+ * they keep them, and whom they follow. Mirrors src/control/roots/trees.c; lenders that take no part are
+ * test_trees_faults.c's, which link has how much to do is test_choose.c's. */
+#include "some_harness.h"
 
 #include "control/roots/topology.h"
-#include "control/roots/trees.h"
-
-/* Four switches A to D, of which each job is dealt over two. */
-static int start_two(void **state)
-{
-    int failed = start(state);
-    struct switches *s = *state;
-    s->h.config.trees = 2;
-    for (uint32_t i = 0; i < LENDERS; i++) {
-        s->lender[i].config.shards = 2;
-        s->lender[i].config.weight = 1;
-        s->lender[i].fake.has_many = true;
-    }
-    s->fake.has_many = true;
-    return failed;
-}
-
-/* A communicator of two ranks, by these two sessions, in the processes `process` and the next one. */
-static void join_two(struct switches *s, const char *name, uint32_t session, uint32_t process)
-{
-    for (uint32_t i = 0; i < 2; i++) {
-        struct trib_message join = join_of(i, 2);
-        strcpy(join.join.job, name);
-        join.join.data_port[0] = (uint16_t)(20000 + process + i);
-        s->h.process[session + i].session.peer = trib_address_v4(0x0a000201 + process + i, (uint16_t)(50000 + session));
-        assert_true(say(&s->h, session + i, &join));
-    }
-    run_links(s);
-}
-
-/* "AC": the switches of the job that this session's rank is in. */
-static void assert_trees(const struct switches *s, uint32_t session, const char *want)
-{
-    char is[TRIB_SWITCHES_MAX + 1] = "";
-    const struct process *p = &s->h.process[session];
-    const struct trib_job *job = p->session.job;
-    assert_true(p->welcomes > 0);
-    assert_non_null(job);
-    for (uint32_t k = 0; k < trib_trees_count(&s->h.jobs, job); k++) {
-        is[k] = (char)('A' + trib_trees_at(job, k));
-    }
-    assert_string_equal(is, want);
-}
-
-static void end_two(struct switches *s, uint32_t session)
-{
-    for (uint32_t i = 0; i < 2; i++) {
-        struct process *p = &s->h.process[session + i];
-        if (!p->has_ended) {
-            go(&s->h, session + i);
-        }
-        p->has_ended = false;
-        p->session.job = NULL;
-        p->fails = 0;
-    }
-    run_links(s);
-}
-
-static struct trib_message return_of(struct switches *s, uint32_t session, const char *switches)
-{
-    struct trib_message join = join_of(session, 2);
-    struct trib_grant *known = &join.join.known;
-    (void)s;
-    *known = (struct trib_grant){.salt = 1, .token = 2, .communicator = 3, .boot = 4, .roots = 4, .generation = 1};
-    known->train = known->window = 8;
-    known->slots = 16;
-    memcpy(known->switches, switches, strlen(switches));
-    join.join.was_ready = true;
-    return join;
-}
 
 /* ---- which ---- */
 
@@ -107,12 +36,14 @@ static void load__of_the_jobs_that_are_there(void **state)
     struct switches *s = *state;
     join_two(s, "one", 0, 0);
     join_two(s, "two", 2, 2);
+    s->h.jobs.turn = 0;
     join_two(s, "three", 4, 4);
     assert_trees(s, 0, "AB");
     assert_trees(s, 2, "CD");
     assert_trees(s, 4, "AB");
     end_two(s, 0);
     end_two(s, 4);
+    s->h.jobs.turn = 0;
     join_two(s, "four", 6, 6);
     assert_trees(s, 6, "AB");
     end_two(s, 2);
@@ -120,13 +51,12 @@ static void load__of_the_jobs_that_are_there(void **state)
     assert_trees(s, 8, "CD");
 }
 
-/* With nothing else to go by they begin with another one each time. */
+/* With nothing else to go by they begin with another one each time, also if nothing comes of it. */
 static void turn__not_all_with_the_same(void **state)
 {
     static const char *const want[] = {"AB", "BC", "CD", "DA"};
     struct switches *s = *state;
     for (uint32_t i = 0; i < 4; i++) {
-        s->h.jobs.stats.started = i;
         join_two(s, "one", 0, 0);
         assert_trees(s, 0, want[i]);
         end_two(s, 0);
@@ -139,11 +69,13 @@ static void weight__is_the_rate_where_nothing_is_said(void **state)
     struct switches *s = *state;
     s->h.config.trees = 1;
     s->lender[1].config.weight = 3;
-    s->h.jobs.stats.started = 2;
+    s->h.jobs.turn = 2;
     join_two(s, "one", 0, 0); /* C has not said it yet */
     assert_trees(s, 0, "C");
+    s->h.jobs.turn = 2;
     join_two(s, "two", 2, 2);
     assert_trees(s, 2, "C");
+    s->h.jobs.turn = 2;
     join_two(s, "three", 4, 4);
     assert_trees(s, 4, "C");
     join_two(s, "four", 6, 6);
@@ -157,7 +89,7 @@ static void weight__is_the_part_of_the_tensor(void **state)
     s->lender[0].config.weight = 3;
     join_two(s, "one", 0, 0);
     assert_trees(s, 0, "AB");
-    s->h.jobs.stats.started = 2;
+    s->h.jobs.turn = 2;
     join_two(s, "two", 2, 2);
     assert_trees(s, 2, "BC"); /* B has three quarters of the first, and three times the rate */
 }
@@ -179,11 +111,11 @@ static void members__are_counted_once(void **state)
         s->h.process[i].session.peer = trib_address_v4(0x0a000301, (uint16_t)(50000 + i));
         assert_true(say(&s->h, i, &join));
     }
-    s->h.jobs.stats.started = 1;
+    s->h.jobs.turn = 1;
     join_two(s, "two", 4, 4);
-    s->h.jobs.stats.started = 2;
+    s->h.jobs.turn = 2;
     join_two(s, "three", 6, 6);
-    s->h.jobs.stats.started = 3;
+    s->h.jobs.turn = 3;
     join_two(s, "four", 8, 8);
     assert_trees(s, 8, "D");
     join_two(s, "five", 10, 10);
@@ -195,7 +127,7 @@ static void none_here__all_of_it_is_elsewhere(void **state)
 {
     struct switches *s = *state;
     s->h.config.trees = 1;
-    s->h.jobs.stats.started = 2;
+    s->h.jobs.turn = 2;
     run_ranks(s, 3);
     assert_trees(s, 0, "C");
     assert_int_equal(s->fake.opens, 0);
@@ -251,11 +183,11 @@ static void window__of_a_job_that_is_elsewhere(void **state)
     s->h.config.receive_room = 1U << 16;
     s->lender[1].config.receive_room = 1U << 18;
     s->h.jobs.lendings = &promised;
-    s->h.jobs.stats.started = 2;
+    s->h.jobs.turn = 2;
     join_two(s, "one", 0, 0);
     assert_trees(s, 0, "C");
     assert_int_equal(s->h.process[0].welcome.welcome.grant.window, (1U << 18) / packet / 2);
-    s->h.jobs.stats.started = 0;
+    s->h.jobs.turn = 0;
     join_two(s, "two", 2, 2);
     assert_trees(s, 2, "A");
     assert_int_equal(s->h.process[2].welcome.welcome.grant.window, (1U << 16) / 4 / packet / 2);
@@ -275,7 +207,7 @@ static void relay__of_one_shard(void **state)
 {
     struct switches *s = *state;
     s->fake.has_relays = s->lender[2].fake.has_relays = true;
-    s->h.jobs.stats.started = 3;
+    s->h.jobs.turn = 3;
     for (uint32_t i = 0; i < 2; i++) {
         struct trib_message join = join_of(i, 2);
         if (i == 1) {
@@ -405,7 +337,7 @@ static void topology__hosts_that_are_nowhere(void **state)
 static void kept__through_the_loss_of_a_lender(void **state)
 {
     struct switches *s = *state;
-    s->h.jobs.stats.started = 1;
+    s->h.jobs.turn = 1;
     run_ranks(s, 2);
     assert_trees(s, 0, "BC");
     s->lender[0].is_away = true;
@@ -566,7 +498,7 @@ static void process__is_address_and_port(void **state)
     }
     run_links(s);
     assert_trees(s, 2, "CD");
-    s->h.jobs.stats.started = 2;
+    s->h.jobs.turn = 2;
     for (uint32_t i = 0; i < 2; i++) { /* by its first card, if it names some */
         struct trib_message join = join_of(i, 2);
         strcpy(join.join.job, "cards");
@@ -615,16 +547,16 @@ static void process__behind_a_relay_is_free(void **state)
         assert_true(say(&s->h, 4 + i, &join));
     }
     run_links(s);
-    assert_trees(s, 4, "AB");
+    assert_trees(s, 4, "CD");
     join_relayed(s, "three", 6);
-    assert_trees(s, 6, "CD");
+    assert_trees(s, 6, "AB");
 }
 
 /* While a job's ranks are on their way back its processes are still bound. */
 static void process__of_a_job_that_is_recalled(void **state)
 {
     struct switches *s = *state;
-    s->h.jobs.stats.started = 1;
+    s->h.jobs.turn = 1;
     run_ranks(s, 2);
     s->lender[0].is_away = true;
     run_links(s);
@@ -634,6 +566,49 @@ static void process__of_a_job_that_is_recalled(void **state)
     assert_trees(s, 4, "BC");
     return_ranks(s, 2);
     assert_trees(s, 0, "BC");
+}
+
+/* Without --trees, at a switch that had it: jobs that are from then bind their processes, and nobody else. */
+static void process__of_a_job_from_before(void **state)
+{
+    struct switches *s = *state;
+    s->h.config.trees = 0;
+    join_two(s, "first", 8, 8);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct trib_message join = return_of(s, i, "\3\4");
+        assert_true(say(&s->h, i, &join));
+    }
+    run_links(s);
+    assert_trees(s, 0, "CD");
+    join_two(s, "child", 4, 0);
+    assert_trees(s, 4, "CD");
+    join_two(s, "stranger", 6, 6);
+    assert_trees(s, 6, "ABCD");
+}
+
+/* Its rank is back in another process, which is bound to others. */
+static void process__is_another_one_after_a_return(void **state)
+{
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    assert_trees(s, 0, "AB");
+    join_two(s, "other", 4, 4);
+    assert_trees(s, 4, "CD");
+    s->lender[0].is_away = true;
+    run_links(s);
+    s->lender[0].is_away = false;
+    s->h.process[1].session.peer = s->h.process[4].session.peer;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct process *p = &s->h.process[i];
+        struct trib_message join = join_of(i, 2);
+        join.join.known = p->welcome.welcome.grant;
+        join.join.data_port[0] = (uint16_t)(i == 1 ? 20004 : 20000);
+        p->has_ended = false;
+        p->session.job = NULL;
+        assert_true(say(&s->h, i, &join));
+    }
+    run_links(s);
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "that job other has bound to 10.0.0.102:7480 and 10.0.0.103:7480");
 }
 
 /* A process that made another communicator before its first one was back: not both can be. */
@@ -651,98 +626,6 @@ static void process__of_a_job_that_returns_too_late(void **state)
                   "job digits goes through 10.0.0.102:7480 and 10.0.0.103:7480, and has ranks in processes that job "
                   "quick has bound to 10.0.0.1:7470 and 10.0.0.101:7480");
     assert_trees(s, 4, "AB");
-}
-
-/* ---- lenders that are away ---- */
-
-static void away__another_one_is_chosen(void **state)
-{
-    struct switches *s = *state;
-    s->lender[0].is_away = true;
-    join_two(s, "one", 0, 0);
-    assert_trees(s, 0, "AC");
-    assert_int_equal(s->h.process[0].welcomes, 1);
-    uint32_t links = s->links;
-    join_two(s, "two", 2, 2);
-    assert_trees(s, 2, "DA"); /* it is not even asked */
-    assert_int_equal(s->links, links + 1);
-    s->lender[0].is_away = false;
-    s->h.now_ns += 11 * TRIB_SECOND_NS;
-    join_two(s, "three", 4, 4);
-    assert_trees(s, 4, "BC");
-}
-
-/* One that says nothing is given up as well. */
-static void mute__another_one_is_chosen(void **state)
-{
-    struct switches *s = *state;
-    s->lender[0].is_mute = true;
-    join_two(s, "one", 0, 0);
-    for (unsigned i = 0; i < 5 && s->h.process[0].welcomes == 0; i++) {
-        tick(s, 300 * TRIB_MILLISECOND_NS);
-    }
-    assert_trees(s, 0, "AC");
-    s->lender[0].is_mute = false;
-    run_links(s);
-    assert_null(s->lender[0].jobs.lendings);
-}
-
-/* By then others are better than one that has lent already: that loan ends. */
-static void mute__and_all_others_change(void **state)
-{
-    struct switches *s = *state;
-    s->lender[0].is_mute = true;
-    s->lender[2].config.weight = 9;
-    s->h.jobs.stats.started = 1;
-    join_two(s, "one", 0, 0);
-    assert_non_null(s->lender[1].jobs.lendings);
-    join_two(s, "two", 2, 2);
-    assert_trees(s, 2, "DA");
-    s->h.config.weight = 9;
-    for (unsigned i = 0; i < 5 && s->h.process[0].welcomes == 0; i++) {
-        tick(s, 300 * TRIB_MILLISECOND_NS);
-    }
-    const struct trib_job *job = s->h.process[0].session.job;
-    assert_true(trib_trees_have(&s->h.jobs, job, 0) && trib_trees_have(&s->h.jobs, job, 3));
-    assert_null(s->lender[1].jobs.lendings);
-    s->lender[0].is_mute = false;
-}
-
-/* Too few are left: the ranks are told, as where all are wanted. */
-static void away__too_many(void **state)
-{
-    struct switches *s = *state;
-    for (uint32_t i = 0; i < LENDERS; i++) {
-        s->lender[i].is_away = true;
-    }
-    join_two(s, "one", 0, 0);
-    for (unsigned i = 0; i < 5 && !s->h.process[0].has_ended; i++) {
-        tick(s, 300 * TRIB_MILLISECOND_NS);
-    }
-    const struct process *p = &s->h.process[1];
-    assert_true(p->has_ended);
-    assert_int_equal(p->inbox[p->arrived - 1].kind, TRIB_MESSAGE_AWAY);
-    assert_int_equal(s->h.jobs.count, 0);
-    assert_true(s->links < 12);
-}
-
-/* One that has answered since is as good as any. */
-static void away__and_back(void **state)
-{
-    struct switches *s = *state;
-    s->h.jobs.stats.started = 1;
-    run_ranks(s, 2);
-    s->lender[0].is_away = true;
-    run_links(s);
-    join_two(s, "two", 4, 4);
-    assert_trees(s, 4, "DA");
-    s->lender[0].is_away = false;
-    return_ranks(s, 2);
-    end_two(s, 4);
-    end_two(s, 0);
-    s->h.jobs.stats.started = 1;
-    join_two(s, "three", 6, 6);
-    assert_trees(s, 6, "BC");
 }
 
 int main(void)
@@ -777,12 +660,9 @@ int main(void)
         TEST(process__is_address_and_port),
         TEST(process__behind_a_relay_is_free),
         TEST(process__of_a_job_that_is_recalled),
+        TEST(process__of_a_job_from_before),
+        TEST(process__is_another_one_after_a_return),
         TEST(process__of_a_job_that_returns_too_late),
-        TEST(away__another_one_is_chosen),
-        TEST(mute__another_one_is_chosen),
-        TEST(mute__and_all_others_change),
-        TEST(away__too_many),
-        TEST(away__and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,7 +154,7 @@ struct trib_job {
     struct trib_dispute dispute;
     struct trib_root_place root[TRIB_ROOTS_MAX]; /* where no switch is, or several: grant.roots of them */
     struct trib_loan *loan[TRIB_LENDERS_MAX];    /* of each lender; NULL: it has not been asked */
-    bool has_trees;                              /* of several: grant.switches is chosen, and others follow it */
+    bool has_trees;                              /* of several: grant.switches is right, and others follow it */
     uint64_t loans_ns;                           /* when to ask again those that did not answer */
     uint64_t unlent_ns;                          /* since when one does not; 0: none */
     struct trib_address meeting;                 /* where ranks meet if the switch is gone for good; len 0: nowhere */
@@ -191,8 +191,8 @@ struct trib_jobs_stats {
 
 /* What is known of a lender beside the loans that it has given. */
 struct trib_lender {
-    uint64_t lost_ns; /* when it could not be reached; 0: it has answered since, or was not asked */
-    uint8_t weight;   /* as it said last; 0: it has said nothing */
+    uint64_t refused_ns; /* when it took no part in a job; 0: it has opened roots since, or was not asked */
+    uint8_t weight;      /* as it said last; 0: it has said nothing */
 };
 
 struct trib_relay;
@@ -208,6 +208,7 @@ struct trib_jobs {
     struct trib_data_plane borrowing; /* of the others, with lenders */
     struct trib_lending *lendings;    /* roots here of jobs of other control planes */
     struct trib_lender lender[TRIB_LENDERS_MAX];
+    uint64_t turn;             /* so often switches have been chosen: of equal ones another is the first each time */
     uint64_t unlent_logged_ns; /* of the last line about a lender that cannot be reached */
     struct trib_jobs_output output;
     struct trib_loan_output loans;

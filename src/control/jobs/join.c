@@ -518,6 +518,7 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
         jobs->output.end(jobs->output.owner, rank->session);
     }
     trib_job_place_rank(job, session, message);
+    job->has_trees = false; /* its processes are others */
     job->was_running = job->was_running || rank->was_ready;
     job->is_ring = job->is_ring || rank->is_ring;
     job->has_peers = job->has_peers || rank->is_ring;

@@ -111,6 +111,19 @@ static void ask_again(struct trib_jobs *jobs, struct trib_job *job, const char *
     }
 }
 
+/* A new job that can do without this lender begins without it. False: it cannot. */
+static bool does_without(struct trib_jobs *jobs, struct trib_job *job, uint32_t lender, const char *cause,
+                         uint64_t now_ns)
+{
+    if (!trib_trees_avoid(jobs, job, lender, now_ns)) {
+        return false;
+    }
+    job->unlent_ns = 0;
+    trib_log(TRIB_LOG_WARN, "job %s: %s; it does without", job->name, cause);
+    trib_job_start(jobs, job, now_ns);
+    return true;
+}
+
 void trib_loan_lost(struct trib_jobs *jobs, struct trib_loan *loan, const char *cause, bool is_foreign, uint64_t now_ns)
 {
     char name[96];
@@ -120,15 +133,13 @@ void trib_loan_lost(struct trib_jobs *jobs, struct trib_loan *loan, const char *
                  trib_loan_name(jobs, loan, name), loan->is_lent ? "is lost" : "cannot be reached", cause);
     uint32_t lender = loan->lender;
     end_loan(jobs, job, lender);
-    bool has_another = !is_foreign && trib_trees_avoid(jobs, job, lender, now_ns);
+    if (does_without(jobs, job, lender, text, now_ns)) {
+        return;
+    }
     if (job->state == TRIB_JOB_JOINING && !trib_job_is_complete(job)) {
         job->unlent_ns = 0; /* its last rank will have it asked again */
     } else if (is_foreign) {
         trib_job_fail(jobs, job, TRIB_ERR_UNREACHABLE, text);
-    } else if (has_another) {
-        job->unlent_ns = 0;
-        trib_log(TRIB_LOG_WARN, "job %s: %s; it does without", job->name, text);
-        trib_job_start(jobs, job, now_ns);
     } else if (job->state == TRIB_JOB_JOINING) {
         ask_again(jobs, job, text, now_ns);
     } else {
@@ -349,7 +360,7 @@ static bool take_lent(struct trib_jobs *jobs, struct trib_loan *loan, const stru
     loan->room = message->lent.room;
     loan->weight = message->lent.weight;
     loan->is_lent = true;
-    jobs->lender[loan->lender] = (struct trib_lender){.weight = loan->weight};
+    jobs->lender[loan->lender].weight = loan->weight;
     return true;
 }
 
@@ -380,12 +391,13 @@ static bool take_ready(struct trib_jobs *jobs, struct trib_loan *loan, const str
         return false;
     }
     loan->is_ready = true;
+    jobs->lender[loan->lender].refused_ns = 0;
     trib_job_run_if_ready(jobs, job, now_ns);
     return true;
 }
 
-/* It refuses the loan, or cannot keep to it: all ranks are told its words. One that shuts down is lost, and may be
- * started anew. */
+/* It refuses the loan, or cannot keep to it: a new job that has no other is told its words. One that shuts down is lost,
+ * and may be started anew. */
 static void take_refusal(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
                          uint64_t now_ns)
 {
@@ -403,8 +415,11 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_loan *loan, const s
     }
     trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", trib_loan_name(jobs, loan, name),
                  said);
-    end_loan(jobs, job, loan->lender);
-    trib_job_fail(jobs, job, is_known ? (enum trib_status)status : TRIB_ERR_REFUSED, text);
+    uint32_t lender = loan->lender;
+    end_loan(jobs, job, lender);
+    if (!does_without(jobs, job, lender, text, now_ns)) {
+        trib_job_fail(jobs, job, is_known ? (enum trib_status)status : TRIB_ERR_REFUSED, text);
+    }
 }
 
 static bool take_word_of_root(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,

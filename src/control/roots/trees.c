@@ -8,12 +8,11 @@
 
 #include "control/jobs/start.h"
 #include "control/roots/choose.h"
-#include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
 
-#define LOST_NS (10 * TRIB_SECOND_NS) /* a lender that could not be reached is asked last for so long */
+#define REFUSED_NS (10 * TRIB_SECOND_NS) /* a lender that did not take part in a job is asked last for so long */
 #define WEIGHT_BPS UINT64_C(1000000000)
 
 /* ---- which they are ---- */
@@ -112,10 +111,16 @@ enum trib_status trib_trees_check(const struct trib_jobs *jobs, const struct tri
 
 /* ---- whom it follows ---- */
 
-/* Its switches will not change. */
+/* It has switches. */
 static bool is_settled(const struct trib_job *job)
 {
     return !job->has_peers && (job->has_trees || job->is_return);
+}
+
+/* It has chosen them, and has not begun: they may change. */
+static bool is_tentative(const struct trib_job *job)
+{
+    return is_settled(job) && !job->is_return && job->state == TRIB_JOB_JOINING;
 }
 
 /* First ports of a job's processes: few of other jobs' ranks have one of these, so that few pairs have to be looked
@@ -132,6 +137,7 @@ static bool is_direct(const struct trib_rank *rank)
 
 static void list_ports(const struct trib_job *job, struct ports *ports)
 {
+    memset(ports, 0, sizeof *ports);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         uint16_t port = job->ranks[i].data_port[0];
         ports->bits[port / 8] |= (uint8_t)(is_direct(&job->ranks[i]) ? 1U << port % 8 : 0);
@@ -188,15 +194,11 @@ static enum trib_status find_bound(const struct trib_jobs *jobs, const struct tr
                                    const struct trib_job **bound, char *error)
 {
     enum trib_status status = TRIB_OK;
-    struct ports *ports = calloc(1, sizeof *ports);
+    struct ports ports;
     *bound = is_settled(job) ? job : NULL;
-    if (!ports) {
-        trib_explain(error, "the control plane is out of memory");
-        return TRIB_ERR_MEMORY;
-    }
-    list_ports(job, ports);
+    list_ports(job, &ports);
     for (const struct trib_job *other = jobs->first; other && status == TRIB_OK; other = other->next) {
-        if (other == job || !is_settled(other) || !share_process(job, ports, other)) {
+        if (other == job || !is_settled(other) || !share_process(job, &ports, other)) {
             continue;
         }
         if (*bound && !are_same(jobs, *bound, other)) {
@@ -204,8 +206,39 @@ static enum trib_status find_bound(const struct trib_jobs *jobs, const struct tr
         }
         *bound = *bound ? *bound : other;
     }
-    free(ports);
     return status;
+}
+
+static bool is_among(struct trib_job *const *group, uint32_t count, const struct trib_job *job)
+{
+    uint32_t i = 0;
+    while (i < count && group[i] != job) {
+        i++;
+    }
+    return i < count;
+}
+
+/* Jobs that have not begun, and can change their switches only together: this one, those with a process of it, those
+ * with a process of these. Room for all jobs in `group`; returns how many; 0: one has begun, or returns, and binds
+ * all. */
+static uint32_t list_group(const struct trib_jobs *jobs, struct trib_job *job, struct trib_job **group)
+{
+    uint32_t count = 1;
+    group[0] = job;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ports ports;
+        list_ports(group[i], &ports);
+        for (struct trib_job *other = jobs->first; other; other = other->next) {
+            if (!is_settled(other) || is_among(group, count, other) || !share_process(group[i], &ports, other)) {
+                continue;
+            }
+            if (!is_tentative(other)) {
+                return 0;
+            }
+            group[count++] = other;
+        }
+    }
+    return count;
 }
 
 /* ---- which links have least to do ---- */
@@ -295,14 +328,14 @@ static void load_jobs(const struct trib_jobs *jobs, struct trib_choose *choose)
     }
 }
 
-static uint32_t lost_lately(const struct trib_jobs *jobs, uint64_t now_ns)
+static uint32_t refused_lately(const struct trib_jobs *jobs, uint64_t now_ns)
 {
-    uint32_t lost = 0;
+    uint32_t refused = 0;
     for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
-        uint64_t at_ns = jobs->lender[i].lost_ns;
-        lost |= at_ns != 0 && now_ns - at_ns < LOST_NS ? 2U << i : 0;
+        uint64_t at_ns = jobs->lender[i].refused_ns;
+        refused |= at_ns != 0 && now_ns - at_ns < REFUSED_NS ? 2U << i : 0;
     }
-    return lost;
+    return refused;
 }
 
 static void warn_of_strays(const struct trib_job *job, uint32_t strays, const struct trib_address *stray)
@@ -320,15 +353,14 @@ static void choose_trees(const struct trib_jobs *jobs, struct trib_job *job, str
                          uint64_t now_ns)
 {
     const struct trib_server_config *config = jobs->config;
-    TRIB_ASSERT(config->lenders.count <= TRIB_LENDERS_MAX);
     uint32_t left = (2U << config->lenders.count) - 1;
-    uint32_t lost = lost_lately(jobs, now_ns);
-    uint32_t turn = (uint32_t)(jobs->stats.started % (config->lenders.count + 1));
+    uint32_t refused = refused_lately(jobs, now_ns);
+    uint32_t turn = (uint32_t)(jobs->turn % (config->lenders.count + 1));
     uint8_t switches[TRIB_SWITCHES_MAX] = {0};
     for (uint32_t k = 0; k < config->trees; k++) {
         struct trib_address stray;
         uint32_t strays = begin_tree(choose, job, k, TRIB_STREAM / config->trees, &stray);
-        uint32_t root = trib_choose_root(choose, left & ~lost, turn);
+        uint32_t root = trib_choose_root(choose, left & ~refused, turn);
         root = root != TRIB_NO_SWITCH ? root : trib_choose_root(choose, left, turn);
         if (strays > 0 && config->topology && k == 0) {
             warn_of_strays(job, strays, &stray);
@@ -343,22 +375,27 @@ static void choose_trees(const struct trib_jobs *jobs, struct trib_job *job, str
     memcpy(job->grant.switches, switches, sizeof switches);
 }
 
-static enum trib_status choose(const struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns, char *error)
+static bool has_choice(const struct trib_jobs *jobs)
+{
+    return jobs->config->trees > 0 && jobs->config->trees <= jobs->config->lenders.count;
+}
+
+static enum trib_status choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns, char *error)
 {
     struct star star;
     struct trib_choose choice;
-    const struct trib_topology *topology = jobs->config->topology;
     make_star(jobs, &star);
-    enum trib_status status = trib_choose_create(&choice, topology ? topology : &star.topology);
-    if (status != TRIB_OK) {
+    const struct trib_topology *topology = jobs->config->topology ? jobs->config->topology : &star.topology;
+    if (trib_choose_create(&choice, topology) != TRIB_OK) {
         trib_explain(error, "the control plane is out of memory");
-        return status;
+        return TRIB_ERR_MEMORY;
     }
     trib_job_choose_hosts(job); /* who its members are */
     trib_job_group(job);
     load_jobs(jobs, &choice); /* this one is not settled */
     choose_trees(jobs, job, &choice, now_ns);
     trib_choose_destroy(&choice);
+    jobs->turn++;
     if (job->grant.switches[0] == 0) {
         trib_explain(error,
                      "no switch can be reached by all ranks of job %s, says the topology (--topology) of this one, "
@@ -369,41 +406,74 @@ static enum trib_status choose(const struct trib_jobs *jobs, struct trib_job *jo
     return TRIB_OK;
 }
 
+/* All have all of them, and none may differ: then nobody has to be looked at. */
+static bool have_all(const struct trib_jobs *jobs)
+{
+    bool all = !has_choice(jobs);
+    for (const struct trib_job *job = jobs->first; job && all; job = job->next) {
+        all = job->grant.switches[0] == 0;
+    }
+    return all;
+}
+
 enum trib_status trib_trees_choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns, char *error)
 {
     const struct trib_job *bound;
-    enum trib_status status = find_bound(jobs, job, &bound, error);
-    if (status != TRIB_OK || is_settled(job)) {
-        return status;
-    }
-    bool has_choice = jobs->config->trees > 0 && jobs->config->trees <= jobs->config->lenders.count;
-    if (bound) {
-        memcpy(job->grant.switches, bound->grant.switches, sizeof job->grant.switches);
-    } else if (has_choice) {
-        status = choose(jobs, job, now_ns, error);
+    enum trib_status status = TRIB_OK;
+    if (!job->has_trees && !have_all(jobs)) {
+        status = find_bound(jobs, job, &bound, error);
+        if (status == TRIB_OK && !bound && has_choice(jobs)) {
+            status = choose(jobs, job, now_ns, error);
+        } else if (status == TRIB_OK && bound) {
+            memmove(job->grant.switches, bound->grant.switches, sizeof job->grant.switches);
+        }
     }
     job->has_trees = status == TRIB_OK;
     return status;
 }
 
-bool trib_trees_avoid(struct trib_jobs *jobs, struct trib_job *job, uint32_t lender, uint64_t now_ns)
+/* Deals jobs that have not begun anew. False: without those that refused lately they cannot be, and nothing has
+ * changed. */
+static bool change(struct trib_jobs *jobs, struct trib_job *const *group, uint32_t count, uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX];
-    uint8_t before[TRIB_SWITCHES_MAX];
-    jobs->lender[lender].lost_ns = now_ns;
-    if (job->state != TRIB_JOB_JOINING || job->is_return || job->grant.switches[0] == 0 || !trib_job_is_complete(job)) {
+    struct trib_job *job = group[0];
+    const struct trib_grant before = job->grant;
+    for (uint32_t i = 0; i < count; i++) {
+        group[i]->has_trees = false; /* what they had is no load */
+    }
+    bool is_new = choose(jobs, job, now_ns, error) == TRIB_OK;
+    for (uint32_t k = 0; is_new && k < trib_trees_count(jobs, job); k++) {
+        uint32_t refused = refused_lately(jobs, now_ns);
+        is_new = (refused >> trib_trees_at(job, k) & 1) == 0; /* else they would be tried in turn */
+    }
+    job->grant = is_new ? job->grant : before;
+    for (uint32_t i = 0; i < count; i++) {
+        group[i]->has_trees = true;
+        if (is_new && i > 0) {
+            memcpy(group[i]->grant.switches, job->grant.switches, sizeof job->grant.switches);
+            group[i]->unlent_ns = 0;
+            group[i]->loans_ns = now_ns;
+        }
+    }
+    return is_new;
+}
+
+bool trib_trees_avoid(struct trib_jobs *jobs, struct trib_job *job, uint32_t lender, uint64_t now_ns)
+{
+    jobs->lender[lender].refused_ns = now_ns;
+    if (!is_tentative(job) || job->grant.switches[0] == 0 || !trib_job_is_complete(job)) {
         return false;
     }
-    memcpy(before, job->grant.switches, sizeof before);
-    memset(job->grant.switches, 0, sizeof job->grant.switches);
-    job->has_trees = false;
-    bool is_new = trib_trees_choose(jobs, job, now_ns, error) == TRIB_OK;
-    for (uint32_t i = 0; is_new && i < jobs->config->lenders.count; i++) { /* or they would be tried in turn */
-        is_new = (lost_lately(jobs, now_ns) >> (i + 1) & 1) == 0 || !trib_trees_have(jobs, job, i + 1);
+    if (!trib_trees_have(jobs, job, lender + 1)) {
+        return true; /* another one of its group has been here before */
     }
-    if (!is_new) {
-        memcpy(job->grant.switches, before, sizeof before);
-        job->has_trees = true;
+    if (job->unlent_ns != 0) {
+        return false; /* as before: it is being tried again */
     }
+    struct trib_job **group = calloc(jobs->count, sizeof(struct trib_job *));
+    uint32_t count = group ? list_group(jobs, job, group) : 0;
+    bool is_new = count > 0 && change(jobs, group, count, now_ns);
+    free(group);
     return is_new;
 }

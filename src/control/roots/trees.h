@@ -20,12 +20,14 @@ bool trib_trees_meet(const struct trib_jobs *jobs, const struct trib_job *a, con
 char *trib_trees_name(const struct trib_jobs *jobs, uint32_t which, char *text);
 /* "10.0.0.1:7470 and 10.0.0.3:7470": all of the job's, as far as size bytes hold them. Returns text. */
 char *trib_trees_list(const struct trib_jobs *jobs, const struct trib_job *job, char *text, size_t size);
-/* All ranks are there: chooses for a new job, once; false if it cannot be, or if a returning one and another job would
- * have one process send to different switches, with the cause in error. */
+/* All ranks are there: chooses for a new job, once; looks once in each incarnation whether another job would have one
+ * process send to different switches: then ERR_REFUSED with the cause in error. Nothing of that where all jobs have all
+ * switches. */
 TRIB_MUST_USE enum trib_status trib_trees_choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns,
                                                  char *error);
-/* This lender could not be reached: later jobs do without it for a while, if others are there. True: so does this one,
- * whose choice is another now. */
+/* This lender took no part in the job, being away or refusing it: later jobs do without it for a while, if others are
+ * there. True: so does this one, whose choice is another now, with those that have not begun either and share
+ * processes with it. */
 bool trib_trees_avoid(struct trib_jobs *jobs, struct trib_job *job, uint32_t lender, uint64_t now_ns);
 /* Are the switches of the grant that comes with this JOIN those of this control plane? */
 TRIB_MUST_USE enum trib_status trib_trees_check(const struct trib_jobs *jobs, const struct trib_message *join,

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_trees_faults.c: jobs that are dealt over some of several switches, one of which takes no part: it is away, says
+ * nothing, or refuses. Who does without it, and who cannot. Mirrors src/control/roots/trees.c, as test_trees.c. */
+#include "some_harness.h"
+
+/* ---- lenders that are away ---- */
+
+static void away__another_one_is_chosen(void **state)
+{
+    struct switches *s = *state;
+    s->lender[0].is_away = true;
+    join_two(s, "one", 0, 0);
+    assert_trees(s, 0, "CD");
+    assert_int_equal(s->h.process[0].welcomes, 1);
+    uint32_t links = s->links;
+    s->h.jobs.turn = 0;
+    join_two(s, "two", 2, 2);
+    assert_trees(s, 2, "AC"); /* it is not even asked */
+    assert_int_equal(s->links, links + 1);
+    s->lender[0].is_away = false;
+    s->h.now_ns += 11 * TRIB_SECOND_NS;
+    s->h.jobs.turn = 0;
+    join_two(s, "three", 4, 4);
+    assert_trees(s, 4, "BA");
+}
+
+/* One that says nothing is given up as well. */
+static void mute__another_one_is_chosen(void **state)
+{
+    struct switches *s = *state;
+    s->lender[0].is_mute = true;
+    join_two(s, "one", 0, 0);
+    for (unsigned i = 0; i < 5 && s->h.process[0].welcomes == 0; i++) {
+        tick(s, 300 * TRIB_MILLISECOND_NS);
+    }
+    assert_trees(s, 0, "CD");
+    s->lender[0].is_mute = false;
+    run_links(s);
+    assert_null(s->lender[0].jobs.lendings);
+}
+
+/* By then others are better than one that has lent already: that loan ends. */
+static void mute__and_all_others_change(void **state)
+{
+    struct switches *s = *state;
+    s->lender[0].is_mute = true;
+    s->lender[2].config.weight = 9;
+    s->h.jobs.turn = 1;
+    join_two(s, "one", 0, 0);
+    assert_non_null(s->lender[1].jobs.lendings);
+    join_two(s, "two", 2, 2);
+    assert_trees(s, 2, "DA");
+    s->h.config.weight = 9;
+    for (unsigned i = 0; i < 5 && s->h.process[0].welcomes == 0; i++) {
+        tick(s, 300 * TRIB_MILLISECOND_NS);
+    }
+    const struct trib_job *job = s->h.process[0].session.job;
+    assert_true(trib_trees_have(&s->h.jobs, job, 0) && trib_trees_have(&s->h.jobs, job, 3));
+    assert_null(s->lender[1].jobs.lendings);
+    s->lender[0].is_mute = false;
+}
+
+/* Too few are left: the ranks are told, as where all are wanted. */
+static void away__too_many(void **state)
+{
+    struct switches *s = *state;
+    for (uint32_t i = 0; i < LENDERS; i++) {
+        s->lender[i].is_away = true;
+    }
+    join_two(s, "one", 0, 0);
+    for (unsigned i = 0; i < 5 && !s->h.process[0].has_ended; i++) {
+        tick(s, 300 * TRIB_MILLISECOND_NS);
+    }
+    const struct process *p = &s->h.process[1];
+    assert_true(p->has_ended);
+    assert_int_equal(p->inbox[p->arrived - 1].kind, TRIB_MESSAGE_AWAY);
+    assert_int_equal(s->h.jobs.count, 0);
+    assert_true(s->links < 12);
+    assert_int_equal(s->h.jobs.turn, 4); /* while it is tried again no others are looked for */
+}
+
+/* One that has opened roots since is as good as any. */
+static void away__and_back(void **state)
+{
+    struct switches *s = *state;
+    s->h.jobs.turn = 1;
+    run_ranks(s, 2);
+    s->lender[0].is_away = true;
+    run_links(s);
+    join_two(s, "two", 4, 4);
+    assert_trees(s, 4, "DA");
+    s->lender[0].is_away = false;
+    return_ranks(s, 2);
+    end_two(s, 4);
+    s->h.jobs.turn = 1;
+    join_two(s, "three", 6, 6); /* which it has only lent so far */
+    assert_trees(s, 6, "DA");
+    end_two(s, 6);
+    register_ranks(s, 2, 12);
+    end_two(s, 0);
+    s->h.jobs.turn = 1;
+    join_two(s, "four", 8, 8);
+    assert_trees(s, 8, "BC");
+}
+
+/* ---- jobs that have not begun ---- */
+
+static void wait_for(struct switches *s, uint32_t session)
+{
+    for (unsigned i = 0; i < 12 && s->h.process[session].welcomes == 0 && !s->h.process[session].has_ended; i++) {
+        tick(s, 300 * TRIB_MILLISECOND_NS);
+    }
+}
+
+/* None of them has begun, so that none binds another: all do without the one that does not answer. */
+static void tentative__jobs_of_a_process_change_together(void **state)
+{
+    struct switches *s = *state;
+    s->lender[0].is_mute = true;
+    join_two(s, "one", 0, 0);
+    tick(s, 500 * TRIB_MILLISECOND_NS);
+    join_two(s, "two", 2, 0);
+    join_two(s, "three", 4, 1); /* of one process of these, and one of its own */
+    join_two(s, "four", 6, 2);  /* which is in this one as well */
+    join_two(s, "other", 8, 8);
+    assert_trees(s, 8, "CD");
+    wait_for(s, 0);
+    tick(s, 0);
+    for (uint32_t session = 0; session < 8; session += 2) {
+        assert_trees(s, session, "AC");
+        assert_false(s->h.process[session].has_ended);
+    }
+    s->lender[0].is_mute = false;
+    run_links(s);
+    assert_null(s->lender[0].jobs.lendings);
+}
+
+/* One that its own lender is lost for later has changed already. */
+static void tentative__that_has_changed_is_left_alone(void **state)
+{
+    struct switches *s = *state;
+    s->lender[0].is_mute = true;
+    join_two(s, "one", 0, 0);
+    join_two(s, "two", 2, 0);
+    struct trib_job *two = s->h.process[2].session.job;
+    assert_true(trib_trees_avoid(&s->h.jobs, s->h.process[0].session.job, 0, s->h.now_ns));
+    assert_int_equal(two->loans_ns, s->h.now_ns);
+    uint64_t turn = s->h.jobs.turn;
+    assert_true(trib_trees_avoid(&s->h.jobs, two, 0, s->h.now_ns));
+    assert_int_equal(s->h.jobs.turn, turn);
+    tick(s, 0);
+    assert_trees(s, 2, "CD");
+    s->lender[0].is_mute = false;
+}
+
+/* But one that runs binds them all, over however many between. */
+static void tentative__bound_by_one_that_runs(void **state)
+{
+    struct switches *s = *state;
+    join_two(s, "runs", 0, 0);
+    s->lender[0].is_mute = true;
+    join_two(s, "two", 2, 1);
+    join_two(s, "three", 4, 2);
+    struct trib_job *three = s->h.process[4].session.job;
+    assert_false(trib_trees_avoid(&s->h.jobs, three, 0, s->h.now_ns));
+    for (uint32_t session = 2; session < 6; session += 2) {
+        assert_memory_equal(s->h.process[session].session.job->grant.switches, "\1\2", 2);
+    }
+    wait_for(s, 4);
+    assert_int_equal(s->h.process[4].welcomes, 0);
+    assert_int_equal(s->h.process[4].inbox[s->h.process[4].arrived - 1].kind, TRIB_MESSAGE_AWAY);
+    s->lender[0].is_mute = false;
+}
+
+/* ---- lenders that refuse ---- */
+
+static void refuses__another_one_is_chosen(void **state)
+{
+    struct switches *s = *state;
+    s->lender[0].config.shards = 0;
+    join_two(s, "one", 0, 0);
+    assert_trees(s, 0, "CD");
+    assert_int_equal(s->h.process[0].fails, 0);
+    s->h.jobs.turn = 1;
+    join_two(s, "two", 2, 2);
+    assert_trees(s, 2, "AC"); /* B is not asked */
+    s->lender[1].config.shards = s->lender[2].config.shards = 0;
+    s->h.config.trees = 3;
+    join_two(s, "three", 4, 4); /* too many: words */
+    expect_failed(&s->h, 4, TRIB_ERR_REFUSED, "(--with): it is no switch: here ranks meet that do without one");
+}
+
+static void foreign__another_one_is_chosen(void **state)
+{
+    const struct trib_message wrong = {.kind = TRIB_MESSAGE_READY};
+    struct switches *s = *state;
+    s->lender[0].is_mute = true;
+    join_two(s, "one", 0, 0);
+    trib_loan_answer(&s->h.jobs, &s->link[0].loan, &wrong, s->h.now_ns);
+    run_links(s);
+    assert_trees(s, 0, "CD");
+    assert_int_equal(s->h.process[0].fails, 0);
+    s->lender[0].is_mute = false;
+}
+
+/* What does not fit is found when the ranks have their WELCOME: they are told, and the next job goes elsewhere. */
+static void refuses__once_it_has_lent(void **state)
+{
+    struct switches *s = *state;
+    s->h.config.trees = 1;
+    s->lender[0].config.job_quota = SLOT_BYTES + 1; /* the second root does not fit */
+    s->h.jobs.turn = 1;
+    join_two(s, "one", 0, 0);
+    expect_failed(&s->h, 0, TRIB_ERR_REFUSED, "switch 10.0.0.101:7480, which this one has its jobs use as well");
+    s->h.jobs.turn = 1;
+    join_two(s, "two", 2, 2);
+    assert_trees(s, 2, "C");
+    s->h.now_ns += 11 * TRIB_SECOND_NS;
+    s->lender[0].config.job_quota = 1U << 20;
+    s->h.jobs.turn = 1;
+    join_two(s, "three", 4, 4);
+    assert_trees(s, 4, "B");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start_two, stop)
+    const struct CMUnitTest tests[] = {
+        TEST(away__another_one_is_chosen),
+        TEST(mute__another_one_is_chosen),
+        TEST(mute__and_all_others_change),
+        TEST(away__too_many),
+        TEST(away__and_back),
+        TEST(tentative__jobs_of_a_process_change_together),
+        TEST(tentative__that_has_changed_is_left_alone),
+        TEST(tentative__bound_by_one_that_runs),
+        TEST(refuses__another_one_is_chosen),
+        TEST(foreign__another_one_is_chosen),
+        TEST(refuses__once_it_has_lent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
