@@ -63,7 +63,9 @@ static void ready(struct net *n)
 static bool member(struct net *n, uint32_t in, uint32_t host)
 {
     struct trib_address at = trib_address_v4(0x0a000000U + (in << 8) + host, 40000);
-    return trib_choose_add(&n->choose, &at, TRIB_STREAM);
+    uint32_t place = trib_topology_find(&n->topology, &at);
+    trib_choose_add(&n->choose, place, TRIB_STREAM);
+    return place != TRIB_NO_PLACE;
 }
 
 static void members(struct net *n, uint32_t in, uint32_t count)
@@ -97,6 +99,23 @@ static void star__each_in_turn(void **state)
     members(&n, 0, 4);
     assert_int_equal(trib_choose_root(&n.choose, 5, 1), 2); /* not switch 1 */
     assert_int_equal(trib_choose_root(&n.choose, 0, 1), TRIB_NO_SWITCH);
+    trib_choose_destroy(&n.choose);
+}
+
+/* Two links that have more to do than a number holds are more than one of them. */
+static void strain__stays_in_range(void **state)
+{
+    struct net n;
+    (void)state;
+    begin(&n, 2, 1, 2);
+    cable(&n, subnet(&n, 0), box(&n, 0), 10 * GBPS);
+    cable(&n, box(&n, 0), box(&n, 1), GBPS / 1000);
+    cable(&n, box(&n, 1), 0, GBPS / 1000);
+    cable(&n, box(&n, 0), 1, GBPS / 1000);
+    ready(&n);
+    trib_choose_begin(&n.choose);
+    trib_choose_add(&n.choose, subnet(&n, 0), UINT64_C(12) << 40);
+    assert_int_equal(trib_choose_root(&n.choose, ALL, 0), 1);
     trib_choose_destroy(&n.choose);
 }
 
@@ -436,6 +455,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(star__each_in_turn),
+        cmocka_unit_test(strain__stays_in_range),
         cmocka_unit_test(two_tiers__go_round_the_hot_link),
         cmocka_unit_test(ways__of_equal_length_share),
         cmocka_unit_test(rates__the_faster_link_is_as_good_as_a_free_one),

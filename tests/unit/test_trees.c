@@ -308,6 +308,83 @@ static void topology__each_card_has_its_tree(void **state)
     assert_trees(s, 0, "CA");
 }
 
+/* A host of two cards, at the networks of C and of A and B; D is at both. */
+static void join_cards(struct switches *s, const char *name, uint32_t session, const struct trib_topology *topology)
+{
+    s->h.config.topology = topology;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct trib_message join = join_of(i, 2);
+        strcpy(join.join.job, name);
+        join.join.data_port[0] = (uint16_t)(20000 + session + i);
+        join.join.address_count = 2;
+        join.join.address[0] = trib_address_v4(0x0a000301 + session + i, 0);
+        join.join.address[1] = trib_address_v4(0x0a000201 + session + i, 0);
+        assert_true(say(&s->h, session + i, &join));
+    }
+    run_links(s);
+}
+
+/* Root t is at switch t mod n, and gets what leaves by card t mod 2: with an odd n both cards send to each switch. */
+static void topology__each_card_that_sends_there(void **state)
+{
+    const struct trib_topology topology = two_sides();
+    struct switches *s = *state;
+    s->h.config.trees = 1;
+    join_cards(s, "one", 0, &topology);
+    assert_trees(s, 0, "D");
+    s->h.config.trees = 3;
+    s->h.jobs.turn = 0;
+    join_cards(s, "three", 2, &topology);
+    assert_trees(s, 2, "DAC"); /* none is left that both reach: as far as there is one shard it will do */
+}
+
+/* A has a link to each network, and a stream of this job comes by each; D, at one of them, gets half. */
+static void topology__loads_by_card(void **state)
+{
+    static const struct trib_topology_link links[] = {
+        {{4, 6}, 10000000000}, {{5, 7}, 10000000000}, {{0, 6}, 10000000000}, {{0, 7}, 10000000000},
+        {{1, 6}, 10000000000}, {{2, 7}, 10000000000}, {{3, 7}, 10000000000}};
+    struct trib_topology topology = two_sides();
+    struct switches *s = *state;
+    topology.links = links;
+    s->h.config.trees = 1;
+    join_cards(s, "both", 0, &topology);
+    assert_trees(s, 0, "A");
+    s->h.jobs.turn = 0;
+    join_two(s, "left", 2, 8);
+    assert_trees(s, 2, "B");
+    s->h.jobs.turn = 0;
+    join_two(s, "second", 4, 10); /* A's link there has half of what B's has */
+    assert_trees(s, 4, "A");
+}
+
+/* Of a job with one root only the first card sends. */
+static void topology__loads_of_one_shard(void **state)
+{
+    const struct trib_topology topology = two_sides();
+    struct switches *s = *state;
+    s->h.config.trees = 1;
+    s->lender[2].config.shards = 1;
+    s->lender[2].config.weight = 1;
+    join_cards(s, "both", 0, &topology);
+    assert_trees(s, 0, "D");
+    assert_int_equal(s->h.process[0].welcome.welcome.root_count, 1);
+    s->h.jobs.turn = 3;
+    join_two(s, "left", 2, 8); /* by D's other link */
+    assert_trees(s, 2, "D");
+}
+
+/* Where no card has a switch in common: what one shard at each needs. */
+static void topology__cards_side_by_side(void **state)
+{
+    struct trib_topology topology = two_sides();
+    struct switches *s = *state;
+    topology.link_count = 5;
+    s->h.config.trees = 1;
+    join_cards(s, "one", 0, &topology);
+    assert_trees(s, 0, "C");
+}
+
 /* A, B and D are behind one link, C behind a slower one: a second tree goes where the job's first one is not. */
 static void topology__its_own_trees_are_loads(void **state)
 {
@@ -647,6 +724,10 @@ int main(void)
         TEST(topology__those_that_all_can_reach),
         TEST(topology__none_that_all_can_reach),
         TEST(topology__each_card_has_its_tree),
+        TEST(topology__each_card_that_sends_there),
+        TEST(topology__loads_by_card),
+        TEST(topology__loads_of_one_shard),
+        TEST(topology__cards_side_by_side),
         TEST(topology__its_own_trees_are_loads),
         TEST(topology__hosts_that_are_nowhere),
         TEST(kept__through_the_loss_of_a_lender),

@@ -78,6 +78,7 @@ struct trib_rank {
     uint64_t mark; /* the highest it has told us */
     uint64_t told; /* the highest M that we have told it */
     uint16_t data_port[TRIB_ROOTS_MAX];
+    uint16_t subnet[TRIB_ROOTS_MAX]; /* of each card: 1 + its place (trees.c); UINT16_MAX: none; 0: not looked up */
     struct trib_address_list places; /* of its packets, by root in turn; none: `address` */
     bool is_new;                     /* it brought no grant along */
     bool was_ready;                  /* it has seen a READY with its grant, and so has tried its paths */

@@ -123,7 +123,7 @@ uint32_t trib_topology_find(const struct trib_topology *t, const struct trib_add
             best = i;
         }
     }
-    return best == UINT32_MAX ? UINT32_MAX : t->switches + best;
+    return best == UINT32_MAX ? TRIB_NO_PLACE : t->switches + best;
 }
 
 void trib_choose_begin(struct trib_choose *c)
@@ -132,15 +132,9 @@ void trib_choose_begin(struct trib_choose *c)
     c->strays = 0;
 }
 
-bool trib_choose_add(struct trib_choose *c, const struct trib_address *from, uint64_t amount)
+void trib_choose_add(struct trib_choose *c, uint32_t place, uint64_t amount)
 {
-    uint32_t place = trib_topology_find(c->topology, from);
-    if (place == UINT32_MAX) {
-        c->strays += amount;
-        return false;
-    }
-    c->comes[place] += amount;
-    return true;
+    *(place == TRIB_NO_PLACE ? &c->strays : &c->comes[place]) += amount;
 }
 
 /* ---- trees ---- */
@@ -215,7 +209,7 @@ bool trib_choose_strain(struct trib_choose *c, uint32_t root, struct trib_strain
         if (c->own[i] > 0) {
             uint64_t time = (c->load[i] + c->own[i]) * MBPS / (t->links[i].rate_bps / MBPS);
             strain->most = time > strain->most ? time : strain->most;
-            strain->sum += time;
+            strain->sum = time < UINT64_MAX - strain->sum ? strain->sum + time : UINT64_MAX;
         }
     }
     return true;

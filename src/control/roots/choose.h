@@ -22,6 +22,7 @@
 
 #define TRIB_STREAM 65536U /* all that one member of a job sends, over all its trees */
 #define TRIB_NO_SWITCH UINT32_MAX
+#define TRIB_NO_PLACE UINT32_MAX
 
 /* What a tree does to its links: time, in parts that mean something beside each other only. */
 struct trib_strain {
@@ -48,15 +49,15 @@ TRIB_MUST_USE enum trib_status trib_choose_create(struct trib_choose *choose, co
 void trib_choose_destroy(struct trib_choose *choose);
 /* The tree at hand is a new one, without members. */
 void trib_choose_begin(struct trib_choose *choose);
-/* A member of it, which sends so much. False: its address is in no subnet. */
-bool trib_choose_add(struct trib_choose *choose, const struct trib_address *from, uint64_t amount);
+/* A member of it, which sends so much from that subnet; TRIB_NO_PLACE: nobody knows where it is. */
+void trib_choose_add(struct trib_choose *choose, uint32_t place, uint64_t amount);
 /* The best root of those in `among`, bit i for switch i; TRIB_NO_SWITCH: no member of it is reached by all. */
 uint32_t trib_choose_root(struct trib_choose *choose, uint32_t among, uint32_t turn);
 /* What the tree at hand would do with that root. False: somebody cannot reach it. */
 bool trib_choose_strain(struct trib_choose *choose, uint32_t root, struct trib_strain *strain);
 /* The tree at hand is there, with that root; nothing is done for one that somebody cannot reach. */
 void trib_choose_load(struct trib_choose *choose, uint32_t root);
-/* The most specific subnet of this host, as a place; UINT32_MAX: none. */
+/* The most specific subnet of this host, as a place; TRIB_NO_PLACE: none. */
 uint32_t trib_topology_find(const struct trib_topology *topology, const struct trib_address *host);
 /* Can a packet go from place `from` to that switch? */
 bool trib_choose_reaches(const struct trib_choose *choose, uint32_t from, uint32_t root);

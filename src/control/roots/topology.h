@@ -9,7 +9,7 @@
 
 #define TRIB_PLACES_MAX 1024
 #define TRIB_TOPOLOGY_LINKS_MAX 4096
-#define TRIB_LINK_RATE_MIN UINT64_C(1000000) /* bits per second: loads stay within 64 bits */
+#define TRIB_LINK_RATE_MIN UINT64_C(1000000) /* bits per second: what a link has to do stays within 64 bits */
 
 struct trib_topology_link {
     uint32_t end[2];   /* places */

@@ -264,15 +264,15 @@ static void make_star(const struct trib_jobs *jobs, struct star *star)
 /* Children of the job's roots, each once: the first rank of each, as opening.c has it. A job whose ranks are coming back
  * has none yet: then its ranks, as far as they are known. */
 struct members {
-    const struct trib_job *job;
+    struct trib_job *job;
     uint32_t next;
     struct trib_rank_set seen;
 };
 
-static const struct trib_rank *next_member(struct members *m)
+static struct trib_rank *next_member(struct members *m)
 {
     while (m->next < m->job->settings.ranks) {
-        const struct trib_rank *rank = &m->job->ranks[m->next++];
+        struct trib_rank *rank = &m->job->ranks[m->next++];
         if (m->job->children == 0 ? rank->address.len > 0
                                   : rank->branch < TRIB_RANKS_MAX && !trib_rank_set_has(&m->seen, rank->branch)) {
             if (m->job->children > 0) {
@@ -284,23 +284,36 @@ static const struct trib_rank *next_member(struct members *m)
     return NULL;
 }
 
-/* The members of the job's k-th tree, which carries `amount`; its first packets leave by a host's card k mod n. Returns
- * how many are in no subnet, and the last of them. */
-static uint32_t begin_tree(struct trib_choose *choose, const struct trib_job *job, uint32_t k, uint64_t amount,
-                           struct trib_address *stray)
+/* Of one of its cards: looked up once, as the topology is always the same. */
+static uint32_t place_of(const struct trib_topology *topology, struct trib_rank *rank, uint32_t card)
+{
+    if (rank->subnet[card] == 0) {
+        struct trib_address at = trib_rank_place(rank, card);
+        uint32_t place = trib_topology_find(topology, &at);
+        rank->subnet[card] = (uint16_t)(place == TRIB_NO_PLACE ? UINT16_MAX : place + 1);
+    }
+    return rank->subnet[card] == UINT16_MAX ? TRIB_NO_PLACE : rank->subnet[card] - 1U;
+}
+
+/* The members of the k-th of `count` trees of the job, which carries `amount`. Its root t, of which each next one is
+ * t + count, gets what leaves a host by its card t mod c: so these cards take turns, as far as there are roots. How
+ * many there will be of a new job nobody knows yet. A count of 0: card k alone. */
+static void begin_tree(struct trib_choose *choose, struct trib_job *job, uint32_t k, uint32_t count, uint64_t amount)
 {
     struct members members = {.job = job};
-    const struct trib_rank *rank;
-    uint32_t strays = 0;
+    uint32_t shards = job->grant.roots > 0 && count > 0 ? (job->grant.roots + count - 1) / count : TRIB_ROOTS_MAX;
+    struct trib_rank *rank;
     trib_choose_begin(choose);
     while ((rank = next_member(&members)) != NULL) {
-        struct trib_address from = trib_rank_place(rank, k);
-        if (!trib_choose_add(choose, &from, amount)) {
-            *stray = from;
-            strays++;
+        uint32_t all = trib_rank_places(rank);
+        uint32_t cards = 1;
+        while (cards < shards && cards * count % all != 0) {
+            cards++;
+        }
+        for (uint32_t i = 0; i < cards; i++) {
+            trib_choose_add(choose, place_of(choose->topology, rank, (k + i * count) % all), amount / cards);
         }
     }
-    return strays;
 }
 
 /* What its k-th tree has of a job's tensors. */
@@ -319,10 +332,10 @@ static uint64_t amount_of(const struct trib_jobs *jobs, const struct trib_job *j
 
 static void load_jobs(const struct trib_jobs *jobs, struct trib_choose *choose)
 {
-    struct trib_address stray;
-    for (const struct trib_job *job = jobs->first; job; job = job->next) {
-        for (uint32_t k = 0; is_settled(job) && k < trib_trees_count(jobs, job); k++) {
-            (void)begin_tree(choose, job, k, amount_of(jobs, job, k), &stray);
+    for (struct trib_job *job = jobs->first; job; job = job->next) {
+        uint32_t count = trib_trees_count(jobs, job);
+        for (uint32_t k = 0; is_settled(job) && k < count; k++) {
+            begin_tree(choose, job, k, count, amount_of(jobs, job, k));
             trib_choose_load(choose, trib_trees_at(job, k));
         }
     }
@@ -338,41 +351,59 @@ static uint32_t refused_lately(const struct trib_jobs *jobs, uint64_t now_ns)
     return refused;
 }
 
-static void warn_of_strays(const struct trib_job *job, uint32_t strays, const struct trib_address *stray)
+static void warn_of_strays(const struct trib_topology *topology, struct trib_job *job)
 {
+    struct members members = {.job = job};
+    struct trib_rank *rank;
     char host[64];
-    trib_address_format(stray, host);
-    *strrchr(host, ':') = '\0';
-    trib_log(TRIB_LOG_WARN,
-             "job %s: the topology has no subnet for %s%s: of their ways only the links of the switches are known",
-             job->name, host, strays > 1 ? " and others" : "");
+    uint32_t strays = 0;
+    while ((rank = next_member(&members)) != NULL) {
+        for (uint32_t card = 0; card < trib_rank_places(rank); card++) {
+            if (place_of(topology, rank, card) == TRIB_NO_PLACE && strays++ == 0) {
+                struct trib_address at = trib_rank_place(rank, card);
+                trib_address_format(&at, host);
+                *strrchr(host, ':') = '\0';
+            }
+        }
+    }
+    if (strays > 0) {
+        trib_log(TRIB_LOG_WARN,
+                 "job %s: the topology has no subnet for %s%s: of their ways only the links of the switches are known",
+                 job->name, host, strays > 1 ? " and others" : "");
+    }
 }
 
-/* One tree after the other, each under another switch. As many as are wanted, or as all members can reach. */
+/* The best of those in `left` for the tree at hand, of those in `last` only if no other one can be. */
+static uint32_t find_root(struct trib_choose *choose, uint32_t left, uint32_t last, uint32_t turn)
+{
+    uint32_t root = trib_choose_root(choose, left & ~last, turn);
+    return root != TRIB_NO_SWITCH ? root : trib_choose_root(choose, left, turn);
+}
+
+/* One tree after the other, each under another switch: as many as are wanted, or as all members can reach. Where none is
+ * reached by all cards that may send to it, by the first: with one shard at each switch that is all. */
 static void choose_trees(const struct trib_jobs *jobs, struct trib_job *job, struct trib_choose *choose,
                          uint64_t now_ns)
 {
-    const struct trib_server_config *config = jobs->config;
-    uint32_t left = (2U << config->lenders.count) - 1;
-    uint32_t refused = refused_lately(jobs, now_ns);
-    uint32_t turn = (uint32_t)(jobs->turn % (config->lenders.count + 1));
-    uint8_t switches[TRIB_SWITCHES_MAX] = {0};
-    for (uint32_t k = 0; k < config->trees; k++) {
-        struct trib_address stray;
-        uint32_t strays = begin_tree(choose, job, k, TRIB_STREAM / config->trees, &stray);
-        uint32_t root = trib_choose_root(choose, left & ~refused, turn);
-        root = root != TRIB_NO_SWITCH ? root : trib_choose_root(choose, left, turn);
-        if (strays > 0 && config->topology && k == 0) {
-            warn_of_strays(job, strays, &stray);
+    uint32_t count = jobs->config->trees;
+    uint32_t left = (2U << jobs->config->lenders.count) - 1;
+    uint32_t last = refused_lately(jobs, now_ns);
+    uint32_t turn = (uint32_t)(jobs->turn % (jobs->config->lenders.count + 1));
+    memset(job->grant.switches, 0, sizeof job->grant.switches);
+    for (uint32_t k = 0; k < count; k++) {
+        begin_tree(choose, job, k, count, TRIB_STREAM / count);
+        uint32_t root = find_root(choose, left, last, turn);
+        if (root == TRIB_NO_SWITCH) {
+            begin_tree(choose, job, k, 0, TRIB_STREAM / count);
+            root = find_root(choose, left, last, turn);
         }
         if (root == TRIB_NO_SWITCH) {
             break;
         }
         trib_choose_load(choose, root);
-        switches[k] = (uint8_t)(root + 1);
+        job->grant.switches[k] = (uint8_t)(root + 1);
         left &= ~(1U << root);
     }
-    memcpy(job->grant.switches, switches, sizeof switches);
 }
 
 static bool has_choice(const struct trib_jobs *jobs)
@@ -396,6 +427,9 @@ static enum trib_status choose(struct trib_jobs *jobs, struct trib_job *job, uin
     choose_trees(jobs, job, &choice, now_ns);
     trib_choose_destroy(&choice);
     jobs->turn++;
+    if (jobs->config->topology) {
+        warn_of_strays(topology, job);
+    }
     if (job->grant.switches[0] == 0) {
         trib_explain(error,
                      "no switch can be reached by all ranks of job %s, says the topology (--topology) of this one, "
