@@ -106,7 +106,7 @@ static const struct option_command command = {
         "Runs a software switch: sums the contributions of all ranks of a job and returns the result. With --parent\n"
         "it is one of a tree of switches: ranks name the switch next to them, and only sums go up. With --with\n"
         "several switches share each tensor, and the links to all of them are used; with --trees each job has some of\n"
-        "them, and a job does not depend on the others.\n"
+        "them, and a job does not depend on another lender.\n"
         "A topology (--topology) is TOML: a table [[link]] for each link, with `rate = \"100Gbps\"` and\n"
         "`between = \"10.0.1.0/24 leaf1\"`: two of a subnet or address of hosts, a switch as --listen or --with has "
         "it,\n"

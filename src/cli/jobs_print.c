@@ -173,7 +173,7 @@ static void print_rank(const json_t *rank)
     printf("%6" PRIu64 "  %-10s  %-24s  %s\n", number(rank, "rank"), text(rank, "state"), text(rank, "address"), waits);
 }
 
-/* Of several those that it is dealt over. */
+/* Those of several that it is dealt over. */
 static void print_switches(const json_t *switches)
 {
     size_t i;

@@ -222,9 +222,23 @@ static void relay__of_one_shard(void **state)
     assert_int_equal(s->h.process[0].welcome.welcome.root_count, 1);
     assert_trees(s, 0, "DA");
     assert_non_null(s->lender[2].jobs.lendings);
+    char list[256];
+    const struct trib_job *job = s->h.process[0].session.job;
+    assert_string_equal(trib_trees_list(&s->h.jobs, job, list, sizeof list), "10.0.0.103:7480");
     register_ranks(s, 2, 0);
     assert_int_equal(s->h.process[0].readies, 1);
     assert_int_equal(s->fake.opens, 0);
+}
+
+/* Where it listens at all addresses nobody would find it by that. */
+static void name__of_this_one(void **state)
+{
+    struct switches *s = *state;
+    char name[64];
+    assert_string_equal(trib_trees_name(&s->h.jobs, 0, name), "10.0.0.1:7470");
+    assert_string_equal(trib_trees_name(&s->h.jobs, 1, name), "10.0.0.101:7480");
+    s->h.config.listen = trib_address_v4(0, 7470);
+    assert_string_equal(trib_trees_name(&s->h.jobs, 0, name), "this switch");
 }
 
 static void more_than_there_are__is_all(void **state)
@@ -720,6 +734,7 @@ int main(void)
         TEST(window__of_a_job_that_is_elsewhere),
         TEST(train__is_divided_by_the_trees),
         TEST(relay__of_one_shard),
+        TEST(name__of_this_one),
         TEST(more_than_there_are__is_all),
         TEST(topology__those_that_all_can_reach),
         TEST(topology__none_that_all_can_reach),

@@ -58,6 +58,7 @@ static uint64_t bytes_of(const struct trib_job *job)
     return (uint64_t)job->grant.window * (TRIB_HEADER_SIZE + job->settings.payload);
 }
 
+/* The first port is that of the socket at the first card. */
 bool trib_rank_is_same_process(const struct trib_rank *a, const struct trib_rank *b)
 {
     if (a->data_port[0] != b->data_port[0]) {

@@ -114,7 +114,10 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
             "that a socket of %s can hold, or those behind a relay its socket: raise net.core.rmem_max "
             "(sysctl), or run %s as root",
             job->name, job->grant.window, job->children, trib_admission_socket(jobs, job),
-            is_switch ? "this switch" : "a rank", is_switch ? "the switch" : "all ranks");
+            !is_switch                    ? "a rank"
+            : trib_job_borrows(jobs, job) ? "one of its switches"
+                                          : "this switch",
+            is_switch ? "the switch" : "all ranks");
     }
 }
 

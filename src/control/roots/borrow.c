@@ -181,11 +181,6 @@ enum trib_status trib_borrow_deal(const struct trib_jobs *jobs, struct trib_job 
             job->grant.weight[t] = loan ? loan->weight : own;
         }
     }
-    if (!job->is_return && job->grant.switches[0] != 0) {
-        char list[256];
-        trib_log(TRIB_LOG_INFO, "job %s: trees through %s, of %u switches", job->name,
-                 trib_trees_list(jobs, job, list, sizeof list), jobs->config->lenders.count + 1);
-    }
     job->grant.roots = job->is_return ? job->grant.roots : roots;
     job->unlent_ns = 0;
     return TRIB_OK;
@@ -252,6 +247,11 @@ void trib_borrow_spare(struct trib_jobs *jobs, struct trib_job *job)
         if (trib_trees_at(job, k) > 0) {
             end_loan(jobs, job, trib_trees_at(job, k) - 1);
         }
+    }
+    if (!job->is_return && job->grant.switches[0] != 0) {
+        char list[256];
+        trib_log(TRIB_LOG_INFO, "job %s: trees through %s, of %u switches", job->name,
+                 trib_trees_list(jobs, job, list, sizeof list), jobs->config->lenders.count + 1);
     }
 }
 

@@ -44,7 +44,8 @@ uint32_t trib_borrow_room(const struct trib_job *job);
 void trib_borrow_name(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank,
                       struct trib_message *welcome);
 bool trib_borrow_is_ready(const struct trib_job *job);
-/* The roots are open: ends loans without one, which there are if relays on the way carry fewer roots. */
+/* The roots are open: ends loans without one, which there are if relays on the way carry fewer roots; the log has which
+ * switches a new job is left with. */
 void trib_borrow_spare(struct trib_jobs *jobs, struct trib_job *job);
 /* "switch 10.0.0.2:7470 to lend its shards to": what the job waits for, all its ranks having done their part. Writes
  * size bytes at most; "": for nothing. */

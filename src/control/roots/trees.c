@@ -62,13 +62,17 @@ static bool are_same(const struct trib_jobs *jobs, const struct trib_job *a, con
 
 char *trib_trees_name(const struct trib_jobs *jobs, uint32_t which, char *text)
 {
-    trib_address_format(which == 0 ? &jobs->config->listen : &jobs->config->lenders.at[which - 1], text);
+    if (which == 0 && trib_address_is_any(&jobs->config->listen)) {
+        (void)snprintf(text, 64, "this switch");
+    } else {
+        trib_address_format(which == 0 ? &jobs->config->listen : &jobs->config->lenders.at[which - 1], text);
+    }
     return text;
 }
 
 char *trib_trees_list(const struct trib_jobs *jobs, const struct trib_job *job, char *text, size_t size)
 {
-    uint32_t count = trib_trees_count(jobs, job);
+    uint32_t count = trib_least(trib_trees_count(jobs, job), job->grant.roots);
     size_t len = 0;
     text[0] = '\0';
     for (uint32_t k = 0; k < count && len < size; k++) {

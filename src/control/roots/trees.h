@@ -16,9 +16,10 @@ uint32_t trib_trees_at(const struct trib_job *job, uint32_t k);
 bool trib_trees_have(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which);
 /* Some switch has a tree of both. */
 bool trib_trees_meet(const struct trib_jobs *jobs, const struct trib_job *a, const struct trib_job *b);
-/* "10.0.0.1:7470": the switch 0, or lender which - 1. text: 64 bytes. */
+/* "10.0.0.1:7470": the switch 0, "this switch" if it is at all addresses, or lender which - 1. text: 64 bytes. */
 char *trib_trees_name(const struct trib_jobs *jobs, uint32_t which, char *text);
-/* "10.0.0.1:7470 and 10.0.0.3:7470": all of the job's, as far as size bytes hold them. Returns text. */
+/* "10.0.0.1:7470 and 10.0.0.3:7470": all of the job's that have a root of it, as far as size bytes hold them. Returns
+ * text. */
 char *trib_trees_list(const struct trib_jobs *jobs, const struct trib_job *job, char *text, size_t size);
 /* All ranks are there: chooses for a new job, once; looks once in each incarnation whether another job would have one
  * process send to different switches: then ERR_REFUSED with the cause in error. Nothing of that where all jobs have all

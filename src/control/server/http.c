@@ -124,12 +124,12 @@ static json_t *show_counters(const struct trib_counters *counters)
     return object;
 }
 
-/* With lenders: those that the job is dealt over. */
+/* With --trees: those that have a root of the job. */
 static json_t *show_switches(const struct trib_jobs *jobs, const struct trib_job *job)
 {
-    bool has_several = trib_job_borrows(jobs, job) && (job->has_trees || job->is_return);
+    uint32_t count = job->grant.switches[0] != 0 ? trib_least(trib_trees_count(jobs, job), job->grant.roots) : 0;
     json_t *list = json_array();
-    for (uint32_t k = 0; has_several && k < trib_trees_count(jobs, job); k++) {
+    for (uint32_t k = 0; k < count; k++) {
         char text[64];
         (void)json_array_append_new(list, json_string(trib_trees_name(jobs, trib_trees_at(job, k), text)));
     }
