@@ -367,7 +367,7 @@ static void topology__loads_by_card(void **state)
     s->h.jobs.turn = 0;
     join_two(s, "left", 2, 8);
     assert_trees(s, 2, "B");
-    s->h.jobs.turn = 0;
+    s->h.jobs.turn = 1;
     join_two(s, "second", 4, 10); /* A's link there has half of what B's has */
     assert_trees(s, 4, "A");
 }

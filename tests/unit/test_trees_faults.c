@@ -91,16 +91,12 @@ static void away__and_back(void **state)
     assert_trees(s, 4, "DA");
     s->lender[0].is_away = false;
     return_ranks(s, 2);
-    end_two(s, 4);
-    s->h.jobs.turn = 1;
-    join_two(s, "three", 6, 6); /* which it has only lent so far */
-    assert_trees(s, 6, "DA");
-    end_two(s, 6);
     register_ranks(s, 2, 12);
+    end_two(s, 4);
     end_two(s, 0);
     s->h.jobs.turn = 1;
-    join_two(s, "four", 8, 8);
-    assert_trees(s, 8, "BC");
+    join_two(s, "three", 6, 6);
+    assert_trees(s, 6, "BC");
 }
 
 /* ---- jobs that have not begun ---- */
@@ -143,13 +139,61 @@ static void tentative__that_has_changed_is_left_alone(void **state)
     join_two(s, "one", 0, 0);
     join_two(s, "two", 2, 0);
     struct trib_job *two = s->h.process[2].session.job;
+    two->unlent_ns = 1;
     assert_true(trib_trees_avoid(&s->h.jobs, s->h.process[0].session.job, 0, s->h.now_ns));
     assert_int_equal(two->loans_ns, s->h.now_ns);
+    assert_int_equal(two->unlent_ns, 0);
     uint64_t turn = s->h.jobs.turn;
     assert_true(trib_trees_avoid(&s->h.jobs, two, 0, s->h.now_ns));
     assert_int_equal(s->h.jobs.turn, turn);
     tick(s, 0);
     assert_trees(s, 2, "CD");
+    s->lender[0].is_mute = false;
+}
+
+/* What cannot change stays as it is: of two switches that are left, one is not enough. */
+static void tentative__too_few_are_left(void **state)
+{
+    struct switches *s = *state;
+    s->lender[0].is_mute = true;
+    join_two(s, "one", 0, 0);
+    struct trib_job *one = s->h.process[0].session.job;
+    s->h.jobs.lender[1].refused_ns = s->h.jobs.lender[2].refused_ns = s->h.now_ns;
+    s->h.jobs.turn = 2;
+    assert_false(trib_trees_avoid(&s->h.jobs, one, 0, s->h.now_ns));
+    assert_memory_equal(one->grant.switches, "\1\2\0\0\0\0\0", TRIB_SWITCHES_MAX);
+    s->lender[0].is_mute = false;
+    run_links(s);
+    assert_trees(s, 0, "AB");
+}
+
+/* Nor does one begin that has lost a rank by then. */
+static void tentative__without_a_rank(void **state)
+{
+    struct switches *s = *state;
+    s->h.config.trees = 1;
+    s->h.jobs.turn = 1;
+    s->lender[0].is_mute = true;
+    join_two(s, "one", 0, 0);
+    go(&s->h, 1);
+    s->h.jobs.turn = 0; /* A, which needs no loan */
+    for (unsigned i = 0; i < 5; i++) {
+        tick(s, 300 * TRIB_MILLISECOND_NS);
+    }
+    assert_int_equal(s->h.process[0].welcomes, 0);
+    assert_false(s->h.process[0].has_ended);
+    s->lender[0].is_mute = false;
+}
+
+/* Where all have all there is nothing to change, and nothing is looked for. */
+static void tentative__that_needs_all(void **state)
+{
+    struct switches *s = *state;
+    s->h.config.trees = 4;
+    s->lender[0].is_mute = true;
+    join_two(s, "one", 0, 0);
+    assert_false(trib_trees_avoid(&s->h.jobs, s->h.process[0].session.job, 0, s->h.now_ns));
+    assert_int_equal(s->h.jobs.turn, 0);
     s->lender[0].is_mute = false;
 }
 
@@ -222,6 +266,36 @@ static void refuses__once_it_has_lent(void **state)
     assert_trees(s, 4, "B");
 }
 
+/* To lend is not enough: what does not fit is refused after it. */
+static void refuses__until_it_has_opened_roots(void **state)
+{
+    static const char *const want[] = {"A", "C", "D"};
+    struct switches *s = *state;
+    s->h.config.trees = 1;
+    s->h.jobs.lender[0].refused_ns = s->h.now_ns;
+    for (uint32_t i = 0; i < 3; i++) {
+        char name[2] = {(char)('0' + i), '\0'};
+        s->h.jobs.turn = 0;
+        join_two(s, name, 4 + 2 * i, 4 + 2 * i);
+        assert_trees(s, 4 + 2 * i, want[i]);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        struct trib_message join = return_of(s, i, "\2");
+        join.join.known.roots = 2;
+        assert_true(say(&s->h, i, &join));
+    }
+    run_links(s);
+    assert_trees(s, 0, "B");
+    s->h.jobs.turn = 1;
+    join_two(s, "lent", 10, 10);
+    assert_trees(s, 10, "C");
+    end_two(s, 10);
+    register_ranks(s, 2, 0);
+    s->h.jobs.turn = 1;
+    join_two(s, "open", 10, 10);
+    assert_trees(s, 10, "B");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start_two, stop)
@@ -233,10 +307,14 @@ int main(void)
         TEST(away__and_back),
         TEST(tentative__jobs_of_a_process_change_together),
         TEST(tentative__that_has_changed_is_left_alone),
+        TEST(tentative__too_few_are_left),
+        TEST(tentative__without_a_rank),
+        TEST(tentative__that_needs_all),
         TEST(tentative__bound_by_one_that_runs),
         TEST(refuses__another_one_is_chosen),
         TEST(foreign__another_one_is_chosen),
         TEST(refuses__once_it_has_lent),
+        TEST(refuses__until_it_has_opened_roots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,7 +118,6 @@ static bool does_without(struct trib_jobs *jobs, struct trib_job *job, uint32_t 
     if (!trib_trees_avoid(jobs, job, lender, now_ns)) {
         return false;
     }
-    job->unlent_ns = 0;
     trib_log(TRIB_LOG_WARN, "job %s: %s; it does without", job->name, cause);
     trib_job_start(jobs, job, now_ns);
     return true;
