@@ -8,6 +8,7 @@
 
 #include "control/jobs/start.h"
 #include "control/roots/choose.h"
+#include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -390,6 +391,7 @@ static void choose_trees(const struct trib_jobs *jobs, struct trib_job *job, str
                          uint64_t now_ns)
 {
     uint32_t count = jobs->config->trees;
+    TRIB_ASSERT(jobs->config->lenders.count < TRIB_SWITCHES_MAX);
     uint32_t left = (2U << jobs->config->lenders.count) - 1;
     uint32_t last = refused_lately(jobs, now_ns);
     uint32_t turn = (uint32_t)(jobs->turn % (jobs->config->lenders.count + 1));
