@@ -15,6 +15,7 @@
 
 #include "comm/communicator.h"
 #include "comm/fork.h"
+#include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/inherit.h"
@@ -177,6 +178,7 @@ enum trib_status trib_endpoint_be_root(struct trib_endpoint *endpoint, const str
     if (status != TRIB_OK || trib_own_root_is_open(&endpoint->own_root)) {
         return status;
     }
+    TRIB_ASSERT(endpoint->wide != NULL);
     trib_udp_local(endpoint->wide->udp, &local);
     trib_address_set_port(&local, 0);
     status = open_root(endpoint, own, &local, error);

@@ -383,7 +383,7 @@ bool trib_subnet_read(const char *text, struct trib_address *at, uint32_t *bits)
     if (len > HOST_MAX || (slash != NULL && !parse_port(slash + 1, &wanted))) {
         return false;
     }
-    memcpy(host, text, len);
+    (void)snprintf(host, sizeof host, "%.*s", (int)len, text);
     (void)snprintf(numbered, sizeof numbered, strchr(host, ':') != NULL ? "[%s]:0" : "%s:0", host);
     if (!trib_address_read(numbered, &read)) {
         return false;

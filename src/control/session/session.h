@@ -102,7 +102,7 @@ struct trib_settings {
     uint32_t payload;
     uint32_t window; /* bytes, 0: the switch chooses */
     uint8_t wire;
-    bool fallback; /* a switch that is gone for good: the ranks go on without one */
+    bool fallback;           /* a switch that is gone for good: the ranks go on without one */
     uint64_t gradient_bytes; /* that the job sums in an iteration, 0: it has not said */
 };
 
