@@ -275,6 +275,25 @@ static inline void return_ranks(struct switches *s, uint32_t ranks)
     run_links(s);
 }
 
+/* The same rank, as it comes over a relay with so many shards. */
+static inline struct trib_message relayed(struct trib_message join, uint32_t roots)
+{
+    join.join.via = 5;
+    join.join.hops = 1;
+    join.join.roots = (uint8_t)roots;
+    strcpy(join.join.origin, "10.0.9.9:50000");
+    return join;
+}
+
+static inline void join_one_relayed(struct switches *s)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct trib_message join = i == 0 ? join_of(i, 2) : relayed(join_of(i, 2), 1);
+        assert_true(say(&s->h, i, &join));
+    }
+    run_links(s);
+}
+
 static inline void tick(struct switches *s, uint64_t ns)
 {
     s->h.now_ns += ns;

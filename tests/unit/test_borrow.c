@@ -397,17 +397,7 @@ static void relay__of_one_shard(void **state)
 {
     struct switches *s = *state;
     s->fake.has_relays = true;
-    for (uint32_t i = 0; i < 2; i++) {
-        struct trib_message join = join_of(i, 2);
-        if (i == 1) {
-            join.join.via = 5;
-            join.join.hops = 1;
-            join.join.roots = 1;
-            strcpy(join.join.origin, "10.0.9.9:50000");
-        }
-        assert_true(say(&s->h, i, &join));
-    }
-    run_links(s);
+    join_one_relayed(s);
     assert_int_equal(s->h.process[0].welcome.welcome.root_count, 1);
     assert_null(s->lender[0].jobs.lendings);
     assert_null(s->lender[1].jobs.lendings);

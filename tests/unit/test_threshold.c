@@ -227,14 +227,10 @@ static void settings__differ(void **state)
     }
 }
 
-static struct trib_message relayed(struct trib_message join)
+static struct trib_message small_relayed(struct trib_message join)
 {
-    join.join.via = 77;
-    join.join.hops = 1;
-    join.join.roots = 2;
     join.join.room = ROOM;
-    strcpy(join.join.origin, "10.1.1.1:999");
-    return join;
+    return relayed(join, 2);
 }
 
 static void stays__behind_a_relay(void **state)
@@ -243,7 +239,7 @@ static void stays__behind_a_relay(void **state)
     s->fake.has_relays = s->lender[0].fake.has_relays = s->lender[1].fake.has_relays = true;
     for (uint32_t i = 0; i < RANKS; i++) {
         struct trib_message join = join_with(i, SMALL);
-        join = i == 2 ? relayed(join) : join;
+        join = i == 2 ? small_relayed(join) : join;
         come(s, i, &join);
     }
     for (uint32_t i = 0; i < RANKS; i++) {
@@ -261,7 +257,7 @@ static void told__and_then_behind_a_relay(void **state)
     s->fake.has_relays = s->lender[0].fake.has_relays = s->lender[1].fake.has_relays = true;
     come_all(s, SMALL);
     for (uint32_t i = 0; i < RANKS; i++) {
-        struct trib_message join = i == 2 ? relayed(join_with(i, SMALL)) : ring_join(i);
+        struct trib_message join = i == 2 ? small_relayed(join_with(i, SMALL)) : ring_join(i);
         come(s, i, &join);
     }
     for (uint32_t i = 0; i < RANKS; i++) {
@@ -452,7 +448,7 @@ static void refused__of_who_cannot_have_been_told(void **state)
     strcpy(join.join.settings.scheme, "hybrid:3");
     come(s, 1, &join);
     expect_failed(&s->h, 1, TRIB_ERR_INVALID, "rank 1 comes as one of a ring, as no switch has told it to");
-    join = relayed(ring_join(2));
+    join = small_relayed(ring_join(2));
     come(s, 2, &join);
     expect_failed(&s->h, 2, TRIB_ERR_REFUSED, "scheme ring: its ranks send to each other");
 }

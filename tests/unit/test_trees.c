@@ -101,13 +101,9 @@ static void members__are_counted_once(void **state)
     s->h.config.trees = 1;
     s->fake.has_relays = true;
     for (uint32_t i = 0; i < 4; i++) {
-        struct trib_message join = join_of(i, 4);
+        struct trib_message join = relayed(join_of(i, 4), 2);
         strcpy(join.join.job, "relayed");
-        join.join.via = 5;
-        join.join.hops = 1;
-        join.join.roots = 2;
         join.join.data_port[0] = 7470;
-        strcpy(join.join.origin, "10.0.9.9:50000");
         s->h.process[i].session.peer = trib_address_v4(0x0a000301, (uint16_t)(50000 + i));
         assert_true(say(&s->h, i, &join));
     }
@@ -208,17 +204,7 @@ static void relay__of_one_shard(void **state)
     struct switches *s = *state;
     s->fake.has_relays = s->lender[2].fake.has_relays = true;
     s->h.jobs.turn = 3;
-    for (uint32_t i = 0; i < 2; i++) {
-        struct trib_message join = join_of(i, 2);
-        if (i == 1) {
-            join.join.via = 5;
-            join.join.hops = 1;
-            join.join.roots = 1;
-            strcpy(join.join.origin, "10.0.9.9:50000");
-        }
-        assert_true(say(&s->h, i, &join));
-    }
-    run_links(s);
+    join_one_relayed(s);
     assert_int_equal(s->h.process[0].welcome.welcome.root_count, 1);
     assert_trees(s, 0, "DA");
     assert_non_null(s->lender[2].jobs.lendings);
@@ -605,13 +591,9 @@ static void process__is_address_and_port(void **state)
 static void join_relayed(struct switches *s, const char *name, uint32_t session)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        struct trib_message join = join_of(i, 2);
+        struct trib_message join = relayed(join_of(i, 2), 4);
         strcpy(join.join.job, name);
-        join.join.via = 5;
-        join.join.hops = 1;
-        join.join.roots = 4;
         join.join.data_port[0] = 7470;
-        strcpy(join.join.origin, "10.0.9.9:50000");
         s->h.process[session + i].session.peer = trib_address_v4(0x0a000301, (uint16_t)(50000 + session));
         assert_true(say(&s->h, session + i, &join));
     }
