@@ -59,8 +59,8 @@ struct trib_faults {
 };
 
 /* Everything has a default (given in brackets). All ranks of a communicator must agree on ranks, scheme, wire, payload,
- * window, gradient_bytes and fallback: a difference is reported on every rank, with both values (where all are on one host
- * without a switch, of the first five: the others mean nothing there). */
+ * window, gradient_bytes and fallback: a difference is reported on every rank, with both values (where all are on one
+ * host without a switch, of the first five: the others mean nothing there). */
 struct trib_config {
     char switch_address
         [TRIB_NAME_MAX +

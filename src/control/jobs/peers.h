@@ -13,8 +13,7 @@
 struct trib_data_plane trib_peers_verbs(struct trib_jobs *jobs);
 /* Could each rank send to others? ERR_UNREACHABLE with the cause: some rank's address means nothing to them. */
 TRIB_MUST_USE enum trib_status trib_peers_check(const struct trib_job *job, char *error);
-/* Each will have to: mends addresses that only one host knows. Returns the
- * same. */
+/* Each will have to: mends addresses that only one host knows. Returns the same. */
 TRIB_MUST_USE enum trib_status trib_peers_address(struct trib_job *job, char *error);
 /* How others know this rank, for its WELCOME: by one address, whatever it can send from. */
 struct trib_address trib_peers_known_as(const struct trib_rank *rank);

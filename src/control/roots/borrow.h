@@ -8,8 +8,9 @@
  * the job starts. A lender that cannot be reached is asked again for a moment; then the ranks are told, and come again
  * (AWAY): they have the deadlines. One that is lost later has lost its slots, as this switch would by a restart: the
  * incarnation ends (trib_job_recall), all ranks return, and it is asked anew. What a lender refuses ends the job with
- * its words, but for a new one that may have others (trees.h). A job that ends, ends its loans, and with them the roots there. No sockets, no clock, no threads, as in
- * jobs.h. Read next: borrow.c, lend.h (the doing side), uplinks.h (the connections). */
+ * its words, but for a new one that may have others (trees.h). A job that ends, ends its loans, and with them the roots
+ * there. No sockets, no clock, no threads, as in jobs.h. Read next: borrow.c, lend.h (the doing side), uplinks.h (the
+ * connections). */
 #ifndef TRIB_CONTROL_BORROW_H
 #define TRIB_CONTROL_BORROW_H
 

@@ -27,6 +27,11 @@ uint32_t trib_trees_count(const struct trib_jobs *jobs, const struct trib_job *j
     return count > 0 ? count : jobs->config->lenders.count + 1;
 }
 
+uint32_t trib_trees_rooted(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    return trib_least(trib_trees_count(jobs, job), job->grant.roots);
+}
+
 uint32_t trib_trees_at(const struct trib_job *job, uint32_t k)
 {
     return job->grant.switches[0] != 0 ? job->grant.switches[k] - 1U : k;
@@ -73,7 +78,7 @@ char *trib_trees_name(const struct trib_jobs *jobs, uint32_t which, char *text)
 
 char *trib_trees_list(const struct trib_jobs *jobs, const struct trib_job *job, char *text, size_t size)
 {
-    uint32_t count = trib_least(trib_trees_count(jobs, job), job->grant.roots);
+    uint32_t count = trib_trees_rooted(jobs, job);
     size_t len = 0;
     text[0] = '\0';
     for (uint32_t k = 0; k < count && len < size; k++) {
@@ -483,8 +488,8 @@ static bool change(struct trib_jobs *jobs, struct trib_job *const *group, uint32
         group[i]->has_trees = false; /* what they had is no load */
     }
     bool is_new = choose(jobs, job, now_ns, error) == TRIB_OK;
+    uint32_t refused = refused_lately(jobs, now_ns);
     for (uint32_t k = 0; is_new && k < trib_trees_count(jobs, job); k++) {
-        uint32_t refused = refused_lately(jobs, now_ns);
         is_new = (refused >> trib_trees_at(job, k) & 1) == 0; /* else they would be tried in turn */
     }
     job->grant = is_new ? job->grant : before;

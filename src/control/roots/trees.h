@@ -13,6 +13,8 @@
 /* Of a job with lenders: how many there are, and which is the k-th: 0 for this switch, i + 1 for its lender i. */
 uint32_t trib_trees_count(const struct trib_jobs *jobs, const struct trib_job *job);
 uint32_t trib_trees_at(const struct trib_job *job, uint32_t k);
+/* How many have a root of it: not all where relays on the way carry fewer; all before it has any. */
+uint32_t trib_trees_rooted(const struct trib_jobs *jobs, const struct trib_job *job);
 bool trib_trees_have(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t which);
 /* Some switch has a tree of both. */
 bool trib_trees_meet(const struct trib_jobs *jobs, const struct trib_job *a, const struct trib_job *b);

@@ -127,7 +127,7 @@ static json_t *show_counters(const struct trib_counters *counters)
 /* With --trees: those that have a root of the job. */
 static json_t *show_switches(const struct trib_jobs *jobs, const struct trib_job *job)
 {
-    uint32_t count = job->grant.switches[0] != 0 ? trib_least(trib_trees_count(jobs, job), job->grant.roots) : 0;
+    uint32_t count = job->grant.switches[0] != 0 ? trib_trees_rooted(jobs, job) : 0;
     json_t *list = json_array();
     for (uint32_t k = 0; k < count; k++) {
         char text[64];
