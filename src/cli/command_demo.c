@@ -35,7 +35,7 @@ static const struct option_row rows[] = {
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
-static const struct option_command command = {
+const struct option_command options_of_demo = {
     .usage = "tributary demo [options]",
     .summary =
         "Shows three workers and a switch step by step while packets come late and are lost, then many random runs.\n"
@@ -247,7 +247,7 @@ int command_demo(int argc, char **argv)
         .runs = 500, .seed = 1, .faults = {.loss = 0.001, .late = 0.0001, .late_ns = 3 * DEMO_MS}};
     static struct demo_seen seen; /* too large for a stack to be fond of */
     int rest = 0;
-    enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
+    enum option_outcome outcome = options_read(&options_of_demo, argc, argv, &options, &rest);
 
     if (outcome != OPTIONS_OK) {
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;

@@ -31,7 +31,7 @@ static const struct option_row rows[] = {
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
-static const struct option_command command = {
+const struct option_command options_of_doctor = {
     .usage = "tributary doctor [options]",
     .summary = "Checks what a job needs: trains (GSO/GRO), socket buffers, clock; and the way to the switch: TCP, UDP "
                "on every\n"
@@ -112,7 +112,7 @@ int command_doctor(int argc, char **argv)
     struct trib_config config;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     int rest = 0;
-    enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
+    enum option_outcome outcome = options_read(&options_of_doctor, argc, argv, &options, &rest);
 
     if (outcome != OPTIONS_OK) {
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;

@@ -23,7 +23,7 @@ static const struct option_row rows[] = {
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
-static const struct option_command command = {
+const struct option_command options_of_info = {
     .usage = "tributary info [options]",
     .summary = "Prints the version, the CPU kernels in use, limits, and every environment variable.",
     .rows = rows,
@@ -113,7 +113,7 @@ int command_info(int argc, char **argv)
 {
     struct info_options options = {0};
     int rest = 0;
-    enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
+    enum option_outcome outcome = options_read(&options_of_info, argc, argv, &options, &rest);
 
     if (outcome != OPTIONS_OK) {
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;

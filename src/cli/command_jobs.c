@@ -36,7 +36,7 @@ static const struct option_row rows[] = {
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
-static const struct option_command command = {
+const struct option_command options_of_jobs = {
     .usage = "tributary jobs [options] [JOB]",
     .summary = "Shows the jobs of a switch: slots held, fragments per second, recoveries, and whom a job waits for.\n"
                "With a JOB: its recoveries by kind and every rank.",
@@ -167,14 +167,14 @@ int command_jobs(int argc, char **argv)
     char url[256];
     const char *name = NULL;
     int rest = 0;
-    enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
+    enum option_outcome outcome = options_read(&options_of_jobs, argc, argv, &options, &rest);
 
     if (outcome == OPTIONS_OK && rest < argc) {
         /* The job's name stands where the command's stood, and options may follow it as well. */
         name = argv[rest];
         argc -= rest;
         argv += rest;
-        outcome = options_read(&command, argc, argv, &options, &rest);
+        outcome = options_read(&options_of_jobs, argc, argv, &options, &rest);
     }
     if (outcome != OPTIONS_OK) {
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command_jobs_none.c: `tributary jobs` in a build without libcurl or jansson: says what is missing. */
+#include <stddef.h>
+
 #include "cli/commands.h"
-#include "cli/options.h"
+
+static const struct option_row rows[] = {{.name = NULL}};
+
+const struct option_command options_of_jobs = {
+    .usage = "tributary jobs [options] [JOB]",
+    .summary = "This build has no HTTP client.",
+    .rows = rows,
+};
 
 int command_jobs(int argc, char **argv)
 {

@@ -135,7 +135,7 @@ static const struct option_row rows[] = {
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
-static const struct option_command command = {
+const struct option_command options_of_perf = {
     .usage = "tributary perf [options]",
     .summary = "Measures a collective: times of the slowest rank, bytes on the interface, CPU, and wrong elements.\n"
                "Exit status 1 if any element is wrong.",
@@ -387,7 +387,7 @@ int command_perf(int argc, char **argv)
         return EXIT_USAGE;
     }
     options.scheme = options.comm.scheme;
-    enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
+    enum option_outcome outcome = options_read(&options_of_perf, argc, argv, &options, &rest);
     if (outcome != OPTIONS_OK) {
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
     }

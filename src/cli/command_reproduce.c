@@ -54,7 +54,7 @@ static const struct option_row rows[] = {
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
-static const struct option_command command = {
+const struct option_command options_of_reproduce = {
     .usage = "tributary reproduce NAME... [options]\n       tributary reproduce --all [options]",
     .summary = "Computes figures and tables of papers, by their formulas or in the simulator, or measures them on this "
                "machine,\n"
@@ -316,7 +316,8 @@ int command_reproduce(int argc, char **argv)
         name_count++;
     }
     int rest = 0;
-    enum option_outcome outcome = options_read(&command, argc - name_count, argv + name_count, &options, &rest);
+    enum option_outcome outcome =
+        options_read(&options_of_reproduce, argc - name_count, argv + name_count, &options, &rest);
     if (outcome != OPTIONS_OK) {
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
     }

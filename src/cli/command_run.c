@@ -44,7 +44,7 @@ static const struct option_row rows[] = {
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
-static const struct option_command command = {
+const struct option_command options_of_run = {
     .usage = "tributary run -n N [options] -- program [arguments]",
     .summary = "Runs a program as N ranks on this machine. Each finds its rank and the switch in its environment\n"
                "(TRIB_RANK, TRIB_RANKS, TRIB_SWITCH or TRIB_RENDEZVOUS, TRIB_JOB). Ends with the status of the first "
@@ -162,7 +162,7 @@ int command_run(int argc, char **argv)
     char job[TRIB_NAME_MAX + 1];
     int rest = 0;
 
-    enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
+    enum option_outcome outcome = options_read(&options_of_run, argc, argv, &options, &rest);
     if (outcome != OPTIONS_OK) {
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
     }

@@ -75,7 +75,7 @@ static const struct option_row rows[] = {
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
-static const struct option_command command = {
+const struct option_command options_of_sim = {
     .usage = "tributary sim SCENARIO [options]\n       tributary sim sweep GRID --out DIR [options]\n       tributary "
              "sim bench [ROW] [options]",
     .summary = "Simulates a data centre, packet by packet: the network and the traffic that a file describes\n"
@@ -355,7 +355,7 @@ int command_sim(int argc, char **argv)
         argc--;
     }
     int rest = 0;
-    enum option_outcome outcome = options_read(&command, argc, argv, &options, &rest);
+    enum option_outcome outcome = options_read(&options_of_sim, argc, argv, &options, &rest);
     if (outcome != OPTIONS_OK) {
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
     }

@@ -100,7 +100,7 @@ static const struct option_row rows[] = {
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
-static const struct option_command command = {
+const struct option_command options_of_switch = {
     .usage = "tributary switch [options]",
     .summary =
         "Runs a software switch: sums the contributions of all ranks of a job and returns the result. With --parent\n"
@@ -275,7 +275,7 @@ static bool check_ranges(const struct switch_options *options)
 static enum option_outcome read_all(int argc, char **argv, struct switch_options *options)
 {
     int rest = 0;
-    enum option_outcome outcome = options_read(&command, argc, argv, options, &rest);
+    enum option_outcome outcome = options_read(&options_of_switch, argc, argv, options, &rest);
 
     if (outcome != OPTIONS_OK) {
         return outcome;
@@ -285,10 +285,10 @@ static enum option_outcome read_all(int argc, char **argv, struct switch_options
         return OPTIONS_BAD;
     }
     if (options->file != NULL) {
-        if (!options_read_file(&command, options->file, options)) {
+        if (!options_read_file(&options_of_switch, options->file, options)) {
             return OPTIONS_BAD;
         }
-        outcome = options_read(&command, argc, argv, options, &rest);
+        outcome = options_read(&options_of_switch, argc, argv, options, &rest);
     }
     return outcome == OPTIONS_OK && (!resolve(options) || !check_ranges(options)) ? OPTIONS_BAD : outcome;
 }

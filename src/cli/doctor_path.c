@@ -307,17 +307,19 @@ static void check_size(struct path *path)
         struct doctor_finding *finding =
             doctor_add(path->doctor, DOCTOR_FAIL, "path MTU",
                        "payloads of more than %u bytes do not come back uncut; the default is %u", payload, usual);
-        doctor_advise(finding,
-                      payload > 0 ? "set TRIB_PAYLOAD=%uB on every rank, or mend the MTU on the way"
-                                  : "no payload of %u bytes passes: mend the MTU on the way",
-                      payload);
+        if (payload > 0) {
+            doctor_advise(finding, "set TRIB_PAYLOAD=%u on every rank, or raise the MTU of the path", payload);
+        } else {
+            doctor_advise(finding, "raise the MTU of the path: not even a payload of %d bytes passes",
+                          TRIB_PAYLOAD_ALIGN);
+        }
         return;
     }
     struct doctor_finding *finding =
         doctor_add(path->doctor, DOCTOR_OK, "path MTU", "payloads of up to %u bytes pass uncut; the default is %u",
                    payload, usual);
     if (payload > usual) {
-        doctor_advise(finding, "TRIB_PAYLOAD=%uB on every rank takes less CPU time, if it passes from all of them",
+        doctor_advise(finding, "TRIB_PAYLOAD=%u on every rank takes less CPU time, if it passes from all of them",
                       payload);
     }
 }

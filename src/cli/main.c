@@ -9,32 +9,14 @@
 #include "cli/options.h"
 #include "io/nearest.h"
 
-static const struct {
-    const char *name;
-    const char *help;
-    int (*run)(int argc, char **argv);
-} commands[] = {
-    {"switch", "run a software switch with its control plane", command_switch},
-    {"run", "run a program as several ranks on this machine", command_run},
-    {"perf", "measure a collective, check every value", command_perf},
-    {"jobs", "what the jobs of a switch do, once or --watch", command_jobs},
-    {"doctor", "check this machine and the way to the switch", command_doctor},
-    {"demo", "a wrong sum and how it is caught, step by step", command_demo},
-    {"sim", "simulate a data centre, packet by packet", command_sim},
-    {"reproduce", "figures and tables of papers, beside what comes out here", command_reproduce},
-    {"info", "version, CPU kernels, limits, environment variables", command_info},
-};
-
-#define COMMANDS (sizeof commands / sizeof commands[0])
-
 static int help(FILE *out)
 {
     fprintf(
         out,
         "usage: tributary <command> [options]\n\nTributary %s: in-network aggregation for distributed training.\n\n",
         trib_version());
-    for (size_t i = 0; i < COMMANDS; i++) {
-        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].help);
+    for (unsigned i = 0; command_at(i) != NULL; i++) {
+        fprintf(out, "  %-9s %s\n", command_at(i)->name, command_at(i)->help);
     }
     fprintf(out, "\n`tributary <command> --help` tells more.\n");
     return out == stdout ? 0 : EXIT_USAGE;
@@ -44,8 +26,8 @@ static int unknown(const char *word)
 {
     struct trib_nearest nearest = {.word = word, .len = strlen(word)};
 
-    for (size_t i = 0; i < COMMANDS; i++) {
-        trib_nearest_offer(&nearest, commands[i].name);
+    for (unsigned i = 0; command_at(i) != NULL; i++) {
+        trib_nearest_offer(&nearest, command_at(i)->name);
     }
     if (nearest.best != NULL) {
         complain("unknown command \"%s\"; did you mean %s?", word, nearest.best);
@@ -58,9 +40,9 @@ static int unknown(const char *word)
 /* argv begins with the command's name. */
 static int run(int argc, char **argv)
 {
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(argv[0], commands[i].name) == 0) {
-            return commands[i].run(argc, argv);
+    for (unsigned i = 0; command_at(i) != NULL; i++) {
+        if (strcmp(argv[0], command_at(i)->name) == 0) {
+            return command_at(i)->run(argc, argv);
         }
     }
     return unknown(argv[0]);

@@ -96,9 +96,13 @@ static enum trib_status read_wire(const char *text, struct trib_config *config, 
 static enum trib_status read_payload(const char *text, struct trib_config *config, char *error)
 {
     uint64_t bytes = 0;
-    enum trib_status status = trib_parse_number(text, TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX, &bytes, error);
+    enum trib_status status = trib_parse_size_short(text, &bytes, error);
     if (status != TRIB_OK) {
         return status;
+    }
+    if (bytes < TRIB_PAYLOAD_ALIGN || bytes > TRIB_PAYLOAD_MAX) {
+        trib_explain(error, "%s is not from %d to %d", text, TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
+        return TRIB_ERR_INVALID;
     }
     if (bytes % TRIB_PAYLOAD_ALIGN != 0) {
         trib_explain(error, "%s is not a multiple of %d", text, TRIB_PAYLOAD_ALIGN);
@@ -262,8 +266,8 @@ static const struct trib_variable variables[] = {
     {"TRIB_SCHEME", "switchml", "aggregation scheme: switchml, panama, panama:7/8, ring, hybrid:M [switchml]",
      read_scheme},
     {"TRIB_WIRE", "float32", "how float32 tensors travel: float32, bfloat16 or int32 [float32]", read_wire},
-    {"TRIB_PAYLOAD", "1408", "bytes of one packet's payload, a multiple of 64, 64 to 8192 [1408, over IPv6 1344]",
-     read_payload},
+    {"TRIB_PAYLOAD", "1408",
+     "payload of a packet, as 8192, 8192B or 8KiB: a multiple of 64, 64 to 8192 [1408, over IPv6 1344]", read_payload},
     {"TRIB_WINDOW", "256KiB", "bytes that a rank keeps in flight per switch shard [0: the switch chooses]",
      read_window},
     {"TRIB_GRADIENT_BYTES", "40MB",

@@ -12,6 +12,10 @@ for what in 'switch' 'session +the switch admits jobs: 2 shards' 'UDP +every sha
     check_in "doctor: $what" "^ok +$what" "$TMP/out"
 done
 check_in "the count" '^1[0-9] checks: .*, 0 in the way$' "$TMP/out"
+# Each setting that it recommends is accepted, and a job runs with it.
+ADVISED=$(grep -oE 'TRIB_[A-Z_]+=[^ ,]+' "$TMP/out")
+check "doctor recommends a payload: $ADVISED" test "$ADVISED" = TRIB_PAYLOAD=8192
+expect 0 '^# 0 wrong elements' env "$ADVISED" "$T" perf --workers 2 -b 8K -e 8K -n 1
 expect 0 '"ok":true' "$T" doctor --json
 if command -v python3 >/dev/null; then
     check "doctor's JSON is JSON" python3 -m json.tool "$TMP/out" /dev/null
@@ -33,11 +37,14 @@ if unshare -Urn true 2>/dev/null; then
         "$0" switch --listen 127.0.0.1:7470 --http none 2>/dev/null &
         switch=$!
         sleep 0.3
-        "$0" doctor --switch 127.0.0.1
+        "$0" doctor --switch 127.0.0.1 >"$1"
         status=$?
+        cat "$1"
+        env TRIB_SWITCH=127.0.0.1 $(grep -oE "TRIB_PAYLOAD=[^ ]+" "$1") "$0" perf --workers 2 -b 8K -e 8K -n 1
         kill $switch
-        exit $status' "$T"
-    check_in "what to set" '-> set TRIB_PAYLOAD=1088B on every rank' "$TMP/out"
+        exit $status' "$T" "$TMP/advice"
+    check_in "what to set" '-> set TRIB_PAYLOAD=1088 on every rank' "$TMP/out"
+    check_in "a job with what was recommended" '^# 0 wrong elements' "$TMP/out"
 fi
 
 say "jobs"
