@@ -84,7 +84,7 @@ static enum trib_status open_channel(struct trib_endpoint *endpoint, const struc
 }
 
 /* Before the first WELCOME nobody knows how many shards the switch has, but JOIN names the port for each: so all are
- * opened, and trib_endpoint_connect closes what is too much. */
+ * opened, and trib_endpoint_connect closes what is too much. Later JOINs say how many are left. */
 static enum trib_status open_sockets(struct trib_endpoint *endpoint, const struct trib_config *own, char *error)
 {
     struct trib_address local = endpoint->where.address;
@@ -495,35 +495,39 @@ static void discard(struct trib_udp *udp)
     }
 }
 
-static bool is_connected(const struct trib_endpoint *endpoint, const struct trib_address *places, uint32_t count)
+/* How many sockets some communicator is connected by, or has named in a JOIN whose WELCOME has not come. */
+static uint32_t needed_sockets(const struct trib_endpoint *endpoint, const struct trib_comm *settling)
 {
-    bool is = true;
-    for (uint32_t i = 0; i < count && is; i++) {
-        is = trib_address_equal(&endpoint->connected[i], &places[i]);
+    uint32_t needed = settling->root_count;
+    for (const struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
+        uint32_t its = comm->root_count;
+        if (comm != settling && comm->state == TRIB_COMM_JOINING && comm->grant.communicator == 0) {
+            its = TRIB_ROOTS_MAX;
+        }
+        needed = !trib_comm_is_wide(comm) && its > needed ? its : needed;
     }
-    return is;
+    return needed;
 }
 
-enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_address *places,
-                                       uint32_t count, char *error)
+enum trib_status trib_endpoint_connect(struct trib_comm *comm, char *error)
 {
+    struct trib_endpoint *endpoint = comm->endpoint;
     uint32_t sockets = endpoint->shard_count - endpoint->wide_count;
-    if (count > sockets) {
-        trib_explain(error,
-                     "the switch has %u shards now, but this process opened %u sockets when it had fewer: close all "
-                     "communicators first",
-                     count, sockets);
+    uint32_t needed = needed_sockets(endpoint, comm);
+    if (comm->root_count > sockets) {
+        trib_explain(error, "the %s grants %u shards, and this process named %u sockets in its JOIN", comm->where.title,
+                     comm->root_count, sockets);
         return TRIB_ERR_REFUSED;
     }
-    if (is_connected(endpoint, places, count)) {
-        return TRIB_OK;
-    }
-    while (endpoint->wide == NULL && endpoint->shard_count > count) {
+    while (endpoint->wide == NULL && endpoint->shard_count > needed) {
         endpoint->shard_count--;
         trib_endpoint_close_channel(endpoint, &endpoint->shards[endpoint->shard_count]);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        const struct trib_address *peer = &places[i];
+    for (uint32_t i = 0; i < comm->root_count; i++) {
+        const struct trib_address *peer = &comm->roots[i];
+        if (trib_address_equal(&endpoint->connected[i], peer)) {
+            continue;
+        }
         if (connect(trib_udp_fd(endpoint->shards[i].udp), (const struct sockaddr *)&peer->storage, peer->len) != 0) {
             int cause = errno;
             char text[64];

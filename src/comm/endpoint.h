@@ -167,10 +167,9 @@ void trib_where_init(struct trib_where *where, const struct trib_address *addres
 /* A communicator whose windows follow congestion has come or is gone: while there is one, what the sockets send says
  * when their queues are long. Locked. */
 void trib_endpoint_find_backlog(struct trib_endpoint *endpoint);
-/* Connects the sockets to the switch's shards, which are at `places`, and closes those beyond `count`. Locked. Returns
- * ERR_SYSTEM, ERR_REFUSED. */
-TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_endpoint *endpoint, const struct trib_address *places,
-                                                     uint32_t count, char *error);
+/* Connects the sockets to the shards of comm's switch (comm->roots), and closes those that no communicator can use.
+ * Locked. Returns ERR_SYSTEM, ERR_REFUSED. */
+TRIB_MUST_USE enum trib_status trib_endpoint_connect(struct trib_comm *comm, char *error);
 /* Where the packets to a shard of the switch leave from; port 0. */
 struct trib_address trib_endpoint_local(const struct trib_endpoint *endpoint, uint32_t shard);
 

@@ -45,6 +45,7 @@ static void name_ports(const struct trib_comm *comm, struct trib_message *messag
             message->join.data_port[count++] = trib_address_port(&local);
         }
     }
+    message->join.roots = trib_comm_is_wide(comm) ? 0 : count;
     message->join.address_count = (uint8_t)comm->endpoint->nics.count;
     memcpy(message->join.address, comm->endpoint->nics.at, sizeof message->join.address);
 }

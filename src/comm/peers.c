@@ -95,7 +95,7 @@ enum trib_status trib_comm_take_places(struct trib_comm *comm, const struct trib
     if (trib_comm_is_wide(comm)) {
         return TRIB_OK;
     }
-    enum trib_status status = trib_endpoint_connect(comm->endpoint, comm->roots, comm->root_count, error);
+    enum trib_status status = trib_endpoint_connect(comm, error);
     return status == TRIB_OK ? check_ways(comm, message, error) : status;
 }
 

@@ -31,8 +31,9 @@
 static int keeper_in = -1;  /* commands */
 static int keeper_out = -1; /* answers: a port */
 static _Atomic uint16_t switch_port;
-static bool on_host; /* ranks name no switch: they meet in the memory of this host */
-static bool no_box;  /* ranks name rank 0, and are the roots: each says that it is a host of its own */
+static _Atomic uint16_t child_port; /* of a switch below that one; 0: there is none */
+static bool on_host;                /* ranks name no switch: they meet in the memory of this host */
+static bool no_box;                 /* ranks name rank 0, and are the roots: each says that it is a host of its own */
 static uint16_t rendezvous_port;
 static uint32_t
     ranks_a_host; /* each so many say that they are on one host, and are summed there; 0: each comes alone */
@@ -48,7 +49,8 @@ static inline void stop_switch(int signal_number)
     trib_switchd_stop();
 }
 
-static inline int switch_process(uint16_t port, uint32_t threads, uint64_t threshold, int ready_fd)
+/* parent: port of the switch above; 0: none. */
+static inline int switch_process(uint16_t port, uint16_t parent, uint32_t threads, uint64_t threshold, int ready_fd)
 {
     struct trib_switchd_config config;
     char error[TRIB_ERROR_TEXT_MAX] = "";
@@ -59,6 +61,9 @@ static inline int switch_process(uint16_t port, uint32_t threads, uint64_t thres
         return 1;
     }
     trib_address_set_port(&config.listen, port);
+    if (parent != 0) {
+        config.parent = trib_address_v4(0x7f000001U, parent);
+    }
     config.http.len = 0;
     config.threads = threads;
     config.threshold = threshold;
@@ -72,7 +77,7 @@ static inline int switch_process(uint16_t port, uint32_t threads, uint64_t thres
 }
 
 /* Starts a switch and returns its port once it serves; 0: it does not. */
-static inline uint16_t keeper_start(uint16_t port, uint32_t threads, uint64_t threshold, pid_t *pid)
+static inline uint16_t keeper_start(uint16_t port, uint16_t parent, uint32_t threads, uint64_t threshold, pid_t *pid)
 {
     int ready[2];
     char text[16] = "";
@@ -81,7 +86,7 @@ static inline uint16_t keeper_start(uint16_t port, uint32_t threads, uint64_t th
     }
     *pid = fork();
     if (*pid == 0) {
-        _exit(switch_process(port, threads, threshold, ready[1]));
+        _exit(switch_process(port, parent, threads, threshold, ready[1]));
     }
     (void)close(ready[1]);
     ssize_t got = read(ready[0], text, sizeof text - 1);
@@ -91,11 +96,12 @@ static inline uint16_t keeper_start(uint16_t port, uint32_t threads, uint64_t th
 
 /* A first port below those that the kernel gives to sockets without one: else another test's socket could take it while
  * the switch is away. */
-static inline uint16_t keeper_find_port(uint32_t threads, uint64_t threshold, pid_t *pid)
+static inline uint16_t keeper_find_port(uint16_t parent, uint32_t threads, uint64_t threshold, pid_t *pid)
 {
     uint16_t port = 0;
-    for (unsigned i = 0; i < 20 && port == 0; i++) {
-        port = keeper_start((uint16_t)(10000 + ((unsigned)getpid() + i * 101) * 16 % 20000), threads, threshold, pid);
+    for (unsigned i = parent != 0; i < 20 && port == 0; i++) { /* the first is the parent's */
+        port = keeper_start((uint16_t)(10000 + ((unsigned)getpid() + i * 101) * 16 % 20000), parent, threads, threshold,
+                            pid);
     }
     return port;
 }
@@ -112,28 +118,52 @@ static inline void keeper_end(pid_t *pid, int signal_number)
 /* Of a switch that an operator keeps for large jobs. */
 #define HARNESS_THRESHOLD UINT64_C(40000000)
 
+struct kept {
+    pid_t pid;
+    uint16_t port;
+};
+
+/* Starts the switch anew on its port, the first time on any. */
+static inline void keeper_begin(struct kept *kept, uint16_t parent, uint32_t threads, uint64_t threshold)
+{
+    kept->port = kept->port == 0 ? keeper_find_port(parent, threads, threshold, &kept->pid)
+                                 : keeper_start(kept->port, parent, threads, threshold, &kept->pid);
+}
+
 /* 'k': kill the switch; 't': end it as an operator does; a digit: start it with so many threads on the port of
- * before, in place of one that a test which failed has left; 'A' to 'I': with 1 to 9 threads and a threshold. */
+ * before, in place of one that a test which failed has left; 'A' to 'I': with 1 to 9 threads and a threshold. 'c': start
+ * a switch of one thread below it, in place of the one of before. 's': stop the switch (SIGSTOP), 'r': let it run
+ * again; 'S' and 'R': the one below. Answers with the port of the switch that it was about. */
 static inline void keeper(int in, int out)
 {
     char command = 0;
-    pid_t pid = -1;
-    uint16_t port = 0;
+    struct kept top = {.pid = -1};
+    struct kept child = {.pid = -1};
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     while (read(in, &command, 1) == 1) {
-        keeper_end(&pid, command == 't' ? SIGTERM : SIGKILL);
         bool has_threshold = command >= 'A' && command <= 'I';
+        bool is_child = command == 'c' || command == 'S' || command == 'R';
+        if (command == 's' || command == 'S') {
+            (void)kill(is_child ? child.pid : top.pid, SIGSTOP);
+        } else if (command == 'r' || command == 'R') {
+            (void)kill(is_child ? child.pid : top.pid, SIGCONT);
+        } else if (command == 'c') {
+            keeper_end(&child.pid, SIGKILL);
+            keeper_begin(&child, top.port, 1, 0);
+        } else {
+            keeper_end(&top.pid, command == 't' ? SIGTERM : SIGKILL);
+        }
         if (has_threshold || (command >= '1' && command <= '9')) {
             uint32_t threads = (uint32_t)(has_threshold ? command - 'A' + 1 : command - '0');
-            uint64_t threshold = has_threshold ? HARNESS_THRESHOLD : 0;
-            port =
-                port == 0 ? keeper_find_port(threads, threshold, &pid) : keeper_start(port, threads, threshold, &pid);
+            keeper_begin(&top, 0, threads, has_threshold ? HARNESS_THRESHOLD : 0);
         }
-        if (write(out, &port, sizeof port) != (ssize_t)sizeof port) {
+        const uint16_t *port = is_child ? &child.port : &top.port;
+        if (write(out, port, sizeof *port) != (ssize_t)sizeof *port) {
             return;
         }
     }
-    keeper_end(&pid, SIGKILL);
+    keeper_end(&child.pid, SIGKILL);
+    keeper_end(&top.pid, SIGKILL);
 }
 
 static inline void switch_command(char command)
@@ -144,7 +174,11 @@ static inline void switch_command(char command)
         (void)fprintf(stderr, "the switch does not start\n");
         abort();
     }
-    switch_port = port;
+    if (command == 'c' || command == 'S' || command == 'R') {
+        child_port = port;
+    } else {
+        switch_port = port;
+    }
 }
 
 /* Before main makes any thread. */

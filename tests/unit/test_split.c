@@ -126,6 +126,35 @@ static void split__nests(void **state)
     expect_good(ranks, 2);
 }
 
+/* Odd ranks come by a child switch with one shard, so the communicator of all has one root, and that of the even ranks
+ * could have two. */
+static void by_child(struct trib_config *config)
+{
+    uint32_t port = config->rank % 2 == 1 ? child_port : switch_port;
+    (void)snprintf(config->switch_address, sizeof config->switch_address, "127.0.0.1:%u", port);
+}
+
+static void roots_body(struct rank *rank)
+{
+    struct trib_comm *made = NULL;
+    uint32_t me = rank->config.rank;
+    CHECK(rank, rank->comm->grant.roots == 1);
+    CHECK(rank, trib_comm_split(rank->comm, (int32_t)(me % 2), 0, &made, rank->error) == TRIB_OK);
+    CHECK(rank, made != NULL && who(made, me) == (me % 2 == 0 ? 101 : 1010));
+    CHECK(rank, who(rank->comm, me) == 1111);
+    CHECK(rank, made == NULL || trib_comm_close(made) == TRIB_OK);
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
+}
+
+static void split__where_fewer_shards_are_common(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    switch_command('c');
+    run_ranks(ranks, RANKS, by_child, roots_body);
+    expect_good(ranks, RANKS);
+}
+
 /* A rank that calls something else finds out, and so does who splits. */
 static void mixed_body(struct rank *rank)
 {
@@ -547,9 +576,13 @@ int main(void)
         cmocka_unit_test(making__ends_with_the_maker),
         cmocka_unit_test(death__is_told_in_every_communicator),
     };
+    const struct CMUnitTest of_switches[] = {
+        cmocka_unit_test(split__where_fewer_shards_are_common),
+    };
     keeper_open();
     switch_command('2');
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    failed += cmocka_run_group_tests(of_switches, NULL, NULL);
     on_host = true; /* all of it again, in the shared memory of one host */
     failed += cmocka_run_group_tests(tests, NULL, NULL);
     begin_no_box();

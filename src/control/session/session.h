@@ -207,7 +207,7 @@ struct trib_message {
             /* From here on: what the relays between say. A rank sends zeros and "". */
             uint64_t via;    /* the random id of the relay that sends this; 0: the rank itself */
             uint8_t hops;    /* relays so far */
-            uint32_t roots;  /* shards that each of them has at least; 0: no relay */
+            uint32_t roots;  /* sockets of the rank, then the fewest shards of the relays; 0: no limit */
             char origin[64]; /* the rank's own address, as text, filled in by the first relay */
         } join;
         struct {
