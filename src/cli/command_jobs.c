@@ -28,7 +28,7 @@ struct jobs_options {
 };
 
 static const struct option_row rows[] = {
-    {"http", 0, "HOST:PORT", "HTTP of the switch [127.0.0.1, port of TRIB_SWITCH + 1000]", option_text,
+    {"http", 0, "HOST[:PORT]", "HTTP of the switch [127.0.0.1, port of TRIB_SWITCH + 1000]", option_text,
      offsetof(struct jobs_options, http)},
     {"watch", 'w', NULL, "show it again and again, until Ctrl-C", option_on, offsetof(struct jobs_options, watch)},
     {"every", 0, "TIME", "with --watch: how often [1s]", option_duration, offsetof(struct jobs_options, every_ns)},
@@ -63,6 +63,27 @@ static void default_url(const struct trib_config *config, char *url, size_t size
         port = trib_address_port(&address);
     }
     (void)snprintf(url, size, "http://127.0.0.1:%u/v1/jobs", port + HTTP_BEHIND);
+}
+
+/* Where the switch's HTTP is. A name becomes its address: the switch answers to no name but localhost. False: the cause
+ * was printed. */
+static bool make_url(const char *http, const struct trib_config *config, char *url, size_t size)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    char text[64];
+    struct trib_address address;
+
+    if (http == NULL) {
+        default_url(config, url, size);
+        return true;
+    }
+    if (trib_address_parse(http, TRIB_DEFAULT_PORT + HTTP_BEHIND, &address, error) != TRIB_OK) {
+        complain("--http: %s", error);
+        return false;
+    }
+    trib_address_format(&address, text);
+    (void)snprintf(url, size, "http://%s/v1/jobs", text);
+    return true;
 }
 
 /* What the switch lends to others: beside its jobs, at the same place. NULL: it does not say. */
@@ -186,10 +207,8 @@ int command_jobs(int argc, char **argv)
     if (trib_config_from_environment(&config, error) != TRIB_OK) {
         return complain("%s", error);
     }
-    if (options.http != NULL) {
-        (void)snprintf(url, sizeof url, "http://%.200s/v1/jobs", options.http);
-    } else {
-        default_url(&config, url, sizeof url);
+    if (!make_url(options.http, &config, url, sizeof url)) {
+        return EXIT_USAGE;
     }
     const struct sigaction action = {.sa_handler = on_interrupt};
     (void)sigaction(SIGINT, &action, NULL);

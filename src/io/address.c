@@ -139,6 +139,16 @@ bool trib_address_is_mapped(const struct trib_address *address)
     return address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr);
 }
 
+void trib_address_unmap(struct trib_address *address)
+{
+    if (trib_address_is_mapped(address)) {
+        struct sockaddr_in6 v6 = get_v6(address);
+        uint32_t v4;
+        memcpy(&v4, &v6.sin6_addr.s6_addr[12], sizeof v4);
+        *address = trib_address_v4(ntohl(v4), trib_address_port(address));
+    }
+}
+
 uint32_t trib_address_ip_size(const struct trib_address *address)
 {
     return address->storage.ss_family == AF_INET6 ? 40 : 20;
@@ -267,12 +277,8 @@ static const struct addrinfo *choose(const struct addrinfo *list)
 static enum trib_status settle(struct trib_address *address, const char *host, char *error)
 {
     struct sockaddr_in6 v6 = get_v6(address);
-    if (trib_address_is_mapped(address)) {
-        uint32_t v4;
-        memcpy(&v4, &v6.sin6_addr.s6_addr[12], sizeof v4);
-        *address = trib_address_v4(ntohl(v4), trib_address_port(address));
-    } else if (address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr) &&
-               v6.sin6_scope_id == 0) {
+    trib_address_unmap(address);
+    if (address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr) && v6.sin6_scope_id == 0) {
         trib_explain(error, "\"%.100s\" is the address of a link: name its interface as well, as in %.60s%%eth0", host,
                      host);
         return TRIB_ERR_INVALID;

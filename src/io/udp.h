@@ -155,6 +155,7 @@ bool trib_address_is_any(const struct trib_address *address);        /* 0.0.0.0 
 bool trib_address_is_group(const struct trib_address *address);      /* multicast, or all on a link */
 bool trib_address_is_link_local(const struct trib_address *address); /* fe80::1: means something on one link only */
 bool trib_address_is_mapped(const struct trib_address *address); /* ::ffff:1.2.3.4: an IPv4 peer of an IPv6 socket */
+void trib_address_unmap(struct trib_address *address);           /* such an address becomes the IPv4 address in it */
 /* Bytes of the IP header on the way there. */
 uint32_t trib_address_ip_size(const struct trib_address *address);
 /* The largest payload whose packet fits an MTU of 1500 on the way there: 1408, over IPv6 1344. */

@@ -38,14 +38,14 @@ static int stop(void **state)
     return 0;
 }
 
-/* Sends one request; the whole answer, head and body, is the caller's. */
-static char *request(struct control *c, const char *method, const char *path)
+/* Sends one request with these lines in its head; the whole answer, head and body, is the caller's. */
+static char *request_with(struct control *c, const char *method, const char *path, const char *lines)
 {
-    char text[512];
+    char text[1024];
     size_t len = 0;
     char *answer = calloc(1, 1 << 20);
     int fd = connect_to(trib_server_http_port(c->server));
-    snprintf(text, sizeof text, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", method, path);
+    snprintf(text, sizeof text, "%s %s HTTP/1.1\r\n%sConnection: close\r\n\r\n", method, path, lines);
     send_bytes(fd, text, strlen(text));
     ssize_t got;
     while ((got = recv(fd, answer + len, (1 << 20) - 1 - len, 0)) > 0) {
@@ -53,6 +53,11 @@ static char *request(struct control *c, const char *method, const char *path)
     }
     close(fd);
     return answer;
+}
+
+static char *request(struct control *c, const char *method, const char *path)
+{
+    return request_with(c, method, path, "Host: localhost\r\n");
 }
 
 static void expect_in(const char *answer, const char *part)
@@ -102,6 +107,44 @@ static void pages__status_and_type(void **state)
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *answer = request(*state, cases[i].method, cases[i].path);
         expect_in(answer, cases[i].want);
+        free(answer);
+    }
+}
+
+/* A browser that a page of another site has sent here says that site's name. */
+static void host__is_an_address_of_the_switch_or_localhost(void **state)
+{
+    static const struct {
+        const char *host, *want;
+    } cases[] = {
+        {"localhost", "200"},
+        {"LocalHost:8470", "200"},
+        {"switch.localhost", "200"},
+        {"127.0.0.1", "200"},
+        {"127.0.0.1:9999", "200"}, /* through a tunnel */
+        {"127.1.2.3:80", "200"},
+        {"[::1]:8470", "200"},
+        {"evil.example", "421"},
+        {"evil.example:8470", "421"},
+        {"localhost.evil.example", "421"},
+        {"notlocalhost", "421"},
+        {"127.0.0.1.evil.example", "421"},
+        {"10.0.0.1", "421"},
+        {"127.0.0.1/8", "421"},
+        {"[fd00::1]:8470", "421"},
+        {"", "421"},
+        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "421"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char lines[256];
+        char want[64];
+        snprintf(lines, sizeof lines, "Host: %s\r\n", cases[i].host);
+        snprintf(want, sizeof want, "HTTP/1.1 %s ", cases[i].want);
+        char *answer = request_with(*state, "GET", "/v1/jobs", lines);
+        expect_in(answer, want);
+        if (strcmp(cases[i].want, "421") == 0) {
+            expect_in(answer, "\"error\": \"the Host header is not this switch: ask by the address");
+        }
         free(answer);
     }
 }
@@ -265,6 +308,7 @@ int main(void)
         cmocka_unit_test(none__says_so),
 #if TRIB_WITH_HTTP
         TEST(pages__status_and_type),
+        TEST(host__is_an_address_of_the_switch_or_localhost),
         TEST(jobs__empty_is_an_array),
         TEST(jobs__one_running),
         TEST(switch__numbers),

@@ -7,6 +7,8 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "control/roots/lend.h"
@@ -17,6 +19,8 @@
 #define CONNECTIONS_MAX 64
 #define IDLE_S 10
 #define MEMORY_SIZE (32 * 1024)
+#define HOST_SIZE 64 /* holds every address */
+#define MISDIRECTED 421
 #define JSON_TYPE "application/json"
 
 struct trib_http {
@@ -289,6 +293,54 @@ static enum MHD_Result reply_text(struct MHD_Connection *connection, const char 
     return reply(connection, MHD_HTTP_OK, type, copy, strlen(text));
 }
 
+/* The host in "name", "name:port", "10.0.0.1:8470" or "[::1]:8470". False: longer than any name that is answered. */
+static bool read_host(const char *header, char host[HOST_SIZE])
+{
+    const char *begin = header + (header[0] == '[');
+    size_t len = strcspn(begin, header[0] == '[' ? "]" : ":");
+    if (len >= HOST_SIZE) {
+        return false;
+    }
+    memcpy(host, begin, len);
+    host[len] = '\0';
+    return true;
+}
+
+/* Whether the address is the one that the connection came to. */
+static bool is_here(struct MHD_Connection *connection, const struct trib_address *address)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct trib_address here = {.len = sizeof here.storage};
+    if (!info || getsockname(info->connect_fd, (struct sockaddr *)(void *)&here.storage, &here.len) != 0) {
+        return false;
+    }
+    trib_address_unmap(&here);
+    return trib_address_same_host(&here, address);
+}
+
+/* Whether the request names this switch. A page of another site can make a browser ask this address under a name of
+ * its own (DNS rebinding), and would then read the answer. Clients without the header (HTTP/1.0) are no browsers. */
+static bool is_for_us(struct MHD_Connection *connection)
+{
+    const char *header = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+    char host[HOST_SIZE];
+    struct trib_address address;
+    uint32_t bits;
+    if (!header) {
+        return true;
+    }
+    if (!read_host(header, host)) {
+        return false;
+    }
+    size_t len = strlen(host);
+    size_t end = strlen(".localhost");
+    if (strcasecmp(host, "localhost") == 0 || (len > end && strcasecmp(host + len - end, ".localhost") == 0)) {
+        return true;
+    }
+    return strchr(host, '/') == NULL && trib_subnet_read(host, &address, &bits) &&
+           (trib_address_is_loopback(&address) || is_here(connection, &address));
+}
+
 /* libmicrohttpd calls this once when the head is there, and again when the body is: the answer comes with the second
  * call. 8 parameters: its signature, not ours. */
 static enum MHD_Result serve(void *owner, struct MHD_Connection *connection, const char *url, const char *method,
@@ -304,6 +356,11 @@ static enum MHD_Result serve(void *owner, struct MHD_Connection *connection, con
     if (*data_len > 0) {
         *data_len = 0; /* a body means nothing here, whatever it is */
         return MHD_YES;
+    }
+    if (!is_for_us(connection)) {
+        return reply_error(
+            connection, MISDIRECTED,
+            "the Host header is not this switch: ask by the address that it listens at, or as localhost");
     }
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
         return reply_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD: this interface is for looking");
