@@ -183,6 +183,10 @@ static void format_operation(const struct trib_operation *operation, char *text,
     const char *type = trib_type_name(operation->type);
     char count[TRIB_UNITS_TEXT_MAX];
     char shares[128];
+    if (operation->part_of == TRIB_PART_OF_SPLIT) {
+        (void)snprintf(text, size, "trib_comm_split");
+        return;
+    }
     trib_format_count(operation->count, count);
     format_shares(operation, shares, sizeof shares);
     switch (operation->collective) {

@@ -153,6 +153,9 @@ static uint64_t digest_of(const struct trib_operation *whole, const uint64_t num
     for (uint32_t rank = 0; whole->shares != NULL && rank < whole->shares->ranks; rank++) {
         digest = trib_mix64(digest ^ whole->shares->count[rank]);
     }
+    if (whole->part_of != 0) {
+        digest = trib_mix64(digest ^ whole->part_of);
+    }
     return digest | UINT64_C(1) << 63;
 }
 

@@ -18,8 +18,6 @@
 #include "io/draw.h"
 #include "io/explain.h"
 
-/* Each rank adds it, so that a split meets nothing but splits. */
-#define SPLIT_MARK INT64_C(0x73706c6974)
 #define DIGEST_TEXT_MAX 32
 
 /* How often a subset was made. */
@@ -100,28 +98,32 @@ static int32_t color_of(int64_t packed)
     return (int32_t)(uint32_t)((uint64_t)packed >> 32);
 }
 
-/* What every rank says, by a sum in which every place but one is 0: `said` has a place per rank behind the mark and
- * rank 0's number. */
+/* The words of all ranks, by a sum in which every place but one is 0: `said` has a place per rank behind rank 0's
+ * number. It meets nothing but splits. */
 static enum trib_status exchange(struct trib_comm *comm, int64_t mine, int64_t *said, char *error)
 {
     uint32_t ranks = comm->config.ranks;
-    said[0] = SPLIT_MARK;
-    said[1] = comm->config.rank == 0 ? (int64_t)trib_draw() : 0;
-    said[2 + comm->config.rank] = mine;
-    enum trib_status status = trib_allreduce(comm, said, said, 2 + (uint64_t)ranks, TRIB_INT64, TRIB_SUM);
+    const struct trib_operation operation = {
+        .collective = TRIB_ALLREDUCE,
+        .type = TRIB_INT64,
+        .reduction = TRIB_SUM,
+        .send = said,
+        .recv = said,
+        .count = 1 + (uint64_t)ranks,
+        .part_of = TRIB_PART_OF_SPLIT,
+    };
+    said[0] = comm->config.rank == 0 ? (int64_t)trib_draw() : 0;
+    said[1 + comm->config.rank] = mine;
+    enum trib_status status = trib_request_run(comm, &operation);
     if (status != TRIB_OK) {
         const char *cause = trib_comm_error(comm);
         trib_explain(error, "%s", cause[0] != '\0' ? cause : trib_status_text(status));
         return status;
     }
-    if (said[0] != SPLIT_MARK * ranks) {
-        trib_explain(error, "job %s: not every rank called trib_comm_split", comm->config.job);
-        return TRIB_ERR_MISMATCH;
-    }
     for (uint32_t rank = 0; rank < ranks; rank++) {
-        if (color_of(said[2 + rank]) < TRIB_NO_COLOR) {
+        if (color_of(said[1 + rank]) < TRIB_NO_COLOR) {
             trib_explain(error, "rank %u gave the color %d; colors are 0 and more, or TRIB_NO_COLOR", rank,
-                         color_of(said[2 + rank]));
+                         color_of(said[1 + rank]));
             return TRIB_ERR_INVALID;
         }
     }
@@ -132,8 +134,8 @@ static uint32_t gather_members(const struct trib_comm *comm, const int64_t *said
 {
     uint32_t count = 0;
     for (uint32_t rank = 0; rank < comm->config.ranks; rank++) {
-        if (color_of(said[2 + rank]) == color) {
-            members[count++] = (struct member){.key = (int32_t)(uint32_t)said[2 + rank], .rank = rank};
+        if (color_of(said[1 + rank]) == color) {
+            members[count++] = (struct member){.key = (int32_t)(uint32_t)said[1 + rank], .rank = rank};
         }
     }
     qsort(members, count, sizeof *members, by_key);
@@ -153,7 +155,7 @@ enum trib_status trib_comm_split(struct trib_comm *comm, int32_t color, int32_t 
                                  char *error)
 {
     uint32_t ranks = comm->config.ranks;
-    int64_t *said = calloc(2 + (size_t)ranks, sizeof *said);
+    int64_t *said = calloc(1 + (size_t)ranks, sizeof *said);
     struct member *members = calloc(ranks, sizeof *members);
     enum trib_status status = TRIB_ERR_MEMORY;
     if (said == NULL || members == NULL) {
@@ -172,7 +174,7 @@ enum trib_status trib_comm_split(struct trib_comm *comm, int32_t color, int32_t 
     char job[TRIB_NAME_MAX + 1];
     uint32_t count = gather_members(comm, said, color, members);
     (void)snprintf(label, sizeof label, "%d-", color);
-    make_name(comm->config.job, label, digest_add(digest_of(comm, members, count), (uint64_t)said[1]), job);
+    make_name(comm->config.job, label, digest_add(digest_of(comm, members, count), (uint64_t)said[0]), job);
     status = make(comm, find_member(members, count, comm->config.rank), count, job, made, error);
 done:
     free(members);

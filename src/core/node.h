@@ -70,6 +70,9 @@ struct trib_event {
 
 struct trib_shares; /* operation.h */
 
+/* Exchanges of the library itself: no call of a program meets them. The highest bit is set, as in all digests here. */
+#define TRIB_PART_OF_SPLIT (UINT64_C(1) << 63 | UINT64_C(1) << 32)
+
 /* A collective as submitted. Buffers are borrowed until its DONE event or until the node is given up. */
 struct trib_operation {
     const void *send; /* NULL where this rank has none */
@@ -78,8 +81,9 @@ struct trib_operation {
         *shares;    /* of an allgather or reduce-scatter, where they differ; lives as long as the buffers */
     uint64_t count; /* elements; of equal shares: of one, of shares that differ: of all */
     uint64_t token; /* the caller's, comes back in DONE */
-    uint64_t
-        part_of; /* a digest of the operation that this is a part of: parts of different ones never meet. 0: it is whole */
+    /* The identity of an operation that no program called as such: a digest of the operation that this is a part of, or
+     * one of TRIB_PART_OF_*. Operations with different ones never meet. 0: a program's own call. */
+    uint64_t part_of;
     enum trib_collective collective;
     enum trib_type type;
     enum trib_reduction reduction;

@@ -180,6 +180,7 @@ uint32_t trib_host_other(struct trib_host *host, struct trib_operation *operatio
     const struct trib_host_show *show = &host->segment->seats[host->other].show[host->number % 2];
     *operation = (struct trib_operation){
         .count = show->count,
+        .part_of = (uint64_t)show->part_of << 32,
         .root = show->root,
         .collective = (enum trib_collective)show->collective,
         .type = (enum trib_type)show->type,

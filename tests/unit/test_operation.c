@@ -316,7 +316,7 @@ static uint32_t digest_of(const struct trib_operation *operation, uint64_t numbe
 static void digest__differs_in_each_field(void **state)
 {
     struct trib_operation base = allreduce_of(TRIB_FLOAT32, 1000);
-    struct trib_operation others[] = {base, base, base, base, base};
+    struct trib_operation others[] = {base, base, base, base, base, base};
 
     (void)state;
     others[0].count = 1001;
@@ -324,7 +324,8 @@ static void digest__differs_in_each_field(void **state)
     others[2].reduction = TRIB_AVERAGE;
     others[3].root = 1;
     others[4].collective = TRIB_BROADCAST;
-    for (size_t i = 0; i < 5; i++) {
+    others[5].part_of = TRIB_PART_OF_SPLIT;
+    for (size_t i = 0; i < 6; i++) {
         assert_int_not_equal(digest_of(&others[i], 7), digest_of(&base, 7));
     }
     assert_int_not_equal(digest_of(&base, 8), digest_of(&base, 7));
