@@ -90,7 +90,7 @@ static enum trib_status enter(struct trib_comm *made, char *error)
     if (made->maker != NULL) {
         inherit(made);
     }
-    if (made->maker != NULL && made->maker->state == TRIB_COMM_FAILED) {
+    if (made->maker != NULL && trib_comm_check_open(made->maker) != TRIB_OK) {
         trib_comm_fail(made, made->maker->failure, "%s", made->maker->failure_text);
     } else {
         trib_comm_join(made, trib_clock_ns());
@@ -212,11 +212,26 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
     return status;
 }
 
+/* Nothing is begun for what can only fail: no control plane, and no meeting in memory. */
+static enum trib_status check_maker(struct trib_comm *maker, char *error)
+{
+    trib_endpoint_lock(maker->endpoint);
+    enum trib_status status = trib_comm_check_open(maker);
+    if (status != TRIB_OK) {
+        trib_explain(error, "%s", maker->failure_text);
+    }
+    trib_endpoint_unlock(maker->endpoint);
+    return status;
+}
+
 enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct trib_config *config,
                                        struct trib_comm **comm, char *error)
 {
+    enum trib_status status = check_maker(maker, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
     struct trib_comm *made = make(config);
-    enum trib_status status;
     if (made == NULL) {
         trib_explain(error, "out of memory for a communicator");
         return TRIB_ERR_MEMORY;

@@ -153,6 +153,14 @@ void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status, const c
     fail(comm, status, message.fail.text);
 }
 
+enum trib_status trib_comm_check_open(struct trib_comm *comm)
+{
+    if (comm->state == TRIB_COMM_CLOSED) { /* only where no switch is; see leave() in join.c */
+        trib_comm_fail(comm, TRIB_ERR_PEER, "%s", comm->left);
+    }
+    return comm->state == TRIB_COMM_FAILED ? comm->failure : TRIB_OK;
+}
+
 /* ---- texts ---- */
 
 void trib_comm_name_ranks(const struct trib_rank_list *ranks, char *text, size_t size)

@@ -180,6 +180,9 @@ __attribute__((format(printf, 3, 4))) void trib_comm_fail(struct trib_comm *comm
 /* As fail, and tells the other ranks. */
 __attribute__((format(printf, 3, 4))) void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status,
                                                               const char *format, ...);
+/* For calls that begin something: OK, or the failure that has ended it. A communicator that the others have left fails
+ * now. */
+TRIB_MUST_USE enum trib_status trib_comm_check_open(struct trib_comm *comm);
 bool trib_comm_is_idle(const struct trib_comm *comm);
 /* Sends to that root; the caller flushes. */
 void trib_comm_send(struct trib_comm *comm, uint32_t root, const struct trib_packet *packet);

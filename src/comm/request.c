@@ -21,11 +21,9 @@ static void begin(struct trib_comm *comm, struct trib_request *request, uint32_t
 static enum trib_status submit(struct trib_comm *comm, struct trib_request *request,
                                const struct trib_operation *operation)
 {
-    if (comm->state == TRIB_COMM_CLOSED) { /* only where no switch is; see leave() in join.c */
-        trib_comm_fail(comm, TRIB_ERR_PEER, "%s", comm->left);
-    }
-    if (comm->state == TRIB_COMM_FAILED) {
-        return comm->failure;
+    enum trib_status status = trib_comm_check_open(comm);
+    if (status != TRIB_OK) {
+        return status;
     }
     begin(comm, request, 1);
     request->operation = *operation;
@@ -112,7 +110,7 @@ enum trib_status trib_request_start_group(struct trib_comm *comm, const struct t
         return TRIB_ERR_MEMORY;
     }
     trib_endpoint_lock(comm->endpoint);
-    enum trib_status status = comm->state == TRIB_COMM_FAILED ? comm->failure : TRIB_OK;
+    enum trib_status status = trib_comm_check_open(comm);
     if (status == TRIB_OK) {
         submit_group(comm, made, operations, count);
         hand_out(comm, made, request);

@@ -6,6 +6,8 @@
 
 #include <dlfcn.h>
 
+#include "comm/communicator.h"
+
 #define COUNT 4096
 
 static uint32_t victim = RANKS_MAX; /* is killed */
@@ -109,28 +111,67 @@ static void close__of_rank_0_leaves_idle_ranks_in_peace(void **state)
     run_processes(3, close_first);
 }
 
-/* Who does not stop when rank 0 has closed is told so. */
+/* The control plane has ended with rank 0, and this rank knows. */
+static void wait_for_its_end(struct trib_comm *comm)
+{
+    enum trib_comm_state state = TRIB_COMM_NONE;
+    while (state != TRIB_COMM_CLOSED && state != TRIB_COMM_FAILED) {
+        (void)usleep(10000);
+        trib_endpoint_lock(comm->endpoint);
+        state = comm->state;
+        trib_endpoint_unlock(comm->endpoint);
+    }
+}
+
+/* A rank that goes on after rank 0 has closed is told so, whatever it calls. */
 static int go_on_alone(uint32_t rank, const struct trib_config *config)
 {
     struct trib_comm *comm = enter(config);
+    struct trib_comm *made = NULL;
+    struct trib_request *request = NULL;
+    char error[TRIB_ERROR_TEXT_MAX];
+    static float value[1];
+    const struct trib_call call = {.collective = TRIB_ALLREDUCE,
+                                   .type = TRIB_FLOAT32,
+                                   .reduction = TRIB_SUM,
+                                   .send = value,
+                                   .recv = value,
+                                   .count = 1};
+    const uint32_t members[] = {4, 5};
+    enum trib_status status = TRIB_OK;
     if (comm == NULL || !sum(comm)) {
         return 1;
     }
     if (rank == 0) {
         return leave(comm) ? 0 : 2;
     }
-    (void)usleep(1500000);
-    static float value[1];
-    enum trib_status status = trib_allreduce(comm, value, value, 1, TRIB_FLOAT32, TRIB_SUM);
+    wait_for_its_end(comm);
+    switch (rank) {
+    case 1:
+        status = trib_allreduce(comm, value, value, 1, TRIB_FLOAT32, TRIB_SUM);
+        break;
+    case 2:
+        status = trib_group(comm, &call, 1);
+        break;
+    case 3:
+        status = trib_group_start(comm, &call, 1, &request);
+        break;
+    case 4:
+        status = trib_comm_subset(comm, members, 2, 0, &made, error);
+        break;
+    default:
+        status = trib_comm_split(comm, 0, 0, &made, error);
+    }
     bool is_named = strstr(trib_comm_error(comm), "rank 0 (127.0.0.1:") != NULL &&
                     strstr(trib_comm_error(comm), "has closed the communicator") != NULL;
+    is_named = is_named && (rank < 4 || strcmp(error, trib_comm_error(comm)) == 0);
     return status == TRIB_ERR_PEER && is_named && trib_comm_close(comm) == TRIB_ERR_PEER ? 0 : 3;
 }
 
 static void close__of_rank_0_is_named_to_who_goes_on(void **state)
 {
     (void)state;
-    run_processes(2, go_on_alone);
+    run_processes(6, go_on_alone);
 }
 
 /* Ranks 1 and 2 go on for a while, however long a sum takes: the first of them says when it is over. */
