@@ -84,12 +84,9 @@ static bool are_equal(const struct trib_comm *comm, const uint64_t *counts)
 static enum trib_status make_shares(const struct trib_comm *comm, const struct trib_call *call, uint64_t elements,
                                     struct trib_operation *operation)
 {
-    const struct trib_session_config session = {
-        .ranks = comm->config.ranks,
-        .payload = comm->config.payload,
-        .wire = (enum trib_type)comm->config.wire,
-    };
+    struct trib_session_config session;
 
+    trib_comm_describe_session(comm, &session);
     operation->count = share_of(call, 0);
     if (call->counts == NULL || are_equal(comm, call->counts)) {
         return TRIB_OK;

@@ -293,6 +293,8 @@ void trib_comm_keep_hosts(const struct trib_comm *comm, struct trib_message *joi
 
 /* ---- worker.c ---- */
 
+/* What the settings of all ranks say of a session, and no grant: how tensors become payloads. */
+void trib_comm_describe_session(const struct trib_comm *comm, struct trib_session_config *session);
 /* For the grant of its WELCOME. Returns ERR_MEMORY. */
 TRIB_MUST_USE enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_grant *grant);
 /* At another place less may be in flight. */

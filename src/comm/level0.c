@@ -37,8 +37,7 @@ bool trib_level0_begin(struct trib_comm *comm, const struct trib_message *welcom
     }
     trib_level0_place_init(&made->place, comm->config.ranks, comm->config.rank, welcome->welcome.hosts,
                            &welcome->welcome.leaders);
-    made->session = (struct trib_session_config){
-        .ranks = comm->config.ranks, .payload = comm->config.payload, .wire = (enum trib_type)comm->config.wire};
+    trib_comm_describe_session(comm, &made->session);
     made->hearsay_ns = TRIB_NEVER;
     comm->level0 = made;
     comm->host_first = made->place.first;

@@ -9,12 +9,11 @@
 
 #include "io/explain.h"
 #include "io/log.h"
-#include "schemes/schemes.h"
 
 bool trib_comm_is_welcome_of_peers(const struct trib_comm *comm, const struct trib_message *message)
 {
-    struct trib_session_config session = {.ranks = comm->config.ranks};
-    trib_scheme_settle(comm->config.scheme, &session);
+    struct trib_session_config session;
+    trib_comm_describe_session(comm, &session);
     uint16_t peers[TRIB_PEERS_MAX];
     uint32_t count = comm->has_peers ? comm->verbs->peers(&session, comm->config.rank, peers) : 0;
     bool is_right = message->welcome.peer_count == count;

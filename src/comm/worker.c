@@ -38,27 +38,21 @@ void trib_comm_shrink_window(struct trib_comm *comm, const struct trib_grant *gr
     trib_endpoint_find_window(comm->endpoint);
 }
 
+void trib_comm_describe_session(const struct trib_comm *comm, struct trib_session_config *session)
+{
+    *session = (struct trib_session_config){
+        .ranks = comm->config.ranks,
+        .payload = comm->config.payload,
+        .wire = (enum trib_type)comm->config.wire,
+    };
+    trib_scheme_settle(comm->config.scheme, session);
+}
+
 enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_grant *grant)
 {
     uint64_t stall = comm->config.timeout_ns / 2 < STALL_NS ? comm->config.timeout_ns / 2 : STALL_NS;
     const struct trib_scheme *scheme = trib_scheme_find(comm->config.scheme);
     struct trib_worker_config config = {
-        .session =
-            {
-                .salt = grant->salt,
-                .communicator = grant->communicator,
-                .ranks = comm->level0 != NULL ? comm->level0->place.hosts : comm->config.ranks,
-                .roots = grant->roots,
-                .train = grant->train,
-                .slots = grant->slots,
-                .payload = comm->config.payload,
-                .generation = grant->generation,
-                .wire = (enum trib_type)comm->config.wire,
-                /* An exponent is known when its sequence is done, which is when the window admits the one a window
-                 * later. */
-                .lookahead = grant->window * grant->roots,
-                .cap = trib_scheme_has_caps(scheme) ? trib_share_first(grant->slots) : 0,
-            },
         .kernels = trib_value_kernels(),
         .rank = comm->level0 != NULL ? comm->level0->place.host : comm->config.rank,
         .window = choose_window(comm, grant),
@@ -66,8 +60,19 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
         .stall_ns = stall > 0 ? stall : 1,
         .is_zeroed = 1,
     };
-    memcpy(config.session.weight, grant->weight, sizeof grant->weight);
-    trib_scheme_settle(comm->config.scheme, &config.session);
+    struct trib_session_config *session = &config.session;
+    trib_comm_describe_session(comm, session);
+    session->salt = grant->salt;
+    session->communicator = grant->communicator;
+    session->ranks = comm->level0 != NULL ? comm->level0->place.hosts : comm->config.ranks;
+    session->roots = grant->roots;
+    session->train = grant->train;
+    session->slots = grant->slots;
+    session->generation = grant->generation;
+    /* An exponent is known when its sequence is done, which is when the window admits the one a window later. */
+    session->lookahead = grant->window * grant->roots;
+    session->cap = trib_scheme_has_caps(scheme) ? trib_share_first(grant->slots) : 0;
+    memcpy(session->weight, grant->weight, sizeof grant->weight);
     comm->node_size = comm->verbs->size(&config);
     comm->node = trib_memory_map(comm->node_size);
     if (comm->node == NULL) {

@@ -426,6 +426,11 @@ static void use_int32(struct trib_config *config)
     config->payload = 256;
 }
 
+static void use_quorum(struct trib_config *config)
+{
+    (void)snprintf(config->scheme, sizeof config->scheme, "panama:3/4");
+}
+
 static void run_all(void (*body)(struct rank *rank), void (*tweak)(struct trib_config *config), uint32_t count)
 {
     struct rank ranks[RANKS];
@@ -452,6 +457,9 @@ static void shares__even_and_uneven_and_in_place(void **state)
     run_all(shares_body, use_int32, RANKS);
     run_all(shares_body, NULL, 2);
     run_all(shares_body, use_int32, 1);
+    if (!no_box) { /* it needs a switch, or nothing */
+        run_all(shares_body, use_quorum, RANKS);
+    }
 }
 
 static void group__is_one_request_for_all(void **state)
