@@ -43,7 +43,7 @@ DARK_FROM=$(wall_ns)
 load_ends_in_error unplugged 10 "the switch ${NET_ADDRESS[s0]}:7470 is gone: no answer for 1 s"
 errors_after unplugged "$DARK_FROM" >"$TMP/dark"
 say "the machine of the switch is off: errors after $(percentiles <"$TMP/dark"), deadline 1000 ms after TCP has found out"
-within "errors when the machine of the switch is off" 5000 "$TMP/dark"
+within "errors when the machine of the switch is off" 6500 "$TMP/dark" # of which TCP takes 3 s: two questions must be lost
 own_mend s0
 net_switches_stop
 finish

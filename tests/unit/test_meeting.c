@@ -148,48 +148,75 @@ static void shutdown__is_told_to_who_has_closed(void **state)
     }
 }
 
-/* A rank whose way here is back before this control plane has seen that it was away: others may have moved, so all are
- * to come back, and those who do will follow. Where nobody may move it is refused, and the others are told. */
+static void begin_pair(struct control *c, struct trib_message *joins, int *fds, bool goes_on)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        joins[i] = join_message(i, 2);
+        joins[i].join.settings.fallback = goes_on;
+        joins[i].join.meet_port = goes_on && i == 0 ? 7000 : 0;
+        fds[i] = join_with(c, &joins[i]);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        joins[i].join.known = expect(fds[i], TRIB_MESSAGE_WELCOME).welcome.grant;
+        joins[i].join.was_ready = true;
+        send_paths(fds[i], true, false);
+        send_mark(fds[i], TRIB_MESSAGE_REGISTER, 0);
+    }
+    (void)expect(fds[0], TRIB_MESSAGE_READY);
+    (void)expect(fds[1], TRIB_MESSAGE_READY);
+}
+
+/* A rank whose way here is back before this control plane has seen that it was away: all are to come back, and it takes
+ * its place. Another token takes none. */
 static void return__before_its_end_is_seen(void **state)
 {
     struct control *c = *state;
     for (uint32_t goes_on = 0; goes_on < 2; goes_on++) {
         struct trib_message joins[2];
         int fds[2];
+        uint8_t byte;
         control_init(c);
         control_start(c);
-        for (uint32_t i = 0; i < 2; i++) {
-            joins[i] = join_message(i, 2);
-            joins[i].join.settings.fallback = goes_on != 0;
-            joins[i].join.meet_port = goes_on != 0 && i == 0 ? 7000 : 0;
-            fds[i] = join_with(c, &joins[i]);
-        }
-        for (uint32_t i = 0; i < 2; i++) {
-            joins[i].join.known = expect(fds[i], TRIB_MESSAGE_WELCOME).welcome.grant;
-            joins[i].join.was_ready = true;
-            send_paths(fds[i], true, false);
-            send_mark(fds[i], TRIB_MESSAGE_REGISTER, 0);
-        }
-        (void)expect(fds[0], TRIB_MESSAGE_READY);
-        (void)expect(fds[1], TRIB_MESSAGE_READY);
+        begin_pair(c, joins, fds, goes_on != 0);
+        joins[1].join.known.token ^= 1;
+        expect_fail(join_with(c, &joins[1]), TRIB_ERR_PEER, "the switch itself was never away");
+        joins[1].join.known.token ^= 1;
         int again = join_with(c, &joins[1]);
-        if (goes_on != 0) {
-            uint8_t byte;
-            assert_false(read_exactly(fds[0], &byte, 1)); /* without a word */
-            close(fds[0]);
-            fds[0] = join_with(c, &joins[0]);
-            const struct trib_message message = expect(again, TRIB_MESSAGE_WELCOME);
-            assert_int_equal(message.welcome.grant.communicator, joins[1].join.known.communicator);
-            assert_int_not_equal(message.welcome.grant.boot, joins[1].join.known.boot);
-            (void)expect(fds[0], TRIB_MESSAGE_WELCOME);
-            close(again);
-        } else {
-            expect_fail(again, TRIB_ERR_PEER, "the switch itself was never away");
-        }
+        assert_false(read_exactly(fds[0], &byte, 1)); /* without a word */
+        close(fds[0]);
+        fds[0] = join_with(c, &joins[0]);
+        const struct trib_message message = expect(again, TRIB_MESSAGE_WELCOME);
+        assert_int_equal(message.welcome.grant.communicator, joins[1].join.known.communicator);
+        assert_int_not_equal(message.welcome.grant.boot, joins[1].join.known.boot);
+        (void)expect(fds[0], TRIB_MESSAGE_WELCOME);
+        close(again);
         close_all(fds, 2);
         control_stop(c);
         memset(c, 0, sizeof *c);
     }
+}
+
+/* One that had sent CLOSE holds up no other rank: it waits for CLOSED in its place. */
+static void return__after_close(void **state)
+{
+    struct control *c = *state;
+    struct trib_message joins[2];
+    int fds[2];
+    control_init(c);
+    control_start(c);
+    begin_pair(c, joins, fds, false);
+    send_mark(fds[1], TRIB_MESSAGE_CLOSE, 7);
+    (void)expect(fds[1], TRIB_MESSAGE_MARK);
+    int again = join_with(c, &joins[1]);
+    uint8_t byte;
+    assert_false(read_exactly(fds[1], &byte, 1));
+    send_mark(fds[0], TRIB_MESSAGE_CLOSE, 7);
+    (void)expect(fds[0], TRIB_MESSAGE_MARK);
+    (void)expect(fds[0], TRIB_MESSAGE_CLOSED);
+    (void)expect(again, TRIB_MESSAGE_CLOSED);
+    close(again);
+    close_all(fds, 2);
+    control_stop(c);
 }
 
 static int allocate(void **state)
@@ -212,6 +239,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(join__all_want_it_or_none, start, stop),
         cmocka_unit_test_setup_teardown(shutdown__is_told_to_who_has_closed, allocate, release),
         cmocka_unit_test_setup_teardown(return__before_its_end_is_seen, allocate, release),
+        cmocka_unit_test_setup_teardown(return__after_close, allocate, release),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

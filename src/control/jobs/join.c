@@ -137,8 +137,9 @@ static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
            memcmp(a->switches, b->switches, sizeof a->switches) == 0;
 }
 
-/* It had sent CLOSE in the running incarnation, and its relay was lost: it needs nothing but CLOSED, and nobody needs
- * it. Each result that it has came from here, and lies here as long as anybody may lack it. */
+/* The rank had sent CLOSE in the running incarnation, and its relay or its session was lost: it needs nothing but
+ * CLOSED, and no other rank needs it. Each result that it has came from here, and lies here as long as a rank may lack
+ * it. */
 static bool is_leaving(const struct trib_job *job, const struct trib_message *message)
 {
     const struct trib_grant *known = &message->join.known;
@@ -147,13 +148,12 @@ static bool is_leaving(const struct trib_job *job, const struct trib_message *me
         return false;
     }
     const struct trib_rank *rank = &job->ranks[message->join.rank];
-    return rank->is_closing && rank->via != 0 && message->join.via != 0;
+    return rank->is_closing && !job->has_peers && (rank->via != 0) == (message->join.via != 0);
 }
 
-/* The communicator's ranks are to come back, and this is one of them. A rank that comes while its relay's session still
- * stands tells of that relay's end, which is not always seen at once; but a JOIN of an incarnation before the running
- * one was only under way for long. Nor is one that has lost its session, unseen from here, the end of a job whose ranks
- * may have gone on without this switch meanwhile. */
+/* The communicator's ranks are to come back, and this is one of them. A rank that knows the grant and comes while its
+ * session still stands has lost that session, directly or with its relay, and no end of it was seen here: then all ranks
+ * come back. But a JOIN of an incarnation before the running one was only under way for long. */
 static bool is_expected(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns)
 {
     struct trib_job *job = trib_jobs_find(jobs, message->join.job);
@@ -162,8 +162,7 @@ static bool is_expected(struct trib_jobs *jobs, const struct trib_message *messa
     }
     const struct trib_rank *rank = &job->ranks[message->join.rank];
     bool is_stale = job->state == TRIB_JOB_RUNNING && message->join.known.boot != job->grant.boot;
-    bool is_lost = rank->via != 0 && message->join.via != 0;
-    is_lost = is_lost || (job->meeting.len > 0 && rank->via == 0 && message->join.via == 0);
+    bool is_lost = (rank->via != 0) == (message->join.via != 0);
     if (job->state != TRIB_JOB_JOINING && !is_stale && rank->session && is_lost) {
         char lost[sizeof job->lost];
         (void)snprintf(lost, sizeof lost, "the way to rank %u (%s) is lost", message->join.rank, rank->name);

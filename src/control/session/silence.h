@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /* The peer's kernel may be silent for so long, in whole milliseconds: 1 s at least, an hour at most; what is greater is
- * that. It is noticed at the kernel's next question, up to a second or a sixth of it later. Small messages leave at once,
- * too. A kernel that lacks an option of these waits longer. */
+ * that. The session ends by three gaps later, where a gap is a twelfth of it, 1 s at least, and at no less than two lost
+ * questions. Small messages leave at once, too. A kernel that lacks an option of these waits longer. */
 void trib_session_bound_silence(int fd, uint64_t silence_ns);
 
 #endif
