@@ -5,6 +5,7 @@
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
+BUILD ?= build
 
 build:      ## build everything that this machine can build, in build/
 	@tools/deps.sh build
@@ -60,8 +61,11 @@ fuzz:       ## search with libFuzzer; SECONDS_EACH=60 for each target
 	@cmake --build build-fuzz -j $(JOBS)
 	@ctest --test-dir build-fuzz --output-on-failure
 
-install: build  ## install below PREFIX (/usr/local)
-	@cmake --install build --prefix $(PREFIX)
+install:    ## install below PREFIX (/usr/local): program, libraries, headers, and no test is built
+	@tools/deps.sh build
+	@cmake -S . -B $(BUILD) --log-level=NOTICE >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target tributary tributary_shared tributary_static
+	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 clean:      ## remove every build folder
 	@rm -rf build build-*

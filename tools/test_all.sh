@@ -106,14 +106,14 @@ consumer() {
     local root flags
     root=$PWD/build-bare/root
     rm -rf "$root" build-bare/consumer
-    cmake --install build-bare --prefix "$root" >/dev/null
+    make install BUILD=build-bare PREFIX="$root" >/dev/null || return 1
     cmake -S tests/consumer -B build-bare/consumer -D CMAKE_PREFIX_PATH="$root" --log-level=NOTICE &&
         cmake --build build-bare/consumer -- --no-print-directory -s &&
         build-bare/consumer/consumer && build-bare/consumer/consumer_static || return 1
     flags=$(PKG_CONFIG_PATH=$root/lib/pkgconfig:$(echo "$root"/lib/*/pkgconfig) pkg-config --cflags --libs tributary) || return 1
     # shellcheck disable=SC2086
     cc -std=c11 -Wall -Werror tests/consumer/consumer.c $flags -o build-bare/consumer_pc &&
-        LD_LIBRARY_PATH=$(dirname "$(find "$root" -name libtributary.so)") build-bare/consumer_pc &&
+        build-bare/consumer_pc &&
         "$root/bin/tributary" --help >/dev/null
 }
 
