@@ -316,7 +316,8 @@ void trib_comm_progress(struct trib_comm *comm);
  * thread, any time. */
 void trib_comm_abort(struct trib_comm *comm);
 /* Forks: communicators stay with the process that made them. In a child of it they have failed (ERR_INVALID), and may
- * be closed, which frees them and tells nobody anything. */
+ * be closed, which frees them and tells nobody anything. A request that had not ended by then has ended in the child
+ * with ERR_INVALID; in the parent it goes on. */
 /* Waits until the marks of all ranks have passed the last operation, a rank is gone, or linger_ns; then frees comm.
  * Without a switch others need this process itself: then it is timeout_ns instead. There rank 0's process has the
  * control plane: its last close waits as long for communicators made of this one that go on without it, and so does

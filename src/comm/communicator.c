@@ -11,6 +11,7 @@
 
 #include "core/operation.h"
 #include "io/clock.h"
+#include "io/inherit.h"
 #include "io/log.h"
 #include "io/memory.h"
 #include "io/units.h"
@@ -151,6 +152,28 @@ void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status, const c
         trib_session_client_send(&comm->session, &message);
     }
     fail(comm, status, message.fail.text);
+}
+
+void trib_comm_abandon(struct trib_comm *comm)
+{
+    trib_inherit_drop(comm->session.fd);
+    for (uint32_t i = 0; i < comm->group_count; i++) {
+        trib_inherit_drop(trib_udp_fd(comm->groups[i].udp));
+    }
+    if (comm->host != NULL) {
+        trib_host_abandon(comm->host);
+        comm->host = NULL;
+    }
+    comm->callers = 0;
+    comm->state = TRIB_COMM_FAILED;
+    comm->failure = TRIB_ERR_INVALID;
+    (void)snprintf(comm->failure_text, sizeof comm->failure_text,
+                   "rank %u: the communicator belongs to the process that this one was forked from", comm->config.rank);
+    atomic_store_explicit(&comm->failed, true, memory_order_release);
+    complete_all(&comm->running, comm->failure);
+    complete_all(&comm->waiting, comm->failure);
+    atomic_store_explicit(&comm->joined, true, memory_order_release);
+    atomic_store_explicit(&comm->ended, true, memory_order_release);
 }
 
 enum trib_status trib_comm_check_open(struct trib_comm *comm)

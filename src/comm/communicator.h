@@ -180,6 +180,8 @@ __attribute__((format(printf, 3, 4))) void trib_comm_fail(struct trib_comm *comm
 /* As fail, and tells the other ranks. */
 __attribute__((format(printf, 3, 4))) void trib_comm_fail_all(struct trib_comm *comm, enum trib_status status,
                                                               const char *format, ...);
+/* In the child of a fork: it has failed, has no descriptor, and its requests have ended. Tells nobody. */
+void trib_comm_abandon(struct trib_comm *comm);
 /* For calls that begin something: OK, or the failure that has ended it. A communicator that the others have left fails
  * now. */
 TRIB_MUST_USE enum trib_status trib_comm_check_open(struct trib_comm *comm);

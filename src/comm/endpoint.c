@@ -568,24 +568,6 @@ void trib_endpoints_resume(void)
     (void)pthread_mutex_unlock(&registry_lock);
 }
 
-/* Its memory that ranks of one host share stays mapped: to leave it is the parent's. */
-static void drop_comm(struct trib_comm *comm)
-{
-    trib_inherit_drop(comm->session.fd);
-    for (uint32_t i = 0; i < comm->group_count; i++) {
-        trib_inherit_drop(trib_udp_fd(comm->groups[i].udp));
-    }
-    comm->host = NULL;
-    comm->callers = 0;
-    comm->state = TRIB_COMM_FAILED;
-    comm->failure = TRIB_ERR_INVALID;
-    (void)snprintf(comm->failure_text, sizeof comm->failure_text,
-                   "rank %u: the communicator belongs to the process that this one was forked from", comm->config.rank);
-    atomic_store_explicit(&comm->failed, true, memory_order_release);
-    atomic_store_explicit(&comm->joined, true, memory_order_release);
-    atomic_store_explicit(&comm->ended, true, memory_order_release);
-}
-
 static void drop_endpoint(struct trib_endpoint *endpoint)
 {
     for (uint32_t i = 0; i < endpoint->shard_count; i++) {
@@ -600,8 +582,9 @@ static void drop_endpoint(struct trib_endpoint *endpoint)
     trib_inherit_drop(endpoint->progress_set.eventfd);
     trib_inherit_drop(endpoint->sessions_fd);
     for (struct trib_comm *comm = endpoint->comms; comm != NULL; comm = comm->next) {
-        drop_comm(comm);
+        trib_comm_abandon(comm);
     }
+    endpoint->generation++;
     make_locks(endpoint);
     endpoint->has_progress = false;
     endpoint->has_leader = false;

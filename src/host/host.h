@@ -66,7 +66,7 @@
  *                                 needs goes on: the memory outlives the rank.
  *   fails while others go on      one record, first come: who looks at it before the next step fails too, all are woken. Who had ended the operation has
  *                                 a correct result.
- *   forks                         descriptors are closed on exec; a child that never execs keeps the line of its parent open until it ends.
+ *   forks                         descriptors are closed on exec, and in a child that never execs by the fork (comm/fork.c).
  *   truncates or grows the file   sealed: it cannot.
  *   is of another user            refused by the peer's credentials, in both directions.
  *   writes nonsense into the segment   not defended: ranks of one job and user trust each other's memory.
@@ -102,6 +102,8 @@ TRIB_MUST_USE enum trib_status trib_host_open(const struct trib_config *config, 
                                               struct trib_host **host, char *error);
 /* Nobody can still need this rank: its part lies in the segment. */
 void trib_host_close(struct trib_host *host);
+/* In the child of a fork: frees what is this process's, and tells nobody. The place among the ranks is the parent's. */
+void trib_host_abandon(struct trib_host *host);
 
 /* Begins the next operation; none is under way. Buffers are borrowed until DONE or until trib_host_advance is not
  * called any more. */

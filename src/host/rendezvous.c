@@ -406,8 +406,13 @@ void trib_host_close(struct trib_host *host)
         trib_host_disarm(host);
         atomic_store(&host->segment->seats[host->rank].presence, TRIB_HOST_CLOSED);
         trib_host_wake_waiting(host);
-        trib_host_segment_unmap(host);
     }
+    trib_host_abandon(host);
+}
+
+void trib_host_abandon(struct trib_host *host)
+{
+    trib_host_segment_unmap(host);
     for (uint32_t rank = 0; rank < host->ranks; rank++) {
         if (host->lines[rank] >= 0) {
             (void)close(host->lines[rank]);

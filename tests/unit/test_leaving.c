@@ -13,6 +13,8 @@
 static uint32_t victim = RANKS_MAX; /* is killed */
 static int pipes[RANKS_MAX][2];     /* what rank i writes, others read */
 
+static enum { AT_RANK_0, ON_HOST, PAIRS } place; /* where ranks meet; PAIRS: two of each host, at rank 0 */
+
 /* The process's end: 0 if all went well. */
 typedef int (*process_body)(uint32_t rank, const struct trib_config *config);
 
@@ -20,6 +22,9 @@ static void run_processes(uint32_t count, process_body body)
 {
     pid_t pids[RANKS_MAX];
     begin_no_box();
+    no_box = place != ON_HOST;
+    on_host = place == ON_HOST;
+    ranks_a_host = place == PAIRS ? 2 : 0;
     for (uint32_t i = 0; i < count; i++) {
         assert_int_equal(pipe(pipes[i]), 0);
     }
@@ -322,10 +327,13 @@ static int die_with_a_child(uint32_t rank, const struct trib_config *config)
 static void fork__does_not_hide_the_death_of_a_rank(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < 2; i++) {
-        victim = i;
-        run_processes(3, die_with_a_child);
+    for (place = AT_RANK_0; place <= PAIRS; place++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            victim = i;
+            run_processes(3, die_with_a_child);
+        }
     }
+    place = AT_RANK_0;
 }
 
 /* Closes and comes again while its child lives. */
@@ -358,33 +366,90 @@ static void fork__does_not_keep_the_rendezvous(void **state)
     run_processes(2, come_again);
 }
 
-/* In the child the communicator has failed, and closing it takes nothing from the parent. */
+enum { REQUESTS = 4 };
+
+/* All that a child may call: nothing waits, nothing crashes. */
+static bool is_ended_in_child(struct trib_comm *comm, struct trib_request *requests[REQUESTS])
+{
+    static float value[1];
+    const struct trib_call call = {.collective = TRIB_ALLREDUCE,
+                                   .type = TRIB_FLOAT32,
+                                   .reduction = TRIB_SUM,
+                                   .send = value,
+                                   .recv = value,
+                                   .count = 1};
+    const uint32_t members[] = {0, 1, 2};
+    struct trib_comm_stats stats;
+    struct trib_comm *made = NULL;
+    struct trib_request *request = NULL;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    bool done[2] = {false, false};
+    bool is = trib_request_test(requests[0], &done[0]) == TRIB_ERR_INVALID && done[0];
+    is = is && trib_request_wait_for(requests[1], TRIB_NEVER, &done[1]) == TRIB_ERR_INVALID && done[1];
+    is = is && trib_request_wait(requests[2]) == TRIB_ERR_INVALID;
+    is = is && trib_allreduce(comm, value, value, 1, TRIB_FLOAT32, TRIB_SUM) == TRIB_ERR_INVALID;
+    is = is && trib_group_start(comm, &call, 1, &request) == TRIB_ERR_INVALID;
+    is = is && trib_comm_split(comm, 0, 0, &made, error) == TRIB_ERR_INVALID;
+    is = is && trib_comm_subset(comm, members, 3, 0, &made, error) == TRIB_ERR_INVALID && made == NULL;
+    is = is && strstr(error, "belongs to the process that this one was forked from") != NULL;
+    is = is && strcmp(error, trib_comm_error(comm)) == 0;
+    trib_comm_progress(comm);
+    trib_comm_stats(comm, &stats);
+    trib_comm_abort(comm);
+    is = is && trib_comm_close(comm) == TRIB_ERR_INVALID;
+    return is && trib_request_wait(requests[3]) == TRIB_ERR_INVALID;
+}
+
+/* In the child the communicator has failed, as have its requests, and closing it takes nothing from the parent. */
 static int use_in_child(uint32_t rank, const struct trib_config *config)
 {
+    static float values[REQUESTS][1];
+    struct trib_request *requests[REQUESTS] = {NULL};
     struct trib_comm *comm = enter(config);
-    int ended = -1;
+    int ended = 0;
+    char byte = 0;
     if (comm == NULL || !sum(comm)) {
         return 1;
     }
-    pid_t child = fork();
-    if (child == 0) {
-        static float value[1];
-        (void)alarm(20 * patience());
-        bool has_failed = trib_allreduce(comm, value, value, 1, TRIB_FLOAT32, TRIB_SUM) == TRIB_ERR_INVALID &&
-                          strstr(trib_comm_error(comm), "belongs to the process that this one was forked from") != NULL;
-        _exit(has_failed && trib_comm_close(comm) == TRIB_ERR_INVALID ? 0 : 1);
+    if (rank == 0) { /* its requests wait for rank 1, which comes when the child has ended */
+        for (int i = 0; i < REQUESTS; i++) {
+            values[i][0] = 1;
+            if (trib_allreduce_start(comm, values[i], values[i], 1, TRIB_FLOAT32, TRIB_SUM, &requests[i]) != TRIB_OK) {
+                return 2;
+            }
+        }
+        pid_t child = fork();
+        if (child == 0) {
+            (void)alarm(20 * patience());
+            _exit(is_ended_in_child(comm, requests) ? 0 : 1);
+        }
+        if (waitpid(child, &ended, 0) != child || ended != 0) {
+            (void)fprintf(stderr, "child ended with %x\n", (unsigned)ended);
+        }
     }
-    if (waitpid(child, &ended, 0) != child || ended != 0) {
-        (void)fprintf(stderr, "rank %u: child ended with %x\n", rank, (unsigned)ended);
-        return 2;
+    if (rank == 0 ? write(pipes[0][1], "xx", 2) != 2 : read(pipes[0][0], &byte, 1) != 1) {
+        return 3;
     }
-    return sum(comm) && leave(comm) ? 0 : 3;
+    for (int i = 0; i < REQUESTS; i++) {
+        if (rank != 0) {
+            values[i][0] = 1;
+        }
+        enum trib_status status = rank == 0 ? trib_request_wait(requests[i])
+                                            : trib_allreduce(comm, values[i], values[i], 1, TRIB_FLOAT32, TRIB_SUM);
+        if (status != TRIB_OK || values[i][0] < 3 || values[i][0] > 3) {
+            return 4;
+        }
+    }
+    return sum(comm) && leave(comm) && ended == 0 ? 0 : 5;
 }
 
 static void fork__leaves_the_communicator_to_the_parent(void **state)
 {
     (void)state;
-    run_processes(3, use_in_child);
+    for (place = AT_RANK_0; place <= PAIRS; place++) {
+        run_processes(3, use_in_child);
+    }
+    place = AT_RANK_0;
 }
 
 /* ---- dlclose ---- */
