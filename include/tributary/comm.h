@@ -32,8 +32,9 @@ extern "C" {
 #define TRIB_MUST_USE __attribute__((warn_unused_result))
 
 #define TRIB_DEFAULT_PORT 7470
-#define TRIB_RANKS_MAX 1024     /* ranks of one communicator */
-#define TRIB_NAME_MAX 64        /* bytes of a job or switch name, without the final zero */
+#define TRIB_RANKS_MAX 1024 /* ranks of one communicator */
+#define TRIB_NAME_MAX 64    /* bytes of a job or switch name, without the final zero */
+#define TRIB_JOB_DEFAULT "default"
 #define TRIB_NICS_MAX 255       /* bytes of a list of network cards, without the final zero */
 #define TRIB_ERROR_TEXT_MAX 512 /* bytes of an error text, with the final zero */
 
@@ -79,13 +80,16 @@ struct trib_config {
     char nics[TRIB_NICS_MAX + 1];
     uint32_t
         root_weight; /* with a rendezvous: this host's part of the tensor, against those of the others; 1 to 255 [1] */
-    char job[TRIB_NAME_MAX + 1]; /* ranks with the same job name meet ["default"] */
-    uint32_t rank;               /* [0] */
-    uint32_t ranks;              /* 1 to TRIB_RANKS_MAX [1] */
-    char scheme[32];             /* of `tributary info`; "hybrid:4": groups of 4 consecutive ranks ["switchml"] */
-    enum trib_wire wire;         /* [TRIB_WIRE_FLOAT32] */
-    uint32_t payload;            /* bytes in a packet, a multiple of 64, 64 to 8192 [0: 1408, over IPv6 1344] */
-    uint32_t window;             /* bytes that a rank keeps in flight per switch shard [0: the switch chooses] */
+    char job[TRIB_NAME_MAX + 1]; /* ranks with the same job name meet; a shared switch wants another than ["default"] */
+    /* Which launch of the job this is, the same text on all of its ranks: ranks of two launches never meet ["": not
+     * known; trib_config_from_environment: the launcher's] */
+    char run[TRIB_NAME_MAX + 1];
+    uint32_t rank;       /* [0] */
+    uint32_t ranks;      /* 1 to TRIB_RANKS_MAX [1] */
+    char scheme[32];     /* of `tributary info`; "hybrid:4": groups of 4 consecutive ranks ["switchml"] */
+    enum trib_wire wire; /* [TRIB_WIRE_FLOAT32] */
+    uint32_t payload;    /* bytes in a packet, a multiple of 64, 64 to 8192 [0: 1408, over IPv6 1344] */
+    uint32_t window;     /* bytes that a rank keeps in flight per switch shard [0: the switch chooses] */
     /* Bytes of gradients that the job sums in one iteration: of all parameters that are trained, elements x bytes of
      * one. An operator may let jobs of few run as a ring whose ranks send to each other, whatever scheme they ask for
      * (`tributary switch --threshold`): trib_comm_scheme says what it is. What split and subset make of a communicator

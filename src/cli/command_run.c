@@ -3,6 +3,7 @@
  * named. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/spawn.h"
 #include "core/node.h"
+#include "io/draw.h"
 
 struct run_options {
     uint32_t ranks;
@@ -47,8 +49,8 @@ static const struct option_row rows[] = {
 const struct option_command options_of_run = {
     .usage = "tributary run -n N [options] -- program [arguments]",
     .summary = "Runs a program as N ranks on this machine. Each finds its rank and the switch in its environment\n"
-               "(TRIB_RANK, TRIB_RANKS, TRIB_SWITCH or TRIB_RENDEZVOUS, TRIB_JOB). Ends with the status of the first "
-               "rank that fails.",
+               "(TRIB_RANK, TRIB_RANKS, TRIB_SWITCH or TRIB_RENDEZVOUS, TRIB_JOB, TRIB_RUN). Ends with the status of "
+               "the first rank that fails.",
     .rows = rows,
     .examples = "  tributary run -n 4 -- ./02_udp_allreduce\n  tributary run -n 4 --loss 1% --seed 7 -- ./train",
 };
@@ -59,6 +61,15 @@ static void set_number(const char *name, uint32_t value)
 
     snprintf(text, sizeof text, "%u", value);
     setenv(name, text, 1);
+}
+
+/* Ranks of two launches with one --job are not of one job. */
+static void set_run(void)
+{
+    char run[32];
+
+    snprintf(run, sizeof run, "run %016" PRIx64, trib_draw());
+    setenv("TRIB_RUN", run, 1);
 }
 
 static void set_faults(const struct trib_faults *faults)
@@ -184,6 +195,7 @@ int command_run(int argc, char **argv)
     }
     spawn_job_name(job, sizeof job);
     setenv("TRIB_JOB", options.job != NULL ? options.job : job, 1);
+    set_run();
     if (!choose_place(&options) && !start_switch(&options, &own)) {
         return 1;
     }

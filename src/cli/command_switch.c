@@ -318,6 +318,7 @@ int command_switch(int argc, char **argv)
     int result = 0;
 
     trib_switchd_init(&options.config);
+    options.config.is_shared = true;
     enum option_outcome outcome = read_all(argc, argv, &options);
     if (outcome != OPTIONS_OK) {
         result = outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;

@@ -22,6 +22,7 @@ struct trib_embedded {
     struct trib_embedded *next; /* in `all` */
     struct trib_address address;
     struct trib_server *server;
+    char run[TRIB_NAME_MAX + 1]; /* whose ranks come here */
     uint32_t shares;
     uint64_t patience_ns; /* how long communicators of others are waited for */
     uint64_t linger_ns;   /* and those that only have to close; of the last release */
@@ -105,7 +106,7 @@ static struct trib_address listening_address(const struct trib_config *config, c
 }
 
 static enum trib_status create_server(const struct trib_config *config, const struct trib_address *address,
-                                      struct trib_server **server, char *error)
+                                      struct trib_embedded *embedded, char *error)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     struct trib_server_config wanted = {
@@ -114,10 +115,11 @@ static enum trib_status create_server(const struct trib_config *config, const st
         .memory_quota = UINT64_MAX, /* slots are in the ranks' own memory */
         .job_quota = UINT64_MAX,
         .boot = trib_draw_id(),
+        .run = embedded->run,
         .is_guest = true,
         .changed = tell_changed,
     };
-    enum trib_status status = trib_server_create(&wanted, server, cause);
+    enum trib_status status = trib_server_create(&wanted, &embedded->server, cause);
     if (status != TRIB_OK && trib_address_port(address) == 0) {
         trib_explain(error, "rank 0 of job %s cannot listen for ranks that go on without the switch: %.300s",
                      config->job, cause);
@@ -158,7 +160,8 @@ static enum trib_status open_embedded(const struct trib_config *config, const st
     }
     embedded->address = *address;
     embedded->shares = 1;
-    enum trib_status status = create_server(config, address, &embedded->server, error);
+    memcpy(embedded->run, config->run, sizeof embedded->run);
+    enum trib_status status = create_server(config, address, embedded, error);
     if (status == TRIB_OK) {
         int failed = start(embedded);
         if (failed != 0) {

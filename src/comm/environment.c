@@ -64,6 +64,11 @@ static enum trib_status read_job(const char *text, struct trib_config *config, c
     return copy_text(text, config->job, sizeof config->job, error);
 }
 
+static enum trib_status read_run(const char *text, struct trib_config *config, char *error)
+{
+    return copy_text(text, config->run, sizeof config->run, error);
+}
+
 static enum trib_status read_rank(const char *text, struct trib_config *config, char *error)
 {
     return read_u32(text, UINT32_MAX, &config->rank, error);
@@ -260,7 +265,10 @@ static const struct trib_variable variables[] = {
      read_nics},
     {"TRIB_ROOT_WEIGHT", "3", "no switch: this host's part of the tensor, against those of the others, 1 to 255 [1]",
      read_root_weight},
-    {"TRIB_JOB", "train-17", "ranks with the same job name meet [default]", read_job},
+    {"TRIB_JOB", "train-17", "ranks with the same job name meet; a shared switch wants one of its own [default]",
+     read_job},
+    {"TRIB_RUN", "17.0", "which launch of the job this is: ranks of two launches never meet [the launcher's]",
+     read_run},
     {"TRIB_RANK", "0", "rank of this process; over the launcher's [0]", read_rank},
     {"TRIB_RANKS", "4", "number of ranks, 1 to 1024; over the launcher's [1]", read_ranks},
     {"TRIB_SCHEME", "switchml", "aggregation scheme: switchml, panama, panama:7/8, ring, hybrid:M [switchml]",
@@ -299,10 +307,13 @@ const struct trib_variable *trib_variable_at(unsigned index)
     return index < sizeof variables / sizeof variables[0] ? &variables[index] : NULL;
 }
 
-static const struct trib_launcher launchers[] = {{"torchrun", "RANK", "WORLD_SIZE"},
-                                                 {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                                 {"PMI", "PMI_RANK", "PMI_SIZE"},
-                                                 {"Slurm", "SLURM_PROCID", "SLURM_NTASKS"}};
+/* Not in a run's name: TORCHELASTIC_RESTART_COUNT, which the agents of several hosts count apart, and MASTER_ADDR, which
+ * each host may write in another way. */
+static const struct trib_launcher launchers[] = {
+    {"torchrun", "RANK", "WORLD_SIZE", {"TORCHELASTIC_RUN_ID", "MASTER_PORT"}},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", {"PMIX_NAMESPACE"}},
+    {"PMI", "PMI_RANK", "PMI_SIZE", {"PMIX_NAMESPACE", "PMI_JOBID"}},
+    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", {"SLURM_JOB_ID", "SLURM_STEP_ID"}}};
 
 const struct trib_launcher *trib_launcher_at(unsigned index)
 {

@@ -25,6 +25,7 @@ struct trib_launcher {
     const char *name; /* "torchrun" */
     const char *rank;
     const char *ranks;
+    const char *run[2]; /* variables that are the same on all ranks of one launch; NULL: none, or no second one */
 };
 const struct trib_launcher *trib_launcher_at(unsigned index);
 

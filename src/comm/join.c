@@ -58,6 +58,7 @@ static void send_join(struct trib_comm *comm)
     message.join.version = TRIB_SESSION_VERSION;
     message.join.wire_version = TRIB_WIRE_VERSION;
     (void)snprintf(message.join.job, sizeof message.join.job, "%s", config->job);
+    (void)snprintf(message.join.run, sizeof message.join.run, "%s", config->run);
     message.join.rank = config->rank;
     name_ports(comm, &message);
     /* After a restart the switch goes on by multicast only if it did before; who saw no READY tries it as the first
@@ -333,7 +334,7 @@ static bool is_sane(const struct trib_comm *comm, const struct trib_message *mes
         return false;
     }
     return known->communicator == 0 ||
-           (grant->communicator == known->communicator && grant->salt == known->salt &&
+           (grant->communicator == known->communicator && grant->salt == known->salt && grant->key == known->key &&
             grant->generation == known->generation && grant->roots == known->roots && grant->train == known->train &&
             grant->slots == known->slots && memcmp(grant->weight, known->weight, sizeof grant->weight) == 0 &&
             memcmp(grant->switches, known->switches, sizeof grant->switches) == 0);

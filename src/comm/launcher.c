@@ -3,12 +3,14 @@
  * Read next: environment.c (the variables), comm.c (what is done with a config). */
 #include "comm/launcher.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "comm/environment.h"
+#include "core/lane.h"
 #include "core/packet.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -27,7 +29,8 @@ void trib_config_init(struct trib_config *config)
         .rendezvous = "",
         .host_id = "",
         .root_weight = 1,
-        .job = "default",
+        .job = TRIB_JOB_DEFAULT,
+        .run = "",
         .rank = 0,
         .ranks = 1,
         .scheme = "switchml",
@@ -59,6 +62,43 @@ static enum trib_status read_launcher_number(const char *name, uint32_t *value, 
     return TRIB_OK;
 }
 
+/* Texts of launchers and users travel, and are shown: printable ASCII without quotes and backslashes, as job names. */
+static bool is_shown(const char *text)
+{
+    while (*text >= ' ' && *text <= '~' && *text != '"' && *text != '\\') {
+        text++;
+    }
+    return *text == '\0';
+}
+
+/* "torchrun 5d1c:29500". A launcher's text that is too long to travel, or cannot be shown, goes in as a digest. */
+static void read_run_of(const struct trib_launcher *launcher, struct trib_config *config)
+{
+    char text[1024];
+    size_t len = (size_t)snprintf(text, sizeof text, "%s", launcher->name);
+    uint64_t digest = 0;
+    bool is_known = false;
+    for (unsigned i = 0; i < sizeof launcher->run / sizeof launcher->run[0]; i++) {
+        const char *value = launcher->run[i] != NULL ? getenv(launcher->run[i]) : NULL;
+        if (value == NULL) {
+            continue;
+        }
+        for (const char *at = value; *at != '\0'; at++) {
+            digest = trib_mix64(digest ^ (unsigned char)*at);
+        }
+        digest = trib_mix64(digest + i + 1);
+        len += (size_t)snprintf(text + len, len < sizeof text ? sizeof text - len : 0, "%c%s", is_known ? ':' : ' ',
+                                value);
+        len = len < sizeof text ? len : sizeof text - 1;
+        is_known = true;
+    }
+    if (is_known && len <= TRIB_NAME_MAX && is_shown(text)) {
+        memcpy(config->run, text, len + 1);
+    } else if (is_known) {
+        (void)snprintf(config->run, sizeof config->run, "%s %016" PRIx64, launcher->name, digest);
+    }
+}
+
 /* The first launcher both of whose variables are set; a lone RANK may be anybody's. */
 static enum trib_status read_launcher(struct trib_config *config, char *error)
 {
@@ -66,6 +106,7 @@ static enum trib_status read_launcher(struct trib_config *config, char *error)
     for (unsigned i = 0; (launcher = trib_launcher_at(i)) != NULL; i++) {
         if (getenv(launcher->rank) != NULL && getenv(launcher->ranks) != NULL) {
             enum trib_status status = read_launcher_number(launcher->rank, &config->rank, error);
+            read_run_of(launcher, config);
             return status == TRIB_OK ? read_launcher_number(launcher->ranks, &config->ranks, error) : status;
         }
     }
@@ -273,6 +314,12 @@ static enum trib_status check_names(const struct trib_config *config, char *erro
     }
     if (!is_text(config->job, sizeof config->job)) {
         trib_explain(error, "job: a name of 1 to %d bytes is needed", TRIB_NAME_MAX);
+        return TRIB_ERR_INVALID;
+    }
+    if (strnlen(config->run, sizeof config->run) == sizeof config->run || !is_shown(config->run)) {
+        trib_explain(
+            error, "run (TRIB_RUN): at most %d printable ASCII characters without quotes and backslashes are possible",
+            TRIB_NAME_MAX);
         return TRIB_ERR_INVALID;
     }
     return check_scheme(config, error);

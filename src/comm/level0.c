@@ -94,7 +94,7 @@ bool trib_level0_must_meet(const struct trib_comm *comm)
 /* What all of this host's ranks know, and nobody else. */
 static void name_meeting(const struct trib_comm *comm, struct trib_config *config)
 {
-    uint64_t name = trib_mix64(trib_mix64(comm->grant.token) + comm->grant.communicator);
+    uint64_t name = trib_mix64(trib_mix64(comm->grant.token) ^ comm->grant.salt);
     *config = comm->config;
     (void)snprintf(config->job, sizeof config->job, "@%016" PRIx64 "-%u", name, comm->level0->place.first);
     config->rank = comm->config.rank - comm->level0->place.first;

@@ -124,7 +124,9 @@ struct trib_server_config {
     /* First of 256 multicast groups to give out, host order; 0: never. Each communicator has its own; results go to
      * listen's port + 16 (TRIB_ROOTS_MAX) + shard. */
     uint32_t group;
-    bool is_guest; /* in a process that is not its own: raises the limit of open files for ranks only, when it must */
+    bool is_shared;  /* jobs of several users come here: each needs a name of its own */
+    const char *run; /* ranks of this run alone come here, borrowed; NULL: of any */
+    bool is_guest;   /* in a process that is not its own: raises the limit of open files for ranks only, when it must */
     uint64_t join_timeout_ns; /* how long the first rank waits for the last, and then all for the last to register */
     struct trib_data_plane plane;
     /* While it is to retire: its duties have changed. By its own thread; may be NULL. */

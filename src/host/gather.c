@@ -20,6 +20,7 @@
 #define HAND_OUT_NS (5 * TRIB_SECOND_NS)
 /* Once settings are known to differ, ranks that are still on their way have so long to be told. */
 #define FAREWELL_NS TRIB_SECOND_NS
+#define NAME_TAKEN_US 20000 /* between two tries to have it */
 
 struct guest {
     int fd;
@@ -51,12 +52,16 @@ static void dismiss(struct gathering *all, uint32_t index)
     *guest = all->guests[--all->count];
 }
 
-static void refuse(const struct gathering *all, uint32_t index, enum trib_status status, const char *text)
+static void answer_with(const struct gathering *all, uint32_t index, struct trib_answer answer, const char *text)
 {
-    struct trib_answer answer = {.kind = TRIB_ANSWER_REFUSED, .status = (int32_t)status};
     struct trib_passing message = {.data = &answer, .bytes = sizeof answer};
     (void)snprintf(answer.text, sizeof answer.text, "%s", text);
     (void)trib_pass(all->guests[index].fd, &message, 0);
+}
+
+static void refuse(const struct gathering *all, uint32_t index, enum trib_status status, const char *text)
+{
+    answer_with(all, index, (struct trib_answer){.kind = TRIB_ANSWER_REFUSED, .status = (int32_t)status}, text);
 }
 
 static void refuse_all(const struct gathering *all, enum trib_status status, const char *text)
@@ -96,6 +101,19 @@ static void doom(struct gathering *all, enum trib_status status, const char *tex
             all->meeting->deadline_ns = farewell_ns;
         }
     }
+}
+
+/* A rank of another launch under this name: it comes again, as this rank's launch may be complete then. */
+static void send_away(struct gathering *all, uint32_t index, struct trib_hello *hello)
+{
+    struct trib_rendezvous *meeting = all->meeting;
+    struct trib_answer answer = {.kind = TRIB_ANSWER_OTHER_RUN, .status = TRIB_ERR_REFUSED};
+    char text[TRIB_ERROR_TEXT_MAX];
+    hello->run[sizeof hello->run - 1] = '\0';
+    trib_explain_runs(text, meeting->config->job, meeting->config->run, 0, hello->run, hello->rank);
+    trib_rendezvous_note_run(meeting, text);
+    answer_with(all, index, answer, text);
+    dismiss(all, index);
 }
 
 /* What a guest says is looked at; a setting that differs ends it for all. */
@@ -170,6 +188,12 @@ static void hear(struct gathering *all, uint32_t index)
         dismiss(all, index);
         return;
     }
+    if (hello.magic == TRIB_HELLO_MAGIC && hello.version == TRIB_HOST_VERSION &&
+        strncmp(hello.run, all->meeting->config->run, sizeof hello.run) != 0) {
+        trib_passing_close(&message);
+        send_away(all, index, &hello);
+        return;
+    }
     greet(all, index, &hello, message.fds[0]);
 }
 
@@ -207,6 +231,13 @@ static enum trib_status give_up(const struct gathering *all)
     }
     trib_format_duration(config->join_timeout_ns, limit);
     trib_format_ranks(missing, count < 32 ? count : 32, count, ranks, sizeof ranks);
+    if (all->meeting->has_met_other_run) {
+        trib_explain(text, "waited %s for %s of job %s on this host: %.300s", limit, ranks, config->job,
+                     all->meeting->error);
+        refuse_all(all, TRIB_ERR_TIMEOUT, text);
+        trib_explain(all->meeting->error, "%s", text);
+        return TRIB_ERR_TIMEOUT;
+    }
     trib_explain(
         text,
         "waited %s for %s of job %s on this host: no switch is named, so all ranks must be here, with one user and "
@@ -264,24 +295,39 @@ static enum trib_status wait_for_ranks(struct gathering *all)
     return all->failure != TRIB_OK ? end_for_all(all) : TRIB_OK;
 }
 
+static bool try_listening(struct gathering *all)
+{
+    struct sockaddr_un name;
+    socklen_t len = trib_rendezvous_name(all->meeting->config, &name);
+    all->listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return all->listening >= 0 && bind(all->listening, (const struct sockaddr *)&name, len) == 0 &&
+           listen(all->listening, TRIB_RANKS_MAX) == 0;
+}
+
 static enum trib_status listen_at_name(struct gathering *all)
 {
-    const struct trib_config *config = all->meeting->config;
-    struct sockaddr_un name;
-    socklen_t len = trib_rendezvous_name(config, &name);
-    all->listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (all->listening < 0 || bind(all->listening, (const struct sockaddr *)&name, len) != 0 ||
-        listen(all->listening, TRIB_RANKS_MAX) != 0) {
-        if (errno == EADDRINUSE) {
-            trib_rendezvous_protest(all->meeting);
-            trib_explain(all->meeting->error,
-                         "two processes say that they are rank 0 of job %s on this host: if they are of two runs, give "
-                         "each a job name of its own (TRIB_JOB)",
-                         config->job);
+    struct trib_rendezvous *meeting = all->meeting;
+    while (!try_listening(all)) {
+        int cause = errno;
+        if (all->listening >= 0) {
+            (void)close(all->listening);
+            all->listening = -1;
+        }
+        if (cause != EADDRINUSE) {
+            trib_explain(meeting->error, "cannot wait for other ranks of this host: %s", strerror(cause));
+            return TRIB_ERR_SYSTEM;
+        }
+        bool is_hopeless = !trib_rendezvous_protest(meeting);
+        if (is_hopeless || trib_clock_ns() >= meeting->deadline_ns || trib_meeting_is_doomed(meeting)) {
+            if (is_hopeless || !meeting->has_met_other_run) {
+                trib_explain(meeting->error,
+                             "two processes say that they are rank 0 of job %s on this host: if they are of two runs, "
+                             "give each a job name of its own (TRIB_JOB)",
+                             meeting->config->job);
+            }
             return TRIB_ERR_REFUSED;
         }
-        trib_explain(all->meeting->error, "cannot wait for other ranks of this host: %s", strerror(errno));
-        return TRIB_ERR_SYSTEM;
+        (void)usleep(NAME_TAKEN_US);
     }
     return TRIB_OK;
 }

@@ -32,6 +32,7 @@ void trib_hello_fill(const struct trib_config *config, struct trib_hello *hello)
     hello->numbers[2] = config->window;
     hello->numbers[3] = (uint32_t)config->wire;
     (void)snprintf(hello->scheme, sizeof hello->scheme, "%s", config->scheme);
+    (void)snprintf(hello->run, sizeof hello->run, "%s", config->run);
 }
 
 socklen_t trib_rendezvous_name(const struct trib_config *config, struct sockaddr_un *name)
@@ -78,19 +79,41 @@ static bool say_hello(const struct trib_rendezvous *meeting, int fd, uint64_t de
     return trib_pass(fd, &message, deadline_ns);
 }
 
-void trib_rendezvous_protest(const struct trib_rendezvous *meeting)
+bool trib_rendezvous_protest(struct trib_rendezvous *meeting)
 {
     enum trib_status status = TRIB_OK;
+    struct trib_answer answer = {0};
+    struct trib_passing message = {.data = &answer, .bytes = sizeof answer};
+    uint64_t deadline_ns = trib_clock_ns() + TRIB_SECOND_NS;
     int fd = try_connecting(meeting, &status);
-    if (fd >= 0) {
-        (void)say_hello(meeting, fd, trib_clock_ns() + TRIB_SECOND_NS);
-        (void)close(fd);
+    if (fd < 0) {
+        return status == TRIB_OK; /* it has just left */
     }
+    bool is_heard = say_hello(meeting, fd, deadline_ns) && trib_passing_wait(fd, POLLIN, deadline_ns) &&
+                    trib_take_passed(fd, &message) > 0;
+    (void)close(fd);
+    if (!is_heard) {
+        return true;
+    }
+    trib_passing_close(&message);
+    if (answer.kind == TRIB_ANSWER_OTHER_RUN) {
+        trib_rendezvous_note_run(meeting, answer.text);
+    }
+    return answer.kind == TRIB_ANSWER_OTHER_RUN;
+}
+
+void trib_rendezvous_note_run(struct trib_rendezvous *meeting, const char *text)
+{
+    meeting->has_met_other_run = true;
+    trib_explain(meeting->error, "%.*s", TRIB_ERROR_TEXT_MAX - 1, text);
 }
 
 static enum trib_status find_nobody(const struct trib_rendezvous *meeting)
 {
     char limit[TRIB_UNITS_TEXT_MAX];
+    if (meeting->has_met_other_run) {
+        return TRIB_ERR_REFUSED; /* and the error says so */
+    }
     trib_format_duration(meeting->config->join_timeout_ns, limit);
     trib_explain(
         meeting->error,
@@ -219,6 +242,12 @@ static bool take_answer(struct trib_rendezvous *meeting, int fd, enum trib_statu
     }
     if (taken < 0) {
         return false; /* it left: another one may come */
+    }
+    if (taken > 0 && answer.kind == TRIB_ANSWER_OTHER_RUN) { /* it stops listening when its own ranks are there */
+        trib_passing_close(&message);
+        trib_rendezvous_note_run(meeting, answer.text);
+        (void)usleep(RETRY_LAST_US);
+        return false;
     }
     if (taken == 0) {
         trib_explain(meeting->error, "rank 0 of job %s does not answer", meeting->config->job);

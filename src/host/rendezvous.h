@@ -6,7 +6,8 @@
  *   rank 0, when all have said so, stops listening, makes the memory file, and answers each: WELCOME with the file, then LINES with
  *   those of all other ranks. REFUSED instead, with a text, ends it.
  *   All map the file, and pass a barrier in it; then the connections are closed: rank 0 is a rank like any other.
- * Two that say they are one rank end it for all: they are of two runs of one name.
+ * Two that say they are one rank end it for all: they are of two runs of one name, and nothing tells them apart.
+ * A rank of another run, as the launchers name them, is sent away (OTHER_RUN), and comes again: two such runs meet one after the other.
  * A rank that leaves before its WELCOME frees its place; a rank whose rank 0 leaves before that looks for another one.
  * Read next: gather.c (rank 0), rendezvous.c (the others, and the end of both). */
 #ifndef TRIB_HOST_RENDEZVOUS_H
@@ -25,9 +26,10 @@ struct trib_hello {
     uint32_t rank;
     uint32_t numbers[TRIB_HELLO_NUMBERS]; /* ranks, payload, window, wire */
     char scheme[32];
+    char run[TRIB_NAME_MAX + 1];
 };
 
-enum trib_answer_kind { TRIB_ANSWER_WELCOME = 1, TRIB_ANSWER_LINES, TRIB_ANSWER_REFUSED };
+enum trib_answer_kind { TRIB_ANSWER_WELCOME = 1, TRIB_ANSWER_LINES, TRIB_ANSWER_REFUSED, TRIB_ANSWER_OTHER_RUN };
 
 struct trib_answer {
     uint32_t kind; /* enum trib_answer_kind */
@@ -42,7 +44,8 @@ struct trib_rendezvous {
     uint64_t deadline_ns;
     const atomic_bool *doomed; /* NULL: nobody says so */
     char *error;
-    int own_line; /* to be given to the others */
+    bool has_met_other_run; /* under this name, and error says so */
+    int own_line;           /* to be given to the others */
 };
 
 /* Nobody waits longer than this without looking whether it is in vain. */
@@ -56,8 +59,11 @@ static inline bool trib_meeting_is_doomed(const struct trib_rendezvous *meeting)
 void trib_hello_fill(const struct trib_config *config, struct trib_hello *hello);
 /* The name that rank 0 listens at; the length for bind and connect. */
 socklen_t trib_rendezvous_name(const struct trib_config *config, struct sockaddr_un *name);
-/* The name is another rank 0's: tells it that there are two. */
-void trib_rendezvous_protest(const struct trib_rendezvous *meeting);
+/* A rank 0 of another run was met under this name: text says which. */
+void trib_rendezvous_note_run(struct trib_rendezvous *meeting, const char *text);
+/* The name is another rank 0's: tells it that there are two. True: that one is of another run, or is leaving: the name
+ * will be free. */
+bool trib_rendezvous_protest(struct trib_rendezvous *meeting);
 /* Rank 0's part, until everything is sent. Returns as trib_host_open. */
 TRIB_MUST_USE enum trib_status trib_gather(struct trib_rendezvous *meeting);
 

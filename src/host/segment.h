@@ -13,7 +13,7 @@
 
 #define TRIB_HOST_MAGIC UINT64_C(0x30486275706972)
 #define TRIB_HOST_OFFERED_MOST 64U /* allocations of a rank that others have mapped at a time */
-#define TRIB_HOST_VERSION 4U
+#define TRIB_HOST_VERSION 5U
 /* Tensors up to so many bytes are added up by every rank for itself. */
 #define TRIB_HOST_SMALL 16384U
 /* Bytes of a chunk, a power of two: two of each rank, and the results, are to stay in caches. */

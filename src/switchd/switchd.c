@@ -175,6 +175,7 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
         .memory_quota = config->memory_quota,
         .job_quota = config->job_quota,
         .threshold = config->threshold,
+        .is_shared = config->is_shared,
         .receive_room = trib_plane_receive_room(plane),
         .group = config->listen.storage.ss_family == AF_INET ? config->group : 0,
         .join_timeout_ns = config->join_timeout_ns,

@@ -35,6 +35,7 @@ struct trib_switchd_config {
     uint64_t job_quota;        /* [1 GiB] bytes of slot memory, one job */
     uint64_t threshold;        /* [0: none] jobs of fewer bytes of gradients are rings; not with a parent */
     uint64_t join_timeout_ns;  /* [30 s] how long a job's first rank waits for its last */
+    bool is_shared;            /* [false] jobs of several users come here: each needs a name of its own */
     bool trains;               /* [true] false: one packet a call, for comparison */
     struct trib_faults faults; /* [none] */
     int ready_fd; /* [-1] gets the port in decimal and a newline when the switch serves; -1: none. Stays open */

@@ -17,7 +17,7 @@ from fractions import Fraction
 HEADER = struct.Struct(">BBHIHBB6sHQBBHIIiHHHhIQ")
 FIELDS = ("version kind flags communicator generation attempt tree sequence node bitmap type reduction payload_len "
           "digest boot mark contributors last_rank window_cap exponent crc lane").split()
-GRANT = struct.Struct(">QQIIIIIIHHIH16s8s")
+GRANT = struct.Struct(">QQQIIIIIIHHIH16s8s")
 CONTRIBUTION, RESULT, PROBE, ASK, HELD, OFFER, BOOT, PATH = range(1, 9)
 (JOIN, WELCOME, PATHS, REGISTER, READY, MARK, DESCRIBE, OPERATION, CLOSE, CLOSED, ABORT, FAIL, STALL, GONE, AWAY, MISSING,
  DISPUTE) = range(1, 18)
@@ -260,12 +260,12 @@ class Worker:
             self.udp.bind((self.tcp.getsockname()[0], 0))
             self.udp.setblocking(False)
         ports = [self.udp.getsockname()[1]] + [0] * 15
-        self.say(JOIN, struct.pack(">IHH", 0x54524942, 8, 1) + text(self.job) + struct.pack(">I16HBB", self.rank, *ports, 0, 0)
+        self.say(JOIN, struct.pack(">IHH", 0x54524942, 9, 1) + text(self.job) + text("") + struct.pack(">I16HBB", self.rank, *ports, 0, 0)
                  + text("switchml") + struct.pack(">IIIBBQ", self.ranks, self.payload, 0, self.wire, 0, 0) + self.known
                  + struct.pack(">BBQBHBIHQBI", self.was_ready, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) + text(""))
         welcome = self.expect(WELCOME)
         self.known = welcome[:GRANT.size]
-        (self.salt, _, self.communicator, self.boot, self.roots, self.train, self.slots, self.window,
+        (self.salt, _, _, self.communicator, self.boot, self.roots, self.train, self.slots, self.window,
          self.generation, self.data_port, _, _, weights, _) = GRANT.unpack(self.known)
         # Trains are dealt in rounds: whose is each of a round, and how many did its root have before it?
         weights = [weight or 1 for weight in weights[:self.roots]]

@@ -24,6 +24,20 @@ ranks_start first 2 "${QUICK[@]}"
 ranks_end 10 0
 check_right "first job, again" "$TMP/first.0"
 
+say "two launches of one name are two runs; without a name nobody joins a switch that is shared"
+export TRIB_RUN=night
+RANK_PIDS=()
+rank_start runs 2 0 "${QUICK[@]}"
+wait_for 5 grep -q "job runs rank 0 of" "$SWITCH_LOG"
+expect 1 'two runs of job runs: rank 0 is of night, rank 1 of Slurm 7:0: give each run a job name of its own' \
+    env -u TRIB_RUN SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_JOB_ID=7 SLURM_STEP_ID=0 TRIB_JOB=runs "$T" perf "${QUICK[@]}"
+rank_start runs 2 1 "${QUICK[@]}"
+ranks_end 10 0
+check_right "the first run" "$TMP/runs.0"
+unset TRIB_RUN
+expect 1 'gives its job no name, and this switch is shared: choose one .* \(TRIB_JOB' \
+    env TRIB_JOB=default TRIB_RANKS=1 TRIB_RANK=0 "$T" perf "${QUICK[@]}"
+
 say "settings that differ: every rank hears of it, both values, late ones as well"
 differ() {
     local name=$1 expected=$2

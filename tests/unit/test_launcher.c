@@ -28,6 +28,9 @@ static int clear(void **state)
     for (unsigned i = 0; (launcher = trib_launcher_at(i)) != NULL; i++) {
         (void)unsetenv(launcher->rank);
         (void)unsetenv(launcher->ranks);
+        for (unsigned k = 0; k < sizeof launcher->run / sizeof launcher->run[0] && launcher->run[k] != NULL; k++) {
+            (void)unsetenv(launcher->run[k]);
+        }
     }
     (void)unsetenv("MASTER_ADDR");
     (void)unsetenv("LOCAL_WORLD_SIZE");
@@ -86,6 +89,7 @@ static void config__defaults_are_those_of_the_header(void **state)
     assert_int_equal(config.root_weight, 1);
     assert_true(config.level0);
     assert_string_equal(config.job, "default");
+    assert_string_equal(config.run, "");
     assert_string_equal(config.scheme, "switchml");
     assert_int_equal(config.rank, 0);
     assert_int_equal(config.ranks, 1);
@@ -117,7 +121,7 @@ static void config__every_variable_takes_its_example(void **state)
             read++;
         }
     }
-    assert_int_equal(read, 26);
+    assert_int_equal(read, 27);
 }
 
 static void config__variables_reach_their_fields(void **state)
@@ -126,6 +130,7 @@ static void config__variables_reach_their_fields(void **state)
     struct trib_config config;
     set("TRIB_SWITCH", "[fe80::1]:99");
     set("TRIB_JOB", "j");
+    set("TRIB_RUN", "night 3");
     set("TRIB_RANK", "3");
     set("TRIB_RANKS", "5");
     set("TRIB_SCHEME", "switchml");
@@ -149,6 +154,7 @@ static void config__variables_reach_their_fields(void **state)
     assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
     assert_string_equal(config.switch_address, "[fe80::1]:99");
     assert_string_equal(config.job, "j");
+    assert_string_equal(config.run, "night 3");
     assert_int_equal(config.rank, 3);
     assert_int_equal(config.ranks, 5);
     assert_int_equal(config.wire, TRIB_WIRE_INT32);
@@ -180,6 +186,56 @@ static void config__rank_and_size_come_from_launchers(void **state)
         assert_int_equal(config.rank, 2);
         assert_int_equal(config.ranks, 8);
     }
+}
+
+/* Two launches differ in it, the ranks of one do not. A text of any length and any bytes gives one that can travel. */
+static void config__the_run_is_that_of_the_launcher_that_gives_the_rank(void **state)
+{
+    static const struct {
+        const char *set[4][2];
+        const char *want;
+    } cases[] = {
+        {{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "5d1c"}, {"MASTER_PORT", "29500"}},
+         "torchrun 5d1c:29500"},
+        {{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "29501"}, {"SLURM_JOB_ID", "7"}}, "torchrun 29501"},
+        {{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"PMIX_NAMESPACE", "prterun-a-12@1"}},
+         "Open MPI prterun-a-12@1"},
+        {{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"PMI_JOBID", "41.0"}}, "PMI 41.0"},
+        {{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"SLURM_JOB_ID", "17"}, {"SLURM_STEP_ID", "3"}}, "Slurm 17:3"},
+        {{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}}, ""},
+        {{{"TRIB_RANK", "0"}, {"TRIB_RANKS", "2"}, {"MASTER_PORT", "29500"}}, ""},
+        {{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "29500"}, {"TRIB_RUN", "mine"}}, "mine"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct trib_config config;
+        (void)clear(state);
+        for (size_t k = 0; k < 4 && cases[i].set[k][0] != NULL; k++) {
+            set(cases[i].set[k][0], cases[i].set[k][1]);
+        }
+        assert_int_equal(trib_config_from_environment(&config, error), TRIB_OK);
+        assert_string_equal(config.run, cases[i].want);
+    }
+}
+
+static void config__a_run_that_cannot_travel_becomes_a_digest(void **state)
+{
+    struct trib_config configs[3];
+    char text[3000];
+    (void)state;
+    set("RANK", "0");
+    set("WORLD_SIZE", "2");
+    memset(text, 'x', sizeof text - 1);
+    for (size_t i = 0; i < 3; i++) {
+        text[sizeof text - 1] = '\0';
+        text[sizeof text - 2] = (char)('a' + i);
+        set("TORCHELASTIC_RUN_ID", i < 2 ? text : "two\nlines");
+        assert_int_equal(trib_config_from_environment(&configs[i], error), TRIB_OK);
+        assert_int_equal(strlen(configs[i].run), strlen("torchrun ") + 16);
+    }
+    assert_string_not_equal(configs[0].run, configs[1].run);
+    set("TRIB_RUN", "two\nlines");
+    assert_int_equal(trib_config_from_environment(&configs[0], error), TRIB_ERR_INVALID);
+    assert_non_null(strstr(error, "run (TRIB_RUN): at most 64 printable ASCII characters"));
 }
 
 static void config__own_variables_win_and_half_a_launcher_does_not_count(void **state)
@@ -390,6 +446,8 @@ int main(void)
         cmocka_unit_test_setup(config__every_variable_takes_its_example, clear),
         cmocka_unit_test_setup(config__variables_reach_their_fields, clear),
         cmocka_unit_test_setup(config__rank_and_size_come_from_launchers, clear),
+        cmocka_unit_test_setup(config__the_run_is_that_of_the_launcher_that_gives_the_rank, clear),
+        cmocka_unit_test_setup(config__a_run_that_cannot_travel_becomes_a_digest, clear),
         cmocka_unit_test_setup(config__own_variables_win_and_half_a_launcher_does_not_count, clear),
         cmocka_unit_test_setup(config__errors_name_variable_and_value, clear),
         cmocka_unit_test_setup(config__launcher_errors_name_the_variable, clear),

@@ -3,6 +3,8 @@
  * src/control/roots/lend.c; the asker's side is test_borrow.c's. */
 #include "borrow_harness.h"
 
+#include "core/lane.h"
+
 static void lend__out_of_turn(void **state)
 {
     struct switches *s = *state;
@@ -55,6 +57,33 @@ static void lend__buries_what_was_before(void **state)
     assert_int_equal(s->lender[0].fake.opens, 4);
     assert_int_equal(again->down[again->down_len - 1].kind, TRIB_MESSAGE_ROOT_READY);
     trib_jobs_gone(&s->lender[0].jobs, &again->session, "over", 1);
+}
+
+/* x with mix(x) = y. */
+static uint64_t unmix(uint64_t y)
+{
+    y ^= y >> 31 ^ y >> 62;
+    y *= 0x319642b2d24d8ec3U;
+    y ^= y >> 27 ^ y >> 54;
+    y *= 0x96de1b173f119089U;
+    y ^= y >> 30 ^ y >> 60;
+    return y - 0x9e3779b97f4a7c15U;
+}
+
+/* Who has a rank's token takes its place. A lender has the key, and gets no token from it. */
+static void lend__a_key_does_not_give_the_token_away(void **state)
+{
+    struct switches *s = *state;
+    uint64_t key = 0;
+    run_ranks(s, 2);
+    const struct trib_grant *grant = &s->h.process[0].welcome.welcome.grant;
+    for (uint32_t i = 0; i < s->link[0].up_len; i++) {
+        const struct trib_message *message = &s->link[0].up[i];
+        key = message->kind == TRIB_MESSAGE_ROOT_OPEN ? message->root_open.key : key;
+    }
+    assert_true(key != 0 && key == grant->key);
+    assert_true(unmix(trib_mix64(key)) == key);
+    assert_true(key != grant->token && unmix(key) != grant->token && trib_mix64(key) != grant->token);
 }
 
 /* A stranger who knows a communicator's number must not join its slots, nor close them; nor may one lender be two. */
@@ -154,8 +183,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
     const struct CMUnitTest tests[] = {
-        TEST(lend__out_of_turn),          TEST(lend__buries_what_was_before),  TEST(lend__refuses_what_is_anothers),
-        TEST(lend__refuses_its_own_jobs), TEST(lend__is_not_kept_for_nothing), TEST(lend__children_are_somewhere),
+        TEST(lend__out_of_turn),
+        TEST(lend__buries_what_was_before),
+        TEST(lend__refuses_what_is_anothers),
+        TEST(lend__a_key_does_not_give_the_token_away),
+        TEST(lend__refuses_its_own_jobs),
+        TEST(lend__is_not_kept_for_nothing),
+        TEST(lend__children_are_somewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

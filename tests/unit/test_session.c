@@ -14,24 +14,24 @@
 #include "control/session/session.h"
 #include "core/prng.h"
 
-#define GRANT_HEX                                                                    \
-    "0102030405060708 1112131415161718 21222324 31323334 00000002 0000002c "         \
-    "00000580 00000160 0001 1d2e efc07401 1d3e 03010000 00000000 00000000 00000000 " \
+#define GRANT_HEX                                                                             \
+    "0102030405060708 1112131415161718 191a1b1c1d1e1f20 21222324 31323334 00000002 0000002c " \
+    "00000580 00000160 0001 1d2e efc07401 1d3e 03010000 00000000 00000000 00000000 "          \
     "0301040000000000"
-#define ZERO_GRANT_HEX                                                               \
-    "0000000000000000 0000000000000000 00000000 00000000 00000000 00000000 "         \
-    "00000000 00000000 0000 0000 00000000 0000 00000000 00000000 00000000 00000000 " \
+#define ZERO_GRANT_HEX                                                                        \
+    "0000000000000000 0000000000000000 0000000000000000 00000000 00000000 00000000 00000000 " \
+    "00000000 00000000 0000 0000 00000000 0000 00000000 00000000 00000000 00000000 "          \
     "0000000000000000"
 
-#define GRANT                                                                                                    \
-    {                                                                                                            \
-        .salt = 0x0102030405060708, .token = 0x1112131415161718, .communicator = 0x21222324, .boot = 0x31323334, \
-        .roots = 2, .train = 44, .slots = 1408, .window = 352, .generation = 1, .data_port = 7470,               \
-        .group = 0xefc07401, .group_port = 7486, .weight = {3, 1}, .switches = {                                 \
-            3,                                                                                                   \
-            1,                                                                                                   \
-            4                                                                                                    \
-        }                                                                                                        \
+#define GRANT                                                                                                        \
+    {                                                                                                                \
+        .salt = 0x0102030405060708, .token = 0x1112131415161718, .key = 0x191a1b1c1d1e1f20,                          \
+        .communicator = 0x21222324, .boot = 0x31323334, .roots = 2, .train = 44, .slots = 1408, .window = 352,       \
+        .generation = 1, .data_port = 7470, .group = 0xefc07401, .group_port = 7486, .weight = {3, 1}, .switches = { \
+            3,                                                                                                       \
+            1,                                                                                                       \
+            4                                                                                                        \
+        }                                                                                                            \
     }
 
 /* Every kind, with the bytes of its whole frame. */
@@ -43,7 +43,7 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000e0 01 54524942 0008 0001 0006 646967697473 00000003 4e204e21 "
+     "000000f4 01 54524942 0009 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
      "00000000000000000000000000000000000000000000000000000000 02 04 0000 0a000003 04 0000 0a010003 01 0008 "
      "7377697463686d6c 00000004 "
      "00000580 00010000 04 01 00000000 00400000 " ZERO_GRANT_HEX
@@ -53,6 +53,7 @@ static const struct golden goldens[] = {
                .version = TRIB_SESSION_VERSION,
                .wire_version = 1,
                .job = "digits",
+               .run = "slurm 42:0",
                .rank = 3,
                .data_port = {20000, 20001},
                .multicast = true,
@@ -75,7 +76,7 @@ static const struct golden goldens[] = {
                .room = 4194304,
                .origin = "10.0.0.3:41234"}}},
     {"join, a return",
-     "000000b7 01 54524942 0008 0001 0001 6a 00000000 ffff0000 "
+     "000000c1 01 54524942 0009 0001 0001 6a 0000 00000000 ffff0000 "
      "00000000000000000000000000000000000000000000000000000000 00 00 0000 00000001 00000040 00000000 "
      "01 00 0000000000000000 " GRANT_HEX
      " 01 00 0000000000000000 00 0000 00 00000000 0000 0000000000000000 00 00000000 0000",
@@ -89,18 +90,18 @@ static const struct golden goldens[] = {
                .known = GRANT,
                .was_ready = true}}},
     {"welcome",
-     "0000005a 02 " GRANT_HEX " 00000004 00000002 00 00 00 00 00 0000",
+     "00000062 02 " GRANT_HEX " 00000004 00000002 00 00 00 00 00 0000",
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 2}}},
     {"welcome, of hosts",
-     "0000005c 02 " GRANT_HEX " 0000000c 00000001 00 00 00 00 00 0003 11 08",
+     "00000064 02 " GRANT_HEX " 0000000c 00000001 00 00 00 00 00 0003 11 08",
      {.kind = TRIB_MESSAGE_WELCOME,
       .welcome = {.grant = GRANT, .generation_ranks = 12, .behind = 1, .hosts = 3, .leaders = {{0x811}}}}},
     {"welcome, without a switch",
-     "00000085 02 " GRANT_HEX " 00000004 00000001 02 01 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
+     "0000008d 02 " GRANT_HEX " 00000004 00000001 02 01 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
      "00000003 04 4e20 0a000003 00 04 0000 0a000002 0000",
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
     {"welcome, with a place to meet",
-     "00000060 02 " GRANT_HEX " 00000004 00000001 00 00 00 04 1d30 0a000001 00 0000",
+     "00000068 02 " GRANT_HEX " 00000004 00000001 00 00 00 04 1d30 0a000001 00 0000",
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
     {"paths", "00000003 03 01 00", {.kind = TRIB_MESSAGE_PATHS, .paths = {true, false}}},
     {"register", "00000009 04 0000a1a2a3a4a5a6", {.kind = TRIB_MESSAGE_REGISTER, .mark = {0xa1a2a3a4a5a6}}},
@@ -164,7 +165,7 @@ static const struct golden goldens[] = {
      {.kind = TRIB_MESSAGE_ROOT_MISSING,
       .root_missing = {.communicator = 0x21222324, .sequence = 1841, .missing = {2, {2, 3}}}}},
     {"lend",
-     "00000010 17 54524942 0008 0001 1d2e 0003 6a6f62",
+     "00000010 17 54524942 0009 0001 1d2e 0003 6a6f62",
      {.kind = TRIB_MESSAGE_LEND, .lend = {TRIB_SESSION_MAGIC, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION, 7470, "job"}}},
     {"lent",
      "00000015 18 00200000 03 02 04 1d2e 0a000002 04 1d2f 00000000",
@@ -314,9 +315,9 @@ static void decode__bad_bytes(void **state)
         {"length 2^32 - 1", "ffffffff"},
         {"kind 0", "0000000900"},
         {"kind behind the last, before the rest is there", "000000091a"},
-        {"more roots than there can be", "0000005502" GRANT_HEX "000000040000000211 00"},
-        {"a place to meet of no family", "0000005e02" GRANT_HEX "00000004000000010000 05 1d30 0a000001 0000"},
-        {"more peers than it carries", "0000005502" GRANT_HEX "000000040000000200 05"},
+        {"more roots than there can be", "0000005d02" GRANT_HEX "000000040000000211 00"},
+        {"a place to meet of no family", "0000006602" GRANT_HEX "00000004000000010000 05 1d30 0a000001 0000"},
+        {"more peers than it carries", "0000005d02" GRANT_HEX "000000040000000200 05"},
         {"an address of no family", "0000001513 21222324 00000003 00000002 00 05 4e21 0a000003"},
         {"a child that is a switch or not", "0000001513 21222324 00000003 00000002 02 04 4e21 0a000003"},
         {"more shards than there can be", "0000000718 00200000 01 11"},

@@ -200,6 +200,7 @@ def decide(said, store):
         return {"subset": True}
     decision = {"subset": False, "job": _first(said, "job") or f"torch-{secrets.token_hex(8)}",
                 "switch": _first(said, "switch"), "rendezvous": ""}
+    decision["run"] = said[0]["run"]  # ranks that met in one store are of one run, whatever their launchers say
     if not decision["switch"]:
         decision["rendezvous"] = _first(said, "rendezvous")
         together = len({one["host"] for one in said}) == 1 and all(one["local"] for one in said)
@@ -277,11 +278,13 @@ def open_communicator(store, rank, size, timeout, options, parent, ranks, name):
         "switch": config.switch_address.decode(),
         "rendezvous": config.rendezvous.decode(),
         "job": own_job,
+        "run": config.run.decode(),
         "subset": parent is not None and parent.handle is not None and not parent.failed and options is None,
     })
     if decision["subset"]:
         return _subset(parent, ranks, name, config.timeout_ns)
     set_text(config, "job", decision["job"])
+    set_text(config, "run", decision["run"])
     if not config.switch_address:
         set_text(config, "switch_address", decision["switch"])
     if not config.rendezvous:

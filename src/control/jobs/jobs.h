@@ -127,6 +127,7 @@ enum trib_job_state { TRIB_JOB_NONE = 0, TRIB_JOB_JOINING, TRIB_JOB_STARTING, TR
 struct trib_job {
     struct trib_job *next;
     char name[TRIB_NAME_MAX + 1];
+    char run[TRIB_NAME_MAX + 1]; /* which launch of that name; "": unknown */
     enum trib_job_state state;
     bool is_return;   /* re-created from what its ranks bring along */
     bool is_recalled; /* it never left here: its ranks were sent away to come back */

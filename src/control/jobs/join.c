@@ -17,14 +17,19 @@
 #include "schemes/schemes.h"
 
 /* Names end up in logs, labels and JSON: printable ASCII without quotes and backslashes. */
-static bool is_name(const char *name)
+static bool is_shown(const char *name)
 {
     for (const char *at = name; *at; at++) {
         if (*at < ' ' || *at > '~' || *at == '"' || *at == '\\') {
             return false;
         }
     }
-    return name[0] != '\0';
+    return true;
+}
+
+static bool is_name(const char *name)
+{
+    return name[0] != '\0' && is_shown(name);
 }
 
 bool trib_join_is_wire(uint8_t wire)
@@ -97,6 +102,9 @@ enum trib_status trib_join_check(const struct trib_message *message, char *error
     if (!is_name(message->join.job)) {
         trib_explain(error, "a job name is 1 to %d printable ASCII characters without quotes and backslashes",
                      TRIB_NAME_MAX);
+    } else if (!is_shown(message->join.run)) {
+        trib_explain(error, "a run's name is at most %d printable ASCII characters without quotes and backslashes",
+                     TRIB_NAME_MAX);
     } else if (settings->ranks < 1 || settings->ranks > TRIB_RANKS_MAX) {
         trib_explain(error, "%u ranks: a communicator has 1 to %d", settings->ranks, TRIB_RANKS_MAX);
     } else if (message->join.rank >= settings->ranks) {
@@ -130,9 +138,9 @@ enum trib_status trib_join_check(const struct trib_message *message, char *error
 
 static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
 {
-    return a->salt == b->salt && a->token == b->token && a->communicator == b->communicator && a->roots == b->roots &&
-           a->train == b->train && a->slots == b->slots && a->window == b->window && a->generation == b->generation &&
-           a->group == b->group && a->group_port == b->group_port &&
+    return a->salt == b->salt && a->token == b->token && a->key == b->key && a->communicator == b->communicator &&
+           a->roots == b->roots && a->train == b->train && a->slots == b->slots && a->window == b->window &&
+           a->generation == b->generation && a->group == b->group && a->group_port == b->group_port &&
            memcmp(a->weight, b->weight, sizeof a->weight) == 0 &&
            memcmp(a->switches, b->switches, sizeof a->switches) == 0;
 }
@@ -343,6 +351,15 @@ static bool is_again(const struct trib_rank *rank, const struct trib_message *me
     return rank->via != 0 && rank->via == message->join.via && strcmp(rank->name, message->join.origin) == 0;
 }
 
+static uint32_t first_rank(const struct trib_job *job)
+{
+    uint32_t rank = 0;
+    while (rank + 1 < job->settings.ranks && !job->ranks[rank].session) {
+        rank++;
+    }
+    return rank;
+}
+
 /* May this rank take its place in a job that exists? */
 static enum trib_status check_place(const struct trib_job *job, const struct trib_message *message,
                                     const struct trib_address *from, uint64_t now_ns, char *error)
@@ -354,6 +371,8 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
         trib_explain(error,
                      "job %s is already running, with %u ranks, since %llu s: choose another job name, or end it",
                      job->name, job->settings.ranks, (unsigned long long)((now_ns - job->started_ns) / TRIB_SECOND_NS));
+    } else if (strcmp(job->run, message->join.run) != 0) {
+        trib_explain_runs(error, job->name, job->run, first_rank(job), message->join.run, rank);
     } else if (is_out_of_time(job, message, error)) {
         return TRIB_ERR_REFUSED;
     } else if (comes_two_ways(job, message, from, error)) {
@@ -366,15 +385,6 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
         return TRIB_OK;
     }
     return TRIB_ERR_REFUSED;
-}
-
-static uint32_t first_rank(const struct trib_job *job)
-{
-    uint32_t rank = 0;
-    while (rank + 1 < job->settings.ranks && !job->ranks[rank].session) {
-        rank++;
-    }
-    return rank;
 }
 
 /* The lower rank is named first, whoever came first. */
@@ -394,6 +404,7 @@ struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_messa
         return NULL;
     }
     memcpy(job->name, join->join.job, sizeof job->name);
+    memcpy(job->run, join->join.run, sizeof job->run);
     job->state = TRIB_JOB_JOINING;
     job->has_peers = trib_join_has_peers(join->join.settings.scheme);
     job->is_return = join->join.known.communicator != 0;
@@ -585,26 +596,42 @@ bool trib_join_names_places(const struct trib_session *session, const struct tri
     return true;
 }
 
+/* Is this the place for such a job? A control plane in the process of rank 0 is for its run alone. Under the name that
+ * ranks have who were given none, the ranks of two users would meet. */
+static enum trib_status check_host(const struct trib_jobs *jobs, const struct trib_message *message, char *error)
+{
+    const struct trib_server_config *config = jobs->config;
+    if (config->run != NULL && strcmp(config->run, message->join.run) != 0) {
+        trib_explain_runs(error, message->join.job, config->run, 0, message->join.run, message->join.rank);
+    } else if (config->is_shared && strcmp(message->join.job, TRIB_JOB_DEFAULT) == 0) {
+        trib_explain(error,
+                     "rank %u gives its job no name, and this switch is shared: choose one that no other job has, and "
+                     "give it to all ranks (TRIB_JOB, now \"" TRIB_JOB_DEFAULT "\")",
+                     message->join.rank);
+    } else if (message->join.via != 0 && trib_roots_are_ranks(config)) {
+        trib_explain(error,
+                     "a switch has this as its parent, but it is none: here ranks meet that do without a switch");
+    } else if (trib_roots_are_ranks(config) && trib_scheme_names_quorum(message->join.settings.scheme)) {
+        trib_explain(error,
+                     "scheme %s: who is done may leave before a late rank has its results, and without a switch they "
+                     "would leave with it: name a switch",
+                     message->join.settings.scheme);
+    } else if (message->join.via != 0 && trib_join_is_of_peers(message)) {
+        trib_join_explain_peers(message, error);
+    } else {
+        return TRIB_OK;
+    }
+    return TRIB_ERR_REFUSED;
+}
+
 void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                    uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     enum trib_status status = trib_join_check(message, error);
     struct trib_job *job = trib_jobs_find(jobs, message->join.job);
-    if (status == TRIB_OK && message->join.via != 0 && trib_roots_are_ranks(jobs->config)) {
-        trib_explain(error,
-                     "a switch has this as its parent, but it is none: here ranks meet that do without a switch");
-        status = TRIB_ERR_REFUSED;
-    } else if (status == TRIB_OK && trib_roots_are_ranks(jobs->config) &&
-               trib_scheme_names_quorum(message->join.settings.scheme)) {
-        trib_explain(error,
-                     "scheme %s: who is done may leave before a late rank has its results, and without a switch they "
-                     "would leave with it: name a switch",
-                     message->join.settings.scheme);
-        status = TRIB_ERR_REFUSED;
-    } else if (status == TRIB_OK && message->join.via != 0 && trib_join_is_of_peers(message)) {
-        trib_join_explain_peers(message, error);
-        status = TRIB_ERR_REFUSED;
+    if (status == TRIB_OK) {
+        status = check_host(jobs, message, error);
     }
     if (status == TRIB_OK && !trib_join_names_places(session, message, error)) {
         status = TRIB_ERR_INVALID;

@@ -95,6 +95,7 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
 {
     job->grant.salt = trib_draw();
     job->grant.token = trib_draw();
+    job->grant.key = trib_draw();
     job->grant.communicator = draw_communicator(jobs);
     job->grant.generation = 1;
     if (job->has_peers) {

@@ -10,7 +10,6 @@
 #include "control/jobs/peers.h"
 #include "control/jobs/start.h"
 #include "control/roots/borrow.h"
-#include "core/lane.h"
 #include "core/window.h"
 #include "io/explain.h"
 
@@ -228,7 +227,7 @@ static void ask_to_open(struct trib_jobs *jobs, const struct trib_job *job, cons
                                                  .session = opening->session}};
     (void)snprintf(message.root_open.scheme, sizeof message.root_open.scheme, "%s", opening->scheme);
     if (job->root[root].loan) {
-        message.root_open.key = trib_mix64(job->grant.token);
+        message.root_open.key = job->grant.key;
     } else {
         message.root_open.at = root_address(job, root);
     }

@@ -136,6 +136,7 @@ static void put_grant(struct writer *w, const struct trib_grant *grant)
 {
     put_number(w, grant->salt, 8);
     put_number(w, grant->token, 8);
+    put_number(w, grant->key, 8);
     put_number(w, grant->communicator, 4);
     put_number(w, grant->boot, 4);
     put_number(w, grant->roots, 4);
@@ -154,6 +155,7 @@ static void get_grant(struct reader *r, struct trib_grant *grant)
 {
     grant->salt = get_u64(r);
     grant->token = get_u64(r);
+    grant->key = get_u64(r);
     grant->communicator = get_u32(r);
     grant->boot = get_u32(r);
     grant->roots = get_u32(r);
@@ -259,6 +261,7 @@ static void put_join(struct writer *w, const struct trib_message *message)
     put_number(w, message->join.version, 2);
     put_number(w, message->join.wire_version, 2);
     put_text(w, message->join.job, sizeof message->join.job);
+    put_text(w, message->join.run, sizeof message->join.run);
     put_number(w, message->join.rank, 4);
     for (unsigned i = 0; i < TRIB_ROOTS_MAX; i++) {
         put_number(w, message->join.data_port[i], 2);
@@ -591,6 +594,7 @@ static enum trib_status get_join(struct reader *r, struct trib_message *message)
         return status;
     }
     get_text(r, message->join.job, sizeof message->join.job);
+    get_text(r, message->join.run, sizeof message->join.run);
     message->join.rank = get_u32(r);
     for (unsigned i = 0; i < TRIB_ROOTS_MAX; i++) {
         message->join.data_port[i] = get_u16(r);

@@ -55,7 +55,7 @@
 #include "io/udp.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 8
+#define TRIB_SESSION_VERSION 9
 #define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
@@ -110,6 +110,7 @@ struct trib_settings {
 struct trib_grant {
     uint64_t salt;
     uint64_t token; /* secret of the communicator: who returns must know it */
+    uint64_t key;   /* secret of its control plane and its lenders; says nothing of the token */
     uint32_t communicator;
     uint32_t boot;  /* of the switch as it is now (in known: as it was) */
     uint32_t roots; /* shards */
@@ -182,6 +183,7 @@ struct trib_message {
             uint16_t version;
             uint16_t wire_version;
             char job[TRIB_NAME_MAX + 1];
+            char run[TRIB_NAME_MAX + 1]; /* which launch of the job this is, as its launcher says; "": unknown */
             uint32_t rank;
             /* This rank's UDP port for each shard; 0 from the end: n ports, and shard t deals with port t mod n. */
             uint16_t data_port[TRIB_ROOTS_MAX];
@@ -274,7 +276,7 @@ struct trib_message {
             uint32_t ranks; /* of the job, who are all named: session.ranks of them, or all, are its members */
             char scheme[32];
             struct trib_address at; /* where the ranks find it; len 0: it is not said */
-            uint64_t key; /* to a lender: drawn from the communicator's secret, the same in every incarnation; else 0 */
+            uint64_t key;           /* to a lender: that of the grant, the same in every incarnation; else 0 */
             struct trib_session_config session; /* salt 0: a root never learns it; first and lookahead 0 */
         } root_open;
         struct {
