@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the rules of this tree that no compiler knows:  tools/check_tree.py [BUILD_FOLDER]
 
-Sizes, layers, purity of core and schemes, words that must not appear, exported symbols, files named by documents.
+Sizes, layers, purity of core and schemes, words that must not appear, ports of scripts, exported symbols, files named in
+documents.
 With a build folder it also looks at the object files. Prints one line per violation; exits 1 if there is any.
 """
 import glob
@@ -159,6 +160,15 @@ def check_source(path, code):
             problem(path, line_of(code, match.start()), f"{match.group(1)}() in {path.split('/')[1]}")
 
 
+def check_ports(path, text):
+    """A script that shares the machine's network with others takes no port of its own choice (quiet_port of common.sh, or 0), but
+    where nothing is bound."""
+    own = re.compile(r"(--listen|--rendezvous|RENDEZVOUS=)[ '\"]*(127\.|0\.0\.|\[?::)[^ ]*:[1-5]?[0-9]{3,4}\b|\$\$ *%")
+    for number, line in enumerate(text.splitlines(), 1):
+        if own.search(line) and "--check-config" not in line:
+            problem(path, number, "a port that the kernel did not give: quiet_port of tests/integration/common.sh has some")
+
+
 def check_document(path, text):
     """A backticked path below one of our folders must exist; * may stand in it."""
     tops = tuple(name + "/" for name in os.listdir(ROOT) if os.path.isdir(os.path.join(ROOT, name))
@@ -266,6 +276,8 @@ def main():
                 check_source(path, code)
             if path.startswith("src/"):
                 check_layers(path, text)
+        if path.startswith("tests/integration/") and path.endswith(".user.sh"):
+            check_ports(path, text)
         if path.endswith(".md"):
             check_document(path, text)
     check_mirror()

@@ -129,23 +129,29 @@ ended() {
 
 gone() { ! [ -e "/proc/$1" ] || grep -qs '^State:.[ZX]' "/proc/$1/status"; }
 
-# quiet_port: sets QUIET_PORT to the first of 16 ports that are free, below those that the kernel gives to sockets without one, and above those of
-# tests that count their own. They stay this script's until it ends: a switch that is killed finds them free again, whatever else runs.
+# quiet_port: sets QUIET_PORT to the first of 16 ports that are free, below those that the kernel gives to sockets without one. They stay this
+# script's until it ends: a switch that is killed finds them free again, whatever else runs. In even thousands, since a switch that was not told
+# where has HTTP 1000 above.
 quiet_port() {
     local owner digits
     while :; do
-        QUIET_PORT=$((30000 + RANDOM % 172 * 16))
+        QUIET_PORT=$(((10 + RANDOM % 11 * 2) * 1000 + RANDOM % 62 * 16))
         owner=${TMP%/*}/tributary-ports-$QUIET_PORT
         [ -e "/proc/$(readlink "$owner")" ] || rm -f "$owner" # of a script that was killed
         ln -s "$$" "$owner" 2>/dev/null || continue
         RESERVED+=("$owner")
-        digits=$(printf '%03X' $((QUIET_PORT / 16)))
-        cat /proc/net/{tcp,udp,tcp6,udp6} 2>/dev/null | grep -qE "^ *[0-9]+: [0-9A-F]+:${digits}[0-9A-F] " || return 0
+        digits=$(printf '%03X[0-9A-F]|%04X' $((QUIET_PORT / 16)) $((QUIET_PORT + 1000)))
+        cat /proc/net/{tcp,udp,tcp6,udp6} 2>/dev/null | grep -qE "^ *[0-9]+: [0-9A-F]+:($digits) " || return 0
     done
 }
 
+# Whether the switch of this build has HTTP.
+has_http() { "$TRIBUTARY" info --json | grep -q '"http":true'; }
+# And `tributary jobs`, which asks it.
+has_jobs() { has_http && "$TRIBUTARY" jobs --help >/dev/null 2>&1; }
+
 # switch_start [OPTIONS]: sets SWITCH_PID, SWITCH_PORT, SWITCH_LOG and exports TRIB_SWITCH. On 127.0.0.1, without HTTP, unless the options say
-# otherwise; port 0 to listen at is a quiet one.
+# otherwise and the build has it; port 0 to listen at is a quiet one.
 switch_start() {
     local ready="$TMP/ready.$RANDOM" options=(--listen 127.0.0.1:0 --http none "$@") i
     SWITCH_LOG=${SWITCH_LOG:-$TMP/switch.log}
@@ -154,6 +160,7 @@ switch_start() {
     for ((i = 1; i < ${#options[@]}; i++)); do
         [ "${options[i - 1]}" != --listen ] || options[i]=$(sed -E "s/:0(,|\$)/:$QUIET_PORT\1/g" <<<"${options[i]}")
     done
+    [[ $* != *--http* ]] || has_http || options+=(--http none)
     "$TRIBUTARY" switch "${options[@]}" --ready-fd 9 9>"$ready" 2>>"$SWITCH_LOG" &
     SWITCH_PID=$!
     CHILDREN+=("$SWITCH_PID")

@@ -30,11 +30,11 @@ expect 1 'FAIL +switch +127.0.0.1:1 cannot be reached by TCP: connection refused
 check_in "what to do" '-> is `tributary switch` running there' "$TMP/out"
 expect 1 'FAIL +switch +cannot resolve "nowhere.invalid"' "$T" doctor -s nowhere.invalid
 expect 2 'unknown option --swich; did you mean --switch' "$T" doctor --swich x
-if unshare -Urn true 2>/dev/null; then
+if command -v ip >/dev/null && unshare -Urn true 2>/dev/null; then
     # A path that a full packet does not fit through, in a network of its own.
     expect 1 'FAIL +path MTU +payloads of more than 1088 bytes do not come back uncut' unshare -Urn sh -c '
         ip link set lo mtu 1200 up
-        "$0" switch --listen 127.0.0.1:7470 --http none 2>/dev/null &
+        "$0" switch --listen 127.0.0.1 --http none 2>/dev/null &
         switch=$!
         sleep 0.3
         "$0" doctor --switch 127.0.0.1 >"$1"
@@ -48,7 +48,7 @@ if unshare -Urn true 2>/dev/null; then
 fi
 
 say "jobs"
-if "$T" jobs --help >/dev/null 2>&1; then
+if has_jobs; then
     SWITCH_LOG=$TMP/jobs.log
     switch_start --http 127.0.0.1:0
     HTTP=$(sed -n 's/.*http on http:\/\/\(127.0.0.1:[0-9]*\).*/\1/p' "$SWITCH_LOG")

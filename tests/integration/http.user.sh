@@ -5,7 +5,7 @@
 . "$(dirname "$0")/common.sh"
 T=$TRIBUTARY
 
-if "$T" info --json | grep -q '"http":false'; then
+if ! has_http; then
     say "a build without HTTP says what is missing, to who asks for HTTP and to who does not"
     expect_line 1 '--http: this build has no HTTP: install libmicrohttpd-dev and libjansson-dev' \
         "$T" switch --listen 127.0.0.1:0 --http 127.0.0.1:0

@@ -44,14 +44,16 @@ for collective in allgather reduce-scatter broadcast reduce; do
     expect 0 "$RIGHT" "$T" perf --workers 3 -b 300K -e 300K -n 2 --collective $collective --loss 1% --seed 6
 done
 
-say "people"
-HTTP="[::1]:$((PORT + 1000))"
-ranks_start seen 2 -b 64K -e 64K -n 200000 -c 0
-wait_for 10 runs_job seen || fail "the job did not start"
-expect 0 'seen' "$T" jobs --http "$HTTP"
-expect 0 'rank.*\[::1\]|\[::1\]' "$T" jobs seen --http "$HTTP"
-kill -TERM "${RANK_PIDS[@]}"
-for pid in "${RANK_PIDS[@]}"; do ended 10 "$pid"; done
+if has_jobs; then
+    say "people"
+    HTTP="[::1]:$((PORT + 1000))"
+    ranks_start seen 2 -b 64K -e 64K -n 200000 -c 0
+    wait_for 10 runs_job seen || fail "the job did not start"
+    expect 0 'seen' "$T" jobs --http "$HTTP"
+    expect 0 'rank.*\[::1\]|\[::1\]' "$T" jobs seen --http "$HTTP"
+    kill -TERM "${RANK_PIDS[@]}"
+    for pid in "${RANK_PIDS[@]}"; do ended 10 "$pid"; done
+fi
 expect 0 '' "$T" doctor --switch "[::1]:$PORT"
 check_in "doctor knows the default" 'pass uncut; the default is 1344' "$TMP/out"
 expect 0 'payloads? of' "$T" doctor
@@ -76,7 +78,7 @@ switch_start --listen '[::]:0' --http '[::]:0'
 expect 1 'comes over IPv4, and this switch moves data over IPv6 only: name it by an IPv6 address' \
     "$T" perf --switch "127.0.0.1:$SWITCH_PORT" --workers 2 -b 64K -e 64K -n 2
 expect 0 "$RIGHT" "$T" perf --switch "[::1]:$SWITCH_PORT" --workers 2 -b 64K -e 64K -n 2
-expect 0 '' "$T" jobs --http "127.0.0.1:$((SWITCH_PORT + 1000))"
+! has_jobs || expect 0 '' "$T" jobs --http "127.0.0.1:$((SWITCH_PORT + 1000))"
 switch_stop
 
 say "names and scopes"

@@ -8,7 +8,6 @@
 T=$TRIBUTARY
 FAULTS=(--loss 1% --duplicate 1% --reorder 1% --corrupt 0.1%)
 LONG=(-b 4M -e 4M -n 100000 -w 1)
-PORT=$((10000 + $$ % 1000 * 10 + 5))
 export TRIB_DEBUG=INFO
 
 # host_ranks JOB RANKS RANKS_A_HOST OPTIONS...

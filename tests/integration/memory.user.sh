@@ -58,7 +58,7 @@ serve() { # N: which allocation fails
     local n=$1 port status ready=$TMP/ready.serve pid
     : >"$ready"
     # A pipe of its own would do as well; a file can be looked at without reading it empty.
-    FAIL_NTH=$n FAIL_REPORT=$REPORT LD_PRELOAD=$LIBRARY "$T" switch --listen 127.0.0.1:0 --http "$HTTP" --ready-fd 9 9>"$ready" >"$TMP/serve" 2>&1 &
+    FAIL_NTH=$n FAIL_REPORT=$REPORT LD_PRELOAD=$LIBRARY "$T" switch --listen "127.0.0.1:$QUIET_PORT" --http "$HTTP" --ready-fd 9 9>"$ready" >"$TMP/serve" 2>&1 &
     pid=$!
     CHILDREN+=("$pid")
     wait_for 10 eval "test -s $ready || gone $pid" || fail "switch: neither serves nor ends when allocation $n failed"
@@ -76,7 +76,8 @@ serve() { # N: which allocation fails
 
 say "a switch"
 HTTP=none
-! "$T" info --json | grep -q '"http":true' || HTTP=127.0.0.1:0
+! has_http || HTTP=127.0.0.1:0
+quiet_port
 serve 0
 COUNT=$(cat "$REPORT")
 for ((n = 1; n <= COUNT && FAILURES < 5; n++)); do

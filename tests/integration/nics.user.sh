@@ -79,13 +79,14 @@ switch_stop
 
 say "no switch: each rank is a root at each of its cards"
 unset TRIB_SWITCH
+quiet_port
 # hosts_start JOB OPTIONS...: three ranks that are three hosts, of two cards each.
 hosts_start() {
     local job=$1 rank
     shift
     RANK_PIDS=()
     for rank in 0 1 2; do
-        TRIB_RENDEZVOUS=$A:$((20000 + $$ % 20000)) TRIB_HOSTID=h$rank TRIB_NICS=127.0.1.$((rank + 1)),127.0.2.$((rank + 1)) TRIB_DEBUG=INFO \
+        TRIB_RENDEZVOUS=$A:$QUIET_PORT TRIB_HOSTID=h$rank TRIB_NICS=127.0.1.$((rank + 1)),127.0.2.$((rank + 1)) TRIB_DEBUG=INFO \
             rank_start "$job" 3 $rank "$@"
     done
 }
@@ -114,7 +115,7 @@ pairs_start() {
     unset TRIB_NICS TRIB_HOSTID
     export TRIB_LEVEL0=0
 }
-pairs_start pairs $A:$((20000 + $$ % 20000)) -b 8 -e 1M -f 8 -n 3
+pairs_start pairs $A:$QUIET_PORT -b 8 -e 1M -f 8 -n 3
 ranks_end 30 0
 check_right "pairs without a switch" "$TMP/pairs.0"
 check_in "four roots" 'no box: 4 roots' "$TMP/pairs.0"

@@ -8,8 +8,6 @@ T=$TRIBUTARY
 FAULTS=(--loss 1% --duplicate 1% --reorder 1% --corrupt 0.1%)
 LONG=(-b 4M -e 4M -n 100000 -w 1)
 
-# A port below those that the kernel gives away, so that nobody else takes it while no rank 0 listens.
-PORT=$((10000 + $$ % 1000 * 10))
 # Each rank is a host of its own unless HOSTS says which.
 start_rank() { TRIB_HOSTID=host-${HOSTS:-$3} rank_start "$@"; }
 next_port

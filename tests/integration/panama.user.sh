@@ -5,7 +5,7 @@
 # and wire. On one machine.
 . "$(dirname "$0")/common.sh"
 T=$TRIBUTARY
-"$T" info --json | grep -q '"http":true' || skip "a build without HTTP shows no caps"
+has_http || skip "a build without HTTP shows no caps"
 
 # cap JOB: as /metrics has it.
 cap() {
@@ -30,7 +30,7 @@ end_ranks() {
 }
 
 say "two jobs divide what a socket holds"
-switch_start --buffer 256KiB --http 127.0.0.1
+switch_start --buffer 256KiB --http 127.0.0.1:0
 export TRIB_SCHEME=panama
 # The socket surely holds 131,072 bytes: 29 packets of 1,472 bytes from each of 3 ranks.
 ranks_start one 3 -b 4M -e 4M -n 100000 -w 0
@@ -40,7 +40,7 @@ ranks_start two 3 -b 4M -e 4M -n 100000 -w 0
 TWO=("${RANK_PIDS[@]}")
 wait_for 10 cap_is two 14 14 || fail "the second has $(cap two) fragments, not 14"
 wait_for 10 cap_is one 14 14 || fail "the first has $(cap one) fragments, not 14"
-expect 0 'congestion: [0-9]+ packets came from a congested way, 14 fragments of each rank may be in flight at a shard' \
+! has_jobs || expect 0 'congestion: [0-9]+ packets came from a congested way, 14 fragments of each rank may be in flight at a shard' \
     "$T" jobs one --http "127.0.0.1:$((SWITCH_PORT + 1000))"
 end_ranks "${ONE[@]}"
 wait_for 10 cap_is two 29 29 || fail "alone again it has $(cap two) fragments, not 29"

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # rendezvous.sh: jobs without a switch, for scripts: a rendezvous of their own, ranks that run to the end, die or stop. Sourced after common.sh,
-# never run. Who sources it says by `start_rank JOB RANKS RANK OPTIONS...` how a rank of his is started, and by PORT where to begin.
+# never run. Who sources it says by `start_rank JOB RANKS RANK OPTIONS...` how a rank of his is started.
 
+# A port that nobody else takes while no rank 0 listens.
 next_port() {
-    PORT=$((PORT + 1))
+    quiet_port
+    PORT=$QUIET_PORT
     export TRIB_RENDEZVOUS=127.0.0.1:$PORT
 }
 

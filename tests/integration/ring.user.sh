@@ -9,8 +9,6 @@ FAULTS=(--loss 1% --duplicate 1% --reorder 1% --corrupt 0.1%)
 LONG=(-b 4M -e 4M -n 100000 -w 1)
 RING=(--scheme ring)
 
-# A port below those that the kernel gives away, so that nobody else takes it while no rank 0 listens; above those of nobox.user.sh.
-PORT=$((20000 + $$ % 800 * 12))
 start_rank() {
     local job=$1 ranks=$2 rank=$3
     shift 3

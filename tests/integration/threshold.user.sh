@@ -17,8 +17,6 @@ right() {
     check_right "$job" "$TMP/$job.0"
 }
 
-has_http() { "$T" info --json | grep -q '"http":true'; }
-
 # Bytes that the switch's shards have received so far.
 received() {
     exec 8<>"/dev/tcp/127.0.0.1/$HTTP_PORT" || return 1
@@ -29,13 +27,8 @@ received() {
 
 # start_switch OPTIONS...: with HTTP on a free port, where the build has it.
 start_switch() {
-    HTTP_PORT=
-    if has_http; then
-        switch_start --http 127.0.0.1:0 "$@"
-        HTTP_PORT=$(sed -n 's/.*http on http:\/\/127.0.0.1:\([0-9]*\).*/\1/p' "$SWITCH_LOG" | tail -n 1)
-    else
-        switch_start "$@"
-    fi
+    switch_start --http 127.0.0.1:0 "$@"
+    HTTP_PORT=$(sed -n 's/.*http on http:\/\/127.0.0.1:\([0-9]*\).*/\1/p' "$SWITCH_LOG" | tail -n 1)
 }
 
 # no_bytes WHAT: the shards have received none since the last time; some_bytes: they have.
@@ -120,7 +113,7 @@ RANK_PIDS=("${RANK_PIDS[0]}" "${RANK_PIDS[2]}")
 ranks_end 20 1
 check_in "rank 1 is named" 'rank 1 \(127.0.0.1:[0-9]+\) is gone' "$TMP"/dies.[02]
 
-if has_http; then
+if has_jobs; then
     say "tributary jobs says what sums"
     switch_stop
     start_switch --threshold 40MB
