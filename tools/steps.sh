@@ -3,7 +3,7 @@
 #   step NAME COMMAND...        one command, one count
 #   tests NAME DIR ARGUMENT...  ctest in a build folder; counts its tests
 #   finish                      prints "N passed, N failed" and exits accordingly
-# The counts are also appended to $TRIB_RESULTS, if set, for .ci/run to add up.
+# The counts and seconds are also appended to $TRIB_RESULTS, if set, for .ci/run to add up.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 jobs=$(nproc)
 places=$((3 * jobs)) # of tests, which mostly wait; cmake/tests.cmake says how many each takes
@@ -14,12 +14,26 @@ failures=()
 fixed=(setarch -R)
 "${fixed[@]}" true 2>/dev/null || fixed=()
 
+# cpu_seconds: sets CPU to those of all that this shell has waited for: what steps cost, whatever else the machine does.
+cpu_seconds() {
+    local file line=() parts
+    file=$(mktemp)
+    times >"$file"
+    mapfile -t line <"$file"
+    rm -f "$file"
+    IFS=' ms' read -ra parts <<<"${line[1]}" # of children: 1m2.345s 0m6.789s
+    CPU=$((60 * (parts[0] + parts[2]) + ${parts[1]%.*} + ${parts[3]%.*}))
+}
+CPU=0
+
 count() { # name passed failed seconds
+    local before=$CPU
+    cpu_seconds
     passed=$((passed + $2))
     failed=$((failed + $3))
     [ "$3" -eq 0 ] || failures+=("$1")
-    echo "-- $1: $2 passed, $3 failed, $4 s"
-    [ -z "${TRIB_RESULTS:-}" ] || echo "$2 $3 $1" >>"$TRIB_RESULTS"
+    echo "-- $1: $2 passed, $3 failed, $4 s, $((CPU - before)) s of CPU"
+    [ -z "${TRIB_RESULTS:-}" ] || echo "$2 $3 $1 $4 $((CPU - before))" >>"$TRIB_RESULTS"
 }
 
 step() { # name command...
@@ -32,6 +46,14 @@ step() { # name command...
         count "$name" 0 1 $((SECONDS - start))
         return 1
     fi
+}
+
+# Which tests were skipped, and why: what they said of it.
+skipped_in() { # file
+    awk '/<testcase / { name = $0; sub(/.*<testcase name="/, "", name); sub(/".*/, "", name); skipped = said = 0 }
+         /<skipped|status="disabled"/ { skipped = 1 }
+         skipped && !said && /skipped: / { sub(/.*skipped: /, ""); sub(/<.*/, ""); print "   skipped " name ": " $0; said = 1 }
+         /<\/testcase>/ && skipped && !said { print "   skipped " name }' "$1"
 }
 
 count_junit() { # name file seconds: what ctest or pytest has written
@@ -48,9 +70,36 @@ count_junit() { # name file seconds: what ctest or pytest has written
     total=$(attribute tests "$2")
     bad=$(($(attribute failures "$2") + $(attribute errors "$2")))
     skipped=$(($(attribute skipped "$2") + $(attribute disabled "$2")))
-    [ "$skipped" -eq 0 ] || echo "   $skipped skipped"
+    [ "$skipped" -eq 0 ] || skipped_in "$2"
     count "$1" $((total - bad - skipped)) "$bad" "$3"
     [ "$bad" -eq 0 ]
+}
+
+# Of what ctest says: how far it is, which tests failed, and what those printed.
+follow() {
+    local line number of name seconds verdict said=0 fails=0 result='^ *([0-9]+)/([0-9]+) +Test +#[0-9]+: ([^ ]+) \.*(.*[^ ]) +([0-9.]+) sec'
+    while IFS= read -r line; do
+        if [[ $line =~ $result ]]; then
+            number=${BASH_REMATCH[1]} of=${BASH_REMATCH[2]} name=${BASH_REMATCH[3]} seconds=${BASH_REMATCH[5]} fails=0
+            verdict=${BASH_REMATCH[4]##*[ *]}
+            case $verdict in
+            Passed | Skipped) ;;
+            *) echo "   FAILED $name ($verdict after $seconds s):"; fails=1 ;;
+            esac
+            if [ -t 1 ]; then
+                printf '   %s of %s\r' "$number" "$of"
+            elif [ $((10 * number / of)) -gt "$said" ]; then
+                said=$((10 * number / of))
+                echo "   $number of $of"
+            fi
+        elif [[ $line =~ ^\ *Start\ |^[0-9]+%\ tests\ passed ]]; then
+            fails=0
+        elif [ "$fails" -eq 1 ] && [ -n "$line" ]; then
+            echo "      $line"
+        elif [[ $line =~ ^(No tests|CMake Error|Errors) ]]; then
+            echo "   $line"
+        fi
+    done
 }
 
 tests() { # name build-folder ctest-arguments...
@@ -59,8 +108,7 @@ tests() { # name build-folder ctest-arguments...
     echo "== $name"
     junit=$PWD/$dir/$name.xml
     rm -f "$junit"
-    "${fixed[@]}" ctest --test-dir "$dir" -j "$places" --output-on-failure --output-junit "$junit" --no-tests=error "$@" |
-        grep -v -e '^ *Start ' -e '^Internal ctest' -e '^Label Time' -e 'sec\*proc' -e '^$'
+    "${fixed[@]}" ctest --test-dir "$dir" -j "$places" --output-on-failure --output-junit "$junit" --no-tests=error "$@" 2>&1 | follow
     count_junit "$name" "$junit" $((SECONDS - start))
 }
 
