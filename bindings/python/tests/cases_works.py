@@ -426,3 +426,40 @@ def elsewhere():
             continue
         raise AssertionError(f"{function.__name__} took {args}")
     dist.barrier()
+
+
+def received_early():
+    """irecv returns before the sender has come, in a group that has sent nothing yet: the operation between is not held up. Of each two
+    ranks the lower one receives in one group, the higher one in another: one of both connects to the other."""
+    rank, other = dist.get_rank(), dist.get_rank() ^ 1
+    for is_lower in (True, False):
+        group = dist.new_group(timeout=datetime.timedelta(seconds=20))
+        tensor, summed, work = torch.zeros(3), torch.ones(1), None
+        if (rank < other) == is_lower:
+            work = dist.irecv(tensor, src=other, group=group)
+        dist.all_reduce(summed, group=group)
+        assert summed.item() == dist.get_world_size()
+        if work is None:
+            dist.send(torch.arange(3.0), dst=other, group=group)
+        else:
+            work.wait()
+            assert torch.equal(tensor, torch.arange(3.0))
+
+
+def nobody_comes(seconds):
+    """Each rank waits in a way of its own, in a group of its own that has sent nothing yet, for ranks that do not come. What is said, and
+    after how long."""
+    rank, ranks = dist.get_rank(), list(range(dist.get_world_size()))
+    timeout = datetime.timedelta(seconds=seconds)
+    groups = [dist.new_group(ranks, timeout=timeout) for _ in range(4)]
+    parts = [torch.zeros(1) for _ in ranks]
+    calls = (lambda group: dist.monitored_barrier(group, wait_all_ranks=True),
+             lambda group: dist.recv(torch.zeros(1), src=0, group=group),
+             lambda group: dist.gather(torch.zeros(1), parts, dst=2, group=group),
+             lambda group: dist.irecv(torch.zeros(1), src=0, group=group).wait())
+    start = time.monotonic()
+    try:
+        calls[rank](groups[rank])
+    except RuntimeError as error:
+        return str(error), time.monotonic() - start
+    raise AssertionError("it came to an end")

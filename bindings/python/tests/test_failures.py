@@ -149,7 +149,7 @@ def test_end_without_destroy():
 
 def test_end_with_futures():
     """Nor are futures whose callbacks run when Python ends."""
-    status, output = run_script("script_ends.py", 2, "pending", TRIB_LEVEL0="0")
+    status, output = run_script("script_ends.py", 2, "pending", TRIB_LEVEL0="0", GLOO_SOCKET_IFNAME="")
     assert status == 0 and output.count("ended well") == 2 and "terminate called" not in output, output
 
 
@@ -180,3 +180,9 @@ def test_restart(tmp_path):
     assert (tmp_path / "died").exists()
     # The same name both times, and nothing of the first life in the second.
     assert len(re.findall(r"job elastic runs", said)) == 2, said
+
+
+def test_gloo_does_not_connect(fresh):
+    """The group is not made, and the error says what gloo is for and what to set."""
+    with pytest.raises(AssertionError, match=r"gloo, which does send, .* does not connect: .*nowhere0.*; name the interface .*GLOO_SOCKET_IFNAME"):
+        fresh(ranks=2, environment={"GLOO_SOCKET_IFNAME": "nowhere0"})

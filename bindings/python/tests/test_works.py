@@ -6,9 +6,16 @@ from conftest import PATIENCE
 
 @pytest.mark.parametrize("case", ["callback_waits", "callbacks_in_order", "callback_waits_for_later_works", "polled", "interrupted",
                                   "interrupted_anywhere", "interrupted_behind_start", "nothing_to_do", "same_name", "lazy", "overlapping",
-                                  "changed_lists", "elsewhere"])
+                                  "changed_lists", "elsewhere", "received_early"])
 def test_works(world, case):
     world.run(f"cases_works.{case}", seconds=30)
+
+
+def test_nobody_comes(world):
+    """recv, a gather's root and monitored_barrier end with the group's timeout, as other operations do, though gloo does them."""
+    said = world.run("cases_works.nobody_comes", PATIENCE)
+    assert "Ranks 1, 2, 3 failed to pass monitoredBarrier" in said[0][0]
+    assert max(took for _, took in said) < 2.5 * PATIENCE, said
 
 
 def test_power_sgd(fresh):

@@ -167,9 +167,12 @@ def _underlying(store):
     return store
 
 
-def own_address(store):
-    """How the others reach this process: MASTER_ADDR, or the store's host, if that is this machine; else the address that leads there."""
-    master = os.environ.get("MASTER_ADDR") or getattr(_underlying(store), "host", None) or "127.0.0.1"
+def reachable_address(store):
+    """How the others reach this process: MASTER_ADDR, or the store's host, if that is this machine; else the address that leads there.
+    None if neither is known."""
+    master = os.environ.get("MASTER_ADDR") or getattr(_underlying(store), "host", None)
+    if not master:
+        return None
     family, _, _, _, target = socket.getaddrinfo(master, 9, type=socket.SOCK_DGRAM)[0]
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         probe.connect(target)
@@ -185,7 +188,7 @@ def free_port(address):
 
 
 def _free_rendezvous(store):
-    address = own_address(store)
+    address = reachable_address(store) or "127.0.0.1"
     port = free_port(address)
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 

@@ -4,7 +4,7 @@
 Order: operations of a group run in the order in which they are asked for, which must be the same on every rank (torch's rule).
 The calls return at once; with async_op=False the call itself waits, without a detour over other threads, and looks for signals.
 Memory: tensors are handed over by pointer, and kept until their operation has ended (_buffers.py copies what is not contiguous).
-gloo is a backend of this group as well: the methods that are not here are torch's, and lead there. It connects at first use.
+gloo is a backend of this group as well (_gloo.py): the methods that are not here are torch's, and lead there.
 Read next: _work.py (what is returned), _bootstrap.py (how the ranks meet).
 """
 import contextlib
@@ -23,6 +23,8 @@ from torch._C import _distributed_c10d as c10d
 from . import _bootstrap, _buffers, _capi, _work
 from ._autoload import NAME
 from ._buffers import Buffers, check, is_plain, moved_as, summed_as
+from ._gloo import make_gloo
+from ._monitored import MonitoredBarrier
 from ._work import LOOK_NS, Collector, Flight, TributaryWork
 
 _log = logging.getLogger("tributary_torch")
@@ -43,9 +45,18 @@ def create(options, pg_options):
     try:
         comm = _bootstrap.open_communicator(store, options.group_rank, options.group_size, options.timeout, pg_options,
                                             parent, ranks, name)
+        gloo = _make_gloo_beside(comm, store, options)
     except RuntimeError as error:
         raise dist.DistBackendError(f"{NAME}: rank {options.group_rank} of group {name}: {error}") from None
-    return ProcessGroupTributary(store, options.group_rank, options.group_size, comm, options.timeout, name, ranks)
+    return ProcessGroupTributary(store, options.group_rank, options.group_size, comm, gloo, options.timeout, name, ranks)
+
+
+def _make_gloo_beside(comm, store, options):
+    try:
+        return make_gloo(store, options.group_rank, options.group_size, options.timeout)
+    except BaseException:
+        comm.close()
+        raise
 
 
 def _default_communicator():
@@ -55,34 +66,11 @@ def _default_communicator():
     return group.communicator if getattr(group, "is_tributary", False) else None
 
 
-class _Gloo(dist.ProcessGroupGloo):
-    """What the library does not do. Also hears of new timeouts, which torch tells gloo alone."""
-
-    owner = None
-
-    def _set_default_timeout(self, timeout):
-        super()._set_default_timeout(timeout)
-        if self.owner is not None:
-            self.owner.set_timeout(timeout)
-
-
-def _make_gloo(store, rank, size, timeout):
-    """With devices that connect when they are first used, where this torch has them."""
-    store = dist.PrefixStore("tributary-gloo", store)
-    try:
-        options = dist.ProcessGroupGloo._Options()
-        options._timeout = timeout
-        options._devices = [dist.ProcessGroupGloo.create_default_device(lazy_init=True)]
-    except (AttributeError, TypeError):  # before torch 2.7
-        return _Gloo(store, rank, size, timeout=timeout)
-    return _Gloo(store, rank, size, options)
-
-
 class ProcessGroupTributary(dist.ProcessGroup):
     is_tributary = True
     error_type = dist.DistBackendError
 
-    def __init__(self, store, rank, size, comm, timeout, name, ranks):
+    def __init__(self, store, rank, size, comm, gloo, timeout, name, ranks):
         try:
             super().__init__(store, rank, size)
         except TypeError:  # other versions of torch
@@ -102,8 +90,9 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self._cause = None  # why this rank has aborted
         self._done = TributaryWork(self, "", [], None, None)  # what every synchronous call returns
         self._done.wait()
-        self._gloo = _make_gloo(store, rank, size, timeout)
+        self._gloo = gloo
         self._gloo.owner = self
+        self._monitored = MonitoredBarrier(store, rank, size)
         self._register_backend(torch.device("cpu"), dist.ProcessGroup.BackendType.GLOO, self._gloo)
         self._set_default_backend(dist.ProcessGroup.BackendType.GLOO)
 
@@ -462,8 +451,9 @@ class ProcessGroupTributary(dist.ProcessGroup):
     # ---- gloo's ----
 
     def monitored_barrier(self, timeout=None, wait_all_ranks=False):
-        self._say_gloo("monitored_barrier")
-        super().monitored_barrier(timeout if timeout is not None else self._timeout, wait_all_ranks)
+        if isinstance(timeout, float):  # torch takes these with a warning
+            timeout = datetime.timedelta(seconds=timeout)
+        self._monitored.run(timeout if timeout is not None else self._timeout, wait_all_ranks)
 
     def gather(self, *args, **kwargs):
         self._say_gloo("gather")
