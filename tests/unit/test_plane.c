@@ -63,6 +63,37 @@ static void mark__of_one_rank_is_told_as_its_own(void **state)
     close_world(&world);
 }
 
+/* Asks a shard for a fragment of its own, with this mark, and waits for the answer. */
+static void probe_with_mark(struct world *world, uint32_t shard, uint64_t sequence)
+{
+    const struct trib_packet probe = {.kind = TRIB_PROBE,
+                                      .communicator = COMMUNICATOR,
+                                      .generation = world->session.generation,
+                                      .boot = BOOT,
+                                      .sequence = sequence,
+                                      .mark = sequence};
+    struct trib_udp *udp = world->rank[0].udp[shard];
+    struct pollfd answer = {.fd = trib_udp_fd(udp), .events = POLLIN};
+    trib_udp_send(udp, &probe, NULL, 1);
+    trib_udp_flush(udp);
+    assert_int_equal(poll(&answer, 1, (int)(LIMIT_NS / TRIB_MILLISECOND_NS)), 1);
+}
+
+/* A mark in a packet reaches one shard alone: what the others have not heard may still be needed there. */
+static void mark__is_the_lowest_of_all_shards(void **state)
+{
+    (void)state;
+    struct world world;
+    const struct side *root = &world.side[0];
+    open_flat(&world, 1, &none);
+    register_all(&world);
+    probe_with_mark(&world, 1, 40); /* trains of 32: shard 1's */
+    assert_int_equal(root->verbs.communicator_mark(root->plane, COMMUNICATOR), 0);
+    probe_with_mark(&world, 0, 72);
+    assert_int_equal(root->verbs.communicator_mark(root->plane, COMMUNICATOR), 40);
+    close_world(&world);
+}
+
 static void idle__memory_is_given_back(void **state)
 {
     (void)state;
@@ -437,6 +468,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(open__allreduce_over_two_shards),
         cmocka_unit_test(mark__of_one_rank_is_told_as_its_own),
+        cmocka_unit_test(mark__is_the_lowest_of_all_shards),
         cmocka_unit_test(idle__memory_is_given_back),
         cmocka_unit_test(open__with_every_fault),
         cmocka_unit_test(multicast__results_come_by_the_group),

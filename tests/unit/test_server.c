@@ -463,21 +463,6 @@ static void close__who_waits_for_a_closed_rank_is_told(void **state)
     close(fds[0]);
 }
 
-/* The grants of a job of another server, as its ranks bring them along. */
-static struct trib_grant old_grant(void)
-{
-    return (struct trib_grant){.salt = 5,
-                               .token = 6,
-                               .communicator = 7,
-                               .boot = 8,
-                               .roots = 2,
-                               .train = 4,
-                               .slots = 32,
-                               .window = 16,
-                               .generation = 3,
-                               .data_port = 1};
-}
-
 static void restart__ranks_bring_their_grants(void **state)
 {
     struct control *c = *state;

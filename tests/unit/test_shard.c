@@ -10,7 +10,8 @@
 enum script {
     SCRIPT_LEND =
         1, /* inner node: a result to child 0, then a probe up; the top node asks back; then the inner node overwrites the payload */
-    SCRIPT_ENDLESS = 2 /* inner node and top node send each other a packet for each */
+    SCRIPT_ENDLESS = 2, /* inner node and top node send each other a packet for each */
+    SCRIPT_SETS = 3     /* inner node: a result to children 0 and 1, then one to 1 and 2 */
 };
 
 struct script_node {
@@ -63,6 +64,9 @@ static enum trib_drop script_receive(void *node, struct trib_place from, const s
         assert_int_equal(from.kind, TRIB_PLACE_CHILDREN);
         assert_int_equal(from.children, 1);
         queue(n, TRIB_ASK, packet->sequence, first_child);
+    } else if (packet->sequence == SCRIPT_SETS) {
+        queue(n, TRIB_RESULT, SCRIPT_SETS, (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = 3});
+        queue(n, TRIB_RESULT, SCRIPT_SETS, (struct trib_place){.kind = TRIB_PLACE_CHILDREN, .children = 6});
     } else if (from.kind == TRIB_PLACE_CHILDREN) {
         queue(n, TRIB_RESULT, packet->sequence, first_child);
         queue(n, TRIB_PROBE, packet->sequence, up);
@@ -188,6 +192,19 @@ static void hand_over__waits_for_what_is_lent(void **state)
     close_stage(&stage);
 }
 
+/* Sets of children that are neither one nor all share an array of addresses, which a train under way still refers to. */
+static void sets__of_children_follow_each_other(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct trib_packet packet;
+    open_stage(&stage);
+    send_script(&stage, SCRIPT_SETS);
+    assert_true(receive_packet(stage.child, &packet)); /* of the first set alone */
+    assert_int_equal(packet.sequence, SCRIPT_SETS);
+    close_stage(&stage);
+}
+
 /* Nodes with a slip that never have enough of each other: the shard still serves others, and lets the control plane
  * in. */
 static void hand_over__without_end_keeps_nobody_out(void **state)
@@ -225,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hand_over__waits_for_what_is_lent),
+        cmocka_unit_test(sets__of_children_follow_each_other),
         cmocka_unit_test(hand_over__without_end_keeps_nobody_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_comm_turns.c: what a rank takes from its control plane, and when: a grant is the communicator's for life, READY
+ * has one place, every root must answer, and without a session the node is silent. */
+#include "session_script.h"
+
+#include "core/packet.h"
+
+#define REFUSED "granted what may not be granted"
+
+/* Long enough for a node that is not suspended to probe; a rank that is right is silent for ever. */
+#define SILENCE_MS 100
+
+static void welcome__to_another_communicator(void **state)
+{
+    (void)state;
+    for (unsigned field = 0; field < 6; field++) {
+        struct script s;
+        struct trib_message join;
+        begin(&s);
+        start_rank(&s);
+        close(run(&s));
+        int fd = take_join(&s, &join);
+        struct trib_message message = script_welcome(&s, 6);
+        struct trib_grant *grant = &message.welcome.grant;
+        grant->salt = field == 0 ? 8 : grant->salt;
+        grant->communicator = field == 1 ? 8 : grant->communicator;
+        grant->generation = field == 2 ? 8 : grant->generation;
+        grant->train = field == 3 ? 8 : grant->train;
+        grant->slots = field == 4 ? 64 : grant->slots;
+        grant->weight[0] = field == 5 ? 8 : grant->weight[0];
+        send_message(fd, &message);
+        end(&s, TRIB_ERR_REFUSED, REFUSED, 5000);
+        close(fd);
+    }
+}
+
+static void ready__has_one_place(void **state)
+{
+    (void)state;
+    for (unsigned is_registered = 0; is_registered < 2; is_registered++) {
+        struct script s;
+        struct trib_message join;
+        begin(&s);
+        start_rank(&s);
+        int fd = take_join(&s, &join);
+        if (is_registered) {
+            welcome(&s, fd, 5);
+            echo_path(&s);
+            (void)expect(fd, TRIB_MESSAGE_PATHS);
+            (void)expect(fd, TRIB_MESSAGE_REGISTER);
+        }
+        ready(fd, is_registered ? 0 : 5); /* 0 is no boot */
+        end(&s, TRIB_ERR_REFUSED, "said READY out of turn", 5000);
+        close(fd);
+    }
+}
+
+/* However often one root answers, the other has not. */
+static void paths__wait_for_every_root(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    uint16_t port;
+    begin(&s);
+    int second = open_port(SOCK_DGRAM, &port);
+    start_rank(&s);
+    int fd = take_join(&s, &join);
+    struct trib_message message = script_welcome(&s, 5);
+    message.welcome.grant.roots = 2;
+    message.welcome.root_count = 2;
+    message.welcome.root[0] = trib_address_v4(INADDR_LOOPBACK, message.welcome.grant.data_port);
+    message.welcome.root[1] = trib_address_v4(INADDR_LOOPBACK, port);
+    send_message(fd, &message);
+    echo_path(&s);
+    struct pollfd session = {.fd = fd, .events = POLLIN};
+    assert_int_equal(poll(&session, 1, SILENCE_MS), 0);
+    echo_at(second);
+    assert_true(expect(fd, TRIB_MESSAGE_PATHS).paths.unicast);
+    (void)expect(fd, TRIB_MESSAGE_REGISTER);
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "so far"}};
+    send_message(fd, &fail);
+    end(&s, TRIB_ERR_PEER, "so far", 5000);
+    close(second);
+    close(fd);
+}
+
+/* What was sent counts no more: until the session confirms a boot, nothing leaves. */
+static void lost__the_node_is_silent(void **state)
+{
+    (void)state;
+    uint8_t packet[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX];
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    start_rank(&s);
+    int fd = run(&s);
+    assert_true(recv(s.udp, packet, sizeof packet, 0) > 0); /* of the barrier */
+    close(fd);
+    fd = take_join(&s, &join);
+    while (recv(s.udp, packet, sizeof packet, MSG_DONTWAIT) > 0) {
+    }
+    struct pollfd udp = {.fd = s.udp, .events = POLLIN};
+    assert_int_equal(poll(&udp, 1, SILENCE_MS), 0);
+    welcome(&s, fd, 6);
+    (void)expect(fd, TRIB_MESSAGE_REGISTER);
+    assert_int_equal(poll(&udp, 1, SILENCE_MS), 0);
+    ready(fd, 6);
+    assert_true(recv(s.udp, packet, sizeof packet, 0) > 0);
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "so far"}};
+    send_message(fd, &fail);
+    end(&s, TRIB_ERR_PEER, "so far", 5000);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(welcome__to_another_communicator),
+        cmocka_unit_test(ready__has_one_place),
+        cmocka_unit_test(paths__wait_for_every_root),
+        cmocka_unit_test(lost__the_node_is_silent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
