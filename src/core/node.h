@@ -52,7 +52,7 @@ enum trib_event_kind {
     TRIB_EVENT_FAILED, /* worker: one fragment's results failed their check too often; the communicator must end */
     TRIB_EVENT_BOOT,   /* worker: root `root` seems to have booted as `boot`: ask the session */
     TRIB_EVENT_STALL, /* worker: `sequence` has waited since `since_ns`; `bitmap` = its switch's children that are there */
-    TRIB_EVENT_MISMATCH, /* switch: on `sequence` child `child` and the slot's first child `other` run other operations */
+    TRIB_EVENT_MISMATCH, /* switch: on `sequence` the parts of children `child` and `other` can never meet */
     TRIB_EVENT_KIND_COUNT
 };
 

@@ -70,27 +70,114 @@ static void contribution__beyond_the_window_is_dropped(void **state)
     assert_int_equal(contribute(f, 0, UINT64_C(1) << 40, UINT64_C(1) << 40), TRIB_DROP_WINDOW);
 }
 
-static void contribution__of_another_shape_is_dropped(void **state)
+/* The drop is told to the control plane, with the child and the one that it cannot meet. */
+static void expect_misfit(struct fixture *f, const struct trib_packet *packet, uint16_t other)
+{
+    struct trib_event event;
+
+    assert_int_equal(up(f, 1, packet), TRIB_DROP_SHAPE);
+    assert_true(f->verbs->next_event(f->node, &event));
+    assert_int_equal(event.kind, TRIB_EVENT_MISMATCH);
+    assert_int_equal(event.sequence, packet->sequence);
+    assert_int_equal(event.child, 1);
+    assert_int_equal(event.other, other);
+    assert_false(f->verbs->next_event(f->node, &event));
+}
+
+static void contribution__of_another_shape_names_both_children(void **state)
 {
     struct fixture *f = *state;
     uint8_t bytes[128] = {0};
-    struct trib_packet packet = packet_of(TRIB_CONTRIBUTION, 0, 0);
+    struct trib_packet part = packet_of(TRIB_CONTRIBUTION, 0, 0);
+    struct trib_packet packet;
 
-    packet.payload = bytes;
+    part.payload = bytes;
+    part.payload_len = 64;
+    packet = part;
     packet.payload_len = 128; /* larger than the session's */
-    assert_int_equal(up(f, 1, &packet), TRIB_DROP_SHAPE);
+    expect_misfit(f, &packet, 0);
     packet.payload_len = 63; /* no whole elements */
-    assert_int_equal(up(f, 1, &packet), TRIB_DROP_SHAPE);
-    packet.payload_len = 64;
+    expect_misfit(f, &packet, 0);
+    packet = part;
     packet.type = TRIB_TYPE_NONE;
-    assert_int_equal(up(f, 1, &packet), TRIB_DROP_SHAPE);
+    expect_misfit(f, &packet, 0);
     assert_int_equal(f->verbs->slots_held(f->node), 0);
-    assert_int_equal(contribute(f, 0, 0, 0), TRIB_DROP_NONE);
+    assert_int_equal(contribute(f, 2, 0, 0), TRIB_DROP_NONE);
+    packet = part;
     packet.type = TRIB_INT32;
-    assert_int_equal(up(f, 1, &packet), TRIB_DROP_SHAPE);
-    packet.type = TRIB_FLOAT32;
+    expect_misfit(f, &packet, 2);
+    packet = part;
+    packet.payload_len = 32;
+    expect_misfit(f, &packet, 2);
+    packet = part;
+    packet.reduction = TRIB_MAXIMUM;
+    expect_misfit(f, &packet, 2);
+    packet = part;
     packet.attempt = 1;
-    assert_int_equal(up(f, 1, &packet), TRIB_DROP_SHAPE);
+    expect_misfit(f, &packet, 2);
+    packet = part;
+    packet.kind = TRIB_OFFER;
+    packet.type = TRIB_INT32;
+    packet.contributors = RANKS;
+    expect_misfit(f, &packet, 2);
+}
+
+/* The child whose part made the slot's shape, not the first, which brought none. */
+static void contribution__of_another_shape_names_a_child_with_payload(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet header = packet_of(TRIB_CONTRIBUTION, 0, 0);
+    struct trib_packet packet = header;
+    uint8_t bytes[32] = {0};
+
+    assert_int_equal(up(f, 0, &header), TRIB_DROP_NONE);
+    assert_int_equal(contribute(f, 2, 0, 0), TRIB_DROP_NONE);
+    packet.payload = bytes;
+    packet.payload_len = sizeof bytes;
+    expect_misfit(f, &packet, 2);
+}
+
+/* What would have changed nothing with any shape ends nothing. */
+static void contribution__of_another_shape_that_comes_too_late_is_dropped(void **state)
+{
+    struct fixture *f = *state;
+    struct trib_packet packet = packet_of(TRIB_CONTRIBUTION, 0, 0);
+    struct trib_event event;
+
+    assert_int_equal(contribute(f, 1, 0, 0), TRIB_DROP_NONE);
+    packet.attempt = 1;
+    assert_int_equal(up(f, 1, &packet), TRIB_DROP_SHAPE); /* it is in */
+    assert_int_equal(contribute(f, 0, 0, 0), TRIB_DROP_NONE);
+    assert_int_equal(contribute(f, 2, 0, 0), TRIB_DROP_NONE);
+    packet.kind = TRIB_OFFER;
+    packet.payload_len = 0;
+    packet.contributors = 1;
+    assert_int_equal(up(f, 1, &packet), TRIB_DROP_DUPLICATE); /* there is a result */
+    assert_false(f->verbs->next_event(f->node, &event));
+}
+
+static void contribution__to_another_shard_names_its_child(void **state)
+{
+    struct trib_switch_config config = config_of(RANKS, SLOTS);
+    struct fixture f;
+    struct trib_event event;
+
+    (void)state;
+    config.session.roots = 2;
+    open_config(&f, &config);
+    join_all(&f, RANKS);
+    assert_int_equal(contribute(&f, 2, config.session.train, 0), TRIB_DROP_SOURCE);
+    assert_true(f.verbs->next_event(f.node, &event));
+    assert_int_equal(event.kind, TRIB_EVENT_MISMATCH);
+    assert_int_equal(event.sequence, config.session.train);
+    assert_int_equal(event.child, 2);
+    assert_int_equal(event.other, 0);
+    /* From beyond any window it says nothing; nor does a question. */
+    assert_int_equal(contribute(&f, 2, config.session.train * UINT64_C(100001), 0), TRIB_DROP_SOURCE);
+    assert_int_equal(probe(&f, 2, config.session.train, 0, 0), TRIB_DROP_SOURCE);
+    assert_false(f.verbs->next_event(f.node, &event));
+    assert_int_equal(f.verbs->slots_held(f.node), 0);
+    free(f.node);
 }
 
 /* Its rows are half as long; whatever comes must not write behind one. */
@@ -304,7 +391,10 @@ int main(void)
         WITH_NODE(contribution__of_one_child_counts_once),
         WITH_NODE(contribution__below_M_is_stale),
         WITH_NODE(contribution__beyond_the_window_is_dropped),
-        WITH_NODE(contribution__of_another_shape_is_dropped),
+        WITH_NODE(contribution__of_another_shape_names_both_children),
+        WITH_NODE(contribution__of_another_shape_names_a_child_with_payload),
+        WITH_NODE(contribution__of_another_shape_that_comes_too_late_is_dropped),
+        WITH_NODE(contribution__to_another_shard_names_its_child),
         cmocka_unit_test(contribution__with_a_wider_sum_than_a_narrow_row_is_dropped),
         WITH_NODE(contribution__of_another_operation_names_both_children),
         WITH_NODE(contribution__of_a_rank_that_wants_no_payload_gets_a_header),

@@ -132,15 +132,18 @@ void check_down(const struct world_comm *comm, const struct shape_node *shape, c
 }
 
 /* Who differs and with whom (I8): the rank whose settings are other is below one of the two that are named, and not
- * below the other. */
+ * below the other. A node with one child has no other: that sent to another shard than its sequence's. */
 void check_mismatch(const struct world_comm *comm, const struct shape_node *shape, const struct trib_event *event)
 {
     if (comm->set.hostility == WORLD_LETHAL || comm->set.skew == WORLD_SKEW_NONE) {
         return; /* whose name a lie bears is the liar's choice */
     }
-    if (event->child >= shape->child_count || event->other >= shape->child_count ||
-        rank_set_has(&shape->children[event->child].ranks, comm->set.skewed_rank) ==
-            rank_set_has(&shape->children[event->other].ranks, comm->set.skewed_rank)) {
+    bool are_children = event->child < shape->child_count && event->other < shape->child_count;
+    bool is_first = are_children && rank_set_has(&shape->children[event->child].ranks, comm->set.skewed_rank);
+    bool is_other = are_children && rank_set_has(&shape->children[event->other].ranks, comm->set.skewed_rank);
+    bool is_alone = shape->child_count == 1 && event->child == event->other;
+
+    if (!are_children || (is_alone ? !is_first : is_first == is_other)) {
         world_fail(comm->world, WORLD_CHECK_ERROR, "a mismatch on %" PRIu64 " names children %u and %u, not rank %u",
                    event->sequence, event->child, event->other, comm->set.skewed_rank);
     }

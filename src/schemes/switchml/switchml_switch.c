@@ -224,21 +224,6 @@ static void complete(struct switch_node *n, uint32_t index)
     }
 }
 
-/* The other side is who came first; where that is not known, as a result came from the parent, any other child. */
-static enum trib_drop mismatch(struct switch_node *n, const struct trib_slot *slot, uint32_t child)
-{
-    switch_aside(n)->counters.mismatches++;
-    if (n->mismatch.kind == TRIB_EVENT_NONE) {
-        n->mismatch = (struct trib_event){
-            .kind = TRIB_EVENT_MISMATCH,
-            .sequence = slot->sequence,
-            .child = (uint16_t)child,
-            .other = slot->first == child ? (uint16_t)(child == 0) : slot->first,
-        };
-    }
-    return TRIB_DROP_DIGEST;
-}
-
 /* Only numbers can be reduced, and only if it is said how, in rows that hold their sum; opaque bytes come from one root
  * alone. */
 static bool can_add(const struct switch_node *n, const struct trib_slot *slot, const struct trib_packet *packet)
@@ -320,7 +305,7 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
     /* The window and the mark leave no other sequence for this slot: an owned slot is never displaced. */
     TRIB_ASSERT(slot->sequence == packet->sequence);
     if (slot->is_latched && trib__switch_is_late(n, index, child, packet)) {
-        return slot->digest != packet->digest ? mismatch(n, slot, child) : trib__switch_late(n, child, packet, now_ns);
+        return slot->digest != packet->digest ? TRIB_DROP_DIGEST : trib__switch_late(n, child, packet, now_ns);
     }
     enum trib_drop drop = trib_slot_check(slot, packet, child);
     if (drop == TRIB_DROP_NONE && (packet->flags & TRIB_FLAG_QUORUM) != 0 &&
@@ -334,7 +319,7 @@ static enum trib_drop contribution(struct switch_node *n, uint32_t child, const 
         if (opened) {
             trib_slot_free(slot);
         }
-        return drop == TRIB_DROP_DIGEST ? mismatch(n, slot, child) : drop;
+        return drop;
     }
     n->held += opened;
     note_activity(n, trib_window_dense(&n->window, packet->sequence), now_ns);
@@ -422,9 +407,6 @@ static enum trib_drop offer(struct switch_node *n, uint32_t child, const struct 
 {
     enum trib_drop drop = trib__switch_take_result(n, child, packet);
 
-    if (drop == TRIB_DROP_DIGEST) {
-        return mismatch(n, switch_slot(n, trib_window_slot(&n->window, packet->sequence)), child);
-    }
     if (drop == TRIB_DROP_NONE) {
         switch_aside(n)->counters.offers++;
         if (n->config.has_parent) {
@@ -432,6 +414,66 @@ static enum trib_drop offer(struct switch_node *n, uint32_t child, const struct 
         }
     }
     return drop;
+}
+
+/* ---- parts that cannot meet ---- */
+
+/* A child beside the one that sent: of a slot with payload one whose part made its shape, else the first that came;
+ * where neither is known, any. */
+static uint16_t other_side(const struct switch_node *n, const struct trib_slot *slot, uint32_t child)
+{
+    uint32_t other = child;
+
+    if (slot != NULL && !slot->has_result && slot->loaded != 0) {
+        other = trib_lowest(slot->loaded);
+    } else if (slot != NULL) {
+        other = slot->first;
+    }
+    if (other == child) {
+        other = child == 0 && n->config.children > 1 ? 1 : 0;
+    }
+    return (uint16_t)other;
+}
+
+/* The operation cannot end any more, and nobody would be named: the control plane asks both. slot: NULL: none holds the
+ * sequence. */
+static void dispute(struct switch_node *n, const struct trib_slot *slot, uint32_t child, uint64_t sequence)
+{
+    switch_aside(n)->counters.mismatches++;
+    if (n->mismatch.kind == TRIB_EVENT_NONE) {
+        n->mismatch = (struct trib_event){
+            .kind = TRIB_EVENT_MISMATCH,
+            .sequence = sequence,
+            .child = (uint16_t)child,
+            .other = other_side(n, slot, child),
+        };
+    }
+}
+
+/* A part, or an OFFER, was dropped for its digest or its form. What could not have been of use, as this child's part or
+ * the result is here, is no reason to end anything. */
+static void take_misfit(struct switch_node *n, uint32_t child, const struct trib_packet *packet, enum trib_drop drop)
+{
+    const struct trib_slot *slot = switch_slot(n, trib_window_slot(&n->window, packet->sequence));
+    bool is_here = trib_slot_holds(slot, packet->sequence);
+    bool is_repeat = is_here && packet->kind == TRIB_CONTRIBUTION && (slot->present >> child & 1) != 0;
+    bool is_vain = is_here && (is_repeat || slot->has_result);
+
+    if (drop == TRIB_DROP_DIGEST || (drop == TRIB_DROP_SHAPE && !is_vain)) {
+        dispute(n, is_here ? slot : NULL, child, packet->sequence);
+    }
+}
+
+/* A sender with other weights or trains: a sequence of another shard that may be under way. */
+static enum trib_drop take_astray(struct switch_node *n, uint32_t child, const struct trib_packet *packet)
+{
+    bool is_part = packet->kind == TRIB_CONTRIBUTION || packet->kind == TRIB_OFFER;
+
+    if (is_part && packet->sequence >= n->communicator_mark &&
+        packet->sequence - n->communicator_mark < trib_window_span(&n->config.session)) {
+        dispute(n, NULL, child, packet->sequence);
+    }
+    return TRIB_DROP_SOURCE;
 }
 
 /* ---- receive ---- */
@@ -446,9 +488,6 @@ static enum trib_drop check(struct switch_node *n, uint32_t child, const struct 
     if (packet->generation != s->generation) {
         return TRIB_DROP_GENERATION;
     }
-    if (trib_window_root(&n->window, packet->sequence) != n->config.root) {
-        return TRIB_DROP_SOURCE;
-    }
     if (packet->boot != n->config.boot) {
         trib__switch_boot_hint(n, child, now_ns);
         return TRIB_DROP_BOOT;
@@ -460,7 +499,21 @@ static enum trib_drop check(struct switch_node *n, uint32_t child, const struct 
         return TRIB_DROP_WINDOW; /* no answer could name M from there */
     }
     /* A sender's mark is its lowest unfinished sequence: not above one that it still works on. */
-    return packet->kind == TRIB_OFFER || packet->mark <= packet->sequence ? TRIB_DROP_NONE : TRIB_DROP_MARK;
+    if (packet->kind != TRIB_OFFER && packet->mark > packet->sequence) {
+        return TRIB_DROP_MARK;
+    }
+    return trib_window_root(&n->window, packet->sequence) == n->config.root ? TRIB_DROP_NONE
+                                                                            : take_astray(n, child, packet);
+}
+
+static enum trib_drop take_part(struct switch_node *n, uint32_t child, const struct trib_packet *packet,
+                                uint64_t now_ns)
+{
+    if (packet->kind == TRIB_OFFER) {
+        return offer(n, child, packet);
+    }
+    return packet->flags & TRIB_FLAG_QUORUM ? contribution_of_quorum(n, child, packet, now_ns)
+                                            : contribution(n, child, packet, NULL, now_ns);
 }
 
 static enum trib_drop take(struct switch_node *n, uint32_t child, const struct trib_packet *packet, uint64_t now_ns)
@@ -480,11 +533,14 @@ static enum trib_drop take(struct switch_node *n, uint32_t child, const struct t
     if (!switch_admits(n, packet->sequence)) {
         return TRIB_DROP_WINDOW;
     }
-    if (packet->kind == TRIB_CONTRIBUTION) {
-        return packet->flags & TRIB_FLAG_QUORUM ? contribution_of_quorum(n, child, packet, now_ns)
-                                                : contribution(n, child, packet, NULL, now_ns);
+    if (packet->kind != TRIB_CONTRIBUTION && packet->kind != TRIB_OFFER) {
+        return TRIB_DROP_KIND;
     }
-    return packet->kind == TRIB_OFFER ? offer(n, child, packet) : TRIB_DROP_KIND;
+    drop = take_part(n, child, packet, now_ns);
+    if (drop == TRIB_DROP_DIGEST || drop == TRIB_DROP_SHAPE) {
+        take_misfit(n, child, packet, drop);
+    }
+    return drop;
 }
 
 enum trib_drop trib__switch_receive(void *node, struct trib_place from, const struct trib_packet *packet,
