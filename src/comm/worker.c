@@ -69,8 +69,10 @@ enum trib_status trib_comm_make_node(struct trib_comm *comm, const struct trib_g
     session->train = grant->train;
     session->slots = grant->slots;
     session->generation = grant->generation;
-    /* An exponent is known when its sequence is done, which is when the window admits the one a window later. */
-    session->lookahead = grant->window * grant->roots;
+    /* An exponent is known when its sequence is done, which is when the window admits the one a window later: of the
+     * window that was granted first, half of the slots. What is granted at another place may be less (and a rank may
+     * never have heard of the first): the digest must not change with it. */
+    session->lookahead = (grant->slots + 1) / 2 * grant->roots;
     session->cap = trib_scheme_has_caps(scheme) ? trib_share_first(grant->slots) : 0;
     memcpy(session->weight, grant->weight, sizeof grant->weight);
     comm->node_size = comm->verbs->size(&config);

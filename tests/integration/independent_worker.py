@@ -142,7 +142,7 @@ class Operation:
     def __init__(self, worker, collective, data, kind, count, root=0):
         self.worker, self.data, self.step = worker, data, worker.payload
         self.reduction = 1 if collective == ALLREDUCE else 0
-        settings = worker.payload, worker.wire, worker.window * worker.roots
+        settings = worker.payload, worker.wire, worker.lookahead
         self.digest = operation_digest(settings, worker.number, count, collective, kind, self.reduction, root)
         self.is_broadcast, is_root = collective == BROADCAST, worker.rank == root
         self.gives = collective == ALLREDUCE or (self.is_broadcast and is_root)
@@ -151,7 +151,7 @@ class Operation:
         self.wire = kind if collective == ALLREDUCE else BYTES
         self.blocks = -(-len(data) // self.step)
         self.is_blockwise = self.wire == FLOAT32 and worker.wire == INT32
-        self.ahead = min(self.blocks, worker.window * worker.roots) if self.is_blockwise else 0
+        self.ahead = min(self.blocks, worker.lookahead) if self.is_blockwise else 0
         self.left = self.sequences = max(self.blocks + self.ahead, 1)
         self.exponents = {}
 
@@ -267,6 +267,7 @@ class Worker:
         self.known = welcome[:GRANT.size]
         (self.salt, _, _, self.communicator, self.boot, self.roots, self.train, self.slots, self.window,
          self.generation, self.data_port, _, _, weights, _) = GRANT.unpack(self.known)
+        self.lookahead = (self.slots + 1) // 2 * self.roots
         # Trains are dealt in rounds: whose is each of a round, and how many did its root have before it?
         weights = [weight or 1 for weight in weights[:self.roots]]
         places = sorted((Fraction(2 * self.roots * k + 2 * root + 1, weight), root, k)

@@ -21,6 +21,7 @@ struct script {
     atomic_bool over;
     uint64_t took_ns;
     unsigned joins;
+    uint32_t window; /* that it grants */
 };
 
 static inline int open_port(int type, uint16_t *port)
@@ -55,6 +56,7 @@ static inline void begin(struct script *s)
 {
     uint16_t port;
     memset(s, 0, sizeof *s);
+    s->window = 16;
     s->listener = open_port(SOCK_STREAM, &port);
     assert_int_equal(listen(s->listener, 64), 0);
     trib_config_init(&s->config);
@@ -115,7 +117,7 @@ static inline struct trib_message script_welcome(const struct script *s, uint32_
                                                 .roots = 1,
                                                 .train = 4,
                                                 .slots = 32,
-                                                .window = 16,
+                                                .window = s->window,
                                                 .generation = 1,
                                                 .data_port = ntohs(at.sin_port)};
     return message;

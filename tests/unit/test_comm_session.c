@@ -63,6 +63,34 @@ static void away__and_back(void **state)
     close(fd);
 }
 
+static uint32_t digest_with_window(uint32_t window)
+{
+    struct script s;
+    struct trib_packet packet = {.kind = TRIB_PATH};
+    uint8_t bytes[TRIB_HEADER_SIZE + TRIB_PAYLOAD_MAX];
+    begin(&s);
+    s.window = window;
+    start_rank(&s);
+    int fd = run(&s);
+    while (packet.kind != TRIB_CONTRIBUTION) {
+        ssize_t got = recv(s.udp, bytes, sizeof bytes, 0);
+        assert_true(got > 0);
+        assert_int_equal(trib_packet_decode(bytes, (size_t)got, &packet), TRIB_DROP_NONE);
+    }
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "so far"}};
+    send_message(fd, &fail);
+    end(&s, TRIB_ERR_PEER, "so far", 3000);
+    close(fd);
+    return packet.digest;
+}
+
+/* At a place with less room the window is less, and not all ranks may have heard of the one before. */
+static void window__of_another_place_is_not_in_the_digest(void **state)
+{
+    (void)state;
+    assert_int_equal(digest_with_window(7), digest_with_window(16));
+}
+
 /* A control plane that lets nobody in, and says nothing: its rank must not try for ever. */
 static void cut__again_and_again_ends_in_time(void **state)
 {
@@ -558,6 +586,7 @@ int main(void)
         cmocka_unit_test(away__of_a_running_rank_ends_in_time),
         cmocka_unit_test(away__and_back),
         cmocka_unit_test(cut__again_and_again_ends_in_time),
+        cmocka_unit_test(window__of_another_place_is_not_in_the_digest),
         cmocka_unit_test(welcome__to_other_switches_than_before),
         cmocka_unit_test(cut__before_ready_tries_the_paths_again),
         cmocka_unit_test(ring__comes_again_at_once),

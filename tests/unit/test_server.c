@@ -562,6 +562,27 @@ static void restart__results_go_to_no_group_of_a_stranger(void **state)
     }
 }
 
+/* The place between had less room, and its WELCOME did not reach all: the least window is everybody's. */
+static void restart__windows_may_differ(void **state)
+{
+    struct control *c = *state;
+    int fds[3];
+    control_start(c);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct trib_message message = join_message(i, 3);
+        message.join.known = old_grant();
+        message.join.known.window -= i == 1;
+        message.join.was_ready = true;
+        fds[i] = join_with(c, &message);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct trib_grant grant = expect(fds[i], TRIB_MESSAGE_WELCOME).welcome.grant;
+        assert_int_equal(grant.window, old_grant().window - 1);
+        assert_int_equal(grant.slots, old_grant().slots);
+    }
+    close_all(fds, 3);
+}
+
 static void restart__foreign_grants_are_refused(void **state)
 {
     struct control *c = *state;
@@ -754,6 +775,7 @@ int main(void)
         TEST(close__ends_when_a_peer_is_gone),
         TEST(close__who_waits_for_a_closed_rank_is_told),
         TEST(restart__ranks_bring_their_grants),
+        TEST(restart__windows_may_differ),
         TEST(restart__foreign_grants_are_refused),
         TEST(restart__before_ready_tries_the_group),
         TEST(restart__results_go_to_no_group_of_a_stranger),

@@ -136,11 +136,13 @@ enum trib_status trib_join_check(const struct trib_message *message, char *error
     return TRIB_ERR_INVALID;
 }
 
+/* But for the window, which is less at a place with less room: a rank whose WELCOME was lost there knows the one of
+ * before. */
 static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
 {
     return a->salt == b->salt && a->token == b->token && a->key == b->key && a->communicator == b->communicator &&
-           a->roots == b->roots && a->train == b->train && a->slots == b->slots && a->window == b->window &&
-           a->generation == b->generation && a->group == b->group && a->group_port == b->group_port &&
+           a->roots == b->roots && a->train == b->train && a->slots == b->slots && a->generation == b->generation &&
+           a->group == b->group && a->group_port == b->group_port &&
            memcmp(a->weight, b->weight, sizeof a->weight) == 0 &&
            memcmp(a->switches, b->switches, sizeof a->switches) == 0;
 }
@@ -522,6 +524,8 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
     if (message->join.known.communicator != 0 && !job->is_return) {
         job->is_return = true; /* its WELCOME has come, and that of those who were here before has not */
         job->grant = message->join.known;
+    } else if (message->join.known.communicator != 0) {
+        job->grant.window = trib_least(job->grant.window, message->join.known.window);
     }
     if (rank->session) {
         rank->session->job = NULL;
