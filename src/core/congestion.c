@@ -38,17 +38,22 @@ void trib_congestion_limit(struct trib_congestion_window *c, uint32_t most)
     }
 }
 
-/* Less half of alpha's share. */
-static uint32_t reduced(uint32_t window, uint32_t alpha)
-{
-    return window - (uint32_t)((uint64_t)window * alpha / (2 * TRIB_CONGESTION_ONE));
-}
-
 static void cut(struct trib_congestion_window *c, uint32_t window, uint64_t next)
 {
     c->window = window < TRIB_CONGESTION_ONE ? TRIB_CONGESTION_ONE : window;
     c->threshold = c->window < 2 * TRIB_CONGESTION_ONE ? 2 * TRIB_CONGESTION_ONE : c->window;
     c->recover = next;
+    c->is_reduced = 1;
+}
+
+/* Less half of alpha's share, in whole fragments, rounded down, as in Linux. A share of a fragment would cost a whole one,
+ * as fragments under way are whole, and would cost flows with small windows as much as those with large ones. */
+static uint32_t trimmed(uint32_t window, uint32_t alpha)
+{
+    uint32_t fragments = window / TRIB_CONGESTION_ONE;
+    uint32_t less = (uint32_t)((uint64_t)fragments * alpha / (2 * TRIB_CONGESTION_ONE));
+
+    return (fragments - less) * TRIB_CONGESTION_ONE;
 }
 
 static void grow(struct trib_congestion_window *c, uint32_t acked)
@@ -95,10 +100,11 @@ bool trib_congestion_acked(struct trib_congestion_window *c, const struct trib_c
     }
     if (news->marked != 0 && news->lowest > c->recover) { /* at it, the marks are still those of that window */
         uint32_t alpha = c->policy == TRIB_CONGESTION_DCTCP ? c->alpha : TRIB_CONGESTION_ONE;
-        cut(c, reduced(c->window, alpha), news->next);
+        cut(c, trimmed(c->window, alpha), news->next);
         return true;
     }
-    if (news->marked == 0 && news->is_full) {
+    c->is_reduced = c->is_reduced != 0 && news->lowest <= c->recover;
+    if (c->is_reduced == 0 && news->marked == 0 && news->is_full) {
         grow(c, news->acked);
     }
     return false;
@@ -121,6 +127,7 @@ void trib_congestion_timed_out(struct trib_congestion_window *c, uint64_t next)
     uint32_t half = c->window / 2;
     cut(c, TRIB_CONGESTION_ONE, next);
     c->threshold = half > c->threshold ? half : c->threshold;
+    c->is_reduced = 0; /* it starts slowly at once */
 }
 
 /* ---- PANAMA's ---- */
@@ -152,6 +159,12 @@ void trib_congestion_tree_init(struct trib_congestion_tree *c, uint32_t most)
     begin_epoch(c);
 }
 
+/* Less half of alpha's share. */
+static uint32_t reduced(uint32_t window, uint32_t alpha)
+{
+    return window - (uint32_t)((uint64_t)window * alpha / (2 * TRIB_CONGESTION_ONE));
+}
+
 static void fall(struct trib_congestion_tree *c, uint32_t window, uint32_t in_flight)
 {
     c->window = at_least(window, 1);
@@ -178,7 +191,7 @@ void trib_congestion_tree_result(struct trib_congestion_tree *c, const struct tr
     c->recover -= c->recover != 0;
     if (sign->is_marked && c->recover == 0) {
         fall(c, reduced(c->window, c->alpha), sign->in_flight);
-    } else if (!sign->is_marked && sign->is_full) {
+    } else if (!sign->is_marked && sign->is_full && c->recover == 0) {
         rise(c);
     }
     if (c->results >= epoch) {

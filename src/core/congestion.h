@@ -3,7 +3,9 @@
  * "acknowledged, so many of them marked", "lost", "timed out"), asked one question. Three parts:
  *   trib_congestion          SwitchML's: a fixed window (NSDI'21, section 3.4: the pool is the window, it clocks itself)
  *   trib_congestion_window   a window that follows the network: AIMD (RFC 5681; RFC 3168 for marks) or DCTCP (Alizadeh et al.,
- *                            SIGCOMM'10; RFC 8257, gain 1/16), for flows between peers
+ *                            SIGCOMM'10; RFC 8257, gain 1/16), for flows between peers. As in Linux (tcp_dctcp.c, and
+ *                            tcp_input.c's state CWR) marks take whole fragments off, and until what was under way then
+ *                            is acknowledged the window neither falls again nor grows
  *   trib_congestion_tree     PANAMA's (Gebara et al., MLSys'21, figure 5): one for each tree, whose results are its
  *                            acknowledgements
  * Sequences are those of a flow. Fixed point, no floats: it is part of nodes, whose states are compared as bytes.
@@ -56,7 +58,7 @@ struct trib_congestion_window {
     uint32_t acked;     /* in this round */
     uint32_t marked;    /* of them */
     uint32_t policy;
-    uint32_t unused;
+    uint32_t is_reduced; /* by marks or a loss: it does not grow until all below recover are acknowledged */
 };
 
 void trib_congestion_window_init(struct trib_congestion_window *c, enum trib_congestion_policy policy, uint32_t most);
@@ -94,8 +96,9 @@ static inline uint32_t trib_congestion_fragments(const struct trib_congestion_wi
  * it came to lie. Repaired, where the paper's text freezes, bursts, reacts late or not at all:
  *   - an epoch ends when it has *at least* so many results: the paper's == never holds again once the window has a fraction, or the cap has
  *     fallen below what was counted. A window that falls shortens the epoch as well, or the rest of it would take many round trips;
- *   - the first mark cuts, and none of those that were in flight with it (RFC 8257): at the end of epochs, as the text has it, the marks of one
- *     round trip cut twice, and a flow of DCTCP beside it gets four times as much (docs/DECISIONS.md);
+ *   - the first mark cuts; what was in flight with it neither cuts again (RFC 8257) nor lets the window grow, as with
+ *     flows. At the end of epochs, as the text has it, the marks of one round trip cut twice, and a flow of DCTCP beside
+ *     it gets four times as much (docs/DECISIONS.md);
  *   - the window is at least one fragment, the threshold at least two;
  *   - it grows only if it was what held fragments back, and others wait for its rank at times: else it would be large, and wrong, when what
  *     holds them back, or who is slower, goes away;

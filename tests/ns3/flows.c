@@ -4,6 +4,7 @@
  *
  *   flows LEAVES SPINES HOSTS COUNT SEED   COUNT flows of 1 KB to 1 MB, as many in each doubling, at 60 % load
  *   flows LEAVES SPINES HOSTS 0 SEED US    a permutation without end, for so many microseconds
+ *   flows 1 1 HOSTS COUNT SEED share       COUNT flows of 4 MB, each from a host of its own, share the last host's link
  *
  * First line: leaves spines hosts packet marks buffer rate delay flows. Then per flow: from to spine spine-back bytes
  * start_ps fct_ps ideal_ps, in the order of their starts. Last line: hops marked dropped cpu_s bytes. Read next:
@@ -25,6 +26,8 @@
 #define LOAD 0.6
 #define LEAST 1000.0
 #define MOST 1000000.0
+#define SHARER UINT64_C(4000000)     /* bytes of a flow that shares a link, */
+#define APART_PS UINT64_C(100000000) /* and the time in which all of these begin */
 
 struct both {
     struct sim_scenario scenario;
@@ -75,6 +78,29 @@ static void draw(struct sim_scenario *s, uint64_t count, uint32_t hosts)
                                               .to = to + (to >= from)};
     }
     s->duration_ps = (uint64_t)at_ps + UINT64_C(1000000000000);
+}
+
+static int by_trace_start(const void *a, const void *b)
+{
+    const struct sim_trace_flow *x = a;
+    const struct sim_trace_flow *y = b;
+
+    return (x->start_ps > y->start_ps) - (x->start_ps < y->start_ps);
+}
+
+static void share(struct sim_scenario *s, uint64_t count, uint32_t hosts)
+{
+    struct trib_prng prng = {.state = trib_mix64(s->seed)};
+    struct sim_traffic *t = &s->traffic[0];
+
+    *t = (struct sim_traffic){.kind = SIM_TRACE, .trace_count = count, .trace = calloc(count, sizeof *t->trace)};
+    TRIB_ASSERT(t->trace != NULL && count < hosts);
+    for (uint32_t i = 0; i < count; i++) {
+        t->trace[i] = (struct sim_trace_flow){
+            .start_ps = trib_prng_below(&prng, APART_PS), .bytes = SHARER, .from = i, .to = hosts - 1};
+    }
+    qsort(t->trace, count, sizeof *t->trace, by_trace_start);
+    s->duration_ps = UINT64_C(1000000000000);
 }
 
 /* A leaf's packets to another leaf take the link to a spine second. */
@@ -140,8 +166,9 @@ int main(int argc, char **argv)
         numbers[i - 1] = strtoul(argv[i], NULL, 10);
     }
     bool is_endless = argc == 7 && numbers[3] == 0;
-    if ((argc != 6 && !is_endless) || numbers[0] * numbers[2] < 2 || numbers[1] == 0) {
-        (void)fprintf(stderr, "flows LEAVES SPINES HOSTS COUNT SEED, or flows LEAVES SPINES HOSTS 0 SEED US\n");
+    bool is_shared = argc == 7 && strcmp(argv[6], "share") == 0;
+    if ((argc != 6 && !is_endless && !is_shared) || numbers[0] * numbers[2] < 2 || numbers[1] == 0) {
+        (void)fprintf(stderr, "flows LEAVES SPINES HOSTS COUNT SEED [share], or flows LEAVES SPINES HOSTS 0 SEED US\n");
         return 2;
     }
     b.scenario.seed = numbers[4];
@@ -149,6 +176,8 @@ int main(int argc, char **argv)
     if (is_endless) {
         b.scenario.traffic[0] = (struct sim_traffic){.kind = SIM_PERMUTATION, .bytes = SIM_NEVER};
         b.scenario.duration_ps = numbers[5] * UINT64_C(1000000);
+    } else if (is_shared) {
+        share(&b.scenario, numbers[3], (uint32_t)(numbers[0] * numbers[2]));
     } else {
         draw(&b.scenario, numbers[3], (uint32_t)(numbers[0] * numbers[2]));
     }

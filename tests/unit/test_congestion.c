@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_congestion.c: the congestion window of a tree (PANAMA: Gebara et al., MLSys'21, figure 5), with the paper's
- * numbers, and where its text freezes. The windows of flows are tested with them: test_flow.c. */
+ * numbers, and where its text freezes; and when the window of a flow falls and grows. Flows with their windows:
+ * test_flow.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -67,10 +68,14 @@ static void congestion__a_mark_cuts_by_half_of_the_share_so_far(void **state)
     results(&c, 1, 1);
     assert_int_equal(c.window, 64 * ONE - 32 * alpha);
     assert_int_equal(c.threshold, c.window);
-    /* What was in flight with it is of the same round: it does not cut again. */
+    /* What was in flight with it is of the same round: it neither cuts again nor lets the window grow. */
     uint32_t window = c.window;
     results(&c, 20, 20);
     assert_int_equal(c.window, window);
+    results(&c, 43, 0);
+    assert_int_equal(c.window, window);
+    results(&c, 1, 0);
+    assert_true(c.window > window);
 }
 
 /* The share is that of an epoch: of 64 results one was marked. */
@@ -113,6 +118,9 @@ static void congestion__a_fraction_does_not_freeze_it(void **state)
     results(&c, 1, 1);
     assert_int_equal(c.window, 3 * ONE / 2);
     assert_int_equal(c.epoch, 1);
+    results(&c, 2, 0); /* of the three that were in flight at the mark */
+    assert_int_equal(c.results, 0);
+    assert_int_equal(c.window, 3 * ONE / 2);
     results(&c, 1, 0);
     assert_int_equal(c.results, 0);
     assert_int_equal(c.window, 5 * ONE / 2);
@@ -283,6 +291,91 @@ static void congestion__it_moves_whatever_comes(void **state)
     }
 }
 
+/* ---- windows of flows ---- */
+
+/* One more fragment is acknowledged, of a flow that has its window under way. */
+static bool acked(struct trib_congestion_window *c, uint64_t *lowest, bool is_marked)
+{
+    ++*lowest;
+    return trib_congestion_acked(c, &(struct trib_congestion_news){.lowest = *lowest,
+                                                                   .next = *lowest + trib_congestion_fragments(c),
+                                                                   .acked = 1,
+                                                                   .marked = is_marked,
+                                                                   .is_full = true});
+}
+
+/* A flow whose window is this one, in congestion avoidance. */
+static struct trib_congestion_window flow_at(uint32_t window, uint32_t alpha)
+{
+    struct trib_congestion_window c;
+
+    trib_congestion_window_init(&c, TRIB_CONGESTION_DCTCP, 1000);
+    c.window = c.threshold = window;
+    c.alpha = alpha;
+    c.round_end = UINT64_MAX; /* alpha stays */
+    return c;
+}
+
+/* Linux (state CWR): after a cut nothing grows, whatever comes without a mark, until more than what was under way is
+ * acknowledged. */
+static void flow__does_not_grow_in_the_window_after_a_mark(void **state)
+{
+    struct trib_congestion_window c = flow_at(10 * ONE, ONE / 5 + 1);
+    uint64_t lowest = 100;
+
+    (void)state;
+    assert_true(acked(&c, &lowest, true));
+    assert_int_equal(c.window, 9 * ONE);
+    uint64_t until = c.recover;
+    while (lowest < until) {
+        assert_false(acked(&c, &lowest, lowest % 2 == 0));
+        assert_int_equal(c.window, 9 * ONE);
+    }
+    assert_false(acked(&c, &lowest, false));
+    assert_int_equal(c.window, 9 * ONE + ONE / 9);
+    assert_true(acked(&c, &lowest, true)); /* and marks count again */
+}
+
+/* RFC 6675: nor while losses are repaired; after a timeout it starts slowly at once. */
+static void flow__does_not_grow_while_it_repairs(void **state)
+{
+    struct trib_congestion_window c = flow_at(8 * ONE, ONE);
+    uint64_t lowest = 50;
+
+    (void)state;
+    assert_true(trib_congestion_lost(&c, 50, 58));
+    assert_int_equal(c.window, 4 * ONE);
+    while (lowest < 58) {
+        assert_false(acked(&c, &lowest, false));
+        assert_int_equal(c.window, 4 * ONE);
+    }
+    assert_false(acked(&c, &lowest, false));
+    assert_true(c.window > 4 * ONE);
+    trib_congestion_timed_out(&c, 70);
+    assert_int_equal(c.window, ONE);
+    assert_false(acked(&c, &lowest, false));
+    assert_int_equal(c.window, 2 * ONE);
+}
+
+/* tcp_dctcp.c: cwnd - (cwnd * alpha / 2), rounded down to packets: a small share of a small window is nothing. */
+static void flow__loses_whole_fragments(void **state)
+{
+    static const struct {
+        uint32_t window, alpha, left;
+    } cases[] = {
+        {10 * ONE, ONE, 5}, {9 * ONE + ONE / 2, ONE / 4, 8}, {7 * ONE + ONE / 2, ONE / 4, 7}, {2 * ONE, ONE, 1},
+        {ONE, ONE, 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct trib_congestion_window c = flow_at(cases[i].window, cases[i].alpha);
+        uint64_t lowest = 100;
+        assert_true(acked(&c, &lowest, true));
+        assert_int_equal(c.window, cases[i].left * ONE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +392,9 @@ int main(void)
         cmocka_unit_test(congestion__a_loss_halves_once_in_a_window),
         cmocka_unit_test(congestion__never_above_the_most),
         cmocka_unit_test(congestion__it_moves_whatever_comes),
+        cmocka_unit_test(flow__does_not_grow_in_the_window_after_a_mark),
+        cmocka_unit_test(flow__does_not_grow_while_it_repairs),
+        cmocka_unit_test(flow__loses_whole_fragments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
