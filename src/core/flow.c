@@ -80,6 +80,8 @@ void trib_flow_sender_init(struct trib_flow_sender *s, void *aside, const struct
     s->room = room_for(config->window);
     s->is_plain = config->is_plain;
     s->aside_at = (char *)aside - (char *)s;
+    trib_flow_sender_aside(s)->loss.first_ns = config->rto_first_ns;
+    trib_flow_sender_aside(s)->loss.min_ns = config->rto_min_ns;
     trib_congestion_window_init(&s->congestion, config->policy, config->window);
 }
 

@@ -81,7 +81,9 @@ struct trib_flow_config {
     uint64_t limit;  /* labels below it may be sent before the first ACK */
     uint32_t window; /* fragments under way at most: 1 to TRIB_FLOW_WINDOW_MAX */
     enum trib_congestion_policy policy;
-    bool is_plain; /* labels are sequences, and take no memory */
+    bool is_plain;         /* labels are sequences, and take no memory */
+    uint64_t rto_first_ns; /* 0: TRIB_RTO_FIRST_NS */
+    uint64_t rto_min_ns;   /* 0: TRIB_RTO_MIN_NS */
 };
 
 /* One fragment from its first transmission until all before it are acknowledged too is one of the first four, and some

@@ -14,6 +14,8 @@
 struct trib_loss {
     uint64_t smoothed_ns; /* 0: no sample yet */
     uint64_t variation_ns;
+    uint64_t first_ns; /* The timeout before the first sample. 0: TRIB_RTO_FIRST_NS. */
+    uint64_t min_ns;   /* The smallest timeout. 0: TRIB_RTO_MIN_NS. */
 };
 
 /* An answer came this long after the question was first sent. */
@@ -33,9 +35,11 @@ static inline void trib_loss_sampled(struct trib_loss *loss, uint64_t round_trip
 /* The timeout after `backoff` timeouts in a row: doubled each time, never above TRIB_RTO_MAX_NS. */
 static inline uint64_t trib_loss_timeout(const struct trib_loss *loss, uint32_t backoff)
 {
-    uint64_t rto = loss->smoothed_ns == 0 ? TRIB_RTO_FIRST_NS : loss->smoothed_ns + 4 * loss->variation_ns;
-    if (rto < TRIB_RTO_MIN_NS) {
-        rto = TRIB_RTO_MIN_NS;
+    uint64_t first = loss->first_ns != 0 ? loss->first_ns : TRIB_RTO_FIRST_NS;
+    uint64_t least = loss->min_ns != 0 ? loss->min_ns : TRIB_RTO_MIN_NS;
+    uint64_t rto = loss->smoothed_ns == 0 ? first : loss->smoothed_ns + 4 * loss->variation_ns;
+    if (rto < least) {
+        rto = least;
     }
     while (backoff > 0 && rto < TRIB_RTO_MAX_NS) {
         rto *= 2;

@@ -39,7 +39,7 @@ static inline struct sim_scenario small_scenario(enum sim_topology_kind kind, ui
         .seed = 1,
         .duration_ps = 10000 * MS_PS,
         .topology = small_network(kind, hosts),
-        .flows = {1500, 40, 64, 256, TRIB_CONGESTION_DCTCP},
+        .flows = {.packet = 1500, .header = 40, .ack = 64, .window = 256, .policy = TRIB_CONGESTION_DCTCP},
     };
 }
 

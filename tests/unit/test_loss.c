@@ -85,6 +85,18 @@ static void sampled__follows_a_round_trip_that_has_changed(void **state)
     assert_in_range(trib_loss_timeout(&loss, 0), 3 * MS, 4 * MS);
 }
 
+/* A network of microseconds can say so. */
+static void timeout__has_bounds_of_its_own(void **state)
+{
+    struct trib_loss loss = {.first_ns = 3 * MS, .min_ns = MS / 5};
+
+    (void)state;
+    assert_int_equal(trib_loss_timeout(&loss, 0), 3 * MS);
+    trib_loss_sampled(&loss, MS / 100);
+    assert_int_equal(trib_loss_timeout(&loss, 0), MS / 5);
+    assert_int_equal(trib_loss_timeout(&loss, 2), 4 * (MS / 5));
+}
+
 static void congestion__admits_as_many_as_the_window(void **state)
 {
     struct trib_congestion congestion = {.window = 3};
@@ -108,6 +120,7 @@ int main(void)
         cmocka_unit_test(sampled__converges_to_a_steady_round_trip),
         cmocka_unit_test(sampled__covers_a_round_trip_that_varies),
         cmocka_unit_test(sampled__follows_a_round_trip_that_has_changed),
+        cmocka_unit_test(timeout__has_bounds_of_its_own),
         cmocka_unit_test(congestion__admits_as_many_as_the_window),
     };
 

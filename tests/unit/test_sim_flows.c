@@ -76,6 +76,31 @@ static void flows__share_a_link(void **state)
     sim_run_deinit(&run);
 }
 
+/* The only packet of a flow is lost with a cable: it is sent again after rto_first, 20 ms where nothing is said. */
+static void flow__waits_for_the_first_timeout(void **state)
+{
+    static const uint64_t said_ms[] = {0, 3};
+    static struct sim_run run;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct sim_scenario s = star(3);
+        s.duration_ps = 100 * MS_PS;
+        s.flows.rto_first_ps = said_ms[i] * MS_PS;
+        struct sim_trace_flow one = {.bytes = 1000, .from = 0, .to = 1};
+        s.traffic[0] = (struct sim_traffic){.kind = SIM_TRACE, .trace = &one, .trace_count = 1};
+        s.failures[0] = (struct sim_failure){.link = sim_network_host_link(0), .until_ps = 100 * US_PS};
+        s.failure_count = 1;
+        assert_true(sim_run_init(&run, &s, NULL));
+        finish_run(&run);
+        assert_int_equal(run.end_count, 1);
+        uint64_t timeout_ps = (i == 0 ? 20 : 3) * MS_PS;
+        uint64_t took_ps = run.ends[0].end_ps - run.ends[0].start_ps;
+        assert_in_range(took_ps, timeout_ps, timeout_ps + 10 * US_PS);
+        sim_run_deinit(&run);
+    }
+}
+
 /* The smallest time of flows that share a port over the largest; they begin within 100 us. */
 static double fairness(uint32_t flows, uint64_t bytes, uint64_t seed)
 {

@@ -146,7 +146,11 @@ static void draw_world(struct sim_scenario *s, uint64_t seed)
     *s = (struct sim_scenario){
         .seed = seed,
         .duration_ps = UINT64_C(300000000),
-        .flows = {1500, 40, 64, 1 + (uint32_t)trib_prng_below(&prng, 64), TRIB_CONGESTION_DCTCP},
+        .flows = {.packet = 1500,
+                  .header = 40,
+                  .ack = 64,
+                  .window = 1 + (uint32_t)trib_prng_below(&prng, 64),
+                  .policy = TRIB_CONGESTION_DCTCP},
     };
     draw_topology(&s->topology, &prng);
     draw_traffic(s, &prng);

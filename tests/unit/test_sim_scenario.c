@@ -130,7 +130,7 @@ static void scenario__is_read(void **state)
                                "rate = \"10Gbps\"\nfabric_rate = \"40Gbps\"\ndelay = \"500ns\"\n"
                                "[queues]\nbuffer = \"300KB\"\necn = \"85pkt\"\n"
                                "[flows]\npacket = \"9000B\"\nheader = \"60B\"\nack = \"84B\"\nwindow = 64\n"
-                               "congestion = \"aimd\"\n"
+                               "congestion = \"aimd\"\nrto_first = \"3ms\"\nrto_min = \"200us\"\n"
                                "[[traffic]]\nkind = \"poisson\"\nsize = \"datamining-packets\"\nload = \"60%\"\n"
                                "[[traffic]]\nkind = \"incast\"\nsize = \"100KB\"\nfan_in = 31\nto = 3\nrepeat = 4\n"
                                "period = \"1ms\"\nstart = \"2ms\"\n"
@@ -153,6 +153,8 @@ static void scenario__is_read(void **state)
     assert_int_equal(s.topology.largest, 9000);
     assert_int_equal(s.topology.smallest, 61);
     assert_int_equal(s.flows.policy, TRIB_CONGESTION_AIMD);
+    assert_int_equal(s.flows.rto_first_ps, UINT64_C(3000000000));
+    assert_int_equal(s.flows.rto_min_ps, UINT64_C(200000000));
     assert_int_equal(s.traffic_count, 2);
     assert_ptr_equal(s.traffic[0].sizes, sim_sizes_find("datamining-packets"));
     assert_true(fabs(s.traffic[0].load - 0.6) < 1e-9);
@@ -443,6 +445,9 @@ static void scenario__refuses_in_one_line(void **state)
          "x:6:9: more than 32,768 hosts, or than 65535 hosts and switches"},
         {"duration = \"1ms\"\n" STAR "[queues]\nbuffer = \"1000B\"\n" FLOWS,
          "x:8:10: a buffer of 1000 bytes never takes a packet of 1500"},
+        {"duration = \"1ms\"\n" STAR "[flows]\nrto_first = \"999ns\"\n" FLOWS,
+         "x:8:13: rto_first can be from 1us to 1s"},
+        {"duration = \"1ms\"\n" STAR "[flows]\nrto_min = \"2s\"\n" FLOWS, "x:8:11: rto_min can be from 1us to 1s"},
         {"duration = \"1ms\"\n" STAR "[flows]\npacket = \"40B\"\n" FLOWS,
          "x:8:10: a packet of 40 bytes has no room behind a header of 40"},
         {"duration = \"1ms\"\n" STAR "[[traffic]]\nkind = \"incast\"\nsize = \"1KB\"\nfan_in = 4\n",

@@ -165,9 +165,10 @@ static void json_scenario(FILE *out, const struct sim_run *run)
     json_topology(out, &s->topology);
     (void)fprintf(out,
                   "\"flows\":{\"packet_bytes\":%u,\"header_bytes\":%u,\"ack_bytes\":%u,\"window\":%u,\"congestion\":"
-                  "\"%s\"},\"traffic\":[",
+                  "\"%s\",\"rto_first_ns\":%.3f,\"rto_min_ns\":%.3f},\"traffic\":[",
                   s->flows.packet, s->flows.header, s->flows.ack, s->flows.window,
-                  trib_congestion_name(s->flows.policy));
+                  trib_congestion_name(s->flows.policy), (double)s->flows.rto_first_ps / NS,
+                  (double)s->flows.rto_min_ps / NS);
     for (uint32_t i = 0; i < s->traffic_count; i++) {
         (void)fprintf(out, "%s", i == 0 ? "" : ",");
         json_traffic(out, &s->traffic[i]);

@@ -12,6 +12,8 @@
 #include "sim/traffic/trace.h"
 
 #define LINKS_MAX UINT64_C(4000000)
+#define NS_PS UINT64_C(1000)
+#define TIMEOUT_MIN_PS (1000 * NS_PS)
 
 bool sim__at_most(struct draft *d, uint32_t table, const char *key, uint32_t value, uint32_t most)
 {
@@ -112,6 +114,13 @@ static bool finish_topology(struct draft *d)
     return true;
 }
 
+/* A retransmission timeout, within what doubles up to the largest. */
+static bool fit_timeout(struct draft *d, const char *key, uint64_t timeout_ps)
+{
+    return (timeout_ps >= TIMEOUT_MIN_PS && timeout_ps <= TRIB_RTO_MAX_NS * NS_PS) ||
+           sim__refuse(d, sim__place(d, sim__table(d, "flows"), key), "%s can be from 1us to 1s", key);
+}
+
 static bool finish_flows(struct draft *d)
 {
     struct sim_scenario *s = d->scenario;
@@ -127,7 +136,8 @@ static bool finish_flows(struct draft *d)
                                             : sim__place(d, 0, "mtu"),
                            "a packet of %u bytes has no room behind a header of %u", s->flows.packet, s->flows.header);
     }
-    if (!sim__at_most(d, table, "window", s->flows.window, TRIB_FLOW_WINDOW_MAX) || !sim__settle_queues(d)) {
+    if (!fit_timeout(d, "rto_first", s->flows.rto_first_ps) || !fit_timeout(d, "rto_min", s->flows.rto_min_ps) ||
+        !sim__at_most(d, table, "window", s->flows.window, TRIB_FLOW_WINDOW_MAX) || !sim__settle_queues(d)) {
         return false;
     }
     if (s->topology.buffer_bytes < s->flows.packet) {

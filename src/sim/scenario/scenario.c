@@ -26,6 +26,7 @@ struct key {
 
 /* ---- the keys ---- */
 
+#define NS_PS UINT64_C(1000)
 #define ANY UINT32_MAX
 #define BIT(kind) (UINT32_C(1) << (kind))
 #define AT(member) offsetof(struct sim_scenario, member)
@@ -108,6 +109,10 @@ static const struct key keys[] = {
     {"flows", "ack", "bytes of an acknowledgement [64B]", sim__read_packet, AT(flows.ack), ANY, 0},
     {"flows", "window", "packets of one flow under way at most [256]", sim__read_count, AT(flows.window), ANY, 0},
     {"flows", "congestion", "dctcp, aimd or fixed [dctcp]", sim__read_policy, AT(flows.policy), ANY, 0},
+    {"flows", "rto_first", "retransmission timeout before the first round trip is measured [20ms]", sim__read_duration,
+     AT(flows.rto_first_ps), ANY, 0},
+    {"flows", "rto_min", "the smallest retransmission timeout; the largest is 1s [2ms]", sim__read_duration,
+     AT(flows.rto_min_ps), ANY, 0},
     {"traffic", "kind", "permutation, incast, poisson or trace", sim__read_traffic, OF(kind), ANY, ANY},
     {"traffic", "size", "of a flow: bytes, endless, or the name of a distribution (poisson)", sim__read_sizes, 0, TIMED,
      TIMED},
@@ -445,7 +450,13 @@ void sim_scenario_init(struct sim_scenario *scenario)
                      .buffer_bytes = 200 | SIM_AMOUNT_PACKETS,
                      .mark_bytes = 65 | SIM_AMOUNT_PACKETS,
                      .buffers = {.below_bytes = 2 | SIM_AMOUNT_PACKETS}},
-        .flows = {.packet = 1500, .header = 40, .ack = 64, .window = 256, .policy = TRIB_CONGESTION_DCTCP},
+        .flows = {.packet = 1500,
+                  .header = 40,
+                  .ack = 64,
+                  .window = 256,
+                  .policy = TRIB_CONGESTION_DCTCP,
+                  .rto_first_ps = TRIB_RTO_FIRST_NS * NS_PS,
+                  .rto_min_ps = TRIB_RTO_MIN_NS * NS_PS},
         .accelerators = {.memory_bytes = SIM_NEVER},
         .mtu = 1500,
         .scale = 1,

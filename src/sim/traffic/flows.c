@@ -107,7 +107,13 @@ static void take_memory(struct sim_flows *f, struct sim_flow *flow)
         TRIB_ASSERT(flow->memory != NULL);
     }
     struct trib_flow_config config = {
-        .limit = NO_LIMIT, .window = window, .policy = f->config.policy, .is_plain = true};
+        .limit = NO_LIMIT,
+        .window = window,
+        .policy = f->config.policy,
+        .is_plain = true,
+        .rto_first_ns = f->config.rto_first_ps / NS_PS,
+        .rto_min_ns = f->config.rto_min_ps / NS_PS,
+    };
     trib_flow_sender_init(flow->memory, (char *)flow->memory + places->aside_at, &config);
     trib_flow_receiver_init(receiver_of(f, flow), &config);
 }

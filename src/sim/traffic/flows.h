@@ -23,6 +23,8 @@ struct sim_flows_config {
     uint32_t ack;    /* bytes of an acknowledgement */
     uint32_t window; /* packets of one flow under way at most */
     enum trib_congestion_policy policy;
+    uint64_t rto_first_ps; /* timeout before the first round trip is known; 0: TRIB_RTO_FIRST_NS */
+    uint64_t rto_min_ps;   /* the smallest timeout; 0: TRIB_RTO_MIN_NS */
 };
 
 #define SIM_FLOW_OF_JOB 255U /* source of what jobs send */
