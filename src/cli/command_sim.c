@@ -24,6 +24,7 @@
 #define STALL_PS UINT64_C(5000000000000)
 #define PATH_MAX_LEN 4096
 #define LEVERS_MAX 6U
+#define WORDS_MAX 2U
 
 struct sim_options {
     const char *out;
@@ -343,24 +344,49 @@ static uint32_t list_levers(const struct sim_options *o, struct sim_override lev
     return count;
 }
 
+/* What stands on the command line beside options. */
+struct words {
+    const char *list[WORDS_MAX];
+    uint32_t count;
+    const char *unexpected; /* the first that is too many; NULL: there is none */
+};
+
+static void take_word(struct words *words, const char *word)
+{
+    if (words->count < WORDS_MAX) {
+        words->list[words->count++] = word;
+    } else if (words->unexpected == NULL) {
+        words->unexpected = word;
+    }
+}
+
+/* Words and options in any order; behind -- all are words. */
+static enum option_outcome read_words(int argc, char **argv, struct sim_options *options, struct words *words)
+{
+    enum option_outcome outcome = OPTIONS_OK;
+    bool is_rest = false;
+
+    for (int at = 1; outcome == OPTIONS_OK && at < argc;) {
+        if (is_rest || argv[at][0] != '-' || argv[at][1] == '\0') {
+            take_word(words, argv[at++]);
+            continue;
+        }
+        int read = 0;
+        outcome = options_read(&options_of_sim, argc - at + 1, argv + at - 1, options, &read);
+        at += read - 1;
+        is_rest = outcome == OPTIONS_OK && strcmp(argv[at - 1], "--") == 0;
+    }
+    return outcome;
+}
+
 int command_sim(int argc, char **argv)
 {
     struct sim_options options = {.seed = UINT64_MAX};
-    const char *words[2] = {NULL, NULL};
-    int count = 0;
+    struct words words = {.count = 0};
 
-    while (count < 2 && argc > 1 && argv[1][0] != '-') { /* the scenario may stand before the options */
-        words[count++] = argv[1];
-        argv++;
-        argc--;
-    }
-    int rest = 0;
-    enum option_outcome outcome = options_read(&options_of_sim, argc, argv, &options, &rest);
+    enum option_outcome outcome = read_words(argc, argv, &options, &words);
     if (outcome != OPTIONS_OK) {
         return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
-    }
-    for (; rest < argc && count < 2; rest++) {
-        words[count++] = argv[rest];
     }
     if (options.keys) {
         sim_scenario_keys(print_key);
@@ -370,24 +396,28 @@ int command_sim(int argc, char **argv)
         print_models();
         return 0;
     }
-    if (words[0] == NULL) {
+    if (words.count == 0) {
         complain("which scenario? `tributary sim --help` tells more");
         return EXIT_USAGE;
     }
-    bool is_bench = strcmp(words[0], "bench") == 0;
-    bool is_sweep = strcmp(words[0], "sweep") == 0;
-    if (rest < argc || (words[1] != NULL && !is_bench && !is_sweep)) {
-        complain("unexpected argument \"%s\"", rest < argc ? argv[rest] : words[1]);
+    bool is_bench = strcmp(words.list[0], "bench") == 0;
+    bool is_sweep = strcmp(words.list[0], "sweep") == 0;
+    if (words.unexpected == NULL && words.count == 2 && !is_bench && !is_sweep) {
+        words.unexpected = words.list[1];
+    }
+    if (words.unexpected != NULL) {
+        complain("unexpected argument \"%s\"", words.unexpected);
         return EXIT_USAGE;
     }
     if (is_sweep) {
-        struct sim_sweep sweep = {.grid = words[1], .out = options.out, .shard = options.shard, .cores = options.cores};
+        struct sim_sweep sweep = {
+            .grid = words.list[1], .out = options.out, .shard = options.shard, .cores = options.cores};
         return sim_sweep(&sweep);
     }
     if (is_bench) {
-        return sim_bench(words[1], options.quick, options.json);
+        return sim_bench(words.list[1], options.quick, options.json);
     }
     struct sim_override levers[LEVERS_MAX];
     struct sim_overrides overrides = {levers, list_levers(&options, levers)};
-    return run_scenario(words[0], &overrides, &options);
+    return run_scenario(words.list[0], &overrides, &options);
 }

@@ -15,10 +15,13 @@ if command -v python3 >/dev/null; then
     check "results.json is JSON" python3 -m json.tool "$TMP/results/results.json" /dev/null
 fi
 check_in "each table says where it is from" '^## tributary [0-9.]+, seed 1, trace [0-9a-f]{16}$' "$TMP"/results/{flows,links,figures}.csv
-check_in "the columns of flows" '^src,dst,sport,dport,size,start_ns,fct_ns,ideal_fct_ns$' "$TMP/results/flows.csv"
+check_in "the columns of flows" '^src,dst,sport,dport,size,start_ns,fct_ns,ideal_fct_ns,traffic,kind$' "$TMP/results/flows.csv"
 "$T" sim "$HERE/examples/sim/jobs.toml" --quiet --json >"$TMP/jobs.json"
 check_in "a job's sums" '"scheme":"switchml".*"iterations_ended":3,.*"numbers_compared":196608,"numbers_wrong":0' "$TMP/jobs.json"
-check_in "a link" '^0,0,[0-9]+,[0-9]+,' "$TMP/results/links.csv"
+check_in "a link" '^0,0,[0-9]+,[0-9]+,.*,host0,[a-z]+0$' "$TMP/results/links.csv"
+expect 0 'million a second' "$T" sim -q "$HERE/examples/sim/incast.toml" --out "$TMP/mixed" # options and words in any order
+check "its results are there" [ -s "$TMP/mixed/results.json" ]
+expect 2 'unexpected argument "x"' "$T" sim -q "$HERE/examples/sim/incast.toml" --ideal x
 
 sed -n '/^```toml/,/^```$/p' "$HERE/docs/SIMULATOR.md" | grep -v '^```' >"$TMP/documented.toml"
 check "the documentation has an example" [ -s "$TMP/documented.toml" ]
@@ -266,7 +269,7 @@ expect 3 'deadlock since [0-9.]+ us: 15 ports are stopped for ever; in a circle 
     "$T" sim "$TMP/ring.toml" --quiet --out "$TMP/ring" --html "$TMP/ring.html"
 check_in "the circle" '"deadlock":\{"since_ns":[0-9.]+,"stopped_links":15,"length":5,"circle":\["switch' "$TMP/ring/results.json"
 check_in "and what was reached" '"packets":.*"dropped":0,.*"pauses_sent":[1-9].*"check":"ok"' "$TMP/ring/results.json"
-check_in "a port that was stopped" '^0,0,10,.*,1,[0-9.]+,[0-9]+$' "$TMP/ring/links.csv"
+check_in "a port that was stopped" '^0,0,10,.*,1,[0-9.]+,[0-9]+,host0,[a-z]+0$' "$TMP/ring/links.csv"
 check_in "on the page" 'deadlock: each waits for the next' "$TMP/ring.html"
 printf 'scenario = "ring.toml"\n[[vary]]\nkey = "queues.shared"\nvalues = "300KB, 100MB"\n' >"$TMP/rings.toml"
 expect 0 '^2 of 2 runs are done' "$T" sim sweep "$TMP/rings.toml" --out "$TMP/rings" --cores 1

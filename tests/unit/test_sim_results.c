@@ -13,6 +13,7 @@
 #include <tributary/comm.h>
 
 #include "cli/sim_progress.h"
+#include "sim/results/plot.h"
 #include "sim/results/results.h"
 #include "unit/sim_text.h"
 
@@ -101,8 +102,9 @@ static void split(char *csv, char **first, char **columns, char scenario[2048])
 static void csv__can_be_run_again(void **state)
 {
     static const char *const columns[JSON] = {
-        [FLOWS_CSV] = "src,dst,sport,dport,size,start_ns,fct_ns,ideal_fct_ns",
-        [LINKS_CSV] = "link,from,to,packets,bytes,use,marked,dropped,longest_wait_ns,stops,stopped_ns,headroom_most",
+        [FLOWS_CSV] = "src,dst,sport,dport,size,start_ns,fct_ns,ideal_fct_ns,traffic,kind",
+        [LINKS_CSV] = "link,from,to,packets,bytes,use,marked,dropped,longest_wait_ns,stops,stopped_ns,headroom_most,"
+                      "from_name,to_name",
         [ITERATIONS_CSV] = "job,iteration,begun_ns,computed_ns,ended_ns",
         [FIGURES_CSV] = "figure,value",
     };
@@ -137,6 +139,60 @@ static void csv__can_be_run_again(void **state)
         close_run();
         free(csv);
     }
+}
+
+/* Links have the names of their ends, flows the table that they are of. */
+static void csv__names_ends_and_sources(void **state)
+{
+    (void)state;
+    open_text("duration = \"5ms\"\n" NETWORK("leaf-spine") LEAVES FLOW
+              "[[traffic]]\nkind = \"permutation\"\nsize = \"2KB\"\n");
+    finish();
+    char *csv = say(LINKS_CSV);
+    assert_non_null(strstr(csv, ",host0,leaf0\n"));
+    assert_non_null(strstr(csv, ",spine1,leaf1\n"));
+    free(csv);
+    csv = say(FLOWS_CSV);
+    assert_non_null(strstr(csv, ",0,incast\n"));
+    assert_non_null(strstr(csv, ",1,permutation\n"));
+    free(csv);
+    close_run();
+}
+
+/* The names of lines stand below the frame: no curve is under them. */
+static void plot__has_its_names_below(void **state)
+{
+    static const double x[] = {1, 2};
+    static const double y[] = {0, 1};
+    const struct sim_plot plot = {
+        .title = "t", .x_label = "x", .y_label = "y", .lines = {{"first", x, y, 2}, {"second", y, x, 2}}, .count = 2};
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    double lowest = 0;
+
+    (void)state;
+    assert_non_null(out);
+    sim_plot_draw(out, &plot);
+    assert_int_equal(fclose(out), 0);
+    for (const char *at = strstr(text, "<polyline"); at != NULL; at = strstr(at + 1, "<polyline")) {
+        double points[4];
+        assert_int_equal(
+            sscanf(strstr(at, "points"), "points=\"%lf,%lf %lf,%lf", &points[0], &points[1], &points[2], &points[3]),
+            4);
+        lowest = fmax(lowest, fmax(points[1], points[3]));
+    }
+    for (int i = 0; i < 2; i++) {
+        double name_y = 0;
+        const char *at = strstr(text, i == 0 ? ">first<" : ">second<");
+        assert_non_null(at);
+        while (strncmp(at, "<text", 5) != 0) {
+            at--;
+        }
+        assert_int_equal(sscanf(strstr(at, " y="), " y=\"%lf", &name_y), 1);
+        assert_true(name_y > lowest + 20);
+    }
+    free(text);
 }
 
 /* The same in what else is written; and of a run that was ended before its end this is said. */
@@ -308,6 +364,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(csv__can_be_run_again),
+        cmocka_unit_test(csv__names_ends_and_sources),
+        cmocka_unit_test(plot__has_its_names_below),
         cmocka_unit_test(all__say_the_scenario),
         cmocka_unit_test(use__is_of_what_has_come),
         cmocka_unit_test(wrongs__are_counted_when_they_happen),

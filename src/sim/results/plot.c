@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot.c: see plot.h. The y axis begins at 0. Colours are those of Okabe and Ito, which people tell apart who see
+/* plot.c: see plot.h. The y axis begins at 0. What lines are called stands below the frame. Colours are those of Okabe and Ito, which people tell apart who see
  * fewer. */
 #include "sim/results/plot.h"
 
@@ -12,6 +12,7 @@
 #define TOP 30.0
 #define BOTTOM 46.0
 #define TICKS 6
+#define NAME_HEIGHT 15.0
 
 struct frame {
     double x0, x1, y1; /* of the data; y begins at 0 */
@@ -187,13 +188,14 @@ static void draw_line(FILE *out, const struct sim_plot *plot, const struct frame
     }
 }
 
+/* A row for each, below the frame, so that no name lies on a line. */
 static void draw_names(FILE *out, const struct sim_plot *plot)
 {
     for (uint32_t i = 0; plot->count > 1 && i < plot->count; i++) {
-        double y = HEIGHT - BOTTOM - 8 - 15 * (plot->count - 1 - i);
+        double y = HEIGHT + NAME_HEIGHT * i;
         (void)fprintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke-width=\"3\" stroke=\"%s\"/>",
-                      WIDTH - RIGHT - 24, y - 4, WIDTH - RIGHT - 6, y - 4, colours[i]);
-        (void)fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", WIDTH - RIGHT - 30, y);
+                      LEFT, y + 4, LEFT + 18, y + 4, colours[i]);
+        (void)fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">", LEFT + 24, y + 8);
         sim_html_text(out, plot->lines[i].name);
         (void)fputs("</text>\n", out);
     }
@@ -201,10 +203,11 @@ static void draw_names(FILE *out, const struct sim_plot *plot)
 
 void sim_plot_draw(FILE *out, const struct sim_plot *plot)
 {
+    double height = HEIGHT + (plot->count > 1 ? NAME_HEIGHT * plot->count : 0);
     struct frame f;
 
-    (void)fprintf(out, "<svg width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", WIDTH, HEIGHT,
-                  WIDTH, HEIGHT);
+    (void)fprintf(out, "<svg width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", WIDTH, height,
+                  WIDTH, height);
     if (make_frame(plot, &f)) {
         draw_axes(out, plot, &f);
         for (uint32_t i = 0; i < plot->count; i++) {

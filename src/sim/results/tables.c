@@ -37,12 +37,13 @@ static void head(FILE *out, const struct sim_run *run, const struct sim_story *s
 
 void sim_results_flows(FILE *out, const struct sim_run *run, const struct sim_story *story)
 {
-    head(out, run, story, "src,dst,sport,dport,size,start_ns,fct_ns,ideal_fct_ns\n");
+    head(out, run, story, "src,dst,sport,dport,size,start_ns,fct_ns,ideal_fct_ns,traffic,kind\n");
     for (uint64_t i = 0; i < run->end_count; i++) {
         const struct sim_flow_end *end = &run->ends[i];
-        (void)fprintf(out, "%u,%u,%u,%u,%" PRIu64 ",%.3f,%.3f,%.3f\n", end->plan.from, end->plan.to,
+        (void)fprintf(out, "%u,%u,%u,%u,%" PRIu64 ",%.3f,%.3f,%.3f,%u,%s\n", end->plan.from, end->plan.to,
                       end->plan.hash >> 16, end->plan.hash & 0xffffU, end->plan.bytes, (double)end->start_ps / NS,
-                      (double)(end->end_ps - end->start_ps) / NS, (double)end->ideal_ps / NS);
+                      (double)(end->end_ps - end->start_ps) / NS, (double)end->ideal_ps / NS, end->plan.source,
+                      sim_traffic_name(run->scenario->traffic[end->plan.source].kind));
     }
 }
 
@@ -58,17 +59,22 @@ void sim_results_links(FILE *out, const struct sim_run *run, const struct sim_re
                        const struct sim_story *story)
 {
     const struct sim_network *n = &run->network;
+    char names[2][SIM_NODE_NAME_MAX];
 
     head(out, run, story,
-         "link,from,to,packets,bytes,use,marked,dropped,longest_wait_ns,stops,stopped_ns,headroom_most\n");
+         "link,from,to,packets,bytes,use,marked,dropped,longest_wait_ns,stops,stopped_ns,headroom_most,from_name,"
+         "to_name\n");
     for (uint32_t i = 0; i < n->link_count; i++) {
         const struct sim_link *link = &n->links[i];
         (void)fprintf(out, "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%.6f,%" PRIu64 ",%" PRIu64 ",%.3f", i, n->from[i],
                       link->to, link->packets, link->bytes, sim_results_use(run, results, i), link->marked,
                       link->dropped, (double)link->most_ps / NS);
-        (void)fprintf(out, ",%u,%.3f,%u\n", n->gates != NULL ? n->gates->list[i].stops : 0,
+        (void)fprintf(out, ",%u,%.3f,%u", n->gates != NULL ? n->gates->list[i].stops : 0,
                       n->gates != NULL ? (double)sim_gate_stopped_ps(n, i) / NS : 0,
                       n->gates != NULL ? n->gates->ingress[i].over_most : 0);
+        sim_topology_node_name(&run->scenario->topology, n->from[i], names[0]);
+        sim_topology_node_name(&run->scenario->topology, link->to, names[1]);
+        (void)fprintf(out, ",%s,%s\n", names[0], names[1]);
     }
 }
 
