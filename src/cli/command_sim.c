@@ -235,6 +235,15 @@ static int tell(struct everything *e, const struct sim_options *options)
     if (options->html != NULL && !write_page(e, options->html)) {
         return 1;
     }
+    uint32_t jobs = 0;
+    uint64_t not_done = sim_results_not_done(&e->run, &jobs);
+    if (not_done != 0 && !options->silent) {
+        complain("%" PRIu64 " iteration%s of %u job%s not done when the run was over: means are of the others",
+                 not_done, not_done == 1 ? "" : "s", jobs,
+                 not_done == 1 ? " was"
+                 : jobs == 1   ? " were"
+                               : "s were");
+    }
     if (fault != NULL) {
         return complain("the simulator is wrong: %s; please report this with the scenario", fault);
     }

@@ -24,14 +24,32 @@
 #define NAME_LEN 64U
 #define PLOTS_MAX 400U
 #define ROWS_MAX 400U
+#define JOBS "jobs" /* what figures of jobs begin with */
 
 struct table {
     const struct sim_grid *grid;
     char names[FIGURES_MAX][NAME_LEN];
     uint32_t count;
-    double *values; /* by cell and figure; NAN: the cell has none */
-    uint32_t axis;  /* the key along x, */
-    uint32_t line;  /* and that of lines; SIM_VARY_MAX: there is one line */
+    double *values;    /* by cell and figure; NAN: the cell has none */
+    uint32_t not_done; /* the figure that counts iterations not done; FIGURES_MAX: there is none */
+    uint32_t axis;     /* the key along x, */
+    uint32_t line;     /* and that of lines; SIM_VARY_MAX: there is one line */
+};
+
+/* A line's, while it is drawn. */
+struct points {
+    double x[SIM_VALUES_MAX];
+    double y[SIM_VALUES_MAX];
+    double none[SIM_VALUES_MAX];
+    bool is_partial[SIM_VALUES_MAX];
+};
+
+/* Which line is drawn. */
+struct fill {
+    uint32_t figure;
+    uint32_t line;
+    uint64_t like;        /* a cell with its other values */
+    const double *places; /* along x; NULL: by number */
 };
 
 /* ---- reading ---- */
@@ -52,7 +70,17 @@ static uint32_t find_figure(struct table *t, const char *name, size_t len)
     return t->count++;
 }
 
-/* Lines of figures are a name in quotes, a comma and a number; others say where they are from, and the columns. */
+static uint32_t find_known(const struct table *t, const char *name)
+{
+    uint32_t figure = 0;
+
+    while (figure < t->count && strcmp(t->names[figure], name) != 0) {
+        figure++;
+    }
+    return figure < t->count ? figure : FIGURES_MAX;
+}
+
+/* Lines of figures are a name in quotes, a comma and a number, or nothing where there is none; others say where they are from, and the columns. */
 static void read_cell(struct table *t, uint64_t cell, char *text)
 {
     char *rest = NULL;
@@ -61,7 +89,9 @@ static void read_cell(struct table *t, uint64_t cell, char *text)
         const char *end = line[0] == '"' ? strchr(line + 1, '"') : NULL;
         uint32_t figure = end != NULL ? find_figure(t, line + 1, (size_t)(end - line - 1)) : FIGURES_MAX;
         if (figure != FIGURES_MAX && end[1] == ',') {
-            t->values[cell * FIGURES_MAX + figure] = strtod(end + 2, NULL);
+            char *behind = NULL;
+            double value = strtod(end + 2, &behind);
+            t->values[cell * FIGURES_MAX + figure] = behind != end + 2 ? value : (double)NAN;
         }
     }
 }
@@ -193,11 +223,37 @@ static double mean_of(const struct table *t, uint32_t figure, uint64_t like, uin
     return count != 0 ? sum / count : (double)NAN;
 }
 
+/* The points of a line. Those whose runs have iterations that were not done are marked, in figures of jobs. */
+static void fill_line(const struct table *t, struct points *points, const struct fill *fill, struct sim_line *line)
+{
+    bool is_of_jobs = t->not_done != FIGURES_MAX && fill->figure != t->not_done &&
+                      strncmp(t->names[fill->figure], JOBS, strlen(JOBS)) == 0;
+
+    *line = (struct sim_line){
+        .name = t->line != SIM_VARY_MAX ? t->grid->vary[t->line].values[fill->line] : "",
+        .x = points->x,
+        .y = points->y,
+        .none = points->none,
+        .is_partial = points->is_partial,
+    };
+    for (uint32_t point = 0; point < t->grid->vary[t->axis].count; point++) {
+        double value = mean_of(t, fill->figure, fill->like, point, fill->line);
+        bool is_partial = is_of_jobs && mean_of(t, t->not_done, fill->like, point, fill->line) > 0;
+        double x = fill->places != NULL ? fill->places[point] : point;
+        if (!isnan(value)) {
+            points->x[line->count] = x;
+            points->is_partial[line->count] = is_partial;
+            points->y[line->count++] = value;
+        } else if (is_partial) {
+            points->none[line->none_count++] = x;
+        }
+    }
+}
+
 /* Lines from the first-th on, as many as a plot takes. */
 static void plot_figure(FILE *out, const struct table *t, uint32_t figure, uint64_t like, uint32_t first)
 {
-    static double x[SIM_PLOT_LINES_MAX][SIM_VALUES_MAX];
-    static double y[SIM_PLOT_LINES_MAX][SIM_VALUES_MAX];
+    static struct points points[SIM_PLOT_LINES_MAX];
     static double places[SIM_VALUES_MAX];
     const struct sim_vary *axis = &t->grid->vary[t->axis];
     const char *unit = "";
@@ -212,16 +268,9 @@ static void plot_figure(FILE *out, const struct table *t, uint32_t figure, uint6
     plot.ticks = has_numbers ? NULL : axis->values;
     plot.tick_count = axis->count;
     for (uint32_t i = first; i < lines && plot.count < SIM_PLOT_LINES_MAX; i++) {
+        struct fill fill = {.figure = figure, .like = like, .line = i, .places = has_numbers ? places : NULL};
         uint32_t at = plot.count++;
-        struct sim_line *line = &plot.lines[at];
-        *line = (struct sim_line){t->line != SIM_VARY_MAX ? t->grid->vary[t->line].values[i] : "", x[at], y[at], 0};
-        for (uint32_t point = 0; point < axis->count; point++) {
-            double value = mean_of(t, figure, like, point, i);
-            if (!isnan(value)) {
-                x[at][line->count] = has_numbers ? places[point] : point;
-                y[at][line->count++] = value;
-            }
-        }
+        fill_line(t, &points[at], &fill, &plot.lines[at]);
     }
     sim_plot_draw(out, &plot);
 }
@@ -260,6 +309,17 @@ static void head_of(FILE *out, const struct table *t, uint64_t cell)
     }
 }
 
+/* Runs that have iterations that were not done. */
+static uint64_t count_partial(const struct table *t)
+{
+    uint64_t count = 0;
+
+    for (uint64_t cell = 0; t->not_done != FIGURES_MAX && cell < t->grid->cells; cell++) {
+        count += t->values[cell * FIGURES_MAX + t->not_done] > 0;
+    }
+    return count;
+}
+
 static void plot_all(FILE *out, const struct table *t)
 {
     uint32_t lines = t->line != SIM_VARY_MAX ? t->grid->vary[t->line].count : 1;
@@ -271,6 +331,9 @@ static void plot_all(FILE *out, const struct table *t)
         }
         head_of(out, t, cell);
         for (uint32_t figure = 0; figure < t->count; figure++) {
+            if (figure == t->not_done && count_partial(t) == 0) {
+                continue; /* nothing to show */
+            }
             for (uint32_t first = 0; first < lines; first += SIM_PLOT_LINES_MAX) {
                 plot_figure(out, t, figure, cell, first);
                 plots++;
@@ -358,6 +421,12 @@ static void write_page(FILE *out, const struct table *t)
         }
     }
     (void)fputs("</p>\n", out);
+    if (count_partial(t) != 0) {
+        (void)fprintf(out,
+                      "<p>In %" PRIu64 " of %" PRIu64 " runs some iterations of jobs were not done. Means are of those "
+                      "that were: such points are hollow, or a cross on the axis where none was done.</p>\n",
+                      count_partial(t), t->grid->cells);
+    }
     plot_all(out, t);
     page_table(out, t);
     sim_html_end(out);
@@ -396,8 +465,15 @@ bool sim_sweep_page(const struct sim_grid *g, const char *folder)
     t->grid = g;
     t->axis = varied(g, 0) != SIM_VARY_MAX ? varied(g, 0) : 0;
     t->line = varied(g, 1);
-    bool is_good = read_cells(t, folder) && write_file(t, folder, "figures.csv", write_csv) &&
-                   (g->vary_count == 0 || write_file(t, folder, "sweep.html", write_page));
+    bool is_good = read_cells(t, folder);
+    t->not_done = is_good ? find_known(t, SIM_FIGURE_NOT_DONE) : FIGURES_MAX;
+    is_good = is_good && write_file(t, folder, "figures.csv", write_csv) &&
+              (g->vary_count == 0 || write_file(t, folder, "sweep.html", write_page));
+    if (is_good && count_partial(t) != 0) {
+        complain("%" PRIu64 " of %" PRIu64
+                 " runs have iterations of jobs that were not done: means are of the others; %s/sweep.html marks them",
+                 count_partial(t), g->cells, folder);
+    }
     free(t->values);
     free(t);
     return is_good;

@@ -216,7 +216,7 @@ static void html_panel(FILE *out, const struct reproduce_panel *panel)
 
     for (uint32_t i = 0; i < panel->count; i++) {
         const struct reproduce_series *s = &panel->series[i];
-        plot.lines[i] = (struct sim_line){s->name, s->x, s->y, s->count};
+        plot.lines[i] = (struct sim_line){.name = s->name, .x = s->x, .y = s->y, .count = s->count};
     }
     sim_plot_draw(out, &plot);
 }

@@ -108,7 +108,7 @@ check_in "a figure" '"given up"$' "$TMP/quiets/figures.csv"
 check_in "of a run to its end" '^0000,10ms,.*,0$' "$TMP/quiets/figures.csv"
 check_in "and of one without" '^0001,1000s,.*,1$' "$TMP/quiets/figures.csv"
 expect 0 '^2 of 2 runs are done' "$T" sim sweep "$TMP/quiets.toml" --out "$TMP/quiets"
-check "it is not run again" [ "$(wc -l <"$TMP/out")" = 1 ]
+check "it is not run again" [ "$(grep -c "runs are done" "$TMP/out")" = 1 ]
 
 say "a page"
 expect 0 'trace' "$T" sim "$HERE/examples/sim/failure.toml" --quiet --html "$TMP/page.html"
@@ -238,6 +238,31 @@ expect 2 'twice\.toml:6:7: traffic.load varies already' "$T" sim sweep "$TMP/twi
 sed -i 's/30%/300%/' "$TMP/grid.toml"
 expect 2 'x\.toml:11:8: load: "300%" is more than 100%' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep2"
 expect 2 'no part; write 0/4' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep" --shard 2/2
+
+say "jobs that are not done"
+cat >"$TMP/late.toml" <<'END'
+duration = "10ms"
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+delay = "1us"
+[[job]]
+scheme = "switchml"
+workers = 4
+size = "140800B"
+compute = "1ms"
+iterations = 3
+END
+printf 'scenario = "late.toml"\n[[vary]]\nkey = "duration"\nvalues = "500us, 2ms, 10ms"\n' >"$TMP/lates.toml"
+sed 's/10ms/2ms/' "$TMP/late.toml" >"$TMP/later.toml"
+expect 0 '2 iterations of 1 job were not done when the run was over' "$T" sim "$TMP/later.toml" --quiet
+expect 0 '2 of 3 runs have iterations of jobs that were not done' "$T" sim sweep "$TMP/lates.toml" --out "$TMP/lates"
+check_in "a mean of none is none" '^0000,500us,,,3,' "$TMP/lates/figures.csv"
+check_in "and how many are missing is said" '^0001,2ms,[0-9.]+,[0-9.]+,2,' "$TMP/lates/figures.csv"
+check_in "where there is none a cross" 'class="none"' "$TMP/lates/sweep.html"
+check_in "where some are missing a hollow point" ' of a part</title>' "$TMP/lates/sweep.html"
+check_in "which the page explains" 'In 2 of 3 runs some iterations of jobs were not done' "$TMP/lates/sweep.html"
 
 say "ports that wait for each other"
 {

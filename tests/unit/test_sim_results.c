@@ -165,7 +165,11 @@ static void plot__has_its_names_below(void **state)
     static const double x[] = {1, 2};
     static const double y[] = {0, 1};
     const struct sim_plot plot = {
-        .title = "t", .x_label = "x", .y_label = "y", .lines = {{"first", x, y, 2}, {"second", y, x, 2}}, .count = 2};
+        .title = "t",
+        .x_label = "x",
+        .y_label = "y",
+        .lines = {{.name = "first", .x = x, .y = y, .count = 2}, {.name = "second", .x = y, .y = x, .count = 2}},
+        .count = 2};
     char *text = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
@@ -328,6 +332,39 @@ static void summary__of_jobs(void **state)
 }
 
 /* How long it will take: of the time, or of the iterations, what has gone further. */
+/* Of two jobs one has ended two of three iterations when the time is over, the other none: that has no mean, which is not
+ * 0, and how many are missing is said. */
+static void not_done__is_counted_and_no_mean_is_none(void **state)
+{
+    static const char text[] = "duration = \"3ms\"\n" NETWORK(
+        "star") "hosts = 8\n" JOB "[[job]]\nscheme = \"switchml\"\nworkers = 4\nsize = \"140800B\"\ncompute = \"1s\"\n"
+                "iterations = 5\n";
+    uint32_t jobs = 0;
+
+    (void)state;
+    open_text("%s", text);
+    finish();
+    assert_int_equal(run.jobs.jobs[0].iterations, 2);
+    assert_int_equal(sim_results_not_done(&run, &jobs), 1 + 5);
+    assert_int_equal(jobs, 2);
+    assert_int_equal(sim_results_job(&run, 1).not_done, 5);
+    expect_said(FIGURES_CSV, "\n\"jobs: iterations not done\",6\n");
+    expect_said(SUMMARY, " 0 of   5         none        none");
+    expect_said(JSON, "\"iterations_measured\":0,\"iterations_not_done\":5,\"iteration_mean_ns\":null,");
+    expect_said(JOBS_CSV, ",5,0,0,,,"); /* iterations, ended, measured, no means */
+    expect_said(PAGE, "<td>0 of 5</td><td>1000.000</td><td>none</td><td>none</td>");
+    expect_said(PAGE, "<p>6 iterations of 2 jobs were not done: means are of the others.</p>");
+    close_run();
+    open_text("duration = \"500us\"\n" NETWORK("star") "hosts = 8\n" JOB);
+    finish();
+    expect_said(FIGURES_CSV, "\n\"jobs: iteration / ms\",\n\"jobs: summing / ms\",\n\"jobs: iterations not done\",3\n");
+    close_run();
+    open_text("duration = \"1s\"\nwindow = \"1500us\"\n" NETWORK("star") "hosts = 8\n" JOB);
+    finish();
+    expect_said(FIGURES_CSV, "\"jobs: iterations not done\",0\n"); /* later ones than the window's are not waited for */
+    close_run();
+}
+
 static void progress__says_how_long(void **state)
 {
     char text[SIM_PROGRESS_TEXT_MAX];
@@ -372,6 +409,7 @@ int main(void)
         cmocka_unit_test(buffer__has_a_size_when_empty),
         cmocka_unit_test(summary__of_flows),
         cmocka_unit_test(summary__of_jobs),
+        cmocka_unit_test(not_done__is_counted_and_no_mean_is_none),
         cmocka_unit_test(progress__says_how_long),
     };
 

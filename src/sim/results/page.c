@@ -75,7 +75,8 @@ static void plot_flows(FILE *out, const struct sim_run *run, const struct sim_re
         }
         make_shares(&shares[c], values, count);
         if (count != 0) {
-            plot.lines[plot.count++] = (struct sim_line){class_names[c], shares[c].x, shares[c].y, shares[c].count};
+            plot.lines[plot.count++] =
+                (struct sim_line){.name = class_names[c], .x = shares[c].x, .y = shares[c].y, .count = shares[c].count};
         }
     }
     sim_plot_draw(out, &plot);
@@ -117,6 +118,16 @@ static void page_flows(FILE *out, const struct sim_run *run, const struct sim_re
 
 /* ---- jobs ---- */
 
+/* A mean in ms, or none. */
+static void mean_cell(FILE *out, uint64_t count, double mean_ps)
+{
+    if (count != 0) {
+        (void)fprintf(out, "<td>%.3f</td>", mean_ps / 1e9);
+    } else {
+        (void)fputs("<td>none</td>", out);
+    }
+}
+
 static void page_jobs(FILE *out, const struct sim_run *run, const struct sim_ideal *ideal)
 {
     if (run->jobs.count == 0) {
@@ -136,14 +147,22 @@ static void page_jobs(FILE *out, const struct sim_run *run, const struct sim_ide
                       c->model != NULL ? c->model->name : "-", c->workers, sim_job_nodes(job),
                       (double)c->start_ps / 1e9, (double)job->end_ps / 1e9);
         struct sim_job_times t = sim_results_job(run, i);
-        (void)fprintf(out, "<td>%u of %u</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>", job->iterations, c->iterations,
-                      (double)c->compute_ps / 1e9, t.iteration_ps / 1e9, t.summing_ps / 1e9);
+        (void)fprintf(out, "<td>%u of %u</td><td>%.3f</td>", job->iterations, c->iterations,
+                      (double)c->compute_ps / 1e9);
+        mean_cell(out, t.count, t.iteration_ps);
+        mean_cell(out, t.count, t.summing_ps);
         if (ideal != NULL) {
-            (void)fprintf(out, "<td>%.3f</td>", ideal->jobs[i].iteration_ps / 1e9);
+            mean_cell(out, ideal->jobs[i].count, ideal->jobs[i].iteration_ps);
         }
         (void)fputs("</tr>\n", out);
     }
     (void)fputs("</table>\n", out);
+    uint32_t jobs = 0;
+    uint64_t not_done = sim_results_not_done(run, &jobs);
+    if (not_done != 0) {
+        (void)fprintf(out, "<p>%" PRIu64 " iterations of %u jobs were not done: means are of the others.</p>\n",
+                      not_done, jobs);
+    }
 }
 
 /* ---- links ---- */
@@ -204,8 +223,8 @@ static void plot_links(FILE *out, const struct sim_run *run, const struct sim_re
         make_shares(&shares[tier], values, found);
         (void)snprintf(names[tier], sizeof names[tier], "%s", tiers[tier].name);
         if (found != 0 && (what != LINK_WAIT_US || tier != 0)) {
-            plot.lines[plot.count++] =
-                (struct sim_line){names[tier], shares[tier].x, shares[tier].y, shares[tier].count};
+            plot.lines[plot.count++] = (struct sim_line){
+                .name = names[tier], .x = shares[tier].x, .y = shares[tier].y, .count = shares[tier].count};
         }
     }
     sim_plot_draw(out, &plot);

@@ -101,6 +101,10 @@ static bool make_frame(const struct sim_plot *plot, struct frame *f)
             f->x1 = fmax(f->x1, plot->lines[i].x[p]);
             f->y1 = fmax(f->y1, plot->lines[i].y[p]);
         }
+        for (uint32_t p = 0; p < plot->lines[i].none_count; p++) {
+            f->x0 = fmin(f->x0, plot->lines[i].none[p]);
+            f->x1 = fmax(f->x1, plot->lines[i].none[p]);
+        }
     }
     if (f->x1 < f->x0) {
         return false;
@@ -173,6 +177,28 @@ static void draw_axes(FILE *out, const struct sim_plot *plot, const struct frame
 
 /* ---- lines ---- */
 
+/* A point, filled, or hollow if its value is that of a part. */
+static void draw_dot(FILE *out, const struct frame *f, const struct sim_line *line, uint32_t p, const char *colour)
+{
+    bool is_partial = line->is_partial != NULL && line->is_partial[p];
+
+    (void)fprintf(out, "<circle r=\"%s\" fill=\"%s\" stroke=\"%s\" cx=\"%.1f\" cy=\"%.1f\">",
+                  is_partial ? "4.5" : "2.6", is_partial ? "#fff" : colour, colour, at_x(f, line->x[p]),
+                  at_y(f, line->y[p]));
+    (void)fprintf(out, "<title>%g, %g%s</title></circle>\n", line->x[p], line->y[p], is_partial ? " of a part" : "");
+}
+
+static void draw_crosses(FILE *out, const struct frame *f, const struct sim_line *line, const char *colour)
+{
+    for (uint32_t p = 0; p < line->none_count; p++) {
+        double x = at_x(f, line->none[p]);
+        double y = at_y(f, 0);
+        (void)fprintf(out, "<path class=\"none\" stroke-width=\"2\" stroke=\"%s\" d=\"M%.1f %.1fl8 8m0 -8l-8 8\">",
+                      colour, x - 4, y - 4);
+        (void)fprintf(out, "<title>%g, none</title></path>\n", line->none[p]);
+    }
+}
+
 static void draw_line(FILE *out, const struct sim_plot *plot, const struct frame *f, uint32_t number)
 {
     const struct sim_line *line = &plot->lines[number];
@@ -183,9 +209,9 @@ static void draw_line(FILE *out, const struct sim_plot *plot, const struct frame
     }
     (void)fputs("\"/>\n", out);
     for (uint32_t p = 0; plot->has_dots && p < line->count; p++) {
-        (void)fprintf(out, "<circle r=\"2.6\" fill=\"%s\" cx=\"%.1f\" cy=\"%.1f\"><title>%g, %g</title></circle>\n",
-                      colours[number], at_x(f, line->x[p]), at_y(f, line->y[p]), line->x[p], line->y[p]);
+        draw_dot(out, f, line, p, colours[number]);
     }
+    draw_crosses(out, f, line, colours[number]);
 }
 
 /* A row for each, below the frame, so that no name lies on a line. */

@@ -15,6 +15,9 @@ struct sim_line {
     const double *x; /* in any order that makes a line; with a logarithmic axis none is 0 or less */
     const double *y;
     uint32_t count;
+    uint32_t none_count;
+    const double *none;     /* where on the x axis a cross says that there is no value */
+    const bool *is_partial; /* by point: drawn hollow; NULL: none is */
 };
 
 struct sim_plot {

@@ -181,8 +181,14 @@ static void json_scenario(FILE *out, const struct sim_run *run)
 
 static void json_job_times(FILE *out, const struct sim_job_times *t)
 {
-    (void)fprintf(out, "\"iterations_measured\":%" PRIu64 ",\"iteration_mean_ns\":%.3f,\"iteration_max_ns\":%.3f,",
-                  t->count, t->iteration_ps / NS, t->iteration_most_ps / NS);
+    (void)fprintf(out, "\"iterations_measured\":%" PRIu64 ",\"iterations_not_done\":%" PRIu64 ",", t->count,
+                  t->not_done);
+    if (t->count == 0) {
+        (void)fprintf(out, "\"iteration_mean_ns\":null,\"iteration_max_ns\":null,\"summing_mean_ns\":null");
+        return;
+    }
+    (void)fprintf(out, "\"iteration_mean_ns\":%.3f,\"iteration_max_ns\":%.3f,", t->iteration_ps / NS,
+                  t->iteration_most_ps / NS);
     (void)fprintf(out, "\"summing_mean_ns\":%.3f", t->summing_ps / NS);
 }
 
@@ -439,6 +445,16 @@ static void summary_fact(FILE *out, const char *what, const char *text)
     (void)fprintf(out, "  %s: %s\n", what, text);
 }
 
+/* A mean in ms, or none. */
+static void summary_mean(FILE *out, int width, uint64_t count, double mean_ps)
+{
+    if (count != 0) {
+        (void)fprintf(out, " %*.3f", width, mean_ps / 1e9);
+    } else {
+        (void)fprintf(out, " %*s", width, "none");
+    }
+}
+
 static void summary_jobs(FILE *out, const struct sim_run *run, const struct sim_ideal *ideal)
 {
     char numbers[TRIB_UNITS_TEXT_MAX];
@@ -453,11 +469,12 @@ static void summary_jobs(FILE *out, const struct sim_run *run, const struct sim_
         struct sim_job_times t = sim_results_job(run, i);
         uint64_t resent = c.workers.contributions_resent + c.flows.resent_order + c.flows.resent_timeout;
         trib_format_count(job->compared, numbers);
-        (void)fprintf(out, "  %-16s %9u %9u %5u of %3u %12.3f %11.3f", job->config.scheme, job->config.workers,
-                      sim_job_nodes(job), job->iterations, job->config.iterations, t.iteration_ps / 1e9,
-                      t.summing_ps / 1e9);
+        (void)fprintf(out, "  %-16s %9u %9u %5u of %3u", job->config.scheme, job->config.workers, sim_job_nodes(job),
+                      job->iterations, job->config.iterations);
+        summary_mean(out, 12, t.count, t.iteration_ps);
+        summary_mean(out, 11, t.count, t.summing_ps);
         if (ideal != NULL) {
-            (void)fprintf(out, " %11.3f", ideal->jobs[i].iteration_ps / 1e9);
+            summary_mean(out, 11, ideal->jobs[i].count, ideal->jobs[i].iteration_ps);
         }
         (void)fprintf(out, " %9" PRIu64 " %9s\n", resent, numbers);
         if (job->said != NULL) {

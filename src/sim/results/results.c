@@ -80,6 +80,19 @@ static void add_links(struct sim_results *results, const struct sim_run *run)
     }
 }
 
+/* With a window those that began in it: later ones are not waited for. */
+static uint64_t count_not_done(const struct sim_run *run, const struct sim_job *job)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = job->iterations; i < job->config.iterations; i++) {
+        uint64_t begun_ps = job->log[i].begun_ps;
+        bool is_late = i != 0 && begun_ps == 0;
+        count += run->scenario->window_ps == 0 || (!is_late && sim_run_counts(run->scenario, begun_ps));
+    }
+    return count;
+}
+
 struct sim_job_times sim_results_job(const struct sim_run *run, uint32_t number)
 {
     const struct sim_job *job = &run->jobs.jobs[number];
@@ -108,7 +121,21 @@ struct sim_job_times sim_results_job(const struct sim_run *run, uint32_t number)
     t.slots_mean /= looks != 0 ? (double)looks : 1;
     t.lacking = job->sums != 0 ? (double)job->lacking / (double)job->sums : 0;
     t.late = sim_jobs_counters(&run->jobs, number).workers.late;
+    t.not_done = count_not_done(run, job);
     return t;
+}
+
+uint64_t sim_results_not_done(const struct sim_run *run, uint32_t *jobs)
+{
+    uint64_t count = 0;
+
+    *jobs = 0;
+    for (uint32_t i = 0; i < run->jobs.count; i++) {
+        uint64_t of_job = count_not_done(run, &run->jobs.jobs[i]);
+        count += of_job;
+        *jobs += of_job != 0;
+    }
+    return count;
 }
 
 /* Before the scenario's time was: all jobs are done, nothing is left that could happen, or ports are stopped for

@@ -26,9 +26,10 @@ struct sim_times {
     double slowdown_p99;
 };
 
-/* Of a job's iterations that count. */
+/* Of a job's iterations that count. Without one (count 0) there are no times, and tables have none. */
 struct sim_job_times {
     uint64_t count;
+    uint64_t not_done;   /* iterations that would count, and had not ended when the run was over */
     double iteration_ps; /* the mean, from one's end to the next one's */
     double summing_ps;   /* of it, what computing does not hide */
     double iteration_most_ps;
@@ -55,6 +56,10 @@ struct sim_results {
 /* Sorts the run's list of flows that have ended by size and time; false: out of memory. */
 bool sim_results_make(struct sim_results *results, const struct sim_run *run);
 struct sim_job_times sim_results_job(const struct sim_run *run, uint32_t job);
+/* Iterations of all jobs that were not done; *jobs: of how many jobs. Means are of the others. */
+uint64_t sim_results_not_done(const struct sim_run *run, uint32_t *jobs);
+/* What a figure is called that says so of a run. */
+#define SIM_FIGURE_NOT_DONE "jobs: iterations not done"
 
 struct sim_ideal; /* ideal.h */
 

@@ -91,6 +91,16 @@ static void print_roots(FILE *out, const struct sim_run *run, const struct sim_j
     }
 }
 
+/* Nothing where no iteration counts: the mean of none is no number. */
+static void print_times(FILE *out, const struct sim_job_times *t)
+{
+    if (t->count != 0) {
+        (void)fprintf(out, ",%.3f,%.3f", t->iteration_ps / NS, t->summing_ps / NS);
+    } else {
+        (void)fputs(",,", out);
+    }
+}
+
 static void job_line(FILE *out, const struct sim_run *run, uint32_t number, const struct sim_ideal *ideal)
 {
     const struct sim_job *job = &run->jobs.jobs[number];
@@ -101,16 +111,17 @@ static void job_line(FILE *out, const struct sim_run *run, uint32_t number, cons
     (void)fprintf(out, "%u,%s,%s,%u,%u,%u,%" PRIu64 ",%u,%u,%.3f,", number, c->scheme,
                   c->model != NULL ? c->model->name : "", c->workers, c->ranks, sim_job_nodes(job), c->bytes,
                   c->payload, c->buckets, (double)c->compute_ps / NS);
-    (void)fprintf(out, "%.3f,%.3f,%u,%u,%" PRIu64 ",%.3f,%.3f,", (double)c->start_ps / NS, (double)job->end_ps / NS,
-                  c->iterations, job->iterations, t.count, t.iteration_ps / NS, t.summing_ps / NS);
-    (void)fprintf(out, "%" PRIu64 ",%u,%u,%.3f",
+    (void)fprintf(out, "%.3f,%.3f,%u,%u,%" PRIu64, (double)c->start_ps / NS, (double)job->end_ps / NS, c->iterations,
+                  job->iterations, t.count);
+    print_times(out, &t);
+    (void)fprintf(out, ",%" PRIu64 ",%u,%u,%.3f",
                   counters.workers.contributions_resent + counters.flows.resent_order + counters.flows.resent_timeout,
                   job->session.slots, t.slots_most, t.slots_mean);
     (void)fprintf(out, ",%u,", sim_job_adds(job) ? job->trees : 0);
     print_roots(out, run, job);
-    (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, job->told, job->lacking, t.late);
+    (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, job->told, job->lacking, t.late, t.not_done);
     if (ideal != NULL) {
-        (void)fprintf(out, ",%.3f,%.3f", ideal->jobs[number].iteration_ps / NS, ideal->jobs[number].summing_ps / NS);
+        print_times(out, &ideal->jobs[number]);
     }
     (void)fputc('\n', out);
 }
@@ -120,7 +131,7 @@ void sim_results_jobs(FILE *out, const struct sim_run *run, const struct sim_sto
     head(out, run, story,
          "job,scheme,model,workers,ranks_per_host,switches,bytes,payload_bytes,buckets,compute_ns,start_ns,end_ns,"
          "iterations,ended,measured,iteration_ns,summing_ns,resent,slots,slots_most,slots_mean,trees,roots,results_"
-         "marked,sums_lacking,parts_late");
+         "marked,sums_lacking,parts_late,not_done");
     (void)fprintf(out, "%s\n", story->ideal != NULL ? ",ideal_iteration_ns,ideal_summing_ns" : "");
     for (uint32_t i = 0; i < run->jobs.count; i++) {
         job_line(out, run, i, story->ideal);
@@ -166,7 +177,7 @@ static void flow_figures(FILE *out, const struct sim_run *run, const struct sim_
     }
 }
 
-/* The mean of all jobs that have an iteration that counts. */
+/* The mean of all jobs that have an iteration that counts; nothing where none has. */
 static void job_figures(FILE *out, const char *names[2], const struct sim_job_times *times, uint32_t count)
 {
     double iteration_ps = 0;
@@ -181,6 +192,8 @@ static void job_figures(FILE *out, const char *names[2], const struct sim_job_ti
     if (counted != 0) {
         figure(out, names[0], iteration_ps / counted / 1e9);
         figure(out, names[1], summing_ps / counted / 1e9);
+    } else if (count != 0) {
+        (void)fprintf(out, "\"%s\",\n\"%s\",\n", names[0], names[1]);
     }
 }
 
@@ -213,6 +226,10 @@ void sim_results_figures(FILE *out, const struct sim_run *run, const struct sim_
         times[i] = sim_results_job(run, i);
     }
     job_figures(out, names, times, run->jobs.count);
+    if (run->jobs.count != 0) {
+        uint32_t jobs = 0;
+        figure(out, SIM_FIGURE_NOT_DONE, (double)sim_results_not_done(run, &jobs));
+    }
     quorum_figure(out, run);
     if (ideal != NULL) {
         job_figures(out, ideal_names, ideal->jobs, ideal->job_count);
