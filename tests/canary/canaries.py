@@ -55,6 +55,24 @@ COPY = "src/host/copy.c"
 RING_SUM = "src/schemes/ring/ring_worker_sum.c"
 RING_RECEIVE = "src/schemes/ring/ring_worker_receive.c"
 
+UDP = "src/io/udp.c"
+TRAIN = "src/io/train.c"
+INJECT = "src/io/inject.c"
+MEMBERS = "src/switchd/members.c"
+SHARD = "src/switchd/shard.c"
+PLANE = "src/switchd/plane.c"
+TREE = "src/switchd/tree.c"
+CAPS = "src/switchd/caps.c"
+JOBS = "src/control/jobs/jobs.c"
+JOB_JOIN = "src/control/jobs/join.c"
+JOB_START = "src/control/jobs/start.c"
+CONNECTIONS = "src/control/server/connections.c"
+COMMUNICATOR = "src/comm/communicator.c"
+COMM_JOIN = "src/comm/join.c"
+PATHS = "src/comm/paths.c"
+SPLIT = "src/comm/split.c"
+LEVEL0_PLAN = "src/comm/level0_plan.c"
+
 LANE = ("lane",)
 ORACLE = ("oracle",)
 HANG = ("hang",)
@@ -67,6 +85,7 @@ OLD_BOOT = Never("an old result is right, an old M is not above the new one, and
 MARKS_NOT_KEPT = Never("it does not keep whose parts came marked")
 
 NO_HOST = Never("its ranks are not on one host")
+NO_DRIVER = Never("it drives nodes itself, without sockets and sessions")
 
 # Two fragments share a slot, and nobody looks which of them it holds.
 MIXED_FRAGMENTS = (
@@ -94,14 +113,8 @@ CANARIES = [
         edits=((SWITCH, """    if (packet->generation != s->generation) {
         return TRIB_DROP_GENERATION;
     }
-    if (trib_window_root(&n->window, packet->sequence) != n->config.root) {
-        return TRIB_DROP_SOURCE;
-    }
     if (packet->boot != n->config.boot) {
-        trib__switch_boot_hint""", """    if (trib_window_root(&n->window, packet->sequence) != n->config.root) {
-        return TRIB_DROP_SOURCE;
-    }
-    if (packet->boot != n->config.boot) {
+        trib__switch_boot_hint""", """    if (packet->boot != n->config.boot) {
         trib__switch_boot_hint"""),),
         world=("lane", "error"), search=("foreign", "lane"), first="heir"),
     Canary(
@@ -191,12 +204,14 @@ CANARIES = [
     # ---- I5: nothing feeds itself ----
     Canary(
         "asks-feed-themselves", "I5", "a duplicate is answered with ASK, which brings a duplicate (a known bug: our first design)",
-        edits=((SWITCH, "        return drop == TRIB_DROP_DIGEST ? mismatch(n, slot, child) : drop;",
+        edits=((SWITCH, "        return drop;\n    }\n    n->held += opened;",
                 """        if (drop == TRIB_DROP_DUPLICATE) {
             struct answer again = {.sequence = packet->sequence, .child = (uint16_t)child, .kind = TRIB_ASK};
             (void)trib__switch_queue_answer(n, &again);
         }
-        return drop == TRIB_DROP_DIGEST ? mismatch(n, slot, child) : drop;"""),
+        return drop;
+    }
+    n->held += opened;"""),
                (WORKER_RECEIVE, "    if (times->resent_ns != 0 && now_ns - times->resent_ns < half) {",
                 "    if (times->resent_ns != 0 && half == 0) {")),
         world=("storm", "noise", "misuse"), search=("storm", "repeat")),
@@ -308,8 +323,7 @@ CANARIES = [
         world=OLD_BOOT, search=OLD_BOOT, test="unit/test_switchml_worker"),
     Canary(
         "mismatch-names-one-twice", "I8", "who ran another operation is named, and with whom he differs is not",
-        edits=((SWITCH, "            .other = slot->first == child ? (uint16_t)(child == 0) : slot->first,",
-                "            .other = (uint16_t)child,"),),
+        edits=((SWITCH, "    return (uint16_t)other;", "    return (uint16_t)child;"),),
         world=("error",), search=("error",), first="differ", test="unit/test_switchml_switch"),
 
     # ---- I9: all ranks get the same bits ----
@@ -407,7 +421,7 @@ CANARIES = [
     Canary(
         "quorum-late-added", "I2", "a part that comes late goes into a result that others have already",
         edits=((SWITCH, """    if (slot->is_latched && trib__switch_is_late(n, index, child, packet)) {
-        return slot->digest != packet->digest ? mismatch(n, slot, child) : trib__switch_late(n, child, packet, now_ns);
+        return slot->digest != packet->digest ? TRIB_DROP_DIGEST : trib__switch_late(n, child, packet, now_ns);
     }
 """, """    if (slot->is_latched && trib__switch_is_late(n, index, child, packet)) {
         slot->present &= ~(UINT64_C(1) << child);
@@ -574,4 +588,208 @@ CANARIES = [
         "host-left-unnoticed", "I8", "who has closed is waited for",
         edits=((ENGINE, "    if (verdict != TRIB_HOST_WAITS || !has_left(host)) {", "    if (verdict != TRIB_HOST_WAITS || (!has_left(host) || true)) {"),),
         world=NO_HOST, search=NO_HOST, test="unit/test_host_steps"),
+    Canary(
+        "io-any-source", "I7", "a socket of a multicast group takes packets from any address",
+        edits=((UDP, "(udp->source.len == 0 || trib_address_equal(from, &udp->source))",
+                "true"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
+    Canary(
+        "io-train-uncut", "I1", "a received train is one packet",
+        edits=((UDP, "arrival->len = left < udp->segment ? left : udp->segment;",
+                "arrival->len = left;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
+    Canary(
+        "io-mark-unheard", "I8", "a packet that the network has marked comes without ECN",
+        edits=((UDP, "        packet->flags |= TRIB_FLAG_ECN;",
+                "        packet->flags |= 0;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp_marks"),
+    Canary(
+        "io-train-goes-on", "I1", "a train goes on after its short packet, so that the kernel cuts it elsewhere",
+        edits=((TRAIN, "bool ended = train->bytes < train->packets * train->segment;",
+                "bool ended = false;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
+    Canary(
+        "io-injected-from-another", "I7", "a packet that the injector held comes out as another sender's",
+        edits=((UDP, "udp->sender_index | (udp->is_marked ? TAG_MARKED : 0)",
+                "0 * udp->sender_index | (udp->is_marked ? TAG_MARKED : 0)"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
+    Canary(
+        "io-pipe-of-any-address", "I7", "a neighbour in the same process gets what is for another address",
+        edits=((UDP, "!trib_address_equal(to, &udp->out->to) || ",
+                ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
+    Canary(
+        "io-held-for-ever", "I8", "the injector has no deadline for the packets that it holds",
+        edits=((INJECT, "        if (inject->held[i].used && inject->held[i].due_ns < first) {",
+                "        if (false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_inject"),
+    Canary(
+        "io-source-not-said", "I7", "packets leave from an address of the kernel's choice",
+        edits=((TRAIN, "        add_source(&control, to);\n",
+                ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_nics"),
+    Canary(
+        "switch-any-source", "I7", "a shard takes packets of a communicator from any address",
+        edits=((MEMBERS, "    uint64_t hash = trib_mix64(((uint64_t)communicator << 16) | trib_address_port(from));",
+                "    uint64_t hash = trib_mix64((uint64_t)communicator << 16);\n    if (from != NULL) {\n        return (uint32_t)hash;\n    }"),
+               (MEMBERS, " &&\n            trib_address_equal(trib_member_source_address(source), from)) {",
+                ") {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_members"),
+    Canary(
+        "switch-any-communicator", "I1", "a shard looks for a child by its address alone",
+        edits=((MEMBERS, "source->hash == hash && source->node->member->communicator == communicator &&",
+                "source->hash == hash &&"),
+               (MEMBERS, "trib_mix64(((uint64_t)communicator << 16) | trib_address_port(from))",
+                "trib_mix64(trib_address_port(from) + 0 * communicator)"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_members"),
+    Canary(
+        "switch-path-of-the-past", "I3", "an answer of another boot proves the path to the parent",
+        edits=((SHARD, "probe->payload_len == member->payload && probe->boot == member->boot &&",
+                "probe->payload_len == member->payload &&"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane_tree"),
+    Canary(
+        "switch-path-too-short", "I8", "a short answer proves that full packets pass to the parent",
+        edits=((SHARD, "probe->payload_len == member->payload && probe->boot == member->boot &&",
+                "probe->boot == member->boot &&"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane_tree"),
+    Canary(
+        "switch-lent-overwritten", "I11", "a node is given a packet while a train still refers to its payload",
+        edits=((SHARD, "    if (to->lent == shard->flushes) {",
+                "    if (false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_shard"),
+    Canary(
+        "switch-set-overwritten", "I4", "a set of children takes the place of one that a train still refers to",
+        edits=((SHARD, "        uint32_t at = 0;\n        flush(shard);\n",
+                "        uint32_t at = 0;\n"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_shard"),
+    Canary(
+        "switch-parent-is-child", "I7", "one address may be parent and child of a communicator",
+        edits=((PLANE, "            if (trib_address_equal(&opening->parent[root], &opening->branches[i].address[root])) {",
+                "            if (false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
+    Canary(
+        "switch-mark-of-one-shard", "I6", "the highest M of the shards is told for that of all",
+        edits=((PLANE, "            smallest = mark < smallest ? mark : smallest;",
+                "            smallest = smallest == TRIB_NEVER || mark > smallest ? mark : smallest;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
+    Canary(
+        "switch-unregistered-counts", "I2", "a child of several ranks is in before all of them have registered",
+        edits=((TREE, "        if (one == TRIB_NEVER) {\n            return false;\n        }",
+                "        if (one == TRIB_NEVER) {\n            continue;\n        }"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_tree"),
+    Canary(
+        "switch-led-mark-counts", "I6", "M waits for ranks that their leader sends for",
+        edits=((TREE, "        tree->marks[rank] = TRIB_SEQUENCE_MAX;",
+                "        tree->marks[rank] = mark;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_tree"),
+    Canary(
+        "switch-caps-of-one", "I6", "caps are reckoned as if one child sent",
+        edits=((CAPS, "    return (uint64_t)member->sources * (",
+                "    return (uint64_t)("),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_caps"),
+    Canary(
+        "switch-blames-another", "I10", "of two ranks that differ one is named twice",
+        edits=((SHARD, "trib_tree_lowest(member->tree, node->number, event.child)",
+                "trib_tree_lowest(member->tree, node->number, event.other)"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
+    Canary(
+        "control-closed-too-early", "I6", "a rank may leave before the others have what it contributed to",
+        edits=((JOBS, "rank->session && rank->is_closing && mark >= rank->mark)",
+                "rank->session && rank->is_closing)"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-mark-falls", "I6", "a rank's mark is the one that it said last",
+        edits=((JOBS, "    rank->mark = mark > rank->mark ? mark : rank->mark;\n    plane->join",
+                "    rank->mark = mark;\n    plane->join"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
+    Canary(
+        "control-mark-above-all", "I3", "a mark above every sequence is taken",
+        edits=((JOBS, "    if (!rank->is_registered || mark > TRIB_SEQUENCE_MAX) {",
+                "    if (!rank->is_registered) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-mark-before-register", "I3", "a mark is taken of a rank that has not registered",
+        edits=((JOBS, "    if (!rank->is_registered || mark > TRIB_SEQUENCE_MAX) {",
+                "    if (mark > TRIB_SEQUENCE_MAX) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
+    Canary(
+        "control-memory-kept", "I6", "what a job had is not given back when it ends",
+        edits=((JOBS, "        jobs->memory_used -= job->slot_bytes;\n",
+                ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-group-of-two", "I7", "two jobs get one multicast group",
+        edits=((JOB_START, "        if (job != owner && job->grant.group == group) {",
+                "        if (false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
+    Canary(
+        "control-any-token", "I7", "ranks come back with any token",
+        edits=((JOB_JOIN, "a->token == b->token && ",
+                ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
+    Canary(
+        "control-any-salt", "I12", "ranks come back with another key of their lanes",
+        edits=((JOB_JOIN, "return a->salt == b->salt && ",
+                "return "),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
+    Canary(
+        "control-settings-unlike", "I10", "ranks with different wires join one job",
+        edits=((JOB_JOIN, "    if (a->wire != b->wire) {",
+                "    if (false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-root-leaves", "I8", "a rank whose root others need may leave without a word",
+        edits=((JOBS, "(trib_roots_are_ranks(jobs->config) && trib_roots_need(job, index))",
+                "false"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_roots_faults"),
+    Canary(
+        "control-peer-leaves", "I8", "a rank of a ring may leave without a word before the others are done",
+        edits=((JOBS, "    } else if (job->has_peers || (trib_roots",
+                "    } else if ((trib_roots"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_peers"),
+    Canary(
+        "control-death-unsaid", "I8", "the first two ranks do not hear that another one is dead",
+        edits=((JOBS, "        } else if (rank->session) {\n            jobs->output.send(jobs->output.owner, rank->session, &message);\n            trib_rank_let_go",
+                "        } else if (rank->session) {\n            if (i > 1) {\n                jobs->output.send(jobs->output.owner, rank->session, &message);\n            }\n            trib_rank_let_go"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-flood", "I5", "a session may say as much as it likes",
+        edits=((CONNECTIONS, "    return connection->paid_ns <= connections->now_ns;",
+                "    return true;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_connections"),
+    Canary(
+        "comm-lost-goes-on", "I3", "a rank whose session is lost sends on",
+        edits=((COMM_JOIN, "        comm->state_deadline_ns = comm->outage_deadline_ns;\n        if (comm->node != NULL) {\n            comm->verbs->suspend(comm->node);\n        }",
+                "        comm->state_deadline_ns = comm->outage_deadline_ns;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
+    Canary(
+        "comm-one-path-for-all", "I8", "one root that answers proves the paths to all",
+        edits=((PATHS, "    *paths |= UINT64_C(1) << from.root;",
+                "    *paths |= ~UINT64_C(0) >> (64 - comm->root_count);"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
+    Canary(
+        "comm-any-welcome", "I12", "a rank that comes back takes another key of its lanes",
+        edits=((COMM_JOIN, "grant->communicator == known->communicator && grant->salt == known->salt &&",
+                "grant->communicator == known->communicator &&"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
+    Canary(
+        "comm-ready-any-time", "I3", "READY is taken whatever the session's state",
+        edits=((COMM_JOIN, "    if (comm->state != TRIB_COMM_REGISTERING || message->ready.boot == 0) {",
+                "    if (false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
+    Canary(
+        "comm-group-too-early", "I11", "a group is done when its first operation is",
+        edits=((COMMUNICATOR, "    if (--whole->left == 0) {",
+                "    --whole->left;\n    if (true) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_collectives"),
+    Canary(
+        "comm-split-key-unsigned", "I9", "split orders negative keys behind the others",
+        edits=((SPLIT, "        return a->key < b->key ? -1 : 1;",
+                "        return (uint32_t)a->key < (uint32_t)b->key ? -1 : 1;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_split"),
+    Canary(
+        "comm-slice-too-long", "I11", "the last part of a share is as long as the others",
+        edits=((LEVEL0_PLAN, "    return left < plan->chunk ? left : plan->chunk;\n}\n\n/* Where",
+                "    return left == 0 ? 0 : plan->chunk;\n}\n\n/* Where"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_level0"),
 ]

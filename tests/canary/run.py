@@ -317,10 +317,10 @@ def print_table(results):
         columns = [r.findings[name].text() if name in r.findings else "" for name in ("world", "search", "test")]
         verdict = "" if r.is_caught() else "   <- MISSED"
         print(f"{r.canary.name:{width}}  {r.canary.invariant:3}  {columns[0]:28}  {columns[1]:28}  {columns[2]}{verdict}".rstrip())
+    for why in sorted({f.why for r in results for f in r.findings.values() if f.why}):
+        unseen = [f"{r.canary.name} ({name})" for r in results for name, f in r.findings.items() if f.why == why]
+        print(f"cannot, since {why}: {', '.join(unseen)}")
     for r in results:
-        for name, finding in r.findings.items():
-            if finding.why:
-                print(f"{r.canary.name}: {name} cannot: {finding.why}")
         if r.problem:
             print(f"{r.canary.name}: {r.problem}")
 
@@ -344,7 +344,7 @@ def complaint(canary, texts, root):
     for path, text in texts.items():
         write(os.path.join(root, path), text)
     units = {path for path in texts if path.endswith(".c")} or {HEADERS_ARE_FOR}
-    command = ["cc", "-std=c11", "-fsyntax-only", "-Werror=implicit", "-D_GNU_SOURCE=", f"-I{ROOT}/include", f"-I{root}/src"]
+    command = ["cc", "-std=c11", "-fsyntax-only", "-Werror=implicit", "-D_GNU_SOURCE=", '-DTRIB_VERSION=""', f"-I{ROOT}/include", f"-I{root}/src"]
     got = subprocess.run([*command, *(os.path.join(root, unit) for unit in sorted(units))], capture_output=True, text=True, check=False)
     for path in texts:
         shutil.copy(os.path.join(ROOT, path), os.path.join(root, path))
