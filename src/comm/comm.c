@@ -32,6 +32,7 @@ static struct trib_comm *make(const struct trib_config *config)
     comm->close_deadline_ns = TRIB_NEVER;
     comm->polled_fd = -1;
     trib_session_client_init(&comm->session);
+    trib_ping_init(&comm->ping, TRIB_PING_GAP_NS);
     atomic_init(&comm->joined, false);
     atomic_init(&comm->ended, false);
     atomic_init(&comm->failed, false);
@@ -89,6 +90,8 @@ static enum trib_status enter(struct trib_comm *made, char *error)
     trib_endpoint_lock(made->endpoint);
     if (made->maker != NULL) {
         inherit(made);
+        made->maker->making++;
+        trib_comm_settle(made->maker, trib_clock_ns()); /* it waits from now on */
     }
     if (made->maker != NULL && trib_comm_check_open(made->maker) != TRIB_OK) {
         trib_comm_fail(made, made->maker->failure, "%s", made->maker->failure_text);
@@ -101,7 +104,10 @@ static enum trib_status enter(struct trib_comm *made, char *error)
         trib_level0_meet(made);
         trib_endpoint_wait(made->endpoint, &made->joined);
     }
-    made->maker = NULL;
+    if (made->maker != NULL) {
+        made->maker->making--;
+        made->maker = NULL;
+    }
     enum trib_status status = made->state == TRIB_COMM_FAILED ? made->failure : TRIB_OK;
     if (status != TRIB_OK) {
         trib_explain(error, "%s", made->failure_text);

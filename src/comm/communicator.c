@@ -646,6 +646,7 @@ void trib_comm_submit(struct trib_comm *comm, struct trib_request *request, uint
 {
     request->operation.token = (uint64_t)(uintptr_t)request;
     request->deadline_ns = trib_time_after(now_ns, comm->config.timeout_ns);
+    comm->idle_since_ns = trib_comm_is_idle(comm) ? now_ns : comm->idle_since_ns;
     append(&comm->waiting, request);
     if (comm->host == NULL && comm->level0 == NULL) {
         (void)submit_waiting(comm, now_ns);

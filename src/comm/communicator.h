@@ -11,6 +11,7 @@
 #include "comm/embedded.h"
 #include "comm/endpoint.h"
 #include "comm/level0.h"
+#include "control/session/ping.h"
 #include "control/session/session_client.h"
 #include "core/node.h"
 #include "host/host.h"
@@ -91,13 +92,14 @@ struct trib_comm {
     /* every operation */
     struct trib_request_list running; /* the node has them */
     struct trib_request_list waiting; /* the node has no room */
-    uint64_t idle_since_ns;
-    uint64_t told_mark; /* by the session */
-    uint32_t callers;   /* threads that wait for one of its requests */
-    uint32_t probes;    /* PROBING: sent so far */
+    uint64_t idle_since_ns;           /* the last operation ended, or the first of those that run began */
+    uint64_t told_mark;               /* by the session */
+    uint32_t callers;                 /* threads that wait for one of its requests */
+    uint32_t probes;                  /* PROBING: sent so far */
     /* the session */
     struct trib_session_client session;
-    int polled_fd; /* what the pollers know of the session */
+    struct trib_ping ping; /* of the switch, while this rank waits */
+    int polled_fd;         /* what the pollers know of the session */
     short polled_interest;
     struct trib_grant grant;     /* communicator 0: none yet */
     struct trib_address meeting; /* where to go on without the switch; len 0: nowhere */
@@ -111,6 +113,7 @@ struct trib_comm {
         outage_deadline_ns; /* how long a switch that is not there is waited for; state_deadline_ns while CONNECTING */
     uint64_t
         return_deadline_ns; /* and then for all ranks to be back, however often it goes away again; NEVER: none is away */
+    uint64_t lost_ns;       /* since when there is no session, or no answer on it */
     uint64_t group_deadline_ns; /* PROBING: how long multicast is waited for */
     uint64_t probes_until_ns;   /* PROBING: how long unicast is */
     uint64_t boot_hint_ns;      /* last time that a BOOT hint was looked into */
@@ -127,6 +130,7 @@ struct trib_comm {
     bool has_moved;              /* its switch is gone, and it goes on without */
     bool stall_is_mark;          /* it is M that waits at stall_sequence, and not this rank */
     bool is_derived;             /* made by split or subset: rank 0 of the job is not rank 0 here */
+    uint32_t making;             /* communicators that are being made of this one */
     struct trib_comm *maker;     /* joining by split or subset of that one, which must not fail before; else NULL */
     struct trib_subset *subsets; /* made of this one so far: split.c */
     size_t subset_count;
@@ -272,6 +276,12 @@ void trib_comm_take_ring(struct trib_comm *comm, const struct trib_message *mess
 void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns);
 void trib_comm_take_missing(struct trib_comm *comm, const struct trib_message *message);
 
+/* ---- silent.c ---- */
+
+/* When to ask the switch whether it still reads; and does so. */
+uint64_t trib_comm_ping_deadline(const struct trib_comm *comm);
+void trib_comm_ping(struct trib_comm *comm, uint64_t now_ns);
+
 /* ---- move.c ---- */
 
 /* If the switch ends, or is not back in time: may the communicator go on without it? */
@@ -321,6 +331,8 @@ void trib_comm_register(struct trib_comm *comm);
 uint64_t trib_comm_return_time(const struct trib_comm *comm, uint64_t now_ns);
 /* The control plane waits as long as we do, and can say for whom: it may speak first. */
 #define TRIB_COMM_GRACE_NS (500 * TRIB_MILLISECOND_NS)
+/* The session stands, but the switch has not answered for the switch timeout: it is gone. */
+void trib_comm_lose_silent(struct trib_comm *comm, uint64_t now_ns);
 /* Why there is no session, for texts. */
 const char *trib_comm_cause(const struct trib_comm *comm);
 

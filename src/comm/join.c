@@ -178,6 +178,7 @@ static void connected(struct trib_comm *comm, uint64_t now_ns)
         deadline_ns = trib_time_earlier(trib_comm_move_time(comm, now_ns), deadline_ns);
     }
     comm->state_deadline_ns = trib_time_after(deadline_ns, TRIB_COMM_GRACE_NS);
+    trib_ping_heard(&comm->ping, now_ns + comm->ping.gap_ns);
     send_join(comm);
 }
 
@@ -192,6 +193,7 @@ static void wait_and_retry(struct trib_comm *comm, uint64_t longest_ns, uint64_t
 static void begin_outage(struct trib_comm *comm, uint64_t now_ns)
 {
     const struct trib_config *config = &comm->config;
+    comm->lost_ns = now_ns;
     if (comm->return_deadline_ns == TRIB_NEVER) {
         comm->return_deadline_ns =
             trib_time_after(trib_time_after(now_ns, config->switch_timeout_ns), config->join_timeout_ns);
@@ -279,6 +281,31 @@ static void lost(struct trib_comm *comm, uint64_t now_ns)
                  limit);
     }
     wait_and_retry(comm, longest_ns, now_ns);
+}
+
+/* Other ranks may not have asked yet, and the switch may run again: it lets them all go then, so that they follow. */
+static void say_moving(struct trib_comm *comm)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_GONE, .note = {.is_lost = true}};
+    (void)snprintf(message.note.text, sizeof message.note.text,
+                   "rank %u had no answer from this switch, and goes on without it", comm->config.rank);
+    trib_session_client_send(&comm->session, &message);
+}
+
+void trib_comm_lose_silent(struct trib_comm *comm, uint64_t now_ns)
+{
+    bool was_registered = comm->state == TRIB_COMM_RUNNING;
+    uint64_t since_ns = comm->ping.since_ns;
+    if (was_registered && trib_comm_may_move(comm)) {
+        say_moving(comm);
+    }
+    trib_session_client_close(&comm->session);
+    (void)snprintf(comm->session.cause, sizeof comm->session.cause, TRIB_PING_SILENT);
+    lost(comm, now_ns);
+    if (comm->was_running && !trib_comm_has_ended(comm)) { /* the time that it has to come back is over */
+        comm->lost_ns = since_ns;
+        comm->outage_deadline_ns = comm->state_deadline_ns = now_ns;
+    }
 }
 
 static void connect_again(struct trib_comm *comm, uint64_t now_ns)
@@ -495,6 +522,7 @@ static void take_gone(struct trib_comm *comm, const struct trib_message *message
 
 static void take_message(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
+    trib_ping_heard(&comm->ping, now_ns + comm->ping.gap_ns);
     switch (message->kind) {
     case TRIB_MESSAGE_WELCOME:
         take_welcome(comm, message, now_ns);
@@ -534,6 +562,9 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_ROOT_MISSING:
         trib_comm_take_root(comm, message);
         return;
+    case TRIB_MESSAGE_PONG:
+        return;
+    case TRIB_MESSAGE_PING:
     case TRIB_MESSAGE_NONE:
     case TRIB_MESSAGE_JOIN:
     case TRIB_MESSAGE_PATHS:
@@ -594,7 +625,9 @@ static void give_up(struct trib_comm *comm)
         return;
     }
     trib_format_duration(config->join_timeout_ns, limit);
-    if (is_connecting && comm->away[0] != '\0') {
+    if (!is_connecting && comm->ping.silent > 1) {
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s: %s", comm->where.title, TRIB_PING_SILENT);
+    } else if (is_connecting && comm->away[0] != '\0') {
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%.400s; waited %s", comm->away, limit);
     } else if (is_connecting) {
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s unreachable: %s; is %s running there?", comm->where.title, cause,
@@ -617,8 +650,12 @@ static void look_first(struct trib_comm *comm, uint64_t now_ns)
 
 void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns)
 {
-    if (!trib_comm_has_ended(comm) && now_ns >= comm->state_deadline_ns) {
+    bool must_ask = now_ns >= trib_comm_ping_deadline(comm);
+    if (!trib_comm_has_ended(comm) && (must_ask || now_ns >= comm->state_deadline_ns)) {
         look_first(comm, now_ns);
+    }
+    if (must_ask && now_ns >= trib_comm_ping_deadline(comm)) {
+        trib_comm_ping(comm, now_ns);
     }
     if (trib_comm_has_ended(comm)) {
         return;
@@ -640,6 +677,7 @@ uint64_t trib_comm_session_deadline(const struct trib_comm *comm)
     if (trib_comm_has_ended(comm)) {
         return TRIB_NEVER;
     }
-    return trib_time_earlier(comm->state_deadline_ns,
+    uint64_t deadline_ns = trib_time_earlier(comm->state_deadline_ns, trib_comm_ping_deadline(comm));
+    return trib_time_earlier(deadline_ns,
                              comm->state == TRIB_COMM_PROBING ? trib_comm_paths_deadline(comm) : comm->retry_ns);
 }

@@ -81,13 +81,13 @@ void trib_comm_keep_hosts(const struct trib_comm *comm, struct trib_message *joi
     }
 }
 
-static void say(const struct trib_comm *comm, const struct trib_where *where)
+static void say(const struct trib_comm *comm, const struct trib_where *where, uint64_t now_ns)
 {
     char why[TRIB_ERROR_TEXT_MAX];
-    char limit[TRIB_UNITS_TEXT_MAX];
-    trib_format_duration(comm->config.switch_timeout_ns, limit);
+    char waited[TRIB_UNITS_TEXT_MAX];
+    trib_format_duration(now_ns - comm->lost_ns, waited);
     if (comm->state == TRIB_COMM_CONNECTING) {
-        (void)snprintf(why, sizeof why, "is gone: no answer for %s (%.300s)", limit,
+        (void)snprintf(why, sizeof why, "is gone: no answer for %s (%.300s)", waited,
                        comm->away[0] != '\0' ? comm->away : trib_comm_cause(comm));
     } else if (comm->state == TRIB_COMM_JOINING) {
         (void)snprintf(why, sizeof why, "is back, but not all ranks are");
@@ -158,7 +158,7 @@ void trib_comm_move(struct trib_comm *comm, uint64_t now_ns)
                        comm->where.name, config->rank, cause);
         return;
     }
-    say(comm, &where);
+    say(comm, &where, now_ns);
     keep_grant(comm);
     set_out(comm, &where);
     comm->return_deadline_ns =

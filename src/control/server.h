@@ -120,6 +120,7 @@ struct trib_server_config {
     uint64_t memory_quota; /* bytes of slot memory for all jobs */
     uint64_t job_quota;    /* bytes for one job */
     uint64_t threshold;    /* jobs of fewer bytes of gradients an iteration are rings (jobs/threshold.c); 0: none */
+    uint64_t ping_gap_ns;  /* between questions to another switch that is waited for (session/ping.h); 0: 1 s */
     uint32_t receive_room; /* bytes of packets that a shard's socket can hold: limits window x children */
     /* First of 256 multicast groups to give out, host order; 0: never. Each communicator has its own; results go to
      * listen's port + 16 (TRIB_ROOTS_MAX) + shard. */

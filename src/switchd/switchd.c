@@ -176,6 +176,7 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
         .job_quota = config->job_quota,
         .threshold = config->threshold,
         .is_shared = config->is_shared,
+        .ping_gap_ns = config->ping_gap_ns,
         .receive_room = trib_plane_receive_room(plane),
         .group = config->listen.storage.ss_family == AF_INET ? config->group : 0,
         .join_timeout_ns = config->join_timeout_ns,

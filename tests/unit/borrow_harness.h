@@ -33,6 +33,7 @@ struct link {
     struct trib_message up[INBOX_MAX], down[INBOX_MAX];
     uint32_t up_len, up_read, down_len, down_read;
     bool is_used, is_connected, has_ended, has_ended_below;
+    uint32_t pings; /* so often it was to be asked whether it reads */
 };
 
 struct switches {
@@ -90,6 +91,12 @@ static inline void link_end(void *owner, struct trib_loan *loan)
 {
     (void)owner;
     ((struct link *)(void *)loan)->has_ended = true;
+}
+
+static inline void link_ping(void *owner, struct trib_loan *loan)
+{
+    (void)owner;
+    ((struct link *)(void *)loan)->pings++;
 }
 
 static inline struct link *link_of(struct trib_session *session)
@@ -171,8 +178,8 @@ static inline int start(void **state)
 {
     struct switches *s = calloc(1, sizeof *s);
     struct trib_server_config *config = &s->h.config;
-    const struct trib_jobs_output output = {&s->h, hosts_send, hosts_end};
-    const struct trib_jobs_output lender_output = {s, lender_send, lender_end};
+    const struct trib_jobs_output output = {&s->h, hosts_send, hosts_end, NULL};
+    const struct trib_jobs_output lender_output = {s, lender_send, lender_end, NULL};
     config->listen = trib_address_v4(0x0a000001, 7470);
     config->boot = BOOT;
     config->shards = 2;
@@ -195,7 +202,7 @@ static inline int start(void **state)
     }
     s->h.now_ns = TRIB_SECOND_NS;
     trib_jobs_init(&s->h.jobs, config, &output);
-    s->h.jobs.loans = (struct trib_loan_output){s, link_open, link_send, link_end};
+    s->h.jobs.loans = (struct trib_loan_output){s, link_open, link_send, link_end, link_ping};
     for (uint32_t i = 0; i < RANKS_MAX; i++) {
         s->h.process[i].session.peer = trib_address_v4(0x0a000201 + i, (uint16_t)(50000 + i));
         s->h.process[i].session.local = config->listen;

@@ -35,6 +35,8 @@ static _Atomic uint16_t child_port; /* of a switch below that one; 0: there is n
 static bool on_host;                /* ranks name no switch: they meet in the memory of this host */
 static bool no_box;                 /* ranks name rank 0, and are the roots: each says that it is a host of its own */
 static uint16_t rendezvous_port;
+/* Of the switches; to be set before keeper_open. 0: as they are without. */
+static uint64_t ping_gap_ns, switch_join_timeout_ns;
 static uint32_t
     ranks_a_host; /* each so many say that they are on one host, and are summed there; 0: each comes alone */
 
@@ -67,7 +69,8 @@ static inline int switch_process(uint16_t port, uint16_t parent, uint32_t thread
     config.http.len = 0;
     config.threads = threads;
     config.threshold = threshold;
-    config.join_timeout_ns = 20 * TRIB_SECOND_NS * patience();
+    config.ping_gap_ns = ping_gap_ns;
+    config.join_timeout_ns = switch_join_timeout_ns > 0 ? switch_join_timeout_ns : 20 * TRIB_SECOND_NS * patience();
     config.ready_fd = ready_fd;
     if (trib_switchd_run(&config, error) != TRIB_OK) {
         (void)fprintf(stderr, "switch: %s\n", error);
@@ -145,6 +148,7 @@ static inline void keeper(int in, int out)
         bool is_child = command == 'c' || command == 'S' || command == 'R';
         if (command == 's' || command == 'S') {
             (void)kill(is_child ? child.pid : top.pid, SIGSTOP);
+            (void)waitpid(is_child ? child.pid : top.pid, NULL, WUNTRACED); /* all of its threads have stopped */
         } else if (command == 'r' || command == 'R') {
             (void)kill(is_child ? child.pid : top.pid, SIGCONT);
         } else if (command == 'c') {

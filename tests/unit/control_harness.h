@@ -355,8 +355,7 @@ static inline bool read_exactly(int fd, uint8_t *bytes, size_t len)
     return true;
 }
 
-/* The next message; kind NONE: the connection has ended, or nothing came in time. */
-static inline struct trib_message next_message(int fd)
+static inline struct trib_message take_message(int fd)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_NONE};
     uint8_t buffer[TRIB_MESSAGE_MAX];
@@ -369,6 +368,19 @@ static inline struct trib_message next_message(int fd)
     assert_true(read_exactly(fd, buffer + 4, len));
     assert_int_equal(trib_message_decode(buffer, len + 4, &message, &used), TRIB_OK);
     assert_int_equal(used, len + 4);
+    return message;
+}
+
+/* The next message but PING, which is answered; kind NONE: the connection has ended, or nothing came in time. */
+static inline struct trib_message next_message(int fd)
+{
+    struct trib_message message = take_message(fd);
+    while (message.kind == TRIB_MESSAGE_PING) {
+        const struct trib_message answer = {.kind = TRIB_MESSAGE_PONG, .ping = message.ping};
+        uint8_t buffer[TRIB_MESSAGE_MAX];
+        (void)send(fd, buffer, trib_message_encode(&answer, buffer), MSG_NOSIGNAL);
+        message = take_message(fd);
+    }
     return message;
 }
 

@@ -327,6 +327,25 @@ static void shuts_down__is_lost(void **state)
     assert_int_equal(s->h.jobs.stats.recalled, 1);
 }
 
+/* A rank that waits asks this switch, which asks the lenders that the rank waits for: once, however many ranks ask. */
+static void ping__asks_the_lenders(void **state)
+{
+    struct switches *s = *state;
+    run_ranks(s, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        trib_jobs_pinged(&s->h.jobs, &s->h.process[i].session, s->h.now_ns);
+    }
+    for (uint32_t i = 0; i < LENDERS; i++) {
+        assert_int_equal(s->link[i].pings, 1);
+    }
+    trib_jobs_pinged(&s->h.jobs, &s->h.process[1].session, s->h.now_ns + TRIB_SECOND_NS);
+    assert_int_equal(s->link[0].pings, 2);
+    trib_loan_lost(&s->h.jobs, &s->link[0].loan, "its process does not answer", false, s->h.now_ns);
+    run_links(s);
+    assert_true(s->h.process[0].has_ended);
+    assert_int_equal(s->h.jobs.stats.recalled, 1);
+}
+
 /* ---- what cannot be ---- */
 
 static void answer__nonsense(void **state)
@@ -429,6 +448,7 @@ int main(void)
         TEST(refuses__memory),
         TEST(refuses__no_switch),
         TEST(shuts_down__is_lost),
+        TEST(ping__asks_the_lenders),
         TEST(answer__nonsense),
         TEST(window__of_a_second_job),
         TEST(window__of_a_job_that_returns),

@@ -26,7 +26,8 @@ static int start(void **state)
     control_init(&w->control);
     assert_int_equal(trib_listener_open(&w->control.config.listen, &fd, &bound, NULL), TRIB_OK);
     w->port = trib_address_port(&bound);
-    const struct trib_jobs_output output = {&w->connections, trib_connections_send, trib_connections_end};
+    const struct trib_jobs_output output = {&w->connections, trib_connections_send, trib_connections_end,
+                                            trib_connections_ping};
     trib_jobs_init(&w->jobs, &w->control.config, &output);
     trib_connections_init(&w->connections, fd, &w->jobs);
     w->now_ns = 1000 * TRIB_SECOND_NS;

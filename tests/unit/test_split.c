@@ -160,6 +160,7 @@ static void mixed_body(struct rank *rank)
 {
     struct trib_comm *made = NULL;
     int64_t values[1 + RANKS] = {0};
+    (void)pthread_barrier_wait(rank->together); /* or the last to join hears of it before it has joined */
     enum trib_status status = rank->config.rank == 1
                                   ? trib_allreduce(rank->comm, values, values, 1 + RANKS, TRIB_INT64, TRIB_SUM)
                                   : trib_comm_split(rank->comm, 0, 0, &made, rank->error);

@@ -48,8 +48,9 @@ static int start(void **state)
     w->config.receive_room = 1U << 20;
     w->config.plane = recorder_verbs(&w->recorder);
     pthread_mutex_init(&w->recorder.lock, NULL);
-    const struct trib_jobs_output output = {w, take, take_end};
-    const struct trib_relay_output above = {&w->uplinks, trib_uplinks_open, trib_uplinks_send, trib_uplinks_end};
+    const struct trib_jobs_output output = {w, take, take_end, NULL};
+    const struct trib_relay_output above = {&w->uplinks, trib_uplinks_open, trib_uplinks_send, trib_uplinks_end,
+                                            trib_uplinks_ping};
     trib_jobs_init(&w->jobs, &w->config, &output);
     trib_uplinks_init(&w->uplinks, &w->jobs, &w->config);
     trib_relay_init(&w->relay, &w->config, 7, &above);

@@ -409,7 +409,8 @@ static bool take_gone(struct trib_jobs *jobs, struct trib_session *session, cons
 {
     char text[TRIB_ERROR_TEXT_MAX];
     struct trib_job *job = session->job;
-    if (job->ranks[session->rank].via == 0) {
+    if (job->ranks[session->rank].via == 0 &&
+        (!message->note.is_lost || job->meeting.len == 0 || job->state == TRIB_JOB_JOINING)) {
         return false;
     }
     trib_explain(text, "%.400s", message->note.text);
@@ -542,6 +543,8 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
     case TRIB_MESSAGE_LEND:
     case TRIB_MESSAGE_LENT:
     case TRIB_MESSAGE_RING:
+    case TRIB_MESSAGE_PING:
+    case TRIB_MESSAGE_PONG:
     case TRIB_MESSAGE_KIND_COUNT:
         break;
     }

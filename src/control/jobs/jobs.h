@@ -40,12 +40,14 @@ struct trib_session {
     struct trib_address local; /* where it reached this control plane; len 0: unknown */
 };
 
-/* What the jobs ask of their driver; both may be called at any time, and neither calls back. */
+/* What the jobs ask of their driver; all may be called at any time, and none calls back. */
 struct trib_jobs_output {
     void *owner;
     void (*send)(void *owner, struct trib_session *session, const struct trib_message *message);
     /* Nothing more will be sent to it: end the connection when what was sent has left. */
     void (*end)(void *owner, struct trib_session *session);
+    /* Ask the relay at the other end whether it still reads (ping.h); if it does not, the session is gone. */
+    void (*ping)(void *owner, struct trib_session *session);
 };
 
 /* The latest STALL of a rank. */
@@ -111,6 +113,8 @@ struct trib_loan_output {
     /* Nothing more will be sent or told: end the connection when what was sent has left. The loan is the driver's
      * again. */
     void (*end)(void *owner, struct trib_loan *loan);
+    /* Ask the lender whether it still reads; if it does not, the loan is lost. */
+    void (*ping)(void *owner, struct trib_loan *loan);
 };
 
 /* Where roots are not all shards of this switch: who is root t of a communicator, and what it is being asked. */
@@ -153,6 +157,7 @@ struct trib_job {
     uint64_t marks_ns; /* when to look for a risen M next */
     uint64_t marks_gap_ns;
     uint64_t stall_logged_ns;
+    uint64_t pinged_ns; /* last time that its relays and lenders were asked whether they read */
     struct trib_dispute dispute;
     struct trib_root_place root[TRIB_ROOTS_MAX]; /* where no switch is, or several: grant.roots of them */
     struct trib_loan *loan[TRIB_LENDERS_MAX];    /* of each lender; NULL: it has not been asked */
@@ -232,6 +237,8 @@ void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const cha
 /* Takes one message of a session. False: a message that has no business here; the session must end (trib_jobs_gone). */
 bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                        uint64_t now_ns);
+/* ping.c: PING has come on a joined session: its rank waits, and the switches that it waits for are asked in turn. */
+void trib_jobs_pinged(struct trib_jobs *jobs, struct trib_session *session, uint64_t now_ns);
 /* The rank is at fault: as if it had died. The session is the caller's to end. */
 void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause);
 /* The session has ended (its connection closed, broke, or was cut for `cause`). The caller frees it afterwards. */

@@ -258,13 +258,14 @@ static void count_left(const struct trib_link *link)
     }
 }
 
-/* What only another relay may say. */
+/* What another relay may say; and a rank, that it leaves this switch for the meeting. */
 static bool take_word_of_relay(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message)
 {
-    if (link->join.join.via == 0) {
+    bool is_lost = message->kind == TRIB_MESSAGE_GONE && message->note.is_lost && link->job;
+    if (link->join.join.via == 0 && !is_lost) {
         return false;
     }
-    if (message->kind == TRIB_MESSAGE_GONE && message->note.is_lost && link->job) {
+    if (is_lost) {
         char lost[TRIB_ERROR_TEXT_MAX];
         memcpy(lost, message->note.text, sizeof lost);
         trib_relay_drop(jobs, link->job, lost);
@@ -333,6 +334,8 @@ static bool receive_started(struct trib_jobs *jobs, struct trib_link *link, cons
     case TRIB_MESSAGE_LEND:
     case TRIB_MESSAGE_LENT:
     case TRIB_MESSAGE_RING:
+    case TRIB_MESSAGE_PING:
+    case TRIB_MESSAGE_PONG:
     case TRIB_MESSAGE_KIND_COUNT:
         break;
     }
@@ -367,6 +370,20 @@ bool trib_relay_receive(struct trib_jobs *jobs, struct trib_session *session, co
         return take_word_of_relay(jobs, link, message);
     }
     return link->is_started && receive_started(jobs, link, message, now_ns);
+}
+
+void trib_relay_pinged(const struct trib_jobs *jobs, struct trib_link *link)
+{
+    if (link->is_up) {
+        jobs->relay->output.ping(jobs->relay->output.owner, link);
+    }
+}
+
+void trib_relay_pinged_from_above(const struct trib_jobs *jobs, const struct trib_link *link)
+{
+    if (link->down && link->join.join.via != 0 && !trib_link_is_leaving(link)) {
+        jobs->output.ping(jobs->output.owner, link->down);
+    }
 }
 
 void trib_relay_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause)
@@ -508,6 +525,8 @@ void trib_relay_answer(struct trib_jobs *jobs, struct trib_link *link, const str
     case TRIB_MESSAGE_LEND:
     case TRIB_MESSAGE_LENT:
     case TRIB_MESSAGE_RING:
+    case TRIB_MESSAGE_PING:
+    case TRIB_MESSAGE_PONG:
     case TRIB_MESSAGE_KIND_COUNT:
         break;
     }
@@ -531,7 +550,7 @@ void trib_relay_lost(struct trib_jobs *jobs, struct trib_link *link, const char 
     } else {
         char text[TRIB_ERROR_TEXT_MAX];
         trib_explain(text, "switch %s, the parent of switch %s, %s: %s", relay->parent, relay->name,
-                     link->is_up ? "ended the session" : "does not answer", cause);
+                     link->is_up ? "is lost" : "does not answer", cause);
         if (!link->is_up) {
             relay->away_ns = now_ns + AWAY_NS;
             memcpy(relay->away, text, sizeof relay->away);

@@ -47,6 +47,8 @@ struct trib_relay_output {
     /* Nothing more will be sent or told: end the connection when what was sent has left. The link is the driver's
      * again. */
     void (*end)(void *owner, struct trib_link *link);
+    /* Ask the parent whether it still reads (control/session/ping.h); if it does not, the link is lost. */
+    void (*ping)(void *owner, struct trib_link *link);
 };
 
 struct trib_relay {
@@ -74,6 +76,11 @@ bool trib_relay_receive(struct trib_jobs *jobs, struct trib_session *session, co
 void trib_relay_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause);
 void trib_relay_gone(struct trib_jobs *jobs, struct trib_session *session, const char *cause);
 void trib_relay_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2]);
+
+/* PING has come from below: the parent is asked as well. */
+void trib_relay_pinged(const struct trib_jobs *jobs, struct trib_link *link);
+/* PING has come from above: so is a relay below. */
+void trib_relay_pinged_from_above(const struct trib_jobs *jobs, const struct trib_link *link);
 
 /* From above. The connection of the link stands; local: this end of it. */
 void trib_relay_connected(struct trib_jobs *jobs, struct trib_link *link, const struct trib_address *local);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "control/roots/lend.h"
+#include "control/session/ping.h"
 #include "control/session/silence.h"
 #include "core/assert.h"
 #include "io/clock.h"
@@ -52,6 +53,7 @@ struct trib_connection {
     struct trib_session session; /* first: a session is found in its connection by a cast */
     int fd;
     enum connection_state state;
+    struct trib_ping ping;
     uint64_t since_ns; /* accepted, or ending */
     uint64_t half_ns;  /* since when a part of a message lies in `in`; 0: none */
     uint64_t paid_ns;  /* each message that it says costs MESSAGE_GAP_NS, and saved time pays for MESSAGES_AT_ONCE */
@@ -182,6 +184,10 @@ static void flush(struct trib_connection *connection)
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             return;
         }
+        if (sent < 0 && connection->state == CONNECTION_OPEN) {
+            connection->out_len = 0; /* the peer's last words may be unread still: reading finds the end behind them */
+            return;
+        }
         if (sent < 0) {
             char cause[128];
             (void)snprintf(cause, sizeof cause, "its session broke: %s", strerror(errno));
@@ -237,6 +243,12 @@ void trib_connections_end(void *connections, struct trib_session *session)
         connection->since_ns = all->now_ns;
         flush(connection);
     }
+}
+
+void trib_connections_ping(void *connections, struct trib_session *session)
+{
+    const struct trib_connections *all = connections;
+    trib_ping_begin(&connection_of(session)->ping, all->now_ns);
 }
 
 static void say_fail(struct trib_connections *connections, struct trib_connection *connection, enum trib_status status,
@@ -330,6 +342,22 @@ static bool begins(const struct trib_message *message)
     return message->kind == TRIB_MESSAGE_JOIN || message->kind == TRIB_MESSAGE_LEND;
 }
 
+/* PING and PONG of a session that has joined. False: it is neither. */
+static bool take_ping(struct trib_connections *connections, struct trib_connection *connection,
+                      const struct trib_message *message)
+{
+    trib_ping_heard(&connection->ping, TRIB_NEVER);
+    if (!trib_session_is_joined(&connection->session)) {
+        return false;
+    }
+    if (message->kind == TRIB_MESSAGE_PING) {
+        const struct trib_message answer = {.kind = TRIB_MESSAGE_PONG, .ping = message->ping};
+        trib_connections_send(connections, &connection->session, &answer);
+        trib_jobs_pinged(connections->jobs, &connection->session, connections->now_ns);
+    }
+    return message->kind == TRIB_MESSAGE_PING || message->kind == TRIB_MESSAGE_PONG;
+}
+
 /* Hands whole messages over until one ends the session. */
 static void take_messages(struct trib_connections *connections, struct trib_connection *connection)
 {
@@ -350,7 +378,8 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
         } else if (used > 0) {
             at += used;
             trib_log(TRIB_LOG_TRACE, "session message kind %d of %zu bytes", (int)message.kind, used);
-            if (!trib_jobs_receive(connections->jobs, &connection->session, &message, connections->now_ns)) {
+            if (!take_ping(connections, connection, &message) &&
+                !trib_jobs_receive(connections->jobs, &connection->session, &message, connections->now_ns)) {
                 refuse_turn(connections, connection, &message);
             }
         }
@@ -430,6 +459,7 @@ static void add(struct trib_connections *connections, int fd, const struct trib_
         trib_address_set_source(&connection->session.peer, &connection->session.local);
     }
     connection->fd = fd;
+    trib_ping_init(&connection->ping, connections->jobs->config->ping_gap_ns);
     connection->state = CONNECTION_OPEN;
     connection->since_ns = connections->now_ns;
     connections->all[connections->count++] = connection;
@@ -529,7 +559,8 @@ static uint64_t connection_timeout(const struct trib_connection *connection)
         if (!trib_session_is_joined(&connection->session)) {
             return connection->since_ns + TRIB_JOIN_WAIT_NS;
         }
-        return connection->half_ns ? connection->half_ns + TRIB_HALF_WAIT_NS : TRIB_NEVER;
+        return trib_time_earlier(connection->half_ns ? connection->half_ns + TRIB_HALF_WAIT_NS : TRIB_NEVER,
+                                 connection->ping.next_ns);
     case CONNECTION_ENDING:
     case CONNECTION_DRAINING:
         return connection->since_ns + TRIB_DRAIN_WAIT_NS;
@@ -551,6 +582,17 @@ uint64_t trib_connections_next_timeout(const struct trib_connections *connection
     return when;
 }
 
+static void ask(struct trib_connections *connections, struct trib_connection *connection)
+{
+    struct trib_message question;
+    trib_ping_ask(&connection->ping, connection->fd, connections->now_ns, &question);
+    if (trib_ping_is_silent(&connection->ping, TRIB_PING_LIMIT * connection->ping.gap_ns)) {
+        set_broken(connection, TRIB_PING_SILENT);
+    } else {
+        trib_connections_send(connections, &connection->session, &question);
+    }
+}
+
 void trib_connections_on_timeout(struct trib_connections *connections, uint64_t now_ns)
 {
     connections->now_ns = now_ns;
@@ -563,6 +605,8 @@ void trib_connections_on_timeout(struct trib_connections *connections, uint64_t 
             set_broken(connection, "its session closed");
         } else if (!trib_session_is_joined(&connection->session)) {
             reject(connections, connection, &connections->stats.rejected_silent, "no JOIN within 10 s");
+        } else if (now_ns >= connection->ping.next_ns) {
+            ask(connections, connection);
         } else {
             reject(connections, connection, &connections->stats.rejected_slow, "half a message for 10 s");
         }

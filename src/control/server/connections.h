@@ -82,5 +82,6 @@ void trib_connections_sweep(struct trib_connections *connections, uint64_t now_n
 /* struct trib_jobs_output. */
 void trib_connections_send(void *connections, struct trib_session *session, const struct trib_message *message);
 void trib_connections_end(void *connections, struct trib_session *session);
+void trib_connections_ping(void *connections, struct trib_session *session);
 
 #endif

@@ -74,9 +74,10 @@ static enum trib_status open_http(struct trib_server *server, char *error)
 
 static void open_relay(struct trib_server *server)
 {
-    const struct trib_relay_output output = {&server->uplinks, trib_uplinks_open, trib_uplinks_send, trib_uplinks_end};
-    server->jobs.loans =
-        (struct trib_loan_output){&server->uplinks, trib_uplinks_borrow, trib_uplinks_ask, trib_uplinks_return};
+    const struct trib_relay_output output = {&server->uplinks, trib_uplinks_open, trib_uplinks_send, trib_uplinks_end,
+                                             trib_uplinks_ping};
+    server->jobs.loans = (struct trib_loan_output){&server->uplinks, trib_uplinks_borrow, trib_uplinks_ask,
+                                                   trib_uplinks_return, trib_uplinks_ping_lender};
     trib_uplinks_init(&server->uplinks, &server->jobs, &server->config);
     if (server->config.parent.len > 0) {
         trib_relay_init(&server->relay, &server->config, trib_draw(), &output);
@@ -145,7 +146,8 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
         status = TRIB_ERR_SYSTEM;
         goto close_listener;
     }
-    const struct trib_jobs_output output = {&made->connections, trib_connections_send, trib_connections_end};
+    const struct trib_jobs_output output = {&made->connections, trib_connections_send, trib_connections_end,
+                                            trib_connections_ping};
     trib_jobs_init(&made->jobs, &made->config, &output);
     if (trib_roots_are_ranks(&made->config)) {
         made->config.plane = trib_roots_verbs(&made->jobs);

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "control/session/ping.h"
 #include "control/session/session_client.h"
 #include "io/clock.h"
 
@@ -26,6 +27,7 @@ struct trib_uplink {
         struct trib_loan loan; /* of a control plane that is no relay */
     };
     struct trib_session_client client;
+    struct trib_ping ping;
     uint64_t deadline_ns; /* of connecting, or of ending */
     bool is_told;         /* its user knows that it stands */
     bool is_ending;       /* its user has let it go */
@@ -77,6 +79,7 @@ static struct trib_uplink *add(struct trib_uplinks *uplinks, const struct trib_a
         return NULL;
     }
     trib_session_client_init(&uplink->client);
+    trib_ping_init(&uplink->ping, uplinks->jobs->config->ping_gap_ns);
     trib_session_client_open(&uplink->client, to, local, SILENCE_NS);
     uplink->deadline_ns = uplinks->now_ns + TRY_NS;
     uplinks->all[uplinks->count++] = uplink;
@@ -113,6 +116,18 @@ void trib_uplinks_ask(void *uplinks, struct trib_loan *loan, const struct trib_m
 {
     (void)uplinks;
     trib_session_client_send(&uplink_of_loan(loan)->client, message);
+}
+
+void trib_uplinks_ping(void *uplinks, struct trib_link *link)
+{
+    const struct trib_uplinks *all = uplinks;
+    trib_ping_begin(&uplink_of(link)->ping, all->now_ns);
+}
+
+void trib_uplinks_ping_lender(void *uplinks, struct trib_loan *loan)
+{
+    const struct trib_uplinks *all = uplinks;
+    trib_ping_begin(&uplink_of_loan(loan)->ping, all->now_ns);
 }
 
 static void end(const struct trib_uplinks *uplinks, struct trib_uplink *uplink)
@@ -164,6 +179,21 @@ static void tell_lost(const struct trib_uplinks *uplinks, struct trib_uplink *up
 }
 
 /* Hands over what has come, until one message ends the link. */
+/* PING and PONG. False: it is neither. */
+static bool take_ping(const struct trib_uplinks *uplinks, struct trib_uplink *uplink,
+                      const struct trib_message *message)
+{
+    trib_ping_heard(&uplink->ping, TRIB_NEVER);
+    if (message->kind == TRIB_MESSAGE_PING) {
+        const struct trib_message answer = {.kind = TRIB_MESSAGE_PONG, .ping = message->ping};
+        trib_session_client_send(&uplink->client, &answer);
+        if (uplinks->jobs->relay) {
+            trib_relay_pinged_from_above(uplinks->jobs, &uplink->link);
+        }
+    }
+    return message->kind == TRIB_MESSAGE_PING || message->kind == TRIB_MESSAGE_PONG;
+}
+
 static void take_messages(struct trib_uplinks *uplinks, struct trib_uplink *uplink)
 {
     struct trib_message message;
@@ -171,6 +201,9 @@ static void take_messages(struct trib_uplinks *uplinks, struct trib_uplink *upli
         tell_connected(uplinks, uplink);
     }
     while (!uplink->is_ending && uplink->is_told && trib_session_client_next(&uplink->client, &message)) {
+        if (take_ping(uplinks, uplink, &message)) {
+            continue;
+        }
         if (uplinks->jobs->relay) {
             trib_relay_answer(uplinks->jobs, &uplink->link, &message, uplinks->now_ns);
         } else {
@@ -189,14 +222,15 @@ void trib_uplinks_ready(struct trib_uplinks *uplinks, const struct pollfd *fds, 
     }
 }
 
-/* Only while connecting and ending is time a matter of ours; what has ended is swept at once, as no descriptor will
- * tell of it. */
+/* Only while connecting, asking and ending is time a matter of ours; what has ended is swept at once, as no descriptor
+ * will tell of it. */
 static uint64_t uplink_timeout(const struct trib_uplink *uplink)
 {
     if (uplink->client.fd < 0) {
         return 0;
     }
-    return uplink->is_ending || uplink->client.state == TRIB_SESSION_CONNECTING ? uplink->deadline_ns : TRIB_NEVER;
+    bool is_bounded = uplink->is_ending || uplink->client.state == TRIB_SESSION_CONNECTING;
+    return is_bounded ? uplink->deadline_ns : uplink->ping.next_ns;
 }
 
 uint64_t trib_uplinks_next_timeout(const struct trib_uplinks *uplinks)
@@ -209,13 +243,29 @@ uint64_t trib_uplinks_next_timeout(const struct trib_uplinks *uplinks)
     return when;
 }
 
+/* Its time is up, or it is asked again. */
+static void take_time(const struct trib_uplinks *uplinks, struct trib_uplink *uplink)
+{
+    if (uplink->is_ending || uplink->client.state != TRIB_SESSION_OPEN) {
+        trib_session_client_lose(&uplink->client, "no answer");
+        return;
+    }
+    struct trib_message question;
+    trib_ping_ask(&uplink->ping, uplink->client.fd, uplinks->now_ns, &question);
+    if (trib_ping_is_silent(&uplink->ping, TRIB_PING_LIMIT * uplink->ping.gap_ns)) {
+        trib_session_client_lose(&uplink->client, TRIB_PING_SILENT);
+    } else {
+        trib_session_client_send(&uplink->client, &question);
+    }
+}
+
 void trib_uplinks_on_timeout(struct trib_uplinks *uplinks, uint64_t now_ns)
 {
     uplinks->now_ns = now_ns;
     for (uint32_t i = 0; i < uplinks->count; i++) {
         struct trib_uplink *uplink = uplinks->all[i];
         if (uplink->client.fd >= 0 && now_ns >= uplink_timeout(uplink)) {
-            trib_session_client_lose(&uplink->client, "no answer");
+            take_time(uplinks, uplink);
         }
     }
 }

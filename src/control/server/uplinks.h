@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* uplinks.h: the connections of this control plane to others: of a relay to its parent's, one for each session from
  * below; of one with lenders to theirs, one for each job and lender. Nothing here blocks, and nothing knows what a
- * message means: whole messages go to trib_relay_answer, or trib_loan_answer.
+ * message means, but PING and PONG: other whole messages go to trib_relay_answer, or trib_loan_answer.
  *
  * Use beside connections.h, in the same poll(2): trib_uplinks_poll, trib_uplinks_ready with the answers,
  * trib_uplinks_on_timeout at trib_uplinks_next_timeout, each followed by trib_uplinks_sweep. One thread at a time per
@@ -43,9 +43,11 @@ void trib_uplinks_sweep(struct trib_uplinks *uplinks, uint64_t now_ns);
 struct trib_link *trib_uplinks_open(void *uplinks);
 void trib_uplinks_send(void *uplinks, struct trib_link *link, const struct trib_message *message);
 void trib_uplinks_end(void *uplinks, struct trib_link *link);
+void trib_uplinks_ping(void *uplinks, struct trib_link *link);
 /* struct trib_loan_output. */
 struct trib_loan *trib_uplinks_borrow(void *uplinks, const struct trib_address *lender);
 void trib_uplinks_ask(void *uplinks, struct trib_loan *loan, const struct trib_message *message);
 void trib_uplinks_return(void *uplinks, struct trib_loan *loan);
+void trib_uplinks_ping_lender(void *uplinks, struct trib_loan *loan);
 
 #endif

@@ -482,6 +482,20 @@ static void get_note(struct reader *r, struct trib_message *message)
     get_text(r, message->note.text, sizeof message->note.text);
 }
 
+static void put_dispute(struct writer *w, const struct trib_message *message)
+{
+    put_number(w, message->dispute.sequence, 8);
+    put_number(w, message->dispute.rank[0], 4);
+    put_number(w, message->dispute.rank[1], 4);
+}
+
+static void get_dispute(struct reader *r, struct trib_message *message)
+{
+    message->dispute.sequence = get_u64(r);
+    message->dispute.rank[0] = get_u32(r);
+    message->dispute.rank[1] = get_u32(r);
+}
+
 static void put_fields(struct writer *w, const struct trib_message *message)
 {
     switch (message->kind) {
@@ -508,6 +522,10 @@ static void put_fields(struct writer *w, const struct trib_message *message)
     case TRIB_MESSAGE_DESCRIBE:
         put_number(w, message->describe.sequence, 8);
         break;
+    case TRIB_MESSAGE_PING:
+    case TRIB_MESSAGE_PONG:
+        put_number(w, message->ping.number, 8);
+        break;
     case TRIB_MESSAGE_OPERATION:
         put_number(w, message->operation.sequence, 8);
         put_text(w, message->operation.text, sizeof message->operation.text);
@@ -530,9 +548,7 @@ static void put_fields(struct writer *w, const struct trib_message *message)
         put_note(w, message);
         break;
     case TRIB_MESSAGE_DISPUTE:
-        put_number(w, message->dispute.sequence, 8);
-        put_number(w, message->dispute.rank[0], 4);
-        put_number(w, message->dispute.rank[1], 4);
+        put_dispute(w, message);
         break;
     case TRIB_MESSAGE_ROOT_OPEN:
     case TRIB_MESSAGE_ROOT_CHILD:
@@ -644,6 +660,10 @@ static enum trib_status get_fields(struct reader *r, struct trib_message *messag
     case TRIB_MESSAGE_DESCRIBE:
         message->describe.sequence = get_u64(r);
         return TRIB_OK;
+    case TRIB_MESSAGE_PING:
+    case TRIB_MESSAGE_PONG:
+        message->ping.number = get_u64(r);
+        return TRIB_OK;
     case TRIB_MESSAGE_OPERATION:
         message->operation.sequence = get_u64(r);
         get_text(r, message->operation.text, sizeof message->operation.text);
@@ -666,9 +686,7 @@ static enum trib_status get_fields(struct reader *r, struct trib_message *messag
         get_note(r, message);
         return TRIB_OK;
     case TRIB_MESSAGE_DISPUTE:
-        message->dispute.sequence = get_u64(r);
-        message->dispute.rank[0] = get_u32(r);
-        message->dispute.rank[1] = get_u32(r);
+        get_dispute(r, message);
         return TRIB_OK;
     case TRIB_MESSAGE_ROOT_OPEN:
     case TRIB_MESSAGE_ROOT_CHILD:

@@ -18,6 +18,7 @@
  *   CLOSE (mark)           -> <- MARK (M) ... CLOSED when all marks have passed, or a peer is gone
  *   ABORT (text)           -> <- FAIL (status, text) to all the others; then the connection ends
  *   STALL (sequence)       -> <- MISSING (ranks)     who is waited for
+ *   PING                   -> <- PONG                each hop for itself, either way
  * A closed or reset connection without CLOSE is the death of that rank: the others get FAIL(ERR_PEER, "rank 2 ...").
  * Before WELCOME it only gives its place up. After FAIL or CLOSED the control plane ends the connection. A relay says
  * of a rank's death GONE; if its own connection ends without a word, the relay is lost, or the switch above it: then
@@ -92,6 +93,8 @@ enum trib_message_kind {
     TRIB_MESSAGE_LEND = 23,         /* control -> control of another switch: may a job have roots there? */
     TRIB_MESSAGE_LENT = 24,         /* and the answer: what there is */
     TRIB_MESSAGE_RING = 25,         /* control -> rank: the job is to be summed by a ring; come again as one of it */
+    TRIB_MESSAGE_PING = 26,         /* does the process at the other end of the connection read? (ping.h) */
+    TRIB_MESSAGE_PONG = 27,         /* it does */
     TRIB_MESSAGE_KIND_COUNT
 };
 
@@ -238,6 +241,9 @@ struct trib_message {
         struct {
             uint64_t mark;
         } mark; /* REGISTER, MARK, CLOSE */
+        struct {
+            uint64_t number; /* the same in the answer */
+        } ping;              /* PING, PONG */
         struct {
             uint32_t boot;
             uint64_t mark; /* M */

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* silent.c: a switch whose process does not answer, while its machine does: stopped, or hung. A rank that waits asks
+ * (control/session/ping.h); a switch that is silent for the switch timeout is gone, as one that does not come back in
+ * that time. The process of a rank that has the control plane is not asked: a stopped rank is late, and not gone
+ * (stall.c names it).
+ * Read next: join.c (the dialogue), move.c (what becomes of it). */
+#include <stdio.h>
+
+#include "comm/communicator.h"
+#include "io/clock.h"
+
+/* An idle rank waits for nothing. One that makes another communicator waits with it. */
+static bool waits(const struct trib_comm *comm)
+{
+    switch (comm->state) {
+    case TRIB_COMM_JOINING:
+    case TRIB_COMM_PROBING:
+    case TRIB_COMM_REGISTERING:
+        return true;
+    case TRIB_COMM_RUNNING:
+        return comm->is_closing || !trib_comm_is_idle(comm) || comm->making > 0;
+    case TRIB_COMM_NONE:
+    case TRIB_COMM_CONNECTING:
+    case TRIB_COMM_MEETING:
+    case TRIB_COMM_CLOSED:
+    case TRIB_COMM_FAILED:
+        break;
+    }
+    return false;
+}
+
+uint64_t trib_comm_ping_deadline(const struct trib_comm *comm)
+{
+    if (comm->where.no_box || !waits(comm)) {
+        return TRIB_NEVER;
+    }
+    uint64_t idle_ns = comm->state == TRIB_COMM_RUNNING ? comm->idle_since_ns + comm->ping.gap_ns : 0;
+    return comm->ping.next_ns > idle_ns ? comm->ping.next_ns : idle_ns;
+}
+
+void trib_comm_ping(struct trib_comm *comm, uint64_t now_ns)
+{
+    struct trib_message question;
+    trib_ping_ask(&comm->ping, comm->session.fd, now_ns, &question);
+    if (!trib_ping_is_silent(&comm->ping, comm->config.switch_timeout_ns)) {
+        trib_session_client_send(&comm->session, &question);
+    } else if (trib_comm_is_brought(comm)) {
+        trib_ping_heard(&comm->ping, now_ns + comm->ping.gap_ns); /* its maker asks too, and takes it along */
+    } else {
+        trib_comm_lose_silent(comm, now_ns);
+    }
+}
