@@ -7,41 +7,62 @@
 
 #include "core/packet.h"
 #include "io/explain.h"
+#include "io/udp.h"
 #include "io/units.h"
 
-#define WINDOW_MAX (UINT64_C(1) << 30)
-#define SPIN_US_MAX UINT64_C(1000000)
 #define DSCP_MAX 63
 
 static enum trib_status copy_text(const char *text, char *to, size_t size, char *error)
 {
     size_t len = strlen(text);
     if (len == 0 || len >= size) {
-        trib_explain(error, "\"%s\" is not 1 to %zu bytes long", text, size - 1);
+        trib_explain(error, "\"%.80s\" is not 1 to %zu bytes long", text, size - 1);
+        return TRIB_ERR_INVALID;
+    }
+    if (!trib_is_printable(text)) {
+        trib_explain(error, "\"%.80s\" holds a control byte", text);
         return TRIB_ERR_INVALID;
     }
     memcpy(to, text, len + 1);
     return TRIB_OK;
 }
 
-static enum trib_status read_u32(const char *text, uint64_t max, uint32_t *value, char *error)
+static enum trib_status read_u32(const char *text, uint64_t min, uint64_t max, uint32_t *value, char *error)
 {
     uint64_t number = 0;
-    enum trib_status status = trib_parse_number(text, 0, max, &number, error);
+    enum trib_status status = trib_parse_number(text, min, max, &number, error);
     if (status == TRIB_OK) {
         *value = (uint32_t)number;
     }
     return status;
 }
 
+static enum trib_status read_time(const char *text, uint64_t min, uint64_t *ns, char *error)
+{
+    uint64_t value = 0;
+    enum trib_status status = trib_parse_duration(text, &value, error);
+    if (status == TRIB_OK) {
+        status = trib_check_within(text, value, min, TRIB_TIMEOUT_MAX_NS, trib_format_duration, error);
+    }
+    *ns = status == TRIB_OK ? value : *ns;
+    return status;
+}
+
+/* The form of an address, so that a wrong one is refused before ranks are started; its name is looked up later. */
+static enum trib_status read_address(const char *text, char *to, size_t size, char *error)
+{
+    enum trib_status status = copy_text(text, to, size, error);
+    return status == TRIB_OK ? trib_address_check(text, error) : status;
+}
+
 static enum trib_status read_switch(const char *text, struct trib_config *config, char *error)
 {
-    return copy_text(text, config->switch_address, sizeof config->switch_address, error);
+    return read_address(text, config->switch_address, sizeof config->switch_address, error);
 }
 
 static enum trib_status read_rendezvous(const char *text, struct trib_config *config, char *error)
 {
-    return copy_text(text, config->rendezvous, sizeof config->rendezvous, error);
+    return read_address(text, config->rendezvous, sizeof config->rendezvous, error);
 }
 
 static enum trib_status read_host_id(const char *text, struct trib_config *config, char *error)
@@ -56,7 +77,7 @@ static enum trib_status read_nics(const char *text, struct trib_config *config, 
 
 static enum trib_status read_root_weight(const char *text, struct trib_config *config, char *error)
 {
-    return read_u32(text, UINT8_MAX, &config->root_weight, error);
+    return read_u32(text, 1, UINT8_MAX, &config->root_weight, error);
 }
 
 static enum trib_status read_job(const char *text, struct trib_config *config, char *error)
@@ -71,12 +92,12 @@ static enum trib_status read_run(const char *text, struct trib_config *config, c
 
 static enum trib_status read_rank(const char *text, struct trib_config *config, char *error)
 {
-    return read_u32(text, UINT32_MAX, &config->rank, error);
+    return read_u32(text, 0, TRIB_RANKS_MAX - 1, &config->rank, error);
 }
 
 static enum trib_status read_ranks(const char *text, struct trib_config *config, char *error)
 {
-    return read_u32(text, UINT32_MAX, &config->ranks, error);
+    return read_u32(text, 1, TRIB_RANKS_MAX, &config->ranks, error);
 }
 
 static enum trib_status read_scheme(const char *text, struct trib_config *config, char *error)
@@ -124,12 +145,9 @@ static enum trib_status read_window(const char *text, struct trib_config *config
     if (status != TRIB_OK) {
         return status;
     }
-    if (bytes > WINDOW_MAX) {
-        trib_explain(error, "%s is more than 1GiB", text);
-        return TRIB_ERR_INVALID;
-    }
-    config->window = (uint32_t)bytes;
-    return TRIB_OK;
+    status = trib_check_within(text, bytes, 0, TRIB_BUFFER_MAX, trib_format_size, error);
+    config->window = status == TRIB_OK ? (uint32_t)bytes : config->window;
+    return status;
 }
 
 static enum trib_status read_gradient_bytes(const char *text, struct trib_config *config, char *error)
@@ -159,16 +177,15 @@ static enum trib_status read_trains(const char *text, struct trib_config *config
 
 static enum trib_status read_spin(const char *text, struct trib_config *config, char *error)
 {
-    return read_u32(text, SPIN_US_MAX, &config->spin_us, error);
+    return read_u32(text, 0, TRIB_SPIN_US_MAX, &config->spin_us, error);
 }
 
 static enum trib_status read_backlog(const char *text, struct trib_config *config, char *error)
 {
     uint64_t bytes = 0;
     enum trib_status status = trib_parse_size(text, &bytes, error);
-    if (status == TRIB_OK && bytes > WINDOW_MAX) {
-        trib_explain(error, "%s is more than 1GiB", text);
-        return TRIB_ERR_INVALID;
+    if (status == TRIB_OK) {
+        status = trib_check_within(text, bytes, 0, TRIB_BUFFER_MAX, trib_format_size, error);
     }
     config->backlog = status == TRIB_OK ? (uint32_t)bytes : config->backlog;
     return status;
@@ -176,17 +193,17 @@ static enum trib_status read_backlog(const char *text, struct trib_config *confi
 
 static enum trib_status read_dscp(const char *text, struct trib_config *config, char *error)
 {
-    return read_u32(text, DSCP_MAX, &config->dscp, error);
+    return read_u32(text, 0, DSCP_MAX, &config->dscp, error);
 }
 
 static enum trib_status read_join_timeout(const char *text, struct trib_config *config, char *error)
 {
-    return trib_parse_duration(text, &config->join_timeout_ns, error);
+    return read_time(text, TRIB_TIMEOUT_MIN_NS, &config->join_timeout_ns, error);
 }
 
 static enum trib_status read_switch_timeout(const char *text, struct trib_config *config, char *error)
 {
-    return trib_parse_duration(text, &config->switch_timeout_ns, error);
+    return read_time(text, TRIB_TIMEOUT_MIN_NS, &config->switch_timeout_ns, error);
 }
 
 static enum trib_status read_fallback(const char *text, struct trib_config *config, char *error)
@@ -196,12 +213,12 @@ static enum trib_status read_fallback(const char *text, struct trib_config *conf
 
 static enum trib_status read_timeout(const char *text, struct trib_config *config, char *error)
 {
-    return trib_parse_duration(text, &config->timeout_ns, error);
+    return read_time(text, TRIB_TIMEOUT_MIN_NS, &config->timeout_ns, error);
 }
 
 static enum trib_status read_linger(const char *text, struct trib_config *config, char *error)
 {
-    return trib_parse_duration(text, &config->linger_ns, error);
+    return read_time(text, 0, &config->linger_ns, error);
 }
 
 static enum trib_status read_fault(const char *name, const char *value, struct trib_faults *faults, char *error)

@@ -14,6 +14,9 @@ struct trib_variable {
     enum trib_status (*read)(const char *text, struct trib_config *config, char *error);
 };
 
+/* Set by `tributary run`, which has warned of unknown variables: its ranks need not say so again. */
+#define TRIB_ENVIRONMENT_CHECKED "TRIBUTARY_RUN_CHECKED"
+
 /* The variable at index, NULL behind the last. */
 const struct trib_variable *trib_variable_at(unsigned index);
 

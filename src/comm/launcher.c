@@ -99,16 +99,32 @@ static void read_run_of(const struct trib_launcher *launcher, struct trib_config
     }
 }
 
-/* The first launcher both of whose variables are set; a lone RANK may be anybody's. */
+static bool has_own_place(void)
+{
+    return getenv("TRIB_RANK") != NULL && getenv("TRIB_RANKS") != NULL;
+}
+
+/* The first launcher both of whose variables are set. Half of one is refused: each of its processes would be rank 0
+ * of 1 and return its own tensor as the sum. */
 static enum trib_status read_launcher(struct trib_config *config, char *error)
 {
     const struct trib_launcher *launcher = NULL;
+    const struct trib_launcher *half = NULL;
     for (unsigned i = 0; (launcher = trib_launcher_at(i)) != NULL; i++) {
-        if (getenv(launcher->rank) != NULL && getenv(launcher->ranks) != NULL) {
+        bool has_rank = getenv(launcher->rank) != NULL;
+        bool has_ranks = getenv(launcher->ranks) != NULL;
+        if (has_rank && has_ranks) {
             enum trib_status status = read_launcher_number(launcher->rank, &config->rank, error);
             read_run_of(launcher, config);
             return status == TRIB_OK ? read_launcher_number(launcher->ranks, &config->ranks, error) : status;
         }
+        half = half == NULL && has_rank != has_ranks ? launcher : half;
+    }
+    if (half != NULL && !has_own_place()) {
+        bool has_rank = getenv(half->rank) != NULL;
+        trib_explain(error, "%s is set and %s is not: set both, or neither, or TRIB_RANK and TRIB_RANKS (%s sets both)",
+                     has_rank ? half->rank : half->ranks, has_rank ? half->ranks : half->rank, half->name);
+        return TRIB_ERR_INVALID;
     }
     return TRIB_OK;
 }
@@ -189,7 +205,7 @@ static void warn_if_unknown(const char *entry)
 static void warn_of_unknown(void)
 {
     static atomic_flag has_warned = ATOMIC_FLAG_INIT;
-    if (atomic_flag_test_and_set(&has_warned)) {
+    if (getenv(TRIB_ENVIRONMENT_CHECKED) != NULL || atomic_flag_test_and_set(&has_warned)) {
         return;
     }
     for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
@@ -342,6 +358,13 @@ enum trib_status trib_config_check(const struct trib_config *config, char *error
     }
     if (config->wire != TRIB_WIRE_FLOAT32 && config->wire != TRIB_WIRE_BFLOAT16 && config->wire != TRIB_WIRE_INT32) {
         trib_explain(error, "wire: %d is no wire format", (int)config->wire);
+        return TRIB_ERR_INVALID;
+    }
+    if (config->join_timeout_ns == 0 || config->switch_timeout_ns == 0 || config->timeout_ns == 0) {
+        trib_explain(error, "%s: 0 is no time to wait",
+                     config->join_timeout_ns == 0     ? "join timeout (TRIB_JOIN_TIMEOUT)"
+                     : config->switch_timeout_ns == 0 ? "switch timeout (TRIB_SWITCH_TIMEOUT)"
+                                                      : "timeout (TRIB_TIMEOUT)");
         return TRIB_ERR_INVALID;
     }
     if (config->root_weight < 1 || config->root_weight > UINT8_MAX) {

@@ -283,6 +283,10 @@ static enum trib_status settle(struct trib_address *address, const char *host, c
                      host);
         return TRIB_ERR_INVALID;
     }
+    if (trib_address_is_group(address)) {
+        trib_explain(error, "\"%.100s\" is a multicast or broadcast address: name the address of one machine", host);
+        return TRIB_ERR_INVALID;
+    }
     return TRIB_OK;
 }
 
@@ -301,20 +305,25 @@ static void explain_unresolved(const char *host, int code, char *error)
     }
 }
 
-enum trib_status trib_address_parse(const char *text, uint16_t default_port, struct trib_address *address, char *error)
+/* Cuts text into host and port, which is only written where there is one. */
+static enum trib_status cut(const char *text, char *host, uint16_t *port, char *error)
 {
-    char host[HOST_MAX + 1];
     const char *port_text;
-    uint16_t port = default_port;
     if (!split(text, host, &port_text)) {
         trib_explain(error, "\"%.100s\" is not an address: want host, host:port or [ipv6]:port", text);
         return TRIB_ERR_INVALID;
     }
-    if (*port_text != '\0' && !parse_port(port_text, &port)) {
+    if (*port_text != '\0' && !parse_port(port_text, port)) {
         trib_explain(error, "\"%.100s\" has no valid port: want 0 to 65535", text);
         return TRIB_ERR_INVALID;
     }
-    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
+    return TRIB_OK;
+}
+
+/* flags: of getaddrinfo. */
+static enum trib_status resolve(const char *host, uint16_t port, int flags, struct trib_address *address, char *error)
+{
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM, .ai_flags = flags};
     struct addrinfo *list = NULL;
     int code = getaddrinfo(host, NULL, &hints, &list);
     if (code != 0) {
@@ -336,6 +345,34 @@ enum trib_status trib_address_parse(const char *text, uint16_t default_port, str
     }
     freeaddrinfo(list);
     return status;
+}
+
+enum trib_status trib_address_parse(const char *text, uint16_t default_port, struct trib_address *address, char *error)
+{
+    char host[HOST_MAX + 1];
+    uint16_t port = default_port;
+    enum trib_status status = cut(text, host, &port, error);
+    return status == TRIB_OK ? resolve(host, port, 0, address, error) : status;
+}
+
+enum trib_status trib_address_check(const char *text, char *error)
+{
+    static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    char host[HOST_MAX + 1];
+    uint16_t port = 0;
+    struct trib_address numeric;
+    enum trib_status status = cut(text, host, &port, error);
+    if (status != TRIB_OK) {
+        return status;
+    }
+    if (strchr(host, ':') != NULL || strspn(host, "0123456789.") == strlen(host)) {
+        return resolve(host, port, AI_NUMERICHOST, &numeric, error);
+    }
+    if (strspn(host, name_bytes) != strlen(host)) {
+        trib_explain(error, "\"%.100s\" is not an address: want host, host:port or [ipv6]:port", text);
+        return TRIB_ERR_INVALID;
+    }
+    return TRIB_OK;
 }
 
 bool trib_address_read(const char *text, struct trib_address *address)

@@ -4,8 +4,65 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <tributary/comm.h>
+
+#define ESCAPE_LEN 4 /* "\x1b" */
+
+/* Bytes of the printable UTF-8 character at text, which a zero ends; 0: it is none. */
+static size_t printable_len(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t len = at[0] < 0x80 ? 1 : at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+    if (len == 1) {
+        return at[0] >= 0x20 && at[0] != 0x7f;
+    }
+    if (at[0] < 0xc2 || at[0] > 0xf4 || (at[0] == 0xc2 && at[1] < 0xa0)) { /* U+0080 to U+009F are controls, too */
+        return 0;
+    }
+    for (size_t i = 1; i < len; i++) {
+        if ((at[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return len;
+}
+
+bool trib_is_printable(const char *text)
+{
+    size_t len = 0;
+    while (*text != '\0' && (len = printable_len(text)) > 0) {
+        text += len;
+    }
+    return *text == '\0';
+}
+
+void trib_make_printable(char *text, size_t size)
+{
+    size_t len = strlen(text);
+    for (size_t at = 0; at < len;) {
+        size_t good = printable_len(text + at);
+        if (good > 0) {
+            at += good;
+            continue;
+        }
+        if (at + ESCAPE_LEN >= size) {
+            text[at] = '\0';
+            return;
+        }
+        char escape[ESCAPE_LEN + 1];
+        size_t rest = len - at - 1;
+        size_t room = size - 1 - at - ESCAPE_LEN;
+        rest = rest < room ? rest : room;
+        (void)snprintf(escape, sizeof escape, "\\x%02x", (unsigned)(unsigned char)text[at]);
+        memmove(text + at + ESCAPE_LEN, text + at + 1, rest);
+        memcpy(text + at, escape, ESCAPE_LEN);
+        at += ESCAPE_LEN;
+        len = at + rest;
+        text[len] = '\0';
+    }
+}
 
 void trib_explain(char *error, const char *format, ...)
 {
@@ -16,6 +73,7 @@ void trib_explain(char *error, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(error, TRIB_ERROR_TEXT_MAX, format, arguments);
     va_end(arguments);
+    trib_make_printable(error, TRIB_ERROR_TEXT_MAX);
 }
 
 static const char *name_of(const char *run)

@@ -4,10 +4,17 @@
 #ifndef TRIB_IO_EXPLAIN_H
 #define TRIB_IO_EXPLAIN_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* error: TRIB_ERROR_TEXT_MAX bytes, or NULL: nothing is written. Longer texts are cut. */
+/* error: TRIB_ERROR_TEXT_MAX bytes, or NULL: nothing is written. Longer texts are cut, control bytes are escaped. */
 __attribute__((format(printf, 2, 3))) void trib_explain(char *error, const char *format, ...);
+/* Escapes each byte that a terminal may take for a command, as in "\x1b": control characters, and bytes that are no
+ * UTF-8. A text that then exceeds size bytes is cut. */
+void trib_make_printable(char *text, size_t size);
+/* True for a text that trib_make_printable leaves as it is. */
+bool trib_is_printable(const char *text);
 
 /* A rank has come of another run than rank `first`, which was there before. A run without a name is "". */
 void trib_explain_runs(char *error, const char *job, const char *first_run, uint32_t first, const char *run,

@@ -8,9 +8,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "io/explain.h"
 
 #define LINE_MAX_LEN 1000
 #define LEVEL_UNKNOWN (-1)
@@ -69,7 +72,7 @@ void trib_log(enum trib_log_level level, const char *format, ...)
         return;
     }
     int saved = errno;
-    char line[LINE_MAX_LEN + 1];
+    char line[LINE_MAX_LEN + 2];
     struct timespec now;
     struct tm day;
     (void)clock_gettime(CLOCK_REALTIME, &now);
@@ -79,10 +82,10 @@ void trib_log(enum trib_log_level level, const char *format, ...)
                             (long)getpid(), level_name(level));
     va_list arguments;
     va_start(arguments, format);
-    int more = vsnprintf(line + len, sizeof(line) - len, format, arguments);
+    (void)vsnprintf(line + len, LINE_MAX_LEN + 1 - len, format, arguments);
     va_end(arguments);
-    len += more > 0 ? (size_t)more : 0;
-    len = len < LINE_MAX_LEN ? len : LINE_MAX_LEN;
+    trib_make_printable(line + len, LINE_MAX_LEN + 1 - len); /* names in it may be a stranger's */
+    len = strlen(line);
     line[len] = '\n';
     ssize_t written = write(STDERR_FILENO, line, len + 1);
     (void)written; /* there is nobody left to tell */

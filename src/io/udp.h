@@ -132,9 +132,11 @@ struct trib_address trib_address_v4(uint32_t host, uint16_t port);
 /* What to do when bind(2) failed with this errno: ": choose another ...", or "". */
 const char *trib_address_advice(int cause);
 /* "host", "host:port", "[v6]:port", "[v6%interface]:port"; resolves names, IPv4 first. Returns ERR_INVALID with the
- * cause in error. */
+ * cause in error, for a multicast or broadcast address as well. */
 TRIB_MUST_USE enum trib_status trib_address_parse(const char *text, uint16_t default_port, struct trib_address *address,
                                                   char *error);
+/* What trib_address_parse refuses without looking a name up. */
+TRIB_MUST_USE enum trib_status trib_address_check(const char *text, char *error);
 /* As trib_address_format has written it: no name is looked up, and a port is there. False: it is none such. */
 bool trib_address_read(const char *text, struct trib_address *address);
 /* "10.0.1.0/24", "fd00::/64", or one address without a port, which has all its bits. False: it is none such. */

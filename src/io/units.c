@@ -103,9 +103,9 @@ static enum trib_status refuse(char *error, const char *text, const char *what, 
 {
     struct number number;
     if (read_number(text, &number) && *number.rest == '\0') {
-        trib_explain(error, "\"%s\" has no unit; %s is written like %s", text, what, example);
+        trib_explain(error, "\"%.80s\" has no unit; %s is written like %s", text, what, example);
     } else {
-        trib_explain(error, "\"%s\" is not %s; write for example %s", text, what, example);
+        trib_explain(error, "\"%.80s\" is not %s; write for example %s", text, what, example);
     }
     return TRIB_ERR_INVALID;
 }
@@ -172,7 +172,7 @@ enum trib_status trib_parse_percent(const char *text, double *value, char *error
             *value = percent / 100.0;
             return TRIB_OK;
         }
-        trib_explain(error, "\"%s\" is more than 100%%", text);
+        trib_explain(error, "\"%.80s\" is more than 100%%", text);
         return TRIB_ERR_INVALID;
     }
     return refuse(error, text, "a percentage", "1% or 0.1%");
@@ -182,11 +182,11 @@ enum trib_status trib_parse_number(const char *text, uint64_t min, uint64_t max,
 {
     struct number number;
     if (!read_number(text, &number) || *number.rest != '\0' || number.scale != 1) {
-        trib_explain(error, "\"%s\" is not a whole number", text);
+        trib_explain(error, "\"%.80s\" is not a whole number", text);
         return TRIB_ERR_INVALID;
     }
     if (number.digits < min || number.digits > max) {
-        trib_explain(error, "%s is not from %" PRIu64 " to %" PRIu64, text, min, max);
+        trib_explain(error, "%.80s is not from %" PRIu64 " to %" PRIu64, text, min, max);
         return TRIB_ERR_INVALID;
     }
     *value = number.digits;
@@ -204,7 +204,21 @@ enum trib_status trib_parse_bool(const char *text, bool *value, char *error)
             }
         }
     }
-    trib_explain(error, "\"%s\" is neither on nor off; write 1 or 0", text);
+    trib_explain(error, "\"%.80s\" is neither on nor off; write 1 or 0", text);
+    return TRIB_ERR_INVALID;
+}
+
+enum trib_status trib_check_within(const char *text, uint64_t value, uint64_t min, uint64_t max,
+                                   void (*format)(uint64_t value, char *text), char *error)
+{
+    char low[TRIB_UNITS_TEXT_MAX];
+    char high[TRIB_UNITS_TEXT_MAX];
+    if (value >= min && value <= max) {
+        return TRIB_OK;
+    }
+    format(min, low);
+    format(max, high);
+    trib_explain(error, "%.80s is not from %s to %s", text, low, high);
     return TRIB_ERR_INVALID;
 }
 

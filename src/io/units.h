@@ -14,6 +14,12 @@
 
 #include <tributary/comm.h>
 
+/* Bounds of a timeout: less is none, and the sum of a clock and a longer one could overflow. */
+#define TRIB_TIMEOUT_MIN_NS UINT64_C(1000000)
+#define TRIB_TIMEOUT_MAX_NS (UINT64_C(10000) * 3600 * 1000000000)
+#define TRIB_SPIN_US_MAX 1000000
+#define TRIB_BUFFER_MAX (UINT64_C(1) << 30) /* of windows and of what waits behind a socket, bytes */
+
 #define TRIB_UNITS_TEXT_MAX 32 /* bytes that a format function writes at most */
 
 /* "64MB" = 64,000,000, "64MiB" = 67,108,864; B, KB, MB, GB, TB, KiB, MiB, GiB, TiB. 0 needs no unit. */
@@ -32,6 +38,10 @@ TRIB_MUST_USE enum trib_status trib_parse_number(const char *text, uint64_t min,
                                                  char *error);
 /* 1, yes, true, on; 0, no, false, off. */
 TRIB_MUST_USE enum trib_status trib_parse_bool(const char *text, bool *value, char *error);
+
+/* Refuses a value that is not from min to max, which format writes for people: "0s is not from 1 ms to 10000 h". */
+TRIB_MUST_USE enum trib_status trib_check_within(const char *text, uint64_t value, uint64_t min, uint64_t max,
+                                                 void (*format)(uint64_t value, char *text), char *error);
 
 /* "10 s", "1.2 s", "150 ms", "20 us": one decimal below ten, rounded down. text: TRIB_UNITS_TEXT_MAX bytes. */
 void trib_format_duration(uint64_t ns, char *text);

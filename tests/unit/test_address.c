@@ -208,9 +208,33 @@ static void v4__is_what_its_text_says(void **state)
     struct trib_address made = trib_address_v4(0xefff4a46U, 7486);
     trib_address_format(&made, text);
     assert_string_equal(text, "239.255.74.70:7486");
-    assert_int_equal(trib_address_parse(text, 0, &parsed, NULL), TRIB_OK);
+    assert_true(trib_address_read(text, &parsed));
     assert_true(trib_address_equal(&made, &parsed));
     assert_int_equal(made.len, parsed.len);
+}
+
+/* Where a machine is named, a group is a mistake; and a check needs no name server. */
+static void parse__refuses_groups_and_check_says_the_same(void **state)
+{
+    static const char *const groups[] = {"239.255.74.70:7486", "224.0.0.1", "255.255.255.255", "[ff02::1%lo]:1",
+                                         "::ffff:239.1.1.1"};
+    static const char *const names[] = {"switch-1.rack_2.invalid:7470", "nowhere.invalid"};
+    char error[TRIB_ERROR_TEXT_MAX];
+    struct trib_address parsed;
+    (void)state;
+    for (unsigned i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        assert_int_equal(trib_address_parse(groups[i], 0, &parsed, error), TRIB_ERR_INVALID);
+        assert_non_null(strstr(error, "is a multicast or broadcast address: name the address of one machine"));
+        assert_int_equal(trib_address_check(groups[i], error), TRIB_ERR_INVALID);
+        assert_non_null(strstr(error, "is a multicast or broadcast address"));
+    }
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        assert_int_equal(trib_address_check(names[i], error), TRIB_OK);
+    }
+    assert_int_equal(trib_address_check("300.1.1.1", error), TRIB_ERR_INVALID);
+    assert_int_equal(trib_address_check("a b", error), TRIB_ERR_INVALID);
+    assert_int_equal(trib_address_check("\033[31m:1", error), TRIB_ERR_INVALID);
+    assert_null(strchr(error, '\033'));
 }
 
 static void advice__only_where_there_is_some(void **state)
@@ -279,6 +303,7 @@ int main(void)
         cmocka_unit_test(equal__family_address_and_port),
         cmocka_unit_test(set_port__changes_the_port_only),
         cmocka_unit_test(v4__is_what_its_text_says),
+        cmocka_unit_test(parse__refuses_groups_and_check_says_the_same),
         cmocka_unit_test(advice__only_where_there_is_some),
         cmocka_unit_test(parse__says_what_a_link_local_address_lacks),
         cmocka_unit_test(format__fits_64_bytes),

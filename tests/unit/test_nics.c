@@ -12,7 +12,10 @@ static char error[TRIB_ERROR_TEXT_MAX];
 static struct trib_address address_of(const char *text)
 {
     struct trib_address address;
-    assert_int_equal(trib_address_parse(text, 0, &address, NULL), TRIB_OK);
+    uint32_t bits;
+    if (!trib_subnet_read(text, &address, &bits)) { /* which takes groups, too, but no port */
+        assert_int_equal(trib_address_parse(text, 0, &address, NULL), TRIB_OK);
+    }
     return address;
 }
 

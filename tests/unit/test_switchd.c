@@ -181,7 +181,7 @@ static void run__refuses_a_parent_that_cannot_be(void **state)
         char error[TRIB_ERROR_TEXT_MAX] = "";
         trib_switchd_init(&config);
         assert_int_equal(trib_address_parse(rows[i].listen, 0, &config.listen, NULL), TRIB_OK);
-        assert_int_equal(trib_address_parse(rows[i].parent, 0, &config.parent, NULL), TRIB_OK);
+        assert_true(trib_address_read(rows[i].parent, &config.parent));
         assert_int_equal(trib_switchd_run(&config, error), TRIB_ERR_INVALID);
         assert_non_null(strstr(error, rows[i].error));
     }

@@ -116,6 +116,11 @@ def test_config(monkeypatch):
     monkeypatch.setenv("TRIB_TIMEOUT", "5s")
     config = _capi.config_from_environment()
     assert config.job == b"some-job" and config.timeout_ns == 5_000_000_000 and config.multicast and config.scheme == b"switchml"
+    monkeypatch.setenv("WORLD_SIZE", "7")  # and no RANK: the process group says both
+    monkeypatch.setenv("TRIB_RANKS", "9")
+    config = _capi.config_from_environment(2, 4)
+    assert (config.rank, config.ranks) == (2, 4)
+    assert os.environ["TRIB_RANKS"] == "9" and "TRIB_RANK" not in os.environ
     monkeypatch.setenv("TRIB_TIMEOUT", "soon")
     with pytest.raises(ValueError, match="TRIB_TIMEOUT.*soon"):
         _capi.config_from_environment()

@@ -249,7 +249,7 @@ def _give_up(store, rank, error):
 # ---- the communicator ----
 
 def _config(rank, size, timeout, options):
-    config = _capi.config_from_environment()
+    config = _capi.config_from_environment(rank, size)
     if "TRIB_SPIN_US" not in os.environ:
         config.spin_us = _SPIN_US
     named_rendezvous = bool(os.environ.get("TRIB_RENDEZVOUS")) or bool(options and options.rendezvous)

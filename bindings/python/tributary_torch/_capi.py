@@ -170,13 +170,24 @@ def _load():
     raise OSError("libtributary is not there: " + "; ".join(causes))
 
 
-def config_from_environment():
-    """TRIB_* variables and the launcher's, over the defaults. Raises ValueError that names variable and value."""
+def config_from_environment(rank=0, size=1):
+    """TRIB_* variables and the launcher's over the defaults, for this rank, which the process group says: half of a
+    launcher's variables is no error here. Raises ValueError that names variable and value."""
     config = Config()
     error = ctypes.create_string_buffer(ERROR_TEXT_MAX)
     lib = library()
     lib.trib_config_init(byref(config))
-    if lib.trib_config_from_environment(byref(config), error) != OK:
+    before = {name: os.environ.get(name) for name in ("TRIB_RANK", "TRIB_RANKS")}
+    os.environ.update(TRIB_RANK=str(rank), TRIB_RANKS=str(size))
+    try:
+        status = lib.trib_config_from_environment(byref(config), error)
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+    if status != OK:
         raise ValueError(error.value.decode())
     return config
 
