@@ -23,15 +23,15 @@ struct demo_options {
 #define AT(field) offsetof(struct demo_options, field)
 
 static const struct option_row rows[] = {
-    {"literal", 0, NULL, "tell the story under SwitchML's published rule (scheme switchml-literal)", option_on,
+    {"literal", 0, NULL, "tell the story under SwitchML's published rule (scheme switchml-literal)", OPTION_ON,
      AT(literal)},
     {"runs", 'n', "N", "random runs of either rule; a fifth of them again with a restart of the switch [500]",
-     option_count, AT(runs)},
-    {"loss", 0, "P%", "packets lost in the random runs [0.1%]", option_percent, AT(faults.loss)},
-    {"late", 0, "P%", "packets that come late [0.01%]", option_percent, AT(faults.late)},
-    {"late-by", 0, "TIME", "late by up to [3ms]", option_duration, AT(faults.late_ns)},
-    {"seed", 0, "N", "seed of the random runs [1]", option_seed, AT(seed)},
-    {"json", 0, NULL, "as one JSON object", option_on, AT(json)},
+     OPTION_COUNT(0, 1000000000), AT(runs)},
+    {"loss", 0, "P%", "packets lost in the random runs [0.1%]", OPTION_PERCENT, AT(faults.loss)},
+    {"late", 0, "P%", "packets that come late [0.01%]", OPTION_PERCENT, AT(faults.late)},
+    {"late-by", 0, "TIME", "late by up to [3ms]", OPTION_DURATION(0, TRIB_TIMEOUT_MAX_NS), AT(faults.late_ns)},
+    {"seed", 0, "N", "seed of the random runs [1]", OPTION_NUMBER(0, UINT64_MAX), AT(seed)},
+    {"json", 0, NULL, "as one JSON object", OPTION_ON, AT(json)},
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 

@@ -22,12 +22,12 @@ struct doctor_options {
 };
 
 static const struct option_row rows[] = {
-    {"switch", 's', "HOST[:PORT]", "the switch to try [TRIB_SWITCH, else 127.0.0.1:7470]", option_text,
+    {"switch", 's', "HOST[:PORT]", "the switch to try [TRIB_SWITCH, else 127.0.0.1:7470]", OPTION_ADDRESS,
      offsetof(struct doctor_options, switch_address)},
-    {"timeout", 0, "TIME", "how long to wait for each answer [2s]", option_duration,
+    {"timeout", 0, "TIME", "how long to wait for each answer [2s]", OPTION_TIMEOUT,
      offsetof(struct doctor_options, timeout_ns)},
-    {"offline", 0, NULL, "look at this machine only", option_on, offsetof(struct doctor_options, offline)},
-    {"json", 0, NULL, "as one JSON object", option_on, offsetof(struct doctor_options, json)},
+    {"offline", 0, NULL, "look at this machine only", OPTION_ON, offsetof(struct doctor_options, offline)},
+    {"json", 0, NULL, "as one JSON object", OPTION_ON, offsetof(struct doctor_options, json)},
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 

@@ -19,7 +19,7 @@ struct info_options {
 };
 
 static const struct option_row rows[] = {
-    {"json", 0, NULL, "as one JSON object", option_on, offsetof(struct info_options, json)},
+    {"json", 0, NULL, "as one JSON object", OPTION_ON, offsetof(struct info_options, json)},
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 

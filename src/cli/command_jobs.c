@@ -28,11 +28,11 @@ struct jobs_options {
 };
 
 static const struct option_row rows[] = {
-    {"http", 0, "HOST[:PORT]", "HTTP of the switch [127.0.0.1, port of TRIB_SWITCH + 1000]", option_text,
+    {"http", 0, "HOST[:PORT]", "HTTP of the switch [127.0.0.1, port of TRIB_SWITCH + 1000]", OPTION_ADDRESS,
      offsetof(struct jobs_options, http)},
-    {"watch", 'w', NULL, "show it again and again, until Ctrl-C", option_on, offsetof(struct jobs_options, watch)},
-    {"every", 0, "TIME", "with --watch: how often [1s]", option_duration, offsetof(struct jobs_options, every_ns)},
-    {"json", 0, NULL, "as the switch says it (/v1/jobs), a JSON array", option_on, offsetof(struct jobs_options, json)},
+    {"watch", 'w', NULL, "show it again and again, until Ctrl-C", OPTION_ON, offsetof(struct jobs_options, watch)},
+    {"every", 0, "TIME", "with --watch: how often [1s]", OPTION_TIMEOUT, offsetof(struct jobs_options, every_ns)},
+    {"json", 0, NULL, "as the switch says it (/v1/jobs), a JSON array", OPTION_ON, offsetof(struct jobs_options, json)},
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
@@ -151,6 +151,7 @@ static int watch(const struct jobs_options *options, const char *url, const char
     json_t *before = NULL;
     uint64_t before_ns = 0;
     int status = 0;
+    bool is_lost = false; /* which the end of the program says */
 
     do {
         uint64_t now_ns = trib_clock_ns();
@@ -168,14 +169,14 @@ static int watch(const struct jobs_options *options, const char *url, const char
             status = complain("no job \"%s\" at this switch", name);
             break;
         }
-        (void)fflush(stdout);
+        is_lost = fflush(stdout) != 0;
         json_decref(before);
         before = now;
         before_ns = now_ns;
         if (options->watch) {
             sleep_for(options->every_ns);
         }
-    } while (options->watch && !interrupted);
+    } while (options->watch && !interrupted && !is_lost);
     json_decref(before);
     return status;
 }

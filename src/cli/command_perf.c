@@ -8,11 +8,17 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/perf.h"
 #include "cli/spawn.h"
 #include "core/packet.h"
+#include "io/explain.h"
 #include "io/units.h"
 #include "schemes/schemes.h"
+
+#define COUNT_MAX 1000000000
+#define PERF_BYTES_MAX (UINT64_C(1) << 62)
+#define PID_MAX 4194304 /* of Linux */
 
 static enum trib_status pick(const char *text, const char *const *names, const int *values, int *picked, char *error)
 {
@@ -28,8 +34,9 @@ static enum trib_status pick(const char *text, const char *const *names, const i
     return TRIB_ERR_INVALID;
 }
 
-static enum trib_status read_type(const char *text, void *field, char *error)
+static OPTION_READER(read_type)
 {
+    (void)kind;
     static const char *const names[] = {"float", "double", "half",    "bfloat16", "int8",    "uint8",
                                         "int32", "int64",  "float32", "float64",  "float16", NULL};
     static const int values[] = {TRIB_FLOAT32, TRIB_FLOAT64, TRIB_FLOAT16, TRIB_BFLOAT16, TRIB_INT8,   TRIB_UINT8,
@@ -43,8 +50,9 @@ static enum trib_status read_type(const char *text, void *field, char *error)
     return status;
 }
 
-static enum trib_status read_reduction(const char *text, void *field, char *error)
+static OPTION_READER(read_reduction)
 {
+    (void)kind;
     static const char *const names[] = {"sum", "avg", "min", "max", "prod", NULL};
     static const int values[] = {TRIB_SUM, TRIB_AVERAGE, TRIB_MINIMUM, TRIB_MAXIMUM, TRIB_PRODUCT};
     int picked = 0;
@@ -56,8 +64,9 @@ static enum trib_status read_reduction(const char *text, void *field, char *erro
     return status;
 }
 
-static enum trib_status read_collective(const char *text, void *field, char *error)
+static OPTION_READER(read_collective)
 {
+    (void)kind;
     static const char *const names[] = {"allreduce", "broadcast", "reduce", "allgather", "reduce-scatter", NULL};
     static const int values[] = {TRIB_ALLREDUCE, TRIB_BROADCAST, TRIB_REDUCE, TRIB_ALLGATHER, TRIB_REDUCE_SCATTER};
     int picked = 0;
@@ -69,14 +78,17 @@ static enum trib_status read_collective(const char *text, void *field, char *err
     return status;
 }
 
-/* None is what leaving the option out says. */
-static enum trib_status read_workers(const char *text, void *field, char *error)
+static OPTION_READER(read_payload)
 {
-    uint64_t value = 0;
-    enum trib_status status = trib_parse_number(text, 1, TRIB_RANKS_MAX, &value, error);
+    uint32_t payload = 0;
+    enum trib_status status = option_size32(kind, text, &payload, error);
 
+    if (status == TRIB_OK && payload % TRIB_PAYLOAD_ALIGN != 0) {
+        trib_explain(error, "%.80s is not a multiple of %d", text, TRIB_PAYLOAD_ALIGN);
+        return TRIB_ERR_INVALID;
+    }
     if (status == TRIB_OK) {
-        *(uint32_t *)field = (uint32_t)value;
+        *(uint32_t *)field = payload;
     }
     return status;
 }
@@ -84,54 +96,57 @@ static enum trib_status read_workers(const char *text, void *field, char *error)
 #define AT(field) offsetof(struct perf_options, field)
 
 static const struct option_row rows[] = {
-    {"minbytes", 'b', "SIZE", "smallest size [8]", option_size_short, AT(min_bytes)},
-    {"maxbytes", 'e', "SIZE", "largest size [32M]", option_size_short, AT(max_bytes)},
-    {"stepfactor", 'f', "N", "from size to size [2]", option_seed, AT(step_factor)},
-    {"datatype", 'd', "TYPE", "float, double, half, bfloat16, int8, uint8, int32, int64 [float]", read_type, AT(type)},
-    {"op", 'o', "OP", "sum, avg, min, max, prod [sum]", read_reduction, AT(reduction)},
-    {"iters", 'n', "N", "timed calls [20]", option_count, AT(iterations)},
-    {"warmup_iters", 'w', "N", "calls before [5]", option_count, AT(warmups)},
-    {"check", 'c', "0|1", "check every element of results [1]", option_count, AT(check)},
-    {"collective", 0, "NAME", "allreduce, broadcast, reduce, allgather, reduce-scatter [allreduce]", read_collective,
-     AT(collective)},
-    {"uneven", 0, NULL, "shares of an allgather or reduce-scatter that differ, some of them empty", option_on,
+    {"minbytes", 'b', "SIZE", "smallest size [8]", OPTION_SIZE_SHORT(0, PERF_BYTES_MAX), AT(min_bytes)},
+    {"maxbytes", 'e', "SIZE", "largest size [32M]", OPTION_SIZE_SHORT(0, PERF_BYTES_MAX), AT(max_bytes)},
+    {"stepfactor", 'f', "N", "from size to size [2]", OPTION_NUMBER(2, COUNT_MAX), AT(step_factor)},
+    {"datatype", 'd', "TYPE", "float, double, half, bfloat16, int8, uint8, int32, int64 [float]",
+     OPTION_KIND(read_type, 0, 0), AT(type)},
+    {"op", 'o', "OP", "sum, avg, min, max, prod [sum]", OPTION_KIND(read_reduction, 0, 0), AT(reduction)},
+    {"iters", 'n', "N", "timed calls [20]", OPTION_COUNT(1, COUNT_MAX), AT(iterations)},
+    {"warmup_iters", 'w', "N", "calls before [5]", OPTION_COUNT(0, COUNT_MAX), AT(warmups)},
+    {"check", 'c', "0|1", "check every element of results [1]", OPTION_COUNT(0, 1), AT(check)},
+    {"collective", 0, "NAME", "allreduce, broadcast, reduce, allgather, reduce-scatter [allreduce]",
+     OPTION_KIND(read_collective, 0, 0), AT(collective)},
+    {"uneven", 0, NULL, "shares of an allgather or reduce-scatter that differ, some of them empty", OPTION_ON,
      AT(is_uneven)},
-    {"in-place", 0, NULL, "send and receive in one buffer", option_on, AT(in_place)},
-    {"workers", 0, "N", "start N ranks here, and a switch unless one, or a rendezvous, is named", read_workers,
-     AT(workers)},
-    {"switch", 0, "ADDRESS", "the switch [TRIB_SWITCH, else one is started with --workers]", option_text,
+    {"in-place", 0, NULL, "send and receive in one buffer", OPTION_ON, AT(in_place)},
+    {"workers", 0, "N", "start N ranks here, and a switch unless one, or a rendezvous, is named",
+     OPTION_COUNT(1, TRIB_RANKS_MAX), AT(workers)},
+    {"switch", 0, "ADDRESS", "the switch [TRIB_SWITCH, else one is started with --workers]", OPTION_ADDRESS,
      AT(switch_address)},
     {"rendezvous", 0, "ADDRESS", "no switch: where rank 0 listens; the ranks' hosts sum themselves [TRIB_RENDEZVOUS]",
-     option_text, AT(rendezvous)},
-    {"nics", 0, "A,B...", "network cards of this host to use at once, by address or interface [TRIB_NICS]", option_text,
+     OPTION_ADDRESS, AT(rendezvous)},
+    {"nics", 0, "A,B...", "network cards of this host to use at once, by address or interface [TRIB_NICS]", OPTION_TEXT,
      AT(nics)},
     {"hosts", 0, "N", "the ranks started here come as N hosts, each summed before it sends [every rank alone]",
-     option_count, AT(hosts)},
-    {"no-switch", 0, NULL, "all ranks are on this host and meet in shared memory", option_on, AT(no_switch)},
-    {"shared", 0, NULL, "send from memory that the ranks of a host share", option_on, AT(shared)},
-    {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
-    {"switch-pid", 0, "PID", "process whose CPU time is the switch's [the started one]", option_count, AT(switch_pid)},
+     OPTION_COUNT(1, TRIB_RANKS_MAX), AT(hosts)},
+    {"no-switch", 0, NULL, "all ranks are on this host and meet in shared memory", OPTION_ON, AT(no_switch)},
+    {"shared", 0, NULL, "send from memory that the ranks of a host share", OPTION_ON, AT(shared)},
+    {"threads", 't', "N", "shards of the started switch [1]", OPTION_COUNT(1, TRIB_ROOTS_MAX), AT(threads)},
+    {"switch-pid", 0, "PID", "process whose CPU time is the switch's [the started one]", OPTION_COUNT(1, PID_MAX),
+     AT(switch_pid)},
     {"scheme", 0, "NAME",
      "aggregation scheme: switchml, panama, panama:7/8 (" TRIB_SCHEME_QUORUM_RULE
      "), ring, hybrid:M [TRIB_SCHEME, else switchml]",
-     option_text, AT(scheme)},
-    {"wire", 0, "FORMAT", "of float32 tensors: float32, bfloat16, int32 [float32]", option_wire, AT(comm.wire)},
+     OPTION_KIND(option_text, 1, sizeof((struct trib_config *)0)->scheme - 1), AT(scheme)},
+    {"wire", 0, "FORMAT", "of float32 tensors: float32, bfloat16, int32 [float32]", OPTION_WIRE, AT(comm.wire)},
     {"payload", 0, "SIZE", "payload of a packet: 1408 for MTU 1500, 8192 for 9000 [1408, over IPv6 1344]",
-     option_size32, AT(comm.payload)},
-    {"window", 0, "SIZE", "in flight per rank and shard [the switch chooses]", option_size32, AT(comm.window)},
+     OPTION_KIND(read_payload, TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX), AT(comm.payload)},
+    {"window", 0, "SIZE", "in flight per rank and shard [the switch chooses]", OPTION_SIZE32(0, TRIB_BUFFER_MAX),
+     AT(comm.window)},
     {"gradient-bytes", 0, "SIZE",
      "gradients that the job sums in an iteration: below the switch's --threshold it is a ring [TRIB_GRADIENT_BYTES]",
-     option_size, AT(comm.gradient_bytes)},
-    {"no-multicast", 0, NULL, "results by unicast", option_off, AT(comm.multicast)},
-    {"fallback", 0, NULL, "a switch that is gone for --switch-timeout: go on without it", option_on, AT(comm.fallback)},
-    {"switch-timeout", 0, "TIME", "how long a switch that went away is waited for [10s]", option_duration,
+     OPTION_SIZE(0, UINT64_MAX), AT(comm.gradient_bytes)},
+    {"no-multicast", 0, NULL, "results by unicast", OPTION_OFF, AT(comm.multicast)},
+    {"fallback", 0, NULL, "a switch that is gone for --switch-timeout: go on without it", OPTION_ON, AT(comm.fallback)},
+    {"switch-timeout", 0, "TIME", "how long a switch that went away is waited for [10s]", OPTION_TIMEOUT,
      AT(comm.switch_timeout_ns)},
-    {"no-trains", 0, NULL, "one packet a system call, for comparison", option_off, AT(comm.trains)},
-    {"no-progress-thread", 0, NULL, "only calls make progress", option_off, AT(comm.progress_thread)},
+    {"no-trains", 0, NULL, "one packet a system call, for comparison", OPTION_OFF, AT(comm.trains)},
+    {"no-progress-thread", 0, NULL, "only calls make progress", OPTION_OFF, AT(comm.progress_thread)},
     {"spin-us", 0, "N", "longest busy wait before sleeping, microseconds; on one host ten times that [20]",
-     option_count, AT(comm.spin_us)},
+     OPTION_COUNT(0, TRIB_SPIN_US_MAX), AT(comm.spin_us)},
     OPTION_FAULT_ROWS(AT(comm.faults)),
-    {"json", 0, NULL, "one JSON object", option_on, AT(json)},
+    {"json", 0, NULL, "one JSON object", OPTION_ON, AT(json)},
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
@@ -150,14 +165,6 @@ static bool check_sizes(const struct perf_options *options)
 {
     char least[TRIB_UNITS_TEXT_MAX];
 
-    if (options->iterations < 1) {
-        complain("-n: at least 1 timed call");
-        return false;
-    }
-    if (options->step_factor < 2) {
-        complain("-f: a factor between sizes is at least 2; for one size, -b and -e are the same");
-        return false;
-    }
     if (options->max_bytes < options->min_bytes) {
         trib_format_size(options->min_bytes, least);
         complain("-e is less than -b, %s", least);
@@ -171,25 +178,12 @@ static bool check_options(const struct perf_options *options)
     if (!check_sizes(options)) {
         return false;
     }
-    if (options->threads < 1 || options->threads > TRIB_ROOTS_MAX) {
-        complain("--threads takes 1 to %d", TRIB_ROOTS_MAX);
-        return false;
-    }
     if (options->is_uneven && options->collective != TRIB_ALLGATHER && options->collective != TRIB_REDUCE_SCATTER) {
         complain("--uneven is for --collective allgather and reduce-scatter");
         return false;
     }
     if (options->hosts > options->workers) {
-        complain("--hosts takes 1 to the number of --workers");
-        return false;
-    }
-    if (options->check > 1) {
-        complain("-c takes 0 or 1");
-        return false;
-    }
-    if (options->comm.payload > TRIB_PAYLOAD_MAX || options->comm.payload % TRIB_PAYLOAD_ALIGN != 0) {
-        complain("--payload: %u is not a multiple of %d from %d to %d", options->comm.payload, TRIB_PAYLOAD_ALIGN,
-                 TRIB_PAYLOAD_ALIGN, TRIB_PAYLOAD_MAX);
+        complain("--hosts: %u is more than --workers, %u", options->hosts, options->workers);
         return false;
     }
     if (options->no_switch + (options->switch_address != NULL) + (options->rendezvous != NULL) > 1) {
@@ -323,18 +317,22 @@ static int run_here(struct perf_options *options)
     struct spawn_switch own = {0};
     struct spawn_ranks ranks = {.count = 0};
 
+    options->comm.rank = 0;
+    options->comm.ranks = options->workers;
+    if (!spawn_check(&options->comm)) {
+        return EXIT_USAGE;
+    }
     if (options->comm.switch_address[0] == '\0' && options->comm.rendezvous[0] == '\0' && !options->no_switch &&
         !start_switch(options, &own)) {
         return 1;
     }
     spawn_job_name(options->comm.job, sizeof options->comm.job);
-    options->comm.ranks = options->workers;
     for (uint32_t rank = 0; rank < options->workers; rank++) {
         pid_t pid = spawn_rank(&ranks);
         if (pid == 0) {
             options->comm.rank = rank;
             choose_hosts(options, rank);
-            exit(run_rank(options));
+            exit(output_end(run_rank(options)));
         }
         if (pid < 0) {
             break;
@@ -382,14 +380,21 @@ int command_perf(int argc, char **argv)
     char error[TRIB_ERROR_TEXT_MAX] = "";
     int rest = 0;
 
+    /* The command line is over the environment, and read first for --workers: such ranks need no launcher. */
+    enum option_outcome outcome = options_read(&options_of_perf, argc, argv, &options, &rest);
+    if (outcome != OPTIONS_OK) {
+        return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
+    }
+    if (options.workers > 0) {
+        spawn_set_place(0, 1);
+    }
     if (trib_config_from_environment(&options.comm, error) != TRIB_OK) {
         complain("%s", error);
         return EXIT_USAGE;
     }
     options.scheme = options.comm.scheme;
-    enum option_outcome outcome = options_read(&options_of_perf, argc, argv, &options, &rest);
-    if (outcome != OPTIONS_OK) {
-        return outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;
+    if (options_read(&options_of_perf, argc, argv, &options, &rest) != OPTIONS_OK) {
+        return EXIT_USAGE;
     }
     if (rest < argc) {
         complain("unexpected argument \"%s\"", argv[rest]);

@@ -35,22 +35,22 @@ struct reproduce_options {
 };
 
 static const struct option_row rows[] = {
-    {"all", 0, NULL, "every experiment", option_on, offsetof(struct reproduce_options, all)},
-    {"list", 0, NULL, "the experiments that there are", option_on, offsetof(struct reproduce_options, list)},
-    {"quick", 0, NULL, "simulations that take seconds instead of minutes: shorter, and fewer of them", option_on,
+    {"all", 0, NULL, "every experiment", OPTION_ON, offsetof(struct reproduce_options, all)},
+    {"list", 0, NULL, "the experiments that there are", OPTION_ON, offsetof(struct reproduce_options, list)},
+    {"quick", 0, NULL, "simulations that take seconds instead of minutes: shorter, and fewer of them", OPTION_ON,
      offsetof(struct reproduce_options, quick)},
     {"out", 'o', "DIR", "write NAME.csv, all points, and NAME.html, a page with plots that needs nothing else, there",
-     option_text, offsetof(struct reproduce_options, out)},
+     OPTION_TEXT, offsetof(struct reproduce_options, out)},
     {"sweep", 0, "DIR",
      "at the paper's size, in runs of `tributary sim sweep` there: the same command goes on where it was interrupted",
-     option_text, offsetof(struct reproduce_options, sweep)},
-    {"cores", 0, "N", "of a sweep, runs at a time [all that there are]", option_count,
+     OPTION_TEXT, offsetof(struct reproduce_options, sweep)},
+    {"cores", 0, "N", "of a sweep, runs at a time [all that there are]", OPTION_COUNT(1, SIM_CORES_MAX),
      offsetof(struct reproduce_options, cores)},
-    {"json", 0, NULL, "a list of JSON objects instead of text", option_on, offsetof(struct reproduce_options, json)},
+    {"json", 0, NULL, "a list of JSON objects instead of text", OPTION_ON, offsetof(struct reproduce_options, json)},
     {"markdown", 0, NULL,
      "one table of all claims instead: docs/REPRODUCTION.md is that of --all --quick, without what is measured",
-     option_on, offsetof(struct reproduce_options, markdown)},
-    {"quiet", 'q', NULL, "no progress", option_on, offsetof(struct reproduce_options, quiet)},
+     OPTION_ON, offsetof(struct reproduce_options, markdown)},
+    {"quiet", 'q', NULL, "no progress", OPTION_ON, offsetof(struct reproduce_options, quiet)},
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/spawn.h"
+#include "comm/environment.h"
 #include "core/node.h"
 #include "io/draw.h"
 
@@ -30,18 +31,18 @@ struct run_options {
 #define AT(field) offsetof(struct run_options, field)
 
 static const struct option_row rows[] = {
-    {"ranks", 'n', "N", "how many [1]", option_count, AT(ranks)},
-    {"switch", 0, "ADDRESS", "use this switch [TRIB_SWITCH, else one is started for the run]", option_text,
+    {"ranks", 'n', "N", "how many [1]", OPTION_COUNT(1, TRIB_RANKS_MAX), AT(ranks)},
+    {"switch", 0, "ADDRESS", "use this switch [TRIB_SWITCH, else one is started for the run]", OPTION_ADDRESS,
      AT(switch_address)},
     {"rendezvous", 0, "ADDRESS", "no switch: rank 0 listens there, and ranks are the roots [TRIB_RENDEZVOUS]",
-     option_text, AT(rendezvous)},
-    {"nics", 0, "A,B...", "network cards of this host to use at once, by address or interface [TRIB_NICS]", option_text,
+     OPTION_ADDRESS, AT(rendezvous)},
+    {"nics", 0, "A,B...", "network cards of this host to use at once, by address or interface [TRIB_NICS]", OPTION_TEXT,
      AT(nics)},
-    {"hosts", 0, "N", "the ranks come as N hosts, each summed before it sends [every rank alone]", option_count,
-     AT(hosts)},
-    {"no-switch", 0, NULL, "none: ranks meet in the shared memory of this host", option_on, AT(no_switch)},
-    {"threads", 't', "N", "shards of the started switch [1]", option_count, AT(threads)},
-    {"job", 0, "NAME", "job name [one of its own]", option_text, AT(job)},
+    {"hosts", 0, "N", "the ranks come as N hosts, each summed before it sends [every rank alone]",
+     OPTION_COUNT(1, TRIB_RANKS_MAX), AT(hosts)},
+    {"no-switch", 0, NULL, "none: ranks meet in the shared memory of this host", OPTION_ON, AT(no_switch)},
+    {"threads", 't', "N", "shards of the started switch [1]", OPTION_COUNT(1, TRIB_ROOTS_MAX), AT(threads)},
+    {"job", 0, "NAME", "job name [one of its own]", OPTION_NAME, AT(job)},
     OPTION_FAULT_ROWS(AT(faults)),
     {NULL, 0, NULL, NULL, NULL, 0},
 };
@@ -54,14 +55,6 @@ const struct option_command options_of_run = {
     .rows = rows,
     .examples = "  tributary run -n 4 -- ./02_udp_allreduce\n  tributary run -n 4 --loss 1% --seed 7 -- ./train",
 };
-
-static void set_number(const char *name, uint32_t value)
-{
-    char text[16];
-
-    snprintf(text, sizeof text, "%u", value);
-    setenv(name, text, 1);
-}
 
 /* Ranks of two launches with one --job are not of one job. */
 static void set_run(void)
@@ -102,9 +95,9 @@ static void set_host(const struct run_options *options, uint32_t rank)
     }
 }
 
-static void become(char **argv, uint32_t rank)
+static void become(char **argv, uint32_t rank, uint32_t ranks)
 {
-    set_number("TRIB_RANK", rank);
+    spawn_set_place(rank, ranks);
     execvp(argv[0], argv);
     complain("cannot run %s: %s", argv[0], strerror(errno));
     _exit(errno == ENOENT ? 127 : 126);
@@ -114,13 +107,12 @@ static int run_ranks(const struct run_options *options, char **argv)
 {
     struct spawn_ranks ranks = {.count = 0};
 
-    set_number("TRIB_RANKS", options->ranks);
     set_faults(&options->faults);
     for (uint32_t rank = 0; rank < options->ranks; rank++) {
         pid_t pid = spawn_rank(&ranks);
         if (pid == 0) {
             set_host(options, rank);
-            become(argv, rank);
+            become(argv, rank, options->ranks);
         }
         if (pid < 0) {
             break;
@@ -166,6 +158,21 @@ static bool choose_place(const struct run_options *options)
     return options->no_switch || getenv("TRIB_SWITCH") != NULL || getenv("TRIB_RENDEZVOUS") != NULL;
 }
 
+/* What is wrong with the environment is said once, instead of by every rank. */
+static bool check_environment(const struct run_options *options)
+{
+    struct trib_config config;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+
+    spawn_set_place(0, options->ranks);
+    if (trib_config_from_environment(&config, error) != TRIB_OK) {
+        complain("%s", error);
+        return false;
+    }
+    setenv(TRIB_ENVIRONMENT_CHECKED, "1", 1);
+    return spawn_check(&config);
+}
+
 int command_run(int argc, char **argv)
 {
     struct run_options options = {.ranks = 1, .threads = 1};
@@ -185,18 +192,18 @@ int command_run(int argc, char **argv)
         complain("of --no-switch, --switch and --rendezvous only one can be");
         return EXIT_USAGE;
     }
-    if (options.ranks < 1 || options.ranks > TRIB_RANKS_MAX) {
-        complain("-n takes 1 to %d", TRIB_RANKS_MAX);
-        return EXIT_USAGE;
-    }
-    if (options.threads < 1 || options.threads > TRIB_ROOTS_MAX) {
-        complain("--threads takes 1 to %d", TRIB_ROOTS_MAX);
+    if (options.hosts > options.ranks) {
+        complain("--hosts: %u is more than the number of ranks, %u", options.hosts, options.ranks);
         return EXIT_USAGE;
     }
     spawn_job_name(job, sizeof job);
     setenv("TRIB_JOB", options.job != NULL ? options.job : job, 1);
     set_run();
-    if (!choose_place(&options) && !start_switch(&options, &own)) {
+    bool has_place = choose_place(&options);
+    if (!check_environment(&options)) {
+        return EXIT_USAGE;
+    }
+    if (!has_place && !start_switch(&options, &own)) {
         return 1;
     }
     int status = run_ranks(&options, argv + rest);

@@ -49,30 +49,31 @@ struct sim_options {
 static const struct option_row rows[] = {
     {"out", 'o', "DIR",
      "write results.json, flows.csv, links.csv, figures.csv, and of jobs jobs.csv and iterations.csv there",
-     option_text, offsetof(struct sim_options, out)},
-    {"html", 0, "FILE", "results as a page with plots, which needs nothing else", option_text,
+     OPTION_TEXT, offsetof(struct sim_options, out)},
+    {"html", 0, "FILE", "results as a page with plots, which needs nothing else", OPTION_TEXT,
      offsetof(struct sim_options, html)},
-    {"seed", 0, "N", "instead of the scenario's", option_seed, offsetof(struct sim_options, seed)},
-    {"scale", 0, "1/N", "jobs sum, compute and follow each other N times less", option_text,
+    {"seed", 0, "N", "instead of the scenario's", OPTION_NUMBER(0, UINT64_MAX - 1), offsetof(struct sim_options, seed)},
+    {"scale", 0, "1/N", "jobs sum, compute and follow each other N times less", OPTION_TEXT,
      offsetof(struct sim_options, scale)},
-    {"warmup", 0, "TIME", "what begins earlier does not count", option_text, offsetof(struct sim_options, warmup)},
-    {"window", 0, "TIME", "nor what begins so long after that", option_text, offsetof(struct sim_options, window)},
-    {"mtu", 0, "BYTES", "of packets, such as 9000B, where flows and jobs say nothing else", option_text,
+    {"warmup", 0, "TIME", "what begins earlier does not count", OPTION_TEXT, offsetof(struct sim_options, warmup)},
+    {"window", 0, "TIME", "nor what begins so long after that", OPTION_TEXT, offsetof(struct sim_options, window)},
+    {"mtu", 0, "BYTES", "of packets, such as 9000B, where flows and jobs say nothing else", OPTION_TEXT,
      offsetof(struct sim_options, mtu)},
-    {"ideal", 0, NULL, "flows alone and jobs alone as well, for comparison", option_on,
+    {"ideal", 0, NULL, "flows alone and jobs alone as well, for comparison", OPTION_ON,
      offsetof(struct sim_options, ideal)},
-    {"json", 0, NULL, "results as one JSON object instead of a summary; of bench: a list", option_on,
+    {"json", 0, NULL, "results as one JSON object instead of a summary; of bench: a list", OPTION_ON,
      offsetof(struct sim_options, json)},
-    {"quiet", 'q', NULL, "no progress", option_on, offsetof(struct sim_options, quiet)},
-    {"check", 0, NULL, "read the scenario, say what is wrong with it, and stop", option_on,
+    {"quiet", 'q', NULL, "no progress", OPTION_ON, offsetof(struct sim_options, quiet)},
+    {"check", 0, NULL, "read the scenario, say what is wrong with it, and stop", OPTION_ON,
      offsetof(struct sim_options, check)},
-    {"models", 0, NULL, "the models that jobs may name, and where their times are from", option_on,
+    {"models", 0, NULL, "the models that jobs may name, and where their times are from", OPTION_ON,
      offsetof(struct sim_options, models)},
-    {"keys", 0, NULL, "what may stand in a scenario", option_on, offsetof(struct sim_options, keys)},
-    {"cores", 'j', "N", "sweep: runs at a time [all]", option_count, offsetof(struct sim_options, cores)},
-    {"shard", 0, "I/N", "sweep: the I-th of N parts, from 0 on, such as $SLURM_PROCID/$SLURM_NTASKS [0/1]", option_text,
+    {"keys", 0, NULL, "what may stand in a scenario", OPTION_ON, offsetof(struct sim_options, keys)},
+    {"cores", 'j', "N", "sweep: runs at a time [all]", OPTION_COUNT(1, SIM_CORES_MAX),
+     offsetof(struct sim_options, cores)},
+    {"shard", 0, "I/N", "sweep: the I-th of N parts, from 0 on, such as $SLURM_PROCID/$SLURM_NTASKS [0/1]", OPTION_TEXT,
      offsetof(struct sim_options, shard)},
-    {"quick", 0, NULL, "bench: a twentieth of the time", option_on, offsetof(struct sim_options, quick)},
+    {"quick", 0, NULL, "bench: a twentieth of the time", OPTION_ON, offsetof(struct sim_options, quick)},
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
@@ -276,7 +277,8 @@ static int run_scenario(const char *path, const struct sim_overrides *overrides,
         return complain("out of memory");
     }
     e->story.version = TRIB_VERSION;
-    if (options->out != NULL && !sim_file_make_folder(options->out, error)) {
+    if ((options->out != NULL && !sim_file_make_folder(options->out, error)) ||
+        (options->html != NULL && !sim_file_may_write(options->html, error))) {
         complain("%s", error);
     } else if (!sim_scenario_read(&e->scenario, path, overrides, error)) {
         complain("%s", error);

@@ -27,10 +27,10 @@ struct switch_options {
     bool check;
 };
 
-static enum trib_status read_fd(const char *text, void *field, char *error)
+static OPTION_READER(read_fd)
 {
     uint32_t fd = 0;
-    enum trib_status status = option_count(text, &fd, error);
+    enum trib_status status = option_count(kind, text, &fd, error);
 
     if (status == TRIB_OK) {
         *(int *)field = (int)fd;
@@ -38,65 +38,77 @@ static enum trib_status read_fd(const char *text, void *field, char *error)
     return status;
 }
 
-static enum trib_status read_trees(const char *text, void *field, char *error)
+static bool is_none(const char *text)
 {
-    uint32_t trees = 0;
-    enum trib_status status = option_count(text, &trees, error);
-
-    if (status == TRIB_OK && trees == 0) {
-        trib_explain(error, "\"%s\": a job has at least 1", text);
-        return TRIB_ERR_INVALID;
-    }
-    *(uint32_t *)field = trees;
-    return status;
+    return strcmp(text, "none") == 0;
 }
 
+static OPTION_READER(read_http)
+{
+    return is_none(text) ? option_text(kind, text, field, error) : option_address(kind, text, field, error);
+}
+
+static OPTION_READER(read_group)
+{
+    struct in_addr group = {0};
+
+    if (!is_none(text) && (inet_pton(AF_INET, text, &group) != 1 || !IN_MULTICAST(ntohl(group.s_addr)))) {
+        trib_explain(error, "\"%.80s\" is no IPv4 multicast address such as 239.255.74.70", text);
+        return TRIB_ERR_INVALID;
+    }
+    return option_text(kind, text, field, error);
+}
+
+#define JOB_QUOTA (UINT64_C(1) << 30)
 #define AT(field) offsetof(struct switch_options, field)
 
 static const struct option_row rows[] = {
     {"listen", 'l', "ADDRESS,...",
      "addresses and port for sessions (TCP) and data (UDP): of several, shard t is at the (t mod n)-th [0.0.0.0:7470]",
-     option_text, AT(listen)},
-    {"threads", 't', "N", "shards: threads with a UDP port each, port + 0, 1, ... [as many as addresses]", option_count,
-     AT(config.threads)},
+     OPTION_ADDRESSES, AT(listen)},
+    {"threads", 't', "N", "shards: threads with a UDP port each, port + 0, 1, ... [as many as addresses]",
+     OPTION_COUNT(1, TRIB_ROOTS_MAX), AT(config.threads)},
     {"parent", 'p', "ADDRESS", "make this switch a child of the one at HOST[:PORT], which then adds up the sums [none]",
-     option_text, AT(parent)},
+     OPTION_ADDRESS, AT(parent)},
     {"with", 0, "ADDRESS,...",
      "other switches that its jobs use as well, each a part of every tensor; ranks name this one alone [none]",
-     option_text, AT(with)},
+     OPTION_ADDRESSES, AT(with)},
     {"trees", 0, "N",
      "with --with: over how many of these switches, this one included, each job is dealt: those whose links have least "
      "to do, for as long as it lives [all]",
-     read_trees, AT(config.trees)},
+     OPTION_COUNT(1, TRIB_LENDERS_MAX + 1), AT(config.trees)},
     {"topology", 0, "FILE",
-     "with --trees: which hosts and switches are behind which links [each switch is one link away]", option_text,
+     "with --trees: which hosts and switches are behind which links [each switch is one link away]", OPTION_TEXT,
      AT(topology)},
     {"weight", 0, "N",
      "how much of a tensor comes here beside other switches, 1 to 255: twice as much as at weight N/2 [1]",
-     option_count, AT(config.weight)},
-    {"http", 0, "ADDRESS", "HTTP/JSON and /metrics for people; \"none\" for none [127.0.0.1, port + 1000]", option_text,
-     AT(http)},
-    {"memory", 0, "SIZE", "slot memory for all jobs [4GiB]", option_size, AT(config.memory_quota)},
-    {"job-quota", 0, "SIZE", "slot memory for one job [1GiB]", option_size, AT(config.job_quota)},
+     OPTION_COUNT(1, UINT8_MAX), AT(config.weight)},
+    {"http", 0, "ADDRESS", "HTTP/JSON and /metrics for people; \"none\" for none [127.0.0.1, port + 1000]",
+     OPTION_KIND(read_http, 1, TRIB_NAME_MAX), AT(http)},
+    {"memory", 0, "SIZE", "slot memory for all jobs [4GiB]", OPTION_SIZE(1, UINT64_MAX), AT(config.memory_quota)},
+    {"job-quota", 0, "SIZE", "slot memory for one job [1GiB, or --memory if that is less]", OPTION_SIZE(1, UINT64_MAX),
+     AT(config.job_quota)},
     {"threshold", 0, "SIZE",
      "jobs of fewer gradients an iteration, if they say how many (TRIB_GRADIENT_BYTES), are rings of their ranks, and "
      "leave the switch to larger ones; the paper on PANAMA has 40MB [0: none]",
-     option_size, AT(config.threshold)},
-    {"join-timeout", 0, "TIME", "how long a job's first rank waits for its last [30s]", option_duration,
+     OPTION_SIZE(0, UINT64_MAX), AT(config.threshold)},
+    {"join-timeout", 0, "TIME", "how long a job's first rank waits for its last [30s]", OPTION_TIMEOUT,
      AT(config.join_timeout_ns)},
-    {"group", 0, "IPV4", "first multicast group for results; \"none\" for unicast [239.255.74.70]", option_text,
-     AT(group)},
-    {"buffer", 0, "SIZE", "socket buffers of a shard [32MiB]", option_size32, AT(config.buffer)},
-    {"dscp", 0, "N", "DSCP of data packets, 0 to 63 [0]", option_count, AT(config.dscp)},
+    {"group", 0, "IPV4", "first multicast group for results; \"none\" for unicast [239.255.74.70]",
+     OPTION_KIND(read_group, 1, TRIB_NAME_MAX), AT(group)},
+    {"buffer", 0, "SIZE", "socket buffers of a shard [32MiB]", OPTION_SIZE32(1, TRIB_BUFFER_MAX), AT(config.buffer)},
+    {"dscp", 0, "N", "DSCP of data packets, 0 to 63 [0]", OPTION_COUNT(0, 63), AT(config.dscp)},
     {"backlog", 0, "SIZE",
      "panama: waiting behind so many bytes of its socket is congestion, for each child; 0: never [127500]",
-     option_size32, AT(config.backlog)},
-    {"spin-us", 0, "N", "longest busy wait before a shard sleeps, microseconds [20]", option_count, AT(config.spin_us)},
-    {"no-trains", 0, NULL, "one packet a system call, for comparison", option_off, AT(config.trains)},
+     OPTION_SIZE32(0, TRIB_BUFFER_MAX), AT(config.backlog)},
+    {"spin-us", 0, "N", "longest busy wait before a shard sleeps, microseconds [20]", OPTION_COUNT(0, TRIB_SPIN_US_MAX),
+     AT(config.spin_us)},
+    {"no-trains", 0, NULL, "one packet a system call, for comparison", OPTION_OFF, AT(config.trains)},
     OPTION_FAULT_ROWS(AT(config.faults)),
-    {"config", 'c', "FILE", "read options from FILE first: lines of `name = value`", option_text, AT(file)},
-    {"check-config", 0, NULL, "check options and file, start nothing", option_on, AT(check)},
-    {"ready-fd", 0, "FD", "write the port and a newline to this descriptor when serving", read_fd, AT(config.ready_fd)},
+    {"config", 'c', "FILE", "read options from FILE first: lines of `name = value`", OPTION_TEXT, AT(file)},
+    {"check-config", 0, NULL, "check options and file, start nothing", OPTION_ON, AT(check)},
+    {"ready-fd", 0, "FD", "write the port and a newline to this descriptor when serving",
+     OPTION_KIND(read_fd, 0, INT32_MAX), AT(config.ready_fd)},
     {NULL, 0, NULL, NULL, NULL, 0},
 };
 
@@ -218,23 +230,16 @@ static bool resolve(struct switch_options *options)
     if ((options->with != NULL && !resolve_lenders(options->with, config)) || !resolve_trees(options)) {
         return false;
     }
-    if (options->http != NULL) {
-        bool none = strcmp(options->http, "none") == 0;
-        if (none) {
-            config->http.len = 0;
-        } else if (trib_address_parse(options->http, 0, &config->http, error) != TRIB_OK) {
-            complain("--http: %s", error);
-            return false;
-        }
+    if (options->http != NULL && is_none(options->http)) {
+        config->http.len = 0;
+    } else if (options->http != NULL && trib_address_parse(options->http, 0, &config->http, error) != TRIB_OK) {
+        complain("--http: %s", error);
+        return false;
     }
     if (options->group != NULL) {
         struct in_addr group = {0};
-        bool none = strcmp(options->group, "none") == 0;
-        if (!none && (inet_pton(AF_INET, options->group, &group) != 1 || !IN_MULTICAST(ntohl(group.s_addr)))) {
-            complain("--group: \"%s\" is no IPv4 multicast address such as 239.255.74.70", options->group);
-            return false;
-        }
-        if (!none && config->listen.storage.ss_family != AF_INET) {
+        (void)inet_pton(AF_INET, options->group, &group); /* "none": stays 0 */
+        if (group.s_addr != 0 && config->listen.storage.ss_family != AF_INET) {
             complain("--group: multicast is for switches at IPv4 addresses; this one listens at %s", options->listen);
             return false;
         }
@@ -243,16 +248,14 @@ static bool resolve(struct switch_options *options)
     return true;
 }
 
-static bool check_ranges(const struct switch_options *options)
+static bool check_ranges(struct switch_options *options)
 {
-    const struct trib_switchd_config *config = &options->config;
+    struct trib_switchd_config *config = &options->config;
+    int flags = config->ready_fd >= 0 ? fcntl(config->ready_fd, F_GETFL) : O_RDWR;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
 
-    if (config->ready_fd >= 0 && fcntl(config->ready_fd, F_GETFD) < 0) { /* who waits there would wait for ever */
-        complain("--ready-fd: %d is no open descriptor", config->ready_fd);
-        return false;
-    }
-    if (config->threads > TRIB_ROOTS_MAX) {
-        complain("--threads: %u is out of range: 1 to %d, 0 for as many as addresses", config->threads, TRIB_ROOTS_MAX);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) { /* the reader there would wait for ever */
+        complain("--ready-fd: %d is no open descriptor that can be written", config->ready_fd);
         return false;
     }
     if (trib_switchd_shards(config) <= config->also.count) {
@@ -260,12 +263,15 @@ static bool check_ranges(const struct switch_options *options)
                  config->also.count + 1);
         return false;
     }
-    if (config->dscp > 63) {
-        complain("--dscp: %u is out of range: 0 to 63", config->dscp);
-        return false;
+    if (config->job_quota == 0) {
+        config->job_quota = config->memory_quota < JOB_QUOTA ? config->memory_quota : JOB_QUOTA;
     }
     if (config->job_quota > config->memory_quota) {
         complain("--job-quota: more than --memory");
+        return false;
+    }
+    if (trib_switchd_check(config, error) != TRIB_OK) {
+        complain("%s", error);
         return false;
     }
     return true;
@@ -319,6 +325,7 @@ int command_switch(int argc, char **argv)
 
     trib_switchd_init(&options.config);
     options.config.is_shared = true;
+    options.config.job_quota = 0; /* not said */
     enum option_outcome outcome = read_all(argc, argv, &options);
     if (outcome != OPTIONS_OK) {
         result = outcome == OPTIONS_HELP ? 0 : EXIT_USAGE;

@@ -12,6 +12,7 @@ struct command {
     const char *name;
     const char *help; /* one line */
     int (*run)(int argc, char **argv);
+    bool prints; /* results on standard output, which its end waits for */
     const struct option_command *options;
 };
 

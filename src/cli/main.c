@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "io/nearest.h"
 
 static int help(FILE *out)
@@ -18,37 +19,46 @@ static int help(FILE *out)
     for (unsigned i = 0; command_at(i) != NULL; i++) {
         fprintf(out, "  %-9s %s\n", command_at(i)->name, command_at(i)->help);
     }
-    fprintf(out, "\n`tributary <command> --help` tells more.\n");
+    fprintf(out, "\n`tributary <command> --help` tells more. Of an option that is given twice, the last counts.\n");
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
 static int unknown(const char *word)
 {
+    static const char *const options[] = {"--help", "--version"};
     struct trib_nearest nearest = {.word = word, .len = strlen(word)};
+    bool is_option = word[0] == '-';
 
-    for (unsigned i = 0; command_at(i) != NULL; i++) {
+    for (unsigned i = 0; !is_option && command_at(i) != NULL; i++) {
         trib_nearest_offer(&nearest, command_at(i)->name);
     }
+    for (unsigned i = 0; is_option && i < sizeof options / sizeof options[0]; i++) {
+        trib_nearest_offer(&nearest, options[i]);
+    }
+    const char *what = is_option ? "option" : "command";
     if (nearest.best != NULL) {
-        complain("unknown command \"%s\"; did you mean %s?", word, nearest.best);
+        complain("unknown %s \"%s\"; did you mean %s?", what, word, nearest.best);
     } else {
-        complain("unknown command \"%s\"; `tributary --help` lists what there is", word);
+        complain("unknown %s \"%s\"; `tributary --help` lists what there is", what, word);
     }
     return EXIT_USAGE;
 }
 
 /* argv begins with the command's name. */
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, bool has_output)
 {
     for (unsigned i = 0; command_at(i) != NULL; i++) {
-        if (strcmp(argv[0], command_at(i)->name) == 0) {
-            return command_at(i)->run(argc, argv);
+        const struct command *command = command_at(i);
+        if (strcmp(argv[0], command->name) == 0) {
+            return command->prints && !has_output
+                       ? complain("standard output is closed, and results would be lost: name a file, or /dev/null")
+                       : command->run(argc, argv);
         }
     }
     return unknown(argv[0]);
 }
 
-int main(int argc, char **argv)
+static int choose(int argc, char **argv, bool has_output)
 {
     if (argc < 2) {
         return help(stderr);
@@ -56,7 +66,7 @@ int main(int argc, char **argv)
     if (argc > 2 && strcmp(argv[1], "help") == 0 && strcmp(argv[2], "help") != 0) {
         char more[] = "--help";
         char *of[] = {argv[2], more, NULL};
-        return run(2, of);
+        return run(2, of, has_output);
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         return help(stdout);
@@ -65,5 +75,12 @@ int main(int argc, char **argv)
         printf("tributary %s\n", trib_version());
         return 0;
     }
-    return run(argc - 1, argv + 1);
+    return run(argc - 1, argv + 1, has_output);
+}
+
+int main(int argc, char **argv)
+{
+    bool has_output = output_begin();
+
+    return output_end(choose(argc, argv, has_output));
 }

@@ -3,13 +3,20 @@
 #include "cli/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/assert.h"
+#include "io/explain.h"
 #include "io/nearest.h"
+#include "io/udp.h"
 #include "io/units.h"
+
+#define ROWS_MAX 64
+#define LINE_LEN_MAX 1022
 
 int complain(const char *format, ...)
 {
@@ -19,6 +26,7 @@ int complain(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    trib_make_printable(text, sizeof text);
     fprintf(stderr, "tributary: %s\n", text);
     return 1;
 }
@@ -94,7 +102,7 @@ static bool apply(const struct option_row *row, const char *shown, const char *t
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
 
-    if (row->read(text, (char *)target + row->offset, error) == TRIB_OK) {
+    if (row->kind->read(row->kind, text, (char *)target + row->offset, error) == TRIB_OK) {
         return true;
     }
     complain("%s: %s", shown, error);
@@ -137,7 +145,13 @@ static enum option_outcome read_one(const struct option_command *command, int ar
         }
         text = argv[++*at];
     }
-    return apply(row, word, text, target) ? OPTIONS_OK : OPTIONS_BAD;
+    if (row->argument == NULL && equals != NULL && *text == '\0') {
+        complain("%.*s: a value should follow \"=\": 1 or 0", (int)(equals - word), word);
+        return OPTIONS_BAD;
+    }
+    char shown[TRIB_UNITS_TEXT_MAX];
+    (void)snprintf(shown, sizeof shown, "%s%.*s", is_long ? "--" : "-", is_long ? (int)len : 1, name);
+    return apply(row, shown, text, target) ? OPTIONS_OK : OPTIONS_BAD;
 }
 
 enum option_outcome options_read(const struct option_command *command, int argc, char **argv, void *target, int *rest)
@@ -179,12 +193,14 @@ static char *trim(char *text)
     return text;
 }
 
-/* The value of a line: in quotes, or bare up to a comment. NULL: a quote that does not end. */
-static char *unquote(char *text)
+/* The value of a line: in quotes, or bare up to a comment. NULL: cause says what is wrong with it. */
+static char *unquote(char *text, const char **cause)
 {
     if (*text == '"') {
         char *end = strchr(text + 1, '"');
-        if (end == NULL) {
+        const char *rest = end != NULL ? end + 1 + strspn(end + 1, " \t") : "";
+        if (end == NULL || (*rest != '\0' && *rest != '#')) {
+            *cause = end == NULL ? "a quote does not end" : "the line should end behind the quote";
             return NULL;
         }
         *end = '\0';
@@ -229,70 +245,119 @@ void options_forget(void)
     }
 }
 
-static bool read_line(const struct option_command *command, char *line, const char *where, void *target)
+/* A configuration file while it is read. */
+struct file {
+    const struct option_command *command;
+    const char *path;
+    void *target;
+    unsigned line;
+    unsigned named_in[ROWS_MAX]; /* line of each row's key; 0: not yet */
+};
+
+static bool refuse_line(const struct file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints file, line and cause. Returns false. */
+static bool refuse_line(const struct file *file, const char *format, ...)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    complain("%.200s:%u: %s", file->path, file->line, text);
+    return false;
+}
+
+static bool refuse_key(const struct file *file, const char *name)
+{
+    const char *suggestion = nearest(file->command->rows, name, strlen(name));
+
+    return suggestion != NULL ? refuse_line(file, "unknown key \"%s\"; did you mean \"%s\"?", name, suggestion)
+                              : refuse_line(file, "unknown key \"%s\"; --help lists what there is", name);
+}
+
+static bool read_line(struct file *file, char *line)
 {
     char *name = trim(line);
     char *equals = strchr(name, '=');
+    const char *cause = NULL;
 
     if (*name == '\0' || *name == '#') {
         return true;
     }
     if (equals == NULL) {
-        complain("%s: expected `name = value`", where);
-        return false;
+        return refuse_line(file, "expected `name = value`");
     }
     *equals = '\0';
     name = trim(name);
-    const struct option_row *row = find_long(command->rows, name, strlen(name));
+    const struct option_row *row = find_long(file->command->rows, name, strlen(name));
     if (row == NULL) {
-        const char *suggestion = nearest(command->rows, name, strlen(name));
-        complain("%s: unknown key \"%s\"%s%s%s", where, name, suggestion ? "; did you mean \"" : "",
-                 suggestion ? suggestion : "", suggestion ? "\"?" : "");
-        return false;
+        return refuse_key(file, name);
     }
-    char *value = unquote(trim(equals + 1));
+    unsigned *named_in = &file->named_in[row - file->command->rows];
+    if (*named_in != 0) {
+        return refuse_line(file, "%s is in line %u already: keep one of the two", name, *named_in);
+    }
+    *named_in = file->line;
+    char *value = unquote(trim(equals + 1), &cause);
     if (value == NULL) {
-        complain("%s: a quote does not end", where);
-        return false;
+        return refuse_line(file, "%s", cause);
     }
     char *kept = keep(value);
     char shown[TRIB_ERROR_TEXT_MAX];
-    snprintf(shown, sizeof shown, "%s: %s", where, name);
-    return kept != NULL && apply(row, shown, kept, target);
+    (void)snprintf(shown, sizeof shown, "%.200s:%u: %s", file->path, file->line, name);
+    return kept != NULL && apply(row, shown, kept, file->target);
+}
+
+/* One line with its end, of len bytes. */
+static bool take_line(struct file *file, char *line, size_t len)
+{
+    if (strlen(line) != len) {
+        return refuse_line(file, "a NUL byte: this is no text file");
+    }
+    if (file->line == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0) {
+        return refuse_line(file, "a byte order mark: save the file as UTF-8 without it");
+    }
+    if (len > LINE_LEN_MAX) {
+        return refuse_line(file, "a line is longer than %d bytes", LINE_LEN_MAX);
+    }
+    return read_line(file, line);
 }
 
 bool options_read_file(const struct option_command *command, const char *path, void *target)
 {
-    FILE *file = fopen(path, "r");
-    char line[1024];
+    struct file file = {.command = command, .path = path, .target = target, .line = 1};
+    FILE *stream = fopen(path, "r");
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t len = 0;
     bool good = true;
 
-    if (file == NULL) {
+    for (size_t rows = 0; command->rows[rows].name != NULL; rows++) {
+        TRIB_ASSERT(rows < ROWS_MAX);
+    }
+    if (stream == NULL) {
         complain("cannot read the configuration %s: %s", path, strerror(errno));
         return false;
     }
-    for (unsigned number = 1; good && fgets(line, sizeof line, file) != NULL; number++) {
-        char where[TRIB_ERROR_TEXT_MAX / 2];
-        snprintf(where, sizeof where, "%.200s:%u", path, number);
-        if (strlen(line) == sizeof line - 1 && line[sizeof line - 2] != '\n') {
-            complain("%s: a line is longer than %zu bytes", where, sizeof line - 2);
-            good = false;
-        } else {
-            good = read_line(command, line, where, target);
-        }
+    for (; good && (len = getline(&line, &room, stream)) >= 0; file.line++) {
+        good = take_line(&file, line, (size_t)len);
     }
-    if (good && ferror(file)) {
+    if (good && ferror(stream)) {
         complain("cannot read the configuration %s: %s", path, strerror(errno));
         good = false;
     }
-    fclose(file);
+    free(line);
+    (void)fclose(stream);
     return good;
 }
 
 /* ---- readers ---- */
 
-enum trib_status option_on(const char *text, void *field, char *error)
+OPTION_READER(option_on)
 {
+    (void)kind;
     if (*text == '\0') {
         *(bool *)field = true;
         return TRIB_OK;
@@ -300,28 +365,76 @@ enum trib_status option_on(const char *text, void *field, char *error)
     return trib_parse_bool(text, field, error);
 }
 
-enum trib_status option_off(const char *text, void *field, char *error)
+OPTION_READER(option_off)
 {
     bool named = true;
     enum trib_status status = *text == '\0' ? TRIB_OK : trib_parse_bool(text, &named, error);
 
+    (void)kind;
     if (status == TRIB_OK) {
         *(bool *)field = !named;
     }
     return status;
 }
 
-enum trib_status option_text(const char *text, void *field, char *error)
+OPTION_READER(option_text)
 {
-    (void)error;
+    size_t len = strlen(text);
+
+    if (len < kind->min || len > kind->max) {
+        trib_explain(error, "\"%.80s\" is not from %" PRIu64 " to %" PRIu64 " bytes long", text, kind->min, kind->max);
+        return TRIB_ERR_INVALID;
+    }
+    if (!trib_is_printable(text)) {
+        trib_explain(error, "\"%.80s\" holds a control byte", text);
+        return TRIB_ERR_INVALID;
+    }
     *(const char **)field = text;
     return TRIB_OK;
 }
 
-enum trib_status option_count(const char *text, void *field, char *error)
+OPTION_READER(option_address)
+{
+    const char *read = NULL;
+    enum trib_status status = option_text(kind, text, &read, error);
+
+    if (status == TRIB_OK) {
+        status = trib_address_check(text, error);
+    }
+    if (status == TRIB_OK) {
+        *(const char **)field = text;
+    }
+    return status;
+}
+
+OPTION_READER(option_addresses)
+{
+    const char *read = NULL;
+    enum trib_status status = option_text(kind, text, &read, error);
+
+    for (const char *at = text; status == TRIB_OK && at != NULL;) {
+        char word[256];
+        const char *comma = strchr(at, ',');
+        size_t len = comma != NULL ? (size_t)(comma - at) : strlen(at);
+        (void)snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word), at);
+        status = trib_address_check(word, error);
+        at = comma != NULL ? comma + 1 : NULL;
+    }
+    if (status == TRIB_OK) {
+        *(const char **)field = text;
+    }
+    return status;
+}
+
+OPTION_READER(option_number)
+{
+    return trib_parse_number(text, kind->min, kind->max, field, error);
+}
+
+OPTION_READER(option_count)
 {
     uint64_t value = 0;
-    enum trib_status status = trib_parse_number(text, 0, 1000000000, &value, error);
+    enum trib_status status = option_number(kind, text, &value, error);
 
     if (status == TRIB_OK) {
         *(uint32_t *)field = (uint32_t)value;
@@ -329,69 +442,76 @@ enum trib_status option_count(const char *text, void *field, char *error)
     return status;
 }
 
-enum trib_status option_seed(const char *text, void *field, char *error)
+/* What a parse function has read, if it is within the bounds. */
+static enum trib_status take_bounded(const struct option_kind *kind, const char *text, enum trib_status status,
+                                     uint64_t value, uint64_t *field, char *error)
 {
-    return trib_parse_number(text, 0, UINT64_MAX, field, error);
+    void (*format)(uint64_t, char *) = kind->read == option_duration ? trib_format_duration : trib_format_size;
+
+    if (status == TRIB_OK) {
+        status = trib_check_within(text, value, kind->min, kind->max, format, error);
+    }
+    if (status == TRIB_OK) {
+        *field = value;
+    }
+    return status;
 }
 
-enum trib_status option_size(const char *text, void *field, char *error)
+OPTION_READER(option_size)
 {
-    return trib_parse_size(text, field, error);
+    uint64_t value = 0;
+    enum trib_status status = trib_parse_size(text, &value, error);
+
+    return take_bounded(kind, text, status, value, field, error);
 }
 
-enum trib_status option_size32(const char *text, void *field, char *error)
+OPTION_READER(option_size_short)
 {
     uint64_t value = 0;
     enum trib_status status = trib_parse_size_short(text, &value, error);
 
-    if (status == TRIB_OK && value > UINT32_MAX) {
-        snprintf(error, TRIB_ERROR_TEXT_MAX, "\"%s\" is more than 4 GiB - 1", text);
-        return TRIB_ERR_INVALID;
-    }
+    return take_bounded(kind, text, status, value, field, error);
+}
+
+OPTION_READER(option_size32)
+{
+    uint64_t value = 0;
+    enum trib_status status = option_size_short(kind, text, &value, error);
+
     if (status == TRIB_OK) {
         *(uint32_t *)field = (uint32_t)value;
     }
     return status;
 }
 
-enum trib_status option_size_short(const char *text, void *field, char *error)
+OPTION_READER(option_duration)
 {
-    return trib_parse_size_short(text, field, error);
+    uint64_t value = 0;
+    enum trib_status status = trib_parse_duration(text, &value, error);
+
+    return take_bounded(kind, text, status, value, field, error);
 }
 
-enum trib_status option_duration(const char *text, void *field, char *error)
+OPTION_READER(option_percent)
 {
-    return trib_parse_duration(text, field, error);
-}
-
-enum trib_status option_percent(const char *text, void *field, char *error)
-{
+    (void)kind;
     return trib_parse_percent(text, field, error);
 }
 
-enum trib_status option_wire(const char *text, void *field, char *error)
+OPTION_READER(option_wire)
 {
     static const struct {
         const char *name;
         enum trib_wire wire;
     } wires[] = {{"float32", TRIB_WIRE_FLOAT32}, {"bfloat16", TRIB_WIRE_BFLOAT16}, {"int32", TRIB_WIRE_INT32}};
 
+    (void)kind;
     for (size_t i = 0; i < sizeof wires / sizeof wires[0]; i++) {
         if (strcmp(text, wires[i].name) == 0) {
             *(enum trib_wire *)field = wires[i].wire;
             return TRIB_OK;
         }
     }
-    snprintf(error, TRIB_ERROR_TEXT_MAX, "\"%.40s\" is none of float32, bfloat16, int32", text);
+    trib_explain(error, "\"%.40s\" is none of float32, bfloat16, int32", text);
     return TRIB_ERR_INVALID;
-}
-
-enum trib_status option_name(const char *text, void *field, char *error)
-{
-    if (strlen(text) > TRIB_NAME_MAX || *text == '\0') {
-        snprintf(error, TRIB_ERROR_TEXT_MAX, "expected 1 to %d bytes", TRIB_NAME_MAX);
-        return TRIB_ERR_INVALID;
-    }
-    memcpy(field, text, strlen(text) + 1);
-    return TRIB_OK;
 }

@@ -22,17 +22,16 @@
 #include "sim/file.h"
 
 #define CELLS_MAX UINT64_C(100000)
-#define CORES_MAX 4096U
 
 static volatile sig_atomic_t was_interrupted;
-static volatile pid_t running[CORES_MAX]; /* cells' processes; 0: none */
+static volatile pid_t running[SIM_CORES_MAX]; /* cells' processes; 0: none */
 
 /* Who has sent it to this process alone means the cells as well. */
 static void on_interrupt(int signal)
 {
     (void)signal;
     was_interrupted = 1;
-    for (uint32_t i = 0; i < CORES_MAX; i++) {
+    for (uint32_t i = 0; i < SIM_CORES_MAX; i++) {
         if (running[i] != 0) {
             (void)kill(running[i], SIGTERM);
         }
@@ -277,7 +276,7 @@ static void reap(struct tally *t)
     int status = 0;
     pid_t pid = wait(&status);
 
-    for (uint32_t i = 0; pid > 0 && i < CORES_MAX; i++) {
+    for (uint32_t i = 0; pid > 0 && i < SIM_CORES_MAX; i++) {
         if (running[i] == pid) {
             running[i] = 0;
             t->running--;
@@ -317,7 +316,7 @@ static int run_cells(const struct sim_grid *g, const struct sim_sweep *sweep, ui
     uint64_t cores = sweep->cores != 0 ? sweep->cores : (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     struct tally t = {0};
 
-    cores = cores < CORES_MAX ? cores : CORES_MAX;
+    cores = cores < SIM_CORES_MAX ? cores : SIM_CORES_MAX;
     for (uint64_t cell = shard; cell < g->cells; cell += shards) {
         t.all++;
         t.done += is_done(sweep->out, cell);

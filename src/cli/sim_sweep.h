@@ -6,6 +6,8 @@
 #ifndef TRIB_CLI_SIM_SWEEP_H
 #define TRIB_CLI_SIM_SWEEP_H
 
+#define SIM_CORES_MAX 4096U /* runs at a time */
+
 #include <stdint.h>
 
 #include "sim/scenario/scenario.h"

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 #include "cli/options.h"
+#include "comm/environment.h"
+#include "comm/launcher.h"
 #include "io/clock.h"
 
 #define SWITCH_START_MS 10000
@@ -225,4 +228,40 @@ int spawn_wait(struct spawn_ranks *ranks, bool quiet)
 void spawn_job_name(char *name, size_t size)
 {
     snprintf(name, size, "local-%d-%llu", (int)getpid(), (unsigned long long)(trib_clock_ns() % 1000000007U));
+}
+
+void spawn_set_place(uint32_t rank, uint32_t ranks)
+{
+    char text[16];
+
+    snprintf(text, sizeof text, "%u", rank);
+    setenv("TRIB_RANK", text, 1);
+    snprintf(text, sizeof text, "%u", ranks);
+    setenv("TRIB_RANKS", text, 1);
+}
+
+bool spawn_check(const struct trib_config *config)
+{
+    bool has_switch = config->switch_address[0] != '\0';
+    const char *place = has_switch ? config->switch_address : config->rendezvous;
+    struct trib_config wanted = *config;
+    struct trib_address address = trib_address_v4(INADDR_LOOPBACK, 0); /* of a switch that will be started */
+    struct trib_address_list nics;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+
+    if (place[0] != '\0' && trib_address_parse(place, TRIB_DEFAULT_PORT, &address, error) != TRIB_OK) {
+        complain("%s: %s", has_switch ? "switch (TRIB_SWITCH)" : "rendezvous (TRIB_RENDEZVOUS)", error);
+        return false;
+    }
+    if (config->nics[0] != '\0' && trib_nics_parse(config->nics, &address, &nics, error) != TRIB_OK) {
+        complain("network cards (TRIB_NICS): %s", error);
+        return false;
+    }
+    wanted.level0 = wanted.level0 || place[0] == '\0'; /* which the caller still chooses */
+    wanted.fallback = wanted.fallback && place[0] != '\0';
+    if (trib_config_check(&wanted, error) != TRIB_OK) {
+        complain("%s", error);
+        return false;
+    }
+    return true;
 }

@@ -3,12 +3,14 @@
 #include "sim/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <tributary/comm.h>
 
@@ -56,16 +58,37 @@ bool sim_file_make_folder(const char *path, char *error)
     struct stat found;
 
     if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode))) {
-        return true;
+        if (access(path, W_OK | X_OK) == 0) {
+            return true;
+        }
+        trib_explain(error, "%s: %s", path, strerror(errno));
+        return false;
     }
-    if (path[0] == '\0') {
-        trib_explain(error, "the name of a folder is missing: \"\" is none");
-    } else if (errno == EEXIST) {
+    if (errno == EEXIST) {
         trib_explain(error, "%s is no folder: name one, or what is not there yet", path);
     } else {
         trib_explain(error, "%s: %s; name a folder that there is, or a new one in such", path, strerror(errno));
     }
     return false;
+}
+
+bool sim_file_may_write(const char *path, char *error)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    bool is_new = fd >= 0;
+
+    if (!is_new && errno == EEXIST) {
+        fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    }
+    if (fd < 0) {
+        trib_explain(error, "%s cannot be written: %s", path, strerror(errno));
+        return false;
+    }
+    (void)close(fd);
+    if (is_new) {
+        (void)unlink(path);
+    }
+    return true;
 }
 
 bool sim_file_refuse_list(char *error, const char *path, struct sim_place place, const char *format, va_list arguments)

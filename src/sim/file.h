@@ -20,6 +20,8 @@ struct sim_place {
 char *sim_file_read(const char *path, size_t *len, char *error);
 /* Makes the folder where it is not there yet. False: error says why there is none, and what to name instead. */
 bool sim_file_make_folder(const char *path, char *error);
+/* Whether the file can be written, which leaves it as it was. False: error says why not. Ask before a long run. */
+bool sim_file_may_write(const char *path, char *error);
 /* "PATH:LINE:COLUMN: " and the text, in error. Returns false. */
 __attribute__((format(printf, 4, 5))) bool sim_file_refuse(char *error, const char *path, struct sim_place place,
                                                            const char *format, ...);

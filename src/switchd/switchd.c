@@ -124,7 +124,7 @@ static enum trib_status check_lenders(const struct trib_switchd_config *config, 
     return status;
 }
 
-static enum trib_status check(const struct trib_switchd_config *config, char *error)
+enum trib_status trib_switchd_check(const struct trib_switchd_config *config, char *error)
 {
     if (config->listen.len == 0) {
         trib_explain(error, "no address to listen at");
@@ -227,6 +227,18 @@ static void tell_mismatch(void *owner, const struct trib_mismatch *mismatch)
     trib_server_mismatch(owner, mismatch->communicator, mismatch->sequence, mismatch->rank[0], mismatch->rank[1]);
 }
 
+/* The port, to whoever waits for the switch at ready_fd: without it that would wait for ever. */
+static enum trib_status tell_port(const struct trib_switchd_config *config, const struct trib_plane *plane, char *error)
+{
+    struct trib_address local;
+    trib_plane_local(plane, &local);
+    if (config->ready_fd >= 0 && dprintf(config->ready_fd, "%u\n", trib_address_port(&local)) < 0) {
+        trib_explain(error, "cannot write the port to descriptor %d: %s", config->ready_fd, strerror(errno));
+        return TRIB_ERR_SYSTEM;
+    }
+    return TRIB_OK;
+}
+
 static void tell_ready(const struct trib_switchd_config *config, const struct trib_plane *plane)
 {
     struct trib_address local;
@@ -252,9 +264,6 @@ static void tell_ready(const struct trib_switchd_config *config, const struct tr
     if (config->group != 0 && local.storage.ss_family != AF_INET) {
         trib_log(TRIB_LOG_INFO, "results by unicast: multicast is for switches at IPv4 addresses");
     }
-    if (config->ready_fd >= 0 && dprintf(config->ready_fd, "%u\n", trib_address_port(&local)) < 0) {
-        trib_log(TRIB_LOG_WARN, "cannot tell the port: %s", strerror(errno));
-    }
 }
 
 /* The last chance to see what no communicator has counted. */
@@ -270,13 +279,17 @@ static void log_drops(struct trib_plane *plane)
     }
 }
 
-static void serve(const struct trib_switchd_config *config, struct trib_plane *plane, struct trib_server *server)
+static enum trib_status serve(const struct trib_switchd_config *config, struct trib_plane *plane,
+                              struct trib_server *server, char *error)
 {
+    enum trib_status status = TRIB_OK;
     atomic_store(&serving, server);
-    if (atomic_load(&stop_wanted)) {
-        trib_server_stop(server);
-    } else {
+    if (!atomic_load(&stop_wanted)) {
         tell_ready(config, plane);
+        status = tell_port(config, plane, error);
+    }
+    if (status != TRIB_OK || atomic_load(&stop_wanted)) {
+        trib_server_stop(server);
     }
     trib_server_run(server);
     atomic_store(&serving, NULL);
@@ -284,13 +297,14 @@ static void serve(const struct trib_switchd_config *config, struct trib_plane *p
         (void)sched_yield(); /* another thread is still in trib_switchd_stop: the server must outlive that */
     }
     atomic_store(&stop_wanted, false);
+    return status;
 }
 
 enum trib_status trib_switchd_run(const struct trib_switchd_config *config, char *error)
 {
     struct trib_plane *plane = NULL;
     struct trib_server *server = NULL;
-    enum trib_status status = check(config, error);
+    enum trib_status status = trib_switchd_check(config, error);
     if (status != TRIB_OK) {
         return status;
     }
@@ -301,7 +315,7 @@ enum trib_status trib_switchd_run(const struct trib_switchd_config *config, char
     const struct trib_shard_listener listener = {server, tell_mismatch};
     status = trib_plane_start(plane, &listener, error);
     if (status == TRIB_OK) {
-        serve(config, plane, server);
+        status = serve(config, plane, server, error);
     }
     trib_plane_stop(plane);
     log_drops(plane);

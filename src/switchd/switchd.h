@@ -49,6 +49,8 @@ static inline uint32_t trib_switchd_shards(const struct trib_switchd_config *con
     return config->threads > 0 ? config->threads : config->also.count + 1;
 }
 
+/* Returns ERR_INVALID with the cause for a config that trib_switchd_run would refuse before it opens anything. */
+TRIB_MUST_USE enum trib_status trib_switchd_check(const struct trib_switchd_config *config, char *error);
 /* Is that an address of this switch? */
 bool trib_switchd_is_at(const struct trib_switchd_config *config, const struct trib_address *address);
 /* Serves until trib_switchd_stop. error: TRIB_ERROR_TEXT_MAX bytes for the cause, may be NULL.

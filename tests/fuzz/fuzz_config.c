@@ -28,21 +28,22 @@ struct options {
     uint64_t seed, size, size_short, duration;
     uint32_t count, size32;
     enum trib_wire wire;
-    char name[TRIB_NAME_MAX + 1];
+    const char *address, *addresses;
     bool on, off;
 };
 
 static const struct option_row rows[] = {
-    {"on", 'o', NULL, "", option_on, offsetof(struct options, on)},
-    {"off", 0, NULL, "", option_off, offsetof(struct options, off)},
-    {"text", 't', "TEXT", "", option_text, offsetof(struct options, text)},
-    {"count", 'n', "N", "", option_count, offsetof(struct options, count)},
-    {"size", 0, "SIZE", "", option_size, offsetof(struct options, size)},
-    {"size32", 0, "SIZE", "", option_size32, offsetof(struct options, size32)},
-    {"size-short", 'b', "SIZE", "", option_size_short, offsetof(struct options, size_short)},
-    {"duration", 0, "TIME", "", option_duration, offsetof(struct options, duration)},
-    {"wire", 0, "TYPE", "", option_wire, offsetof(struct options, wire)},
-    {"name", 0, "NAME", "", option_name, offsetof(struct options, name)},
+    {"on", 'o', NULL, "", OPTION_ON, offsetof(struct options, on)},
+    {"off", 0, NULL, "", OPTION_OFF, offsetof(struct options, off)},
+    {"text", 't', "TEXT", "", OPTION_TEXT, offsetof(struct options, text)},
+    {"count", 'n', "N", "", OPTION_COUNT(0, 1000000000), offsetof(struct options, count)},
+    {"size", 0, "SIZE", "", OPTION_SIZE(0, UINT64_MAX), offsetof(struct options, size)},
+    {"size32", 0, "SIZE", "", OPTION_SIZE32(0, UINT32_MAX), offsetof(struct options, size32)},
+    {"size-short", 'b', "SIZE", "", OPTION_SIZE_SHORT(0, UINT64_MAX), offsetof(struct options, size_short)},
+    {"duration", 0, "TIME", "", OPTION_TIMEOUT, offsetof(struct options, duration)},
+    {"wire", 0, "TYPE", "", OPTION_WIRE, offsetof(struct options, wire)},
+    {"address", 0, "ADDRESS", "", OPTION_ADDRESS, offsetof(struct options, address)},
+    {"addresses", 0, "ADDRESS,...", "", OPTION_ADDRESSES, offsetof(struct options, addresses)},
     OPTION_FAULT_ROWS(offsetof(struct options, faults)),
     {NULL, 0, NULL, NULL, NULL, 0},
 };
@@ -69,7 +70,6 @@ static void check_faults(const struct trib_faults *faults)
 static void check_options(const struct options *o)
 {
     must(o->count <= 1000000000);
-    must(memchr(o->name, '\0', sizeof o->name) != NULL);
     must(o->wire == 0 || o->wire == TRIB_WIRE_FLOAT32 || o->wire == TRIB_WIRE_BFLOAT16 || o->wire == TRIB_WIRE_INT32);
     check_faults(&o->faults);
 }

@@ -47,9 +47,9 @@ say "wrong values: what was written, and how to write it"
 expect_line 2 '--memory: "12" has no unit; .*64MB' "$T" switch --memory 12
 expect_line 2 '--memory: "5XB" is not a size' "$T" switch --memory 5XB
 expect_line 2 '--join-timeout: "5" has no unit; .*30s' "$T" switch --join-timeout 5
-expect_line 2 '--threads: 17 is out of range: 1 to 16' "$T" switch --threads 17
+expect_line 2 '--threads: 17 is not from 1 to 16$' "$T" switch --threads 17
 expect_line 2 '--threads: "two" is not a whole number' "$T" switch --threads two
-expect_line 2 '--dscp: 64 is out of range: 0 to 63' "$T" switch --dscp 64
+expect_line 2 '--dscp: 64 is not from 0 to 63$' "$T" switch --dscp 64
 expect_line 2 '--seed: "-1" is not a whole number' "$T" switch --seed -1
 expect_line 2 '--listen: "127.0.0.1:99999" has no valid port' "$T" switch --listen 127.0.0.1:99999
 expect_line 2 '--listen: cannot resolve "300.1.1.1"' "$T" switch --listen 300.1.1.1:1
@@ -61,33 +61,33 @@ expect_line 2 '--wire: "int33" is none of float32, bfloat16, int32' "$T" perf --
 expect_line 2 '-d: "complex" is none of' "$T" perf -d complex
 expect_line 2 '-o: "xor" is none of' "$T" perf -o xor
 expect_line 2 '-b: "x" is not a size' "$T" perf -b x
-expect_line 2 '-f: a factor between sizes is at least 2' "$T" perf -f 1
+expect_line 2 '-f: 1 is not from 2 to 1000000000$' "$T" perf -f 1
 for places in "--no-switch --switch 127.0.0.1:1" "--switch 127.0.0.1:1 --rendezvous 127.0.0.1:2" "--rendezvous 127.0.0.1:2 --no-switch"; do
     # shellcheck disable=SC2086
     expect_line 2 'of --no-switch, --switch and --rendezvous only one can be' "$T" perf --workers 2 $places
     # shellcheck disable=SC2086
     expect_line 2 'of --no-switch, --switch and --rendezvous only one can be' "$T" run -n 2 $places -- true
 done
-expect_line 1 'rank 0: switch \(TRIB_SWITCH\): "1.2.3.4:99999" has no valid port' "$T" perf --switch 1.2.3.4:99999
-expect_line 1 'rank 0: rendezvous \(TRIB_RENDEZVOUS\): "127.0.0.1:x" has no valid port' "$T" perf --rendezvous 127.0.0.1:x
+expect_line 2 '--switch: "1.2.3.4:99999" has no valid port' "$T" perf --switch 1.2.3.4:99999
+expect_line 2 '--rendezvous: "127.0.0.1:x" has no valid port' "$T" perf --rendezvous 127.0.0.1:x
 expect 1 'rank [01]: no memory for tensors of 36028797018963968 bytes$' \
     env ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1 "$T" perf --workers 2 -b 32768T -e 32768T -n 1
 check "nothing is said without a cause" sh -c "! grep -q 'rank [01]: *$' '$TMP/out'"
-expect_line 2 '-n: at least 1 timed call' "$T" perf -n 0
+expect_line 2 '-n: 0 is not from 1 to 1000000000$' "$T" perf -n 0
 expect_line 2 '-e is less than -b, 8 ' "$T" perf -b 8 -e 4
-expect_line 2 '--payload: 100 is not a multiple of 64 from 64 to 8192' "$T" perf --workers 2 --payload 100
-expect_line 2 '--payload: 9000 is not a multiple of 64 from 64 to 8192' "$T" perf --workers 2 --payload 9000
-expect_line 2 '-c takes 0 or 1' "$T" perf --workers 1 -c 2
+expect_line 2 '--payload: 100 is not a multiple of 64$' "$T" perf --workers 2 --payload 100
+expect_line 2 '--payload: 9000 is not from 64 B to 8 KiB$' "$T" perf --workers 2 --payload 9000
+expect_line 2 '-c: 2 is not from 0 to 1$' "$T" perf --workers 1 -c 2
 expect_line 2 '--scheme: there is no "foo"' "$T" perf --workers 2 --scheme foo
 expect_line 2 '--scheme switchml-literal: it shows a published rule that gives wrong sums' "$T" perf --workers 2 --scheme switchml-literal
 expect_line 2 '--scheme panama-literal: it shows a published rule that hangs' "$T" perf --workers 2 --scheme panama-literal
 expect 0 'scheme panama, ' env TRIB_SCHEME=panama "$T" perf --workers 2 -b 8 -e 8 -n 1
 expect_line 2 '--workers: 1025 is not from 1 to 1024' "$T" perf --workers 1025
 expect_line 2 '--workers: 0 is not from 1 to 1024' "$T" perf --workers 0
-expect_line 2 '--window: "4G" is more than 4 GiB - 1' "$T" perf --window 4G
-expect_line 2 '-n takes 1 to 1024' "$T" run -n 0 -- true
-expect_line 2 '-n takes 1 to 1024' "$T" run -n 1025 -- true
-expect_line 2 '--threads takes 1 to 16$' "$T" run -n 2 --threads 17 -- true
+expect_line 2 '--window: 4G is not from 0 B to 1 GiB$' "$T" perf --window 4G
+expect_line 2 '-n: 0 is not from 1 to 1024$' "$T" run -n 0 -- true
+expect_line 2 '-n: 1025 is not from 1 to 1024$' "$T" run -n 1025 -- true
+expect_line 2 '--threads: 17 is not from 1 to 16$' "$T" run -n 2 --threads 17 -- true
 expect_line 2 '--ready-fd: 77 is no open descriptor' "$T" switch --listen 127.0.0.1:0 --ready-fd 77
 expect_line 2 'there is no row "jobs-1023"; did you mean jobs-1024\?' "$T" sim bench jobs-1023
 expect_line 2 'there is no row "x"; `tributary sim bench` measures all' "$T" sim bench x
@@ -111,8 +111,10 @@ expect_line 2 'conf:2: unknown key "threds"; did you mean "threads"\?' "$T" swit
 config 'threads = two\n'
 expect_line 2 'conf:1: threads: "two" is not a whole number' "$T" switch -c "$TMP/conf" --check-config
 config 'threads = 99\n'
-expect_line 2 '--threads: 99 is out of range' "$T" switch -c "$TMP/conf" --check-config
-expect_line 0 'configuration is good' "$T" switch -c "$TMP/conf" --threads 2 --check-config
+expect_line 2 'conf:1: threads: 99 is not from 1 to 16$' "$T" switch -c "$TMP/conf" --check-config
+config 'threads = 9\nlisten = 127.0.0.1:0,127.0.0.2:0\n'
+expect_line 0 'configuration is good' "$T" switch -c "$TMP/conf" --check-config
+expect_line 2 '--threads: 1 shards for 2 addresses' "$T" switch -c "$TMP/conf" --threads 1 --check-config
 config 'memory = 12\n'
 expect_line 2 'conf:1: memory: "12" has no unit' "$T" switch -c "$TMP/conf" --check-config
 config 'listen = "127.0.0.1:0\n'

@@ -67,7 +67,7 @@ ranks_start tree 2 -b 1M -e 1M -n 3
 ranks_end 30 0
 check_right "over two switches" "$TMP/tree.0"
 check_in "the same payload below" 'payload 1344' "$TMP/tree.0"
-expect 1 'both be IPv4 or both IPv6' "$T" switch --listen 127.0.0.1:0 --parent "[::1]:$PORT"
+expect 2 'both be IPv4 or both IPv6' "$T" switch --listen 127.0.0.1:0 --parent "[::1]:$PORT"
 SWITCH_PID=$CHILD_PID switch_stop
 SWITCH_PID=$ROOT_PID switch_stop
 
@@ -85,8 +85,8 @@ say "names and scopes"
 switch_start --listen '127.0.0.1:0'
 expect 0 "$RIGHT" "$T" perf --switch "[::ffff:127.0.0.1]:$SWITCH_PORT" --workers 2 -b 64K -e 64K -n 2
 check_in "IPv4 in other words" 'payload 1408' "$TMP/out"
-expect 1 '"fe80::1" is the address of a link: name its interface as well, as in fe80::1%eth0' \
+expect 2 '"fe80::1" is the address of a link: name its interface as well, as in fe80::1%eth0' \
     "$T" perf --switch '[fe80::1]:7470' --workers 2
-expect 1 'this machine has no interface "nosuch0"' "$T" perf --switch '[fe80::1%nosuch0]:7470' --workers 2
+expect 2 'this machine has no interface "nosuch0"' "$T" perf --switch '[fe80::1%nosuch0]:7470' --workers 2
 switch_stop
 finish

@@ -152,7 +152,7 @@ expect_line 2 "$A:7470 and \"::1\": addresses of a list must all be IPv4, or all
 expect_line 2 '"127.0.0.1:7471" is named twice' "$T" switch --listen $A:7470,$A:7471 --check-config
 expect_line 2 "\"$B:7471\" has another port than the first address: all have one, 7470" "$T" switch --listen $A,$B:7471 --check-config
 expect_line 2 '"0.0.0.0": a list says which addresses' "$T" switch --listen $A,0.0.0.0 --check-config
-expect_line 2 'is no list of addresses' "$T" switch --listen $A,, --check-config
+expect_line 2 '--listen: "" is not an address' "$T" switch --listen $A,, --check-config
 expect_line 2 '192.0.2.7:7470 is no address of this machine, which has .*lo 127.0.0.1' "$T" switch --listen $A,192.0.2.7 --check-config
 expect_line 2 '--threads: 1 shards for 2 addresses' "$T" switch --listen $A,$B --threads 1 --check-config
 expect_line 0 'configuration is good' "$T" switch --listen $A,$B --threads 3 --check-config

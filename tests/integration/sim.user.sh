@@ -233,7 +233,7 @@ expect 2 'sweep holds the results of another grid' "$T" sim sweep "$TMP/grid.tom
 sed 's/^key = "seed"/key = "traffic.load"/' "$TMP/grid.toml" >"$TMP/twice.toml"
 expect_line 1 'grid\.toml is no folder: name one' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/grid.toml"
 expect_line 1 'grid\.toml is no folder: name one' "$T" sim "$TMP/x.toml" --quiet --out "$TMP/grid.toml"
-expect_line 1 'the name of a folder is missing' "$T" sim sweep "$TMP/grid.toml" --out ""
+expect_line 2 "--out: .. is not from 1 to" "$T" sim sweep "$TMP/grid.toml" --out ""
 expect 2 'twice\.toml:6:7: traffic.load varies already' "$T" sim sweep "$TMP/twice.toml" --out "$TMP/sweep3"
 sed -i 's/30%/300%/' "$TMP/grid.toml"
 expect 2 'x\.toml:11:8: load: "300%" is more than 100%' "$T" sim sweep "$TMP/grid.toml" --out "$TMP/sweep2"

@@ -195,7 +195,7 @@ stop A B C D E
 say "mistakes"
 expect_line 2 '\-\-trees: of one switch there is nothing to choose: name others with --with' "$T" switch --trees 1
 expect_line 2 '\-\-trees: 4 is out of range: 1 to 3' "$T" switch --with 10.0.0.2,10.0.0.3 --trees 4
-expect_line 2 '\-\-trees: "0": a job has at least 1' "$T" switch --with 10.0.0.2,10.0.0.3 --trees 0
+expect_line 2 '\-\-trees: 0 is not from 1 to 8$' "$T" switch --with 10.0.0.2,10.0.0.3 --trees 0
 expect_line 2 '\-\-topology: without --trees each job goes through all switches' "$T" switch --with 10.0.0.2 --topology "$TMP/links.toml"
 expect_line 2 '\-\-topology: /nowhere: No such file' "$T" switch --with 10.0.0.2 --trees 1 --topology /nowhere
 expect_line 2 '\-\-topology: .*/links.toml:11:11: 127.0.0.1:[0-9]+ is neither this switch nor one of --with' \

@@ -62,6 +62,9 @@ static void make_value(const char *from, char value[WORD_MAX])
         } else if (*from == '%' && from[1] == 's') {
             len += (size_t)sprintf(value + len, "10.0.0.1");
             from += 2;
+        } else if (strncmp(from, "HOST:PORT", 9) == 0) {
+            len += (size_t)sprintf(value + len, "10.0.0.1:7470");
+            from += 9;
         } else {
             value[len++] = *from++;
         }
