@@ -236,6 +236,9 @@ static int tell(struct everything *e, const struct sim_options *options)
     if (options->html != NULL && !write_page(e, options->html)) {
         return 1;
     }
+    if (e->run.refusal[0] != '\0') {
+        return complain("a job that had waited for hosts cannot be: %s", e->run.refusal);
+    }
     uint32_t jobs = 0;
     uint64_t not_done = sim_results_not_done(&e->run, &jobs);
     if (not_done != 0 && !options->silent) {
@@ -297,6 +300,7 @@ static int run_scenario(const char *path, const struct sim_overrides *overrides,
         sim_run_deinit(&e->run);
     }
     sim_scenario_free(&e->scenario);
+    sim_ideal_free(&e->ideal);
     free(e);
     return status;
 }

@@ -11,6 +11,7 @@
 #include "reproduce/reproduce.h"
 #include "sim/scenario/scenario.h"
 
+#define CLUSTER_JOBS_MAX 64U
 #define CLUSTER_TEXT_MAX 8192U
 #define CLUSTER_LOADS_MAX 4U
 #define CLUSTER_BASE 0.2              /* load of the flows */
@@ -58,7 +59,7 @@ struct cluster_job {
 
 /* The jobs of a cluster. */
 struct cluster_jobs {
-    struct cluster_job list[SIM_JOBS_MAX];
+    struct cluster_job list[CLUSTER_JOBS_MAX];
     uint32_t count;
     uint32_t unused;
     uint32_t first[CLUSTER_LOADS_MAX]; /* how many of them are there at each load */

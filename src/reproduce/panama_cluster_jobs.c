@@ -98,7 +98,7 @@ void cluster_draw(const struct cluster *c, struct cluster_jobs *jobs)
     double load = CLUSTER_BASE;
 
     *jobs = (struct cluster_jobs){.count = 0};
-    while (jobs->count < SIM_JOBS_MAX && load < c->aims[c->load_count - 1]) {
+    while (jobs->count < CLUSTER_JOBS_MAX && load < c->aims[c->load_count - 1]) {
         struct cluster_job job = {.workers = draw_workers(c, &prng, left), .model = draw_model(&prng)};
         uint64_t iteration_us = job.workers != 0 ? (uint64_t)((ring_ms(&job) + job.model->compute_ms) * 1e3) : 1;
         job.start_us = 1 + (uint32_t)trib_prng_below(&prng, iteration_us);

@@ -20,7 +20,8 @@
 #define TIMER_FAULTS (TIMER_FAILURES + 1)
 #define TIMER_RESTARTS (TIMER_FAULTS + 1)
 #define TIMER_WATCH (TIMER_RESTARTS + 1)
-#define TIMER_JOBS (TIMER_WATCH + 1)
+#define TIMER_ENDED (TIMER_WATCH + 1)
+#define TIMER_JOBS (TIMER_ENDED + 1)
 
 #define WATCH_PS UINT64_C(1000000000) /* so long after a port was stopped */
 #define ADVANCE_PS \
@@ -41,7 +42,8 @@ static bool is_measured(const struct sim_run *run)
     }
     for (uint32_t i = 0; i < run->jobs.count; i++) {
         const struct sim_job *job = &run->jobs.jobs[i];
-        if (job->iterations != job->config.iterations && job->log[job->iterations].begun_ps < end_ps) {
+        bool has_begun = job->state == SIM_JOB_OPEN && job->iterations != job->config.iterations;
+        if (has_begun && job->log[job->iterations].begun_ps < end_ps) {
             return false;
         }
     }
@@ -151,6 +153,118 @@ static void on_watch(struct sim_run *run)
     }
 }
 
+/* ---- jobs and their hosts ---- */
+
+static void take_host(struct sim_queue *q, uint64_t at)
+{
+    memmove(q->hosts + at, q->hosts + at + 1, (q->host_count - at - 1) * sizeof *q->hosts);
+    q->host_count--;
+}
+
+static void return_host(struct sim_queue *q, uint32_t host)
+{
+    uint32_t at = q->host_count++;
+
+    for (; at != 0 && q->hosts[at - 1] > host; at--) {
+        q->hosts[at] = q->hosts[at - 1];
+    }
+    q->hosts[at] = host;
+}
+
+/* Hosts for a job's workers: those that it names, the lowest that are free, or any. */
+static void choose_hosts(const struct sim_job_config *config, struct sim_queue *q, uint32_t *hosts)
+{
+    for (uint32_t rank = 0; rank < config->workers; rank++) {
+        if (config->hosts != NULL) {
+            hosts[rank] = config->hosts[rank];
+            continue;
+        }
+        uint64_t at = config->placement == SIM_RANDOM ? trib_prng_below(&q->prng, q->host_count) : 0;
+        hosts[rank] = q->hosts[at];
+        take_host(q, at);
+    }
+}
+
+/* Those that no job names. */
+static void list_hosts(const struct sim_run *run, struct sim_queue *q)
+{
+    const struct sim_scenario *s = run->scenario;
+
+    for (uint32_t i = 0; i < run->network.hosts; i++) {
+        q->hosts[q->host_count++] = i;
+    }
+    for (uint32_t i = 0; i < s->job_count; i++) {
+        for (uint32_t rank = 0; s->jobs[i].hosts != NULL && rank < s->jobs[i].workers; rank++) {
+            uint32_t at = 0;
+            while (at < q->host_count && q->hosts[at] != s->jobs[i].hosts[rank]) {
+                at++;
+            }
+            TRIB_ASSERT(at < q->host_count);
+            take_host(q, at);
+        }
+    }
+}
+
+static bool refuse(struct sim_run *run, enum sim_unfit unfit, uint32_t number)
+{
+    run->unfit = unfit;
+    run->unfit_number = number;
+    return false;
+}
+
+/* The next of those that wait, if there are hosts for it. False: error says why it cannot be. */
+static bool place_next(struct sim_run *run, bool *is_placed, char *error)
+{
+    struct sim_queue *q = &run->queue;
+    uint32_t number = q->jobs[q->at];
+    const struct sim_job_config *config = &run->jobs.jobs[number].config;
+
+    *is_placed = config->hosts != NULL || config->workers <= q->host_count;
+    if (!*is_placed) {
+        return true;
+    }
+    uint32_t *hosts = malloc(config->workers * sizeof *hosts);
+    if (hosts == NULL) {
+        trib_explain(error, "out of memory");
+        return false;
+    }
+    choose_hosts(config, q, hosts);
+    bool is_good = sim_jobs_place(&run->jobs, number, hosts, error);
+    free(hosts);
+    q->at++;
+    return is_good || refuse(run, SIM_UNFIT_JOB, q->tables[number]);
+}
+
+/* Jobs have ended: others may have their hosts. */
+static void on_jobs_ended(struct sim_run *run)
+{
+    struct sim_jobs *j = &run->jobs;
+    struct sim_queue *q = &run->queue;
+    bool is_placed = true;
+    bool is_good = true;
+
+    while (j->ended != SIM_NONE) {
+        uint32_t number = j->ended;
+        const struct sim_job *job = &j->jobs[number];
+        j->ended = job->next_ended;
+        sim_jobs_close(j, number);
+        for (uint32_t rank = 0; job->config.hosts == NULL && rank < job->config.workers; rank++) {
+            return_host(q, j->endpoints[job->first + rank].place);
+        }
+    }
+    while (is_good && is_placed && q->at < q->count) {
+        uint32_t number = q->jobs[q->at];
+        char cause[TRIB_ERROR_TEXT_MAX] = "";
+        is_good = place_next(run, &is_placed, cause) && (!is_placed || sim_jobs_open_late(j, number, cause));
+        if (!is_good) {
+            memcpy(run->refusal, cause, sizeof cause);
+        }
+    }
+    run->network.stop |= !is_good;
+}
+
+/* ---- what happens ---- */
+
 static void on_timer(void *user, uint32_t timer)
 {
     struct sim_run *run = user;
@@ -178,6 +292,8 @@ static void on_timer(void *user, uint32_t timer)
         run->network.stop = is_done(run);
     } else if (timer == TIMER_SLOTS) {
         sim_jobs_count_slots(&run->jobs);
+    } else if (timer == TIMER_ENDED) {
+        on_jobs_ended(run);
     } else {
         uint64_t before = run->flows.started;
         sim_source_timer(&run->sources[timer]);
@@ -206,75 +322,14 @@ static void on_ended(void *user, const struct sim_flow_end *end)
     run->network.stop |= is_measured(run);
 }
 
-/* Hosts that are free, by number. */
-struct free_hosts {
-    uint32_t *list;
-    uint32_t count;
-};
-
-static void take_host(struct free_hosts *f, uint64_t at)
-{
-    memmove(f->list + at, f->list + at + 1, (f->count - at - 1) * sizeof *f->list);
-    f->count--;
-}
-
-/* Hosts for a job's workers: those that it names, the lowest that are free, or any. */
-static void place_job(const struct sim_job_config *config, struct free_hosts *f, struct trib_prng *prng,
-                      uint32_t *hosts)
-{
-    TRIB_ASSERT(config->hosts != NULL || config->workers <= f->count);
-    for (uint32_t rank = 0; rank < config->workers; rank++) {
-        if (config->hosts != NULL) {
-            hosts[rank] = config->hosts[rank];
-            continue;
-        }
-        uint64_t at = config->placement == SIM_RANDOM ? trib_prng_below(prng, f->count) : 0;
-        hosts[rank] = f->list[at];
-        take_host(f, at);
-    }
-}
-
-/* Those that no job names. */
-static void list_free(const struct sim_run *run, struct free_hosts *f)
+/* All jobs and their starts, in the order of the scenario. */
+static bool list_jobs(struct sim_run *run, uint32_t tables, char *error)
 {
     const struct sim_scenario *s = run->scenario;
-
-    for (uint32_t i = 0; i < run->network.hosts; i++) {
-        f->list[f->count++] = i;
-    }
-    for (uint32_t i = 0; i < s->job_count; i++) {
-        for (uint32_t rank = 0; s->jobs[i].hosts != NULL && rank < s->jobs[i].workers; rank++) {
-            uint32_t at = 0;
-            while (at < f->count && f->list[at] != s->jobs[i].hosts[rank]) {
-                at++;
-            }
-            TRIB_ASSERT(at < f->count);
-            take_host(f, at);
-        }
-    }
-}
-
-static bool refuse(struct sim_run *run, enum sim_unfit unfit, uint32_t number)
-{
-    run->unfit = unfit;
-    run->unfit_number = number;
-    return false;
-}
-
-static bool add_jobs(struct sim_run *run, char *error)
-{
-    const struct sim_scenario *s = run->scenario;
-    struct trib_prng prng = {.state = trib_mix64(s->seed + UINT64_C(0x6a6f62))};
     struct trib_prng starts = {.state = trib_mix64(s->seed + UINT64_C(0x737461727473))};
-    uint32_t *hosts = malloc(run->network.hosts * sizeof *hosts);
-    struct free_hosts f = {.list = calloc(run->network.hosts, sizeof *f.list)};
-    bool is_good = hosts != NULL && f.list != NULL;
+    bool is_good = true;
 
-    if (is_good) {
-        list_free(run, &f);
-    }
-    uint32_t jobs = s->jobs_most != 0 && s->jobs_most < s->job_count ? s->jobs_most : s->job_count;
-    for (uint32_t i = 0; is_good && i < jobs; i++) {
+    for (uint32_t i = 0; is_good && i < tables; i++) {
         struct sim_job_config config = s->jobs[i];
         config.bytes = sim_job_scaled(config.bytes, s->scale);
         config.threshold = sim_job_scaled(config.threshold, s->scale);
@@ -283,12 +338,72 @@ static bool add_jobs(struct sim_run *run, char *error)
         uint32_t copies = config.copies != 0 ? config.copies : 1;
         for (uint32_t copy = 0; is_good && copy < copies; copy++) {
             config.start_ps += copy != 0 ? (uint64_t)(sim_draw_exponential(&starts) * (double)config.every_ps) : 0;
-            place_job(&config, &f, &prng, hosts);
-            is_good = sim_jobs_add(&run->jobs, &config, hosts, s->seed, error) || refuse(run, SIM_UNFIT_JOB, i);
+            run->queue.tables[run->queue.count] = i;
+            run->queue.jobs[run->queue.count] = run->queue.count;
+            run->queue.count++;
+            is_good = sim_jobs_add(&run->jobs, &config, s->seed, error) || refuse(run, SIM_UNFIT_JOB, i);
         }
     }
-    free(hosts);
-    free(f.list);
+    return is_good;
+}
+
+/* The earlier start first, of equal ones the first of the scenario: an insertion, as few are out of order. */
+static void sort_by_start(struct sim_run *run)
+{
+    struct sim_queue *q = &run->queue;
+    const struct sim_job *jobs = run->jobs.jobs;
+
+    for (uint32_t i = 1; i < q->count; i++) {
+        uint32_t number = q->jobs[i];
+        uint32_t at = i;
+        for (; at != 0 && jobs[q->jobs[at - 1]].config.start_ps > jobs[number].config.start_ps; at--) {
+            q->jobs[at] = q->jobs[at - 1];
+        }
+        q->jobs[at] = number;
+    }
+}
+
+/* Room for the queue and the jobs; *workers: of those that name no hosts. */
+static bool make_queue(struct sim_run *run, uint32_t tables, uint64_t *workers)
+{
+    const struct sim_scenario *s = run->scenario;
+    struct sim_queue *q = &run->queue;
+    uint64_t endpoints = 0;
+    uint32_t jobs = 0;
+
+    *workers = 0;
+    for (uint32_t i = 0; i < tables; i++) {
+        uint32_t copies = s->jobs[i].copies != 0 ? s->jobs[i].copies : 1;
+        *workers += s->jobs[i].hosts == NULL ? (uint64_t)copies * s->jobs[i].workers : 0;
+        endpoints += copies * sim_job_endpoints(&s->jobs[i]);
+        jobs += copies;
+    }
+    q->prng.state = trib_mix64(s->seed + UINT64_C(0x6a6f62));
+    q->jobs = calloc(jobs + 1, sizeof *q->jobs);
+    q->tables = calloc(jobs + 1, sizeof *q->tables);
+    q->hosts = calloc(run->network.hosts, sizeof *q->hosts);
+    return q->jobs != NULL && q->tables != NULL && q->hosts != NULL &&
+           (jobs == 0 || sim_jobs_reserve(&run->jobs, jobs, endpoints));
+}
+
+static bool add_jobs(struct sim_run *run, char *error)
+{
+    const struct sim_scenario *s = run->scenario;
+    uint32_t tables = s->jobs_most != 0 && s->jobs_most < s->job_count ? s->jobs_most : s->job_count;
+    uint64_t workers = 0;
+    bool is_placed = true;
+
+    if (!make_queue(run, tables, &workers)) {
+        return false;
+    }
+    list_hosts(run, &run->queue);
+    bool is_good = list_jobs(run, tables, error);
+    if (is_good && workers > run->queue.host_count) { /* some must wait: then hosts go by starts */
+        sort_by_start(run);
+    }
+    while (is_good && is_placed && run->queue.at < run->queue.count) {
+        is_good = place_next(run, &is_placed, error);
+    }
     return is_good && (run->jobs.count == 0 || sim_jobs_open(&run->jobs, error) || refuse(run, SIM_UNFIT_MEMORY, 0));
 }
 
@@ -423,6 +538,7 @@ bool sim_run_init(struct sim_run *run, const struct sim_scenario *scenario, char
     };
     sim_jobs_init(&run->jobs, &run->network, TIMER_JOBS);
     run->jobs.timer = TIMER_SLOTS;
+    run->jobs.ended_timer = TIMER_ENDED;
     run->jobs.flows = &run->flows;
     run->jobs.is_multicast = scenario->is_multicast;
     if (!draw_adders(run) || !place_accelerators(run) || !add_jobs(run, error) || !check_restarts(run, error)) {
@@ -465,6 +581,9 @@ void sim_run_deinit(struct sim_run *run)
     sim_network_deinit(&run->network);
     free(run->ends);
     free(run->adds);
+    free(run->queue.jobs);
+    free(run->queue.tables);
+    free(run->queue.hosts);
     memset(run, 0, sizeof *run);
 }
 
@@ -488,7 +607,7 @@ static bool is_computing(const struct sim_job *job)
 {
     uint32_t iteration = job->iterations + 1;
 
-    return iteration <= job->config.iterations &&
+    return job->state == SIM_JOB_OPEN && iteration <= job->config.iterations &&
            (job->prepared < iteration || sim_job_turn(job, iteration)->computed != job->config.workers);
 }
 
@@ -506,7 +625,7 @@ static bool is_waiting(const struct sim_run *run)
 bool sim_run_advance(struct sim_run *run, uint64_t hops)
 {
     if (!run->is_over) {
-        run->is_over = !advance(run, hops) || run->deadlock.count != 0 || is_done(run);
+        run->is_over = !advance(run, hops) || run->deadlock.count != 0 || run->refusal[0] != '\0' || is_done(run);
     }
     uint64_t arrived = run->flows.bytes + run->flows.job_bytes + run->jobs.aggregated;
     bool is_idle = run->flows.started == run->flows.over && run->jobs.done_jobs == run->jobs.count;

@@ -8,6 +8,8 @@
 #ifndef TRIB_SIM_RUN_H
 #define TRIB_SIM_RUN_H
 
+#include <tributary/comm.h>
+
 #include "sim/jobs/jobs.h"
 #include "sim/jobs/restarts.h"
 #include "sim/network/deadlock.h"
@@ -20,6 +22,7 @@
 #define SIM_SOURCES_MAX 64U
 #define SIM_NAME_MAX 64U
 #define SIM_ADDERS_MAX 64U
+#define SIM_JOB_TABLES_MAX 1024U
 
 /* Switches that add, where not all do: so much of a run of nodes, drawn by the seed. */
 struct sim_adders {
@@ -46,7 +49,7 @@ struct sim_scenario {
     struct sim_topology topology;
     struct sim_flows_config flows;
     struct sim_traffic traffic[SIM_SOURCES_MAX];
-    struct sim_job_config jobs[SIM_JOBS_MAX];
+    struct sim_job_config jobs[SIM_JOB_TABLES_MAX]; /* each may stand for several jobs */
     struct sim_failure failures[SIM_FAILURES_MAX];
     struct sim_restart restarts[SIM_RESTARTS_MAX];
     struct sim_faults_config faults;
@@ -66,6 +69,18 @@ struct sim_scenario {
 /* What of a scenario can not be, although all values fit: it takes the network, and seeds, to know. */
 enum sim_unfit { SIM_FITS = 0, SIM_UNFIT_JOB, SIM_UNFIT_RESTART, SIM_UNFIT_MEMORY, SIM_UNFIT_BYPASS };
 
+/* Jobs that wait for hosts, and hosts that are free, by number. */
+struct sim_queue {
+    uint32_t *jobs;   /* those before `at` have hosts */
+    uint32_t *tables; /* of the scenario's jobs, by job */
+    uint32_t *hosts;
+    uint32_t count;
+    uint32_t at;
+    uint32_t host_count;
+    uint32_t unused;
+    struct trib_prng prng; /* of random placements */
+};
+
 struct sim_run {
     const struct sim_scenario *scenario;
     enum sim_unfit unfit;  /* what sim_run_init has refused, */
@@ -73,6 +88,8 @@ struct sim_run {
     struct sim_network network;
     struct sim_flows flows;
     struct sim_jobs jobs;
+    struct sim_queue queue;
+    char refusal[TRIB_ERROR_TEXT_MAX]; /* why a job that had waited cannot be; then the run is over */
     struct sim_failures failures;
     struct sim_restarts restarts;
     struct sim_faults faults;

@@ -29,6 +29,7 @@ void sim_jobs_init(struct sim_jobs *j, struct sim_network *network, uint32_t fir
         .network = network,
         .first_timer = first_timer,
         .message_free = SIM_NONE,
+        .ended = SIM_NONE,
         .memory_bytes = SIM_NEVER,
         .first_adder = SIM_NONE,
     };
@@ -43,6 +44,8 @@ void sim_jobs_deinit(struct sim_jobs *j)
     for (uint32_t i = 0; i < j->count; i++) {
         free(j->jobs[i].log);
     }
+    free(j->jobs);
+    sim_pieces_free(&j->pieces);
     free(j->slots);
     free(j->loads);
     free(j->memories);
@@ -53,7 +56,7 @@ void sim_jobs_deinit(struct sim_jobs *j)
 
 uint32_t sim_jobs_timers(const struct sim_jobs *j)
 {
-    return 2 * j->endpoint_count;
+    return 2 * j->endpoint_room;
 }
 
 /* ---- messages ---- */
@@ -423,6 +426,15 @@ static void take_bucket(struct sim_jobs *j, uint32_t endpoint, uint64_t now_ns)
     drain(j, endpoint, now_ns);
 }
 
+/* It is closed when what happens now is over: its nodes are still being driven. */
+static void end_job(struct sim_jobs *j, struct sim_job *job)
+{
+    j->done_jobs++;
+    job->next_ended = j->ended;
+    j->ended = (uint32_t)(job - j->jobs);
+    sim_timer_set(&j->network->events, j->ended_timer, sim_network_now(j->network));
+}
+
 void sim__jobs_ended(struct sim_jobs *j, uint32_t endpoint)
 {
     const struct sim_endpoint *e = &j->endpoints[endpoint];
@@ -432,7 +444,9 @@ void sim__jobs_ended(struct sim_jobs *j, uint32_t endpoint)
         struct sim_iteration *log = &job->log[job->iterations++];
         job->end_ps = log->ended_ps = sim_network_now(j->network);
         job->summing_ps += (double)(log->ended_ps - log->computed_ps);
-        j->done_jobs += job->iterations == job->config.iterations;
+        if (job->iterations == job->config.iterations) {
+            end_job(j, job);
+        }
         if (job->steps == NULL) {
             sim__numbers_compare(job, e->iteration);
             tell_marks(j, job, job->end_ps / NS_PS);
@@ -606,7 +620,8 @@ void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet)
         pass_in(j, packet);
         return;
     }
-    if (!e->is_worker && j->jobs[e->job].away != 0) { /* nobody is there */
+    bool is_closed = j->jobs[e->job].state == SIM_JOB_CLOSED;
+    if (is_closed || (!e->is_worker && j->jobs[e->job].away != 0)) { /* nobody is there */
         sim_jobs_dropped(j, packet);
         sim_packet_free(j->network, packet);
         return;
@@ -654,8 +669,8 @@ void sim_jobs_sooner(const struct sim_jobs *j, uint32_t packet)
     const struct sim_endpoint *e = &j->endpoints[p->owner];
     const struct trib_scheme *scheme = j->jobs[e->job].scheme;
 
-    if ((p->flags & SIM_MANY) != 0) {
-        return; /* the owner has sent it, and nobody here gets it */
+    if ((p->flags & SIM_MANY) != 0 || e->node == NULL) {
+        return; /* the owner has sent it, and nobody here gets it; or its job has ended */
     }
     struct trib_packet message;
     struct room room;
@@ -704,7 +719,7 @@ void sim_jobs_count_slots(struct sim_jobs *j)
 
     for (uint32_t i = 0; i < j->endpoint_count; i++) {
         const struct sim_endpoint *e = &j->endpoints[i];
-        if (e->is_worker) {
+        if (e->is_worker || e->node == NULL) {
             continue;
         }
         uint32_t held = j->jobs[e->job].scheme->switch_node->slots_held(e->node);
@@ -725,8 +740,11 @@ struct sim_job_counters sim_jobs_counters(const struct sim_jobs *j, uint32_t job
     const struct sim_job *it = &j->jobs[job];
     struct sim_job_counters sum = {.switches = it->before};
 
-    if (it->scheme == NULL) {
-        return sum; /* its ranks send messages, and have no nodes */
+    if (it->state == SIM_JOB_CLOSED) {
+        return it->counters;
+    }
+    if (it->scheme == NULL || it->state != SIM_JOB_OPEN) {
+        return sum; /* its ranks send messages, and have no nodes; or it waits */
     }
     for (uint32_t i = it->first; i < it->first + it->config.workers; i++) {
         const struct sim_endpoint *e = &j->endpoints[i];

@@ -32,7 +32,7 @@
 #include "sim/network/memory.h"
 #include "sim/network/network.h"
 
-#define SIM_JOBS_MAX 64U
+#define SIM_JOBS_MAX 65535U
 #define SIM_MESSAGES_MAX (UINT32_C(1) << 22)
 #define SIM_JOB_PAYLOAD 64U
 #define SIM_JOB_ELEMENTS (SIM_JOB_PAYLOAD / sizeof(int32_t))
@@ -130,8 +130,22 @@ struct sim_said {
     uint64_t ranks;  /* one number for those that it has, as the packet names them; 0: it names none, as it has all */
 };
 
+/* Counts of a job's nodes. */
+struct sim_job_counters {
+    struct trib_counters workers;
+    struct trib_counters switches;
+    struct trib_flow_counters flows;
+};
+
+/* A job waits until there are hosts for its workers, and leaves them to others when it has ended. */
+enum sim_job_state { SIM_JOB_WAITS = 0, SIM_JOB_PLACED, SIM_JOB_OPEN, SIM_JOB_CLOSED };
+
 struct sim_job {
     struct sim_job_config config;
+    enum sim_job_state state;
+    uint32_t next_ended;              /* job that has ended as well, and is still open; SIM_NONE */
+    struct sim_piece *pieces;         /* memory of its nodes and numbers */
+    struct sim_job_counters counters; /* of its nodes, when it is closed */
     const struct trib_scheme *scheme; /* NULL: a ring in steps, without nodes */
     struct sim_steps *steps;          /* of that (steps.h); else NULL */
     uint32_t away;                    /* restarts that its ranks are not back from: switches have no nodes of it */
@@ -142,6 +156,7 @@ struct sim_job {
         first; /* of its endpoints: workers by rank, in the first tree, then in the next; then switches, tree by tree */
     uint32_t count;
     struct sim_way ways[TRIB_ROOTS_MAX]; /* by tree */
+    uint8_t levels[TRIB_ROOTS_MAX];      /* of switches, by tree */
     uint16_t roots[TRIB_ROOTS_MAX];      /* network nodes, by tree; of a scheme whose switches add */
     uint32_t trees;                      /* that it has: one where nothing adds */
     uint32_t unused_too;
@@ -189,8 +204,11 @@ struct sim_flows;
 struct sim_jobs {
     struct sim_network *network;
     struct sim_flows *flows; /* of rings in steps */
-    struct sim_job jobs[SIM_JOBS_MAX];
+    struct sim_job *jobs;    /* all that there will be: many may wait */
+    uint32_t room;
     uint32_t count;
+    uint32_t ended;       /* a list, of jobs that have ended and are still open; SIM_NONE */
+    uint32_t ended_timer; /* ends when there are some */
     uint32_t first_timer;
     const uint8_t *adds; /* by network node: may it be a node of trees? NULL: every switch may */
     struct sim_endpoint *endpoints;
@@ -203,8 +221,9 @@ struct sim_jobs {
     uint32_t message_high;
     uint32_t message_free;
     struct sim_arena arena;
-    uint64_t on_links;   /* packets of jobs */
-    uint64_t aggregated; /* contributions that switches have added */
+    struct sim_pieces pieces; /* of jobs */
+    uint64_t on_links;        /* packets of jobs */
+    uint64_t aggregated;      /* contributions that switches have added */
     uint64_t done_jobs;
     /* What adds in a switch. */
     uint64_t memory_bytes; /* SIM_NEVER: no bound */
@@ -241,16 +260,13 @@ struct sim_slots {
     uint32_t cap_most; /* so far */
 };
 
-/* Counts of a job's nodes. */
-struct sim_job_counters {
-    struct trib_counters workers;
-    struct trib_counters switches;
-    struct trib_flow_counters flows;
-};
-
 const char *sim_placement_name(enum sim_placement placement);
 void sim_jobs_init(struct sim_jobs *j, struct sim_network *network, uint32_t first_timer);
 void sim_jobs_deinit(struct sim_jobs *j);
+/* Room for all jobs, each with so many endpoints at most as sim_job_endpoints says. False: out of memory. */
+bool sim_jobs_reserve(struct sim_jobs *j, uint32_t jobs, uint64_t endpoints);
+/* The most endpoints of a job: a worker's way to a root meets a switch of each tier at most. */
+uint64_t sim_job_endpoints(const struct sim_job_config *config);
 /* Two of each endpoint: so many follow first_timer. */
 uint32_t sim_jobs_timers(const struct sim_jobs *j);
 /* A size or time at a scale of 1/scale. */
@@ -259,11 +275,15 @@ static inline uint64_t sim_job_scaled(uint64_t amount, uint32_t scale)
     return amount == 0 || scale <= 1 ? amount : amount < scale ? 1 : amount / scale;
 }
 
-/* Adds a job; its workers are on these hosts, by rank. False: error says why it cannot be. When all are there:
- * sim_jobs_open. */
-bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const uint32_t *hosts, uint64_t seed,
-                  char *error);
+/* Adds a job, which waits. False: error says why it cannot be. */
+bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint64_t seed, char *error);
+/* Its workers are on these hosts, by rank. False: error says why it cannot be. */
+bool sim_jobs_place(struct sim_jobs *j, uint32_t number, const uint32_t *hosts, char *error);
+/* Opens all that are placed, before anything happens, or one of them later, where switches' memory has no bound. */
 bool sim_jobs_open(struct sim_jobs *j, char *error);
+bool sim_jobs_open_late(struct sim_jobs *j, uint32_t number, char *error);
+/* A job that has ended gives its hosts and its memory back. */
+void sim_jobs_close(struct sim_jobs *j, uint32_t number);
 void sim_jobs_arrived(struct sim_jobs *j, uint32_t packet);
 /* The packet will arrive soon, and sooner: fetch what that needs. */
 void sim_jobs_soon(const struct sim_jobs *j, uint32_t packet);
@@ -303,6 +323,11 @@ static inline struct sim_turn *sim_job_turn(const struct sim_job *job, uint32_t 
 {
     return &job->turns[iteration % job->turn_count];
 }
+/* Are its sums compared one by one, as they may lack ranks? */
+static inline bool sim_job_has_quorum(const struct sim_job *job)
+{
+    return job->said_count != 0;
+}
 /* Of a fragment's bytes on the links, those that are gradients. */
 static inline uint32_t sim_job_data(const struct sim_job_config *config)
 {
@@ -310,6 +335,9 @@ static inline uint32_t sim_job_data(const struct sim_job_config *config)
 }
 /* NULL, or what is wrong: a sum, a lane, a failure. */
 const char *sim_jobs_check(const struct sim_jobs *j);
+
+/* Of open.c: memory of a job's until it is closed; NULL: out of memory. */
+void *sim__jobs_take(struct sim_jobs *j, struct sim_job *job, size_t size);
 
 /* Of jobs.c, for open.c: hands out what an endpoint has to send; deals an iteration's fragments to operations; a worker
  * begins its next iteration. */
@@ -337,10 +365,13 @@ void sim__numbers_taken(struct sim_job *job, const struct trib_packet *packet);
 bool sim__shares_open(struct sim_jobs *j, char *error);
 void sim__shares_opened(struct sim_jobs *j, uint32_t endpoint);
 void sim__shares_count(struct sim_jobs *j, uint32_t endpoint);
+void sim__shares_closed(struct sim_jobs *j, uint32_t endpoint);
 
 /* Of tree.c: chooses the job's trees and places their switches, behind its workers; false: error says why it cannot
  * be. */
 bool sim__jobs_trees(struct sim_jobs *j, struct sim_job *job, char *error);
+/* Its trees are no load on links any more. */
+void sim__jobs_unload(struct sim_jobs *j, const struct sim_job *job);
 /* The next link on the way through the tree from this place to the parent, or down to the endpoint. */
 uint32_t sim__jobs_next_up(const struct sim_network *n, uint32_t place, const struct sim_way *way);
 uint32_t sim__jobs_next_down(const struct sim_network *n, uint32_t place, const struct sim_endpoint *to);

@@ -55,18 +55,18 @@ bool sim__numbers_open(struct sim_jobs *j, struct sim_job *job)
     uint64_t window = (uint64_t)job->session.roots * (job->session.slots + 1); /* a sequence is below M and so many */
 
     job->turn_count = 2 + (has_quorum(job) ? (uint32_t)(window / job->fragments) : 0);
-    job->turns = sim_arena_take(&j->arena, job->turn_count * sizeof *job->turns);
+    job->turns = sim__jobs_take(j, job, job->turn_count * sizeof *job->turns);
     for (uint32_t i = 0; job->turns != NULL && job->scheme != NULL && i < job->turn_count; i++) {
         struct sim_turn *turn = &job->turns[i];
-        turn->send = sim_arena_take(&j->arena, sim__jobs_elements(job) * sizeof(int32_t));
-        turn->recv = sim_arena_take(&j->arena, sim__jobs_elements(job) * sizeof(int32_t));
+        turn->send = sim__jobs_take(j, job, sim__jobs_elements(job) * sizeof(int32_t));
+        turn->recv = sim__jobs_take(j, job, sim__jobs_elements(job) * sizeof(int32_t));
         if (turn->send == NULL || turn->recv == NULL) {
             return false;
         }
     }
     if (has_quorum(job)) {
         job->said_count = (uint32_t)window;
-        job->said = sim_arena_take(&j->arena, window * sizeof *job->said);
+        job->said = sim__jobs_take(j, job, window * sizeof *job->said);
     }
     return job->turns != NULL && (job->said != NULL || !has_quorum(job));
 }

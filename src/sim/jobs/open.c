@@ -9,6 +9,7 @@
 #include "core/lane.h"
 #include "io/explain.h"
 #include "sim/jobs/steps.h"
+#include "sim/network/topology.h"
 
 #define NS_PS UINT64_C(1000)
 #define BOOT 1U       /* the first */
@@ -37,7 +38,7 @@ static struct trib_session_config make_session(const struct sim_jobs *j, const s
 }
 
 /* With one node for its endpoints in all trees. */
-static bool open_worker(struct sim_jobs *j, const struct sim_job *job, struct sim_endpoint *e)
+static bool open_worker(struct sim_jobs *j, struct sim_job *job, struct sim_endpoint *e)
 {
     struct trib_worker_config config = {
         .session = job->session,
@@ -49,7 +50,7 @@ static bool open_worker(struct sim_jobs *j, const struct sim_job *job, struct si
         .is_zeroed = 1,
     };
 
-    e->node = sim_arena_take(&j->arena, job->scheme->worker->size(&config));
+    e->node = sim__jobs_take(j, job, job->scheme->worker->size(&config));
     if (e->node != NULL) {
         job->scheme->worker->init(e->node, &config);
     }
@@ -94,7 +95,7 @@ static void tell_numbers(struct sim_jobs *j, const struct sim_job *job, const st
 }
 
 /* The node of a switch, new or anew, with its children's marks and the whole job's. */
-static bool open_switch(struct sim_jobs *j, const struct sim_job *job, uint32_t endpoint, uint64_t mark)
+static bool open_switch(struct sim_jobs *j, struct sim_job *job, uint32_t endpoint, uint64_t mark)
 {
     struct sim_endpoint *e = &j->endpoints[endpoint];
     struct trib_switch_config config = {
@@ -116,7 +117,7 @@ static bool open_switch(struct sim_jobs *j, const struct sim_job *job, uint32_t 
         config.spare += below->is_worker ? trib_quorum_brings(&config.session, below->rank) : 0;
     }
     if (e->node == NULL) {
-        e->node = sim_arena_take(&j->arena, job->scheme->switch_node->size(&config));
+        e->node = sim__jobs_take(j, job, job->scheme->switch_node->size(&config));
         if (e->node == NULL) {
             return false;
         }
@@ -147,56 +148,61 @@ static bool open_nodes(struct sim_jobs *j, struct sim_job *job)
         }
     }
     for (uint32_t i = job->first; i < job->first + job->config.workers; i++) {
-        job->scheme->worker->registered(j->endpoints[i].node, job->boot, 0, 0);
+        job->scheme->worker->registered(j->endpoints[i].node, job->boot, 0, sim_network_now(j->network) / NS_PS);
     }
     return true;
 }
 
 static bool open_job(struct sim_jobs *j, struct sim_job *job)
 {
-    job->log = calloc(job->config.iterations, sizeof *job->log);
-    if (job->log == NULL || !sim__numbers_open(j, job) ||
-        !(job->scheme != NULL ? open_nodes(j, job) : sim__steps_open(j, job))) {
+    uint64_t now_ps = sim_network_now(j->network);
+
+    job->state = SIM_JOB_OPEN;
+    if (!sim__numbers_open(j, job) || !(job->scheme != NULL ? open_nodes(j, job) : sim__steps_open(j, job))) {
         return false;
     }
-    job->log[0].begun_ps = job->config.start_ps;
+    job->log[0].begun_ps = job->config.start_ps > now_ps ? job->config.start_ps : now_ps;
     for (uint32_t rank = 0; rank < job->config.workers; rank++) {
         sim__jobs_begin(j, job->first + rank);
     }
     return true;
 }
 
-/* For as many messages and endpoints as there can be: each host is one job's, each switch may be in all trees of all
- * jobs. */
-static bool make_room(struct sim_jobs *j, bool has_quorum)
+void *sim__jobs_take(struct sim_jobs *j, struct sim_job *job, size_t size)
 {
-    if (has_quorum && j->lists == NULL) {
-        j->lists = sim_memory_map(SIM_MESSAGES_MAX * sizeof *j->lists);
-    }
-    if (j->messages != NULL) {
-        return !has_quorum || j->lists != NULL;
-    }
-    j->endpoint_room = TRIB_ROOTS_MAX * (j->network->hosts + SIM_JOBS_MAX * (j->network->nodes - j->network->hosts));
-    j->endpoints = sim_memory_map(j->endpoint_room * sizeof *j->endpoints);
-    j->messages = sim_memory_map(SIM_MESSAGES_MAX * sizeof *j->messages);
-    return j->endpoints != NULL && j->messages != NULL && (!has_quorum || j->lists != NULL);
+    return sim_pieces_take(&j->pieces, &job->pieces, size);
 }
 
-bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const uint32_t *hosts, uint64_t seed,
-                  char *error)
+uint64_t sim_job_endpoints(const struct sim_job_config *config)
+{
+    uint32_t trees = config->trees != 0 ? config->trees : 1;
+
+    return (uint64_t)trees * config->workers * SIM_TIERS_MAX;
+}
+
+bool sim_jobs_reserve(struct sim_jobs *j, uint32_t jobs, uint64_t endpoints)
+{
+    TRIB_ASSERT(jobs <= SIM_JOBS_MAX && endpoints < UINT32_MAX / 4);
+    j->room = jobs;
+    j->endpoint_room = (uint32_t)endpoints;
+    j->jobs = calloc(jobs, sizeof *j->jobs);
+    j->endpoints = sim_memory_map(j->endpoint_room * sizeof *j->endpoints);
+    j->messages = sim_memory_map(SIM_MESSAGES_MAX * sizeof *j->messages);
+    return j->jobs != NULL && j->endpoints != NULL && j->messages != NULL;
+}
+
+bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, uint64_t seed, char *error)
 {
     struct sim_job *job = &j->jobs[j->count];
 
-    *job = (struct sim_job){
-        .config = *config,
-        .first = j->endpoint_count,
-    };
+    TRIB_ASSERT(j->count < j->room);
+    *job = (struct sim_job){.config = *config, .next_ended = SIM_NONE};
     if (config->bytes < config->threshold) {
         (void)snprintf(job->config.scheme, sizeof job->config.scheme, SIM_STEPS_NAME);
     }
     job->scheme = trib_scheme_find(job->config.scheme);
     job->session = make_session(j, &job->config, seed);
-    TRIB_ASSERT(j->count < SIM_JOBS_MAX && (job->scheme != NULL || strcmp(job->config.scheme, SIM_STEPS_NAME) == 0));
+    TRIB_ASSERT(job->scheme != NULL || strcmp(job->config.scheme, SIM_STEPS_NAME) == 0);
     job->data = sim_job_data(&job->config);
     job->fragments = (config->bytes + job->data - 1) / job->data;
     job->boot = BOOT;
@@ -204,8 +210,12 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const
     job->config.buckets = config->buckets != 0 ? config->buckets : 1;
     job->config.trees = config->trees != 0 ? config->trees : 1;
     TRIB_ASSERT(job->config.trees <= TRIB_ROOTS_MAX);
-    job->trees = 1;
-    if (!make_room(j, trib_session_has_quorum(&job->session))) {
+    job->log = calloc(job->config.iterations, sizeof *job->log);
+    j->count++;
+    if (trib_session_has_quorum(&job->session) && j->lists == NULL) {
+        j->lists = sim_memory_map(SIM_MESSAGES_MAX * sizeof *j->lists);
+    }
+    if (job->log == NULL || (trib_session_has_quorum(&job->session) && j->lists == NULL)) {
         trib_explain(error, "out of memory");
         return false;
     }
@@ -219,9 +229,20 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const
         return false;
     }
     sim__jobs_deal(job);
-    for (uint32_t rank = 0; rank < config->workers; rank++) {
+    return true;
+}
+
+bool sim_jobs_place(struct sim_jobs *j, uint32_t number, const uint32_t *hosts, char *error)
+{
+    struct sim_job *job = &j->jobs[number];
+
+    TRIB_ASSERT(job->state == SIM_JOB_WAITS);
+    job->state = SIM_JOB_PLACED;
+    job->first = j->endpoint_count;
+    job->trees = 1;
+    for (uint32_t rank = 0; rank < job->config.workers; rank++) {
         (void)sim__jobs_endpoint(j, &(struct sim_endpoint){
-                                        .job = (uint16_t)j->count,
+                                        .job = (uint16_t)number,
                                         .place = (uint16_t)hosts[rank],
                                         .rank = (uint16_t)rank,
                                         .parent = SIM_NONE,
@@ -236,20 +257,56 @@ bool sim_jobs_add(struct sim_jobs *j, const struct sim_job_config *config, const
     }
     job->session.roots = job->trees;
     job->count = j->endpoint_count - job->first;
-    j->count++;
     return true;
 }
 
 bool sim_jobs_open(struct sim_jobs *j, char *error)
 {
-    j->slots = calloc(j->endpoint_count + 1, sizeof *j->slots);
+    j->slots = calloc(j->endpoint_room + 1, sizeof *j->slots);
     trib_explain(error, "out of memory");
     bool is_good = j->slots != NULL && sim__shares_open(j, error);
     for (uint32_t i = 0; is_good && i < j->count; i++) {
         j->jobs[i].session.slots = 2 * j->jobs[i].config.window;
-        is_good = open_job(j, &j->jobs[i]);
+        is_good = j->jobs[i].state != SIM_JOB_PLACED || open_job(j, &j->jobs[i]);
     }
     return is_good;
+}
+
+bool sim_jobs_open_late(struct sim_jobs *j, uint32_t number, char *error)
+{
+    TRIB_ASSERT(j->memories == NULL);
+    trib_explain(error, "out of memory");
+    return open_job(j, &j->jobs[number]);
+}
+
+void sim_jobs_close(struct sim_jobs *j, uint32_t number)
+{
+    struct sim_job *job = &j->jobs[number];
+
+    TRIB_ASSERT(job->state == SIM_JOB_OPEN && job->iterations == job->config.iterations);
+    job->counters = sim_jobs_counters(j, number);
+    job->state = SIM_JOB_CLOSED;
+    for (uint32_t i = job->first; i < job->first + job->count; i++) {
+        for (uint32_t timer = j->first_timer + 2 * i; timer < j->first_timer + 2 * i + 2; timer++) {
+            if (sim_timer_due(&j->network->events, timer) != SIM_NEVER) {
+                sim_timer_set(&j->network->events, timer, SIM_NEVER);
+            }
+        }
+        if (j->memories != NULL && !j->endpoints[i].is_worker) {
+            sim__shares_closed(j, i);
+        }
+        j->endpoints[i].node = NULL;
+    }
+    if (job->steps != NULL) {
+        sim__steps_close(job);
+    }
+    if (sim_job_adds(job)) {
+        sim__jobs_unload(j, job);
+    }
+    job->steps = NULL;
+    job->turns = NULL;
+    job->said = NULL;
+    sim_pieces_give(&j->pieces, &job->pieces);
 }
 
 /* ---- restarts ---- */
@@ -268,7 +325,7 @@ void sim_jobs_leave(struct sim_jobs *j, uint32_t place)
 {
     for (uint32_t i = 0; i < j->count; i++) {
         struct sim_job *job = &j->jobs[i];
-        if (!is_at(j, job, place)) {
+        if (job->state != SIM_JOB_OPEN || !is_at(j, job, place)) {
             continue;
         }
         for (uint32_t rank = 0; rank < job->config.workers && job->away == 0; rank++) {
@@ -302,8 +359,9 @@ static void open_again(struct sim_jobs *j, struct sim_job *job)
 void sim_jobs_return(struct sim_jobs *j, uint32_t place)
 {
     for (uint32_t i = 0; i < j->count; i++) {
-        if (is_at(j, &j->jobs[i], place) && --j->jobs[i].away == 0) {
-            open_again(j, &j->jobs[i]);
+        struct sim_job *job = &j->jobs[i];
+        if (job->state == SIM_JOB_OPEN && job->away != 0 && is_at(j, job, place) && --job->away == 0) {
+            open_again(j, job);
         }
     }
 }

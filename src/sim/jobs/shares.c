@@ -164,8 +164,11 @@ static void count_rings(struct sim_jobs *j, struct sim_memory *m)
     for (uint32_t i = m->first; i < m->first + m->count; i++) {
         const struct sim_endpoint *e = &j->endpoints[j->lodgers[i]];
         const struct sim_job *job = &j->jobs[e->job];
+        if (has_caps(job) && !shares(j, j->lodgers[i])) {
+            continue;
+        }
         uint64_t ring = has_caps(job) ? job->scheme->switch_node->room(e->node) : UINT64_C(2) * job->config.window;
-        rings += !has_caps(job) || shares(j, j->lodgers[i]) ? ring * job->config.payload : 0;
+        rings += ring * job->config.payload;
     }
     m->most_rings = rings > m->most_rings ? rings : m->most_rings;
 }
@@ -225,6 +228,12 @@ void sim__shares_opened(struct sim_jobs *j, uint32_t endpoint)
         job->scheme->switch_node->set_cap(e->node, job->session.cap, sim_network_now(j->network) / NS_PS);
     }
     (void)count_held(j, endpoint);
+}
+
+void sim__shares_closed(struct sim_jobs *j, uint32_t endpoint)
+{
+    memory_of(j, &j->endpoints[endpoint])->held_bytes -= bytes_of(j, endpoint);
+    j->slots[endpoint].held = 0;
 }
 
 void sim__shares_count(struct sim_jobs *j, uint32_t endpoint)

@@ -12,7 +12,7 @@ bool sim__steps_open(struct sim_jobs *j, struct sim_job *job)
     if (j->at_host == NULL) {
         j->at_host = sim_arena_take(&j->arena, j->network->hosts * sizeof *j->at_host);
     }
-    job->steps = sim_arena_take(&j->arena, sizeof *job->steps + workers * sizeof job->steps->workers[0]);
+    job->steps = sim__jobs_take(j, job, sizeof *job->steps + workers * sizeof job->steps->workers[0]);
     if (j->at_host == NULL || job->steps == NULL) {
         return false;
     }
@@ -23,6 +23,13 @@ bool sim__steps_open(struct sim_jobs *j, struct sim_job *job)
         j->at_host[j->endpoints[job->first + rank].place] = job->first + rank;
     }
     return true;
+}
+
+void sim__steps_close(struct sim_job *job)
+{
+    for (uint32_t rank = 0; rank < job->config.workers; rank++) {
+        sim_flows_disconnect(job->steps->flows, job->steps->workers[rank].flow);
+    }
 }
 
 /* Steps that the worker has gradients for. */

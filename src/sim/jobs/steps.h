@@ -37,6 +37,8 @@ static inline uint64_t sim_steps_of_sum(const struct sim_job *job)
 
 /* Makes job->steps, before the first iteration. False: out of memory. */
 bool sim__steps_open(struct sim_jobs *j, struct sim_job *job);
+/* Its connections end when what is under way is acknowledged. */
+void sim__steps_close(struct sim_job *job);
 /* One more bucket of this worker may be summed. */
 void sim__steps_ready(struct sim_jobs *j, uint32_t endpoint);
 /* A flow of source SIM_FLOW_OF_JOB has ended. */

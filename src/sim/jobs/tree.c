@@ -138,7 +138,7 @@ static struct candidate choose_tree(struct choice *c)
     struct candidate best = {.levels = 0};
 
     for (uint32_t i = 0; i < c->count; i++) {
-        uint32_t number = (c->jobs->count + i) % c->count;
+        uint32_t number = ((uint32_t)(c->job - c->jobs->jobs) + i) % c->count;
         uint32_t first = number % c->ups[0];
         struct candidate it = {
             .way = {{(uint16_t)first, (uint16_t)((number / c->ups[0] + first) % c->ups[1])}},
@@ -193,10 +193,22 @@ static bool choose(struct sim_jobs *j, struct sim_job *job)
         }
         load(&c, &best, false);
         job->roots[job->trees] = (uint16_t)best.root;
+        job->levels[job->trees] = (uint8_t)best.levels;
         job->ways[job->trees++] = best.way;
     }
     free(c.seen);
     return true;
+}
+
+void sim__jobs_unload(struct sim_jobs *j, const struct sim_job *job)
+{
+    struct choice c = {.jobs = j, .job = job, .seen = calloc(j->network->nodes, sizeof *c.seen)};
+
+    c.bytes = job->config.bytes / job->config.trees;
+    for (uint32_t tree = 0; c.seen != NULL && tree < job->trees; tree++) {
+        load(&c, &(struct candidate){.way = job->ways[tree], .levels = job->levels[tree]}, true);
+    }
+    free(c.seen);
 }
 
 /* ---- their switches ---- */

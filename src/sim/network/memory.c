@@ -2,6 +2,7 @@
 /* memory.c: see memory.h. Read next: io/memory.h. */
 #include "sim/network/memory.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #include "io/memory.h"
@@ -57,4 +58,50 @@ void sim_arena_free(struct sim_arena *arena)
         chunk = before;
     }
     *arena = (struct sim_arena){0};
+}
+
+/* ---- pieces ---- */
+
+static struct sim_piece **list_of(struct sim_pieces *pieces, size_t size)
+{
+    return &pieces->free[size / LINE % SIM_PIECE_LISTS];
+}
+
+void *sim_pieces_take(struct sim_pieces *pieces, struct sim_piece **owner, size_t size)
+{
+    size = (size + LINE - 1) / LINE * LINE;
+    struct sim_piece **at = list_of(pieces, size);
+    while (*at != NULL && (*at)->size != size) {
+        at = &(*at)->next;
+    }
+    struct sim_piece *piece = *at;
+    if (piece != NULL) {
+        *at = piece->next;
+        memset((char *)piece + LINE, 0, size);
+    } else {
+        piece = sim_arena_take(&pieces->arena, LINE + size);
+        if (piece == NULL) {
+            return NULL;
+        }
+    }
+    *piece = (struct sim_piece){.next = *owner, .size = size};
+    *owner = piece;
+    return (char *)piece + LINE;
+}
+
+void sim_pieces_give(struct sim_pieces *pieces, struct sim_piece **owner)
+{
+    while (*owner != NULL) {
+        struct sim_piece *piece = *owner;
+        struct sim_piece **list = list_of(pieces, piece->size);
+        *owner = piece->next;
+        piece->next = *list;
+        *list = piece;
+    }
+}
+
+void sim_pieces_free(struct sim_pieces *pieces)
+{
+    sim_arena_free(&pieces->arena);
+    *pieces = (struct sim_pieces){.arena = pieces->arena};
 }

@@ -21,4 +21,22 @@ struct sim_arena {
 void *sim_arena_take(struct sim_arena *arena, size_t size);
 void sim_arena_free(struct sim_arena *arena);
 
+#define SIM_PIECE_LISTS 64U
+
+/* Pieces of an arena that owners give back all at once, for others that want the same sizes. */
+struct sim_piece {
+    struct sim_piece *next; /* of its owner, or of those that are free */
+    size_t size;
+};
+
+struct sim_pieces {
+    struct sim_arena arena;
+    struct sim_piece *free[SIM_PIECE_LISTS]; /* by size */
+};
+
+/* Zeroed, the owner's until it gives all of them back; NULL: out of memory. */
+void *sim_pieces_take(struct sim_pieces *pieces, struct sim_piece **owner, size_t size);
+void sim_pieces_give(struct sim_pieces *pieces, struct sim_piece **owner);
+void sim_pieces_free(struct sim_pieces *pieces);
+
 #endif

@@ -48,6 +48,9 @@ bool sim_ideal_make(struct sim_ideal *ideal, const struct sim_run *run, bool (*g
                   (part != 0 || sim_results_make(&ideal->flows, alone));
         ideal->hashes[part] = alone->network.hash;
         ideal->job_count = alone->jobs.count;
+        free(ideal->jobs);
+        ideal->jobs = calloc(ideal->job_count + 1, sizeof *ideal->jobs);
+        is_good = is_good && ideal->jobs != NULL;
         for (uint32_t i = 0; is_good && i < alone->jobs.count; i++) {
             ideal->jobs[i] = sim_results_job(alone, i);
         }
@@ -56,4 +59,10 @@ bool sim_ideal_make(struct sim_ideal *ideal, const struct sim_run *run, bool (*g
     free(scenario);
     free(alone);
     return is_good;
+}
+
+void sim_ideal_free(struct sim_ideal *ideal)
+{
+    free(ideal->jobs);
+    *ideal = (struct sim_ideal){0};
 }

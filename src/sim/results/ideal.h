@@ -10,7 +10,7 @@
 
 struct sim_ideal {
     struct sim_results flows; /* without jobs; without a window until the time when the run had ended */
-    struct sim_job_times jobs[SIM_JOBS_MAX];
+    struct sim_job_times *jobs;
     uint32_t job_count;
     uint32_t unused;
     uint64_t hashes[2]; /* of the traces: of flows, of jobs */
@@ -21,5 +21,6 @@ const char *sim_ideal_unfit(const struct sim_scenario *scenario);
 /* After the run has ended. go_on is asked every hops packet-hops. False: it said no, or error says what is wrong. */
 bool sim_ideal_make(struct sim_ideal *ideal, const struct sim_run *run, bool (*go_on)(const struct sim_run *alone),
                     uint64_t hops, char *error);
+void sim_ideal_free(struct sim_ideal *ideal);
 
 #endif

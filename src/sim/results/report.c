@@ -7,6 +7,7 @@
 #include "sim/results/ideal.h"
 
 #define NS 1e3 /* picoseconds */
+#define JOBS_SHOWN 64U
 
 static void quote(FILE *out, const char *text)
 {
@@ -247,7 +248,7 @@ static void json_job(FILE *out, const struct sim_run *run, uint32_t number)
         (void)fprintf(out, "\"cap_first\":%u,\"cap_most\":%u,", job->session.cap, t.cap_most);
     }
     (void)fprintf(out, "\"packets_marked\":%" PRIu64 ",\"results_marked\":%" PRIu64 ",", job->marked, job->told);
-    if (job->said != NULL) {
+    if (sim_job_has_quorum(job)) {
         (void)fprintf(out, "\"sums\":%" PRIu64 ",\"sums_lacking\":%" PRIu64 ",\"parts_late\":%" PRIu64 ",", job->sums,
                       job->lacking, t.late);
     }
@@ -463,7 +464,7 @@ static void summary_jobs(FILE *out, const struct sim_run *run, const struct sim_
         (void)fprintf(out, "  %-16s %9s %9s %12s %12s %11s%s %9s %9s\n", "jobs", "workers", "switches", "iterations",
                       "iteration ms", "summing ms", ideal != NULL ? "    alone ms" : "", "resent", "compared");
     }
-    for (uint32_t i = 0; i < run->jobs.count; i++) {
+    for (uint32_t i = 0; i < run->jobs.count && i < JOBS_SHOWN; i++) {
         const struct sim_job *job = &run->jobs.jobs[i];
         struct sim_job_counters c = sim_jobs_counters(&run->jobs, i);
         struct sim_job_times t = sim_results_job(run, i);
@@ -477,11 +478,14 @@ static void summary_jobs(FILE *out, const struct sim_run *run, const struct sim_
             summary_mean(out, 11, ideal->jobs[i].count, ideal->jobs[i].iteration_ps);
         }
         (void)fprintf(out, " %9" PRIu64 " %9s\n", resent, numbers);
-        if (job->said != NULL) {
+        if (sim_job_has_quorum(job)) {
             (void)fprintf(out,
                           "    sums %" PRIu64 ", of which lack ranks %" PRIu64 " (%.1f %%); late parts %" PRIu64 "\n",
                           job->sums, job->lacking, 100 * t.lacking, t.late);
         }
+    }
+    if (run->jobs.count > JOBS_SHOWN) {
+        (void)fprintf(out, "  and %u more: jobs.csv has all\n", run->jobs.count - JOBS_SHOWN);
     }
 }
 

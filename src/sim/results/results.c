@@ -87,7 +87,7 @@ static uint64_t count_not_done(const struct sim_run *run, const struct sim_job *
 
     for (uint32_t i = job->iterations; i < job->config.iterations; i++) {
         uint64_t begun_ps = job->log[i].begun_ps;
-        bool is_late = i != 0 && begun_ps == 0;
+        bool is_late = begun_ps == 0 && (i != 0 || job->state == SIM_JOB_WAITS);
         count += run->scenario->window_ps == 0 || (!is_late && sim_run_counts(run->scenario, begun_ps));
     }
     return count;
@@ -101,7 +101,7 @@ struct sim_job_times sim_results_job(const struct sim_run *run, uint32_t number)
 
     for (uint32_t i = 0; i < job->iterations; i++) {
         const struct sim_iteration *log = &job->log[i];
-        double time_ps = (double)(log->ended_ps - (i == 0 ? job->config.start_ps : job->log[i - 1].ended_ps));
+        double time_ps = (double)(log->ended_ps - (i == 0 ? log->begun_ps : job->log[i - 1].ended_ps));
         if (sim_run_counts(run->scenario, log->begun_ps)) {
             t.count++;
             t.iteration_ps += time_ps;

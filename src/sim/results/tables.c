@@ -2,7 +2,7 @@
 /* tables.c: results as CSV: flows, links, jobs and their iterations, and the few figures of a run that a sweep shows;
  * see results.h. Read next: report.c. */
 #include <inttypes.h>
-
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/network/gates.h"
@@ -120,6 +120,7 @@ static void job_line(FILE *out, const struct sim_run *run, uint32_t number, cons
     (void)fprintf(out, ",%u,", sim_job_adds(job) ? job->trees : 0);
     print_roots(out, run, job);
     (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, job->told, job->lacking, t.late, t.not_done);
+    (void)fprintf(out, job->state == SIM_JOB_WAITS ? "," : ",%.3f", (double)job->log[0].begun_ps / NS);
     if (ideal != NULL) {
         print_times(out, &ideal->jobs[number]);
     }
@@ -131,7 +132,7 @@ void sim_results_jobs(FILE *out, const struct sim_run *run, const struct sim_sto
     head(out, run, story,
          "job,scheme,model,workers,ranks_per_host,switches,bytes,payload_bytes,buckets,compute_ns,start_ns,end_ns,"
          "iterations,ended,measured,iteration_ns,summing_ns,resent,slots,slots_most,slots_mean,trees,roots,results_"
-         "marked,sums_lacking,parts_late,not_done");
+         "marked,sums_lacking,parts_late,not_done,begun_ns");
     (void)fprintf(out, "%s\n", story->ideal != NULL ? ",ideal_iteration_ns,ideal_summing_ns" : "");
     for (uint32_t i = 0; i < run->jobs.count; i++) {
         job_line(out, run, i, story->ideal);
@@ -218,14 +219,17 @@ void sim_results_figures(FILE *out, const struct sim_run *run, const struct sim_
     static const char *names[] = {"jobs: iteration / ms", "jobs: summing / ms"};
     static const char *ideal_names[] = {"jobs without flows: iteration / ms", "jobs without flows: summing / ms"};
     const struct sim_ideal *ideal = story->ideal;
-    struct sim_job_times times[SIM_JOBS_MAX];
+    struct sim_job_times *times = calloc(run->jobs.count + 1, sizeof *times);
 
     head(out, run, story, "figure,value\n");
     flow_figures(out, run, r, ideal);
-    for (uint32_t i = 0; i < run->jobs.count; i++) {
+    for (uint32_t i = 0; times != NULL && i < run->jobs.count; i++) {
         times[i] = sim_results_job(run, i);
     }
-    job_figures(out, names, times, run->jobs.count);
+    if (times != NULL) {
+        job_figures(out, names, times, run->jobs.count);
+    }
+    free(times);
     if (run->jobs.count != 0) {
         uint32_t jobs = 0;
         figure(out, SIM_FIGURE_NOT_DONE, (double)sim_results_not_done(run, &jobs));

@@ -13,7 +13,7 @@
 /* Lists of tables. */
 enum sim_list { SIM_LIST_TRAFFIC, SIM_LIST_JOBS, SIM_LIST_FAILURES, SIM_LIST_LINKS, SIM_LIST_RESTARTS, SIM_LISTS };
 
-#define SIM_LIST_MAX 64U
+#define SIM_LIST_MAX 64U /* tables of a list, but of jobs: SIM_JOB_TABLES_MAX */
 
 /* A text whose meaning depends on the rest. */
 struct draft_text {
@@ -31,11 +31,11 @@ struct draft {
     struct draft_text files[SIM_SOURCES_MAX]; /* of traces, by source */
     struct draft_text topology_file;
     struct draft_text adders;
-    struct draft_text hosts[SIM_JOBS_MAX];     /* of jobs */
-    struct draft_text links[SIM_FAILURES_MAX]; /* of failures */
+    struct draft_text hosts[SIM_JOB_TABLES_MAX]; /* of jobs */
+    struct draft_text links[SIM_FAILURES_MAX];   /* of failures */
     struct draft_text odd_links[SIM_ODD_LINKS_MAX];
     struct draft_text restarts[SIM_RESTARTS_MAX];
-    uint32_t tables[SIM_LISTS][SIM_LIST_MAX]; /* of the lists' items */
+    uint32_t tables[SIM_LISTS][SIM_JOB_TABLES_MAX]; /* of the lists' items */
 };
 
 /* Says what is wrong, with its place, in the draft's error; false. */

@@ -209,10 +209,32 @@ static bool finish_job(struct draft *d, uint32_t number)
                        s->topology.buffer_bytes, largest);
 }
 
-bool sim__fit_jobs(struct draft *d)
+/* Hosts that no job names are for the others, which wait for them if they must. */
+static bool fit_hosts(struct draft *d, uint64_t workers)
 {
     const struct sim_scenario *s = d->scenario;
     uint32_t hosts = sim_topology_size(&s->topology).hosts;
+    uint32_t memory = sim__table(d, "switches");
+
+    for (uint32_t i = 0; i < s->job_count; i++) {
+        hosts -= s->jobs[i].hosts != NULL ? s->jobs[i].workers : 0;
+    }
+    for (uint32_t i = 0; i < s->job_count; i++) {
+        if (s->jobs[i].hosts == NULL && s->jobs[i].workers > hosts) {
+            return sim__refuse(d, sim__place(d, sim__item_table(d, SIM_LIST_JOBS, i), "workers"),
+                               "%u workers, but there are %u hosts that no job names", s->jobs[i].workers, hosts);
+        }
+    }
+    return workers <= hosts || s->accelerators.memory_bytes == SIM_NEVER ||
+           sim__refuse(d, sim__place(d, memory, "memory"),
+                       "memory is divided among jobs that are all there: %" PRIu64
+                       " workers would wait for %u hosts; name fewer jobs, or no memory",
+                       workers, hosts);
+}
+
+bool sim__fit_jobs(struct draft *d)
+{
+    const struct sim_scenario *s = d->scenario;
     uint64_t workers = 0;
     uint64_t jobs = 0;
 
@@ -222,19 +244,14 @@ bool sim__fit_jobs(struct draft *d)
     }
     for (uint32_t i = 0; i < s->job_count; i++) {
         uint32_t table = sim__item_table(d, SIM_LIST_JOBS, i);
-        workers += (uint64_t)s->jobs[i].workers * s->jobs[i].copies;
         jobs += s->jobs[i].copies;
-        if (workers > hosts) {
-            return sim__refuse(d, sim__place(d, table, "workers"),
-                               "%" PRIu64 " workers, with those of the jobs before, but there are %u hosts", workers,
-                               hosts);
-        }
         if (jobs > SIM_JOBS_MAX) {
             return sim__refuse(d, sim__place(d, table, "copies"), "more than %u jobs, with their copies", SIM_JOBS_MAX);
         }
         if (!finish_job(d, i)) {
             return false;
         }
+        workers += s->jobs[i].hosts == NULL ? (uint64_t)s->jobs[i].workers * s->jobs[i].copies : 0;
     }
-    return true;
+    return fit_hosts(d, workers);
 }

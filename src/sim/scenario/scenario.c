@@ -229,8 +229,9 @@ static const struct list lists[SIM_LISTS] = {
     [SIM_LIST_LINKS] = {"link", AT(topology.odd_count), AT(topology.odd), sizeof blank_link, &blank_link},
 };
 
-_Static_assert(SIM_SOURCES_MAX == SIM_LIST_MAX && SIM_JOBS_MAX == SIM_LIST_MAX && SIM_FAILURES_MAX == SIM_LIST_MAX &&
-                   SIM_ODD_LINKS_MAX == SIM_LIST_MAX && SIM_RESTARTS_MAX == SIM_LIST_MAX,
+_Static_assert(SIM_SOURCES_MAX == SIM_LIST_MAX && SIM_LIST_MAX <= SIM_JOB_TABLES_MAX &&
+                   SIM_FAILURES_MAX == SIM_LIST_MAX && SIM_ODD_LINKS_MAX == SIM_LIST_MAX &&
+                   SIM_RESTARTS_MAX == SIM_LIST_MAX,
                "one limit of lists");
 
 static const struct list *find_list(const char *name)
@@ -399,8 +400,9 @@ static char *begin_list(struct draft *d, uint32_t table)
     const struct list *list = find_list(d->toml->tables[table].name);
     uint32_t *count = (uint32_t *)(void *)((char *)s + list->count_at);
 
-    if (*count == SIM_LIST_MAX) {
-        (void)sim__refuse(d, d->toml->tables[table].place, "more than %u tables [[%s]]", SIM_LIST_MAX, list->name);
+    uint32_t most = list == &lists[SIM_LIST_JOBS] ? SIM_JOB_TABLES_MAX : SIM_LIST_MAX;
+    if (*count == most) {
+        (void)sim__refuse(d, d->toml->tables[table].place, "more than %u tables [[%s]]", most, list->name);
         return NULL;
     }
     char *item = (char *)s + list->at + *count * list->size;
@@ -539,7 +541,7 @@ static bool override(struct draft *d, struct sim_toml *toml, const struct sim_ov
 
 /* Where a file says what sim_run_init may refuse. */
 struct sim_places {
-    struct sim_place jobs[SIM_JOBS_MAX];
+    struct sim_place jobs[SIM_JOB_TABLES_MAX];
     struct sim_place restarts[SIM_RESTARTS_MAX];
     struct sim_place memory;
     struct sim_place bypass;

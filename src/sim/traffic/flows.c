@@ -257,6 +257,12 @@ void sim_flows_message(struct sim_flows *f, uint32_t number)
     set_timer(f, number);
 }
 
+void sim_flows_disconnect(struct sim_flows *f, uint32_t number)
+{
+    f->flows[number].is_kept = false;
+    release(f, number);
+}
+
 void sim_flows_timer(struct sim_flows *f, uint32_t timer)
 {
     uint32_t number = timer - f->first_timer;

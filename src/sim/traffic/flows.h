@@ -118,6 +118,8 @@ uint32_t sim_flows_start(struct sim_flows *f, const struct sim_flow_plan *plan);
 uint32_t sim_flows_connect(struct sim_flows *f, const struct sim_flow_plan *plan);
 /* The next one, when the last has come: windows are what they were then. */
 void sim_flows_message(struct sim_flows *f, uint32_t number);
+/* No other follows: its memory is free when the last is acknowledged. */
+void sim_flows_disconnect(struct sim_flows *f, uint32_t number);
 void sim_flows_arrived(struct sim_flows *f, uint32_t packet);
 /* The packet will arrive soon, and sooner: fetch what that needs. */
 void sim_flows_soon(const struct sim_flows *f, uint32_t packet);
