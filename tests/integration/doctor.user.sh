@@ -30,6 +30,23 @@ expect 1 'FAIL +switch +127.0.0.1:1 cannot be reached by TCP: connection refused
 check_in "what to do" '-> is `tributary switch` running there' "$TMP/out"
 expect 1 'FAIL +switch +cannot resolve "nowhere.invalid"' "$T" doctor -s nowhere.invalid
 expect 2 'unknown option --swich; did you mean --switch' "$T" doctor --swich x
+# A switch without room for a session is not one that is unreachable.
+quiet_port
+(
+    ulimit -n 64
+    exec "$T" switch --listen "127.0.0.1:$QUIET_PORT" --http none
+) 2>"$TMP/full.log" &
+FULL=$!
+CHILDREN+=("$FULL")
+wait_for 10 grep -q 'switch at' "$TMP/full.log"
+for ((i = 0; i < 40; i++)); do exec {fd}<>"/dev/tcp/127.0.0.1/$QUIET_PORT" && FDS+=("$fd"); done
+expect 1 "switch 127.0.0.1:$QUIET_PORT has no room for another session, with 32: .*ulimit -n.*; waited 300 ms" \
+    env TRIB_JOIN_TIMEOUT=300ms "$T" perf --switch "127.0.0.1:$QUIET_PORT"
+expect 1 'FAIL +session +the switch refuses a job of one rank: switch .* has no room' "$T" doctor -s "127.0.0.1:$QUIET_PORT"
+for fd in "${FDS[@]}"; do exec {fd}>&-; done
+expect 0 '^# 0 wrong elements' "$T" perf --switch "127.0.0.1:$QUIET_PORT" --workers 2 -b 8 -e 8 -n 1
+kill "$FULL"
+ended 5 "$FULL"
 if command -v ip >/dev/null && unshare -Urn true 2>/dev/null; then
     # A path that a full packet does not fit through, in a network of its own.
     expect 1 'FAIL +path MTU +payloads of more than 1088 bytes do not come back uncut' unshare -Urn sh -c '

@@ -60,7 +60,7 @@ check_right "on one link" "$TMP/link.0"
 check_in "by its name" "switch \\[$LOCAL%eth0\\]:7600" "$TMP/link.0"
 check_in "and at the switch" 'rank 0 of 2 joined from \[fe80::[0-9a-f:]*%own0\]' "$TMP/link.log"
 expect 0 'pass uncut; the default is 1344' nsenter --net=/run/netns/w0 "$TRIBUTARY" doctor --switch "[$LOCAL%eth0]:7600"
-expect 1 'name its interface as well' nsenter --net=/run/netns/w0 "$TRIBUTARY" perf --switch "[$LOCAL]:7600" --workers 1
+expect 2 'name its interface as well' nsenter --net=/run/netns/w0 "$TRIBUTARY" perf --switch "[$LOCAL]:7600" --workers 1
 kill -TERM "$PID"
 ended 5 "$PID"
 

@@ -67,10 +67,10 @@ done
 RING=(--scheme ring)
 
 say "no switch takes part, and groups are of a size that fits"
-expect 1 'scheme ring: its ranks send to each other, and to no switch: name a rendezvous instead' \
+expect 2 'scheme ring: its ranks send to each other, and to no switch: name a rendezvous instead' \
     env -u TRIB_RENDEZVOUS "$T" perf --workers 2 "${RING[@]}" --switch 127.0.0.1:1 -b 8 -e 8
-expect 1 'scheme hybrid: its ranks stand in groups, and nobody said of how many: write hybrid:4' "$T" perf --workers 2 --scheme hybrid -b 8 -e 8
-expect 1 'scheme hybrid:2: the number of ranks is not a multiple' "$T" perf --workers 3 --scheme hybrid:2 -b 8 -e 8
+expect 2 'scheme hybrid: its ranks stand in groups, and nobody said of how many: write hybrid:4' "$T" perf --workers 2 --scheme hybrid -b 8 -e 8
+expect 2 'scheme hybrid:2: the number of ranks is not a multiple' "$T" perf --workers 3 --scheme hybrid:2 -b 8 -e 8
 expect 2 'scheme ring:2: it has no groups; hybrid has' "$T" perf --workers 2 --scheme ring:2 -b 8 -e 8
 next_port
 RANK_PIDS=()

@@ -114,8 +114,8 @@ stop left root
 
 say "a switch that is its own parent"
 quiet_port
-expect_line 1 'the parent 127.0.0.1:[0-9]+ is this switch itself' "$T" switch --listen "127.0.0.1:$QUIET_PORT" --parent "127.0.0.1:$QUIET_PORT"
-expect_line 1 'the parent 127.0.0.1:[0-9]+ is this switch itself' "$T" switch --listen "0.0.0.0:$QUIET_PORT" --parent "127.0.0.1:$QUIET_PORT"
+expect_line 2 'the parent 127.0.0.1:[0-9]+ is this switch itself' "$T" switch --listen "127.0.0.1:$QUIET_PORT" --parent "127.0.0.1:$QUIET_PORT"
+expect_line 2 'the parent 127.0.0.1:[0-9]+ is this switch itself' "$T" switch --listen "0.0.0.0:$QUIET_PORT" --parent "127.0.0.1:$QUIET_PORT"
 expect_line 2 '--parent: cannot resolve' "$T" switch --parent no.such.host.invalid --check-config
 
 finish

@@ -176,6 +176,9 @@ static void full__more_are_turned_away(void **state)
     step(w);
     assert_int_equal(w->connections.count, 3);
     assert_int_equal(w->connections.stats.rejected_full, 1);
+    struct trib_message away = next_message(fds[3]);
+    assert_int_equal(away.kind, TRIB_MESSAGE_AWAY);
+    assert_non_null(strstr(away.note.text, " has no room for another session, with 3: come again later"));
     assert_int_equal(next_message(fds[3]).kind, TRIB_MESSAGE_NONE);
     assert_false(trib_connections_is_paused(&w->connections, w->now_ns));
     close(fds[0]);

@@ -455,6 +455,9 @@ void trib_loan_answer(struct trib_jobs *jobs, struct trib_loan *loan, const stru
     case TRIB_MESSAGE_DISPUTE:
         is_right = take_word_of_root(jobs, loan, message, now_ns);
         break;
+    case TRIB_MESSAGE_AWAY: /* it has no room for a session */
+        trib_loan_lost(jobs, loan, message->note.text, false, now_ns);
+        return;
     case TRIB_MESSAGE_FAIL:
     case TRIB_MESSAGE_ABORT:
         take_refusal(jobs, loan, message, now_ns);

@@ -28,6 +28,7 @@
 #define BACKLOG 1024
 #define ACCEPTS_AT_ONCE 64
 #define LAST_READS_MAX 4096
+#define LAST_WORDS_MAX 4 /* reads from a peer that is turned away */
 #define ACCEPT_PAUSE_NS (100 * TRIB_MILLISECOND_NS)
 #define WARN_GAP_NS (10 * TRIB_SECOND_NS) /* between lines about one lasting lack */
 #define GOODBYE_NS (250 * TRIB_MILLISECOND_NS)
@@ -433,6 +434,29 @@ static bool has_room_as_guest(struct trib_connections *connections)
     return true;
 }
 
+/* A peer for which there is no room is told so, and comes again: without a word it would report that no switch is
+ * there. Whatever it has said is read first, since unread bytes make the close a reset. */
+static void turn_away(struct trib_connections *connections, int fd, const struct trib_address *peer)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_AWAY};
+    struct trib_address here = {.len = sizeof here.storage};
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    char text[64] = "?";
+    if (getsockname(fd, (struct sockaddr *)(void *)&here.storage, &here.len) == 0) {
+        trib_address_format(&here, text);
+    }
+    trib_explain(message.note.text,
+                 "%s %s has no room for another session, with %u: come again later, or raise its limit of open files "
+                 "(ulimit -n)",
+                 connections->jobs->config->shards > 0 ? "switch" : "rank 0's process at", text, connections->count);
+    (void)send(fd, bytes, trib_message_encode(&message, bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
+    for (int i = 0; i < LAST_WORDS_MAX && recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0; i++) {
+    }
+    connections->stats.rejected_full++;
+    log_reject(connections, peer, "too many connections");
+    (void)close(fd);
+}
+
 static void add(struct trib_connections *connections, int fd, const struct trib_address *peer)
 {
     struct trib_connection *connection = NULL;
@@ -441,9 +465,7 @@ static void add(struct trib_connections *connections, int fd, const struct trib_
         connection = calloc(1, sizeof *connection);
     }
     if (!connection) {
-        connections->stats.rejected_full++;
-        log_reject(connections, peer, "too many connections");
-        (void)close(fd);
+        turn_away(connections, fd, peer);
         return;
     }
     trib_session_bound_silence(fd, SILENCE_NS);

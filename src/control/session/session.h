@@ -81,7 +81,7 @@ enum trib_message_kind {
     TRIB_MESSAGE_STALL = 13, /* rank -> control: waits on a sequence; relays add those who are missing there */
     TRIB_MESSAGE_GONE =
         14, /* relay -> control: this rank's session has ended without CLOSE: its death, or a lost switch */
-    TRIB_MESSAGE_AWAY = 15,    /* relay -> rank: the switch above cannot be reached; come again */
+    TRIB_MESSAGE_AWAY = 15,    /* the switch above cannot be reached, or there is no room for a session; come again */
     TRIB_MESSAGE_MISSING = 16, /* control -> rank: who is missing, the answer to STALL; for people */
     TRIB_MESSAGE_DISPUTE = 17, /* relay or root -> control: a slot there has seen two operations */
     /* Without a switch, to a rank whose process is a root, and back. All name the communicator. */
