@@ -9,6 +9,9 @@
  *      ending in _start returns at once with a request.
  *   4. trib_comm_close(comm): waits until no other rank can still need this one, then frees.
  *
+ * NULL: where a pointer is needed, a function that returns a status returns ERR_INVALID, and others do nothing or return
+ * 0, NULL or "". A communicator that is NULL may be closed (OK), as memory that is NULL may be freed.
+ *
  * Threads: every function may be called from any thread; calls on one communicator are ordered by who enters first, and
  * it is the caller's business that this order is the same on every rank. Buffers are borrowed from the call until the
  * operation ends. Before that a result buffer holds either its old bytes or final ones, element by element; after it
@@ -207,13 +210,16 @@ const char *trib_comm_job(const struct trib_comm *comm);
 const char *trib_comm_scheme(const struct trib_comm *comm);
 /* Why that is not the one asked for, in words; "": it is. Valid until close. */
 const char *trib_comm_scheme_cause(const struct trib_comm *comm);
-/* Text of the failure that ended the communicator, "" while there is none. Valid until close. */
+/* The failure that ended the communicator, in words. While there is none: why this thread's last call that was refused
+ * (ERR_INVALID, ERR_UNSUPPORTED, ERR_MEMORY of a collective or of its request) was so, if it was one of comm; else "".
+ * Such a call has begun nothing, and the communicator goes on. NULL: of a call that named no communicator, or no
+ * request. Valid until close and this thread's next refused call. */
 const char *trib_comm_error(const struct trib_comm *comm);
 void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats);
 
 /* Memory for tensors that are sent often: ranks of one host read what is sent from there in place, which saves a copy.
- * Else like any memory; zeroed, page-aligned; NULL: there is none. It may be freed when no operation uses it; NULL is
- * fine. A forked child shares it with its parent: each sees what the other writes, until it frees its own. */
+ * Else like any memory; zeroed, page-aligned; NULL: there is none, or bytes is 0. It may be freed when no operation uses
+ * it; NULL is fine, and what trib_shared_alloc never gave ends the process, as with free(). A forked child shares it with its parent: each sees what the other writes, until it frees its own. */
 void *trib_shared_alloc(size_t bytes);
 void trib_shared_free(void *memory);
 
@@ -243,7 +249,7 @@ TRIB_MUST_USE enum trib_status trib_allgather(struct trib_comm *comm, const void
 TRIB_MUST_USE enum trib_status trib_reduce_scatter(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
                                                    enum trib_type type, enum trib_reduction reduction);
 /* The same with shares that differ: counts[r] elements are rank r's, 0 is allowed. counts must be the same on all
- * ranks; the array is the caller's again when the call, or the call of the _start form, returns. In place the own share
+ * ranks, and NULL is ERR_INVALID; the array is the caller's again when the call, or the call of the _start form, returns. In place the own share
  * lies where it lies in the whole. */
 TRIB_MUST_USE enum trib_status trib_allgather_uneven(struct trib_comm *comm, const void *send, void *recv,
                                                      const uint64_t *counts, enum trib_type type);
@@ -260,7 +266,7 @@ struct trib_call {
     const void *send; /* of a broadcast: the root's buffer */
     void *recv;       /* of a broadcast: that of the other ranks */
     uint64_t count;
-    const uint64_t *counts; /* of uneven shares; NULL: count for each */
+    const uint64_t *counts; /* of uneven shares; NULL: they are even, count for each */
 };
 
 #define TRIB_GROUP_MAX 4096 /* operations of one group */

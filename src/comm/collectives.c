@@ -4,19 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/refusal.h"
 #include "comm/request.h"
 #include "core/operation.h"
-#include "io/log.h"
 
 /* A tensor's bytes, so that nothing computed from them overflows. */
 #define BYTES_MAX (UINT64_C(1) << 46)
 
 /* ---- is it valid? ---- */
 
-static enum trib_status refuse(const struct trib_call *call, enum trib_status status, const char *cause)
+static enum trib_status refuse(const struct trib_comm *comm, const struct trib_call *call, enum trib_status status,
+                               const char *cause)
 {
-    trib_log(TRIB_LOG_WARN, "%s: %s: %s", trib_status_text(status), trib_collective_name(call->collective), cause);
-    return status;
+    return trib_refuse(comm, status, "%s: %s", trib_collective_name(call->collective), cause);
 }
 
 /* Of buffers that are no place of each other. */
@@ -27,20 +27,21 @@ static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_b
     return x < y ? y - x < a_bytes : x - y < b_bytes;
 }
 
-static enum trib_status check_type(const struct trib_call *call, const struct trib_operation *kind)
+static enum trib_status check_type(const struct trib_comm *comm, const struct trib_call *call,
+                                   const struct trib_operation *kind)
 {
     /* A caller's number need not be one of the enum's. */
     if (trib_type_size(call->type) == 0) {
-        return refuse(call, TRIB_ERR_UNSUPPORTED, "no such type");
+        return refuse(comm, call, TRIB_ERR_UNSUPPORTED, "no such type");
     }
     if (!trib_operation_reduces(kind)) {
         return TRIB_OK;
     }
     if (call->type == TRIB_BYTES) {
-        return refuse(call, TRIB_ERR_UNSUPPORTED, "bytes have no sum");
+        return refuse(comm, call, TRIB_ERR_UNSUPPORTED, "bytes have no sum");
     }
     if (call->reduction < TRIB_SUM || call->reduction >= TRIB_REDUCTION_COUNT) {
-        return refuse(call, TRIB_ERR_UNSUPPORTED, "no such reduction");
+        return refuse(comm, call, TRIB_ERR_UNSUPPORTED, "no such reduction");
     }
     return TRIB_OK;
 }
@@ -61,7 +62,7 @@ static enum trib_status count_elements(const struct trib_comm *comm, const struc
     for (uint32_t i = 0; i < shares; i++) {
         uint64_t count = trib_operation_has_shares(kind) ? share_of(call, i) : call->count;
         if (count > most - *elements) {
-            return refuse(call, TRIB_ERR_INVALID, "more than 64 TiB");
+            return refuse(comm, call, TRIB_ERR_INVALID, "more than 64 TiB");
         }
         *elements += count;
     }
@@ -93,7 +94,7 @@ static enum trib_status make_shares(const struct trib_comm *comm, const struct t
     }
     void *memory = malloc(trib_shares_size(session.ranks));
     if (memory == NULL) {
-        return TRIB_ERR_MEMORY;
+        return refuse(comm, call, TRIB_ERR_MEMORY, "no memory for the shares");
     }
     operation->count = elements;
     operation->shares = trib_shares_init(memory, &session, operation, call->counts);
@@ -112,7 +113,7 @@ static enum trib_status check_shares(const struct trib_comm *comm, const struct 
     uint64_t before = 0;
 
     if ((elements > 0 && whole == NULL) || (mine > 0 && share == NULL)) {
-        return refuse(call, TRIB_ERR_INVALID, "a buffer is NULL");
+        return refuse(comm, call, TRIB_ERR_INVALID, "a buffer is NULL");
     }
     if (elements == 0 || mine == 0) {
         return TRIB_OK;
@@ -121,7 +122,7 @@ static enum trib_status check_shares(const struct trib_comm *comm, const struct 
         before += share_of(call, rank) * size;
     }
     if ((const char *)whole + before != share && overlap(whole, elements * size, share, mine)) {
-        return refuse(call, TRIB_ERR_INVALID,
+        return refuse(comm, call, TRIB_ERR_INVALID,
                       "send and recv overlap; the own share may only lie where it lies in the whole");
     }
     return TRIB_OK;
@@ -137,7 +138,7 @@ static enum trib_status make_whole(const struct trib_comm *comm, const struct tr
     bool has_root = call->collective != TRIB_ALLREDUCE;
 
     if (has_root && call->root >= comm->config.ranks) {
-        return refuse(call, TRIB_ERR_INVALID, "the root is no rank of the communicator");
+        return refuse(comm, call, TRIB_ERR_INVALID, "the root is no rank of the communicator");
     }
     operation->root = has_root ? call->root : 0;
     operation->count = call->count;
@@ -146,10 +147,10 @@ static enum trib_status make_whole(const struct trib_comm *comm, const struct tr
     operation->send = sends ? call->send : NULL;
     operation->recv = receives ? call->recv : NULL;
     if (bytes > 0 && ((sends && call->send == NULL) || (receives && call->recv == NULL))) {
-        return refuse(call, TRIB_ERR_INVALID, "a buffer is NULL");
+        return refuse(comm, call, TRIB_ERR_INVALID, "a buffer is NULL");
     }
     if (sends && receives && call->send != call->recv && overlap(call->send, bytes, call->recv, bytes)) {
-        return refuse(call, TRIB_ERR_INVALID, "send and recv overlap; they may only be the same");
+        return refuse(comm, call, TRIB_ERR_INVALID, "send and recv overlap; they may only be the same");
     }
     return TRIB_OK;
 }
@@ -165,9 +166,9 @@ static enum trib_status make(const struct trib_comm *comm, const struct trib_cal
         return TRIB_OK;
     }
     if (call->collective <= TRIB_COLLECTIVE_NONE || call->collective >= TRIB_COLLECTIVE_COUNT) {
-        return refuse(call, TRIB_ERR_UNSUPPORTED, "no such collective");
+        return refuse(comm, call, TRIB_ERR_UNSUPPORTED, "no such collective");
     }
-    enum trib_status status = check_type(call, operation);
+    enum trib_status status = check_type(comm, call, operation);
     if (status == TRIB_OK) {
         status = count_elements(comm, call, operation, &elements);
     }
@@ -185,10 +186,16 @@ static enum trib_status make(const struct trib_comm *comm, const struct trib_cal
     return status == TRIB_OK ? make_shares(comm, call, elements, operation) : status;
 }
 
+static enum trib_status check_comm(const struct trib_comm *comm, const struct trib_call *call)
+{
+    return comm != NULL ? TRIB_OK : refuse(NULL, call, TRIB_ERR_INVALID, "there is no communicator (comm is NULL)");
+}
+
 static enum trib_status run(struct trib_comm *comm, const struct trib_call *call)
 {
     struct trib_operation operation;
-    enum trib_status status = make(comm, call, &operation);
+    enum trib_status status = check_comm(comm, call);
+    status = status == TRIB_OK ? make(comm, call, &operation) : status;
     if (status == TRIB_OK) {
         status = trib_request_run(comm, &operation);
         trib_request_free_shares(&operation);
@@ -199,7 +206,11 @@ static enum trib_status run(struct trib_comm *comm, const struct trib_call *call
 static enum trib_status start(struct trib_comm *comm, const struct trib_call *call, struct trib_request **request)
 {
     struct trib_operation operation;
-    enum trib_status status = make(comm, call, &operation);
+    enum trib_status status = check_comm(comm, call);
+    if (status == TRIB_OK && request == NULL) {
+        status = refuse(comm, call, TRIB_ERR_INVALID, "there is no place for the request (it is NULL)");
+    }
+    status = status == TRIB_OK ? make(comm, call, &operation) : status;
     if (status != TRIB_OK) {
         return status;
     }
@@ -208,6 +219,28 @@ static enum trib_status start(struct trib_comm *comm, const struct trib_call *ca
         trib_request_free_shares(&operation);
     }
     return status;
+}
+
+/* Of shares that may differ: a program has nothing else to say how large they are. */
+static enum trib_status check_counts(const struct trib_comm *comm, const struct trib_call *call)
+{
+    enum trib_status status = check_comm(comm, call);
+    return status == TRIB_OK && call->counts == NULL
+               ? refuse(comm, call, TRIB_ERR_INVALID, "there are no counts of the shares (counts is NULL)")
+               : status;
+}
+
+static enum trib_status run_uneven(struct trib_comm *comm, const struct trib_call *call)
+{
+    enum trib_status status = check_counts(comm, call);
+    return status == TRIB_OK ? run(comm, call) : status;
+}
+
+static enum trib_status start_uneven(struct trib_comm *comm, const struct trib_call *call,
+                                     struct trib_request **request)
+{
+    enum trib_status status = check_counts(comm, call);
+    return status == TRIB_OK ? start(comm, call, request) : status;
 }
 
 /* ---- groups ---- */
@@ -266,7 +299,7 @@ static enum trib_status check_apart(const struct trib_comm *comm, const struct t
     bool are_apart = true;
     struct range *ranges = calloc(2 * (size_t)count + 1, sizeof *ranges);
     if (ranges == NULL) {
-        return TRIB_ERR_MEMORY;
+        return trib_refuse(comm, TRIB_ERR_MEMORY, "no memory for a group of %u operations", count);
     }
     for (uint32_t i = 0; i < count; i++) {
         used += add_ranges(ranges + used, range_of(comm, &calls[i], &operations[i], false),
@@ -279,26 +312,39 @@ static enum trib_status check_apart(const struct trib_comm *comm, const struct t
         written_end = ranges[i].is_written && ranges[i].end > written_end ? ranges[i].end : written_end;
     }
     free(ranges);
-    if (!are_apart) {
-        trib_log(TRIB_LOG_WARN, "%s: a buffer that one operation of the group writes overlaps one of another's",
-                 trib_status_text(TRIB_ERR_INVALID));
+    return are_apart ? TRIB_OK
+                     : trib_refuse(comm, TRIB_ERR_INVALID,
+                                   "a buffer that one operation of the group writes overlaps one of another's");
+}
+
+static enum trib_status check_group(const struct trib_comm *comm, const struct trib_call *calls, uint32_t count)
+{
+    if (comm == NULL) {
+        return trib_refuse(NULL, TRIB_ERR_INVALID, "group: there is no communicator (comm is NULL)");
     }
-    return are_apart ? TRIB_OK : TRIB_ERR_INVALID;
+    if (calls == NULL && count > 0) {
+        return trib_refuse(comm, TRIB_ERR_INVALID, "a group of %u operations, but calls is NULL", count);
+    }
+    if (count > TRIB_GROUP_MAX) {
+        return trib_refuse(comm, TRIB_ERR_INVALID, "a group of %u operations: %d is the most", count, TRIB_GROUP_MAX);
+    }
+    return TRIB_OK;
 }
 
 enum trib_status trib_group_start(struct trib_comm *comm, const struct trib_call *calls, uint32_t count,
                                   struct trib_request **request)
 {
-    enum trib_status status = TRIB_OK;
+    enum trib_status status = check_group(comm, calls, count);
     uint32_t made = 0;
-    if (count > TRIB_GROUP_MAX) {
-        trib_log(TRIB_LOG_WARN, "%s: a group of %u operations, %d is the most", trib_status_text(TRIB_ERR_INVALID),
-                 count, TRIB_GROUP_MAX);
-        return TRIB_ERR_INVALID;
+    if (status == TRIB_OK && request == NULL) {
+        status = trib_refuse(comm, TRIB_ERR_INVALID, "group: there is no place for the request (it is NULL)");
+    }
+    if (status != TRIB_OK) {
+        return status;
     }
     struct trib_operation *operations = calloc(count + (size_t)1, sizeof *operations);
     if (operations == NULL) {
-        return TRIB_ERR_MEMORY;
+        return trib_refuse(comm, TRIB_ERR_MEMORY, "no memory for a group of %u operations", count);
     }
     while (made < count && status == TRIB_OK) {
         status = make(comm, &calls[made], &operations[made]);
@@ -402,14 +448,14 @@ enum trib_status trib_allgather_uneven(struct trib_comm *comm, const void *send,
                                        enum trib_type type)
 {
     struct trib_call call = {TRIB_ALLGATHER, type, TRIB_REDUCTION_NONE, 0, send, recv, 0, counts};
-    return run(comm, &call);
+    return run_uneven(comm, &call);
 }
 
 enum trib_status trib_allgather_uneven_start(struct trib_comm *comm, const void *send, void *recv,
                                              const uint64_t *counts, enum trib_type type, struct trib_request **request)
 {
     struct trib_call call = {TRIB_ALLGATHER, type, TRIB_REDUCTION_NONE, 0, send, recv, 0, counts};
-    return start(comm, &call, request);
+    return start_uneven(comm, &call, request);
 }
 
 enum trib_status trib_reduce_scatter(struct trib_comm *comm, const void *send, void *recv, uint64_t count,
@@ -432,7 +478,7 @@ enum trib_status trib_reduce_scatter_uneven(struct trib_comm *comm, const void *
                                             const uint64_t *counts, enum trib_type type, enum trib_reduction reduction)
 {
     struct trib_call call = {TRIB_REDUCE_SCATTER, type, reduction, 0, send, recv, 0, counts};
-    return run(comm, &call);
+    return run_uneven(comm, &call);
 }
 
 /* 7 parameters: those of trib_reduce_scatter_uneven, and the request. */
@@ -441,5 +487,5 @@ enum trib_status trib_reduce_scatter_uneven_start(struct trib_comm *comm, const 
                                                   enum trib_reduction reduction, struct trib_request **request)
 {
     struct trib_call call = {TRIB_REDUCE_SCATTER, type, reduction, 0, send, recv, 0, counts};
-    return start(comm, &call, request);
+    return start_uneven(comm, &call, request);
 }

@@ -7,6 +7,7 @@
 
 #include "comm/communicator.h"
 #include "comm/launcher.h"
+#include "comm/refusal.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
@@ -17,10 +18,12 @@
 
 static struct trib_comm *make(const struct trib_config *config)
 {
+    static _Atomic uint64_t made;
     struct trib_comm *comm = calloc(1, sizeof *comm);
     if (comm == NULL) {
         return NULL;
     }
+    comm->serial = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
     comm->config = *config;
     comm->verbs = trib_scheme_find(config->scheme)->worker;
     comm->has_peers = comm->verbs->peers != NULL;
@@ -173,24 +176,35 @@ static enum trib_status enter_place(struct trib_comm *made, const struct trib_ad
     return enter(made, error);
 }
 
-enum trib_status trib_comm_create(const struct trib_config *config, struct trib_comm **comm, char *error)
+/* Where config says that the ranks meet. address: len 0: in the memory of this host. */
+static enum trib_status read_place(const struct trib_config *config, struct trib_address *address, char *error)
 {
-    struct trib_address address = {.len = 0}; /* none: payloads of one host need not fit a link */
     const char *place = config->switch_address[0] != '\0' ? config->switch_address : config->rendezvous;
     enum trib_status status = trib_config_check(config, error);
-    if (status == TRIB_OK && place[0] != '\0') {
-        char cause[TRIB_ERROR_TEXT_MAX] = "";
-        status = trib_address_parse(place, TRIB_DEFAULT_PORT, &address, cause);
-        if (status != TRIB_OK) {
-            trib_explain(error, "%s: %s",
-                         place == config->switch_address ? "switch (TRIB_SWITCH)" : "rendezvous (TRIB_RENDEZVOUS)",
-                         cause);
-        }
+    *address = (struct trib_address){.len = 0}; /* none: payloads of one host need not fit a link */
+    if (status != TRIB_OK || place[0] == '\0') {
+        return status;
     }
-    if (status == TRIB_OK && place[0] != '\0' && trib_address_port(&address) == 0) {
+    char cause[TRIB_ERROR_TEXT_MAX] = "";
+    status = trib_address_parse(place, TRIB_DEFAULT_PORT, address, cause);
+    if (status != TRIB_OK) {
+        trib_explain(error, "%s: %s",
+                     place == config->switch_address ? "switch (TRIB_SWITCH)" : "rendezvous (TRIB_RENDEZVOUS)", cause);
+    } else if (trib_address_port(address) == 0) {
         trib_explain(error, "%s: port 0 is none", place);
         status = TRIB_ERR_INVALID;
     }
+    return status;
+}
+
+enum trib_status trib_comm_create(const struct trib_config *config, struct trib_comm **comm, char *error)
+{
+    struct trib_address address;
+    if (config == NULL || comm == NULL) {
+        trib_explain(error, "trib_comm_create: %s is NULL", config == NULL ? "config" : "comm");
+        return TRIB_ERR_INVALID;
+    }
+    enum trib_status status = read_place(config, &address, error);
     if (status != TRIB_OK) {
         return status;
     }
@@ -211,7 +225,7 @@ enum trib_status trib_comm_create(const struct trib_config *config, struct trib_
         made->config.payload =
             trib_address_payload(&address); /* the same on every rank: switches of one tree have one family */
     }
-    status = place[0] != '\0' ? enter_place(made, &address, error) : enter_host(made, NULL, error);
+    status = address.len > 0 ? enter_place(made, &address, error) : enter_host(made, NULL, error);
     if (status == TRIB_OK) {
         *comm = made;
     }
@@ -268,32 +282,35 @@ enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct tri
 
 uint32_t trib_comm_rank(const struct trib_comm *comm)
 {
-    return comm->config.rank;
+    return comm != NULL ? comm->config.rank : 0;
 }
 
 uint32_t trib_comm_ranks(const struct trib_comm *comm)
 {
-    return comm->config.ranks;
+    return comm != NULL ? comm->config.ranks : 0;
 }
 
 const char *trib_comm_job(const struct trib_comm *comm)
 {
-    return comm->config.job;
+    return comm != NULL ? comm->config.job : "";
 }
 
 const char *trib_comm_scheme(const struct trib_comm *comm)
 {
-    return comm->config.scheme;
+    return comm != NULL ? comm->config.scheme : "";
 }
 
 const char *trib_comm_scheme_cause(const struct trib_comm *comm)
 {
-    return comm->ring_cause;
+    return comm != NULL ? comm->ring_cause : "";
 }
 
 const char *trib_comm_error(const struct trib_comm *comm)
 {
-    return atomic_load_explicit(&comm->failed, memory_order_acquire) ? comm->failure_text : "";
+    if (comm != NULL && atomic_load_explicit(&comm->failed, memory_order_acquire)) {
+        return comm->failure_text;
+    }
+    return trib_refusal_of(comm);
 }
 
 static void add_counters(const struct trib_counters *counters, struct trib_comm_stats *stats)
@@ -342,6 +359,12 @@ static void add_root(const struct trib_comm *comm, struct trib_comm_stats *stats
 void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
 {
     struct trib_udp_stats traffic;
+    if (comm == NULL || stats == NULL) {
+        if (stats != NULL) {
+            *stats = (struct trib_comm_stats){0};
+        }
+        return;
+    }
     trib_endpoint_lock(comm->endpoint);
     trib_endpoint_traffic(comm->endpoint, &traffic);
     *stats = comm->stats;
@@ -367,6 +390,9 @@ void trib_comm_stats(struct trib_comm *comm, struct trib_comm_stats *stats)
 
 void trib_comm_set_timeout(struct trib_comm *comm, uint64_t timeout_ns)
 {
+    if (comm == NULL) {
+        return;
+    }
     trib_endpoint_lock(comm->endpoint);
     comm->config.timeout_ns = timeout_ns;
     trib_endpoint_unlock(comm->endpoint);
@@ -374,6 +400,9 @@ void trib_comm_set_timeout(struct trib_comm *comm, uint64_t timeout_ns)
 
 void trib_comm_progress(struct trib_comm *comm)
 {
+    if (comm == NULL) {
+        return;
+    }
     trib_endpoint_lock(comm->endpoint);
     trib_endpoint_poke(comm->endpoint);
     trib_endpoint_unlock(comm->endpoint);
@@ -387,6 +416,9 @@ static void abort_locked(struct trib_comm *comm, const char *cause)
 
 void trib_comm_abort(struct trib_comm *comm)
 {
+    if (comm == NULL) {
+        return;
+    }
     trib_endpoint_lock(comm->endpoint);
     abort_locked(comm, "trib_comm_abort was called");
     trib_endpoint_unlock(comm->endpoint);
@@ -435,6 +467,9 @@ static void log_counters(const struct trib_comm *comm)
 
 enum trib_status trib_comm_close(struct trib_comm *comm)
 {
+    if (comm == NULL) {
+        return TRIB_OK;
+    }
     trib_endpoint_lock(comm->endpoint);
     log_counters(comm);
     if (!trib_comm_is_idle(comm)) {

@@ -370,8 +370,7 @@ bool trib_comm_is_used_up(const struct trib_comm *comm, const struct trib_operat
 
 static void refuse_first(struct trib_comm *comm)
 {
-    trib_log(TRIB_LOG_WARN, "job %s rank %u: the communicator has used up its sequences: create a new one",
-             comm->config.job, comm->config.rank);
+    trib_log(TRIB_LOG_WARN, "job %s rank %u: " TRIB_COMM_USED_UP, comm->config.job, comm->config.rank);
     complete(&comm->waiting, comm->waiting.head, TRIB_ERR_UNSUPPORTED);
     trib_endpoint_wake(comm->endpoint);
 }

@@ -39,6 +39,7 @@ struct trib_came_from {
 struct trib_request {
     struct trib_comm *comm;         /* not to be touched once done: close may have freed it */
     struct trib_endpoint *endpoint; /* its lock is there until the request is collected */
+    uint64_t serial;                /* of comm */
     struct trib_request *next;
     struct trib_request *previous;
     struct trib_request *group; /* that this is one operation of, or itself; NULL: no group */
@@ -92,6 +93,7 @@ struct trib_comm {
     /* every operation */
     struct trib_request_list running; /* the node has them */
     struct trib_request_list waiting; /* the node has no room */
+    uint64_t serial;                  /* among all communicators of the process, from 1 on */
     uint64_t idle_since_ns;           /* the last operation ended, or the first of those that run began */
     uint64_t told_mark;               /* by the session */
     uint32_t callers;                 /* threads that wait for one of its requests */
@@ -202,6 +204,7 @@ void trib_comm_name_ranks(const struct trib_rank_list *ranks, char *text, size_t
 void trib_comm_describe_operation(uint64_t number, const struct trib_operation *operation, char *text, size_t size);
 /* The operation has ended well. */
 void trib_comm_end_operation(struct trib_comm *comm, struct trib_request *request, uint64_t now_ns);
+#define TRIB_COMM_USED_UP "the communicator has used up its sequences: create a new one"
 /* Would the operation need more sequences than there are left? */
 bool trib_comm_is_used_up(const struct trib_comm *comm, const struct trib_operation *operation);
 /* The oldest request that waits is running from now on. */

@@ -24,6 +24,9 @@ extern char **environ;
 
 void trib_config_init(struct trib_config *config)
 {
+    if (config == NULL) {
+        return;
+    }
     *config = (struct trib_config){
         .switch_address = "",
         .rendezvous = "",
@@ -216,6 +219,10 @@ static void warn_of_unknown(void)
 enum trib_status trib_config_from_environment(struct trib_config *config, char *error)
 {
     struct trib_config result;
+    if (config == NULL) {
+        trib_explain(error, "trib_config_from_environment: config is NULL");
+        return TRIB_ERR_INVALID;
+    }
     trib_config_init(&result);
     warn_of_unknown();
     enum trib_status status = read_launcher(&result, error);

@@ -212,8 +212,7 @@ static void come_in(struct trib_comm *comm, uint64_t now_ns)
     trib_level0_net(part->plan, part->k, part->slot, &operation);
     operation.token = (uint64_t)(uintptr_t)part;
     if (trib_comm_is_used_up(comm, &operation) || !comm->verbs->submit(comm->node, &operation, now_ns)) {
-        trib_comm_fail_all(comm, TRIB_ERR_UNSUPPORTED,
-                           "rank %u: the communicator has used up its sequences: create a new one", comm->config.rank);
+        trib_comm_fail_all(comm, TRIB_ERR_UNSUPPORTED, "rank %u: " TRIB_COMM_USED_UP, comm->config.rank);
         return;
     }
     level0->has_submitted = true;

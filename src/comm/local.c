@@ -16,8 +16,8 @@
 enum trib_status trib_comm_open_host(struct trib_comm *comm, const struct trib_comm *maker, char *error)
 {
     enum trib_status status = trib_host_open(&comm->config, maker != NULL ? &maker->failed : NULL, &comm->host, error);
-    if (status != TRIB_OK && maker != NULL && trib_comm_error(maker)[0] != '\0') {
-        trib_explain(error, "%.400s (job %s, of which it was made)", trib_comm_error(maker), maker->config.job);
+    if (status != TRIB_OK && maker != NULL && atomic_load_explicit(&maker->failed, memory_order_acquire)) {
+        trib_explain(error, "%.400s (job %s, of which it was made)", maker->failure_text, maker->config.job);
         return maker->failure;
     }
     if (status == TRIB_OK) {

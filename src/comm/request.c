@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "comm/refusal.h"
 #include "io/clock.h"
 
 static bool is_done(const struct trib_request *request)
@@ -13,7 +14,8 @@ static bool is_done(const struct trib_request *request)
 
 static void begin(struct trib_comm *comm, struct trib_request *request, uint32_t operations)
 {
-    *request = (struct trib_request){.comm = comm, .endpoint = comm->endpoint, .left = operations, .status = TRIB_OK};
+    *request = (struct trib_request){
+        .comm = comm, .endpoint = comm->endpoint, .serial = comm->serial, .left = operations, .status = TRIB_OK};
     atomic_init(&request->done, operations == 0);
 }
 
@@ -44,6 +46,15 @@ static void wait_locked(struct trib_comm *comm, struct trib_request *request, ui
     }
 }
 
+/* How it has ended. What the communicator refused, and outlives, is this thread's to hear. */
+static enum trib_status status_of(const struct trib_request *request)
+{
+    if (request->status == TRIB_ERR_UNSUPPORTED) {
+        trib_note_refusal(request->serial, TRIB_COMM_USED_UP);
+    }
+    return request->status;
+}
+
 enum trib_status trib_request_run(struct trib_comm *comm, const struct trib_operation *operation)
 {
     struct trib_request request = {.status = TRIB_OK};
@@ -51,7 +62,7 @@ enum trib_status trib_request_run(struct trib_comm *comm, const struct trib_oper
     enum trib_status status = submit(comm, &request, operation);
     if (status == TRIB_OK) {
         wait_locked(comm, &request, TRIB_NEVER);
-        status = request.status;
+        status = status_of(&request);
     }
     trib_endpoint_unlock(comm->endpoint);
     return status;
@@ -70,7 +81,7 @@ enum trib_status trib_request_start(struct trib_comm *comm, const struct trib_op
 {
     struct trib_request *made = malloc(sizeof *made);
     if (made == NULL) {
-        return TRIB_ERR_MEMORY;
+        return trib_refuse(comm, TRIB_ERR_MEMORY, "no memory for a request");
     }
     trib_endpoint_lock(comm->endpoint);
     enum trib_status status = submit(comm, made, operation);
@@ -107,7 +118,7 @@ enum trib_status trib_request_start_group(struct trib_comm *comm, const struct t
 {
     struct trib_request *made = calloc(1 + (size_t)count, sizeof *made);
     if (made == NULL) {
-        return TRIB_ERR_MEMORY;
+        return trib_refuse(comm, TRIB_ERR_MEMORY, "no memory for a group of %u operations", count);
     }
     trib_endpoint_lock(comm->endpoint);
     enum trib_status status = trib_comm_check_open(comm);
@@ -131,7 +142,7 @@ void trib_request_free_shares(struct trib_operation *operation)
 /* Done. Its communicator may have been closed meanwhile. */
 static enum trib_status collect(struct trib_request *request)
 {
-    enum trib_status status = request->status;
+    enum trib_status status = status_of(request);
     for (uint32_t i = 0; i <= request->members; i++) {
         trib_request_free_shares(&request[i].operation);
     }
@@ -151,8 +162,23 @@ static void wait_until(struct trib_request *request, uint64_t until_ns)
     trib_endpoint_unlock(endpoint);
 }
 
+static enum trib_status check(const struct trib_request *request, const char *call)
+{
+    return request != NULL ? TRIB_OK : trib_refuse(NULL, TRIB_ERR_INVALID, "%s: there is no request (NULL)", call);
+}
+
+static enum trib_status check_both(const struct trib_request *request, const bool *done, const char *call)
+{
+    return request != NULL && done == NULL ? trib_refuse(NULL, TRIB_ERR_INVALID, "%s: done is NULL", call)
+                                           : check(request, call);
+}
+
 enum trib_status trib_request_wait(struct trib_request *request)
 {
+    enum trib_status status = check(request, "trib_request_wait");
+    if (status != TRIB_OK) {
+        return status;
+    }
     if (!is_done(request)) {
         wait_until(request, TRIB_NEVER);
     }
@@ -161,6 +187,10 @@ enum trib_status trib_request_wait(struct trib_request *request)
 
 enum trib_status trib_request_wait_for(struct trib_request *request, uint64_t limit_ns, bool *done)
 {
+    enum trib_status status = check_both(request, done, "trib_request_wait_for");
+    if (status != TRIB_OK) {
+        return status;
+    }
     if (!is_done(request)) {
         uint64_t now = trib_clock_ns();
         wait_until(request, limit_ns < TRIB_NEVER - now ? now + limit_ns : TRIB_NEVER);
@@ -171,6 +201,10 @@ enum trib_status trib_request_wait_for(struct trib_request *request, uint64_t li
 
 enum trib_status trib_request_test(struct trib_request *request, bool *done)
 {
+    enum trib_status status = check_both(request, done, "trib_request_test");
+    if (status != TRIB_OK) {
+        return status;
+    }
     if (!is_done(request)) {
         struct trib_endpoint *endpoint = request->endpoint;
         trib_endpoint_lock(endpoint);

@@ -76,6 +76,14 @@ static enum trib_status make(struct trib_comm *comm, uint32_t rank, uint32_t ran
     return trib_comm_create_from(comm, &config, made, error);
 }
 
+static bool is_complete(const struct trib_comm *comm, struct trib_comm **made, const char *call, char *error)
+{
+    if (comm == NULL || made == NULL) {
+        trib_explain(error, "%s: %s is NULL", call, comm == NULL ? "comm" : "made");
+    }
+    return comm != NULL && made != NULL;
+}
+
 /* ---- split ---- */
 
 static int by_key(const void *left, const void *right)
@@ -154,6 +162,9 @@ static uint32_t find_member(const struct member *members, uint32_t count, uint32
 enum trib_status trib_comm_split(struct trib_comm *comm, int32_t color, int32_t key, struct trib_comm **made,
                                  char *error)
 {
+    if (!is_complete(comm, made, "trib_comm_split", error)) {
+        return TRIB_ERR_INVALID;
+    }
     uint32_t ranks = comm->config.ranks;
     int64_t *said = calloc(1 + (size_t)ranks, sizeof *said);
     struct member *members = calloc(ranks, sizeof *members);
@@ -233,6 +244,9 @@ enum trib_status trib_comm_subset(struct trib_comm *comm, const uint32_t *ranks,
                                   struct trib_comm **made, char *error)
 {
     char job[TRIB_NAME_MAX + 1];
+    if (!is_complete(comm, made, "trib_comm_subset", error)) {
+        return TRIB_ERR_INVALID;
+    }
     if (ranks == NULL || count == 0 || count > comm->config.ranks) {
         trib_explain(error, "a list of 1 to %u ranks is needed", comm->config.ranks);
         return TRIB_ERR_INVALID;
