@@ -463,3 +463,26 @@ def nobody_comes(seconds):
     except RuntimeError as error:
         return str(error), time.monotonic() - start
     raise AssertionError("it came to an end")
+
+
+def expanded():
+    """A result cannot be written into a tensor whose elements share memory: it is refused before the operation begins, on every rank."""
+    ranks, group = dist.get_world_size(), dist.group.WORLD
+
+    def one():
+        return torch.ones(1).expand(4)
+
+    calls = [lambda: dist.all_reduce(one()), lambda: dist.reduce(one(), dist.get_rank()), lambda: dist.all_gather([one()] * ranks, torch.ones(4)),
+             lambda: dist.all_gather_into_tensor(torch.ones(1).expand(4 * ranks), torch.ones(4)),
+             lambda: dist.reduce_scatter_tensor(one(), torch.ones(4 * ranks)), lambda: group.allreduce_coalesced([one()]),
+             lambda: dist.broadcast(one(), (dist.get_rank() + 1) % ranks)]
+    for call in calls:
+        try:
+            call()
+        except ValueError as error:
+            assert "share memory" in str(error), error
+        else:
+            raise AssertionError("an expanded tensor was taken")
+    whole = torch.zeros(4 * ranks)
+    dist.all_gather_into_tensor(whole, one())  # which is only read
+    assert torch.equal(whole, torch.ones(4 * ranks))

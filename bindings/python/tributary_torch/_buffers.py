@@ -7,7 +7,7 @@ import torch
 
 from . import _capi
 
-_TYPES = {
+TYPES = {
     torch.float32: _capi.TYPE["FLOAT32"], torch.float16: _capi.TYPE["FLOAT16"], torch.bfloat16: _capi.TYPE["BFLOAT16"],
     torch.float64: _capi.TYPE["FLOAT64"], torch.int32: _capi.TYPE["INT32"], torch.int64: _capi.TYPE["INT64"],
     torch.int8: _capi.TYPE["INT8"], torch.uint8: _capi.TYPE["UINT8"], torch.bool: _capi.TYPE["UINT8"],
@@ -25,7 +25,7 @@ _REDUCTIONS_OF_BOOL = {
 }
 UINT8 = _capi.TYPE["UINT8"]
 # (type, reduction) of the library, by torch's type and number.
-_SUMMED = {(dtype, number): (kind, reduction) for dtype, kind in _TYPES.items()
+_SUMMED = {(dtype, number): (kind, reduction) for dtype, kind in TYPES.items()
            for number, reduction in (_REDUCTIONS_OF_BOOL if dtype is torch.bool else _REDUCTIONS).items()}
 
 
@@ -39,7 +39,7 @@ def summed_as(tensor, op):
 
 def moved_as(tensor):
     """(type, elements) for a tensor that is only moved: types that the library does not know travel as bytes."""
-    kind = _TYPES.get(tensor.dtype)
+    kind = TYPES.get(tensor.dtype)
     return (kind, tensor.numel()) if kind is not None else (UINT8, tensor.numel() * tensor.element_size())
 
 
@@ -127,6 +127,9 @@ class Buffers:
         return memory
 
     def _copied(self, tensor, memory):
+        if torch._debug_has_internal_overlap(tensor) == 1:  # copy_back could not write it: refused before the other ranks wait
+            raise ValueError(f"a tensor of shape {tuple(tensor.shape)} and strides {tensor.stride()}, as expand() makes, has elements that "
+                             "share memory: give its clone()")
         self._copies.append((tensor.detach(), memory))
         return memory
 
