@@ -320,6 +320,9 @@ def of_gloo():
     bits = torch.tensor([1 << rank])
     dist.all_reduce(bits, op=dist.ReduceOp.BOR)
     assert bits.item() == (1 << ranks) - 1
+    shares = [torch.zeros(1, dtype=torch.int32) for _ in range(2)]
+    dist.group.WORLD.reduce_scatter_tensor_coalesced(shares, [torch.full((ranks,), 1 << rank, dtype=torch.int32)] * 2, dist.ReduceOp.BOR).wait()
+    assert [one.item() for one in shares] == [(1 << ranks) - 1] * 2
     requests = dist.batch_isend_irecv([
         dist.P2POp(dist.isend, torch.tensor([float(rank)]), (rank + 1) % ranks),
         dist.P2POp(dist.irecv, output[:1], (rank - 1) % ranks)])
@@ -331,18 +334,20 @@ def of_gloo():
 
 
 def said_once():
-    """The log has a line for what goes to gloo, from one rank, the first time."""
+    """The log has a line for what goes to gloo, from one rank, the first time, with its cause."""
     lines, group = [], dist.group.WORLD
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())
     log = logging.getLogger("tributary_torch")
     log.addHandler(handler)
-    _group._said.discard("all_to_all_single")
+    _group._said.clear()
     for _ in range(2):
         output = torch.zeros(dist.get_world_size())
         dist.all_to_all_single(output, torch.ones(dist.get_world_size()), group=group)
+        dist.all_reduce(torch.ones(1, dtype=torch.int32), op=dist.ReduceOp.BAND, group=group)
     log.removeHandler(handler)
-    assert lines == (["all_to_all_single is not for in-network aggregation: gloo does it"] if dist.get_rank() == 0 else []), lines
+    named = ["all_to_all", "all_reduce with BAND"] if dist.get_rank() == 0 else []
+    assert lines == [f"{name} is not for in-network aggregation: gloo does it" for name in named], lines
 
 
 def new_groups():
@@ -467,7 +472,7 @@ def _times_out(function):
     try:
         function()
     except dist.DistBackendError as error:
-        assert "timed out after 0.2 s" in str(error), error
+        assert "Timed out after 0.2 s" in str(error), error
         return
     raise AssertionError("no timeout")
 

@@ -306,17 +306,46 @@ def staged():
 
 
 def profile():
-    """Of each event of ours in the trace: its name, bytes and sizes."""
-    import json
-    import tempfile
+    """Of each event of ours in the trace: name, whether it is asynchronous, shapes, seconds. Rank 0 comes late to the first operation, and
+    every rank waits late for the second."""
+    rank, ranks, tensor = dist.get_rank(), dist.get_world_size(), torch.ones(3, 2)
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as profiler:
+        if rank == 0:
+            time.sleep(0.3)
         dist.all_reduce(torch.ones(1000))
         work = dist.broadcast(torch.ones(10, 7), 0, async_op=True)
+        time.sleep(0.3)
         work.wait()
         dist.barrier()
-    with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        profiler.export_chrome_trace(file.name)
-        with open(file.name, encoding="utf-8") as trace:
-            events = json.load(trace)["traceEvents"]
-    events = sorted((event for event in events if str(event.get("name")).startswith("tributary:")), key=lambda event: event["ts"])
-    return [(event["name"], event["args"].get("bytes"), event["args"].get("Input Dims")) for event in events]
+        dist.all_gather([torch.zeros(5) for _ in range(ranks)], torch.ones(5))
+        dist.reduce_scatter_tensor(torch.zeros(1), torch.ones(ranks))
+        dist.group.WORLD.allreduce_coalesced([torch.ones(2), torch.ones(4)]).wait()
+        dist.all_reduce(torch.ones(1, dtype=torch.int32), op=dist.ReduceOp.BOR)
+        dist.gather(tensor, [torch.zeros(3, 2) for _ in range(ranks)] if rank == 0 else None, dst=0)
+        dist.all_to_all_single(torch.zeros(ranks), torch.ones(ranks))
+        dist.send(tensor, 1) if rank == 0 else dist.recv(tensor, 0) if rank == 1 else None
+    return [(event.name, event.is_async, event.input_shapes, event.cpu_time_total / 1e6)
+            for event in profiler.events() if event.name.startswith("tributary:")]
+
+
+def profile_stops_early():
+    """Operations that are under way when the profiler stops: they are in its trace, and end well."""
+    rank = dist.get_rank()
+    store = dist.distributed_c10d._get_default_store()
+    for turn in range(3):
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as profiler:
+            works = [dist.all_reduce(torch.ones(10), async_op=True) for _ in range(50 if rank else 0)]
+            futures = [work.get_future() for work in works]
+        seen = [event.name for event in profiler.events() if event.name.startswith("tributary:")]
+        del profiler
+        if rank:
+            assert seen == ["tributary:all_reduce"] * 50, seen
+            store.add(f"stopped/{turn}", 1)
+        else:
+            while store.add(f"stopped/{turn}", 0) < dist.get_world_size() - 1:
+                time.sleep(0.01)
+            works = [dist.all_reduce(torch.ones(10), async_op=True) for _ in range(50)]
+            futures = [work.get_future() for work in works]
+        for work, future in zip(works, futures, strict=True):
+            work.wait()
+            future.wait()

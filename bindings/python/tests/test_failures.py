@@ -77,8 +77,10 @@ def test_rank_missing(fresh, switch, transport):
     """A rank that does not call: the others' operation ends with the group's timeout, and says who is missing."""
     world = fresh(environment=environment_of(transport, switch), timeout=3)
     world.start("one", ranks=(0, 1, 2))
-    for outcome in world.outcomes(20, (0, 1, 2)):
+    outcomes = world.outcomes(20, (0, 1, 2))
+    for outcome in outcomes:
         assert outcome is not None and not outcome[0] and "rank 3" in outcome[1], outcome
+    assert any(f"Timed out after {3 * PATIENCE:g} s: " in outcome[1] for outcome in outcomes), outcomes
 
 
 def test_shorter_timeouts(fresh):
@@ -138,7 +140,7 @@ def test_uncaught_exception():
     """A rank that raises is named on the others at once, though it has not been killed."""
     status, output = run_script("script_ends.py", 3, "raise")
     assert status != 0 and output.count("rank 1 of 3 saw: ") == 1 and output.count("rank 2 of 3 saw: ") == 1, output
-    assert len(re.findall(r"saw: tributary:allreduce: .*rank 0", output)) == 2, output
+    assert len(re.findall(r"saw: tributary:all_reduce: .*rank 0", output)) == 2, output
 
 
 def test_end_without_destroy():

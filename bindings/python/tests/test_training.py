@@ -9,9 +9,22 @@ def test_training(world, case):
 
 
 def test_profile(world):
-    for events in world.run("cases_training.profile"):
-        assert events == [("tributary:allreduce", 4000, [[1000]]), ("tributary:broadcast", 280, [[10, 7]]),
-                          ("tributary:broadcast wait", None, None), ("tributary:barrier", 0, None)], events
+    """Events are torch's: names, shapes of inputs, asynchronous, from an operation's start until its end whoever waits for it."""
+    shapes = {"all_reduce": [[1000]], "broadcast": [[10, 7]], "barrier": [], "all_gather": [[5]], "reduce_scatter": [[4]],
+              "gather": [[3, 2]], "all_to_all": [[4]]}
+    names = ["all_reduce", "broadcast", "barrier", "all_gather", "reduce_scatter", "all_reduce", "all_reduce", "gather", "all_to_all"]
+    for rank, events in enumerate(world.run("cases_training.profile")):
+        assert [name for name, _, _, _ in events] == [f"tributary:{name}" for name in names + ["send", "recv"][rank:rank + 1]], events
+        assert all(is_async for _, is_async, _, _ in events), events
+        want = [shapes[name] for name in names] + ([[[3, 2]]] if rank < 2 else [])
+        want[5:7] = [[2], [4]], [[1]]
+        assert [got for _, _, got, _ in events] == want, events
+        assert rank == 0 or events[0][3] > 0.2
+        assert events[1][3] < 0.3
+
+
+def test_profiler_stops_early(world):
+    world.run("cases_training.profile_stops_early")
 
 
 def test_quorum(fresh, switch):

@@ -8,6 +8,7 @@ Read next: _group.py (which operations come here).
 import os
 
 import torch.distributed as dist
+from torch._C._distributed_c10d import Work
 
 from . import _bootstrap
 
@@ -43,3 +44,20 @@ def make_gloo(store, rank, size, timeout):
         raise RuntimeError(
             f"gloo, which does send, recv, gather, scatter and all_to_all here, does not connect: {text}; name the interface between the "
             "ranks with GLOO_SOCKET_IFNAME, or set TORCH_GLOO_LAZY_INIT=1 if the program uses none of them") from None
+
+
+class AllOf(Work):
+    """Several works as one."""
+
+    def __init__(self, works):
+        super().__init__()
+        self._works = works
+
+    def wait(self, *timeout):
+        return all([work.wait(*timeout) for work in self._works])
+
+    def is_completed(self):
+        return all(work.is_completed() for work in self._works)
+
+    def synchronize(self):
+        self.wait()

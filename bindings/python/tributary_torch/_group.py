@@ -7,7 +7,6 @@ Memory: tensors are handed over by pointer, and kept until their operation has e
 gloo is a backend of this group as well (_gloo.py): the methods that are not here are torch's, and lead there.
 Read next: _work.py (what is returned), _bootstrap.py (how the ranks meet).
 """
-import contextlib
 import ctypes
 import datetime
 import inspect
@@ -20,10 +19,11 @@ import torch
 import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
-from . import _bootstrap, _buffers, _capi, _work
+from . import _bootstrap, _buffers, _capi, _events, _work
 from ._autoload import NAME
-from ._buffers import Buffers, check, is_plain, moved_as, summed_as
-from ._gloo import make_gloo
+from ._buffers import TYPES, Buffers, check, is_plain, moved_as, summed_as
+from ._events import Event, Recorder, recorded
+from ._gloo import AllOf, make_gloo
 from ._monitored import MonitoredBarrier
 from ._work import LOOK_NS, Collector, Flight, TributaryWork
 
@@ -31,7 +31,6 @@ _log = logging.getLogger("tributary_torch")
 _said = set()
 _UNSET = datetime.timedelta(0)
 _PENDING_MAX = 64  # works that nobody waits for are looked at from here on
-_profiler_is_on = torch._C._autograd._profiler_enabled
 
 
 def create(options, pg_options):
@@ -87,6 +86,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self._pending = {}
         self._calls = {}  # synchronous ones
         self._collector = None
+        self._recorder = None
         self._cause = None  # why this rank has aborted
         self._done = TributaryWork(self, "", [], None, None)  # what every synchronous call returns
         self._done.wait()
@@ -155,8 +155,11 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self._gloo.owner = None
         with self.lock:
             collector, self._collector = self._collector, None
+            recorder, self._recorder = self._recorder, None
         if collector is not None:
             collector.stop()
+        if recorder is not None:
+            recorder.stop()
         for call in list(self._calls.values()):
             self._adopt(call)
         for work in list(self._pending.values()):
@@ -169,6 +172,8 @@ class ProcessGroupTributary(dist.ProcessGroup):
         text = text or self.communicator.error() or _capi.status_text(status)
         if not is_mistake:
             self.communicator.failed = True
+        if status == _capi.ERR_TIMEOUT:  # the words that gloo has, as programs look for them
+            text = f"Timed out after {self.library_limit:g} s: {text}"
         return self.error_type(f"{title}: {text} [rank {self._rank} of group {self.label()}]")
 
     # ---- works ----
@@ -188,21 +193,39 @@ class ProcessGroupTributary(dist.ProcessGroup):
         limit = timeout.total_seconds() if timeout > _UNSET else self._limit
         return limit if limit is not None and limit < self.library_limit else None
 
-    def _run(self, title, arguments, tensors, opts, buffers=None):
-        """Operation `title` of the library: trib_<title>_start."""
-        if self.communicator.handle is None:
-            raise self.error_type(f"{NAME}:{title}: group {self.label()} has been destroyed")
-        if _profiler_is_on():
-            with _event(title, tensors):
-                return self._run_unseen(title, arguments, tensors, opts, buffers)
-        return self._run_unseen(title, arguments, tensors, opts, buffers)
-
-    def _run_unseen(self, title, arguments, tensors, opts, buffers):
-        limit = self._limit_of(opts)
-        if not getattr(opts, "asyncOp", True) and limit is None:
+    def _run(self, title, arguments, tensors, opts, buffers=None, inputs=None):
+        """Operation `title` of the library: trib_<title>_start. tensors: its results; inputs: what the profiler shows, where they differ."""
+        self._check_open(title)
+        limit, is_seen = self._limit_of(opts), _events.is_on()
+        is_synchronous = not getattr(opts, "asyncOp", True)
+        if is_synchronous and limit is None and not is_seen:
             return self._run_now(title, arguments, tensors, buffers)
-        work = TributaryWork(self, f"{NAME}:{title}", tensors, buffers, limit)
-        return self._start(work, title, [(self._starts[title], self.communicator.handle, *arguments)])
+        work = TributaryWork(self, _full(title), tensors, buffers, limit)
+        calls = [(self._starts[title], self.communicator.handle, *arguments)]
+        if not is_seen:
+            return self._start(work, title, calls)
+        self._start_seen(work, title, calls, tensors if inputs is None else inputs)
+        if is_synchronous:
+            work.wait()
+        return work
+
+    def _check_open(self, title):
+        if self.communicator.handle is None:
+            raise self.error_type(f"{_full(title)}: group {self.label()} has been destroyed")
+
+    def _start_seen(self, work, title, calls, inputs):
+        """As _start, with an event in the profiler's trace."""
+        work.event = Event(_NAMES.get(title, title).removesuffix("_coalesced"), inputs)
+        try:
+            self._start(work, title, calls)
+        except BaseException:
+            work.event.finish()
+            raise
+        with self.lock:
+            if self._recorder is None:
+                self._recorder = Recorder(f"tributary-{self._name}-events")
+        self._recorder.add(work)
+        return work
 
     def _run_now(self, title, arguments, tensors, buffers):
         """A synchronous operation, kept from before its start. One that takes longer, or is left by what a signal's handler raises, is a
@@ -223,7 +246,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
             raise
         self._calls.pop(id(flight), None)
         if status != _capi.OK:
-            raise self.failure(status, f"{NAME}:{title}")
+            raise self.failure(status, _full(title))
         if buffers is not None:
             buffers.copy_back()
         return self._done
@@ -233,7 +256,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         flight, title, tensors, buffers = call
         work = None
         if id(flight) in self._calls and flight.is_started() and not flight.done.value:
-            work = TributaryWork(self, f"{NAME}:{title}", tensors, buffers, None, [flight])
+            work = TributaryWork(self, _full(title), tensors, buffers, None, [flight])
             self._pending[id(work)] = work
         self._calls.pop(id(flight), None)
         return work
@@ -249,23 +272,23 @@ class ProcessGroupTributary(dist.ProcessGroup):
                 for call in calls:
                     status = work.start(*call)
                     if status != _capi.OK:
-                        raise self.failure(status, f"{NAME}:{title}")
+                        raise self.failure(status, _full(title))
         finally:
             if not work.is_in_flight():
                 self.forget(work)
         return work
 
-    def _run_group(self, title, calls, tensors, opts, buffers):
+    def _run_group(self, title, calls, tensors, opts, buffers, inputs=None):
         """Several operations at once; more than the library takes in one group are several groups."""
-        if self.communicator.handle is None:
-            raise self.error_type(f"{NAME}:{title}: group {self.label()} has been destroyed")
+        self._check_open(title)
         if not calls:
             return self._done
         parts = [calls[start:start + _capi.GROUP_MAX] for start in range(0, len(calls), _capi.GROUP_MAX)]
-        work = TributaryWork(self, f"{NAME}:{title}", tensors, buffers, self._limit_of(opts))
-        with _event(title, tensors) if _profiler_is_on() else contextlib.nullcontext():
-            return self._start(work, title, [
-                (self.lib.trib_group_start, self.communicator.handle, (_capi.Call * len(part))(*part), len(part)) for part in parts])
+        work = TributaryWork(self, _full(title), tensors, buffers, self._limit_of(opts))
+        calls = [(self.lib.trib_group_start, self.communicator.handle, (_capi.Call * len(part))(*part), len(part)) for part in parts]
+        if _events.is_on():
+            return self._start_seen(work, title, calls, tensors if inputs is None else inputs)
+        return self._start(work, title, calls)
 
     def _say_gloo(self, what):
         if what not in _said:
@@ -282,8 +305,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         tensor = tensors[0]
         how = summed_as(tensor, opts.reduceOp) if check(tensor) else None
         if how is None:
-            self._say_gloo(_name_of("all_reduce", tensor, opts))
-            return self._gloo.allreduce(tensors, opts)
+            return self._by_gloo("all_reduce", _cause(tensor, opts), tensors, self._gloo.allreduce, tensors, opts)
         if is_plain(tensor):
             place = tensor.data_ptr()
             return self._run("allreduce", (place, place, tensor.numel(), *how), tensors, opts)
@@ -297,8 +319,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         for tensor in tensors:
             how = summed_as(tensor, opts.reduceOp) if check(tensor) else None
             if how is None:
-                self._say_gloo(_name_of("all_reduce_coalesced", tensor, opts))
-                return self._gloo.allreduce_coalesced(tensors, opts)
+                return self._by_gloo("all_reduce", _cause(tensor, opts), tensors, self._gloo.allreduce_coalesced, tensors, opts)
             place = buffers.both(tensor).data_ptr()
             calls.append(_capi.Call(_ALLREDUCE, *how, 0, place, place, tensor.numel(), None))
         return self._run_group("all_reduce_coalesced", calls, list(tensors), opts, buffers)
@@ -312,8 +333,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         tensor = tensors[0]
         how = summed_as(tensor, opts.reduceOp) if check(tensor) else None
         if how is None:
-            self._say_gloo(_name_of("reduce", tensor, opts))
-            return self._gloo.reduce(tensors, opts)
+            return self._by_gloo("reduce", _cause(tensor, opts), tensors, self._gloo.reduce, tensors, opts)
         buffers = Buffers()
         is_root = opts.rootRank == self._rank
         send = buffers.both(tensor) if is_root else buffers.source(tensor)
@@ -328,27 +348,25 @@ class ProcessGroupTributary(dist.ProcessGroup):
         self._check_parts("reduce_scatter", output, parts)
         how = summed_as(output, opts.reduceOp) if _check_all(output, *parts) else None
         if how is None:
-            self._say_gloo(_name_of("reduce_scatter", output, opts))
-            return self._gloo.reduce_scatter(outputs, [list(parts)], opts)
+            return self._by_gloo("reduce_scatter", _cause(output, opts), parts, self._gloo.reduce_scatter, outputs, [list(parts)], opts)
         buffers = Buffers()
         counts = [part.numel() for part in parts]
         send = buffers.sources(parts)
         recv = buffers.target_beside(output, send, *self._place(output, counts)).data_ptr()
         if len(set(counts)) == 1:
-            return self._run("reduce_scatter", (send.data_ptr(), recv, counts[0], *how), outputs, opts, buffers)
-        return self._run("reduce_scatter_uneven", (send.data_ptr(), recv, _counts(counts), *how), outputs, opts, buffers)
+            return self._run("reduce_scatter", (send.data_ptr(), recv, counts[0], *how), outputs, opts, buffers, parts)
+        return self._run("reduce_scatter_uneven", (send.data_ptr(), recv, _counts(counts), *how), outputs, opts, buffers, parts)
 
     def reduce_scatter_single(self, output, source, opts=None):
         opts = _options(c10d.ReduceScatterOptions, opts)
         self._check_whole("reduce_scatter_tensor", source, output)
         how = summed_as(output, opts.reduceOp) if _check_all(output, source) else None
         if how is None:
-            self._say_gloo(_name_of("reduce_scatter_tensor", output, opts))
-            return self._gloo._reduce_scatter_base(output, source, opts)
+            return self._by_gloo("reduce_scatter", _cause(output, opts), [source], self._gloo._reduce_scatter_base, output, source, opts)
         buffers = Buffers()
         send = buffers.source(source)
         recv = buffers.target_beside(output, send, *self._place(output)).data_ptr()
-        return self._run("reduce_scatter", (send.data_ptr(), recv, output.numel(), *how), [output], opts, buffers)
+        return self._run("reduce_scatter", (send.data_ptr(), recv, output.numel(), *how), [output], opts, buffers, [source])
 
     _reduce_scatter_base = reduce_scatter_single
 
@@ -359,12 +377,12 @@ class ProcessGroupTributary(dist.ProcessGroup):
             self._check_whole("reduce_scatter_tensor_coalesced", source, output)
             how = summed_as(output, opts.reduceOp) if _check_all(output, source) else None
             if how is None:
-                self._say_gloo(_name_of("reduce_scatter_tensor_coalesced", output, opts))
-                return self._gloo.reduce_scatter_tensor_coalesced(outputs, inputs, opts)
+                return AllOf([self._by_gloo("reduce_scatter", _cause(output, opts), [one[1]], self._gloo._reduce_scatter_base, *one, opts)
+                              for one in zip(outputs, inputs, strict=True)])
             send = buffers.source(source)
             recv = buffers.target_beside(output, send, *self._place(output)).data_ptr()
             calls.append(_capi.Call(_REDUCE_SCATTER, *how, 0, send.data_ptr(), recv, output.numel(), None))
-        return self._run_group("reduce_scatter_coalesced", calls, list(outputs), opts, buffers)
+        return self._run_group("reduce_scatter_coalesced", calls, list(outputs), opts, buffers, inputs)
 
     reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
 
@@ -378,8 +396,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         opts = _options(c10d.BroadcastOptions, opts, timeout)
         tensor = tensors[0]
         if len(tensors) != 1 or not check(tensor):
-            self._say_gloo(f"broadcast of {tensor.layout}")
-            return self._gloo.broadcast(tensors, opts)
+            return self._by_gloo("broadcast", f" of {tensor.layout}", tensors, self._gloo.broadcast, tensors, opts)
         buffers = Buffers()
         memory = buffers.source(tensor) if opts.rootRank == self._rank else buffers.target(tensor)
         kind, count = moved_as(tensor)
@@ -390,8 +407,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
         parts = outputs[0] if isinstance(outputs[0], (list, tuple)) else outputs
         source = inputs[0]
         if not _check_all(source, *parts):
-            self._say_gloo(f"all_gather of {source.layout}")
-            return self._gloo.allgather([list(parts)], inputs, opts)
+            return self._by_gloo("all_gather", f" of {source.layout}", inputs, self._gloo.allgather, [list(parts)], inputs, opts)
         self._check_parts("all_gather", source, parts)
         buffers = Buffers()
         counts = [moved_as(part)[1] for part in parts]
@@ -399,20 +415,19 @@ class ProcessGroupTributary(dist.ProcessGroup):
         send = buffers.source_beside(source, recv, *self._place(source, [part.numel() for part in parts]))
         kind = moved_as(source)[0]
         if len(set(counts)) == 1:
-            return self._run("allgather", (send.data_ptr(), recv.data_ptr(), counts[0], kind), list(parts), opts, buffers)
-        return self._run("allgather_uneven", (send.data_ptr(), recv.data_ptr(), _counts(counts), kind), list(parts), opts, buffers)
+            return self._run("allgather", (send.data_ptr(), recv.data_ptr(), counts[0], kind), list(parts), opts, buffers, inputs)
+        return self._run("allgather_uneven", (send.data_ptr(), recv.data_ptr(), _counts(counts), kind), list(parts), opts, buffers, inputs)
 
     def all_gather_single(self, output, source, opts=None):
         opts = _options(c10d.AllgatherOptions, opts)
         self._check_whole("all_gather_into_tensor", output, source)
         if not _check_all(source, output):
-            self._say_gloo(f"all_gather_into_tensor of {source.layout}")
-            return self._gloo._allgather_base(output, source, opts)
+            return self._by_gloo("all_gather", f" of {source.layout}", [source], self._gloo._allgather_base, output, source, opts)
         buffers = Buffers()
         recv = buffers.target(output)
         send = buffers.source_beside(source, recv, *self._place(source))
         kind, count = moved_as(source)
-        return self._run("allgather", (send.data_ptr(), recv.data_ptr(), count, kind), [output], opts, buffers)
+        return self._run("allgather", (send.data_ptr(), recv.data_ptr(), count, kind), [output], opts, buffers, [source])
 
     _allgather_base = all_gather_single
 
@@ -426,7 +441,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
             recv = buffers.target(output)
             send = buffers.source_beside(source, recv, *self._place(source)).data_ptr()
             calls.append(_capi.Call(_ALLGATHER, kind, 0, 0, send, recv.data_ptr(), count, None))
-        return self._run_group("all_gather_coalesced", calls, list(outputs), opts, buffers)
+        return self._run_group("all_gather_coalesced", calls, list(outputs), opts, buffers, inputs)
 
     allgather_into_tensor_coalesced = all_gather_single_coalesced
 
@@ -443,7 +458,7 @@ class ProcessGroupTributary(dist.ProcessGroup):
             send = buffers.source_beside(source, recv, *self._place(source)).data_ptr()
             calls.append(_capi.Call(_ALLGATHER, kind, 0, 0, send, recv.data_ptr(), count, None))
             results += parts
-        return self._run_group("all_gather_coalesced", calls, results, opts, buffers)
+        return self._run_group("all_gather_coalesced", calls, results, opts, buffers, inputs)
 
     def barrier(self, opts=None, timeout=None):
         return self._run("barrier", (), [], _options(c10d.BarrierOptions, opts, timeout))
@@ -455,35 +470,37 @@ class ProcessGroupTributary(dist.ProcessGroup):
             timeout = datetime.timedelta(seconds=timeout)
         self._monitored.run(timeout if timeout is not None else self._timeout, wait_all_ranks)
 
-    def gather(self, *args, **kwargs):
-        self._say_gloo("gather")
-        return super().gather(*args, **kwargs)
+    def gather(self, outputs, inputs, opts=None):
+        return self._by_gloo("gather", "", _flat(inputs), self._gloo.gather, outputs, inputs, _options(c10d.GatherOptions, opts))
 
-    def scatter(self, *args, **kwargs):
-        self._say_gloo("scatter")
-        return super().scatter(*args, **kwargs)
+    def scatter(self, outputs, inputs, opts=None):
+        return self._by_gloo("scatter", "", _flat(inputs), self._gloo.scatter, outputs, inputs, _options(c10d.ScatterOptions, opts))
 
-    def alltoall(self, *args, **kwargs):
-        self._say_gloo("all_to_all")
-        return super().alltoall(*args, **kwargs)
+    def alltoall(self, outputs, inputs, opts=None):
+        return self._by_gloo("all_to_all", "", inputs, self._gloo.alltoall, outputs, inputs, _options(c10d.AllToAllOptions, opts))
 
     def all_to_all_single(self, output, source, output_sizes=(), input_sizes=(), opts=None):
-        self._say_gloo("all_to_all_single")
-        return self._gloo.alltoall_base(output, source, list(output_sizes), list(input_sizes), _options(c10d.AllToAllOptions, opts))
+        return self._by_gloo("all_to_all", "", [source], self._gloo.alltoall_base, output, source, list(output_sizes), list(input_sizes),
+                             _options(c10d.AllToAllOptions, opts))
 
     alltoall_base = all_to_all_single
 
     def send(self, tensors, dst, tag=0):
         self._say_gloo("send")
-        return self._gloo.send(tensors, dst, tag)
+        return recorded("send", tensors, self._gloo.send, tensors, dst, tag, has_future=False)
 
     def recv(self, tensors, src, tag=0):
         self._say_gloo("recv")
-        return self._gloo.recv(tensors, src, tag)
+        return recorded("recv", tensors, self._gloo.recv, tensors, src, tag, has_future=False)
 
     def recv_anysource(self, tensors, tag=0):
         self._say_gloo("recv")
-        return self._gloo.recv_anysource(tensors, tag)
+        return recorded("recvAnySource", tensors, self._gloo.recv_anysource, tensors, tag, has_future=False)
+
+    def _by_gloo(self, title, cause, inputs, function, *arguments):
+        """cause: of what kind it is, if the library does others; " of torch.complex64"."""
+        self._say_gloo(title + cause)
+        return recorded(title, inputs, function, *arguments)
 
     # ---- checks ----
 
@@ -507,14 +524,26 @@ class ProcessGroupTributary(dist.ProcessGroup):
 
 # What of the library's operations torch asks for one by one.
 _TITLES = ("allreduce", "broadcast", "barrier", "reduce", "allgather", "allgather_uneven", "reduce_scatter", "reduce_scatter_uneven")
+# torch's names of them, where they are others.
+_NAMES = {"allreduce": "all_reduce", "allgather": "all_gather", "allgather_uneven": "all_gather", "reduce_scatter_uneven": "reduce_scatter"}
 _ALLREDUCE = _capi.COLLECTIVE["ALLREDUCE"]
 _ALLGATHER = _capi.COLLECTIVE["ALLGATHER"]
 _REDUCE_SCATTER = _capi.COLLECTIVE["REDUCE_SCATTER"]
 
 
+def _full(title):
+    """An operation's name, for messages."""
+    return f"{NAME}:{_NAMES.get(title, title)}"
+
+
 def _listed(tensors):
     """A list of our own: the caller may change his while the operation is under way."""
     return [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+
+
+def _flat(lists):
+    """The tensors of lists of tensors."""
+    return [tensor for one in lists for tensor in _listed(one)]
 
 
 def _check_all(*tensors):
@@ -540,17 +569,13 @@ def _counts(counts):
     return (ctypes.c_uint64 * len(counts))(*counts)
 
 
-def _name_of(title, tensor, opts):
-    return f"{title} of {tensor.dtype} in layout {tensor.layout} with operation {hash(opts.reduceOp)}"
-
-
-def _event(title, tensors):
-    """What torch.profiler shows of a call: its name, the tensors' sizes and types (record_shapes), and their bytes."""
-    size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-    try:
-        return torch._C._profiler._RecordFunctionFast(f"{NAME}:{title}", list(tensors), {"bytes": size})
-    except (AttributeError, TypeError):  # other versions of torch
-        return torch.profiler.record_function(f"{NAME}:{title}")
+def _cause(tensor, opts):
+    """What of a reduction the library does not have, for messages."""
+    if tensor.layout is not torch.strided:
+        return f" of {tensor.layout}"
+    if tensor.dtype not in TYPES:
+        return f" of {tensor.dtype}"
+    return f" with {c10d.ReduceOp.RedOpType(hash(opts.reduceOp)).name}"
 
 
 def _skipper():
@@ -569,7 +594,7 @@ def _keep_compiler_out():
         skip = _skipper()
     except (ImportError, AttributeError):  # other versions of torch
         return
-    for module in (_bootstrap, _buffers, _capi, _work, sys.modules[__name__]):
+    for module in (_bootstrap, _buffers, _capi, _events, _work, sys.modules[__name__]):
         owners = [module, *(one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__)]
         for function in (one for owner in owners for one in vars(owner).values()):
             function = inspect.unwrap(getattr(function, "__func__", function))

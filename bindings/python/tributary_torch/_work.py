@@ -22,7 +22,6 @@ from . import _bootstrap, _capi
 
 LOOK_NS = 200_000_000  # so often Python looks whether a signal has come while a thread waits
 _NO_LIMIT = datetime.timedelta(0)
-_profiler_is_on = torch._C._autograd._profiler_enabled
 
 
 class Flight:
@@ -57,6 +56,7 @@ class TributaryWork(Work):
         self._error = None
         self._future = None
         self.told = None  # what the future follows
+        self.event = None  # in the profiler's trace
 
     def start(self, function, *arguments):
         """Of who has the turn: one of the work's operations. The library's status."""
@@ -80,7 +80,9 @@ class TributaryWork(Work):
                 limit = None  # the library will say who is missing
             if not self.collect(limit):
                 raise self._group.error_type(
-                    f"{self._title}: timed out after {limit:g} s on rank {self._group.rank()} of group {self._group.label()}")
+                    f"{self._title}: Timed out after {limit:g} s on rank {self._group.rank()} of group {self._group.label()}")
+        if self.event is not None:
+            self.event.wait()
         if self._error is not None:
             raise self._error
         return True
@@ -136,12 +138,6 @@ class TributaryWork(Work):
 
     def collect(self, seconds=None):
         """Whether it has ended in time. What a signal's handler raises, as Ctrl-C does, ends the wait, not the operation."""
-        if _profiler_is_on():
-            with torch.profiler.record_function(f"{self._title} wait"):
-                return self._collect(seconds)
-        return self._collect(seconds)
-
-    def _collect(self, seconds):
         end = None if seconds is None else time.monotonic() + seconds
         left = LOOK_NS
         while not self._ended:
@@ -187,6 +183,8 @@ class TributaryWork(Work):
         self._error = error
         self._buffers = None
         self._ended = True
+        if self.event is not None:
+            self.event.finish()
         self._group.forget(self)
 
     def tell(self, error=None):
