@@ -31,7 +31,7 @@ test:       ## the tests that need no root, in a few minutes
 test-all:   ## sanitizers, namespaces, fuzzing, headers, examples, installation (what CI runs as well)
 	@tools/test_all.sh
 
-test-nightly: ## every state of all small worlds, and all scripts under both sanitizers: half an hour more
+test-nightly: ## what is too long for CI: every state of all small worlds, all scripts under both sanitizers: an hour
 	@tools/test_all.sh nightly
 
 bench:      ## the benchmark table and build/bench.json; ROW=name for one row

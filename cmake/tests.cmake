@@ -105,7 +105,7 @@ endif()
 
 # World and model: each folder is one program with its own options.
 set(world_arguments --seeds ${TRIB_WORLD_SEEDS})
-set(model_arguments --quick)
+set(model_arguments --quick --states ${TRIB_MODEL_STATES})
 trib_wanted(wanted core schemes)
 foreach(kind world model)
     file(GLOB sources CONFIGURE_DEPENDS tests/${kind}/*.c)
@@ -162,11 +162,15 @@ foreach(source ${sources})
     endif()
 endforeach()
 
-# Preloaded by tests/integration/memory.user.sh; a sanitizer has an allocator of its own.
+# Preloaded by tests/integration/memory.user.sh, and by the step slow of tools/test_all.sh. A sanitizer has an allocator of its own.
 if(NOT TRIB_FUZZ AND NOT TRIB_SANITIZE)
-    add_library(fail_nth MODULE tests/memory/fail_nth.c)
-    target_link_libraries(fail_nth PRIVATE ${CMAKE_DL_LIBS})
-    set_target_properties(fail_nth PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/memory)
+    foreach(preloaded memory/fail_nth slow/slow_calls)
+        get_filename_component(name ${preloaded} NAME)
+        get_filename_component(folder ${preloaded} DIRECTORY)
+        add_library(${name} MODULE tests/${preloaded}.c)
+        target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
+        set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder})
+    endforeach()
 endif()
 
 # What integration scripts run besides the program: one executable per file.

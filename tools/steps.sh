@@ -2,14 +2,18 @@
 # Sourced by the scripts that check something: runs named steps, goes on after a failure, and counts.
 #   step NAME COMMAND...        one command, one count
 #   tests NAME DIR ARGUMENT...  ctest in a build folder; counts its tests
-#   finish                      prints "N passed, N failed" and exits accordingly
-# The counts and seconds are also appended to $TRIB_RESULTS, if set, for .ci/run to add up.
+#   lane NICE STEP...           runs run_STEP of each, one after another, in the background; prints what each said when it ends
+#   finish                      waits for lanes, prints "N passed, N failed" and exits accordingly
+# Counts and seconds are lines of $TRIB_RESULTS, of which .ci/run makes a table.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 jobs=$(nproc)
+everyday=(-LE root -E '^integration/([^.]*|.*\.(root|net))$') # of ctest: the tests of `make test`
 places=$((3 * jobs)) # of tests, which mostly wait; cmake/tests.cmake says how many each takes
-passed=0
-failed=0
-failures=()
+[ -n "${TRIB_RESULTS:-}" ] || { TRIB_RESULTS=$(mktemp); trap 'rm -f "$TRIB_RESULTS"' EXIT; }
+export TRIB_RESULTS
+counted=$(wc -l <"$TRIB_RESULTS") # by others, before
+lanes=()
+read -ra built <<<"${TRIB_BUILT:-}" # presets that who called has built
 # Sanitizers of this age may fail under the widest address space randomisation.
 fixed=(setarch -R)
 "${fixed[@]}" true 2>/dev/null || fixed=()
@@ -29,11 +33,8 @@ CPU=0
 count() { # name passed failed seconds
     local before=$CPU
     cpu_seconds
-    passed=$((passed + $2))
-    failed=$((failed + $3))
-    [ "$3" -eq 0 ] || failures+=("$1")
     echo "-- $1: $2 passed, $3 failed, $4 s, $((CPU - before)) s of CPU"
-    [ -z "${TRIB_RESULTS:-}" ] || echo "$2 $3 $1 $4 $((CPU - before))" >>"$TRIB_RESULTS"
+    echo "$2 $3 $1 $4 $((CPU - before))" >>"$TRIB_RESULTS"
 }
 
 step() { # name command...
@@ -112,6 +113,9 @@ tests() { # name build-folder ctest-arguments...
     count_junit "$name" "$junit" $((SECONDS - start))
 }
 
+# What steps with the release build begin with; it is built once.
+release() { [[ " ${built[*]} " == *" release "* ]] || step build preset release; }
+
 build() { # folder, cmake arguments...; shows warnings and errors only
     local dir=$1
     shift
@@ -119,12 +123,35 @@ build() { # folder, cmake arguments...; shows warnings and errors only
     cmake --build "$dir" -j "$jobs" -- --no-print-directory 2>&1 | grep -v '^\[ *[0-9]*%\]' || [ "${PIPESTATUS[0]}" -eq 0 ]
 }
 
-preset() { # name of a preset: build-NAME, and build for release
-    if [ "$1" = release ]; then build build --preset "$1"; else build "build-$1" --preset "$1"; fi
+preset() { # name of a preset: build-NAME, and build for release; once, since lanes must not build in one folder at the same time
+    [[ " ${built[*]} " != *" $1 "* ]] || return 0
+    if [ "$1" = release ]; then build build --preset "$1"; else build "build-$1" --preset "$1"; fi && built+=("$1")
+}
+
+lane() { # niceness, step...
+    local step log nice=$1
+    shift
+    (
+        renice -n "$nice" "$BASHPID" >/dev/null
+        CPU=0
+        for step in "$@"; do
+            log=$(mktemp)
+            ("run_$step"; exit 0) >"$log" 2>&1 || count "$step" 0 1 0 # ended in the middle of it
+            cat "$log"
+            rm -f "$log"
+        done
+        exit 0
+    ) &
+    lanes+=($!)
 }
 
 finish() {
-    [ ${#failures[@]} -eq 0 ] || printf 'failed: %s\n' "${failures[@]}"
+    local passed failed pid
+    for pid in "${lanes[@]}"; do
+        wait "$pid" || count lane 0 1 0 # was killed
+    done
+    read -r passed failed < <(tail -n +$((counted + 1)) "$TRIB_RESULTS" | awk '{ passed += $1; failed += $2 } END { print passed + 0, failed + 0 }')
+    tail -n +$((counted + 1)) "$TRIB_RESULTS" | awk '$2 > 0 { print "failed: " $3 }'
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
     exit

@@ -5,5 +5,5 @@ set -uo pipefail
 . "$(dirname "$0")/steps.sh"
 
 tools/deps.sh build test || exit 1
-step build preset release && tests tests build -LE root -E '^integration/([^.]*|.*\.(root|net))$'
+release && tests tests build "${everyday[@]}"
 finish

@@ -1,31 +1,47 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `make test-all`: what takes longer than `make test` or needs more tools. Names of steps as arguments run only those; `nightly` (`make
-# test-nightly`) are those whose long form CI has no time for: model_all, asan_all, tsan_all.
+# `make test-all`: what takes longer than `make test` or needs more tools. Names of steps as arguments run only those, one after another; `ci`
+# (.ci/run) are those of `make test` and `make lint` as well; `nightly` (`make test-nightly`) those whose long form CI has no time for.
+#
+# Tests mostly wait, and other steps compute: these, at low priority, have what the tests leave. Three lanes, of which each runs its steps one
+# after another: tests; what is on links, or is PyTorch; what computes.
 set -uo pipefail
 . "$(dirname "$0")/steps.sh"
 
 tools/deps.sh build test http all || exit 1
 
-# Scripts that need root or namespaces, and those too long for `make test`.
-run_integration() {
-    step build-release preset release && tests integration build -L integration -LE user
+# As `make test`.
+run_test() {
+    release && tests tests build "${everyday[@]}"
 }
 
-# Every state of the small worlds; of the largest the first 4 million, breadth first: what the canaries are found with.
+run_lint() {
+    TRIB_BUILT=release tools/lint.sh | sed '$d' # its count, which is in ours
+}
+
+# Scripts that need root or namespaces, and those too long for `make test`.
+run_integration() {
+    release && tests integration build -L integration -LE user
+}
+
+# Every state of the small worlds; of larger ones the first million, breadth first: what the canaries are found with.
 run_model() {
-    step build-release preset release && step model build/bin/model --states 4000000 --jobs "$jobs"
+    release && step model build/bin/model --states 1000000 --jobs "$jobs"
 }
 
 # Every state of every small world.
 run_model_all() {
-    step build-release preset release && step model-all build/bin/model --jobs "$jobs" &&
+    release && step model-all build/bin/model --jobs "$jobs" &&
         step model-panama build/bin/model --scheme panama --quick --jobs "$jobs"
 }
 
-# Seeded defects: the worlds and the search must notice each.
+# Seeded defects: each must be caught; in the long form by worlds and search both.
 run_canary() {
-    step canary tests/canary/run.py
+    step canary tests/canary/run.py --first
+}
+
+run_canary_all() {
+    step canary-all tests/canary/run.py
 }
 
 # AddressSanitizer and UndefinedBehaviorSanitizer: what `make test` runs, but of its scripts only those that reach code which no unit test does
@@ -40,7 +56,7 @@ run_asan() {
 # All scripts, and as many worlds as without a sanitizer.
 run_asan_all() {
     step build-asan preset asan && TRIB_PATIENCE=4 tests asan-all build-asan -LE 'root|net' -E '^(integration/large|world)$' &&
-        step asan-worlds build-asan/bin/world --seeds 2000 --jobs "$jobs"
+        step asan-worlds build-asan/bin/world --seeds 2000 --jobs "$jobs" && step asan-model build-asan/bin/model --quick --jobs "$jobs"
 }
 
 # ThreadSanitizer where there are threads; of the scripts those in which the daemon's threads, or a rank's, meet what unit tests do not have:
@@ -55,8 +71,35 @@ run_tsan_all() {
     step build-tsan preset tsan && TRIB_PATIENCE=10 tests tsan-all build-tsan -L '^(io|comm|control|switchd|cli|user)$'
 }
 
-# clang: the same warnings as errors, and the same bits from another compiler.
+# Threads that stand still now and then, before and behind system calls (tests/slow/slow_calls.c): what takes for granted that one is quick.
+slow() { # name seed ctest-arguments...
+    (
+        places=$((6 * jobs)) # they sleep
+        export LD_PRELOAD=$PWD/build/tests/slow/libslow_calls.so SLOW_SEED=$2 TRIB_PATIENCE=5
+        tests "$1" build -L '^(comm|control|switchd)$' -LE '^(integration|sim|cli|property|host)$' "${@:3}"
+    )
+}
+
+# Those that wait for minutes then are left to nightly.
+run_slow() {
+    release && slow slow 1 -E '^unit/test_(relay_faults|leaving|move)$'
+}
+
+run_slow_all() {
+    local seed
+    release || return
+    for seed in 2 3 4 5 6 7 8 9; do
+        slow "slow-$seed" "$seed" -E '^unit/test_relay_faults$'
+    done
+}
+
+# clang: the same warnings as errors, of every file. The same bits from another compiler are the coverage step's business.
 run_clang() {
+    step clang-warnings tools/clang_warnings.py build
+}
+
+# And optimised without counters.
+run_clang_all() {
     step build-clang preset clang && tests clang build-clang -L '^(core|schemes)$' -LE '^integration$'
 }
 
@@ -128,7 +171,7 @@ run_install() {
 # PyTorch over the wheel of this tree, against gloo; left out, with a word, where torch cannot be had.
 run_torch() {
     local start=$SECONDS junit=$PWD/build/torch.xml
-    step build-release preset release || return
+    release || return
     echo "== torch"
     tools/torch.sh prepare || { [ $? -eq 77 ] || count torch 0 1 $((SECONDS - start)); return; }
     rm -f "$junit"
@@ -138,16 +181,25 @@ run_torch() {
 
 # The simulator against ns-3; left out, with a word, where that cannot be had.
 run_ns3() {
-    step build-release preset release || return
+    release || return
     if tools/deps.sh ns3; then step ns3 tests/ns3/compare.py; else echo "   ns3 left out"; fi
 }
 
-if [ "${1:-}" = nightly ]; then
-    set -- model_all asan_all tsan_all
-fi
-for name in "${@:-integration model canary asan tsan clang msan fuzz coverage headers install torch ns3}"; do
-    for part in $name; do
-        "run_$part"
-    done
+case ${1:-all} in
+all | ci)
+    release || finish
+    lane 0 slow integration torch
+    if [ "${1:-all}" = ci ]; then
+        lane 10 lint canary model coverage msan fuzz clang headers install ns3
+        set -- test asan tsan
+    else
+        lane 10 canary model coverage msan fuzz clang headers install ns3
+        set -- asan tsan
+    fi
+    ;;
+nightly) set -- model_all canary_all asan_all tsan_all clang_all slow_all ;;
+esac
+for name in "$@"; do
+    "run_$name"
 done
 finish

