@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -267,7 +268,11 @@ static int run_rank(const struct perf_options *options)
     char error[TRIB_ERROR_TEXT_MAX] = "";
     struct trib_comm *comm = NULL;
 
-    if (trib_comm_create(&options->comm, &comm, error) != TRIB_OK) {
+    if (trib_comm_create(&options->comm, &comm, error) != TRIB_OK && options->workers > 0) {
+        memcpy(options->refusals[options->comm.rank], error, sizeof error);
+        return 1;
+    }
+    if (comm == NULL) {
         return complain("rank %u: %s", options->comm.rank, error);
     }
     int result = measure_all(options, comm);
@@ -311,19 +316,46 @@ static void choose_hosts(struct perf_options *options, uint32_t rank)
     }
 }
 
+/* Why ranks could not join: a cause that several have is said once. */
+static void tell_refusals(const struct perf_options *options)
+{
+    for (uint32_t first = 0; first < options->workers; first++) {
+        const char *cause = options->refusals[first];
+        uint16_t same[TRIB_RANKS_MAX];
+        uint32_t count = 0;
+        char who[256];
+        bool is_told = cause[0] == '\0';
+        for (uint32_t rank = 0; rank < options->workers && !is_told; rank++) {
+            bool is_same = strcmp(options->refusals[rank], cause) == 0;
+            is_told = is_same && rank < first;
+            same[count] = (uint16_t)rank;
+            count += is_same;
+        }
+        if (!is_told) {
+            complain("%s: %s", trib_format_ranks(same, count, count, who, sizeof who), cause);
+        }
+    }
+}
+
 /* Ranks as children of this process. */
 static int run_here(struct perf_options *options)
 {
     struct spawn_switch own = {0};
     struct spawn_ranks ranks = {.count = 0};
+    bool has_place = options->comm.switch_address[0] != '\0' || options->comm.rendezvous[0] != '\0';
 
     options->comm.rank = 0;
     options->comm.ranks = options->workers;
-    if (!spawn_check(&options->comm)) {
+    if (!spawn_check(&options->comm, !has_place && !options->no_switch)) {
         return EXIT_USAGE;
     }
-    if (options->comm.switch_address[0] == '\0' && options->comm.rendezvous[0] == '\0' && !options->no_switch &&
-        !start_switch(options, &own)) {
+    void *shared = mmap(NULL, options->workers * sizeof *options->refusals, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) {
+        return complain("out of memory");
+    }
+    options->refusals = shared;
+    if (!has_place && !options->no_switch && !start_switch(options, &own)) {
         return 1;
     }
     spawn_job_name(options->comm.job, sizeof options->comm.job);
@@ -339,6 +371,7 @@ static int run_here(struct perf_options *options)
         }
     }
     int result = spawn_wait(&ranks, true);
+    tell_refusals(options);
     spawn_switch_stop(&own);
     return ranks.count == options->workers ? result : 1;
 }

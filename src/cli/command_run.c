@@ -159,7 +159,7 @@ static bool choose_place(const struct run_options *options)
 }
 
 /* What is wrong with the environment is said once, instead of by every rank. */
-static bool check_environment(const struct run_options *options)
+static bool check_environment(const struct run_options *options, bool starts_switch)
 {
     struct trib_config config;
     char error[TRIB_ERROR_TEXT_MAX] = "";
@@ -169,8 +169,7 @@ static bool check_environment(const struct run_options *options)
         complain("%s", error);
         return false;
     }
-    setenv(TRIB_ENVIRONMENT_CHECKED, "1", 1);
-    return spawn_check(&config);
+    return spawn_check(&config, starts_switch);
 }
 
 int command_run(int argc, char **argv)
@@ -200,7 +199,7 @@ int command_run(int argc, char **argv)
     setenv("TRIB_JOB", options.job != NULL ? options.job : job, 1);
     set_run();
     bool has_place = choose_place(&options);
-    if (!check_environment(&options)) {
+    if (!check_environment(&options, !has_place)) {
         return EXIT_USAGE;
     }
     if (!has_place && !start_switch(&options, &own)) {

@@ -36,6 +36,7 @@ struct perf_options {
     const char *nics;
     const char *scheme;
     struct trib_config comm;
+    char (*refusals)[TRIB_ERROR_TEXT_MAX]; /* with workers: why a rank could not join, by rank; shared by all */
 };
 
 /* What one rank adds to a row: a vector of int64, summed over the ranks by the collective under test. */

@@ -240,28 +240,31 @@ void spawn_set_place(uint32_t rank, uint32_t ranks)
     setenv("TRIB_RANKS", text, 1);
 }
 
-bool spawn_check(const struct trib_config *config)
+bool spawn_check(const struct trib_config *config, bool starts_switch)
 {
-    bool has_switch = config->switch_address[0] != '\0';
-    const char *place = has_switch ? config->switch_address : config->rendezvous;
     struct trib_config wanted = *config;
-    struct trib_address address = trib_address_v4(INADDR_LOOPBACK, 0); /* of a switch that will be started */
+    struct trib_address address = trib_address_v4(INADDR_LOOPBACK, 0);
     struct trib_address_list nics;
     char error[TRIB_ERROR_TEXT_MAX] = "";
 
+    if (starts_switch) {
+        (void)snprintf(wanted.switch_address, sizeof wanted.switch_address, "127.0.0.1");
+    }
+    bool has_switch = wanted.switch_address[0] != '\0';
+    const char *place = has_switch ? wanted.switch_address : wanted.rendezvous;
+    wanted.level0 = wanted.level0 || place[0] == '\0'; /* there is nothing else */
     if (place[0] != '\0' && trib_address_parse(place, TRIB_DEFAULT_PORT, &address, error) != TRIB_OK) {
         complain("%s: %s", has_switch ? "switch (TRIB_SWITCH)" : "rendezvous (TRIB_RENDEZVOUS)", error);
         return false;
     }
-    if (config->nics[0] != '\0' && trib_nics_parse(config->nics, &address, &nics, error) != TRIB_OK) {
+    if (wanted.nics[0] != '\0' && trib_nics_parse(wanted.nics, &address, &nics, error) != TRIB_OK) {
         complain("network cards (TRIB_NICS): %s", error);
         return false;
     }
-    wanted.level0 = wanted.level0 || place[0] == '\0'; /* which the caller still chooses */
-    wanted.fallback = wanted.fallback && place[0] != '\0';
     if (trib_config_check(&wanted, error) != TRIB_OK) {
         complain("%s", error);
         return false;
     }
+    setenv(TRIB_ENVIRONMENT_CHECKED, "1", 1);
     return true;
 }

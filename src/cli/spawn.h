@@ -39,6 +39,6 @@ void spawn_job_name(char *name, size_t size);
 void spawn_set_place(uint32_t rank, uint32_t ranks);
 /* What every rank would refuse with the same words, before any is started: addresses, network cards, settings. False:
  * the cause was printed. */
-bool spawn_check(const struct trib_config *config);
+bool spawn_check(const struct trib_config *config, bool starts_switch);
 
 #endif

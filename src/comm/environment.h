@@ -14,7 +14,8 @@ struct trib_variable {
     enum trib_status (*read)(const char *text, struct trib_config *config, char *error);
 };
 
-/* Set by `tributary run`, which has warned of unknown variables: its ranks need not say so again. */
+/* Set by `tributary run` and `perf --workers` for their ranks, which are on one machine: what is wrong with its
+ * environment has been said, and rank 0 speaks for all where nobody is at the switch's address yet. */
 #define TRIB_ENVIRONMENT_CHECKED "TRIBUTARY_RUN_CHECKED"
 
 /* The variable at index, NULL behind the last. */

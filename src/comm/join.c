@@ -14,9 +14,11 @@
  * Read next: session_client.c (the connection), paths.c (PROBING), communicator.c (the rest of a communicator). */
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "comm/communicator.h"
+#include "comm/environment.h"
 #include "io/clock.h"
 #include "io/log.h"
 #include "io/units.h"
@@ -276,9 +278,10 @@ static void lost(struct trib_comm *comm, uint64_t now_ns)
         2 * comm->retry_gap_ns >= RETRY_LAST_NS) {
         char limit[TRIB_UNITS_TEXT_MAX];
         trib_format_duration(comm->config.join_timeout_ns, limit);
-        trib_log(TRIB_LOG_WARN, "job %s rank %u: no %s at %s yet: %s; trying for %s", comm->config.job,
-                 comm->config.rank, comm->where.no_box ? "rank 0" : "switch", comm->where.name, comm->session.cause,
-                 limit);
+        bool is_said = comm->config.rank != 0 && getenv(TRIB_ENVIRONMENT_CHECKED) != NULL;
+        trib_log(is_said ? TRIB_LOG_INFO : TRIB_LOG_WARN, "job %s rank %u: no %s at %s yet: %s; trying for %s",
+                 comm->config.job, comm->config.rank, comm->where.no_box ? "rank 0" : "switch", comm->where.name,
+                 comm->session.cause, limit);
     }
     wait_and_retry(comm, longest_ns, now_ns);
 }

@@ -105,6 +105,11 @@ expect_line 2 'cannot resolve "nowhere.invalid"' "$T" run -n 4 --switch nowhere.
 expect_line 2 'cannot resolve "nowhere.invalid"' "$T" perf --workers 4 --switch nowhere.invalid
 expect_line 2 'network cards .* "nope0" is neither' "$T" perf --workers 4 --nics nope0
 expect_line 2 'scheme panama:7/8: ' "$T" perf --workers 4 --scheme panama:7/8 --wire int32
+expect_line 2 'fallback \(TRIB_FALLBACK\) is on, but no switch' env TRIB_FALLBACK=1 "$T" perf --workers 3 --no-switch
+expect_line 2 'fallback \(TRIB_FALLBACK\) is on, but no switch' env TRIB_FALLBACK=1 "$T" run -n 3 --no-switch -- true
+expect 1 '^tributary: ranks 0, 1, 2: switch 127.0.0.1:1 unreachable: connection refused' \
+    env TRIB_JOIN_TIMEOUT=300ms "$T" perf --workers 3 --switch 127.0.0.1:1
+check "who waits says so once, and then why not: 2 lines" test "$(wc -l <"$TMP/out")" -le 2
 expect 0 'TRIB_WRIE has no effect' env TRIB_WRIE=1 "$T" run -n 4 -- "$BUILD_DIR/bin/02_udp_allreduce"
 check "of an unknown variable, too" test "$(grep -c 'has no effect' "$TMP/out")" = 1
 expect_line 2 'RANK is set and WORLD_SIZE is not: set both' env RANK=1 "$T" perf -b 8 -e 8

@@ -86,6 +86,7 @@ static void toml__refuses_with_its_place(void **state)
         {"a = 1__0\n", "neither number nor true nor false; a text, such as one with a unit, stands in quotes", 1, 5},
         {"a = 1 b = 2\n", "the line should end here", 1, 7},
         {"\n  [t\n", "] should stand here", 2, 5},
+        {"\xef\xbb\xbf[a]\n", "a byte order mark: save the file as UTF-8 without it", 1, 1},
         {"= 1\n", "a name should stand here: letters, digits, _ and -", 1, 1},
     };
 

@@ -302,6 +302,9 @@ bool sim_toml_read(struct sim_toml *toml, const char *text, size_t len, char *er
         r.at += strlen(toml->text);
         return fail(&r, r.at, "a byte that is zero");
     }
+    if (strncmp(toml->text, "\xef\xbb\xbf", 3) == 0) {
+        return fail(&r, r.at, "a byte order mark: save the file as UTF-8 without it");
+    }
     *add_table(toml) = (struct sim_toml_table){.name = "", .place = {1, 1}};
     while (peek(&r) != '\0') {
         skip_blanks(&r);
