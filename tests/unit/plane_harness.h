@@ -172,10 +172,12 @@ static inline void open_groups(struct world *world, uint32_t index)
 {
     struct rank *rank = &world->rank[index];
     for (uint16_t i = 0; i < SHARDS; i++) {
-        struct trib_udp_config udp = {
-            .payload = PAYLOAD, .buffer = 4 << 20, .trains = true, .group_source = rank->root[i]};
+        struct trib_udp_config udp = {.payload = PAYLOAD,
+                                      .buffer = 4 << 20,
+                                      .trains = true,
+                                      .group = trib_address_v4(GROUP, (uint16_t)(GROUP_PORT + i)),
+                                      .group_source = rank->root[i]};
         assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &udp.local, NULL), TRIB_OK);
-        assert_int_equal(trib_address_parse("239.255.74.72", (uint16_t)(GROUP_PORT + i), &udp.group, NULL), TRIB_OK);
         rank->group[i] = open_udp(&udp);
     }
 }

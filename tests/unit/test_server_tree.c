@@ -502,12 +502,12 @@ static void refusal__of_a_relay_is_told_to_all(void **state)
                                    .fail = {TRIB_ERR_MEMORY, "switch 10.0.0.9: no memory\a"}};
     send_message(fds[2], &refusal);
     for (uint32_t i = 0; i < 4; i++) {
-        expect_fail(fds[i], TRIB_ERR_MEMORY, "switch 10.0.0.9: no memory?");
+        expect_fail(fds[i], TRIB_ERR_MEMORY, "switch 10.0.0.9: no memory\\x07");
     }
     (void)run_tree(c, fds, NULL);
     refusal.fail.status = -4711;
     send_message(fds[2], &refusal);
-    expect_fail(fds[0], TRIB_ERR_REFUSED, "no memory?");
+    expect_fail(fds[0], TRIB_ERR_REFUSED, "no memory\\x07");
     send_message(fds[1], &refusal); /* too late: nothing happens */
     close_all(fds + 1, 3);
 }
