@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fork.c: see fork.h. Around the fork all locks are held, so that what the child gets is whole: the registry's and the
- * endpoints', then the control planes'. */
+ * endpoints', the control planes', then that of shared tensors, which a thread with an endpoint's takes. */
 #include "comm/fork.h"
 
 #include <pthread.h>
 
 #include "comm/embedded.h"
 #include "comm/endpoint.h"
+#include "host/host.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -14,16 +15,19 @@ static void before(void)
 {
     trib_endpoints_hold();
     trib_embedded_hold();
+    trib_shared_hold();
 }
 
 static void after_in_parent(void)
 {
+    trib_shared_resume();
     trib_embedded_resume();
     trib_endpoints_resume();
 }
 
 static void after_in_child(void)
 {
+    trib_shared_resume();
     trib_embedded_abandon();
     trib_endpoints_abandon();
 }

@@ -135,6 +135,10 @@ bool trib_host_has_failed(const struct trib_host *host);
 /* FAILED: the rank that said so, and what. text: TRIB_ERROR_TEXT_MAX bytes. */
 uint32_t trib_host_failure(const struct trib_host *host, enum trib_status *status, char *text);
 
+/* Around a fork: no other thread is amid a change of what trib_shared_alloc has given. In both processes: resume. */
+void trib_shared_hold(void);
+void trib_shared_resume(void);
+
 /* ---- sleeping (bells.c) ---- */
 
 /* Descriptors to poll while this rank sleeps. Their number changes only in trib_host_answer. */

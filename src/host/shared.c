@@ -106,6 +106,16 @@ void trib_shared_free(void *memory)
     free(found);
 }
 
+void trib_shared_hold(void)
+{
+    (void)pthread_mutex_lock(&allocations_lock);
+}
+
+void trib_shared_resume(void)
+{
+    (void)pthread_mutex_unlock(&allocations_lock);
+}
+
 /* The own allocation that holds all of these bytes. What a parent allocated is staged: it may punch its hole at any
  * time. */
 static bool find_allocation(const void *start, uint64_t bytes, struct allocation *copy)

@@ -452,6 +452,45 @@ static void fork__leaves_the_communicator_to_the_parent(void **state)
     place = AT_RANK_0;
 }
 
+static pthread_barrier_t held;
+
+static void *hold_for_a_while(void *unused)
+{
+    (void)unused;
+    trib_shared_hold(); /* as while an operation looks where its tensor lies */
+    (void)pthread_barrier_wait(&held);
+    (void)usleep(50000);
+    trib_shared_resume();
+    return NULL;
+}
+
+/* A thread that a child does not have keeps no lock there. */
+static void fork__gives_a_child_no_lock_of_another_thread(void **state)
+{
+    struct trib_config config;
+    struct trib_comm *comm = NULL;
+    pthread_t thread;
+    int ended = -1;
+    (void)state;
+    no_box = false;
+    on_host = true;
+    rank_config(&config, 0, 1);
+    assert_int_equal(trib_comm_create(&config, &comm, NULL), TRIB_OK);
+    assert_int_equal(pthread_barrier_init(&held, NULL, 2), 0);
+    assert_int_equal(pthread_create(&thread, NULL, hold_for_a_while, NULL), 0);
+    (void)pthread_barrier_wait(&held);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)alarm(5 * patience());
+        trib_shared_free(trib_shared_alloc(4096));
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_int_equal(ended, 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(trib_comm_close(comm), TRIB_OK);
+}
+
 /* ---- dlclose ---- */
 
 /* The control plane's thread may still run, and does at exit. */
@@ -487,6 +526,7 @@ int main(void)
         cmocka_unit_test(fork__does_not_hide_the_death_of_a_rank),
         cmocka_unit_test(fork__does_not_keep_the_rendezvous),
         cmocka_unit_test(fork__leaves_the_communicator_to_the_parent),
+        cmocka_unit_test(fork__gives_a_child_no_lock_of_another_thread),
         cmocka_unit_test(dlclose__leaves_the_code_where_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
