@@ -21,7 +21,7 @@ struct ref_step {
     uint32_t owner;
     uint32_t sequence;
     uint32_t hash;
-    uint16_t to;
+    uint32_t to;
     uint16_t size;
     uint8_t kind;
     uint8_t flags;
@@ -63,7 +63,7 @@ struct ref_link {
 enum ref_mode { REF_PLAIN, REF_LOSSY, REF_LOSSLESS };
 enum ref_kind { REF_SENT = 0, REF_ARRIVED = 1, REF_LEFT = 2 };
 
-#define REF_FRAME 254
+#define REF_FRAME 14
 #define REF_NOWHERE UINT32_MAX
 
 struct ref_event {
@@ -273,8 +273,7 @@ static inline void ref_begin(struct ref_engine *e, uint32_t number, uint64_t now
     if (e->mode == REF_LOSSLESS && back->is_full != back->last_word) {
         back->last_word = back->is_full;
         e->frames++;
-        ref_send(e, number,
-                 (struct ref_step){.size = 64, .kind = REF_FRAME, .value = back->is_full, .to = (uint16_t)link->to},
+        ref_send(e, number, (struct ref_step){.size = 64, .kind = REF_FRAME, .value = back->is_full, .to = link->to},
                  now);
     } else if (!link->is_stopped && link->head != link->queue.count) {
         link->waiting -= ref_time(link, link->queue.steps[link->head].size);

@@ -439,10 +439,16 @@ static void scenario__refuses_in_one_line(void **state)
         {"duration = \"1ms\"\n[topology]\nkind = \"fat-tree\"\nrate = \"1Gbps\"\ndelay = \"1us\"\n",
          "x:2:1: k is missing in table topology: fat-tree: ports of a switch, even"},
         {"duration = \"1ms\"\n[topology]\nkind = \"fat-tree\"\nrate = \"1Gbps\"\ndelay = \"1us\"\nk = 5\n" FLOWS,
-         "x:6:5: k is 5; it must be even, and 64 at most"},
+         "x:6:5: k is 5; it must be even, and 80 at most"},
         {"duration = \"1ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 60000\nspines = 60000\nhosts = 60000\nrate = "
          "\"1Gbps\"\ndelay = \"1us\"\n" FLOWS,
-         "x:6:9: more than 32,768 hosts, or than 65535 hosts and switches"},
+         "x:6:9: more than 131072 hosts"},
+        {"duration = \"1ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 131072\nspines = 9\nhosts = 1\nrate = "
+         "\"1Gbps\"\ndelay = \"1us\"\n" FLOWS,
+         "x:6:9: 131072 hosts and 131081 switches: together there can be 262143"},
+        {"duration = \"1ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 7\nspines = 1\nhosts = 17655\nrate = "
+         "\"1Gbps\"\ndelay = \"1us\"\n" FLOWS,
+         "x:6:9: 123585 hosts, with 17655 below one link of a switch: take 16384 or fewer below a link"},
         {"duration = \"1ms\"\n" STAR "[queues]\nbuffer = \"1000B\"\n" FLOWS,
          "x:8:10: a buffer of 1000 bytes never takes a packet of 1500"},
         {"duration = \"1ms\"\n" STAR "[flows]\nrto_first = \"999ns\"\n" FLOWS,

@@ -305,7 +305,7 @@ static void files__are_refused_with_their_line(void **state)
     } cases[] = {
         {"", "1:1: the numbers of nodes, switches and cables should stand here"},
         {"4 x 3\n", "1:3: the number of switches: \"x\" is not a whole number"},
-        {"4 3 3\n", "1:1: 1 hosts and 3 switches; there can be from 2 to 32768 hosts, and 1 switch and more"},
+        {"4 3 3\n", "1:1: 1 hosts and 3 switches; there can be from 2 to 131072 hosts, and 1 switch and more"},
         {"4 1 3\n9\n", "2:1: the number of a switch: 9 is not from 0 to 3"},
         {"4 2 3\n3 3\n", "2:3: switch 3 stands here twice"},
         {"4 1 3\n3\n0 3 10Gbps 1us\n", "3:1: 1 cables, but the first line says 3"},
@@ -387,9 +387,53 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
+/* As many hosts as there can be: what is sent to each comes there, also to a job's workers at both ends. */
+static void hosts__may_be_131072(void **state)
+{
+    static struct sim_scenario many;
+    static struct sim_run big;
+    static const char text[] = "duration = \"100ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2048\nspines = 16\n"
+                               "hosts = 64\nrate = \"10Gbps\"\ndelay = \"1us\"\n[[traffic]]\nkind = \"permutation\"\n"
+                               "size = \"1000B\"\n[[job]]\nscheme = \"panama\"\nworkers = 4\nsize = \"20KB\"\n"
+                               "iterations = 1\nhosts = \"0 65535 65536 131071\"\n[[job]]\nscheme = \"ring\"\n"
+                               "workers = 3\nsize = \"20KB\"\niterations = 1\nhosts = \"1 65537 131070\"\n";
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+
+    (void)state;
+    assert_true(sim_scenario_parse(&many, text, "x", NULL, error));
+    assert_true(sim_run_init(&big, &many, error));
+    assert_int_equal(big.network.hosts, SIM_HOSTS_MAX);
+    while (sim_run_advance(&big, 1000000)) {
+    }
+    assert_null(sim_run_check(&big));
+    assert_int_equal(big.jobs.done_jobs, 2);
+    assert_true(big.end_count > 0);
+    for (uint64_t i = 0; i < big.end_count; i++) {
+        assert_true(big.ends[i].end_ps - big.ends[i].start_ps >= big.ends[i].ideal_ps);
+    }
+    sim_run_deinit(&big);
+    sim_scenario_free(&many);
+}
+
+/* Division by multiplication, at the last host below each link, where it would fail first. */
+static void routes__find_every_host(void **state)
+{
+    (void)state;
+    for (uint32_t each = 1; each <= 16384; each += 1 + each / 300) {
+        uint32_t links = SIM_HOSTS_MAX / each;
+        struct sim_route route = sim_route_tree(7, links * each, each, 100);
+        for (uint32_t link = 0; link < links; link++) {
+            assert_int_equal(sim_route_down(&route, 7 + link * each), 100 + link);
+            assert_int_equal(sim_route_down(&route, 7 + link * each + each - 1), 100 + link);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hosts__may_be_131072),
+        cmocka_unit_test(routes__find_every_host),
         cmocka_unit_test(clos__has_its_ratios),
         cmocka_unit_test(clos__has_shortest_ways),
         cmocka_unit_test(adders__may_be_all),

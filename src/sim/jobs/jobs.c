@@ -150,7 +150,7 @@ static void give(struct sim_jobs *j, uint32_t message, uint32_t to, uint16_t fro
         .owner = to,
         .sequence = message,
         .hash = (uint32_t)trib_mix64((uint64_t)e->job << 32 | (uint64_t)e->rank << 16 | from),
-        .to = job->scheme->switch_node != NULL ? j->network->links[link].to : (uint16_t)e->place,
+        .to = (job->scheme->switch_node != NULL ? j->network->links[link].to : e->place) & SIM_NODE_MASK,
         .size = size_of(job, &j->messages[message]),
         .value = from,
         .kind = SIM_JOB_KIND,
@@ -173,7 +173,7 @@ static void give_many(struct sim_jobs *j, uint32_t message, uint32_t endpoint, u
     j->network->packets[packet] = (struct sim_packet){
         .owner = endpoint,
         .sequence = message,
-        .to = j->network->links[link].to,
+        .to = j->network->links[link].to & SIM_NODE_MASK,
         .size = size_of(job, &j->messages[message]),
         .value = PARENT,
         .kind = SIM_JOB_KIND,
@@ -593,7 +593,7 @@ static void pass_on(struct sim_jobs *j, uint32_t packet)
     uint32_t link = p->value == PARENT ? sim__jobs_next_down(j->network, p->to, e)
                                        : sim__jobs_next_up(j->network, p->to, &j->jobs[e->job].ways[e->tree]);
 
-    p->to = j->network->links[link].to;
+    p->to = j->network->links[link].to & SIM_NODE_MASK;
     sim_gates_pass(j->network);
     sim_network_give(j->network, link, packet);
 }

@@ -36,7 +36,7 @@
 #define SIM_MESSAGES_MAX (UINT32_C(1) << 22)
 #define SIM_JOB_PAYLOAD 64U
 #define SIM_JOB_ELEMENTS (SIM_JOB_PAYLOAD / sizeof(int32_t))
-#define SIM_JOB_KIND 0xffU /* of packets */
+#define SIM_JOB_KIND 15U /* of packets */
 #define SIM_SCHEME_MAX 32U
 #define SIM_JOB_HEADERS (28U + TRIB_HEADER_SIZE) /* of a packet: IPv4, UDP, and the scheme's own */
 #define SIM_ADDED (1U << 4)                      /* flag of a packet: it has been through the switch's own link */
@@ -79,8 +79,8 @@ struct sim_job_config {
 struct sim_endpoint {
     void *node;
     uint64_t branches;
+    uint32_t place; /* network node */
     uint16_t job;
-    uint16_t place;       /* network node */
     uint16_t rank;        /* of a worker */
     uint8_t child;        /* the parent's number of it */
     uint8_t children;     /* how many */
@@ -88,11 +88,13 @@ struct sim_endpoint {
     uint32_t up;          /* its link towards the parent */
     uint32_t down;        /* the parent's link towards it */
     uint32_t first_child; /* endpoint; SIM_NONE */
-    uint32_t last_child;
+    union {
+        uint32_t last_child; /* of a switch */
+        uint32_t unsent;     /* of a worker: operations of its iteration that are not submitted */
+    };
     uint32_t sibling;   /* the parent's next child */
     uint32_t iteration; /* of a worker: it is in; begins with 1 */
     uint32_t left;      /* operations of it that are not done */
-    uint32_t unsent;    /* operations of it that are not submitted */
     uint8_t tree;       /* of the job's */
     bool is_worker : 1;
     bool is_branch : 1; /* a switch with a parent */
@@ -157,7 +159,7 @@ struct sim_job {
     uint32_t count;
     struct sim_way ways[TRIB_ROOTS_MAX]; /* by tree */
     uint8_t levels[TRIB_ROOTS_MAX];      /* of switches, by tree */
-    uint16_t roots[TRIB_ROOTS_MAX];      /* network nodes, by tree; of a scheme whose switches add */
+    uint32_t roots[TRIB_ROOTS_MAX];      /* network nodes, by tree; of a scheme whose switches add */
     uint32_t trees;                      /* that it has: one where nothing adds */
     uint32_t unused_too;
     uint64_t fragments;  /* of an iteration */

@@ -243,11 +243,10 @@ bool sim_jobs_place(struct sim_jobs *j, uint32_t number, const uint32_t *hosts, 
     for (uint32_t rank = 0; rank < job->config.workers; rank++) {
         (void)sim__jobs_endpoint(j, &(struct sim_endpoint){
                                         .job = (uint16_t)number,
-                                        .place = (uint16_t)hosts[rank],
+                                        .place = hosts[rank],
                                         .rank = (uint16_t)rank,
                                         .parent = SIM_NONE,
                                         .first_child = SIM_NONE,
-                                        .last_child = SIM_NONE,
                                         .sibling = SIM_NONE,
                                         .is_worker = true,
                                     });

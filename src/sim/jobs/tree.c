@@ -192,7 +192,7 @@ static bool choose(struct sim_jobs *j, struct sim_job *job)
             break;
         }
         load(&c, &best, false);
-        job->roots[job->trees] = (uint16_t)best.root;
+        job->roots[job->trees] = best.root;
         job->levels[job->trees] = (uint8_t)best.levels;
         job->ways[job->trees++] = best.way;
     }
@@ -267,7 +267,7 @@ static bool place_tree(struct sim_jobs *j, const struct sim_job *job, uint32_t t
             if (!is_there) {
                 parent = sim__jobs_endpoint(j, &(struct sim_endpoint){
                                                    .job = (uint16_t)(job - j->jobs),
-                                                   .place = (uint16_t)place,
+                                                   .place = place,
                                                    .tree = (uint8_t)tree,
                                                    .parent = SIM_NONE,
                                                    .first_child = SIM_NONE,

@@ -13,7 +13,7 @@
 
 #define WORDS_MAX 5U
 #define WIRES_MAX 80U /* different ones: each is three kinds of ports, and three more when it is cut */
-#define HOSTS_MAX 32768U
+#define HOSTS_MAX SIM_HOSTS_MAX
 #define NS_PS UINT64_C(1000)
 #define RATE_MIN UINT64_C(1000000)
 #define RATE_MAX UINT64_C(3200000000000)

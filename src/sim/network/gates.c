@@ -153,7 +153,7 @@ static uint32_t make_frame(struct sim_network *n, uint32_t number)
     n->gates->frames++;
     n->packets[packet] = (struct sim_packet){
         .next = gate->waiting,
-        .to = link->to,
+        .to = link->to & SIM_NODE_MASK,
         .size = SIM_PAUSE_BYTES,
         .value = gate->told,
         .kind = SIM_PAUSE_KIND,

@@ -99,8 +99,8 @@ uint32_t sim_network_link(struct sim_network *n, uint32_t from, uint32_t to, uin
 {
     TRIB_ASSERT(n->link_count < n->link_room && from < n->nodes && to < n->nodes && port < n->port_count);
     TRIB_ASSERT(from >= n->hosts || n->link_count == sim_network_host_link(from));
-    n->from[n->link_count] = (uint16_t)from;
-    n->links[n->link_count] = (struct sim_link){.head = SIM_NONE, .tail = SIM_NONE, .port = port, .to = (uint16_t)to};
+    n->from[n->link_count] = from;
+    n->links[n->link_count] = (struct sim_link){.head = SIM_NONE, .tail = SIM_NONE, .port = port, .to = to};
     return n->link_count++;
 }
 
@@ -139,14 +139,26 @@ uint64_t sim_network_count(const struct sim_network *n)
     return count;
 }
 
+static uint64_t magic_of(uint32_t each)
+{
+    return (UINT64_C(0x80000000) + each - 1) / each;
+}
+
+bool sim_route_is_exact(uint32_t count, uint32_t each)
+{
+    uint64_t over = magic_of(each) * each - UINT64_C(0x80000000); /* less than each */
+
+    return count == 0 || (count - 1) * over < UINT64_C(0x80000000);
+}
+
 struct sim_route sim_route_tree(uint32_t first, uint32_t count, uint32_t each, uint32_t down)
 {
-    TRIB_ASSERT(each >= 1 && each <= 32768);
+    TRIB_ASSERT(each >= 1 && sim_route_is_exact(count, each));
     return (struct sim_route){
         .first = first,
         .count = count,
         .down = down,
-        .magic = (uint32_t)((UINT64_C(0x80000000) + each - 1) / each),
+        .magic = (uint32_t)magic_of(each),
         .table = SIM_NONE,
     };
 }

@@ -26,11 +26,13 @@
 
 #include "sim/network/event.h"
 
-#define SIM_NODES_MAX 65535U
+#define SIM_HOSTS_MAX 131072U
+#define SIM_NODES_MAX 262143U
+#define SIM_NODE_MASK 0xfffffU /* of the bits of a node's number in a packet */
 #define SIM_PACKETS_MAX (UINT32_C(1) << 25)
 #define SIM_PORT_KINDS 256U
 #define SIM_PATH_MAX 16U
-#define SIM_PAUSE_KIND 254U /* of packets that links send to each other (gates.h) */
+#define SIM_PAUSE_KIND 14U /* of packets that links send to each other (gates.h) */
 
 enum sim_packet_flag {
     SIM_ECN_CAPABLE = 1 << 0,
@@ -48,12 +50,12 @@ struct sim_packet {
     uint32_t next;        /* behind it on the link */
     uint32_t owner;
     uint32_t sequence;
-    uint32_t hash; /* of its flow: chooses among equal ways */
-    uint16_t to;   /* node */
+    uint32_t hash;    /* of its flow: chooses among equal ways */
+    uint32_t to : 20; /* node */
+    uint32_t kind : 4;
+    uint8_t flags;
     uint16_t size; /* bytes on the link */
     uint16_t value;
-    uint8_t kind;
-    uint8_t flags;
 };
 
 _Static_assert(sizeof(struct sim_packet) == 32, "two in a cache line");
@@ -75,9 +77,9 @@ struct sim_link {
     uint64_t dropped;
     uint32_t head; /* of its packets: waiting, leaving, or on the way */
     uint32_t tail;
+    uint32_t to;   /* node */
     uint16_t port; /* its kind */
-    uint16_t to;   /* node */
-    uint32_t lost; /* the packet at the head does not arrive: the cable was cut (failures.h) */
+    uint16_t lost; /* the packet at the head does not arrive: the cable was cut (failures.h) */
 };
 
 _Static_assert(sizeof(struct sim_link) == 64, "one cache line");
@@ -128,7 +130,7 @@ struct sim_network {
     struct sim_route *routes;    /* by node */
     uint32_t *table;             /* by switch and host: first << 8 | count, places in choices */
     uint32_t *choices;           /* links */
-    uint16_t *from;              /* by link */
+    uint32_t *from;              /* by link */
     struct sim_gates *gates;     /* ports that can be stopped, and shared buffers (gates.h); NULL: there are none */
     /* While cables are cut: the routes of the whole network; else NULL. */
     struct sim_route *whole_routes;
@@ -208,6 +210,8 @@ static inline uint64_t sim_network_now(const struct sim_network *n)
 {
     return n->events.now_ps;
 }
+/* Is division by multiplication exact for all hosts below a switch, `each` below each of its links down? */
+bool sim_route_is_exact(uint32_t count, uint32_t each);
 /* Lays out a switch's route in a tree: `each` hosts below each of its links down. */
 struct sim_route sim_route_tree(uint32_t first, uint32_t count, uint32_t each, uint32_t down);
 /* Lists in tables, for every switch and host, the links that begin a shortest way over links that are not cut. Where

@@ -258,6 +258,26 @@ const char *sim_topology_name(enum sim_topology_kind kind)
     return names[kind];
 }
 
+uint32_t sim_topology_each(const struct sim_topology *t)
+{
+    struct sim_pods p;
+
+    switch (t->kind) {
+    case SIM_LEAF_SPINE:
+        return t->hosts;
+    case SIM_FAT_TREE:
+    case SIM_CLOS:
+        return sim_topology_pods(t, &p) ? p.edges * p.hosts : 1;
+    case SIM_STAR:
+    case SIM_DRAGONFLY:
+    case SIM_FROM_FILE:
+    case SIM_TOPOLOGY_NONE:
+    case SIM_TOPOLOGY_COUNT:
+        break;
+    }
+    return 1;
+}
+
 struct sim_topology_size sim_topology_size(const struct sim_topology *t)
 {
     struct sim_pods p;

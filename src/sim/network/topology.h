@@ -88,6 +88,8 @@ struct sim_pods {
 /* False: a ratio does not come out as a whole number of switches. */
 bool sim_topology_pods(const struct sim_topology *t, struct sim_pods *pods);
 
+/* The most hosts below one link down of a switch; 1 where the network is no tree. */
+uint32_t sim_topology_each(const struct sim_topology *t);
 const char *sim_topology_name(enum sim_topology_kind kind);
 struct sim_topology_size sim_topology_size(const struct sim_topology *t);
 /* What people call nodes: a tier, and a number in it, from 0 on. Hosts are the first tier. */

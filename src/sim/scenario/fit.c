@@ -79,8 +79,8 @@ static bool fit_kind(struct draft *d, uint32_t table)
 {
     const struct sim_topology *t = &d->scenario->topology;
 
-    if (t->kind == SIM_FAT_TREE && (t->k % 2 != 0 || t->k > 64)) {
-        return sim__refuse(d, sim__place(d, table, "k"), "k is %u; it must be even, and 64 at most", t->k);
+    if (t->kind == SIM_FAT_TREE && (t->k % 2 != 0 || t->k > 80)) {
+        return sim__refuse(d, sim__place(d, table, "k"), "k is %u; it must be even, and 80 at most", t->k);
     }
     if (t->kind == SIM_DRAGONFLY) {
         return sim__at_most(d, table, "routers", t->routers, 64) && sim__at_most(d, table, "globals", t->globals, 64) &&
@@ -105,8 +105,17 @@ static bool finish_topology(struct draft *d)
     }
     uint64_t cables = t->kind == SIM_LEAF_SPINE ? (uint64_t)t->leaves * (t->hosts + (uint64_t)t->spines) : t->hosts;
     struct sim_topology_size size = cables <= LINKS_MAX ? sim_topology_size(t) : (struct sim_topology_size){0, 0, 0};
-    if (cables > LINKS_MAX || size.hosts + size.switches > SIM_NODES_MAX || size.hosts > 32768) {
-        return sim__refuse(d, place, "more than 32,768 hosts, or than %u hosts and switches", SIM_NODES_MAX);
+    if (cables > LINKS_MAX || size.hosts > SIM_HOSTS_MAX) {
+        return sim__refuse(d, place, "more than %u hosts", SIM_HOSTS_MAX);
+    }
+    if (size.switches > SIM_NODES_MAX - size.hosts) {
+        return sim__refuse(d, place, "%u hosts and %u switches: together there can be %u", size.hosts, size.switches,
+                           SIM_NODES_MAX);
+    }
+    uint32_t each = sim_topology_each(t);
+    if (!sim_route_is_exact(size.hosts, each)) {
+        return sim__refuse(d, place, "%u hosts, with %u below one link of a switch: take 16384 or fewer below a link",
+                           size.hosts, each);
     }
     if (size.hosts < 2) {
         return sim__refuse(d, place, "fewer than 2 hosts");

@@ -155,7 +155,12 @@ struct trib_flow_counters sim_flows_counters(const struct sim_flows *f)
 
 static uint16_t size_of(const struct sim_flows *f, const struct sim_flow *flow, uint64_t sequence)
 {
-    return (sequence + 1) % flow->message == 0 ? flow->last : (uint16_t)f->config.packet;
+    uint32_t payload = f->config.packet - f->config.header;
+
+    if ((sequence + 1) % flow->message != 0) {
+        return (uint16_t)f->config.packet;
+    }
+    return (uint16_t)((flow->bytes - 1) % payload + 1 + f->config.header);
 }
 
 static void send_fragment(struct sim_flows *f, uint32_t number, const struct trib_packet *fragment)
@@ -222,11 +227,10 @@ static uint32_t begin(struct sim_flows *f, const struct sim_flow_plan *plan, boo
         .bytes = plan->bytes,
         .fragments = (uint32_t)((bytes + payload - 1) / payload),
         .hash = plan->hash,
-        .from = (uint16_t)plan->from,
-        .to = (uint16_t)plan->to,
+        .from = plan->from & SIM_NODE_MASK,
+        .to = plan->to & SIM_NODE_MASK,
         .source = (uint8_t)plan->source,
         .is_kept = is_kept,
-        .last = (uint16_t)((bytes - 1) % payload + 1 + f->config.header),
     };
     flow->message = flow->fragments;
     take_memory(f, flow);
@@ -282,7 +286,7 @@ static uint64_t ideal_of(const struct sim_flows *f, const struct sim_flow_plan *
     uint64_t fragments = (plan->bytes + payload - 1) / payload;
     uint64_t first = plan->bytes < payload ? plan->bytes + f->config.header : f->config.packet;
     uint64_t rest = plan->bytes + fragments * f->config.header - first;
-    struct sim_packet packet = {.hash = plan->hash, .to = (uint16_t)plan->to};
+    struct sim_packet packet = {.hash = plan->hash, .to = plan->to & SIM_NODE_MASK};
     uint32_t links[SIM_PATH_MAX];
     uint32_t count = sim_network_path(f->network, plan->from, &packet, links);
     uint64_t sum_ps = 0;

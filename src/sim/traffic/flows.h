@@ -52,12 +52,11 @@ struct sim_flow {
         uint32_t free;    /* the next free place */
         uint32_t message; /* fragments of each message; the last of them may be shorter */
     };
-    uint16_t from;
-    uint16_t to;
-    uint16_t last;    /* bytes of the last packet */
-    uint8_t size : 4; /* of the memory: 2^class is the window */
-    bool is_kept : 1; /* it is not over with its last byte: more messages may follow */
+    uint32_t from : 20;
+    uint32_t size : 4; /* of the memory: 2^class is the window */
     uint8_t source;
+    uint32_t to : 20;
+    uint32_t is_kept : 1; /* it is not over with its last byte: more messages may follow */
 };
 
 _Static_assert(sizeof(struct sim_flow) == 64, "one cache line");
