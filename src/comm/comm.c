@@ -256,11 +256,11 @@ enum trib_status trib_comm_create_from(struct trib_comm *maker, const struct tri
         trib_explain(error, "out of memory for a communicator");
         return TRIB_ERR_MEMORY;
     }
+    made->is_derived = true;
     if (trib_comm_is_local(maker)) {
         status = enter_host(made, maker, error);
     } else {
         made->maker = maker;
-        made->is_derived = true;
         if (!maker->endpoint->where.no_box) {
             status = bring_control(made, &maker->endpoint->where.address, error);
             if (status != TRIB_OK) {

@@ -99,8 +99,10 @@ static void fail(struct trib_comm *comm, enum trib_status status, const char *te
     if (comm->level0 != NULL && comm->host != NULL) {
         trib_host_fail(comm->host, status, text); /* if nobody has said anything yet */
     }
+    bool names_job = !comm->is_derived || strstr(text, comm->config.job) != NULL;
     comm->failure = status;
-    (void)snprintf(comm->failure_text, sizeof comm->failure_text, "%s", text);
+    (void)snprintf(comm->failure_text, sizeof comm->failure_text, "%.430s%s%s%s", text, names_job ? "" : " (job ",
+                   names_job ? "" : comm->config.job, names_job ? "" : ")"); /* its ranks have other numbers there */
     comm->state = TRIB_COMM_FAILED;
     if (comm->node != NULL) {
         comm->verbs->suspend(comm->node);

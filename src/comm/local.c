@@ -86,8 +86,9 @@ static void fail_for_difference(struct trib_comm *comm)
     bool is_first = comm->config.rank < other;
     trib_comm_describe_operation(number, is_first ? own : &theirs, first, sizeof first);
     trib_comm_describe_operation(number, is_first ? &theirs : own, second, sizeof second);
-    trib_comm_fail_all(comm, TRIB_ERR_MISMATCH, "operations differ: rank %u called %.190s, rank %u called %.190s",
-                       is_first ? comm->config.rank : other, first, is_first ? other : comm->config.rank, second);
+    trib_comm_fail_all(comm, TRIB_ERR_MISMATCH, "operations differ: rank %u called %.160s, rank %u called %.160s%s",
+                       is_first ? comm->config.rank : other, first, is_first ? other : comm->config.rank, second,
+                       trib_explain_alike(first, second));
 }
 
 static void fail_for_left(struct trib_comm *comm)

@@ -139,7 +139,8 @@ struct trib_server_config {
  * program has the TCP port, ERR_SYSTEM, ERR_MEMORY; error gets the cause, TRIB_ERROR_TEXT_MAX bytes, or NULL. */
 TRIB_MUST_USE enum trib_status trib_server_create(const struct trib_server_config *config, struct trib_server **server,
                                                   char *error);
-/* Runs until trib_server_stop; then tells every session FAIL(ERR_SWITCH, "the switch is shutting down") and returns. */
+/* Runs until trib_server_stop; then tells every session FAIL(ERR_SWITCH, "the switch ADDRESS is shutting down") and
+ * returns. */
 void trib_server_run(struct trib_server *server);
 void trib_server_stop(struct trib_server *server);
 /* Wanted: trib_server_run returns also when no job is left, nor a late rank that is to hear why, and ends sessions that

@@ -3,6 +3,7 @@
 #include "io/explain.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,6 +75,14 @@ void trib_explain(char *error, const char *format, ...)
     (void)vsnprintf(error, TRIB_ERROR_TEXT_MAX, format, arguments);
     va_end(arguments);
     trib_make_printable(error, TRIB_ERROR_TEXT_MAX);
+}
+
+const char *trib_explain_alike(const char *one, const char *other)
+{
+    bool are_alike = one[0] != '\0' && strncmp(one, other, TRIB_ALIKE_SHOWN) == 0;
+    return are_alike ? "; both read the same: they differ in what is not shown, as shares beyond the first 8, or the "
+                       "group that they are in"
+                     : "";
 }
 
 static const char *name_of(const char *run)

@@ -16,6 +16,11 @@ void trib_make_printable(char *text, size_t size);
 /* True for a text that trib_make_printable leaves as it is. */
 bool trib_is_printable(const char *text);
 
+/* Behind two descriptions of operations that differ, of which so many characters were shown: says so if these are
+ * equal; else "". */
+#define TRIB_ALIKE_SHOWN 160
+const char *trib_explain_alike(const char *one, const char *other);
+
 /* A rank has come of another run than rank `first`, which was there before. A run without a name is "". */
 void trib_explain_runs(char *error, const char *job, const char *first_run, uint32_t first, const char *run,
                        uint32_t rank);

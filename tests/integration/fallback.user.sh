@@ -98,7 +98,7 @@ TRIB_SWITCH_TIMEOUT=30s load_ranks bye "root root root"
 all_in bye 3
 stop root
 all_moved bye 3
-check_in "says why" 'rank [0-2]: the switch is shutting down$' "$TMP"/bye.[0-2]
+check_in "says why" 'rank [0-2]: the switch 127.0.0.1:[0-9]+ is shutting down$' "$TMP"/bye.[0-2]
 start root
 start left $(below root)
 TRIB_SWITCH_TIMEOUT=30s load_ranks adieu "left left root"

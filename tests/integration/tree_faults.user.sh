@@ -77,8 +77,8 @@ wait_for 10 job_runs term
 sleep 0.2
 stop left
 ranks_end 1 1
-check_in "names the switch" "rank [0-3]: .*the switch is shutting down" "$TMP"/term.[0-3]
-check_in "also behind the other one" "rank [4-7]: switch 127.0.0.1:${PORT[left]}: the switch is shutting down" "$TMP"/term.[4-7]
+check_in "names the switch" "rank [0-3]: .*the switch 127.0.0.1:${PORT[left]} is shutting down" "$TMP"/term.[0-3]
+check_in "also behind the other one" "rank [4-7]: the switch 127.0.0.1:${PORT[left]} is shutting down" "$TMP"/term.[4-7]
 start left --listen "127.0.0.1:${PORT[left]}" $(below root)
 
 say "a root that does not come back: an error in time on every rank, which names it"

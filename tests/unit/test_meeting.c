@@ -138,12 +138,12 @@ static void shutdown__is_told_to_who_has_closed(void **state)
         (void)expect(fds[0], TRIB_MESSAGE_MARK);
         control_stop(c);
         if (goes_on) {
-            expect_fail(fds[0], TRIB_ERR_SWITCH, "the switch is shutting down");
+            expect_fail(fds[0], TRIB_ERR_SWITCH, "is shutting down");
         } else {
             (void)expect(fds[0], TRIB_MESSAGE_CLOSED);
             close(fds[0]);
         }
-        expect_fail(fds[1], TRIB_ERR_SWITCH, "the switch is shutting down");
+        expect_fail(fds[1], TRIB_ERR_SWITCH, "is shutting down");
         memset(c, 0, sizeof *c);
     }
 }

@@ -724,8 +724,10 @@ static void stop__tells_every_session(void **state)
     fds[2] = connect_to(c->port);
     usleep(20000); /* let it be accepted */
     trib_server_stop(c->server);
+    char want[64];
+    snprintf(want, sizeof want, "the switch 127.0.0.1:%u is shutting down", c->port);
     for (int i = 0; i < 3; i++) {
-        expect_fail(fds[i], TRIB_ERR_SWITCH, "the switch is shutting down");
+        expect_fail(fds[i], TRIB_ERR_SWITCH, want);
     }
 }
 

@@ -99,15 +99,32 @@ static void restart__a_grant_is_compared_whole(void **state)
     close(fd);
 }
 
+static void mismatch__of_equal_texts_says_so(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int fds[2];
+    struct trib_grant grant = run_job(c, 2, fds);
+    trib_server_mismatch(c->server, grant.communicator, 17, 0, 1);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        struct trib_message answer = {.kind = TRIB_MESSAGE_OPERATION};
+        answer.operation.sequence = expect(fds[rank], TRIB_MESSAGE_DESCRIBE).describe.sequence;
+        strcpy(answer.operation.text, "barrier");
+        send_message(fds[rank], &answer);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        expect_fail(fds[i], TRIB_ERR_MISMATCH, "rank 1 called barrier; both read the same: they differ in what");
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(paths__a_job_has_a_group_of_its_own),
-        TEST(close__below_a_mark_told_before),
-        TEST(mark__before_register_ends_the_job),
-        TEST(restart__a_grant_is_compared_whole),
+        TEST(paths__a_job_has_a_group_of_its_own), TEST(close__below_a_mark_told_before),
+        TEST(mark__before_register_ends_the_job),  TEST(restart__a_grant_is_compared_whole),
+        TEST(mismatch__of_equal_texts_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -567,6 +567,7 @@ static void dead_body(struct rank *rank)
     } else {
         CHECK(rank, trib_barrier(made[0]) == TRIB_ERR_PEER && says(trib_comm_error(made[0]), "rank 1"));
         CHECK(rank, trib_barrier(made[1]) == TRIB_ERR_PEER && says(trib_comm_error(made[1]), "rank 1"));
+        CHECK(rank, says(trib_comm_error(made[1]), trib_comm_job(made[1]))); /* whose rank 1 that is */
         CHECK(rank, trib_barrier(rank->comm) == TRIB_ERR_PEER && says(trib_comm_error(rank->comm), "rank 1"));
         CHECK(rank, trib_comm_split(rank->comm, 0, 0, &made[0], rank->error) == TRIB_ERR_PEER);
         CHECK(rank, says(rank->error, "rank 1"));

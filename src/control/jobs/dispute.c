@@ -20,9 +20,10 @@ void trib_job_end_dispute(struct trib_jobs *jobs, struct trib_job *job)
     if (dispute->sequence != TRIB_NO_SEQUENCE) {
         (void)snprintf(where, sizeof where, " on sequence %llu", (unsigned long long)dispute->sequence);
     }
-    trib_explain(text, "operations differ%s: rank %u called %.190s, rank %u called %.190s", where, dispute->rank[0],
+    trib_explain(text, "operations differ%s: rank %u called %.160s, rank %u called %.160s%s", where, dispute->rank[0],
                  dispute->text[0][0] ? dispute->text[0] : silent, dispute->rank[1],
-                 dispute->text[1][0] ? dispute->text[1] : silent);
+                 dispute->text[1][0] ? dispute->text[1] : silent,
+                 trib_explain_alike(dispute->text[0], dispute->text[1]));
     trib_job_fail(jobs, job, TRIB_ERR_MISMATCH, text);
 }
 

@@ -563,11 +563,9 @@ void trib_relay_lost(struct trib_jobs *jobs, struct trib_link *link, const char 
 void trib_relay_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text)
 {
     struct trib_message down = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
-    char up[TRIB_ERROR_TEXT_MAX];
     trib_explain(down.fail.text, "%s", text);
-    trib_explain(up, "switch %s: %s", jobs->relay->name, text);
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
-        trib_relay_refuse(jobs, job, status, up);
+        trib_relay_refuse(jobs, job, status, text);
     }
     while (jobs->relay->first) {
         trib_relay_remove(jobs, jobs->relay->first, &down);

@@ -516,6 +516,11 @@ static void accept_some(struct trib_connections *connections, int listen_fd)
     }
 }
 
+const struct trib_session *trib_connections_at(const struct trib_connections *connections, uint32_t index)
+{
+    return &connections->all[index]->session;
+}
+
 bool trib_connections_is_paused(const struct trib_connections *connections, uint64_t now_ns)
 {
     return now_ns < connections->accept_ns;

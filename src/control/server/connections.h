@@ -79,6 +79,9 @@ void trib_connections_on_timeout(struct trib_connections *connections, uint64_t 
 /* Frees what has ended, and tells the jobs about it. */
 void trib_connections_sweep(struct trib_connections *connections, uint64_t now_ns);
 
+/* The session of a connection, by its index below `count`. */
+const struct trib_session *trib_connections_at(const struct trib_connections *connections, uint32_t index);
+
 /* struct trib_jobs_output. */
 void trib_connections_send(void *connections, struct trib_session *session, const struct trib_message *message);
 void trib_connections_end(void *connections, struct trib_session *session);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -327,9 +328,25 @@ static void run_once(struct trib_server *server)
     }
 }
 
+/* By an address that its ranks, or those below it, know. One that listens everywhere is where a session has reached
+ * it. */
+static void name_self(const struct trib_server *server, char *text, size_t size)
+{
+    const struct trib_address *self = &server->config.listen;
+    char name[64];
+    for (uint32_t i = 0; i < server->connections.count && trib_address_is_any(self); i++) {
+        const struct trib_session *session = trib_connections_at(&server->connections, i);
+        self = session->local.len > 0 ? &session->local : self;
+    }
+    trib_address_format(self, name);
+    (void)snprintf(text, size, "%s %s", trib_roots_are_ranks(&server->config) ? "the control plane at" : "the switch",
+                   server->jobs.relay ? server->relay.name : name);
+}
+
 void trib_server_run(struct trib_server *server)
 {
-    static const char farewell[] = "the switch is shutting down";
+    char farewell[128];
+    char self[96];
     bool has_retired = false;
     while (!atomic_load(&server->stopping) && !has_retired) {
         (void)pthread_mutex_lock(&server->working);
@@ -338,6 +355,8 @@ void trib_server_run(struct trib_server *server)
         has_retired = retires(server);
     }
     (void)pthread_mutex_lock(&server->working);
+    name_self(server, self, sizeof self);
+    (void)snprintf(farewell, sizeof farewell, "%s is shutting down", self);
     trib_jobs_deinit(&server->jobs, TRIB_ERR_SWITCH, farewell);
     trib_uplinks_deinit(&server->uplinks);
     /* Who has just connected, to join the next one, comes again. */
