@@ -4,6 +4,7 @@
 #   build  compiler, make, cmake: all that `make demo` needs        http   HTTP/JSON of the daemon (optional)
 #   test   cmocka                                                    bench  the peers of `make bench`
 #   ns3    the simulator's peer in `make test-all` (optional)        torch  what tools/torch.sh makes a virtual environment with (optional)
+#   aarch64  a compiler for 64-bit ARM and an emulator for it (optional)
 #   all    everything else that `make test-all` and `make lint` use
 # Installs what is missing as root or when CI is set, asks on a terminal, else prints the command and fails.
 set -euo pipefail
@@ -15,10 +16,11 @@ packages() {
     http) echo libmicrohttpd-dev libjansson-dev libcurl4-openssl-dev ;;
     all) echo g++ clang libclang-rt-dev llvm clang-format clang-tidy cppcheck python3 iproute2 ethtool util-linux curl prometheus ;;
     ns3) echo g++ libns3-dev ;;
+    aarch64) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user ;;
     bench) echo g++ libgloo-dev libopenmpi-dev openmpi-bin iproute2 python3 ;;
     torch) echo python3 python3-venv ;;
     *)
-        echo "deps.sh: no group \"$1\"; there are build test http ns3 all bench torch" >&2
+        echo "deps.sh: no group \"$1\"; there are build test http ns3 aarch64 all bench torch" >&2
         exit 2
         ;;
     esac
@@ -29,13 +31,15 @@ have() {
     case $1 in
     gcc | make | cmake | pkg-config | clang | clang-format | clang-tidy | cppcheck | python3 | ethtool | curl)
         command -v "$1" >/dev/null && return 0 ;;
+    gcc-aarch64-linux-gnu) command -v aarch64-linux-gnu-gcc >/dev/null && return 0 ;;
+    qemu-user) command -v qemu-aarch64 >/dev/null && return 0 ;;
     python3-venv) # what it is for: a venv of a Python without it has no pip
         python3 -c 'import ensurepip, venv' 2>/dev/null && return 0 ;;
     esac
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-[ $# -gt 0 ] || { sed -n '3,8s/^# //p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '3,9s/^# //p' "$0"; exit 2; }
 missing=()
 for group in "$@"; do
     list=$(packages "$group")

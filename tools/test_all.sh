@@ -179,6 +179,16 @@ run_torch() {
     count_junit torch "$junit" $((SECONDS - start))
 }
 
+# The kernels on 64-bit ARM; left out, with a word, where neither compiler nor emulator can be had.
+run_aarch64() {
+    tools/deps.sh aarch64 || echo "   its packages cannot be had"
+    if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null; then
+        step aarch64 tools/aarch64.sh
+    else
+        echo "   aarch64 left out"
+    fi
+}
+
 # The simulator against ns-3; left out, with a word, where that cannot be had.
 run_ns3() {
     release || return
@@ -190,10 +200,10 @@ all | ci)
     release || finish
     lane 0 slow integration torch
     if [ "${1:-all}" = ci ]; then
-        lane 10 lint canary model coverage msan fuzz clang headers install ns3
+        lane 10 lint canary model coverage msan fuzz clang headers aarch64 install ns3
         set -- test asan tsan
     else
-        lane 10 canary model coverage msan fuzz clang headers install ns3
+        lane 10 canary model coverage msan fuzz clang headers aarch64 install ns3
         set -- asan tsan
     fi
     ;;

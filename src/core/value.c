@@ -97,6 +97,25 @@ static inline void leave_arithmetic(uint32_t callers)
         _mm_setcsr(callers);
     }
 }
+#elif defined(__aarch64__)
+/* Every exception masked, nearest even, subnormals and NaN payloads kept: FPCR 0. The flags are in another register. */
+static inline uint32_t enter_arithmetic(void)
+{
+    uint64_t callers;
+
+    __asm__ volatile("mrs %0, fpcr" : "=r"(callers) : : "memory");
+    if (callers != 0) {
+        __asm__ volatile("msr fpcr, %0" : : "r"(UINT64_C(0)) : "memory");
+    }
+    return (uint32_t)callers; /* the rest is reserved, and 0 */
+}
+
+static inline void leave_arithmetic(uint32_t callers)
+{
+    if (callers != 0) {
+        __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)callers) : "memory");
+    }
+}
 #else
 static inline uint32_t enter_arithmetic(void)
 {

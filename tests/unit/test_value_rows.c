@@ -172,22 +172,52 @@ static void trib_row__empty_payload(void **state)
     }
 }
 
-#ifdef __SSE__
+#if defined(__SSE__)
+static uint32_t get_mode(void)
+{
+    return _mm_getcsr();
+}
+
+static void set_mode(uint32_t mode)
+{
+    _mm_setcsr(mode);
+}
+
+#define MODE_FLAGS 0x3fu /* what has happened, not what is to */
+static const uint32_t modes[] = {0x9fc0 /* FTZ, DAZ */, 0x5f80 /* round up */, 0x7f80 /* towards zero */,
+                                 0x1e00 /* traps */};
+#elif defined(__aarch64__)
+static uint32_t get_mode(void)
+{
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode) : : "memory");
+    return (uint32_t)mode;
+}
+
+static void set_mode(uint32_t mode)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)mode) : "memory");
+}
+
+#define MODE_FLAGS 0u
+static const uint32_t modes[] = {1U << 24 /* FZ */, 1U << 22 /* round up */, 3U << 22 /* towards zero */,
+                                 1U << 25 /* DN */};
+#endif
+
+#if defined(__SSE__) || defined(__aarch64__)
 /* As a process does that loaded a module built with -ffast-math, or that traps on NaN: bits stay, and so does its
  * setting. */
 static void trib_row__whatever_the_callers_floating_point_mode(void **state)
 {
-    static const uint32_t modes[] = {0x9fc0 /* FTZ, DAZ */, 0x5f80 /* round up */, 0x7f80 /* towards zero */,
-                                     0x1e00 /* traps */};
     static const uint64_t subnormal[3] = {1, 1, 1}, tie[3] = {0x3f800001, 0x33800000, 0}, nan[3] = {0x7f800001, 0, 0};
-    uint32_t callers = _mm_getcsr();
+    uint32_t callers = get_mode();
 
     (void)state;
     FOR_EACH_TABLE(k)
     {
         for (size_t i = 0; i < COUNT(modes); i++) {
             float tensor = 5;
-            _mm_setcsr(modes[i]);
+            set_mode(modes[i]);
             uint64_t sums[3] = {reduce_three(k, TRIB_FLOAT32, TRIB_SUM, subnormal),
                                 reduce_three(k, TRIB_FLOAT32, TRIB_SUM, tie),
                                 reduce_three(k, TRIB_FLOAT32, TRIB_SUM, nan)};
@@ -196,9 +226,9 @@ static void trib_row__whatever_the_callers_floating_point_mode(void **state)
                                   reduce_three(k, TRIB_FLOAT64, TRIB_SUM, subnormal)};
             trib_tensor_decode(k, &(struct trib_conversion){TRIB_INT32, TRIB_FLOAT32, 149, 3}, &tensor, &(int32_t){5},
                                1);
-            uint32_t left = _mm_getcsr();
-            _mm_setcsr(callers);
-            assert_int_equal(left & ~0x3fu, modes[i]);
+            uint32_t left = get_mode();
+            set_mode(callers);
+            assert_int_equal(left & ~MODE_FLAGS, modes[i]);
             assert_int_equal(sums[0], 3);
             assert_int_equal(sums[1], 0x3f800002);
             assert_int_equal(sums[2], 0x7fc00000);
@@ -440,7 +470,7 @@ int main(void)
         cmocka_unit_test(trib_row__no_type_changes_nothing),
         cmocka_unit_test(trib_row__no_reduction_changes_nothing),
         cmocka_unit_test(trib_row__empty_payload),
-#ifdef __SSE__
+#if defined(__SSE__) || defined(__aarch64__)
         cmocka_unit_test(trib_row__whatever_the_callers_floating_point_mode),
 #endif
         cmocka_unit_test(trib_block_exponent__cases),
