@@ -84,7 +84,8 @@ if has_jobs; then
     "$T" jobs --watch --every 100ms --http "$HTTP" >"$TMP/watch" 2>&1 &
     WATCH=$!
     CHILDREN+=("$WATCH")
-    sleep 0.5
+    shows_several() { [ "$(grep -c '^busy' "$TMP/watch")" -ge 2 ]; }
+    wait_for 10 shows_several
     kill -INT "$WATCH"
     ended 3 "$WATCH"
     check "Ctrl-C ends --watch with status 0, not $STATUS" test "$STATUS" = 0
