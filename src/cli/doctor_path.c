@@ -29,11 +29,13 @@ struct path {
     struct trib_address shard[TRIB_ROOTS_MAX];
     struct trib_address_list nics; /* of this host, that were named */
     uint32_t sockets;
-    int fd[TRIB_ROOTS_MAX]; /* UDP: one, or one for each of those */
-    int tos;                /* of the last answer; -1: unknown */
-    uint64_t trip_ns;       /* of the last answer */
-    int send_errno;         /* of the last probe that could not even be sent */
-    uint64_t patience_ns;   /* for one answer */
+    int fd[TRIB_ROOTS_MAX];         /* UDP: one, or one for each of those */
+    uint64_t nonce[TRIB_ROOTS_MAX]; /* of each shard, which sends nothing of size without it; 0: none yet */
+    uint64_t lane;                  /* of the last answer */
+    int tos;                        /* of the last answer; -1: unknown */
+    uint64_t trip_ns;               /* of the last answer */
+    int send_errno;                 /* of the last probe that could not even be sent */
+    uint64_t patience_ns;           /* for one answer */
 };
 
 /* ---- the session ---- */
@@ -163,6 +165,7 @@ static bool send_probe(struct path *path, uint32_t shard, uint32_t payload)
         .communicator = path->grant.communicator,
         .generation = path->grant.generation,
         .boot = path->grant.boot,
+        .bitmap = path->nonce[shard],
         .payload = payload > 0 ? zeros : NULL,
         .payload_len = (uint16_t)payload,
     };
@@ -227,11 +230,12 @@ static bool read_answer(struct path *path, uint32_t shard, uint32_t payload)
         return false;
     }
     path->tos = read_tos(&message);
+    path->lane = packet.lane;
     return true;
 }
 
-/* Does a packet of this size come back? */
-static bool passes(struct path *path, uint32_t shard, uint32_t payload)
+/* Does a packet come back, with so much payload? */
+static bool comes_back(struct path *path, uint32_t shard, uint32_t payload)
 {
     for (int i = 0; i < TRIES; i++) {
         uint64_t begin_ns = trib_clock_ns();
@@ -252,6 +256,15 @@ static bool passes(struct path *path, uint32_t shard, uint32_t payload)
         }
     }
     return false;
+}
+
+/* Does a packet of this size come back? */
+static bool passes(struct path *path, uint32_t shard, uint32_t payload)
+{
+    if (path->nonce[shard] == 0 && comes_back(path, shard, 0)) {
+        path->nonce[shard] = path->lane;
+    }
+    return comes_back(path, shard, payload);
 }
 
 static void tell_silent(struct path *path, uint32_t shard)

@@ -120,6 +120,8 @@ struct trib_comm {
     uint64_t probes_until_ns;   /* PROBING: how long unicast is */
     uint64_t boot_hint_ns;      /* last time that a BOOT hint was looked into */
     uint64_t paths;             /* bitmap of shards that echoed */
+    /* That each has sent, to prove this rank's address by. 0: none yet */
+    uint64_t path_nonce[TRIB_ROOTS_MAX];
     uint64_t group_paths;       /* and of those heard by multicast */
     uint32_t stalls_open;       /* reported, and not answered */
     bool was_running;           /* READY has come at least once */

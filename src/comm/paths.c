@@ -3,6 +3,8 @@
  * peer, and does what a root sends to its multicast group come here? Each echoes a PATH packet. What is found is told
  * in PATHS.
  * Read next: join.c (before and after), docs/PROTOCOL.md (PATH). */
+#include <string.h>
+
 #include "comm/communicator.h"
 #include "io/clock.h"
 #include "io/log.h"
@@ -73,21 +75,34 @@ static uint64_t probe_time(const struct trib_comm *comm, uint64_t now_ns)
     return late_ns > soon_ns ? late_ns : soon_ns;
 }
 
+/* Paths were tried before the switch went away; in its new incarnation this rank's address is to be proved again. */
+static bool is_back(const struct trib_comm *comm)
+{
+    return comm->was_running && !comm->has_moved;
+}
+
 void trib_comm_begin_probing(struct trib_comm *comm)
 {
     if (comm->state != TRIB_COMM_MEETING && comm->state != TRIB_COMM_JOINING) {
         return; /* the session was lost meanwhile: there will be another WELCOME */
     }
     if (!trib_comm_has_worker(comm)) { /* it sends and gets no packet: whatever its leader finds */
-        send_paths(comm, true, comm->config.multicast);
+        send_paths(comm, true, is_back(comm) ? comm->is_multicast : comm->config.multicast);
         trib_comm_register(comm);
         return;
     }
-    trib_comm_close_groups(comm); /* of a WELCOME whose session was lost */
     comm->state = TRIB_COMM_PROBING;
     comm->paths = 0;
     comm->group_paths = 0;
     comm->probes = 0;
+    memset(comm->path_nonce, 0, sizeof comm->path_nonce);
+    if (is_back(comm)) { /* its groups, if it has any, are known to be heard */
+        comm->retry_ns = trib_clock_ns();
+        comm->probes_until_ns = TRIB_NEVER;
+        comm->group_deadline_ns = 0;
+        return;
+    }
+    trib_comm_close_groups(comm); /* of a WELCOME whose session was lost */
     if (comm->grant.group != 0 && comm->config.multicast) {
         (void)open_groups(comm, &comm->grant);
     }
@@ -103,44 +118,71 @@ static uint64_t all_roots(const struct trib_comm *comm)
     return (UINT64_C(1) << comm->root_count) - 1;
 }
 
-static void probe_paths(struct trib_comm *comm)
+static void probe_path(struct trib_comm *comm, uint32_t root)
 {
     static const uint8_t zeros[TRIB_PAYLOAD_MAX];
-    struct trib_packet packet = {
+    const struct trib_packet packet = {
         .kind = TRIB_PATH,
         .communicator = comm->grant.communicator,
         .generation = comm->grant.generation,
         .boot = comm->grant.boot,
         .node = (uint16_t)comm->config.rank,
+        .bitmap = comm->path_nonce[root],
         .payload = zeros,
         .payload_len = (uint16_t)comm->config.payload,
     };
+    trib_comm_send(comm, root, &packet);
+}
+
+static void probe_paths(struct trib_comm *comm)
+{
     for (uint32_t i = 0; i < comm->root_count; i++) {
         if ((comm->paths >> i & 1) == 0) {
-            trib_comm_send(comm, i, &packet);
+            probe_path(comm, i);
         }
     }
     trib_comm_flush(comm);
     comm->probes++;
 }
 
+/* Of this incarnation: what is late from another one proves nothing. Peers and groups have no other. */
+static bool is_current(const struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
+{
+    return from.is_group || comm->has_peers ||
+           (echo->boot == comm->grant.boot && echo->generation == comm->grant.generation);
+}
+
+/* A root sends nothing of size to an address that has not brought its nonce back. True: this was one. */
+static bool take_nonce(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
+{
+    bool is_nonce = !from.is_group && !comm->has_peers && echo->payload_len == 0;
+    if (is_nonce && echo->lane != comm->path_nonce[from.root]) {
+        comm->path_nonce[from.root] = echo->lane;
+        probe_path(comm, from.root);
+        trib_comm_flush(comm);
+    }
+    return is_nonce;
+}
+
 /* A root says besides which of its children this rank is; what goes to its group says that to nobody. */
 static void take_number(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
 {
     bool is_root = !from.is_group && !comm->has_peers && comm->node != NULL;
-    bool is_answer = echo->boot == comm->grant.boot && echo->generation == comm->grant.generation;
 
-    if (is_root && is_answer && comm->verbs->set_child != NULL && echo->node < TRIB_CHILDREN_MAX) {
+    if (is_root && comm->verbs->set_child != NULL && echo->node < TRIB_CHILDREN_MAX) {
         comm->verbs->set_child(comm->node, from.root, echo->node);
     }
 }
 
 void trib_comm_path_arrived(struct trib_comm *comm, struct trib_came_from from, const struct trib_packet *echo)
 {
-    if (comm->state != TRIB_COMM_PROBING) {
+    if (comm->state != TRIB_COMM_PROBING || !is_current(comm, from, echo)) {
         return;
     }
     take_number(comm, from, echo);
+    if (take_nonce(comm, from, echo)) {
+        return;
+    }
     uint64_t *paths = from.is_group ? &comm->group_paths : &comm->paths;
     *paths |= UINT64_C(1) << from.root;
     comm->dirty = true;
@@ -193,12 +235,12 @@ void trib_comm_check_paths(struct trib_comm *comm, uint64_t now_ns)
 {
     uint64_t all = all_roots(comm);
     bool unicast = comm->paths == all;
-    bool multicast = comm->group_count > 0 && comm->group_paths == all;
+    bool multicast = is_back(comm) ? comm->is_multicast : comm->group_count > 0 && comm->group_paths == all;
     if (!unicast && now_ns >= comm->probes_until_ns && comm->probes >= PROBES_LEAST) {
         fail_for_path(comm);
         return;
     }
-    if (unicast && (comm->group_count == 0 || multicast || now_ns >= comm->group_deadline_ns)) {
+    if (unicast && (comm->group_count == 0 || is_back(comm) || multicast || now_ns >= comm->group_deadline_ns)) {
         send_paths(comm, true, multicast);
         trib_comm_register(comm);
         return;

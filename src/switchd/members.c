@@ -10,6 +10,7 @@
 #include "core/lane.h"
 #include "core/quorum.h"
 #include "core/share.h"
+#include "io/draw.h"
 #include "io/memory.h"
 #include "schemes/schemes.h"
 
@@ -61,6 +62,7 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
 {
     struct trib_address *addresses = (struct trib_address *)(member->node + member->nodes);
     struct trib_address *subsets = addresses + opening->count;
+    uint64_t *nonces = (uint64_t *)(void *)(subsets + opening->count);
     size_t at = 0;
     uint32_t branch = 0;
     for (uint32_t i = 0; i < member->nodes; i++) {
@@ -80,11 +82,13 @@ static void init_nodes(struct trib_member *member, const struct trib_opening *op
         if (i > 0 || member->nodes == 1) {
             node->child = addresses + branch;
             node->subset = subsets + branch;
+            node->nonce = nonces + branch;
             branch += config.children;
         }
     }
     for (uint32_t i = 0; i < opening->count; i++) {
         addresses[i] = opening->branches[i].address[root];
+        nonces[i] = trib_draw() | 1; /* 0 is none */
     }
 }
 
@@ -93,7 +97,7 @@ struct trib_member *trib_member_create(const struct trib_switch_verbs *verbs, co
 {
     uint32_t nodes = trib_tree_nodes(opening->count);
     struct trib_member *member = calloc(1, sizeof *member + nodes * sizeof(struct trib_member_node) +
-                                               2 * (size_t)opening->count * sizeof(struct trib_address));
+                                               opening->count * (2 * sizeof(struct trib_address) + sizeof(uint64_t)));
     if (member == NULL) {
         return NULL;
     }

@@ -102,36 +102,56 @@ void trib_shard_probe_path(struct trib_shard *shard, const struct trib_member *m
         .communicator = member->communicator,
         .generation = member->generation,
         .boot = member->boot,
+        .bitmap = to == &member->parent ? member->parent_nonce : 0,
         .payload_len = (uint16_t)member->payload,
         .payload = zeros,
     };
     trib_udp_send(shard->udp, &probe, to, 1);
 }
 
-/* A child's path probe goes back to it, at the same size, so that nobody gains by a false source address; nobody else
- * is answered. What comes from the parent is the answer to ours, and ends there. */
+/* The parent's first answer is a nonce, which proves this switch's address when it goes back. The last one is as large
+ * as a probe. */
+static void take_parent_path(struct trib_shard *shard, struct trib_member *member, const struct trib_packet *answer)
+{
+    if (answer->boot != member->boot || answer->generation != member->generation) {
+        return;
+    }
+    if (member->verbs->set_child != NULL && answer->node < TRIB_CHILDREN_MAX) {
+        member->verbs->set_child(member->node[0].node, answer->node);
+    }
+    bool is_nonce = answer->payload_len == 0 && answer->lane != 0 && answer->lane != member->parent_nonce;
+    if (is_nonce && !member->has_answer) {
+        member->parent_nonce = answer->lane;
+        trib_shard_probe_path(shard, member, &member->parent);
+    }
+    member->has_answer |= answer->payload_len == member->payload;
+}
+
+/* A child's path probe goes back to it. Nobody gains by a false source address: what comes back is a header, with the
+ * child's nonce, until that was brought; then it is as large as the probe. */
 static void take_path(struct trib_shard *shard, const struct trib_member_source *source,
                       const struct trib_packet *probe)
 {
-    struct trib_member *member = source->node->member;
+    struct trib_member_node *node = source->node;
     if (source->place.kind == TRIB_PLACE_PARENT) {
-        bool is_answer = probe->payload_len == member->payload && probe->boot == member->boot &&
-                         probe->generation == member->generation;
-        if (is_answer && member->verbs->set_child != NULL && probe->node < TRIB_CHILDREN_MAX) {
-            member->verbs->set_child(member->node[0].node, probe->node);
-        }
-        member->has_answer |= is_answer;
+        take_parent_path(shard, node->member, probe);
         return;
     }
+    uint32_t child = (uint32_t)__builtin_ctzll(source->place.children);
+    if (probe->bitmap == node->nonce[child]) {
+        node->proved |= source->place.children;
+    }
+    bool is_proved = (node->proved & source->place.children) != 0;
     const struct trib_packet answer = {
         .kind = TRIB_PATH,
         .communicator = probe->communicator,
         .generation = probe->generation,
         .sequence = probe->sequence,
         .mark = probe->sequence,
-        .node = (uint16_t)__builtin_ctzll(source->place.children),
-        .boot = member->boot,
-        .payload_len = probe->payload_len,
+        .node = (uint16_t)child,
+        .boot = node->member->boot,
+        .lane = is_proved ? 0 : node->nonce[child],
+        .payload_len = is_proved ? probe->payload_len : 0,
         .payload = zeros,
     };
     shard->paths++;
@@ -273,23 +293,27 @@ static void send_to_parent(struct trib_shard *shard, struct trib_member_node *no
     }
 }
 
-/* Sends to the children in bits: the whole set and single children have their lasting arrays, other sets share one,
- * which a train under way may still refer to. */
+/* Sends to those children in bits that have proved their addresses: the whole set and single children have their
+ * lasting arrays, other sets share one, which a train under way may still refer to. */
 static void send_by_socket(struct trib_shard *shard, struct trib_member_node *node, const struct trib_packet *packet,
                            uint64_t bits)
 {
     const struct trib_member *member = node->member;
+    bool is_for_all = bits == trib_all_children(node->children);
+    if (is_for_all && node->children > 1 && member->is_multicast) {
+        send_packet(shard, node, packet, &member->group, 1);
+        return;
+    }
+    bits &= node->proved;
     uint32_t count = (uint32_t)__builtin_popcountll(bits);
-    if (count == 1) {
-        send_packet(shard, node, packet, &node->child[__builtin_ctzll(bits)], 1);
+    if (count <= 1) {
+        if (count == 1) {
+            send_packet(shard, node, packet, &node->child[__builtin_ctzll(bits)], 1);
+        }
         return;
     }
     if (count == node->children) {
-        if (member->is_multicast) {
-            send_packet(shard, node, packet, &member->group, 1);
-        } else {
-            send_packet(shard, node, packet, node->child, count);
-        }
+        send_packet(shard, node, packet, node->child, count);
         return;
     }
     if (bits != node->subset_bits) {

@@ -279,12 +279,16 @@ class Worker:
         self.keys = [lane_key(self.salt, rank) for rank in range(struct.unpack(">I", welcome[GRANT.size:GRANT.size + 4])[0])]
 
     def probe_paths(self):
-        missing, end = set(range(self.roots)), time.monotonic() + 5
+        missing, end, nonces = set(range(self.roots)), time.monotonic() + 5, {}
         while missing and time.monotonic() < end:
             for root in missing:
-                self.transmit(Packet(kind=PATH, payload=bytes(self.payload)), root)
+                self.transmit(Packet(kind=PATH, payload=bytes(self.payload), bitmap=nonces.get(root, 0)), root)
             select.select([self.udp], [], [], 0.02)
-            missing -= {root for packet, root in self.receive() if packet.kind == PATH}
+            for packet, root in self.receive():
+                if packet.kind == PATH and packet.payload:
+                    missing.discard(root)
+                elif packet.kind == PATH and packet.boot == self.boot:
+                    nonces[root] = packet.lane
         self.say(PATHS, struct.pack(">BB", not missing, 0))
 
     def register(self):
@@ -302,6 +306,7 @@ class Worker:
         while True:
             try:
                 self.join()
+                self.probe_paths()
                 self.register()
                 break
             except OSError:

@@ -19,6 +19,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "core/packet.h"
 #include "io/clock.h"
 #include "patience.h"
 #include "schemes/schemes.h"
@@ -261,11 +262,72 @@ static inline enum trib_status open_side(struct world *world, uint32_t plane)
     return status;
 }
 
-static inline void open_world(struct world *world)
+/* The next PATH packet that comes within a moment. False: none did. */
+static inline bool receive_path(struct trib_udp *udp, struct trib_packet *packet)
+{
+    struct pollfd readable = {.fd = trib_udp_fd(udp), .events = POLLIN};
+    struct trib_arrival arrival;
+    while (poll(&readable, 1, 100) == 1) {
+        while (trib_udp_receive(udp, 0)) {
+            while (trib_udp_next(udp, &arrival)) {
+                if (trib_packet_decode(arrival.data, arrival.len, packet) == TRIB_DROP_NONE &&
+                    packet->kind == TRIB_PATH) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* A child brings the nonce of the root that its socket is connected to; NULL: at `to`. */
+static inline void prove_child(struct trib_udp *udp, const struct trib_address *to, uint32_t boot)
+{
+    struct trib_packet probe = {.kind = TRIB_PATH, .communicator = COMMUNICATOR, .generation = 1};
+    struct trib_packet answer = {.lane = 1};
+    uint64_t end_ns = trib_clock_ns() + LIMIT_NS;
+    while (answer.lane != 0 && trib_clock_ns() < end_ns) {
+        trib_udp_send(udp, &probe, to, 1);
+        trib_udp_flush(udp);
+        if (!receive_path(udp, &answer) || answer.boot != boot) {
+            answer.lane = 1;
+            continue;
+        }
+        probe.bitmap = answer.lane;
+    }
+    assert_true(answer.lane == 0);
+}
+
+static inline void prove_all(struct world *world)
+{
+    uint64_t end_ns = trib_clock_ns() + LIMIT_NS;
+    for (uint32_t i = 0; i < world->ranks; i++) {
+        for (uint32_t k = 0; k < world->session.roots && world->rank[i].plane != NO_PLANE; k++) {
+            prove_child(world->rank[i].udp[k], NULL, world->boot);
+        }
+    }
+    for (uint32_t i = 0; i < world->planes; i++) {
+        const struct side *side = &world->side[i];
+        bool has_parent = side->parent != NO_PLANE;
+        while (has_parent && !side->verbs.parent_answered(side->plane, COMMUNICATOR) && trib_clock_ns() < end_ns) {
+            side->verbs.probe_parent(side->plane, COMMUNICATOR);
+            (void)poll(NULL, 0, 1);
+        }
+    }
+}
+
+/* Open, and nobody has proved where it is. */
+static inline void open_sides(struct world *world)
 {
     for (uint32_t i = 0; i < world->planes; i++) {
         assert_int_equal(open_side(world, i), TRIB_OK);
     }
+}
+
+static inline void open_world(struct world *world)
+{
+    open_sides(world);
+    prove_all(world);
 }
 
 /* One plane with these ranks. */

@@ -151,6 +151,51 @@ static void multicast__results_come_by_the_group(void **state)
     close_world(&world);
 }
 
+/* Somebody names two addresses as a job's ranks, and gives the sums of both by an OFFER: an address that has brought no
+ * nonce gets nothing, whatever is sent to it, and a PATH without the nonce brings a header. */
+static void path__nothing_goes_to_an_address_that_is_not_proved(void **state)
+{
+    (void)state;
+    struct world world;
+    static const uint8_t payload[PAYLOAD];
+    struct trib_packet packet;
+    begin_world(&world);
+    (void)add_plane(&world, NO_PLANE, &none);
+    open_ranks(&world, 2, NULL);
+    open_sides(&world);
+    register_all(&world);
+    struct trib_udp *attacker = world.rank[0].udp[0];
+    struct trib_udp *victim = world.rank[1].udp[0];
+    prove_child(attacker, NULL, BOOT);
+    const struct trib_packet offer = {.kind = TRIB_OFFER,
+                                      .communicator = COMMUNICATOR,
+                                      .generation = world.session.generation,
+                                      .boot = BOOT,
+                                      .digest = 7,
+                                      .type = TRIB_FLOAT32,
+                                      .reduction = TRIB_SUM,
+                                      .contributors = 2,
+                                      .payload_len = PAYLOAD,
+                                      .payload = payload};
+    trib_udp_send(attacker, &offer, NULL, 1);
+    trib_udp_flush(attacker);
+    assert_true(receive_packet(attacker, &packet));
+    assert_int_equal(packet.kind, TRIB_RESULT);
+    assert_true(receives_nothing(victim));
+    struct trib_packet probe = {
+        .kind = TRIB_PATH, .communicator = COMMUNICATOR, .bitmap = 1, .payload_len = PAYLOAD, .payload = payload};
+    for (int i = 0; i < 2; i++) { /* a wrong nonce, and an even one, which is never drawn */
+        trib_udp_send(victim, &probe, NULL, 1);
+        trib_udp_flush(victim);
+        assert_true(receive_packet(victim, &packet));
+        assert_int_equal(packet.kind, TRIB_PATH);
+        assert_int_equal(packet.payload_len, 0);
+        assert_true(packet.lane != 0);
+        probe.bitmap = 0;
+    }
+    close_world(&world);
+}
+
 static void path__is_answered_at_its_size_to_children_only(void **state)
 {
     (void)state;
@@ -472,6 +517,7 @@ int main(void)
         cmocka_unit_test(idle__memory_is_given_back),
         cmocka_unit_test(open__with_every_fault),
         cmocka_unit_test(multicast__results_come_by_the_group),
+        cmocka_unit_test(path__nothing_goes_to_an_address_that_is_not_proved),
         cmocka_unit_test(path__is_answered_at_its_size_to_children_only),
         cmocka_unit_test(probe_multicast__reaches_the_group),
         cmocka_unit_test(listener__hears_of_a_mismatch),

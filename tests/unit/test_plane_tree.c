@@ -8,13 +8,18 @@
 static const uint32_t three_levels[] = {0, 1, 2, 0, 1, 1, 2};
 #define TREE_RANKS 7
 
-static void open_tree(struct world *world, const struct trib_faults *faults)
+static void begin_tree(struct world *world, const struct trib_faults *faults)
 {
     begin_world(world);
     uint32_t root = add_plane(world, NO_PLANE, faults);
     uint32_t middle = add_plane(world, root, faults);
     (void)add_plane(world, middle, faults);
     open_ranks(world, TREE_RANKS, three_levels);
+}
+
+static void open_tree(struct world *world, const struct trib_faults *faults)
+{
+    begin_tree(world, faults);
     open_world(world);
 }
 
@@ -406,11 +411,13 @@ static uint64_t paths_of(struct side *side)
     return paths;
 }
 
-static void probe_parent__is_answered_once_and_noted(void **state)
+/* Once with the nonce, and once at full size. */
+static void probe_parent__is_answered_twice_and_noted(void **state)
 {
     (void)state;
     struct world world;
-    open_tree(&world, &none);
+    begin_tree(&world, &none);
+    open_sides(&world);
     for (uint32_t i = 1; i < world.planes; i++) {
         struct side *side = &world.side[i];
         assert_false(side->verbs.parent_answered(side->plane, COMMUNICATOR));
@@ -422,8 +429,8 @@ static void probe_parent__is_answered_once_and_noted(void **state)
         assert_true(side->verbs.parent_answered(side->plane, COMMUNICATOR));
     }
     (void)poll(NULL, 0, 20); /* long enough for a thousand echoes */
-    assert_int_equal(paths_of(&world.side[0]), SHARDS);
-    assert_int_equal(paths_of(&world.side[1]), SHARDS);
+    assert_int_equal(paths_of(&world.side[0]), 2 * SHARDS);
+    assert_int_equal(paths_of(&world.side[1]), 2 * SHARDS);
     assert_int_equal(paths_of(&world.side[2]), 0);
     world.side[0].verbs.probe_parent(world.side[0].plane, COMMUNICATOR); /* it has none */
     assert_false(world.side[0].verbs.parent_answered(world.side[0].plane, COMMUNICATOR));
@@ -461,6 +468,9 @@ static void open_below(struct below *below)
     }
     ours->verbs.join(ours->plane, COMMUNICATOR, 2, 0); /* not behind this one: means nothing */
     ours->verbs.learn_mark(ours->plane, COMMUNICATOR, 0);
+    for (uint32_t i = 0; i < 2 * SHARDS; i++) {
+        prove_child(world->rank[i / SHARDS].udp[i % SHARDS], NULL, BOOT);
+    }
 }
 
 static void close_below(struct below *below)
@@ -609,7 +619,7 @@ int main(void)
         cmocka_unit_test(missing__names_ranks_behind_switches),
         cmocka_unit_test(mismatch__between_inner_nodes_names_their_lowest_ranks),
         cmocka_unit_test(mismatch__between_switches_names_their_lowest_ranks),
-        cmocka_unit_test(probe_parent__is_answered_once_and_noted),
+        cmocka_unit_test(probe_parent__is_answered_twice_and_noted),
         cmocka_unit_test(parent__is_believed_by_its_address_alone),
         cmocka_unit_test(parent_answered__only_by_what_it_would_send),
     };

@@ -149,6 +149,9 @@ static void open_stage(struct stage *stage)
     assert_non_null(stage->member);
     struct trib_shard *shard = &stage->world.side[0].plane->shard[0];
     trib_shard_enter(shard);
+    for (uint32_t i = 1; i < stage->member->nodes; i++) {
+        stage->member->node[i].proved = trib_all_children(stage->member->node[i].children);
+    }
     assert_true(trib_members_add(&shard->members, stage->member));
     trib_shard_leave(shard);
 }

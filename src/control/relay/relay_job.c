@@ -424,7 +424,8 @@ void trib_relay_job_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uin
     }
     look_at_path(jobs, job);
     bool waits = waits_for_multicast(job);
-    bool is_over = now_ns >= job->path_limit_ns && (job->has_path || job->path_tries >= PATH_TRIES_LEAST);
+    bool is_over =
+        now_ns >= job->path_limit_ns && (job->has_path || (job->path_tries >= PATH_TRIES_LEAST && !job->was_running));
     if ((job->has_path && !waits) || is_over) {
         if (job->has_path) {
             job->probe_ns = TRIB_NEVER;
