@@ -20,6 +20,7 @@ struct switch_options {
     const char *listen;
     const char *parent;
     const char *with;
+    const char *lend;
     const char *topology;
     struct topology_file links; /* of that file */
     const char *http;
@@ -73,6 +74,10 @@ static const struct option_row rows[] = {
     {"with", 0, "ADDRESS,...",
      "other switches that its jobs use as well, each a part of every tensor; ranks name this one alone [none]",
      OPTION_ADDRESSES, AT(with)},
+    {"lend", 0, "ADDRESS,...",
+     "switches that name this one in --with, by the addresses that they come from: their jobs may use its shards "
+     "[none]",
+     OPTION_ADDRESSES, AT(lend)},
     {"trees", 0, "N",
      "with --with: over how many of these switches, this one included, each job is dealt: those whose links have least "
      "to do, for as long as it lives [all]",
@@ -130,6 +135,7 @@ const struct option_command options_of_switch = {
         "  tributary switch --listen 10.0.0.1,10.0.1.1   # two network cards, a shard at each\n"
         "  tributary switch --parent 10.0.0.1            # its ranks' sums go on to the switch at 10.0.0.1:7470\n"
         "  tributary switch --with 10.0.0.2,10.0.0.3      # its jobs use the switches there as well\n"
+        "  tributary switch --lend 10.0.0.1               # as each of those is started\n"
         "  tributary switch --with 10.0.0.2,10.0.0.3 --trees 2 --topology links.toml\n"
         "  tributary switch --config /etc/tributary/switch.conf --check-config",
 };
@@ -165,6 +171,17 @@ static bool resolve_listen(const char *text, struct trib_switchd_config *config)
     config->also.count = list.count - 1;
     for (uint32_t i = 1; i < list.count; i++) {
         config->also.at[i - 1] = list.at[i];
+    }
+    return true;
+}
+
+static bool resolve_askers(const char *text, struct trib_switchd_config *config)
+{
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+
+    if (trib_others_parse(text, TRIB_DEFAULT_PORT, &config->lend_to, error) != TRIB_OK) {
+        complain("--lend: %s", error);
+        return false;
     }
     return true;
 }
@@ -225,6 +242,9 @@ static bool resolve(struct switch_options *options)
     if (options->parent != NULL &&
         trib_address_parse(options->parent, TRIB_DEFAULT_PORT, &config->parent, error) != TRIB_OK) {
         complain("--parent: %s", error);
+        return false;
+    }
+    if (options->lend != NULL && !resolve_askers(options->lend, config)) {
         return false;
     }
     if ((options->with != NULL && !resolve_lenders(options->with, config)) || !resolve_trees(options)) {

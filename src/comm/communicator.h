@@ -122,9 +122,9 @@ struct trib_comm {
     uint64_t paths;             /* bitmap of shards that echoed */
     /* That each has sent, to prove this rank's address by. 0: none yet */
     uint64_t path_nonce[TRIB_ROOTS_MAX];
-    uint64_t group_paths;       /* and of those heard by multicast */
-    uint32_t stalls_open;       /* reported, and not answered */
-    bool was_running;           /* READY has come at least once */
+    uint64_t group_paths; /* and of those heard by multicast */
+    uint32_t stalls_open; /* reported, and not answered */
+    bool was_running;     /* READY has come at least once */
     atomic_bool joined;
     atomic_bool ended; /* closing or failing is over */
     bool is_closing;

@@ -111,6 +111,8 @@ struct trib_server_config {
     /* Other switches, whose shards the jobs of this one use as well (borrow.h): their control planes, of listen's
      * family; not with a parent. */
     struct trib_address_list lenders;
+    /* Switches whose jobs may use shards here, by their hosts: the ports do not count. None: it lends nothing. */
+    struct trib_address_list lend_to;
     uint32_t trees;                       /* of this switch and its lenders, each job is dealt over so many; 0: all */
     const struct trib_topology *topology; /* by which they are chosen, borrowed; NULL: each is one link away */
     uint8_t weight; /* of a root on a shard here, beside those at other switches; 0 is taken as 1 */

@@ -167,6 +167,7 @@ static struct trib_server_config server_config(const struct trib_switchd_config 
         .parent = config->parent,
         .also = config->also,
         .lenders = config->lenders,
+        .lend_to = config->lend_to,
         .trees = config->trees,
         .topology = config->topology,
         .weight = (uint8_t)config->weight,

@@ -644,14 +644,18 @@ CANARIES = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_members"),
     Canary(
         "switch-path-of-the-past", "I3", "an answer of another boot proves the path to the parent",
-        edits=((SHARD, "probe->payload_len == member->payload && probe->boot == member->boot &&",
-                "probe->payload_len == member->payload &&"),),
+        edits=((SHARD, "    if (answer->boot != member->boot || answer->generation",
+                "    if (answer->generation"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane_tree"),
     Canary(
         "switch-path-too-short", "I8", "a short answer proves that full packets pass to the parent",
-        edits=((SHARD, "probe->payload_len == member->payload && probe->boot == member->boot &&",
-                "probe->boot == member->boot &&"),),
+        edits=((SHARD, "    member->has_answer |= answer->payload_len == member->payload;",
+                "    member->has_answer = true;"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane_tree"),
+    Canary(
+        "switch-unproved-address", "I7", "sums go to addresses that have not proved themselves",
+        edits=((SHARD, "    bits &= node->proved;\n", ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
     Canary(
         "switch-lent-overwritten", "I11", "a node is given a packet while a train still refers to its payload",
         edits=((SHARD, "    if (to->lent == shard->flushes) {",

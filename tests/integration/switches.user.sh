@@ -8,7 +8,7 @@ T=$TRIBUTARY
 LOAD=$BUILD_DIR/tests/integration/load
 ROUNDS=${ROUNDS:-12}
 SEED=${SEED:-1}
-export TRIB_DEBUG=INFO
+export TRIB_DEBUG=INFO LENDS=127.0.0.1
 
 with() {
     local name list=
@@ -132,6 +132,16 @@ start second --listen "127.0.0.1:${PORT[second]}" -t 1
 ranks_end 30 1
 check_in "numbers" 'was dealt over 6 shards, and this switch and its lenders came back with 3' "$TMP"/roll.0
 
+say "one that lends to nobody, and one that lends to others"
+LENDS='' start deaf
+LENDS=127.0.0.9 start picky
+for name in deaf picky; do
+    start asker $(with $name)
+    expect 1 "switch 127.0.0.1:${PORT[$name]}, which .*: it lends nothing to 127.0.0.1:${PORT[asker]}: start it with --lend 127.0.0.1:${PORT[asker]}" \
+        "$T" perf --workers 2 --switch "127.0.0.1:${PORT[asker]}" -b 4K -e 4K
+    stop asker "$name"
+done
+
 say "one that is away: named, and waited for"
 end second
 TRIB_JOIN_TIMEOUT=$((2 * PATIENCE))s expect 1 "switch 127.0.0.1:${PORT[second]}, which this one has its jobs use as well \(--with\), cannot be reached: connection refused" \
@@ -203,8 +213,8 @@ expect 1 "switch 127.0.0.1:${PORT[kid]}, which .*: it has a parent, and so lends
 stop asker asker2 tight kid both left right
 
 say "over IPv6"
-start six --listen "[::1]:0" -t 2
-start sixth --listen "[::1]:0" -t 2 --with "[::1]:${PORT[six]}"
+LENDS=::1 start six --listen "[::1]:0" -t 2
+LENDS=::1 start sixth --listen "[::1]:0" -t 2 --with "[::1]:${PORT[six]}"
 expect 0 '^# 0 wrong elements$' "$T" perf --workers 3 --switch "[::1]:${PORT[sixth]}" -b 4K -e 1M -f 16 -n 3
 stop sixth six
 

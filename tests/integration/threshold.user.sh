@@ -137,7 +137,7 @@ switch_stop
 
 say "beside another switch nothing comes to either"
 SWITCH_LOG=$TMP/lender.log
-switch_start
+switch_start --lend 127.0.0.1
 LENDER_PID=$SWITCH_PID LENDER=$TRIB_SWITCH
 SWITCH_LOG=$TMP/first.log
 start_switch --threshold 40MB --with "$LENDER"

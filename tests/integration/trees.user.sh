@@ -11,7 +11,7 @@
 T=$TRIBUTARY
 LOAD=$BUILD_DIR/tests/integration/load
 ROUNDS=${ROUNDS:-4}
-export TRIB_DEBUG=INFO
+export TRIB_DEBUG=INFO LENDS=127.0.0.1
 
 # load_ranks JOB HOST...: a rank at each of these addresses, under load of every kind, until the first is told to end.
 load_ranks() {

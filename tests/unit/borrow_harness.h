@@ -188,6 +188,9 @@ static inline int start(void **state)
     config->join_timeout_ns = 5 * TRIB_SECOND_NS;
     config->group = 0xefff4a46U;
     config->plane = fake_verbs(&s->fake);
+    config->lend_to.count = 2; /* all lend to the first switch, by two cards */
+    config->lend_to.at[0] = config->listen;
+    config->lend_to.at[1] = trib_address_v4(0x0a000009, 0);
     config->lenders.count = LENDERS;
     for (uint32_t i = 0; i < LENDERS; i++) {
         struct plane *lender = &s->lender[i];

@@ -26,6 +26,8 @@ static int start(void **state)
     control_init(c);
     assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &c->config.http, NULL), TRIB_OK);
     c->config.http_verbs = trib_http_verbs();
+    c->config.lend_to.count = 1;
+    c->config.lend_to.at[0] = trib_address_v4(INADDR_LOOPBACK, 0);
     control_start(c);
     *state = c;
     return 0;

@@ -136,6 +136,7 @@ static void lend__is_not_kept_for_nothing(void **state)
     struct trib_jobs *jobs = &s->lender[0].jobs;
     const struct trib_message lend = {.kind = TRIB_MESSAGE_LEND, .lend = {.job = "idle", .port = 7000}};
     s->link[0].lender = &s->lender[0];
+    s->link[0].session.peer = s->h.config.listen;
     assert_true(trib_jobs_receive(jobs, &s->link[0].session, &lend, TRIB_SECOND_NS));
     uint64_t when = trib_jobs_next_timeout(jobs);
     assert_int_equal(when, 61 * TRIB_SECOND_NS);
@@ -146,13 +147,36 @@ static void lend__is_not_kept_for_nothing(void **state)
     assert_true(s->link[0].has_ended_below);
 }
 
+/* Whoever can connect could have sums sent to anybody. */
+static void lend__to_switches_that_are_named(void **state)
+{
+    struct switches *s = *state;
+    struct trib_jobs *jobs = &s->lender[0].jobs;
+    struct link *link = &s->link[LINKS_MAX - 1];
+    const struct trib_message lend = {.kind = TRIB_MESSAGE_LEND, .lend = {.job = "j", .port = 7000}};
+    link->lender = &s->lender[0];
+    link->session.peer = trib_address_v4(0x0a00000a, 61000);
+    assert_true(trib_jobs_receive(jobs, &link->session, &lend, 1));
+    assert_null(jobs->lendings);
+    assert_int_equal(link->down[0].kind, TRIB_MESSAGE_FAIL);
+    assert_text(link->down[0].fail.text, "it lends nothing to 10.0.0.10:7000: start it with --lend 10.0.0.10:7000");
+}
+
 /* Packets go to children: they are no groups, and somewhere. */
 static void lend__children_are_somewhere(void **state)
 {
-    static const uint32_t nowhere[] = {0, 0xefff4a46U};
+    /* any, a group, the loopback of another machine, the lender itself */
+    static const struct {
+        uint32_t at;
+        uint16_t port;
+        const char *why;
+    } nowhere[] = {{0, 20000, "it names a child that cannot be"},
+                   {0xefff4a46U, 20000, "it names a child that cannot be"},
+                   {INADDR_LOOPBACK, 20000, "127.0.0.1:20000, which is another machine for each"},
+                   {0x0a000065U, 7481, "10.0.0.101:7481, which is this switch"}};
     struct switches *s = *state;
     s->lender[0].is_mute = true; /* it is asked by hand */
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < sizeof nowhere / sizeof nowhere[0]; i++) {
         struct trib_message child = {.kind = TRIB_MESSAGE_ROOT_CHILD};
         struct link *link = &s->link[LINKS_MAX - 1];
         const struct trib_message lend = {.kind = TRIB_MESSAGE_LEND, .lend = {.job = "odd", .port = 7000}};
@@ -168,13 +192,15 @@ static void lend__children_are_somewhere(void **state)
                                                               .wire = TRIB_FLOAT32};
         memset(link, 0, sizeof *link);
         link->lender = &s->lender[0];
+        link->session.peer = s->h.config.listen;
+        link->session.local = s->lender[0].config.listen;
         child.root_child.communicator = 77;
-        child.root_child.from = trib_address_v4(nowhere[i], 20000);
+        child.root_child.from = trib_address_v4(nowhere[i].at, nowhere[i].port);
         assert_true(trib_jobs_receive(&s->lender[0].jobs, &link->session, &lend, 1));
         assert_true(trib_jobs_receive(&s->lender[0].jobs, &link->session, &open, 1));
         assert_true(trib_jobs_receive(&s->lender[0].jobs, &link->session, &child, 1));
         assert_int_equal(link->down[1].kind, TRIB_MESSAGE_ABORT);
-        assert_text(link->down[1].fail.text, "it names a child that cannot be");
+        assert_text(link->down[1].fail.text, nowhere[i].why);
         assert_null(link->session.lending);
     }
 }
@@ -187,6 +213,7 @@ int main(void)
         TEST(lend__buries_what_was_before),
         TEST(lend__refuses_what_is_anothers),
         TEST(lend__a_key_does_not_give_the_token_away),
+        TEST(lend__to_switches_that_are_named),
         TEST(lend__refuses_its_own_jobs),
         TEST(lend__is_not_kept_for_nothing),
         TEST(lend__children_are_somewhere),

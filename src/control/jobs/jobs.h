@@ -296,7 +296,11 @@ enum trib_status trib_join_check(const struct trib_message *join, char *error);
 /* Can a rank of this session send from where it says? Packets go to the addresses that a rank names, so they must not
  * be anybody else's (I7), as far as that can be told here: who names a stranger's gets nothing there but what packets
  * from there set off. */
-bool trib_join_names_places(const struct trib_session *session, const struct trib_message *join, char *error);
+bool trib_join_names_places(const struct trib_server_config *config, const struct trib_session *session,
+                            const struct trib_message *join, char *error);
+/* Is that a shard of the switch itself? `local`: where it was reached, for one that listens at any address. */
+bool trib_join_is_own_place(const struct trib_server_config *config, const struct trib_address *local,
+                            const struct trib_address *place);
 /* Do the ranks of this scheme send to each other, and to no switch? */
 bool trib_join_has_peers(const char *scheme);
 /* And does this JOIN, of such a scheme, or of a rank that has been told to be one of a ring? */

@@ -583,8 +583,50 @@ static enum trib_status check_ending(struct trib_jobs *jobs, const struct trib_m
     return TRIB_OK;
 }
 
-bool trib_join_names_places(const struct trib_session *session, const struct trib_message *message, char *error)
+bool trib_join_is_own_place(const struct trib_server_config *config, const struct trib_address *local,
+                            const struct trib_address *place)
 {
+    for (uint32_t i = 0; i < config->shards; i++) {
+        struct trib_address shard = trib_server_shard(config, i);
+        if (trib_address_is_any(&shard) && local->len > 0) {
+            shard = *local;
+        }
+        if (trib_address_same_host(&shard, place) &&
+            trib_address_port(place) == trib_address_port(&config->listen) + i) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the switch would send to itself. */
+static bool names_itself(const struct trib_server_config *config, const struct trib_session *session,
+                         const struct trib_message *message, char *error)
+{
+    uint32_t ports = 0;
+    while (ports < TRIB_ROOTS_MAX && message->join.data_port[ports] != 0) {
+        ports++;
+    }
+    for (uint32_t t = 0; t < TRIB_ROOTS_MAX && ports > 0; t++) {
+        uint32_t count = message->join.address_count;
+        struct trib_address place = count > 0 ? message->join.address[t % count] : session->peer;
+        trib_address_set_port(&place, message->join.data_port[t % ports]);
+        if (trib_join_is_own_place(config, &session->local, &place)) {
+            char at[64];
+            trib_address_format(&place, at);
+            trib_explain(error, "rank %u cannot send from %s, which is this switch", message->join.rank, at);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool trib_join_names_places(const struct trib_server_config *config, const struct trib_session *session,
+                            const struct trib_message *message, char *error)
+{
+    if (names_itself(config, session, message, error)) {
+        return false;
+    }
     for (uint32_t i = 0; i < message->join.address_count; i++) {
         const struct trib_address *place = &message->join.address[i];
         if (place->storage.ss_family != session->peer.storage.ss_family || trib_address_is_any(place) ||
@@ -637,7 +679,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     if (status == TRIB_OK) {
         status = check_host(jobs, message, error);
     }
-    if (status == TRIB_OK && !trib_join_names_places(session, message, error)) {
+    if (status == TRIB_OK && !trib_join_names_places(jobs->config, session, message, error)) {
         status = TRIB_ERR_INVALID;
     }
     if (status == TRIB_OK && is_leaving(job, message)) {

@@ -120,7 +120,7 @@ static void take_join(struct trib_jobs *jobs, struct trib_session *session, cons
     struct trib_relay *relay = jobs->relay;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     enum trib_status status = check(jobs, message, error);
-    if (status == TRIB_OK && !trib_join_names_places(session, message, error)) {
+    if (status == TRIB_OK && !trib_join_names_places(jobs->config, session, message, error)) {
         status = TRIB_ERR_INVALID;
     }
     if (status != TRIB_OK) {

@@ -95,6 +95,17 @@ static void refuse(struct trib_jobs *jobs, struct trib_session *session, enum tr
     jobs->output.end(jobs->output.owner, session);
 }
 
+static bool is_configured(const struct trib_jobs *jobs, const struct trib_address *asker)
+{
+    const struct trib_address_list *list = &jobs->config->lend_to;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (trib_address_same_host(&list->at[i], asker)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void trib_lend_begin(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                      uint64_t now_ns)
 {
@@ -106,6 +117,15 @@ void trib_lend_begin(struct trib_jobs *jobs, struct trib_session *session, const
     }
     if (trib_roots_are_ranks(config)) {
         refuse(jobs, session, TRIB_ERR_REFUSED, "it is no switch: here ranks meet that do without one");
+        return;
+    }
+    if (!is_configured(jobs, &session->peer)) {
+        struct trib_address asker = session->peer;
+        char from[64], text[TRIB_ERROR_TEXT_MAX];
+        trib_address_set_port(&asker, message->lend.port);
+        trib_address_format(&asker, from);
+        trib_explain(text, "it lends nothing to %s: start it with --lend %s", from, from);
+        refuse(jobs, session, TRIB_ERR_REFUSED, text);
         return;
     }
     lent.lent.weight = config->weight > 0 ? config->weight : 1;
@@ -198,6 +218,22 @@ static void choose_source(const struct trib_lending *lending, struct trib_addres
     }
 }
 
+/* Can a child send from there? As of a JOIN, from a session of the asker. */
+static bool is_place(const struct trib_jobs *jobs, const struct trib_session *session, const struct trib_address *from,
+                     char *refusal)
+{
+    char at[64];
+    bool is_near = trib_address_is_loopback(&session->peer);
+    bool is_own = trib_join_is_own_place(jobs->config, &session->local, from);
+    if (!is_own && !trib_address_is_link_local(from) && (is_near || !trib_address_is_loopback(from))) {
+        return true;
+    }
+    trib_address_format(from, at);
+    (void)snprintf(refusal, sizeof((struct trib_lending *)NULL)->refusal, "no child of a job sends from %s, %s", at,
+                   is_own ? "which is this switch" : "which is another machine for each");
+    return false;
+}
+
 static bool is_for_root(const struct trib_message *message)
 {
     return message->kind == TRIB_MESSAGE_ROOT_OPEN || message->kind == TRIB_MESSAGE_ROOT_CHILD ||
@@ -218,6 +254,10 @@ bool trib_lend_receive(struct trib_jobs *jobs, struct trib_session *session, con
         return true;
     }
     if (message->kind == TRIB_MESSAGE_ROOT_CHILD) {
+        if (!is_place(jobs, session, &message->root_child.from, lending->refusal)) {
+            give_up(jobs, lending, &answer);
+            return true;
+        }
         choose_source(lending, &asked.root_child.from);
     }
     if (trib_root_receive(&lending->root, &asked, &answer) != TRIB_OK) {

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_server_border.c: a control plane and those who should not be let in: ranks of another run, jobs without a name,
+ * strangers under a job's name, one address that takes all there is. Read next: control_harness.h, test_server.c. */
+#include "control_harness.h"
+
+static int start(void **state)
+{
+    struct control *c = calloc(1, sizeof *c);
+    control_init(c);
+    *state = c;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    control_stop(*state);
+    free(*state);
+    return 0;
+}
+
+static int join_of_run(struct control *c, uint32_t rank, const char *run)
+{
+    struct trib_message message = join_message(rank, 2);
+    strcpy(message.join.run, run);
+    return join_with(c, &message);
+}
+
+/* Also one whose settings differ: the job of those who are there does not end. */
+static void join__a_rank_of_another_run_is_refused_alone(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    struct trib_message message = join_message(1, 2);
+    int first = join_of_run(c, 0, "Slurm 1:0");
+    expect_fail(join_of_run(c, 1, "Slurm 2:0"), TRIB_ERR_REFUSED,
+                "two runs of job digits: rank 0 is of Slurm 1:0, rank 1 of Slurm 2:0: give each run a job name");
+    expect_fail(join_of_run(c, 1, ""), TRIB_ERR_REFUSED, "rank 0 is of Slurm 1:0, rank 1 of a run without a name");
+    message.join.settings.payload = 64;
+    expect_fail(join_with(c, &message), TRIB_ERR_REFUSED, "two runs of job digits");
+    int second = join_of_run(c, 1, "Slurm 1:0");
+    (void)expect(first, TRIB_MESSAGE_WELCOME);
+    (void)expect(second, TRIB_MESSAGE_WELCOME);
+    close(first);
+    close(second);
+}
+
+static void join__a_shared_switch_wants_a_name(void **state)
+{
+    struct control *c = *state;
+    c->config.is_shared = true;
+    control_start(c);
+    struct trib_message message = join_message(0, 1);
+    strcpy(message.join.job, "default");
+    expect_fail(join_with(c, &message), TRIB_ERR_REFUSED,
+                "rank 0 gives its job no name, and this switch is shared: choose one");
+    int own = join_of_run(c, 0, "");
+    int other = join_of_run(c, 1, "");
+    (void)expect(own, TRIB_MESSAGE_WELCOME);
+    close(own);
+    close(other);
+}
+
+/* That of a rendezvous: whoever comes first, rank 0's run is the one. */
+static void join__the_place_of_one_run_refuses_others(void **state)
+{
+    struct control *c = *state;
+    c->config.run = "torchrun 29500";
+    control_start(c);
+    expect_fail(join_of_run(c, 1, "torchrun 29501"), TRIB_ERR_REFUSED,
+                "rank 0 is of torchrun 29500, rank 1 of torchrun 29501");
+    int first = join_of_run(c, 1, "torchrun 29500");
+    int second = join_of_run(c, 0, "torchrun 29500");
+    (void)expect(first, TRIB_MESSAGE_WELCOME);
+    close(first);
+    close(second);
+}
+
+/* The switch would send to itself. */
+static void join__from_the_switch_itself(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    struct trib_message message = join_message(0, 1);
+    message.join.data_port[1] = (uint16_t)(c->port + 1);
+    expect_fail(join_with(c, &message), TRIB_ERR_INVALID, "which is this switch");
+    message.join.data_port[1] = (uint16_t)(c->port + 2); /* behind its shards */
+    int fd = join_with(c, &message);
+    (void)expect(fd, TRIB_MESSAGE_WELCOME);
+    close(fd);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(join__a_rank_of_another_run_is_refused_alone),
+        TEST(join__a_shared_switch_wants_a_name),
+        TEST(join__the_place_of_one_run_refuses_others),
+        TEST(join__from_the_switch_itself),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
