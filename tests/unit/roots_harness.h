@@ -103,12 +103,14 @@ struct process {
     unsigned welcomes, readies, fails, missings, describes, closeds, gones, rings, asked; /* asked: ROOT_MISSING */
     struct trib_message welcome, ready, fail, missing, gone, ring;
     uint64_t mark; /* the last MARK */
+    uint32_t told; /* FAIL was sent to it as the n-th */
 };
 
 struct hosts {
     struct trib_jobs jobs;
     struct trib_server_config config;
     struct process process[RANKS_MAX];
+    uint32_t fails_sent;
     uint64_t now_ns;
 };
 
@@ -131,7 +133,10 @@ static inline struct trib_message through_bytes(const struct trib_message *messa
 static inline void hosts_send(void *owner, struct trib_session *session, const struct trib_message *message)
 {
     struct process *process = process_of(session);
-    (void)owner;
+    struct hosts *h = owner;
+    if (message->kind == TRIB_MESSAGE_FAIL) {
+        process->told = ++h->fails_sent;
+    }
     assert_false(process->has_ended);
     assert_true(process->arrived < INBOX_MAX);
     process->inbox[process->arrived++] = through_bytes(message);

@@ -15,6 +15,9 @@ static void death__of_a_root_is_the_end(void **state)
     expect_failed(h, 2, TRIB_ERR_PEER, "rank 1");
     assert_int_equal(h->process[0].plane.closes + h->process[2].plane.closes, 2);
     assert_int_equal(h->jobs.count, 0);
+    /* The control plane is in rank 0's process: if that ends at its error, the others must have been told before. */
+    assert_int_equal(h->process[2].told, 1);
+    assert_int_equal(h->process[0].told, 2);
 }
 
 static void death__before_ready(void **state)

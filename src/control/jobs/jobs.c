@@ -114,7 +114,8 @@ void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_statu
     trib_explain(message.fail.text, "%s", text);
     trib_log(TRIB_LOG_WARN, "job %s ended: %s", job->name, text);
     jobs->stats.failed[-status]++;
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+    /* Rank 0 last: without a switch this control plane is in its process, which may end as soon as it hears. */
+    for (uint32_t i = job->settings.ranks; i-- > 0;) {
         struct trib_rank *rank = &job->ranks[i];
         if (rank->is_closing && !goes_on) {
             send_closed(jobs, rank);
