@@ -14,6 +14,7 @@ of its own, of a few seconds, so that who changes a line hears at once which can
 Read next: canaries.py.
 """
 import argparse
+import concurrent.futures
 import math
 import os
 import re
@@ -33,8 +34,10 @@ WORLD_FIRST_SEEDS = 2000  # at once: from so many on, worlds notice paths that w
 SEARCH_SHARES = 6         # no scenario gets more than this part of the time
 FIRST_SHARES = 3          # but the one that the table names, which gets so many
 SEARCH_STATES = "1000000"  # nor more than the model step of `make test-all` has of each
+TESTS_AT_ONCE = 2 * (os.cpu_count() or 1)  # most wait
 HEADERS_ARE_FOR = "src/schemes/switchml/switchml_switch.c"  # --check compiles this where a canary changes a header alone
 PATIENCE = 6              # by the clock, this many times the CPU time is waited for
+ASIDE = concurrent.futures.ThreadPoolExecutor(TESTS_AT_ONCE)
 CAUGHT = re.compile(r"caught by (\w+)|VIOLATED (\w+)")
 SEED = re.compile(r"^seed (\d+)\b.*caught by", re.M)
 
@@ -244,18 +247,43 @@ def ask_search(tree, canary, seconds):
     return finding
 
 
+def ask_built(program, canary, seconds):
+    _, status, spent = run([program], seconds)
+    return Finding("failed" if status not in (0, None) else "", canary.test, spent)
+
+
 def ask_test(tree, canary, seconds):
     name = canary.test.split("/")[1]
     tree.make(name)
-    _, status, spent = run([tree.program(name)], seconds)
-    return Finding("failed" if status not in (0, None) else "", canary.test, spent)
+    return ask_built(tree.program(name), canary, seconds)
+
+
+def ask_test_aside(tree, canary, seconds):
+    """The same of a copy of the program, which is asked while others are built: its Finding, later."""
+    name = canary.test.split("/")[1]
+    tree.make(name)
+    program = tree.program(f"{canary.name}-{name}")
+    shutil.copy(tree.program(name), program)
+
+    def asked():
+        try:
+            return ask_built(program, canary, seconds)
+        finally:
+            os.remove(program)
+    return ASIDE.submit(asked)
 
 
 # ---- a canary ----
 
 class Result:
     def __init__(self, canary):
-        self.canary, self.findings, self.problem = canary, {}, ""
+        self.canary, self.findings, self.problem, self.aside = canary, {}, "", None
+
+    def settle(self):
+        """Waits for the test that is asked aside."""
+        if self.aside:
+            self.findings["test"] = self.aside.result()
+        print(f"{self.canary.name}: " + "; ".join(f"{name} {f.text()}" for name, f in sorted(self.findings.items())) + self.problem, flush=True)
 
     def is_caught(self):
         return not self.problem and any(f.word for f in self.findings.values()) and all(f.word or f.why for f in self.findings.values())
@@ -306,7 +334,7 @@ def ask_first(tree, result, seconds):
     """One after another, each built when it is asked, until one has caught it: the test, where the table names one, is soonest."""
     canary = result.canary
     if canary.test:
-        result.findings["test"] = ask_test(tree, canary, seconds)
+        result.aside = ask_test_aside(tree, canary, seconds)
         return
     for name, program, wanted, ask in finders(canary):
         if not isinstance(wanted, Never):
@@ -331,9 +359,13 @@ def control(tree, canaries):
         output, status, _ = run(command, 300)
         if status != 0:
             raise RuntimeError(f"without any defect, {' '.join(command)} fails:\n{output[-2000:]}")
-    for canary in {canary.test: canary for canary in canaries if canary.test}.values():
-        if ask_test(tree, canary, 60).word:
-            raise RuntimeError(f"without any defect, {canary.test} fails")
+    tests = {canary.test: canary for canary in canaries if canary.test}
+    if tests:
+        tree.make(*(test.split("/")[1] for test in tests))
+    asked = [ask_test_aside(tree, canary, 60) for canary in tests.values()]
+    for finding in [later.result() for later in asked]:
+        if finding.word:
+            raise RuntimeError(f"without any defect, {finding.where} fails")
 
 
 # ---- what is printed ----
@@ -441,10 +473,12 @@ def main():
         chosen = [canary for canary in CANARIES if canary.name in wanted]
         control(tree, chosen)
         for canary in chosen:
-            result = hear(tree, canary, options.seconds, ask_first if options.first else ask_all)
-            results.append(result)
-            print(f"{canary.name}: " + "; ".join(f"{name} {f.text()}" for name, f in sorted(result.findings.items())) +
-                  result.problem, flush=True)
+            results.append(hear(tree, canary, options.seconds, ask_first if options.first else ask_all))
+            if not results[-1].aside:
+                results[-1].settle()
+        for result in results:
+            if result.aside:
+                result.settle()
     except (RuntimeError, ValueError) as error:
         print(error)
         return 1
