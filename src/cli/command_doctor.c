@@ -106,6 +106,16 @@ static void print_json(const struct doctor *doctor)
     printf("]}\n");
 }
 
+/* True of every machine: no check can make it better. */
+static void tell_trust(struct doctor *doctor)
+{
+    struct doctor_finding *finding =
+        doctor_add(doctor, DOCTOR_NOTE, "trust",
+                   "packets and sessions are not authenticated: who can send on the link can change sums without an "
+                   "error (a repeated result with another payload), and read them");
+    doctor_advise(finding, "let only machines that you trust reach the ports of the switch, the ranks and the link");
+}
+
 int command_doctor(int argc, char **argv)
 {
     struct doctor_options options = {.timeout_ns = 2 * TRIB_SECOND_NS};
@@ -133,6 +143,7 @@ int command_doctor(int argc, char **argv)
         .timeout_ns = options.timeout_ns,
     };
     doctor_machine(&doctor);
+    tell_trust(&doctor);
     if (!options.offline) {
         doctor_path(&doctor);
     }

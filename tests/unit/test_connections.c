@@ -190,6 +190,32 @@ static void full__more_are_turned_away(void **state)
     close_all(fds, 3);
 }
 
+/* A quarter is for others. */
+static void full__one_address_does_not_take_all(void **state)
+{
+    struct world *w = *state;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(w->port)};
+    struct sockaddr_in from = {.sin_family = AF_INET};
+    int fds[8];
+    w->connections.limit = 8;
+    for (unsigned i = 0; i < 7; i++) {
+        fds[i] = connect_to(w->port);
+    }
+    fds[7] = socket(AF_INET, SOCK_STREAM, 0);
+    from.sin_addr.s_addr = htonl(0x7f000002U);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(fds[7], (struct sockaddr *)&from, sizeof from), 0);
+    assert_int_equal(connect(fds[7], (struct sockaddr *)&to, sizeof to), 0);
+    step(w);
+    assert_int_equal(w->connections.count, 7);
+    assert_int_equal(w->connections.stats.rejected_address, 1);
+    assert_int_equal(w->connections.stats.rejected_full, 0);
+    struct trib_message away = next_message(fds[6]);
+    assert_int_equal(away.kind, TRIB_MESSAGE_AWAY);
+    assert_non_null(strstr(away.note.text, " has no room for another session of this address, with 6 of all"));
+    close_all(fds, 8);
+}
+
 /* In a process of its own: who lowers the hard limit cannot raise it again. */
 static uint32_t limit_with(struct world *w, rlim_t soft, rlim_t hard)
 {
@@ -426,17 +452,12 @@ static void flood__that_ends_is_seen_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(silent__is_closed_after_its_time),
-        TEST(slow__half_a_message_is_closed_after_its_time),
-        TEST(slow__whole_messages_may_come_at_any_pace),
-        TEST(ended__that_never_closes_is_closed),
-        TEST(full__no_descriptors_left_is_survived),
-        TEST(full__more_are_turned_away),
-        TEST(flood__of_one_is_its_end),
-        TEST(flood__that_ends_is_seen_at_once),
-        TEST(unread__answers_do_not_pile_up),
-        TEST(full__limit_leaves_descriptors_for_others),
-        TEST(guest__strangers_raise_nothing),
+        TEST(silent__is_closed_after_its_time),          TEST(slow__half_a_message_is_closed_after_its_time),
+        TEST(slow__whole_messages_may_come_at_any_pace), TEST(ended__that_never_closes_is_closed),
+        TEST(full__no_descriptors_left_is_survived),     TEST(full__more_are_turned_away),
+        TEST(full__one_address_does_not_take_all),       TEST(flood__of_one_is_its_end),
+        TEST(flood__that_ends_is_seen_at_once),          TEST(unread__answers_do_not_pile_up),
+        TEST(full__limit_leaves_descriptors_for_others), TEST(guest__strangers_raise_nothing),
         TEST(random__comings_and_goings_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,42 @@ static void lend__is_not_kept_for_nothing(void **state)
     assert_true(s->link[0].has_ended_below);
 }
 
+/* Each job within its quota: but all of one switch do not take what others would have. */
+static void lend__not_all_to_one_switch(void **state)
+{
+    struct switches *s = *state;
+    struct plane *lender = &s->lender[0];
+    lender->config.memory_quota = 3 * SLOT_BYTES;
+    lender->config.job_quota = 3 * SLOT_BYTES / 2;
+    for (uint32_t i = 1; i <= 2; i++) {
+        struct link *link = &s->link[LINKS_MAX - i];
+        struct trib_message lend = {.kind = TRIB_MESSAGE_LEND, .lend = {.port = 7470}};
+        struct trib_message open = {.kind = TRIB_MESSAGE_ROOT_OPEN,
+                                    .root_open = {.boot = 7, .ranks = 1, .scheme = "switchml", .key = i}};
+        struct trib_message child = {.kind = TRIB_MESSAGE_ROOT_CHILD, .root_child = {.communicator = i}};
+        (void)snprintf(lend.lend.job, sizeof lend.lend.job, "job-%u", i);
+        open.root_open.session = (struct trib_session_config){.communicator = i,
+                                                              .ranks = 1,
+                                                              .roots = 1,
+                                                              .train = 4,
+                                                              .slots = 8,
+                                                              .payload = 1408,
+                                                              .generation = 1,
+                                                              .wire = TRIB_FLOAT32};
+        link->lender = lender;
+        link->session.peer = trib_address_v4(0x0a000001, (uint16_t)(61000 + i));
+        child.root_child.from = trib_address_v4(0x0a000032, 20000);
+        assert_true(trib_jobs_receive(&lender->jobs, &link->session, &lend, 1));
+        assert_true(trib_jobs_receive(&lender->jobs, &link->session, &open, 1));
+        assert_true(trib_jobs_receive(&lender->jobs, &link->session, &child, 1));
+        assert_int_equal(link->session.lending != NULL, i == 1);
+    }
+    const struct link *second = &s->link[LINKS_MAX - 2];
+    assert_int_equal(second->down[1].kind, TRIB_MESSAGE_ABORT);
+    assert_text(second->down[1].fail.text, "all jobs of switch 10.0.0.1:7470 need ");
+    assert_int_equal(lender->jobs.memory_used, SLOT_BYTES);
+}
+
 /* Whoever can connect could have sums sent to anybody. */
 static void lend__to_switches_that_are_named(void **state)
 {
@@ -214,6 +250,7 @@ int main(void)
         TEST(lend__refuses_what_is_anothers),
         TEST(lend__a_key_does_not_give_the_token_away),
         TEST(lend__to_switches_that_are_named),
+        TEST(lend__not_all_to_one_switch),
         TEST(lend__refuses_its_own_jobs),
         TEST(lend__is_not_kept_for_nothing),
         TEST(lend__children_are_somewhere),

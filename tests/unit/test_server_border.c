@@ -89,15 +89,93 @@ static void join__from_the_switch_itself(void **state)
     close(fd);
 }
 
+static struct trib_grant grant_of_before(void)
+{
+    return (struct trib_grant){.salt = 1,
+                               .token = 2,
+                               .key = 3,
+                               .communicator = 7,
+                               .boot = 0x99,
+                               .roots = 2,
+                               .train = 4,
+                               .slots = 32,
+                               .window = 16,
+                               .generation = 1,
+                               .data_port = 7470};
+}
+
+static struct trib_message return_message(uint32_t rank)
+{
+    struct trib_message message = join_message(rank, 2);
+    message.join.known = grant_of_before();
+    message.join.was_ready = true;
+    return message;
+}
+
+static void expect_return(struct control *c)
+{
+    int fds[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct trib_message message = return_message(i);
+        fds[i] = join_with(c, &message);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(expect(fds[i], TRIB_MESSAGE_WELCOME).welcome.grant.token, 2);
+        close(fds[i]);
+    }
+}
+
+/* The switch has started anew, and a stranger is the first to name the job, whose ranks are on their way back. */
+static void restart__a_running_stranger_takes_no_job(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    struct trib_message message = join_message(0, 1);
+    int stranger = join_with(c, &message);
+    (void)expect(stranger, TRIB_MESSAGE_WELCOME);
+    expect_return(c);
+    close(stranger);
+}
+
+static void restart__a_waiting_stranger_takes_no_job(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int stranger = join_of_run(c, 0, "");
+    expect_return(c);
+    int other = join_of_run(c, 1, ""); /* nor does a return, true or made up, end what gathers */
+    (void)expect(stranger, TRIB_MESSAGE_WELCOME);
+    (void)expect(other, TRIB_MESSAGE_WELCOME);
+    close(stranger);
+    close(other);
+}
+
+static void restart__other_settings_end_no_return(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    struct trib_message message = return_message(0);
+    int first = join_with(c, &message);
+    message = return_message(1);
+    message.join.settings.payload = 64;
+    expect_fail(join_with(c, &message), TRIB_ERR_SETTINGS, "payload is 1408 on rank 0 and 64 on rank 1");
+    message = return_message(1);
+    int second = join_with(c, &message);
+    (void)expect(first, TRIB_MESSAGE_WELCOME);
+    (void)expect(second, TRIB_MESSAGE_WELCOME);
+    close(first);
+    close(second);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(join__a_rank_of_another_run_is_refused_alone),
-        TEST(join__a_shared_switch_wants_a_name),
-        TEST(join__the_place_of_one_run_refuses_others),
-        TEST(join__from_the_switch_itself),
+        TEST(join__a_rank_of_another_run_is_refused_alone), TEST(join__a_shared_switch_wants_a_name),
+        TEST(join__the_place_of_one_run_refuses_others),    TEST(join__from_the_switch_itself),
+        TEST(restart__a_running_stranger_takes_no_job),     TEST(restart__a_waiting_stranger_takes_no_job),
+        TEST(restart__other_settings_end_no_return),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,15 +32,6 @@ void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *con
     jobs->borrowing = trib_borrow_verbs(jobs);
 }
 
-struct trib_job *trib_jobs_find(const struct trib_jobs *jobs, const char *name)
-{
-    struct trib_job *job = jobs->first;
-    while (job && strcmp(job->name, name) != 0) {
-        job = job->next;
-    }
-    return job;
-}
-
 struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator)
 {
     struct trib_job *job = jobs->first;

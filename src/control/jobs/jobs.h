@@ -181,6 +181,7 @@ struct trib_job {
 /* What a job that ended while its ranks were still coming has to tell those that come late. */
 struct trib_ending {
     char job[TRIB_NAME_MAX + 1];
+    char run[TRIB_NAME_MAX + 1];
     char text[TRIB_ERROR_TEXT_MAX];
     uint64_t at_ns;             /* 0: none */
     struct trib_rank_set waits; /* that have not heard it */
@@ -280,8 +281,6 @@ static inline const struct trib_data_plane *trib_job_plane(const struct trib_job
     return trib_job_borrows(jobs, job) ? &jobs->borrowing : &jobs->config->plane;
 }
 
-/* NULL when there is none. */
-struct trib_job *trib_jobs_find(const struct trib_jobs *jobs, const char *name);
 struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator);
 /* Tells every rank the cause (FAIL; CLOSED to one that is closing), ends their sessions, frees the communicator. */
 void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text);

@@ -147,6 +147,32 @@ static bool same_grant(const struct trib_grant *a, const struct trib_grant *b)
            memcmp(a->switches, b->switches, sizeof a->switches) == 0;
 }
 
+/* The job that this JOIN is of, or that has its name and so refuses it; NULL: there is none. A rank that returns is of the
+ * job whose secret it brings: whatever has taken the name meanwhile lives beside it, and takes nothing from it. */
+static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib_message *message)
+{
+    const struct trib_grant *known = &message->join.known;
+    struct trib_job *other = NULL;
+    for (struct trib_job *job = jobs->first; job; job = job->next) {
+        bool is_gathering = job->state == TRIB_JOB_JOINING && strcmp(job->run, message->join.run) == 0;
+        if (strcmp(job->name, message->join.job) != 0) {
+            continue;
+        }
+        if (known->communicator != 0 && job->grant.communicator == known->communicator &&
+            job->grant.token == known->token) {
+            return job;
+        }
+        if (known->communicator == 0 && is_gathering && !(job->is_return && job->was_running)) {
+            return job;
+        }
+        /* The WELCOME of those who are there may be lost. */
+        if (known->communicator == 0 || (is_gathering && !job->is_return && !message->join.was_ready)) {
+            other = job;
+        }
+    }
+    return other;
+}
+
 /* The rank had sent CLOSE in the running incarnation, and its relay or its session was lost: it needs nothing but
  * CLOSED, and no other rank needs it. Each result that it has came from here, and lies here as long as a rank may lack
  * it. */
@@ -166,7 +192,7 @@ static bool is_leaving(const struct trib_job *job, const struct trib_message *me
  * come back. But a JOIN of an incarnation before the running one was only under way for long. */
 static bool is_expected(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns)
 {
-    struct trib_job *job = trib_jobs_find(jobs, message->join.job);
+    struct trib_job *job = find_job(jobs, message);
     if (!job || !same_grant(&job->grant, &message->join.known) || message->join.rank >= job->settings.ranks) {
         return false;
     }
@@ -177,7 +203,7 @@ static bool is_expected(struct trib_jobs *jobs, const struct trib_message *messa
         char lost[sizeof job->lost];
         (void)snprintf(lost, sizeof lost, "the way to rank %u (%s) is lost", message->join.rank, rank->name);
         trib_job_recall(jobs, job, lost, now_ns);
-        job = trib_jobs_find(jobs, message->join.job); /* a dispute would have ended it */
+        job = find_job(jobs, message); /* a dispute would have ended it */
     }
     return job && job->state == TRIB_JOB_JOINING;
 }
@@ -216,6 +242,11 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_me
         return TRIB_ERR_INVALID;
     }
     const struct trib_job *other = trib_jobs_find_communicator(jobs, known->communicator);
+    if (other && strcmp(other->name, message->join.job) == 0 && other->grant.token != known->token) {
+        trib_explain(error, "rank %u brings another grant than the other ranks of job %s", message->join.rank,
+                     message->join.job);
+        return TRIB_ERR_REFUSED;
+    }
     if (other && strcmp(other->name, message->join.job) != 0) {
         trib_explain(error, "communicator %08x of job %s was given to another job while the switch was away",
                      known->communicator, message->join.job);
@@ -317,14 +348,10 @@ static bool comes_two_ways(const struct trib_job *job, const struct trib_message
     return false;
 }
 
-static bool has_new_rank(const struct trib_job *job)
+static void explain_return(const struct trib_job *job, char *error)
 {
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (job->ranks[i].session && job->ranks[i].is_new) {
-            return true;
-        }
-    }
-    return false;
+    trib_explain(error, "job %s is coming back after a restart of the switch: choose another job name, or wait",
+                 job->name);
 }
 
 /* Does what the rank brings along go with what the job is? A job that nobody saw READY of may have ranks that never got
@@ -333,10 +360,7 @@ static bool is_out_of_time(const struct trib_job *job, const struct trib_message
 {
     bool is_return = message->join.known.communicator != 0;
     if (job->is_return && !is_return && job->was_running) {
-        trib_explain(error, "job %s is coming back after a restart of the switch: choose another job name, or wait",
-                     job->name);
-    } else if (is_return && message->join.was_ready && has_new_rank(job)) {
-        trib_explain(error, "job %s was started anew while the switch was away", job->name);
+        explain_return(job, error);
     } else if (job->is_return && is_return && !same_grant(&job->grant, &message->join.known)) {
         trib_explain(error, "rank %u brings another grant than the other ranks of job %s", message->join.rank,
                      job->name);
@@ -552,6 +576,7 @@ static void condemn(struct trib_jobs *jobs, struct trib_job *job, const struct t
     }
     *ending = (struct trib_ending){.at_ns = now_ns};
     memcpy(ending->job, job->name, sizeof ending->job);
+    memcpy(ending->run, job->run, sizeof ending->run);
     trib_explain(ending->text, "%s", text);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         if (!job->ranks[i].session && i != message->join.rank) {
@@ -568,7 +593,8 @@ static enum trib_status check_ending(struct trib_jobs *jobs, const struct trib_m
 {
     for (uint32_t i = 0; i < TRIB_ENDINGS_MAX; i++) {
         struct trib_ending *ending = &jobs->endings[i];
-        if (ending->at_ns == 0 || strcmp(ending->job, message->join.job) != 0) {
+        if (ending->at_ns == 0 || strcmp(ending->job, message->join.job) != 0 ||
+            strcmp(ending->run, message->join.run) != 0) {
             continue;
         }
         if (!trib_rank_set_has(&ending->waits, message->join.rank)) {
@@ -670,12 +696,27 @@ static enum trib_status check_host(const struct trib_jobs *jobs, const struct tr
     return TRIB_ERR_REFUSED;
 }
 
+/* A rank has seen a READY: then all had got their WELCOME, and who is here without it has come since. */
+static void dismiss_new(struct trib_jobs *jobs, struct trib_job *job)
+{
+    for (uint32_t i = 0; i < job->settings.ranks && job->state == TRIB_JOB_JOINING; i++) {
+        struct trib_rank *rank = &job->ranks[i];
+        if (rank->session && rank->is_new) {
+            char text[TRIB_ERROR_TEXT_MAX];
+            explain_return(job, text);
+            rank->session->job = NULL;
+            refuse(jobs, rank->session, TRIB_ERR_REFUSED, text);
+            rank->session = NULL;
+        }
+    }
+}
+
 void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                    uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     enum trib_status status = trib_join_check(message, error);
-    struct trib_job *job = trib_jobs_find(jobs, message->join.job);
+    struct trib_job *job = find_job(jobs, message);
     if (status == TRIB_OK) {
         status = check_host(jobs, message, error);
     }
@@ -693,10 +734,13 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
         status = check_ending(jobs, message, now_ns, error);
     }
     uint32_t burials = 0;
-    job = status == TRIB_OK ? trib_jobs_find(jobs, message->join.job) : NULL; /* it may have ended */
+    job = status == TRIB_OK ? find_job(jobs, message) : NULL; /* it may have ended */
     if (job && job->state == TRIB_JOB_JOINING) {
         burials = bury_sessions(jobs, job, session, message);
-        job = trib_jobs_find(jobs, message->join.job);
+        job = find_job(jobs, message);
+    }
+    if (job && message->join.was_ready && message->join.known.communicator == job->grant.communicator) {
+        dismiss_new(jobs, job);
     }
     if (job) {
         status = check_place(job, message, &session->peer, now_ns, error);
@@ -710,7 +754,9 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     }
     if (differs(job, message, error)) {
         refuse(jobs, session, TRIB_ERR_SETTINGS, error);
-        condemn(jobs, job, message, now_ns, error);
+        if (!job->is_return) { /* else those who are there have run together: the newcomer is the stranger */
+            condemn(jobs, job, message, now_ns, error);
+        }
         return;
     }
     take_place(jobs, job, session, message);

@@ -10,12 +10,43 @@
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/log.h"
+#include "io/units.h"
 #include "schemes/schemes.h"
 
 /* Longer than a control plane waits for the other lenders of a job, or for its ranks. */
 #define OPEN_WAIT_NS (60 * TRIB_SECOND_NS)
 
 /* ---- the data plane, as the root of a loan sees it ---- */
+
+/* Bytes of all that is lent to the switch that asks for this loan. */
+static uint64_t lent_to(const struct trib_lending *lending)
+{
+    uint64_t bytes = 0;
+    for (const struct trib_lending *at = lending->jobs->lendings; at; at = at->next) {
+        bytes += trib_address_same_host(&at->session->peer, &lending->session->peer) ? at->slot_bytes : 0;
+    }
+    return bytes;
+}
+
+/* One job's quota is left for others, whatever a switch asks for; half of all, if that is more. */
+static bool fits_asker(struct trib_lending *lending, uint64_t bytes)
+{
+    const struct trib_server_config *config = lending->jobs->config;
+    uint64_t most = config->memory_quota - config->job_quota;
+    most = most > config->memory_quota / 2 ? most : config->memory_quota / 2;
+    if (lent_to(lending) + bytes <= most) {
+        return true;
+    }
+    char needs[TRIB_UNITS_TEXT_MAX], limit[TRIB_UNITS_TEXT_MAX];
+    trib_format_size(lent_to(lending) + bytes, needs);
+    trib_format_size(most, limit);
+    (void)snprintf(
+        lending->refusal, sizeof lending->refusal,
+        "all jobs of switch %.60s need %.20s of switch memory with job %.40s, one switch gets %.20s: raise the memory "
+        "(--memory)",
+        lending->asker, needs, lending->job, limit);
+    return false;
+}
 
 static enum trib_status open_within_quota(void *plane, const struct trib_opening *opening)
 {
@@ -26,6 +57,9 @@ static enum trib_status open_within_quota(void *plane, const struct trib_opening
     uint64_t slots = bytes > 0 ? opening->session.slots * (1 + lending->slot_bytes / bytes) : 0;
     enum trib_status status = trib_admission_fits(jobs, lending->job, lending->slot_bytes + bytes, lending->slot_bytes,
                                                   slots, lending->refusal);
+    if (status == TRIB_OK && !fits_asker(lending, bytes)) {
+        status = TRIB_ERR_REFUSED;
+    }
     if (status != TRIB_OK) {
         return status;
     }

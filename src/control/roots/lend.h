@@ -22,7 +22,7 @@ struct trib_lending {
     uint64_t key;          /* of ROOT_OPEN: whose it is, in this incarnation and the next */
     uint64_t deadline_ns;  /* for ROOT_OPEN to come; NEVER: it has */
     uint32_t ranks;        /* 0: ROOT_OPEN has not come */
-    char refusal[256];     /* why the last root was not opened; "": it is not known better than by a status */
+    char refusal[320];     /* why the last root was not opened; "": it is not known better than by a status */
 };
 
 /* LEND, in a session that has said nothing yet. Answers LENT or FAIL. */

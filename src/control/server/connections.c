@@ -25,6 +25,9 @@
 
 #define DESCRIPTORS_RESERVED 192 /* 64 for HTTP, 2 for each shard, and plenty */
 #define STRANGERS_MAX 256        /* in a process that is somebody else's */
+#define SHARE_OTHERS 4           /* of the sessions this part is not for one address alone */
+#define SHARE_SILENT 8           /* and one address has no more than this part for sessions without a JOIN... */
+#define SILENT_LEAST 128         /* ...but so many */
 #define BACKLOG 1024
 #define ACCEPTS_AT_ONCE 64
 #define LAST_READS_MAX 4096
@@ -436,7 +439,7 @@ static bool has_room_as_guest(struct trib_connections *connections)
 
 /* A peer for which there is no room is told so, and comes again: without a word it would report that no switch is
  * there. Whatever it has said is read first, since unread bytes make the close a reset. */
-static void turn_away(struct trib_connections *connections, int fd, const struct trib_address *peer)
+static void turn_away(struct trib_connections *connections, int fd, const struct trib_address *peer, bool is_share)
 {
     struct trib_message message = {.kind = TRIB_MESSAGE_AWAY};
     struct trib_address here = {.len = sizeof here.storage};
@@ -445,27 +448,64 @@ static void turn_away(struct trib_connections *connections, int fd, const struct
     if (getsockname(fd, (struct sockaddr *)(void *)&here.storage, &here.len) == 0) {
         trib_address_format(&here, text);
     }
-    trib_explain(message.note.text,
-                 "%s %s has no room for another session, with %u: come again later, or raise its limit of open files "
-                 "(ulimit -n)",
-                 connections->jobs->config->shards > 0 ? "switch" : "rank 0's process at", text, connections->count);
+    trib_explain(
+        message.note.text,
+        is_share ? "%s %s has no room for another session of this address, with %u of all: end some, or raise "
+                   "its limit of open files (ulimit -n)"
+                 : "%s %s has no room for another session, with %u: come again later, or raise its limit of open files "
+                   "(ulimit -n)",
+        connections->jobs->config->shards > 0 ? "switch" : "rank 0's process at", text, connections->count);
     (void)send(fd, bytes, trib_message_encode(&message, bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
     for (int i = 0; i < LAST_WORDS_MAX && recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0; i++) {
     }
-    connections->stats.rejected_full++;
-    log_reject(connections, peer, "too many connections");
+    *(is_share ? &connections->stats.rejected_address : &connections->stats.rejected_full) += 1;
+    log_reject(connections, peer, is_share ? "too many from one address" : "too many connections");
     (void)close(fd);
+}
+
+/* A host, or a network that one user may have all addresses of. */
+static bool is_near(const struct trib_address *a, const struct trib_address *b)
+{
+    struct sockaddr_in6 one, other;
+    if (a->storage.ss_family != AF_INET6 || b->storage.ss_family != AF_INET6 || trib_address_is_mapped(a)) {
+        return trib_address_same_host(a, b);
+    }
+    memcpy(&one, &a->storage, sizeof one);
+    memcpy(&other, &b->storage, sizeof other);
+    return memcmp(&one.sin6_addr, &other.sin6_addr, 8) == 0; /* a /64 */
+}
+
+/* Nobody takes all there is: a quarter is for others, and who has not joined yet has an eighth. */
+static bool has_its_share(const struct trib_connections *connections, const struct trib_address *peer)
+{
+    uint32_t all = 0;
+    uint32_t strangers = 0;
+    for (uint32_t i = 0; i < connections->count; i++) {
+        const struct trib_session *session = &connections->all[i]->session;
+        if (is_near(&session->peer, peer)) {
+            all++;
+            strangers += !trib_session_is_joined(session);
+        }
+    }
+    uint32_t most = connections->limit - connections->limit / SHARE_OTHERS;
+    uint32_t silent = connections->limit / SHARE_SILENT;
+    return all >= most || strangers >= (silent > SILENT_LEAST ? silent : SILENT_LEAST);
 }
 
 static void add(struct trib_connections *connections, int fd, const struct trib_address *peer)
 {
     struct trib_connection *connection = NULL;
     bool has_room = !connections->jobs->config->is_guest || has_room_as_guest(connections);
-    if (has_room && connections->count < connections->limit) {
+    has_room = has_room && connections->count < connections->limit;
+    if (has_room && has_its_share(connections, peer)) {
+        turn_away(connections, fd, peer, true);
+        return;
+    }
+    if (has_room) {
         connection = calloc(1, sizeof *connection);
     }
     if (!connection) {
-        turn_away(connections, fd, peer);
+        turn_away(connections, fd, peer, false);
         return;
     }
     trib_session_bound_silence(fd, SILENCE_NS);

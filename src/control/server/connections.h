@@ -20,6 +20,7 @@
 /* Why the server, not the peer, ended a connection. */
 #define TRIB_REJECT_MAP(X)                    \
     X(full, "too many connections")           \
+    X(address, "too many from one address")   \
     X(silent, "no JOIN within 10 s")          \
     X(slow, "half a message for 10 s")        \
     X(malformed, "bytes that are no message") \

@@ -28,6 +28,7 @@ static const struct job_counter job_counters[] = {
 struct row {
     const struct trib_job *job;
     struct trib_job_report report;
+    char label[TRIB_NAME_MAX + 16];
 };
 
 static void head(FILE *out, const char *name, const char *type, const char *help)
@@ -120,46 +121,45 @@ static void put_gauges(FILE *out, const struct row *rows, size_t count)
 {
     head(out, "job_ranks", "gauge", "ranks of a job");
     for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_ranks{job=\"%s\"} %u\n", rows[i].job->name, rows[i].job->settings.ranks);
+        (void)fprintf(out, "tributary_job_ranks{job=\"%s\"} %u\n", rows[i].label, rows[i].job->settings.ranks);
     }
     head(out, "job_memory_bytes", "gauge", "slot memory that a job may take");
     for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_memory_bytes{job=\"%s\"} %llu\n", rows[i].job->name,
+        (void)fprintf(out, "tributary_job_memory_bytes{job=\"%s\"} %llu\n", rows[i].label,
                       (unsigned long long)(rows[i].job->is_open ? rows[i].job->slot_bytes : 0));
     }
     head(out, "job_memory_held_bytes", "gauge", "slot memory of a job that is really there");
     for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_memory_held_bytes{job=\"%s\"} %llu\n", rows[i].job->name,
+        (void)fprintf(out, "tributary_job_memory_held_bytes{job=\"%s\"} %llu\n", rows[i].label,
                       (unsigned long long)rows[i].report.plane.memory_held);
     }
     head(out, "job_slots", "gauge", "slots of a job, all shards");
     for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_slots{job=\"%s\"} %llu\n", rows[i].job->name,
+        (void)fprintf(out, "tributary_job_slots{job=\"%s\"} %llu\n", rows[i].label,
                       (unsigned long long)rows[i].job->grant.slots * rows[i].job->grant.roots);
     }
     head(out, "job_cap", "gauge",
          "fragments that a rank may have in flight at a root, as the switch tells; 0: the scheme has no caps");
     for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_cap{job=\"%s\"} %u\n", rows[i].job->name, rows[i].report.plane.cap);
+        (void)fprintf(out, "tributary_job_cap{job=\"%s\"} %u\n", rows[i].label, rows[i].report.plane.cap);
     }
     head(out, "job_flagged_packets_total", "counter", "packets of a job that came saying that their way was congested");
     for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_flagged_packets_total{job=\"%s\"} %llu\n", rows[i].job->name,
+        (void)fprintf(out, "tributary_job_flagged_packets_total{job=\"%s\"} %llu\n", rows[i].label,
                       (unsigned long long)rows[i].report.plane.flagged);
     }
     head(out, "job_slots_held", "gauge", "slots that hold a fragment now");
     for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_slots_held{job=\"%s\"} %u\n", rows[i].job->name,
-                      rows[i].report.plane.slots_held);
+        (void)fprintf(out, "tributary_job_slots_held{job=\"%s\"} %u\n", rows[i].label, rows[i].report.plane.slots_held);
     }
     head(out, "job_mark", "gauge", "sequence below which every rank has every result");
     for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_mark{job=\"%s\"} %llu\n", rows[i].job->name,
+        (void)fprintf(out, "tributary_job_mark{job=\"%s\"} %llu\n", rows[i].label,
                       (unsigned long long)rows[i].report.communicator_mark);
     }
     head(out, "job_stall_seconds", "gauge", "how long a rank has waited for one fragment, 0: none waits");
     for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "tributary_job_stall_seconds{job=\"%s\"} %.3f\n", rows[i].job->name, rows[i].report.stall_s);
+        (void)fprintf(out, "tributary_job_stall_seconds{job=\"%s\"} %.3f\n", rows[i].label, rows[i].report.stall_s);
     }
 }
 
@@ -172,13 +172,13 @@ static void put_counters(FILE *out, const struct row *rows, size_t count)
         for (size_t i = 0; i < count; i++) {
             const char *counters = (const char *)&rows[i].report.plane.counters;
             const uint64_t *value = (const uint64_t *)(const void *)(counters + job_counters[k].offset);
-            (void)fprintf(out, "tributary_%s{job=\"%s\"} %llu\n", name, rows[i].job->name, (unsigned long long)*value);
+            (void)fprintf(out, "tributary_%s{job=\"%s\"} %llu\n", name, rows[i].label, (unsigned long long)*value);
         }
     }
     head(out, "dropped_packets_total", "counter", "packets of a job dropped");
     for (size_t i = 0; i < count; i++) {
         for (int drop = TRIB_DROP_NONE + 1; drop < TRIB_DROP_COUNT; drop++) {
-            (void)fprintf(out, "tributary_dropped_packets_total{job=\"%s\",reason=\"%s\"} %llu\n", rows[i].job->name,
+            (void)fprintf(out, "tributary_dropped_packets_total{job=\"%s\",reason=\"%s\"} %llu\n", rows[i].label,
                           trib_drop_name((enum trib_drop)drop),
                           (unsigned long long)rows[i].report.plane.counters.dropped[drop]);
         }
@@ -239,6 +239,18 @@ void trib_job_report(const struct trib_report *report, const struct trib_job *jo
     out->stall_s = longest_stall(job, out->communicator_mark, now_ns);
 }
 
+/* After a restart two jobs may have one name, which must not be two lines of one label. */
+static void name_row(struct row *rows, size_t index)
+{
+    const struct trib_job *job = rows[index].job;
+    bool is_taken = false;
+    for (size_t i = 0; i < index; i++) {
+        is_taken = is_taken || strcmp(rows[i].job->name, job->name) == 0;
+    }
+    (void)snprintf(rows[index].label, sizeof rows[index].label, is_taken ? "%s/%08x" : "%s", job->name,
+                   job->grant.communicator);
+}
+
 char *trib_metrics_text(const struct trib_report *report, uint64_t now_ns, size_t *len)
 {
     char *text = NULL;
@@ -251,6 +263,7 @@ char *trib_metrics_text(const struct trib_report *report, uint64_t now_ns, size_
     }
     for (const struct trib_job *job = report->jobs->first; job; job = job->next) {
         rows[count].job = job;
+        name_row(rows, count);
         trib_job_report(report, job, now_ns, &rows[count].report);
         count++;
     }
