@@ -49,7 +49,8 @@ run_canary_all() {
 # of gigabytes, and not all of the reproduction, of which unit tests have every experiment: both only take longer.
 processes='^integration/(cli|doctor|http|jobs|faults|tree_faults|switches|fallback|sim)\.user$'
 run_asan() {
-    step build-asan preset asan && TRIB_PATIENCE=2 tests asan build-asan -LE 'root|net|user' -E '^integration/(large|reproduce_all)$' &&
+    step build-asan preset asan && TRIB_PATIENCE=2 tests asan build-asan -LE 'root|net|user' \
+        -E '^(integration/(large|reproduce_all)|unit/test_(sim_reference|reproduce|reproduce_cluster))$' &&
         TRIB_PATIENCE=2 tests asan-scripts build-asan -L user -R "$processes"
 }
 
