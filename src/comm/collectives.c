@@ -365,7 +365,7 @@ enum trib_status trib_group_start(struct trib_comm *comm, const struct trib_call
 
 enum trib_status trib_group(struct trib_comm *comm, const struct trib_call *calls, uint32_t count)
 {
-    struct trib_request *request;
+    struct trib_request *request = NULL;
     enum trib_status status = trib_group_start(comm, calls, count, &request);
     return status == TRIB_OK ? trib_request_wait(request) : status;
 }

@@ -103,8 +103,7 @@ struct trib_server_config {
     /* Sessions are accepted at these as well, at the same port. There then are shards at all addresses: shard t at
      * address t mod n of listen and these. */
     struct trib_address_list also;
-    struct trib_address http; /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
-    bool http_is_named; /* its port was chosen by the user: is it taken, that is ERR_SYSTEM, since no other will do */
+    struct trib_address http;                 /* len 0: none; the daemon's default is 127.0.0.1 with port + 1000 */
     const struct trib_http_verbs *http_verbs; /* trib_http_verbs(); NULL: none, whatever `http` says */
     struct trib_address
         parent; /* the control plane of the switch that this one is a child of; len 0: none, this is a root */
@@ -113,23 +112,24 @@ struct trib_server_config {
     struct trib_address_list lenders;
     /* Switches whose jobs may use shards here, by their hosts: the ports do not count. None: it lends nothing. */
     struct trib_address_list lend_to;
-    uint32_t trees;                       /* of this switch and its lenders, each job is dealt over so many; 0: all */
     const struct trib_topology *topology; /* by which they are chosen, borrowed; NULL: each is one link away */
-    uint8_t weight; /* of a root on a shard here, beside those at other switches; 0 is taken as 1 */
+    const char *run;                      /* ranks of this run alone come here, borrowed; NULL: of any */
+    uint32_t trees;                       /* of this switch and its lenders, each job is dealt over so many; 0: all */
     uint32_t
         shards; /* 0: none, and no data plane: the ranks' processes are the roots (roots.h), and `plane` is filled in */
     uint32_t boot;         /* random, not 0 */
+    uint32_t receive_room; /* bytes of packets that a shard's socket can hold: limits window x children */
     uint64_t memory_quota; /* bytes of slot memory for all jobs */
     uint64_t job_quota;    /* bytes for one job */
     uint64_t threshold;    /* jobs of fewer bytes of gradients an iteration are rings (jobs/threshold.c); 0: none */
     uint64_t ping_gap_ns;  /* between questions to another switch that is waited for (session/ping.h); 0: 1 s */
-    uint32_t receive_room; /* bytes of packets that a shard's socket can hold: limits window x children */
     /* First of 256 multicast groups to give out, host order; 0: never. Each communicator has its own; results go to
      * listen's port + 16 (TRIB_ROOTS_MAX) + shard. */
     uint32_t group;
-    bool is_shared;  /* jobs of several users come here: each needs a name of its own */
-    const char *run; /* ranks of this run alone come here, borrowed; NULL: of any */
-    bool is_guest;   /* in a process that is not its own: raises the limit of open files for ranks only, when it must */
+    uint8_t weight;     /* of a root on a shard here, beside those at other switches; 0 is taken as 1 */
+    bool http_is_named; /* the user chose the port of `http`: if it is taken, that is ERR_SYSTEM, as no other will do */
+    bool is_shared;     /* jobs of several users come here: each needs a name of its own */
+    bool is_guest;      /* in a process that is not its own: raises the limit of open files only when ranks need it */
     uint64_t join_timeout_ns; /* how long the first rank waits for the last, and then all for the last to register */
     struct trib_data_plane plane;
     /* While it is to retire: its duties have changed. By its own thread; may be NULL. */

@@ -229,10 +229,12 @@ static const struct list lists[SIM_LISTS] = {
     [SIM_LIST_LINKS] = {"link", AT(topology.odd_count), AT(topology.odd), sizeof blank_link, &blank_link},
 };
 
-_Static_assert(SIM_SOURCES_MAX == SIM_LIST_MAX && SIM_LIST_MAX <= SIM_JOB_TABLES_MAX &&
-                   SIM_FAILURES_MAX == SIM_LIST_MAX && SIM_ODD_LINKS_MAX == SIM_LIST_MAX &&
-                   SIM_RESTARTS_MAX == SIM_LIST_MAX,
-               "one limit of lists");
+/* All lists have one limit. */
+_Static_assert(SIM_SOURCES_MAX == SIM_LIST_MAX, "traffic");
+_Static_assert(SIM_LIST_MAX <= SIM_JOB_TABLES_MAX, "jobs");
+_Static_assert(SIM_FAILURES_MAX == SIM_LIST_MAX, "failures");
+_Static_assert(SIM_RESTARTS_MAX == SIM_LIST_MAX, "restarts");
+_Static_assert(SIM_ODD_LINKS_MAX == SIM_LIST_MAX, "links");
 
 static const struct list *find_list(const char *name)
 {
