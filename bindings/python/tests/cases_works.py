@@ -4,6 +4,7 @@ import datetime
 import gc
 import os
 import random
+import re
 import signal
 import threading
 import time
@@ -486,3 +487,54 @@ def expanded():
     whole = torch.zeros(4 * ranks)
     dist.all_gather_into_tensor(whole, one())  # which is only read
     assert torch.equal(whole, torch.ones(4 * ranks))
+
+
+def mixed():
+    """A group of several backends: tensors of each device go to the backend that was asked for, in either order; those of the CPU to ours."""
+    from torch.testing._internal.distributed import fake_pg  # registers "fake", a backend that only pretends
+    assert fake_pg
+    ranks, rank = dist.get_world_size(), dist.get_rank()
+    for backend in ("cpu:tributary,meta:fake", "meta:fake,cpu:tributary", "cpu:tributary,meta:gloo"):
+        group = dist.new_group(backend=backend)
+        kind = type(group._get_backend(torch.device("meta"))).__name__
+        assert group.is_tributary and kind == ("Gloo" if "gloo" in backend else "FakeProcessGroup"), kind
+        assert {device.type for device in group._device_types} == {"cpu", "meta"} and dist.get_backend(group) == backend
+        here = torch.full((3,), float(rank))
+        dist.all_reduce(here, group=group)
+        assert here[0].item() == ranks * (ranks - 1) / 2 and group.stats()["operations"] > 0
+        said = [None] * ranks
+        dist.all_gather_object(said, rank, group=group)
+        assert said == list(range(ranks))
+        dist.send(here, rank ^ 1, group=group) if rank & 1 else dist.recv(here, rank ^ 1, group=group)
+        if kind != "Gloo":
+            _on_meta(group, ranks)
+        dist.barrier(group)
+        dist.destroy_process_group(group)
+    for backend, text in (("cpu:gloo,meta:tributary", "meta:tributary: backend tributary sums tensors in CPU memory, not on meta"),
+                          ("cuda:tributary", "cuda:tributary: .* as in \"cpu:tributary,cuda:nccl\""),
+                          ("cpu:tributary,meta:ucc", "meta:ucc: backend tributary makes no group with ucc")):
+        try:
+            dist.new_group(backend=backend)
+        except ValueError as error:
+            assert re.search(text, str(error)), error
+        else:
+            raise AssertionError(f"{backend} was made")
+    dist.barrier()
+
+
+def _on_meta(group, ranks):
+    """The pretending backend takes all of these, and moves nothing."""
+    one, whole = torch.zeros(2, device="meta"), torch.zeros(2 * ranks, device="meta")
+    operations = group.stats()["operations"]
+    dist.all_reduce(one, group=group)
+    dist.reduce(one, 0, group=group)
+    dist.broadcast(one, 0, group=group)
+    dist.all_gather([one] * ranks, one, group=group)
+    dist.all_gather_into_tensor(whole, one, group=group)
+    dist.reduce_scatter(one, [one] * ranks, group=group)
+    dist.reduce_scatter_tensor(one, whole, group=group)
+    dist.all_to_all_single(whole, whole, group=group)
+    dist.all_reduce(one, group=group, async_op=True).wait()
+    group.allgather_into_tensor_coalesced([whole], [one]).wait()
+    group.reduce_scatter_tensor_coalesced([one], [whole]).wait()
+    assert group.stats()["operations"] == operations

@@ -35,19 +35,29 @@ _PENDING_MAX = 64  # works that nobody waits for are looked at from here on
 
 def create(options, pg_options):
     """torch's creator (register_backend, extended_api): joins the group's other ranks."""
-    if pg_options is not None and not isinstance(pg_options, _bootstrap.Options):
+    from . import _mixed
+    devices, bound_device = _mixed.asked_devices()
+    others = _mixed.other_devices(devices)
+    is_ours = isinstance(pg_options, _bootstrap.Options)
+    if pg_options is not None and not is_ours and not others:
         raise TypeError(f"pg_options of backend {NAME} are tributary_torch.Options, not {type(pg_options).__name__}")
     ranks = list(options.global_ranks_in_group)
     name = options.group_id
     parent = _default_communicator() if ranks else None
-    store = _bootstrap.life_of(options.store, options.group_rank)
+    options.store = store = _bootstrap.life_of(options.store, options.group_rank)
     try:
-        comm = _bootstrap.open_communicator(store, options.group_rank, options.group_size, options.timeout, pg_options,
-                                            parent, ranks, name)
+        comm = _bootstrap.open_communicator(store, options.group_rank, options.group_size, options.timeout,
+                                            pg_options if is_ours else None, parent, ranks, name)
         gloo = _make_gloo_beside(comm, store, options)
     except RuntimeError as error:
         raise dist.DistBackendError(f"{NAME}: rank {options.group_rank} of group {name}: {error}") from None
-    return ProcessGroupTributary(store, options.group_rank, options.group_size, comm, gloo, options.timeout, name, ranks)
+    kind = _mixed.MixedGroup if others else ProcessGroupTributary
+    group = kind(store, options.group_rank, options.group_size, comm, gloo, options.timeout, name, ranks)
+    for device, backend in others.items():
+        group.add_backend(device, backend, options, None if is_ours else pg_options)
+    if bound_device is not None:
+        group.bound_device_id = bound_device
+    return group
 
 
 def _make_gloo_beside(comm, store, options):
