@@ -16,7 +16,7 @@ run_test() {
 }
 
 run_lint() {
-    TRIB_BUILT=release tools/lint.sh | sed '$d' # its count, which is in ours
+    TRIB_BUILT=release tools/lint.sh | sed -u '$d' # its count, which is in ours
 }
 
 # Scripts that need root or namespaces, and those too long for `make test`.
