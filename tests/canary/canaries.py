@@ -729,7 +729,11 @@ CANARIES = [
     Canary(
         "control-any-token", "I7", "ranks come back with any token",
         edits=((JOB_JOIN, "a->token == b->token && ",
-                ""),),
+                ""),
+               (JOB_JOIN, " &&\n            job->grant.token == known->token) {",
+                ") {"),
+               (JOB_JOIN, " && other->grant.token != known->token) {",
+                " && false) {"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
     Canary(
         "control-any-salt", "I12", "ranks come back with another key of their lanes",

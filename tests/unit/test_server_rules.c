@@ -90,7 +90,7 @@ static void restart__a_grant_is_compared_whole(void **state)
         other.join.rank = 1;
         grant->salt = field == 0 ? 99 : grant->salt;
         grant->token = field == 1 ? 99 : grant->token;
-        grant->communicator = field == 2 ? 99 : grant->communicator;
+        grant->key = field == 2 ? 99 : grant->key;
         grant->generation = field == 3 ? 99 : grant->generation;
         grant->slots = field == 4 ? 64 : grant->slots;
         grant->train = field == 5 ? 8 : grant->train;
