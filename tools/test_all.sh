@@ -178,6 +178,20 @@ run_torch() {
     rm -f "$junit"
     tools/torch.sh test "$junit"
     count_junit torch "$junit" $((SECONDS - start))
+    # Of PyTorch's own tests of a backend one or two of each kind; all of them are nightly's.
+    step torch-suite tools/torch.sh suite 3 test_DistributedDataParallelCPU test_all_gather_object_subgroup \
+        test_all_reduce_coalesced_sum test_barrier_timeout_global test_batch_isend_irecv_gloo_tags test_ddp_logging_data_cpu \
+        test_gather test_get_future test_irecv test_isend_torch_profiler test_monitored_barrier_gloo_subgroup \
+        test_reduce_sum_twice test_scatter_checks test_send_recv_any_source_torch_profiler
+}
+
+run_torch_suite_all() {
+    local ranks
+    release || return
+    tools/torch.sh prepare || return
+    for ranks in 3 4; do
+        step "torch-suite-$ranks" tools/torch.sh suite "$ranks"
+    done
 }
 
 # The kernels on 64-bit ARM; left out, with a word, where neither compiler nor emulator can be had.
@@ -208,7 +222,7 @@ all | ci)
         set -- asan tsan
     fi
     ;;
-nightly) set -- model_all canary_all asan_all tsan_all clang_all slow_all ;;
+nightly) set -- model_all canary_all asan_all tsan_all clang_all slow_all torch_suite_all ;;
 esac
 for name in "$@"; do
     "run_$name"

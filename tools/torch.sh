@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A Python with torch, this tree's tributary-torch and pytest:  tools/torch.sh prepare | install | test [JUNIT.xml] [PYTEST ARGUMENT...]
+# A Python with torch, this tree's tributary-torch and pytest:
+#   tools/torch.sh prepare | install | test [JUNIT.xml] [PYTEST ARGUMENT...] | suite RANKS [TEST...]
 #   prepare  makes the virtual environment TORCH_VENV (build/torch-venv): with the machine's torch if its Python has one, else
 #            with the CPU build of torch from pip's sources and download.pytorch.org; exits with 77 and a word if there is none
 #   install  the same, and builds and installs the wheel of this tree there
 #   test     the same, then runs bindings/python/tests, or those that are named
+#   suite    the same, then runs PyTorch's own tests of a backend, or those that are named, and with gloo those that do not pass
 # Needs a release build in build/ (make) for the library and the switch.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +14,7 @@ venv=${TORCH_VENV:-$PWD/build/torch-venv}
 build=${BUILD_DIR:-$PWD/build}
 version=${TORCH_VERSION:-2.13.0+cpu} # "+cpu" cannot be had from PyPI by accident, with its gigabytes of CUDA
 
-has_torch() { "$venv/bin/python" -c 'import torch, pytest, setuptools' 2>/dev/null; }
+has_torch() { "$venv/bin/python" -c 'import torch, pytest, setuptools, expecttest' 2>/dev/null; }
 
 get() { "$venv/bin/pip" install --quiet --disable-pip-version-check "$@" >>"$venv/pip.log" 2>&1; }
 
@@ -23,7 +25,7 @@ prepare() {
     rm -rf "$venv"
     tools/deps.sh torch || { echo "torch: left out: no python3 that makes virtual environments"; exit 77; }
     python3 -m venv "${with[@]}" "$venv" || { echo "torch: left out: python3 makes no virtual environment"; exit 77; }
-    get 'setuptools>=77' pytest numpy || true
+    get 'setuptools>=77' pytest numpy expecttest || true
     [ ${#with[@]} -gt 0 ] || get "torch==$version" || get --index-url https://download.pytorch.org/whl/cpu "torch==$version" || true
     has_torch || { echo "torch: left out: neither is it here nor could pip get torch $version: $(tail -n 1 "$venv/pip.log")"; exit 77; }
 }
@@ -51,8 +53,14 @@ test)
     TRIBUTARY=$build/bin/tributary SOURCE_DIR=$PWD PYTHONDONTWRITEBYTECODE=1 \
         exec "$venv/bin/python" -m pytest -p no:cacheprovider -q "${junit[@]}" "$@"
     ;;
+suite)
+    prepare
+    install
+    TRIBUTARY=$build/bin/tributary SOURCE_DIR=$PWD PYTHONDONTWRITEBYTECODE=1 \
+        exec "$venv/bin/python" bindings/python/tests/suite.py compare "$@"
+    ;;
 *)
-    sed -n '3,8s/^# //p' "$0"
+    sed -n '3,10s/^# //p' "$0"
     exit 2
     ;;
 esac

@@ -35,6 +35,7 @@ class Options:
     switch: str | None = None
     rendezvous: str | None = None
     job: str | None = None
+    run: str | None = None
     host_id: str | None = None
     nics: str | None = None
     root_weight: int | None = None
@@ -65,7 +66,7 @@ class Options:
                 config.wire = _capi.WIRE[str(value).upper()]
             elif field.name in ("join_timeout", "switch_timeout", "linger"):
                 setattr(config, field.name + "_ns", nanoseconds(value))
-            elif field.name in ("switch", "rendezvous", "job", "host_id", "nics", "scheme"):
+            elif field.name in ("switch", "rendezvous", "job", "run", "host_id", "nics", "scheme"):
                 set_text(config, "switch_address" if field.name == "switch" else field.name, value)
             else:
                 setattr(config, field.name, value)
