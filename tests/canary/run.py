@@ -3,7 +3,7 @@
 """Shows that the tests would notice:  tests/canary/run.py [--first] [--only NAME,...] [--seconds N] [--build FOLDER] [--markdown FILE]
                                        tests/canary/run.py --check | --list
 
-A canary is one defect put into a copy of src (the table is canaries.py). The worlds and the search of every state, built against that copy,
+A canary is one defect put into a copy of src (the tables are canaries.py and drivers.py). The worlds and the search of every state, built against that copy,
 must each catch it by the check that the table names, within a minute. Where one of them cannot, by the nature of the defect, the table says
 why, and a unit or property test must: so it is for all of src/host. The product's sources hold no trace of any of this.
 
@@ -11,7 +11,7 @@ why, and a unit or property test must: so it is for all of src/host. The product
 
 --check only looks whether every defect still applies: its old text must occur exactly once, and what comes out must compile. That is a test
 of its own, of a few seconds, so that who changes a line hears at once which canary to change with it.
-Read next: canaries.py.
+Read next: canaries.py, drivers.py.
 """
 import argparse
 import concurrent.futures
@@ -26,7 +26,10 @@ import tempfile
 import threading
 import time
 
-from canaries import CANARIES, Canary, Never
+from canaries import CANARIES as NODES, Canary, Never
+from drivers import DRIVERS
+
+CANARIES = NODES + DRIVERS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COPIED = ("cmake/flags.cmake", "cmake/sources.cmake", "include", "src", "tests/world", "tests/model", "tests/unit", "tests/property")
@@ -427,7 +430,7 @@ def check_table():
             except (ValueError, OSError) as error:
                 text = str(error)
             if text:
-                problems.append(f"{text}\n(change the canary with the code: tests/canary/canaries.py)")
+                problems.append(f"{text}\n(change the canary with the code: tests/canary/canaries.py, drivers.py)")
     for canary in CANARIES:
         if not canary.test and (isinstance(canary.world, Never) or isinstance(canary.search, Never)):
             problems.append(f"{canary.name}: a finder cannot catch it, so the table must name a test that does")

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Canaries in io, switchd, control and comm, as in canaries.py. Worlds and search cannot see them; a unit test must."""
+from canaries import Canary, Never
+
+UDP = "src/io/udp.c"
+TRAIN = "src/io/train.c"
+INJECT = "src/io/inject.c"
+MEMBERS = "src/switchd/members.c"
+SHARD = "src/switchd/shard.c"
+PLANE = "src/switchd/plane.c"
+TREE = "src/switchd/tree.c"
+CAPS = "src/switchd/caps.c"
+JOBS = "src/control/jobs/jobs.c"
+JOB_JOIN = "src/control/jobs/join.c"
+JOB_START = "src/control/jobs/start.c"
+CONNECTIONS = "src/control/server/connections.c"
+COMMUNICATOR = "src/comm/communicator.c"
+COMM_JOIN = "src/comm/join.c"
+PATHS = "src/comm/paths.c"
+SPLIT = "src/comm/split.c"
+LEVEL0_PLAN = "src/comm/level0_plan.c"
+
+NO_DRIVER = Never("it drives nodes itself, without sockets and sessions")
+
+DRIVERS = [
+    Canary(
+        "io-any-source", "I7", "a socket of a multicast group takes packets from any address",
+        edits=((UDP, "(udp->source.len == 0 || trib_address_equal(from, &udp->source))",
+                "true"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
+    Canary(
+        "io-train-uncut", "I1", "a received train is one packet",
+        edits=((UDP, "arrival->len = left < udp->segment ? left : udp->segment;",
+                "arrival->len = left;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
+    Canary(
+        "io-mark-unheard", "I8", "a packet that the network has marked comes without ECN",
+        edits=((UDP, "        packet->flags |= TRIB_FLAG_ECN;",
+                "        packet->flags |= 0;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp_marks"),
+    Canary(
+        "io-train-goes-on", "I1", "a train goes on after its short packet, so that the kernel cuts it elsewhere",
+        edits=((TRAIN, "bool ended = train->bytes < train->packets * train->segment;",
+                "bool ended = false;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
+    Canary(
+        "io-injected-from-another", "I7", "a packet that the injector held comes out as another sender's",
+        edits=((UDP, "udp->sender_index | (udp->is_marked ? TAG_MARKED : 0)",
+                "0 * udp->sender_index | (udp->is_marked ? TAG_MARKED : 0)"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
+    Canary(
+        "io-pipe-of-any-address", "I7", "a neighbour in the same process gets what is for another address",
+        edits=((UDP, "!trib_address_equal(to, &udp->out->to) || ",
+                ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_udp"),
+    Canary(
+        "io-held-for-ever", "I8", "the injector has no deadline for the packets that it holds",
+        edits=((INJECT, "        if (inject->held[i].used && inject->held[i].due_ns < first) {",
+                "        if (false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_inject"),
+    Canary(
+        "io-source-not-said", "I7", "packets leave from an address of the kernel's choice",
+        edits=((TRAIN, "        add_source(&control, to);\n",
+                ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_nics"),
+    Canary(
+        "switch-any-source", "I7", "a shard takes packets of a communicator from any address",
+        edits=((MEMBERS, "    uint64_t hash = trib_mix64(((uint64_t)communicator << 16) | trib_address_port(from));",
+                "    uint64_t hash = trib_mix64((uint64_t)communicator << 16);\n    if (from != NULL) {\n        return (uint32_t)hash;\n    }"),
+               (MEMBERS, " &&\n            trib_address_equal(trib_member_source_address(source), from)) {",
+                ") {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_members"),
+    Canary(
+        "switch-any-communicator", "I1", "a shard looks for a child by its address alone",
+        edits=((MEMBERS, "source->hash == hash && source->node->member->communicator == communicator &&",
+                "source->hash == hash &&"),
+               (MEMBERS, "trib_mix64(((uint64_t)communicator << 16) | trib_address_port(from))",
+                "trib_mix64(trib_address_port(from) + 0 * communicator)"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_members"),
+    Canary(
+        "switch-path-of-the-past", "I3", "an answer of another boot proves the path to the parent",
+        edits=((SHARD, "    if (answer->boot != member->boot || answer->generation",
+                "    if (answer->generation"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane_tree"),
+    Canary(
+        "switch-path-too-short", "I8", "a short answer proves that full packets pass to the parent",
+        edits=((SHARD, "    member->has_answer |= answer->payload_len == member->payload;",
+                "    member->has_answer = true;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane_tree"),
+    Canary(
+        "switch-unproved-address", "I7", "sums go to addresses that have not proved themselves",
+        edits=((SHARD, "    bits &= node->proved;\n", ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
+    Canary(
+        "switch-lent-overwritten", "I11", "a node is given a packet while a train still refers to its payload",
+        edits=((SHARD, "    if (to->lent == shard->flushes) {",
+                "    if (false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_shard"),
+    Canary(
+        "switch-set-overwritten", "I4", "a set of children takes the place of one that a train still refers to",
+        edits=((SHARD, "        uint32_t at = 0;\n        flush(shard);\n",
+                "        uint32_t at = 0;\n"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_shard"),
+    Canary(
+        "switch-parent-is-child", "I7", "one address may be parent and child of a communicator",
+        edits=((PLANE, "            if (trib_address_equal(&opening->parent[root], &opening->branches[i].address[root])) {",
+                "            if (false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
+    Canary(
+        "switch-mark-of-one-shard", "I6", "the highest M of the shards is told for that of all",
+        edits=((PLANE, "            smallest = mark < smallest ? mark : smallest;",
+                "            smallest = smallest == TRIB_NEVER || mark > smallest ? mark : smallest;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
+    Canary(
+        "switch-unregistered-counts", "I2", "a child of several ranks is in before all of them have registered",
+        edits=((TREE, "        if (one == TRIB_NEVER) {\n            return false;\n        }",
+                "        if (one == TRIB_NEVER) {\n            continue;\n        }"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_tree"),
+    Canary(
+        "switch-led-mark-counts", "I6", "M waits for ranks that their leader sends for",
+        edits=((TREE, "        tree->marks[rank] = TRIB_SEQUENCE_MAX;",
+                "        tree->marks[rank] = mark;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_tree"),
+    Canary(
+        "switch-caps-of-one", "I6", "caps are reckoned as if one child sent",
+        edits=((CAPS, "    return (uint64_t)member->sources * (",
+                "    return (uint64_t)("),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_caps"),
+    Canary(
+        "switch-blames-another", "I10", "of two ranks that differ one is named twice",
+        edits=((SHARD, "trib_tree_lowest(member->tree, node->number, event.child)",
+                "trib_tree_lowest(member->tree, node->number, event.other)"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
+    Canary(
+        "control-closed-too-early", "I6", "a rank may leave before the others have what it contributed to",
+        edits=((JOBS, "rank->session && rank->is_closing && mark >= rank->mark)",
+                "rank->session && rank->is_closing)"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-mark-falls", "I6", "a rank's mark is the one that it said last",
+        edits=((JOBS, "    rank->mark = mark > rank->mark ? mark : rank->mark;\n    plane->join",
+                "    rank->mark = mark;\n    plane->join"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
+    Canary(
+        "control-mark-above-all", "I3", "a mark above every sequence is taken",
+        edits=((JOBS, "    if (!rank->is_registered || mark > TRIB_SEQUENCE_MAX) {",
+                "    if (!rank->is_registered) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-mark-before-register", "I3", "a mark is taken of a rank that has not registered",
+        edits=((JOBS, "    if (!rank->is_registered || mark > TRIB_SEQUENCE_MAX) {",
+                "    if (mark > TRIB_SEQUENCE_MAX) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
+    Canary(
+        "control-memory-kept", "I6", "what a job had is not given back when it ends",
+        edits=((JOBS, "        jobs->memory_used -= job->slot_bytes;\n",
+                ""),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-group-of-two", "I7", "two jobs get one multicast group",
+        edits=((JOB_START, "        if (job != owner && job->grant.group == group) {",
+                "        if (false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
+    Canary(
+        "control-any-token", "I7", "ranks come back with any token",
+        edits=((JOB_JOIN, "a->token == b->token && ",
+                ""),
+               (JOB_JOIN, " &&\n            job->grant.token == known->token) {",
+                ") {"),
+               (JOB_JOIN, " && other->grant.token != known->token) {",
+                " && false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
+    Canary(
+        "control-any-salt", "I12", "ranks come back with another key of their lanes",
+        edits=((JOB_JOIN, "return a->salt == b->salt && ",
+                "return "),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
+    Canary(
+        "control-settings-unlike", "I10", "ranks with different wires join one job",
+        edits=((JOB_JOIN, "    if (a->wire != b->wire) {",
+                "    if (false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-root-leaves", "I8", "a rank whose root others need may leave without a word",
+        edits=((JOBS, "(trib_roots_are_ranks(jobs->config) && trib_roots_need(job, index))",
+                "false"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_roots_faults"),
+    Canary(
+        "control-peer-leaves", "I8", "a rank of a ring may leave without a word before the others are done",
+        edits=((JOBS, "    } else if (job->has_peers || (trib_roots",
+                "    } else if ((trib_roots"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_peers"),
+    Canary(
+        "control-death-unsaid", "I8", "the first two ranks do not hear that another one is dead",
+        edits=((JOBS, "        } else if (rank->session) {\n            jobs->output.send(jobs->output.owner, rank->session, &message);\n            trib_rank_let_go",
+                "        } else if (rank->session) {\n            if (i > 1) {\n                jobs->output.send(jobs->output.owner, rank->session, &message);\n            }\n            trib_rank_let_go"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-flood", "I5", "a session may say as much as it likes",
+        edits=((CONNECTIONS, "    return connection->paid_ns <= connections->now_ns;",
+                "    return true;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_connections"),
+    Canary(
+        "comm-lost-goes-on", "I3", "a rank whose session is lost sends on",
+        edits=((COMM_JOIN, "        comm->state_deadline_ns = comm->outage_deadline_ns;\n        if (comm->node != NULL) {\n            comm->verbs->suspend(comm->node);\n        }",
+                "        comm->state_deadline_ns = comm->outage_deadline_ns;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
+    Canary(
+        "comm-one-path-for-all", "I8", "one root that answers proves the paths to all",
+        edits=((PATHS, "    *paths |= UINT64_C(1) << from.root;",
+                "    *paths |= ~UINT64_C(0) >> (64 - comm->root_count);"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
+    Canary(
+        "comm-any-welcome", "I12", "a rank that comes back takes another key of its lanes",
+        edits=((COMM_JOIN, "grant->communicator == known->communicator && grant->salt == known->salt &&",
+                "grant->communicator == known->communicator &&"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
+    Canary(
+        "comm-ready-any-time", "I3", "READY is taken whatever the session's state",
+        edits=((COMM_JOIN, "    if (comm->state != TRIB_COMM_REGISTERING || message->ready.boot == 0) {",
+                "    if (false) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
+    Canary(
+        "comm-group-too-early", "I11", "a group is done when its first operation is",
+        edits=((COMMUNICATOR, "    if (--whole->left == 0) {",
+                "    --whole->left;\n    if (true) {"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_collectives"),
+    Canary(
+        "comm-split-key-unsigned", "I9", "split orders negative keys behind the others",
+        edits=((SPLIT, "        return a->key < b->key ? -1 : 1;",
+                "        return (uint32_t)a->key < (uint32_t)b->key ? -1 : 1;"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_split"),
+    Canary(
+        "comm-slice-too-long", "I11", "the last part of a share is as long as the others",
+        edits=((LEVEL0_PLAN, "    return left < plan->chunk ? left : plan->chunk;\n}\n\n/* Where",
+                "    return left == 0 ? 0 : plan->chunk;\n}\n\n/* Where"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_level0"),
+]
