@@ -94,6 +94,11 @@ run_slow_all() {
     done
 }
 
+# The public C API at random, for half an hour.
+run_api_long() {
+    release && step api-long build/bin/api --kept tests/api/cases.txt --seed "$(date +%s)" --seconds 1800
+}
+
 # clang: the same warnings as errors, of every file. The same bits from another compiler are the coverage step's business.
 run_clang() {
     step clang-warnings tools/clang_warnings.py build
@@ -222,7 +227,7 @@ all | ci)
         set -- asan tsan
     fi
     ;;
-nightly) set -- model_all canary_all asan_all tsan_all clang_all slow_all torch_suite_all ;;
+nightly) set -- model_all canary_all asan_all tsan_all clang_all slow_all torch_suite_all api_long ;;
 esac
 for name in "$@"; do
     "run_$name"

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* place.c: the switches of a worker, as processes of a keeper. Ports are given by the kernel; a switch that comes back
+ * takes the port that it had. Read next: pool.c. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "io/clock.h"
+#include "switchd/switchd.h"
+#include "unit/patience.h"
+
+#define NOBODY 0xff
+
+/* A switch of the table: its shards, its parent, its lenders. */
+struct box {
+    uint8_t threads, parent, lenders[2];
+    double rate; /* of faults */
+};
+
+enum { PLAIN, SHARDS, LOSSY, TOP, LOW_A, LOW_B, LENDER_A, LENDER_B, MAIN, OVER, UNDER };
+
+static const struct box boxes[API_SWITCHES] = {
+    [PLAIN] = {1, NOBODY, {NOBODY, NOBODY}, 0},    [SHARDS] = {3, NOBODY, {NOBODY, NOBODY}, 0},
+    [LOSSY] = {1, NOBODY, {NOBODY, NOBODY}, 0.01}, [TOP] = {2, NOBODY, {NOBODY, NOBODY}, 0},
+    [LOW_A] = {1, TOP, {NOBODY, NOBODY}, 0},       [LOW_B] = {1, TOP, {NOBODY, NOBODY}, 0},
+    [LENDER_A] = {1, NOBODY, {NOBODY, NOBODY}, 0}, [LENDER_B] = {1, NOBODY, {NOBODY, NOBODY}, 0},
+    [MAIN] = {1, NOBODY, {LENDER_A, LENDER_B}, 0}, [OVER] = {1, NOBODY, {LENDER_A, NOBODY}, 0},
+    [UNDER] = {1, OVER, {NOBODY, NOBODY}, 0},
+};
+
+/* Switches of a place, those that others need first; ranks go to `at`, in turn. */
+struct site {
+    uint8_t needs[3], at[2];
+};
+
+static const struct site sites[API_PLACES] = {
+    [API_HOST] = {{NOBODY, NOBODY, NOBODY}, {NOBODY, NOBODY}},
+    [API_SWITCH] = {{PLAIN, NOBODY, NOBODY}, {PLAIN, PLAIN}},
+    [API_SHARDS] = {{SHARDS, NOBODY, NOBODY}, {SHARDS, SHARDS}},
+    [API_LOSSY] = {{LOSSY, NOBODY, NOBODY}, {LOSSY, LOSSY}},
+    [API_TREE] = {{TOP, LOW_A, LOW_B}, {LOW_A, LOW_B}},
+    [API_MIXED] = {{TOP, LOW_A, LOW_B}, {TOP, LOW_A}},
+    [API_WITH] = {{LENDER_A, LENDER_B, MAIN}, {MAIN, MAIN}},
+    [API_OVER] = {{LENDER_A, OVER, UNDER}, {OVER, UNDER}},
+    [API_NONE] = {{NOBODY, NOBODY, NOBODY}, {NOBODY, NOBODY}},
+    [API_NOWHERE] = {{NOBODY, NOBODY, NOBODY}, {NOBODY, NOBODY}},
+};
+
+struct command {
+    uint8_t box;
+    bool kills, starts;
+};
+
+static int keeper_in = -1, keeper_out = -1;
+static pid_t pids[API_SWITCHES]; /* in the keeper */
+
+/* Shared by worker, keeper and ranks. */
+struct running {
+    uint16_t port; /* that it has or had; 0: none yet */
+    bool runs;
+};
+
+static struct running *switches;
+
+/* ---- the keeper ---- */
+
+static void stop_switch(int signal_number)
+{
+    (void)signal_number;
+    trib_switchd_stop();
+}
+
+static struct trib_address address_of(uint8_t box)
+{
+    return trib_address_v4(INADDR_LOOPBACK, switches[box].port);
+}
+
+static int switch_process(uint8_t box, int ready_fd)
+{
+    const struct box *b = &boxes[box];
+    struct trib_switchd_config config;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)signal(SIGTERM, stop_switch);
+    trib_switchd_init(&config);
+    config.listen = address_of(box);
+    config.http.len = 0;
+    config.threads = b->threads;
+    config.faults = (struct trib_faults){b->rate, b->rate, b->rate, b->rate, 1};
+    config.join_timeout_ns = 20 * TRIB_SECOND_NS * patience();
+    config.ready_fd = ready_fd;
+    if (b->parent != NOBODY) {
+        config.parent = address_of(b->parent);
+    }
+    config.lend_to.at[config.lend_to.count++] = trib_address_v4(INADDR_LOOPBACK, 0);
+    for (uint32_t i = 0; i < 2 && b->lenders[i] != NOBODY; i++) {
+        config.lenders.at[config.lenders.count++] = address_of(b->lenders[i]);
+    }
+    if (trib_switchd_run(&config, error) != TRIB_OK) {
+        (void)fprintf(stderr, "switch: %s\n", error);
+        return 1;
+    }
+    return 0;
+}
+
+static uint16_t start_switch(uint8_t box)
+{
+    int ready[2];
+    char text[16] = "";
+    if (pipe(ready) != 0) {
+        return 0;
+    }
+    pids[box] = fork();
+    if (pids[box] == 0) {
+        (void)close(ready[0]);
+        _exit(switch_process(box, ready[1]));
+    }
+    (void)close(ready[1]);
+    ssize_t got = read(ready[0], text, sizeof text - 1);
+    (void)close(ready[0]);
+    return got > 0 ? (uint16_t)atoi(text) : 0;
+}
+
+static void keep(int in, int out)
+{
+    struct command command;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (read(in, &command, sizeof command) == (ssize_t)sizeof command) {
+        uint8_t box = command.box;
+        uint16_t port = 0;
+        if (command.kills && pids[box] > 0) {
+            (void)kill(pids[box], SIGKILL);
+            (void)waitpid(pids[box], NULL, 0);
+            pids[box] = 0;
+            switches[box].runs = false;
+        }
+        if (command.starts) {
+            port = start_switch(box);
+            switches[box].port = port; /* 0: it was taken, and any other is good next time */
+            switches[box].runs = port != 0;
+        }
+        if (write(out, &port, sizeof port) != (ssize_t)sizeof port) {
+            return;
+        }
+    }
+}
+
+void api_keeper_open(void)
+{
+    int in[2], out[2];
+    switches = mmap(NULL, API_SWITCHES * sizeof *switches, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (switches == MAP_FAILED || pipe(in) != 0 || pipe(out) != 0) {
+        abort();
+    }
+    if (fork() == 0) {
+        (void)close(in[1]);
+        (void)close(out[0]);
+        keep(in[0], out[1]);
+        _exit(0);
+    }
+    (void)close(in[0]);
+    (void)close(out[1]);
+    keeper_in = in[1];
+    keeper_out = out[0];
+}
+
+/* ---- the worker ---- */
+
+static uint16_t tell_keeper(uint8_t box, bool kills, bool starts)
+{
+    struct command command = {box, kills, starts};
+    uint16_t port = 0;
+    if (write(keeper_in, &command, sizeof command) != (ssize_t)sizeof command ||
+        read(keeper_out, &port, sizeof port) != (ssize_t)sizeof port) {
+        (void)fprintf(stderr, "api: the keeper of the switches is gone\n");
+        abort();
+    }
+    return port;
+}
+
+bool api_place_ready(enum api_place place)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        uint8_t box = sites[place].needs[i];
+        if (box != NOBODY && !switches[box].runs && tell_keeper(box, false, true) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A switch of the place: `which` counts through those that it needs. */
+static uint8_t victim(enum api_place place, uint32_t which)
+{
+    uint8_t box = sites[place].needs[which % 3];
+    return box != NOBODY ? box : sites[place].needs[0];
+}
+
+bool api_place_restart(enum api_place place, uint32_t which)
+{
+    uint8_t box = victim(place, which);
+    uint16_t port = switches[box].port;
+    return tell_keeper(box, true, true) == port;
+}
+
+void api_place_kill(enum api_place place, uint32_t which)
+{
+    (void)tell_keeper(victim(place, which), true, false);
+}
+
+uint16_t api_place_port(enum api_place place, uint32_t rank)
+{
+    uint8_t box = sites[place].at[rank % 2];
+    return box != NOBODY ? switches[box].port : 0;
+}
