@@ -139,7 +139,7 @@ PLACE=TRIB_SWITCH=$A
 serve $A
 by_one_card switches
 net_switch_kill s0
-NAME=second serve $B --lend $A
+NAME=second serve $B --lend $A,$B # the other one is of this machine: it comes from either address
 serve $A --with $B
 by_two_cards switches
 check_in "a shard of each" "joined $A:7470, .* 2 shards" "$TMP"/switches-two.[0-2]

@@ -64,7 +64,7 @@ serve only-a $A --http none
 timed fast $A eth0
 fast=$SPEED
 net_switch_kill only-a
-serve b $B --http none --lend $A
+serve b $B --http none --lend $A,$B # the other one is of this machine: it comes from either address
 timed slow $B eth1
 slow=$SPEED
 serve a $A --http none --with $B
