@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import statistics
+import struct
 import tempfile
 
 import ours
@@ -37,11 +38,25 @@ def check_python():
         raise BenchError(f"the tributary-torch of {PYTHON} is not this tree's ({other}): `tools/torch.sh install` makes it so")
 
 
+def build_id(library):
+    """The linker's name for what it made, which strip keeps: the wheel's library is stripped. None: it has none."""
+    with open(library, "rb") as file:
+        data = file.read()
+    note = struct.pack("=III", 4, 20, 3) + b"GNU\0"
+    at = data.find(note)
+    return data[at + len(note):at + len(note) + 20] if at >= 0 else None
+
+
+def is_same(own, installed):
+    if not os.path.exists(own) or not os.path.exists(installed):
+        return False
+    return filecmp.cmp(own, installed, shallow=False) or (own == LIBRARY and build_id(own) is not None and build_id(own) == build_id(installed))
+
+
 def another_trees(folder):
     """What of an installed package is not as this tree has it: a file's name, or None."""
     pairs = [(path, os.path.join(folder, os.path.basename(path))) for path in [*sorted(glob.glob(os.path.join(PACKAGE, "*.py"))), LIBRARY]]
-    return next((os.path.basename(own) for own, installed in pairs
-                 if not os.path.exists(own) or not os.path.exists(installed) or not filecmp.cmp(own, installed, shallow=False)), None)
+    return next((os.path.basename(own) for own, installed in pairs if not is_same(own, installed)), None)
 
 
 def has_switch(contestant):
