@@ -83,7 +83,7 @@ slow() { # name seed ctest-arguments...
 
 # Those that wait for minutes then are left to nightly.
 run_slow() {
-    release && slow slow 1 -E '^unit/test_(relay_faults|leaving|move)$'
+    release && slow slow 1 -E '^(unit/test_(relay_faults|leaving|move)|api)$'
 }
 
 run_slow_all() {

@@ -172,8 +172,8 @@ static void try_wrong_kinds(const struct command *command, const struct option_r
                                         "a\nb",
                                         "\xff\xfe",
                                         "a\177",
-                                        "\xc2\x9b"
-                                        "1m"};
+                                        ("\xc2\x9b"
+                                         "1m")};
     for (unsigned i = 0; i < sizeof never / sizeof never[0]; i++) {
         try(command, row, never[i], REFUSED);
     }
