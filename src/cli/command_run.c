@@ -158,7 +158,7 @@ static bool choose_place(const struct run_options *options)
     return options->no_switch || getenv("TRIB_SWITCH") != NULL || getenv("TRIB_RENDEZVOUS") != NULL;
 }
 
-/* What is wrong with the environment is said once, instead of by every rank. */
+/* An error in the environment is reported once, not by every rank. */
 static bool check_environment(const struct run_options *options, bool starts_switch)
 {
     struct trib_config config;

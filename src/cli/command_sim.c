@@ -359,7 +359,7 @@ static uint32_t list_levers(const struct sim_options *o, struct sim_override lev
     return count;
 }
 
-/* What stands on the command line beside options. */
+/* Arguments that are not options. */
 struct words {
     const char *list[WORDS_MAX];
     uint32_t count;

@@ -442,7 +442,7 @@ OPTION_READER(option_count)
     return status;
 }
 
-/* What a parse function has read, if it is within the bounds. */
+/* Checks a parsed value against its bounds. */
 static enum trib_status take_bounded(const struct option_kind *kind, const char *text, enum trib_status status,
                                      uint64_t value, uint64_t *field, char *error)
 {
