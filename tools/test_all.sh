@@ -227,7 +227,12 @@ all | ci)
         set -- asan tsan
     fi
     ;;
-nightly) set -- model_all canary_all asan_all tsan_all clang_all slow_all torch_suite_all api_long ;;
+nightly)
+    release || finish
+    lane 0 slow_all torch_suite_all api_long
+    lane 10 model_all canary_all clang_all
+    set -- asan_all tsan_all
+    ;;
 esac
 for name in "$@"; do
     "run_$name"
