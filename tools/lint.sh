@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `make lint`: formatting, static analysis, and the rules of this tree (check_tree.py).
+# `make lint`: formatting, static analysis, the rules of this tree (check_tree.py), and which files need each other in
+# a circle (check_calls.py).
 set -uo pipefail
 . "$(dirname "$0")/steps.sh"
 
@@ -36,6 +37,7 @@ check() {
 release
 step format format
 step tree python3 tools/check_tree.py build
+step calls python3 tools/check_calls.py build
 step cppcheck check
 step tidy tidy
 finish

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Which files of src need each other in a circle:  tools/check_calls.py BUILD_FOLDER [FOLDER]
+
+An arrow goes from a file to each file whose functions or data it names, as the object files say; calls by pointer are none. Files from
+which arrows lead back to themselves must be read, changed and tested together. Prints for each folder of src how many files and arrows it
+has and how many files lie in circles; with a FOLDER (control) the files of each circle as well.
+Exits 1 if a folder has more of them than CIRCLES allows, or fewer: then write the lower number there, so that it stays low.
+"""
+import collections
+import glob
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# Files of each circle, the largest first. A new circle is refused; one that has become smaller is to be written down.
+CIRCLES = {
+    "schemes": [5, 4, 4, 2],
+    "host": [7, 2],
+    "control": [20],
+    "comm": [15],
+    "sim": [4, 4, 2],
+    "cli": [3, 3, 2],
+}
+
+
+def symbols(path):
+    """Names that an object file defines, and those that it needs."""
+    defined, needed = set(), set()
+    for line in subprocess.run(["nm", "-g", path], capture_output=True, text=True, check=True).stdout.splitlines():
+        words = line.split()
+        (needed if words[-2] in "Uw" else defined).add(words[-1])
+    return defined, needed
+
+
+def arrows_of(build):
+    """{file: files that it names something of}, as "control/jobs/join.c"."""
+    defined_in, needs = {}, {}
+    for path in glob.glob(os.path.join(build, "CMakeFiles/*.dir/src/**/*.c.o"), recursive=True):
+        name = path.split(".dir/src/")[1][:-2]
+        if os.path.exists(os.path.join(ROOT, "src", name)):  # not what an older tree has left
+            defined, needs[name] = symbols(path)
+            defined_in.update(dict.fromkeys(defined, name))
+    return {name: {defined_in[symbol] for symbol in needed if symbol in defined_in} - {name} for name, needed in needs.items()}
+
+
+def circles_in(arrows):
+    """Strongly connected files, more than one of them (Tarjan, SIAM J. Comput. 1(2), 1972)."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(name):
+        number[name] = low[name] = len(number)
+        stack.append(name)
+        for other in sorted(arrows[name]):
+            if other not in number:
+                visit(other)
+            if other in stack:
+                low[name] = min(low[name], low[other])
+        if low[name] == number[name]:
+            found.append(stack[stack.index(name):])
+            del stack[stack.index(name):]
+    for name in sorted(arrows):
+        if name not in number:
+            visit(name)
+    return sorted((sorted(circle) for circle in found if len(circle) > 1), key=len, reverse=True)
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        print(__doc__)
+        return 2
+    arrows, bad = arrows_of(sys.argv[1]), 0
+    if not arrows:
+        print(f"{sys.argv[1]}: no object files of src")
+        return 1
+    circles = collections.defaultdict(list)
+    for circle in circles_in(arrows):
+        folders = {name.split("/")[0] for name in circle}
+        circles[" and ".join(sorted(folders))].append(circle)
+    for folder in sorted({name.split("/")[0] for name in arrows} | set(circles) | set(CIRCLES)):
+        sizes, allowed = [len(circle) for circle in circles[folder]], CIRCLES.get(folder, [])
+        inside = [name for name in arrows if name.split("/")[0] == folder]
+        count = sum(len([other for other in arrows[name] if other in inside]) for name in inside)
+        print(f"{folder}: {len(inside)} files, {count} arrows between them, {sum(sizes)} files in circles"
+              + (f" of {', '.join(map(str, sizes))}" if sizes else ""))
+        if len(sys.argv) == 3 and sys.argv[2] == folder:
+            print(*("  " + " ".join(re.sub(f"^{folder}/", "", name) for name in circle) for circle in circles[folder]), sep="\n")
+        if sizes != allowed:
+            worse = sizes > allowed
+            print(f"{folder}: circles of {sizes} files where {allowed} are allowed: "
+                  + ("take the new arrow out (name the folder to see the files)" if worse else "write that down in tools/check_calls.py"))
+            bad = 1
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())
