@@ -15,6 +15,41 @@
 
 #define HEARSAY_NS (750 * TRIB_MILLISECOND_NS) /* more than the control plane waits for both texts of a dispute */
 
+/* ---- a dispute ---- */
+
+/* Before WELCOME the control plane has no communicator that the ranks could differ in, and refuses the message. */
+static bool is_outside(const struct trib_comm *comm)
+{
+    return comm->state == TRIB_COMM_CONNECTING || comm->state == TRIB_COMM_JOINING;
+}
+
+static void say_dispute(struct trib_comm *comm)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_DISPUTE};
+    message.dispute.sequence = TRIB_NO_SEQUENCE;
+    message.dispute.rank[0] = comm->config.rank;
+    message.dispute.rank[1] = comm->level0->disputed;
+    trib_session_client_send(&comm->session, &message);
+}
+
+void trib_level0_dispute(struct trib_comm *comm)
+{
+    struct trib_operation theirs;
+    struct trib_level0 *level0 = comm->level0;
+    char text[256];
+    if (level0->is_disputed) {
+        return;
+    }
+    level0->is_disputed = true;
+    level0->disputed = comm->host_first + trib_host_other(comm->host, &theirs);
+    (void)snprintf(text, sizeof text, "operations differ: ranks %u and %u called different ones", comm->config.rank,
+                   level0->disputed);
+    trib_level0_suspect(comm, TRIB_ERR_MISMATCH, text);
+    if (!is_outside(comm)) {
+        say_dispute(comm);
+    }
+}
+
 /* ---- beginning and end ---- */
 
 static bool is_same_place(const struct trib_level0 *level0, const struct trib_message *welcome)
@@ -26,6 +61,9 @@ static bool is_same_place(const struct trib_level0 *level0, const struct trib_me
 bool trib_level0_begin(struct trib_comm *comm, const struct trib_message *welcome)
 {
     if (comm->level0 != NULL || comm->node != NULL) { /* a return */
+        if (comm->level0 != NULL && comm->level0->is_disputed) {
+            say_dispute(comm);
+        }
         return comm->level0 != NULL ? is_same_place(comm->level0, welcome) : welcome->welcome.hosts == 0;
     }
     if (welcome->welcome.hosts == 0) {
@@ -361,24 +399,11 @@ void trib_level0_suspect(struct trib_comm *comm, enum trib_status status, const 
     }
 }
 
-void trib_level0_dispute(struct trib_comm *comm)
-{
-    struct trib_operation theirs;
-    struct trib_message message = {.kind = TRIB_MESSAGE_DISPUTE};
-    char text[256];
-    uint32_t other = comm->host_first + trib_host_other(comm->host, &theirs);
-    (void)snprintf(text, sizeof text, "operations differ: ranks %u and %u called different ones", comm->config.rank,
-                   other);
-    message.dispute.sequence = TRIB_NO_SEQUENCE;
-    message.dispute.rank[0] = comm->config.rank;
-    message.dispute.rank[1] = other;
-    trib_session_client_send(&comm->session, &message);
-    trib_level0_suspect(comm, TRIB_ERR_MISMATCH, text);
-}
-
 void trib_level0_check_time(struct trib_comm *comm, uint64_t now_ns)
 {
-    if (comm->level0->hearsay_ns <= now_ns) {
+    if (comm->level0->is_disputed && is_outside(comm)) {
+        comm->level0->hearsay_ns = trib_time_after(now_ns, HEARSAY_NS); /* from WELCOME on */
+    } else if (comm->level0->hearsay_ns <= now_ns) {
         comm->level0->hearsay_ns = TRIB_NEVER;
         trib_comm_fail_all(comm, comm->level0->hearsay, "%s", comm->level0->hearsay_text);
     }

@@ -52,10 +52,12 @@ struct trib_level0 {
     uint64_t hearsay_ns; /* NEVER: nothing */
     enum trib_status hearsay;
     char hearsay_text[TRIB_ERROR_TEXT_MAX];
+    bool is_disputed;  /* a rank of the host runs another operation */
+    uint32_t disputed; /* that rank */
 };
 
-/* A WELCOME has said which ranks lead a host. False: out of memory, or, at a return, it says something else than
- * before. */
+/* A WELCOME has said which ranks lead a host; at a return a dispute is said again. False: out of memory, or, at a return,
+ * it says something else than before. */
 TRIB_MUST_USE bool trib_level0_begin(struct trib_comm *comm, const struct trib_message *welcome);
 void trib_level0_end(struct trib_comm *comm);
 /* Is this rank to meet others of its host first? */
@@ -75,7 +77,8 @@ const struct trib_operation *trib_level0_operation(const struct trib_comm *comm,
 uint64_t trib_level0_mark(const struct trib_comm *comm);
 /* Fails with this after a while, unless the control plane says something before. */
 void trib_level0_suspect(struct trib_comm *comm, enum trib_status status, const char *text);
-/* Another rank of the host runs another operation. */
+/* Another rank of the host runs another operation. The control plane hears of it, once all ranks are back if a restart of
+ * the switch is under way: it asks all sessions. */
 void trib_level0_dispute(struct trib_comm *comm);
 void trib_level0_check_time(struct trib_comm *comm, uint64_t now_ns);
 

@@ -532,6 +532,39 @@ static void restart__is_survived(void **state)
     run_all(restart_body, NULL, 4);
 }
 
+/* Ranks 2 and 3, of one host, differ while the switch waits for the return of ranks 0 and 1. */
+static void differ_outside_body(struct rank *rank)
+{
+    float tensor[2] = {0, 0};
+    CHECK(rank, trib_barrier(rank->comm) == TRIB_OK);
+    (void)pthread_barrier_wait(rank->together);
+    if (rank->config.rank == 0) {
+        switch_command('k');
+        switch_command('2');
+    }
+    (void)pthread_barrier_wait(rank->together);
+    if (rank->config.rank < 2) { /* nothing drives them meanwhile */
+        (void)usleep(1500000);
+    }
+    uint64_t count = rank->config.rank == 3 ? 2 : 1;
+    CHECK(rank, trib_allreduce(rank->comm, tensor, tensor, count, TRIB_FLOAT32, TRIB_SUM) == TRIB_ERR_MISMATCH);
+    CHECK(rank, strstr(trib_comm_error(rank->comm), "rank 2 called allreduce of 1 float32 (sum)") != NULL);
+    CHECK(rank, strstr(trib_comm_error(rank->comm), "rank 3 called allreduce of 2 float32 (sum)") != NULL);
+    (void)trib_comm_close(rank->comm);
+}
+
+static void without_progress(struct trib_config *config)
+{
+    config->progress_thread = false;
+}
+
+static void mismatch__before_all_are_back(void **state)
+{
+    (void)state;
+    ranks_a_host = 2;
+    run_all(differ_outside_body, without_progress, 4);
+}
+
 /* ---- more communicators ---- */
 
 static void split_body(struct rank *rank)
@@ -625,6 +658,7 @@ int main(void)
         cmocka_unit_test(level0__is_for_all_or_none),
         cmocka_unit_test(memory__is_given_back),
         cmocka_unit_test(restart__is_survived),
+        cmocka_unit_test(mismatch__before_all_are_back),
     };
     const struct CMUnitTest box_tests[] = {
         cmocka_unit_test(random__operations_are_right),
