@@ -114,7 +114,7 @@ struct trib_comm {
     uint64_t
         outage_deadline_ns; /* how long a switch that is not there is waited for; state_deadline_ns while CONNECTING */
     uint64_t
-        return_deadline_ns; /* and then for all ranks to be back, however often it goes away again; NEVER: none is away */
+        return_deadline_ns; /* and until when it may go away again, before all ranks are back; NEVER: none is away */
     uint64_t lost_ns;       /* since when there is no session, or no answer on it */
     uint64_t group_deadline_ns; /* PROBING: how long multicast is waited for */
     uint64_t probes_until_ns;   /* PROBING: how long unicast is */
@@ -332,7 +332,8 @@ void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns);
 void trib_comm_tell_mark(struct trib_comm *comm, enum trib_message_kind kind);
 /* Says REGISTER. */
 void trib_comm_register(struct trib_comm *comm);
-/* Until when the other ranks may come back as well. */
+/* Until when the other ranks may come back as well: where this one is now they have as long as where it was before, or the
+ * control plane could not name who is missing. */
 uint64_t trib_comm_return_time(const struct trib_comm *comm, uint64_t now_ns);
 /* The control plane waits as long as we do, and can say for whom: it may speak first. */
 #define TRIB_COMM_GRACE_NS (500 * TRIB_MILLISECOND_NS)

@@ -168,7 +168,7 @@ void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
 
 uint64_t trib_comm_return_time(const struct trib_comm *comm, uint64_t now_ns)
 {
-    return trib_time_earlier(trib_time_after(now_ns, comm->config.join_timeout_ns), comm->return_deadline_ns);
+    return trib_time_after(now_ns, comm->config.join_timeout_ns);
 }
 
 static void connected(struct trib_comm *comm, uint64_t now_ns)

@@ -112,6 +112,54 @@ static void cut__again_and_again_ends_in_time(void **state)
     end(&s, TRIB_ERR_SWITCH, "is gone", 2500); /* 400 ms to come back, 600 ms for the others */
 }
 
+/* Each incarnation waits for the ranks as long as the one before. That ends too: after the time to come back it may not go
+ * away again. */
+static void cut__late_again_and_again_ends_in_time(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    start_rank(&s);
+    close(run(&s));
+    for (int fd = take_join(&s, &join); fd >= 0; fd = take_join(&s, &join)) {
+        assert_in_range(s.joins, 1, 10);
+        usleep(300000);
+        close(fd);
+    }
+    end(&s, TRIB_ERR_SWITCH, "is gone", 3000); /* as above, and the last 300 ms */
+}
+
+/* The second incarnation of the control plane waits for rank 1, which is dead, for the whole join timeout: it can name it,
+ * and this rank cannot. */
+static void restart__twice_lets_the_control_plane_say_who_is_missing(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL,
+                                .fail = {TRIB_ERR_TIMEOUT, "waited for rank 1 of job default to come back"}};
+    begin(&s);
+    s.config.join_timeout_ns = 3 * TRIB_SECOND_NS * patience();
+    uint64_t limit_ns =
+        s.config.switch_timeout_ns + s.config.join_timeout_ns; /* to come back, counted from the first cut */
+    start_rank(&s);
+    int fd = run(&s);
+    uint64_t cut_ns = trib_clock_ns();
+    close(fd);
+    fd = take_join(&s, &join);
+    usleep((useconds_t)(limit_ns * 2 / 3 / 1000));
+    close(fd);
+    fd = take_join(&s, &join);
+    assert_true(fd >= 0);
+    while (trib_clock_ns() < cut_ns + limit_ns + 600 * TRIB_MILLISECOND_NS) { /* the grace of a deadline is 500 ms */
+        usleep(5000);
+    }
+    send_message(fd, &fail);
+    end(&s, TRIB_ERR_TIMEOUT, fail.fail.text, 10000);
+    close(fd);
+}
+
 /* What the roots are dealt over is the communicator's for life, and comes back with its ranks. */
 static void welcome__to_other_switches_than_before(void **state)
 {
@@ -591,6 +639,8 @@ int main(void)
         cmocka_unit_test(away__of_a_running_rank_ends_in_time),
         cmocka_unit_test(away__and_back),
         cmocka_unit_test(cut__again_and_again_ends_in_time),
+        cmocka_unit_test(cut__late_again_and_again_ends_in_time),
+        cmocka_unit_test(restart__twice_lets_the_control_plane_say_who_is_missing),
         cmocka_unit_test(window__of_another_place_is_not_in_the_digest),
         cmocka_unit_test(welcome__to_other_switches_than_before),
         cmocka_unit_test(cut__before_ready_tries_the_paths_again),
