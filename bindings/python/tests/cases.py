@@ -7,6 +7,8 @@ adds in float32 and rounds once: within that of their own eps, as gloo rounds af
 import datetime
 import functools
 import logging
+import os
+import time
 
 import torch
 import torch.distributed as dist
@@ -411,6 +413,19 @@ def refused():
 
 def stats():
     return dist.group.WORLD.stats()
+
+
+# ---- for test_worlds.py ----
+
+def late_alone(rank):
+    dist.barrier()
+    while dist.get_rank() == rank:
+        time.sleep(1)
+
+
+def ends_alone(rank):
+    if dist.get_rank() == rank:
+        os._exit(3)
 
 
 # ---- for test_failures.py ----

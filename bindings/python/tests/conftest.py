@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Worlds: ranks in processes of their own that run functions of cases.py together, one call after another.
 
-A world is made once per transport and lives for many tests; what breaks it takes a fresh one. Needs TRIBUTARY, the program;
-TRIB_PATIENCE multiplies every bound of time. Nothing survives a test run: ranks end with this process, by a pipe that closes.
+A world is made once per transport and lives for many tests; a test that means to break one takes a fresh one, and behind a test that
+breaks one without meaning to it is made again. If a rank does not answer in time, the test prints where its threads are, and what the
+switch said. Needs TRIBUTARY, the program; TRIB_PATIENCE multiplies every bound of time. Nothing survives a test run: ranks end with this
+process, by a pipe that closes.
 """
+import contextlib
 import datetime
+import faulthandler
 import importlib
 import multiprocessing
 import os
@@ -33,8 +37,9 @@ _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["torch", "torch.distributed.fsdp", "torch.nn.parallel", "torch._dynamo"])
 
 
-def _rank(pipe, rank, ranks, store, environment, timeout, options):
-    """A rank's life: joins, then runs what comes through the pipe until that closes."""
+def _rank(pipe, rank, ranks, folder, environment, timeout, options):
+    """A rank's life: joins, then runs what comes through the pipe until that closes. SIGUSR1: writes its stacks, wherever it is."""
+    faulthandler.register(signal.SIGUSR1, file=open(f"{folder}/stacks-{rank}", "w"), all_threads=True)
     os.environ.update(environment)
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank))
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
@@ -47,7 +52,7 @@ def _rank(pipe, rank, ranks, store, environment, timeout, options):
         if options is not None:
             import tributary_torch
             kwargs["pg_options"] = tributary_torch.Options(**options)
-        dist.init_process_group("tributary", init_method=f"file://{store}", rank=rank, world_size=ranks, timeout=timeout, **kwargs)
+        dist.init_process_group("tributary", init_method=f"file://{folder}/store", rank=rank, world_size=ranks, timeout=timeout, **kwargs)
         pipe.send((True, os.getpid()))
     except Exception:
         pipe.send((False, traceback.format_exc()))
@@ -72,36 +77,47 @@ class World:
     def __init__(self, ranks=RANKS, environment=None, timeout=60, options=None):
         self.folder = tempfile.TemporaryDirectory()
         self.pipes, self.processes, self.pids = [], [], []
-        environment = {"MASTER_ADDR": "127.0.0.1", **(environment or {})}
+        self.is_broken = False  # a rank has failed or does not answer: where the others are is not known
+        self.environment = {"MASTER_ADDR": "127.0.0.1", **(environment or {})}
         for rank in range(ranks):
             ours, theirs = _context.Pipe()
             process = _context.Process(target=_rank, daemon=True, args=(
-                theirs, rank, ranks, self.folder.name + "/store", environment,
-                datetime.timedelta(seconds=timeout * PATIENCE), options))
+                theirs, rank, ranks, self.folder.name, self.environment, datetime.timedelta(seconds=timeout * PATIENCE), options))
             process.start()
             theirs.close()
             self.pipes.append(ours)
             self.processes.append(process)
-        self.pids = self.results(60)
+        try:
+            self.pids = self.results(60)
+        except AssertionError:
+            self.close()
+            raise
+
+    def _ranks(self, ranks):
+        return range(len(self.pipes)) if ranks is None else ranks
 
     def start(self, name, *args, ranks=None):
-        for rank in range(len(self.pipes)) if ranks is None else ranks:
+        for rank in self._ranks(ranks):
             self.pipes[rank].send((name, args))
 
     def outcomes(self, seconds, ranks=None):
-        """(ended well, result or traceback) of each rank; None for one that does not say in time, or has died."""
+        """(ended well, result or traceback) of each rank; None for one that does not say in time, or has died: these are printed."""
         end = time.monotonic() + seconds * PATIENCE
-        got = []
-        for rank in range(len(self.pipes)) if ranks is None else ranks:
+        ranks, got = self._ranks(ranks), []
+        for rank in ranks:
             try:
                 got.append(self.pipes[rank].recv() if self.pipes[rank].poll(max(0, end - time.monotonic())) else None)
             except EOFError:
                 got.append(None)
+        silent = [rank for rank, one in zip(ranks, got, strict=True) if one is None]
+        if silent:
+            print(self.report(silent, seconds))
         return got
 
     def results(self, seconds=60, ranks=None):
         got = self.outcomes(seconds, ranks)
-        for rank, one in enumerate(got):
+        self.is_broken = self.is_broken or any(one is None or not one[0] for one in got)
+        for rank, one in zip(self._ranks(ranks), got, strict=True):
             assert one is not None, f"rank {rank} says nothing"
             assert one[0], f"rank {rank}:\n{one[1]}"
         return [one[1] for one in got]
@@ -111,19 +127,42 @@ class World:
         self.start(name, *args)
         return self.results(seconds)
 
+    def report(self, ranks, seconds):
+        """Where the threads of these ranks are, and what their switch has said."""
+        parts = [f"rank {rank} says nothing within {seconds * PATIENCE:g} s: {self.stacks(rank)}" for rank in ranks]
+        switch = Switch.at.get(self.environment.get("TRIB_SWITCH"))
+        return "\n".join(parts + ([f"the switch has said:\n{switch.said()}"] if switch is not None else []))
+
+    def stacks(self, rank):
+        """Of its Python threads; or how it has ended."""
+        path, text, end = pathlib.Path(self.folder.name) / f"stacks-{rank}", "", time.monotonic() + 10 * PATIENCE
+        if not path.exists():
+            return "it has not begun"
+        before = path.stat().st_size
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.processes[rank].pid, signal.SIGUSR1)
+        while not text.endswith("in <module>\n") and time.monotonic() < end:  # the outermost call of the main thread, which is last
+            if self.processes[rank].exitcode is not None:
+                return f"it has ended with {self.processes[rank].exitcode}"
+            time.sleep(0.01)
+            text = path.read_text()[before:]
+        return f"\n{text}"
+
     def close(self):
         for pipe in self.pipes:
             pipe.close()
         for process in self.processes:
-            process.join(10 * PATIENCE)
+            if not self.is_broken:
+                process.join(10 * PATIENCE)
             if process.is_alive():
                 process.kill()
-                process.join()
+            process.join()
         self.folder.cleanup()
 
 
 class Switch:
     """A switch of the tree's program on 127.0.0.1."""
+    at = {}  # by address
 
     def __init__(self, *options, port=0):
         if not TRIBUTARY:
@@ -139,10 +178,10 @@ class Switch:
         os.close(ready)
         self.port = int(os.read(self.ready, 16))
         self.address = f"127.0.0.1:{self.port}"
+        Switch.at[self.address] = self
 
     def said(self):
-        self.log.seek(0)
-        return self.log.read()
+        return os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0).decode()  # its place in the file is the switch's own
 
     def restart(self):
         """Dies, and is there again at the same address with nothing in its memory."""
@@ -229,16 +268,45 @@ def environment_of(transport, switch):
     return {"TRIB_LEVEL0": "0"} if transport == "nobox" else {}
 
 
+class Worlds:
+    """The world of a transport, made again if a test has broken it."""
+
+    def __init__(self, transport, **kwargs):
+        self.transport = transport
+        self.switch = Switch() if transport == "switch" else None
+        self._kwargs = {"environment": environment_of(transport, self.switch), **kwargs}
+        self._world = None
+
+    def whole(self):
+        if self._world is not None and self._world.is_broken:
+            self._close_world()
+        if self._world is None:
+            self._world = World(**self._kwargs)
+            self._world.transport = self.transport
+        return self._world
+
+    def _close_world(self):
+        world, self._world = self._world, None
+        if world is not None:
+            world.close()
+
+    def close(self):
+        self._close_world()
+        if self.switch is not None:
+            self.switch.close()
+
+
 @pytest.fixture(scope="session", params=["host", "switch", "nobox"])
-def world(request):
-    """Four ranks: in the memory of this host; through a switch, packet by packet; at roots in their own processes."""
-    switch = Switch() if request.param == "switch" else None
-    made = World(environment=environment_of(request.param, switch))
-    made.transport = request.param
+def worlds(request):
+    made = Worlds(request.param)
     yield made
     made.close()
-    if switch is not None:
-        switch.close()
+
+
+@pytest.fixture
+def world(worlds):
+    """Four ranks: in the memory of this host; through a switch, packet by packet; at roots in their own processes."""
+    return worlds.whole()
 
 
 @pytest.fixture
