@@ -288,6 +288,7 @@ struct api_run {
     struct api_view view[API_COMMS_MAX];
     uint32_t views;
     uint32_t meetings;
+    const struct api_view *refused; /* of the rank's last call that was refused, for trib_comm_error; NULL: none */
 };
 
 #define API_BIT(status) (1U << -(status))

@@ -335,15 +335,15 @@ void api_collect(struct api_run *run, struct api_view *view)
 
 /* ---- calls that are refused ---- */
 
-/* A wrong argument, its status, and what it is. */
-static enum trib_status refused_call(struct trib_comm *comm, int64_t mode, uint64_t *memory, const char **what)
+/* A wrong argument, its status, and what it is. error: of the calls that have a text of their own. */
+static enum trib_status refused_call(struct trib_comm *comm, int64_t mode, uint64_t *memory, const char **what,
+                                     char *error)
 {
     static const struct trib_call overlapping[2] = {{.collective = TRIB_COLLECTIVE_NONE}};
     struct trib_request *request;
     uint32_t ranks = trib_comm_ranks(comm);
     uint32_t list[2] = {0, 0};
     struct trib_comm *made = NULL;
-    char error[TRIB_ERROR_TEXT_MAX];
 #define CASE(number, text, call) \
     case number:                 \
         *what = text;            \
@@ -374,8 +374,17 @@ static enum trib_status refused_call(struct trib_comm *comm, int64_t mode, uint6
 #undef CASE
 }
 
+#define SUBSET_FROM 7 /* these say why in a text of their own */
+#define SUBSET_TO 8
 #define UNSUPPORTED_FROM 12
 #define UNSUPPORTED_TO 17
+
+static void check_text(struct api_run *run, const char *what, const char *text)
+{
+    if (text[0] == '\0' || strchr(text, '\n') != NULL) {
+        api_fail(run, "%s: refused with the text \"%.200s\"", what, text);
+    }
+}
 
 void api_make_invalid(struct api_run *run, struct api_view *view, const struct api_step *step)
 {
@@ -384,12 +393,19 @@ void api_make_invalid(struct api_run *run, struct api_view *view, const struct a
     bool is_unsupported = mode >= UNSUPPORTED_FROM && mode <= UNSUPPORTED_TO;
     const char *refusal = "";
     char what[96];
+    char error[TRIB_ERROR_TEXT_MAX] = "";
     if (step->field[API_RANK] != 0 && (step->field[API_RANK] - 1) % view->members.count != view->members.me) {
         return;
     }
-    enum trib_status status = refused_call(view->comm, mode, memory, &refusal);
+    enum trib_status status = refused_call(view->comm, mode, memory, &refusal, error);
     (void)snprintf(what, sizeof what, "step %u: %s", run->step, refusal);
     (void)api_expect(run, what, status, API_BIT(is_unsupported ? TRIB_ERR_UNSUPPORTED : TRIB_ERR_INVALID), NULL);
+    if (mode >= SUBSET_FROM && mode <= SUBSET_TO) {
+        check_text(run, what, error);
+    } else {
+        check_text(run, what, trib_comm_error(view->comm));
+        run->refused = view;
+    }
 }
 
 /* ---- a communicator that has ended ---- */

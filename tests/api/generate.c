@@ -85,7 +85,7 @@ static void draw_step(struct trib_prng *prng, struct api_step *step, enum api_st
     f[API_SPECIAL] = one_in(prng, 5) ? 1 + below(prng, 1000) : 0;
     f[API_SALT] = below(prng, 1000);
     f[API_RANK] = below(prng, API_RANKS_MAX);
-    f[API_MODE] = kind == API_STEP_INVALID ? below(prng, 18) : below(prng, 7);
+    f[API_MODE] = kind == API_STEP_INVALID ? below(prng, 19) : below(prng, 7);
     f[API_TIMES] = kind == API_STEP_GROUP ? 1 + below(prng, API_GROUP_MAX) : one_in(prng, 6) ? 1 + below(prng, 12) : 1;
 }
 

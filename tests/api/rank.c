@@ -273,11 +273,13 @@ static void step_threads(struct api_run *run, struct api_view *view, const struc
 static void step_ask(struct api_run *run, struct api_view *view)
 {
     struct trib_comm_stats stats;
+    bool has_text = trib_comm_error(view->comm)[0] != '\0';
     trib_comm_stats(view->comm, &stats);
     trib_comm_progress(view->comm);
     trib_comm_set_timeout(view->comm, OPERATION_S * TRIB_SECOND_NS * run->shared->patience);
     if (trib_comm_rank(view->comm) != view->members.me || trib_comm_ranks(view->comm) != view->members.count ||
-        trib_comm_job(view->comm)[0] == '\0' || trib_comm_scheme(view->comm)[0] == '\0') {
+        trib_comm_job(view->comm)[0] == '\0' || trib_comm_scheme(view->comm)[0] == '\0' ||
+        has_text != (run->refused == view)) {
         api_fail(run, "step %u: rank %u, ranks %u, job %s, scheme %s, error \"%s\"", run->step,
                  trib_comm_rank(view->comm), trib_comm_ranks(view->comm), trib_comm_job(view->comm),
                  trib_comm_scheme(view->comm), trib_comm_error(view->comm));
