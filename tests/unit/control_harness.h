@@ -293,6 +293,22 @@ static inline void control_stop(struct control *c)
     pthread_mutex_destroy(&c->recorder.lock);
 }
 
+/* Of a test whose state is a struct control, which it starts itself. */
+static inline int control_set_up(void **state)
+{
+    struct control *c = calloc(1, sizeof *c);
+    control_init(c);
+    *state = c;
+    return 0;
+}
+
+static inline int control_tear_down(void **state)
+{
+    control_stop(*state);
+    free(*state);
+    return 0;
+}
+
 static inline unsigned recorder_get(struct control *c, const unsigned *field)
 {
     pthread_mutex_lock(&c->recorder.lock);

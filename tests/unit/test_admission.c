@@ -3,21 +3,6 @@
  * src/control/jobs/admission.c; quotas are test_server.c's. */
 #include "control_harness.h"
 
-static int start(void **state)
-{
-    struct control *c = calloc(1, sizeof *c);
-    control_init(c);
-    *state = c;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    control_stop(*state);
-    free(*state);
-    return 0;
-}
-
 static void join__window_is_cut_to_the_socket_buffer(void **state)
 {
     struct control *c = *state;
@@ -149,7 +134,7 @@ static void join__slots_have_a_bound(void **state)
     close(fd);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, control_tear_down)
 
 int main(void)
 {

@@ -7,21 +7,6 @@
 
 #define VIA UINT64_C(0xa1a2a3a4a5a6a7a8)
 
-static int start(void **state)
-{
-    struct control *c = calloc(1, sizeof *c);
-    control_init(c);
-    *state = c;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    control_stop(*state);
-    free(*state);
-    return 0;
-}
-
 struct rank_plan {
     uint64_t host;
     bool is_alone; /* does not want level 0 */
@@ -232,12 +217,12 @@ static void welcome__says_what_hosts_can_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(join__ranks_of_a_host_are_one_member, start, stop),
-        cmocka_unit_test_setup_teardown(join__else_every_rank_is_a_member, start, stop),
-        cmocka_unit_test_setup_teardown(join__all_on_one_host_are_one_member, start, stop),
-        cmocka_unit_test_setup_teardown(join__hosts_behind_a_relay, start, stop),
-        cmocka_unit_test_setup_teardown(stall__of_a_host_whose_leader_waits_too, start, stop),
-        cmocka_unit_test_setup_teardown(dispute__of_ranks_of_one_host, start, stop),
+        cmocka_unit_test_setup_teardown(join__ranks_of_a_host_are_one_member, control_set_up, control_tear_down),
+        cmocka_unit_test_setup_teardown(join__else_every_rank_is_a_member, control_set_up, control_tear_down),
+        cmocka_unit_test_setup_teardown(join__all_on_one_host_are_one_member, control_set_up, control_tear_down),
+        cmocka_unit_test_setup_teardown(join__hosts_behind_a_relay, control_set_up, control_tear_down),
+        cmocka_unit_test_setup_teardown(stall__of_a_host_whose_leader_waits_too, control_set_up, control_tear_down),
+        cmocka_unit_test_setup_teardown(dispute__of_ranks_of_one_host, control_set_up, control_tear_down),
         cmocka_unit_test(welcome__says_what_hosts_can_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,21 +22,13 @@ static void none__says_so(void **state)
 
 static int start(void **state)
 {
-    struct control *c = calloc(1, sizeof *c);
-    control_init(c);
+    (void)control_set_up(state);
+    struct control *c = *state;
     assert_int_equal(trib_address_parse("127.0.0.1:0", 0, &c->config.http, NULL), TRIB_OK);
     c->config.http_verbs = trib_http_verbs();
     c->config.lend_to.count = 1;
     c->config.lend_to.at[0] = trib_address_v4(INADDR_LOOPBACK, 0);
     control_start(c);
-    *state = c;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    control_stop(*state);
-    free(*state);
     return 0;
 }
 
@@ -301,7 +293,7 @@ static void hostile__requests_do_no_harm(void **state)
     free(answer);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, control_tear_down)
 #endif
 
 int main(void)

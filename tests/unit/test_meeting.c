@@ -5,21 +5,6 @@
 
 #include "control_harness.h"
 
-static int start(void **state)
-{
-    struct control *c = calloc(1, sizeof *c);
-    control_init(c);
-    *state = c;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    control_stop(*state);
-    free(*state);
-    return 0;
-}
-
 /* Rank 0, and another one that has reached the control plane at 10.0.0.1. */
 struct place {
     const char *why, *address, *origin; /* origin: behind a relay at `address` */
@@ -235,8 +220,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choose__by_what_is_known_of_rank_0),
-        cmocka_unit_test_setup_teardown(welcome__names_it_to_all, start, stop),
-        cmocka_unit_test_setup_teardown(join__all_want_it_or_none, start, stop),
+        cmocka_unit_test_setup_teardown(welcome__names_it_to_all, control_set_up, control_tear_down),
+        cmocka_unit_test_setup_teardown(join__all_want_it_or_none, control_set_up, control_tear_down),
         cmocka_unit_test_setup_teardown(shutdown__is_told_to_who_has_closed, allocate, release),
         cmocka_unit_test_setup_teardown(return__before_its_end_is_seen, allocate, release),
         cmocka_unit_test_setup_teardown(return__after_close, allocate, release),

@@ -119,18 +119,10 @@ static void describe__fits(void **state)
 
 static int start(void **state)
 {
-    struct control *c = calloc(1, sizeof *c);
-    control_init(c);
+    (void)control_set_up(state);
+    struct control *c = *state;
     c->config.also = (struct trib_address_list){.count = 1, .at = {address_of("127.0.0.2")}};
     control_start(c);
-    *state = c;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    control_stop(*state);
-    free(*state);
     return 0;
 }
 
@@ -264,8 +256,8 @@ int main(void)
         cmocka_unit_test(nics__by_address_and_interface),
         cmocka_unit_test(nics__refuses_and_says_what_there_is),
         cmocka_unit_test(describe__fits),
-        cmocka_unit_test_setup_teardown(listen__at_each_and_names_them, start, stop),
-        cmocka_unit_test_setup_teardown(join__from_what_no_rank_sends_from, start, stop),
+        cmocka_unit_test_setup_teardown(listen__at_each_and_names_them, start, control_tear_down),
+        cmocka_unit_test_setup_teardown(join__from_what_no_rank_sends_from, start, control_tear_down),
         cmocka_unit_test(send__from_the_source_of_the_place),
         cmocka_unit_test(set_source__of_no_use),
     };

@@ -3,21 +3,6 @@
  * can go wrong in it. The data plane only records (control_harness.h). */
 #include "control_harness.h"
 
-static int start(void **state)
-{
-    struct control *c = calloc(1, sizeof *c);
-    control_init(c);
-    *state = c;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    control_stop(*state);
-    free(*state);
-    return 0;
-}
-
 static void join__three_ranks_to_ready(void **state)
 {
     struct control *c = *state;
@@ -690,7 +675,7 @@ static void create__port_in_use_names_it(void **state)
     assert_null(second);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, control_tear_down)
 
 int main(void)
 {

@@ -3,21 +3,6 @@
  * strangers under a job's name, one address that takes all there is. Read next: control_harness.h, test_server.c. */
 #include "control_harness.h"
 
-static int start(void **state)
-{
-    struct control *c = calloc(1, sizeof *c);
-    control_init(c);
-    *state = c;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    control_stop(*state);
-    free(*state);
-    return 0;
-}
-
 static int join_of_run(struct control *c, uint32_t rank, const char *run)
 {
     struct trib_message message = join_message(rank, 2);
@@ -167,7 +152,7 @@ static void restart__other_settings_end_no_return(void **state)
     close(second);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, control_tear_down)
 
 int main(void)
 {

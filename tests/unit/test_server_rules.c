@@ -3,21 +3,6 @@
  * come after REGISTER, a grant is compared whole, a multicast group is one job's. test_server.c has the dialogue. */
 #include "control_harness.h"
 
-static int start(void **state)
-{
-    struct control *c = calloc(1, sizeof *c);
-    control_init(c);
-    *state = c;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    control_stop(*state);
-    free(*state);
-    return 0;
-}
-
 /* A group of its own keeps what other jobs get off a job's links. */
 static void paths__a_job_has_a_group_of_its_own(void **state)
 {
@@ -117,7 +102,7 @@ static void mismatch__of_equal_texts_says_so(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, control_tear_down)
 
 int main(void)
 {

@@ -5,21 +5,6 @@
 
 #define VIA UINT64_C(0xa1a2a3a4a5a6a7a8)
 
-static int start(void **state)
-{
-    struct control *c = calloc(1, sizeof *c);
-    control_init(c);
-    *state = c;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    control_stop(*state);
-    free(*state);
-    return 0;
-}
-
 /* What a relay makes of a rank's JOIN. */
 static struct trib_message relayed_join(uint32_t rank, uint32_t ranks, uint64_t via)
 {
@@ -652,7 +637,7 @@ static void stall__on_a_rank_that_has_left_ends(void **state)
     expect_fail(fds[1], TRIB_ERR_PEER, "rank 1 waits on sequence 99, but rank 0");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, control_tear_down)
 
 int main(void)
 {
