@@ -183,7 +183,8 @@ static void simulate(struct everything *e, bool is_quiet)
     struct sim_progress progress = sim_progress_begin("", is_quiet);
     double begin = trib_cpu_s();
 
-    while (sim_run_advance(&e->run, HOPS_EACH) && !interrupt_came() && !e->story.was_stalled) {
+    /* What is given up stays as it was found: a step more, and something may arrive. */
+    while (!e->story.was_stalled && sim_run_advance(&e->run, HOPS_EACH) && !interrupt_came()) {
         e->story.was_stalled = sim_run_stalled(&e->run, STALL_PS) != 0;
         sim_progress_show(&progress, &e->run);
     }
@@ -259,9 +260,9 @@ static int tell(struct everything *e, const struct sim_options *options)
         return SIM_EXIT_DEADLOCK;
     }
     if (e->story.was_stalled) {
-        complain("given up: nothing has arrived for 5 s of simulated time, and %" PRIu64
-                 " flows and jobs have not ended",
-                 sim_run_stalled(&e->run, STALL_PS));
+        uint64_t left = sim_run_stalled(&e->run, STALL_PS);
+        complain("given up: nothing has arrived for 5 s of simulated time, and %" PRIu64 "%s not ended", left,
+                 left == 1 ? " flow or job has" : " flows and jobs have");
         return SIM_EXIT_STALLED;
     }
     if (e->story.was_interrupted && !options->silent) { /* whose run it is says what becomes of it */

@@ -99,8 +99,11 @@ link = "host1-switch0"
 at = "999s"
 END
 expect 4 'given up: nothing has arrived for 5 s of simulated time' "$T" sim "$TMP/quiet.toml" # with few packets
+check_in "and how many" ', and 1 flow or job has not ended$' "$TMP/out"
 check_in "soon after" '^quiet.toml: .* [5-7](\.[0-9]+)? s simulated' "$TMP/out"
 check_in "what has happened is counted, not what was to happen" 'cables cut 1;' "$TMP/out"
+sed '/^at = "50us"/a until = "6s"' "$TMP/quiet.toml" >"$TMP/again.toml"
+expect 4 ', and 1 flow or job has not ended$' "$T" sim "$TMP/again.toml" # though something would have arrived a moment later
 printf 'scenario = "quiet.toml"\n[[vary]]\nkey = "duration"\nvalues = "10ms, 1000s"\n' >"$TMP/quiets.toml"
 expect 0 '^2 of 2 runs are done' "$T" sim sweep "$TMP/quiets.toml" --out "$TMP/quiets" --cores 1
 check_in "that is a result" 'that was run 0001; it is done: a run that does not end is a result' "$TMP/out"
