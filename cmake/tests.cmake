@@ -171,6 +171,10 @@ foreach(source ${sources})
         trib_test(fuzz/${short} fuzz 120 ${name} ${corpus})
     endif()
 endforeach()
+if(wanted AND NOT TRIB_FUZZ AND EXISTS ${PROJECT_SOURCE_DIR}/tests/fuzz/seeds.c)
+    trib_test_program(fuzz_seeds fuzz tests/fuzz/seeds.c)
+    trib_test(fuzz/seeds fuzz 60 fuzz_seeds ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus)
+endif()
 
 # Preloaded by tests/integration/memory.user.sh, and by the step slow of tools/test_all.sh. A sanitizer has an allocator of its own.
 if(NOT TRIB_FUZZ AND NOT TRIB_SANITIZE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* session.c: the codec of session.h. Bytes in, structs out, and back; no sockets, no decisions about what a value may
  * mean. A message is read whole or not at all: no length is believed, nothing may be left over behind the last field. A
- * change here also changes: docs/PROTOCOL.md ("Sessions"), tests/unit/test_session.c, TRIB_SESSION_VERSION. */
+ * change here also changes: docs/PROTOCOL.md ("Sessions"), tests/unit/session_goldens.h, TRIB_SESSION_VERSION. */
 #include "control/session/session.h"
 
 #include <string.h>

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session_goldens.h: a message of every kind of the session protocol (docs/PROTOCOL.md, "Sessions"), with its bytes,
+ * written down by hand. Used by test_session.c, which holds the codec to them, and by tests/fuzz/seeds.c. */
+#ifndef TRIB_TESTS_SESSION_GOLDENS_H
+#define TRIB_TESTS_SESSION_GOLDENS_H
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "control/session/session.h"
+
+#define GRANT_HEX                                                                             \
+    "0102030405060708 1112131415161718 191a1b1c1d1e1f20 21222324 31323334 00000002 0000002c " \
+    "00000580 00000160 0001 1d2e efc07401 1d3e 03010000 00000000 00000000 00000000 "          \
+    "0301040000000000"
+#define ZERO_GRANT_HEX                                                                        \
+    "0000000000000000 0000000000000000 0000000000000000 00000000 00000000 00000000 00000000 " \
+    "00000000 00000000 0000 0000 00000000 0000 00000000 00000000 00000000 00000000 "          \
+    "0000000000000000"
+
+#define GRANT                                                                                                        \
+    {                                                                                                                \
+        .salt = 0x0102030405060708, .token = 0x1112131415161718, .key = 0x191a1b1c1d1e1f20,                          \
+        .communicator = 0x21222324, .boot = 0x31323334, .roots = 2, .train = 44, .slots = 1408, .window = 352,       \
+        .generation = 1, .data_port = 7470, .group = 0xefc07401, .group_port = 7486, .weight = {3, 1}, .switches = { \
+            3,                                                                                                       \
+            1,                                                                                                       \
+            4                                                                                                        \
+        }                                                                                                            \
+    }
+
+/* Every kind, with the bytes of its whole frame. */
+struct golden {
+    const char *name;
+    const char *hex;
+    struct trib_message message;
+};
+
+static const struct golden goldens[] = {
+    {"join",
+     "000000f4 01 54524942 0009 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
+     "00000000000000000000000000000000000000000000000000000000 02 04 0000 0a000003 04 0000 0a010003 01 0008 "
+     "7377697463686d6c 00000004 "
+     "00000580 00010000 04 01 00000000 00400000 " ZERO_GRANT_HEX
+     "00 01 b1b2b3b4b5b6b7b8 01 1d2f 05 00400000 1d30 a1a2a3a4a5a6a7a8 02 00000004 000e 31302e302e302e333a3431323334",
+     {.kind = TRIB_MESSAGE_JOIN,
+      .join = {.magic = TRIB_SESSION_MAGIC,
+               .version = TRIB_SESSION_VERSION,
+               .wire_version = 1,
+               .job = "digits",
+               .run = "slurm 42:0",
+               .rank = 3,
+               .data_port = {20000, 20001},
+               .multicast = true,
+               .settings = {.scheme = "switchml",
+                            .ranks = 4,
+                            .payload = 1408,
+                            .window = 65536,
+                            .wire = 4,
+                            .fallback = true,
+                            .gradient_bytes = 4194304},
+               .is_ring = true,
+               .host = 0xb1b2b3b4b5b6b7b8,
+               .level0 = true,
+               .root_port = 7471,
+               .weight = 5,
+               .meet_port = 7472,
+               .via = 0xa1a2a3a4a5a6a7a8,
+               .hops = 2,
+               .roots = 4,
+               .room = 4194304,
+               .origin = "10.0.0.3:41234"}}},
+    {"join, a return",
+     "000000c1 01 54524942 0009 0001 0001 6a 0000 00000000 ffff0000 "
+     "00000000000000000000000000000000000000000000000000000000 00 00 0000 00000001 00000040 00000000 "
+     "01 00 0000000000000000 " GRANT_HEX
+     " 01 00 0000000000000000 00 0000 00 00000000 0000 0000000000000000 00 00000000 0000",
+     {.kind = TRIB_MESSAGE_JOIN,
+      .join = {.magic = TRIB_SESSION_MAGIC,
+               .version = TRIB_SESSION_VERSION,
+               .wire_version = 1,
+               .job = "j",
+               .data_port = {65535},
+               .settings = {.ranks = 1, .payload = 64, .wire = 1},
+               .known = GRANT,
+               .was_ready = true}}},
+    {"welcome",
+     "00000062 02 " GRANT_HEX " 00000004 00000002 00 00 00 00 00 0000",
+     {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 2}}},
+    {"welcome, of hosts",
+     "00000064 02 " GRANT_HEX " 0000000c 00000001 00 00 00 00 00 0003 11 08",
+     {.kind = TRIB_MESSAGE_WELCOME,
+      .welcome = {.grant = GRANT, .generation_ranks = 12, .behind = 1, .hosts = 3, .leaders = {{0x811}}}}},
+    {"welcome, without a switch",
+     "0000008d 02 " GRANT_HEX " 00000004 00000001 02 01 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
+     "00000003 04 4e20 0a000003 00 04 0000 0a000002 0000",
+     {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
+    {"welcome, with a place to meet",
+     "00000068 02 " GRANT_HEX " 00000004 00000001 00 00 00 04 1d30 0a000001 00 0000",
+     {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
+    {"paths", "00000003 03 01 00", {.kind = TRIB_MESSAGE_PATHS, .paths = {true, false}}},
+    {"register", "00000009 04 0000a1a2a3a4a5a6", {.kind = TRIB_MESSAGE_REGISTER, .mark = {0xa1a2a3a4a5a6}}},
+    {"ready",
+     "0000000e 05 31323334 0000000000000011 01",
+     {.kind = TRIB_MESSAGE_READY, .ready = {0x31323334, 17, true}}},
+    {"mark", "00000009 06 0000000000000012", {.kind = TRIB_MESSAGE_MARK, .mark = {18}}},
+    {"describe", "00000009 07 0000000000000011", {.kind = TRIB_MESSAGE_DESCRIBE, .describe = {17}}},
+    {"operation",
+     "00000012 08 0000000000000011 0007 62617272696572",
+     {.kind = TRIB_MESSAGE_OPERATION, .operation = {17, "barrier"}}},
+    {"close", "00000009 09 0000000000000013", {.kind = TRIB_MESSAGE_CLOSE, .mark = {19}}},
+    {"closed", "00000001 0a", {.kind = TRIB_MESSAGE_CLOSED}},
+    {"abort", "0000000a 0b fffffff3 0003 4e614e", {.kind = TRIB_MESSAGE_ABORT, .fail = {TRIB_ERR_ABORTED, "NaN"}}},
+    {"fail", "00000009 0c fffffff5 0002 6869", {.kind = TRIB_MESSAGE_FAIL, .fail = {TRIB_ERR_PEER, "hi"}}},
+    {"stall",
+     "00000013 0d 0000000000000731 000004b0 0000 0002 4c31",
+     {.kind = TRIB_MESSAGE_STALL, .stall = {1841, 1200, {0}, "L1"}}},
+    {"gone", "00000007 0e 01 0003 62796e", {.kind = TRIB_MESSAGE_GONE, .note = {"byn", true}}},
+    {"ring", "00000005 19 0002 6869", {.kind = TRIB_MESSAGE_RING, .note = {.text = "hi"}}},
+    {"ping", "00000009 1a 0000000000000007", {.kind = TRIB_MESSAGE_PING, .ping = {7}}},
+    {"pong", "00000009 1b 0000000000000007", {.kind = TRIB_MESSAGE_PONG, .ping = {7}}},
+    {"away", "00000005 0f 0002 6869", {.kind = TRIB_MESSAGE_AWAY, .note = {.text = "hi"}}},
+    {"missing",
+     "00000015 10 0000000000000731 000004b0 0002 0002 03ff 0000",
+     {.kind = TRIB_MESSAGE_MISSING, .stall = {.sequence = 1841, .since_ms = 1200, .missing = {2, {2, 1023}}}}},
+    {"dispute",
+     "00000011 11 0000000000000011 00000003 00000005",
+     {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {17, {3, 5}}}},
+    {"root_open",
+     "00000055 12 21222324 00000001 00000002 31323334 00000006 0008 7377697463686d6c 04 1d31 0a000002 "
+     "c1c2c3c4c5c6c7c8 00000004 "
+     "00000002 0000002c "
+     "00000580 "
+     "00000580 0001 04 03010000 00000000 00000000 00000000",
+     {.kind = TRIB_MESSAGE_ROOT_OPEN,
+      .root_open = {.index = 1,
+                    .shard = 2,
+                    .boot = 0x31323334,
+                    .ranks = 6,
+                    .scheme = "switchml",
+                    .key = 0xc1c2c3c4c5c6c7c8,
+                    .session = {.communicator = 0x21222324,
+                                .ranks = 4,
+                                .roots = 2,
+                                .train = 44,
+                                .slots = 1408,
+                                .payload = 1408,
+                                .generation = 1,
+                                .wire = TRIB_INT32,
+                                .weight = {3, 1}}}}},
+    {"root_child",
+     "00000015 13 21222324 00000003 00000002 01 04 4e21 0a000003",
+     {.kind = TRIB_MESSAGE_ROOT_CHILD, .root_child = {0x21222324, 3, 2, true, {.len = 0}}}},
+    {"root_join",
+     "00000011 14 21222324 00000003 0000000000000012",
+     {.kind = TRIB_MESSAGE_ROOT_JOIN, .root_join = {0x21222324, 3, 18}}},
+    {"root_ready",
+     "00000009 15 21222324 31323334",
+     {.kind = TRIB_MESSAGE_ROOT_READY, .root_ready = {0x21222324, 0x31323334}}},
+    {"root_missing",
+     "00000013 16 21222324 0000000000000731 0002 0002 0003",
+     {.kind = TRIB_MESSAGE_ROOT_MISSING,
+      .root_missing = {.communicator = 0x21222324, .sequence = 1841, .missing = {2, {2, 3}}}}},
+    {"lend",
+     "00000010 17 54524942 0009 0001 1d2e 0003 6a6f62",
+     {.kind = TRIB_MESSAGE_LEND, .lend = {TRIB_SESSION_MAGIC, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION, 7470, "job"}}},
+    {"lent",
+     "00000015 18 00200000 03 02 04 1d2e 0a000002 04 1d2f 00000000",
+     {.kind = TRIB_MESSAGE_LENT, .lent = {.room = 1U << 21, .weight = 3, .shards = 2}}},
+};
+
+#define GOLDEN_COUNT (sizeof goldens / sizeof goldens[0])
+
+/* Spaces are for the reader. Returns how many bytes there are. */
+static inline size_t from_hex(const char *hex, uint8_t *bytes)
+{
+    size_t len = 0;
+    for (const char *at = hex; *at; at += *at == ' ' ? 1 : 2) {
+        if (*at != ' ') {
+            const char two[3] = {at[0], at[1], 0};
+            bytes[len++] = (uint8_t)strtoul(two, NULL, 16);
+        }
+    }
+    return len;
+}
+
+#endif
