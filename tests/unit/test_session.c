@@ -108,6 +108,8 @@ static void decode__cut_at_each_byte(void **state)
                 exact[3] = (uint8_t)(cut - 4);
                 assert_int_equal(trib_message_decode(exact, cut, &message, &used), TRIB_ERR_INVALID);
                 assert_int_equal(used, 0);
+                assert_int_equal(message.kind, goldens[i].message.kind);
+                assert_non_null(message.bad_field);
             }
             free(exact);
         }
@@ -127,6 +129,7 @@ static void decode__one_byte_too_many(void **state)
         bytes[2] = (uint8_t)((len - 3) >> 8);
         bytes[3] = (uint8_t)(len - 3);
         assert_int_equal(trib_message_decode(bytes, len + 1, &message, &used), TRIB_ERR_INVALID);
+        assert_string_equal(message.bad_field, "end");
     }
 }
 

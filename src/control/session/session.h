@@ -180,6 +180,8 @@ _Static_assert(TRIB_RANKS_MAX == TRIB_SESSION_RANKS_MAX, "a session can have as 
 
 struct trib_message {
     enum trib_message_kind kind;
+    const char *
+        bad_field; /* where it could not be decoded: its first field that is cut off or no value; NULL: there is none */
     union {
         struct {
             uint32_t magic;
@@ -327,12 +329,15 @@ struct trib_message {
 /* Writes the framed message into buffer (TRIB_MESSAGE_MAX bytes); returns its length. Texts without a final zero are
  * cut. */
 size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer);
-/* Reads one framed message from len bytes. *used: bytes taken; 0 with OK: more are needed, and *message is not written.
- * ERR_INVALID: not a message (the connection must end). ERR_VERSION: a JOIN of another version; *message then holds
- * magic and versions only. What a value may be is checked by who acts on it; texts hold no zero byte, bools are 0 or
- * 1. */
+/* Reads one framed message from len bytes. *used: bytes taken; 0 with OK: more are needed, and *message is no message.
+ * ERR_INVALID: not a message (the connection must end); its kind is NONE, or it has a bad_field ("end": something is left over behind its
+ * last). ERR_VERSION: a JOIN or LEND of another version; *message then holds magic and versions only. What a value may be is checked by who
+ * acts on it; texts hold no zero byte, bools are 0 or 1. */
 TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message,
                                                    size_t *used);
+
+/* As docs/PROTOCOL.md has it: "JOIN". A literal; "?" for what is no kind. */
+const char *trib_message_name(enum trib_message_kind kind);
 
 /* hosts.c: what a WELCOME says of hosts could be. */
 bool trib_hosts_are_sane(const struct trib_message *welcome);

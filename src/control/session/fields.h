@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fields.h: one pass over the fields of a message, which writes them or reads them. A message says once which fields it has, in which order
+ * (session.c); so both ways cannot differ. Numbers travel in network byte order, texts as 2 bytes of length and the bytes.
+ *
+ * A reading pass believes no length: what is missing, too long or no value of its kind makes it bad. From there on it reads nothing, and
+ * `field` names the one that was at fault. A writing pass only looks at what it is given, and asserts that it fits. */
+#ifndef TRIB_CONTROL_FIELDS_H
+#define TRIB_CONTROL_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/assert.h"
+#include "io/udp.h"
+
+struct trib_fields {
+    uint8_t *to;         /* where the next field is written; NULL: it is read */
+    const uint8_t *from; /* where it is read */
+    const uint8_t *end;  /* of either */
+    const char *field;   /* reading: the first that is bad; NULL: none */
+};
+
+static inline bool trib_fields_read(const struct trib_fields *f)
+{
+    return f->to == NULL;
+}
+
+static inline bool trib_fields_are_bad(const struct trib_fields *f)
+{
+    return f->field != NULL;
+}
+
+/* Makes a reading pass bad unless `good`. name: a literal, as in docs/PROTOCOL.md. */
+void trib_fields_check(struct trib_fields *f, const char *name, bool good);
+
+void trib_field_u8(struct trib_fields *f, const char *name, uint8_t *value);
+void trib_field_u16(struct trib_fields *f, const char *name, uint16_t *value);
+void trib_field_u32(struct trib_fields *f, const char *name, uint32_t *value);
+void trib_field_u64(struct trib_fields *f, const char *name, uint64_t *value);
+/* One byte, 0 or 1. */
+void trib_field_bool(struct trib_fields *f, const char *name, bool *value);
+/* A byte that says how many of something follow: at most `most`. */
+void trib_field_count(struct trib_fields *f, const char *name, uint8_t *count, uint8_t most);
+void trib_field_bytes(struct trib_fields *f, const char *name, uint8_t *bytes, size_t count);
+/* capacity counts the final zero. Writing, a text without one is cut; reading, a text that does not fit or holds a zero is bad. */
+void trib_field_text(struct trib_fields *f, const char *name, char *text, size_t capacity);
+/* Family (4, 6), port, address. What a scope is only one machine knows: it does not travel. */
+void trib_field_address(struct trib_fields *f, const char *name, struct trib_address *address);
+/* One that there need not be: family 0, len 0. */
+void trib_field_address_or_none(struct trib_fields *f, const char *name, struct trib_address *address);
+void trib_field_addresses(struct trib_fields *f, const char *name, struct trib_address *addresses, size_t count);
+
+#endif
