@@ -104,6 +104,44 @@ static void slow__half_a_message_is_closed_after_its_time(void **state)
     close(fd);
 }
 
+/* Who speaks the protocol but for a field hears which; the rest of the bytes is not looked at. */
+static void malformed__is_told_which_field(void **state)
+{
+    struct world *w = *state;
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    const struct trib_message join = join_message(0, 2);
+    size_t len = trib_message_encode(&join, bytes);
+    int fd = connect_to(w->port);
+    bytes[5 + 4 + 2 + 2] = 1; /* the job's length: 256 bytes and more */
+    send_bytes(fd, bytes, len);
+    step(w);
+    expect_fail(fd, TRIB_ERR_INVALID,
+                "a malformed message JOIN: its field \"job\" is cut off, too long or has no value that it may have");
+    assert_int_equal(w->connections.stats.rejected_malformed, 1);
+    close(fd);
+}
+
+/* A rank that is in a job is dead with that. */
+static void malformed__ends_the_rank(void **state)
+{
+    struct world *w = *state;
+    const struct trib_message joins[2] = {join_message(0, 2), join_message(1, 2)};
+    int fds[2] = {connect_to(w->port), connect_to(w->port)};
+    for (int rank = 0; rank < 2; rank++) {
+        send_message(fds[rank], &joins[rank]);
+        step(w);
+    }
+    send_bytes(fds[1], "\0\0\0\3\3\1\2", 7); /* PATHS with a bool that is 2 */
+    step(w);
+    step(w);
+    (void)expect(fds[0], TRIB_MESSAGE_WELCOME);
+    (void)expect(fds[1], TRIB_MESSAGE_WELCOME);
+    expect_fail(fds[1], TRIB_ERR_INVALID, "a malformed message PATHS: its field \"multicast\"");
+    expect_fail(fds[0], TRIB_ERR_PEER, "it sent a malformed message");
+    close(fds[0]);
+    close(fds[1]);
+}
+
 static void slow__whole_messages_may_come_at_any_pace(void **state)
 {
     struct world *w = *state;
@@ -452,12 +490,20 @@ static void flood__that_ends_is_seen_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(silent__is_closed_after_its_time),          TEST(slow__half_a_message_is_closed_after_its_time),
-        TEST(slow__whole_messages_may_come_at_any_pace), TEST(ended__that_never_closes_is_closed),
-        TEST(full__no_descriptors_left_is_survived),     TEST(full__more_are_turned_away),
-        TEST(full__one_address_does_not_take_all),       TEST(flood__of_one_is_its_end),
-        TEST(flood__that_ends_is_seen_at_once),          TEST(unread__answers_do_not_pile_up),
-        TEST(full__limit_leaves_descriptors_for_others), TEST(guest__strangers_raise_nothing),
+        TEST(silent__is_closed_after_its_time),
+        TEST(slow__half_a_message_is_closed_after_its_time),
+        TEST(malformed__is_told_which_field),
+        TEST(malformed__ends_the_rank),
+        TEST(slow__whole_messages_may_come_at_any_pace),
+        TEST(ended__that_never_closes_is_closed),
+        TEST(full__no_descriptors_left_is_survived),
+        TEST(full__more_are_turned_away),
+        TEST(full__one_address_does_not_take_all),
+        TEST(flood__of_one_is_its_end),
+        TEST(flood__that_ends_is_seen_at_once),
+        TEST(unread__answers_do_not_pile_up),
+        TEST(full__limit_leaves_descriptors_for_others),
+        TEST(guest__strangers_raise_nothing),
         TEST(random__comings_and_goings_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

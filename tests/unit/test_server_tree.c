@@ -528,7 +528,7 @@ static void dispute__before_the_start_is_out_of_turn(void **state)
     usleep(50000); /* both have joined */
     const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {17, {0, 1}}};
     send_message(relayed, &dispute);
-    expect_fail(relayed, TRIB_ERR_INVALID, "message kind 17 has no place here");
+    expect_fail(relayed, TRIB_ERR_INVALID, "message DISPUTE has no place here");
     usleep(700000); /* a dispute is settled after 500 ms */
     struct trib_message second = join_message(1, 2);
     fds[1] = join_with(c, &second);

@@ -278,11 +278,28 @@ static void refuse_version(struct trib_connections *connections, struct trib_con
     say_fail(connections, connection, TRIB_ERR_VERSION, text);
 }
 
+/* Who speaks the protocol, nearly, hears where he errs; what speaks another is not answered. */
+static void refuse_malformed(struct trib_connections *connections, struct trib_connection *connection,
+                             const struct trib_message *message)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    if (message->kind == TRIB_MESSAGE_NONE) {
+        reject(connections, connection, &connections->stats.rejected_malformed, "bytes that are no message");
+        return;
+    }
+    trib_explain(text, "a malformed message %s: its field \"%s\" is cut off, too long or has no value that it may have",
+                 trib_message_name(message->kind), message->bad_field);
+    connections->stats.rejected_malformed++;
+    log_reject(connections, &connection->session.peer, text);
+    trib_jobs_expel(connections->jobs, &connection->session, "it sent a malformed message");
+    say_fail(connections, connection, TRIB_ERR_INVALID, text);
+}
+
 static void refuse_turn(struct trib_connections *connections, struct trib_connection *connection,
                         const struct trib_message *message)
 {
     char text[TRIB_ERROR_TEXT_MAX];
-    trib_explain(text, "message kind %d has no place here in the dialogue", (int)message->kind);
+    trib_explain(text, "message %s has no place here in the dialogue", trib_message_name(message->kind));
     connections->stats.rejected_turn++;
     log_reject(connections, &connection->session.peer, text);
     trib_jobs_expel(connections->jobs, &connection->session, "it sent a message out of turn");
@@ -374,14 +391,14 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
         if (status == TRIB_ERR_VERSION) {
             refuse_version(connections, connection, &message);
         } else if (status != TRIB_OK) {
-            reject(connections, connection, &connections->stats.rejected_malformed, "bytes that are no message");
+            refuse_malformed(connections, connection, &message);
         } else if (used > 0 && !pay_message(connections, connection)) {
             refuse_flood(connections, connection);
         } else if (used > 0 && begins(&message) && lacks_way(connections, connection, cause)) {
             refuse_way(connections, connection, cause);
         } else if (used > 0) {
             at += used;
-            trib_log(TRIB_LOG_TRACE, "session message kind %d of %zu bytes", (int)message.kind, used);
+            trib_log(TRIB_LOG_TRACE, "session message %s of %zu bytes", trib_message_name(message.kind), used);
             if (!take_ping(connections, connection, &message) &&
                 !trib_jobs_receive(connections->jobs, &connection->session, &message, connections->now_ns)) {
                 refuse_turn(connections, connection, &message);
