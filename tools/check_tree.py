@@ -47,6 +47,9 @@ FORBIDDEN_CALLS = re.compile(
     r"\b(malloc|calloc|realloc|free|alloca|mmap|f?printf|v?snprintf|sprintf|puts|fopen|open|read|write|close|socket|"
     r"send|sendto|sendm?msg|recv|recvfrom|recvm?msg|bind|connect|poll|epoll_\w+|clock_gettime|gettimeofday|time|sleep|usleep|nanosleep|getenv|rand|"
     r"random|pthread_\w+|mtx_\w+|thrd_\w+|abort|exit|syslog)\s*\(")
+# What decides in the control plane says, draws and tells the time through its driver (struct trib_jobs_output).
+DECIDES = ("src/control/jobs/", "src/control/relay/", "src/control/roots/")
+DRIVER_CALLS = re.compile(r"\b(trib_log|trib_draw|trib_draw_id|trib_now_ns|clock_gettime|getenv)\s*\(")
 PURE_UNDEFINED = re.compile(r"mem(cpy|set|move|cmp)|trib_\w+|__cpu_(model|indicator_init|features2)|_GLOBAL_OFFSET_TABLE_")
 MARKERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 
@@ -158,6 +161,9 @@ def check_source(path, code):
     if path.startswith("src/") and path.split("/")[1] in PURE:
         for match in FORBIDDEN_CALLS.finditer(code):
             problem(path, line_of(code, match.start()), f"{match.group(1)}() in {path.split('/')[1]}")
+    if path.startswith(DECIDES):
+        for match in DRIVER_CALLS.finditer(code):
+            problem(path, line_of(code, match.start()), f"{match.group(1)}() in what decides; the driver has it (struct trib_jobs_output)")
 
 
 def check_ports(path, text):

@@ -138,7 +138,7 @@ static void check_end(void)
 
 static void set_up(const uint8_t *data, size_t size)
 {
-    const struct trib_jobs_output output = {.send = peer_send, .end = peer_end};
+    const struct trib_jobs_output output = {.send = peer_send, .end = peer_end, .draw = test_draw};
 
     memset(&script, 0, sizeof script);
     script.bytes = data;

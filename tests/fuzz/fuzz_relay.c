@@ -361,7 +361,7 @@ static void check_end(void)
 
 static void set_up(const uint8_t *data, size_t size)
 {
-    const struct trib_jobs_output output = {.send = peer_send, .end = peer_end};
+    const struct trib_jobs_output output = {.send = peer_send, .end = peer_end, .draw = test_draw};
     const struct trib_relay_output above = {.open = uplink_open, .send = uplink_send, .end = uplink_end};
 
     memset(&script, 0, sizeof script);

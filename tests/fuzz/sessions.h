@@ -14,6 +14,7 @@
 #include "control/jobs/jobs.h"
 #include "fuzz/accounts.h"
 #include "io/clock.h"
+#include "unit/draw.h"
 
 #define SESSIONS 12
 #define JOB_NAMES 3

@@ -178,8 +178,8 @@ static inline int start(void **state)
 {
     struct switches *s = calloc(1, sizeof *s);
     struct trib_server_config *config = &s->h.config;
-    const struct trib_jobs_output output = {&s->h, hosts_send, hosts_end, NULL};
-    const struct trib_jobs_output lender_output = {s, lender_send, lender_end, NULL};
+    const struct trib_jobs_output output = {&s->h, hosts_send, hosts_end, NULL, test_draw, NULL};
+    const struct trib_jobs_output lender_output = {s, lender_send, lender_end, NULL, test_draw, NULL};
     config->listen = trib_address_v4(0x0a000001, 7470);
     config->boot = BOOT;
     config->shards = 2;

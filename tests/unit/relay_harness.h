@@ -12,6 +12,7 @@
 #include "control/relay/relay.h"
 #include "control_harness.h"
 #include "core/prng.h"
+#include "unit/draw.h"
 
 #define NODES_MAX 8
 #define QUEUE_MAX 24 /* messages on their way in one direction */
@@ -158,7 +159,7 @@ static inline void node_end_up(void *owner, struct trib_link *link)
 static inline void node_start(struct node *node, uint32_t boot)
 {
     unsigned index = (unsigned)(node - node->world->node);
-    const struct trib_jobs_output output = {node, node_send, node_end, NULL};
+    const struct trib_jobs_output output = {node, node_send, node_end, NULL, test_draw, NULL};
     const struct trib_relay_output above = {node, node_open, node_send_up, node_end_up, NULL};
     bool parent_answers = node->recorder.parent_answers;
     memset(&node->recorder, 0, sizeof node->recorder);

@@ -18,6 +18,7 @@
 #include "control/roots/root.h"
 #include "control/roots/roots.h"
 #include "io/clock.h"
+#include "unit/draw.h"
 
 #define RANKS_MAX 20
 #define INBOX_MAX 256
@@ -151,7 +152,7 @@ static inline void hosts_end(void *owner, struct trib_session *session)
 static inline int hosts_start(void **state)
 {
     struct hosts *h = calloc(1, sizeof *h);
-    const struct trib_jobs_output output = {h, hosts_send, hosts_end, NULL};
+    const struct trib_jobs_output output = {h, hosts_send, hosts_end, NULL, test_draw, NULL};
     assert_int_equal(trib_address_parse("10.0.0.1:7470", 0, &h->config.listen, NULL), TRIB_OK);
     h->config.boot = BOOT;
     h->config.join_timeout_ns = 5 * TRIB_SECOND_NS;

@@ -7,6 +7,7 @@
 #include "control_harness.h"
 
 #include "control/server/connections.h"
+#include "unit/draw.h"
 
 struct world {
     struct control control; /* only its config and recorder: no thread runs */
@@ -26,8 +27,8 @@ static int start(void **state)
     control_init(&w->control);
     assert_int_equal(trib_listener_open(&w->control.config.listen, &fd, &bound, NULL), TRIB_OK);
     w->port = trib_address_port(&bound);
-    const struct trib_jobs_output output = {&w->connections, trib_connections_send, trib_connections_end,
-                                            trib_connections_ping};
+    const struct trib_jobs_output output = {
+        &w->connections, trib_connections_send, trib_connections_end, trib_connections_ping, test_draw, NULL};
     trib_jobs_init(&w->jobs, &w->control.config, &output);
     trib_connections_init(&w->connections, fd, &w->jobs);
     w->now_ns = 1000 * TRIB_SECOND_NS;

@@ -122,12 +122,12 @@ static void lend__refuses_its_own_jobs(void **state)
     struct link *again = &s->link[LINKS_MAX - 1];
     again->session = session;
     again->lender = &s->lender[0];
-    s->h.jobs.output = (struct trib_jobs_output){s, lender_send, lender_end, NULL};
+    s->h.jobs.output = (struct trib_jobs_output){s, lender_send, lender_end, NULL, test_draw, NULL};
     assert_true(trib_jobs_receive(&s->h.jobs, &again->session, &s->link[0].up[0], 1));
     assert_true(trib_jobs_receive(&s->h.jobs, &again->session, &open, 1));
     assert_text(again->down[1].fail.text, "is another job's here");
     assert_int_equal(s->fake.opens, 2);
-    s->h.jobs.output = (struct trib_jobs_output){&s->h, hosts_send, hosts_end, NULL};
+    s->h.jobs.output = (struct trib_jobs_output){&s->h, hosts_send, hosts_end, NULL, test_draw, NULL};
 }
 
 static void lend__is_not_kept_for_nothing(void **state)

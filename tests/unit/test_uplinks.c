@@ -4,6 +4,7 @@
 #include "control_harness.h"
 
 #include "control/server/uplinks.h"
+#include "unit/draw.h"
 
 struct world {
     struct trib_server_config config;
@@ -48,7 +49,7 @@ static int start(void **state)
     w->config.receive_room = 1U << 20;
     w->config.plane = recorder_verbs(&w->recorder);
     pthread_mutex_init(&w->recorder.lock, NULL);
-    const struct trib_jobs_output output = {w, take, take_end, NULL};
+    const struct trib_jobs_output output = {w, take, take_end, NULL, test_draw, NULL};
     const struct trib_relay_output above = {&w->uplinks, trib_uplinks_open, trib_uplinks_send, trib_uplinks_end,
                                             trib_uplinks_ping};
     trib_jobs_init(&w->jobs, &w->config, &output);

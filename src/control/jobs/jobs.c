@@ -3,6 +3,7 @@
  * Read next: join.c and start.c (the way in), connections.c (who calls). */
 #include "control/jobs/jobs.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,6 @@
 #include "control/roots/roots.h"
 #include "io/clock.h"
 #include "io/explain.h"
-#include "io/log.h"
 #include "io/units.h"
 
 #define MARKS_GAP_FIRST_NS (5 * TRIB_MILLISECOND_NS)
@@ -30,6 +30,19 @@ void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *con
     jobs->output = *output;
     jobs->peers = trib_peers_verbs(jobs);
     jobs->borrowing = trib_borrow_verbs(jobs);
+}
+
+void trib_jobs_say(const struct trib_jobs *jobs, enum trib_log_level level, const char *format, ...)
+{
+    char line[1001];
+    va_list arguments;
+    if (!jobs->output.say) {
+        return;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    jobs->output.say(jobs->output.owner, level, line);
 }
 
 struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator)
@@ -103,7 +116,7 @@ void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_statu
     struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
     bool goes_on = status == TRIB_ERR_SWITCH && job->meeting.len > 0; /* those who do need who has closed */
     trib_explain(message.fail.text, "%s", text);
-    trib_log(TRIB_LOG_WARN, "job %s ended: %s", job->name, text);
+    trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s ended: %s", job->name, text);
     jobs->stats.failed[-status]++;
     /* Rank 0 last: without a switch this control plane is in its process, which may end as soon as it hears. */
     for (uint32_t i = job->settings.ranks; i-- > 0;) {
@@ -164,7 +177,7 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
     }
     (void)snprintf(job->lost, sizeof job->lost, "%s", lost);
     job->patience_ns = time_to_return(jobs, job);
-    trib_log(TRIB_LOG_WARN, "job %s: %s: all ranks have to come back", job->name, lost);
+    trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s: all ranks have to come back", job->name, lost);
     trib_job_close_plane(jobs, job);
     trib_borrow_end(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
@@ -208,7 +221,7 @@ static bool close_if_all(struct trib_jobs *jobs, struct trib_job *job)
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         send_closed(jobs, &job->ranks[i]);
     }
-    trib_log(TRIB_LOG_INFO, "job %s (communicator %08x) closed", job->name, job->grant.communicator);
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s (communicator %08x) closed", job->name, job->grant.communicator);
     jobs->stats.closed++;
     trib_job_free(jobs, job);
     return true;
@@ -332,7 +345,7 @@ static void end_rank(struct trib_jobs *jobs, struct trib_job *job, uint32_t inde
     char text[TRIB_ERROR_TEXT_MAX];
     (void)trib_job_name_rank(job, index, name);
     if (job->state == TRIB_JOB_JOINING) {
-        trib_log(TRIB_LOG_INFO, "job %s: %s has left before all had joined: %s", job->name, name, cause);
+        trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s: %s has left before all had joined: %s", job->name, name, cause);
         if (trib_job_is_empty(job)) {
             trib_job_free(jobs, job);
         }

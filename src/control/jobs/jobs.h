@@ -14,6 +14,7 @@
 
 #include "control/server.h"
 #include "control/session/ranks.h"
+#include "io/log.h"
 #include "schemes/schemes.h"
 
 #define TRIB_JOBS_MAX 1024
@@ -48,6 +49,10 @@ struct trib_jobs_output {
     void (*end)(void *owner, struct trib_session *session);
     /* Ask the relay at the other end whether it still reads (ping.h); if it does not, the session is gone. */
     void (*ping)(void *owner, struct trib_session *session);
+    /* Any 64-bit number that nobody can foresee: ids and secrets. */
+    uint64_t (*draw)(void *owner);
+    /* A line for the operator; NULL: nobody reads them. */
+    void (*say)(void *owner, enum trib_log_level level, const char *line);
 };
 
 /* The latest STALL of a rank. */
@@ -231,6 +236,10 @@ static inline bool trib_session_is_joined(const struct trib_session *session)
 {
     return session->job || session->link || session->lending;
 }
+
+/* A line of jobs->output.say, cut at 1000 bytes. */
+void trib_jobs_say(const struct trib_jobs *jobs, enum trib_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Fails every communicator with this cause and frees all. */
 void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text);

@@ -13,7 +13,6 @@
 #include "control/roots/trees.h"
 #include "io/clock.h"
 #include "io/explain.h"
-#include "io/log.h"
 #include "schemes/schemes.h"
 
 /* Names end up in logs, labels and JSON: printable ASCII without quotes and backslashes. */
@@ -266,7 +265,7 @@ static void refuse(struct trib_jobs *jobs, struct trib_session *session, enum tr
     char peer[64];
     trib_explain(message.fail.text, "%s", text);
     trib_address_format(&session->peer, peer);
-    trib_log(TRIB_LOG_INFO, "join from %s refused: %s", peer, text);
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "join from %s refused: %s", peer, text);
     jobs->stats.refused[-status]++;
     jobs->output.send(jobs->output.owner, session, &message);
     jobs->output.end(jobs->output.owner, session);
@@ -529,8 +528,8 @@ static uint32_t bury_sessions(struct trib_jobs *jobs, struct trib_job *job, cons
             rank->session->job = NULL;
             jobs->output.end(jobs->output.owner, rank->session);
             rank->session = NULL;
-            trib_log(TRIB_LOG_INFO, "job %s: rank %u (%s) has left: its switch has started anew", job->name, i,
-                     rank->name);
+            trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s: rank %u (%s) has left: its switch has started anew", job->name,
+                          i, rank->name);
         }
     }
     if (trib_job_is_empty(job)) {
@@ -562,8 +561,8 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
     job->has_peers = job->has_peers || rank->is_ring;
     session->job = job;
     session->rank = message->join.rank;
-    trib_log(TRIB_LOG_INFO, "job %s rank %u of %u %s from %s", job->name, session->rank, job->settings.ranks,
-             rank->is_new ? "joined" : "is back", rank->name);
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s rank %u of %u %s from %s", job->name, session->rank, job->settings.ranks,
+                  rank->is_new ? "joined" : "is back", rank->name);
 }
 
 /* Keeps the difference for the ranks that have yet to come, and tells all that are there. */

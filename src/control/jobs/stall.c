@@ -8,7 +8,6 @@
 #include "control/roots/roots.h"
 #include "io/clock.h"
 #include "io/explain.h"
-#include "io/log.h"
 #include "io/units.h"
 
 #define FRESH_NS \
@@ -155,7 +154,7 @@ static void fail_for_closed(struct trib_jobs *jobs, struct trib_job *job, uint32
     trib_job_fail(jobs, job, TRIB_ERR_PEER, text);
 }
 
-static void log_stall(struct trib_job *job, uint32_t index, uint64_t now_ns)
+static void log_stall(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)
 {
     char text[256] = "nobody is";
     const struct trib_stall *stall = &job->ranks[index].stall;
@@ -169,8 +168,9 @@ static void log_stall(struct trib_job *job, uint32_t index, uint64_t now_ns)
     } else if (stall->where[0] != '\0') {
         (void)snprintf(text, sizeof text, "what comes from %s is", stall->where);
     }
-    trib_log(TRIB_LOG_WARN, "job %s: %s missing on sequence %llu since %u.%u s, says rank %u", job->name, text,
-             (unsigned long long)stall->sequence, stall->since_ms / 1000, stall->since_ms % 1000 / 100, index);
+    trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s missing on sequence %llu since %u.%u s, says rank %u", job->name,
+                  text, (unsigned long long)stall->sequence, stall->since_ms / 1000, stall->since_ms % 1000 / 100,
+                  index);
 }
 
 static void answer_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)
@@ -184,7 +184,7 @@ static void answer_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t 
     if (job->ranks[index].session) {
         jobs->output.send(jobs->output.owner, job->ranks[index].session, &answer);
     }
-    log_stall(job, index, now_ns);
+    log_stall(jobs, job, index, now_ns);
 }
 
 void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,

@@ -13,9 +13,7 @@
 #include "control/roots/trees.h"
 #include "core/assert.h"
 #include "io/clock.h"
-#include "io/draw.h"
 #include "io/explain.h"
-#include "io/log.h"
 #include "io/units.h"
 
 #define GROUPS_MAX 256
@@ -24,12 +22,18 @@
 #define PROBE_GAP_MAX_NS (50 * TRIB_MILLISECOND_NS) /* who has joined late waits for three of them (comm/paths.c) */
 #define UDP_HEADER_SIZE 8
 
+static uint64_t draw(const struct trib_jobs *jobs)
+{
+    return jobs->output.draw(jobs->output.owner);
+}
+
 static uint32_t draw_communicator(const struct trib_jobs *jobs)
 {
     uint32_t communicator;
     do {
-        communicator = trib_draw_id();
-    } while (trib_jobs_find_communicator(jobs, communicator) || trib_lend_find(jobs, communicator));
+        communicator = (uint32_t)draw(jobs);
+    } while (communicator == 0 || trib_jobs_find_communicator(jobs, communicator) ||
+             trib_lend_find(jobs, communicator));
     return communicator;
 }
 
@@ -93,9 +97,9 @@ void trib_job_draw_group(const struct trib_jobs *jobs, struct trib_job *job)
 
 static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
 {
-    job->grant.salt = trib_draw();
-    job->grant.token = trib_draw();
-    job->grant.key = trib_draw();
+    job->grant.salt = draw(jobs);
+    job->grant.token = draw(jobs);
+    job->grant.key = draw(jobs);
     job->grant.communicator = draw_communicator(jobs);
     job->grant.generation = 1;
     if (job->has_peers) {
@@ -109,8 +113,8 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
     trib_job_draw_group(jobs, job);
     if (trib_admission_window(jobs, job)) {
         bool is_switch = !job->has_peers && !trib_roots_are_ranks(jobs->config);
-        trib_log(
-            TRIB_LOG_WARN,
+        trib_jobs_say(
+            jobs, TRIB_LOG_WARN,
             "job %s: window cut to %u packets per rank: %u children, beside those of other jobs, share the %u bytes "
             "that a socket of %s can hold, or those behind a relay its socket: raise net.core.rmem_max "
             "(sysctl), or run %s as root",
@@ -198,11 +202,11 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         name_places(jobs, job, i, &message);
         jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
     }
-    trib_log(TRIB_LOG_INFO,
-             "job %s admitted: communicator %08x generation %u, %u ranks, scheme %s, payload %u, window %u and "
-             "slots %u per shard, %u shards, %s",
-             job->name, job->grant.communicator, job->grant.generation, job->settings.ranks, trib_job_scheme(job),
-             job->settings.payload, job->grant.window, job->grant.slots, job->grant.roots, memory);
+    trib_jobs_say(jobs, TRIB_LOG_INFO,
+                  "job %s admitted: communicator %08x generation %u, %u ranks, scheme %s, payload %u, window %u and "
+                  "slots %u per shard, %u shards, %s",
+                  job->name, job->grant.communicator, job->grant.generation, job->settings.ranks, trib_job_scheme(job),
+                  job->settings.payload, job->grant.window, job->grant.slots, job->grant.roots, memory);
 }
 
 /* One that no rank of the job can still have packets of, and not 0. */
@@ -362,8 +366,8 @@ static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         send_ready(jobs, job, &job->ranks[i]);
     }
-    trib_log(TRIB_LOG_INFO, "job %s runs: all %u ranks are registered, results by %s", job->name, job->settings.ranks,
-             job->multicast ? "multicast" : "unicast");
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s runs: all %u ranks are registered, results by %s", job->name,
+                  job->settings.ranks, job->multicast ? "multicast" : "unicast");
 }
 
 void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)

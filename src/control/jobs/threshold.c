@@ -10,7 +10,6 @@
  * (who is told). */
 #include "control/jobs/peers.h"
 #include "io/explain.h"
-#include "io/log.h"
 #include "io/units.h"
 
 /* "4,000,000 bytes of gradients an iteration are below the switch's threshold of 40,000,000 (--threshold)" */
@@ -58,7 +57,7 @@ static bool is_to_be_ring(const struct trib_jobs *jobs, struct trib_job *job)
     if (!job->stays) {
         job->stays = true;
         explain_threshold(jobs, job, why);
-        trib_log(TRIB_LOG_INFO, "job %s: %s, but it stays at the switch: %s", job->name, why, cause);
+        trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s: %s, but it stays at the switch: %s", job->name, why, cause);
     }
     return false;
 }
@@ -87,8 +86,9 @@ bool trib_job_settles_ring(struct trib_jobs *jobs, struct trib_job *job)
     if (told == 0) {
         return true;
     }
-    trib_log(TRIB_LOG_INFO, "job %s: %s: %u of its ranks come again as a ring, which it is in place of scheme %s",
-             job->name, message.note.text, told, job->settings.scheme);
+    trib_jobs_say(jobs, TRIB_LOG_INFO,
+                  "job %s: %s: %u of its ranks come again as a ring, which it is in place of scheme %s", job->name,
+                  message.note.text, told, job->settings.scheme);
     if (trib_job_is_empty(job)) {
         trib_job_free(jobs, job);
     }

@@ -9,7 +9,6 @@
 #include "core/lane.h"
 #include "io/clock.h"
 #include "io/explain.h"
-#include "io/log.h"
 
 /* A parent that did not answer is not asked again for so long: all its ranks come at once, and come often. */
 #define AWAY_NS (25 * TRIB_MILLISECOND_NS)
@@ -446,7 +445,7 @@ static void take_end(struct trib_jobs *jobs, struct trib_link *link, const struc
         int32_t status = message->fail.status;
         bool is_known = status < 0 && status >= TRIB_ERR_CHECK;
         job->end = *message;
-        trib_log(TRIB_LOG_WARN, "job %s ended: %s", job->name, message->fail.text);
+        trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s ended: %s", job->name, message->fail.text);
         jobs->stats.failed[is_known ? -status : -TRIB_ERR_REFUSED]++;
     } else if (job && message->kind == TRIB_MESSAGE_CLOSED) {
         job->closed++;

@@ -11,7 +11,6 @@
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
-#include "io/log.h"
 #include "io/units.h"
 
 #define PATH_GAP_FIRST_NS (2 * TRIB_MILLISECOND_NS)
@@ -66,8 +65,8 @@ void trib_relay_drop(struct trib_jobs *jobs, struct trib_job *job, const char *l
     if (lost) {
         trib_explain(gone.note.text, "%s", lost);
     }
-    trib_log(TRIB_LOG_WARN, "job %s: %s: its ranks here have to come back", job->name,
-             lost ? lost : "the way to its root is lost");
+    trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s: its ranks here have to come back", job->name,
+                  lost ? lost : "the way to its root is lost");
     jobs->stats.recalled++;
     trib_job_close_plane(jobs, job);
     struct trib_link *link = jobs->relay->first;
@@ -261,10 +260,10 @@ static void start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
             pass_welcome(jobs, link);
         }
     }
-    trib_log(TRIB_LOG_INFO,
-             "job %s relayed: communicator %08x boot %08x, %u of %u ranks here, behind %u children, parent %s",
-             job->name, job->grant.communicator, job->grant.boot, job->links, job->settings.ranks, job->children,
-             jobs->relay->parent);
+    trib_jobs_say(jobs, TRIB_LOG_INFO,
+                  "job %s relayed: communicator %08x boot %08x, %u of %u ranks here, behind %u children, parent %s",
+                  job->name, job->grant.communicator, job->grant.boot, job->links, job->settings.ranks, job->children,
+                  jobs->relay->parent);
 }
 
 void trib_relay_welcome(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
@@ -401,7 +400,8 @@ static void fail_path(struct trib_jobs *jobs, struct trib_job *job)
     if (is_held_up(jobs, job)) {
         trib_relay_refuse(jobs, job, TRIB_ERR_UNREACHABLE, text);
     } else {
-        trib_log(TRIB_LOG_WARN, "job %s: %s", job->name, text); /* it was tried before; who waits will say so */
+        trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s", job->name,
+                      text); /* it was tried before; who waits will say so */
     }
     job->probe_ns = TRIB_NEVER;
 }
@@ -453,7 +453,8 @@ void trib_relay_ready(struct trib_jobs *jobs, struct trib_job *job, struct trib_
         job->state = TRIB_JOB_RUNNING;
         jobs->stats.started++;
         trib_job_choose_multicast(jobs, job);
-        trib_log(TRIB_LOG_INFO, "job %s runs: results by %s", job->name, job->multicast ? "multicast" : "unicast");
+        trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s runs: results by %s", job->name,
+                      job->multicast ? "multicast" : "unicast");
     }
     message->ready.multicast = job->multicast;
 }

@@ -10,7 +10,6 @@
 #include "control/roots/trees.h"
 #include "io/clock.h"
 #include "io/explain.h"
-#include "io/log.h"
 
 #define AGAIN_NS (50 * TRIB_MILLISECOND_NS)
 #define AWAY_NS TRIB_SECOND_NS /* so long a lender that starts anew is waited for before the ranks are told */
@@ -101,7 +100,7 @@ static void ask_again(struct trib_jobs *jobs, struct trib_job *job, const char *
 {
     if (jobs->unlent_logged_ns == 0 || now_ns - jobs->unlent_logged_ns >= LOG_GAP_NS) {
         jobs->unlent_logged_ns = now_ns;
-        trib_log(TRIB_LOG_WARN, "job %s: %s; trying again", job->name, cause);
+        trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s; trying again", job->name, cause);
     }
     job->unlent_ns = job->unlent_ns != 0 ? job->unlent_ns : now_ns;
     if (now_ns - job->unlent_ns >= AWAY_NS) {
@@ -118,7 +117,7 @@ static bool does_without(struct trib_jobs *jobs, struct trib_job *job, uint32_t 
     if (!trib_trees_avoid(jobs, job, lender, now_ns)) {
         return false;
     }
-    trib_log(TRIB_LOG_WARN, "job %s: %s; it does without", job->name, cause);
+    trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s; it does without", job->name, cause);
     trib_job_start(jobs, job, now_ns);
     return true;
 }
@@ -249,8 +248,8 @@ void trib_borrow_spare(struct trib_jobs *jobs, struct trib_job *job)
     }
     if (!job->is_return && job->grant.switches[0] != 0) {
         char list[256];
-        trib_log(TRIB_LOG_INFO, "job %s: trees through %s, of %u switches", job->name,
-                 trib_trees_list(jobs, job, list, sizeof list), jobs->config->lenders.count + 1);
+        trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s: trees through %s, of %u switches", job->name,
+                      trib_trees_list(jobs, job, list, sizeof list), jobs->config->lenders.count + 1);
     }
 }
 

@@ -9,7 +9,6 @@
 #include "control/roots/roots.h"
 #include "io/clock.h"
 #include "io/explain.h"
-#include "io/log.h"
 #include "io/units.h"
 #include "schemes/schemes.h"
 
@@ -173,7 +172,8 @@ void trib_lend_begin(struct trib_jobs *jobs, struct trib_session *session, const
         return;
     }
     lent.lent.room = trib_admission_room(jobs, lending->asker);
-    trib_log(TRIB_LOG_INFO, "lends %u shards to job %s of switch %s", config->shards, lending->job, lending->asker);
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "lends %u shards to job %s of switch %s", config->shards, lending->job,
+                  lending->asker);
     jobs->output.send(jobs->output.owner, session, &lent);
 }
 
@@ -186,7 +186,7 @@ void trib_lend_end(struct trib_jobs *jobs, struct trib_session *session)
     }
     *link = lending->next;
     session->lending = NULL;
-    trib_log(TRIB_LOG_INFO, "job %s of switch %s has ended its loan", lending->job, lending->asker);
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s of switch %s has ended its loan", lending->job, lending->asker);
     trib_root_deinit(&lending->root);
     free(lending);
 }
@@ -235,7 +235,7 @@ static void give_up(struct trib_jobs *jobs, struct trib_lending *lending, struct
     if (lending->refusal[0] != '\0') {
         trib_explain(answer->fail.text, "%s", lending->refusal);
     }
-    trib_log(TRIB_LOG_WARN, "job %s of switch %s: %s", lending->job, lending->asker, answer->fail.text);
+    trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s of switch %s: %s", lending->job, lending->asker, answer->fail.text);
     trib_lend_end(jobs, session);
     jobs->output.send(jobs->output.owner, session, answer);
     jobs->output.end(jobs->output.owner, session);

@@ -11,7 +11,6 @@
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
-#include "io/log.h"
 
 #define REFUSED_NS (10 * TRIB_SECOND_NS) /* a lender that did not take part in a job is asked last for so long */
 #define WEIGHT_BPS UINT64_C(1000000000)
@@ -361,7 +360,7 @@ static uint32_t refused_lately(const struct trib_jobs *jobs, uint64_t now_ns)
     return refused;
 }
 
-static void warn_of_strays(const struct trib_topology *topology, struct trib_job *job)
+static void warn_of_strays(const struct trib_jobs *jobs, const struct trib_topology *topology, struct trib_job *job)
 {
     struct members members = {.job = job};
     struct trib_rank *rank;
@@ -377,9 +376,10 @@ static void warn_of_strays(const struct trib_topology *topology, struct trib_job
         }
     }
     if (strays > 0) {
-        trib_log(TRIB_LOG_WARN,
-                 "job %s: the topology has no subnet for %s%s: of their ways only the links of the switches are known",
-                 job->name, host, strays > 1 ? " and others" : "");
+        trib_jobs_say(
+            jobs, TRIB_LOG_WARN,
+            "job %s: the topology has no subnet for %s%s: of their ways only the links of the switches are known",
+            job->name, host, strays > 1 ? " and others" : "");
     }
 }
 
@@ -439,7 +439,7 @@ static enum trib_status choose(struct trib_jobs *jobs, struct trib_job *job, uin
     trib_choose_destroy(&choice);
     jobs->turn++;
     if (jobs->config->topology) {
-        warn_of_strays(topology, job);
+        warn_of_strays(jobs, topology, job);
     }
     if (job->grant.switches[0] == 0) {
         trib_explain(error,

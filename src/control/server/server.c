@@ -73,6 +73,19 @@ static enum trib_status open_http(struct trib_server *server, char *error)
     return status == TRIB_ERR_REFUSED && server->config.http_is_named ? TRIB_ERR_SYSTEM : status;
 }
 
+/* struct trib_jobs_output. */
+static uint64_t draw(void *owner)
+{
+    (void)owner;
+    return trib_draw();
+}
+
+static void say(void *owner, enum trib_log_level level, const char *line)
+{
+    (void)owner;
+    trib_log(level, "%s", line);
+}
+
 static void open_relay(struct trib_server *server)
 {
     const struct trib_relay_output output = {&server->uplinks, trib_uplinks_open, trib_uplinks_send, trib_uplinks_end,
@@ -147,8 +160,12 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
         status = TRIB_ERR_SYSTEM;
         goto close_listener;
     }
-    const struct trib_jobs_output output = {&made->connections, trib_connections_send, trib_connections_end,
-                                            trib_connections_ping};
+    const struct trib_jobs_output output = {.owner = &made->connections,
+                                            .send = trib_connections_send,
+                                            .end = trib_connections_end,
+                                            .ping = trib_connections_ping,
+                                            .draw = draw,
+                                            .say = say};
     trib_jobs_init(&made->jobs, &made->config, &output);
     if (trib_roots_are_ranks(&made->config)) {
         made->config.plane = trib_roots_verbs(&made->jobs);
