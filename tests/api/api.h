@@ -101,6 +101,7 @@ enum api_odd {
     X(FORK, "fork")                 /* a child of one rank tries all calls; it exits, or stays until the end */ \
     X(RESTART, "restart")           /* a switch is killed and started again */                                  \
     X(THREADS, "threads")           /* two communicators, a thread of each rank for each */                     \
+    X(LAUNCHES, "launches")         /* two launches of one job name at once */                                  \
     X(ASK, "ask")                   /* stats, names, progress */                                                \
     X(DIFFER, "differ")             /* one rank calls something else */                                         \
     X(DIFFER_SPLIT, "differ_split") /* one rank calls what looks like the exchange of a split */                \
@@ -108,7 +109,8 @@ enum api_odd {
     X(LEAVE, "leave") /* all but one rank close */                                                              \
     X(DIE, "die")     /* one rank is killed; processes only */                                                  \
     X(LATE, "late")   /* one rank does not call: the others' operation times out */                             \
-    X(LOSE, "lose")   /* the switch is killed and does not come back */
+    X(LOSE, "lose")   /* the switch is killed and does not come back */                                         \
+    X(EXIT, "exit")   /* one rank closes all that it has, and its process ends; processes only */
 
 enum api_step_kind {
 #define X(name, text) API_STEP_##name,
@@ -241,9 +243,12 @@ struct api_seat {
     char text[API_TEXT_MAX];
 };
 
+struct api_run;
+
 struct api_shared {
     struct api_seat seat[API_RANKS_MAX];
     _Atomic uint32_t arrived[API_STEPS_MAX * 4 + 4]; /* meetings outside of the library */
+    _Atomic uint32_t met[API_STEPS_MAX][2];          /* ranks of two launches */
     _Atomic uint32_t skipped;                        /* 1: the machine did not permit this case */
     uint64_t number;                                 /* of the case: part of its job name */
     uint64_t patience;
@@ -255,6 +260,8 @@ struct api_shared {
     _Atomic bool has_failed;
 };
 
+/* Settings of this rank of the case. */
+void api_configure(const struct api_run *run, struct trib_config *config);
 /* Executes a case as one rank. */
 void api_rank_run(const struct api_case *c, struct api_shared *shared, uint32_t rank);
 
@@ -316,6 +323,10 @@ void api_step_end(struct api_run *run, struct api_view *view, const struct api_s
 void api_step_fork(struct api_run *run, struct api_view *view, const struct api_step *step);
 /* Waits until that many ranks, those of the case that are alive, have come to this meeting. */
 void api_meet(struct api_run *run);
+
+/* ---- launches.c ---- */
+
+void api_step_launches(struct api_run *run, const struct api_step *step);
 
 /* ---- pool.c ---- */
 

@@ -14,6 +14,7 @@
 #define BUFFER_BYTES (1U << 20) /* room for the longest tensor of a case on all ranks */
 #define LATE_NS (300 * TRIB_MILLISECOND_NS)
 #define CHILD_S 8
+#define EXIT_US 30000 /* for the end of a process to be heard of: what ends later is seen as well, but less is found */
 
 /* ---- outside of the library ---- */
 
@@ -209,6 +210,36 @@ static void step_die(struct api_run *run, const struct api_step *step)
     }
 }
 
+/* The other ranks find the communicator ended without having called it since: a control plane in the process that ends
+ * goes with it. */
+static void step_exit(struct api_run *run, const struct api_step *step)
+{
+    for (uint32_t i = run->views; i-- > 0;) {
+        struct api_view *view = &run->view[i];
+        bool has_odd = find_odd(run, view, step) < view->members.count;
+        if (view->comm != NULL && view->ended == 0 && (is_odd(run, step) || !has_odd)) {
+            (void)api_expect(run, "close of a rank that exits", trib_comm_close(view->comm), API_BIT(TRIB_OK), NULL);
+            view->comm = NULL;
+            view->members.count = 0;
+        }
+    }
+    if (is_odd(run, step)) {
+        atomic_store(&run->seat->step, API_STEPS_MAX + 2);
+        atomic_store(&run->seat->is_dead, true);
+        _exit(0);
+    }
+    api_meet(run);
+    (void)usleep(EXIT_US);
+    for (uint32_t i = 0; i < run->views; i++) {
+        struct api_view *view = &run->view[i];
+        if (view->comm != NULL && view->ended == 0) {
+            trib_comm_progress(view->comm);
+            view->ended = API_BIT(TRIB_ERR_PEER) | API_BIT(TRIB_ERR_CLOSED);
+            api_try_ended(run, view, view->ended);
+        }
+    }
+}
+
 static void step_late(struct api_run *run, struct api_view *view, const struct api_step *step)
 {
     bool is_in = view->comm != NULL && view->ended == 0 && view->members.count > 1 &&
@@ -288,6 +319,9 @@ void api_step_end(struct api_run *run, struct api_view *view, const struct api_s
         break;
     case API_STEP_DIE:
         step_die(run, step);
+        break;
+    case API_STEP_EXIT:
+        step_exit(run, step);
         break;
     case API_STEP_LATE:
         step_late(run, view, step);

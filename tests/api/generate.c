@@ -63,7 +63,7 @@ static enum api_step_kind draw_kind(struct trib_prng *prng)
                                                API_STEP_CALL,    API_STEP_CALL,    API_STEP_GROUP,   API_STEP_GROUP,
                                                API_STEP_WAIT,    API_STEP_INVALID, API_STEP_INVALID, API_STEP_SPLIT,
                                                API_STEP_SPLIT,   API_STEP_SUBSET,  API_STEP_CLOSE,   API_STEP_FORK,
-                                               API_STEP_RESTART, API_STEP_THREADS, API_STEP_ASK};
+                                               API_STEP_RESTART, API_STEP_THREADS, API_STEP_ASK,     API_STEP_LAUNCHES};
     return kinds[trib_prng_below(prng, sizeof kinds / sizeof kinds[0])];
 }
 
@@ -180,6 +180,10 @@ static bool is_permitted(const struct api_case *c, const struct api_step *step)
     case API_STEP_LOSE: /* one switch, and ranks that need it: not all on one host */
         return is_switch_place(s[API_PLACE]) && s[API_PLACE] <= API_LOSSY && s[API_RANKS] > 1 &&
                s[API_A_HOST] < s[API_RANKS];
+    case API_STEP_LAUNCHES: /* at one place: at two, each launch may find itself first at one of them */
+        return s[API_PLACE] == API_HOST || s[API_PLACE] == API_SWITCH || s[API_PLACE] == API_SHARDS ||
+               s[API_PLACE] == API_LOSSY || s[API_PLACE] == API_WITH;
+    case API_STEP_EXIT:
     case API_STEP_DIE:
         return s[API_RANKS] > 1;
     default:
@@ -207,6 +211,7 @@ static void clear_fields(struct api_step *step)
         [API_STEP_RESTART] = FIELD(MODE),
         [API_STEP_THREADS] = CALL_FIELDS | FIELD(MODE),
         [API_STEP_ASK] = FIELD(COMM),
+        [API_STEP_LAUNCHES] = CALL_FIELDS & ~FIELD(COMM),
         [API_STEP_DIFFER] = CALL_FIELDS | FIELD(RANK) | FIELD(MODE),
         [API_STEP_DIFFER_SPLIT] = FIELD(COMM) | FIELD(RANK) | FIELD(MODE),
         [API_STEP_ABORT] = FIELD(COMM) | FIELD(RANK) | FIELD(MODE),
@@ -214,6 +219,7 @@ static void clear_fields(struct api_step *step)
         [API_STEP_DIE] = FIELD(RANK),
         [API_STEP_LATE] = FIELD(COMM) | FIELD(RANK),
         [API_STEP_LOSE] = CALL_FIELDS | FIELD(RANK) | FIELD(MODE),
+        [API_STEP_EXIT] = FIELD(RANK),
     };
     for (int i = 0; i < API_FIELDS; i++) {
         if ((uses[step->kind] >> i & 1) == 0) {
@@ -235,7 +241,7 @@ void api_settle(struct api_case *c)
         }
         comms += makes;
         has_ended = step.kind >= API_STEP_DIFFER;
-        if (step.kind == API_STEP_DIE) {
+        if (step.kind == API_STEP_DIE || step.kind == API_STEP_EXIT) {
             c->setting[API_PROCESSES] = 1;
         }
         clear_fields(&step);

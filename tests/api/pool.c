@@ -345,6 +345,10 @@ static void prepare(const struct api_case *c)
     for (size_t i = 0; i < sizeof shared->arrived / sizeof shared->arrived[0]; i++) {
         atomic_store(&shared->arrived[i], 0);
     }
+    for (uint32_t i = 0; i < API_STEPS_MAX; i++) {
+        atomic_store(&shared->met[i][0], 0);
+        atomic_store(&shared->met[i][1], 0);
+    }
     atomic_store(&shared->skipped, 0);
     atomic_store(&shared->children, 0);
     atomic_store(&shared->has_failed, false);

@@ -15,6 +15,7 @@
 #define JOIN_S 20
 #define OPERATION_S 15
 #define SWITCH_S 10
+#define LINGER_NS (50 * TRIB_MILLISECOND_NS) /* of a rank that exits beside others that go on */
 #define LATE_NS (300 * TRIB_MILLISECOND_NS)
 
 /* ---- settings ---- */
@@ -92,7 +93,7 @@ static bool is_odd(const struct api_run *run)
     return run->c->setting[API_ODD] != API_ODD_NOTHING && run->c->setting[API_ODD_RANK] == run->rank;
 }
 
-static void configure(const struct api_run *run, struct trib_config *config)
+void api_configure(const struct api_run *run, struct trib_config *config)
 {
     const int64_t *s = run->c->setting;
     uint64_t patience = run->shared->patience;
@@ -118,6 +119,9 @@ static void configure(const struct api_run *run, struct trib_config *config)
     for (uint32_t i = 0; i < run->c->steps; i++) {
         if (run->c->step[i].kind == API_STEP_LOSE) {
             config->switch_timeout_ns = TRIB_SECOND_NS / 2;
+        }
+        if (run->c->step[i].kind == API_STEP_EXIT) {
+            config->linger_ns = LINGER_NS;
         }
     }
     set_place(run, config);
@@ -145,7 +149,7 @@ static bool join(struct api_run *run)
     struct trib_comm *comm = NULL;
     char error[TRIB_ERROR_TEXT_MAX] = "";
     char what[TRIB_ERROR_TEXT_MAX + 64];
-    configure(run, &config);
+    api_configure(run, &config);
     enum trib_status status = trib_comm_create(&config, &comm, error);
     (void)snprintf(what, sizeof what, "trib_comm_create (%s)", error);
     if (!api_expect(run, what, status, joins_with(run), NULL) || status != TRIB_OK) {
@@ -307,6 +311,10 @@ static void take_step(struct api_run *run, const struct api_step *step)
     }
     if (step->kind == API_STEP_THREADS) {
         step_threads(run, view, step);
+        return;
+    }
+    if (step->kind == API_STEP_LAUNCHES) {
+        api_step_launches(run, step);
         return;
     }
     if (step->kind >= API_STEP_DIFFER || step->kind == API_STEP_FORK) {
