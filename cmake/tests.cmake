@@ -129,7 +129,7 @@ trib_wanted(wanted comm)
 if(sources AND wanted AND NOT TRIB_FUZZ AND NOT TRIB_SANITIZE)
     trib_test_program(api api ${sources})
     set_target_properties(api PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-    trib_test(api "api;comm" 300 api --kept ${PROJECT_SOURCE_DIR}/tests/api/cases.txt --cases ${TRIB_API_CASES})
+    trib_test(api "api;comm" 300 api --kept ${PROJECT_SOURCE_DIR}/tests/api/cases.txt --lanes 6 --cases ${TRIB_API_CASES})
 endif()
 
 # Seeded defects (tests/canary/run.py): that each still applies to the sources. `make test-all` runs them.

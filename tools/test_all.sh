@@ -96,7 +96,7 @@ run_slow_all() {
 
 # The public C API at random, for half an hour.
 run_api_long() {
-    release && step api-long build/bin/api --kept tests/api/cases.txt --seed "$(date +%s)" --seconds 1800
+    release && step api-long build/bin/api --kept tests/api/cases.txt --lanes 6 --seed "$(date +%s)" --seconds 1800
 }
 
 # clang: the same warnings as errors, of every file. The same bits from another compiler are the coverage step's business.

@@ -71,6 +71,7 @@ void api_step_launches(struct api_run *run, const struct api_step *step)
     if (launches == NULL) {
         abort();
     }
+    api_meet(run); /* a child that a rank of this process forks meanwhile would keep the name taken (docs/TESTING.md) */
     enter_both(run, launches);
     check_who_met(run, launches);
     for (uint32_t i = 0; i < LAUNCHES; i++) {
