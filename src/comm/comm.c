@@ -30,7 +30,7 @@ static struct trib_comm *make(const struct trib_config *config)
     comm->deadline_ns = TRIB_NEVER;
     comm->state_deadline_ns = TRIB_NEVER;
     comm->outage_deadline_ns = TRIB_NEVER;
-    comm->return_deadline_ns = TRIB_NEVER;
+    comm->waits_ns = TRIB_NEVER;
     comm->retry_ns = TRIB_NEVER;
     comm->close_deadline_ns = TRIB_NEVER;
     comm->polled_fd = -1;

@@ -113,9 +113,7 @@ struct trib_comm {
     uint64_t retry_gap_ns;
     uint64_t
         outage_deadline_ns; /* how long a switch that is not there is waited for; state_deadline_ns while CONNECTING */
-    uint64_t
-        return_deadline_ns; /* and until when it may go away again, before all ranks are back; NEVER: none is away */
-    uint64_t lost_ns;       /* since when there is no session, or no answer on it */
+    uint64_t waits_ns; /* since when it waits to be let in, or again, whatever was lost meanwhile; NEVER: it is in */
     uint64_t group_deadline_ns; /* PROBING: how long multicast is waited for */
     uint64_t probes_until_ns;   /* PROBING: how long unicast is */
     uint64_t boot_hint_ns;      /* last time that a BOOT hint was looked into */
@@ -298,7 +296,7 @@ uint64_t trib_comm_move_time(const struct trib_comm *comm, uint64_t now_ns);
 /* It does, or fails. */
 void trib_comm_move(struct trib_comm *comm, uint64_t now_ns);
 /* The switch, or where its ranks met without it, did not let all in again: fails, and says what was tried. */
-void trib_comm_give_up_return(struct trib_comm *comm, const char *cause);
+void trib_comm_give_up_return(struct trib_comm *comm, const char *cause, uint64_t now_ns);
 /* WELCOME has said where that would be. */
 void trib_comm_learn_meeting(struct trib_comm *comm, const struct trib_address *meeting);
 /* A ring whose switch is away, and everybody has all that this rank has finished: it may leave. */
@@ -332,6 +330,12 @@ void trib_comm_hint_boot(struct trib_comm *comm, uint64_t now_ns);
 void trib_comm_tell_mark(struct trib_comm *comm, enum trib_message_kind kind);
 /* Says REGISTER. */
 void trib_comm_register(struct trib_comm *comm);
+/* Until when a switch that was away may go away again, before all ranks are back. */
+uint64_t trib_comm_last_outage_time(const struct trib_comm *comm);
+/* "; waited 1.2 s (TRIB_JOIN_TIMEOUT is 1 s)", for errors: the time that has passed, and the setting that it is bound by.
+ * text: TRIB_COMM_WAITED_MAX bytes. Returns it. */
+char *trib_comm_say_waited(const struct trib_comm *comm, uint64_t now_ns, char *text);
+#define TRIB_COMM_WAITED_MAX 128
 /* Until when the other ranks may come back as well: where this one is now they have as long as where it was before, or the
  * control plane could not name who is missing. */
 uint64_t trib_comm_return_time(const struct trib_comm *comm, uint64_t now_ns);

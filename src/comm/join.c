@@ -161,6 +161,7 @@ void trib_comm_reconnect(struct trib_comm *comm, uint64_t now_ns)
 
 void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
 {
+    comm->waits_ns = now_ns;
     comm->outage_deadline_ns = trib_time_after(now_ns, comm->config.join_timeout_ns);
     trib_comm_reconnect(comm, now_ns);
     trib_comm_settle(comm, now_ns);
@@ -169,6 +170,12 @@ void trib_comm_join(struct trib_comm *comm, uint64_t now_ns)
 uint64_t trib_comm_return_time(const struct trib_comm *comm, uint64_t now_ns)
 {
     return trib_time_after(now_ns, comm->config.join_timeout_ns);
+}
+
+uint64_t trib_comm_last_outage_time(const struct trib_comm *comm)
+{
+    const struct trib_config *config = &comm->config;
+    return trib_time_after(trib_time_after(comm->waits_ns, config->switch_timeout_ns), config->join_timeout_ns);
 }
 
 static void connected(struct trib_comm *comm, uint64_t now_ns)
@@ -194,14 +201,9 @@ static void wait_and_retry(struct trib_comm *comm, uint64_t longest_ns, uint64_t
 
 static void begin_outage(struct trib_comm *comm, uint64_t now_ns)
 {
-    const struct trib_config *config = &comm->config;
-    comm->lost_ns = now_ns;
-    if (comm->return_deadline_ns == TRIB_NEVER) {
-        comm->return_deadline_ns =
-            trib_time_after(trib_time_after(now_ns, config->switch_timeout_ns), config->join_timeout_ns);
-    }
+    comm->waits_ns = trib_time_earlier(comm->waits_ns, now_ns);
     comm->outage_deadline_ns =
-        trib_time_earlier(trib_time_after(now_ns, config->switch_timeout_ns), comm->return_deadline_ns);
+        trib_time_earlier(trib_time_after(now_ns, comm->config.switch_timeout_ns), trib_comm_last_outage_time(comm));
 }
 
 /* Without a switch the control plane lives and dies with rank 0. What it had let in cannot come back. */
@@ -306,7 +308,7 @@ void trib_comm_lose_silent(struct trib_comm *comm, uint64_t now_ns)
     (void)snprintf(comm->session.cause, sizeof comm->session.cause, TRIB_PING_SILENT);
     lost(comm, now_ns);
     if (comm->was_running && !trib_comm_has_ended(comm)) { /* the time that it has to come back is over */
-        comm->lost_ns = since_ns;
+        comm->waits_ns = trib_time_earlier(comm->waits_ns, since_ns);
         comm->outage_deadline_ns = comm->state_deadline_ns = now_ns;
     }
 }
@@ -447,7 +449,7 @@ static void take_ready(struct trib_comm *comm, const struct trib_message *messag
     }
     comm->state = TRIB_COMM_RUNNING;
     comm->state_deadline_ns = TRIB_NEVER;
-    comm->return_deadline_ns = TRIB_NEVER;
+    comm->waits_ns = TRIB_NEVER;
     comm->retry_ns = TRIB_NEVER;
     comm->stalls_open = 0;
     comm->grant.boot = message->ready.boot;
@@ -617,27 +619,39 @@ const char *trib_comm_cause(const struct trib_comm *comm)
     return comm->session.cause[0] != '\0' ? comm->session.cause : "no answer"; /* a try is under way */
 }
 
-static void give_up(struct trib_comm *comm)
+char *trib_comm_say_waited(const struct trib_comm *comm, uint64_t now_ns, char *text)
+{
+    char waited[TRIB_UNITS_TEXT_MAX];
+    char limit[TRIB_UNITS_TEXT_MAX];
+    bool is_outage = comm->was_running && comm->state == TRIB_COMM_CONNECTING;
+    trib_format_duration(now_ns - comm->waits_ns, waited);
+    trib_format_duration(is_outage ? comm->config.switch_timeout_ns : comm->config.join_timeout_ns, limit);
+    (void)snprintf(text, TRIB_COMM_WAITED_MAX, "; waited %s (TRIB_%s_TIMEOUT is %s)", waited,
+                   is_outage ? "SWITCH" : "JOIN", limit);
+    return text;
+}
+
+static void give_up(struct trib_comm *comm, uint64_t now_ns)
 {
     const struct trib_config *config = &comm->config;
     const char *cause = trib_comm_cause(comm);
-    char limit[TRIB_UNITS_TEXT_MAX];
+    char waited[TRIB_COMM_WAITED_MAX];
     bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
     if (comm->was_running) {
-        trib_comm_give_up_return(comm, cause);
+        trib_comm_give_up_return(comm, cause, now_ns);
         return;
     }
-    trib_format_duration(config->join_timeout_ns, limit);
+    (void)trib_comm_say_waited(comm, now_ns, waited);
     if (!is_connecting && comm->ping.silent > 1) {
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s: %s", comm->where.title, TRIB_PING_SILENT);
     } else if (is_connecting && comm->away[0] != '\0') {
-        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%.400s; waited %s", comm->away, limit);
+        trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%.400s%s", comm->away, waited);
     } else if (is_connecting) {
         trib_comm_fail(comm, TRIB_ERR_UNREACHABLE, "%s unreachable: %s; is %s running there?", comm->where.title, cause,
                        comm->where.no_box ? "rank 0" : "`tributary switch`");
     } else {
-        trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "not all %u ranks of job %s joined at %s within %s", config->ranks,
-                       config->job, comm->where.title, limit);
+        trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "not all %u ranks of job %s joined at %s%s", config->ranks, config->job,
+                       comm->where.title, waited);
     }
 }
 
@@ -667,7 +681,7 @@ void trib_comm_session_timeout(struct trib_comm *comm, uint64_t now_ns)
     if (now_ns >= comm->state_deadline_ns && is_outside && trib_comm_may_move(comm)) {
         trib_comm_move(comm, now_ns);
     } else if (now_ns >= comm->state_deadline_ns) {
-        give_up(comm);
+        give_up(comm, now_ns);
     } else if (comm->state == TRIB_COMM_PROBING) {
         trib_comm_check_paths(comm, now_ns);
     } else if (comm->state == TRIB_COMM_CONNECTING && now_ns >= comm->retry_ns) {

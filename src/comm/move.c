@@ -84,11 +84,10 @@ void trib_comm_keep_hosts(const struct trib_comm *comm, struct trib_message *joi
 static void say(const struct trib_comm *comm, const struct trib_where *where, uint64_t now_ns)
 {
     char why[TRIB_ERROR_TEXT_MAX];
-    char waited[TRIB_UNITS_TEXT_MAX];
-    trib_format_duration(now_ns - comm->lost_ns, waited);
+    char waited[TRIB_COMM_WAITED_MAX];
     if (comm->state == TRIB_COMM_CONNECTING) {
-        (void)snprintf(why, sizeof why, "is gone: no answer for %s (%.300s)", waited,
-                       comm->away[0] != '\0' ? comm->away : trib_comm_cause(comm));
+        (void)snprintf(why, sizeof why, "is gone: %.300s%s", comm->away[0] != '\0' ? comm->away : trib_comm_cause(comm),
+                       trib_comm_say_waited(comm, now_ns, waited));
     } else if (comm->state == TRIB_COMM_JOINING) {
         (void)snprintf(why, sizeof why, "is back, but not all ranks are");
     } else {
@@ -149,7 +148,8 @@ void trib_comm_move(struct trib_comm *comm, uint64_t now_ns)
     trib_where_init(&where, &comm->meeting, true);
     enum trib_status status = comm->has_peers ? trib_endpoint_widen(comm->endpoint, &where, config, cause)
                                               : trib_endpoint_be_root(comm->endpoint, &where, config, cause);
-    if (status == TRIB_ERR_UNREACHABLE && comm->state == TRIB_COMM_CONNECTING && now_ns < comm->return_deadline_ns) {
+    if (status == TRIB_ERR_UNREACHABLE && comm->state == TRIB_COMM_CONNECTING &&
+        now_ns < trib_comm_last_outage_time(comm)) {
         comm->state_deadline_ns = comm->outage_deadline_ns = now_ns + NO_WAY_NS;
         return;
     }
@@ -161,8 +161,7 @@ void trib_comm_move(struct trib_comm *comm, uint64_t now_ns)
     say(comm, &where, now_ns);
     keep_grant(comm);
     set_out(comm, &where);
-    comm->return_deadline_ns =
-        trib_time_after(trib_time_after(now_ns, config->switch_timeout_ns), config->join_timeout_ns);
+    comm->waits_ns = now_ns;
     comm->outage_deadline_ns = trib_time_after(now_ns, config->switch_timeout_ns);
     if (comm->is_closing) {
         comm->close_deadline_ns = trib_comm_close_time(comm, now_ns);
@@ -175,32 +174,29 @@ void trib_comm_move(struct trib_comm *comm, uint64_t now_ns)
 
 /* ---- when nothing helps ---- */
 
-void trib_comm_give_up_return(struct trib_comm *comm, const char *cause)
+void trib_comm_give_up_return(struct trib_comm *comm, const char *cause, uint64_t now_ns)
 {
-    const struct trib_config *config = &comm->config;
     const char *name = comm->where.name;
     const char *gone = comm->endpoint->where.name;
     bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
-    char limit[TRIB_UNITS_TEXT_MAX];
-    trib_format_duration(is_connecting ? config->switch_timeout_ns : config->join_timeout_ns, limit);
+    char waited[TRIB_COMM_WAITED_MAX];
+    (void)trib_comm_say_waited(comm, now_ns, waited);
     if (is_connecting && comm->has_moved) {
         trib_comm_fail(
             comm, TRIB_ERR_SWITCH,
-            "the switch %s is gone, and %s, where the job was to go on without it, at %s, does not answer for "
-            "%s (%s)",
-            gone, comm->is_derived ? "the process" : "rank 0", name, limit, cause);
+            "the switch %s is gone, and %s, where the job was to go on without it, at %s, does not answer: %s%s", gone,
+            comm->is_derived ? "the process" : "rank 0", name, cause, waited);
     } else if (is_connecting && comm->away[0] != '\0') {
-        trib_comm_fail(comm, TRIB_ERR_SWITCH, "%.400s; waited %s", comm->away, limit);
+        trib_comm_fail(comm, TRIB_ERR_SWITCH, "%.400s%s", comm->away, waited);
     } else if (is_connecting) {
-        trib_comm_fail(comm, TRIB_ERR_SWITCH, "the switch %s is gone: no answer for %s (%s)", name, limit, cause);
+        trib_comm_fail(comm, TRIB_ERR_SWITCH, "the switch %s is gone: %s%s", name, cause, waited);
     } else if (comm->has_moved) {
-        trib_comm_fail(comm, TRIB_ERR_TIMEOUT,
-                       "the switch %s is gone, and not all ranks of job %s came to rank 0, at %s, within %s to go on "
-                       "without it",
-                       gone, config->job, name, limit);
+        trib_comm_fail(
+            comm, TRIB_ERR_TIMEOUT,
+            "the switch %s is gone, and not all ranks of job %s came to rank 0, at %s, to go on without it%s", gone,
+            comm->config.job, name, waited);
     } else {
-        trib_comm_fail(comm, TRIB_ERR_TIMEOUT,
-                       "the switch %s is back, but not all ranks of job %s came back to it within %s", name,
-                       config->job, limit);
+        trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "the switch %s is back, but not all ranks of job %s are%s", name,
+                       comm->config.job, waited);
     }
 }

@@ -219,7 +219,7 @@ static enum trib_status give_up(const struct gathering *all)
     uint16_t missing[32];
     uint32_t count = 0;
     char ranks[256];
-    char limit[TRIB_UNITS_TEXT_MAX];
+    char waited[TRIB_UNITS_TEXT_MAX];
     char text[TRIB_ERROR_TEXT_MAX];
     for (uint32_t rank = 1; rank < all->meeting->host->ranks; rank++) {
         if (all->meeting->host->lines[rank] < 0) {
@@ -229,10 +229,10 @@ static enum trib_status give_up(const struct gathering *all)
             count++;
         }
     }
-    trib_format_duration(config->join_timeout_ns, limit);
+    trib_format_duration(trib_clock_ns() - all->meeting->waits_ns, waited);
     trib_format_ranks(missing, count < 32 ? count : 32, count, ranks, sizeof ranks);
     if (all->meeting->has_met_other_run) {
-        trib_explain(text, "waited %s for %s of job %s on this host: %.300s", limit, ranks, config->job,
+        trib_explain(text, "waited %s for %s of job %s on this host: %.300s", waited, ranks, config->job,
                      all->meeting->error);
         refuse_all(all, TRIB_ERR_TIMEOUT, text);
         trib_explain(all->meeting->error, "%s", text);
@@ -243,7 +243,7 @@ static enum trib_status give_up(const struct gathering *all)
         "waited %s for %s of job %s on this host: no switch is named, so all ranks must be here, with one user and "
         "network namespace; if they are elsewhere, name a switch (TRIB_SWITCH=HOST:PORT), or rank 0 "
         "(TRIB_RENDEZVOUS=HOST:PORT)",
-        limit, ranks, config->job);
+        waited, ranks, config->job);
     refuse_all(all, TRIB_ERR_TIMEOUT, text);
     trib_explain(all->meeting->error, "%s", text);
     return TRIB_ERR_TIMEOUT;

@@ -110,17 +110,17 @@ void trib_rendezvous_note_run(struct trib_rendezvous *meeting, const char *text)
 
 static enum trib_status find_nobody(const struct trib_rendezvous *meeting)
 {
-    char limit[TRIB_UNITS_TEXT_MAX];
+    char waited[TRIB_UNITS_TEXT_MAX];
     if (meeting->has_met_other_run) {
         return TRIB_ERR_REFUSED; /* and the error says so */
     }
-    trib_format_duration(meeting->config->join_timeout_ns, limit);
+    trib_format_duration(trib_clock_ns() - meeting->waits_ns, waited);
     trib_explain(
         meeting->error,
         "waited %s for rank 0 of job %s on this host: no switch is named, so all ranks must be here, with one user "
         "and network namespace; if they are elsewhere, name a switch (TRIB_SWITCH=HOST:PORT), or rank 0 "
         "(TRIB_RENDEZVOUS=HOST:PORT)",
-        limit, meeting->config->job);
+        waited, meeting->config->job);
     return TRIB_ERR_TIMEOUT;
 }
 
@@ -414,6 +414,7 @@ enum trib_status trib_host_open(const struct trib_config *config, const atomic_b
         .host = made,
         .config = config,
         .doomed = doomed,
+        .waits_ns = now,
         .deadline_ns = trib_time_earlier(trib_time_after(now, config->join_timeout_ns), TRIB_NEVER - GRACE_NS),
         .error = error,
     };

@@ -41,6 +41,7 @@ struct trib_answer {
 struct trib_rendezvous {
     struct trib_host *host;
     const struct trib_config *config;
+    uint64_t waits_ns; /* since when, for errors */
     uint64_t deadline_ns;
     const atomic_bool *doomed; /* NULL: nobody says so */
     char *error;

@@ -25,6 +25,7 @@
 #include "control/session/session.h"
 #include "io/clock.h"
 #include "patience.h"
+#include "waited.h"
 
 #define SLOT_COST 1000 /* bytes per slot and rank that the recording plane asks for */
 #define JOB "digits"
@@ -418,6 +419,18 @@ static inline void expect_fail(int fd, enum trib_status status, const char *part
         fail_msg("\"%s\" is not in \"%s\"", part, message.fail.text);
     }
     assert_int_equal(message.fail.status, status);
+    assert_int_equal(next_message(fd).kind, TRIB_MESSAGE_NONE);
+    close(fd);
+}
+
+/* It was not well in time: "waited ..." (waited.h). */
+static inline void expect_late(int fd, const char *before, unsigned least_ms, const char *after)
+{
+    struct trib_message message = expect(fd, TRIB_MESSAGE_FAIL);
+    if (!says_waited(message.fail.text, before, least_ms, after)) {
+        fail_msg("\"%swaited %u ms%s\" is not in \"%s\"", before, least_ms, after, message.fail.text);
+    }
+    assert_int_equal(message.fail.status, TRIB_ERR_TIMEOUT);
     assert_int_equal(next_message(fd).kind, TRIB_MESSAGE_NONE);
     close(fd);
 }

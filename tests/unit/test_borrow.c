@@ -231,7 +231,21 @@ static void mute__is_waited_for_as_ranks_are(void **state)
     s->lender[0].is_mute = true;
     join_ranks(s, 2);
     tick(s, 6 * TRIB_SECOND_NS);
-    expect_failed(&s->h, 0, TRIB_ERR_TIMEOUT, "waited 5 s for switch 10.0.0.101:7480 to lend its shards to job digits");
+    expect_failed(&s->h, 0, TRIB_ERR_TIMEOUT, "waited 6 s for switch 10.0.0.101:7480 to lend its shards to job digits");
+}
+
+/* Its own time, and not that of the ranks, which came one after the other. */
+static void mute__is_waited_for_when_all_ranks_are_there(void **state)
+{
+    struct switches *s = *state;
+    const struct trib_message first = join_of(0, 2);
+    const struct trib_message last = join_of(1, 2);
+    s->lender[0].is_mute = true;
+    assert_true(say(&s->h, 0, &first));
+    tick(s, 4 * TRIB_SECOND_NS);
+    assert_true(say(&s->h, 1, &last));
+    tick(s, TRIB_SECOND_NS);
+    expect_failed(&s->h, 0, TRIB_ERR_TIMEOUT, "waited 1 s for switch 10.0.0.101:7480 to lend its shards to job digits");
 }
 
 static void mute__is_told(void **state)
@@ -257,7 +271,7 @@ static void mute__opens_no_roots(void **state)
     s->lender[0].is_mute = true;
     register_ranks(s, 2, 0);
     tick(s, 6 * TRIB_SECOND_NS);
-    expect_failed(&s->h, 0, TRIB_ERR_TIMEOUT, "waited 5 s for switch 10.0.0.101:7480 to open its roots of job digits");
+    expect_failed(&s->h, 0, TRIB_ERR_TIMEOUT, "waited 6 s for switch 10.0.0.101:7480 to open its roots of job digits");
 }
 
 /* A rank goes while a lender is asked, and comes again: the job starts with it. */
@@ -441,6 +455,7 @@ int main(void)
         TEST(away__asked_again_then_told),
         TEST(away__told),
         TEST(mute__is_waited_for_as_ranks_are),
+        TEST(mute__is_waited_for_when_all_ranks_are_there),
         TEST(mute__is_told),
         TEST(mute__opens_no_roots),
         TEST(rank__leaves_while_a_lender_is_asked),

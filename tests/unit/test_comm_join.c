@@ -11,6 +11,7 @@
 #include "host/segment.h"
 #include "io/units.h"
 #include "schemes/schemes.h"
+#include "waited.h"
 
 #define RANKS 3U
 
@@ -97,18 +98,19 @@ static void create__ends_when_not_all_come(void **state)
     config.join_timeout_ns = 300 * TRIB_MILLISECOND_NS;
     assert_int_equal(trib_comm_create(&config, &comm, error), TRIB_ERR_TIMEOUT);
     if (on_host) {
-        assert_true(says(error, "waited 300 ms for rank 1 of job") && says(error, "name a switch (TRIB_SWITCH="));
+        assert_true(says_waited(error, "", 300, " for rank 1 of job") && says(error, "name a switch (TRIB_SWITCH="));
         rank_config(&config, 1, 2);
         config.join_timeout_ns = 300 * TRIB_MILLISECOND_NS;
         assert_int_equal(trib_comm_create(&config, &comm, error), TRIB_ERR_TIMEOUT);
-        assert_true(says(error, "waited 300 ms for rank 0 of job") && says(error, "name a switch (TRIB_SWITCH="));
+        assert_true(says_waited(error, "", 300, " for rank 0 of job") && says(error, "name a switch (TRIB_SWITCH="));
         return;
     }
     if (no_box) { /* rank 0's own control plane knows who */
-        assert_true(says(error, "waited 0.3 s for rank 1 of job"));
+        assert_true(says_waited(error, "", 300, " for rank 1 of job"));
         return;
     }
-    assert_true(says(error, "not all 2 ranks of job") && says(error, "300 ms"));
+    assert_true(says(error, "not all 2 ranks of job") &&
+                says_waited(error, "; ", 300, " (TRIB_JOIN_TIMEOUT is 300 ms)"));
 }
 
 static void differ(struct trib_config *config)

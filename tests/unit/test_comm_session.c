@@ -24,7 +24,8 @@ static void away__before_the_start_ends_in_time(void **state)
         say_away(fd);
     }
     assert_in_range(s.joins, 1, 20); /* no storm; that it tries again, away__and_back shows */
-    end(&s, TRIB_ERR_UNREACHABLE, AWAY_TEXT "; waited 600 ms", 1500);
+    end(&s, TRIB_ERR_UNREACHABLE, AWAY_TEXT, 1500);
+    assert_true(says_waited(s.error, AWAY_TEXT "; ", 600, " (TRIB_JOIN_TIMEOUT is 600 ms)"));
 }
 
 static void away__of_a_running_rank_ends_in_time(void **state)
@@ -40,7 +41,8 @@ static void away__of_a_running_rank_ends_in_time(void **state)
         say_away(fd);
     }
     assert_in_range(s.joins, 1, 20);
-    end(&s, TRIB_ERR_SWITCH, AWAY_TEXT "; waited 400 ms", 1500);
+    end(&s, TRIB_ERR_SWITCH, AWAY_TEXT, 1500);
+    assert_true(says_waited(s.error, AWAY_TEXT "; ", 400, " (TRIB_SWITCH_TIMEOUT is 400 ms)"));
 }
 
 static void away__and_back(void **state)
@@ -128,6 +130,7 @@ static void cut__late_again_and_again_ends_in_time(void **state)
         close(fd);
     }
     end(&s, TRIB_ERR_SWITCH, "is gone", 3000); /* as above, and the last 300 ms */
+    assert_true(says_waited(s.error, "connection closed; ", 1000, " (TRIB_SWITCH_TIMEOUT is 400 ms)"));
 }
 
 /* The second incarnation of the control plane waits for rank 1, which is dead, for the whole join timeout: it can name it,

@@ -7,6 +7,7 @@
 
 #include "comm/communicator.h"
 #include "comm_harness.h"
+#include "waited.h"
 
 #define RANKS 4
 #define COUNT 40000
@@ -414,7 +415,7 @@ static void lonely_body(struct rank *rank)
     (void)snprintf(rank->error, sizeof rank->error, "%s", trib_comm_error(rank->comm));
     if (rank->config.rank != absent) {
         CHECK(rank, status == TRIB_ERR_TIMEOUT && took < 3 * TRIB_SECOND_NS * patience());
-        CHECK(rank, says(rank->error, "waited 1 s for rank 2 of job") &&
+        CHECK(rank, says_waited(rank->error, "", 1000, " for rank 2 of job") &&
                         says(rank->error, "which was to go on without its switch"));
     } else {
         CHECK(rank, status == TRIB_ERR_TIMEOUT);
@@ -450,7 +451,8 @@ static void headless_body(struct rank *rank)
     CHECK(rank, trib_clock_ns() - begin < 2 * TRIB_SECOND_NS * patience());
     (void)snprintf(rank->error, sizeof rank->error, "%s", trib_comm_error(rank->comm));
     CHECK(rank, says(rank->error, "is gone, and rank 0, where the job was to go on without it, at 127.0.0.1:") &&
-                    says(rank->error, "does not answer for 500 ms (connection refused)"));
+                    says_waited(rank->error, "does not answer: connection refused; ", 500,
+                                " (TRIB_SWITCH_TIMEOUT is 500 ms)"));
     CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_SWITCH);
 }
 

@@ -477,7 +477,7 @@ static void return__a_lender_says_nothing(void **state)
     }
     run_links(s);
     tick(s, 6 * TRIB_SECOND_NS);
-    expect_failed(&s->h, 0, TRIB_ERR_TIMEOUT, "waited 5 s for switch 10.0.0.103:7480 to lend its shards to job digits");
+    expect_failed(&s->h, 0, TRIB_ERR_TIMEOUT, "waited 6 s for switch 10.0.0.103:7480 to lend its shards to job digits");
 }
 
 static void return__what_cannot_be(void **state)

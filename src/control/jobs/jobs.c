@@ -176,7 +176,7 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
         return;
     }
     (void)snprintf(job->lost, sizeof job->lost, "%s", lost);
-    job->patience_ns = time_to_return(jobs, job);
+    job->deadline_ns = now_ns + time_to_return(jobs, job);
     trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s: all ranks have to come back", job->name, lost);
     trib_job_close_plane(jobs, job);
     trib_borrow_end(jobs, job);
@@ -190,7 +190,7 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
     job->is_return = true;
     job->is_recalled = true;
     job->children = 0;
-    job->deadline_ns = now_ns + job->patience_ns;
+    job->waits_ns = now_ns;
     job->probe_ns = TRIB_NEVER;
     job->marks_ns = TRIB_NEVER;
     job->stall_logged_ns = 0;
@@ -647,11 +647,12 @@ void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *d
     }
 }
 
-static void expire(struct trib_jobs *jobs, struct trib_job *job)
+static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     struct trib_rank_list late = {0};
     char ranks[192];
     char lender[192] = "";
+    char waited[TRIB_UNITS_TEXT_MAX];
     char text[TRIB_ERROR_TEXT_MAX];
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         const struct trib_rank *rank = &job->ranks[i];
@@ -670,14 +671,14 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job)
     }
     trib_format_ranks(late.rank, trib_rank_list_carried(&late), late.count, ranks, sizeof ranks);
     bool is_recalled = job->state == TRIB_JOB_JOINING && job->is_recalled;
-    double waited_s = (double)(is_recalled ? job->patience_ns : jobs->config->join_timeout_ns) / 1e9;
+    trib_format_duration(now_ns - job->waits_ns, waited);
     if (lender[0] != '\0') {
-        trib_explain(text, "waited %.4g s for %s job %s", waited_s, lender, job->name);
+        trib_explain(text, "waited %s for %s job %s", waited, lender, job->name);
     } else if (is_recalled) {
-        trib_explain(text, "%s: waited %.4g s for %s of job %s to come back", job->lost, waited_s, ranks, job->name);
+        trib_explain(text, "%s: waited %s for %s of job %s to come back", job->lost, waited, ranks, job->name);
     } else {
         bool has_moved = job->is_return && trib_roots_are_ranks(jobs->config);
-        trib_explain(text, "waited %.4g s for %s of job %s%s%s", waited_s, ranks, job->name,
+        trib_explain(text, "waited %s for %s of job %s%s%s", waited, ranks, job->name,
                      has_moved ? ", which was to go on without its switch" : "",
                      job->state == TRIB_JOB_JOINING ? ""
                      : are_roots                    ? late.count == 1 ? " to open its root" : " to open their roots"
@@ -715,7 +716,7 @@ uint64_t trib_jobs_next_timeout(const struct trib_jobs *jobs)
 static void job_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     if (now_ns >= job->deadline_ns) {
-        expire(jobs, job);
+        expire(jobs, job, now_ns);
         return;
     }
     if (job->dispute.deadline_ns != 0 && now_ns >= job->dispute.deadline_ns) {

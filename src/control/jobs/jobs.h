@@ -156,7 +156,7 @@ struct trib_job {
     uint64_t slot_bytes;          /* switch memory, all shards */
     uint64_t started_ns;          /* when the first rank came */
     uint64_t deadline_ns;         /* of this state; TRIB_NEVER: none */
-    uint64_t patience_ns;         /* is_recalled: how long its ranks are waited for */
+    uint64_t waits_ns;            /* since when its ranks, or its lenders, are waited for until then */
     uint64_t probe_ns;            /* when to try the multicast path next */
     uint64_t probe_gap_ns;
     uint64_t marks_ns; /* when to look for a risen M next */

@@ -439,6 +439,7 @@ struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_messa
         job->grant = join->join.known;
     }
     job->started_ns = now_ns;
+    job->waits_ns = now_ns;
     job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
     job->probe_ns = TRIB_NEVER;
     job->marks_ns = TRIB_NEVER;

@@ -188,6 +188,7 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
     char memory[TRIB_UNITS_TEXT_MAX];
     trib_format_size(job->slot_bytes, memory);
     job->state = TRIB_JOB_STARTING;
+    job->waits_ns = now_ns;
     job->deadline_ns = now_ns + jobs->config->join_timeout_ns;
     bool has_group = job->grant.group != 0 && trib_job_group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {

@@ -67,6 +67,7 @@ bool trib_borrow_all(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_
             loan->lender = i;
             loan->asked_ns = now_ns;
             job->loan[i] = loan;
+            job->waits_ns = now_ns; /* all its ranks are there */
         }
     }
     bool all = is_lent(jobs, job);
