@@ -306,8 +306,7 @@ static void wait_for_others(struct trib_embedded *embedded, uint64_t linger_ns, 
             limit_ns = !has_said && limit_ns > begun_ns + LOOK_NS ? begun_ns + LOOK_NS : limit_ns;
         }
         bool is_waited_for = is_known && duties.awaited > 0 && !is_exit;
-        bool has_waited = is_known && duties.jobs == 0 && duties.late > 0 && is_exit; /* in the last release */
-        if (now_ns >= limit_ns || is_waited_for || has_waited) {
+        if (now_ns >= limit_ns || is_waited_for) {
             return;
         }
         sleep_until(limit_ns);

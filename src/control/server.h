@@ -94,7 +94,6 @@ struct trib_server_duties {
     uint32_t jobs;    /* communicators, and those that are still being joined */
     uint32_t needed;  /* of them: all ranks are in, and operations may still run */
     uint32_t awaited; /* of them: being joined, and rank 0 is not there */
-    uint32_t late;    /* ranks that a difference has ended the job of before they came: they are to hear of it */
     char who[192];    /* "ranks 1, 2 of job train": of one that is needed */
 };
 

@@ -11,6 +11,7 @@ PLANE = "src/switchd/plane.c"
 TREE = "src/switchd/tree.c"
 CAPS = "src/switchd/caps.c"
 JOBS = "src/control/jobs/jobs.c"
+JOB_DIFFER = "src/control/jobs/differ.c"
 JOB_JOIN = "src/control/jobs/join.c"
 JOB_START = "src/control/jobs/start.c"
 CONNECTIONS = "src/control/server/connections.c"
@@ -177,9 +178,13 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
     Canary(
         "control-settings-unlike", "I10", "ranks with different wires join one job",
-        edits=((JOB_JOIN, "    if (a->wire != b->wire) {",
+        edits=((JOB_DIFFER, "    if (a->wire != b->wire) {",
                 "    if (false) {"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
+    Canary(
+        "control-stranger-ends-job", "I8", "ranks whose settings differ end a job before those who agree have come",
+        edits=((JOB_DIFFER, "now_ns + APART_NS", "now_ns + 1"),),
+        world=NO_DRIVER, search=NO_DRIVER, test="unit/test_roots"),
     Canary(
         "control-root-leaves", "I8", "a rank whose root others need may leave without a word",
         edits=((JOBS, "(trib_roots_are_ranks(jobs->config) && trib_roots_need(job, index))",

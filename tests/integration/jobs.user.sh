@@ -38,7 +38,7 @@ unset TRIB_RUN
 expect 1 'gives its job no name, and this switch is shared: choose one .* \(TRIB_JOB' \
     env TRIB_JOB=default TRIB_RANKS=1 TRIB_RANK=0 "$T" perf "${QUICK[@]}"
 
-say "settings that differ: every rank hears of it, both values, late ones as well"
+say "settings that differ: when all have come every rank hears of it, both values"
 differ() {
     local name=$1 expected=$2
     shift 2
@@ -46,11 +46,11 @@ differ() {
     rank_start "$name" 4 0 "${QUICK[@]}"
     wait_for 5 grep -q "job $name rank 0 of" "$SWITCH_LOG"
     rank_start "$name" 4 3 "${QUICK[@]}" "$@"
-    wait_for 5 grep -q "job $name ended" "$SWITCH_LOG"
+    wait_for 5 grep -q "job $name: settings differ" "$SWITCH_LOG"
     sleep 0.3 # processes never start all at once
     rank_start "$name" 4 1 "${QUICK[@]}"
     rank_start "$name" 4 2 "${QUICK[@]}"
-    ranks_end 3 1
+    ranks_end 5 1
     check_in "settings differ ($name)" "$expected" "$TMP/$name".[0-3]
     say "and the job that agrees starts at once"
     ranks_start "$name" 4 "${QUICK[@]}"
@@ -61,11 +61,23 @@ differ payload 'settings differ: payload is 1408 on rank 0 and 1024 on rank 3' -
 differ wire 'settings differ: wire is float32 on rank 0 and int32 on rank 3' --wire int32
 differ window 'settings differ: window is 0 .*on rank 0 and 65536 .*on rank 3' --window 64KiB
 RANK_PIDS=()
-rank_start ranks 4 0 "${QUICK[@]}"
-wait_for 5 grep -q "job ranks rank 0 of" "$SWITCH_LOG"
+for rank in 0 2 3; do
+    rank_start ranks 4 $rank "${QUICK[@]}"
+done
 rank_start ranks 3 1 "${QUICK[@]}"
-ranks_end 3 1
-check_in "ranks differ" 'settings differ: ranks is 4 on rank 0 and 3 on rank 1' "$TMP"/ranks.[01]
+ranks_end 5 1
+check_in "ranks differ" 'settings differ: ranks is 4 on rank 0 and 3 on rank 1' "$TMP"/ranks.[0-3]
+
+say "a stranger under a job's name, with other settings, ends nothing"
+RANK_PIDS=()
+rank_start named 2 1 "${QUICK[@]}" --payload 1024
+STRANGER=("${RANK_PIDS[@]}")
+wait_for 5 grep -q "job named rank 1 of" "$SWITCH_LOG"
+ranks_start named 2 "${QUICK[@]}"
+ranks_end 10 0
+check_right "named, both" "$TMP/named.0"
+RANK_PIDS=("${STRANGER[@]}")
+ranks_end 5 1
 
 say "operations that differ: every rank hears of both"
 RANK_PIDS=()

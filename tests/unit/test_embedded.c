@@ -237,62 +237,6 @@ static void release__leaves_one_that_ends_with_its_last_job(void **state)
     assert_false(serves(&place));
 }
 
-/* What the first message says, if it is a FAIL for settings that differ. */
-static bool is_told(int fd, const char *part)
-{
-    struct trib_message message = {.kind = TRIB_MESSAGE_NONE};
-    uint8_t bytes[TRIB_MESSAGE_MAX];
-    size_t len = 0;
-    size_t used = 0;
-    ssize_t got = 1;
-    while (got > 0 && used == 0) {
-        got = recv(fd, bytes + len, sizeof bytes - len, 0);
-        len += got > 0 ? (size_t)got : 0;
-        if (trib_message_decode(bytes, len, &message, &used) != TRIB_OK) {
-            return false;
-        }
-    }
-    return used > 0 && message.kind == TRIB_MESSAGE_FAIL && message.fail.status == TRIB_ERR_SETTINGS &&
-           strstr(message.fail.text, part) != NULL;
-}
-
-static void *come_late(void *argument)
-{
-    const struct place *place = argument;
-    (void)usleep(300000);
-    int fd = join_as(place, 2, 3, 1408);
-    bool was_told = is_told(fd, "payload is 1408 on rank 0 and 1024 on rank 1");
-    (void)close(fd);
-    return was_told ? argument : NULL;
-}
-
-/* Ranks 0 and 1 differ, are told so and leave: rank 2, that is late, would look in vain for rank 0 until its time is
- * up. */
-static void release__waits_for_late_ranks_to_hear_why(void **state)
-{
-    (void)state;
-    for (unsigned i = 0; i < 2; i++) {
-        bool comes = i == 0;
-        struct place place = make_place("127.0.0.1");
-        struct trib_embedded *embedded = acquire(&place);
-        int fd[2] = {join_as(&place, 0, 3, 1408), join_as(&place, 1, 3, 1024)};
-        pthread_t thread;
-        void *was_told = NULL;
-        assert_true(is_told(fd[0], "payload") && is_told(fd[1], "payload"));
-        (void)close(fd[0]);
-        (void)close(fd[1]);
-        assert_true(!comes || pthread_create(&thread, NULL, come_late, &place) == 0);
-        uint64_t start = trib_clock_ns();
-        trib_embedded_release(embedded, (comes ? 10000 : 300) * TRIB_MILLISECOND_NS, false);
-        uint64_t took_ns = trib_clock_ns() - start;
-        assert_true(!comes || pthread_join(thread, &was_told) == 0);
-        assert_int_equal(was_told != NULL, comes);
-        assert_true(took_ns >= 300 * TRIB_MILLISECOND_NS && took_ns < 5 * TRIB_SECOND_NS * patience());
-        assert_int_equal(serves(&place),
-                         !comes); /* one that does not come is waited for a little, and served a little longer */
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,7 +248,6 @@ int main(void)
         cmocka_unit_test(release__does_not_wait_for_who_waits_for_rank_0),
         cmocka_unit_test(release__does_not_wait_for_strangers),
         cmocka_unit_test(release__leaves_one_that_ends_with_its_last_job),
-        cmocka_unit_test(release__waits_for_late_ranks_to_hear_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,7 @@ static void join__refused_by_the_root_is_told(void **state)
     tree_make(&world, 1, 4);
     world.rank[3].join.join.settings.payload = 8192;
     tree_run(&world);
+    tick(&world, 2 * TRIB_SECOND_NS);
     for (uint32_t i = 0; i < 4; i++) {
         assert_int_equal(world.rank[i].failure, TRIB_ERR_SETTINGS);
         assert_non_null(strstr(world.rank[i].text, "payload is"));

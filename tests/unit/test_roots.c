@@ -305,32 +305,62 @@ static void duties__are_who_may_go_on(void **state)
     assert_int_equal(duties.jobs, 1);
 }
 
-/* Settings differ: who has yet to come is to hear it as well, for a while. */
-static void duties__are_late_ranks(void **state)
+/* Settings differ: all that were launched hear of it, also who comes late. */
+static void join__differences_are_for_all(void **state)
 {
     struct hosts *h = *state;
     struct trib_server_duties duties;
     struct trib_message joins[4] = {root_join(0, 4), root_join(1, 4), root_join(2, 4), root_join(3, 4)};
     joins[1].join.settings.payload = 1344;
-    assert_true(say(h, 0, &joins[0]));
-    assert_int_equal(trib_jobs_next_timeout(&h->jobs), h->now_ns + h->config.join_timeout_ns);
-    assert_true(say(h, 1, &joins[1]));
-    trib_jobs_duties(&h->jobs, &duties);
-    assert_int_equal(duties.jobs, 0);
-    assert_int_equal(duties.late, 2);
-    assert_true(say(h, 3, &joins[3]));
-    pump(h);
-    assert_int_equal(h->process[3].fail.fail.status, TRIB_ERR_SETTINGS);
-    trib_jobs_duties(&h->jobs, &duties);
-    assert_int_equal(duties.late, 1);
+    for (uint32_t i = 0; i < 4; i++) {
+        trib_jobs_duties(&h->jobs, &duties);
+        assert_int_equal(duties.jobs, i < 2 ? i : 2);
+        assert_true(trib_jobs_next_timeout(&h->jobs) >= h->now_ns + h->config.join_timeout_ns); /* nobody is told yet */
+        assert_true(say(h, i, &joins[i]));
+    }
     h->now_ns = trib_jobs_next_timeout(&h->jobs);
     trib_jobs_on_timeout(&h->jobs, h->now_ns);
+    pump(h);
+    for (uint32_t i = 0; i < 4; i++) {
+        expect_failed(h, i, TRIB_ERR_SETTINGS, "payload is 1408 on rank");
+        expect_failed(h, i, TRIB_ERR_SETTINGS, "and 1344 on rank 1");
+    }
     trib_jobs_duties(&h->jobs, &duties);
-    assert_int_equal(duties.late, 0);
+    assert_int_equal(duties.jobs, 0);
     assert_int_equal(trib_jobs_next_timeout(&h->jobs), TRIB_NEVER);
-    assert_true(say(h, 2, &joins[2])); /* it is the first of a new launch */
-    trib_jobs_duties(&h->jobs, &duties);
-    assert_int_equal(duties.awaited, 1);
+}
+
+/* The only rank that lacks has come, and differs: it may be a stranger, before the one that is meant. */
+static void join__a_difference_has_a_second(void **state)
+{
+    struct hosts *h = *state;
+    const struct trib_message joins[2] = {root_join(0, 2), root_join(1, 2)};
+    struct trib_message other = joins[1];
+    other.join.settings.payload = 1344;
+    assert_true(say(h, 0, &joins[0]));
+    assert_true(say(h, 2, &other));
+    h->now_ns += 999 * TRIB_MILLISECOND_NS;
+    trib_jobs_on_timeout(&h->jobs, h->now_ns);
+    assert_true(say(h, 1, &joins[1]));
+    pump(h);
+    assert_int_equal(h->process[0].welcomes + h->process[1].welcomes, 2);
+    expect_failed(h, 2, TRIB_ERR_SETTINGS, "1344 on rank 1 (rank 0 came from");
+    expect_failed(h, 2, TRIB_ERR_SETTINGS, ": job digits has all its ranks without");
+}
+
+/* Its process has the control plane: who stayed would find nobody there. */
+static void join__differences_end_with_rank_0(void **state)
+{
+    struct hosts *h = *state;
+    struct trib_message joins[2] = {root_join(0, 4), root_join(1, 3)};
+    assert_true(say(h, 0, &joins[0]));
+    h->now_ns++;
+    assert_true(say(h, 1, &joins[1]));
+    h->now_ns = trib_jobs_next_timeout(&h->jobs);
+    trib_jobs_on_timeout(&h->jobs, h->now_ns);
+    pump(h);
+    expect_failed(h, 0, TRIB_ERR_TIMEOUT, "settings differ: ranks is 4 on rank 0 and 3 on rank 1");
+    expect_failed(h, 1, TRIB_ERR_SETTINGS, "settings differ: ranks is 4 on rank 0 and 3 on rank 1");
 }
 
 static void stall__is_answered_by_the_root(void **state)
@@ -613,7 +643,9 @@ int main(void)
         TEST(close__of_all),
         TEST(close__of_one_root_when_all_have_everything),
         TEST(duties__are_who_may_go_on),
-        TEST(duties__are_late_ranks),
+        TEST(join__differences_are_for_all),
+        TEST(join__a_difference_has_a_second),
+        TEST(join__differences_end_with_rank_0),
         TEST(stall__is_answered_by_the_root),
         TEST(weights__are_dealt_and_known_to_all),
         TEST(stall__of_many_asks_once),

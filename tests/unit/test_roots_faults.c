@@ -174,6 +174,8 @@ static void join__settings_differ(void **state)
     join = root_join(1, 2);
     join.join.settings.payload = 1344;
     assert_true(say(h, 1, &join));
+    h->now_ns = trib_jobs_next_timeout(&h->jobs);
+    trib_jobs_on_timeout(&h->jobs, h->now_ns);
     pump(h);
     expect_failed(h, 0, TRIB_ERR_SETTINGS, "payload is 1408 on rank 0 and 1344 on rank 1");
 }

@@ -152,6 +152,71 @@ static void restart__other_settings_end_no_return(void **state)
     close(second);
 }
 
+static struct trib_message stranger_message(uint32_t rank, uint32_t ranks)
+{
+    struct trib_message message = join_message(rank, ranks);
+    message.join.settings.payload = 64;
+    return message;
+}
+
+/* Nobody has proved anything yet: whoever was there first, those who are complete run. */
+static void gather__other_settings_end_nobody(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    for (uint32_t before = 0; before < 3; before++) { /* so many of the job were there before the stranger */
+        const struct trib_message other = stranger_message(1, 3);
+        int stranger = -1;
+        int fds[3];
+        for (uint32_t i = 0; i < 3; i++) {
+            const struct trib_message own = join_message(i == 1 ? 2 : i == 2 ? 1 : 0, 3);
+            stranger = i == before ? join_with(c, &other) : stranger;
+            fds[i] = join_with(c, &own);
+        }
+        for (uint32_t i = 0; i < 3; i++) {
+            (void)expect(fds[i], TRIB_MESSAGE_WELCOME);
+        }
+        expect_fail(stranger, TRIB_ERR_SETTINGS, ": job digits has all its ranks without");
+        close_all(fds, 3);
+        wait_until(c, &c->recorder.closes, before + 1);
+    }
+}
+
+/* Nor does one that mistakes how many there are, while others are coming. */
+static void gather__a_smaller_job_ends_no_greater_one(void **state)
+{
+    struct control *c = *state;
+    const struct trib_message other = stranger_message(1, 2);
+    int fds[3];
+    c->config.join_timeout_ns = 5 * TRIB_SECOND_NS * patience();
+    control_start(c);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct trib_message own = join_message(i, 3);
+        fds[i] = join_with(c, &own);
+        if (i == 0) {
+            expect_fail(join_with(c, &other), TRIB_ERR_SETTINGS, "ranks is 3 on rank 0 and 2 on rank 1");
+        }
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)expect(fds[i], TRIB_MESSAGE_WELCOME);
+    }
+    close_all(fds, 3);
+}
+
+/* Whom nobody agrees with waits as for ranks that do not come, and hears why it was in vain. */
+static void gather__a_timeout_names_what_differs(void **state)
+{
+    struct control *c = *state;
+    c->config.join_timeout_ns = TRIB_SECOND_NS * patience();
+    control_start(c);
+    const struct trib_message joins[] = {join_message(0, 4), stranger_message(1, 3)};
+    int first = join_with(c, &joins[0]);
+    int second = join_with(c, &joins[1]);
+    expect_fail(first, TRIB_ERR_TIMEOUT,
+                "for ranks 1, 2, 3 of job digits: settings differ: ranks is 4 on rank 0 and 3 on rank 1");
+    expect_fail(second, TRIB_ERR_TIMEOUT, "of job digits: settings differ: ranks is 4 on rank 0 and 3 on rank 1");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, control_tear_down)
 
 int main(void)
@@ -160,7 +225,8 @@ int main(void)
         TEST(join__a_rank_of_another_run_is_refused_alone), TEST(join__a_shared_switch_wants_a_name),
         TEST(join__the_place_of_one_run_refuses_others),    TEST(join__from_the_switch_itself),
         TEST(restart__a_running_stranger_takes_no_job),     TEST(restart__a_waiting_stranger_takes_no_job),
-        TEST(restart__other_settings_end_no_return),
+        TEST(restart__other_settings_end_no_return),        TEST(gather__other_settings_end_nobody),
+        TEST(gather__a_smaller_job_ends_no_greater_one),    TEST(gather__a_timeout_names_what_differs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,9 +219,14 @@ static void settings__differ(void **state)
     struct switches *s = *state;
     struct trib_message join = join_with(0, SMALL);
     come(s, 0, &join);
+    join = join_with(2, SMALL);
+    come(s, 2, &join);
     join = join_with(1, 0);
     come(s, 1, &join);
-    for (uint32_t i = 0; i < 2; i++) {
+    s->h.now_ns = trib_jobs_next_timeout(&s->h.jobs);
+    trib_jobs_on_timeout(&s->h.jobs, s->h.now_ns);
+    run_links(s);
+    for (uint32_t i = 0; i < 3; i++) {
         expect_failed(&s->h, i, TRIB_ERR_SETTINGS,
                       "settings differ: gradient bytes are 4000000 on rank 0 and 0 on rank 1: all ranks say the same");
     }

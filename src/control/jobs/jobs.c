@@ -320,6 +320,15 @@ static bool take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t ind
     return true;
 }
 
+uint32_t trib_job_first_rank(const struct trib_job *job)
+{
+    uint32_t rank = 0;
+    while (rank + 1 < job->settings.ranks && !job->ranks[rank].session) {
+        rank++;
+    }
+    return rank;
+}
+
 bool trib_job_is_complete(const struct trib_job *job)
 {
     bool all = true;
@@ -622,20 +631,9 @@ static void name_needy(const struct trib_job *job, struct trib_server_duties *du
     (void)snprintf(duties->who, sizeof duties->who, "%s of job %s", ranks, job->name);
 }
 
-/* Ranks that have yet to hear why their job has ended before they came. */
-static uint32_t count_late(const struct trib_jobs *jobs)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < TRIB_ENDINGS_MAX; i++) {
-        count += jobs->endings[i].at_ns != 0 ? trib_rank_set_count(&jobs->endings[i].waits) : 0;
-    }
-    return count;
-}
-
 void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *duties)
 {
     memset(duties, 0, sizeof *duties);
-    duties->late = count_late(jobs);
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         duties->jobs++;
         if (job->state == TRIB_JOB_JOINING) {
@@ -678,11 +676,13 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
         trib_explain(text, "%s: waited %s for %s of job %s to come back", job->lost, waited, ranks, job->name);
     } else {
         bool has_moved = job->is_return && trib_roots_are_ranks(jobs->config);
-        trib_explain(text, "waited %s for %s of job %s%s%s", waited, ranks, job->name,
+        bool differs = job->state == TRIB_JOB_JOINING && job->differs[0] != '\0';
+        trib_explain(text, "waited %s for %s of job %s%s%s%s%.400s", waited, ranks, job->name,
                      has_moved ? ", which was to go on without its switch" : "",
                      job->state == TRIB_JOB_JOINING ? ""
                      : are_roots                    ? late.count == 1 ? " to open its root" : " to open their roots"
-                                                    : " to try their paths and register");
+                                                    : " to try their paths and register",
+                     differs ? ": " : "", differs ? job->differs : "");
     }
     trib_job_fail(jobs, job, TRIB_ERR_TIMEOUT, text);
 }
@@ -696,16 +696,15 @@ static uint64_t job_timeout(const struct trib_job *job)
     if (job->dispute.deadline_ns != 0 && job->dispute.deadline_ns < when) {
         when = job->dispute.deadline_ns;
     }
+    if (job->apart_ns != 0 && job->apart_ns < when) {
+        when = job->apart_ns;
+    }
     return when;
 }
 
 uint64_t trib_jobs_next_timeout(const struct trib_jobs *jobs)
 {
     uint64_t when = trib_lend_next_timeout(jobs);
-    for (uint32_t i = 0; i < TRIB_ENDINGS_MAX; i++) {
-        const struct trib_ending *ending = &jobs->endings[i];
-        when = ending->at_ns != 0 ? trib_time_earlier(ending->at_ns + TRIB_ENDING_NS, when) : when;
-    }
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
         uint64_t next = job_timeout(job);
         when = next < when ? next : when;
@@ -738,10 +737,7 @@ void trib_jobs_on_timeout(struct trib_jobs *jobs, uint64_t now_ns)
 {
     struct trib_job *next;
     trib_lend_on_timeout(jobs, now_ns);
-    for (uint32_t i = 0; i < TRIB_ENDINGS_MAX; i++) {
-        struct trib_ending *ending = &jobs->endings[i];
-        ending->at_ns = now_ns >= ending->at_ns + TRIB_ENDING_NS ? 0 : ending->at_ns;
-    }
+    trib_jobs_part(jobs, now_ns);
     for (struct trib_job *job = jobs->first; job; job = next) {
         next = job->next;
         if (jobs->relay) {

@@ -18,9 +18,6 @@
 #include "schemes/schemes.h"
 
 #define TRIB_JOBS_MAX 1024
-#define TRIB_ENDINGS_MAX 16
-/* Longer than the ranks of one launch come apart, shorter than it takes to mend settings and launch again. */
-#define TRIB_ENDING_NS (5 * TRIB_SECOND_NS)
 #define TRIB_LENDERS_MAX (TRIB_SWITCHES_MAX - 1)
 #define TRIB_BURIALS_MAX 4 /* in a row: more relays do not die within one start */
 
@@ -148,6 +145,8 @@ struct trib_job {
     bool multicast;   /* results go by multicast */
     bool is_over;     /* where no switch is: a rank has left, and nothing that it took part in is unfinished */
     char lost[256];   /* is_recalled: whom it has lost */
+    char differs[TRIB_ERROR_TEXT_MAX]; /* the latest difference between it and a sibling (differ.c); "": none */
+    bool is_doomed;                    /* it ends for what differs, as soon as all that do are known */
     struct trib_settings settings;
     struct trib_grant grant;
     uint32_t children; /* branches: ranks, hosts, and switches with ranks behind them; 0 before all are there */
@@ -156,6 +155,7 @@ struct trib_job {
     uint64_t slot_bytes;          /* switch memory, all shards */
     uint64_t started_ns;          /* when the first rank came */
     uint64_t deadline_ns;         /* of this state; TRIB_NEVER: none */
+    uint64_t apart_ns;            /* its ranks are told then that the others have come to siblings; 0: never */
     uint64_t waits_ns;            /* since when its ranks, or its lenders, are waited for until then */
     uint64_t probe_ns;            /* when to try the multicast path next */
     uint64_t probe_gap_ns;
@@ -181,15 +181,6 @@ struct trib_job {
     uint32_t closed;                            /* of its ranks have CLOSED, or left after CLOSE */
     struct trib_message end;                    /* FAIL, once it has come */
     struct trib_rank ranks[];                   /* settings.ranks of them */
-};
-
-/* What a job that ended while its ranks were still coming has to tell those that come late. */
-struct trib_ending {
-    char job[TRIB_NAME_MAX + 1];
-    char run[TRIB_NAME_MAX + 1];
-    char text[TRIB_ERROR_TEXT_MAX];
-    uint64_t at_ns;             /* 0: none */
-    struct trib_rank_set waits; /* that have not heard it */
 };
 
 /* Free-running, for metrics. */
@@ -226,7 +217,6 @@ struct trib_jobs {
     struct trib_jobs_output output;
     struct trib_loan_output loans;
     struct trib_jobs_stats stats;
-    struct trib_ending endings[TRIB_ENDINGS_MAX]; /* the oldest makes room */
 };
 
 void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,
@@ -325,6 +315,8 @@ bool trib_join_buries(const struct trib_message *join, const struct trib_address
 bool trib_job_is_empty(const struct trib_job *job);
 /* All its ranks are there. */
 bool trib_job_is_complete(const struct trib_job *job);
+/* Its lowest rank that is there, or else its last. */
+uint32_t trib_job_first_rank(const struct trib_job *job);
 /* An empty job as this JOIN has it. NULL: out of memory. */
 struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t now_ns);
 void trib_job_place_rank(struct trib_job *job, struct trib_session *session, const struct trib_message *join);
@@ -358,6 +350,15 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
 /* All ranks are there: admits the communicator and sends WELCOME, or fails it with the numbers. With lenders, asks
  * those first, and is called again when they have answered. */
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
+
+/* differ.c: ranks whose settings differ. In which do this JOIN and the ranks of this job, which has some? False: none. */
+bool trib_job_differs(const struct trib_job *job, const struct trib_message *join, char *error);
+/* A rank has come: notes what is different between the job and its siblings, if it has any. */
+void trib_job_note_siblings(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
+/* The job has all its ranks: its siblings end. */
+void trib_job_prevail(struct trib_jobs *jobs, const struct trib_job *job);
+/* Ends those whose time is up. */
+void trib_jobs_part(struct trib_jobs *jobs, uint64_t now_ns);
 
 /* threshold.c: all ranks are there. False: those who are to be a ring, and have not come as ranks of it, were told to;
  * the job may be gone. */

@@ -2,7 +2,7 @@
 /* join.c: what happens to a JOIN: is it valid, is it welcome, does it agree with the ranks that came before? A new
  * communicator and one that comes back after a restart of the switch (its ranks bring their grants along) take the same
  * path.
- * Read next: start.c (when all are there). */
+ * Read next: differ.c (ranks that do not agree), start.c (when all are there). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,10 +152,14 @@ static struct trib_job *find_job(const struct trib_jobs *jobs, const struct trib
 {
     const struct trib_grant *known = &message->join.known;
     struct trib_job *other = NULL;
+    char difference[TRIB_ERROR_TEXT_MAX];
     for (struct trib_job *job = jobs->first; job; job = job->next) {
         bool is_gathering = job->state == TRIB_JOB_JOINING && strcmp(job->run, message->join.run) == 0;
         if (strcmp(job->name, message->join.job) != 0) {
             continue;
+        }
+        if (is_gathering && !job->is_return && trib_job_differs(job, message, difference)) {
+            continue; /* a sibling of the one that this is of */
         }
         if (known->communicator != 0 && job->grant.communicator == known->communicator &&
             job->grant.token == known->token) {
@@ -271,53 +275,6 @@ static void refuse(struct trib_jobs *jobs, struct trib_session *session, enum tr
     jobs->output.end(jobs->output.owner, session);
 }
 
-static void explain_bytes(const struct trib_settings *a, uint32_t rank, const struct trib_settings *b, uint32_t other,
-                          char *error)
-{
-    trib_explain(error,
-                 "settings differ: gradient bytes are %" PRIu64 " on rank %u and %" PRIu64 " on rank %u: all ranks say "
-                 "the same number (TRIB_GRADIENT_BYTES), or none does",
-                 a->gradient_bytes, rank, b->gradient_bytes, other);
-}
-
-/* Names the first setting in which rank `other` differs from `rank`; false: none. */
-static bool explain_difference(const struct trib_settings *a, uint32_t rank, const struct trib_settings *b,
-                               uint32_t other, char *error)
-{
-    const struct {
-        const char *name;
-        uint32_t a, b;
-    } numbers[] = {
-        {"ranks", a->ranks, b->ranks}, {"payload", a->payload, b->payload}, {"window", a->window, b->window}};
-    if (strcmp(a->scheme, b->scheme) != 0) {
-        trib_explain(error, "settings differ: scheme is %s on rank %u and %s on rank %u", a->scheme, rank, b->scheme,
-                     other);
-        return true;
-    }
-    for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (numbers[i].a != numbers[i].b) {
-            trib_explain(error, "settings differ: %s is %u on rank %u and %u on rank %u", numbers[i].name, numbers[i].a,
-                         rank, numbers[i].b, other);
-            return true;
-        }
-    }
-    if (a->wire != b->wire) {
-        trib_explain(error, "settings differ: wire is %s on rank %u and %s on rank %u",
-                     trib_type_name((enum trib_type)a->wire), rank, trib_type_name((enum trib_type)b->wire), other);
-        return true;
-    }
-    if (a->fallback != b->fallback) {
-        trib_explain(error, "settings differ: fallback is %s on rank %u and %s on rank %u", a->fallback ? "on" : "off",
-                     rank, b->fallback ? "on" : "off", other);
-        return true;
-    }
-    if (a->gradient_bytes != b->gradient_bytes) {
-        explain_bytes(a, rank, b, other, error);
-        return true;
-    }
-    return false;
-}
-
 bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,
                       const struct trib_address *address)
 {
@@ -376,15 +333,6 @@ static bool is_again(const struct trib_rank *rank, const struct trib_message *me
     return rank->via != 0 && rank->via == message->join.via && strcmp(rank->name, message->join.origin) == 0;
 }
 
-static uint32_t first_rank(const struct trib_job *job)
-{
-    uint32_t rank = 0;
-    while (rank + 1 < job->settings.ranks && !job->ranks[rank].session) {
-        rank++;
-    }
-    return rank;
-}
-
 /* May this rank take its place in a job that exists? */
 static enum trib_status check_place(const struct trib_job *job, const struct trib_message *message,
                                     const struct trib_address *from, uint64_t now_ns, char *error)
@@ -397,7 +345,7 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
                      "job %s is already running, with %u ranks, since %llu s: choose another job name, or end it",
                      job->name, job->settings.ranks, (unsigned long long)((now_ns - job->started_ns) / TRIB_SECOND_NS));
     } else if (strcmp(job->run, message->join.run) != 0) {
-        trib_explain_runs(error, job->name, job->run, first_rank(job), message->join.run, rank);
+        trib_explain_runs(error, job->name, job->run, trib_job_first_rank(job), message->join.run, rank);
     } else if (is_out_of_time(job, message, error)) {
         return TRIB_ERR_REFUSED;
     } else if (comes_two_ways(job, message, from, error)) {
@@ -410,16 +358,6 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
         return TRIB_OK;
     }
     return TRIB_ERR_REFUSED;
-}
-
-/* The lower rank is named first, whoever came first. */
-static bool differs(const struct trib_job *job, const struct trib_message *message, char *error)
-{
-    uint32_t first = first_rank(job);
-    uint32_t rank = message->join.rank;
-    const struct trib_settings *settings = &message->join.settings;
-    return first < rank ? explain_difference(&job->settings, first, settings, rank, error)
-                        : explain_difference(settings, rank, &job->settings, first, error);
 }
 
 struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t now_ns)
@@ -566,49 +504,6 @@ static void take_place(struct trib_jobs *jobs, struct trib_job *job, struct trib
                   rank->is_new ? "joined" : "is back", rank->name);
 }
 
-/* Keeps the difference for the ranks that have yet to come, and tells all that are there. */
-static void condemn(struct trib_jobs *jobs, struct trib_job *job, const struct trib_message *message, uint64_t now_ns,
-                    const char *text)
-{
-    struct trib_ending *ending = &jobs->endings[0];
-    for (uint32_t i = 1; i < TRIB_ENDINGS_MAX; i++) {
-        ending = jobs->endings[i].at_ns < ending->at_ns ? &jobs->endings[i] : ending;
-    }
-    *ending = (struct trib_ending){.at_ns = now_ns};
-    memcpy(ending->job, job->name, sizeof ending->job);
-    memcpy(ending->run, job->run, sizeof ending->run);
-    trib_explain(ending->text, "%s", text);
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (!job->ranks[i].session && i != message->join.rank) {
-            trib_rank_set_add(&ending->waits, i);
-        }
-    }
-    trib_job_fail(jobs, job, TRIB_ERR_SETTINGS, text);
-}
-
-/* Is this one of the late ranks of a job that has ended? A rank that has heard it comes with a new launch: all is
- * forgotten. */
-static enum trib_status check_ending(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns,
-                                     char *error)
-{
-    for (uint32_t i = 0; i < TRIB_ENDINGS_MAX; i++) {
-        struct trib_ending *ending = &jobs->endings[i];
-        if (ending->at_ns == 0 || strcmp(ending->job, message->join.job) != 0 ||
-            strcmp(ending->run, message->join.run) != 0) {
-            continue;
-        }
-        if (!trib_rank_set_has(&ending->waits, message->join.rank)) {
-            ending->at_ns = 0;
-            continue;
-        }
-        trib_rank_set_remove(&ending->waits, message->join.rank);
-        trib_explain(error, "%s (the other ranks heard so %llu ms ago)", ending->text,
-                     (unsigned long long)((now_ns - ending->at_ns) / TRIB_MILLISECOND_NS));
-        return TRIB_ERR_SETTINGS;
-    }
-    return TRIB_OK;
-}
-
 bool trib_join_is_own_place(const struct trib_server_config *config, const struct trib_address *local,
                             const struct trib_address *place)
 {
@@ -716,7 +611,7 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
     enum trib_status status = trib_join_check(message, error);
-    struct trib_job *job = find_job(jobs, message);
+    struct trib_job *job = status == TRIB_OK ? find_job(jobs, message) : NULL;
     if (status == TRIB_OK) {
         status = check_host(jobs, message, error);
     }
@@ -729,9 +624,6 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     }
     if (status == TRIB_OK) {
         status = check_known(jobs, message, now_ns, error);
-    }
-    if (status == TRIB_OK) {
-        status = check_ending(jobs, message, now_ns, error);
     }
     uint32_t burials = 0;
     job = status == TRIB_OK ? find_job(jobs, message) : NULL; /* it may have ended */
@@ -752,16 +644,16 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
         refuse(jobs, session, status, error);
         return;
     }
-    if (differs(job, message, error)) {
+    if (trib_job_differs(job, message,
+                         error)) { /* those who are there have run together: the newcomer is the stranger */
         refuse(jobs, session, TRIB_ERR_SETTINGS, error);
-        if (!job->is_return) { /* else those who are there have run together: the newcomer is the stranger */
-            condemn(jobs, job, message, now_ns, error);
-        }
         return;
     }
     take_place(jobs, job, session, message);
     job->ranks[message->join.rank].burials = burials;
+    trib_job_note_siblings(jobs, job, now_ns);
     if (trib_job_is_complete(job)) {
+        trib_job_prevail(jobs, job);
         trib_job_start(jobs, job, now_ns);
     }
 }

@@ -267,7 +267,7 @@ static bool retires(struct trib_server *server)
     if (server->is_retiring) {
         has_changed = !server->has_looked || memcmp(&duties, &server->duties, sizeof duties) != 0;
         server->has_looked = true;
-        server->has_retired = duties.jobs == 0 && duties.late == 0;
+        server->has_retired = duties.jobs == 0;
         server->duties = duties;
     }
     bool retired = server->has_retired;

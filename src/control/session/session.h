@@ -146,23 +146,9 @@ static inline void trib_rank_set_add(struct trib_rank_set *set, uint32_t rank)
     set->word[rank / 64] |= UINT64_C(1) << rank % 64;
 }
 
-static inline void trib_rank_set_remove(struct trib_rank_set *set, uint32_t rank)
-{
-    set->word[rank / 64] &= ~(UINT64_C(1) << rank % 64);
-}
-
 static inline bool trib_rank_set_has(const struct trib_rank_set *set, uint32_t rank)
 {
     return (set->word[rank / 64] >> rank % 64 & 1) != 0;
-}
-
-static inline uint32_t trib_rank_set_count(const struct trib_rank_set *set)
-{
-    uint32_t count = 0;
-    for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) {
-        count += (uint32_t)__builtin_popcountll(set->word[i]);
-    }
-    return count;
 }
 
 static inline uint32_t trib_rank_list_carried(const struct trib_rank_list *list)

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* differ.c: ranks of one job and run whose settings differ, while it gathers for the first time. Most often that is a
+ * mistake of the launch, of which all ranks are to hear; but one side may be a stranger, and nobody has proved anything
+ * yet. So nobody ends anybody: those who agree gather by themselves, as jobs of one name, here called siblings. Who is
+ * complete first runs. Where ranks lack that have come, but to siblings, all that were launched are there: they wait for
+ * a moment, in case that others come who agree, and are told.
+ * Read next: join.c (which job a rank is of). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "control/jobs/jobs.h"
+#include "control/roots/roots.h"
+#include "io/clock.h"
+#include "io/explain.h"
+
+/* Longer than the ranks of one launch come apart that began together, shorter than people wait for an error. */
+#define APART_NS TRIB_SECOND_NS
+
+static void explain_bytes(const struct trib_settings *a, uint32_t rank, const struct trib_settings *b, uint32_t other,
+                          char *error)
+{
+    trib_explain(error,
+                 "settings differ: gradient bytes are %" PRIu64 " on rank %u and %" PRIu64 " on rank %u: all ranks say "
+                 "the same number (TRIB_GRADIENT_BYTES), or none does",
+                 a->gradient_bytes, rank, b->gradient_bytes, other);
+}
+
+/* Names the first setting in which rank `other` differs from `rank`; false: none. */
+static bool explain_difference(const struct trib_settings *a, uint32_t rank, const struct trib_settings *b,
+                               uint32_t other, char *error)
+{
+    const struct {
+        const char *name;
+        uint32_t a, b;
+    } numbers[] = {
+        {"ranks", a->ranks, b->ranks}, {"payload", a->payload, b->payload}, {"window", a->window, b->window}};
+    if (strcmp(a->scheme, b->scheme) != 0) {
+        trib_explain(error, "settings differ: scheme is %s on rank %u and %s on rank %u", a->scheme, rank, b->scheme,
+                     other);
+        return true;
+    }
+    for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (numbers[i].a != numbers[i].b) {
+            trib_explain(error, "settings differ: %s is %u on rank %u and %u on rank %u", numbers[i].name, numbers[i].a,
+                         rank, numbers[i].b, other);
+            return true;
+        }
+    }
+    if (a->wire != b->wire) {
+        trib_explain(error, "settings differ: wire is %s on rank %u and %s on rank %u",
+                     trib_type_name((enum trib_type)a->wire), rank, trib_type_name((enum trib_type)b->wire), other);
+        return true;
+    }
+    if (a->fallback != b->fallback) {
+        trib_explain(error, "settings differ: fallback is %s on rank %u and %s on rank %u", a->fallback ? "on" : "off",
+                     rank, b->fallback ? "on" : "off", other);
+        return true;
+    }
+    if (a->gradient_bytes != b->gradient_bytes) {
+        explain_bytes(a, rank, b, other, error);
+        return true;
+    }
+    return false;
+}
+
+/* The lower rank is named first, whoever came first. */
+bool trib_job_differs(const struct trib_job *job, const struct trib_message *join, char *error)
+{
+    uint32_t first = trib_job_first_rank(job);
+    uint32_t rank = join->join.rank;
+    const struct trib_settings *settings = &join->join.settings;
+    return first < rank ? explain_difference(&job->settings, first, settings, rank, error)
+                        : explain_difference(settings, rank, &job->settings, first, error);
+}
+
+static bool are_siblings(const struct trib_job *a, const struct trib_job *b)
+{
+    return a != b && a->state == TRIB_JOB_JOINING && b->state == TRIB_JOB_JOINING && !a->is_return && !b->is_return &&
+           strcmp(a->name, b->name) == 0 && strcmp(a->run, b->run) == 0;
+}
+
+static uint32_t count_present(const struct trib_job *job)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        count += job->ranks[i].session != NULL;
+    }
+    return count;
+}
+
+static void add_present(const struct trib_job *job, struct trib_rank_set *set)
+{
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (job->ranks[i].session) {
+            trib_rank_set_add(set, i);
+        }
+    }
+}
+
+/* The ranks that have come to this job or to its siblings. */
+static struct trib_rank_set all_present(const struct trib_jobs *jobs, const struct trib_job *job)
+{
+    struct trib_rank_set present = {0};
+    add_present(job, &present);
+    for (const struct trib_job *other = jobs->first; other; other = other->next) {
+        if (are_siblings(job, other)) {
+            add_present(other, &present);
+        }
+    }
+    return present;
+}
+
+/* Each rank that it lacks, and it lacks some, has come to a sibling. */
+static bool is_apart(const struct trib_job *job, const struct trib_rank_set *present)
+{
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (!trib_rank_set_has(present, i)) {
+            return false;
+        }
+    }
+    return !trib_job_is_complete(job);
+}
+
+/* Keeps for both what is different, and between whom: the lower rank is named first. */
+static void note(struct trib_job *a, struct trib_job *b)
+{
+    char cause[TRIB_ERROR_TEXT_MAX];
+    bool is_lower = trib_job_first_rank(a) < trib_job_first_rank(b);
+    const struct trib_job *low = is_lower ? a : b;
+    const struct trib_job *high = is_lower ? b : a;
+    uint32_t first = trib_job_first_rank(low);
+    uint32_t other = trib_job_first_rank(high);
+    (void)explain_difference(&low->settings, first, &high->settings, other, cause);
+    trib_explain(a->differs, "%.300s (rank %u came from %s, rank %u from %s)", cause, first, low->ranks[first].name,
+                 other, high->ranks[other].name);
+    memcpy(b->differs, a->differs, sizeof b->differs);
+}
+
+void trib_job_note_siblings(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    struct trib_rank_set present = {0};
+    bool has_siblings = false;
+    for (struct trib_job *other = jobs->first; other; other = other->next) {
+        if (are_siblings(job, other)) {
+            note(job, other);
+            add_present(other, &present);
+            has_siblings = true;
+        }
+    }
+    if (!has_siblings) {
+        return;
+    }
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s: %s", job->name, job->differs);
+    add_present(job, &present);
+    for (struct trib_job *other = jobs->first; other; other = other->next) {
+        if ((other == job || are_siblings(job, other)) && other->apart_ns == 0 && is_apart(other, &present)) {
+            other->apart_ns = now_ns + APART_NS;
+        }
+    }
+}
+
+void trib_job_prevail(struct trib_jobs *jobs, const struct trib_job *job)
+{
+    struct trib_job *next;
+    for (struct trib_job *other = jobs->first; other; other = next) {
+        next = other->next;
+        if (are_siblings(job, other)) {
+            char text[TRIB_ERROR_TEXT_MAX];
+            trib_explain(text, "%.450s: job %s has all its ranks without", other->differs, job->name);
+            trib_job_fail(jobs, other, TRIB_ERR_SETTINGS, text);
+        }
+    }
+}
+
+/* With a job that is apart end those siblings that are, too, and those with fewer ranks, who have mistaken how many
+ * there are: a stranger alone must not end many that are still coming. But where rank 0 takes this control plane with
+ * it, nobody can stay. */
+static void doom(struct trib_jobs *jobs, const struct trib_job *job, bool is_expired)
+{
+    const struct trib_rank_set present = all_present(jobs, job);
+    bool ends_all = trib_roots_are_ranks(jobs->config) && job->ranks[0].session;
+    uint32_t count = count_present(job);
+    for (struct trib_job *other = jobs->first; other; other = other->next) {
+        if (are_siblings(job, other)) {
+            other->is_doomed = other->is_doomed || ends_all ||
+                               (!is_expired && (is_apart(other, &present) || count_present(other) < count));
+        }
+    }
+}
+
+static void end_doomed(struct trib_jobs *jobs, bool with_rank_0)
+{
+    struct trib_job *next;
+    for (struct trib_job *job = jobs->first; job; job = next) {
+        next = job->next;
+        if (job->is_doomed && (with_rank_0 || !job->ranks[0].session)) {
+            trib_job_fail(jobs, job, TRIB_ERR_SETTINGS, job->differs);
+        }
+    }
+}
+
+void trib_jobs_part(struct trib_jobs *jobs, uint64_t now_ns)
+{
+    for (struct trib_job *job = jobs->first; job; job = job->next) {
+        if (job->apart_ns != 0 && now_ns >= job->apart_ns) {
+            const struct trib_rank_set present = all_present(jobs, job);
+            job->apart_ns = 0;
+            job->is_doomed = job->state == TRIB_JOB_JOINING && !job->is_return && is_apart(job, &present);
+        }
+        if (job->is_doomed || (now_ns >= job->deadline_ns && job->differs[0] != '\0')) {
+            doom(jobs, job, !job->is_doomed);
+        }
+    }
+    end_doomed(jobs, false); /* a control plane in the process of rank 0 ends with it */
+    end_doomed(jobs, true);
+}
