@@ -109,6 +109,17 @@ bool trib_address_same_host(const struct trib_address *a, const struct trib_addr
     return trib_address_equal(&of_a, &of_b);
 }
 
+bool trib_address_is_near(const struct trib_address *a, const struct trib_address *b)
+{
+    struct sockaddr_in6 one, other;
+    if (a->storage.ss_family != AF_INET6 || b->storage.ss_family != AF_INET6 || trib_address_is_mapped(a)) {
+        return trib_address_same_host(a, b);
+    }
+    memcpy(&one, &a->storage, sizeof one);
+    memcpy(&other, &b->storage, sizeof other);
+    return memcmp(&one.sin6_addr, &other.sin6_addr, 8) == 0;
+}
+
 bool trib_address_is_any(const struct trib_address *address)
 {
     if (address->storage.ss_family == AF_INET) {

@@ -217,6 +217,71 @@ static void gather__a_timeout_names_what_differs(void **state)
     expect_fail(second, TRIB_ERR_TIMEOUT, "of job digits: settings differ: ranks is 4 on rank 0 and 3 on rank 1");
 }
 
+/* A JOIN under this name, of one that comes from 127.0.0.host. */
+static int join_from(struct control *c, uint32_t host, uint32_t number)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl((INADDR_LOOPBACK & 0xffffff00U) + host)};
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(c->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct timeval longest = {.tv_sec = 4 * (time_t)patience()};
+    struct trib_message message = join_message(0, TRIB_RANKS_MAX);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof from), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    (void)snprintf(message.join.job, sizeof message.join.job, "job %u", number);
+    send_message(fd, &message);
+    return fd;
+}
+
+/* PING is answered to who has joined. */
+static bool has_joined(int fd)
+{
+    const struct trib_message question = {.kind = TRIB_MESSAGE_PING, .ping = {1}};
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    (void)send(fd, bytes, trib_message_encode(&question, bytes), MSG_NOSIGNAL);
+    return next_message(fd).kind == TRIB_MESSAGE_PONG;
+}
+
+/* A JOIN of a hundred bytes that says it is of 1,024 ranks is given a place for each. */
+static void gather__one_address_has_its_share_of_memory(void **state)
+{
+    enum { MOST = 64 };
+    struct control *c = *state;
+    int fds[MOST];
+    uint32_t count = 0;
+    c->config.join_timeout_ns = 60 * TRIB_SECOND_NS * patience();
+    control_start(c);
+    while (count < MOST && (fds[count] = join_from(c, 1, count)) >= 0 && has_joined(fds[count])) {
+        count++;
+    }
+    assert_in_range(count, 4, MOST - 1);
+    close(fds[count]);
+    fds[count] = join_from(c, 1, count);
+    const struct trib_message away = expect(fds[count], TRIB_MESSAGE_AWAY);
+    assert_non_null(strstr(away.note.text, "a job of 1024 ranks needs 3"));
+    assert_non_null(
+        strstr(away.note.text, "one address may have 64 MiB for such jobs; those from the address of 127.0.0.1:"));
+    assert_int_equal(next_message(fds[count]).kind, TRIB_MESSAGE_NONE);
+    close(fds[count]);
+    int other = join_from(c, 2, count);
+    assert_true(has_joined(other));
+    close(fds[0]); /* and its job, of which nobody else has come */
+    bool is_free = false;
+    for (uint32_t i = 0; i < 400 * patience() && !is_free; i++) {
+        fds[0] = join_from(c, 1, count + 1 + i);
+        is_free = has_joined(fds[0]);
+        if (!is_free) {
+            close(fds[0]);
+            usleep(5000);
+        }
+    }
+    assert_true(is_free);
+    close(other);
+    close_all(fds, count);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, control_tear_down)
 
 int main(void)
@@ -227,6 +292,7 @@ int main(void)
         TEST(restart__a_running_stranger_takes_no_job),     TEST(restart__a_waiting_stranger_takes_no_job),
         TEST(restart__other_settings_end_no_return),        TEST(gather__other_settings_end_nobody),
         TEST(gather__a_smaller_job_ends_no_greater_one),    TEST(gather__a_timeout_names_what_differs),
+        TEST(gather__one_address_has_its_share_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

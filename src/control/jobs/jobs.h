@@ -18,6 +18,8 @@
 #include "schemes/schemes.h"
 
 #define TRIB_JOBS_MAX 1024
+/* Of jobs that gather, which one address may have begun. Some 17 of 1,024 ranks, or 280 of 64. */
+#define TRIB_GATHERING_MAX (UINT64_C(64) << 20)
 #define TRIB_LENDERS_MAX (TRIB_SWITCHES_MAX - 1)
 #define TRIB_BURIALS_MAX 4 /* in a row: more relays do not die within one start */
 
@@ -147,6 +149,7 @@ struct trib_job {
     char lost[256];   /* is_recalled: whom it has lost */
     char differs[TRIB_ERROR_TEXT_MAX]; /* the latest difference between it and a sibling (differ.c); "": none */
     bool is_doomed;                    /* it ends for what differs, as soon as all that do are known */
+    struct trib_address founder;       /* where the first of its ranks came from; len 0: a switch above knows */
     struct trib_settings settings;
     struct trib_grant grant;
     uint32_t children; /* branches: ranks, hosts, and switches with ranks behind them; 0 before all are there */

@@ -13,6 +13,7 @@
 #include "control/roots/trees.h"
 #include "io/clock.h"
 #include "io/explain.h"
+#include "io/units.h"
 #include "schemes/schemes.h"
 
 /* Names end up in logs, labels and JSON: printable ASCII without quotes and backslashes. */
@@ -275,6 +276,18 @@ static void refuse(struct trib_jobs *jobs, struct trib_session *session, enum tr
     jobs->output.end(jobs->output.owner, session);
 }
 
+/* There is no room for it now. It comes again. */
+static void send_away(struct trib_jobs *jobs, struct trib_session *session, const char *text)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_AWAY};
+    char peer[64];
+    trib_explain(message.note.text, "%s", text);
+    trib_address_format(&session->peer, peer);
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "join from %s sent away: %s", peer, text);
+    jobs->output.send(jobs->output.owner, session, &message);
+    jobs->output.end(jobs->output.owner, session);
+}
+
 bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,
                       const struct trib_address *address)
 {
@@ -388,7 +401,38 @@ struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_messa
     return job;
 }
 
-static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message *message, uint64_t now_ns, char *error)
+static uint64_t job_bytes(uint32_t ranks)
+{
+    return sizeof(struct trib_job) + (uint64_t)ranks * sizeof(struct trib_rank);
+}
+
+/* A JOIN of a hundred bytes has a place kept for each rank that it says there is: whoever can connect can say so. False:
+ * this address has begun enough. */
+static bool may_begin(const struct trib_jobs *jobs, const struct trib_address *from, uint32_t ranks, char *error)
+{
+    uint64_t held = 0;
+    for (const struct trib_job *job = jobs->first; job; job = job->next) {
+        bool gathers = job->state == TRIB_JOB_JOINING && !job->is_recalled;
+        held += gathers && trib_address_is_near(&job->founder, from) ? job_bytes(job->settings.ranks) : 0;
+    }
+    if (held + job_bytes(ranks) <= TRIB_GATHERING_MAX) {
+        return true;
+    }
+    char name[64];
+    char sizes[3][TRIB_UNITS_TEXT_MAX];
+    trib_address_format(from, name);
+    trib_format_size(job_bytes(ranks), sizes[0]);
+    trib_format_size(held, sizes[1]);
+    trib_format_size(TRIB_GATHERING_MAX, sizes[2]);
+    trib_explain(error,
+                 "a job of %u ranks needs %s of this control plane until they are all there, and one address may have "
+                 "%s for such jobs; those from the address of %s hold %s: come again when some of them run",
+                 ranks, sizes[0], sizes[2], name, sizes[1]);
+    return false;
+}
+
+static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message *message,
+                               const struct trib_address *from, uint64_t now_ns, char *error)
 {
     if (jobs->count >= TRIB_JOBS_MAX) {
         trib_explain(error, "this control plane has %d jobs, and takes no more", TRIB_JOBS_MAX);
@@ -397,7 +441,9 @@ static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message
     struct trib_job *job = trib_job_create(jobs, message, now_ns);
     if (!job) {
         trib_explain(error, "the control plane is out of memory");
+        return NULL;
     }
+    job->founder = *from;
     return job;
 }
 
@@ -636,16 +682,18 @@ void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const s
     }
     if (job) {
         status = check_place(job, message, &session->peer, now_ns, error);
+    } else if (status == TRIB_OK && !may_begin(jobs, &session->peer, message->join.settings.ranks, error)) {
+        send_away(jobs, session, error);
+        return;
     } else if (status == TRIB_OK) {
-        job = create(jobs, message, now_ns, error);
+        job = create(jobs, message, &session->peer, now_ns, error);
         status = job ? TRIB_OK : TRIB_ERR_REFUSED;
     }
     if (status != TRIB_OK) {
         refuse(jobs, session, status, error);
         return;
     }
-    if (trib_job_differs(job, message,
-                         error)) { /* those who are there have run together: the newcomer is the stranger */
+    if (trib_job_differs(job, message, error)) { /* from those who have run together: the newcomer is the stranger */
         refuse(jobs, session, TRIB_ERR_SETTINGS, error);
         return;
     }

@@ -480,18 +480,6 @@ static void turn_away(struct trib_connections *connections, int fd, const struct
     (void)close(fd);
 }
 
-/* A host, or a network that one user may have all addresses of. */
-static bool is_near(const struct trib_address *a, const struct trib_address *b)
-{
-    struct sockaddr_in6 one, other;
-    if (a->storage.ss_family != AF_INET6 || b->storage.ss_family != AF_INET6 || trib_address_is_mapped(a)) {
-        return trib_address_same_host(a, b);
-    }
-    memcpy(&one, &a->storage, sizeof one);
-    memcpy(&other, &b->storage, sizeof other);
-    return memcmp(&one.sin6_addr, &other.sin6_addr, 8) == 0; /* a /64 */
-}
-
 /* Nobody takes all there is: a quarter is for others, and who has not joined yet has an eighth. */
 static bool has_its_share(const struct trib_connections *connections, const struct trib_address *peer)
 {
@@ -499,7 +487,7 @@ static bool has_its_share(const struct trib_connections *connections, const stru
     uint32_t strangers = 0;
     for (uint32_t i = 0; i < connections->count; i++) {
         const struct trib_session *session = &connections->all[i]->session;
-        if (is_near(&session->peer, peer)) {
+        if (trib_address_is_near(&session->peer, peer)) {
             all++;
             strangers += !trib_session_is_joined(session);
         }
