@@ -118,8 +118,9 @@ class World:
         got = self.outcomes(seconds, ranks)
         self.is_broken = self.is_broken or any(one is None or not one[0] for one in got)
         for rank, one in zip(self._ranks(ranks), got, strict=True):
+            assert one is None or one[0], f"rank {rank}:\n{one[1]}"  # first, as the others may wait for this one
+        for rank, one in zip(self._ranks(ranks), got, strict=True):
             assert one is not None, f"rank {rank} says nothing"
-            assert one[0], f"rank {rank}:\n{one[1]}"
         return [one[1] for one in got]
 
     def run(self, name, *args, seconds=60):
