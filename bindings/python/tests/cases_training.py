@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training on the ranks of a world (conftest.py): the same model, seeds and data with this backend and with gloo."""
 import hashlib
+import os
 import pathlib
+import signal
 import time
 
 import cases
@@ -224,6 +226,36 @@ def in_detail():
     cases.new_groups()
 
 
+def checkpointed():
+    """A backward pass within another does not wait for the buckets that leave in it: rank 0 has none on its way until the others are behind
+    theirs."""
+    from torch.utils.checkpoint import checkpoint
+    first, rest = nn.Linear(20, 64), nn.Sequential(nn.Linear(64, 300), nn.ReLU(), nn.Linear(300, 5))
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.rest = first, rest
+
+        def forward(self, values):
+            return checkpoint(self.rest, self.first(values), use_reentrant=True)
+
+    model = DistributedDataParallel(Model(), bucket_cap_mb=0.01)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    steps_of(model, optimizer, 0, 2)
+    store, seen = dist.distributed_c10d._get_default_store(), []
+    turn = store.add(f"checkpointed/{dist.get_rank()}", 1)
+    keys = [f"checkpointed/{turn}/{rank}" for rank in range(dist.get_world_size())]
+    loss = nn.functional.cross_entropy(model(batch_of(2)[0]), batch_of(2)[1])
+    if dist.get_rank() == 0:
+        loss.register_hook(lambda _: store.wait(keys[1:]))
+    else:
+        first.weight.register_hook(lambda _: seen.append(len(dist.group.WORLD._pending)) or store.set(keys[dist.get_rank()], ""))
+    loss.backward()
+    assert dist.get_rank() == 0 or seen[0] > 0
+    cases.check_same_everywhere(torch.cat([parameter.grad.reshape(-1) for parameter in model.parameters()]), "gradients")
+
+
 def join():
     """Inputs that end at different steps, in torch's Join context."""
     from torch.distributed.algorithms.join import Join
@@ -250,16 +282,26 @@ def trained_once():
     steps_of(_model[0], torch.optim.SGD(_model[0].parameters(), lr=0.05), 0, 1)
 
 
-def trained_forever(hook, marks):
-    """Until it fails: what backward() raises."""
+def killed_in_backward(hook, victim):
+    """One rank dies in the midst of backward(), when its last gradient is there. What backward() of the others raises, and their next
+    call: (type, text) of each."""
     import tributary_torch
-    model = DistributedDataParallel(model_of(), bucket_cap_mb=0.05)
+    model = DistributedDataParallel(nn.Sequential(*[layer for layer in model_of() if not isinstance(layer, nn.BatchNorm1d)]), bucket_cap_mb=0.05)
     if hook is not None:
         model.register_comm_hook(tributary_torch.HookState(), getattr(tributary_torch, hook))
-    try:
-        steps_of(model, torch.optim.SGD(model.parameters(), lr=0.05), 0, 1_000_000, marks=marks)
-    except RuntimeError as error:
-        return str(error)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    steps_of(model, optimizer, 0, 5)
+    if dist.get_rank() == victim:
+        model.module[0].weight.register_hook(lambda _: os.kill(os.getpid(), signal.SIGKILL))
+    values, labels = batch_of(5)
+    loss = nn.functional.cross_entropy(model(values), labels)
+    said = []
+    for call in (loss.backward, dist.barrier):
+        try:
+            call()
+        except RuntimeError as error:
+            said.append((type(error).__name__, str(error)))
+    return said
 
 
 def hooks():

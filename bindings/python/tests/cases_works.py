@@ -175,6 +175,30 @@ def interrupted():
         assert torch.equal(tensor, torch.full(tensor.shape, float(ranks)))
 
 
+def interrupted_in_backward():
+    """Ctrl-C while DDP's backward pass waits for the other ranks: it raises, and the operations go on."""
+    model = DistributedDataParallel(cases_training.model_of(), bucket_cap_mb=0.05)
+    cases_training.steps_of(model, torch.optim.SGD(model.parameters(), lr=0.05), 0, 2)
+    store = dist.distributed_c10d._get_default_store()
+    key = f"interrupted in backward/{store.add(f'in backward/{dist.get_rank()}', 1)}"
+    values, labels = cases_training.batch_of(2)
+    loss = torch.nn.functional.cross_entropy(model(values), labels)
+    if dist.get_rank() == 0:
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        loss.register_hook(lambda _: torch.autograd.Variable._execution_engine.queue_callback(timer.start))  # all buckets have left then
+        try:
+            loss.backward()
+        except KeyboardInterrupt:
+            store.set(key, "")
+            timer.join()
+        else:
+            raise AssertionError("no KeyboardInterrupt")
+    else:
+        store.wait([key])
+        loss.backward()
+    dist.barrier()
+
+
 class _Hit(Exception):
     pass
 

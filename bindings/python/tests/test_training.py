@@ -3,7 +3,7 @@
 import pytest
 
 
-@pytest.mark.parametrize("case", ["ddp", "ddp_options", "overlaps", "fsdp", "hsdp", "zero", "join", "hooks", "staged", "loader"])
+@pytest.mark.parametrize("case", ["ddp", "ddp_options", "overlaps", "checkpointed", "fsdp", "hsdp", "zero", "join", "hooks", "staged", "loader"])
 def test_training(world, case):
     world.run(f"cases_training.{case}", seconds=120)
 

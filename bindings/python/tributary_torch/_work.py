@@ -12,6 +12,7 @@ Read next: _group.py (who makes works).
 import ctypes
 import datetime
 import queue
+import sys
 import threading
 import time
 
@@ -22,6 +23,17 @@ from . import _bootstrap, _capi
 
 LOOK_NS = 200_000_000  # so often Python looks whether a signal has come while a thread waits
 _NO_LIMIT = datetime.timedelta(0)
+
+
+def _is_in_backward():
+    """Whether a backward pass asks, and not one within another: at the end of that (checkpoint(use_reentrant=True)) DDP does not wait yet."""
+    if torch._C._current_graph_task_id() == -1:
+        return False
+    frame, passes = sys._getframe(), 0
+    while frame is not None:
+        passes += frame.f_code is torch.autograd.graph._engine_run_backward.__code__
+        frame = frame.f_back
+    return passes < 2
 
 
 class Flight:
@@ -110,7 +122,9 @@ class TributaryWork(Work):
 
     def get_future(self):
         """What C++ waits for as well (DDP's reducer), so its error must be a future's error. Future.set_exception only makes Python
-        raise: C++ would take the exception for the tensors. A callback that raises makes a real one."""
+        raise: C++ would take the exception for the tensors. A callback that raises makes a real one, but a RuntimeError of C++, whatever
+        its type. A backward pass that asks for a future therefore waits for the work itself at its end, just before DDP's reducer waits
+        for the future: backward() raises the work's own error then, and a signal's handler can end it."""
         if self._future is None:
             collector = self._group.collector()
             is_in_callback = collector.is_current()
@@ -126,6 +140,8 @@ class TributaryWork(Work):
                 self.tell()
             elif is_first:
                 collector.watch()
+            if is_first and _is_in_backward():
+                torch.autograd.Variable._execution_engine.queue_callback(self.wait)
         return self._future
 
     def _outcome(self, told):
