@@ -126,6 +126,42 @@ static void probe__waits_for_what_is_merely_late(void **state)
     expect_nothing(f);
 }
 
+/* A probe, or its answer, is lost as easily as anything: only the fourth wait is longer. */
+static void probe__is_sent_three_times_before_the_wait_doubles(void **state)
+{
+    static const uint64_t waits[] = {1, 1, 1, 2, 2, 2, 4};
+    struct fixture *f = *state;
+
+    submit_blocks(f, 1);
+    expect_contributions(f, 0, 1);
+    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
+        uint64_t last_ns = f->now_ns;
+        (void)next_probe(f);
+        assert_int_equal(f->now_ns - last_ns, waits[i] * TRIB_RTO_FIRST_NS);
+    }
+}
+
+/* Answers to other probes are no sign that what everybody waits for is on its way. */
+static void probe__of_the_mark_is_not_put_off_by_what_other_probes_bring(void **state)
+{
+    struct fixture *f = *state;
+
+    submit_blocks(f, 8);
+    expect_contributions(f, 0, 8);
+    for (int i = 0; i < 2; i++) { /* later what is overdue is probed besides */
+        f->now_ns += TRIB_RTO_FIRST_NS - MS;
+        f->verbs->on_timeout(f->node, f->now_ns);
+        expect_nothing(f);
+        assert_int_equal(hold(f, 5, 1), TRIB_DROP_NONE);
+        assert_int_equal(ask(f, (uint64_t)i + 1, 0), TRIB_DROP_NONE);
+        (void)expect(f, TRIB_CONTRIBUTION, (uint64_t)i + 1); /* nor is what is sent again */
+        f->now_ns += MS;
+        f->verbs->on_timeout(f->node, f->now_ns);
+        (void)expect(f, TRIB_PROBE, 0);
+        expect_nothing(f);
+    }
+}
+
 /* All is answered, M is behind: the window is closed, and nothing outstanding would bring news of it. */
 static void probe__asks_for_M_when_the_window_holds_everything_back(void **state)
 {
@@ -177,6 +213,8 @@ int main(void)
         WITH_NODE(probe__waits_for_what_is_merely_late),
         WITH_NODE(probe__says_RESEND_once_HELD_says_that_the_result_was_sent),
         WITH_NODE(probe__is_repeated_ever_more_rarely_down_to_once_a_second),
+        WITH_NODE(probe__is_sent_three_times_before_the_wait_doubles),
+        WITH_NODE(probe__of_the_mark_is_not_put_off_by_what_other_probes_bring),
         WITH_NODE(probe__is_sent_early_when_later_contributions_are_answered),
         WITH_NODE(probe__asks_for_M_when_the_window_holds_everything_back),
         WITH_NODE(probe__tells_the_mark_when_nothing_is_outstanding),

@@ -136,13 +136,13 @@ struct worker {
 struct worker_root_times {
     struct trib_loss completion; /* from a fragment's first transmission to its result, whoever was late */
     struct trib_loss trip;       /* the same where this rank was the last to contribute: the network alone */
-    uint64_t active_ns;          /* when a packet last went to the root or came from it */
+    uint64_t active_ns;          /* when a result last came, or what it waits for last went */
     uint64_t overdue_ns;         /* when overdue fragments were last probed */
     uint64_t order;              /* transmissions so far */
     uint64_t answered;           /* largest order that a result answered */
     uint64_t risen_ns;           /* when M last rose */
     uint64_t quiet_ns;           /* since when nothing is outstanding at the root, or its last probe */
-    uint32_t tail_backoff;
+    uint32_t tail_backoff;       /* timeouts in a row */
     uint32_t quiet_backoff;
 };
 
@@ -315,7 +315,6 @@ void trib__worker_set_window(struct worker *w, uint32_t root);
 void trib__worker_sent(struct worker *w, uint32_t index, uint64_t now_ns); /* payload or probe left */
 void trib__worker_answered(struct worker *w, uint32_t index, bool was_last, uint64_t now_ns); /* its result came */
 void trib__worker_let_go(struct worker *w, uint32_t index, uint64_t now_ns); /* it waits for nothing more */
-void trib__worker_heard(struct worker *w, uint32_t root, uint64_t now_ns);
 void trib__worker_probe_more(struct worker *w, uint32_t index);
 void trib__worker_queue(struct worker *w, uint32_t index, uint8_t pending);
 void trib__worker_probe_lost(struct worker *w, uint32_t index);

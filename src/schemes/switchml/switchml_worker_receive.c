@@ -400,7 +400,6 @@ static enum trib_drop take(struct worker *w, struct trib_place from, const struc
     if (drop != TRIB_DROP_NONE) {
         return drop;
     }
-    trib__worker_heard(w, from.index, now_ns);
     switch (packet->kind) {
     case TRIB_RESULT:
         drop = take_result(w, packet, now_ns);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* switchml_worker_recover.c: lost packets, seen from the worker. It never resends on its own: it PROBEs, and what the
  * switch lacks it ASKs for. Four reasons to probe a fragment:
- *   - it is the oldest of a root that has been silent for a round trip (one probe, doubling); if that brings a result, some more;
+ *   - it is the oldest of a root that has brought no result for a round trip (one probe, later ever more rarely); if that
+ *     brings a result, some more;
  *   - it has waited longer than fragments usually do (RTO, doubling, to 1 s), a few of the oldest at a time. Late ranks are
  *     no reason for a storm, so this RTO is made of whole waits, not of round trips: probes that come before the answer
  *     was due bring repeats, repeats fill queues, and full queues bring probes;
@@ -21,6 +22,10 @@
 #define OVERDUE_PROBES 16 /* per root and timeout */
 #define FIRST_DOUBLINGS 2 /* of the RTO of what was sent once */
 #define MORE_PROBES 4     /* after a repeat that was needed */
+/* Timeouts of one length at a silent root, before they double. Where each packet is lost with 30 %, a PROBE, the ASK, the
+ * part and the result come through together once in four times: were each wait longer by more than 1/0.76, the mean of
+ * their sum would have no bound. */
+#define EQUAL_TIMEOUTS 3
 
 static void unlink_flight(struct worker *w, uint32_t index)
 {
@@ -64,6 +69,16 @@ static uint64_t overdue_after(const struct worker *w, const struct flight *f, co
     return trib_loss_timeout(&worker_aside(w)->roots[trib_window_root(&w->window, f->sequence)].completion, doublings);
 }
 
+/* What to probe after silence: the own mark, which is what M waits for and so what everybody waits for, if it is this
+ * root's. */
+static uint32_t longest_awaited(const struct worker *w, uint32_t root)
+{
+    const struct flight *f = worker_at_mark(w);
+    bool waits = f != NULL && trib_window_root(&w->window, w->mark) == root && f->state == FLIGHT_SENT;
+
+    return waits ? worker_flight_index(w, w->mark) : w->roots[root].oldest;
+}
+
 void trib__worker_queue(struct worker *w, uint32_t index, uint8_t pending)
 {
     struct flight *f = worker_flight(w, index);
@@ -80,16 +95,20 @@ void trib__worker_sent(struct worker *w, uint32_t index, uint64_t now_ns)
     struct worker_aside *aside = worker_aside(w);
     struct flight *f = worker_flight(w, index);
     struct flight_times *times = worker_times(w, index);
+    uint32_t root = trib_window_root(&w->window, f->sequence);
 
     if (times->order == 0) {
         times->sent_ns = now_ns;
+        aside->roots[root].active_ns = now_ns;
     } else {
+        if (index == longest_awaited(w, root)) {
+            aside->roots[root].active_ns = now_ns;
+        }
         times->repeated = true;
         unlink_flight(w, index);
     }
     append_flight(w, index);
-    aside->roots[trib_window_root(&w->window, f->sequence)].active_ns = now_ns;
-    times->order = ++aside->roots[trib_window_root(&w->window, f->sequence)].order;
+    times->order = ++aside->roots[root].order;
     times->deadline_ns = now_ns + overdue_after(w, f, times);
     if (times->deadline_ns < aside->next_deadline_ns) {
         aside->next_deadline_ns = times->deadline_ns;
@@ -123,12 +142,6 @@ static void suspect(struct worker *w, uint32_t root)
     }
 }
 
-/* A packet came from the root. */
-void trib__worker_heard(struct worker *w, uint32_t root, uint64_t now_ns)
-{
-    worker_aside(w)->roots[root].active_ns = now_ns;
-}
-
 /* A probed result was really missing, so what is older may be missing as well: probe a few. Each that helps brings the
  * next. */
 void trib__worker_probe_more(struct worker *w, uint32_t index)
@@ -151,7 +164,7 @@ void trib__worker_let_go(struct worker *w, uint32_t index, uint64_t now_ns)
     worker_aside(w)->roots[root].tail_backoff = 0;
     trib_congestion_result(&w->roots[root].congestion);
     unlink_flight(w, index);
-    worker_aside(w)->roots[root].quiet_ns = now_ns;
+    worker_aside(w)->roots[root].active_ns = worker_aside(w)->roots[root].quiet_ns = now_ns;
 }
 
 void trib__worker_answered(struct worker *w, uint32_t index, bool was_last, uint64_t now_ns)
@@ -213,6 +226,12 @@ void trib__worker_blocked(struct worker *w, uint32_t root)
     }
 }
 
+/* How long a root may be silent after so many timeouts. */
+static uint64_t silence(const struct worker *w, uint32_t root, uint32_t timeouts)
+{
+    return trib_loss_timeout(&worker_aside(w)->roots[root].trip, timeouts / EQUAL_TIMEOUTS);
+}
+
 static uint64_t quiet_deadline(const struct worker *w, uint32_t root)
 {
     const struct worker_aside *aside = worker_aside(w);
@@ -220,10 +239,12 @@ static uint64_t quiet_deadline(const struct worker *w, uint32_t root)
     if (!is_quiet(w, root)) {
         return TRIB_NEVER;
     }
-    return aside->roots[root].quiet_ns + trib_loss_timeout(&aside->roots[root].trip, aside->roots[root].quiet_backoff);
+    return aside->roots[root].quiet_ns + silence(w, root, aside->roots[root].quiet_backoff);
 }
 
-/* Something is outstanding at the root, and nothing has gone or come for a round trip. */
+/* Something is outstanding at the root, and for a round trip no result has come, nothing new has gone, and what is
+ * awaited longest has not gone again. Other probes and their answers, of which many may be lost, do not count: they
+ * would put off the one that all wait for. */
 static uint64_t tail_deadline(const struct worker *w, uint32_t root)
 {
     const struct worker_aside *aside = worker_aside(w);
@@ -231,7 +252,7 @@ static uint64_t tail_deadline(const struct worker *w, uint32_t root)
     if (w->roots[root].oldest == NO_FLIGHT) {
         return TRIB_NEVER;
     }
-    return aside->roots[root].active_ns + trib_loss_timeout(&aside->roots[root].trip, aside->roots[root].tail_backoff);
+    return aside->roots[root].active_ns + silence(w, root, aside->roots[root].tail_backoff);
 }
 
 static uint64_t lesser(uint64_t a, uint64_t b)
@@ -321,16 +342,6 @@ static uint64_t probe_overdue(struct worker *w, uint32_t root, uint64_t now_ns)
         }
     }
     return earliest;
-}
-
-/* What to probe after silence: the own mark, which is what M waits for and so what everybody waits for, if it is this
- * root's. */
-static uint32_t longest_awaited(const struct worker *w, uint32_t root)
-{
-    const struct flight *f = worker_at_mark(w);
-    bool waits = f != NULL && trib_window_root(&w->window, w->mark) == root && f->state == FLIGHT_SENT;
-
-    return waits ? worker_flight_index(w, w->mark) : w->roots[root].oldest;
 }
 
 void trib__worker_on_timeout(void *node, uint64_t now_ns)
