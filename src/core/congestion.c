@@ -202,8 +202,8 @@ void trib_congestion_tree_result(struct trib_congestion_tree *c, const struct tr
 
 void trib_congestion_tree_lost(struct trib_congestion_tree *c, uint32_t in_flight)
 {
-    if (c->recover == 0) {
-        fall(c, c->window / 2, in_flight);
+    if (c->recover == 0 && trib_congestion_tree_fragments(c) > TRIB_TREE_LOST_LEAST) {
+        fall(c, at_least(c->window / 2, TRIB_TREE_LOST_LEAST), in_flight);
     }
 }
 

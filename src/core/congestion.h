@@ -87,8 +87,9 @@ static inline uint32_t trib_congestion_fragments(const struct trib_congestion_wi
     return c->window / TRIB_CONGESTION_ONE;
 }
 
-#define TRIB_TREE_FIRST 2U      /* fragments: the window to begin with */
-#define TRIB_TREE_THRESHOLD 64U /* fragments: of slow start, to begin with */
+#define TRIB_TREE_FIRST 2U       /* fragments: the window to begin with */
+#define TRIB_TREE_THRESHOLD 64U  /* fragments: of slow start, to begin with */
+#define TRIB_TREE_LOST_LEAST 17U /* fragments: losses do not cut the window below */
 
 /* PANAMA's rule, which is DCTCP's with results in the place of acknowledgements: results without marks let the window
  * grow, by one fragment each below the threshold, by one for a whole window above it; marks cut it by half of their
@@ -102,7 +103,11 @@ static inline uint32_t trib_congestion_fragments(const struct trib_congestion_wi
  *   - the window is at least one fragment, the threshold at least two;
  *   - it grows only if it was what held fragments back, and others wait for its rank at times: else it would be large, and wrong, when what
  *     holds them back, or who is slower, goes away;
- *   - a loss halves it, as in TCP: marks may be few or none, and their share then tells nothing of drops. */
+ *   - a loss halves it, as in TCP: marks may be few or none, and their share then tells nothing of drops. But not below
+ *     TRIB_TREE_LOST_LEAST, and to one that is no larger a loss is nothing: what is lost in a window so small that no
+ *     later results show it waits for a timer, which is a hundred round trips and not twice as long. Where packets are
+ *     lost by chance, and not for want of room, a window that is halved each time is 1 for good. Marks have no such
+ *     bound. */
 struct trib_congestion_tree {
     uint32_t window;    /* fragments x TRIB_CONGESTION_ONE */
     uint32_t threshold; /* of slow start, likewise */

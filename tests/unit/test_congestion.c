@@ -226,27 +226,61 @@ static void congestion__a_loss_halves_once_in_a_window(void **state)
     struct trib_congestion_tree c;
     (void)state;
 
-    trib_congestion_tree_init(&c, 64);
-    results(&c, 62 + 10, 0);
-    trib_congestion_tree_lost(&c, 64);
-    assert_int_equal(c.window, 32 * ONE);
-    assert_int_equal(c.threshold, 32 * ONE);
-    struct trib_congestion_sign sign = {.in_flight = 31, .allowed = 32};
-    for (int i = 0; i < 63; i++) {
-        trib_congestion_tree_lost(&c, 31);
+    trib_congestion_tree_init(&c, 128);
+    c.window = c.threshold = 128 * ONE;
+    trib_congestion_tree_lost(&c, 128);
+    assert_int_equal(c.window, 64 * ONE);
+    assert_int_equal(c.threshold, 64 * ONE);
+    struct trib_congestion_sign sign = {.in_flight = 63, .allowed = 64};
+    for (int i = 0; i < 127; i++) {
+        trib_congestion_tree_lost(&c, 63);
         sign.is_marked = i % 5 == 0;
         trib_congestion_tree_result(&c, &sign);
-        assert_int_equal(c.window, 32 * ONE); /* the same 64 that were under way */
+        assert_int_equal(c.window, 64 * ONE); /* the same 128 that were under way */
     }
     sign.is_marked = false;
     trib_congestion_tree_result(&c, &sign);
-    trib_congestion_tree_lost(&c, 32);
-    assert_int_equal(c.window, 16 * ONE);
+    trib_congestion_tree_lost(&c, 64);
+    assert_int_equal(c.window, 32 * ONE);
+}
+
+/* A smaller window would find no loss but by a timer. */
+static void congestion__losses_leave_a_window_that_finds_losses(void **state)
+{
+    struct trib_congestion_tree c;
+    (void)state;
+
+    trib_congestion_tree_init(&c, 64);
+    results(&c, 62, 0);
     for (int i = 0; i < 10; i++) {
-        trib_congestion_tree_lost(&c, 16);
+        trib_congestion_tree_lost(&c, 64);
         results(&c, 64, 0);
+        assert_in_range(c.window, TRIB_TREE_LOST_LEAST * ONE, 64 * ONE);
     }
-    assert_true(c.window >= ONE);
+    c.window = (TRIB_TREE_LOST_LEAST + 1) * ONE;
+    c.recover = 0;
+    trib_congestion_tree_lost(&c, TRIB_TREE_LOST_LEAST + 1);
+    assert_int_equal(c.window, TRIB_TREE_LOST_LEAST * ONE);
+    assert_int_equal(c.threshold, TRIB_TREE_LOST_LEAST * ONE);
+    results(&c, TRIB_TREE_LOST_LEAST + 1, 1);
+    results(&c, 1, 1); /* marks, which are of this way and no accident, go on */
+    assert_true(fragments(&c) < TRIB_TREE_LOST_LEAST);
+}
+
+/* One that is as small, from the start or by marks, neither falls nor stops to grow. */
+static void congestion__a_loss_is_nothing_to_a_small_window(void **state)
+{
+    struct trib_congestion_tree c;
+    (void)state;
+
+    trib_congestion_tree_init(&c, 64);
+    for (uint32_t window = 2; window < TRIB_TREE_LOST_LEAST; window++) {
+        trib_congestion_tree_lost(&c, window);
+        assert_int_equal(c.window, window * ONE);
+        assert_int_equal(c.threshold, TRIB_TREE_THRESHOLD * ONE);
+        results(&c, 1, 0);
+        assert_int_equal(c.window, (window + 1) * ONE);
+    }
 }
 
 static void congestion__never_above_the_most(void **state)
@@ -390,6 +424,8 @@ int main(void)
         cmocka_unit_test(congestion__it_grows_only_when_full),
         cmocka_unit_test(congestion__an_epoch_is_what_is_allowed),
         cmocka_unit_test(congestion__a_loss_halves_once_in_a_window),
+        cmocka_unit_test(congestion__losses_leave_a_window_that_finds_losses),
+        cmocka_unit_test(congestion__a_loss_is_nothing_to_a_small_window),
         cmocka_unit_test(congestion__never_above_the_most),
         cmocka_unit_test(congestion__it_moves_whatever_comes),
         cmocka_unit_test(flow__does_not_grow_in_the_window_after_a_mark),

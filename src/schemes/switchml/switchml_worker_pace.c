@@ -6,6 +6,8 @@
 #include "core/assert.h"
 #include "schemes/switchml/switchml_worker.h"
 
+_Static_assert(TRIB_TREE_LOST_LEAST > TRIB_SWITCHML_FAST_DISTANCE, "later results show what is lost in it");
+
 #define AHEAD_ROUNDS 4 /* one of equal ranks is not the last in so many times N sums once in 55 times */
 
 static uint32_t lesser(uint32_t a, uint32_t b)
