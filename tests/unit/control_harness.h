@@ -388,15 +388,24 @@ static inline struct trib_message take_message(int fd)
     return message;
 }
 
-/* The next message but PING, which is answered; kind NONE: the connection has ended, or nothing came in time. */
-static inline struct trib_message next_message(int fd)
+/* The next message; a PING is answered. */
+static inline struct trib_message answer_message(int fd)
 {
     struct trib_message message = take_message(fd);
-    while (message.kind == TRIB_MESSAGE_PING) {
+    if (message.kind == TRIB_MESSAGE_PING) {
         const struct trib_message answer = {.kind = TRIB_MESSAGE_PONG, .ping = message.ping};
         uint8_t buffer[TRIB_MESSAGE_MAX];
         (void)send(fd, buffer, trib_message_encode(&answer, buffer), MSG_NOSIGNAL);
-        message = take_message(fd);
+    }
+    return message;
+}
+
+/* The next message but PING; kind NONE: the connection has ended, or nothing came in time. */
+static inline struct trib_message next_message(int fd)
+{
+    struct trib_message message = answer_message(fd);
+    while (message.kind == TRIB_MESSAGE_PING) {
+        message = answer_message(fd);
     }
     return message;
 }

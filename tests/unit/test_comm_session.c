@@ -3,6 +3,8 @@
  * it does when switches above its own are away, when sessions are cut at bad times, and whom it names. */
 #include "session_script.h"
 
+#include "io/units.h"
+
 #define AWAY_TEXT "switch 10.0.0.1:7470, the parent of switch 10.0.0.2:7470, does not answer: no route"
 
 static void say_away(int fd)
@@ -13,19 +15,31 @@ static void say_away(int fd)
     close(fd);
 }
 
+/* Says how long the rank has waited, and its setting for that. */
+static bool says_tired(const struct script *s, const char *before, unsigned least_ms, const char *name,
+                       uint64_t setting_ns)
+{
+    char setting[TRIB_UNITS_TEXT_MAX];
+    char after[64];
+    trib_format_duration(setting_ns, setting);
+    (void)snprintf(after, sizeof after, " (%s is %s)", name, setting);
+    return says_waited(s->error, before, least_ms * patience(), after);
+}
+
 static void away__before_the_start_ends_in_time(void **state)
 {
     (void)state;
     struct script s;
     struct trib_message join;
     begin(&s);
+    hurry(&s);
     start_rank(&s);
     for (int fd = take_join(&s, &join); fd >= 0; fd = take_join(&s, &join)) {
         say_away(fd);
     }
-    assert_in_range(s.joins, 1, 20); /* no storm; that it tries again, away__and_back shows */
+    assert_in_range(s.joins, 1, 20 * patience()); /* no storm; that it tries again, away__and_back shows */
     end(&s, TRIB_ERR_UNREACHABLE, AWAY_TEXT, 1500);
-    assert_true(says_waited(s.error, AWAY_TEXT "; ", 600, " (TRIB_JOIN_TIMEOUT is 600 ms)"));
+    assert_true(says_tired(&s, AWAY_TEXT "; ", 600, "TRIB_JOIN_TIMEOUT", s.config.join_timeout_ns));
 }
 
 static void away__of_a_running_rank_ends_in_time(void **state)
@@ -34,15 +48,16 @@ static void away__of_a_running_rank_ends_in_time(void **state)
     struct script s;
     struct trib_message join;
     begin(&s);
+    hurry(&s);
     start_rank(&s);
     close(run(&s));
     for (int fd = take_join(&s, &join); fd >= 0; fd = take_join(&s, &join)) {
         assert_int_equal(join.join.known.communicator, 7);
         say_away(fd);
     }
-    assert_in_range(s.joins, 1, 20);
+    assert_in_range(s.joins, 1, 20 * patience());
     end(&s, TRIB_ERR_SWITCH, AWAY_TEXT, 1500);
-    assert_true(says_waited(s.error, AWAY_TEXT "; ", 400, " (TRIB_SWITCH_TIMEOUT is 400 ms)"));
+    assert_true(says_tired(&s, AWAY_TEXT "; ", 400, "TRIB_SWITCH_TIMEOUT", s.config.switch_timeout_ns));
 }
 
 static void away__and_back(void **state)
@@ -105,12 +120,13 @@ static void cut__again_and_again_ends_in_time(void **state)
     struct script s;
     struct trib_message join;
     begin(&s);
+    hurry(&s);
     start_rank(&s);
     close(run(&s));
     for (int fd = take_join(&s, &join); fd >= 0; fd = take_join(&s, &join)) {
         close(fd);
     }
-    assert_in_range(s.joins, 1, 40);
+    assert_in_range(s.joins, 1, 40 * patience());
     end(&s, TRIB_ERR_SWITCH, "is gone", 2500); /* 400 ms to come back, 600 ms for the others */
 }
 
@@ -122,15 +138,16 @@ static void cut__late_again_and_again_ends_in_time(void **state)
     struct script s;
     struct trib_message join;
     begin(&s);
+    hurry(&s);
     start_rank(&s);
     close(run(&s));
     for (int fd = take_join(&s, &join); fd >= 0; fd = take_join(&s, &join)) {
         assert_in_range(s.joins, 1, 10);
-        usleep(300000);
+        answer_until(fd, trib_clock_ns() + 300 * TRIB_MILLISECOND_NS * patience());
         close(fd);
     }
     end(&s, TRIB_ERR_SWITCH, "is gone", 3000); /* as above, and the last 300 ms */
-    assert_true(says_waited(s.error, "connection closed; ", 1000, " (TRIB_SWITCH_TIMEOUT is 400 ms)"));
+    assert_true(says_tired(&s, "connection closed; ", 1000, "TRIB_SWITCH_TIMEOUT", s.config.switch_timeout_ns));
 }
 
 /* The second incarnation of the control plane waits for rank 1, which is dead, for the whole join timeout: it can name it,
@@ -143,6 +160,7 @@ static void restart__twice_lets_the_control_plane_say_who_is_missing(void **stat
     struct trib_message fail = {.kind = TRIB_MESSAGE_FAIL,
                                 .fail = {TRIB_ERR_TIMEOUT, "waited for rank 1 of job default to come back"}};
     begin(&s);
+    hurry(&s);
     s.config.join_timeout_ns = 3 * TRIB_SECOND_NS * patience();
     uint64_t limit_ns =
         s.config.switch_timeout_ns + s.config.join_timeout_ns; /* to come back, counted from the first cut */
@@ -151,13 +169,11 @@ static void restart__twice_lets_the_control_plane_say_who_is_missing(void **stat
     uint64_t cut_ns = trib_clock_ns();
     close(fd);
     fd = take_join(&s, &join);
-    usleep((useconds_t)(limit_ns * 2 / 3 / 1000));
+    answer_until(fd, cut_ns + limit_ns * 2 / 3);
     close(fd);
     fd = take_join(&s, &join);
     assert_true(fd >= 0);
-    while (trib_clock_ns() < cut_ns + limit_ns + 600 * TRIB_MILLISECOND_NS) { /* the grace of a deadline is 500 ms */
-        usleep(5000);
-    }
+    answer_until(fd, cut_ns + limit_ns + 600 * TRIB_MILLISECOND_NS); /* the grace of a deadline is 500 ms */
     send_message(fd, &fail);
     end(&s, TRIB_ERR_TIMEOUT, fail.fail.text, 10000);
     close(fd);
@@ -189,6 +205,7 @@ static void cut__before_ready_tries_the_paths_again(void **state)
     struct script s;
     struct trib_message join;
     begin(&s);
+    hurry(&s);
     s.config.multicast = true;
     start_rank(&s);
     int fd = take_join(&s, &join);
@@ -356,6 +373,7 @@ static void ring__then_nothing_ends_in_time(void **state)
     struct script s;
     struct trib_message join;
     begin(&s);
+    hurry(&s);
     s.config.gradient_bytes = 4;
     start_rank(&s);
     int fd = take_join(&s, &join);
@@ -365,7 +383,7 @@ static void ring__then_nothing_ends_in_time(void **state)
         assert_true(join.join.is_ring);
         close(fd);
     }
-    assert_in_range(s.joins, 1, 40); /* no storm */
+    assert_in_range(s.joins, 1, 40 * patience()); /* no storm */
     end(&s, TRIB_ERR_UNREACHABLE, "unreachable", 2500);
 }
 
