@@ -485,6 +485,7 @@ static void fallback_body(struct rank *rank)
 {
     struct trib_comm_stats stats = {0};
     int32_t least = 0;
+    (void)pthread_barrier_wait(rank->together); /* only who has seen a READY moves */
     if (rank->config.rank == 0) {
         switch_command('k');
     }
@@ -542,6 +543,8 @@ static void both_fallback_body(struct rank *rank)
     run_round(rank, rank->comm, 7);
     CHECK(rank, strcmp(trib_comm_scheme(large), "switchml") == 0 && large->where.no_box);
     CHECK(rank, trib_own_root_is_open(&large->endpoint->own_root));
+    (void)snprintf(rank->error, sizeof rank->error, "%.250s; large: %.250s", trib_comm_error(rank->comm),
+                   trib_comm_error(large));
     CHECK(rank, trib_comm_close(rank->comm) == TRIB_OK);
     CHECK(rank, trib_comm_close(large) == TRIB_OK);
 }
