@@ -317,7 +317,7 @@ static void made__between_welcome_and_ready(void **state)
 /* Returns with its endpoint locked, once it is waiting there for the other ranks. */
 static void hold_back(struct trib_comm *comm, bool elsewhere)
 {
-    for (unsigned i = 0; i < 50000; i++) {
+    for (unsigned i = 0; i < 50000 * patience(); i++) {
         trib_endpoint_lock(comm->endpoint);
         if (comm->state == TRIB_COMM_JOINING && comm->where.no_box == elsewhere) {
             return;
@@ -330,10 +330,17 @@ static void hold_back(struct trib_comm *comm, bool elsewhere)
 
 static bool comes_back;
 
+/* The others wait TOGETHER_NS of move.c and their switch timeout at most. */
+static uint64_t held_ns(void)
+{
+    return 3500 * TRIB_MILLISECOND_NS + TRIB_SECOND_NS * patience();
+}
+
+/* Of the switch's restart nobody may be tired before it is over, and the rank that is held not at all. */
 static void restless(struct trib_config *config)
 {
     fallback(config);
-    config->switch_timeout_ns = comes_back && config->rank == 2 ? 5 * TRIB_SECOND_NS : TRIB_SECOND_NS;
+    config->switch_timeout_ns = comes_back && config->rank == 2 ? 2 * held_ns() : TRIB_SECOND_NS * patience();
 }
 
 /* A rank stands still for longer than ranks wait for others at a switch that is back, or for the first answer of a
@@ -354,7 +361,7 @@ static void held_body(struct rank *rank)
         }
         hold_back(held, !comes_back);
         trib_endpoint_unlock(late->endpoint);
-        (void)usleep(4500000);
+        (void)usleep((useconds_t)(held_ns() / 1000));
         trib_endpoint_unlock(held->endpoint);
     }
     run_all(rank, rank->comm, 2);
