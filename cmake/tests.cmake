@@ -122,11 +122,10 @@ if(TARGET model)
     trib_test(model_panama "model;core;schemes" 300 model --scheme panama --scenario pair)
 endif()
 
-# The public C API at random (tests/api): the cases that failed once, then so many seeds. Not with
-# sanitizers: ranks are threads that fork.
+# The public C API at random (tests/api): the cases that failed once, then so many seeds.
 file(GLOB sources CONFIGURE_DEPENDS tests/api/*.c)
 trib_wanted(wanted comm)
-if(sources AND wanted AND NOT TRIB_FUZZ AND NOT TRIB_SANITIZE)
+if(sources AND wanted AND NOT TRIB_FUZZ)
     trib_test_program(api api ${sources})
     set_target_properties(api PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
     trib_test(api "api;comm" 300 api --kept ${PROJECT_SOURCE_DIR}/tests/api/cases.txt --lanes 6 --cases ${TRIB_API_CASES})

@@ -221,7 +221,7 @@ static double of_half(enum trib_type type, uint16_t half)
     int bits = type == TRIB_FLOAT16 ? 10 : 7;
     int bias = type == TRIB_FLOAT16 ? 15 : 127;
     uint32_t top = (1U << (15 - bits)) - 1;
-    uint32_t exponent = half >> bits & top;
+    uint32_t exponent = (uint32_t)half >> bits & top;
     double fraction = half & ((1U << bits) - 1);
     double f;
     if (exponent == top) {
