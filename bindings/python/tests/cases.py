@@ -4,6 +4,7 @@
 float32 and float64: every rank has the same bits, within ranks * eps * sum(|x|) of gloo's. float16 and bfloat16, which the library
 adds in float32 and rounds once: within that of their own eps, as gloo rounds after every addition. Integers and bool: equal.
 """
+import ctypes
 import datetime
 import functools
 import logging
@@ -12,6 +13,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from torch._C import _distributed_c10d as c10d
 from tributary_torch import _group
 
 OPS = {"SUM": dist.ReduceOp.SUM, "AVG": dist.ReduceOp.AVG, "MIN": dist.ReduceOp.MIN, "MAX": dist.ReduceOp.MAX,
@@ -409,6 +411,53 @@ def refused():
     tensor = torch.ones(3)
     dist.all_reduce(tensor)
     assert torch.equal(tensor, torch.full((3,), float(ranks)))
+
+
+def _huge(elements):
+    """A tensor of bytes that nobody may read: the library refuses more than 2 ** 46 of them before it looks."""
+    tensor = torch.frombuffer((ctypes.c_uint8 * elements).from_address(torch.empty(64).data_ptr()), dtype=torch.uint8)
+    assert tensor.numel() == elements
+    return tensor
+
+
+def reasons():
+    """What the library refuses says why in the exception, whichever way the operation is asked for; and the group goes on."""
+    group, ranks, one = dist.group.WORLD, dist.get_world_size(), torch.ones(1)
+    much = (1 << 46) // ranks + 8
+    whole = _huge(much * ranks)
+    share = whole.chunk(ranks)[dist.get_rank()]
+    sizes = [much + (1 if rank == 0 else 0) for rank in range(ranks)]
+    uneven = list(_huge(sum(sizes)).split(sizes))
+    calls = {
+        "broadcast": ("the root is no rank of the communicator", lambda opts: group.broadcast([one], opts(c10d.BroadcastOptions, rootRank=ranks))),
+        "reduce": ("the root is no rank of the communicator", lambda opts: group.reduce([one], opts(c10d.ReduceOptions, rootRank=ranks))),
+        "all_reduce": ("more than 64 TiB", lambda opts: group.allreduce([whole], opts(c10d.AllreduceOptions))),
+        "all_gather": ("more than 64 TiB", lambda opts: group.all_gather_single(whole, share, opts(c10d.AllgatherOptions))),
+        "all_gather ": ("more than 64 TiB", lambda opts: group.allgather([uneven], [uneven[dist.get_rank()]], opts(c10d.AllgatherOptions))),
+        "reduce_scatter": ("more than 64 TiB", lambda opts: group.reduce_scatter_single(share, whole, opts(c10d.ReduceScatterOptions))),
+        "reduce_scatter ": ("more than 64 TiB", lambda opts: group.reduce_scatter([uneven[dist.get_rank()]], [uneven], opts(c10d.ReduceScatterOptions))),
+        "all_reduce_coalesced": ("more than 64 TiB", lambda opts: group.allreduce_coalesced([one, whole], opts(c10d.AllreduceCoalescedOptions))),
+        "all_gather_coalesced": ("more than 64 TiB", lambda opts: group.all_gather_single_coalesced([whole], [share], opts(c10d.AllgatherOptions))),
+        "reduce_scatter_coalesced": ("more than 64 TiB", lambda opts: group.reduce_scatter_single_coalesced([share], [whole], opts(c10d.ReduceScatterOptions))),
+    }
+    for name, (reason, call) in calls.items():
+        for is_asynchronous in (False, True):
+            def opts(kind, rootRank=None, is_asynchronous=is_asynchronous):
+                made = kind()
+                made.asyncOp = is_asynchronous
+                if rootRank is not None:
+                    made.rootRank = rootRank
+                return made
+            try:
+                call(opts)
+            except dist.DistBackendError as error:
+                text = str(error)
+            else:
+                raise AssertionError(f"{name} was taken")
+            assert text.startswith(f"tributary:{name.strip()}: ") and reason in text and f"[rank {dist.get_rank()} of " in text, text
+    assert not group.communicator.failed
+    dist.all_reduce(one)
+    assert one.item() == ranks
 
 
 def stats():

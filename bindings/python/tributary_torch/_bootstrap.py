@@ -97,7 +97,7 @@ class Communicator:
             _open.add(self)
 
     def error(self):
-        """Why it failed, in the library's words; "" while it has not."""
+        """Why it failed, in the library's words; while it has not, why this thread's last refused call was so, or ""."""
         return self.lib.trib_comm_error(self.handle).decode() if self.handle else ""
 
     def job(self):

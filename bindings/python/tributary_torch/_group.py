@@ -30,6 +30,7 @@ from ._work import LOOK_NS, Collector, Flight, TributaryWork
 _log = logging.getLogger("tributary_torch")
 _said = set()
 _UNSET = datetime.timedelta(0)
+_REFUSED = {_capi.STATUS[name] for name in ("ERR_INVALID", "ERR_UNSUPPORTED", "ERR_MEMORY")}
 _PENDING_MAX = 64  # works that nobody waits for are looked at from here on
 
 
@@ -177,10 +178,10 @@ class ProcessGroupTributary(dist.ProcessGroup):
 
     def failure(self, status, title):
         """The exception for an operation that ended so."""
-        is_mistake = status in (_capi.STATUS["ERR_INVALID"], _capi.STATUS["ERR_UNSUPPORTED"])
-        text = None if is_mistake else self._cause
+        is_refused = status in _REFUSED  # nothing has begun, and the group goes on
+        text = None if is_refused else self._cause
         text = text or self.communicator.error() or _capi.status_text(status)
-        if not is_mistake:
+        if not is_refused:
             self.communicator.failed = True
         if status == _capi.ERR_TIMEOUT:  # the words that gloo has, as programs look for them
             text = f"Timed out after {self.library_limit:g} s: {text}"
