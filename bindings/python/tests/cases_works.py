@@ -297,6 +297,43 @@ def interrupted_behind_start():
     assert not group._calls
 
 
+def interrupted_behind_refusal():
+    """A signal within the library's call that sees the operation end, on a thread that has had a call refused: its status is the operation's."""
+    store, group = dist.distributed_c10d._get_default_store(), dist.group.WORLD
+    key = f"interrupted refusal/{store.add(f'refusal/{dist.get_rank()}', 1)}"
+    tensor = torch.ones(1000)
+    if dist.get_rank() == 0:
+        try:
+            group.broadcast([tensor], 99)
+        except dist.DistBackendError:
+            assert group.communicator.error()
+        work = dist.all_reduce(tensor, async_op=True)
+        look_ns, _work.LOOK_NS = _work.LOOK_NS, 20_000_000_000  # one call until the others come
+        before = signal.signal(signal.SIGALRM, _hit)
+
+        def end():
+            os.kill(os.getpid(), signal.SIGALRM)
+            store.set(key, "")
+
+        timer = threading.Timer(0.3, end)
+        try:
+            timer.start()
+            work.wait()
+            raise AssertionError("no signal")
+        except _Hit:
+            pass
+        finally:
+            timer.join()
+            signal.signal(signal.SIGALRM, before)
+            _work.LOOK_NS = look_ns
+        assert work.wait() and work.is_success()
+    else:
+        store.wait([key])
+        dist.all_reduce(tensor)
+    assert torch.equal(tensor, torch.full((1000,), float(dist.get_world_size())))
+    dist.barrier()
+
+
 def _raising(start):
     def start_and_raise(*arguments):
         assert start(*arguments) == 0

@@ -9,6 +9,7 @@ itself; one that waits for another future waits for ever, so that the group is a
 Progress is the library's business (its own thread): an operation goes on though nobody waits.
 Read next: _group.py (who makes works).
 """
+import collections
 import ctypes
 import datetime
 import queue
@@ -40,11 +41,16 @@ class Flight:
     """A request of the library from before its start until after its end. The library itself writes what is so, within its calls: there is
     no moment at which a signal's handler could make Python forget it."""
 
-    __slots__ = ("request", "done")
+    __slots__ = ("request", "done", "statuses")
 
     def __init__(self):
         self.request = ctypes.c_void_p()
         self.done = ctypes.c_bool(False)  # the request is gone
+        self.statuses = collections.deque(maxlen=1)  # of the last look
+
+    def look(self, function, *arguments):
+        """trib_request_test or _wait_for. One call of C has the status from the library and keeps it."""
+        self.statuses.extend(map(function, (self.request,), *((argument,) for argument in arguments), (ctypes.byref(self.done),)))
 
     def is_started(self):
         return self.request.value is not None
@@ -172,17 +178,15 @@ class TributaryWork(Work):
         """Of who has the turn."""
         lib = self._group.lib
         while self._flights:
-            flight, status = self._flights[0], None
+            flight = self._flights[0]
             if not flight.done.value:
                 if limit_ns == 0:
-                    status = lib.trib_request_test(flight.request, ctypes.byref(flight.done))
+                    flight.look(lib.trib_request_test)
                 else:
-                    status = lib.trib_request_wait_for(flight.request, limit_ns, ctypes.byref(flight.done))
+                    flight.look(lib.trib_request_wait_for, limit_ns)
                 if not flight.done.value:
                     return
-            if status is None:  # a signal's handler has raised behind the call that said how it ended
-                status = _capi.ERR_ABORTED if self._group.communicator.error() else _capi.OK
-            self._status = self._status if self._status != _capi.OK else status
+            self._status = self._status if self._status != _capi.OK else flight.statuses[-1]
             self._flights.pop(0)
         if not self._ended:
             self._end()
