@@ -273,14 +273,18 @@ class Collector:
                 left = self._group.library_limit
                 text = (f"a callback of a future has not come back for {left:g} s, and the futures of later operations wait behind it: "
                         "it may wait for a work, or for a future that it asks for itself, but for no other")
+                waiting = self._take_all()  # before a callback that ends now lets the collector go on to them
                 self._group.abort(text)
-                self._tell_all(self._group.failure(_capi.ERR_ABORTED, "tributary:future"))
+                error = self._group.failure(_capi.ERR_ABORTED, "tributary:future")
+                for work in waiting:  # each on a thread of its own: a callback may wait for any
+                    threading.Thread(target=work.tell, args=(error,), name=f"{self._name}-error", daemon=True).start()
 
-    def _tell_all(self, error):
-        """Each on a thread of its own: a callback may wait for any."""
+    def _take_all(self):
+        works = []
         while not self.works.empty():
             work = self.works.get()
             if work is None:
                 self.works.put(None)
-                return
-            threading.Thread(target=work.tell, args=(error,), name=f"{self._name}-error", daemon=True).start()
+                break
+            works.append(work)
+        return works
