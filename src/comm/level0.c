@@ -13,7 +13,7 @@
 #include "io/log.h"
 #include "io/memory.h"
 
-#define HEARSAY_NS (750 * TRIB_MILLISECOND_NS) /* more than the control plane waits for both texts of a dispute */
+#define HEARSAY_NS (3 * TRIB_SECOND_NS) /* more than the control plane waits for both texts of a dispute */
 
 /* ---- a dispute ---- */
 

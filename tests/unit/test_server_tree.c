@@ -528,7 +528,7 @@ static void dispute__before_the_start_is_out_of_turn(void **state)
     const struct trib_message dispute = {.kind = TRIB_MESSAGE_DISPUTE, .dispute = {17, {0, 1}}};
     send_message(relayed, &dispute);
     expect_fail(relayed, TRIB_ERR_INVALID, "message DISPUTE has no place here");
-    usleep(700000); /* a dispute is settled after 500 ms */
+    usleep(2200000); /* a dispute is settled after 2 s */
     struct trib_message second = join_message(1, 2);
     fds[1] = join_with(c, &second);
     (void)expect(fds[0], TRIB_MESSAGE_WELCOME);
