@@ -206,6 +206,8 @@ static void step_die(struct api_run *run, const struct api_step *step)
         }
         if (view->members.count > 1) {
             call_in_vain(run, view, API_BIT(TRIB_ERR_PEER));
+        } else { /* alone, at a control plane that dies: which it hears of or not */
+            view->ended = API_BIT(TRIB_OK) | API_BIT(TRIB_ERR_PEER);
         }
     }
 }

@@ -140,6 +140,9 @@ static void settle_odd(int64_t *s)
     } else if (s[API_RANKS] == 1) {
         s[API_ODD] = API_ODD_NOTHING;
     }
+    if (s[API_ODD] == API_ODD_RANKS && s[API_SCHEME] == 5) { /* no groups of two: it does not even ask */
+        s[API_ODD] = API_ODD_NOTHING;
+    }
     if (s[API_ODD] == API_ODD_RANKS && s[API_RANKS] == 2) { /* of two nobody knows who is right: both would wait */
         s[API_RANKS] = 3;
     }
