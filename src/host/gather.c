@@ -74,13 +74,19 @@ static void refuse_all(const struct gathering *all, enum trib_status status, con
 /* Names the first setting that differs; false: none. */
 static bool explain_difference(const struct trib_hello *own, const struct trib_hello *other, char *text)
 {
-    static const char *const names[TRIB_HELLO_NUMBERS] = {"ranks", "payload", "window", "wire"};
-    for (unsigned i = 0; i < TRIB_HELLO_NUMBERS; i++) {
+    static const char *const names[] = {"ranks", "payload", "window"};
+    const uint32_t wires[] = {own->numbers[TRIB_HELLO_WIRE], other->numbers[TRIB_HELLO_WIRE]};
+    for (unsigned i = 0; i < TRIB_HELLO_WIRE; i++) {
         if (own->numbers[i] != other->numbers[i]) {
             trib_explain(text, "settings differ: %s is %u on rank 0 and %u on rank %u", names[i], own->numbers[i],
                          other->numbers[i], other->rank);
             return true;
         }
+    }
+    if (wires[0] != wires[1]) {
+        trib_explain(text, "settings differ: wire is %s on rank 0 and %s on rank %u",
+                     trib_type_name((enum trib_type)wires[0]), trib_type_name((enum trib_type)wires[1]), other->rank);
+        return true;
     }
     if (strncmp(own->scheme, other->scheme, sizeof own->scheme) != 0) {
         trib_explain(text, "settings differ: scheme is %s on rank 0 and %.31s on rank %u", own->scheme, other->scheme,

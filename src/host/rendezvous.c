@@ -30,7 +30,7 @@ void trib_hello_fill(const struct trib_config *config, struct trib_hello *hello)
     hello->numbers[0] = config->ranks;
     hello->numbers[1] = config->payload;
     hello->numbers[2] = config->window;
-    hello->numbers[3] = (uint32_t)config->wire;
+    hello->numbers[TRIB_HELLO_WIRE] = (uint32_t)config->wire;
     (void)snprintf(hello->scheme, sizeof hello->scheme, "%s", config->scheme);
     (void)snprintf(hello->run, sizeof hello->run, "%s", config->run);
 }

@@ -17,6 +17,7 @@
 #include "host/segment.h"
 
 #define TRIB_HELLO_MAGIC UINT64_C(0x6f6c6c6568627274)
+#define TRIB_HELLO_WIRE 3 /* where numbers has it */
 #define TRIB_HELLO_NUMBERS 4
 
 /* One message each, as memory: both ends run on one machine, and the version says how it is laid out. */

@@ -658,22 +658,29 @@ static void join__survives_deaths(void **state)
     }
 }
 
-static void count_differently(struct trib_config *config)
+static int odd_setting; /* 0: ranks; 1: wire */
+
+static void be_different(struct trib_config *config)
 {
-    config->ranks = config->rank == 2 ? 4 : 3;
+    config->ranks = config->rank == 2 && odd_setting == 0 ? 4 : 3;
+    config->wire = config->rank == 2 && odd_setting == 1 ? TRIB_WIRE_INT32 : TRIB_WIRE_FLOAT32;
 }
 
-static void join__names_numbers_of_ranks_that_differ(void **state)
+static void join__names_settings_that_differ(void **state)
 {
-    struct crew crew = {.tweak = count_differently};
     (void)state;
-    begin_all(&crew, 3, run_20_rounds);
-    end_all(&crew);
-    for (uint32_t rank = 0; rank < 3; rank++) {
-        assert_int_equal(crew.reports[rank].status, TRIB_ERR_SETTINGS);
-        assert_string_equal(crew.reports[rank].text, "settings differ: ranks is 3 on rank 0 and 4 on rank 2");
+    for (odd_setting = 0; odd_setting < 2; odd_setting++) {
+        struct crew crew = {.tweak = be_different};
+        begin_all(&crew, 3, run_20_rounds);
+        end_all(&crew);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_int_equal(crew.reports[rank].status, TRIB_ERR_SETTINGS);
+            assert_string_equal(crew.reports[rank].text,
+                                odd_setting == 0 ? "settings differ: ranks is 3 on rank 0 and 4 on rank 2"
+                                                 : "settings differ: wire is float32 on rank 0 and int32 on rank 2");
+        }
+        forget(&crew);
     }
-    forget(&crew);
 }
 
 static uint32_t taken_rank;
@@ -784,7 +791,7 @@ int main(void)
         cmocka_unit_test(stop__is_a_rank_that_is_missing),
         cmocka_unit_test(stop__the_first_death_is_named),
         cmocka_unit_test(join__survives_deaths),
-        cmocka_unit_test(join__names_numbers_of_ranks_that_differ),
+        cmocka_unit_test(join__names_settings_that_differ),
         cmocka_unit_test(join__of_two_runs_at_once_ends_for_all),
         cmocka_unit_test(join__says_that_there_are_too_few_descriptors),
         cmocka_unit_test(join__killed_at_any_moment),
