@@ -137,7 +137,7 @@ static void mismatch__is_told_by_a_lender(void **state)
     assert_int_equal(s->h.process[0].describes, 1);
     assert_int_equal(s->h.process[1].describes, 0);
     assert_int_equal(s->h.process[2].describes, 1);
-    tick(s, TRIB_SECOND_NS);
+    tick(s, 2 * TRIB_SECOND_NS);
     expect_failed(&s->h, 1, TRIB_ERR_MISMATCH, "operations differ on sequence 99");
 }
 

@@ -525,7 +525,7 @@ static void close__who_waits_outside_comes_back_with_all(void **state)
         tick(&world, SHORT);
         if (seed % 3 == 2) {
             trib_jobs_mismatch(&world.node[0].jobs, world.node[0].recorder.communicator, 17, differ, world.now_ns);
-            tick(&world, TRIB_SECOND_NS);
+            tick(&world, 2 * TRIB_SECOND_NS);
             assert_int_equal(world.rank[0].failure, TRIB_ERR_MISMATCH);
             assert_true(world.rank[1].is_closed && world.rank[5].is_closed);
             world_end(&world);
