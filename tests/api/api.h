@@ -295,6 +295,7 @@ struct api_run {
     struct api_view view[API_COMMS_MAX];
     uint32_t views;
     uint32_t meetings;
+    bool is_away;                   /* a switch has restarted, and ranks may not be back yet */
     const struct api_view *refused; /* of the rank's last call that was refused, for trib_comm_error; NULL: none */
 };
 

@@ -220,12 +220,12 @@ static void clear_fields(struct api_step *step)
         [API_STEP_LAUNCHES] = CALL_FIELDS & ~FIELD(COMM),
         [API_STEP_DIFFER] = CALL_FIELDS | FIELD(RANK) | FIELD(MODE),
         [API_STEP_DIFFER_SPLIT] = FIELD(COMM) | FIELD(RANK) | FIELD(MODE),
-        [API_STEP_ABORT] = FIELD(COMM) | FIELD(RANK) | FIELD(MODE),
-        [API_STEP_LEAVE] = FIELD(COMM) | FIELD(RANK) | FIELD(MODE),
-        [API_STEP_DIE] = FIELD(RANK),
+        [API_STEP_ABORT] = FIELD(COMM) | FIELD(RANK) | FIELD(MODE) | FIELD(SALT),
+        [API_STEP_LEAVE] = FIELD(COMM) | FIELD(RANK) | FIELD(MODE) | FIELD(SALT),
+        [API_STEP_DIE] = FIELD(RANK) | FIELD(SALT),
         [API_STEP_LATE] = FIELD(COMM) | FIELD(RANK),
         [API_STEP_LOSE] = CALL_FIELDS | FIELD(RANK) | FIELD(MODE),
-        [API_STEP_EXIT] = FIELD(RANK),
+        [API_STEP_EXIT] = FIELD(RANK) | FIELD(SALT),
     };
     for (int i = 0; i < API_FIELDS; i++) {
         if ((uses[step->kind] >> i & 1) == 0) {

@@ -96,7 +96,7 @@ static int switch_process(uint8_t box, int ready_fd)
     config.http.len = 0;
     config.threads = b->threads;
     config.faults = (struct trib_faults){b->rate, b->rate, b->rate, b->rate, 1};
-    config.join_timeout_ns = 20 * TRIB_SECOND_NS * patience();
+    config.join_timeout_ns = 6 * TRIB_SECOND_NS * patience();
     config.ready_fd = ready_fd;
     if (b->parent != NOBODY) {
         config.parent = address_of(b->parent);

@@ -12,7 +12,7 @@
 #include "api/api.h"
 #include "io/clock.h"
 
-#define JOIN_S 20
+#define JOIN_S 6
 #define OPERATION_S 15
 #define SWITCH_S 10
 #define LINGER_NS (50 * TRIB_MILLISECOND_NS) /* of a rank that exits beside others that go on */
@@ -307,6 +307,7 @@ static void take_step(struct api_run *run, const struct api_step *step)
     bool is_here = view->comm != NULL && view->ended == 0;
     if (step->kind == API_STEP_RESTART) {
         step_restart(run, step);
+        run->is_away = true;
         return;
     }
     if (step->kind == API_STEP_THREADS) {
