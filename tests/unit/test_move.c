@@ -401,10 +401,10 @@ static uint32_t absent;
 static void one_is_patient(struct trib_config *config)
 {
     fallback(config);
-    config->join_timeout_ns = TRIB_SECOND_NS;
+    config->join_timeout_ns = TRIB_SECOND_NS * patience();
     if (config->rank == absent) {
-        config->switch_timeout_ns = 5 * TRIB_SECOND_NS;
-        config->timeout_ns = 3 * TRIB_SECOND_NS;
+        config->switch_timeout_ns = 5 * TRIB_SECOND_NS * patience();
+        config->timeout_ns = 3 * TRIB_SECOND_NS * patience();
     }
 }
 
@@ -422,7 +422,7 @@ static void lonely_body(struct rank *rank)
     (void)snprintf(rank->error, sizeof rank->error, "%s", trib_comm_error(rank->comm));
     if (rank->config.rank != absent) {
         CHECK(rank, status == TRIB_ERR_TIMEOUT && took < 3 * TRIB_SECOND_NS * patience());
-        CHECK(rank, says_waited(rank->error, "", 1000, " for rank 2 of job") &&
+        CHECK(rank, says_waited(rank->error, "", 1000 * patience(), " for rank 2 of job") &&
                         says(rank->error, "which was to go on without its switch"));
     } else {
         CHECK(rank, status == TRIB_ERR_TIMEOUT);
