@@ -3,6 +3,10 @@
  * strangers under a job's name, one address that takes all there is. Read next: control_harness.h, test_server.c. */
 #include "control_harness.h"
 
+#include <sys/resource.h>
+
+#include "control/jobs/jobs.h"
+
 static int join_of_run(struct control *c, uint32_t rank, const char *run)
 {
     struct trib_message message = join_message(rank, 2);
@@ -218,13 +222,13 @@ static void gather__a_timeout_names_what_differs(void **state)
 }
 
 /* A JOIN under this name, of one that comes from 127.0.0.host. */
-static int join_from(struct control *c, uint32_t host, uint32_t number)
+static int join_from(struct control *c, uint32_t host, uint32_t number, uint32_t ranks)
 {
     struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl((INADDR_LOOPBACK & 0xffffff00U) + host)};
     struct sockaddr_in to = {
         .sin_family = AF_INET, .sin_port = htons(c->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct timeval longest = {.tv_sec = 4 * (time_t)patience()};
-    struct trib_message message = join_message(0, TRIB_RANKS_MAX);
+    struct trib_message message = join_message(0, ranks);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest), 0);
@@ -253,24 +257,24 @@ static void gather__one_address_has_its_share_of_memory(void **state)
     uint32_t count = 0;
     c->config.join_timeout_ns = 60 * TRIB_SECOND_NS * patience();
     control_start(c);
-    while (count < MOST && (fds[count] = join_from(c, 1, count)) >= 0 && has_joined(fds[count])) {
+    while (count < MOST && (fds[count] = join_from(c, 1, count, TRIB_RANKS_MAX)) >= 0 && has_joined(fds[count])) {
         count++;
     }
     assert_in_range(count, 4, MOST - 1);
     close(fds[count]);
-    fds[count] = join_from(c, 1, count);
+    fds[count] = join_from(c, 1, count, TRIB_RANKS_MAX);
     const struct trib_message away = expect(fds[count], TRIB_MESSAGE_AWAY);
     assert_non_null(strstr(away.note.text, "a job of 1024 ranks needs 3"));
     assert_non_null(
         strstr(away.note.text, "one address may have 64 MiB for such jobs; those from the address of 127.0.0.1:"));
     assert_int_equal(next_message(fds[count]).kind, TRIB_MESSAGE_NONE);
     close(fds[count]);
-    int other = join_from(c, 2, count);
+    int other = join_from(c, 2, count, TRIB_RANKS_MAX);
     assert_true(has_joined(other));
     close(fds[0]); /* and its job, of which nobody else has come */
     bool is_free = false;
     for (uint32_t i = 0; i < 400 * patience() && !is_free; i++) {
-        fds[0] = join_from(c, 1, count + 1 + i);
+        fds[0] = join_from(c, 1, count + 1 + i, TRIB_RANKS_MAX);
         is_free = has_joined(fds[0]);
         if (!is_free) {
             close(fds[0]);
@@ -280,6 +284,32 @@ static void gather__one_address_has_its_share_of_memory(void **state)
     assert_true(is_free);
     close(other);
     close_all(fds, count);
+}
+
+/* However small they are. */
+static void gather__one_address_has_its_share_of_jobs(void **state)
+{
+    static int fds[TRIB_JOBS_NEAR_MAX];
+    struct control *c = *state;
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    if (limit.rlim_max < 4 * TRIB_JOBS_MAX) {
+        skip();
+    }
+    c->config.join_timeout_ns = 60 * TRIB_SECOND_NS * patience();
+    control_start(c);
+    for (uint32_t i = 0; i < TRIB_JOBS_NEAR_MAX; i++) {
+        fds[i] = join_from(c, 1, i, 2);
+        assert_true(has_joined(fds[i]));
+    }
+    int beyond = join_from(c, 1, TRIB_JOBS_MAX, 2);
+    const struct trib_message away = expect(beyond, TRIB_MESSAGE_AWAY);
+    assert_non_null(strstr(away.note.text, "has begun 768 jobs, and one address may have so many of the 1024"));
+    close(beyond);
+    int other = join_from(c, 2, TRIB_JOBS_MAX, 2);
+    assert_true(has_joined(other));
+    close(other);
+    close_all(fds, TRIB_JOBS_NEAR_MAX);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, control_set_up, control_tear_down)
@@ -292,7 +322,7 @@ int main(void)
         TEST(restart__a_running_stranger_takes_no_job),     TEST(restart__a_waiting_stranger_takes_no_job),
         TEST(restart__other_settings_end_no_return),        TEST(gather__other_settings_end_nobody),
         TEST(gather__a_smaller_job_ends_no_greater_one),    TEST(gather__a_timeout_names_what_differs),
-        TEST(gather__one_address_has_its_share_of_memory),
+        TEST(gather__one_address_has_its_share_of_memory),  TEST(gather__one_address_has_its_share_of_jobs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@
 #include "schemes/schemes.h"
 
 #define TRIB_JOBS_MAX 1024
+#define TRIB_JOBS_NEAR_MAX (TRIB_JOBS_MAX / 4 * 3) /* that one address may have begun, at a switch */
 /* Of jobs that gather, which one address may have begun. Some 17 of 1,024 ranks, or 280 of 64. */
 #define TRIB_GATHERING_MAX (UINT64_C(64) << 20)
 #define TRIB_LENDERS_MAX (TRIB_SWITCHES_MAX - 1)

@@ -406,18 +406,8 @@ static uint64_t job_bytes(uint32_t ranks)
     return sizeof(struct trib_job) + (uint64_t)ranks * sizeof(struct trib_rank);
 }
 
-/* A JOIN of a hundred bytes has a place kept for each rank that it says there is: whoever can connect can say so. False:
- * this address has begun enough. */
-static bool may_begin(const struct trib_jobs *jobs, const struct trib_address *from, uint32_t ranks, char *error)
+static void explain_memory(const struct trib_address *from, uint32_t ranks, uint64_t held, char *error)
 {
-    uint64_t held = 0;
-    for (const struct trib_job *job = jobs->first; job; job = job->next) {
-        bool gathers = job->state == TRIB_JOB_JOINING && !job->is_recalled;
-        held += gathers && trib_address_is_near(&job->founder, from) ? job_bytes(job->settings.ranks) : 0;
-    }
-    if (held + job_bytes(ranks) <= TRIB_GATHERING_MAX) {
-        return true;
-    }
     char name[64];
     char sizes[3][TRIB_UNITS_TEXT_MAX];
     trib_address_format(from, name);
@@ -428,7 +418,39 @@ static bool may_begin(const struct trib_jobs *jobs, const struct trib_address *f
                  "a job of %u ranks needs %s of this control plane until they are all there, and one address may have "
                  "%s for such jobs; those from the address of %s hold %s: come again when some of them run",
                  ranks, sizes[0], sizes[2], name, sizes[1]);
-    return false;
+}
+
+static void explain_share(const struct trib_address *from, char *error)
+{
+    char name[64];
+    trib_address_format(from, name);
+    trib_explain(error,
+                 "the address of %s has begun %d jobs, and one address may have so many of the %d of this switch: come "
+                 "again when some of them have ended",
+                 name, TRIB_JOBS_NEAR_MAX, TRIB_JOBS_MAX);
+}
+
+/* A JOIN of a hundred bytes takes one of few jobs, and has a place kept for each rank that it says there is: whoever
+ * can connect can say so. False: this address has begun enough. The jobs in the process of rank 0 are one's own. */
+static bool may_begin(const struct trib_jobs *jobs, const struct trib_address *from, uint32_t ranks, char *error)
+{
+    uint64_t held = 0;
+    uint32_t count = 0;
+    for (const struct trib_job *job = jobs->first; job; job = job->next) {
+        bool gathers = job->state == TRIB_JOB_JOINING && !job->is_recalled;
+        bool is_near = trib_address_is_near(&job->founder, from);
+        held += gathers && is_near ? job_bytes(job->settings.ranks) : 0;
+        count += is_near;
+    }
+    if (count >= TRIB_JOBS_NEAR_MAX && !trib_roots_are_ranks(jobs->config)) {
+        explain_share(from, error);
+        return false;
+    }
+    if (held + job_bytes(ranks) > TRIB_GATHERING_MAX) {
+        explain_memory(from, ranks, held, error);
+        return false;
+    }
+    return true;
 }
 
 static struct trib_job *create(struct trib_jobs *jobs, const struct trib_message *message,
