@@ -163,18 +163,30 @@ static struct trib_message stranger_message(uint32_t rank, uint32_t ranks)
     return message;
 }
 
+/* PING is answered to who has joined. */
+static bool has_joined(int fd)
+{
+    const struct trib_message question = {.kind = TRIB_MESSAGE_PING, .ping = {1}};
+    uint8_t bytes[TRIB_MESSAGE_MAX];
+    (void)send(fd, bytes, trib_message_encode(&question, bytes), MSG_NOSIGNAL);
+    return next_message(fd).kind == TRIB_MESSAGE_PONG;
+}
+
 /* Nobody has proved anything yet: whoever was there first, those who are complete run. */
 static void gather__other_settings_end_nobody(void **state)
 {
     struct control *c = *state;
     control_start(c);
     for (uint32_t before = 0; before < 3; before++) { /* so many of the job were there before the stranger */
-        const struct trib_message other = stranger_message(1, 3);
+        const struct trib_message other = stranger_message(0, 3);
         int stranger = -1;
         int fds[3];
         for (uint32_t i = 0; i < 3; i++) {
             const struct trib_message own = join_message(i == 1 ? 2 : i == 2 ? 1 : 0, 3);
-            stranger = i == before ? join_with(c, &other) : stranger;
+            if (i == before) {
+                stranger = join_with(c, &other);
+                assert_true(has_joined(stranger));
+            }
             fds[i] = join_with(c, &own);
         }
         for (uint32_t i = 0; i < 3; i++) {
@@ -237,15 +249,6 @@ static int join_from(struct control *c, uint32_t host, uint32_t number, uint32_t
     (void)snprintf(message.join.job, sizeof message.join.job, "job %u", number);
     send_message(fd, &message);
     return fd;
-}
-
-/* PING is answered to who has joined. */
-static bool has_joined(int fd)
-{
-    const struct trib_message question = {.kind = TRIB_MESSAGE_PING, .ping = {1}};
-    uint8_t bytes[TRIB_MESSAGE_MAX];
-    (void)send(fd, bytes, trib_message_encode(&question, bytes), MSG_NOSIGNAL);
-    return next_message(fd).kind == TRIB_MESSAGE_PONG;
 }
 
 /* A JOIN of a hundred bytes that says it is of 1,024 ranks is given a place for each. */
