@@ -508,7 +508,11 @@ static void time_out(struct trib_comm *comm)
     }
     trib_comm_describe(comm, comm->node != NULL ? comm->verbs->mark(comm->node) : 0, operation, sizeof operation);
     trib_format_duration(comm->config.timeout_ns, limit);
-    if (comm->host != NULL && comm->stall_text[0] != '\0') {
+    if (comm->was_running && comm->waits_ns != TRIB_NEVER) { /* whoever is missing, it is not in itself */
+        char absence[TRIB_ERROR_TEXT_MAX];
+        trib_comm_explain_absence(comm, trib_clock_ns(), absence);
+        (void)snprintf(cause, sizeof cause, ": %.300s", absence);
+    } else if (comm->host != NULL && comm->stall_text[0] != '\0') {
         (void)snprintf(cause, sizeof cause, ": %s", comm->stall_text);
     } else if (comm->stall_text[0] != '\0') {
         (void)snprintf(cause, sizeof cause, ": %s on fragment %" PRIu64, comm->stall_text, comm->stall_sequence);

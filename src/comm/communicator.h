@@ -296,7 +296,9 @@ uint64_t trib_comm_move_time(const struct trib_comm *comm, uint64_t now_ns);
 /* It does, or fails. */
 void trib_comm_move(struct trib_comm *comm, uint64_t now_ns);
 /* The switch, or where its ranks met without it, did not let all in again: fails, and says what was tried. */
-void trib_comm_give_up_return(struct trib_comm *comm, const char *cause, uint64_t now_ns);
+void trib_comm_give_up_return(struct trib_comm *comm, uint64_t now_ns);
+/* Why it is not in again by now, while it waits for that. text: TRIB_ERROR_TEXT_MAX bytes. */
+void trib_comm_explain_absence(const struct trib_comm *comm, uint64_t now_ns, char *text);
 /* WELCOME has said where that would be. */
 void trib_comm_learn_meeting(struct trib_comm *comm, const struct trib_address *meeting);
 /* A ring whose switch is away, and everybody has all that this rank has finished: it may leave. */

@@ -638,7 +638,7 @@ static void give_up(struct trib_comm *comm, uint64_t now_ns)
     char waited[TRIB_COMM_WAITED_MAX];
     bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
     if (comm->was_running) {
-        trib_comm_give_up_return(comm, cause, now_ns);
+        trib_comm_give_up_return(comm, now_ns);
         return;
     }
     (void)trib_comm_say_waited(comm, now_ns, waited);

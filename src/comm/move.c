@@ -13,6 +13,7 @@
 #include "comm/communicator.h"
 #include "core/lane.h"
 #include "io/clock.h"
+#include "io/explain.h"
 #include "io/log.h"
 #include "io/units.h"
 
@@ -174,29 +175,34 @@ void trib_comm_move(struct trib_comm *comm, uint64_t now_ns)
 
 /* ---- when nothing helps ---- */
 
-void trib_comm_give_up_return(struct trib_comm *comm, const char *cause, uint64_t now_ns)
+void trib_comm_explain_absence(const struct trib_comm *comm, uint64_t now_ns, char *text)
 {
     const char *name = comm->where.name;
     const char *gone = comm->endpoint->where.name;
+    const char *cause = trib_comm_cause(comm);
     bool is_connecting = comm->state == TRIB_COMM_CONNECTING;
     char waited[TRIB_COMM_WAITED_MAX];
     (void)trib_comm_say_waited(comm, now_ns, waited);
     if (is_connecting && comm->has_moved) {
-        trib_comm_fail(
-            comm, TRIB_ERR_SWITCH,
-            "the switch %s is gone, and %s, where the job was to go on without it, at %s, does not answer: %s%s", gone,
-            comm->is_derived ? "the process" : "rank 0", name, cause, waited);
+        trib_explain(
+            text, "the switch %s is gone, and %s, where the job was to go on without it, at %s, does not answer: %s%s",
+            gone, comm->is_derived ? "the process" : "rank 0", name, cause, waited);
     } else if (is_connecting && comm->away[0] != '\0') {
-        trib_comm_fail(comm, TRIB_ERR_SWITCH, "%.400s%s", comm->away, waited);
+        trib_explain(text, "%.400s%s", comm->away, waited);
     } else if (is_connecting) {
-        trib_comm_fail(comm, TRIB_ERR_SWITCH, "the switch %s is gone: %s%s", name, cause, waited);
+        trib_explain(text, "the switch %s is gone: %s%s", name, cause, waited);
     } else if (comm->has_moved) {
-        trib_comm_fail(
-            comm, TRIB_ERR_TIMEOUT,
-            "the switch %s is gone, and not all ranks of job %s came to rank 0, at %s, to go on without it%s", gone,
-            comm->config.job, name, waited);
+        trib_explain(text,
+                     "the switch %s is gone, and not all ranks of job %s came to rank 0, at %s, to go on without it%s",
+                     gone, comm->config.job, name, waited);
     } else {
-        trib_comm_fail(comm, TRIB_ERR_TIMEOUT, "the switch %s is back, but not all ranks of job %s are%s", name,
-                       comm->config.job, waited);
+        trib_explain(text, "the switch %s is back, but not all ranks of job %s are%s", name, comm->config.job, waited);
     }
+}
+
+void trib_comm_give_up_return(struct trib_comm *comm, uint64_t now_ns)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    trib_comm_explain_absence(comm, now_ns, text);
+    trib_comm_fail(comm, comm->state == TRIB_COMM_CONNECTING ? TRIB_ERR_SWITCH : TRIB_ERR_TIMEOUT, "%s", text);
 }

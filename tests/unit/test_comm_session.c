@@ -85,6 +85,22 @@ static void away__and_back(void **state)
     close(fd);
 }
 
+/* An operation whose time is up says that its rank waits to be let in again, not only that it did not end. */
+static void away__is_the_cause_when_time_is_up(void **state)
+{
+    (void)state;
+    struct script s;
+    struct trib_message join;
+    begin(&s);
+    s.config.timeout_ns = 2 * TRIB_SECOND_NS * patience();
+    start_rank(&s);
+    close(run(&s));
+    int fd = take_join(&s, &join);
+    end(&s, TRIB_ERR_TIMEOUT, " is back, but not all ranks of job default are; waited ", 6000);
+    assert_non_null(strstr(s.error, "did not end within "));
+    close(fd);
+}
+
 static uint32_t digest_with_window(uint32_t window)
 {
     struct script s;
@@ -659,6 +675,7 @@ int main(void)
         cmocka_unit_test(away__before_the_start_ends_in_time),
         cmocka_unit_test(away__of_a_running_rank_ends_in_time),
         cmocka_unit_test(away__and_back),
+        cmocka_unit_test(away__is_the_cause_when_time_is_up),
         cmocka_unit_test(cut__again_and_again_ends_in_time),
         cmocka_unit_test(cut__late_again_and_again_ends_in_time),
         cmocka_unit_test(restart__twice_lets_the_control_plane_say_who_is_missing),
