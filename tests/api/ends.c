@@ -298,7 +298,8 @@ static void conclude(struct api_run *run, struct api_view *view)
     if (view->comm != NULL && view->ended != 0 && !has_finding(run)) {
         api_try_ended(run, view, view->ended);
     }
-    if (view->comm != NULL && run->is_away && strstr(trib_comm_error(view->comm), "waited") != NULL &&
+    if (view->comm != NULL && (view->ended & API_BIT(TRIB_ERR_TIMEOUT)) != 0 && run->is_away &&
+        strstr(trib_comm_error(view->comm), "waited") != NULL &&
         strstr(trib_comm_error(view->comm), "for rank") == NULL) {
         api_fail(run, "step %u: nobody is named: %.300s", run->step, trib_comm_error(view->comm));
     }
