@@ -137,9 +137,9 @@ def test_options(fresh, switch):
     world.run("rounded_to_bfloat16")
 
 
-def test_uncaught_exception():
+def test_uncaught_exception(tmp_path):
     """A rank that raises is named on the others at once, though it has not been killed."""
-    status, output = run_script("script_ends.py", 3, "raise")
+    status, output = run_script("script_ends.py", 3, "raise", str(tmp_path))
     assert status != 0 and output.count("rank 1 of 3 saw: ") == 1 and output.count("rank 2 of 3 saw: ") == 1, output
     assert len(re.findall(r"saw: tributary:all_reduce: .*rank 0", output)) == 2, output
 
@@ -162,9 +162,9 @@ def test_made_again():
     assert status == 0 and output.count("ended well") == 2, output
 
 
-def test_mistaken_variable():
+def test_mistaken_variable(tmp_path):
     """A TRIB_* variable that one rank cannot read: the others are told at once, by name."""
-    status, output = run_script("script_ends.py", 3, "mistaken")
+    status, output = run_script("script_ends.py", 3, "mistaken", str(tmp_path))
     assert status != 0 and len(re.findall(r"rank [02] is told: .*rank 1: .*TRIB_PAYLOAD.*much", output)) == 2, output
 
 
