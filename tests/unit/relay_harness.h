@@ -8,6 +8,8 @@
 #ifndef TRIB_TESTS_RELAY_HARNESS_H
 #define TRIB_TESTS_RELAY_HARNESS_H
 
+#include <malloc.h>
+
 #include "control/jobs/start.h"
 #include "control/relay/relay.h"
 #include "control_harness.h"
@@ -195,6 +197,9 @@ static inline struct node *node_add(struct world *world, struct node *parent)
 
 static inline void world_init(struct world *world, uint64_t seed)
 {
+    /* Thousands of worlds: the kernel would get the memory of each back, and clear it anew. */
+    (void)mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
     memset(world, 0, sizeof *world);
     world->now_ns = TRIB_SECOND_NS;
     world->prng.state = seed;
