@@ -50,7 +50,7 @@ run_canary_all() {
 processes='^integration/(cli|doctor|http|jobs|faults|tree_faults|switches|fallback|sim)\.user$'
 run_asan() {
     step build-asan preset asan && TRIB_PATIENCE=2 tests asan build-asan -LE 'root|net|user' \
-        -E '^(integration/(large|reproduce_all)|unit/test_(sim_reference|reproduce|reproduce_cluster))$' &&
+        -E '^(integration/(large|reproduce_all)|unit/test_(sim_reference|sim_levers|reproduce|reproduce_cluster))$' &&
         TRIB_PATIENCE=2 tests asan-scripts build-asan -L user -R "$processes"
 }
 
@@ -110,9 +110,14 @@ run_clang_all() {
     step build-clang preset clang && tests clang build-clang -L '^(core|schemes)$' -LE '^integration$'
 }
 
-# MemorySanitizer where nothing outside the tree is called.
+# MemorySanitizer where nothing outside the tree is called; what takes longest, of code that others run as well, is left to nightly.
 run_msan() {
-    step build-msan preset msan && tests msan build-msan -L '^(core|schemes)$' -LE '^(io|comm|control|switchd|cli)$'
+    step build-msan preset msan && tests msan build-msan -L '^(core|schemes)$' -LE '^(io|comm|control|switchd|cli)$' \
+        -E '^(unit/test_sim_reference|world_forward)$'
+}
+
+run_msan_all() {
+    step build-msan preset msan && tests msan-all build-msan -L '^(core|schemes)$' -LE '^(io|comm|control|switchd|cli)$'
 }
 
 run_fuzz() {
@@ -231,7 +236,7 @@ all | ci)
 nightly)
     release || finish
     lane 0 slow_all torch_suite_all api_long
-    lane 10 model_all canary_all clang_all
+    lane 10 model_all canary_all clang_all msan_all
     set -- asan_all tsan_all
     ;;
 esac
