@@ -5,7 +5,7 @@
  *
  * Each rank is a thread with a communicator of its own, 128 of them in a process, in job after job, ROUNDS of them; rank r meets at PLACE r mod n (a
  * switch, or one below another), with "none" at the rendezvous PLACE. Level 0 is off, so that each is a member of its own. After the last
- * round all stay for STAY_MS, of which the first half is idle, and sum one element over and over in the second: a switch that is killed
+ * round all stay for STAY_MS, of which the first half is idle, and sum two elements over and over in the second: a switch that is killed
  * meanwhile shows as the longest gap. Prints one line of JSON; milliseconds from when the first thread may begin to when it has joined. */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #include <tributary/comm.h>
+
+#include "io/clock.h"
 
 #define RANKS_MAX 1024
 #define PROCESS_RANKS 128U /* a process may have so many descriptors open, and no more */
@@ -42,13 +44,6 @@ struct member {
     uint32_t rank;
     pthread_t thread;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
 
 static void must(enum trib_status status, const char *what, const char *cause)
 {
@@ -84,19 +79,21 @@ static struct trib_comm *join(const struct member *member, uint32_t round)
 /* Rank 0 says when it is enough, in the sum itself, so that all stop after the same one. */
 static double sum_over_and_over(const struct joins *joins, struct trib_comm *comm, uint32_t rank, uint64_t *sums)
 {
-    uint64_t last = now_ns();
+    uint64_t last = trib_clock_ns();
     uint64_t end = last + joins->stay_ns / 2;
     uint64_t gap = 0;
-    int32_t stop;
+    int32_t sum[2]; /* whether to stop, and of all ranks a one */
     do {
-        stop = rank == 0 && now_ns() >= end;
-        enum trib_status status = trib_allreduce(comm, &stop, &stop, 1, TRIB_INT32, TRIB_SUM);
+        sum[0] = rank == 0 && trib_clock_ns() >= end;
+        sum[1] = 1;
+        enum trib_status status = trib_allreduce(comm, sum, sum, 2, TRIB_INT32, TRIB_SUM);
         must(status, "sum", trib_comm_error(comm));
-        uint64_t now = now_ns();
+        must(sum[1] == (int32_t)joins->ranks ? TRIB_OK : TRIB_ERR_INVALID, "sum", "it is wrong");
+        uint64_t now = trib_clock_ns();
         gap = now - last > gap ? now - last : gap;
         last = now;
         ++*sums;
-    } while (stop == 0);
+    } while (sum[0] == 0);
     return (double)gap / 1e6;
 }
 
@@ -136,11 +133,11 @@ static void *live(void *context)
     struct joins *joins = member->joins;
     for (uint32_t round = 0; round < joins->rounds; round++) {
         if (pthread_barrier_wait(&joins->barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
-            joins->begin_ns = now_ns();
+            joins->begin_ns = trib_clock_ns();
         }
         (void)pthread_barrier_wait(&joins->barrier);
         struct trib_comm *comm = join(member, round);
-        joins->took_ms[member->rank] = (double)(now_ns() - joins->begin_ns) / 1e6;
+        joins->took_ms[member->rank] = (double)(trib_clock_ns() - joins->begin_ns) / 1e6;
         if (pthread_barrier_wait(&joins->barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
             print(joins, round);
         }

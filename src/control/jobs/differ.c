@@ -173,9 +173,9 @@ void trib_job_prevail(struct trib_jobs *jobs, const struct trib_job *job)
     }
 }
 
-/* With a job that is apart end those siblings that are, too, and those with fewer ranks, who have mistaken how many
- * there are: a stranger alone must not end many that are still coming. But where rank 0 takes this control plane with
- * it, nobody can stay. */
+/* Marks the siblings that end when a job that is apart ends: those that are apart as well, and those with fewer ranks,
+ * which were given a wrong number of ranks. Larger siblings stay, so that one stranger cannot end a job whose ranks are
+ * still coming. If this control plane is in the process of rank 0, which ends with the job, all siblings end. */
 static void doom(struct trib_jobs *jobs, const struct trib_job *job, bool is_expired)
 {
     const struct trib_rank_set present = all_present(jobs, job);

@@ -278,7 +278,7 @@ static void refuse_version(struct trib_connections *connections, struct trib_con
     say_fail(connections, connection, TRIB_ERR_VERSION, text);
 }
 
-/* Who speaks the protocol, nearly, hears where he errs; what speaks another is not answered. */
+/* A message of a known kind with a bad field is answered: the text names the field. Other bytes are not answered. */
 static void refuse_malformed(struct trib_connections *connections, struct trib_connection *connection,
                              const struct trib_message *message)
 {

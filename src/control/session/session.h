@@ -166,8 +166,8 @@ _Static_assert(TRIB_RANKS_MAX == TRIB_SESSION_RANKS_MAX, "a session can have as 
 
 struct trib_message {
     enum trib_message_kind kind;
-    const char *
-        bad_field; /* where it could not be decoded: its first field that is cut off or no value; NULL: there is none */
+    /* Of a message that could not be decoded: the first field that is cut off or has no valid value; else NULL. */
+    const char *bad_field;
     union {
         struct {
             uint32_t magic;

@@ -69,8 +69,8 @@ static uint64_t overdue_after(const struct worker *w, const struct flight *f, co
     return trib_loss_timeout(&worker_aside(w)->roots[trib_window_root(&w->window, f->sequence)].completion, doublings);
 }
 
-/* What to probe after silence: the own mark, which is what M waits for and so what everybody waits for, if it is this
- * root's. */
+/* The fragment to probe after silence. M cannot rise above this rank's mark, so all ranks wait for the fragment there:
+ * that one, if it is outstanding at this root; else the root's oldest. */
 static uint32_t longest_awaited(const struct worker *w, uint32_t root)
 {
     const struct flight *f = worker_at_mark(w);
