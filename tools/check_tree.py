@@ -32,6 +32,9 @@ LAYERS = {
 }
 # What a folder inside one of these may include of its own layer, by folders and files.
 INNER = {
+    "control": {
+        "words": {"words"},
+    },
     "sim": {
         "network": {"network", "file.h"},
         "traffic": {"network", "traffic", "file.h"},

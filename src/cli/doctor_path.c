@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor_path.c: the way to the switch, tried as a job of one rank: a session (control/session/session.h), then path
+/* doctor_path.c: the way to the switch, tried as a job of one rank: a session (control/words/words.h), then path
  * probes of every size that answers a question, each sent back by the switch at its own size. The session ends with
  * CLOSE, so the switch has nothing to complain about. Read next: comm/join.c (the same dialogue, in a worker). */
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/doctor.h"
-#include "control/session/session_client.h"
+#include "control/words/session_client.h"
 #include "io/clock.h"
 #include "io/nics.h"
 #include "io/socket.h"

@@ -32,7 +32,7 @@
 #include <stdatomic.h>
 
 #include "comm/own_root.h"
-#include "control/session/session.h"
+#include "control/words/words.h"
 #include "io/nics.h"
 #include "io/spin.h"
 #include "io/udp.h"

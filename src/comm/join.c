@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join.c: the rank's side of the dialogue with the control plane (control/session/session.h): getting in, getting back
+/* join.c: the rank's side of the dialogue with the control plane (control/words/words.h): getting in, getting back
  * in after the switch went away, marks, stalls, getting out.
  *
  *   state        leaves on                     to

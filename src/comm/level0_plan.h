@@ -19,7 +19,7 @@
 #ifndef TRIB_COMM_LEVEL0_PLAN_H
 #define TRIB_COMM_LEVEL0_PLAN_H
 
-#include "control/session/session.h"
+#include "control/words/words.h"
 #include "core/operation.h"
 
 /* Bytes of a tensor that are one part, or a little less. All ranks must cut alike. */

@@ -13,7 +13,7 @@
 #include <poll.h>
 
 #include "control/roots/root.h"
-#include "control/session/session.h"
+#include "control/words/words.h"
 #include "io/udp.h"
 #include "switchd/plane.h"
 

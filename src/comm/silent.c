@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* silent.c: a switch whose process does not answer, while its machine does: stopped, or hung. A rank that waits asks
- * (control/session/ping.h); a switch that is silent for the switch timeout is gone, as one that does not come back in
+ * (control/words/ping.h); a switch that is silent for the switch timeout is gone, as one that does not come back in
  * that time. The process of a rank that has the control plane is not asked: a stopped rank is late, and not gone
  * (stall.c names it).
  * Read next: join.c (the dialogue), move.c (what becomes of it). */

@@ -8,7 +8,7 @@
 #ifndef TRIB_CONTROL_SERVER_H
 #define TRIB_CONTROL_SERVER_H
 
-#include "control/session/session.h"
+#include "control/words/words.h"
 #include "io/nics.h"
 #include "io/udp.h"
 
@@ -121,7 +121,7 @@ struct trib_server_config {
     uint64_t memory_quota; /* bytes of slot memory for all jobs */
     uint64_t job_quota;    /* bytes for one job */
     uint64_t threshold;    /* jobs of fewer bytes of gradients an iteration are rings (jobs/threshold.c); 0: none */
-    uint64_t ping_gap_ns;  /* between questions to another switch that is waited for (session/ping.h); 0: 1 s */
+    uint64_t ping_gap_ns;  /* between questions to another switch that is waited for (words/ping.h); 0: 1 s */
     /* First of 256 multicast groups to give out, host order; 0: never. Each communicator has its own; results go to
      * listen's port + 16 (TRIB_ROOTS_MAX) + shard. */
     uint32_t group;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/session/session.h"
+#include "control/words/words.h"
 #include "fuzz/fuzz.h"
 
 static void check(const struct trib_message *message, const uint8_t *bytes, size_t used)

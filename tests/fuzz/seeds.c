@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/session/session.h"
+#include "control/words/words.h"
 #include "unit/session_goldens.h"
 
 #define SEED_MAX 8192

@@ -22,7 +22,7 @@
 #include <cmocka.h>
 
 #include "control/server.h"
-#include "control/session/session.h"
+#include "control/words/words.h"
 #include "io/clock.h"
 #include "patience.h"
 #include "waited.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "control/session/session.h"
+#include "control/words/words.h"
 
 #define GRANT_HEX                                                                             \
     "0102030405060708 1112131415161718 191a1b1c1d1e1f20 21222324 31323334 00000002 0000002c " \

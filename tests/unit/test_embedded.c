@@ -4,7 +4,7 @@
 #include "comm_harness.h"
 
 #include "comm/embedded.h"
-#include "control/session/session.h"
+#include "control/words/words.h"
 
 static char error[TRIB_ERROR_TEXT_MAX];
 

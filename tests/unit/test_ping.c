@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ping.c: what counts as silence of the process at the other end of a connection. Mirrors
- * src/control/session/ping.c; what ranks and switches make of it: test_silent.c. */
+ * src/control/words/ping.c; what ranks and switches make of it: test_silent.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/session/ping.h"
+#include "control/words/ping.h"
 #include "io/clock.h"
 
 /* A connection on which all bytes have arrived. */

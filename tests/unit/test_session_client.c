@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_session_client.c: framing over a real socket: pieces, ends, strangers, a peer that does not read.
- * Mirrors src/control/session/session_client.c. */
+ * Mirrors src/control/words/session_client.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/session/session_client.h"
+#include "control/words/session_client.h"
 
 static struct trib_session_client client;
 static int peer;

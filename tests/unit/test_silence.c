@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_silence.c: what the kernel is told of silence adds up to what was asked for. Mirrors
- * src/control/session/silence.c; that a machine which is off is noticed by it: tests/integration/events.net.sh. */
+ * src/control/words/silence.c; that a machine which is off is noticed by it: tests/integration/events.net.sh. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/session/silence.h"
+#include "control/words/silence.h"
 #include "io/clock.h"
 
 static int option(int fd, int name)

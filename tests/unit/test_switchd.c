@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/session/session.h"
+#include "control/words/words.h"
 #include "patience.h"
 #include "switchd/switchd.h"
 

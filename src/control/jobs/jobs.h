@@ -13,7 +13,7 @@
 #define TRIB_CONTROL_JOBS_H
 
 #include "control/server.h"
-#include "control/session/ranks.h"
+#include "control/words/ranks.h"
 #include "io/log.h"
 #include "schemes/schemes.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ping.c: a rank that waits asks its switch whether it still reads (control/session/ping.h). So a switch asks those that
+/* ping.c: a rank that waits asks its switch whether it still reads (control/words/ping.h). So a switch asks those that
  * it needs for that rank: a relay its parent, a root its relays and lenders. A rank is not asked: one that is stopped is
  * late, and not gone. Read next: stall.c (who is waited for). */
-#include "control/session/ping.h"
+#include "control/words/ping.h"
 #include "control/jobs/jobs.h"
 #include "control/relay/relay.h"
 

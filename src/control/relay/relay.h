@@ -47,7 +47,7 @@ struct trib_relay_output {
     /* Nothing more will be sent or told: end the connection when what was sent has left. The link is the driver's
      * again. */
     void (*end)(void *owner, struct trib_link *link);
-    /* Ask the parent whether it still reads (control/session/ping.h); if it does not, the link is lost. */
+    /* Ask the parent whether it still reads (control/words/ping.h); if it does not, the link is lost. */
     void (*ping)(void *owner, struct trib_link *link);
 };
 

@@ -11,7 +11,7 @@
 #define TRIB_CONTROL_ROOT_H
 
 #include "control/server.h"
-#include "control/session/ranks.h"
+#include "control/words/ranks.h"
 
 struct trib_root_plan;
 

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "control/roots/lend.h"
-#include "control/session/ping.h"
-#include "control/session/silence.h"
+#include "control/words/ping.h"
+#include "control/words/silence.h"
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"

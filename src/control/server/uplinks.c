@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/session/ping.h"
-#include "control/session/session_client.h"
+#include "control/words/ping.h"
+#include "control/words/session_client.h"
 #include "io/clock.h"
 
 #define TRY_NS (250 * TRIB_MILLISECOND_NS) /* a try to connect may go without an answer; the rank tries again */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "control/session/silence.h"
+#include "control/words/silence.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -8,7 +8,7 @@
 #ifndef TRIB_CONTROL_PING_H
 #define TRIB_CONTROL_PING_H
 
-#include "control/session/session.h"
+#include "control/words/words.h"
 
 #define TRIB_PING_GAP_NS (UINT64_C(1) * 1000000000)
 /* So many questions a control plane lets another one go without an answer. */

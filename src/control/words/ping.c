@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ping.c: see ping.h. */
-#include "control/session/ping.h"
+#include "control/words/ping.h"
 
 #include <linux/sockios.h>
 #include <sys/ioctl.h>

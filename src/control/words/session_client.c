@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* session_client.c: see session_client.h. */
-#include "control/session/session_client.h"
+#include "control/words/session_client.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/session/silence.h"
+#include "control/words/silence.h"
 
 #define READS_MAX 16 /* at a time */
 #define OUT_FIRST (2 * TRIB_MESSAGE_MAX)

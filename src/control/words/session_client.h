@@ -6,7 +6,7 @@
 #ifndef TRIB_CONTROL_SESSION_CLIENT_H
 #define TRIB_CONTROL_SESSION_CLIENT_H
 
-#include "control/session/session.h"
+#include "control/words/words.h"
 #include "io/udp.h"
 
 enum trib_session_state {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "control/session/fields.h"
+#include "control/words/fields.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fields.h: one pass over the fields of a message, which writes them or reads them. A message says once which fields it has, in which order
- * (session.c); so both ways cannot differ. Numbers travel in network byte order, texts as 2 bytes of length and the bytes.
+ * (words.c); so both ways cannot differ. Numbers travel in network byte order, texts as 2 bytes of length and the bytes.
  *
  * A reading pass believes no length: what is missing, too long or no value of its kind makes it bad. From there on it reads nothing, and
  * `field` names the one that was at fault. A writing pass only looks at what it is given, and asserts that it fits. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.c: the codec of session.h. Each kind has its fields in a row, once for both ways (fields.h); no sockets, no decisions about what a
+/* words.c: the codec of words.h. Each kind has its fields in a row, once for both ways (fields.h); no sockets, no decisions about what a
  * value may mean. A message is read whole or not at all, and nothing may be left over behind the last field. A change here also changes:
  * docs/PROTOCOL.md ("Sessions"), tests/unit/session_goldens.h, TRIB_SESSION_VERSION. */
-#include "control/session/session.h"
+#include "control/words/words.h"
 
 #include <string.h>
 
-#include "control/session/fields.h"
+#include "control/words/fields.h"
 #include "core/assert.h"
 
 #define LENGTH_SIZE 4

@@ -3,7 +3,7 @@
 #ifndef TRIB_CONTROL_RANKS_H
 #define TRIB_CONTROL_RANKS_H
 
-#include "control/session/session.h"
+#include "control/words/words.h"
 
 /* Ranks come in ascending order; those beyond TRIB_RANKS_LISTED are only counted. */
 static inline void trib_rank_list_add(struct trib_rank_list *list, uint32_t rank)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.h: the messages between a rank and the control plane, on one TCP connection per rank and communicator (same
+/* words.h: the messages between a rank and the control plane, on one TCP connection per rank and communicator (same
  * port number as shard 0 of the data). Only the format: a codec without sockets; docs/PROTOCOL.md has the same byte by
  * byte. A control plane that is a relay passes a rank's session on to the one above it, on a connection of that rank's
  * own; what it changes, adds and answers itself is said at each kind below.
@@ -42,9 +42,9 @@
  * A return sends the grant of WELCOME as known; if it has seen a READY, it has multicast only if READY said so, and may
  * leave out PATHS. A rank that had sent CLOSE before the switch went away registers and sends CLOSE again; from behind
  * a lost relay it may get CLOSED at once.
- * Read next: server.h (the control plane's side), control/session/session_client.h (the rank's). */
-#ifndef TRIB_CONTROL_SESSION_H
-#define TRIB_CONTROL_SESSION_H
+ * Read next: server.h (the control plane's side), control/words/session_client.h (the rank's). */
+#ifndef TRIB_CONTROL_WORDS_H
+#define TRIB_CONTROL_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
