@@ -329,11 +329,15 @@ bool trib_level0_in(const struct trib_level0_plan *plan, uint64_t k, uint32_t *i
     case TRIB_REDUCE_SCATTER:
         return scatter_in(plan, k, i, slot, operation);
     case TRIB_BROADCAST:
+        if (!is_root_host(plan)) { /* there is nothing to bring, but its leader speaks for all of them */
+            *operation = begin(plan, TRIB_BARRIER, 0);
+            return k == 0;
+        }
         *operation = begin(plan, TRIB_BROADCAST, count_of(plan, k));
         operation->root = whole->root - place->first;
         operation->send = sent(plan, k * plan->chunk);
         operation->recv = got(plan, k * plan->chunk);
-        return is_root_host(plan);
+        return true;
     case TRIB_ALLGATHER:
         return gather_in(plan, k, slot, operation);
     case TRIB_BARRIER:

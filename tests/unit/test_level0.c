@@ -495,6 +495,39 @@ static void mismatch__names_whole_operations(void **state)
     }
 }
 
+/* One rank calls something else, each in turn: nobody hears OK, also who has nothing to receive. */
+static void differ_alone_body(struct rank *rank)
+{
+    static const uint64_t counts[RANKS] = {8, 8, 8, 8, 8, 8};
+    enum trib_collective collective = (enum trib_collective)(seed / RANKS);
+    bool is_odd = rank->config.rank == seed % RANKS;
+    float send[RANKS * 8] = {0}, recv[RANKS * 8] = {0};
+    struct trib_call call = {.collective = collective, .count = 8, .type = TRIB_FLOAT32, .reduction = TRIB_SUM};
+    call.root = 1;
+    call.counts = collective == TRIB_REDUCE_SCATTER || collective == TRIB_ALLGATHER ? counts : NULL;
+    call.send = send;
+    call.recv = collective == TRIB_BROADCAST ? send : recv;
+    CHECK(rank, trib_barrier(rank->comm) == TRIB_OK);
+    (void)pthread_barrier_wait(rank->together);
+    enum trib_status status =
+        is_odd ? trib_broadcast(rank->comm, send, 7, TRIB_FLOAT32, 1) : trib_group(rank->comm, &call, 1);
+    CHECK(rank, status == TRIB_ERR_MISMATCH);
+    CHECK(rank, says(trib_comm_error(rank->comm), "called broadcast of 7 float32 from rank 1 as operation 1"));
+    CHECK(rank, trib_comm_close(rank->comm) == TRIB_ERR_MISMATCH);
+}
+
+static void mismatch__leaves_nobody_with_ok(void **state)
+{
+    (void)state;
+    ranks_a_host = 3;
+    for (int collective = TRIB_ALLREDUCE; collective < TRIB_COLLECTIVE_COUNT; collective++) {
+        for (uint64_t rank = 0; rank < RANKS; rank++) {
+            seed = (uint64_t)collective * RANKS + rank;
+            run_all(differ_alone_body, NULL, RANKS);
+        }
+    }
+}
+
 /* ---- the switch goes and comes back ---- */
 
 static void restart_body(struct rank *rank)
@@ -654,6 +687,7 @@ int main(void)
         cmocka_unit_test(death__of_leader_or_not_is_named_on_all_hosts),
         cmocka_unit_test(timeout__ends_all),
         cmocka_unit_test(mismatch__names_whole_operations),
+        cmocka_unit_test(mismatch__leaves_nobody_with_ok),
         cmocka_unit_test(split__is_grouped_anew),
         cmocka_unit_test(level0__is_for_all_or_none),
         cmocka_unit_test(memory__is_given_back),
@@ -665,6 +699,7 @@ int main(void)
         cmocka_unit_test(abort__is_heard_on_all_hosts),
         cmocka_unit_test(timeout__ends_all),
         cmocka_unit_test(mismatch__names_whole_operations),
+        cmocka_unit_test(mismatch__leaves_nobody_with_ok),
         cmocka_unit_test(split__is_grouped_anew),
     };
     keeper_open();
