@@ -278,6 +278,8 @@ void trib_comm_take_ring(struct trib_comm *comm, const struct trib_message *mess
 /* The node waits; and the control plane's answer to that. */
 void trib_comm_report_stall(struct trib_comm *comm, const struct trib_event *event, uint64_t now_ns);
 void trib_comm_take_missing(struct trib_comm *comm, const struct trib_message *message);
+/* join.c: the control plane has said what it may not say now: the communicator ends. */
+void trib_comm_refuse_turn(struct trib_comm *comm, enum trib_message_kind kind);
 
 /* ---- silent.c ---- */
 

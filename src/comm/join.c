@@ -327,10 +327,6 @@ static void connect_again(struct trib_comm *comm, uint64_t now_ns)
 /* The switch is there, but one above it is not: as good as being away itself. */
 static void take_away(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
-    if (comm->state != TRIB_COMM_JOINING) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said AWAY out of turn", comm->where.title);
-        return;
-    }
     if (comm->away[0] == '\0') {
         trib_log(TRIB_LOG_WARN, "job %s rank %u: %s; trying again", comm->config.job, comm->config.rank,
                  message->note.text);
@@ -392,7 +388,7 @@ static void refuse_place(struct trib_comm *comm)
 static void take_welcome(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
     char cause[TRIB_ERROR_TEXT_MAX] = "";
-    if (comm->state != TRIB_COMM_JOINING || !is_sane(comm, message)) {
+    if (!is_sane(comm, message)) {
         trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s granted what may not be granted", comm->where.title);
         return;
     }
@@ -443,8 +439,8 @@ static void take_welcome(struct trib_comm *comm, const struct trib_message *mess
 
 static void take_ready(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
-    if (comm->state != TRIB_COMM_REGISTERING || message->ready.boot == 0) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said READY out of turn", comm->where.title);
+    if (message->ready.boot == 0) {
+        trib_comm_refuse_turn(comm, message->kind);
         return;
     }
     comm->state = TRIB_COMM_RUNNING;
@@ -517,18 +513,49 @@ static void take_closed(struct trib_comm *comm)
 /* One rank has closed, and nothing that it took part in is unfinished anywhere. */
 static void take_gone(struct trib_comm *comm, const struct trib_message *message)
 {
-    if (!comm->where.no_box || comm->state != TRIB_COMM_RUNNING) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said GONE out of turn", comm->where.title);
+    if (!comm->where.no_box) {
+        trib_comm_refuse_turn(comm, message->kind);
         return;
     }
     comm->is_over = true;
     (void)snprintf(comm->left, sizeof comm->left, "%.150s", message->note.text);
 }
 
+static enum trib_stage stage_of(const struct trib_comm *comm)
+{
+    switch ((int)comm->state) {
+    case TRIB_COMM_JOINING:
+        return TRIB_STAGE_JOINING;
+    case TRIB_COMM_MEETING:
+    case TRIB_COMM_PROBING:
+        return TRIB_STAGE_WELCOMED;
+    case TRIB_COMM_REGISTERING:
+        return TRIB_STAGE_REGISTERED;
+    case TRIB_COMM_RUNNING:
+        return comm->is_closing ? TRIB_STAGE_CLOSING : TRIB_STAGE_RUNNING;
+    default:
+        return TRIB_STAGE_FIRST;
+    }
+}
+
+void trib_comm_refuse_turn(struct trib_comm *comm, enum trib_message_kind kind)
+{
+    if (trib_message_is_of(kind, TRIB_SENDER_CONTROL)) {
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said %s out of turn", comm->where.title,
+                       trib_message_name(kind));
+    } else {
+        trib_comm_fail(comm, TRIB_ERR_REFUSED, "%s does not speak like a switch", comm->where.name);
+    }
+}
+
 static void take_message(struct trib_comm *comm, const struct trib_message *message, uint64_t now_ns)
 {
     trib_ping_heard(&comm->ping, now_ns + comm->ping.gap_ns);
-    switch (message->kind) {
+    if (!trib_message_is_in_turn(message->kind, TRIB_SENDER_CONTROL, stage_of(comm))) {
+        trib_comm_refuse_turn(comm, message->kind);
+        return;
+    }
+    switch ((int)message->kind) {
     case TRIB_MESSAGE_WELCOME:
         take_welcome(comm, message, now_ns);
         return;
@@ -567,23 +594,7 @@ static void take_message(struct trib_comm *comm, const struct trib_message *mess
     case TRIB_MESSAGE_ROOT_MISSING:
         trib_comm_take_root(comm, message);
         return;
-    case TRIB_MESSAGE_PONG:
-        return;
-    case TRIB_MESSAGE_PING:
-    case TRIB_MESSAGE_NONE:
-    case TRIB_MESSAGE_JOIN:
-    case TRIB_MESSAGE_PATHS:
-    case TRIB_MESSAGE_REGISTER:
-    case TRIB_MESSAGE_OPERATION:
-    case TRIB_MESSAGE_CLOSE:
-    case TRIB_MESSAGE_ABORT:
-    case TRIB_MESSAGE_STALL:
-    case TRIB_MESSAGE_DISPUTE:
-    case TRIB_MESSAGE_ROOT_READY:
-    case TRIB_MESSAGE_LEND:
-    case TRIB_MESSAGE_LENT:
-    case TRIB_MESSAGE_KIND_COUNT:
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "%s does not speak like a switch", comm->where.name);
+    default: /* PONG: it was heard */
         return;
     }
 }

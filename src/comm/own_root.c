@@ -176,11 +176,6 @@ void trib_comm_take_root(struct trib_comm *comm, const struct trib_message *mess
     if (message->kind == TRIB_MESSAGE_ROOT_CHILD && message->root_child.rank == comm->config.rank) {
         comm->known_as = message->root_child.from;
     }
-    bool opens = message->kind == TRIB_MESSAGE_ROOT_OPEN || message->kind == TRIB_MESSAGE_ROOT_CHILD;
-    if (opens != (comm->state == TRIB_COMM_JOINING)) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s speaks to a root out of turn", comm->where.title);
-        return;
-    }
     struct trib_message heard = *message;
     if (message->kind == TRIB_MESSAGE_ROOT_OPEN) {
         comm->seen_as = message->root_open.at;

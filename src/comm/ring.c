@@ -27,7 +27,7 @@ void trib_comm_take_ring(struct trib_comm *comm, const struct trib_message *mess
     char cause[TRIB_ERROR_TEXT_MAX] = "";
     bool may_be = comm->grant.communicator == 0 && config->gradient_bytes != 0;
     if (!may_be || trib_comm_is_wide(comm)) {
-        trib_comm_fail(comm, TRIB_ERR_REFUSED, "the %s said RING out of turn", comm->where.title);
+        trib_comm_refuse_turn(comm, message->kind);
         return;
     }
     enum trib_status status = trib_endpoint_widen(comm->endpoint, &comm->where, config, cause);

@@ -17,6 +17,7 @@ JOB_START = "src/control/jobs/start.c"
 CONNECTIONS = "src/control/server/connections.c"
 COMMUNICATOR = "src/comm/communicator.c"
 COMM_JOIN = "src/comm/join.c"
+WORDS = "src/control/words/words.c"
 PATHS = "src/comm/paths.c"
 SPLIT = "src/comm/split.c"
 LEVEL0_PLAN = "src/comm/level0_plan.c"
@@ -144,13 +145,11 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
     Canary(
         "control-mark-above-all", "I3", "a mark above every sequence is taken",
-        edits=((JOBS, "    if (!rank->is_registered || mark > TRIB_SEQUENCE_MAX) {",
-                "    if (!rank->is_registered) {"),),
+        edits=((JOBS, "    if (mark > TRIB_SEQUENCE_MAX) {", "    if (false) {"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
     Canary(
         "control-mark-before-register", "I3", "a mark is taken of a rank that has not registered",
-        edits=((JOBS, "    if (!rank->is_registered || mark > TRIB_SEQUENCE_MAX) {",
-                "    if (mark > TRIB_SEQUENCE_MAX) {"),),
+        edits=((WORDS, "{\"MARK\", mark, {AFTER_REGISTER,", "{\"MARK\", mark, {AFTER_WELCOME,"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
     Canary(
         "control-memory-kept", "I6", "what a job had is not given back when it ends",
@@ -222,8 +221,8 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
     Canary(
         "comm-ready-any-time", "I3", "READY is taken whatever the session's state",
-        edits=((COMM_JOIN, "    if (comm->state != TRIB_COMM_REGISTERING || message->ready.boot == 0) {",
-                "    if (false) {"),),
+        edits=((WORDS, "{\"READY\", ready, {NO, NO, NO, REGISTERED,",
+                "{\"READY\", ready, {NO, NO, NO, AFTER_JOIN,"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_comm_turns"),
     Canary(
         "comm-group-too-early", "I11", "a group is done when its first operation is",

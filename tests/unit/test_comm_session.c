@@ -570,7 +570,7 @@ static void root_open__after_welcome(void **state)
     echo_path(&s);
     (void)expect(fd, TRIB_MESSAGE_PATHS);
     open_root(fd, 7, 99, &join);
-    end(&s, TRIB_ERR_REFUSED, "speaks to a root out of turn", 5000);
+    end(&s, TRIB_ERR_REFUSED, "said ROOT_OPEN out of turn", 5000);
     close(fd);
 }
 

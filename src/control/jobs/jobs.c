@@ -310,7 +310,7 @@ static bool take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t ind
 {
     const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     struct trib_rank *rank = &job->ranks[index];
-    if (!rank->is_registered || mark > TRIB_SEQUENCE_MAX) {
+    if (mark > TRIB_SEQUENCE_MAX) {
         return false;
     }
     rank->mark = mark > rank->mark ? mark : rank->mark;
@@ -423,8 +423,7 @@ static bool take_gone(struct trib_jobs *jobs, struct trib_session *session, cons
 {
     char text[TRIB_ERROR_TEXT_MAX];
     struct trib_job *job = session->job;
-    if (job->ranks[session->rank].via == 0 &&
-        (!message->note.is_lost || job->meeting.len == 0 || job->state == TRIB_JOB_JOINING)) {
+    if (job->ranks[session->rank].via == 0 && (!message->note.is_lost || job->meeting.len == 0)) {
         return false;
     }
     trib_explain(text, "%.400s", message->note.text);
@@ -438,15 +437,12 @@ static bool take_gone(struct trib_jobs *jobs, struct trib_session *session, cons
 }
 
 /* A relay cannot, or will not, carry this communicator. */
-static bool take_refusal(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message)
+static void take_refusal(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message)
 {
     struct trib_job *job = session->job;
     char text[TRIB_ERROR_TEXT_MAX];
     int32_t status = message->fail.status;
     bool is_known = status < 0 && status >= TRIB_ERR_CHECK;
-    if (job->ranks[session->rank].via == 0) {
-        return false;
-    }
     trib_explain(text, "%.400s", message->fail.text);
     trib_text_clean(text);
     if (job->state == TRIB_JOB_JOINING) {
@@ -454,14 +450,13 @@ static bool take_refusal(struct trib_jobs *jobs, struct trib_session *session, c
     } else {
         trib_job_fail(jobs, job, is_known ? (enum trib_status)status : TRIB_ERR_REFUSED, text);
     }
-    return true;
 }
 
 static bool take_dispute(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                          uint64_t now_ns)
 {
     const struct trib_job *job = session->job;
-    if (job->state != TRIB_JOB_JOINING && trib_job_share_host(job, session->rank, message->dispute.rank)) {
+    if (trib_job_share_host(job, session->rank, message->dispute.rank)) {
         trib_jobs_mismatch(jobs, job->grant.communicator, message->dispute.sequence, message->dispute.rank, now_ns);
         return true;
     }
@@ -469,8 +464,8 @@ static bool take_dispute(struct trib_jobs *jobs, struct trib_session *session, c
         return trib_roots_receive(jobs, session, message, now_ns);
     }
     bool may_see = job->has_peers || job->ranks[session->rank].via != 0; /* what others run: it is a slot's business */
-    if (!may_see || job->state == TRIB_JOB_JOINING) {
-        return false; /* before WELCOME there is no communicator to name, and no slot */
+    if (!may_see) {
+        return false;
     }
     trib_jobs_mismatch(jobs, job->grant.communicator, message->dispute.sequence, message->dispute.rank, now_ns);
     return true;
@@ -481,8 +476,11 @@ static bool receive_mark(struct trib_jobs *jobs, struct trib_session *session, c
 {
     struct trib_job *job = session->job;
     if (message->kind == TRIB_MESSAGE_REGISTER) {
-        return message->mark.mark <= TRIB_SEQUENCE_MAX &&
-               trib_job_register(jobs, job, session->rank, message->mark.mark, now_ns);
+        if (message->mark.mark > TRIB_SEQUENCE_MAX) {
+            return false;
+        }
+        trib_job_register(jobs, job, session->rank, message->mark.mark, now_ns);
+        return true;
     }
     if (message->kind == TRIB_MESSAGE_CLOSE) {
         return take_close(jobs, job, session->rank, message->mark.mark, now_ns);
@@ -494,33 +492,17 @@ static bool receive_mark(struct trib_jobs *jobs, struct trib_session *session, c
     return true;
 }
 
-bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
-                       uint64_t now_ns)
+static bool receive_of_rank(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                            uint64_t now_ns)
 {
     struct trib_job *job = session->job;
-    if (session->lending) {
-        return trib_lend_receive(jobs, session, message);
-    }
-    if (message->kind == TRIB_MESSAGE_LEND && !trib_session_is_joined(session)) {
-        trib_lend_begin(jobs, session, message, now_ns);
-        return true;
-    }
-    if (jobs->relay) {
-        return trib_relay_receive(jobs, session, message, now_ns);
-    }
-    if (message->kind == TRIB_MESSAGE_JOIN) {
-        if (job) {
-            return false;
-        }
+    switch ((int)message->kind) {
+    case TRIB_MESSAGE_JOIN:
         trib_job_join(jobs, session, message, now_ns);
         return true;
-    }
-    if (!job) {
-        return false;
-    }
-    switch (message->kind) {
     case TRIB_MESSAGE_PATHS:
-        return trib_job_paths(jobs, job, session->rank, message);
+        trib_job_paths(jobs, job, session->rank, message);
+        return true;
     case TRIB_MESSAGE_REGISTER:
     case TRIB_MESSAGE_MARK:
     case TRIB_MESSAGE_CLOSE:
@@ -537,32 +519,40 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
     case TRIB_MESSAGE_GONE:
         return take_gone(jobs, session, message, now_ns);
     case TRIB_MESSAGE_FAIL:
-        return take_refusal(jobs, session, message);
+        take_refusal(jobs, session, message);
+        return true;
     case TRIB_MESSAGE_DISPUTE:
         return take_dispute(jobs, session, message, now_ns);
     case TRIB_MESSAGE_ROOT_READY:
     case TRIB_MESSAGE_ROOT_MISSING:
         return trib_roots_receive(jobs, session, message, now_ns);
-    case TRIB_MESSAGE_NONE:
-    case TRIB_MESSAGE_JOIN:
-    case TRIB_MESSAGE_WELCOME:
-    case TRIB_MESSAGE_READY:
-    case TRIB_MESSAGE_DESCRIBE:
-    case TRIB_MESSAGE_CLOSED:
-    case TRIB_MESSAGE_AWAY:
-    case TRIB_MESSAGE_MISSING:
-    case TRIB_MESSAGE_ROOT_OPEN:
-    case TRIB_MESSAGE_ROOT_CHILD:
-    case TRIB_MESSAGE_ROOT_JOIN:
-    case TRIB_MESSAGE_LEND:
-    case TRIB_MESSAGE_LENT:
-    case TRIB_MESSAGE_RING:
-    case TRIB_MESSAGE_PING:
-    case TRIB_MESSAGE_PONG:
-    case TRIB_MESSAGE_KIND_COUNT:
-        break;
+    default: /* of no rank, and of no switch below */
+        return false;
     }
-    return false;
+}
+
+bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                       uint64_t now_ns)
+{
+    if (!trib_session_is_in_turn(session, message)) {
+        return false;
+    }
+    if (message->kind == TRIB_MESSAGE_PING || message->kind == TRIB_MESSAGE_PONG) {
+        trib_jobs_ping(jobs, session, message, now_ns);
+        return true;
+    }
+    if (message->kind == TRIB_MESSAGE_LEND) {
+        trib_lend_begin(jobs, session, message, now_ns);
+        return true;
+    }
+    if (session->lending) {
+        trib_lend_receive(jobs, session, message);
+        return true;
+    }
+    if (jobs->relay) {
+        return trib_relay_receive(jobs, session, message, now_ns);
+    }
+    return receive_of_rank(jobs, session, message, now_ns);
 }
 
 char *trib_job_name_relay(const struct trib_rank *rank, char *text)

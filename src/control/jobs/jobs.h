@@ -231,6 +231,11 @@ static inline bool trib_session_is_joined(const struct trib_session *session)
     return session->job || session->link || session->lending;
 }
 
+/* turn.c: may this be said there now? */
+bool trib_session_is_in_turn(const struct trib_session *session, const struct trib_message *message);
+/* How far the session of rank `index` has come, once there is a communicator to come back to. */
+enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index);
+
 /* A line of jobs->output.say, cut at 1000 bytes. */
 void trib_jobs_say(const struct trib_jobs *jobs, enum trib_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -241,7 +246,10 @@ void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const cha
 /* Takes one message of a session. False: a message that has no business here; the session must end (trib_jobs_gone). */
 bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                        uint64_t now_ns);
-/* ping.c: PING has come on a joined session: its rank waits, and the switches that it waits for are asked in turn. */
+/* ping.c: PING or PONG has come. */
+void trib_jobs_ping(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                    uint64_t now_ns);
+/* The rank of a joined session has asked: the switches that it waits for are asked in turn. */
 void trib_jobs_pinged(struct trib_jobs *jobs, struct trib_session *session, uint64_t now_ns);
 /* The rank is at fault: as if it had died. The session is the caller's to end. */
 void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause);

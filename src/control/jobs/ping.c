@@ -38,3 +38,13 @@ void trib_jobs_pinged(struct trib_jobs *jobs, struct trib_session *session, uint
         }
     }
 }
+
+void trib_jobs_ping(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                    uint64_t now_ns)
+{
+    const struct trib_message answer = {.kind = TRIB_MESSAGE_PONG, .ping = message->ping};
+    if (message->kind == TRIB_MESSAGE_PING) {
+        jobs->output.send(jobs->output.owner, session, &answer);
+        trib_jobs_pinged(jobs, session, now_ns);
+    }
+}

@@ -308,17 +308,14 @@ void trib_job_explain_path(const struct trib_jobs *jobs, const struct trib_job *
                  job->settings.payload, packet, rank, job->ranks[rank].name, way);
 }
 
-bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message)
+void trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message)
 {
     struct trib_rank *rank = &job->ranks[index];
-    if (job->state != TRIB_JOB_STARTING || rank->is_registered || rank->is_closing) {
-        return false;
-    }
     if (!message->paths.unicast) {
         char error[TRIB_ERROR_TEXT_MAX];
         trib_job_explain_path(jobs, job, index, error);
         trib_job_fail(jobs, job, TRIB_ERR_UNREACHABLE, error);
-        return true;
+        return;
     }
     rank->has_paths = true;
     rank->has_multicast = message->paths.multicast && rank->wants_multicast;
@@ -327,7 +324,6 @@ bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
         all = all && job->ranks[i].has_paths;
     }
     job->probe_ns = all ? TRIB_NEVER : job->probe_ns;
-    return true;
 }
 
 static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struct trib_rank *rank)
@@ -385,20 +381,16 @@ void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_
     }
 }
 
-bool trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns)
+void trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns)
 {
     const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     struct trib_rank *rank = &job->ranks[index];
-    if (job->state == TRIB_JOB_JOINING || !rank->has_paths || rank->is_closing) {
-        return false;
-    }
     rank->mark = mark > rank->mark ? mark : rank->mark;
     rank->is_registered = true;
     plane->join(plane->plane, job->grant.communicator, index, rank->mark);
     if (job->state == TRIB_JOB_RUNNING) {
         send_ready(jobs, job, rank);
-        return true;
+        return;
     }
     trib_job_run_if_ready(jobs, job, now_ns);
-    return true;
 }

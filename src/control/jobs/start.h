@@ -5,10 +5,10 @@
 
 #include "control/jobs/jobs.h"
 
-/* PATHS of rank `index`. False: out of turn. The job may be gone afterwards. */
-bool trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message);
-/* REGISTER of rank `index`; the last one starts the communicator. False: out of turn. */
-bool trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns);
+/* PATHS of rank `index`. The job may be gone afterwards. */
+void trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message);
+/* REGISTER of rank `index`; the last one starts the communicator. */
+void trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns);
 /* Sends READY if nothing lacks: all ranks have registered, and roots that are ranks are ready. */
 void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 /* Sends the path packets to the group once more, and sets the time of the next. */

@@ -212,7 +212,7 @@ static bool take_mark(const struct trib_jobs *jobs, struct trib_link *link, cons
 {
     const struct trib_data_plane *plane = &jobs->config->plane;
     struct trib_rank *rank = rank_of(link);
-    if (!rank->is_registered || message->mark.mark > TRIB_SEQUENCE_MAX) {
+    if (message->mark.mark > TRIB_SEQUENCE_MAX) {
         return false;
     }
     rank->mark = message->mark.mark > rank->mark ? message->mark.mark : rank->mark;
@@ -297,9 +297,10 @@ static bool take_dispute(struct trib_jobs *jobs, struct trib_link *link, const s
 static bool receive_started(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
                             uint64_t now_ns)
 {
-    switch (message->kind) {
+    switch ((int)message->kind) {
     case TRIB_MESSAGE_PATHS:
-        return trib_relay_paths(jobs, link, message, now_ns);
+        trib_relay_paths(jobs, link, message, now_ns);
+        return true;
     case TRIB_MESSAGE_REGISTER:
         return trib_relay_register(jobs, link, message->mark.mark);
     case TRIB_MESSAGE_MARK:
@@ -314,31 +315,9 @@ static bool receive_started(struct trib_jobs *jobs, struct trib_link *link, cons
         return true;
     case TRIB_MESSAGE_DISPUTE:
         return take_dispute(jobs, link, message);
-    case TRIB_MESSAGE_NONE:
-    case TRIB_MESSAGE_JOIN:
-    case TRIB_MESSAGE_WELCOME:
-    case TRIB_MESSAGE_READY:
-    case TRIB_MESSAGE_DESCRIBE:
-    case TRIB_MESSAGE_CLOSED:
-    case TRIB_MESSAGE_ABORT:
-    case TRIB_MESSAGE_FAIL:
-    case TRIB_MESSAGE_GONE:
-    case TRIB_MESSAGE_AWAY:
-    case TRIB_MESSAGE_MISSING:
-    case TRIB_MESSAGE_ROOT_OPEN:
-    case TRIB_MESSAGE_ROOT_CHILD:
-    case TRIB_MESSAGE_ROOT_JOIN:
-    case TRIB_MESSAGE_ROOT_READY:
-    case TRIB_MESSAGE_ROOT_MISSING:
-    case TRIB_MESSAGE_LEND:
-    case TRIB_MESSAGE_LENT:
-    case TRIB_MESSAGE_RING:
-    case TRIB_MESSAGE_PING:
-    case TRIB_MESSAGE_PONG:
-    case TRIB_MESSAGE_KIND_COUNT:
-        break;
+    default: /* of no rank, and of no switch below */
+        return false;
     }
-    return false;
 }
 
 bool trib_relay_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
@@ -346,14 +325,8 @@ bool trib_relay_receive(struct trib_jobs *jobs, struct trib_session *session, co
 {
     struct trib_link *link = session->link;
     if (message->kind == TRIB_MESSAGE_JOIN) {
-        if (link) {
-            return false;
-        }
         take_join(jobs, session, message, now_ns);
         return true;
-    }
-    if (!link) {
-        return false;
     }
     if (link->is_ending) { /* the last has been said above, whose answer ends it */
         return true;
@@ -368,7 +341,7 @@ bool trib_relay_receive(struct trib_jobs *jobs, struct trib_session *session, co
     if (message->kind == TRIB_MESSAGE_GONE || message->kind == TRIB_MESSAGE_FAIL) {
         return take_word_of_relay(jobs, link, message);
     }
-    return link->is_started && receive_started(jobs, link, message, now_ns);
+    return receive_started(jobs, link, message, now_ns);
 }
 
 void trib_relay_pinged(const struct trib_jobs *jobs, struct trib_link *link)
@@ -465,22 +438,26 @@ static void learn_mark(const struct trib_jobs *jobs, const struct trib_link *lin
     rank_of(link)->told = mark;
 }
 
+/* The others' WELCOME may still be on its way when this rank's has come. */
+static enum trib_stage stage_above(const struct trib_link *link)
+{
+    if (!link->job) {
+        return TRIB_STAGE_JOINING;
+    }
+    return link->is_started ? trib_rank_stage(link->job, link->join.join.rank) : TRIB_STAGE_WELCOMED;
+}
+
 void trib_relay_answer(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
                        uint64_t now_ns)
 {
     struct trib_message passed = *message;
-    switch (message->kind) {
+    bool is_in_turn = trib_message_is_in_turn(message->kind, TRIB_SENDER_PARENT, stage_above(link));
+    switch (is_in_turn ? (int)message->kind : TRIB_MESSAGE_NONE) {
     case TRIB_MESSAGE_WELCOME:
-        if (link->job) {
-            break;
-        }
         trib_relay_welcome(jobs, link, message, now_ns);
         return;
     case TRIB_MESSAGE_READY:
     case TRIB_MESSAGE_MARK:
-        if (!link->is_started || !rank_of(link)->is_registered) {
-            break;
-        }
         if (message->kind == TRIB_MESSAGE_READY) {
             learn_mark(jobs, link, message->ready.mark);
             trib_relay_ready(jobs, link->job, &passed);
@@ -491,9 +468,6 @@ void trib_relay_answer(struct trib_jobs *jobs, struct trib_link *link, const str
         return;
     case TRIB_MESSAGE_DESCRIBE:
     case TRIB_MESSAGE_MISSING:
-        if (!link->is_started) {
-            break;
-        }
         send_down(jobs, link, message);
         return;
     case TRIB_MESSAGE_CLOSED:
@@ -501,35 +475,12 @@ void trib_relay_answer(struct trib_jobs *jobs, struct trib_link *link, const str
         take_end(jobs, link, message);
         return;
     case TRIB_MESSAGE_AWAY:
-        if (link->job) {
-            break;
-        }
         trib_relay_remove(jobs, link, message);
         return;
-    case TRIB_MESSAGE_NONE:
-    case TRIB_MESSAGE_JOIN:
-    case TRIB_MESSAGE_PATHS:
-    case TRIB_MESSAGE_REGISTER:
-    case TRIB_MESSAGE_OPERATION:
-    case TRIB_MESSAGE_CLOSE:
-    case TRIB_MESSAGE_ABORT:
-    case TRIB_MESSAGE_STALL:
-    case TRIB_MESSAGE_GONE:
-    case TRIB_MESSAGE_DISPUTE:
-    case TRIB_MESSAGE_ROOT_OPEN:
-    case TRIB_MESSAGE_ROOT_CHILD:
-    case TRIB_MESSAGE_ROOT_JOIN:
-    case TRIB_MESSAGE_ROOT_READY:
-    case TRIB_MESSAGE_ROOT_MISSING:
-    case TRIB_MESSAGE_LEND:
-    case TRIB_MESSAGE_LENT:
-    case TRIB_MESSAGE_RING:
-    case TRIB_MESSAGE_PING:
-    case TRIB_MESSAGE_PONG:
-    case TRIB_MESSAGE_KIND_COUNT:
-        break;
+    default: /* of no parent, or out of turn */
+        take_nonsense(jobs, link, now_ns);
+        return;
     }
-    take_nonsense(jobs, link, now_ns);
 }
 
 void trib_relay_lost(struct trib_jobs *jobs, struct trib_link *link, const char *cause, bool is_foreign,

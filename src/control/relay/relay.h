@@ -95,8 +95,8 @@ void trib_relay_lost(struct trib_jobs *jobs, struct trib_link *link, const char 
 /* WELCOME has come on this link: with the last one the communicator is opened. The link may be gone afterwards. */
 void trib_relay_welcome(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
                         uint64_t now_ns);
-/* PATHS and REGISTER from below. False: out of turn. */
-bool trib_relay_paths(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
+/* PATHS and REGISTER from below. False: no mark, or a second one while the first waits. */
+void trib_relay_paths(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
                       uint64_t now_ns);
 bool trib_relay_register(struct trib_jobs *jobs, struct trib_link *link, uint64_t mark);
 /* READY has come: says in it how results travel from here. */

@@ -332,39 +332,35 @@ static void look_at_path(const struct trib_jobs *jobs, struct trib_job *job)
     }
 }
 
-bool trib_relay_paths(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
+void trib_relay_paths(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
                       uint64_t now_ns)
 {
     struct trib_job *job = link->job;
     struct trib_rank *rank = &job->ranks[link->join.join.rank];
-    if (rank->is_registered || link->holds_paths || trib_link_is_leaving(link)) {
-        return false;
-    }
     if (!message->paths.unicast) {
         char hop[TRIB_ERROR_TEXT_MAX];
         char text[TRIB_ERROR_TEXT_MAX];
         trib_job_explain_path(jobs, job, link->join.join.rank, hop);
         trib_explain(text, "switch %s: %.430s", jobs->relay->name, hop);
         trib_relay_refuse(jobs, job, TRIB_ERR_UNREACHABLE, text);
-        return true;
+        return;
     }
     rank->has_paths = true;
     rank->has_multicast = message->paths.multicast && rank->wants_multicast;
     link->holds_paths = true;
     if (job->has_path) {
         pass_paths(jobs, link);
-        return true;
+        return;
     }
     look_at_path(jobs, job);
     if (!job->has_path && job->probe_ns == TRIB_NEVER) { /* given up when nobody waited for it */
         try_path(job, now_ns);
     }
-    return true;
 }
 
 bool trib_relay_register(struct trib_jobs *jobs, struct trib_link *link, uint64_t mark)
 {
-    if (mark > TRIB_SEQUENCE_MAX || link->holds_register || trib_link_is_leaving(link)) {
+    if (mark > TRIB_SEQUENCE_MAX || link->holds_register) {
         return false;
     }
     if (link->holds_paths) {

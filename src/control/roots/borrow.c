@@ -343,7 +343,7 @@ void trib_loan_connected(struct trib_jobs *jobs, struct trib_loan *loan)
 static bool take_lent(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message)
 {
     const struct trib_address *asked = &jobs->config->lenders.at[loan->lender];
-    if (loan->is_lent || message->lent.shards == 0 || message->lent.room == 0 || message->lent.weight == 0) {
+    if (message->lent.shards == 0 || message->lent.room == 0 || message->lent.weight == 0) {
         return false;
     }
     for (uint32_t i = 0; i < message->lent.shards; i++) {
@@ -385,8 +385,7 @@ static bool take_ready(struct trib_jobs *jobs, struct trib_loan *loan, const str
                        uint64_t now_ns)
 {
     struct trib_job *job = loan->job;
-    if (job->state != TRIB_JOB_STARTING || loan->is_ready ||
-        message->root_ready.communicator != job->grant.communicator || message->root_ready.boot != job->grant.boot) {
+    if (message->root_ready.communicator != job->grant.communicator || message->root_ready.boot != job->grant.boot) {
         return false;
     }
     loan->is_ready = true;
@@ -425,9 +424,6 @@ static bool take_word_of_root(struct trib_jobs *jobs, struct trib_loan *loan, co
                               uint64_t now_ns)
 {
     const struct trib_job *job = loan->job;
-    if (!loan->is_lent || job->state == TRIB_JOB_JOINING) {
-        return false;
-    }
     if (message->kind == TRIB_MESSAGE_ROOT_READY) {
         return take_ready(jobs, loan, message, now_ns);
     }
@@ -438,12 +434,23 @@ static bool take_word_of_root(struct trib_jobs *jobs, struct trib_loan *loan, co
     return true;
 }
 
+static enum trib_stage loan_stage(const struct trib_loan *loan)
+{
+    if (!loan->is_lent) {
+        return TRIB_STAGE_JOINING;
+    }
+    if (loan->job->state == TRIB_JOB_JOINING) {
+        return TRIB_STAGE_WELCOMED;
+    }
+    return loan->is_ready ? TRIB_STAGE_RUNNING : TRIB_STAGE_REGISTERED;
+}
+
 void trib_loan_answer(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
                       uint64_t now_ns)
 {
     struct trib_job *job = loan->job;
-    bool is_right = false;
-    switch ((int)message->kind) {
+    bool is_right = trib_message_is_in_turn(message->kind, TRIB_SENDER_LENDER, loan_stage(loan));
+    switch (is_right ? (int)message->kind : TRIB_MESSAGE_NONE) {
     case TRIB_MESSAGE_LENT:
         is_right = take_lent(jobs, loan, message);
         if (is_right && job->state == TRIB_JOB_JOINING && trib_job_is_complete(job) && is_lent(jobs, job)) {

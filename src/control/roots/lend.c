@@ -268,35 +268,26 @@ static bool is_place(const struct trib_jobs *jobs, const struct trib_session *se
     return false;
 }
 
-static bool is_for_root(const struct trib_message *message)
-{
-    return message->kind == TRIB_MESSAGE_ROOT_OPEN || message->kind == TRIB_MESSAGE_ROOT_CHILD ||
-           message->kind == TRIB_MESSAGE_ROOT_JOIN || message->kind == TRIB_MESSAGE_ROOT_MISSING;
-}
-
-bool trib_lend_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message)
+void trib_lend_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message)
 {
     struct trib_lending *lending = session->lending;
     struct trib_message asked = *message;
     struct trib_message answer = {.kind = TRIB_MESSAGE_ABORT, .fail = {.status = TRIB_ERR_REFUSED}};
     bool is_first = message->kind == TRIB_MESSAGE_ROOT_OPEN && lending->ranks == 0;
-    if (!is_for_root(message)) {
-        return false;
-    }
     if (is_first && !is_free(jobs, message, lending->refusal)) {
         give_up(jobs, lending, &answer);
-        return true;
+        return;
     }
     if (message->kind == TRIB_MESSAGE_ROOT_CHILD) {
         if (!is_place(jobs, session, &message->root_child.from, lending->refusal)) {
             give_up(jobs, lending, &answer);
-            return true;
+            return;
         }
         choose_source(lending, &asked.root_child.from);
     }
     if (trib_root_receive(&lending->root, &asked, &answer) != TRIB_OK) {
         give_up(jobs, lending, &answer);
-        return true;
+        return;
     }
     if (is_first) {
         lending->ranks = message->root_open.ranks;
@@ -308,7 +299,6 @@ bool trib_lend_receive(struct trib_jobs *jobs, struct trib_session *session, con
     if (answer.kind != TRIB_MESSAGE_NONE) {
         jobs->output.send(jobs->output.owner, session, &answer);
     }
-    return true;
 }
 
 bool trib_lend_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2])

@@ -28,8 +28,8 @@ struct trib_lending {
 /* LEND, in a session that has said nothing yet. Answers LENT or FAIL. */
 void trib_lend_begin(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                      uint64_t now_ns);
-/* What comes after it. False: out of turn. */
-bool trib_lend_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message);
+/* What comes after it. */
+void trib_lend_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message);
 /* The session has ended, or is to: closes what is open for it. */
 void trib_lend_end(struct trib_jobs *jobs, struct trib_session *session);
 /* A slot saw two operations. False: no communicator that is lent here. */

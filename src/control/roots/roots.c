@@ -340,8 +340,8 @@ static bool take_ready(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
                        uint64_t now_ns)
 {
     struct trib_rank *rank = &job->ranks[index];
-    if (job->state != TRIB_JOB_STARTING || rank->is_root_ready ||
-        message->root_ready.communicator != job->grant.communicator || message->root_ready.boot != job->grant.boot) {
+    if (rank->is_root_ready || message->root_ready.communicator != job->grant.communicator ||
+        message->root_ready.boot != job->grant.boot) {
         return false;
     }
     rank->is_root_ready = true;
@@ -399,7 +399,7 @@ bool trib_roots_receive(struct trib_jobs *jobs, struct trib_session *session, co
 {
     struct trib_job *job = session->job;
     const struct trib_root_place from = {.rank = (uint16_t)session->rank};
-    if (!trib_roots_are_ranks_of(jobs, job) || job->state == TRIB_JOB_JOINING || !is_root(job, session->rank)) {
+    if (!trib_roots_are_ranks_of(jobs, job) || !is_root(job, session->rank)) {
         return false;
     }
     if (message->kind == TRIB_MESSAGE_ROOT_READY) {

@@ -363,22 +363,6 @@ static bool begins(const struct trib_message *message)
     return message->kind == TRIB_MESSAGE_JOIN || message->kind == TRIB_MESSAGE_LEND;
 }
 
-/* PING and PONG of a session that has joined. False: it is neither. */
-static bool take_ping(struct trib_connections *connections, struct trib_connection *connection,
-                      const struct trib_message *message)
-{
-    trib_ping_heard(&connection->ping, TRIB_NEVER);
-    if (!trib_session_is_joined(&connection->session)) {
-        return false;
-    }
-    if (message->kind == TRIB_MESSAGE_PING) {
-        const struct trib_message answer = {.kind = TRIB_MESSAGE_PONG, .ping = message->ping};
-        trib_connections_send(connections, &connection->session, &answer);
-        trib_jobs_pinged(connections->jobs, &connection->session, connections->now_ns);
-    }
-    return message->kind == TRIB_MESSAGE_PING || message->kind == TRIB_MESSAGE_PONG;
-}
-
 /* Hands whole messages over until one ends the session. */
 static void take_messages(struct trib_connections *connections, struct trib_connection *connection)
 {
@@ -399,8 +383,8 @@ static void take_messages(struct trib_connections *connections, struct trib_conn
         } else if (used > 0) {
             at += used;
             trib_log(TRIB_LOG_TRACE, "session message %s of %zu bytes", trib_message_name(message.kind), used);
-            if (!take_ping(connections, connection, &message) &&
-                !trib_jobs_receive(connections->jobs, &connection->session, &message, connections->now_ns)) {
+            trib_ping_heard(&connection->ping, TRIB_NEVER);
+            if (!trib_jobs_receive(connections->jobs, &connection->session, &message, connections->now_ns)) {
                 refuse_turn(connections, connection, &message);
             }
         }

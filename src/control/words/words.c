@@ -299,45 +299,78 @@ static bool ping(struct trib_fields *f, struct trib_message *message)
 
 /* ---- kinds ---- */
 
+/* Stages of the receiver, as bits. */
+#define NO 0
+#define AT(stage) (1 << TRIB_STAGE_##stage)
+#define FIRST AT(FIRST)
+#define JOINING AT(JOINING)
+#define TRYING (AT(WELCOMED) | AT(PROVED))
+#define PROVEN (AT(PROVED) | AT(REGISTERED) | AT(RUNNING))
+#define REGISTERED AT(REGISTERED)
+#define AFTER_READY (AT(RUNNING) | AT(CLOSING))
+#define AFTER_REGISTER (AT(REGISTERED) | AFTER_READY)
+#define AFTER_WELCOME (TRYING | AFTER_REGISTER)
+#define AFTER_JOIN (JOINING | AFTER_WELCOME)
+
 struct kind {
     const char *name;
     /* Passes over the fields. False: versions differ, and only they were read. */
     bool (*fields)(struct trib_fields *f, struct trib_message *message);
+    /* The stages at which it may come, from a rank, a switch below, a control plane that asks for a loan; and to a rank,
+     * to a switch below, from a lender. What binds a sender further, the receiver knows: GONE of a rank is about a lost
+     * switch, GONE to a rank is said without a switch, DISPUTE and ROOT_ kinds are of ranks that are roots, DISPUTE also
+     * of a host. */
+    uint8_t stages[TRIB_SENDER_COUNT];
 };
 
 static const struct kind KINDS[TRIB_MESSAGE_KIND_COUNT] = {
-    [TRIB_MESSAGE_JOIN] = {"JOIN", join},
-    [TRIB_MESSAGE_WELCOME] = {"WELCOME", welcome},
-    [TRIB_MESSAGE_PATHS] = {"PATHS", paths},
-    [TRIB_MESSAGE_REGISTER] = {"REGISTER", mark},
-    [TRIB_MESSAGE_READY] = {"READY", ready},
-    [TRIB_MESSAGE_MARK] = {"MARK", mark},
-    [TRIB_MESSAGE_DESCRIBE] = {"DESCRIBE", describe},
-    [TRIB_MESSAGE_OPERATION] = {"OPERATION", operation},
-    [TRIB_MESSAGE_CLOSE] = {"CLOSE", mark},
-    [TRIB_MESSAGE_CLOSED] = {"CLOSED", nothing},
-    [TRIB_MESSAGE_ABORT] = {"ABORT", failure},
-    [TRIB_MESSAGE_FAIL] = {"FAIL", failure},
-    [TRIB_MESSAGE_STALL] = {"STALL", stall},
-    [TRIB_MESSAGE_GONE] = {"GONE", gone},
-    [TRIB_MESSAGE_AWAY] = {"AWAY", note},
-    [TRIB_MESSAGE_MISSING] = {"MISSING", stall},
-    [TRIB_MESSAGE_DISPUTE] = {"DISPUTE", dispute},
-    [TRIB_MESSAGE_ROOT_OPEN] = {"ROOT_OPEN", root_open},
-    [TRIB_MESSAGE_ROOT_CHILD] = {"ROOT_CHILD", root_child},
-    [TRIB_MESSAGE_ROOT_JOIN] = {"ROOT_JOIN", root_join},
-    [TRIB_MESSAGE_ROOT_READY] = {"ROOT_READY", root_ready},
-    [TRIB_MESSAGE_ROOT_MISSING] = {"ROOT_MISSING", root_missing},
-    [TRIB_MESSAGE_LEND] = {"LEND", lend},
-    [TRIB_MESSAGE_LENT] = {"LENT", lent},
-    [TRIB_MESSAGE_RING] = {"RING", note},
-    [TRIB_MESSAGE_PING] = {"PING", ping},
-    [TRIB_MESSAGE_PONG] = {"PONG", ping},
+    [TRIB_MESSAGE_JOIN] = {"JOIN", join, {FIRST, FIRST, NO, NO, NO, NO}},
+    [TRIB_MESSAGE_WELCOME] = {"WELCOME", welcome, {NO, NO, NO, JOINING, JOINING, NO}},
+    [TRIB_MESSAGE_PATHS] = {"PATHS", paths, {TRYING, TRYING, NO, NO, NO, NO}},
+    [TRIB_MESSAGE_REGISTER] = {"REGISTER", mark, {PROVEN, PROVEN, NO, NO, NO, NO}},
+    [TRIB_MESSAGE_READY] = {"READY", ready, {NO, NO, NO, REGISTERED, AFTER_REGISTER, NO}},
+    [TRIB_MESSAGE_MARK] = {"MARK", mark, {AFTER_REGISTER, AFTER_REGISTER, NO, AFTER_REGISTER, AFTER_REGISTER, NO}},
+    [TRIB_MESSAGE_DESCRIBE] = {"DESCRIBE", describe, {NO, NO, NO, AFTER_WELCOME, AFTER_WELCOME, NO}},
+    [TRIB_MESSAGE_OPERATION] = {"OPERATION", operation, {AFTER_WELCOME, AFTER_WELCOME, NO, NO, NO, NO}},
+    [TRIB_MESSAGE_CLOSE] = {"CLOSE", mark, {AFTER_WELCOME, AFTER_WELCOME, NO, NO, NO, NO}},
+    [TRIB_MESSAGE_CLOSED] = {"CLOSED", nothing, {NO, NO, NO, AFTER_JOIN, AFTER_JOIN, NO}},
+    [TRIB_MESSAGE_ABORT] = {"ABORT", failure, {AFTER_JOIN, AFTER_JOIN, NO, NO, NO, AFTER_JOIN}},
+    [TRIB_MESSAGE_FAIL] = {"FAIL", failure, {NO, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN}},
+    [TRIB_MESSAGE_STALL] = {"STALL", stall, {AFTER_WELCOME, AFTER_WELCOME, NO, NO, NO, NO}},
+    [TRIB_MESSAGE_GONE] = {"GONE", gone, {AFTER_WELCOME, AFTER_JOIN, NO, AFTER_READY, NO, NO}},
+    [TRIB_MESSAGE_AWAY] = {"AWAY", note, {NO, NO, NO, JOINING, JOINING, AFTER_JOIN}},
+    [TRIB_MESSAGE_MISSING] = {"MISSING", stall, {NO, NO, NO, AFTER_WELCOME, AFTER_WELCOME, NO}},
+    [TRIB_MESSAGE_DISPUTE] = {"DISPUTE", dispute, {AFTER_WELCOME, AFTER_WELCOME, NO, NO, NO, AFTER_REGISTER}},
+    [TRIB_MESSAGE_ROOT_OPEN] = {"ROOT_OPEN", root_open, {NO, NO, AFTER_WELCOME, JOINING, NO, NO}},
+    [TRIB_MESSAGE_ROOT_CHILD] = {"ROOT_CHILD", root_child, {NO, NO, AFTER_WELCOME, JOINING, NO, NO}},
+    [TRIB_MESSAGE_ROOT_JOIN] = {"ROOT_JOIN", root_join, {NO, NO, AFTER_WELCOME, AFTER_WELCOME, NO, NO}},
+    [TRIB_MESSAGE_ROOT_READY] = {"ROOT_READY", root_ready, {AFTER_WELCOME, NO, NO, NO, NO, REGISTERED}},
+    [TRIB_MESSAGE_ROOT_MISSING] = {"ROOT_MISSING",
+                                   root_missing,
+                                   {AFTER_WELCOME, NO, AFTER_WELCOME, AFTER_WELCOME, NO, AFTER_REGISTER}},
+    [TRIB_MESSAGE_LEND] = {"LEND", lend, {NO, NO, FIRST, NO, NO, NO}},
+    [TRIB_MESSAGE_LENT] = {"LENT", lent, {NO, NO, NO, NO, NO, JOINING}},
+    [TRIB_MESSAGE_RING] = {"RING", note, {NO, NO, NO, JOINING, NO, NO}},
+    [TRIB_MESSAGE_PING] = {"PING", ping, {AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, NO, AFTER_JOIN, AFTER_JOIN}},
+    [TRIB_MESSAGE_PONG] = {"PONG", ping, {AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN, AFTER_JOIN}},
 };
 
 const char *trib_message_name(enum trib_message_kind kind)
 {
     return kind > TRIB_MESSAGE_NONE && kind < TRIB_MESSAGE_KIND_COUNT ? KINDS[kind].name : "?";
+}
+
+bool trib_message_is_in_turn(enum trib_message_kind kind, enum trib_sender sender, enum trib_stage stage)
+{
+    TRIB_ASSERT(kind > TRIB_MESSAGE_NONE && kind < TRIB_MESSAGE_KIND_COUNT);
+    TRIB_ASSERT(sender < TRIB_SENDER_COUNT && stage < TRIB_STAGE_COUNT);
+    return (KINDS[kind].stages[sender] >> stage & 1) != 0;
+}
+
+bool trib_message_is_of(enum trib_message_kind kind, enum trib_sender sender)
+{
+    TRIB_ASSERT(kind > TRIB_MESSAGE_NONE && kind < TRIB_MESSAGE_KIND_COUNT && sender < TRIB_SENDER_COUNT);
+    return KINDS[kind].stages[sender] != NO;
 }
 
 size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer)

@@ -42,7 +42,9 @@
  * A return sends the grant of WELCOME as known; if it has seen a READY, it has multicast only if READY said so, and may
  * leave out PATHS. A rank that had sent CLOSE before the switch went away registers and sends CLOSE again; from behind
  * a lost relay it may get CLOSED at once.
- * Read next: server.h (the control plane's side), control/words/session_client.h (the rank's). */
+ * Who may say which kind when is a table of words.c, which each receiver asks before it does anything
+ * (trib_message_is_in_turn). Read next: server.h (the control plane's side), control/words/session_client.h (the
+ * rank's). */
 #ifndef TRIB_CONTROL_WORDS_H
 #define TRIB_CONTROL_WORDS_H
 
@@ -96,6 +98,29 @@ enum trib_message_kind {
     TRIB_MESSAGE_PING = 26,         /* does the process at the other end of the connection read? (ping.h) */
     TRIB_MESSAGE_PONG = 27,         /* it does */
     TRIB_MESSAGE_KIND_COUNT
+};
+
+/* Both ends of a session, by the one that sends. */
+enum trib_sender {
+    TRIB_SENDER_RANK = 0, /* to a control plane */
+    TRIB_SENDER_BELOW,    /* a switch, for a rank behind it, to the control plane of its parent */
+    TRIB_SENDER_ASKER,    /* a control plane to that of a switch that lends */
+    TRIB_SENDER_CONTROL,  /* a control plane to a rank */
+    TRIB_SENDER_PARENT,   /* a control plane to a switch below it, for a rank behind that */
+    TRIB_SENDER_LENDER,   /* a switch that lends to the control plane that asked */
+    TRIB_SENDER_COUNT
+};
+
+/* How far a session has come, at the end that receives. In brackets: of one that LEND began. */
+enum trib_stage {
+    TRIB_STAGE_FIRST = 0,  /* nothing has been said */
+    TRIB_STAGE_JOINING,    /* JOIN (LEND) */
+    TRIB_STAGE_WELCOMED,   /* WELCOME (LENT) */
+    TRIB_STAGE_PROVED,     /* PATHS, or the rank needs none: it was READY with this grant before */
+    TRIB_STAGE_REGISTERED, /* REGISTER (ROOT_OPEN) */
+    TRIB_STAGE_RUNNING,    /* READY (ROOT_READY) */
+    TRIB_STAGE_CLOSING,    /* CLOSE */
+    TRIB_STAGE_COUNT
 };
 
 /* What all ranks must agree on. */
@@ -324,6 +349,13 @@ TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t
 
 /* As docs/PROTOCOL.md has it: "JOIN". A literal; "?" for what is no kind. */
 const char *trib_message_name(enum trib_message_kind kind);
+
+/* May this sender say that, as far as the session has come where it is heard? A message that may not is out of turn: it
+ * has no effect, and ends the session. A receiver asks before it does anything else; what the fields may be is its own
+ * business. */
+bool trib_message_is_in_turn(enum trib_message_kind kind, enum trib_sender sender, enum trib_stage stage);
+/* At any time? */
+bool trib_message_is_of(enum trib_message_kind kind, enum trib_sender sender);
 
 /* hosts.c: what a WELCOME says of hosts could be. */
 bool trib_hosts_are_sane(const struct trib_message *welcome);

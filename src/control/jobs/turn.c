@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* turn.c: how far a session has come here, and so what may be said on it (the table of words.c). Read next: jobs.c (what
+ * becomes of the messages). */
+#include "control/relay/relay.h"
+#include "control/roots/lend.h"
+
+enum trib_stage trib_rank_stage(const struct trib_job *job, uint32_t index)
+{
+    const struct trib_rank *rank = &job->ranks[index];
+    if (job->state == TRIB_JOB_JOINING) {
+        return TRIB_STAGE_JOINING;
+    }
+    if (rank->is_closing) {
+        return TRIB_STAGE_CLOSING;
+    }
+    if (rank->is_registered) {
+        return job->state == TRIB_JOB_RUNNING ? TRIB_STAGE_RUNNING : TRIB_STAGE_REGISTERED;
+    }
+    return rank->has_paths || rank->was_ready ? TRIB_STAGE_PROVED : TRIB_STAGE_WELCOMED;
+}
+
+static enum trib_stage lending_stage(const struct trib_lending *lending)
+{
+    if (lending->ranks == 0) {
+        return TRIB_STAGE_WELCOMED;
+    }
+    return lending->root.is_ready ? TRIB_STAGE_RUNNING : TRIB_STAGE_REGISTERED;
+}
+
+/* Who speaks on a session that is not joined yet, its first message says. */
+static bool begins_in_turn(const struct trib_message *message)
+{
+    bool is_asker = message->kind == TRIB_MESSAGE_LEND;
+    return trib_message_is_in_turn(message->kind, is_asker ? TRIB_SENDER_ASKER : TRIB_SENDER_RANK, TRIB_STAGE_FIRST);
+}
+
+bool trib_session_is_in_turn(const struct trib_session *session, const struct trib_message *message)
+{
+    const struct trib_link *link = session->link;
+    const struct trib_job *job = link ? link->job : session->job;
+    if (!trib_session_is_joined(session)) {
+        return begins_in_turn(message);
+    }
+    if (session->lending) {
+        return trib_message_is_in_turn(message->kind, TRIB_SENDER_ASKER, lending_stage(session->lending));
+    }
+    uint32_t index = link ? link->join.join.rank : session->rank;
+    bool is_below = (link ? link->join.join.via : job->ranks[index].via) != 0;
+    return trib_message_is_in_turn(message->kind, is_below ? TRIB_SENDER_BELOW : TRIB_SENDER_RANK,
+                                   job ? trib_rank_stage(job, index) : TRIB_STAGE_JOINING);
+}

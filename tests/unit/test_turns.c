@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_turns.c: who may say which message when (docs/PROTOCOL.md, "Sessions"): every kind, of every sender, at every
+ * stage, against the rules written down once more here; and a control plane that is told each kind where it has no
+ * place. What ranks do of it: test_comm_turns.c; relays: test_relay.c; lenders: test_lend.c. Mirrors the table of
+ * src/control/words/words.c and src/control/jobs/turn.c. */
+#include "unit/roots_harness.h"
+
+#define BIT(sender) (1U << TRIB_SENDER_##sender)
+#define UP (BIT(RANK) | BIT(BELOW))
+#define DOWN (BIT(CONTROL) | BIT(PARENT))
+
+/* The senders that may say it from the first stage to the last. */
+struct rule {
+    enum trib_message_kind kind;
+    unsigned senders;
+    enum trib_stage first, last;
+};
+
+#define FROM(stage, kind, senders)                                           \
+    {                                                                        \
+        TRIB_MESSAGE_##kind, senders, TRIB_STAGE_##stage, TRIB_STAGE_CLOSING \
+    }
+#define AT(stage, kind, senders)                                             \
+    {                                                                        \
+        TRIB_MESSAGE_##kind, senders, TRIB_STAGE_##stage, TRIB_STAGE_##stage \
+    }
+#define TO(stage, kind, senders, end)                                      \
+    {                                                                      \
+        TRIB_MESSAGE_##kind, senders, TRIB_STAGE_##stage, TRIB_STAGE_##end \
+    }
+
+static const struct rule RULES[] = {
+    AT(FIRST, JOIN, UP),
+    AT(FIRST, LEND, BIT(ASKER)),
+    AT(JOINING, WELCOME, DOWN),
+    AT(JOINING, AWAY, DOWN),
+    AT(JOINING, RING, BIT(CONTROL)),
+    AT(JOINING, ROOT_OPEN, BIT(CONTROL)),
+    AT(JOINING, ROOT_CHILD, BIT(CONTROL)),
+    AT(JOINING, LENT, BIT(LENDER)),
+    FROM(JOINING, AWAY, BIT(LENDER)),
+    FROM(JOINING, ABORT, UP | BIT(LENDER)),
+    FROM(JOINING, FAIL, BIT(BELOW) | DOWN | BIT(LENDER)),
+    FROM(JOINING, GONE, BIT(BELOW)),
+    FROM(JOINING, CLOSED, DOWN),
+    FROM(JOINING, PING, UP | BIT(ASKER) | BIT(PARENT) | BIT(LENDER)),
+    FROM(JOINING, PONG, UP | BIT(ASKER) | DOWN | BIT(LENDER)),
+    TO(WELCOMED, PATHS, UP, PROVED),
+    TO(PROVED, REGISTER, UP, RUNNING),
+    FROM(WELCOMED, OPERATION, UP),
+    FROM(WELCOMED, STALL, UP),
+    FROM(WELCOMED, CLOSE, UP),
+    FROM(WELCOMED, DISPUTE, UP),
+    FROM(WELCOMED, GONE, BIT(RANK)),
+    FROM(WELCOMED, ROOT_READY, BIT(RANK)),
+    FROM(WELCOMED, ROOT_MISSING, BIT(RANK) | BIT(ASKER) | BIT(CONTROL)),
+    FROM(WELCOMED, ROOT_OPEN, BIT(ASKER)),
+    FROM(WELCOMED, ROOT_CHILD, BIT(ASKER)),
+    FROM(WELCOMED, ROOT_JOIN, BIT(ASKER) | BIT(CONTROL)),
+    FROM(WELCOMED, DESCRIBE, DOWN),
+    FROM(WELCOMED, MISSING, DOWN),
+    FROM(REGISTERED, MARK, UP | DOWN),
+    AT(REGISTERED, READY, BIT(CONTROL)),
+    FROM(REGISTERED, READY, BIT(PARENT)),
+    AT(REGISTERED, ROOT_READY, BIT(LENDER)),
+    FROM(REGISTERED, ROOT_MISSING, BIT(LENDER)),
+    FROM(REGISTERED, DISPUTE, BIT(LENDER)),
+    FROM(RUNNING, GONE, BIT(CONTROL)),
+};
+
+static bool is_ruled(enum trib_message_kind kind, enum trib_sender sender, enum trib_stage stage)
+{
+    for (size_t i = 0; i < sizeof RULES / sizeof RULES[0]; i++) {
+        const struct rule *rule = &RULES[i];
+        if (rule->kind == kind && (rule->senders >> sender & 1) != 0 && stage >= rule->first && stage <= rule->last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void table__every_kind_of_every_sender_at_every_stage(void **state)
+{
+    (void)state;
+    for (int kind = TRIB_MESSAGE_NONE + 1; kind < TRIB_MESSAGE_KIND_COUNT; kind++) {
+        bool is_said = false;
+        for (int sender = 0; sender < TRIB_SENDER_COUNT; sender++) {
+            bool is_of = false;
+            for (int stage = 0; stage < TRIB_STAGE_COUNT; stage++) {
+                bool wanted = is_ruled((enum trib_message_kind)kind, (enum trib_sender)sender, (enum trib_stage)stage);
+                if (wanted != trib_message_is_in_turn((enum trib_message_kind)kind, (enum trib_sender)sender,
+                                                      (enum trib_stage)stage)) {
+                    fail_msg("%s of sender %d at stage %d: %d wanted", trib_message_name((enum trib_message_kind)kind),
+                             sender, stage, wanted);
+                }
+                is_of = is_of || wanted;
+            }
+            assert_int_equal(trib_message_is_of((enum trib_message_kind)kind, (enum trib_sender)sender), is_of);
+            is_said = is_said || is_of;
+        }
+        assert_true(is_said); /* or the kind is needless */
+    }
+}
+
+/* Fields that the codec takes. */
+static struct trib_message plain(enum trib_message_kind kind)
+{
+    struct trib_message message = {.kind = kind};
+    if (kind == TRIB_MESSAGE_JOIN) {
+        message = root_join(1, 2);
+    } else if (kind == TRIB_MESSAGE_LEND) {
+        message.lend.magic = TRIB_SESSION_MAGIC;
+        message.lend.version = TRIB_SESSION_VERSION;
+        message.lend.wire_version = TRIB_WIRE_VERSION;
+    } else if (kind == TRIB_MESSAGE_ROOT_CHILD) {
+        message.root_child.from = trib_address_v4(1, 1);
+    }
+    return message;
+}
+
+/* Rank 1 of two. */
+static void bring_to(struct hosts *h, enum trib_stage stage)
+{
+    const struct trib_message paths = {.kind = TRIB_MESSAGE_PATHS, .paths = {.unicast = true}};
+    for (uint32_t rank = 1; rank < 2 && stage >= TRIB_STAGE_JOINING; rank--) {
+        const struct trib_message join = root_join(rank, 2);
+        assert_true(say(h, rank, &join));
+        if (stage == TRIB_STAGE_JOINING) {
+            break;
+        }
+    }
+    pump(h);
+    if (stage >= TRIB_STAGE_PROVED) {
+        assert_true(say(h, 1, &paths));
+    }
+    if (stage >= TRIB_STAGE_REGISTERED) {
+        assert_true(say_mark(h, 1, TRIB_MESSAGE_REGISTER, 0));
+    }
+    if (stage >= TRIB_STAGE_RUNNING) {
+        register_rank(h, 0, 0);
+        assert_int_equal(h->process[1].readies, 1);
+    }
+    if (stage >= TRIB_STAGE_CLOSING) {
+        assert_true(say_mark(h, 1, TRIB_MESSAGE_CLOSE, 5));
+    }
+    pump(h);
+}
+
+/* What it may not say has no effect: neither rank hears a word, and its session is where it was. */
+static void jobs__what_a_rank_may_not_say_has_no_effect(void **state)
+{
+    (void)state;
+    unsigned refused = 0;
+    for (int stage = 0; stage < TRIB_STAGE_COUNT; stage++) {
+        for (int kind = TRIB_MESSAGE_NONE + 1; kind < TRIB_MESSAGE_KIND_COUNT; kind++) {
+            void *made = NULL;
+            const struct trib_message message = plain((enum trib_message_kind)kind);
+            enum trib_sender sender = kind == TRIB_MESSAGE_LEND ? TRIB_SENDER_ASKER : TRIB_SENDER_RANK;
+            if (is_ruled(message.kind, stage == TRIB_STAGE_FIRST ? sender : TRIB_SENDER_RANK, (enum trib_stage)stage)) {
+                continue;
+            }
+            (void)hosts_start(&made);
+            struct hosts *h = made;
+            bring_to(h, (enum trib_stage)stage);
+            uint32_t heard[2] = {h->process[0].arrived, h->process[1].arrived};
+            assert_false(say(h, 1, &message));
+            assert_int_equal(h->process[0].arrived, heard[0]);
+            assert_int_equal(h->process[1].arrived, heard[1]);
+            assert_int_equal(trib_session_is_joined(&h->process[1].session), stage != TRIB_STAGE_FIRST);
+            assert_false(h->process[0].has_ended || h->process[1].has_ended);
+            refused++;
+            (void)hosts_stop(&made);
+        }
+    }
+    assert_true(refused > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table__every_kind_of_every_sender_at_every_stage),
+        cmocka_unit_test(jobs__what_a_rank_may_not_say_has_no_effect),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
