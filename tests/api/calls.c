@@ -116,7 +116,7 @@ static void check_around(struct api_run *run, const struct api_pending *pending,
     const uint8_t *first = pending->memory[at][1];
     const uint8_t *data = is_one && call->collective == TRIB_REDUCE_SCATTER ? pending->send[at] : pending->recv[at];
     if (!is_untouched(first, (size_t)(data - first)) || !is_untouched(data + pending->bytes[at], GUARD)) {
-        api_fail(run, "step %u: %s writes outside of its buffer", pending->step,
+        api_fail(run, "step %u: %s: writes outside of its buffer", pending->step,
                  trib_collective_name(call->collective));
     }
     if (!is_one) {
@@ -125,7 +125,7 @@ static void check_around(struct api_run *run, const struct api_pending *pending,
         if (copy != NULL) {
             api_fill(call, members->count, members->me, copy);
             if (memcmp(copy, pending->send[at], size) != 0) {
-                api_fail(run, "step %u: %s changes its send buffer", pending->step,
+                api_fail(run, "step %u: %s: changes its send buffer", pending->step,
                          trib_collective_name(call->collective));
             }
         }
