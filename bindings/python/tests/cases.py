@@ -13,6 +13,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from conftest import PATIENCE
 from torch._C import _distributed_c10d as c10d
 from tributary_torch import _group
 
@@ -333,8 +334,8 @@ def of_gloo():
     for request in requests:
         request.wait()
     assert output[0].item() == (rank - 1) % ranks
-    dist.monitored_barrier(timeout=datetime.timedelta(seconds=30))
-    dist.monitored_barrier(dist.group.WORLD, datetime.timedelta(seconds=30), wait_all_ranks=True)
+    dist.monitored_barrier(timeout=datetime.timedelta(seconds=30 * PATIENCE))
+    dist.monitored_barrier(dist.group.WORLD, datetime.timedelta(seconds=30 * PATIENCE), wait_all_ranks=True)
 
 
 def said_once():
@@ -466,6 +467,10 @@ def stats():
 
 # ---- for test_worlds.py ----
 
+def patience_here():
+    return PATIENCE
+
+
 def late_alone(rank):
     dist.barrier()
     while dist.get_rank() == rank:
@@ -551,7 +556,7 @@ def late():
     _times_out(lambda: dist.group.WORLD.allreduce([tensors[1]], opts).wait())
     dist.distributed_c10d._set_pg_timeout(datetime.timedelta(seconds=0.2))
     _times_out(lambda: dist.all_reduce(tensors[2]))
-    dist.distributed_c10d._set_pg_timeout(datetime.timedelta(seconds=60))
+    dist.distributed_c10d._set_pg_timeout(datetime.timedelta(seconds=60 * PATIENCE))
     assert work.wait()
     dist.barrier()
     assert all(torch.equal(tensor, torch.full((100,), float(dist.get_world_size()))) for tensor in tensors)

@@ -13,6 +13,7 @@ import weakref
 import cases_training
 import torch
 import torch.distributed as dist
+from conftest import PATIENCE
 from torch.nn.parallel import DistributedDataParallel
 from tributary_torch import _work
 
@@ -29,7 +30,7 @@ def callback_waits():
         return one
 
     def in_time(one):
-        dist.all_reduce(one, async_op=True).wait(datetime.timedelta(seconds=50))
+        dist.all_reduce(one, async_op=True).wait(datetime.timedelta(seconds=50 * PATIENCE))
         return one
 
     def at_once(one):
@@ -81,7 +82,7 @@ def callback_waits_for_later_works():
     def prepare(works):
         def first(_):
             works[2].wait()
-            works[1].wait(datetime.timedelta(seconds=50))
+            works[1].wait(datetime.timedelta(seconds=50 * PATIENCE))
             said.append([tensor[0].item() for tensor in tensors])
         return [works[0].get_future().then(first),
                 *[work.get_future().then(lambda done: said.append(done.value()[0][0].item())) for work in works[1:]]]
@@ -126,7 +127,7 @@ def polled():
         for tensor in tensors:
             dist.all_reduce(tensor)
     (work,) = manager.works
-    end = time.monotonic() + 20
+    end = time.monotonic() + 20 * PATIENCE
     while not work.is_completed():
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -139,7 +140,7 @@ def _interrupts(wait):
     timer.start()
     try:
         wait()
-        time.sleep(10)
+        time.sleep(10 * PATIENCE)
     except KeyboardInterrupt:
         timer.join()
         return
@@ -155,7 +156,7 @@ def interrupted():
         works = [dist.all_reduce(tensors[0], async_op=True)]
         _interrupts(works[0].wait)
         _interrupts(works[0].wait)
-        _interrupts(lambda: works[0].wait(datetime.timedelta(seconds=30)))
+        _interrupts(lambda: works[0].wait(datetime.timedelta(seconds=30 * PATIENCE)))
         works.append(dist.group.WORLD.allreduce_coalesced([tensors[1]]))
         _interrupts(works[1].wait)
         works.append(dist.all_reduce(tensors[2], async_op=True))
@@ -239,7 +240,7 @@ def interrupted_anywhere():
         works = [dist.all_reduce(tensor, async_op=True) for tensor in tensors]
         look_ns, _work.LOOK_NS = _work.LOOK_NS, 20_000  # within a call of the library they have to wait
         try:
-            hits = [_hits(wait, 0.3) for wait in (works[0].wait, lambda: works[1].wait(datetime.timedelta(seconds=20)), works[1].is_completed)]
+            hits = [_hits(wait, 0.3 * PATIENCE) for wait in (works[0].wait, lambda: works[1].wait(datetime.timedelta(seconds=20 * PATIENCE)), works[1].is_completed)]
         finally:
             _work.LOOK_NS = look_ns
         assert hits[0] > 10 and hits[1] > 10, hits
@@ -279,7 +280,7 @@ def interrupted_behind_start():
         alive = [one() is not None for one in kept]
         store.set(key, "")
         assert alive == [True] * 3, alive
-        end = time.monotonic() + 20
+        end = time.monotonic() + 20 * PATIENCE
         while any(one() is not None for one in kept):
             for work in list(group._pending.values()):
                 work.is_completed()
@@ -495,7 +496,7 @@ def received_early():
     ranks the lower one receives in one group, the higher one in another: one of both connects to the other."""
     rank, other = dist.get_rank(), dist.get_rank() ^ 1
     for is_lower in (True, False):
-        group = dist.new_group(timeout=datetime.timedelta(seconds=20))
+        group = dist.new_group(timeout=datetime.timedelta(seconds=20 * PATIENCE))
         tensor, summed, work = torch.zeros(3), torch.ones(1), None
         if (rank < other) == is_lower:
             work = dist.irecv(tensor, src=other, group=group)

@@ -23,11 +23,13 @@ import traceback
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-PATIENCE = float(os.environ.get("TRIB_PATIENCE", "1"))
+# Ranks import this module as well, behind this process: under a name that the library does not take for one of its own.
+PATIENCE = float(os.environ.get("TRIB_PATIENCE") or os.environ.get("TEST_PATIENCE", "1"))
 TRIBUTARY = os.environ.get("TRIBUTARY", "")
 RANKS = 4
 for name in [name for name in os.environ if name.startswith("TRIB_")]:
     del os.environ[name]
+os.environ["TEST_PATIENCE"] = str(PATIENCE)
 os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

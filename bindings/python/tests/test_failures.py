@@ -97,13 +97,13 @@ def test_shorter_timeouts(fresh):
 def test_timeouts_of_groups(fresh):
     """A group's own timeout is neither cut to that of the default group, nor stretched to it; and one that is set later is longer as well."""
     world = fresh(ranks=3, timeout=40)
-    world.run("group_with_timeout", 2.0)
+    world.run("group_with_timeout", 2.0 * PATIENCE)
     world.start("in_group", ranks=(0, 1))
     for outcome in world.outcomes(20, (0, 1)):
-        assert outcome is not None and not outcome[0] and "within 2 s: rank 2 is missing" in outcome[1], outcome
+        assert outcome is not None and not outcome[0] and f"within {2 * PATIENCE:g} s: rank 2 is missing" in outcome[1], outcome
     longer = fresh(ranks=3, timeout=2)
-    longer.run("group_with_timeout", 60.0)
-    longer.run("set_timeout", 60.0)
+    longer.run("group_with_timeout", 60.0 * PATIENCE)
+    longer.run("set_timeout", 60.0 * PATIENCE)
     longer.start("in_both", ranks=(0, 1))
     time.sleep(3.5 * PATIENCE)
     longer.start("in_both", ranks=(2,))

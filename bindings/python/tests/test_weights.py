@@ -6,7 +6,7 @@ import pathlib
 import re
 
 import pytest
-from conftest import Switch, after_step, environment_of, run_script
+from conftest import PATIENCE, Switch, after_step, environment_of, run_script
 
 EXAMPLE = pathlib.Path(os.environ.get("SOURCE_DIR", pathlib.Path(__file__).resolve().parents[3])) / "examples/torch/train_digits.py"
 FAULTS = {"loss": "5%", "duplicate": "2%", "reorder": "10%"}
@@ -52,7 +52,7 @@ def test_same_weights_under_faults(fresh, switch, tmp_path):
 def test_same_weights_when_the_switch_is_gone_for_good(fresh, switch, tmp_path):
     """With fallback the ranks' processes go on, and sum as the switch did."""
     clean = hash_of(fresh(environment=environment_of("switch", switch)).run("cases_training.ddp_hash", 200))
-    world = fresh(options={"fallback": True, "switch_timeout": 0.5}, environment=environment_of("switch", switch))
+    world = fresh(options={"fallback": True, "switch_timeout": 0.5 * PATIENCE}, environment=environment_of("switch", switch))
     world.start("cases_training.ddp_hash", 200, tmp_path)
     after_step(tmp_path, 50)
     switch.kill()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tests' own tools (conftest.py)."""
 import pytest
-from conftest import Worlds
+from conftest import PATIENCE, Worlds
 
 
 @pytest.fixture
@@ -25,6 +25,10 @@ def test_late_rank(worlds, capsys):
     second = worlds.whole()
     assert second is not first and second.run("one") == [2.0, 2.0]
     assert not any(process.is_alive() for process in first.processes)
+
+
+def test_patience_reaches_ranks(worlds):
+    assert worlds.whole().run("patience_here") == [PATIENCE] * 2
 
 
 def test_dead_rank(worlds, capsys):
