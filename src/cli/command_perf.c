@@ -221,6 +221,21 @@ static void add_row(struct perf_totals *totals, const struct perf_row *row, bool
     totals->lacking += row->columns[0][PERF_LACKING];
 }
 
+/* who: "rank 3", with which some of the library's causes begin. Returns 1. */
+static int complain_of(const char *who, const char *cause)
+{
+    size_t len = strlen(who);
+    bool is_said = strncmp(cause, who, len) == 0 && cause[len] == ':';
+    return is_said ? complain("%s", cause) : complain("%s: %s", who, cause);
+}
+
+static int complain_of_rank(uint32_t rank, const char *cause)
+{
+    char who[32];
+    (void)snprintf(who, sizeof who, "rank %u", rank);
+    return complain_of(who, cause);
+}
+
 /* All sizes on this rank. */
 static int measure_all(const struct perf_options *options, struct trib_comm *comm)
 {
@@ -258,7 +273,7 @@ static int measure_all(const struct perf_options *options, struct trib_comm *com
     free(totals);
     if (status != TRIB_OK) {
         const char *cause = trib_comm_error(comm); /* none: perf_measure has said it */
-        return cause[0] != '\0' ? complain("rank %u: %s", trib_comm_rank(comm), cause) : 1;
+        return cause[0] != '\0' ? complain_of_rank(trib_comm_rank(comm), cause) : 1;
     }
     return wrong != 0;
 }
@@ -273,7 +288,7 @@ static int run_rank(const struct perf_options *options)
         return 1;
     }
     if (comm == NULL) {
-        return complain("rank %u: %s", options->comm.rank, error);
+        return complain_of_rank(options->comm.rank, error);
     }
     int result = measure_all(options, comm);
     if (trib_comm_close(comm) != TRIB_OK && result == 0) {
@@ -332,7 +347,7 @@ static void tell_refusals(const struct perf_options *options)
             count += is_same;
         }
         if (!is_told) {
-            complain("%s: %s", trib_format_ranks(same, count, count, who, sizeof who), cause);
+            complain_of(trib_format_ranks(same, count, count, who, sizeof who), cause);
         }
     }
 }

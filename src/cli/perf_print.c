@@ -48,6 +48,7 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
 {
     const struct trib_config *c = &options->comm;
     const char *scheme = trib_comm_scheme(comm);
+    const char *ranks = c->ranks == 1 ? "rank" : "ranks";
     struct trib_comm_stats stats;
 
     trib_comm_stats((struct trib_comm *)(uintptr_t)comm, &stats);
@@ -69,17 +70,17 @@ void perf_print_begin(const struct perf_options *options, const struct trib_comm
         return;
     }
     if (stats.no_box) {
-        printf("# %s, %u ranks, scheme %s, wire %s, payload %u, no box: %u %s, rendezvous %s, %s, median of %u calls\n",
-               trib_collective_name(options->collective), c->ranks, scheme, wire_name(c->wire), stats.payload,
+        printf("# %s, %u %s, scheme %s, wire %s, payload %u, no box: %u %s, rendezvous %s, %s, median of %u calls\n",
+               trib_collective_name(options->collective), c->ranks, ranks, scheme, wire_name(c->wire), stats.payload,
                stats.roots, stats.roots == 1 ? "root" : "roots", c->rendezvous,
                options->in_place ? "in place" : "out of place", options->iterations);
     } else if (stats.hosts == 1) {
-        printf("# %s, %u ranks, shared memory of this host, %s, median of %u calls\n",
-               trib_collective_name(options->collective), c->ranks, options->in_place ? "in place" : "out of place",
-               options->iterations);
+        printf("# %s, %u %s, shared memory of this host, %s, median of %u calls\n",
+               trib_collective_name(options->collective), c->ranks, ranks,
+               options->in_place ? "in place" : "out of place", options->iterations);
     } else {
-        printf("# %s, %u ranks, scheme %s, wire %s, payload %u, results by %s, switch %s, %s, median of %u calls\n",
-               trib_collective_name(options->collective), c->ranks, scheme, wire_name(c->wire), stats.payload,
+        printf("# %s, %u %s, scheme %s, wire %s, payload %u, results by %s, switch %s, %s, median of %u calls\n",
+               trib_collective_name(options->collective), c->ranks, ranks, scheme, wire_name(c->wire), stats.payload,
                stats.multicast ? "multicast" : "unicast", c->switch_address,
                options->in_place ? "in place" : "out of place", options->iterations);
     }

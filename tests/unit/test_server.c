@@ -214,8 +214,19 @@ static void join__running_job_refuses(void **state)
     int fds[2];
     (void)run_job(c, 2, fds);
     struct trib_message message = join_message(0, 2);
-    expect_fail(join_with(c, &message), TRIB_ERR_REFUSED, "job digits is already running, with 2 ranks");
+    expect_fail(join_with(c, &message), TRIB_ERR_REFUSED, "job digits is already running, with 2 ranks, since");
     close_all(fds, 2);
+}
+
+static void join__running_job_of_one_refuses(void **state)
+{
+    struct control *c = *state;
+    control_start(c);
+    int fds[1];
+    (void)run_job(c, 1, fds);
+    struct trib_message message = join_message(0, 1);
+    expect_fail(join_with(c, &message), TRIB_ERR_REFUSED, "job digits is already running, with 1 rank, since");
+    close_all(fds, 1);
 }
 
 static void paths__unreachable_names_rank_and_size(void **state)
@@ -690,6 +701,7 @@ int main(void)
         TEST(join__late_ranks_are_named),
         TEST(join__who_left_before_the_start_may_come_again),
         TEST(join__running_job_refuses),
+        TEST(join__running_job_of_one_refuses),
         TEST(paths__unreachable_names_rank_and_size),
         TEST(paths__multicast_if_all_report_it),
         TEST(gone__others_are_told_who),

@@ -108,7 +108,8 @@ enum trib_status trib_join_check(const struct trib_message *message, char *error
     } else if (settings->ranks < 1 || settings->ranks > TRIB_RANKS_MAX) {
         trib_explain(error, "%u ranks: a communicator has 1 to %d", settings->ranks, TRIB_RANKS_MAX);
     } else if (message->join.rank >= settings->ranks) {
-        trib_explain(error, "rank %u is out of range: the job has %u ranks", message->join.rank, settings->ranks);
+        trib_explain(error, "rank %u is out of range: the job has %u rank%s", message->join.rank, settings->ranks,
+                     settings->ranks == 1 ? "" : "s");
     } else if (settings->payload < TRIB_PAYLOAD_ALIGN || settings->payload > TRIB_PAYLOAD_MAX ||
                settings->payload % TRIB_PAYLOAD_ALIGN != 0) {
         trib_explain(error, "payload %u: want a multiple of %d, from %d to %d", settings->payload, TRIB_PAYLOAD_ALIGN,
@@ -355,8 +356,9 @@ static enum trib_status check_place(const struct trib_job *job, const struct tri
     char peer[64];
     if (job->state != TRIB_JOB_JOINING) {
         trib_explain(error,
-                     "job %s is already running, with %u ranks, since %llu s: choose another job name, or end it",
-                     job->name, job->settings.ranks, (unsigned long long)((now_ns - job->started_ns) / TRIB_SECOND_NS));
+                     "job %s is already running, with %u rank%s, since %llu s: choose another job name, or end it",
+                     job->name, job->settings.ranks, job->settings.ranks == 1 ? "" : "s",
+                     (unsigned long long)((now_ns - job->started_ns) / TRIB_SECOND_NS));
     } else if (strcmp(job->run, message->join.run) != 0) {
         trib_explain_runs(error, job->name, job->run, trib_job_first_rank(job), message->join.run, rank);
     } else if (is_out_of_time(job, message, error)) {
