@@ -6,9 +6,6 @@
 MANY=$BUILD_DIR/tests/integration/many
 MEMORY_KIB=65536
 
-# A sanitizer's shadow is memory as well.
-is_plain() { [ -e "$BUILD_DIR/tests/memory/libfail_nth.so" ]; }
-
 # fits KEY RANK LIMIT: what that rank says is below it.
 fits() {
     local value
@@ -35,13 +32,21 @@ many() {
     say "rank 0: $(cat "$TMP/$JOB.0")"
 }
 
+# All four ranks have made 256 communicators in 5 s.
+made_in_time() {
+    local rank
+    many flat "root root root root" 256 8 262144 100 2
+    for rank in 0 1 2 3; do
+        fits make_ms "$rank" $((5000 * PROMISE)) || return
+    done
+}
+
 say "256 communicators, 8 busy"
 start root --threads 2
-many flat "root root root root" 256 8 262144 100 2
-if is_plain; then
+thrice "all ranks have made all in 5 s" made_in_time
+if [ "$PROMISE" = 1 ]; then # a sanitizer's shadow is memory as well
     for rank in 0 1 2 3; do
         check "rank $rank has never held more than $MEMORY_KIB KiB" fits rss_peak "$rank" "$MEMORY_KIB"
-        check "rank $rank has made all in time" fits make_ms "$rank" $((5000 * PATIENCE))
     done
     say "the switch has held $(awk '/VmHWM/ { print $2 }' "/proc/$SWITCH_PID/status") KiB, and holds $(awk '/VmRSS/ { print $2 }' "/proc/$SWITCH_PID/status")"
 fi

@@ -51,9 +51,9 @@ if command -v ip >/dev/null && unshare -Urn true 2>/dev/null; then
     # A path that a full packet does not fit through, in a network of its own.
     expect 1 'FAIL +path MTU +payloads of more than 1088 bytes do not come back uncut' unshare -Urn sh -c '
         ip link set lo mtu 1200 up
-        "$0" switch --listen 127.0.0.1 --http none 2>/dev/null &
+        "$0" switch --listen 127.0.0.1 --http none 2>"$1.log" &
         switch=$!
-        sleep 0.3
+        until grep -qs "switch at" "$1.log"; do sleep 0.05; done
         "$0" doctor --switch 127.0.0.1 >"$1"
         status=$?
         cat "$1"

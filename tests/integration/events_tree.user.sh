@@ -18,8 +18,8 @@ load_end steady
 load_start mortal 60 4096 65536
 dies mortal 5
 net_switches_stop
-net_switches_start --join-timeout 1s # and so long ranks may take to return
-export TRIB_SWITCH_TIMEOUT=500ms TRIB_JOIN_TIMEOUT=1s
+net_switches_start --join-timeout "${PATIENCE}s" # and so long ranks may take to return
+export TRIB_SWITCH_TIMEOUT=500ms TRIB_JOIN_TIMEOUT=${PATIENCE}s
 load_start orphan 60 4096 65536
-does_not_return orphan s2 500 1000 "switch ${NET_ADDRESS[s2]}:7470 is (gone|lost)"
+does_not_return orphan s2 500 $((1000 * PATIENCE)) "switch ${NET_ADDRESS[s2]}:7470 is (gone|lost)"
 finish

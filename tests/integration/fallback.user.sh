@@ -141,7 +141,7 @@ stop root
 say "a rank dies with the switch: the others know in time who; rank 0 too"
 for victim in 2 0; do
     start root
-    TRIB_JOIN_TIMEOUT=1s load_ranks "dead-$victim" "root root root"
+    TRIB_JOIN_TIMEOUT=${PATIENCE}s load_ranks "dead-$victim" "root root root"
     all_in "dead-$victim" 3
     kill -STOP "${RANK_PIDS[victim]}"
     end root
@@ -152,7 +152,7 @@ for victim in 2 0; do
     ranks_end 5 1
     rm -f "$TMP/dead-$victim.$victim"
 done
-check_in "names rank 2" 'waited [1-9](\.[0-9])? s for rank 2 of job dead-2, which was to go on without its switch' "$TMP"/dead-2.[01]
+check_in "names rank 2" 'waited [1-9][0-9]*(\.[0-9])? s for rank 2 of job dead-2, which was to go on without its switch' "$TMP"/dead-2.[01]
 check_in "names rank 0" 'is gone, and rank 0, where the job was to go on without it, at 127.0.0.1:[0-9]+, does not answer: .*; waited [0-9.]+ m?s \(TRIB_SWITCH_TIMEOUT is' "$TMP"/dead-0.[12]
 
 say "a rank that dies later on is a rank that is gone"

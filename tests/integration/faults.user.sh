@@ -66,8 +66,10 @@ switch_start
 ranks_start term 3 "${LONG[@]}"
 wait_for 10 runs_job term
 sleep 0.2
+START=$(now_ms)
 switch_stop
-ranks_end 1 1
+ranks_end 5 1
+known_within 1000 "$START" "$TMP"/term.[0-2]
 check_in "says why" 'rank [0-2]: .*the switch .*is shutting down' "$TMP"/term.[0-2]
 
 say "kill -9 of a rank: the others know within a second, and who"
@@ -75,10 +77,12 @@ switch_start
 ranks_start dead 4 "${LONG[@]}"
 wait_for 10 runs_job dead
 sleep 0.2
+START=$(now_ms)
 kill -KILL "${RANK_PIDS[2]}"
 wait "${RANK_PIDS[2]}" 2>/dev/null
 RANK_PIDS=("${RANK_PIDS[0]}" "${RANK_PIDS[1]}" "${RANK_PIDS[3]}")
-ranks_end 1 1
+ranks_end 5 1
+known_within 1000 "$START" "$TMP"/dead.[013]
 check_in "names the rank" 'rank [013]: rank 2 \(127.0.0.1:[0-9]+\) is gone' "$TMP"/dead.[013]
 expect 137 'rank 0 was ended by signal 9' "$T" run -n 1 -- sh -c 'kill -KILL $$'
 
@@ -88,11 +92,13 @@ wait_for 10 runs_job late
 sleep 0.2
 kill -STOP "${RANK_PIDS[1]}"
 sleep 2
+stall_said() { [ "$(grep -ls 'rank 1 is missing on' "$TMP"/late.[02] | wc -l)" = 2 ] && grep -qs 'job late: rank 1 missing' "$SWITCH_LOG"; }
+wait_for 10 stall_said
 check "nobody gave up" sh -c 'kill -0 $1 && kill -0 $2' - "${RANK_PIDS[0]}" "${RANK_PIDS[2]}"
 kill -CONT "${RANK_PIDS[1]}"
 ranks_end 20 0
 check_right "after the stop" "$TMP/late.0"
-check_in "the stall was reported" 'rank 1 is missing on fragment [0-9]+ since 1' "$TMP"/late.[02]
-check_in "to the switch as well" 'job late: rank 1 missing on sequence [0-9]+ since 1' "$SWITCH_LOG"
+check_in "the stall was reported" 'rank 1 is missing on fragment [0-9]+ since [1-9]' "$TMP"/late.[02]
+check_in "to the switch as well" 'job late: rank 1 missing on sequence [0-9]+ since [1-9]' "$SWITCH_LOG"
 switch_stop
 finish

@@ -87,14 +87,16 @@ leave_out() { # RANK: that of RANK_PIDS is waited for no more
 }
 # dies NAME EACH HOSTS RANK: all others, on its host and on others, name it within a second.
 dies() {
-    local job=$1 rank=$4
+    local job=$1 rank=$4 from
     load_begin "$job" "$2" "$3" 60
     are_in "$job"
     sleep 0.3
+    from=$(now_ms)
     kill -KILL "${RANK_PIDS[rank]}"
     leave_out "$rank"
     rm -f "$TMP/$job.$rank"
-    ranks_end 1 1
+    ranks_end 5 1
+    known_within 1000 "$from" "$TMP/$job".[0-9]
     check_in "$job: names the dead" "rank $rank .*is gone" "$TMP/$job".[0-9]
 }
 # A cable is out for a second: all wait, and go on.

@@ -58,6 +58,8 @@ for place in switch nobox; do
     wait_for 10 all_in $place-late 4
     kill -STOP "${RANK_PIDS[3]}"
     sleep 3
+    late_said() { grep -qs 'rank 3 is missing on' "$TMP/$place-late.2" && grep -qs 'ranks 2, 3 are missing on fragment' "$TMP/$place-late.0"; }
+    wait_for 10 late_said
     kill -CONT "${RANK_PIDS[3]}"
     ranks_end 40 0
     check_right "late" "$TMP/$place-late.0"

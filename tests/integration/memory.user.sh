@@ -12,7 +12,7 @@ REPORT=$TMP/report
 # allocations COMMAND...: how many it makes when none fails.
 allocations() {
     rm -f "$REPORT"
-    timeout 20 env FAIL_NTH=0 FAIL_REPORT="$REPORT" LD_PRELOAD="$LIBRARY" "$@" >"$TMP/out" 2>&1 || { fail "without a failure: $*"; show "$TMP/out"; }
+    timeout $((20 * PATIENCE)) env FAIL_NTH=0 FAIL_REPORT="$REPORT" LD_PRELOAD="$LIBRARY" "$@" >"$TMP/out" 2>&1 || { fail "without a failure: $*"; show "$TMP/out"; }
     cat "$REPORT"
 }
 
@@ -24,7 +24,7 @@ each() {
     count=$(allocations "$@")
     CHECKS=$((CHECKS + 1))
     for ((n = 1; n <= count; n++)); do
-        timeout -k 2 20 env FAIL_NTH="$n" LD_PRELOAD="$LIBRARY" "$@" >"$TMP/out" 2>&1 9>&-
+        timeout -k 2 $((20 * PATIENCE)) env FAIL_NTH="$n" LD_PRELOAD="$LIBRARY" "$@" >"$TMP/out" 2>&1 9>&-
         status=$?
         errors=$((errors + (status > 0)))
         if [ "$status" -gt 2 ]; then
@@ -52,7 +52,7 @@ switch_stop
 # A switch: served from its start, over a job of two ranks and (where built in) a look over HTTP, to SIGTERM. What it could not do for a job
 # it must have told the ranks, who then end with status 1.
 look() { # PORT
-    (exec 8<>"/dev/tcp/127.0.0.1/$1" && printf 'GET /metrics HTTP/1.0\r\n\r\n' >&8 && timeout 2 cat <&8) >/dev/null 2>&1
+    (exec 8<>"/dev/tcp/127.0.0.1/$1" && printf 'GET /metrics HTTP/1.0\r\n\r\n' >&8 && timeout $((2 * PATIENCE)) cat <&8) >/dev/null 2>&1
 }
 serve() { # N: which allocation fails
     local n=$1 port status ready=$TMP/ready.serve pid
@@ -64,7 +64,7 @@ serve() { # N: which allocation fails
     wait_for 10 eval "test -s $ready || gone $pid" || fail "switch: neither serves nor ends when allocation $n failed"
     if test -s "$ready"; then
         port=$(cat "$ready")
-        TRIB_JOIN_TIMEOUT=2s TRIB_SWITCH_TIMEOUT=2s TRIB_SWITCH=127.0.0.1:$port timeout -k 2 20 "$T" perf --workers 2 -b 4K -e 4K -n 2 -w 1 >"$TMP/job" 2>&1
+        TRIB_JOIN_TIMEOUT=$((2 * PATIENCE))s TRIB_SWITCH_TIMEOUT=$((2 * PATIENCE))s TRIB_SWITCH=127.0.0.1:$port timeout -k 2 $((20 * PATIENCE)) "$T" perf --workers 2 -b 4K -e 4K -n 2 -w 1 >"$TMP/job" 2>&1
         status=$?
         [ "$status" -le 1 ] || { fail "the job of two ranks ended with status $status when allocation $n failed"; show "$TMP/job"; }
         [ "$HTTP" = none ] || look "$(sed -n 's/.*http on http:\/\/127.0.0.1:\([0-9]*\).*/\1/p' "$TMP/serve")"

@@ -121,10 +121,12 @@ sleep 1
 for pid in "${RANK_PIDS[@]}"; do
     check "rank with pid $pid goes on" kill -0 "$pid"
 done
+START=$(now_ms)
 kill -KILL "${RANK_PIDS[2]}"
 wait "${RANK_PIDS[2]}" 2>/dev/null
 RANK_PIDS=("${RANK_PIDS[0]}" "${RANK_PIDS[1]}" "${RANK_PIDS[3]}")
-ranks_end 1 1
+ranks_end 5 1
+known_within 1000 "$START" "$TMP"/cut.[013]
 check_in "names the dead" 'rank 2 \(10.99.0.3:[0-9]+\) is gone' "$TMP"/cut.[013]
 
 say "MTU 9000"

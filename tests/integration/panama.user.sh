@@ -11,7 +11,7 @@ has_http || skip "a build without HTTP shows no caps"
 cap() {
     exec 8<>"/dev/tcp/127.0.0.1/$((SWITCH_PORT + 1000))" || return 1
     printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&8
-    timeout 5 cat <&8 >"$TMP/metrics"
+    timeout $((5 * PATIENCE)) cat <&8 >"$TMP/metrics"
     exec 8<&- 8>&-
     sed -n "s/^tributary_job_cap{job=\"$1\"} \([0-9]*\).*/\1/p" "$TMP/metrics"
 }

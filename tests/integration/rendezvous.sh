@@ -21,17 +21,22 @@ all_in() { [ "$(grep -ls "joined 127.0.0.1" "$TMP/$1".* | wc -l)" = "$2" ]; }
 
 # kill_rank JOB VICTIM: of those in RANK_PIDS, who have joined; the others know within a second, and who it was.
 kill_rank() {
-    local job=$1 victim=$2
+    local job=$1 victim=$2 from
     wait_for 10 all_in "$job" ${#RANK_PIDS[@]} || fail "not all are in"
     sleep 0.3
+    from=$(now_ms)
     kill -KILL "${RANK_PIDS[victim]}"
     wait "${RANK_PIDS[victim]}" 2>/dev/null
     rm -f "$TMP/$job.$victim"
     unset "RANK_PIDS[$victim]"
     RANK_PIDS=("${RANK_PIDS[@]}")
-    ranks_end 1 1
+    ranks_end 5 1
+    known_within 1000 "$from" "$TMP/$job".*
     check_in "names rank $victim" "tributary: rank [0-3]: rank $victim .*is gone" "$TMP/$job".*
 }
+
+# stall_said JOB: another rank has named rank 1, or whatever nothing comes from.
+stall_said() { grep -qsE '(is missing|nothing comes from .*) on fragment' "$TMP/$1".[02]; }
 
 # stop_rank SECONDS JOB: rank 1 of three stops for that long; the others say who is late, wait, and end right.
 stop_rank() {
@@ -39,6 +44,7 @@ stop_rank() {
     wait_for 10 all_in "$job" 3 || fail "not all are in"
     kill -STOP "${RANK_PIDS[1]}"
     sleep "$seconds"
+    wait_for 10 stall_said "$job"
     kill -CONT "${RANK_PIDS[1]}"
     ranks_end 40 0
     check_right "$job" "$TMP/$job.0"

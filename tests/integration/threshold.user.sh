@@ -21,7 +21,7 @@ right() {
 received() {
     exec 8<>"/dev/tcp/127.0.0.1/$HTTP_PORT" || return 1
     printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&8
-    timeout 5 cat <&8 | tr -d '\r' | awk '$1 == "tributary_received_bytes_total" { print $2 }'
+    timeout $((5 * PATIENCE)) cat <&8 | tr -d '\r' | awk '$1 == "tributary_received_bytes_total" { print $2 }'
     exec 8<&- 8>&-
 }
 
