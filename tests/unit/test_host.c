@@ -27,7 +27,7 @@
 #include <tributary/tributary.h>
 
 #include "io/clock.h"
-#include "patience.h"
+#include "waited.h"
 
 #define RANKS_MAX 40U
 #define FLOATS_MAX 300000U
@@ -565,7 +565,7 @@ static void sleep__no_wake_up_is_lost(void **state)
 
 static void give_half_a_second(struct trib_config *config)
 {
-    config->timeout_ns = 500 * TRIB_MILLISECOND_NS;
+    config->timeout_ns = 500 * TRIB_MILLISECOND_NS * patience();
 }
 
 /* A stopped rank is late, and then it is missing; awake again it finds that it was not waited for. */
@@ -574,16 +574,16 @@ static void stop__is_a_rank_that_is_missing(void **state)
     (void)state;
     for (uint32_t victim = 0; victim < 3; victim++) {
         struct crew crew = {.tweak = give_half_a_second};
-        char name[64];
+        char name[96], limit[TRIB_UNITS_TEXT_MAX];
         begin_all(&crew, 3, run_until_error);
         wait_for_rounds(&crew, victim, 2);
-        uint64_t stopped_ns = trib_clock_ns();
+        uint64_t until_ns = trib_clock_ns() + 5 * TRIB_SECOND_NS * patience();
         assert_int_equal(kill(crew.pids[victim], SIGSTOP), 0);
-        (void)snprintf(name, sizeof name, "did not end within 500 ms: rank %u is missing", victim);
+        trib_format_duration(500 * TRIB_MILLISECOND_NS * patience(), limit);
+        (void)snprintf(name, sizeof name, "did not end within %s: rank %u is missing", limit, victim);
         for (uint32_t rank = 0; rank < 3; rank++) {
             struct report *report = &crew.reports[rank];
-            while (rank != victim && report->status == 1 &&
-                   trib_clock_ns() < stopped_ns + 5 * TRIB_SECOND_NS * patience()) {
+            while (rank != victim && report->status == 1 && trib_clock_ns() < until_ns) {
                 (void)usleep(1000);
             }
             if (rank != victim && (strstr(report->text, name) == NULL || report->wrong != 0)) {
@@ -720,7 +720,7 @@ static uint32_t poor_rank;
 /* Room for both ends of its inbox, a connection, and the memory: then for one more rank. */
 static void leave_few_descriptors(struct trib_config *config)
 {
-    config->join_timeout_ns = TRIB_SECOND_NS;
+    config->join_timeout_ns = TRIB_SECOND_NS * patience();
     if (config->rank == poor_rank) {
         int next = dup(STDERR_FILENO);
         struct rlimit limit = {.rlim_cur = (rlim_t)next + 4, .rlim_max = (rlim_t)next + 4};

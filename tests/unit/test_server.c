@@ -181,14 +181,14 @@ static void join__no_memory_in_the_data_plane(void **state)
 static void join__late_ranks_are_named(void **state)
 {
     struct control *c = *state;
-    c->config.join_timeout_ns = 200 * TRIB_MILLISECOND_NS;
+    c->config.join_timeout_ns = 200 * TRIB_MILLISECOND_NS * patience();
     control_start(c);
     struct trib_message message = join_message(0, 4);
     int a = join_with(c, &message);
     message.join.rank = 2;
     int b = join_with(c, &message);
-    expect_late(a, "", 200, " for ranks 1, 3 of job digits");
-    expect_late(b, "", 200, " for ranks 1, 3 of job digits");
+    expect_late(a, "", 200 * patience(), " for ranks 1, 3 of job digits");
+    expect_late(b, "", 200 * patience(), " for ranks 1, 3 of job digits");
 }
 
 static void join__who_left_before_the_start_may_come_again(void **state)

@@ -296,7 +296,7 @@ static void lost__strangers_are_kept_out(void **state)
 static void lost__late_ranks_and_the_switch_are_named(void **state)
 {
     struct control *c = *state;
-    c->config.join_timeout_ns = 300 * TRIB_MILLISECOND_NS;
+    c->config.join_timeout_ns = 300 * TRIB_MILLISECOND_NS * patience();
     control_start(c);
     int fds[4];
     struct trib_grant grant = run_tree(c, fds, NULL);
@@ -308,7 +308,7 @@ static void lost__late_ranks_and_the_switch_are_named(void **state)
     message.join.known = grant;
     message.join.was_ready = true;
     fds[0] = join_with(c, &message);
-    expect_late(fds[0], "switch 127.0.0.1:7471 is lost (its session closed): ", 300,
+    expect_late(fds[0], "switch 127.0.0.1:7471 is lost (its session closed): ", 300 * patience(),
                 " for ranks 1, 2, 3 of job digits to come back");
 }
 
@@ -387,7 +387,7 @@ static void lost__who_has_closed_is_no_loss(void **state)
 static void lost__a_switch_further_down_is_named(void **state)
 {
     struct control *c = *state;
-    c->config.join_timeout_ns = 200 * TRIB_MILLISECOND_NS;
+    c->config.join_timeout_ns = 200 * TRIB_MILLISECOND_NS * patience();
     control_start(c);
     int fds[4];
     struct trib_grant grant = run_tree(c, fds, NULL);
@@ -427,7 +427,7 @@ static void lost__late_join_of_a_dead_connection(void **state)
 static void lost__after_one_has_closed(void **state)
 {
     struct control *c = *state;
-    c->config.join_timeout_ns = 300 * TRIB_MILLISECOND_NS;
+    c->config.join_timeout_ns = 300 * TRIB_MILLISECOND_NS * patience();
     control_start(c);
     int fds[4];
     struct trib_grant grant = run_tree(c, fds, NULL);

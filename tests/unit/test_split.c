@@ -231,7 +231,7 @@ static void left_body(struct rank *rank)
 /* Its close waits for the others so long, who in turn wait for it here. */
 static void short_timeout_of_rank_0(struct trib_config *config)
 {
-    config->timeout_ns = config->rank == 0 ? 2 * TRIB_SECOND_NS : config->timeout_ns;
+    config->timeout_ns = config->rank == 0 ? 2 * TRIB_SECOND_NS * patience() : config->timeout_ns;
 }
 
 static void subset__goes_on_without_rank_0(void **state)

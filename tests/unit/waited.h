@@ -3,6 +3,7 @@
 #ifndef TRIB_TESTS_WAITED_H
 #define TRIB_TESTS_WAITED_H
 
+#include "io/units.h"
 #include "patience.h"
 
 #include <stdbool.h>
@@ -25,6 +26,17 @@ static inline bool says_waited(const char *text, const char *before, unsigned le
     double ms = strcmp(unit, "ms") == 0 ? time : time * 1000;
     return ms >= least_ms && ms <= least_ms + 10000.0 * patience() &&
            strncmp(at + strlen(words) + end, after, strlen(after)) == 0;
+}
+
+/* And behind it the setting that it was: " (TRIB_TIMEOUT is 500 ms)". */
+static inline bool says_waited_as_set(const char *text, const char *before, unsigned least_ms, const char *name,
+                                      uint64_t setting_ns)
+{
+    char setting[TRIB_UNITS_TEXT_MAX];
+    char after[96];
+    trib_format_duration(setting_ns, setting);
+    (void)snprintf(after, sizeof after, " (%s is %s)", name, setting);
+    return says_waited(text, before, least_ms, after);
 }
 
 #endif
