@@ -8,6 +8,9 @@
 set -uo pipefail
 . "$(dirname "$0")/steps.sh"
 
+# These lanes alone make threads wait for a core, and CI may have other work beside it.
+export TRIB_PATIENCE=${TRIB_PATIENCE:-3}
+
 tools/deps.sh build test http all || exit 1
 
 # As `make test`.
@@ -49,9 +52,9 @@ run_canary_all() {
 # of gigabytes, and not all of the reproduction, of which unit tests have every experiment: both only take longer.
 processes='^integration/(cli|doctor|http|jobs|faults|tree_faults|switches|fallback|sim)\.user$'
 run_asan() {
-    step build-asan preset asan && TRIB_PATIENCE=2 tests asan build-asan -LE 'root|net|user' \
+    step build-asan preset asan && TRIB_PATIENCE=4 tests asan build-asan -LE 'root|net|user' \
         -E '^(integration/(large|reproduce_all)|unit/test_(sim_reference|sim_levers|reproduce|reproduce_cluster))$' &&
-        TRIB_PATIENCE=2 tests asan-scripts build-asan -L user -R "$processes"
+        TRIB_PATIENCE=4 tests asan-scripts build-asan -L user -R "$processes"
 }
 
 # All scripts but that of the whole reproduction (unit tests have every experiment; it takes more than 900 s), and as many worlds as without a
