@@ -188,6 +188,27 @@ static void other__operation_is_reported_when_it_is_submitted(void **state)
     close_ring(ring);
 }
 
+/* The same where the two begin at different ranks, so that a part is there that this rank should have begun: who called what
+ * is more than that a check has failed. */
+static void other__operation_that_begins_elsewhere_is_no_failed_check(void **state)
+{
+    struct ring_of *ring = open_ring(2);
+    int32_t tensor[2][4] = {{1}, {10}};
+    struct trib_operation a = allreduce(tensor[0], NULL, 1);
+    struct trib_operation b = allreduce(tensor[1], tensor[1] + 2, 1);
+
+    (void)state;
+    a.collective = TRIB_REDUCE;
+    a.root = 1;
+    submit(ring, 1, &b);
+    settle(ring);
+    submit(ring, 0, &a);
+    settle(ring);
+    assert_int_equal(ring->event[0].kind, TRIB_EVENT_MISMATCH);
+    assert_int_equal(ring->done[0] + ring->done[1], 0);
+    close_ring(ring);
+}
+
 /* A driver takes events when it comes round to it. Till then reports pile up, and the last of them are lost; but that
  * ranks call other things is said once, and nothing says it again. */
 static void other__operation_is_reported_behind_any_number_of_stalls(void **state)
@@ -497,6 +518,7 @@ int main(void)
         cmocka_unit_test(alone__a_rank_has_its_result_at_once),
         cmocka_unit_test(other__operation_is_reported_with_both_ranks),
         cmocka_unit_test(other__operation_is_reported_when_it_is_submitted),
+        cmocka_unit_test(other__operation_that_begins_elsewhere_is_no_failed_check),
         cmocka_unit_test(other__operation_is_reported_behind_any_number_of_stalls),
         cmocka_unit_test(wrong__lane_is_sent_again_and_the_third_ends_it),
         cmocka_unit_test(lies__are_dropped),

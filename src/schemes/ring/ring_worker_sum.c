@@ -319,7 +319,9 @@ static void give_turn(struct ring_worker *w, uint64_t sequence, uint64_t now_ns)
         return; /* it begins elsewhere */
     }
     if (slot->state != RING_EMPTY) { /* what began elsewhere: the ranks do not agree who begins */
-        trib__ring_fail(w, sequence);
+        if (!w->disputed) {          /* else all are about to hear of both operations */
+            trib__ring_fail(w, sequence);
+        }
         return;
     }
     *slot = (struct ring_slot){
