@@ -273,7 +273,7 @@ void trib_comm_describe(const struct trib_comm *comm, uint64_t sequence, char *t
                comm->verbs->describe(comm->node, sequence, &operation, &number)) {
         trib_comm_describe_operation(number, &operation, text, size);
     } else {
-        (void)snprintf(text, size, "nothing that is under way");
+        (void)snprintf(text, size, TRIB_NO_OPERATION);
     }
 }
 

@@ -214,6 +214,8 @@ uint64_t api_receives(const struct api_call *call, uint32_t ranks, uint32_t rank
 void api_fill(const struct api_call *call, uint32_t ranks, uint32_t rank, uint8_t *send);
 /* Compares a result with the model. False: text (API_TEXT_MAX bytes) says which element is wrong. */
 bool api_check(const struct api_call *call, uint32_t ranks, uint32_t rank, const uint8_t *recv, char *text);
+/* Ranks that a sum with a quorum may lack (docs/PROTOCOL.md, "Sums that may lack ranks"). */
+uint32_t api_may_lack(const struct api_call *call, uint32_t ranks);
 /* Color and key of a member in a SPLIT step. */
 int32_t api_color(const struct api_step *step, uint32_t rank);
 int32_t api_key(const struct api_step *step, uint32_t rank);

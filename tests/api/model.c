@@ -373,8 +373,7 @@ static bool are_same(const struct api_call *call, struct value got, struct value
     return got.f == wanted.f && (!is_extreme || wanted.f != 0 || !signbit(got.f) == !signbit(wanted.f));
 }
 
-/* Ranks that a sum with a quorum may lack (docs/PROTOCOL.md, "Sums that may lack ranks"). */
-static uint32_t may_lack(const struct api_call *call, uint32_t ranks)
+uint32_t api_may_lack(const struct api_call *call, uint32_t ranks)
 {
     bool sums = call->reduction == TRIB_SUM || call->reduction == TRIB_AVERAGE;
     if (call->quorum_of == 0 || call->collective != TRIB_ALLREDUCE || !is_float(call->type) || !sums ||
@@ -387,7 +386,7 @@ static uint32_t may_lack(const struct api_call *call, uint32_t ranks)
 static bool is_right(const struct api_call *call, uint32_t ranks, uint64_t i, struct value got, struct value *wanted)
 {
     uint32_t all = (1U << ranks) - 1;
-    uint32_t most = may_lack(call, ranks);
+    uint32_t most = api_may_lack(call, ranks);
     *wanted = reduced(call, ranks, all, i);
     if (are_same(call, got, *wanted)) {
         return true;

@@ -256,6 +256,49 @@ static void mismatch__is_told_by_a_rank(void **state)
     expect_failed(h, 0, TRIB_ERR_MISMATCH, "operations differ on sequence 5: rank 1 called an operation");
 }
 
+static void say_operation(struct hosts *h, uint32_t rank, uint64_t sequence, const char *text)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_OPERATION, .operation = {.sequence = sequence}};
+    (void)snprintf(message.operation.text, sizeof message.operation.text, "%s", text);
+    assert_true(say(h, rank, &message));
+    pump(h);
+}
+
+/* All wait, rank 1 for longer: asked are it and the next. */
+static void wait_again(struct hosts *h, uint64_t round)
+{
+    uint32_t before = h->process[1].describes + h->process[2].describes;
+    h->now_ns += TRIB_SECOND_NS;
+    assert_true(say_stall(h, 0, 6 + round, 1000)); /* on another sequence each time: nobody else is asked */
+    assert_true(say_stall(h, 1, 5, 1000));
+    assert_true(say_stall(h, 2, 6 + round, 1000));
+    assert_true(say_stall(h, 1, 5, 1000));
+    pump(h);
+    assert_int_equal(h->process[1].describes + h->process[2].describes - before, 2);
+}
+
+/* No packet can show it where each waits for the other. But who is merely slow differs from nobody. */
+static void mismatch__is_asked_for_where_all_wait(void **state)
+{
+    struct hosts *h = *state;
+    run_ring(h, 3);
+    wait_again(h, 0);
+    say_operation(h, 1, 5, "barrier as operation 3");
+    say_operation(h, 2, 5, "barrier as operation 3");
+    wait_again(h, 1);
+    say_operation(h, 1, 5, TRIB_NO_OPERATION); /* it has come meanwhile */
+    say_operation(h, 2, 5, "barrier as operation 3");
+    wait_again(h, 2);
+    say_operation(h, 1, 5, "barrier as operation 3");
+    h->now_ns += 2 * TRIB_SECOND_NS; /* rank 2 has no core */
+    trib_jobs_on_timeout(&h->jobs, h->now_ns);
+    wait_again(h, 3);
+    say_operation(h, 1, 5, "barrier as operation 3");
+    assert_int_equal(h->process[0].fails, 0);
+    say_operation(h, 2, 5, "broadcast of 10 float32 from rank 0 as operation 3");
+    expect_failed(h, 0, TRIB_ERR_MISMATCH, "rank 1 called barrier as operation 3, rank 2 called broadcast of 10");
+}
+
 static void mismatch__before_welcome_is_out_of_turn(void **state)
 {
     struct hosts *h = *state;
@@ -310,6 +353,7 @@ int main(void)
         TEST(death__is_the_end),
         TEST(close__and_leave_before_closed),
         TEST(mismatch__is_told_by_a_rank),
+        TEST(mismatch__is_asked_for_where_all_wait),
         TEST(mismatch__before_welcome_is_out_of_turn),
         TEST(paths__that_do_not_pass),
         TEST(late__is_named),

@@ -12,12 +12,24 @@
 /* A rank that runs answers at once, one on a busy machine when it has its core again. */
 #define DISPUTE_NS (2 * TRIB_SECOND_NS)
 
+/* Both run one there, and not the same. A rank that has ended it meanwhile, or has not begun, says so. */
+static bool have_differed(const struct trib_dispute *dispute)
+{
+    const char *one = dispute->text[0], *other = dispute->text[1];
+    return one[0] != '\0' && other[0] != '\0' && strcmp(one, other) != 0 && strcmp(one, TRIB_NO_OPERATION) != 0 &&
+           strcmp(other, TRIB_NO_OPERATION) != 0;
+}
+
 void trib_job_end_dispute(struct trib_jobs *jobs, struct trib_job *job)
 {
-    const struct trib_dispute *dispute = &job->dispute;
+    struct trib_dispute *dispute = &job->dispute;
     static const char silent[] = "an operation that it does not name";
     char text[TRIB_ERROR_TEXT_MAX];
     char where[48] = "";
+    if (dispute->is_question && !have_differed(dispute)) {
+        *dispute = (struct trib_dispute){0};
+        return;
+    }
     if (dispute->sequence != TRIB_NO_SEQUENCE) {
         (void)snprintf(where, sizeof where, " on sequence %llu", (unsigned long long)dispute->sequence);
     }
@@ -47,10 +59,32 @@ void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t i
     }
 }
 
+static void ask(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, const uint32_t rank[2],
+                uint64_t now_ns)
+{
+    const struct trib_message message = {.kind = TRIB_MESSAGE_DESCRIBE, .describe = {.sequence = sequence}};
+    job->dispute = (struct trib_dispute){.sequence = sequence, .deadline_ns = now_ns + DISPUTE_NS};
+    for (unsigned i = 0; i < 2; i++) {
+        job->dispute.rank[i] = rank[0] < rank[1] ? rank[i] : rank[1 - i];
+        const struct trib_rank *asked = &job->ranks[rank[i]];
+        if (asked->session && !asked->is_outside) {
+            jobs->output.send(jobs->output.owner, asked->session, &message);
+        }
+    }
+}
+
+void trib_job_question(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, const uint32_t rank[2],
+                       uint64_t now_ns)
+{
+    if (job->dispute.deadline_ns == 0) {
+        ask(jobs, job, sequence, rank, now_ns);
+        job->dispute.is_question = true;
+    }
+}
+
 void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2],
                         uint64_t now_ns)
 {
-    const struct trib_message message = {.kind = TRIB_MESSAGE_DESCRIBE, .describe = {.sequence = sequence}};
     struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
     if (jobs->relay) {
         trib_relay_mismatch(jobs, communicator, sequence, rank);
@@ -59,15 +93,8 @@ void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t 
     if (!job && trib_lend_mismatch(jobs, communicator, sequence, rank)) {
         return;
     }
-    if (!job || job->dispute.deadline_ns != 0 || rank[0] >= job->settings.ranks || rank[1] >= job->settings.ranks) {
-        return;
-    }
-    job->dispute = (struct trib_dispute){.sequence = sequence, .deadline_ns = now_ns + DISPUTE_NS};
-    for (unsigned i = 0; i < 2; i++) {
-        job->dispute.rank[i] = rank[0] < rank[1] ? rank[i] : rank[1 - i];
-        const struct trib_rank *asked = &job->ranks[rank[i]];
-        if (asked->session && !asked->is_outside) {
-            jobs->output.send(jobs->output.owner, asked->session, &message);
-        }
+    bool is_there = job && job->dispute.deadline_ns != 0 && !job->dispute.is_question;
+    if (job && !is_there && rank[0] < job->settings.ranks && rank[1] < job->settings.ranks) {
+        ask(jobs, job, sequence, rank, now_ns);
     }
 }

@@ -171,7 +171,7 @@ static void forget(struct trib_rank *rank)
 
 void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns)
 {
-    if (job->dispute.deadline_ns != 0) {
+    if (job->dispute.deadline_ns != 0 && !job->dispute.is_question) {
         trib_job_end_dispute(jobs, job);
         return;
     }

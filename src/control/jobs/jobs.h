@@ -102,6 +102,7 @@ struct trib_rank {
 
 /* Two ranks of one slot said to run different operations (I10), until both have named theirs. */
 struct trib_dispute {
+    bool is_question; /* nobody has said so, but all ranks wait: it may end in nothing */
     uint64_t sequence;
     uint64_t deadline_ns; /* 0: no dispute */
     uint32_t rank[2];
@@ -352,6 +353,9 @@ bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t seq
 void trib_job_operation(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
                         const struct trib_message *message);
 void trib_job_end_dispute(struct trib_jobs *jobs, struct trib_job *job);
+/* Whether these two run different operations there; unless two are in dispute, or asked, already. */
+void trib_job_question(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, const uint32_t rank[2],
+                       uint64_t now_ns);
 /* Rank `index`, which has sent CLOSE, is back from behind a lost relay: this session waits for CLOSED, in the place of
  * its old one. */
 void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session, uint32_t index,

@@ -69,6 +69,19 @@ static void find_idle(struct trib_job *job, uint32_t index, uint64_t now_ns)
     }
 }
 
+/* Ranks that send to each other and all wait may wait for each other: with different operations there may be no packet
+ * that could show it. Each that waits is asked, and the next one that does. */
+static void ask_next(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t now_ns)
+{
+    uint32_t next = index;
+    do {
+        next = (next + 1) % job->settings.ranks;
+    } while (!waits_too(&job->ranks[next], 0, now_ns)); /* this one does */
+    if (next != index) {
+        trib_job_question(jobs, job, job->ranks[index].stall.sequence, (const uint32_t[2]){index, next}, now_ns);
+    }
+}
+
 static void find_missing(struct trib_job *job, uint32_t index, const uint16_t *lacking, uint32_t count, uint64_t now_ns)
 {
     struct trib_stall *stall = &job->ranks[index].stall;
@@ -204,6 +217,9 @@ void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
     if (stall->is_open &&
         job->has_peers) { /* a rank stalls again after a second: in all that time the others have said so too */
         find_idle(job, index, now_ns);
+        if (stall->missing.count == 0) {
+            ask_next(jobs, job, index, now_ns);
+        }
     } else if (stall->is_open) { /* and that root has said nothing */
         trib_roots_name_root(jobs, job, stall->sequence, stall->where);
     }

@@ -63,8 +63,9 @@
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
 #define TRIB_NO_SEQUENCE UINT64_MAX /* of a DISPUTE and DESCRIBE: no packet has shown it, but the memory of a host */
-#define TRIB_SWITCHES_MAX 8         /* that a job can be dealt over: each has at least two roots then */
-#define TRIB_HOPS_MAX 16            /* relays between a rank and the root: more are a loop */
+#define TRIB_NO_OPERATION "nothing that is under way" /* in OPERATION: of a rank that has none there */
+#define TRIB_SWITCHES_MAX 8 /* that a job can be dealt over: each has at least two roots then */
+#define TRIB_HOPS_MAX 16    /* relays between a rank and the root: more are a loop */
 
 enum trib_message_kind {
     TRIB_MESSAGE_NONE = 0,
