@@ -11,6 +11,8 @@ PLANE = "src/switchd/plane.c"
 TREE = "src/switchd/tree.c"
 CAPS = "src/switchd/caps.c"
 JOBS = "src/control/jobs/jobs.c"
+JOB = "src/control/jobs/job.c"
+JOB_MARKS = "src/control/jobs/marks.c"
 JOB_DIFFER = "src/control/jobs/differ.c"
 JOB_JOIN = "src/control/jobs/join.c"
 JOB_START = "src/control/jobs/start.c"
@@ -135,17 +137,17 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_plane"),
     Canary(
         "control-closed-too-early", "I6", "a rank may leave before the others have what it contributed to",
-        edits=((JOBS, "rank->session && rank->is_closing && mark >= rank->mark)",
+        edits=((JOB_MARKS, "rank->session && rank->is_closing && mark >= rank->mark)",
                 "rank->session && rank->is_closing)"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
     Canary(
         "control-mark-falls", "I6", "a rank's mark is the one that it said last",
-        edits=((JOBS, "    rank->mark = mark > rank->mark ? mark : rank->mark;\n    plane->join",
+        edits=((JOB_MARKS, "    rank->mark = mark > rank->mark ? mark : rank->mark;\n    plane->join",
                 "    rank->mark = mark;\n    plane->join"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
     Canary(
         "control-mark-above-all", "I3", "a mark above every sequence is taken",
-        edits=((JOBS, "    if (mark > TRIB_SEQUENCE_MAX) {", "    if (false) {"),),
+        edits=((JOB_MARKS, "    if (mark > TRIB_SEQUENCE_MAX) {", "    if (false) {"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
     Canary(
         "control-mark-before-register", "I3", "a mark is taken of a rank that has not registered",
@@ -153,7 +155,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
     Canary(
         "control-memory-kept", "I6", "what a job had is not given back when it ends",
-        edits=((JOBS, "        jobs->memory_used -= job->slot_bytes;\n",
+        edits=((JOB, "        jobs->memory_used -= job->slot_bytes;\n",
                 ""),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
     Canary(
@@ -196,7 +198,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_peers"),
     Canary(
         "control-death-unsaid", "I8", "the first two ranks do not hear that another one is dead",
-        edits=((JOBS, "        } else if (rank->session) {\n            jobs->output.send(jobs->output.owner, rank->session, &message);\n            trib_rank_let_go",
+        edits=((JOB, "        } else if (rank->session) {\n            jobs->output.send(jobs->output.owner, rank->session, &message);\n            trib_rank_let_go",
                 "        } else if (rank->session) {\n            if (i > 1) {\n                jobs->output.send(jobs->output.owner, rank->session, &message);\n            }\n            trib_rank_let_go"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
     Canary(

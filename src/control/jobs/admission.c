@@ -58,17 +58,6 @@ static uint64_t bytes_of(const struct trib_job *job)
     return (uint64_t)job->grant.window * (TRIB_HEADER_SIZE + job->settings.payload);
 }
 
-/* The first port is that of the socket at the first card. */
-bool trib_rank_is_same_process(const struct trib_rank *a, const struct trib_rank *b)
-{
-    if (a->data_port[0] != b->data_port[0]) {
-        return false;
-    }
-    struct trib_address from = trib_rank_place(a, 0);
-    struct trib_address other = trib_rank_place(b, 0);
-    return trib_address_same_host(&from, &other);
-}
-
 static struct sender *find(const struct senders *senders, const struct trib_rank *rank)
 {
     uint32_t at = (uint32_t)trib_mix64(rank->data_port[0]);
@@ -133,6 +122,16 @@ static bool counts(const struct trib_jobs *jobs, const struct trib_job *job, con
     return jobs->config->lenders.count == 0 || (but ? trib_trees_meet(jobs, job, but) : trib_trees_have(jobs, job, 0));
 }
 
+/* Bytes that may be on their way to one shard here of communicators that are lent, but to the asker `but`. */
+static uint64_t flight_lent(const struct trib_jobs *jobs, const char *but)
+{
+    uint64_t bytes = 0;
+    for (const struct trib_lending *lending = jobs->lendings; lending; lending = lending->next) {
+        bytes += !but || strcmp(but, lending->asker) != 0 ? lending->flight_bytes : 0;
+    }
+    return bytes;
+}
+
 /* Bytes that may be on their way to one shard, but from the ranks of `but` (NULL: from all), and from what is lent to
  * `asker` (NULL: no such): a process keeps what all its communicators have in flight within the largest window that it
  * was granted for one (comm/communicator.c). */
@@ -157,7 +156,7 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
         free(senders.list);
     }
     bool is_here = !but || jobs->config->lenders.count == 0 || trib_trees_have(jobs, but, 0);
-    return bytes + (is_here ? trib_lend_flight(jobs, asker) : 0);
+    return bytes + (is_here ? flight_lent(jobs, asker) : 0);
 }
 
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job)
@@ -250,22 +249,6 @@ void trib_admission_shrink(const struct trib_jobs *jobs, struct trib_job *job)
     uint32_t room = largest_window(jobs, job);
     uint32_t window = room < job->grant.window ? room : job->grant.window;
     job->grant.window = window > 0 ? window : 1;
-}
-
-void trib_admission_session(const struct trib_job *job, struct trib_session_config *session)
-{
-    *session = (struct trib_session_config){
-        .communicator = job->grant.communicator,
-        .ranks = trib_job_members(job),
-        .roots = job->grant.roots,
-        .train = job->grant.train,
-        .slots = job->grant.slots,
-        .payload = job->settings.payload,
-        .generation = job->grant.generation,
-        .wire = (enum trib_type)job->settings.wire,
-    };
-    memcpy(session->weight, job->grant.weight, sizeof session->weight);
-    trib_scheme_settle(trib_job_scheme(job), session);
 }
 
 uint64_t trib_admission_flight(const struct trib_session_config *session)

@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/relay/relay.h"
-#include "control/roots/lend.h"
+#include "control/jobs/jobs.h"
 #include "io/clock.h"
 #include "io/explain.h"
 
@@ -82,19 +81,11 @@ void trib_job_question(struct trib_jobs *jobs, struct trib_job *job, uint64_t se
     }
 }
 
-void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2],
-                        uint64_t now_ns)
+void trib_job_dispute(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, const uint32_t rank[2],
+                      uint64_t now_ns)
 {
-    struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
-    if (jobs->relay) {
-        trib_relay_mismatch(jobs, communicator, sequence, rank);
-        return;
-    }
-    if (!job && trib_lend_mismatch(jobs, communicator, sequence, rank)) {
-        return;
-    }
-    bool is_there = job && job->dispute.deadline_ns != 0 && !job->dispute.is_question;
-    if (job && !is_there && rank[0] < job->settings.ranks && rank[1] < job->settings.ranks) {
+    bool is_there = job->dispute.deadline_ns != 0 && !job->dispute.is_question;
+    if (!is_there && rank[0] < job->settings.ranks && rank[1] < job->settings.ranks) {
         ask(jobs, job, sequence, rank, now_ns);
     }
 }

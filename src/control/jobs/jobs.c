@@ -3,7 +3,6 @@
  * Read next: join.c and start.c (the way in), connections.c (who calls). */
 #include "control/jobs/jobs.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +17,6 @@
 #include "io/explain.h"
 #include "io/units.h"
 
-#define MARKS_GAP_FIRST_NS (5 * TRIB_MILLISECOND_NS)
-#define MARKS_GAP_MAX_NS (100 * TRIB_MILLISECOND_NS)
-#define LEFT_NS (2 * TRIB_SECOND_NS)
-
 void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *config,
                     const struct trib_jobs_output *output)
 {
@@ -30,170 +25,6 @@ void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *con
     jobs->output = *output;
     jobs->peers = trib_peers_verbs(jobs);
     jobs->borrowing = trib_borrow_verbs(jobs);
-}
-
-void trib_jobs_say(const struct trib_jobs *jobs, enum trib_log_level level, const char *format, ...)
-{
-    char line[1001];
-    va_list arguments;
-    if (!jobs->output.say) {
-        return;
-    }
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    jobs->output.say(jobs->output.owner, level, line);
-}
-
-struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator)
-{
-    struct trib_job *job = jobs->first;
-    while (job && job->grant.communicator != communicator) {
-        job = job->next;
-    }
-    return job;
-}
-
-char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text)
-{
-    (void)snprintf(text, 96, "rank %u (%s)", rank, job->ranks[rank].name);
-    return text;
-}
-
-void trib_text_clean(char *text)
-{
-    for (char *at = text; *at; at++) {
-        if ((unsigned char)*at < ' ' || *at == 0x7f) {
-            *at = '?';
-        }
-    }
-}
-
-void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank)
-{
-    if (rank->session) {
-        rank->session->job = NULL;
-        jobs->output.end(jobs->output.owner, rank->session);
-        rank->session = NULL;
-    }
-}
-
-static void send_closed(struct trib_jobs *jobs, struct trib_rank *rank)
-{
-    const struct trib_message message = {.kind = TRIB_MESSAGE_CLOSED};
-    if (rank->session) {
-        jobs->output.send(jobs->output.owner, rank->session, &message);
-    }
-    rank->has_left = true;
-    trib_rank_let_go(jobs, rank);
-}
-
-void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job)
-{
-    if (job->is_open) {
-        const struct trib_data_plane *plane = trib_job_plane(jobs, job);
-        plane->close(plane->plane, job->grant.communicator);
-        jobs->memory_used -= job->slot_bytes;
-        job->is_open = false;
-    }
-}
-
-void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
-{
-    struct trib_job **link = &jobs->first;
-    while (*link != job) {
-        link = &(*link)->next;
-    }
-    trib_job_close_plane(jobs, job); /* which finds it */
-    *link = job->next;
-    jobs->count--;
-    trib_borrow_end(jobs, job);
-    free(job);
-}
-
-void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text)
-{
-    struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
-    bool goes_on = status == TRIB_ERR_SWITCH && job->meeting.len > 0; /* those who do need who has closed */
-    trib_explain(message.fail.text, "%s", text);
-    trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s ended: %s", job->name, text);
-    jobs->stats.failed[-status]++;
-    /* Rank 0 last: without a switch this control plane is in its process, which may end as soon as it hears. */
-    for (uint32_t i = job->settings.ranks; i-- > 0;) {
-        struct trib_rank *rank = &job->ranks[i];
-        if (rank->is_closing && !goes_on) {
-            send_closed(jobs, rank);
-        } else if (rank->session) {
-            jobs->output.send(jobs->output.owner, rank->session, &message);
-            trib_rank_let_go(jobs, rank);
-        }
-    }
-    trib_job_free(jobs, job);
-}
-
-/* A rank that has closed and left cannot come back, so that nothing that another still lacks can be redone. Those who
- * lack nothing are given the time to close as well. Nor does one stay for long that waits for CLOSED: whoever has sent
- * CLOSE is named. */
-static uint64_t time_to_return(const struct trib_jobs *jobs, struct trib_job *job)
-{
-    struct trib_rank_list closed = {0};
-    char ranks[96];
-    bool has_left = false;
-    uint64_t mark = 0;
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        const struct trib_rank *rank = &job->ranks[i];
-        if (rank->is_closing) {
-            trib_rank_list_add(&closed, i);
-            mark = rank->mark > mark ? rank->mark : mark;
-            has_left = has_left || rank->has_left;
-        }
-    }
-    if (closed.count > 0) {
-        size_t len = strlen(job->lost);
-        trib_format_ranks(closed.rank, trib_rank_list_carried(&closed), closed.count, ranks, sizeof ranks);
-        (void)snprintf(job->lost + len, sizeof job->lost - len, ", after %s had closed at sequence %llu", ranks,
-                       (unsigned long long)mark);
-    }
-    return has_left && LEFT_NS < jobs->config->join_timeout_ns ? LEFT_NS : jobs->config->join_timeout_ns;
-}
-
-/* All but what it is called, and whose process it is, which may be another job's as well. */
-static void forget(struct trib_rank *rank)
-{
-    const struct trib_rank was = *rank;
-    memset(rank, 0, sizeof *rank);
-    memcpy(rank->name, was.name, sizeof rank->name);
-    if (was.via == 0) {
-        rank->address = trib_rank_place(&was, 0);
-        rank->data_port[0] = was.data_port[0];
-    }
-}
-
-void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns)
-{
-    if (job->dispute.deadline_ns != 0 && !job->dispute.is_question) {
-        trib_job_end_dispute(jobs, job);
-        return;
-    }
-    (void)snprintf(job->lost, sizeof job->lost, "%s", lost);
-    job->deadline_ns = now_ns + time_to_return(jobs, job);
-    trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s: all ranks have to come back", job->name, lost);
-    trib_job_close_plane(jobs, job);
-    trib_borrow_end(jobs, job);
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        trib_rank_let_go(jobs, &job->ranks[i]);
-        forget(&job->ranks[i]);
-    }
-    jobs->stats.recalled++;
-    jobs->incarnation++;
-    job->state = TRIB_JOB_JOINING;
-    job->is_return = true;
-    job->is_recalled = true;
-    job->children = 0;
-    job->waits_ns = now_ns;
-    job->probe_ns = TRIB_NEVER;
-    job->marks_ns = TRIB_NEVER;
-    job->stall_logged_ns = 0;
 }
 
 void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text)
@@ -208,143 +39,6 @@ void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const cha
     while (jobs->lendings) {
         trib_lend_end(jobs, jobs->lendings->session); /* its driver tells the asker */
     }
-}
-
-/* All ranks have sent CLOSE: nobody can need anything any more. */
-static bool close_if_all(struct trib_jobs *jobs, struct trib_job *job)
-{
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (!job->ranks[i].is_closing) {
-            return false;
-        }
-    }
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        send_closed(jobs, &job->ranks[i]);
-    }
-    trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s (communicator %08x) closed", job->name, job->grant.communicator);
-    jobs->stats.closed++;
-    trib_job_free(jobs, job);
-    return true;
-}
-
-static void send_mark(struct trib_jobs *jobs, struct trib_rank *rank, uint64_t mark)
-{
-    struct trib_message message = {.kind = TRIB_MESSAGE_MARK, .mark = {.mark = mark}};
-    rank->told = mark > rank->told ? mark : rank->told;
-    if (rank->session && !rank->is_outside) {
-        jobs->output.send(jobs->output.owner, rank->session, &message);
-    }
-}
-
-/* Of a communicator that one rank has left no operation can end any more that all have not finished. Where ranks are
- * the roots it needs nobody from then on, nor this control plane, which may end with a rank's process: so who is idle
- * has lost nothing. */
-static void tell_over(struct trib_jobs *jobs, struct trib_job *job, uint64_t mark)
-{
-    char name[96];
-    uint32_t left = 0;
-    struct trib_message message = {.kind = TRIB_MESSAGE_GONE};
-    while (left < job->settings.ranks && !(job->ranks[left].has_left && mark >= job->ranks[left].mark)) {
-        left++;
-    }
-    if (job->is_over || left == job->settings.ranks) {
-        return;
-    }
-    job->is_over = true;
-    trib_explain(message.note.text, "%s has closed the communicator", trib_job_name_rank(job, left, name));
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        if (job->ranks[i].session) {
-            jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
-        }
-    }
-}
-
-/* Tells M to the ranks that wait for it (they have told a mark that M had not reached), and lets those go that only
- * wait to leave. M also rises by packets, unseen from here: so it is looked at again, at growing distance, while
- * anybody waits. */
-static void update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
-{
-    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
-    uint64_t mark = plane->communicator_mark(plane->plane, job->grant.communicator);
-    bool waiting = false;
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        struct trib_rank *rank = &job->ranks[i];
-        if (rank->session && rank->mark > rank->told && mark > rank->told) {
-            send_mark(jobs, rank, mark);
-        }
-        if (rank->session && rank->is_closing && mark >= rank->mark) {
-            send_closed(jobs, rank);
-        }
-        waiting = waiting || (rank->session && rank->mark > rank->told);
-    }
-    if (trib_roots_are_ranks(jobs->config)) {
-        tell_over(jobs, job, mark);
-    }
-    if (!waiting) {
-        job->marks_ns = TRIB_NEVER;
-        return;
-    }
-    job->marks_gap_ns = 2 * job->marks_gap_ns < MARKS_GAP_MAX_NS ? 2 * job->marks_gap_ns : MARKS_GAP_MAX_NS;
-    job->marks_ns = now_ns + job->marks_gap_ns;
-}
-
-void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session, uint32_t index,
-                           uint64_t now_ns)
-{
-    struct trib_rank *rank = &job->ranks[index];
-    trib_rank_let_go(jobs, rank);
-    rank->session = session;
-    rank->is_outside = true;
-    session->job = job;
-    session->rank = index;
-    if (rank->has_left) {
-        send_closed(jobs, rank);
-    } else {
-        job->marks_gap_ns = MARKS_GAP_FIRST_NS;
-        update_marks(jobs, job, now_ns);
-    }
-}
-
-/* MARK and CLOSE: the rank's mark goes to the data plane, M comes back. */
-static bool take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark)
-{
-    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
-    struct trib_rank *rank = &job->ranks[index];
-    if (mark > TRIB_SEQUENCE_MAX) {
-        return false;
-    }
-    rank->mark = mark > rank->mark ? mark : rank->mark;
-    plane->join(plane->plane, job->grant.communicator, index, rank->mark);
-    send_mark(jobs, rank, plane->communicator_mark(plane->plane, job->grant.communicator));
-    job->marks_gap_ns = MARKS_GAP_FIRST_NS;
-    return true;
-}
-
-uint32_t trib_job_first_rank(const struct trib_job *job)
-{
-    uint32_t rank = 0;
-    while (rank + 1 < job->settings.ranks && !job->ranks[rank].session) {
-        rank++;
-    }
-    return rank;
-}
-
-bool trib_job_is_complete(const struct trib_job *job)
-{
-    bool all = true;
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        all = all && job->ranks[i].session;
-    }
-    return all;
-}
-
-bool trib_job_is_empty(const struct trib_job *job)
-{
-    bool is_empty = !job->is_recalled;
-    for (uint32_t i = 0; i < job->settings.ranks; i++) {
-        is_empty = is_empty && !job->ranks[i].session;
-    }
-    return is_empty;
 }
 
 /* Rank `index`, whose session is no longer there, will not go on. The job may be gone afterwards. */
@@ -386,16 +80,16 @@ static bool take_close(struct trib_jobs *jobs, struct trib_job *job, uint32_t in
 {
     struct trib_rank *rank = &job->ranks[index];
     if (!rank->is_registered) {
-        send_closed(jobs, rank);
+        trib_rank_send_closed(jobs, rank);
         end_rank(jobs, job, index, "it closed before all ranks had registered");
         return true;
     }
-    if (!take_mark(jobs, job, index, mark)) {
+    if (!trib_job_take_mark(jobs, job, index, mark)) {
         return false;
     }
     rank->is_closing = true;
-    if (!close_if_all(jobs, job)) {
-        update_marks(jobs, job, now_ns);
+    if (!trib_job_close_if_all(jobs, job)) {
+        trib_job_update_marks(jobs, job, now_ns);
     }
     return true;
 }
@@ -455,9 +149,9 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_session *session, c
 static bool take_dispute(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                          uint64_t now_ns)
 {
-    const struct trib_job *job = session->job;
+    struct trib_job *job = session->job;
     if (trib_job_share_host(job, session->rank, message->dispute.rank)) {
-        trib_jobs_mismatch(jobs, job->grant.communicator, message->dispute.sequence, message->dispute.rank, now_ns);
+        trib_job_dispute(jobs, job, message->dispute.sequence, message->dispute.rank, now_ns);
         return true;
     }
     if (trib_roots_are_ranks_of(jobs, job)) {
@@ -467,8 +161,21 @@ static bool take_dispute(struct trib_jobs *jobs, struct trib_session *session, c
     if (!may_see) {
         return false;
     }
-    trib_jobs_mismatch(jobs, job->grant.communicator, message->dispute.sequence, message->dispute.rank, now_ns);
+    trib_job_dispute(jobs, job, message->dispute.sequence, message->dispute.rank, now_ns);
     return true;
+}
+
+void trib_jobs_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2],
+                        uint64_t now_ns)
+{
+    struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
+    if (jobs->relay) {
+        trib_relay_mismatch(jobs, communicator, sequence, rank);
+    } else if (job) {
+        trib_job_dispute(jobs, job, sequence, rank, now_ns);
+    } else {
+        trib_lend_mismatch(jobs, communicator, sequence, rank);
+    }
 }
 
 static bool receive_mark(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
@@ -485,10 +192,10 @@ static bool receive_mark(struct trib_jobs *jobs, struct trib_session *session, c
     if (message->kind == TRIB_MESSAGE_CLOSE) {
         return take_close(jobs, job, session->rank, message->mark.mark, now_ns);
     }
-    if (!take_mark(jobs, job, session->rank, message->mark.mark)) {
+    if (!trib_job_take_mark(jobs, job, session->rank, message->mark.mark)) {
         return false;
     }
-    update_marks(jobs, job, now_ns);
+    trib_job_update_marks(jobs, job, now_ns);
     return true;
 }
 
@@ -553,16 +260,6 @@ bool trib_jobs_receive(struct trib_jobs *jobs, struct trib_session *session, con
         return trib_relay_receive(jobs, session, message, now_ns);
     }
     return receive_of_rank(jobs, session, message, now_ns);
-}
-
-char *trib_job_name_relay(const struct trib_rank *rank, char *text)
-{
-    struct trib_address relay = rank->address;
-    char name[64];
-    trib_address_set_port(&relay, rank->data_port[0]); /* a control plane has the port number of its first shard */
-    trib_address_format(&relay, name);
-    (void)snprintf(text, 96, "switch %s", name);
-    return text;
 }
 
 void trib_jobs_expel(struct trib_jobs *jobs, struct trib_session *session, const char *cause)
@@ -716,7 +413,7 @@ static void job_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uint64_
         trib_job_probe(jobs, job, now_ns);
     }
     if (now_ns >= job->marks_ns) {
-        update_marks(jobs, job, now_ns);
+        trib_job_update_marks(jobs, job, now_ns);
     }
     if (now_ns >= job->loans_ns) {
         trib_borrow_on_timeout(jobs, job, now_ns);

@@ -293,15 +293,54 @@ static inline const struct trib_data_plane *trib_job_plane(const struct trib_job
     return trib_job_borrows(jobs, job) ? &jobs->borrowing : &jobs->config->plane;
 }
 
+/* job.c: one communicator. */
+
 struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator);
+/* NULL: no communicator of another control plane that has roots here. */
+struct trib_lending *trib_jobs_find_lending(const struct trib_jobs *jobs, uint32_t communicator);
+/* "rank 2 (10.0.0.3:41234)". text: 96 bytes. */
+char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text);
+/* "switch 10.0.0.2:7470": the relay that this rank comes over. text: 96 bytes. */
+char *trib_job_name_relay(const struct trib_rank *rank, char *text);
+/* What others wrote goes to logs and terminals: no control characters. */
+void trib_text_clean(char *text);
+/* JOINING, and it has lost all that had joined: nobody is expected any more. */
+bool trib_job_is_empty(const struct trib_job *job);
+/* All its ranks are there. */
+bool trib_job_is_complete(const struct trib_job *job);
+/* Its lowest rank that is there, or else its last. */
+uint32_t trib_job_first_rank(const struct trib_job *job);
+/* Ends a session, after what was sent to it. */
+void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank);
+/* CLOSED to a rank, which needs nothing any more, and the end of its session. */
+void trib_rank_send_closed(struct trib_jobs *jobs, struct trib_rank *rank);
 /* Tells every rank the cause (FAIL; CLOSED to one that is closing), ends their sessions, frees the communicator. */
 void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text);
-/* Ends this incarnation of a communicator that has got its grant, because of `lost`: ends every session without a word
- * and expects all ranks back. A dispute that is not settled ends the job instead: it may be gone afterwards. */
-void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns);
 void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job);
 /* Its sessions are gone, or have been told. */
 void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
+/* recall.c */
+/* Ends this incarnation of a communicator that has got its grant, because of `lost`: ends every session without a word
+ * and expects all ranks back. A dispute that is not settled ends the job instead: it may be gone afterwards. */
+void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns);
+
+/* marks.c: what ranks no longer need. */
+
+/* The rank's mark goes to the data plane, M comes back. False: out of turn. */
+bool trib_job_take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark);
+/* Tells M to the ranks that wait for it (they have told a mark that M had not reached), and lets those go that only
+ * wait to leave. M also rises by packets, unseen from here: so it is looked at again, at growing distance, while
+ * anybody waits. */
+void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
+/* Have all ranks sent CLOSE? Then nobody can need anything any more: ends the job well. */
+bool trib_job_close_if_all(struct trib_jobs *jobs, struct trib_job *job);
+/* Rank `index`, which has sent CLOSE, is back from behind a lost relay: this session waits for CLOSED, in the place of
+ * its old one. */
+void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session, uint32_t index,
+                           uint64_t now_ns);
+
+/* join.c: who may come. */
+
 /* Can anybody join like this? ERR_INVALID. */
 enum trib_status trib_join_check(const struct trib_message *join, char *error);
 /* Can a rank of this session send from where it says? Packets go to the addresses that a rank names, so they must not
@@ -324,21 +363,9 @@ bool trib_join_is_wire(uint8_t wire);
  * its address) came from has taken its place. That one is dead, whatever its sessions look like. */
 bool trib_join_buries(const struct trib_message *join, const struct trib_address *from, uint64_t via, uint16_t port,
                       const struct trib_address *address);
-/* JOINING, and it has lost all that had joined: nobody is expected any more. */
-bool trib_job_is_empty(const struct trib_job *job);
-/* All its ranks are there. */
-bool trib_job_is_complete(const struct trib_job *job);
-/* Its lowest rank that is there, or else its last. */
-uint32_t trib_job_first_rank(const struct trib_job *job);
 /* An empty job as this JOIN has it. NULL: out of memory. */
 struct trib_job *trib_job_create(struct trib_jobs *jobs, const struct trib_message *join, uint64_t now_ns);
 void trib_job_place_rank(struct trib_job *job, struct trib_session *session, const struct trib_message *join);
-/* "rank 2 (10.0.0.3:41234)". text: 96 bytes. */
-char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text);
-/* "switch 10.0.0.2:7470": the relay that this rank comes over. text: 96 bytes. */
-char *trib_job_name_relay(const struct trib_rank *rank, char *text);
-/* What others wrote goes to logs and terminals: no control characters. */
-void trib_text_clean(char *text);
 /* stall.c: STALL of rank `index`. The job may be gone afterwards. */
 void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, const struct trib_message *message,
                     uint64_t now_ns);
@@ -356,10 +383,9 @@ void trib_job_end_dispute(struct trib_jobs *jobs, struct trib_job *job);
 /* Whether these two run different operations there; unless two are in dispute, or asked, already. */
 void trib_job_question(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, const uint32_t rank[2],
                        uint64_t now_ns);
-/* Rank `index`, which has sent CLOSE, is back from behind a lost relay: this session waits for CLOSED, in the place of
- * its old one. */
-void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session, uint32_t index,
-                           uint64_t now_ns);
+/* Two of its ranks are said to run different operations: asks both, once. */
+void trib_job_dispute(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, const uint32_t rank[2],
+                      uint64_t now_ns);
 /* Takes a JOIN; answers at once where it must be refused. */
 void trib_job_join(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                    uint64_t now_ns);
@@ -379,8 +405,6 @@ void trib_jobs_part(struct trib_jobs *jobs, uint64_t now_ns);
 /* threshold.c: all ranks are there. False: those who are to be a ring, and have not come as ranks of it, were told to;
  * the job may be gone. */
 TRIB_MUST_USE bool trib_job_settles_ring(struct trib_jobs *jobs, struct trib_job *job);
-/* Ends a session, after what was sent to it. */
-void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank);
 
 /* admission.c: the arithmetic. */
 
@@ -442,6 +466,6 @@ static inline uint32_t trib_rank_places(const struct trib_rank *rank)
 }
 
 /* The data plane's view of the communicator. */
-void trib_admission_session(const struct trib_job *job, struct trib_session_config *session);
+void trib_job_session(const struct trib_job *job, struct trib_session_config *session);
 
 #endif

@@ -257,7 +257,7 @@ static enum trib_status check_known(struct trib_jobs *jobs, const struct trib_me
                      known->communicator, message->join.job);
         return TRIB_ERR_REFUSED;
     }
-    if (trib_lend_find(jobs, known->communicator)) {
+    if (trib_jobs_find_lending(jobs, known->communicator)) {
         trib_explain(error, "communicator %08x of job %s has roots here for another switch: name that one",
                      known->communicator, message->join.job);
         return TRIB_ERR_REFUSED;

@@ -2,9 +2,11 @@
 /* opening.c: a communicator as the data plane is to open it (struct trib_opening, server.h): who sends to this switch
  * as one child, and from where. Read next: start.c (who asks). */
 #include <stdlib.h>
+#include <string.h>
 
 #include "control/jobs/start.h"
 #include "io/explain.h"
+#include "schemes/schemes.h"
 
 /* One allocation: the opening, then the branches that it points to, then their ranks. */
 struct whole {
@@ -15,6 +17,17 @@ struct whole {
 struct trib_address trib_rank_place(const struct trib_rank *rank, uint32_t root)
 {
     return rank->places.count > 0 ? rank->places.at[root % rank->places.count] : rank->address;
+}
+
+/* The first port is that of the socket at the first card. */
+bool trib_rank_is_same_process(const struct trib_rank *a, const struct trib_rank *b)
+{
+    if (a->data_port[0] != b->data_port[0]) {
+        return false;
+    }
+    struct trib_address from = trib_rank_place(a, 0);
+    struct trib_address other = trib_rank_place(b, 0);
+    return trib_address_same_host(&from, &other);
 }
 
 /* Shard t's packets come from the t-th port that the rank named; a rank with fewer sockets uses them in turn. */
@@ -106,6 +119,22 @@ bool trib_opening_check(const struct trib_opening *opening, char *error)
     return true;
 }
 
+void trib_job_session(const struct trib_job *job, struct trib_session_config *session)
+{
+    *session = (struct trib_session_config){
+        .communicator = job->grant.communicator,
+        .ranks = trib_job_members(job),
+        .roots = job->grant.roots,
+        .train = job->grant.train,
+        .slots = job->grant.slots,
+        .payload = job->settings.payload,
+        .generation = job->grant.generation,
+        .wire = (enum trib_type)job->settings.wire,
+    };
+    memcpy(session->weight, job->grant.weight, sizeof session->weight);
+    trib_scheme_settle(trib_job_scheme(job), session);
+}
+
 struct trib_opening *trib_opening_create(const struct trib_job *job, const struct trib_address *parent)
 {
     uint32_t ranks_max = job->settings.ranks;
@@ -129,7 +158,7 @@ struct trib_opening *trib_opening_create(const struct trib_job *job, const struc
         at += branch->count;
     }
     struct trib_opening *opening = &whole->opening;
-    trib_admission_session(job, &opening->session);
+    trib_job_session(job, &opening->session);
     opening->ranks = job->settings.ranks;
     opening->scheme = trib_job_scheme(job);
     opening->boot = job->grant.boot;

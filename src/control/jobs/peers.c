@@ -83,7 +83,7 @@ void trib_peers_name(const struct trib_job *job, uint32_t index, struct trib_mes
     const struct trib_scheme *scheme = trib_scheme_find(trib_job_scheme(job));
     struct trib_session_config session;
     uint16_t peers[TRIB_PEERS_MAX];
-    trib_admission_session(job, &session);
+    trib_job_session(job, &session);
     welcome->welcome.known_as = trib_peers_known_as(&job->ranks[index]);
     uint32_t count = scheme->worker->peers ? scheme->worker->peers(&session, index, peers) : 0;
     welcome->welcome.peer_count = (uint8_t)count;

@@ -33,7 +33,7 @@ static uint32_t draw_communicator(const struct trib_jobs *jobs)
     do {
         communicator = (uint32_t)draw(jobs);
     } while (communicator == 0 || trib_jobs_find_communicator(jobs, communicator) ||
-             trib_lend_find(jobs, communicator));
+             trib_jobs_find_lending(jobs, communicator));
     return communicator;
 }
 

@@ -423,14 +423,14 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_loan *loan, const s
 static bool take_word_of_root(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
                               uint64_t now_ns)
 {
-    const struct trib_job *job = loan->job;
+    struct trib_job *job = loan->job;
     if (message->kind == TRIB_MESSAGE_ROOT_READY) {
         return take_ready(jobs, loan, message, now_ns);
     }
     if (message->kind == TRIB_MESSAGE_ROOT_MISSING) {
         return trib_roots_take_missing(jobs, loan, message, now_ns);
     }
-    trib_jobs_mismatch(jobs, job->grant.communicator, message->dispute.sequence, message->dispute.rank, now_ns);
+    trib_job_dispute(jobs, job, message->dispute.sequence, message->dispute.rank, now_ns);
     return true;
 }
 

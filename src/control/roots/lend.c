@@ -193,22 +193,13 @@ void trib_lend_end(struct trib_jobs *jobs, struct trib_session *session)
 
 /* ---- what is asked ---- */
 
-struct trib_lending *trib_lend_find(const struct trib_jobs *jobs, uint32_t communicator)
-{
-    struct trib_lending *lending = jobs->lendings;
-    while (lending && lending->root.communicator != communicator) {
-        lending = lending->next;
-    }
-    return lending;
-}
-
 /* May the communicator have its first root here? Slots are one communicator's, and a stranger must neither join them
  * nor close them. The asker may have it anew: then what it had before is over, though the end of that session has not
  * come yet. */
 static bool is_free(struct trib_jobs *jobs, const struct trib_message *message, char *error)
 {
     uint32_t communicator = message->root_open.session.communicator;
-    struct trib_lending *former = trib_lend_find(jobs, communicator);
+    struct trib_lending *former = trib_jobs_find_lending(jobs, communicator);
     if (communicator == 0) {
         return true; /* the root has a word for that */
     }
@@ -301,27 +292,16 @@ void trib_lend_receive(struct trib_jobs *jobs, struct trib_session *session, con
     }
 }
 
-bool trib_lend_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2])
+void trib_lend_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2])
 {
-    struct trib_message dispute;
-    struct trib_lending *lending = trib_lend_find(jobs, communicator);
-    if (!lending) {
-        return false;
+    struct trib_message dispute = {.kind = TRIB_MESSAGE_NONE};
+    struct trib_lending *lending = trib_jobs_find_lending(jobs, communicator);
+    if (lending) {
+        trib_root_mismatch(&lending->root, sequence, rank, &dispute);
     }
-    trib_root_mismatch(&lending->root, sequence, rank, &dispute);
     if (dispute.kind != TRIB_MESSAGE_NONE) {
         jobs->output.send(jobs->output.owner, lending->session, &dispute);
     }
-    return true;
-}
-
-uint64_t trib_lend_flight(const struct trib_jobs *jobs, const char *but)
-{
-    uint64_t bytes = 0;
-    for (const struct trib_lending *lending = jobs->lendings; lending; lending = lending->next) {
-        bytes += !but || strcmp(but, lending->asker) != 0 ? lending->flight_bytes : 0;
-    }
-    return bytes;
 }
 
 /* ---- time ---- */

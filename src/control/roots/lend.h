@@ -32,12 +32,8 @@ void trib_lend_begin(struct trib_jobs *jobs, struct trib_session *session, const
 void trib_lend_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message);
 /* The session has ended, or is to: closes what is open for it. */
 void trib_lend_end(struct trib_jobs *jobs, struct trib_session *session);
-/* A slot saw two operations. False: no communicator that is lent here. */
-bool trib_lend_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2]);
-/* Bytes that may be on their way to one shard from ranks of all communicators that are lent, but to the asker `but`. */
-uint64_t trib_lend_flight(const struct trib_jobs *jobs, const char *but);
-/* NULL: no communicator that is lent here. */
-struct trib_lending *trib_lend_find(const struct trib_jobs *jobs, uint32_t communicator);
+/* A slot saw two operations. Nothing, where no such communicator is lent. */
+void trib_lend_mismatch(struct trib_jobs *jobs, uint32_t communicator, uint64_t sequence, const uint32_t rank[2]);
 uint64_t trib_lend_next_timeout(const struct trib_jobs *jobs);
 void trib_lend_on_timeout(struct trib_jobs *jobs, uint64_t now_ns);
 

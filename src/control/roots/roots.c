@@ -159,7 +159,7 @@ static uint32_t root_of(const struct trib_job *job, uint64_t sequence)
         struct trib_turn table[TRIB_WINDOW_TURNS_MAX];
     } dealt;
     struct trib_session_config session;
-    trib_admission_session(job, &session);
+    trib_job_session(job, &session);
     trib_window_init(&dealt.window, &session, dealt.table);
     return trib_window_root(&dealt.window, sequence);
 }
@@ -408,6 +408,6 @@ bool trib_roots_receive(struct trib_jobs *jobs, struct trib_session *session, co
     if (message->kind == TRIB_MESSAGE_ROOT_MISSING) {
         return take_missing(jobs, job, &from, message, now_ns);
     }
-    trib_jobs_mismatch(jobs, job->grant.communicator, message->dispute.sequence, message->dispute.rank, now_ns);
+    trib_job_dispute(jobs, job, message->dispute.sequence, message->dispute.rank, now_ns);
     return true;
 }

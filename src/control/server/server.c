@@ -99,14 +99,6 @@ static void open_relay(struct trib_server *server)
     }
 }
 
-struct trib_address trib_server_shard(const struct trib_server_config *config, uint32_t shard)
-{
-    uint32_t index = shard % (config->also.count + 1);
-    struct trib_address address = index == 0 ? config->listen : config->also.at[index - 1];
-    trib_address_set_port(&address, (uint16_t)(trib_address_port(&config->listen) + shard));
-    return address;
-}
-
 static bool is_own_parent(const struct trib_server_config *config)
 {
     for (uint32_t i = 0; i <= config->also.count; i++) {

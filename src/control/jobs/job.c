@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job.c: one communicator: finding it, naming its ranks, and the two ways to end all of it. Read next: recall.c (the end
+ * of an incarnation), marks.c (ranks that leave). */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/jobs/jobs.h"
+#include "control/roots/borrow.h"
+#include "control/roots/lend.h"
+#include "io/explain.h"
+
+void trib_jobs_say(const struct trib_jobs *jobs, enum trib_log_level level, const char *format, ...)
+{
+    char line[1001];
+    va_list arguments;
+    if (!jobs->output.say) {
+        return;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    jobs->output.say(jobs->output.owner, level, line);
+}
+
+struct trib_job *trib_jobs_find_communicator(const struct trib_jobs *jobs, uint32_t communicator)
+{
+    struct trib_job *job = jobs->first;
+    while (job && job->grant.communicator != communicator) {
+        job = job->next;
+    }
+    return job;
+}
+
+struct trib_lending *trib_jobs_find_lending(const struct trib_jobs *jobs, uint32_t communicator)
+{
+    struct trib_lending *lending = jobs->lendings;
+    while (lending && lending->root.communicator != communicator) {
+        lending = lending->next;
+    }
+    return lending;
+}
+
+char *trib_job_name_rank(const struct trib_job *job, uint32_t rank, char *text)
+{
+    (void)snprintf(text, 96, "rank %u (%s)", rank, job->ranks[rank].name);
+    return text;
+}
+
+char *trib_job_name_relay(const struct trib_rank *rank, char *text)
+{
+    struct trib_address relay = rank->address;
+    char name[64];
+    trib_address_set_port(&relay, rank->data_port[0]); /* a control plane has the port number of its first shard */
+    trib_address_format(&relay, name);
+    (void)snprintf(text, 96, "switch %s", name);
+    return text;
+}
+
+void trib_text_clean(char *text)
+{
+    for (char *at = text; *at; at++) {
+        if ((unsigned char)*at < ' ' || *at == 0x7f) {
+            *at = '?';
+        }
+    }
+}
+
+void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank)
+{
+    if (rank->session) {
+        rank->session->job = NULL;
+        jobs->output.end(jobs->output.owner, rank->session);
+        rank->session = NULL;
+    }
+}
+
+void trib_rank_send_closed(struct trib_jobs *jobs, struct trib_rank *rank)
+{
+    const struct trib_message message = {.kind = TRIB_MESSAGE_CLOSED};
+    if (rank->session) {
+        jobs->output.send(jobs->output.owner, rank->session, &message);
+    }
+    rank->has_left = true;
+    trib_rank_let_go(jobs, rank);
+}
+
+void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job)
+{
+    if (job->is_open) {
+        const struct trib_data_plane *plane = trib_job_plane(jobs, job);
+        plane->close(plane->plane, job->grant.communicator);
+        jobs->memory_used -= job->slot_bytes;
+        job->is_open = false;
+    }
+}
+
+void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
+{
+    struct trib_job **link = &jobs->first;
+    while (*link != job) {
+        link = &(*link)->next;
+    }
+    trib_job_close_plane(jobs, job); /* which finds it */
+    *link = job->next;
+    jobs->count--;
+    trib_borrow_end(jobs, job);
+    free(job);
+}
+
+void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_FAIL, .fail = {.status = status}};
+    bool goes_on = status == TRIB_ERR_SWITCH && job->meeting.len > 0; /* those who do need who has closed */
+    trib_explain(message.fail.text, "%s", text);
+    trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s ended: %s", job->name, text);
+    jobs->stats.failed[-status]++;
+    /* Rank 0 last: without a switch this control plane is in its process, which may end as soon as it hears. */
+    for (uint32_t i = job->settings.ranks; i-- > 0;) {
+        struct trib_rank *rank = &job->ranks[i];
+        if (rank->is_closing && !goes_on) {
+            trib_rank_send_closed(jobs, rank);
+        } else if (rank->session) {
+            jobs->output.send(jobs->output.owner, rank->session, &message);
+            trib_rank_let_go(jobs, rank);
+        }
+    }
+    trib_job_free(jobs, job);
+}
+
+uint32_t trib_job_first_rank(const struct trib_job *job)
+{
+    uint32_t rank = 0;
+    while (rank + 1 < job->settings.ranks && !job->ranks[rank].session) {
+        rank++;
+    }
+    return rank;
+}
+
+bool trib_job_is_complete(const struct trib_job *job)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        all = all && job->ranks[i].session;
+    }
+    return all;
+}
+
+bool trib_job_is_empty(const struct trib_job *job)
+{
+    bool is_empty = !job->is_recalled;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        is_empty = is_empty && !job->ranks[i].session;
+    }
+    return is_empty;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* marks.c: what ranks no longer need. Their marks go to the data plane, M comes back, and a rank that has sent CLOSE
+ * leaves when M has reached its own. Read next: jobs.c (who calls). */
+#include <string.h>
+
+#include "control/jobs/jobs.h"
+#include "control/roots/roots.h"
+#include "io/clock.h"
+#include "io/explain.h"
+
+#define MARKS_GAP_FIRST_NS (5 * TRIB_MILLISECOND_NS)
+#define MARKS_GAP_MAX_NS (100 * TRIB_MILLISECOND_NS)
+
+bool trib_job_close_if_all(struct trib_jobs *jobs, struct trib_job *job)
+{
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (!job->ranks[i].is_closing) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        trib_rank_send_closed(jobs, &job->ranks[i]);
+    }
+    trib_jobs_say(jobs, TRIB_LOG_INFO, "job %s (communicator %08x) closed", job->name, job->grant.communicator);
+    jobs->stats.closed++;
+    trib_job_free(jobs, job);
+    return true;
+}
+
+static void send_mark(struct trib_jobs *jobs, struct trib_rank *rank, uint64_t mark)
+{
+    struct trib_message message = {.kind = TRIB_MESSAGE_MARK, .mark = {.mark = mark}};
+    rank->told = mark > rank->told ? mark : rank->told;
+    if (rank->session && !rank->is_outside) {
+        jobs->output.send(jobs->output.owner, rank->session, &message);
+    }
+}
+
+/* Of a communicator that one rank has left no operation can end any more that all have not finished. Where ranks are
+ * the roots it needs nobody from then on, nor this control plane, which may end with a rank's process: so who is idle
+ * has lost nothing. */
+static void tell_over(struct trib_jobs *jobs, struct trib_job *job, uint64_t mark)
+{
+    char name[96];
+    uint32_t left = 0;
+    struct trib_message message = {.kind = TRIB_MESSAGE_GONE};
+    while (left < job->settings.ranks && !(job->ranks[left].has_left && mark >= job->ranks[left].mark)) {
+        left++;
+    }
+    if (job->is_over || left == job->settings.ranks) {
+        return;
+    }
+    job->is_over = true;
+    trib_explain(message.note.text, "%s has closed the communicator", trib_job_name_rank(job, left, name));
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        if (job->ranks[i].session) {
+            jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
+        }
+    }
+}
+
+void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+{
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
+    uint64_t mark = plane->communicator_mark(plane->plane, job->grant.communicator);
+    bool waiting = false;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        struct trib_rank *rank = &job->ranks[i];
+        if (rank->session && rank->mark > rank->told && mark > rank->told) {
+            send_mark(jobs, rank, mark);
+        }
+        if (rank->session && rank->is_closing && mark >= rank->mark) {
+            trib_rank_send_closed(jobs, rank);
+        }
+        waiting = waiting || (rank->session && rank->mark > rank->told);
+    }
+    if (trib_roots_are_ranks(jobs->config)) {
+        tell_over(jobs, job, mark);
+    }
+    if (!waiting) {
+        job->marks_ns = TRIB_NEVER;
+        return;
+    }
+    job->marks_gap_ns = 2 * job->marks_gap_ns < MARKS_GAP_MAX_NS ? 2 * job->marks_gap_ns : MARKS_GAP_MAX_NS;
+    job->marks_ns = now_ns + job->marks_gap_ns;
+}
+
+void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct trib_session *session, uint32_t index,
+                           uint64_t now_ns)
+{
+    struct trib_rank *rank = &job->ranks[index];
+    trib_rank_let_go(jobs, rank);
+    rank->session = session;
+    rank->is_outside = true;
+    session->job = job;
+    session->rank = index;
+    if (rank->has_left) {
+        trib_rank_send_closed(jobs, rank);
+    } else {
+        job->marks_gap_ns = MARKS_GAP_FIRST_NS;
+        trib_job_update_marks(jobs, job, now_ns);
+    }
+}
+
+bool trib_job_take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark)
+{
+    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
+    struct trib_rank *rank = &job->ranks[index];
+    if (mark > TRIB_SEQUENCE_MAX) {
+        return false;
+    }
+    rank->mark = mark > rank->mark ? mark : rank->mark;
+    plane->join(plane->plane, job->grant.communicator, index, rank->mark);
+    send_mark(jobs, rank, plane->communicator_mark(plane->plane, job->grant.communicator));
+    job->marks_gap_ns = MARKS_GAP_FIRST_NS;
+    return true;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* recall.c: the end of an incarnation: what sums is lost, and all ranks have to come back. Read next: join.c (how they
+ * do). */
+#include <stdio.h>
+#include <string.h>
+
+#include "control/jobs/jobs.h"
+#include "control/roots/borrow.h"
+#include "io/clock.h"
+#include "io/units.h"
+
+#define LEFT_NS (2 * TRIB_SECOND_NS)
+
+/* A rank that has closed and left cannot come back, so that nothing that another still lacks can be redone. Those who
+ * lack nothing are given the time to close as well. Nor does one stay for long that waits for CLOSED: whoever has sent
+ * CLOSE is named. */
+static uint64_t time_to_return(const struct trib_jobs *jobs, struct trib_job *job)
+{
+    struct trib_rank_list closed = {0};
+    char ranks[96];
+    bool has_left = false;
+    uint64_t mark = 0;
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        const struct trib_rank *rank = &job->ranks[i];
+        if (rank->is_closing) {
+            trib_rank_list_add(&closed, i);
+            mark = rank->mark > mark ? rank->mark : mark;
+            has_left = has_left || rank->has_left;
+        }
+    }
+    if (closed.count > 0) {
+        size_t len = strlen(job->lost);
+        trib_format_ranks(closed.rank, trib_rank_list_carried(&closed), closed.count, ranks, sizeof ranks);
+        (void)snprintf(job->lost + len, sizeof job->lost - len, ", after %s had closed at sequence %llu", ranks,
+                       (unsigned long long)mark);
+    }
+    return has_left && LEFT_NS < jobs->config->join_timeout_ns ? LEFT_NS : jobs->config->join_timeout_ns;
+}
+
+/* All but what it is called, and whose process it is, which may be another job's as well. */
+static void forget(struct trib_rank *rank)
+{
+    const struct trib_rank was = *rank;
+    memset(rank, 0, sizeof *rank);
+    memcpy(rank->name, was.name, sizeof rank->name);
+    if (was.via == 0) {
+        rank->address = trib_rank_place(&was, 0);
+        rank->data_port[0] = was.data_port[0];
+    }
+}
+
+void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *lost, uint64_t now_ns)
+{
+    if (job->dispute.deadline_ns != 0 && !job->dispute.is_question) {
+        trib_job_end_dispute(jobs, job);
+        return;
+    }
+    (void)snprintf(job->lost, sizeof job->lost, "%s", lost);
+    job->deadline_ns = now_ns + time_to_return(jobs, job);
+    trib_jobs_say(jobs, TRIB_LOG_WARN, "job %s: %s: all ranks have to come back", job->name, lost);
+    trib_job_close_plane(jobs, job);
+    trib_borrow_end(jobs, job);
+    for (uint32_t i = 0; i < job->settings.ranks; i++) {
+        trib_rank_let_go(jobs, &job->ranks[i]);
+        forget(&job->ranks[i]);
+    }
+    jobs->stats.recalled++;
+    jobs->incarnation++;
+    job->state = TRIB_JOB_JOINING;
+    job->is_return = true;
+    job->is_recalled = true;
+    job->children = 0;
+    job->waits_ns = now_ns;
+    job->probe_ns = TRIB_NEVER;
+    job->marks_ns = TRIB_NEVER;
+    job->stall_logged_ns = 0;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shards.c: where the shards of this switch are. Read next: server.h. */
+#include "control/server.h"
+
+struct trib_address trib_server_shard(const struct trib_server_config *config, uint32_t shard)
+{
+    uint32_t index = shard % (config->also.count + 1);
+    struct trib_address address = index == 0 ? config->listen : config->also.at[index - 1];
+    trib_address_set_port(&address, (uint16_t)(trib_address_port(&config->listen) + shard));
+    return address;
+}
