@@ -328,7 +328,7 @@ static int64_t reduce_integer(enum trib_reduction reduction, int64_t a, int64_t 
 {
     switch ((int)reduction) {
     case TRIB_PRODUCT:
-        return a * b;
+        return (int64_t)((uint64_t)a * (uint64_t)b); /* the low bits are what a narrow type keeps */
     case TRIB_MINIMUM:
         return a < b ? a : b;
     case TRIB_MAXIMUM:
