@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_session.c: bytes to the session codec, message after message as a connection would take them; what it takes must
- * encode to the same bytes, and it must never take more than there is. */
+ * encode to the same bytes, and it must never take more than there is. Items that it skipped are not encoded again: then
+ * what is encoded must come back the same. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,17 @@
 static void check(const struct trib_message *message, const uint8_t *bytes, size_t used)
 {
     uint8_t again[TRIB_MESSAGE_MAX];
-    if (trib_message_encode(message, again) != used || memcmp(again, bytes, used) != 0) {
+    uint8_t twice[TRIB_MESSAGE_MAX];
+    struct trib_message taken;
+    size_t len = trib_message_encode(message, again);
+    if (len == used && memcmp(again, bytes, used) == 0) {
+        return;
+    }
+    size_t taken_len = 0;
+    bool may_skip = message->kind == TRIB_MESSAGE_JOIN || message->kind == TRIB_MESSAGE_WELCOME ||
+                    message->kind == TRIB_MESSAGE_LEND || message->kind == TRIB_MESSAGE_LENT;
+    if (!may_skip || len >= used || trib_message_decode(again, len, &taken, &taken_len) != TRIB_OK ||
+        taken_len != len || trib_message_encode(&taken, twice) != len || memcmp(again, twice, len) != 0) {
         abort();
     }
 }

@@ -17,6 +17,7 @@ from fractions import Fraction
 HEADER = struct.Struct(">BBHIHBB6sHQBBHIIiHHHhIQ")
 FIELDS = ("version kind flags communicator generation attempt tree sequence node bitmap type reduction payload_len "
           "digest boot mark contributors last_rank window_cap exponent crc lane").split()
+GRANT_ITEM = 0x8001
 GRANT = struct.Struct(">QQQIIIIIIHHIH16s8s")
 CONTRIBUTION, RESULT, PROBE, ASK, HELD, OFFER, BOOT, PATH = range(1, 9)
 (JOIN, WELCOME, PATHS, REGISTER, READY, MARK, DESCRIBE, OPERATION, CLOSE, CLOSED, ABORT, FAIL, STALL, GONE, AWAY, MISSING,
@@ -207,7 +208,7 @@ class Root:
 class Worker:
     def __init__(self, address, job, rank, ranks, payload, wire):
         self.address, self.job, self.rank, self.ranks, self.payload, self.wire = address, job, rank, ranks, payload, wire
-        self.udp, self.known, self.salt, self.ignored = None, bytes(GRANT.size), 0, None
+        self.udp, self.known, self.salt, self.ignored = None, b"", 0, None
         self.number = self.end = self.mark = self.session_mark = 0
         self.is_closing = self.is_closed = self.was_ready = False
         self.finished, self.answered, self.srtt, self.variation = set(), {}, None, 0.0
@@ -260,9 +261,9 @@ class Worker:
             self.udp.bind((self.tcp.getsockname()[0], 0))
             self.udp.setblocking(False)
         ports = [self.udp.getsockname()[1]] + [0] * 15
-        self.say(JOIN, struct.pack(">IHH", 0x54524942, 9, 1) + text(self.job) + text("") + struct.pack(">I16HBB", self.rank, *ports, 0, 0)
-                 + text("switchml") + struct.pack(">IIIBBQ", self.ranks, self.payload, 0, self.wire, 0, 0) + self.known
-                 + struct.pack(">BBQBHBIHQBI", self.was_ready, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) + text(""))
+        self.say(JOIN, struct.pack(">IHH", 0x54524942, 10, 1) + text(self.job) + text("") + struct.pack(">I16HB", self.rank, *ports, 0)
+                 + text("switchml") + struct.pack(">IIIBBQ", self.ranks, self.payload, 0, self.wire, 0, 0)
+                 + struct.pack(">BQBIHI", 0, 0, 0, 0, 0, 0) + items(self.known and [(GRANT_ITEM, self.known + bytes([self.was_ready]))]))
         welcome = self.expect(WELCOME)
         self.known = welcome[:GRANT.size]
         (self.salt, _, _, self.communicator, self.boot, self.roots, self.train, self.slots, self.window,
@@ -527,6 +528,11 @@ class Worker:
         self.say(CLOSE, struct.pack(">Q", self.mark))
         while not self.is_closed:
             self.step()
+
+
+def items(known):
+    """No capabilities, and these (type, value)."""
+    return bytes(8) + bytes([len(known)]) + b"".join(struct.pack(">HH", kind, len(value)) + value for kind, value in known)
 
 
 def text(string):

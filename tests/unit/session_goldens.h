@@ -13,10 +13,7 @@
     "0102030405060708 1112131415161718 191a1b1c1d1e1f20 21222324 31323334 00000002 0000002c " \
     "00000580 00000160 0001 1d2e efc07401 1d3e 03010000 00000000 00000000 00000000 "          \
     "0301040000000000"
-#define ZERO_GRANT_HEX                                                                        \
-    "0000000000000000 0000000000000000 0000000000000000 00000000 00000000 00000000 00000000 " \
-    "00000000 00000000 0000 0000 00000000 0000 00000000 00000000 00000000 00000000 "          \
-    "0000000000000000"
+#define NO_ITEMS_HEX " 0000000000000000 00"
 
 #define GRANT                                                                                                        \
     {                                                                                                                \
@@ -38,12 +35,13 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"join",
-     "000000f4 01 54524942 0009 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
-     "00000000000000000000000000000000000000000000000000000000 02 04 0000 0a000003 04 0000 0a010003 01 0008 "
-     "7377697463686d6c 00000004 "
-     "00000580 00010000 04 01 00000000 00400000 " ZERO_GRANT_HEX
-     "00 01 b1b2b3b4b5b6b7b8 01 1d2f 05 00400000 1d30 a1a2a3a4a5a6a7a8 02 00000004 000e 31302e302e302e333a3431323334",
+     "000000b6 01 54524942 000a 0001 0006 646967697473 000a 736c75726d2034323a30 00000003 4e204e21 "
+     "00000000000000000000000000000000000000000000000000000000 01 0008 7377697463686d6c 00000004 "
+     "00000580 00010000 04 01 00000000 00400000 01 b1b2b3b4b5b6b7b8 01 00400000 1d30 00000004 "
+     "c1c2c3c4c5c6c7c8 03 8002 000f 02 04 0000 0a000003 04 0000 0a010003 8003 0003 1d2f 05 "
+     "8004 0019 a1a2a3a4a5a6a7a8 02 000e 31302e302e302e333a3431323334",
      {.kind = TRIB_MESSAGE_JOIN,
+      .capabilities = 0xc1c2c3c4c5c6c7c8,
       .join = {.magic = TRIB_SESSION_MAGIC,
                .version = TRIB_SESSION_VERSION,
                .wire_version = 1,
@@ -71,10 +69,10 @@ static const struct golden goldens[] = {
                .room = 4194304,
                .origin = "10.0.0.3:41234"}}},
     {"join, a return",
-     "000000c1 01 54524942 0009 0001 0001 6a 0000 00000000 ffff0000 "
-     "00000000000000000000000000000000000000000000000000000000 00 00 0000 00000001 00000040 00000000 "
-     "01 00 0000000000000000 " GRANT_HEX
-     " 01 00 0000000000000000 00 0000 00 00000000 0000 0000000000000000 00 00000000 0000",
+     "000000bf 01 54524942 000a 0001 0001 6a 0000 00000000 ffff0000 "
+     "00000000000000000000000000000000000000000000000000000000 00 0000 00000001 00000040 00000000 "
+     "01 00 0000000000000000 00 0000000000000000 00 00000000 0000 00000000 "
+     "0000000000000000 01 8001 0053 " GRANT_HEX " 01",
      {.kind = TRIB_MESSAGE_JOIN,
       .join = {.magic = TRIB_SESSION_MAGIC,
                .version = TRIB_SESSION_VERSION,
@@ -85,18 +83,18 @@ static const struct golden goldens[] = {
                .known = GRANT,
                .was_ready = true}}},
     {"welcome",
-     "00000062 02 " GRANT_HEX " 00000004 00000002 00 00 00 00 00 0000",
+     "0000006b 02 " GRANT_HEX " 00000004 00000002 00 00 00 00 00 0000" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 2}}},
     {"welcome, of hosts",
-     "00000064 02 " GRANT_HEX " 0000000c 00000001 00 00 00 00 00 0003 11 08",
+     "0000006d 02 " GRANT_HEX " 0000000c 00000001 00 00 00 00 00 0003 11 08" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_WELCOME,
       .welcome = {.grant = GRANT, .generation_ranks = 12, .behind = 1, .hosts = 3, .leaders = {{0x811}}}}},
     {"welcome, without a switch",
-     "0000008d 02 " GRANT_HEX " 00000004 00000001 02 01 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
-     "00000003 04 4e20 0a000003 00 04 0000 0a000002 0000",
+     "00000096 02 " GRANT_HEX " 00000004 00000001 02 01 01 04 1d2f 0a000001 06 1d30 20010db8000000000000000000000002 "
+     "00000003 04 4e20 0a000003 00 04 0000 0a000002 0000" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
     {"welcome, with a place to meet",
-     "00000068 02 " GRANT_HEX " 00000004 00000001 00 00 00 04 1d30 0a000001 00 0000",
+     "00000071 02 " GRANT_HEX " 00000004 00000001 00 00 00 04 1d30 0a000001 00 0000" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_WELCOME, .welcome = {.grant = GRANT, .generation_ranks = 4, .behind = 1}}},
     {"paths", "00000003 03 01 00", {.kind = TRIB_MESSAGE_PATHS, .paths = {true, false}}},
     {"register", "00000009 04 0000a1a2a3a4a5a6", {.kind = TRIB_MESSAGE_REGISTER, .mark = {0xa1a2a3a4a5a6}}},
@@ -162,10 +160,10 @@ static const struct golden goldens[] = {
      {.kind = TRIB_MESSAGE_ROOT_MISSING,
       .root_missing = {.communicator = 0x21222324, .sequence = 1841, .missing = {2, {2, 3}}}}},
     {"lend",
-     "00000010 17 54524942 0009 0001 1d2e 0003 6a6f62",
+     "00000019 17 54524942 000a 0001 1d2e 0003 6a6f62" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_LEND, .lend = {TRIB_SESSION_MAGIC, TRIB_SESSION_VERSION, TRIB_WIRE_VERSION, 7470, "job"}}},
     {"lent",
-     "00000015 18 00200000 03 02 04 1d2e 0a000002 04 1d2f 00000000",
+     "0000001e 18 00200000 03 02 04 1d2e 0a000002 04 1d2f 00000000" NO_ITEMS_HEX,
      {.kind = TRIB_MESSAGE_LENT, .lent = {.room = 1U << 21, .weight = 3, .shards = 2}}},
 };
 

@@ -254,8 +254,23 @@ static void encode__long_list_of_ranks(void **state)
     }
 }
 
-/* Golden messages with a few bytes changed, and plain noise: whatever is taken must encode to the bytes it came
- * from. */
+/* Only a message with items may have been longer: what is left of it comes back the same. */
+static void assert_skipped(const struct trib_message *message, const uint8_t *bytes, size_t len, size_t was)
+{
+    uint8_t again[TRIB_MESSAGE_MAX];
+    struct trib_message left;
+    size_t used;
+    assert_true(message->kind == TRIB_MESSAGE_JOIN || message->kind == TRIB_MESSAGE_WELCOME ||
+                message->kind == TRIB_MESSAGE_LEND || message->kind == TRIB_MESSAGE_LENT);
+    assert_true(len < was);
+    assert_int_equal(trib_message_decode(bytes, len, &left, &used), TRIB_OK);
+    assert_int_equal(used, len);
+    assert_int_equal(trib_message_encode(&left, again), len);
+    assert_memory_equal(again, bytes, len);
+}
+
+/* Golden messages with a few bytes changed, and plain noise: whatever is taken must encode to the bytes it came from,
+ * but for items that are not known. */
 static void decode__random_bytes(void **state)
 {
     (void)state;
@@ -274,8 +289,12 @@ static void decode__random_bytes(void **state)
         enum trib_status status = trib_message_decode(bytes, len, &message, &used);
         assert_true(used <= len);
         if (status == TRIB_OK && used > 0) {
-            assert_int_equal(trib_message_encode(&message, again), used);
-            assert_memory_equal(again, bytes, used);
+            size_t written = trib_message_encode(&message, again);
+            if (written == used) {
+                assert_memory_equal(again, bytes, used);
+            } else {
+                assert_skipped(&message, again, written, used);
+            }
             taken++;
         }
     }

@@ -167,6 +167,7 @@ static struct trib_message make_join(const struct trib_jobs *jobs, const struct 
             message.join.host = trib_mix64(message.join.host + jobs->relay->via) | 1;
         }
     }
+    message.capabilities = 0; /* the rank's; what is said to the parent is said by this switch */
     message.join.root_port = 0;
     message.join.weight = 0;
     message.join.via = jobs->relay->via;

@@ -264,10 +264,27 @@ static void say_fail(struct trib_connections *connections, struct trib_connectio
     trib_connections_end(connections, &connection->session);
 }
 
+/* It asks for what only a later version can do. */
+static void refuse_item(struct trib_connections *connections, struct trib_connection *connection,
+                        const struct trib_message *message)
+{
+    char text[TRIB_ERROR_TEXT_MAX];
+    trib_explain(text, "message %s needs feature %u, which this switch (tributary %s) does not know: update it",
+                 trib_message_name(message->kind), message->unknown_item, TRIB_VERSION);
+    connections->stats.rejected_version++;
+    log_reject(connections, &connection->session.peer, text);
+    trib_jobs_expel(connections->jobs, &connection->session, "it sent a message that needs a later version");
+    say_fail(connections, connection, TRIB_ERR_VERSION, text);
+}
+
 static void refuse_version(struct trib_connections *connections, struct trib_connection *connection,
                            const struct trib_message *message)
 {
     char text[TRIB_ERROR_TEXT_MAX];
+    if (message->unknown_item != 0) {
+        refuse_item(connections, connection, message);
+        return;
+    }
     trib_explain(text,
                  "versions differ: the rank speaks session %u and packet %u, this switch (tributary %s) session %d and "
                  "packet %d",

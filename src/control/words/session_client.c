@@ -230,6 +230,17 @@ void trib_session_client_send(struct trib_session_client *client, const struct t
     write_out(client);
 }
 
+static void lose_foreign(struct trib_session_client *client, const struct trib_message *message)
+{
+    char cause[sizeof client->cause] = "what answers there is no tributary switch";
+    if (message->unknown_item != 0) {
+        (void)snprintf(cause, sizeof cause,
+                       "its %s needs feature %u, which tributary %s does not know: update this side",
+                       trib_message_name(message->kind), message->unknown_item, TRIB_VERSION);
+    }
+    trib_session_client_lose(client, cause);
+}
+
 bool trib_session_client_next(struct trib_session_client *client, struct trib_message *message)
 {
     size_t used = 0;
@@ -238,7 +249,7 @@ bool trib_session_client_next(struct trib_session_client *client, struct trib_me
     }
     if (trib_message_decode(client->in, client->in_len, message, &used) != TRIB_OK) {
         client->in_len = 0;
-        trib_session_client_lose(client, "what answers there is no tributary switch");
+        lose_foreign(client, message);
         client->state = TRIB_SESSION_FOREIGN;
         return false;
     }

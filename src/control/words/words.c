@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "control/words/fields.h"
+#include "control/words/items.h"
 #include "core/assert.h"
 
 #define LENGTH_SIZE 4
@@ -75,6 +75,70 @@ static void rank_set(struct trib_fields *f, struct trib_rank_set *set, uint32_t 
     }
 }
 
+/* ---- items ---- */
+
+static bool is_return(const struct trib_message *message)
+{
+    return message->join.known.communicator != 0;
+}
+
+static void known_grant(struct trib_fields *f, struct trib_message *message)
+{
+    grant(f, &message->join.known);
+    trib_field_bool(f, "was ready", &message->join.was_ready);
+}
+
+static bool has_addresses(const struct trib_message *message)
+{
+    return message->join.address_count > 0;
+}
+
+static void addresses(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_count(f, "addresses", &message->join.address_count, TRIB_ROOTS_MAX);
+    trib_field_addresses(f, "addresses", message->join.address, message->join.address_count);
+}
+
+static bool offers_root(const struct trib_message *message)
+{
+    return message->join.root_port != 0 || message->join.weight != 0;
+}
+
+static void own_root(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_u16(f, "root port", &message->join.root_port);
+    trib_field_u8(f, "weight", &message->join.weight);
+}
+
+static bool is_relayed(const struct trib_message *message)
+{
+    return message->join.via != 0 || message->join.hops != 0 || message->join.origin[0] != '\0';
+}
+
+static void relay(struct trib_fields *f, struct trib_message *message)
+{
+    trib_field_u64(f, "via", &message->join.via);
+    trib_field_u8(f, "hops", &message->join.hops);
+    trib_field_text(f, "origin", message->join.origin, sizeof message->join.origin);
+}
+
+static const struct trib_item JOIN_ITEMS[] = {
+    {TRIB_ITEM_GRANT, "known grant", is_return, known_grant},
+    {TRIB_ITEM_ADDRESSES, "addresses", has_addresses, addresses},
+    {TRIB_ITEM_ROOT, "root", offers_root, own_root},
+    {TRIB_ITEM_RELAY, "relay", is_relayed, relay},
+};
+
+/* The end of the first message of a side. */
+static void items(struct trib_fields *f, struct trib_message *message, const struct trib_item *known, size_t count)
+{
+    trib_field_u64(f, "capabilities", &message->capabilities);
+    uint16_t unknown = trib_items(f, message, known, count);
+    if (trib_fields_read(f)) {
+        message->unknown_item = unknown;
+    }
+}
+
 /* ---- messages ---- */
 
 static bool join(struct trib_fields *f, struct trib_message *message)
@@ -88,23 +152,15 @@ static bool join(struct trib_fields *f, struct trib_message *message)
     for (unsigned i = 0; i < TRIB_ROOTS_MAX; i++) {
         trib_field_u16(f, "data ports", &message->join.data_port[i]);
     }
-    trib_field_count(f, "addresses", &message->join.address_count, TRIB_ROOTS_MAX);
-    trib_field_addresses(f, "addresses", message->join.address, message->join.address_count);
     trib_field_bool(f, "multicast", &message->join.multicast);
     settings(f, &message->join.settings);
-    grant(f, &message->join.known);
-    trib_field_bool(f, "was ready", &message->join.was_ready);
     trib_field_bool(f, "is ring", &message->join.is_ring);
     trib_field_u64(f, "host", &message->join.host);
     trib_field_bool(f, "level 0", &message->join.level0);
-    trib_field_u16(f, "root port", &message->join.root_port);
-    trib_field_u8(f, "weight", &message->join.weight);
     trib_field_u32(f, "room", &message->join.room);
     trib_field_u16(f, "meet port", &message->join.meet_port);
-    trib_field_u64(f, "via", &message->join.via);
-    trib_field_u8(f, "hops", &message->join.hops);
     trib_field_u32(f, "sockets", &message->join.roots);
-    trib_field_text(f, "origin", message->join.origin, sizeof message->join.origin);
+    items(f, message, JOIN_ITEMS, sizeof JOIN_ITEMS / sizeof JOIN_ITEMS[0]);
     return true;
 }
 
@@ -128,6 +184,7 @@ static bool welcome(struct trib_fields *f, struct trib_message *message)
         trib_fields_check(f, "ranks", message->welcome.generation_ranks <= TRIB_RANKS_MAX);
         rank_set(f, &message->welcome.leaders, trib_fields_are_bad(f) ? 0 : message->welcome.generation_ranks);
     }
+    items(f, message, NULL, 0);
     return true;
 }
 
@@ -279,6 +336,7 @@ static bool lend(struct trib_fields *f, struct trib_message *message)
     }
     trib_field_u16(f, "port", &message->lend.port);
     trib_field_text(f, "job", message->lend.job, sizeof message->lend.job);
+    items(f, message, NULL, 0);
     return true;
 }
 
@@ -288,6 +346,7 @@ static bool lent(struct trib_fields *f, struct trib_message *message)
     trib_field_u8(f, "weight", &message->lent.weight);
     trib_field_count(f, "shards", &message->lent.shards, TRIB_ROOTS_MAX);
     trib_field_addresses(f, "shards", message->lent.at, message->lent.shards);
+    items(f, message, NULL, 0);
     return true;
 }
 
@@ -397,7 +456,10 @@ static enum trib_status decode_fields(const uint8_t *from, const uint8_t *end, s
         trib_fields_check(&f, "end", f.from == f.end);
     }
     message->bad_field = f.field;
-    return trib_fields_are_bad(&f) ? TRIB_ERR_INVALID : is_ours ? TRIB_OK : TRIB_ERR_VERSION;
+    if (trib_fields_are_bad(&f)) {
+        return TRIB_ERR_INVALID;
+    }
+    return is_ours && message->unknown_item == 0 ? TRIB_OK : TRIB_ERR_VERSION;
 }
 
 enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message, size_t *used)
@@ -407,6 +469,7 @@ enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct t
     uint8_t kind = 0;
     *used = 0;
     message->kind = TRIB_MESSAGE_NONE;
+    message->unknown_item = 0;
     if (len < LENGTH_SIZE) {
         return TRIB_OK;
     }

@@ -58,7 +58,7 @@
 #include "io/udp.h"
 
 #define TRIB_SESSION_MAGIC 0x54524942U /* "TRIB" */
-#define TRIB_SESSION_VERSION 9
+#define TRIB_SESSION_VERSION 10
 #define TRIB_SLOTS_MAX (1U << 20)   /* that a grant may name, per root: sizes never overflow */
 #define TRIB_MESSAGE_MAX 2048       /* bytes of a whole message, framing included */
 #define TRIB_RANKS_LISTED 128       /* ranks that a message names, of any number */
@@ -194,6 +194,9 @@ struct trib_message {
     enum trib_message_kind kind;
     /* Of a message that could not be decoded: the first field that is cut off or has no valid value; else NULL. */
     const char *bad_field;
+    /* Of one that was refused for it: the type of an item that must be known, and is not (items.h); else 0. */
+    uint16_t unknown_item;
+    uint64_t capabilities; /* of JOIN, WELCOME, LEND, LENT: what the sender can do; no bit has a meaning yet */
     union {
         struct {
             uint32_t magic;
@@ -343,8 +346,8 @@ struct trib_message {
 size_t trib_message_encode(const struct trib_message *message, uint8_t *buffer);
 /* Reads one framed message from len bytes. *used: bytes taken; 0 with OK: more are needed, and *message is no message.
  * ERR_INVALID: not a message (the connection must end); its kind is NONE, or it has a bad_field ("end": something is left over behind its
- * last). ERR_VERSION: a JOIN or LEND of another version; *message then holds magic and versions only. What a value may be is checked by who
- * acts on it; texts hold no zero byte, bools are 0 or 1. */
+ * last). ERR_VERSION: a JOIN or LEND of another version; *message then holds magic and versions only. Or it has an unknown_item, and is
+ * whole but for that. What a value may be is checked by who acts on it; texts hold no zero byte, bools are 0 or 1. */
 TRIB_MUST_USE enum trib_status trib_message_decode(const uint8_t *buffer, size_t len, struct trib_message *message,
                                                    size_t *used);
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* items.h: the block that ends the first message of each side of a session: capability bits, and what few sessions need,
+ * each as type, length and value. So a later version can say more, and an earlier one knows what it may leave unread.
+ *
+ * An item that the receiver does not know is skipped; or, if TRIB_ITEM_MUST is in its type, the message is refused, by
+ * the item's number. Items come in ascending order of their types, so none comes twice; at most TRIB_ITEMS_MAX, in at
+ * most TRIB_ITEMS_BYTES. A known item is read whole, and says something: else the message is malformed. A message says
+ * once which items it has (words.c), for both ways, as with fields. */
+#ifndef TRIB_CONTROL_ITEMS_H
+#define TRIB_CONTROL_ITEMS_H
+
+#include "control/words/fields.h"
+
+#define TRIB_ITEMS_MAX 16
+#define TRIB_ITEMS_BYTES 1024 /* of all items, with their types and lengths */
+#define TRIB_ITEM_MUST 0x8000 /* in a type: who does not know it cannot take the message */
+
+enum trib_item_type {
+    /* JOIN */
+    TRIB_ITEM_GRANT = 0x8001,     /* a return: the grant, and whether the rank has seen a READY with it */
+    TRIB_ITEM_ADDRESSES = 0x8002, /* of a rank with several network cards */
+    TRIB_ITEM_ROOT = 0x8003,      /* without a switch: what the rank's process offers */
+    TRIB_ITEM_RELAY = 0x8004,     /* of a switch below another */
+    /* Reserved; nothing sends them yet. What would make a sum wrong, or a packet unreadable, where it is not known, has
+     * TRIB_ITEM_MUST. */
+    TRIB_ITEM_PLACES =
+        0x8010, /* WELCOME: what is at each root: a sum, a cache before a root, a server (ATP 2.2, 2.3 C12) */
+    TRIB_ITEM_POOL = 0x0011,   /* WELCOME: packets in flight over a shared pool; beyond, directly (ATP 2.3 C10) */
+    TRIB_ITEM_ONWARD = 0x8018, /* WELCOME: the group that a sum goes on to, and its place in the ring (Rina) */
+    TRIB_ITEM_PLAN = 0x0020,   /* JOIN: the plan that the job was made for; advice (GOAT) */
+    TRIB_ITEM_RATE = 0x0021,   /* WELCOME: paced rate of each root, bytes per second (GOAT) */
+    TRIB_ITEM_MAC = 0x8030,    /* WELCOME: packets end in a counter and a tag of so many bytes (security 3.4) */
+    TRIB_ITEM_SENDER = 0x8031, /* WELCOME: the 32-bit sender of this rank's nonces (security 3.4) */
+};
+
+struct trib_message;
+
+struct trib_item {
+    uint16_t type;
+    const char *name;                                 /* as in docs/PROTOCOL.md */
+    bool (*says)(const struct trib_message *message); /* is there something to say? */
+    void (*fields)(struct trib_fields *f, struct trib_message *message);
+};
+
+/* One pass over the items of a message, `count` known ones by ascending types. Reading, returns the first type that had to be known and is
+ * not; 0: there is none. */
+uint16_t trib_items(struct trib_fields *f, struct trib_message *message, const struct trib_item *known, size_t count);
+
+#endif
