@@ -24,12 +24,18 @@ run_lint() {
 
 # Scripts that need root or namespaces, and those too long for `make test`.
 run_integration() {
-    release && tests integration build -L integration -LE user
+    release && tests integration build -L integration -LE user -E '^integration/reproduce_all$'
 }
 
-# Every state of the small worlds; of larger ones the first million, breadth first: what the canaries are found with.
+# Those that compute, or move gigabytes, for minutes.
+run_integration_all() {
+    release && tests integration-all build -R '^integration/reproduce_all$' &&
+        step large-all env TRIBUTARY="$PWD/build/bin/tributary" BUILD_DIR="$PWD/build" TRIB_PATIENCE=4 bash tests/integration/large.sh all
+}
+
+# Every state of the smallest worlds; of larger ones the first 400,000, breadth first.
 run_model() {
-    release && step model build/bin/model --states 1000000 --jobs "$jobs"
+    release && step model build/bin/model --states 400000 --jobs "$jobs"
 }
 
 # Every state of every small world.
@@ -123,8 +129,13 @@ run_msan_all() {
     step build-msan preset msan && tests msan-all build-msan -L '^(core|schemes)$' -LE '^(io|comm|control|switchd|cli)$'
 }
 
+# As long as the preset says; and in the long form a minute each.
 run_fuzz() {
     step build-fuzz preset fuzz && tests fuzz build-fuzz -L fuzz
+}
+
+run_fuzz_all() {
+    step build-fuzz build build-fuzz --preset fuzz -D TRIB_FUZZ_SECONDS=60 && tests fuzz-all build-fuzz -L fuzz
 }
 
 # Branches of the packet decoder and of the nodes that the tests take.
@@ -238,8 +249,8 @@ all | ci)
     ;;
 nightly)
     release || finish
-    lane 0 slow_all torch_suite_all api_long
-    lane 10 model_all canary_all clang_all msan_all
+    lane 0 slow_all integration_all torch_suite_all api_long
+    lane 10 model_all canary_all clang_all msan_all fuzz_all
     set -- asan_all tsan_all
     ;;
 esac

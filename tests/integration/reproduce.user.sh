@@ -39,6 +39,12 @@ for name in $computed; do
     fi
 done
 
+# shellcheck disable=SC2086
+"$T" reproduce $computed --quick --quiet --markdown >"$TMP/computed.md"
+check "as many tables as names" [ "$(cut -d' ' -f2 "$TMP/computed.md" | grep '^`panama-' | sort -u | wc -l)" = "$(wc -w <<<"$computed")" ]
+check "and docs/REPRODUCTION.md has every line of them, but the count (reproduce_all.sh compares the whole)" \
+    [ -z "$(grep -vxF -f "$HERE/docs/REPRODUCTION.md" "$TMP/computed.md" | grep -v '^[0-9]* claims reproduced, ')" ]
+
 say "what is measured: every way and size, each element looked at; no number of it is a bound here"
 expect 0 '^panama-fig7: ' "$T" reproduce panama-fig7 --quick --quiet --out "$TMP/measured"
 check "points" [ "$(grep -c -E '^"[^"]+","(passed on|one input added|four inputs added)",(476|988|1500),[0-9.]+$' "$TMP/measured/panama-fig7.csv")" = 18 ]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # reproduce_all.sh: every experiment of `tributary reproduce`, in its short form: docs/REPRODUCTION.md is what comes out, on every machine:
 # simulated time is a whole number, and nothing in it calls the C library's functions of floating point. test_reproduce looks at the beginning of each.
-# It takes less than two minutes of CPU, so that it can stand in every run of all tests.
+# It takes less than two minutes of CPU: `make test-nightly` has it.
 . "$(dirname "$0")/common.sh"
 HERE=${SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 
