@@ -7,7 +7,7 @@
 # Counts and seconds are lines of $TRIB_RESULTS, of which .ci/run makes a table.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 jobs=$(nproc)
-everyday=(-LE root -E '^integration/([^.]*|.*\.(root|net))$') # of ctest: the tests of `make test`
+not_everyday='integration/([^.]*|.*\.(root|net))' # names in ctest of what `make test` leaves out, besides label root
 places=$((3 * jobs)) # of tests, which mostly wait; cmake/tests.cmake says how many each takes
 [ -n "${TRIB_RESULTS:-}" ] || { TRIB_RESULTS=$(mktemp); trap 'rm -f "$TRIB_RESULTS"' EXIT; }
 export TRIB_RESULTS

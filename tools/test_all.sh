@@ -4,7 +4,7 @@
 # (.ci/run) are those of `make test` and `make lint` as well; `nightly` (`make test-nightly`) those whose long form CI has no time for.
 #
 # Tests mostly wait, and other steps compute: these, at low priority, have what the tests leave. Three lanes, of which each runs its steps one
-# after another: tests; what is on links, or is PyTorch; what computes.
+# after another: tests, and then canaries, which have one core busy; what is on links, or is PyTorch; what computes, at the end what fills all cores.
 set -uo pipefail
 . "$(dirname "$0")/steps.sh"
 
@@ -13,9 +13,9 @@ export TRIB_PATIENCE=${TRIB_PATIENCE:-3}
 
 tools/deps.sh build test http all || exit 1
 
-# As `make test`.
+# As `make test`, but for what the step canary does as well.
 run_test() {
-    release && tests tests build "${everyday[@]}"
+    release && tests tests build -LE root -E "^($not_everyday|canary/check)\$"
 }
 
 run_lint() {
@@ -240,11 +240,11 @@ all | ci)
     release || finish
     lane 0 slow integration torch
     if [ "${1:-all}" = ci ]; then
-        lane 10 lint canary model coverage msan fuzz clang headers aarch64 install ns3
-        set -- test asan tsan
+        lane 10 lint clang headers aarch64 install ns3 coverage msan fuzz model
+        set -- test asan tsan canary
     else
-        lane 10 canary model coverage msan fuzz clang headers aarch64 install ns3
-        set -- asan tsan
+        lane 10 clang headers aarch64 install ns3 coverage msan fuzz model
+        set -- asan tsan canary
     fi
     ;;
 nightly)
