@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make lint`: formatting, static analysis, the rules of this tree (check_tree.py), and which files need each other in
 # a circle (check_calls.py).
+#   tools/lint.sh deep    clang-tidy alone, with the analyzer's own bound of states: nightly's
 set -uo pipefail
 . "$(dirname "$0")/steps.sh"
 
@@ -14,12 +15,13 @@ format() {
     [ -z "$files" ] || { printf '%s: not as "make format" would have it\n' $files; return 1; }
 }
 
-# The analyzer's view of what is shipped; the tests have the sanitizers. A file takes a few seconds.
-tidy() {
-    local status
+# The analyzer's view of what is shipped; the tests have the sanitizers. It follows each function through so many states. With 50,000 it comes to
+# 99.6 % of all blocks, by fewer ways, in a quarter of the time that its own 225,000 take for 99.9 %.
+tidy() { # states
+    local status config=(--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg="max-nodes=$1")
     find src examples -name '*.c' -print0 |
         timeout 1800 xargs -0 -P "$jobs" -n 2 clang-tidy -p build --quiet --warnings-as-errors='*' \
-            --extra-arg=-Wno-unknown-warning-option 2>build/tidy.log
+            --extra-arg=-Wno-unknown-warning-option "${config[@]}" 2>build/tidy.log
     status=$?
     [ "$status" -ne 124 ] || echo "clang-tidy was not through after 30 minutes"
     return "$status"
@@ -35,9 +37,13 @@ check() {
 }
 
 release
+if [ "${1:-}" = deep ]; then
+    step tidy-deep tidy 225000
+    finish
+fi
 step format format
 step tree python3 tools/check_tree.py build
 step calls python3 tools/check_calls.py build
 step cppcheck check
-step tidy tidy
+step tidy tidy 50000
 finish

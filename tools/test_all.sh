@@ -22,6 +22,10 @@ run_lint() {
     TRIB_BUILT=release tools/lint.sh | sed -u '$d' # its count, which is in ours
 }
 
+run_lint_all() {
+    TRIB_BUILT=release tools/lint.sh deep | sed -u '$d'
+}
+
 # Scripts that need root or namespaces, and those too long for `make test`.
 run_integration() {
     release && tests integration build -L integration -LE user -E '^integration/reproduce_all$'
@@ -250,7 +254,7 @@ all | ci)
 nightly)
     release || finish
     lane 0 slow_all integration_all torch_suite_all api_long
-    lane 10 model_all canary_all clang_all msan_all fuzz_all
+    lane 10 model_all canary_all clang_all msan_all lint_all fuzz_all
     set -- asan_all tsan_all
     ;;
 esac
