@@ -182,7 +182,7 @@ static void release__waits_for_jobs_but_not_for_ever(void **state)
     (void)usleep(50000);
     assert_true(serves(&place)); /* and for the new share without one */
     start = trib_clock_ns();
-    trib_embedded_release(embedded, 10 * TRIB_SECOND_NS, true);
+    trib_embedded_release(embedded, 10 * TRIB_SECOND_NS * patience(), true);
     assert_true(trib_clock_ns() - start < 5 * TRIB_SECOND_NS * patience());
     assert_false(serves(&place));
 }
@@ -195,11 +195,11 @@ static void release__does_not_wait_for_who_waits_for_rank_0(void **state)
     struct trib_embedded *embedded = acquire(&place);
     int fd = join_session(&place, 1);
     uint64_t start = trib_clock_ns();
-    trib_embedded_release(embedded, 20 * TRIB_SECOND_NS, true);
+    trib_embedded_release(embedded, 20 * TRIB_SECOND_NS * patience(), true);
     assert_true(trib_clock_ns() - start < 5 * TRIB_SECOND_NS * patience());
     assert_ptr_equal(acquire(&place), embedded);
     (void)close(fd);
-    trib_embedded_release(embedded, 10 * TRIB_SECOND_NS, true);
+    trib_embedded_release(embedded, 10 * TRIB_SECOND_NS * patience(), true);
     assert_true(ends_serving(&place));
 }
 
@@ -213,7 +213,7 @@ static void release__does_not_wait_for_strangers(void **state)
     int fd = open_session(&place);
     (void)usleep(100000);
     uint64_t start = trib_clock_ns();
-    trib_embedded_release(embedded, 20 * TRIB_SECOND_NS, true);
+    trib_embedded_release(embedded, 20 * TRIB_SECOND_NS * patience(), true);
     assert_true(trib_clock_ns() - start < 5 * TRIB_SECOND_NS * patience());
     assert_false(serves(&place));
     assert_int_equal(read(fd, &byte, 1), 0);
