@@ -19,7 +19,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CIRCLES = {
     "schemes": [5, 4, 4, 2],
     "host": [7, 2],
-    "control": [11],
     "comm": [15],
     "sim": [4, 4, 2],
     "cli": [3, 3, 2],

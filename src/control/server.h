@@ -115,7 +115,7 @@ struct trib_server_config {
     const char *run;                      /* ranks of this run alone come here, borrowed; NULL: of any */
     uint32_t trees;                       /* of this switch and its lenders, each job is dealt over so many; 0: all */
     uint32_t
-        shards; /* 0: none, and no data plane: the ranks' processes are the roots (roots.h), and `plane` is filled in */
+        shards; /* 0: none, and no data plane: the ranks' processes are the roots (roots.h), and `plane` is not used */
     uint32_t boot;         /* random, not 0 */
     uint32_t receive_room; /* bytes of packets that a shard's socket can hold: limits window x children */
     uint64_t memory_quota; /* bytes of slot memory for all jobs */

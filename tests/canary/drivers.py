@@ -19,6 +19,8 @@ JOB_START = "src/control/jobs/start.c"
 CONNECTIONS = "src/control/server/connections.c"
 COMMUNICATOR = "src/comm/communicator.c"
 COMM_JOIN = "src/comm/join.c"
+ROOTS = "src/control/roots/roots.c"
+PEERS = "src/control/jobs/peers.c"
 WORDS = "src/control/words/words.c"
 PATHS = "src/comm/paths.c"
 SPLIT = "src/comm/split.c"
@@ -142,8 +144,7 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server"),
     Canary(
         "control-mark-falls", "I6", "a rank's mark is the one that it said last",
-        edits=((JOB_MARKS, "    rank->mark = mark > rank->mark ? mark : rank->mark;\n    plane->join",
-                "    rank->mark = mark;\n    plane->join"),),
+        edits=((JOB_MARKS, "    rank->mark = mark > rank->mark ? mark : rank->mark;", "    rank->mark = mark;"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_server_rules"),
     Canary(
         "control-mark-above-all", "I3", "a mark above every sequence is taken",
@@ -188,13 +189,11 @@ DRIVERS = [
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_roots"),
     Canary(
         "control-root-leaves", "I8", "a rank whose root others need may leave without a word",
-        edits=((JOBS, "(trib_roots_are_ranks(jobs->config) && trib_roots_need(job, index))",
-                "false"),),
+        edits=((ROOTS, "return job->is_open && is_root(job, rank) && !job->ranks[rank].has_left", "return false"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_roots_faults"),
     Canary(
         "control-peer-leaves", "I8", "a rank of a ring may leave without a word before the others are done",
-        edits=((JOBS, "    } else if (job->has_peers || (trib_roots",
-                "    } else if ((trib_roots"),),
+        edits=((PEERS, "return \"a rank\";", "return NULL;"),),
         world=NO_DRIVER, search=NO_DRIVER, test="unit/test_peers"),
     Canary(
         "control-death-unsaid", "I8", "the first two ranks do not hear that another one is dead",

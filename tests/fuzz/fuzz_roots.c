@@ -336,8 +336,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     script.bytes = data;
     script.left = size;
     script.now_ns = TRIB_SECOND_NS;
-    script.config = (struct trib_server_config){
-        .boot = BOOT, .join_timeout_ns = 5 * TRIB_SECOND_NS, .plane = trib_roots_verbs(&script.jobs)};
+    script.config = (struct trib_server_config){.boot = BOOT, .join_timeout_ns = 5 * TRIB_SECOND_NS};
     trib_jobs_init(&script.jobs, &script.config, &output);
     for (uint32_t i = 0; i < SESSIONS + 1; i++) {
         struct process *process = &processes[i];

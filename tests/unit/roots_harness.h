@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "control/jobs/places.h"
 #include "control/roots/root.h"
 #include "control/roots/roots.h"
 #include "io/clock.h"
@@ -156,7 +157,6 @@ static inline int hosts_start(void **state)
     assert_int_equal(trib_address_parse("10.0.0.1:7470", 0, &h->config.listen, NULL), TRIB_OK);
     h->config.boot = BOOT;
     h->config.join_timeout_ns = 5 * TRIB_SECOND_NS;
-    h->config.plane = trib_roots_verbs(&h->jobs);
     h->now_ns = TRIB_SECOND_NS;
     trib_jobs_init(&h->jobs, &h->config, &output);
     for (uint32_t i = 0; i < RANKS_MAX; i++) {

@@ -4,12 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/jobs/peers.h"
+#include "control/jobs/places.h"
 #include "control/jobs/start.h"
-#include "control/roots/borrow.h"
 #include "control/roots/lend.h"
-#include "control/roots/roots.h"
-#include "control/roots/trees.h"
 #include "core/assert.h"
 #include "core/lane.h"
 #include "io/explain.h"
@@ -30,13 +27,10 @@ static uint32_t train_packets(uint32_t payload)
 
 /* How many sequences in a row go to one root. Roots that are ranks share out what a tensor of one train has, and so do
  * switches: each has a link of its own. */
-static uint32_t train_of(const struct trib_jobs *jobs, const struct trib_job *job)
+static uint32_t train_of(const struct trib_job *job)
 {
     uint32_t train = train_packets(job->settings.payload);
-    uint32_t links = trib_roots_are_ranks_of(jobs, job) ? job->grant.roots
-                     : trib_job_borrows(jobs, job)      ? trib_trees_count(jobs, job)
-                                                        : 1;
-    uint32_t share = (train + links - 1) / links;
+    uint32_t share = (train + job->ways - 1) / job->ways;
     uint32_t least = train < TRAIN_LEAST ? train : TRAIN_LEAST;
     return share > least ? share : least;
 }
@@ -113,13 +107,8 @@ static bool has_caps(const struct trib_job *job)
 /* Do packets of `job` come to a socket that is counted: of a root of `but`, or, NULL, of a shard here? */
 static bool counts(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_job *but)
 {
-    if (job == but || !job->is_open || job->has_peers || has_caps(job)) {
-        return false;
-    }
-    if (trib_roots_are_ranks(jobs->config)) {
-        return trib_roots_meet(job, but);
-    }
-    return jobs->config->lenders.count == 0 || (but ? trib_trees_meet(jobs, job, but) : trib_trees_have(jobs, job, 0));
+    const struct trib_places *places = trib_job_places(jobs, job);
+    return job != but && job->is_open && places->meet && !has_caps(job) && places->meet(jobs, job, but);
 }
 
 /* Bytes that may be on their way to one shard here of communicators that are lent, but to the asker `but`. */
@@ -146,7 +135,6 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
         }
     }
     for (const struct trib_job *job = jobs->first; job; job = job->next) {
-        TRIB_ASSERT(but || !trib_roots_are_ranks(jobs->config)); /* the room of a root is that of a job's root */
         if (counts(jobs, job, but)) {
             bytes += add_job(job, has_list ? &senders
                                            : NULL); /* without memory each for itself: too much, never too little */
@@ -155,20 +143,12 @@ static uint64_t bytes_granted(const struct trib_jobs *jobs, const struct trib_jo
     if (has_list) {
         free(senders.list);
     }
-    bool is_here = !but || jobs->config->lenders.count == 0 || trib_trees_have(jobs, but, 0);
-    return bytes + (is_here ? flight_lent(jobs, asker) : 0);
+    return bytes + (but && but->is_elsewhere ? 0 : flight_lent(jobs, asker));
 }
 
 uint32_t trib_admission_socket(const struct trib_jobs *jobs, const struct trib_job *job)
 {
-    if (job && job->has_peers) {
-        return trib_peers_room(job);
-    }
-    if (job && trib_job_borrows(jobs, job)) { /* what jobs of one of its switches have on their way there, all count */
-        uint32_t lent = trib_borrow_room(job);
-        return trib_trees_have(jobs, job, 0) ? trib_least(jobs->config->receive_room, lent) : lent;
-    }
-    return job && trib_roots_are_ranks(jobs->config) ? trib_roots_room(job) : jobs->config->receive_room;
+    return job ? trib_job_places(jobs, job)->room(jobs, job) : jobs->config->receive_room;
 }
 
 /* Bytes that this job may have on its way to one shard here. */
@@ -201,8 +181,8 @@ static uint32_t members_behind(const struct trib_job *job, uint32_t rank)
 static uint32_t largest_window(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t packet = TRIB_HEADER_SIZE + job->settings.payload;
-    uint32_t window = job->has_peers ? trib_peers_room(job) / packet / TRIB_PEERS_MAX
-                                     : room_for(jobs, job, NULL) / packet / job->children;
+    uint32_t senders = job->has_peers ? TRIB_PEERS_MAX : job->children; /* to one socket */
+    uint32_t window = room_for(jobs, job, NULL) / packet / senders;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         if (job->ranks[i].via != 0 && job->ranks[i].room != 0) {
             uint32_t most = job->ranks[i].room / packet / (members_behind(job, i) + 1);
@@ -230,7 +210,7 @@ bool trib_admission_window(const struct trib_jobs *jobs, struct trib_job *job)
     const struct trib_settings *settings = &job->settings;
     struct trib_grant *grant = &job->grant;
     uint32_t packet = TRIB_HEADER_SIZE + settings->payload;
-    uint32_t train = train_of(jobs, job);
+    uint32_t train = train_of(job);
     uint32_t wanted = settings->window ? settings->window / packet : TRAINS_DEFAULT * train_packets(settings->payload);
     uint32_t room = largest_window(jobs, job);
     uint32_t window = wanted < room ? wanted : room;
@@ -290,11 +270,11 @@ enum trib_status trib_admission_fits(const struct trib_jobs *jobs, const char *j
 }
 
 /* Roots that are shards of this switch. */
-static uint32_t roots_here(const struct trib_jobs *jobs, const struct trib_job *job)
+static uint32_t roots_here(const struct trib_job *job)
 {
     uint32_t count = 0;
     for (uint32_t t = 0; t < job->grant.roots; t++) {
-        count += !trib_job_borrows(jobs, job) || !job->root[t].loan;
+        count += !job->root[t].loan;
     }
     return count;
 }
@@ -302,8 +282,8 @@ static uint32_t roots_here(const struct trib_jobs *jobs, const struct trib_job *
 enum trib_status trib_admission_memory(const struct trib_jobs *jobs, struct trib_job *job,
                                        const struct trib_opening *opening, char *error)
 {
-    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
-    job->slot_bytes = plane->slot_bytes(plane->plane, opening);
-    return trib_admission_fits(jobs, job->name, job->slot_bytes, 0, (uint64_t)job->grant.slots * roots_here(jobs, job),
+    const struct trib_places *places = trib_job_places(jobs, job);
+    job->slot_bytes = places->bytes ? places->bytes(jobs, job, opening) : 0;
+    return trib_admission_fits(jobs, job->name, job->slot_bytes, 0, (uint64_t)job->grant.slots * roots_here(job),
                                error);
 }

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/jobs/jobs.h"
-#include "control/roots/borrow.h"
+#include "control/jobs/places.h"
 #include "control/roots/lend.h"
 #include "io/explain.h"
 
@@ -89,10 +88,20 @@ void trib_rank_send_closed(struct trib_jobs *jobs, struct trib_rank *rank)
 void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job)
 {
     if (job->is_open) {
-        const struct trib_data_plane *plane = trib_job_plane(jobs, job);
-        plane->close(plane->plane, job->grant.communicator);
+        const struct trib_places *places = trib_job_places(jobs, job);
+        if (places->close) {
+            places->close(jobs, job);
+        }
         jobs->memory_used -= job->slot_bytes;
         job->is_open = false;
+    }
+}
+
+void trib_job_part(struct trib_jobs *jobs, struct trib_job *job)
+{
+    const struct trib_places *places = trib_job_places(jobs, job);
+    if (places->part) {
+        places->part(jobs, job);
     }
 }
 
@@ -105,7 +114,7 @@ void trib_job_free(struct trib_jobs *jobs, struct trib_job *job)
     trib_job_close_plane(jobs, job); /* which finds it */
     *link = job->next;
     jobs->count--;
-    trib_borrow_end(jobs, job);
+    trib_job_part(jobs, job);
     free(job);
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/jobs/peers.h"
+#include "control/jobs/places.h"
 #include "control/jobs/start.h"
 #include "control/relay/relay.h"
 #include "control/roots/borrow.h"
@@ -23,8 +23,10 @@ void trib_jobs_init(struct trib_jobs *jobs, const struct trib_server_config *con
     memset(jobs, 0, sizeof *jobs);
     jobs->config = config;
     jobs->output = *output;
-    jobs->peers = trib_peers_verbs(jobs);
-    jobs->borrowing = trib_borrow_verbs(jobs);
+    jobs->peers = &trib_places_peers;
+    jobs->places = trib_roots_are_ranks(config) ? &trib_places_ranks
+                   : config->lenders.count > 0  ? &trib_places_switches
+                                                : &trib_places_here;
 }
 
 void trib_jobs_deinit(struct trib_jobs *jobs, enum trib_status status, const char *text)
@@ -65,11 +67,12 @@ static void leave(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, 
 {
     char text[TRIB_ERROR_TEXT_MAX];
     struct trib_rank *rank = &job->ranks[index];
+    const struct trib_places *places = trib_job_places(jobs, job);
+    const char *what = places->needs ? places->needs(job, index) : NULL;
     if (!rank->is_closing) {
         end_rank(jobs, job, index, cause);
-    } else if (job->has_peers || (trib_roots_are_ranks(jobs->config) && trib_roots_need(job, index))) {
-        trib_explain(text, "it was %s of the job, whose other ranks had not finished: %.300s",
-                     job->has_peers ? "a rank" : "a root", cause);
+    } else if (what) {
+        trib_explain(text, "it was %s of the job, whose other ranks had not finished: %.300s", what, cause);
         end_rank(jobs, job, index, text);
     } else {
         rank->has_left = true;
@@ -146,20 +149,21 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_session *session, c
     }
 }
 
+/* What a place of the job has to say: a rank's process that is a root, or of a ring. */
+static bool receive_of_place(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                             uint64_t now_ns)
+{
+    const struct trib_places *places = trib_job_places(jobs, session->job);
+    return places->receive && places->receive(jobs, session, message, now_ns);
+}
+
+/* What others run is a slot's business: of a place, of a host's leader, or of a switch below. */
 static bool take_dispute(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
                          uint64_t now_ns)
 {
     struct trib_job *job = session->job;
-    if (trib_job_share_host(job, session->rank, message->dispute.rank)) {
-        trib_job_dispute(jobs, job, message->dispute.sequence, message->dispute.rank, now_ns);
-        return true;
-    }
-    if (trib_roots_are_ranks_of(jobs, job)) {
-        return trib_roots_receive(jobs, session, message, now_ns);
-    }
-    bool may_see = job->has_peers || job->ranks[session->rank].via != 0; /* what others run: it is a slot's business */
-    if (!may_see) {
-        return false;
+    if (!trib_job_share_host(job, session->rank, message->dispute.rank) && job->ranks[session->rank].via == 0) {
+        return receive_of_place(jobs, session, message, now_ns);
     }
     trib_job_dispute(jobs, job, message->dispute.sequence, message->dispute.rank, now_ns);
     return true;
@@ -232,7 +236,7 @@ static bool receive_of_rank(struct trib_jobs *jobs, struct trib_session *session
         return take_dispute(jobs, session, message, now_ns);
     case TRIB_MESSAGE_ROOT_READY:
     case TRIB_MESSAGE_ROOT_MISSING:
-        return trib_roots_receive(jobs, session, message, now_ns);
+        return receive_of_place(jobs, session, message, now_ns);
     default: /* of no rank, and of no switch below */
         return false;
     }
@@ -335,8 +339,9 @@ void trib_jobs_duties(const struct trib_jobs *jobs, struct trib_server_duties *d
 static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     struct trib_rank_list late = {0};
+    const struct trib_places *places = trib_job_places(jobs, job);
     char ranks[192];
-    char lender[192] = "";
+    char place[TRIB_ERROR_TEXT_MAX];
     char waited[TRIB_UNITS_TEXT_MAX];
     char text[TRIB_ERROR_TEXT_MAX];
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
@@ -345,31 +350,19 @@ static void expire(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns
             trib_rank_list_add(&late, i);
         }
     }
-    if (late.count == 0 && trib_job_borrows(jobs, job)) {
-        trib_borrow_explain(jobs, job, lender, sizeof lender);
-    }
-    bool are_roots = late.count == 0 && trib_roots_are_ranks_of(jobs, job); /* what lacks is ROOT_READY */
-    for (uint32_t t = 0; are_roots && t < job->grant.roots; t++) {
-        if (!job->ranks[job->root[t].rank].is_root_ready && job->root[t].shard == 0) {
-            trib_rank_list_add(&late, job->root[t].rank);
-        }
-    }
     trib_format_ranks(late.rank, trib_rank_list_carried(&late), late.count, ranks, sizeof ranks);
     bool is_recalled = job->state == TRIB_JOB_JOINING && job->is_recalled;
     trib_format_duration(now_ns - job->waits_ns, waited);
-    if (lender[0] != '\0') {
-        trib_explain(text, "waited %s for %s job %s", waited, lender, job->name);
+    if (late.count == 0 && places->explain_late && places->explain_late(jobs, job, place)) {
+        trib_explain(text, "waited %s for %.400s", waited, place);
     } else if (is_recalled) {
         trib_explain(text, "%s: waited %s for %s of job %s to come back", job->lost, waited, ranks, job->name);
     } else {
-        bool has_moved = job->is_return && trib_roots_are_ranks(jobs->config);
         bool differs = job->state == TRIB_JOB_JOINING && job->differs[0] != '\0';
         trib_explain(text, "waited %s for %s of job %s%s%s%s%.400s", waited, ranks, job->name,
-                     has_moved ? ", which was to go on without its switch" : "",
-                     job->state == TRIB_JOB_JOINING ? ""
-                     : are_roots                    ? late.count == 1 ? " to open its root" : " to open their roots"
-                                                    : " to try their paths and register",
-                     differs ? ": " : "", differs ? job->differs : "");
+                     trib_job_has_moved(jobs, job) ? ", which was to go on without its switch" : "",
+                     job->state == TRIB_JOB_JOINING ? "" : " to try their paths and register", differs ? ": " : "",
+                     differs ? job->differs : "");
     }
     trib_job_fail(jobs, job, TRIB_ERR_TIMEOUT, text);
 }

@@ -142,8 +142,8 @@ struct trib_job {
     bool is_return;   /* re-created from what its ranks bring along */
     bool is_recalled; /* it never left here: its ranks were sent away to come back */
     bool was_running; /* some rank has, or may have, seen a READY: so all had got their WELCOME */
-    bool is_open;     /* the data plane knows it */
-    bool has_peers;   /* its ranks send to each other: the data plane is not for it */
+    bool is_open;     /* where it is summed it is known */
+    bool has_peers;   /* its ranks send to each other (places.h) */
     bool is_ring;     /* whatever scheme its ranks asked for: a switch has told them so (threshold.c) */
     bool stays;       /* below the threshold, and no ring: it has been said why */
     bool multicast;   /* results go by multicast */
@@ -171,10 +171,12 @@ struct trib_job {
     struct trib_dispute dispute;
     struct trib_root_place root[TRIB_ROOTS_MAX]; /* where no switch is, or several: grant.roots of them */
     struct trib_loan *loan[TRIB_LENDERS_MAX];    /* of each lender; NULL: it has not been asked */
-    bool has_trees;                              /* of several: grant.switches is right, and others follow it */
-    uint64_t loans_ns;                           /* when to ask again those that did not answer */
-    uint64_t unlent_ns;                          /* since when one does not; 0: none */
-    struct trib_address meeting;                 /* where ranks meet if the switch is gone for good; len 0: nowhere */
+    uint32_t ways;               /* that its places have, each of its own: as many trains share a tensor */
+    bool is_elsewhere;           /* no shard of this switch sums it */
+    bool has_trees;              /* of several: grant.switches is right, and others follow it */
+    uint64_t loans_ns;           /* when to ask again those that did not answer */
+    uint64_t unlent_ns;          /* since when one does not; 0: none */
+    struct trib_address meeting; /* where ranks meet if the switch is gone for good; len 0: nowhere */
     /* on a relay */
     uint32_t expected;                          /* ranks that come over this switch */
     uint32_t links;                             /* of them here */
@@ -205,6 +207,7 @@ struct trib_lender {
 };
 
 struct trib_relay;
+struct trib_places; /* places.h */
 
 struct trib_jobs {
     struct trib_job *first;
@@ -213,8 +216,8 @@ struct trib_jobs {
     uint64_t memory_used; /* bytes of slot memory of all open communicators */
     uint32_t incarnation; /* boot ids given out are config->boot to that + incarnation */
     const struct trib_server_config *config;
-    struct trib_data_plane peers;     /* of jobs whose ranks send to each other */
-    struct trib_data_plane borrowing; /* of the others, with lenders */
+    const struct trib_places *places; /* of its jobs */
+    const struct trib_places *peers;  /* of those whose ranks send to each other */
     struct trib_lending *lendings;    /* roots here of jobs of other control planes */
     struct trib_lender lender[TRIB_LENDERS_MAX];
     uint64_t turn;             /* so often switches have been chosen: of equal ones another is the first each time */
@@ -272,25 +275,10 @@ static inline uint32_t trib_least(uint32_t value, uint32_t limit)
     return limit != 0 && limit < value ? limit : value;
 }
 
-/* Its roots are dealt over this switch and its lenders. */
-static inline bool trib_job_borrows(const struct trib_jobs *jobs, const struct trib_job *job)
-{
-    return jobs->config->lenders.count > 0 && !job->has_peers;
-}
-
 /* What it is summed by. */
 static inline const char *trib_job_scheme(const struct trib_job *job)
 {
     return job->is_ring ? TRIB_SCHEME_RING : job->settings.scheme;
-}
-
-/* Who is asked about this job's slots. */
-static inline const struct trib_data_plane *trib_job_plane(const struct trib_jobs *jobs, const struct trib_job *job)
-{
-    if (job->has_peers) {
-        return &jobs->peers;
-    }
-    return trib_job_borrows(jobs, job) ? &jobs->borrowing : &jobs->config->plane;
 }
 
 /* job.c: one communicator. */
@@ -316,7 +304,10 @@ void trib_rank_let_go(struct trib_jobs *jobs, struct trib_rank *rank);
 void trib_rank_send_closed(struct trib_jobs *jobs, struct trib_rank *rank);
 /* Tells every rank the cause (FAIL; CLOSED to one that is closing), ends their sessions, frees the communicator. */
 void trib_job_fail(struct trib_jobs *jobs, struct trib_job *job, enum trib_status status, const char *text);
+/* Closes its slots, wherever they are. */
 void trib_job_close_plane(struct trib_jobs *jobs, struct trib_job *job);
+/* Gives up what was asked for, for it, of other places. */
+void trib_job_part(struct trib_jobs *jobs, struct trib_job *job);
 /* Its sessions are gone, or have been told. */
 void trib_job_free(struct trib_jobs *jobs, struct trib_job *job);
 /* recall.c */
@@ -326,7 +317,9 @@ void trib_job_recall(struct trib_jobs *jobs, struct trib_job *job, const char *l
 
 /* marks.c: what ranks no longer need. */
 
-/* The rank's mark goes to the data plane, M comes back. False: out of turn. */
+/* The mark of rank `index` goes to where the job is summed. */
+void trib_job_tell_places(struct trib_jobs *jobs, struct trib_job *job, uint32_t index);
+/* A mark that a rank tells goes there, and M comes back. False: out of turn. */
 bool trib_job_take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark);
 /* Tells M to the ranks that wait for it (they have told a mark that M had not reached), and lets those go that only
  * wait to leave. M also rises by packets, unseen from here: so it is looked at again, at growing distance, while
@@ -371,7 +364,7 @@ void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
                     uint64_t now_ns);
 /* Takes the STALL down, with who is missing there: the data plane knows the children, relays have said who it is behind
  * them. */
-void trib_job_note_stall(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
+void trib_job_note_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
                          const struct trib_message *message, uint64_t now_ns);
 /* A root has answered: who is missing on this sequence, to all that wait to know it. False: the job has ended. */
 bool trib_job_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence,

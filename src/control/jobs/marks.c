@@ -3,7 +3,7 @@
  * leaves when M has reached its own. Read next: jobs.c (who calls). */
 #include <string.h>
 
-#include "control/jobs/jobs.h"
+#include "control/jobs/places.h"
 #include "control/roots/roots.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -61,8 +61,7 @@ static void tell_over(struct trib_jobs *jobs, struct trib_job *job, uint64_t mar
 
 void trib_job_update_marks(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
-    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
-    uint64_t mark = plane->communicator_mark(plane->plane, job->grant.communicator);
+    uint64_t mark = trib_job_places(jobs, job)->mark(jobs, job);
     bool waiting = false;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         struct trib_rank *rank = &job->ranks[i];
@@ -102,16 +101,23 @@ void trib_job_await_closed(struct trib_jobs *jobs, struct trib_job *job, struct 
     }
 }
 
+void trib_job_tell_places(struct trib_jobs *jobs, struct trib_job *job, uint32_t index)
+{
+    const struct trib_places *places = trib_job_places(jobs, job);
+    if (places->join) {
+        places->join(jobs, job, index, job->ranks[index].mark);
+    }
+}
+
 bool trib_job_take_mark(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark)
 {
-    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     struct trib_rank *rank = &job->ranks[index];
     if (mark > TRIB_SEQUENCE_MAX) {
         return false;
     }
     rank->mark = mark > rank->mark ? mark : rank->mark;
-    plane->join(plane->plane, job->grant.communicator, index, rank->mark);
-    send_mark(jobs, rank, plane->communicator_mark(plane->plane, job->grant.communicator));
+    trib_job_tell_places(jobs, job, index);
+    send_mark(jobs, rank, trib_job_places(jobs, job)->mark(jobs, job));
     job->marks_gap_ns = MARKS_GAP_FIRST_NS;
     return true;
 }

@@ -3,8 +3,9 @@
 #include "control/jobs/peers.h"
 
 #include <arpa/inet.h>
-#include <string.h>
+#include <stdio.h>
 
+#include "control/jobs/places.h"
 #include "io/explain.h"
 #include "schemes/schemes.h"
 
@@ -78,8 +79,10 @@ struct trib_address trib_peers_place(const struct trib_rank *rank)
     return address;
 }
 
-void trib_peers_name(const struct trib_job *job, uint32_t index, struct trib_message *welcome)
+static void name_peers(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t index,
+                       struct trib_message *welcome)
 {
+    (void)jobs;
     const struct trib_scheme *scheme = trib_scheme_find(trib_job_scheme(job));
     struct trib_session_config session;
     uint16_t peers[TRIB_PEERS_MAX];
@@ -93,8 +96,10 @@ void trib_peers_name(const struct trib_job *job, uint32_t index, struct trib_mes
     }
 }
 
-uint32_t trib_peers_room(const struct trib_job *job)
+/* As far as ranks have said so. */
+static uint32_t room(const struct trib_jobs *jobs, const struct trib_job *job)
 {
+    (void)jobs;
     uint32_t least = UINT32_MAX;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         least = trib_least(least, job->ranks[i].room);
@@ -102,34 +107,28 @@ uint32_t trib_peers_room(const struct trib_job *job)
     return least;
 }
 
-/* ---- the verbs ---- */
+/* ---- no place at all ---- */
 
-static enum trib_status open_nothing(void *plane, const struct trib_opening *opening)
+/* One stream, and nobody to deal it to. */
+static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
-    (void)plane;
-    (void)opening;
-    return TRIB_OK;
+    (void)jobs;
+    job->ways = 1;
+    job->is_elsewhere = true;
+    job->grant.roots = job->is_return ? job->grant.roots : 1;
+    return trib_peers_address(job, error);
 }
 
-static void close_nothing(void *plane, uint32_t communicator)
+static void explain_way(const struct trib_job *job, char *text)
 {
-    (void)plane;
-    (void)communicator;
+    (void)snprintf(text, 128, "a rank that it sends to or hears from%s",
+                   job->is_ring ? ", as a job below a switch's --threshold does" : "");
 }
 
-static void join_nothing(void *plane, uint32_t communicator, uint32_t rank, uint64_t mark)
+uint64_t trib_peers_mark(const struct trib_jobs *jobs, const struct trib_job *job)
 {
-    (void)plane;
-    (void)communicator;
-    (void)rank;
-    (void)mark;
-}
-
-/* What ranks have told. Packets move M elsewhere alone; a rank that is idle tells its mark, so this lags by little. */
-static uint64_t mark_told(void *plane, uint32_t communicator)
-{
-    const struct trib_job *job = trib_jobs_find_communicator(plane, communicator);
     uint64_t mark = UINT64_MAX;
+    (void)jobs;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         if (trib_job_leads(job, i)) { /* what its leader has not told, a host's other ranks cannot know */
             mark = job->ranks[i].mark < mark ? job->ranks[i].mark : mark;
@@ -138,84 +137,45 @@ static uint64_t mark_told(void *plane, uint32_t communicator)
     return mark;
 }
 
-static void no_mark(void *plane, uint32_t communicator, uint64_t mark)
-{
-    (void)plane;
-    (void)communicator;
-    (void)mark;
-}
-
-static void no_parent(void *plane, uint32_t communicator)
-{
-    (void)plane;
-    (void)communicator;
-}
-
-static bool no_answer(void *plane, uint32_t communicator)
-{
-    (void)plane;
-    (void)communicator;
-    return false;
-}
-
-static void no_group(void *plane, uint32_t communicator, uint32_t group, uint16_t port)
-{
-    (void)plane;
-    (void)communicator;
-    (void)group;
-    (void)port;
-}
-
-/* It is the ranks' own memory: no quota of this process. */
-static size_t no_bytes(void *plane, const struct trib_opening *opening)
-{
-    (void)plane;
-    (void)opening;
-    return 0;
-}
-
-static bool no_report(void *plane, uint32_t communicator, struct trib_plane_report *report)
-{
-    (void)plane;
-    (void)communicator;
-    memset(report, 0, sizeof *report);
-    return false;
-}
-
-static void no_traffic(void *plane, struct trib_udp_stats *sum)
-{
-    (void)plane;
-    memset(sum, 0, sizeof *sum);
-}
-
 /* Nobody holds parts in one place. Whoever lacks shows by not waiting himself, once all that wait have had the time to
  * say so (stall.c). */
-static uint32_t missing_later(void *plane, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max)
+static uint32_t missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint16_t *ranks, uint32_t max)
 {
-    (void)plane;
-    (void)communicator;
+    (void)jobs;
+    (void)job;
     (void)sequence;
     (void)ranks;
     (void)max;
     return TRIB_MISSING_LATER;
 }
 
-struct trib_data_plane trib_peers_verbs(struct trib_jobs *jobs)
+static const char *needs(const struct trib_job *job, uint32_t rank)
 {
-    return (struct trib_data_plane){
-        .plane = jobs,
-        .open = open_nothing,
-        .close = close_nothing,
-        .join = join_nothing,
-        .learn_mark = no_mark,
-        .probe_parent = no_parent,
-        .parent_answered = no_answer,
-        .communicator_mark = mark_told,
-        .multicast = no_group,
-        .probe_multicast = no_group,
-        .slot_bytes = no_bytes,
-        .report = no_report,
-        .missing = missing_later,
-        .traffic = no_traffic,
-    };
+    (void)job;
+    (void)rank;
+    return "a rank";
 }
+
+/* Each sees what others run. */
+static bool receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                    uint64_t now_ns)
+{
+    if (message->kind != TRIB_MESSAGE_DISPUTE) {
+        return false;
+    }
+    trib_job_dispute(jobs, session->job, message->dispute.sequence, message->dispute.rank, now_ns);
+    return true;
+}
+
+const struct trib_places trib_places_peers = {
+    .sockets = "a rank",
+    .owner = "all ranks",
+    .deal = deal,
+    .room = room,
+    .name = name_peers,
+    .explain_way = explain_way,
+    .mark = trib_peers_mark,
+    .missing = missing,
+    .needs = needs,
+    .receive = receive,
+};

@@ -9,8 +9,9 @@
 
 #include "control/jobs/jobs.h"
 
-/* A table that opens nothing and knows nothing but the marks that ranks have told. */
-struct trib_data_plane trib_peers_verbs(struct trib_jobs *jobs);
+/* The smallest mark that ranks have told: M, where nobody sees it but they. Packets move it elsewhere alone; a rank that
+ * is idle tells its mark, so this lags by little. */
+uint64_t trib_peers_mark(const struct trib_jobs *jobs, const struct trib_job *job);
 /* Could each rank send to others? ERR_UNREACHABLE with the cause: some rank's address means nothing to them. */
 TRIB_MUST_USE enum trib_status trib_peers_check(const struct trib_job *job, char *error);
 /* Each will have to: mends addresses that only one host knows. Returns the same. */
@@ -19,9 +20,5 @@ TRIB_MUST_USE enum trib_status trib_peers_address(struct trib_job *job, char *er
 struct trib_address trib_peers_known_as(const struct trib_rank *rank);
 /* Where the rank's packets to other ranks come from: of several network cards the first. */
 struct trib_address trib_peers_place(const struct trib_rank *rank);
-/* Writes the peers of rank `index` into its WELCOME. */
-void trib_peers_name(const struct trib_job *job, uint32_t index, struct trib_message *welcome);
-/* Bytes that any rank's socket can hold, as far as ranks have said so. */
-uint32_t trib_peers_room(const struct trib_job *job);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/roots/roots.h"
+#include "control/jobs/places.h"
 #include "io/clock.h"
 #include "io/explain.h"
 #include "io/units.h"
@@ -106,10 +106,9 @@ static void find_missing(struct trib_job *job, uint32_t index, const uint16_t *l
     }
 }
 
-void trib_job_note_stall(const struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
+void trib_job_note_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index,
                          const struct trib_message *message, uint64_t now_ns)
 {
-    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     struct trib_stall *stall = &job->ranks[index].stall;
     uint16_t lacking[TRIB_RANKS_MAX];
     uint32_t count = 0;
@@ -120,7 +119,7 @@ void trib_job_note_stall(const struct trib_jobs *jobs, struct trib_job *job, uin
     (void)snprintf(stall->where, sizeof stall->where, "%s", message->stall.where);
     trib_text_clean(stall->where);
     if (job->is_open) {
-        count = plane->missing(plane->plane, job->grant.communicator, stall->sequence, lacking, TRIB_RANKS_MAX);
+        count = trib_job_places(jobs, job)->missing(jobs, job, stall->sequence, lacking, TRIB_RANKS_MAX);
     }
     stall->is_open = count == TRIB_MISSING_LATER;
     find_missing(job, index, lacking, stall->is_open ? 0 : count, now_ns);
@@ -221,7 +220,7 @@ void trib_job_stall(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
             ask_next(jobs, job, index, now_ns);
         }
     } else if (stall->is_open) { /* and that root has said nothing */
-        trib_roots_name_root(jobs, job, stall->sequence, stall->where);
+        trib_job_places(jobs, job)->name_root(jobs, job, stall->sequence, stall->where);
     }
     answer_stall(jobs, job, index, now_ns);
 }

@@ -5,12 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "control/jobs/peers.h"
+#include "control/jobs/places.h"
 #include "control/jobs/start.h"
-#include "control/roots/borrow.h"
-#include "control/roots/lend.h"
-#include "control/roots/roots.h"
-#include "control/roots/trees.h"
 #include "core/assert.h"
 #include "io/clock.h"
 #include "io/explain.h"
@@ -41,7 +37,7 @@ static uint32_t draw_communicator(const struct trib_jobs *jobs)
 static bool wants_group(const struct trib_jobs *jobs, const struct trib_job *job)
 {
     uint32_t port = trib_address_port(&jobs->config->listen);
-    if (jobs->config->group == 0 || job->has_peers || trib_job_borrows(jobs, job) || job->settings.ranks < 2 ||
+    if (jobs->config->group == 0 || !trib_job_places(jobs, job)->multicast || job->settings.ranks < 2 ||
         port + 2U * TRIB_ROOTS_MAX > UINT16_MAX) {
         return false;
     }
@@ -102,34 +98,26 @@ static void draw_grant(const struct trib_jobs *jobs, struct trib_job *job)
     job->grant.key = draw(jobs);
     job->grant.communicator = draw_communicator(jobs);
     job->grant.generation = 1;
-    if (job->has_peers) {
-        job->grant.roots = 1; /* one stream, and nobody to deal it to */
-    } else if (!trib_roots_are_ranks(jobs->config) && !trib_job_borrows(jobs, job)) {
-        job->grant.roots = jobs->config->shards;
-    }
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->grant.roots = trib_least(job->grant.roots, job->ranks[i].roots);
     }
     trib_job_draw_group(jobs, job);
     if (trib_admission_window(jobs, job)) {
-        bool is_switch = !job->has_peers && !trib_roots_are_ranks(jobs->config);
+        const struct trib_places *places = trib_job_places(jobs, job);
         trib_jobs_say(
             jobs, TRIB_LOG_WARN,
             "job %s: window cut to %u packets per rank: %u children, beside those of other jobs, share the %u bytes "
             "that a socket of %s can hold, or those behind a relay its socket: raise net.core.rmem_max "
             "(sysctl), or run %s as root",
-            job->name, job->grant.window, job->children, trib_admission_socket(jobs, job),
-            !is_switch                    ? "a rank"
-            : trib_job_borrows(jobs, job) ? "one of its switches"
-                                          : "this switch",
-            is_switch ? "the switch" : "all ranks");
+            job->name, job->grant.window, job->children, trib_admission_socket(jobs, job), places->sockets,
+            places->owner);
     }
 }
 
 enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job, const struct trib_address *parent,
                                char *error)
 {
-    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
+    const struct trib_places *places = trib_job_places(jobs, job);
     struct trib_opening *opening = trib_opening_create(job, parent);
     if (!opening) {
         trib_explain(error, "the control plane is out of memory");
@@ -137,8 +125,8 @@ enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job, con
     }
     enum trib_status status =
         trib_opening_check(opening, error) ? trib_admission_memory(jobs, job, opening, error) : TRIB_ERR_INVALID;
-    if (status == TRIB_OK) {
-        status = plane->open(plane->plane, opening);
+    if (status == TRIB_OK && places->open) {
+        status = places->open(jobs, job, opening);
         if (status != TRIB_OK) {
             char bytes[TRIB_UNITS_TEXT_MAX];
             trib_format_size(job->slot_bytes, bytes);
@@ -152,21 +140,6 @@ enum trib_status trib_job_open(struct trib_jobs *jobs, struct trib_job *job, con
         jobs->memory_used += job->slot_bytes;
     }
     return status;
-}
-
-/* Where this rank sends to. A switch at one address says nothing: it is where the session is. */
-static void name_places(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank,
-                        struct trib_message *message)
-{
-    if (job->has_peers) {
-        trib_peers_name(job, rank, message);
-    } else if (trib_roots_are_ranks(jobs->config)) {
-        trib_roots_name(job, rank, message);
-    } else if (trib_job_borrows(jobs, job)) {
-        trib_borrow_name(jobs, job, rank, message);
-    } else if (jobs->config->also.count > 0) {
-        trib_job_name_shards(jobs, job, message);
-    }
 }
 
 void trib_job_name_shards(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_message *message)
@@ -200,7 +173,7 @@ static void welcome(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
         job->ranks[i].has_paths = job->ranks[i].was_ready;
         job->ranks[i].has_multicast = job->ranks[i].has_paths && job->ranks[i].wants_multicast;
         message.welcome.behind = trib_job_behind(job, i);
-        name_places(jobs, job, i, &message);
+        trib_job_places(jobs, job)->name(jobs, job, i, &message);
         jobs->output.send(jobs->output.owner, job->ranks[i].session, &message);
     }
     trib_jobs_say(jobs, TRIB_LOG_INFO,
@@ -228,50 +201,28 @@ static uint32_t next_boot(struct trib_jobs *jobs, const struct trib_job *job)
     return jobs->config->boot + jobs->incarnation;
 }
 
-/* Of several switches those that the job is dealt over are chosen, and lent. False: that is being waited for, or the
- * job may be gone. */
-static bool has_switches(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
-{
-    char error[TRIB_ERROR_TEXT_MAX] = "";
-    enum trib_status status = trib_trees_choose(jobs, job, now_ns, error);
-    if (status != TRIB_OK) {
-        trib_job_fail(jobs, job, status, error);
-        return false;
-    }
-    return trib_borrow_all(jobs, job, now_ns);
-}
-
 void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     char error[TRIB_ERROR_TEXT_MAX] = "";
-    enum trib_status status = TRIB_OK;
     if (!trib_job_settles_ring(jobs, job)) {
         return;
     }
-    if (trib_job_borrows(jobs, job) && !has_switches(jobs, job, now_ns)) {
+    const struct trib_places *places = trib_job_places(jobs, job);
+    if (places->choose && !places->choose(jobs, job, now_ns)) {
         return;
     }
     trib_job_choose_hosts(job);
     trib_job_choose_meeting(jobs, job);
     trib_job_group(job);
     job->grant.data_port = trib_address_port(&jobs->config->listen);
-    if (job->has_peers) {
-        status = trib_peers_address(job, error);
-    } else if (trib_roots_are_ranks(jobs->config)) {
-        status = trib_roots_deal(job, error);
-    } else if (trib_job_borrows(jobs, job)) {
-        status = trib_borrow_deal(jobs, job, error);
-    }
+    enum trib_status status = places->deal(jobs, job, error);
     if (status == TRIB_OK) {
         if (!job->is_return) {
             draw_grant(jobs, job);
             status = trib_admission_has_room(jobs, job, error) ? TRIB_OK : TRIB_ERR_REFUSED;
-        } else if (trib_roots_are_ranks_of(jobs, job)) {
-            trib_admission_shrink(jobs, job);
         }
         job->grant.boot = next_boot(jobs, job);
         status = status == TRIB_OK ? trib_job_open(jobs, job, NULL, error) : status;
-        trib_borrow_spare(jobs, job);
     }
     if (status != TRIB_OK) {
         trib_job_fail(jobs, job, status, error);
@@ -282,8 +233,7 @@ void trib_job_start(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_n
 
 void trib_job_probe(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
-    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
-    plane->probe_multicast(plane->plane, job->grant.communicator, job->grant.group, job->grant.group_port);
+    trib_job_places(jobs, job)->probe(jobs, job); /* who has no multicast has no group, and so no time to probe it */
     job->probe_ns = now_ns + job->probe_gap_ns;
     job->probe_gap_ns = 2 * job->probe_gap_ns < PROBE_GAP_MAX_NS ? 2 * job->probe_gap_ns : PROBE_GAP_MAX_NS;
 }
@@ -292,16 +242,8 @@ void trib_job_explain_path(const struct trib_jobs *jobs, const struct trib_job *
 {
     uint32_t packet =
         trib_address_ip_size(&job->ranks[rank].address) + UDP_HEADER_SIZE + TRIB_HEADER_SIZE + job->settings.payload;
-    char way[128] = "a root of the job";
-    if (job->has_peers) {
-        (void)snprintf(way, sizeof way, "a rank that it sends to or hears from%s",
-                       job->is_ring ? ", as a job below a switch's --threshold does" : "");
-    } else if (trib_job_borrows(jobs, job)) {
-        (void)snprintf(way, sizeof way, "a shard of this switch, or of one that lends to it");
-    } else if (!trib_roots_are_ranks(jobs->config)) {
-        (void)snprintf(way, sizeof way, "the switch's UDP ports %u to %u", job->grant.data_port,
-                       job->grant.data_port + job->grant.roots - 1);
-    }
+    char way[128];
+    trib_job_places(jobs, job)->explain_way(job, way);
     trib_explain(error,
                  "packets of %u bytes payload (%u with IP) do not pass between rank %u (%s) and %s: check the path MTU "
                  "and the firewall, or set a smaller payload",
@@ -328,10 +270,9 @@ void trib_job_paths(struct trib_jobs *jobs, struct trib_job *job, uint32_t index
 
 static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struct trib_rank *rank)
 {
-    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     struct trib_message message = {.kind = TRIB_MESSAGE_READY};
     message.ready.boot = job->grant.boot;
-    message.ready.mark = plane->communicator_mark(plane->plane, job->grant.communicator);
+    message.ready.mark = trib_job_places(jobs, job)->mark(jobs, job);
     message.ready.multicast = job->multicast;
     rank->told = message.ready.mark;
     if (rank->session) {
@@ -341,13 +282,14 @@ static void send_ready(struct trib_jobs *jobs, const struct trib_job *job, struc
 
 void trib_job_choose_multicast(const struct trib_jobs *jobs, struct trib_job *job)
 {
-    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
-    job->multicast = trib_job_group_is_ours(jobs, job) && !trib_job_borrows(jobs, job);
+    const struct trib_places *places = trib_job_places(jobs, job);
+    job->multicast = places->multicast && trib_job_group_is_ours(jobs, job);
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         job->multicast = job->multicast && (!job->ranks[i].session || job->ranks[i].has_multicast);
     }
-    plane->multicast(plane->plane, job->grant.communicator, job->multicast ? job->grant.group : 0,
-                     job->multicast ? job->grant.group_port : 0);
+    if (places->multicast) {
+        places->multicast(jobs, job, job->multicast ? job->grant.group : 0, job->multicast ? job->grant.group_port : 0);
+    }
 }
 
 static void run(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
@@ -374,8 +316,8 @@ void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_
             return;
         }
     }
-    bool are_ready = trib_job_borrows(jobs, job) ? trib_borrow_is_ready(job)
-                                                 : !trib_roots_are_ranks_of(jobs, job) || trib_roots_are_ready(job);
+    const struct trib_places *places = trib_job_places(jobs, job);
+    bool are_ready = !places->is_ready || places->is_ready(job);
     if (are_ready) {
         run(jobs, job, now_ns);
     }
@@ -383,11 +325,10 @@ void trib_job_run_if_ready(struct trib_jobs *jobs, struct trib_job *job, uint64_
 
 void trib_job_register(struct trib_jobs *jobs, struct trib_job *job, uint32_t index, uint64_t mark, uint64_t now_ns)
 {
-    const struct trib_data_plane *plane = trib_job_plane(jobs, job);
     struct trib_rank *rank = &job->ranks[index];
     rank->mark = mark > rank->mark ? mark : rank->mark;
     rank->is_registered = true;
-    plane->join(plane->plane, job->grant.communicator, index, rank->mark);
+    trib_job_tell_places(jobs, job, index);
     if (job->state == TRIB_JOB_RUNNING) {
         send_ready(jobs, job, rank);
         return;

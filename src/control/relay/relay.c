@@ -238,7 +238,7 @@ static bool take_close(const struct trib_jobs *jobs, struct trib_link *link, con
 }
 
 /* The rank does not know who is missing; the switches on its way do, each of those behind it. */
-static void take_stall(const struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
+static void take_stall(struct trib_jobs *jobs, struct trib_link *link, const struct trib_message *message,
                        uint64_t now_ns)
 {
     uint32_t index = link->join.join.rank;

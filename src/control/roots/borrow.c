@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/jobs/peers.h"
+#include "control/jobs/places.h"
 #include "control/jobs/start.h"
 #include "control/roots/roots.h"
 #include "control/roots/trees.h"
@@ -15,7 +17,8 @@
 #define AWAY_NS TRIB_SECOND_NS /* so long a lender that starts anew is waited for before the ranks are told */
 #define LOG_GAP_NS (10 * TRIB_SECOND_NS)
 
-char *trib_loan_name(const struct trib_jobs *jobs, const struct trib_loan *loan, char *text)
+/* "switch 10.0.0.2:7470". text: 96 bytes. */
+static char *name_loan(const struct trib_jobs *jobs, const struct trib_loan *loan, char *text)
 {
     char lender[64];
     (void)snprintf(text, 96, "switch %s", trib_trees_name(jobs, loan->lender + 1, lender));
@@ -33,7 +36,7 @@ static void end_loan(struct trib_jobs *jobs, struct trib_job *job, uint32_t lend
     }
 }
 
-void trib_borrow_end(struct trib_jobs *jobs, struct trib_job *job)
+static void end_loans(struct trib_jobs *jobs, struct trib_job *job)
 {
     for (uint32_t i = 0; i < TRIB_LENDERS_MAX; i++) {
         end_loan(jobs, job, i);
@@ -52,7 +55,8 @@ static bool is_lent(const struct trib_jobs *jobs, const struct trib_job *job)
     return all;
 }
 
-bool trib_borrow_all(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
+/* Asks those lenders that have not been asked. False: not all have lent yet, or the job is gone. */
+static bool borrow_all(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
         if (!trib_trees_have(jobs, job, i + 1)) {
@@ -80,7 +84,7 @@ static void send_away(struct trib_jobs *jobs, struct trib_job *job, const char *
 {
     struct trib_message away = {.kind = TRIB_MESSAGE_AWAY};
     trib_explain(away.note.text, "%s", cause);
-    trib_borrow_end(jobs, job);
+    end_loans(jobs, job);
     job->unlent_ns = 0;
     for (uint32_t i = 0; i < job->settings.ranks; i++) {
         struct trib_rank *rank = &job->ranks[i];
@@ -128,8 +132,8 @@ void trib_loan_lost(struct trib_jobs *jobs, struct trib_loan *loan, const char *
     char name[96];
     char text[TRIB_ERROR_TEXT_MAX];
     struct trib_job *job = loan->job;
-    trib_explain(text, "%s, which this one has its jobs use as well (--with), %s: %.128s",
-                 trib_loan_name(jobs, loan, name), loan->is_lent ? "is lost" : "cannot be reached", cause);
+    trib_explain(text, "%s, which this one has its jobs use as well (--with), %s: %.128s", name_loan(jobs, loan, name),
+                 loan->is_lent ? "is lost" : "cannot be reached", cause);
     uint32_t lender = loan->lender;
     end_loan(jobs, job, lender);
     if (does_without(jobs, job, lender, text, now_ns)) {
@@ -158,7 +162,7 @@ static struct trib_loan *loan_of(const struct trib_job *job, uint32_t k)
 /* Of each switch as many shards as the one with the fewest has, so that each carries what its weight says. Root t is at
  * switch t mod n, as a rank's t-th packets leave by its card t mod n: with a card for each switch, each has a way of
  * its own. */
-enum trib_status trib_borrow_deal(const struct trib_jobs *jobs, struct trib_job *job, char *error)
+static enum trib_status deal(struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
     uint32_t switches = trib_trees_count(jobs, job);
     uint32_t each = TRIB_ROOTS_MAX / switches;
@@ -181,13 +185,16 @@ enum trib_status trib_borrow_deal(const struct trib_jobs *jobs, struct trib_job 
         }
     }
     job->grant.roots = job->is_return ? job->grant.roots : roots;
+    job->ways = switches;
+    job->is_elsewhere = !trib_trees_have(jobs, job, 0);
     job->unlent_ns = 0;
     return TRIB_OK;
 }
 
-uint32_t trib_borrow_room(const struct trib_job *job)
+/* What jobs of one of its switches have on their way there, all count. */
+static uint32_t room_of(const struct trib_jobs *jobs, const struct trib_job *job)
 {
-    uint32_t room = UINT32_MAX;
+    uint32_t room = trib_trees_have(jobs, job, 0) ? jobs->config->receive_room : UINT32_MAX;
     for (uint32_t i = 0; i < TRIB_LENDERS_MAX; i++) {
         room = job->loan[i] && job->loan[i]->room < room ? job->loan[i]->room : room;
     }
@@ -220,8 +227,8 @@ static struct trib_address own_place(const struct trib_jobs *jobs, const struct 
     return place;
 }
 
-void trib_borrow_name(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank,
-                      struct trib_message *welcome)
+static void name_roots(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank,
+                       struct trib_message *welcome)
 {
     const struct trib_session *session = job->ranks[rank].session;
     welcome->welcome.root_count = (uint8_t)job->grant.roots;
@@ -231,7 +238,7 @@ void trib_borrow_name(const struct trib_jobs *jobs, const struct trib_job *job, 
     }
 }
 
-bool trib_borrow_is_ready(const struct trib_job *job)
+static bool is_ready(const struct trib_job *job)
 {
     bool all = true;
     for (uint32_t t = 0; t < job->grant.roots; t++) {
@@ -240,7 +247,9 @@ bool trib_borrow_is_ready(const struct trib_job *job)
     return all;
 }
 
-void trib_borrow_spare(struct trib_jobs *jobs, struct trib_job *job)
+/* The roots are open: ends loans without one, which there are if relays on the way carry fewer roots; the log has which
+ * switches a new job is left with. */
+static void spare(struct trib_jobs *jobs, struct trib_job *job)
 {
     for (uint32_t k = job->grant.roots; k < trib_trees_count(jobs, job); k++) {
         if (trib_trees_at(job, k) > 0) {
@@ -254,48 +263,63 @@ void trib_borrow_spare(struct trib_jobs *jobs, struct trib_job *job)
     }
 }
 
-void trib_borrow_explain(const struct trib_jobs *jobs, const struct trib_job *job, char *text, size_t size)
+static bool explain_late(const struct trib_jobs *jobs, const struct trib_job *job, char *text)
 {
-    text[0] = '\0';
     bool has_roots = job->state != TRIB_JOB_JOINING;
-    for (uint32_t i = 0; i < jobs->config->lenders.count && text[0] == '\0'; i++) {
+    for (uint32_t i = 0; i < jobs->config->lenders.count; i++) {
         char name[64];
         const struct trib_loan *loan = job->loan[i];
-        (void)trib_trees_name(jobs, i + 1, name);
-        if (!trib_trees_have(jobs, job, i + 1)) {
-            continue;
-        }
-        if (has_roots ? loan && !loan->is_ready : !loan || !loan->is_lent) {
-            (void)snprintf(text, size, "switch %s to %s", name, has_roots ? "open its roots of" : "lend its shards to");
+        bool is_late = has_roots ? loan && !loan->is_ready : !loan || !loan->is_lent;
+        if (trib_trees_have(jobs, job, i + 1) && is_late) {
+            trib_explain(text, "switch %s to %s job %s", trib_trees_name(jobs, i + 1, name),
+                         has_roots ? "open its roots of" : "lend its shards to", job->name);
+            return true;
         }
     }
+    return false;
 }
 
-/* ---- the verbs ---- */
+static void explain_way(const struct trib_job *job, char *text)
+{
+    (void)job;
+    (void)snprintf(text, 128, "a shard of this switch, or of one that lends to it");
+}
 
-static bool has_root_here(const struct trib_jobs *jobs, uint32_t communicator)
+static void name_root(const struct trib_jobs *jobs, const struct trib_job *job, uint64_t sequence, char *text)
+{
+    char name[96] = "this switch";
+    const struct trib_loan *loan = job->root[trib_roots_of(job, sequence)].loan;
+    (void)snprintf(text, 128, "%s, its root", loan ? name_loan(jobs, loan, name) : name);
+}
+
+/* ---- slots ---- */
+
+static bool has_root_here(const struct trib_job *job)
 {
     bool has = false;
-    const struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
     for (uint32_t t = 0; t < job->grant.roots; t++) {
         has = has || !job->root[t].loan;
     }
     return has;
 }
 
-static void close_here(void *plane, uint32_t communicator)
+static enum trib_status open_slots(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening)
 {
-    const struct trib_jobs *jobs = plane;
-    if (has_root_here(jobs, communicator)) { /* lenders hear it as the end of the loan */
-        jobs->config->plane.close(jobs->config->plane.plane, communicator);
+    enum trib_status status = trib_roots_open(jobs, job, opening);
+    spare(jobs, job);
+    return status;
+}
+
+static void close_slots(struct trib_jobs *jobs, struct trib_job *job)
+{
+    if (has_root_here(job)) { /* lenders hear it as the end of the loan */
+        jobs->config->plane.close(jobs->config->plane.plane, job->grant.communicator);
     }
 }
 
 /* What is at lenders fits their quotas, or they say so. */
-static size_t bytes_here(void *plane, const struct trib_opening *opening)
+static size_t bytes_here(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_opening *opening)
 {
-    const struct trib_jobs *jobs = plane;
-    const struct trib_job *job = trib_jobs_find_communicator(jobs, opening->session.communicator);
     struct trib_opening one = *opening;
     size_t bytes = 0;
     one.is_one = true;
@@ -309,22 +333,50 @@ static size_t bytes_here(void *plane, const struct trib_opening *opening)
     return bytes;
 }
 
-static bool report_here(void *plane, uint32_t communicator, struct trib_plane_report *report)
+static bool report_here(const struct trib_jobs *jobs, const struct trib_job *job, struct trib_plane_report *report)
 {
-    const struct trib_jobs *jobs = plane;
     *report = (struct trib_plane_report){0};
-    return has_root_here(jobs, communicator) &&
-           jobs->config->plane.report(jobs->config->plane.plane, communicator, report);
+    return has_root_here(job) && jobs->config->plane.report(jobs->config->plane.plane, job->grant.communicator, report);
 }
 
-struct trib_data_plane trib_borrow_verbs(struct trib_jobs *jobs)
+/* Those that the job is dealt over are chosen, and lent. */
+static bool choose(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns)
 {
-    struct trib_data_plane verbs = trib_roots_verbs(jobs);
-    verbs.close = close_here;
-    verbs.slot_bytes = bytes_here;
-    verbs.report = report_here;
-    return verbs;
+    char error[TRIB_ERROR_TEXT_MAX] = "";
+    enum trib_status status = trib_trees_choose(jobs, job, now_ns, error);
+    if (status != TRIB_OK) {
+        trib_job_fail(jobs, job, status, error);
+        return false;
+    }
+    return borrow_all(jobs, job, now_ns);
 }
+
+static bool meet(const struct trib_jobs *jobs, const struct trib_job *job, const struct trib_job *but)
+{
+    return but ? trib_trees_meet(jobs, job, but) : trib_trees_have(jobs, job, 0);
+}
+
+const struct trib_places trib_places_switches = {
+    .sockets = "one of its switches",
+    .owner = "the switch",
+    .choose = choose,
+    .deal = deal,
+    .room = room_of,
+    .meet = meet,
+    .bytes = bytes_here,
+    .open = open_slots,
+    .close = close_slots,
+    .part = end_loans,
+    .name = name_roots,
+    .explain_way = explain_way,
+    .join = trib_roots_join,
+    .mark = trib_peers_mark,
+    .is_ready = is_ready,
+    .explain_late = explain_late,
+    .missing = trib_roots_missing,
+    .report = report_here,
+    .name_root = name_root,
+};
 
 /* ---- what lenders say ---- */
 
@@ -411,7 +463,7 @@ static void take_refusal(struct trib_jobs *jobs, struct trib_loan *loan, const s
         trib_loan_lost(jobs, loan, said, false, now_ns);
         return;
     }
-    trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", trib_loan_name(jobs, loan, name),
+    trib_explain(text, "%s, which this one has its jobs use as well (--with): %.300s", name_loan(jobs, loan, name),
                  said);
     uint32_t lender = loan->lender;
     end_loan(jobs, job, lender);

@@ -29,32 +29,8 @@ struct trib_loan {
     struct trib_address at[TRIB_ROOTS_MAX]; /* where shards are, with their ports */
 };
 
-/* The table for trib_jobs.borrowing: the data planes of this switch and of its lenders as one. */
-struct trib_data_plane trib_borrow_verbs(struct trib_jobs *jobs);
-/* All ranks are there: is everything lent? Asks those lenders that have not been asked; false: it is being waited for,
- * or the job has been sent away, and may be gone. */
-bool trib_borrow_all(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
 /* At job->loans_ns: asks again, and gives up those who do not answer. The job may be gone afterwards. */
 void trib_borrow_on_timeout(struct trib_jobs *jobs, struct trib_job *job, uint64_t now_ns);
-/* Everything is lent: deals the roots, and sets grant.roots of a new job. ERR_REFUSED with the cause: one that returns
- * has more roots than there are now. */
-TRIB_MUST_USE enum trib_status trib_borrow_deal(const struct trib_jobs *jobs, struct trib_job *job, char *error);
-/* Bytes that all jobs of this switch may have on their way to any one shard of a lender. */
-uint32_t trib_borrow_room(const struct trib_job *job);
-/* Writes where the roots are, as this rank reaches them, into its WELCOME. */
-void trib_borrow_name(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank,
-                      struct trib_message *welcome);
-bool trib_borrow_is_ready(const struct trib_job *job);
-/* The roots are open: ends loans without one, which there are if relays on the way carry fewer roots; the log has which
- * switches a new job is left with. */
-void trib_borrow_spare(struct trib_jobs *jobs, struct trib_job *job);
-/* "switch 10.0.0.2:7470 to lend its shards to": what the job waits for, all its ranks having done their part. Writes
- * size bytes at most; "": for nothing. */
-void trib_borrow_explain(const struct trib_jobs *jobs, const struct trib_job *job, char *text, size_t size);
-/* Ends all loans of the job. */
-void trib_borrow_end(struct trib_jobs *jobs, struct trib_job *job);
-/* "switch 10.0.0.2:7470". text: 96 bytes. */
-char *trib_loan_name(const struct trib_jobs *jobs, const struct trib_loan *loan, char *text);
 
 /* From the lender. The connection stands. */
 void trib_loan_connected(struct trib_jobs *jobs, struct trib_loan *loan);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roots.c: see roots.h. The jobs ask this data plane as they ask that of a switch; it keeps nothing but what a struct
- * trib_job holds, since what it speaks over are the sessions of the job's own ranks, or its loans. Read next: stall.c
- * (the one answer that comes later). */
+/* roots.c: see roots.h. It keeps nothing but what a struct trib_job holds, since what it speaks over are the sessions of
+ * the job's own ranks, or its loans. Read next: stall.c (the one answer that comes later). */
 #include "control/roots/roots.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "control/jobs/peers.h"
+#include "control/jobs/places.h"
 #include "control/jobs/start.h"
 #include "control/roots/borrow.h"
+#include "core/assert.h"
 #include "core/window.h"
 #include "io/explain.h"
+#include "io/units.h"
 
 /* ---- which ranks, and where ---- */
 
@@ -81,7 +83,7 @@ static void deal(struct trib_job *job, const struct offers *offers)
     }
 }
 
-enum trib_status trib_roots_deal(struct trib_job *job, char *error)
+static enum trib_status deal_roots(struct trib_jobs *jobs, struct trib_job *job, char *error)
 {
     struct offers offers;
     enum trib_status status = trib_peers_address(job, error);
@@ -103,10 +105,15 @@ enum trib_status trib_roots_deal(struct trib_job *job, char *error)
         }
     }
     deal(job, &offers);
+    job->ways = job->grant.roots;
+    job->is_elsewhere = true;
     for (uint32_t t = 0; t < job->grant.roots && !job->is_return; t++) {
         job->grant.weight[t] = job->ranks[job->root[t].rank].weight;
     }
     job->grant.data_port = job->ranks[job->root[0].rank].root_port;
+    if (job->is_return) {
+        trib_admission_shrink(jobs, job);
+    }
     return TRIB_OK;
 }
 
@@ -118,8 +125,10 @@ static struct trib_address root_address(const struct trib_job *job, uint32_t roo
     return address;
 }
 
-void trib_roots_name(const struct trib_job *job, uint32_t rank, struct trib_message *welcome)
+static void name_roots(const struct trib_jobs *jobs, const struct trib_job *job, uint32_t rank,
+                       struct trib_message *welcome)
 {
+    (void)jobs;
     welcome->welcome.no_box = true;
     welcome->welcome.known_as = trib_peers_known_as(&job->ranks[rank]);
     welcome->welcome.root_count = (uint8_t)job->grant.roots;
@@ -128,8 +137,9 @@ void trib_roots_name(const struct trib_job *job, uint32_t rank, struct trib_mess
     }
 }
 
-uint32_t trib_roots_room(const struct trib_job *job)
+static uint32_t room(const struct trib_jobs *jobs, const struct trib_job *job)
 {
+    (void)jobs;
     uint32_t least = UINT32_MAX;
     for (uint32_t t = 0; t < job->grant.roots; t++) {
         uint32_t room = job->ranks[job->root[t].rank].room;
@@ -138,8 +148,11 @@ uint32_t trib_roots_room(const struct trib_job *job)
     return least;
 }
 
-bool trib_roots_meet(const struct trib_job *a, const struct trib_job *b)
+/* Some process is a root of both. */
+static bool meet(const struct trib_jobs *jobs, const struct trib_job *a, const struct trib_job *b)
 {
+    (void)jobs;
+    TRIB_ASSERT(b); /* the room of a root is that of a job's root */
     for (uint32_t s = 0; s < a->grant.roots; s++) {
         struct trib_address one = root_address(a, s);
         for (uint32_t t = 0; t < b->grant.roots; t++) {
@@ -152,7 +165,7 @@ bool trib_roots_meet(const struct trib_job *a, const struct trib_job *b)
     return false;
 }
 
-static uint32_t root_of(const struct trib_job *job, uint64_t sequence)
+uint32_t trib_roots_of(const struct trib_job *job, uint64_t sequence)
 {
     struct {
         struct trib_window window;
@@ -164,12 +177,12 @@ static uint32_t root_of(const struct trib_job *job, uint64_t sequence)
     return trib_window_root(&dealt.window, sequence);
 }
 
-void trib_roots_name_root(const struct trib_jobs *jobs, const struct trib_job *job, uint64_t sequence, char *text)
+static void name_root(const struct trib_jobs *jobs, const struct trib_job *job, uint64_t sequence, char *text)
 {
     char name[96];
-    const struct trib_root_place *root = &job->root[root_of(job, sequence)];
+    (void)jobs;
     (void)snprintf(text, 128, "%s, its root",
-                   root->loan ? trib_loan_name(jobs, root->loan, name) : trib_job_name_rank(job, root->rank, name));
+                   trib_job_name_rank(job, job->root[trib_roots_of(job, sequence)].rank, name));
 }
 
 static bool is_root(const struct trib_job *job, uint32_t rank)
@@ -182,7 +195,7 @@ static bool is_root(const struct trib_job *job, uint32_t rank)
     return false;
 }
 
-bool trib_roots_are_ready(const struct trib_job *job)
+static bool are_ready(const struct trib_job *job)
 {
     for (uint32_t t = 0; t < job->grant.roots; t++) {
         if (!job->ranks[job->root[t].rank].is_root_ready) {
@@ -192,12 +205,35 @@ bool trib_roots_are_ready(const struct trib_job *job)
     return true;
 }
 
-bool trib_roots_need(const struct trib_job *job, uint32_t rank)
+static const char *needs(const struct trib_job *job, uint32_t rank)
 {
-    return job->is_open && is_root(job, rank) && !job->ranks[rank].has_left;
+    return job->is_open && is_root(job, rank) && !job->ranks[rank].has_left ? "a root" : NULL;
 }
 
-/* ---- the verbs ---- */
+static void explain_way(const struct trib_job *job, char *text)
+{
+    (void)job;
+    (void)snprintf(text, 128, "a root of the job");
+}
+
+/* What lacks is ROOT_READY. */
+static bool explain_late(const struct trib_jobs *jobs, const struct trib_job *job, char *text)
+{
+    struct trib_rank_list late = {0};
+    char ranks[192];
+    for (uint32_t t = 0; t < job->grant.roots; t++) {
+        if (!job->ranks[job->root[t].rank].is_root_ready && job->root[t].shard == 0) {
+            trib_rank_list_add(&late, job->root[t].rank);
+        }
+    }
+    trib_format_ranks(late.rank, trib_rank_list_carried(&late), late.count, ranks, sizeof ranks);
+    trib_explain(text, "%s of job %s%s to open %s", ranks, job->name,
+                 trib_job_has_moved(jobs, job) ? ", which was to go on without its switch" : "",
+                 late.count == 1 ? "its root" : "their roots");
+    return late.count > 0;
+}
+
+/* ---- slots ---- */
 
 static void say(struct trib_jobs *jobs, const struct trib_job *job, const struct trib_root_place *root,
                 const struct trib_message *message)
@@ -254,12 +290,10 @@ static enum trib_status open_here(const struct trib_jobs *jobs, const struct tri
     return jobs->config->plane.open(jobs->config->plane.plane, &one);
 }
 
-static enum trib_status open_roots(void *plane, const struct trib_opening *opening)
+enum trib_status trib_roots_open(struct trib_jobs *jobs, struct trib_job *job, const struct trib_opening *opening)
 {
-    struct trib_jobs *jobs = plane;
     enum trib_status status = TRIB_OK;
     bool is_open_here = false;
-    struct trib_job *job = trib_jobs_find_communicator(jobs, opening->session.communicator);
     for (uint32_t t = 0; t < job->grant.roots && status == TRIB_OK; t++) {
         job->root[t].is_asked = false;
         if (is_here(jobs, &job->root[t])) {
@@ -280,10 +314,9 @@ static bool is_same_process(const struct trib_root_place *a, const struct trib_r
     return a->loan == b->loan && (a->loan || a->rank == b->rank);
 }
 
-static void tell_roots(void *plane, uint32_t communicator, uint32_t rank, uint64_t mark)
+void trib_roots_join(struct trib_jobs *jobs, struct trib_job *job, uint32_t rank, uint64_t mark)
 {
-    struct trib_jobs *jobs = plane;
-    const struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
+    uint32_t communicator = job->grant.communicator;
     const struct trib_message message = {.kind = TRIB_MESSAGE_ROOT_JOIN,
                                          .root_join = {.communicator = communicator, .rank = rank, .mark = mark}};
     for (uint32_t t = 0; t < job->grant.roots; t++) {
@@ -302,7 +335,7 @@ static void tell_roots(void *plane, uint32_t communicator, uint32_t rank, uint64
 /* One question at a time to each root; what others want to know is asked when its answer is here. */
 static void ask_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence)
 {
-    struct trib_root_place *root = &job->root[root_of(job, sequence)];
+    struct trib_root_place *root = &job->root[trib_roots_of(job, sequence)];
     const struct trib_message message = {
         .kind = TRIB_MESSAGE_ROOT_MISSING,
         .root_missing = {.communicator = job->grant.communicator, .sequence = sequence}};
@@ -313,25 +346,15 @@ static void ask_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t s
     }
 }
 
-static uint32_t missing_at_root(void *plane, uint32_t communicator, uint64_t sequence, uint16_t *ranks, uint32_t max)
+uint32_t trib_roots_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint16_t *ranks,
+                            uint32_t max)
 {
-    struct trib_jobs *jobs = plane;
-    struct trib_job *job = trib_jobs_find_communicator(jobs, communicator);
     const struct trib_data_plane *here = &jobs->config->plane;
-    if (is_here(jobs, &job->root[root_of(job, sequence)])) {
-        return here->missing(here->plane, communicator, sequence, ranks, max);
+    if (is_here(jobs, &job->root[trib_roots_of(job, sequence)])) {
+        return here->missing(here->plane, job->grant.communicator, sequence, ranks, max);
     }
     ask_missing(jobs, job, sequence);
     return TRIB_MISSING_LATER;
-}
-
-struct trib_data_plane trib_roots_verbs(struct trib_jobs *jobs)
-{
-    struct trib_data_plane verbs = trib_peers_verbs(jobs);
-    verbs.open = open_roots; /* and nothing to close: every root ends with its rank's session */
-    verbs.join = tell_roots;
-    verbs.missing = missing_at_root;
-    return verbs;
 }
 
 /* ---- what roots say ---- */
@@ -364,7 +387,7 @@ static void ask_next(struct trib_jobs *jobs, struct trib_job *job, const struct 
 {
     for (uint32_t i = 0; i < job->settings.ranks && !root->is_asked; i++) {
         const struct trib_rank *rank = &job->ranks[i];
-        if (rank->session && rank->stall.is_open && &job->root[root_of(job, rank->stall.sequence)] == root) {
+        if (rank->session && rank->stall.is_open && &job->root[trib_roots_of(job, rank->stall.sequence)] == root) {
             ask_missing(jobs, job, rank->stall.sequence);
         }
     }
@@ -375,7 +398,7 @@ static bool take_missing(struct trib_jobs *jobs, struct trib_job *job, const str
                          const struct trib_message *message, uint64_t now_ns)
 {
     uint64_t sequence = message->root_missing.sequence;
-    struct trib_root_place *root = &job->root[root_of(job, sequence)];
+    struct trib_root_place *root = &job->root[trib_roots_of(job, sequence)];
     if (message->root_missing.communicator != job->grant.communicator || !is_same_process(root, from) ||
         !root->is_asked || root->asked != sequence || !is_list(job, &message->root_missing.missing)) {
         return false;
@@ -394,12 +417,12 @@ bool trib_roots_take_missing(struct trib_jobs *jobs, struct trib_loan *loan, con
     return take_missing(jobs, loan->job, &from, message, now_ns);
 }
 
-bool trib_roots_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
-                        uint64_t now_ns)
+static bool receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
+                    uint64_t now_ns)
 {
     struct trib_job *job = session->job;
     const struct trib_root_place from = {.rank = (uint16_t)session->rank};
-    if (!trib_roots_are_ranks_of(jobs, job) || !is_root(job, session->rank)) {
+    if (!is_root(job, session->rank)) {
         return false;
     }
     if (message->kind == TRIB_MESSAGE_ROOT_READY) {
@@ -411,3 +434,23 @@ bool trib_roots_receive(struct trib_jobs *jobs, struct trib_session *session, co
     trib_job_dispute(jobs, job, message->dispute.sequence, message->dispute.rank, now_ns);
     return true;
 }
+
+/* And nothing to close: every root ends with its rank's session. */
+const struct trib_places trib_places_ranks = {
+    .sockets = "a rank",
+    .owner = "all ranks",
+    .deal = deal_roots,
+    .room = room,
+    .meet = meet,
+    .open = trib_roots_open,
+    .name = name_roots,
+    .explain_way = explain_way,
+    .join = trib_roots_join,
+    .mark = trib_peers_mark,
+    .is_ready = are_ready,
+    .explain_late = explain_late,
+    .missing = trib_roots_missing,
+    .name_root = name_root,
+    .needs = needs,
+    .receive = receive,
+};

@@ -17,31 +17,22 @@ static inline bool trib_roots_are_ranks(const struct trib_server_config *config)
     return config->shards == 0;
 }
 
-static inline bool trib_roots_are_ranks_of(const struct trib_jobs *jobs, const struct trib_job *job)
+/* It came from a switch that is gone for good. */
+static inline bool trib_job_has_moved(const struct trib_jobs *jobs, const struct trib_job *job)
 {
-    return trib_roots_are_ranks(jobs->config) && !job->has_peers;
+    return job->is_return && trib_roots_are_ranks(jobs->config);
 }
 
-/* The table for config->plane where no switch is. */
-struct trib_data_plane trib_roots_verbs(struct trib_jobs *jobs);
-/* All ranks are there: chooses the roots, sets grant.roots of a new job, and mends addresses that only one host knows.
- * ERR_REFUSED with the cause: no rank can be a root. */
-TRIB_MUST_USE enum trib_status trib_roots_deal(struct trib_job *job, char *error);
-/* Bytes that the socket of every root can hold. */
-uint32_t trib_roots_room(const struct trib_job *job);
-/* Some process is a root of both. */
-bool trib_roots_meet(const struct trib_job *a, const struct trib_job *b);
-/* Writes where the roots are, and how others know this rank, into its WELCOME. */
-void trib_roots_name(const struct trib_job *job, uint32_t rank, struct trib_message *welcome);
-/* All of them have said ROOT_READY. */
-bool trib_roots_are_ready(const struct trib_job *job);
-/* This rank is a root, and has not been told CLOSED: others may still need it. */
-bool trib_roots_need(const struct trib_job *job, uint32_t rank);
-/* "rank 2 (10.0.0.3:41234), its root": who is to know about this sequence. text: 128 bytes. */
-void trib_roots_name_root(const struct trib_jobs *jobs, const struct trib_job *job, uint64_t sequence, char *text);
-/* ROOT_READY, ROOT_MISSING or DISPUTE of a root. False: out of turn. The job may be gone afterwards. */
-bool trib_roots_receive(struct trib_jobs *jobs, struct trib_session *session, const struct trib_message *message,
-                        uint64_t now_ns);
+/* Opens the roots of a job: shards here by a call, others by messages to their processes. */
+TRIB_MUST_USE enum trib_status trib_roots_open(struct trib_jobs *jobs, struct trib_job *job,
+                                               const struct trib_opening *opening);
+/* Tells every process that has a root of the job. */
+void trib_roots_join(struct trib_jobs *jobs, struct trib_job *job, uint32_t rank, uint64_t mark);
+/* Asks the root of this sequence, one question at a time. */
+uint32_t trib_roots_missing(struct trib_jobs *jobs, struct trib_job *job, uint64_t sequence, uint16_t *ranks,
+                            uint32_t max);
+/* Which root has this sequence. */
+uint32_t trib_roots_of(const struct trib_job *job, uint64_t sequence);
 /* ROOT_MISSING of a lender. False: it was not asked. The job may be gone afterwards. */
 bool trib_roots_take_missing(struct trib_jobs *jobs, struct trib_loan *loan, const struct trib_message *message,
                              uint64_t now_ns);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/jobs/places.h"
 #include "control/roots/lend.h"
 #include "control/server/report.h"
 #include "io/clock.h"
@@ -189,7 +190,10 @@ void trib_report_traffic(const struct trib_report *report, struct trib_udp_stats
 {
     const struct trib_data_plane *plane = &report->config->plane;
     memset(dropped, 0, TRIB_DROP_COUNT * sizeof *dropped);
-    plane->traffic(plane->plane, sum);
+    memset(sum, 0, sizeof *sum);
+    if (plane->traffic) { /* none where no switch is */
+        plane->traffic(plane->plane, sum);
+    }
     if (plane->drops) {
         plane->drops(plane->plane, dropped);
     }
@@ -227,15 +231,15 @@ static double longest_stall(const struct trib_job *job, uint64_t mark, uint64_t 
 void trib_job_report(const struct trib_report *report, const struct trib_job *job, uint64_t now_ns,
                      struct trib_job_report *out)
 {
-    const struct trib_data_plane *plane = trib_job_plane(report->jobs, job);
+    const struct trib_places *places = trib_job_places(report->jobs, job);
     memset(out, 0, sizeof *out);
     if (!job->is_open) {
         return;
     }
-    if (!plane->report(plane->plane, job->grant.communicator, &out->plane)) {
+    if (!places->report || !places->report(report->jobs, job, &out->plane)) {
         memset(&out->plane, 0, sizeof out->plane);
     }
-    out->communicator_mark = plane->communicator_mark(plane->plane, job->grant.communicator);
+    out->communicator_mark = places->mark(report->jobs, job);
     out->stall_s = longest_stall(job, out->communicator_mark, now_ns);
 }
 

@@ -159,9 +159,6 @@ enum trib_status trib_server_create(const struct trib_server_config *config, str
                                             .draw = draw,
                                             .say = say};
     trib_jobs_init(&made->jobs, &made->config, &output);
-    if (trib_roots_are_ranks(&made->config)) {
-        made->config.plane = trib_roots_verbs(&made->jobs);
-    }
     open_relay(made);
     trib_connections_init(&made->connections, listen_fd, &made->jobs);
     made->report = (struct trib_report){&made->config, &made->jobs, &made->connections, trib_clock_ns()};
