@@ -70,8 +70,9 @@ run_asan() {
 # All scripts but that of the whole reproduction (unit tests have every experiment; it takes more than 900 s), and as many worlds as without a
 # sanitizer.
 run_asan_all() {
-    step build-asan preset asan && TRIB_PATIENCE=4 tests asan-all build-asan -LE 'root|net' -E '^(integration/(large|reproduce_all)|world)$' &&
-        step asan-worlds build-asan/bin/world --seeds 2000 --jobs "$jobs" && step asan-model build-asan/bin/model --quick --jobs "$jobs"
+    step build-asan preset asan && TRIB_PATIENCE=4 tests asan-all build-asan -LE 'root|net' -E '^(integration/(large|reproduce_all)|world|world_forward)$' &&
+        step asan-worlds build-asan/bin/world --seeds 2000 --jobs "$jobs" &&
+        step asan-forward build-asan/bin/world --scheme forward --seeds 300 --jobs "$jobs" && step asan-model build-asan/bin/model --quick --jobs "$jobs"
 }
 
 # ThreadSanitizer where there are threads; of the scripts those in which the daemon's threads, or a rank's, meet what unit tests do not have:
